@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// The four exception classes and the one always-on check. Expected outcomes (a trial that diverges) are values, never
+// exceptions; only main and a thread's outermost function catch.
+#pragma once
+#include <source_location>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace hopscotch {
+
+class Error : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
+// What the user wrote is wrong: exit code 2, nothing started, nothing written.
+class ConfigError : public Error {
+public:
+    using Error::Error;
+};
+
+// A peer is lost, silent, or speaks another protocol.
+class CommError : public Error {
+public:
+    using Error::Error;
+};
+
+// A data file is missing, damaged or of another format.
+class DataError : public Error {
+public:
+    using Error::Error;
+};
+
+// "error.cpp:12": the file's last path component and the line.
+std::string where(std::source_location const& at);
+
+// Throws Error("<problem> [file:line]") unless the condition holds. Write problems as "problem (why) suggestion".
+inline void require(bool condition, std::string_view problem, std::source_location at = std::source_location::current()) {
+    if (!condition) [[unlikely]]
+        throw Error(std::string(problem) + " [" + where(at) + "]");
+}
+
+}  // namespace hopscotch

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/json_reader.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/error.hpp"
+
+namespace hopscotch {
+
+void Problems::add(Position at, std::string_view path, std::string_view problem) {
+    auto const place = at.line > 0 ? fmt::format("{}:{}:{}", file_, at.line, at.column) : file_;
+    found_.push_back({at, fmt::format("{}: {}: {}", place, path.empty() ? "/" : path, problem)});
+}
+
+void Problems::add(std::string_view problem) { found_.push_back({{}, fmt::format("{}: {}", file_, problem)}); }
+
+std::string Problems::text() const {
+    auto sorted = found_;
+    std::stable_sort(sorted.begin(), sorted.end(), [](Entry const& a, Entry const& b) {
+        return std::pair(a.at.line, a.at.column) < std::pair(b.at.line, b.at.column);
+    });
+    std::string out;
+    for (auto const& entry : sorted) out += (out.empty() ? "" : "\n") + entry.line;
+    return out;
+}
+
+void Problems::throw_if_any() const {
+    if (!empty()) throw ConfigError(text());
+}
+
+namespace {
+
+// Edit distance with swaps of neighbours (optimal string alignment).
+std::size_t distance(std::string_view a, std::string_view b) {
+    std::vector<std::vector<std::size_t>> d(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
+    for (std::size_t i = 0; i <= a.size(); ++i) d[i][0] = i;
+    for (std::size_t j = 0; j <= b.size(); ++j) d[0][j] = j;
+    for (std::size_t i = 1; i <= a.size(); ++i)
+        for (std::size_t j = 1; j <= b.size(); ++j) {
+            std::size_t const cost = a[i - 1] == b[j - 1] ? 0 : 1;
+            d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + cost});
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
+        }
+    return d[a.size()][b.size()];
+}
+
+}  // namespace
+
+std::string nearest(std::string_view word, std::vector<std::string> const& known) {
+    std::string best;
+    std::size_t best_distance = std::max<std::size_t>(1, word.size() / 3) + 1;
+    for (auto const& candidate : known)
+        if (auto const d = distance(word, candidate); d < best_distance) {
+            best_distance = d;
+            best = candidate;
+        }
+    return best;
+}
+
+Check<double> at_least(double low) {
+    return [=](double v) { return v >= low ? "" : fmt::format("must be at least {} (got {})", low, v); };
+}
+Check<double> above(double low) {
+    return [=](double v) { return v > low ? "" : fmt::format("must be greater than {} (got {})", low, v); };
+}
+Check<double> between(double low, double high) {
+    return [=](double v) { return v >= low && v <= high ? "" : fmt::format("must be between {} and {} (got {})", low, high, v); };
+}
+Check<std::string> one_of(std::vector<std::string> allowed) {
+    return [allowed = std::move(allowed)](std::string const& v) -> std::string {
+        if (std::find(allowed.begin(), allowed.end(), v) != allowed.end()) return "";
+        auto const near = nearest(v, allowed);
+        return fmt::format("unknown value \"{}\" (known: {}){}", v, fmt::join(allowed, ", "),
+                           near.empty() ? "" : fmt::format(" did you mean \"{}\"?", near));
+    };
+}
+
+ObjectReader::ObjectReader(Json const& object, std::string path, Problems& problems)
+    : object_(object), path_(std::move(path)), problems_(problems) {
+    if (!object.is_object() && !object.is_null())
+        problems_.add(object.at_position(), path_, fmt::format("expected an object (got {})", object.kind()));
+}
+
+std::string ObjectReader::path_of(std::string_view key) const { return path_ + "/" + std::string(key); }
+
+Json const* ObjectReader::take(std::string_view key) {
+    known_.emplace(key);
+    return object_.find(key);
+}
+
+void ObjectReader::problem(std::string_view key, std::string_view text) {
+    auto const* value = object_.find(key);
+    problems_.add(value != nullptr ? value->at_position() : object_.at_position(), path_of(key), text);
+}
+
+void ObjectReader::missing(std::string_view key, std::string_view suggestion) {
+    problems_.add(object_.at_position(), path_of(key), fmt::format("missing (required) {}", suggestion));
+}
+
+template <class T, class Convert>
+void ObjectReader::read_as(std::string_view key, T& out, std::string_view wanted, Convert convert) {
+    auto const* value = take(key);
+    if (value == nullptr) return;
+    if (auto const refused = convert(*value, out); !refused.empty())
+        problem(key, refused == "type" ? fmt::format("expected {} (got {})", wanted, value->kind()) : refused);
+}
+
+namespace {
+
+std::string checked(Check<double> const& check, double value) { return check ? check(value) : std::string(); }
+
+std::string read_integer(Json const& json, std::int64_t& out, Check<double> const& check) {
+    if (!json.is_integer()) return "type";
+    if (auto refused = checked(check, static_cast<double>(json.integer())); !refused.empty()) return refused;
+    out = json.integer();
+    return "";
+}
+
+}  // namespace
+
+void ObjectReader::read(std::string_view key, bool& out) {
+    read_as(key, out, "true or false", [](Json const& json, bool& value) -> std::string {
+        if (!json.is_bool()) return "type";
+        value = json.boolean();
+        return "";
+    });
+}
+
+void ObjectReader::read(std::string_view key, std::int64_t& out, Check<double> const& check) {
+    read_as(key, out, "an integer", [&](Json const& json, std::int64_t& value) { return read_integer(json, value, check); });
+}
+
+void ObjectReader::read(std::string_view key, int& out, Check<double> const& check) {
+    read_as(key, out, "an integer", [&](Json const& json, int& value) -> std::string {
+        std::int64_t wide = 0;
+        if (auto refused = read_integer(json, wide, check); !refused.empty()) return refused;
+        if (wide > INT32_MAX || wide < INT32_MIN) return fmt::format("out of range (got {})", wide);
+        value = static_cast<int>(wide);
+        return "";
+    });
+}
+
+void ObjectReader::read(std::string_view key, double& out, Check<double> const& check) {
+    read_as(key, out, "a number", [&](Json const& json, double& value) -> std::string {
+        if (!json.is_number()) return "type";
+        if (!std::isfinite(json.number())) return "must be finite";
+        if (auto refused = checked(check, json.number()); !refused.empty()) return refused;
+        value = json.number();
+        return "";
+    });
+}
+
+void ObjectReader::read(std::string_view key, std::optional<double>& out, Check<double> const& check) {
+    if (auto const* value = take(key); value != nullptr && value->is_null()) {
+        out.reset();
+    } else if (value != nullptr) {
+        double number = 0;
+        read(key, number, check);
+        out = number;
+    }
+}
+
+void ObjectReader::read(std::string_view key, std::string& out, Check<std::string> const& check) {
+    read_as(key, out, "a string", [&](Json const& json, std::string& value) -> std::string {
+        if (!json.is_string()) return "type";
+        if (check)
+            if (auto refused = check(json.string()); !refused.empty()) return refused;
+        value = json.string();
+        return "";
+    });
+}
+
+void ObjectReader::read(std::string_view key, std::vector<std::int64_t>& out, Check<double> const& each) {
+    read_as(key, out, "an array of integers", [&](Json const& json, std::vector<std::int64_t>& value) -> std::string {
+        if (!json.is_array()) return "type";
+        std::vector<std::int64_t> items(json.array().size());
+        for (std::size_t i = 0; i < items.size(); ++i)
+            if (auto refused = read_integer(json.array()[i], items[i], each); !refused.empty())
+                return refused == "type" ? fmt::format("element {} must be an integer (got {})", i, json.array()[i].kind()) : refused;
+        value = std::move(items);
+        return "";
+    });
+}
+
+void ObjectReader::read(std::string_view key, std::vector<std::string>& out) {
+    read_as(key, out, "an array of strings", [](Json const& json, std::vector<std::string>& value) -> std::string {
+        if (!json.is_array()) return "type";
+        std::vector<std::string> items;
+        for (auto const& item : json.array()) {
+            if (!item.is_string()) return "type";
+            items.push_back(item.string());
+        }
+        value = std::move(items);
+        return "";
+    });
+}
+
+ObjectReader ObjectReader::child(std::string_view key) {
+    static Json const absent;
+    auto const* value = take(key);
+    return ObjectReader(value != nullptr ? *value : absent, path_of(key), problems_);
+}
+
+void ObjectReader::finish() {
+    if (!object_.is_object()) return;
+    std::vector<std::string> const known(known_.begin(), known_.end());
+    for (auto const& member : object_.object()) {
+        if (known_.contains(member.key)) continue;
+        auto const near = nearest(member.key, known);
+        auto const hint = near.empty() ? fmt::format("known: {}", fmt::join(known, ", ")) : fmt::format("did you mean \"{}\"?", near);
+        problems_.add(member.key_position, path_of(member.key), fmt::format("unknown key ({})", hint));
+    }
+}
+
+}  // namespace hopscotch

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// The strict reader: takes known keys out of a JSON object, checks types and ranges, and collects every problem, so that
+// the user sees all of them at once as "file:line:col: /path: problem (why) suggestion".
+#pragma once
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/json.hpp"
+
+namespace hopscotch {
+
+// All complaints about one document, in the order of the file.
+class Problems {
+public:
+    explicit Problems(std::string file) : file_(std::move(file)) {}
+
+    void add(Position at, std::string_view path, std::string_view problem);
+    void add(std::string_view problem);  // about the file as a whole: "file: problem"
+    bool empty() const { return found_.empty(); }
+    std::string text() const;            // a line each
+    void throw_if_any() const;           // ConfigError(text())
+
+private:
+    struct Entry {
+        Position at;
+        std::string line;
+    };
+    std::string file_;
+    std::vector<Entry> found_;
+};
+
+// The known word nearest to `word` (Damerau-Levenshtein, at most a third of its letters wrong), or empty.
+std::string nearest(std::string_view word, std::vector<std::string> const& known);
+
+// Returns why a value is refused ("must be > 0 (got -1)"), or empty.
+template <class T>
+using Check = std::function<std::string(T const&)>;
+
+Check<double> at_least(double low);
+Check<double> above(double low);
+Check<double> between(double low, double high);  // inclusive
+Check<std::string> one_of(std::vector<std::string> allowed);
+
+// Reads one object. Each read() marks its key as known and leaves the default in place when the key is absent;
+// finish() then reports every key that nobody asked for.
+class ObjectReader {
+public:
+    // path: "" for the document, "/train/optimizer" below. A value that is no object is reported once.
+    ObjectReader(Json const& object, std::string path, Problems& problems);
+
+    void read(std::string_view key, bool& out);
+    void read(std::string_view key, std::int64_t& out, Check<double> const& check = {});
+    void read(std::string_view key, int& out, Check<double> const& check = {});
+    void read(std::string_view key, double& out, Check<double> const& check = {});
+    void read(std::string_view key, std::optional<double>& out, Check<double> const& check = {});  // null: none
+    void read(std::string_view key, std::string& out, Check<std::string> const& check = {});
+    void read(std::string_view key, std::vector<std::int64_t>& out, Check<double> const& each = {});
+    void read(std::string_view key, std::vector<std::string>& out);
+
+    Json const* take(std::string_view key);  // marks the key as known; null if absent
+    bool has(std::string_view key) const { return object_.find(key) != nullptr; }
+    ObjectReader child(std::string_view key);  // an absent child reads as an empty object
+    void missing(std::string_view key, std::string_view suggestion);  // report a required key that is absent
+    void problem(std::string_view key, std::string_view text);        // report at that key
+    std::string path_of(std::string_view key) const;
+    void finish();
+
+private:
+    template <class T, class Convert>
+    void read_as(std::string_view key, T& out, std::string_view wanted, Convert convert);
+
+    Json const& object_;
+    std::string path_;
+    Problems& problems_;
+    std::set<std::string, std::less<>> known_;
+};
+
+}  // namespace hopscotch

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/log.hpp"
+
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+namespace hopscotch {
+namespace {
+
+spdlog::level::level_enum to_spdlog(LogLevel level) {
+    switch (level) {
+        case LogLevel::debug: return spdlog::level::debug;
+        case LogLevel::info: return spdlog::level::info;
+        case LogLevel::warning: return spdlog::level::warn;
+        case LogLevel::error: return spdlog::level::err;
+        case LogLevel::off: break;
+    }
+    return spdlog::level::off;
+}
+
+spdlog::logger& logger() {
+    static auto instance = [] {
+        auto made = spdlog::stderr_logger_mt("hopscotch");
+        made->set_pattern("%H:%M:%S %l %v");
+        return made;
+    }();
+    return *instance;
+}
+
+}  // namespace
+
+void log_setup(std::string_view who, LogLevel level) {
+    logger().set_pattern(who.empty() ? "%H:%M:%S %l %v" : "%H:%M:%S %l [" + std::string(who) + "] %v");
+    logger().set_level(to_spdlog(level));
+    logger().flush_on(spdlog::level::debug);
+}
+
+void log_debug(std::string_view message) { logger().debug(message); }
+void log_info(std::string_view message) { logger().info(message); }
+void log_warning(std::string_view message) { logger().warn(message); }
+void log_error(std::string_view message) { logger().error(message); }
+
+}  // namespace hopscotch

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Log lines go to standard error with the time and the rank that speaks. Results go to standard output, by rank 0 alone.
+#pragma once
+#include <string_view>
+
+namespace hopscotch {
+
+enum class LogLevel { debug, info, warning, error, off };
+
+// Process-wide (the only global state there is). who: "rank 2 node7", or empty for one process.
+void log_setup(std::string_view who, LogLevel level);
+
+void log_debug(std::string_view message);
+void log_info(std::string_view message);
+void log_warning(std::string_view message);
+void log_error(std::string_view message);
+
+}  // namespace hopscotch

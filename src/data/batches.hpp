@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which rows make up a batch, and the fused gather-and-normalise loop that writes them. Orders are addressed by
+// (seed, trial, epoch, shard): no trainer and no timing can change them.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/ids.hpp"
+#include "data/shard.hpp"
+#include "experiment/config.hpp"
+
+namespace hopscotch {
+
+struct UnitAddress {  // one trial x one shard, one pass
+    std::uint64_t seed = 0;
+    TrialId trial;
+    int epoch = 0;
+    ShardId shard;
+};
+
+// A random order of 0..rows-1, the one that belongs to this unit.
+std::vector<std::uint32_t> shuffled_rows(std::int64_t rows, UnitAddress const& address);
+
+struct BatchRange {
+    std::int64_t first = 0, size = 0;
+};
+
+// Cuts rows into batches. keep: the remainder is a smaller last batch; a remainder of a single row joins the batch before
+// it (batch norm needs two). drop: the remainder is skipped; a batch larger than the shard then is the whole shard.
+std::vector<BatchRange> batches(std::int64_t rows, std::int64_t batch_size, LastBatch last);
+
+// (x - mean) / stddev as x * scale + shift, per channel or per feature of the manifest.
+class Normaliser {
+public:
+    explicit Normaliser(Manifest const& manifest);
+
+    // out: [picked.size(), row_size] floats.
+    void gather(Shard const& shard, std::span<std::uint32_t const> picked, float* out) const;
+
+private:
+    FeatureType type_;
+    std::size_t row_size_, run_;  // run_: elements of a row that share a scale (H x W of a channel, or 1)
+    std::vector<float> scale_, shift_;
+};
+
+}  // namespace hopscotch

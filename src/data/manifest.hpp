@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// dataset.json: what a dataset directory holds (docs/formats.md). Rows are shuffled once at import, so a shard is a sample.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/json.hpp"
+
+namespace hopscotch {
+
+inline constexpr int k_dataset_format = 1;
+
+enum class Task { classification, regression };
+enum class FeatureType { uint8, float32 };
+enum class Split { train, valid, test };
+
+struct ShardFile {
+    std::string file;        // "train-00003.h5", beside dataset.json
+    std::int64_t rows = 0;
+    std::uint64_t xxh64 = 0; // of the whole file
+};
+
+struct Manifest {
+    Task task = Task::classification;
+    std::vector<std::int64_t> shape;        // of one row: {64} or {1, 8, 8} (CHW)
+    FeatureType type = FeatureType::float32;
+    std::int64_t outputs = 0;               // classes, or targets of a regression
+    std::vector<std::string> class_names;   // classification: by label; empty if the labels were numbers 0..n-1
+    std::vector<ShardFile> train, valid, test;
+    std::vector<double> mean, stddev;       // of the training rows per channel (shape of rank 3) or per feature; stddev > 0
+    std::uint64_t seed = 0;                 // of the shuffle
+    Json provenance;                        // where it came from: source, columns, mappings
+
+    std::int64_t row_size() const;          // elements in a row
+    std::int64_t rows(Split split) const;
+    std::vector<ShardFile> const& files(Split split) const;
+};
+
+// Throws DataError: "<dir>: not a dataset directory ...", another format version, malformed.
+Manifest read_manifest(std::filesystem::path const& directory);
+void write_manifest(std::filesystem::path const& directory, Manifest const& manifest);
+
+// Identifies the dataset in the roll call: xxh3 over the manifest's canonical JSON (which holds every shard's hash).
+std::uint64_t dataset_hash(Manifest const& manifest);
+
+}  // namespace hopscotch

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// The strict reader of experiment files.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "core/json_reader.hpp"
+#include "experiment/config.hpp"
+
+namespace hopscotch {
+
+// Parses and checks; every complaint goes to problems. overrides: "path=value" of --set, the value JSON or else a string.
+Experiment read_experiment(std::string_view text, std::vector<std::string> const& overrides, Problems& problems);
+
+// The experiment's train/model/data with the assignment written in; complaints (a bad value in the space) to problems.
+TrialConfig resolve(Experiment const& experiment, Assignment const& assignment, Problems& problems);
+
+// Assignment <-> JSON object {dotted path: value}.
+Json to_json(Assignment const& assignment);
+Assignment assignment_from_json(Json const& object);
+
+}  // namespace hopscotch

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// The state of a trial: one flat block of bytes [parameters | optimizer slots | buffers | counters], every tensor 64-byte
+// aligned. It is what hops, what is hashed and what is written; module parameters are views into it. (The header of a
+// travelling state, with the lap's record, is the Offer message: comm never looks into the block.)
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/byte_view.hpp"
+
+namespace hopscotch {
+
+enum class Block { parameter, slot, buffer, counter };
+enum class Element { float32, int64 };
+
+struct StateTensor {
+    std::string name;                 // "0.weight"; slots: "0.weight/momentum"; counters: "steps", "samples"
+    Block block = Block::parameter;
+    Element element = Element::float32;
+    std::vector<std::int64_t> shape;  // {} for a scalar
+    std::size_t offset = 0;           // bytes from the start of the block
+    std::size_t bytes = 0;            // without padding
+};
+
+struct StateLayout {
+    std::vector<StateTensor> tensors; // ordered by offset: all parameters, all slots, all buffers, all counters
+    std::size_t bytes = 0;            // of the whole block, a multiple of 64
+
+    StateTensor const& find(std::string_view name) const;  // throws Error
+    std::size_t end_of(Block block) const;                 // offset just behind the last tensor of that block
+    std::uint64_t hash() const;                            // of names, shapes and offsets
+};
+
+// The state hash of the journal: xxh3 over each tensor's bytes (not the padding), in order.
+std::uint64_t state_hash(ByteView state, StateLayout const& layout);
+
+}  // namespace hopscotch

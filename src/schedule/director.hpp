@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Search and schedule together: fed with lap records, it releases laps. PURE. It never knows which strategy runs them.
+// Procedures that decide nothing have all laps of a trial released at its admission, longest trial first, at most
+// in_flight trials alive. Adaptive procedures need the virtual cluster (DESIGN 4.1), which is an error until it exists.
+#pragma once
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "schedule/lap.hpp"
+#include "schedule/visit.hpp"
+#include "search/search.hpp"
+
+namespace hopscotch {
+
+enum class TrialStatus { waiting, running, finished, stopped, paused, diverged, failed, interrupted };
+std::string_view name_of(TrialStatus status);
+
+struct TrialView {
+    TrialId id;
+    Assignment assignment;
+    TrialStatus status = TrialStatus::waiting;
+    std::string reason;
+    int epochs_wanted = 0, epochs_done = 0;
+    double unit_cost = 0;              // FLOPs of one unit
+};
+
+class Director {
+public:
+    // unit_cost: FLOPs of one unit of a trial; in_flight: trials alive at once.
+    Director(Experiment const& experiment, std::function<double(Assignment const&)> unit_cost, int shards, std::int64_t in_flight);
+
+    std::vector<Lap> release();                    // laps that may start now; call after construction and after each record
+    void record(LapRecord const& record);          // a finished lap, or a trial's end by divergence or failure
+    void interrupt();                              // no more laps; trials that are not ended become interrupted
+    bool finished() const;                         // every trial has ended
+    std::vector<TrialView> const& trials() const { return trials_; }
+
+private:
+    std::unique_ptr<Search> search_;
+    int shards_;
+    std::int64_t in_flight_;
+    std::vector<TrialView> trials_;
+    std::vector<TrialId> waiting_;                 // longest first
+    bool interrupted_ = false;
+};
+
+}  // namespace hopscotch

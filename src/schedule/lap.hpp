@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// A lap: one trial, one epoch: a unit on every shard, then validation. The atom of search decisions.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/ids.hpp"
+#include "experiment/config.hpp"
+
+namespace hopscotch {
+
+struct Lap {
+    TrialId trial;
+    int epoch = 0;
+    int attempt = 1;
+    std::int64_t release = 0;     // laps released together are equals; earlier releases run first
+    double remaining_cost = 0;    // of the trial from this lap on, in FLOPs: among equals the longest runs first
+    Assignment assignment;
+};
+
+struct UnitRecord {
+    ShardId shard;
+    TrainerId trainer;
+    std::int64_t rows = 0;
+    double loss_sum = 0;
+    double start_unix_s = 0, seconds = 0;
+    double wait_s = 0;            // from the end of the trainer's unit before to this one's start, while it was queued; -1: was not queued
+    std::uint64_t state_hash = 0; // after the unit
+};
+
+enum class Outcome { finished, diverged, failed };
+
+// What came of a lap; everything the journal, the metrics and the search need.
+struct LapRecord {
+    TrialId trial;
+    int epoch = 0;
+    int attempt = 1;
+    Outcome outcome = Outcome::finished;
+    std::string reason;                  // diverged, failed: why, with the unit
+    std::vector<UnitRecord> units;       // in visit order
+    TrainerId home;
+    std::int64_t hops = 0, hop_bytes = 0;
+    std::int64_t valid_rows = 0;
+    double valid_loss = 0, valid_correct = 0, valid_top5 = 0;  // sums
+    double valid_start_unix_s = 0, valid_seconds = 0;
+    double lr = 0;                       // of the lap's last step
+    std::uint64_t state_hash = 0;        // at the end of the lap
+    std::uint64_t state_bytes = 0;
+};
+
+// Where finished laps go (rank 0).
+class LapSink {
+public:
+    virtual ~LapSink() = default;
+    virtual void lap_done(LapRecord const& record) = 0;
+};
+
+}  // namespace hopscotch
