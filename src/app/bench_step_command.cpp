@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "app/commands.hpp"
+#include "core/clock.hpp"
+#include "core/error.hpp"
+#include "core/rng.hpp"
+#include "model/trial_model.hpp"
+
+namespace hopscotch {
+namespace {
+
+Manifest bench_manifest(BenchStepOptions const& options) {
+    Manifest manifest;
+    manifest.shape = {options.features};
+    manifest.type = FeatureType::uint8;
+    manifest.outputs = options.outputs;
+    manifest.train = {{"in memory", options.rows, 0}};
+    manifest.mean.assign(static_cast<std::size_t>(options.features), 7.5);
+    manifest.stddev.assign(static_cast<std::size_t>(options.features), 4.6);
+    return manifest;
+}
+
+Shard bench_shard(BenchStepOptions const& options) {
+    Shard shard;
+    shard.rows = options.rows;
+    Rng rng(1);
+    for (std::int64_t i = 0; i < options.rows * options.features; ++i) shard.features.push_back(static_cast<std::byte>(rng.below(17)));
+    for (std::int64_t i = 0; i < options.rows; ++i) shard.labels.push_back(rng.below(static_cast<std::uint32_t>(options.outputs)));
+    return shard;
+}
+
+TrialConfig bench_config(BenchStepOptions const& options) {
+    TrialConfig config;
+    config.model.name = options.model;
+    config.model.arguments = Json(Json::Object{});
+    if (options.model == "mlp") config.model.arguments["hidden"] = Json(options.hidden);
+    config.train.batch_size = static_cast<int>(options.batch_size);
+    config.train.epochs = 1000000;
+    config.train.optimizer.lr = 0.01;
+    if (options.optimizer == "sgd") {
+        config.train.optimizer.momentum = 0.9;
+    } else {
+        require(options.optimizer == "adam", "bench step knows the optimizers sgd and adam");
+        config.train.optimizer.kind = OptimizerKind::adam;
+    }
+    return config;
+}
+
+}  // namespace
+
+int bench_step_command(BenchStepOptions const& options) {
+    auto const manifest = bench_manifest(options);
+    auto const shard = bench_shard(options);
+    Normaliser const normaliser(manifest);
+    Workspace workspace("cpu", 1);
+    auto const model = make_trial_model(bench_config(options), schema_of(manifest), normaliser, workspace);
+    std::vector<std::byte> memory(model->layout().bytes + 64);
+    auto* aligned = memory.data() + (64 - reinterpret_cast<std::uintptr_t>(memory.data()) % 64);
+    MutableBytes const state(aligned, model->layout().bytes);
+    model->initialise(state, 1, TrialId(0));
+    model->bind(state);
+    std::vector<double> rates;
+    for (int repeat = 0, epoch = 0; repeat < options.repeats; ++repeat) {
+        std::int64_t rows = 0;
+        auto const start = monotonic_s();
+        while (monotonic_s() - start < options.seconds)
+            rows += model->train_unit(shard, {1, TrialId(0), epoch++, ShardId(0)}, [] {}).rows;
+        rates.push_back(static_cast<double>(rows) / (monotonic_s() - start));
+    }
+    std::sort(rates.begin(), rates.end());
+    auto const median = rates[rates.size() / 2];
+    fmt::print("{{\"bench\": \"step\", \"model\": \"{}\", \"batch\": {}, \"optimizer\": \"{}\", \"rows_per_s\": {:.0f}, \"min\": {:.0f}, "
+               "\"max\": {:.0f}, \"ms_per_step\": {:.4f}}}\n",
+               options.model, options.batch_size, options.optimizer, median, rates.front(), rates.back(),
+               1e3 * static_cast<double>(options.batch_size) / median);
+    return 0;
+}
+
+}  // namespace hopscotch

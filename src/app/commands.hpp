@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// The sub-commands: each is one function in one file that returns the exit code (0 finished, 1 failed, 2 bad input). They
+// throw ConfigError for bad input and other Errors for failures; main turns those into exit codes.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "strategy/roll_call.hpp"
+
+namespace hopscotch {
+
+BuildInfo const& build_info();
+std::string version_text();        // of --version: hopscotch, git, LibTorch, MPI, CPU or CUDA
+
+enum class Resume { no, yes };
+enum class DryRun { no, yes };
+
+struct RunOptions {
+    std::string experiment;               // the file
+    std::vector<std::string> overrides;   // --set path=value
+    std::string strategy;                 // empty: as the file says
+    std::optional<int> trainers;          // threads; under mpirun it must be np - 1
+    bool resume = false, overwrite = false, dry_run = false, quiet = false;
+};
+int run_command(RunOptions const& options);
+
+struct ReplayOptions {
+    std::string run_dir;
+    std::vector<int> trials;              // empty: all
+};
+int replay_command(ReplayOptions const& options);
+
+int models_command(std::string const& name);
+
+struct BenchStepOptions {
+    std::string model = "mlp";
+    std::vector<std::int64_t> hidden = {64};
+    std::int64_t features = 64, outputs = 10, batch_size = 32, rows = 2048;
+    std::string optimizer = "sgd";
+    double seconds = 1;
+    int repeats = 5;
+};
+int bench_step_command(BenchStepOptions const& options);
+
+struct BenchCommOptions {
+    double megabytes = 100;
+    double period_s = 1;      // one hop every so often
+    double seconds = 5;       // of each phase
+    int repeats = 5;          // interleaved pairs of phases with and without hops
+};
+int bench_comm_command(BenchCommOptions const& options);
+
+}  // namespace hopscotch

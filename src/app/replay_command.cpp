@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// Trains the trials of a run again, alone and one after another, and compares the state hash after every unit with the
+// journal's. Nothing of the run but experiment.json and journal.jsonl is used.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include "app/commands.hpp"
+#include "core/error.hpp"
+#include "core/hash.hpp"
+#include "run/files.hpp"
+#include "run/journal.hpp"
+#include "strategy/trial_runner.hpp"
+
+namespace hopscotch {
+namespace {
+
+struct Verdicts {
+    std::int64_t units = 0;
+    std::vector<std::string> differences;
+};
+
+void replay_lap(TrialRunner& runner, LapRecord const& recorded, Lap const& lap, MutableBytes state, Verdicts& verdicts) {
+    Journey journey;
+    journey.lap = lap;
+    for (auto const& unit : recorded.units) {
+        runner.run_unit(journey, state, nullptr);
+        ++verdicts.units;
+        auto const hash = journey.record.units.empty() ? 0 : journey.record.units.back().state_hash;
+        if (journey.record.units.size() == static_cast<std::size_t>(journey.step) && hash == unit.state_hash) continue;
+        verdicts.differences.push_back(fmt::format(
+            "trial {}, epoch {}, unit {} (shard {}): journal {}, replayed {}{}", recorded.trial.value, recorded.epoch, journey.step - 1,
+            unit.shard.value, to_hex(unit.state_hash), to_hex(hash), journey.record.reason.empty() ? "" : "; " + journey.record.reason));
+    }
+}
+
+Verdicts replay_trial(TrialRunner& runner, Journal const& journal, TrialId trial, BufferPool& pool) {
+    Verdicts verdicts;
+    Buffer state;
+    for (auto const& recorded : journal.laps) {
+        if (recorded.trial != trial) continue;
+        Lap lap;
+        lap.trial = trial;
+        lap.epoch = recorded.epoch;
+        lap.assignment = journal.assignments.at(trial);
+        if (!state) state = runner.initial_state(lap, pool);
+        replay_lap(runner, recorded, lap, state.bytes(), verdicts);
+    }
+    runner.forget(trial);
+    return verdicts;
+}
+
+Experiment recorded_experiment(std::filesystem::path const& run_dir) {
+    auto const path = run_dir / "experiment.json";
+    if (!std::filesystem::exists(path)) throw ConfigError(fmt::format("{}: not a run directory (it has no experiment.json)", run_dir.string()));
+    auto const file = parse_json_or_throw(read_whole(path), path.string());
+    Problems problems(path.string());
+    auto experiment = read_experiment(file.at("experiment").dump(), {}, problems);
+    problems.throw_if_any();
+    return experiment;
+}
+
+}  // namespace
+
+int replay_command(ReplayOptions const& options) {
+    std::filesystem::path const run_dir = options.run_dir;
+    auto const experiment = recorded_experiment(run_dir);
+    auto const journal = read_journal(run_dir / "journal.jsonl");
+    std::set<TrialId> wanted;
+    for (auto const trial : options.trials) {
+        if (!journal.assignments.contains(TrialId(trial)))
+            throw ConfigError(fmt::format("{}: there is no trial {} in this run", run_dir.string(), trial));
+        wanted.insert(TrialId(trial));
+    }
+    if (wanted.empty())
+        for (auto const& lap : journal.laps) wanted.insert(lap.trial);
+    std::vector<ShardId> shards;
+    for (std::size_t s = 0; s < read_manifest(experiment.data.path).train.size(); ++s) shards.emplace_back(s);
+    TrialRunner runner(experiment, shards, TrainerId(0));
+    auto const pool = std::make_shared<BufferPool>();
+    std::int64_t units = 0, different = 0;
+    for (auto const trial : wanted) {
+        auto const verdicts = replay_trial(runner, journal, trial, *pool);
+        units += verdicts.units;
+        if (verdicts.differences.empty()) continue;
+        ++different;
+        // The first difference is the cause; what follows it is its consequence or more of the same.
+        fmt::print(stderr, "{}\n", verdicts.differences.front());
+    }
+    if (different > 0) {
+        fmt::print(stderr, "{} of {} trials differ from the journal of {}\n", different, wanted.size(), run_dir.string());
+        return 1;
+    }
+    fmt::print("{} units of {} trials: every state hash equals the journal's\n", units, wanted.size());
+    return 0;
+}
+
+}  // namespace hopscotch

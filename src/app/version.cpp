@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "app/commands.hpp"
+#include "app/version.hpp"
+#include "comm/mpi_world.hpp"
+
+namespace hopscotch {
+
+BuildInfo const& build_info() {
+    static BuildInfo const info{k_version, k_git, k_torch};
+    return info;
+}
+
+std::string version_text() {
+    return fmt::format("hopscotch {} ({})\nLibTorch {}, {}, {} build", k_version, k_git, k_torch, mpi_version(), k_device_build);
+}
+
+}  // namespace hopscotch

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/buffer_pool.hpp"
+
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+namespace hopscotch {
+
+namespace {
+constexpr std::size_t k_page = 4096;
+}
+
+void Buffer::Free::operator()(std::byte* data) const noexcept { std::free(data); }
+
+Buffer& Buffer::operator=(Buffer&& other) noexcept {
+    if (this != &other) {
+        release();
+        data_ = std::move(other.data_);
+        size_ = other.size_;
+        capacity_ = other.capacity_;
+        pool_ = std::move(other.pool_);
+    }
+    return *this;
+}
+
+void Buffer::release() noexcept {
+    if (!data_ || !pool_) return;
+    std::lock_guard const lock(pool_->mutex_);
+    pool_->free_.push_back({std::move(data_), capacity_});
+}
+
+Buffer BufferPool::acquire(std::size_t bytes) {
+    Buffer buffer;
+    buffer.size_ = bytes;
+    buffer.pool_ = shared_from_this();
+    {
+        std::lock_guard const lock(mutex_);
+        auto best = free_.end();
+        for (auto entry = free_.begin(); entry != free_.end(); ++entry)
+            if (entry->capacity >= bytes && entry->capacity <= 2 * bytes + k_page &&
+                (best == free_.end() || entry->capacity < best->capacity))
+                best = entry;
+        if (best != free_.end()) {
+            buffer.data_ = std::move(best->data);
+            buffer.capacity_ = best->capacity;
+            free_.erase(best);
+            return buffer;
+        }
+        buffer.capacity_ = (bytes / k_page + 1) * k_page;
+        allocated_ += buffer.capacity_;
+    }
+    buffer.data_.reset(static_cast<std::byte*>(std::aligned_alloc(k_page, buffer.capacity_)));
+    if (!buffer.data_) throw std::bad_alloc();
+    std::memset(buffer.data_.get(), 0, buffer.capacity_);
+    return buffer;
+}
+
+std::size_t BufferPool::allocated_bytes() const {
+    std::lock_guard const lock(mutex_);
+    return allocated_;
+}
+
+}  // namespace hopscotch

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/courier.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "comm/transfers.hpp"
+#include "core/clock.hpp"
+#include "core/error.hpp"
+
+namespace hopscotch {
+namespace {
+
+constexpr int k_control_tag = 0;
+
+Bytes envelope(MessageKind kind, Bytes const& body) {
+    Encoder encoder;
+    auto version = k_protocol;
+    encoder(version, kind);
+    auto bytes = encoder.take();
+    bytes.insert(bytes.end(), body.begin(), body.end());
+    return bytes;
+}
+
+}  // namespace
+
+Courier::Courier(World& world, CourierOptions options)
+    : world_(world), options_(options), deadline_s_(options.deadline_s), peers_(static_cast<std::size_t>(world.size())), transfers_(std::make_unique<Transfers>(*this)) {
+    thread_ = std::thread([this] { run(); });
+}
+
+Courier::~Courier() {
+    stopping_ = true;
+    wake_courier_.notify_one();
+    if (thread_.joinable()) thread_.join();
+}
+
+void Courier::send(Rank to, MessageKind kind, Bytes body) {
+    {
+        std::lock_guard const lock(mutex_);
+        outbox_.push_back({to, envelope(kind, body)});
+    }
+    wake_courier_.notify_one();
+}
+
+void Courier::push(Rank to, Bytes header, Buffer state) {
+    {
+        std::lock_guard const lock(mutex_);
+        pushes_.push_back({to, std::move(header), std::move(state)});
+    }
+    wake_courier_.notify_one();
+}
+
+std::optional<Incoming> Courier::receive(double timeout_s) {
+    std::unique_lock lock(mutex_);
+    auto const ready = [this] { return !inbox_.empty() || failure_; };
+    if (timeout_s > 0) wake_owner_.wait_for(lock, std::chrono::duration<double>(timeout_s), ready);
+    if (!inbox_.empty()) {
+        auto first = std::move(inbox_.front());
+        inbox_.pop_front();
+        return first;
+    }
+    if (failure_) std::rethrow_exception(failure_);
+    return std::nullopt;
+}
+
+void Courier::watch_peers(double deadline_s) {
+    std::lock_guard const lock(mutex_);
+    deadline_s_ = deadline_s;
+    for (auto& peer : peers_) peer.heard = monotonic_s();
+    watching_ = true;
+}
+
+void Courier::leave_quietly() {
+    std::lock_guard const lock(mutex_);
+    watching_ = false;
+    quiet_ = true;
+}
+
+void Courier::set_peer_name(Rank rank, std::string name) {
+    std::lock_guard const lock(mutex_);
+    peers_[rank.index()].name = std::move(name);
+}
+
+std::optional<Heartbeat> Courier::last_heartbeat(Rank rank) const {
+    std::lock_guard const lock(mutex_);
+    return peers_[rank.index()].heartbeat;
+}
+
+std::string Courier::peer_name(Rank rank) const {
+    std::lock_guard const lock(mutex_);
+    auto const& name = peers_[rank.index()].name;
+    return name.empty() ? fmt::format("rank {}", rank.value) : name;
+}
+
+void Courier::close() {
+    {
+        std::lock_guard const lock(mutex_);
+        closing_ = true;
+    }
+    wake_courier_.notify_one();
+    thread_.join();
+    std::lock_guard const lock(mutex_);
+    if (failure_) std::rethrow_exception(failure_);
+}
+
+void Courier::run() noexcept {
+    try {
+        loop();
+    } catch (...) {
+        std::lock_guard const lock(mutex_);
+        failure_ = std::current_exception();
+    }
+    wake_owner_.notify_all();
+}
+
+void Courier::loop() {
+    int quiet_rounds = 0;
+    double closing_since = 0;
+    while (!stopping_) {
+        auto const now = monotonic_s();
+        beat(now);
+        if (pump()) {
+            quiet_rounds = 0;
+            continue;
+        }
+        transfers_->check_deadlines(now);
+        check_peers(now);
+        ++quiet_rounds;
+        if (transfers_->pieces_in_flight()) {
+            std::this_thread::yield();  // backing off here costs four fifths of the bandwidth
+            continue;
+        }
+        std::unique_lock lock(mutex_);
+        bool const queued = !outbox_.empty() || !pushes_.empty();
+        bool const settled = !queued && sends_.empty() && arrivals_.empty() && transfers_->idle();
+        if (closing_ && settled) return;
+        if (closing_) {
+            if (closing_since == 0) closing_since = now;
+            if (now - closing_since > deadline_s_)
+                throw CommError(fmt::format("messages were not taken for {:.0f} s at the end of the job", deadline_s_.load()));
+        }
+        if (queued) continue;
+        auto const wait = quiet_rounds < 4 ? std::chrono::microseconds(20)
+                          : quiet_rounds < 40 || !settled ? std::chrono::microseconds(200) : std::chrono::microseconds(1000);
+        wake_courier_.wait_for(lock, wait);
+    }
+}
+
+bool Courier::pump() {
+    bool moved = send_queued();
+    moved |= take_arrivals();
+    moved |= finish_sends();
+    moved |= transfers_->progress(monotonic_s());
+    return moved;
+}
+
+void Courier::post(Rank to, MessageKind kind, Bytes const& body) {
+    sends_.push_back({to, envelope(kind, body), {}});
+    auto& pending = sends_.back();
+    pending.request = world_.send(to, k_control_tag, pending.bytes);
+    sent_[static_cast<std::size_t>(Traffic::control)] += pending.bytes.size();
+}
+
+bool Courier::send_queued() {
+    std::deque<Outgoing> outgoing;
+    std::deque<QueuedPush> pushes;
+    {
+        std::lock_guard const lock(mutex_);
+        outgoing.swap(outbox_);
+        pushes.swap(pushes_);
+    }
+    for (auto& message : outgoing) {
+        sends_.push_back({message.to, std::move(message.bytes), {}});
+        auto& pending = sends_.back();
+        pending.request = world_.send(message.to, k_control_tag, pending.bytes);
+        sent_[static_cast<std::size_t>(Traffic::control)] += pending.bytes.size();
+    }
+    for (auto& push : pushes) transfers_->offer(push.to, std::move(push.header), std::move(push.state), monotonic_s());
+    return !outgoing.empty() || !pushes.empty();
+}
+
+bool Courier::finish_sends() {
+    auto const before = sends_.size();
+    std::erase_if(sends_, [this](Pending const& pending) { return world_.done(pending.request); });
+    return sends_.size() != before;
+}
+
+// A long message may arrive after a short one that was sent later; arrivals_ keeps the order of each sender.
+bool Courier::take_arrivals() {
+    bool moved = false;
+    while (auto const arrival = world_.probe(k_control_tag)) {
+        arrivals_.push_back({arrival->from, Bytes(arrival->bytes), {}});
+        arrivals_.back().request = world_.receive(arrival->from, k_control_tag, arrivals_.back().bytes);
+        moved = true;
+    }
+    std::vector<Rank> waiting;
+    for (auto pending = arrivals_.begin(); pending != arrivals_.end();) {
+        bool const held = std::find(waiting.begin(), waiting.end(), pending->peer) != waiting.end();
+        if (held || !world_.done(pending->request)) {
+            waiting.push_back(pending->peer);
+            ++pending;
+            continue;
+        }
+        auto const message = std::move(*pending);
+        pending = arrivals_.erase(pending);
+        dispatch(message.peer, message.bytes);
+        moved = true;
+    }
+    return moved;
+}
+
+void Courier::dispatch(Rank from, ByteView bytes) {
+    Decoder decoder(bytes);
+    std::uint16_t version = 0;
+    auto kind = MessageKind::test;
+    decoder(version, kind);
+    if (version != k_protocol)
+        throw CommError(fmt::format("{} speaks protocol {}, this build {} start every rank from one build", peer_name(from), version,
+                                    k_protocol));
+    auto const body = bytes.subspan(sizeof version + sizeof kind);
+    auto const now = monotonic_s();
+    {
+        std::lock_guard const lock(mutex_);
+        peers_[from.index()].heard = now;
+        if (kind == MessageKind::heartbeat) peers_[from.index()].heartbeat = decode<Heartbeat>(body);
+    }
+    if (kind == MessageKind::shutdown) activity_.leave = true;
+    switch (kind) {
+        case MessageKind::heartbeat: return;
+        case MessageKind::offer: return transfers_->on_offer(from, decode<Offer>(body), now);
+        case MessageKind::grant: return transfers_->on_grant(from, decode<Grant>(body), now);
+        case MessageKind::received: return transfers_->on_received(from, decode<Received>(body));
+        default: return deliver({from, kind, Bytes(body.begin(), body.end()), {}});
+    }
+}
+
+void Courier::deliver(Incoming incoming) {
+    {
+        std::lock_guard const lock(mutex_);
+        inbox_.push_back(std::move(incoming));
+    }
+    wake_owner_.notify_one();
+}
+
+void Courier::beat(double now) {
+    if (now < next_beat_) return;
+    next_beat_ = now + options_.heartbeat_s;
+    {
+        std::lock_guard const lock(mutex_);
+        if (quiet_ || closing_) return;
+    }
+    Heartbeat const heartbeat{activity_.batches, activity_.units, TrialId(activity_.trial.load()), activity_.epoch,
+                              ShardId(activity_.shard.load())};
+    if (world_.rank() != Rank(0)) return post(Rank(0), MessageKind::heartbeat, encode(heartbeat));
+    for (int rank = 1; rank < world_.size(); ++rank) post(Rank(rank), MessageKind::heartbeat, encode(heartbeat));
+}
+
+void Courier::check_peers(double now) {
+    std::unique_lock lock(mutex_);
+    if (!watching_) return;
+    bool const scheduler = world_.rank() == Rank(0);
+    for (std::size_t rank = scheduler ? 1 : 0; rank < (scheduler ? peers_.size() : 1); ++rank) {
+        auto const silent = now - peers_[rank].heard;
+        if (silent <= deadline_s_.load()) continue;
+        lock.unlock();
+        throw CommError(fmt::format("{} has been silent for {:.0f} s (its process or host is gone, stopped or cut off); "
+                                    "run.deadline_s sets this limit",
+                                    peer_name(Rank(static_cast<int>(rank))), silent));
+    }
+}
+
+}  // namespace hopscotch

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one thread of a rank that talks to the world: it moves control messages and states while the rank's own thread
+// trains (or schedules), counts bytes, and keeps the deadlines. It never does disk I/O or arithmetic. While nothing is in
+// flight it waits on a condition variable with a growing back-off (0 -> 200 us -> 1 ms, reset by traffic): a spinning
+// rank steals a core.
+#pragma once
+#include <array>
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "comm/buffer_pool.hpp"
+#include "comm/messages.hpp"
+#include "comm/world.hpp"
+
+namespace hopscotch {
+
+enum class Traffic { state, gradient, data, control };
+
+struct CourierOptions {
+    std::size_t piece_bytes = std::size_t{8} << 20;  // 4-16 MB: larger ones block control messages inside one MPI call
+    double deadline_s = 60;                          // for each step of a transfer, and for a silent peer
+    double heartbeat_s = 0.5;
+};
+
+struct Incoming {
+    Rank from;
+    MessageKind kind = MessageKind::test;
+    Bytes body;     // state: the Offer's header
+    Buffer state;   // state: the block
+};
+
+// What the rank's own thread is doing, written by it, read by its courier for the heartbeat.
+struct Activity {
+    std::atomic<std::uint64_t> batches = 0, units = 0;
+    std::atomic<std::int32_t> trial = -1, epoch = 0, shard = -1;
+    std::atomic<bool> leave = false;   // set by the courier when rank 0 has said shutdown
+};
+
+class Transfers;
+
+class Courier {
+public:
+    // The world must outlive the courier, and nobody else may call it until close() or the destructor.
+    Courier(World& world, CourierOptions options);
+    ~Courier();  // stops without flushing
+
+    // Any thread. Return at once.
+    void send(Rank to, MessageKind kind, Bytes body);
+    void push(Rank to, Bytes header, Buffer state);
+
+    // The next control message or arrived state, in order of arrival per sender; none after timeout_s. Rethrows what broke
+    // the courier: CommError names the silent rank and the seconds.
+    std::optional<Incoming> receive(double timeout_s);
+
+    // From here on, ranks (rank 0 on trainers; all on rank 0) must be heard from every deadline_s. Heartbeats themselves
+    // flow from the start until leave_quietly(): peers end in good order now, and nothing may be sent behind the last word.
+    void watch_peers(double deadline_s);
+    void set_peer_name(Rank rank, std::string name);  // "rank 2 (node7)" in errors
+    void leave_quietly();
+    std::optional<Heartbeat> last_heartbeat(Rank rank) const;
+
+    // Waits until everything sent has been delivered, then stops. Throws CommError after deadline_s.
+    void close();
+
+    BufferPool& pool() { return *pool_; }
+    Activity& activity() { return activity_; }
+    std::uint64_t bytes_sent(Traffic traffic) const { return sent_[static_cast<std::size_t>(traffic)]; }
+    World& world() { return world_; }
+
+private:
+    friend class Transfers;
+    struct Outgoing {
+        Rank to;
+        Bytes bytes;
+    };
+    struct Pending {  // a control message on its way out or in
+        Rank peer;
+        Bytes bytes;
+        Request request;
+    };
+    struct Peer {
+        std::string name;
+        double heard = 0;
+        std::optional<Heartbeat> heartbeat;
+    };
+
+    void run() noexcept;
+    void loop();
+    bool pump();
+    bool send_queued();
+    bool take_arrivals();
+    bool finish_sends();
+    void dispatch(Rank from, ByteView bytes);
+    void beat(double now);
+    void check_peers(double now);
+    void deliver(Incoming incoming);
+    void post(Rank to, MessageKind kind, Bytes const& body);  // courier thread only
+    std::string peer_name(Rank rank) const;
+
+    World& world_;
+    CourierOptions options_;
+    std::atomic<double> deadline_s_;
+    std::shared_ptr<BufferPool> pool_ = std::make_shared<BufferPool>();
+    Activity activity_;
+    std::array<std::atomic<std::uint64_t>, 4> sent_{};
+
+    mutable std::mutex mutex_;  // of everything down to watching_
+    std::condition_variable wake_courier_, wake_owner_;
+    std::deque<Outgoing> outbox_;
+    struct QueuedPush {
+        Rank to;
+        Bytes header;
+        Buffer state;
+    };
+    std::deque<QueuedPush> pushes_;
+    std::deque<Incoming> inbox_;
+    std::exception_ptr failure_;
+    std::vector<Peer> peers_;
+    bool watching_ = false, quiet_ = false, closing_ = false;
+    std::atomic<bool> stopping_ = false;
+
+    // Courier thread only.
+    std::unique_ptr<Transfers> transfers_;
+    std::deque<Pending> sends_, arrivals_;
+    double next_beat_ = 0;
+    std::thread thread_;
+};
+
+}  // namespace hopscotch

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/mpi_world.hpp"
+
+#include <fmt/format.h>
+#include <mpi.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <source_location>
+#include <vector>
+
+#include "core/error.hpp"
+#include "core/unique_handle.hpp"
+
+namespace hopscotch {
+namespace {
+
+void check(int code, std::source_location at = std::source_location::current()) {
+    if (code == MPI_SUCCESS) return;
+    char text[MPI_MAX_ERROR_STRING] = {};
+    int length = 0;
+    MPI_Error_string(code, text, &length);
+    throw CommError(fmt::format("MPI: {} [{}]", text, where(at)));
+}
+
+struct CloseCommunicator {
+    static MPI_Comm null() { return MPI_COMM_NULL; }
+    void operator()(MPI_Comm comm) noexcept { MPI_Comm_free(&comm); }
+};
+using Communicator = UniqueHandle<MPI_Comm, CloseCommunicator>;
+
+MPI_Comm initialised() {
+    int provided = 0;
+    check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided));
+    if (provided < MPI_THREAD_SERIALIZED)
+        throw CommError("this MPI library does not offer MPI_THREAD_SERIALIZED (the courier thread needs it) use another build");
+    MPI_Comm comm = MPI_COMM_NULL;
+    check(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+    check(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
+    return comm;
+}
+
+}  // namespace
+
+struct MpiWorld::Impl {
+    Communicator comm{initialised()};
+    Rank rank;
+    int size = 0;
+    std::vector<MPI_Request> requests;
+    std::vector<std::size_t> free_slots;
+
+    std::size_t slot() {
+        if (free_slots.empty()) {
+            requests.push_back(MPI_REQUEST_NULL);
+            return requests.size() - 1;
+        }
+        auto const taken = free_slots.back();
+        free_slots.pop_back();
+        return taken;
+    }
+};
+
+MpiWorld::MpiWorld() : impl_(std::make_unique<Impl>()) {
+    int rank = 0;
+    check(MPI_Comm_rank(impl_->comm.handle(), &rank));
+    check(MPI_Comm_size(impl_->comm.handle(), &impl_->size));
+    impl_->rank = Rank(rank);
+}
+
+MpiWorld::~MpiWorld() {
+    int finalized = 0;
+    MPI_Finalized(&finalized);
+    if (finalized == 0) {
+        // An unhealthy end: the communicator dies with the process, since freeing it would be collective.
+        new Communicator(std::move(impl_->comm));
+    }
+}
+
+void MpiWorld::finish() {
+    impl_->comm.reset();
+    check(MPI_Finalize());
+}
+
+Rank MpiWorld::rank() const { return impl_->rank; }
+int MpiWorld::size() const { return impl_->size; }
+
+Request MpiWorld::send(Rank to, int tag, ByteView bytes) {
+    auto const slot = impl_->slot();
+    check(MPI_Isend(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, to.value, tag, impl_->comm.handle(),
+                    &impl_->requests[slot]));
+    return {slot};
+}
+
+Request MpiWorld::receive(Rank from, int tag, MutableBytes into) {
+    auto const slot = impl_->slot();
+    check(MPI_Irecv(into.data(), static_cast<int>(into.size()), MPI_BYTE, from.value, tag, impl_->comm.handle(),
+                    &impl_->requests[slot]));
+    return {slot};
+}
+
+bool MpiWorld::done(Request request) {
+    int flag = 0;
+    check(MPI_Test(&impl_->requests[request.slot], &flag, MPI_STATUS_IGNORE));
+    if (flag != 0) impl_->free_slots.push_back(request.slot);
+    return flag != 0;
+}
+
+std::optional<Arrival> MpiWorld::probe(int tag) {
+    int flag = 0;
+    MPI_Status status;
+    check(MPI_Iprobe(MPI_ANY_SOURCE, tag, impl_->comm.handle(), &flag, &status));
+    if (flag == 0) return std::nullopt;
+    int bytes = 0;
+    check(MPI_Get_count(&status, MPI_BYTE, &bytes));
+    return Arrival{Rank(status.MPI_SOURCE), static_cast<std::size_t>(bytes)};
+}
+
+void MpiWorld::abort(int exit_code) {
+    MPI_Abort(MPI_COMM_WORLD, exit_code);
+    std::_Exit(exit_code);
+}
+
+bool launched_by_mpi() {
+    for (auto const* name : {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK", "MPI_LOCALRANKID"})
+        if (std::getenv(name) != nullptr) return true;
+    return false;
+}
+
+std::string mpi_version() {
+    char text[MPI_MAX_LIBRARY_VERSION_STRING] = {};
+    int length = 0;
+    MPI_Get_library_version(text, &length);
+    std::string const all(text);
+    return all.substr(0, all.find_first_of(",\n"));
+}
+
+std::string host_name() {
+    char name[256] = {};
+    gethostname(name, sizeof name - 1);
+    return name;
+}
+
+}  // namespace hopscotch

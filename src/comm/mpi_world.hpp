@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// The job as MPI processes. mpi_world.cpp is the only file that includes mpi.h. Nothing collective after the start.
+#pragma once
+#include <memory>
+
+#include "comm/world.hpp"
+
+namespace hopscotch {
+
+class MpiWorld : public World {
+public:
+    // Collective. Initialises MPI with MPI_THREAD_SERIALIZED (throws CommError if the library gives less), on a duplicated
+    // communicator with MPI_ERRORS_RETURN.
+    MpiWorld();
+    // Does not finalise: MPI_Finalize hangs when other ranks are lost. Call finish() on the healthy path.
+    ~MpiWorld() override;
+    void finish();  // Collective. MPI_Finalize
+
+    Rank rank() const override;
+    int size() const override;
+    std::string name() const override { return "mpi"; }
+    Request send(Rank to, int tag, ByteView bytes) override;
+    Request receive(Rank from, int tag, MutableBytes into) override;
+    bool done(Request request) override;
+    std::optional<Arrival> probe(int tag) override;
+    [[noreturn]] void abort(int exit_code) override;
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+// True under mpirun, srun with PMI, or mpiexec, told from the environment, so that a run without a launcher never pays for
+// MPI_Init. SLURM_* alone is no sign: a batch script has it too.
+bool launched_by_mpi();
+
+// The version of the MPI library, "Open MPI 4.1.4"; may be called without MPI_Init.
+std::string mpi_version();
+
+}  // namespace hopscotch

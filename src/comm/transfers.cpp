@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/transfers.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/error.hpp"
+
+namespace hopscotch {
+namespace {
+
+constexpr int k_first_piece_tag = 1;   // tag 0 is for control messages
+constexpr int k_piece_tags = 30000;    // MPI promises tags up to 32767
+constexpr std::size_t k_window = 4;    // pieces handed to the world at once
+
+}  // namespace
+
+void Transfers::offer(Rank to, Bytes header, Buffer state, double now) {
+    auto const id = next_id_++;
+    courier_.post(to, MessageKind::offer, encode(Offer{id, state.bytes().size(), std::move(header)}));
+    Out out;
+    out.to = to;
+    out.state = std::move(state);
+    out.since = now;
+    outgoing_.emplace(id, std::move(out));
+}
+
+// Granting depends on this rank's own progress only (it allocates if the pool is empty), so pushes never deadlock.
+void Transfers::on_offer(Rank from, Offer offer, double now) {
+    In in;
+    in.from = from;
+    in.id = offer.id;
+    in.header = std::move(offer.header);
+    in.state = courier_.pool().acquire(offer.bytes);
+    in.since = now;
+    int const tag = k_first_piece_tag + next_tag_++ % k_piece_tags;
+    auto const bytes = in.state.bytes();
+    for (std::size_t at = 0; at < bytes.size(); at += courier_.options_.piece_bytes)
+        in.requests.push_back(
+            courier_.world_.receive(from, tag, bytes.subspan(at, std::min(courier_.options_.piece_bytes, bytes.size() - at))));
+    incoming_.push_back(std::move(in));
+    courier_.post(from, MessageKind::grant, encode(Grant{offer.id, tag}));
+}
+
+void Transfers::on_grant(Rank from, Grant const& grant, double now) {
+    auto const found = outgoing_.find(grant.id);
+    require(found != outgoing_.end() && found->second.to == from, "Grant for a transfer that does not exist");
+    found->second.tag = grant.tag;
+    found->second.since = now;
+}
+
+void Transfers::on_received(Rank from, Received const& received) {
+    auto const found = outgoing_.find(received.id);
+    require(found != outgoing_.end() && found->second.to == from, "Received for a transfer that does not exist");
+    // The peer may tell before our own requests have been tested; wait for those, then let go of the buffer.
+    for (auto const request : found->second.requests)
+        while (!courier_.world_.done(request)) std::this_thread::yield();
+    outgoing_.erase(found);
+}
+
+bool Transfers::send_pieces(Out& out, double now) {
+    bool moved = false;
+    while (!out.requests.empty() && courier_.world_.done(out.requests.front())) {
+        out.requests.pop_front();
+        moved = true;
+    }
+    auto const bytes = out.state.bytes();
+    while (out.tag != 0 && out.next < bytes.size() && out.requests.size() < k_window) {
+        auto const piece = bytes.subspan(out.next, std::min(courier_.options_.piece_bytes, bytes.size() - out.next));
+        out.requests.push_back(courier_.world_.send(out.to, out.tag, piece));
+        courier_.sent_[static_cast<std::size_t>(Traffic::state)] += piece.size();
+        out.next += piece.size();
+        moved = true;
+    }
+    if (moved) out.since = now;
+    return moved;
+}
+
+bool Transfers::progress(double now) {
+    bool moved = false;
+    for (auto& [id, out] : outgoing_) moved |= send_pieces(out, now);
+    for (auto in = incoming_.begin(); in != incoming_.end();) {
+        while (!in->requests.empty() && courier_.world_.done(in->requests.front())) {
+            in->requests.pop_front();
+            in->since = now;
+            moved = true;
+        }
+        if (!in->requests.empty()) {
+            ++in;
+            continue;
+        }
+        courier_.post(in->from, MessageKind::received, encode(Received{in->id}));
+        courier_.deliver({in->from, MessageKind::state, std::move(in->header), std::move(in->state)});
+        in = incoming_.erase(in);
+        moved = true;
+    }
+    return moved;
+}
+
+bool Transfers::pieces_in_flight() const {
+    return !incoming_.empty() ||
+           std::any_of(outgoing_.begin(), outgoing_.end(), [](auto const& entry) { return entry.second.tag != 0; });
+}
+
+void Transfers::check_deadlines(double now) const {
+    auto const late = [&](double since) { return now - since > courier_.deadline_s_.load(); };
+    for (auto const& [id, out] : outgoing_)
+        if (late(out.since))
+            throw CommError(fmt::format("{} took no {} for {:.0f} s (state of {} bytes, {} handed over) is that host alive and not "
+                                        "stopped? run.deadline_s sets this limit",
+                                        courier_.peer_name(out.to), out.tag == 0 ? "offered state" : "piece of a state",
+                                        now - out.since, out.state.bytes().size(), out.next));
+    for (auto const& in : incoming_)
+        if (late(in.since))
+            throw CommError(fmt::format("{} sent no piece of a granted state for {:.0f} s; run.deadline_s sets this limit",
+                                        courier_.peer_name(in.from), now - in.since));
+}
+
+}  // namespace hopscotch

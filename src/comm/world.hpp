@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ranks of a job and non-blocking bytes between them. Two worlds, one test suite: MpiWorld (processes) and ThreadWorld
+// (ranks as threads of one process). Only the courier calls a world once the job runs; everyone else talks to the courier.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "core/byte_view.hpp"
+#include "core/ids.hpp"
+
+namespace hopscotch {
+
+// A pending send or receive; its bytes must stay where they are until done() has returned true.
+struct Request {
+    std::size_t slot = 0;
+};
+
+struct Arrival {
+    Rank from;
+    std::size_t bytes = 0;
+};
+
+class World {
+public:
+    virtual ~World() = default;
+
+    virtual Rank rank() const = 0;
+    virtual int size() const = 0;
+    virtual std::string name() const = 0;  // "mpi" or "threads"
+
+    // Local. At most 2^31-1 bytes a call; the courier cuts larger things into pieces. Throw CommError.
+    virtual Request send(Rank to, int tag, ByteView bytes) = 0;
+    virtual Request receive(Rank from, int tag, MutableBytes into) = 0;
+    virtual bool done(Request request) = 0;               // once true, the request is spent
+    virtual std::optional<Arrival> probe(int tag) = 0;    // the next message with this tag, from anyone
+
+    // Ends the whole job at once, on every rank, whatever state it is in.
+    [[noreturn]] virtual void abort(int exit_code) = 0;
+};
+
+std::string host_name();
+
+}  // namespace hopscotch

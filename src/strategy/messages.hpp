@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// What rank 0 and the trainers say to each other, as structs; comm/codec.hpp turns them into bytes.
+#pragma once
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "comm/codec.hpp"
+#include "experiment/reader.hpp"
+#include "schedule/lap.hpp"
+#include "schedule/visit.hpp"
+
+namespace hopscotch {
+
+template <class A>
+void fields(A& a, Lap& m) {
+    std::string assignment;
+    if constexpr (std::is_same_v<A, Encoder>) assignment = to_json(m.assignment).dump();
+    a(m.trial, m.epoch, m.attempt, m.release, m.remaining_cost, assignment);
+    if constexpr (std::is_same_v<A, Decoder>) m.assignment = assignment_from_json(parse_json_or_throw(assignment, "lap"));
+}
+
+template <class A>
+void fields(A& a, UnitRecord& m) {
+    a(m.shard, m.trainer, m.rows, m.loss_sum, m.start_unix_s, m.seconds, m.wait_s, m.state_hash);
+}
+
+template <class A>
+void fields(A& a, LapRecord& m) {
+    a(m.trial, m.epoch, m.attempt, m.outcome, m.reason, m.units, m.home, m.hops, m.hop_bytes, m.valid_rows, m.valid_loss,
+      m.valid_correct, m.valid_top5, m.valid_start_unix_s, m.valid_seconds, m.lr, m.state_hash, m.state_bytes);
+}
+
+template <class A>
+void fields(A& a, OwnerTable& m) { a(m.version, m.trainers, m.owner); }
+
+// Rank 0 -> trainers, first of all.
+struct Welcome {
+    std::string experiment;   // the whole document, with --set applied
+    std::string strategy;
+    OwnerTable owners;
+};
+template <class A>
+void fields(A& a, Welcome& m) { a(m.experiment, m.strategy, m.owners); }
+
+// Trainer -> rank 0: the answer to the roll call.
+struct Hello {
+    std::string host, build, torch, cpu, device;
+    std::int32_t pid = 0, cores = 0;
+    std::uint64_t memory_bytes = 0, dataset_hash = 0;
+    std::string error;        // what keeps this trainer from training; empty: ready
+};
+template <class A>
+void fields(A& a, Hello& m) { a(m.host, m.build, m.torch, m.cpu, m.device, m.pid, m.cores, m.memory_bytes, m.dataset_hash, m.error); }
+
+// What travels with a state: where its trial is on the way, and the lap's record so far.
+struct Journey {
+    Lap lap;
+    int step = 0;                     // visits done in this lap; S: on the way home or validating
+    int valid_shard = 0;              // the next piece of validation
+    std::int64_t valid_batch = 0;
+    LapRecord record;
+    double pushed_unix_s = 0;         // for hop latency
+};
+template <class A>
+void fields(A& a, Journey& m) { a(m.lap, m.step, m.valid_shard, m.valid_batch, m.record, m.pushed_unix_s); }
+
+struct TrialMessage {                 // stop, fetch_best: about one trial
+    TrialId trial;
+    int epoch = 0;
+};
+template <class A>
+void fields(A& a, TrialMessage& m) { a(m.trial, m.epoch); }
+
+struct Shutdown {
+    int exit_code = 0;
+};
+template <class A>
+void fields(A& a, Shutdown& m) { a(m.exit_code); }
+
+// Trainer -> rank 0, the last word.
+struct Goodbye {
+    std::vector<std::uint64_t> bytes; // by Traffic
+    std::uint64_t peak_rss_bytes = 0;
+    std::vector<double> hop_s;        // push to arrival, one a hop
+};
+template <class A>
+void fields(A& a, Goodbye& m) { a(m.bytes, m.peak_rss_bytes, m.hop_s); }
+
+struct Fatal {
+    std::string text;
+};
+template <class A>
+void fields(A& a, Fatal& m) { a(m.text); }
+
+}  // namespace hopscotch

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strategy/mop.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+#include <list>
+#include <map>
+#include <set>
+
+#include "core/clock.hpp"
+#include "core/error.hpp"
+#include "strategy/trainer_base.hpp"
+
+namespace hopscotch {
+namespace {
+
+class Mop : public TrainerBase {
+public:
+    explicit Mop(Resources resources) : TrainerBase(std::move(resources)) {}
+
+    void execute(Lap const& lap) override {
+        resources_.courier.send(rank_of(home_of(lap.trial)), MessageKind::lap, encode(lap));
+    }
+
+private:
+    struct Ready {
+        Journey journey;
+        Buffer state;            // empty: the trial's very first unit builds it
+        double queued_s = 0;
+        std::uint64_t expected_hash = 0;  // of a state that came over the network; 0: it never left
+    };
+
+    void handle(Incoming message) override {
+        if (message.kind == MessageKind::lap) return accept_lap(decode<Lap>(message.body));
+        require(message.kind == MessageKind::state, fmt::format("unexpected message {}", static_cast<int>(message.kind)));
+        auto journey = decode<Journey>(message.body);
+        if (dropped_.contains(journey.lap.trial)) return;
+        hop_s_.push_back(unix_s() - journey.pushed_unix_s);
+        auto const hash = journey.record.state_hash;
+        enqueue({std::move(journey), std::move(message.state), 0, hash});
+    }
+
+    void accept_lap(Lap lap) {
+        auto const trial = lap.trial;
+        if (dropped_.contains(trial)) return;
+        auto& mine = at_home_[trial];
+        mine.laps.push_back(std::move(lap));
+        if (!mine.under_way) start_next(trial);
+    }
+
+    // The next lap of a trial whose state rests here (or does not exist yet).
+    void start_next(TrialId trial) {
+        auto& mine = at_home_[trial];
+        mine.under_way = !mine.laps.empty();
+        if (!mine.under_way) return;
+        auto const lap = std::move(mine.laps.front());
+        mine.laps.pop_front();
+        enqueue({begin(lap), std::move(mine.resting), 0, 0});
+    }
+
+    void drop(TrialId trial) override {
+        dropped_.insert(trial);
+        at_home_.erase(trial);
+        std::erase_if(ready_, [&](Ready const& ready) { return ready.journey.lap.trial == trial; });
+    }
+
+    bool has_work() const override { return !ready_.empty(); }
+
+    void enqueue(Ready ready) {
+        ready.queued_s = monotonic_s();
+        ready_.push_back(std::move(ready));
+    }
+
+    bool validating(Ready const& ready) const { return ready.journey.step == resources_.runner->shards(); }
+
+    // Validation first, then release order, then the longest remaining trial, then the lowest id.
+    bool goes_before(Ready const& a, Ready const& b) const {
+        if (validating(a) != validating(b)) return validating(a);
+        auto const& x = a.journey.lap;
+        auto const& y = b.journey.lap;
+        if (x.release != y.release) return x.release < y.release;
+        if (x.remaining_cost != y.remaining_cost) return x.remaining_cost > y.remaining_cost;
+        return x.trial < y.trial;
+    }
+
+    void work() override {
+        auto const first = std::min_element(ready_.begin(), ready_.end(), [this](auto& a, auto& b) { return goes_before(a, b); });
+        auto ready = std::move(*first);
+        ready_.erase(first);
+        auto const started_s = monotonic_s();
+        auto const wait_s = ready.queued_s <= last_end_s_ ? started_s - last_end_s_ : -1;
+        bool const validation = validating(ready);
+        bool complete = false;
+        if (!prepare(ready)) {
+            complete = true;
+        } else if (validation) {
+            complete = validate(ready.journey, ready.state.bytes());
+        } else {
+            train(ready.journey, ready.state.bytes());
+            if (!ready.journey.record.units.empty()) ready.journey.record.units.back().wait_s = wait_s;
+        }
+        last_end_s_ = monotonic_s();
+        if (ready.journey.record.outcome != Outcome::finished) return end_trial(ready);
+        if (complete) return end_lap(ready);
+        move_on(std::move(ready));
+    }
+
+    // Builds the first state, or checks one that came over the network. False (and the outcome says why) if that fails.
+    bool prepare(Ready& ready) {
+        auto& record = ready.journey.record;
+        try {
+            if (!ready.state) {
+                ready.state = resources_.runner->initial_state(ready.journey.lap, resources_.courier.pool());
+            } else if (ready.expected_hash != 0) {
+                auto const hash = state_hash(ready.state.bytes(), resources_.runner->layout(ready.journey.lap));
+                require(hash == ready.expected_hash, "the state was damaged on its way here (hashes differ) check memory and network");
+            }
+            ready.expected_hash = 0;
+            return true;
+        } catch (std::exception const& error) {
+            record.outcome = Outcome::failed;
+            record.reason = fmt::format("epoch {} on trainer {} ({}): {}", ready.journey.lap.epoch, resources_.runner->self().value,
+                                        host_name(), error.what());
+            return false;
+        }
+    }
+
+    void end_trial(Ready& ready) {
+        finish(ready.journey, ready.state.bytes());
+        drop(ready.journey.lap.trial);
+    }
+
+    void end_lap(Ready& ready) {
+        auto const trial = ready.journey.lap.trial;
+        finish(ready.journey, ready.state.bytes());
+        at_home_[trial].resting = std::move(ready.state);
+        start_next(trial);
+    }
+
+    // A step to a shard of this trainer is a stay; every other is a hop.
+    void move_on(Ready ready) {
+        auto& journey = ready.journey;
+        auto const shards = resources_.runner->shards();
+        auto const next = journey.step < shards ? resources_.owners.of(planned_shard(journey.lap.trial, journey.step, shards))
+                                                : home_of(journey.lap.trial);
+        if (next == resources_.runner->self()) return enqueue(std::move(ready));
+        ++journey.record.hops;
+        journey.record.hop_bytes += static_cast<std::int64_t>(ready.state.bytes().size());
+        journey.pushed_unix_s = unix_s();
+        resources_.courier.push(rank_of(next), encode(journey), std::move(ready.state));
+    }
+
+    struct AtHome {
+        std::deque<Lap> laps;    // released, not yet started
+        Buffer resting;          // between laps
+        bool under_way = false;
+    };
+    std::map<TrialId, AtHome> at_home_;
+    std::list<Ready> ready_;
+    std::set<TrialId> dropped_;
+    double last_end_s_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Strategy> make_mop(Resources resources) { return std::make_unique<Mop>(std::move(resources)); }
+
+}  // namespace hopscotch

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strategy/roll_call.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <map>
+#include <optional>
+#include <set>
+#include <thread>
+
+#include "core/clock.hpp"
+#include "core/error.hpp"
+#include "core/log.hpp"
+#include "strategy/strategy.hpp"
+#include "strategy/trainer_base.hpp"
+
+namespace hopscotch {
+namespace {
+
+std::string cpu_model() {
+    std::ifstream file("/proc/cpuinfo");
+    for (std::string line; std::getline(file, line);)
+        if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
+    return "unknown";
+}
+
+std::uint64_t memory_bytes() {
+    struct sysinfo info {};
+    return sysinfo(&info) == 0 ? static_cast<std::uint64_t>(info.totalram) * info.mem_unit : 0;
+}
+
+// Each complaint once, however many trainers have it; the ranks in front if only some do.
+void refuse_complaints(std::vector<Hello> const& hellos) {
+    std::map<std::string, std::vector<int>> complaints;
+    for (std::size_t i = 0; i < hellos.size(); ++i)
+        if (!hellos[i].error.empty()) complaints[hellos[i].error].push_back(static_cast<int>(i) + 1);
+    std::string text;
+    for (auto const& [complaint, ranks] : complaints) text += (text.empty() ? "" : "\n") + complaint;
+    if (!text.empty()) throw ConfigError(text);
+}
+
+void refuse_differences(std::vector<Hello> const& hellos, std::string const& build) {
+    for (std::size_t i = 0; i < hellos.size(); ++i) {
+        auto const& hello = hellos[i];
+        if (hello.build != build)
+            throw ConfigError(fmt::format("rank {} ({}) runs build {}, rank 0 runs {} start every rank from one build", i + 1, hello.host,
+                                          hello.build, build));
+        if (hello.dataset_hash != hellos.front().dataset_hash)
+            throw ConfigError(fmt::format("rank {} ({}) sees another dataset than rank 1 ({}) copy one dataset directory to all hosts, "
+                                          "or use a shared file system",
+                                          i + 1, hello.host, hellos.front().host));
+        if (hello.cpu != hellos.front().cpu)
+            log_warning(fmt::format("rank {} ({}) has another CPU than rank 1 ({} / {}): bits may differ between them", i + 1, hello.host,
+                                    hello.cpu, hellos.front().cpu));
+    }
+}
+
+}  // namespace
+
+std::vector<Hello> call_roll(Courier& courier, Welcome const& welcome, BuildInfo const& build, double deadline_s) {
+    auto const ranks = courier.world().size();
+    for (int rank = 1; rank < ranks; ++rank) courier.send(Rank(rank), MessageKind::welcome, encode(welcome));
+    std::map<int, Hello> answers;
+    auto const deadline = monotonic_s() + deadline_s;
+    while (static_cast<int>(answers.size()) < ranks - 1) {
+        if (monotonic_s() > deadline) {
+            std::vector<int> missing;
+            for (int rank = 1; rank < ranks; ++rank)
+                if (!answers.contains(rank)) missing.push_back(rank);
+            throw CommError(fmt::format("rank(s) {} did not answer the roll call within {:.0f} s; run.deadline_s sets this limit",
+                                        fmt::join(missing, ", "), deadline_s));
+        }
+        auto const message = courier.receive(0.1);
+        if (!message) continue;
+        if (message->kind == MessageKind::fatal) throw CommError(decode<Fatal>(message->body).text);
+        if (message->kind != MessageKind::hello) continue;
+        auto& hello = answers[message->from.value] = decode<Hello>(message->body);
+        courier.set_peer_name(message->from, fmt::format("rank {} ({}, pid {})", message->from.value, hello.host, hello.pid));
+    }
+    std::vector<Hello> hellos;
+    for (auto& [rank, hello] : answers) hellos.push_back(std::move(hello));
+    refuse_complaints(hellos);
+    refuse_differences(hellos, build.version + " " + build.git);
+    courier.watch_peers(deadline_s);
+    return hellos;
+}
+
+JobTotals end_job(Courier& courier, int exit_code, double deadline_s) {
+    auto const ranks = courier.world().size();
+    courier.leave_quietly();
+    for (int rank = 1; rank < ranks; ++rank) courier.send(Rank(rank), MessageKind::shutdown, encode(Shutdown{exit_code}));
+    JobTotals totals;
+    std::map<int, Goodbye> goodbyes;
+    auto const deadline = monotonic_s() + deadline_s;
+    while (static_cast<int>(goodbyes.size()) < ranks - 1) {
+        if (monotonic_s() > deadline)
+            throw CommError(fmt::format("only {} of {} trainers left in good order within {:.0f} s", goodbyes.size(), ranks - 1, deadline_s));
+        auto const message = courier.receive(0.1);
+        if (message && message->kind == MessageKind::goodbye) goodbyes[message->from.value] = decode<Goodbye>(message->body);
+    }
+    courier.close();
+    totals.peak_rss_bytes.push_back(peak_rss_bytes());
+    for (auto const traffic : {Traffic::state, Traffic::gradient, Traffic::data, Traffic::control})
+        totals.bytes[static_cast<std::size_t>(traffic)] += courier.bytes_sent(traffic);
+    for (auto const& [rank, goodbye] : goodbyes) {
+        for (std::size_t i = 0; i < goodbye.bytes.size(); ++i) totals.bytes.at(i) += goodbye.bytes[i];
+        totals.peak_rss_bytes.push_back(goodbye.peak_rss_bytes);
+        totals.hop_s.insert(totals.hop_s.end(), goodbye.hop_s.begin(), goodbye.hop_s.end());
+    }
+    return totals;
+}
+
+namespace {
+
+Hello introduce(BuildInfo const& build) {
+    Hello hello;
+    hello.host = host_name();
+    hello.build = build.version + " " + build.git;
+    hello.torch = build.torch;
+    hello.cpu = cpu_model();
+    hello.pid = static_cast<std::int32_t>(getpid());
+    hello.cores = static_cast<std::int32_t>(std::thread::hardware_concurrency());
+    hello.memory_bytes = memory_bytes();
+    return hello;
+}
+
+// Waits for Welcome; nothing if rank 0 has found bad input and sends everyone home.
+std::optional<Welcome> await_welcome(Courier& courier) {
+    while (true) {
+        auto const message = courier.receive(1);
+        if (!message) continue;
+        if (message->kind == MessageKind::shutdown) return std::nullopt;
+        if (message->kind == MessageKind::welcome) return decode<Welcome>(message->body);
+    }
+}
+
+void await_shutdown(Courier& courier) {
+    while (true)
+        if (auto const message = courier.receive(1); message && message->kind == MessageKind::shutdown) return;
+}
+
+void leave(Courier& courier) {
+    courier.leave_quietly();
+    Goodbye goodbye{std::vector<std::uint64_t>(4), peak_rss_bytes(), {}};
+    courier.send(Rank(0), MessageKind::goodbye, encode(goodbye));
+    courier.close();
+}
+
+void serve_job(Courier& courier, Welcome const& welcome, BuildInfo const& build) {
+    auto const self = trainer_of(courier.world().rank());
+    Problems problems("experiment");
+    auto const experiment = read_experiment(welcome.experiment, {}, problems);
+    problems.throw_if_any();
+    courier.watch_peers(experiment.run.deadline_s);
+    auto hello = introduce(build);
+    std::optional<TrialRunner> runner;
+    try {
+        runner.emplace(experiment, welcome.owners.shards_of(self), self);
+        hello.device = runner->device();
+        hello.dataset_hash = dataset_hash(runner->manifest());
+    } catch (Error const& error) {
+        hello.error = error.what();
+    }
+    courier.send(Rank(0), MessageKind::hello, encode(hello));
+    if (!runner) {
+        await_shutdown(courier);
+        return leave(courier);
+    }
+    auto const strategy = strategy_named(welcome.strategy).make({courier, experiment, welcome.owners, &*runner});
+    strategy->serve();
+    courier.close();
+}
+
+// Rank 0 prints the message and ends the job; if it cannot, this rank does.
+void report_fatal(World& world, Courier& courier, std::string const& text) {
+    auto const told = fmt::format("rank {} ({}): {}", world.rank().value, host_name(), text);
+    try {
+        courier.send(Rank(0), MessageKind::fatal, encode(Fatal{told}));
+        auto const deadline = monotonic_s() + 5;
+        while (monotonic_s() < deadline) courier.receive(1);
+    } catch (Error const&) {
+        if (world.name() == "threads") return;  // the job has been ended by rank 0 already
+    }
+    log_error(told);
+    try {
+        world.abort(1);
+    } catch (Error const&) {
+    }
+}
+
+}  // namespace
+
+void trainer_main(World& world, BuildInfo const& build) {
+    Courier courier(world, {});
+    try {
+        courier.watch_peers(CourierOptions{}.deadline_s);
+        auto const welcome = await_welcome(courier);
+        if (!welcome) return leave(courier);
+        serve_job(courier, *welcome, build);
+    } catch (std::exception const& error) {
+        report_fatal(world, courier, error.what());
+    }
+}
+
+}  // namespace hopscotch

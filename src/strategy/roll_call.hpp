@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a job starts and ends. Rank 0: Welcome to all, a Hello from each within a deadline; at the end Shutdown to all, a
+// Goodbye from each. Trainers: wait for Welcome, open and read their shards, say Hello, serve the strategy, say Goodbye.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "comm/courier.hpp"
+#include "strategy/messages.hpp"
+
+namespace hopscotch {
+
+struct BuildInfo {
+    std::string version, git, torch;
+};
+
+// Rank 0. Throws CommError that lists the ranks that did not answer, ConfigError with what the trainers found wrong
+// (each complaint once), builds or datasets that differ. Warnings (different CPUs) go to the log.
+std::vector<Hello> call_roll(Courier& courier, Welcome const& welcome, BuildInfo const& build, double deadline_s);
+
+struct JobTotals {
+    std::vector<std::uint64_t> bytes = std::vector<std::uint64_t>(4);  // by Traffic, of all ranks
+    std::vector<std::uint64_t> peak_rss_bytes;                         // by rank
+    std::vector<double> hop_s;
+};
+
+// Rank 0. Everyone leaves; the courier is closed. Throws CommError after deadline_s.
+JobTotals end_job(Courier& courier, int exit_code, double deadline_s);
+
+// Ranks 1..: the whole life of a trainer. Throws nothing: what goes wrong is told to rank 0, which ends the job.
+void trainer_main(World& world, BuildInfo const& build);
+
+}  // namespace hopscotch

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// A strategy executes laps: one trial, one epoch. It decides which trainer trains on which shard and how states move; it
+// never decides what to train. Every rank builds the same strategy from the same experiment.
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "comm/courier.hpp"
+#include "schedule/lap.hpp"
+#include "schedule/visit.hpp"
+#include "strategy/trial_runner.hpp"
+
+namespace hopscotch {
+
+// The rank of a trainer: rank 0 schedules, ranks 1.. train.
+inline Rank rank_of(TrainerId trainer) { return Rank(trainer.value + 1); }
+inline TrainerId trainer_of(Rank rank) { return TrainerId(rank.value - 1); }
+
+// What this rank has. runner: trainers only.
+struct Resources {
+    Courier& courier;
+    Experiment const& experiment;
+    OwnerTable owners;
+    TrialRunner* runner = nullptr;
+};
+
+class Strategy {
+public:
+    virtual ~Strategy() = default;
+
+    // Rank 0, Local. Queues the lap and returns at once; its record reaches the sink of the run later, in any order.
+    virtual void execute(Lap const& lap) = 0;
+
+    // Rank 0, Local. The trial has ended: everyone lets go of what belongs to it.
+    virtual void forget(TrialId trial) = 0;
+
+    // Rank 0, Local. The snapshot of a trial's best epoch, asked from the trainer that validated it.
+    // Throws CommError if it does not come within run.deadline_s.
+    virtual Buffer fetch_best(TrialId trial, int epoch, TrainerId home) = 0;
+
+    // Trainers. Serves laps until rank 0 says shutdown. Throws CommError when rank 0 is silent or a transfer fails.
+    virtual void serve() = 0;
+};
+
+struct StrategyEntry {
+    std::string name, summary;
+    bool all_trainers;        // false: only trainer 0 works, and it owns every shard
+    std::unique_ptr<Strategy> (*make)(Resources);
+};
+std::vector<StrategyEntry> const& strategies();
+StrategyEntry const& strategy_named(std::string_view name);  // throws ConfigError that lists the known names
+
+// Rank 0. Takes messages into the sink until `finished` says so or nothing came for `idle_s`. Throws CommError with a
+// trainer's own words if one of them fails, and names rank, host, trial, unit and seconds when one makes no batch progress.
+class Pump {
+public:
+    Pump(Courier& courier, std::vector<std::string> hosts, double stall_s);
+    void take(LapSink& sink, double timeout_s);
+    int busy_trainers() const;
+    std::uint64_t units_done() const;
+
+private:
+    void check_stalls();
+
+    struct Progress {
+        std::uint64_t batches = 0;
+        double since = 0;
+    };
+    Courier& courier_;
+    std::vector<std::string> hosts_;
+    double stall_s_;
+    std::vector<Progress> progress_;
+    double next_check_ = 0;
+};
+
+}  // namespace hopscotch

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strategy/trainer_base.hpp"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "core/clock.hpp"
+#include "core/error.hpp"
+
+namespace hopscotch {
+
+void BestSnapshot::consider(LapRecord const& record, MutableBytes state, BufferPool& pool) {
+    auto const value = metric_value(metrics_of(record), metric_);
+    if (record.outcome != Outcome::finished || !std::isfinite(value)) return;
+    bool const tie = snapshot_ && value == value_;
+    bool const earlier = std::pair(record.trial, record.epoch) < std::pair(trial_, epoch_);
+    if (snapshot_ && !(tie ? earlier : better(value, value_, mode_))) return;
+    if (!snapshot_ || snapshot_.bytes().size() != state.size()) snapshot_ = pool.acquire(state.size());
+    std::memcpy(snapshot_.bytes().data(), state.data(), state.size());
+    trial_ = record.trial;
+    epoch_ = record.epoch;
+    value_ = value;
+}
+
+Buffer BestSnapshot::copy(BufferPool& pool) const {
+    auto out = pool.acquire(snapshot_.bytes().size());
+    std::memcpy(out.bytes().data(), snapshot_.bytes().data(), out.bytes().size());
+    return out;
+}
+
+TrainerBase::TrainerBase(Resources resources)
+    : resources_(std::move(resources)), best_(resources_.experiment.search.metric, resources_.experiment.search.mode) {}
+
+void TrainerBase::forget(TrialId trial) {
+    for (int rank = 1; rank < resources_.courier.world().size(); ++rank)
+        resources_.courier.send(Rank(rank), MessageKind::stop, encode(TrialMessage{trial, 0}));
+}
+
+Buffer TrainerBase::fetch_best(TrialId trial, int epoch, TrainerId home) {
+    auto const deadline = monotonic_s() + resources_.experiment.run.deadline_s;
+    resources_.courier.send(rank_of(home), MessageKind::fetch_best, encode(TrialMessage{trial, epoch}));
+    while (monotonic_s() < deadline) {
+        auto message = resources_.courier.receive(0.1);
+        if (message && message->kind == MessageKind::fatal) throw CommError(decode<Fatal>(message->body).text);
+        if (message && message->kind == MessageKind::state) return std::move(message->state);
+    }
+    throw CommError(fmt::format("rank {} did not send the best model of trial {} within {:.0f} s", rank_of(home).value, trial.value,
+                                resources_.experiment.run.deadline_s));
+}
+
+void TrainerBase::serve() {
+    while (true) {
+        while (auto message = resources_.courier.receive(has_work() ? 0 : 1)) {
+            switch (message->kind) {
+                case MessageKind::shutdown: return say_goodbye();
+                case MessageKind::fetch_best: answer_fetch(decode<TrialMessage>(message->body)); break;
+                case MessageKind::stop: {
+                    auto const trial = decode<TrialMessage>(message->body).trial;
+                    drop(trial);
+                    resources_.runner->forget(trial);
+                    break;
+                }
+                default: handle(std::move(*message));
+            }
+        }
+        try {
+            if (has_work()) work();
+        } catch (JobEnded const&) {
+            resources_.courier.activity().trial = -1;  // the shutdown message is in the inbox
+        }
+    }
+}
+
+void TrainerBase::answer_fetch(TrialMessage const& asked) {
+    if (!best_.holds(asked.trial, asked.epoch))
+        throw Error(fmt::format("the snapshot of trial {}, epoch {} is not on trainer {}", asked.trial.value, asked.epoch,
+                                resources_.runner->self().value));
+    resources_.courier.push(Rank(0), encode(asked), best_.copy(resources_.courier.pool()));
+}
+
+Journey TrainerBase::begin(Lap const& lap) const {
+    Journey journey;
+    journey.lap = lap;
+    journey.record.trial = lap.trial;
+    journey.record.epoch = lap.epoch;
+    journey.record.attempt = lap.attempt;
+    journey.record.home = home_of(lap.trial);
+    journey.record.units.reserve(static_cast<std::size_t>(resources_.runner->shards()));
+    return journey;
+}
+
+TrainerId TrainerBase::home_of(TrialId trial) const {
+    return resources_.owners.of(planned_shard(trial, 0, static_cast<int>(resources_.owners.owner.size())));
+}
+
+void TrainerBase::finish(Journey& journey, MutableBytes state) {
+    journey.record.state_bytes = state.size();
+    if (journey.record.outcome == Outcome::finished) best_.consider(journey.record, state, resources_.courier.pool());
+    resources_.courier.send(Rank(0), MessageKind::lap_done, encode(journey.record));
+}
+
+void TrainerBase::train(Journey& journey, MutableBytes state) {
+    auto& activity = resources_.courier.activity();
+    activity.epoch = journey.lap.epoch;
+    activity.shard = planned_shard(journey.lap.trial, journey.step, resources_.runner->shards()).value;
+    activity.trial = journey.lap.trial.value;
+    resources_.runner->run_unit(journey, state, &activity);
+    ++activity.units;
+    activity.trial = -1;
+}
+
+bool TrainerBase::validate(Journey& journey, MutableBytes state) {
+    auto& activity = resources_.courier.activity();
+    activity.epoch = journey.lap.epoch;
+    activity.shard = -1;
+    activity.trial = journey.lap.trial.value;
+    bool const complete = resources_.runner->run_validation_piece(journey, state, &activity);
+    activity.trial = -1;
+    return complete;
+}
+
+void TrainerBase::say_goodbye() {
+    auto& courier = resources_.courier;
+    courier.leave_quietly();
+    Goodbye goodbye;
+    for (auto const traffic : {Traffic::state, Traffic::gradient, Traffic::data, Traffic::control})
+        goodbye.bytes.push_back(courier.bytes_sent(traffic));
+    goodbye.peak_rss_bytes = peak_rss_bytes();
+    goodbye.hop_s = std::move(hop_s_);
+    courier.send(Rank(0), MessageKind::goodbye, encode(goodbye));
+}
+
+std::uint64_t peak_rss_bytes() {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
+}
+
+}  // namespace hopscotch

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the trainers of every strategy do alike: start a lap at home, finish it (best snapshot, LapDone), answer fetch_best,
+// leave at shutdown.
+#pragma once
+#include <optional>
+#include <vector>
+
+#include "run/metrics.hpp"
+#include "strategy/strategy.hpp"
+
+namespace hopscotch {
+
+// The best epoch that this trainer has validated. A total order (metric, then lower trial, then earlier epoch), so that the
+// best of all trainers' bests is the best of the run, whatever ended up where.
+class BestSnapshot {
+public:
+    BestSnapshot(std::string metric, Mode mode) : metric_(std::move(metric)), mode_(mode) {}
+    void consider(LapRecord const& record, MutableBytes state, BufferPool& pool);
+    bool holds(TrialId trial, int epoch) const { return snapshot_ && trial_ == trial && epoch_ == epoch; }
+    Buffer copy(BufferPool& pool) const;
+
+private:
+    std::string metric_;
+    Mode mode_;
+    TrialId trial_;
+    int epoch_ = -1;
+    double value_ = 0;
+    Buffer snapshot_;
+};
+
+class TrainerBase : public Strategy {
+public:
+    void forget(TrialId trial) override;                                          // rank 0
+    Buffer fetch_best(TrialId trial, int epoch, TrainerId home) override;         // rank 0
+    void serve() override;                                                        // trainers
+
+protected:
+    explicit TrainerBase(Resources resources);
+
+    // Trainers: the strategy's own messages; whether there is work; one step of it.
+    virtual void handle(Incoming message) = 0;
+    virtual void drop(TrialId trial) = 0;
+    virtual bool has_work() const = 0;
+    virtual void work() = 0;
+
+    Journey begin(Lap const& lap) const;
+    void finish(Journey& journey, MutableBytes state);   // LapDone; state may be empty if the trial ended early
+    void train(Journey& journey, MutableBytes state);    // run_unit with the courier told
+    bool validate(Journey& journey, MutableBytes state);
+    TrainerId home_of(TrialId trial) const;
+
+    Resources resources_;
+    std::vector<double> hop_s_;
+
+private:
+    void say_goodbye();
+    void answer_fetch(TrialMessage const& asked);
+
+    BestSnapshot best_;
+};
+
+std::uint64_t peak_rss_bytes();
+
+}  // namespace hopscotch

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// One suite, two worlds: under mpirun the ranks are the processes, without it threads.
+#pragma once
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+
+#include "comm/mpi_world.hpp"
+#include "comm/thread_world.hpp"
+
+namespace hopscotch::testing {
+
+inline std::unique_ptr<MpiWorld>& mpi_world() {
+    static std::unique_ptr<MpiWorld> world;
+    return world;
+}
+
+// Runs body on every rank: on the processes of the mpirun, or on `threads` threads.
+inline void on_every_rank(int threads, std::function<void(World&)> const& body) {
+    if (mpi_world())
+        body(*mpi_world());
+    else
+        run_thread_ranks(threads, body);
+}
+
+inline int both_worlds_main(int argc, char** argv) {
+    if (launched_by_mpi()) mpi_world() = std::make_unique<MpiWorld>();
+    ::testing::InitGoogleTest(&argc, argv);
+    if (mpi_world() && mpi_world()->rank() != Rank(0))
+        delete ::testing::UnitTest::GetInstance()->listeners().Release(::testing::UnitTest::GetInstance()->listeners().default_result_printer());
+    int result = 1;
+    try {
+        result = RUN_ALL_TESTS();
+    } catch (std::exception const& error) {
+        std::fprintf(stderr, "rank %d: %s\n", mpi_world() ? mpi_world()->rank().value : 0, error.what());
+        if (mpi_world()) mpi_world()->abort(1);
+    }
+    if (mpi_world()) mpi_world()->finish();
+    return result;
+}
+
+}  // namespace hopscotch::testing

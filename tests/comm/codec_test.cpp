@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/codec.hpp"
+
+#include <gtest/gtest.h>
+
+#include "comm/buffer_pool.hpp"
+#include "comm/messages.hpp"
+
+namespace hopscotch {
+namespace {
+
+TEST(Codec, MessagesSurviveTheRoundTrip) {
+    Offer const offer{7, std::uint64_t{3} << 32, {std::byte{1}, std::byte{255}}};
+    auto const back = decode<Offer>(encode(offer));
+    EXPECT_EQ(back.id, 7U);
+    EXPECT_EQ(back.bytes, std::uint64_t{3} << 32);
+    EXPECT_EQ(back.header, offer.header);
+
+    Heartbeat const beat{5, 6, TrialId(3), -1, ShardId(9)};
+    auto const heard = decode<Heartbeat>(encode(beat));
+    EXPECT_EQ(heard.trial, TrialId(3));
+    EXPECT_EQ(heard.epoch, -1);
+    EXPECT_EQ(heard.shard, ShardId(9));
+}
+
+TEST(Codec, EveryTruncationIsAnError) {
+    auto const whole = encode(Offer{7, 9, Bytes(20)});
+    for (std::size_t size = 0; size < whole.size(); ++size)
+        EXPECT_THROW(decode<Offer>(ByteView(whole).first(size)), CommError) << size;
+}
+
+TEST(Codec, AHugeLengthIsRefusedBeforeItIsAllocated) {
+    auto bytes = encode(Offer{7, 9, Bytes(4)});
+    for (std::size_t i = 16; i < 24; ++i) bytes[i] = std::byte{255};
+    EXPECT_THROW(decode<Offer>(bytes), CommError);
+}
+
+TEST(BufferPool, ReusesMemoryAndKeepsItAligned) {
+    auto const pool = std::make_shared<BufferPool>();
+    std::byte* first = nullptr;
+    {
+        auto buffer = pool->acquire(100000);
+        first = buffer.bytes().data();
+        EXPECT_EQ(buffer.bytes().size(), 100000U);
+        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(first) % 64, 0U);
+    }
+    auto again = pool->acquire(99000);
+    EXPECT_EQ(again.bytes().data(), first);
+    auto other = pool->acquire(99000);
+    EXPECT_NE(other.bytes().data(), first);
+    auto moved = std::move(again);
+    EXPECT_FALSE(again);
+    EXPECT_EQ(moved.bytes().data(), first);
+    EXPECT_LE(pool->allocated_bytes(), 2U * 110000U);
+}
+
+TEST(BufferPool, ABufferOutlivesItsPoolsOwner) {
+    auto pool = std::make_shared<BufferPool>();
+    auto buffer = pool->acquire(64);
+    pool.reset();
+    buffer.bytes()[0] = std::byte{3};
+    EXPECT_EQ(buffer.bytes()[0], std::byte{3});
+}
+
+}  // namespace
+}  // namespace hopscotch

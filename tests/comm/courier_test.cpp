@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/courier.hpp"
+
+#include <cstring>
+#include <numeric>
+
+#include "both_worlds.hpp"
+#include "core/hash.hpp"
+#include "core/rng.hpp"
+
+namespace hopscotch {
+namespace {
+
+using testing::on_every_rank;
+
+constexpr double k_patience_s = 30;
+
+Bytes number(std::int64_t value) {
+    Encoder encoder;
+    encoder(value);
+    return encoder.take();
+}
+
+std::int64_t number(Bytes const& bytes) {
+    std::int64_t value = 0;
+    Decoder decoder(bytes);
+    decoder(value);
+    return value;
+}
+
+// All ranks have closed their couriers: from here on a message belongs to the next test's.
+void barrier(World& world) {
+    constexpr int tag = 31000;
+    std::vector<std::byte> nothing(1);
+    std::vector<Request> requests;
+    for (int rank = 0; rank < world.size(); ++rank) {
+        if (Rank(rank) == world.rank()) continue;
+        requests.push_back(world.receive(Rank(rank), tag, nothing));
+        requests.push_back(world.send(Rank(rank), tag, nothing));
+    }
+    for (auto const request : requests)
+        while (!world.done(request)) std::this_thread::yield();
+}
+
+// One rank's end of a test. MPI may call a send complete before it is received, so a rank leaves only when everyone has
+// said the last word.
+class Post {
+public:
+    Post(World& world, CourierOptions options) : courier(world, options) {}
+
+    Incoming next() {
+        while (true) {
+            auto message = courier.receive(k_patience_s);
+            if (!message) throw CommError("no message came");
+            if (message->kind != MessageKind::goodbye) return std::move(*message);
+            ++goodbyes_;  // from a rank that already has all it waits for
+        }
+    }
+
+    void leave() {
+        auto& world = courier.world();
+        courier.leave_quietly();
+        for (int rank = 0; rank < world.size(); ++rank)
+            if (Rank(rank) != world.rank()) courier.send(Rank(rank), MessageKind::goodbye, {});
+        for (; goodbyes_ < world.size() - 1; ++goodbyes_) {
+            auto const message = courier.receive(k_patience_s);
+            ASSERT_TRUE(message && message->kind == MessageKind::goodbye);
+        }
+        courier.close();
+        barrier(world);
+    }
+
+    Courier courier;
+
+private:
+    int goodbyes_ = 0;
+};
+
+void fill(MutableBytes bytes, std::uint64_t key) {
+    Rng rng(key);
+    for (std::size_t i = 0; i + 4 <= bytes.size(); i += 4) {
+        auto const word = rng.next_u32();
+        std::memcpy(bytes.data() + i, &word, 4);
+    }
+}
+
+TEST(Courier, MessagesOfEverySizeArriveInOrder) {
+    on_every_rank(3, [](World& world) {
+        Post post(world, {});
+        auto& courier = post.courier;
+        auto const next_rank = Rank((world.rank().value + 1) % world.size());
+        constexpr int count = 200;
+        for (int i = 0; i < count; ++i) {
+            auto body = number(i);
+            if (i % 7 == 0) body.resize(100000);  // a rendezvous among eager ones
+            courier.send(next_rank, MessageKind::test, std::move(body));
+        }
+        for (int i = 0; i < count; ++i) EXPECT_EQ(number(post.next().body), i);
+        post.leave();
+        EXPECT_GT(courier.bytes_sent(Traffic::control), 29U * 100000U);
+        EXPECT_EQ(courier.bytes_sent(Traffic::state), 0U);
+    });
+}
+
+TEST(Courier, StatesOfAnySizeArriveWholeWithTheirHeaders) {
+    on_every_rank(3, [](World& world) {
+        Post post(world, {.piece_bytes = 4096});
+        auto& courier = post.courier;
+        std::vector<std::size_t> const sizes = {64, 4096, 4160, 100032, 1000000};
+        auto const next_rank = Rank((world.rank().value + 1) % world.size());
+        for (std::size_t i = 0; i < sizes.size(); ++i) {
+            auto state = courier.pool().acquire(sizes[i]);
+            fill(state.bytes(), i);
+            courier.push(next_rank, number(static_cast<std::int64_t>(i)), std::move(state));
+        }
+        std::vector<bool> seen(sizes.size());
+        for (std::size_t n = 0; n < sizes.size(); ++n) {
+            auto const message = post.next();
+            ASSERT_EQ(message.kind, MessageKind::state);
+            auto const i = static_cast<std::size_t>(number(message.body));
+            seen[i] = true;
+            std::vector<std::byte> expected(sizes[i]);
+            fill(expected, i);
+            ASSERT_EQ(message.state.bytes().size(), sizes[i]);
+            EXPECT_EQ(xxh3(message.state.bytes()), xxh3(expected));
+        }
+        EXPECT_EQ(std::count(seen.begin(), seen.end(), true), static_cast<long>(sizes.size()));
+        post.leave();
+        EXPECT_EQ(courier.bytes_sent(Traffic::state), std::accumulate(sizes.begin(), sizes.end(), std::size_t{0}));
+    });
+}
+
+// Everyone pushes to everyone at once: grants depend on the receiver's own progress only, so nothing locks up.
+TEST(Courier, CrossingPushesDoNotDeadlock) {
+    on_every_rank(4, [](World& world) {
+        Post post(world, {.piece_bytes = 1 << 16});
+        auto& courier = post.courier;
+        int const others = world.size() - 1;
+        for (int round = 0; round < 5; ++round)
+            for (int offset = 1; offset <= others; ++offset)
+                courier.push(Rank((world.rank().value + offset) % world.size()), number(round), courier.pool().acquire(300000));
+        for (int n = 0; n < 5 * others; ++n) EXPECT_EQ(post.next().state.bytes().size(), 300000U);
+        post.leave();
+    });
+}
+
+TEST(Courier, HeartbeatsCarryTheActivity) {
+    on_every_rank(2, [](World& world) {
+        Post post(world, {.heartbeat_s = 0.01});
+        auto& courier = post.courier;
+        if (world.rank() == Rank(0)) {
+            for (int rank = 1; rank < world.size(); ++rank) EXPECT_EQ(number(post.next().body), 1);
+            for (int rank = 1; rank < world.size(); ++rank) {
+                std::optional<Heartbeat> beat;
+                while (!beat || beat->batches != 42) beat = courier.last_heartbeat(Rank(rank));
+                EXPECT_EQ(beat->trial, TrialId(7));
+            }
+            for (int rank = 1; rank < world.size(); ++rank) courier.send(Rank(rank), MessageKind::shutdown, {});
+        } else {
+            courier.activity().batches = 42;
+            courier.activity().trial = 7;
+            courier.send(Rank(0), MessageKind::test, number(1));
+            EXPECT_EQ(post.next().kind, MessageKind::shutdown);
+            EXPECT_TRUE(courier.activity().leave);
+        }
+        post.leave();
+    });
+}
+
+// Threads only: a rank that says nothing (it has no courier) must be named, with the seconds.
+TEST(Courier, ASilentTrainerIsNamedWithinTheDeadline) {
+    if (testing::mpi_world()) GTEST_SKIP() << "a silent MPI rank could not leave in good order";
+    auto const hub = make_thread_hub(2);
+    auto const world = make_thread_world(hub, Rank(0));
+    Courier courier(*world, {});
+    courier.set_peer_name(Rank(1), "rank 1 (node9)");
+    courier.watch_peers(0.05);
+    try {
+        while (true) courier.receive(1);
+    } catch (CommError const& error) {
+        EXPECT_NE(std::string(error.what()).find("rank 1 (node9) has been silent for"), std::string::npos) << error.what();
+    }
+}
+
+TEST(Courier, APushThatNobodyGrantsFailsWithinTheDeadline) {
+    if (testing::mpi_world()) GTEST_SKIP() << "a silent MPI rank could not leave in good order";
+    auto const hub = make_thread_hub(2);
+    auto const world = make_thread_world(hub, Rank(0));
+    Courier courier(*world, {.deadline_s = 0.05});
+    courier.push(Rank(1), {}, courier.pool().acquire(100));
+    try {
+        while (true) courier.receive(1);
+    } catch (CommError const& error) {
+        EXPECT_NE(std::string(error.what()).find("rank 1 took no offered state"), std::string::npos) << error.what();
+    }
+}
+
+TEST(ThreadWorld, AnExceptionInOneRankEndsAllAndIsTheOneThrown) {
+    if (testing::mpi_world()) GTEST_SKIP() << "threads only";
+    try {
+        run_thread_ranks(3, [](World& world) {
+            if (world.rank() == Rank(1)) throw DataError("rank 1 broke");
+            Courier courier(world, {});
+            while (true) courier.receive(1);
+        });
+        FAIL() << "nothing was thrown";
+    } catch (DataError const& error) {
+        EXPECT_STREQ(error.what(), "rank 1 broke");
+    }
+}
+
+}  // namespace
+}  // namespace hopscotch
+
+int main(int argc, char** argv) { return hopscotch::testing::both_worlds_main(argc, argv); }
