@@ -5,6 +5,8 @@
 
 #include <functional>
 #include <memory>
+#include <thread>
+#include <vector>
 
 #include "comm/mpi_world.hpp"
 #include "comm/thread_world.hpp"
@@ -14,6 +16,20 @@ namespace hopscotch::testing {
 inline std::unique_ptr<MpiWorld>& mpi_world() {
     static std::unique_ptr<MpiWorld> world;
     return world;
+}
+
+// All ranks have closed their couriers: from here on a message belongs to what comes next.
+inline void barrier(World& world) {
+    constexpr int tag = 31000;
+    std::vector<std::byte> nothing(1);
+    std::vector<Request> requests;
+    for (int rank = 0; rank < world.size(); ++rank) {
+        if (Rank(rank) == world.rank()) continue;
+        requests.push_back(world.receive(Rank(rank), tag, nothing));
+        requests.push_back(world.send(Rank(rank), tag, nothing));
+    }
+    for (auto const request : requests)
+        while (!world.done(request)) std::this_thread::yield();
 }
 
 // Runs body on every rank: on the processes of the mpirun, or on `threads` threads.

@@ -38,6 +38,23 @@ void add_run(CLI::App& app, RunOptions& options) {
                 "Exit codes: 0 finished, 1 failed or interrupted, 2 bad input (nothing started, nothing written).");
 }
 
+void add_import_csv_options(CLI::App& csv, ImportCsvOptions& options) {
+    csv.add_option("sources", options.sources, "CSV files with the same columns")->required();
+    csv.add_option("--out", options.out, "Dataset directory to make")->required();
+    csv.add_option("--shards", options.shards, "Training shards; best a multiple of the trainers")->required();
+    csv.add_option("--valid", options.valid, "Fraction of the rows kept for validation")->capture_default_str();
+    csv.add_option("--label", options.label, "Label column, by name or by index from 0 (default: the last)");
+    csv.add_option("--seed", options.seed, "Of the split and the shuffle")->capture_default_str();
+    csv.add_option("--shape", options.shape, "Shape of a row, for images: 1x8x8 (channels x height x width)");
+    csv.add_option("--header", options.header, "The first line holds names: auto, yes, no")
+        ->transform(CLI::CheckedTransformer(std::map<std::string, CsvHeader>{
+            {"auto", CsvHeader::automatic}, {"yes", CsvHeader::present}, {"no", CsvHeader::absent}}));
+    csv.add_option("--missing", options.missing, "Empty, NA, NaN or ? cells: error (default), mean, drop")
+        ->transform(CLI::CheckedTransformer(std::map<std::string, MissingValues>{
+            {"error", MissingValues::error}, {"mean", MissingValues::mean}, {"drop", MissingValues::drop}}));
+    csv.add_flag_callback("--regression", [&] { options.task = Task::regression; }, "The label is a number to predict");
+}
+
 void add_data(CLI::App& app, ImportCsvOptions& csv, std::string& directory) {
     auto* data = app.add_subcommand("data", "Make, look at and check dataset directories");
     data->require_subcommand(1);

@@ -24,22 +24,30 @@ std::string size_text(std::int64_t bytes) {
 void print_split(std::filesystem::path const& directory, Manifest const& manifest, Split split, std::string_view name) {
     auto const s = summarise(directory, manifest, split);
     if (s.shards == 0) return;
-    auto const each = s.smallest == s.largest ? fmt::format("{}", s.smallest) : fmt::format("{} to {}", s.smallest, s.largest);
+    auto const each =
+        s.smallest == s.largest ? fmt::format("{}", s.smallest) : fmt::format("{} to {}", s.smallest, s.largest);
     fmt::print("{:<12}{:>10} rows {:>6} shards of {:<16} {:>10}{}\n", name, s.rows, s.shards, each, size_text(s.bytes),
                s.absent > 0 ? fmt::format("  ({} files are missing)", s.absent) : "");
 }
 
 void print_range(std::string_view name, std::vector<double> const& values) {
+    if (values.size() == 1) {
+        fmt::print("{:<12}{:.4g}\n", name, values[0]);
+        return;
+    }
     auto const [low, high] = std::minmax_element(values.begin(), values.end());
-    fmt::print("{:<12}{:.4g} to {:.4g} ({})\n", name, *low, *high, values.size() == 1 ? "one number" : fmt::format("{} numbers", values.size()));
+    fmt::print("{:<12}{:.4g} to {:.4g} ({} numbers)\n", name, *low, *high, values.size());
 }
 
 std::string task_text(Manifest const& manifest) {
-    if (manifest.task == Task::regression) return fmt::format("regression, {} target{}", manifest.outputs, manifest.outputs == 1 ? "" : "s");
+    if (manifest.task == Task::regression)
+        return fmt::format("regression, {} target{}", manifest.outputs, manifest.outputs == 1 ? "" : "s");
     auto text = fmt::format("classification, {} classes", manifest.outputs);
     if (manifest.class_names.empty()) return text;
     auto const shown = std::min<std::size_t>(manifest.class_names.size(), 10);
-    return text + fmt::format(" ({}{})", fmt::join(manifest.class_names.begin(), manifest.class_names.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
+    return text + fmt::format(" ({}{})",
+                              fmt::join(manifest.class_names.begin(),
+                                        manifest.class_names.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
                               shown < manifest.class_names.size() ? ", ..." : "");
 }
 
@@ -56,7 +64,8 @@ void print_provenance(Json const& provenance) {
 void print_dataset(std::filesystem::path const& directory, Manifest const& manifest) {
     fmt::print("{:<12}{}\n", "dataset", directory.string());
     fmt::print("{:<12}{}\n", "task", task_text(manifest));
-    fmt::print("{:<12}{} {}\n", "row", fmt::join(manifest.shape, " x "), manifest.type == FeatureType::uint8 ? "uint8" : "float32");
+    fmt::print("{:<12}{} {}\n", "row", fmt::join(manifest.shape, " x "),
+               manifest.type == FeatureType::uint8 ? "uint8" : "float32");
     print_split(directory, manifest, Split::train, "train");
     print_split(directory, manifest, Split::valid, "valid");
     print_split(directory, manifest, Split::test, "test");
@@ -92,7 +101,8 @@ int verify_dataset(std::filesystem::path const& directory) {
         fmt::print("{}: {} failure{}\n", directory.string(), report.failures.size(), report.failures.size() == 1 ? "" : "s");
         return 1;
     }
-    fmt::print("{}: ok, {} rows, {} read in {:.2f} s\n", directory.string(), report.rows, size_text(report.bytes), monotonic_s() - start);
+    fmt::print("{}: ok, {} rows, {} read in {:.2f} s\n", directory.string(), report.rows, size_text(report.bytes),
+               monotonic_s() - start);
     return 0;
 }
 

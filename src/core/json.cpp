@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -41,17 +42,23 @@ private:
     std::size_t* offset_;
 };
 
+constexpr std::size_t k_deepest = 500;
+
 // Builds the tree from SAX events. `offset` is just behind the token that an event reports (one further for numbers).
 class Builder : public nlohmann::json_sax<nlohmann::json> {
 public:
     Builder(std::string_view text, std::size_t const& offset, Problems& problems)
-        : text_(text), offset_(offset), problems_(problems) {}
+        : text_(text), offset_(offset), problems_(problems), line_starts_{0} {
+        for (std::size_t i = 0; i < text.size(); ++i)
+            if (text[i] == '\n') line_starts_.push_back(i + 1);
+    }
 
     bool null() override { return add(Json()); }
     bool boolean(bool v) override { return add(Json(v)); }
     bool number_integer(number_integer_t v) override { return add(Json(static_cast<std::int64_t>(v))); }
     bool number_unsigned(number_unsigned_t v) override {
-        return v > static_cast<number_unsigned_t>(INT64_MAX) ? add(Json(static_cast<double>(v))) : add(Json(static_cast<std::int64_t>(v)));
+        return v > static_cast<number_unsigned_t>(INT64_MAX) ? add(Json(static_cast<double>(v)))
+                                                             : add(Json(static_cast<std::int64_t>(v)));
     }
     bool number_float(number_float_t v, string_t const&) override { return add(Json(v)); }
     bool string(string_t& v) override { return add(Json(v)); }
@@ -65,8 +72,9 @@ public:
         auto const at = token_start();
         for (auto const& member : object)
             if (member.key == v)
-                problems_.add(at, path() + "/" + v,
-                              fmt::format("duplicate key (first at line {}) remove one of the two", member.key_position.line));
+                problems_.add(
+                    at, path() + "/" + v,
+                    fmt::format("duplicate key (first at line {}) remove one of the two", member.key_position.line));
         object.push_back({v, Json(), at});
         return true;
     }
@@ -84,15 +92,15 @@ public:
 private:
     Position place(std::size_t offset) const {
         offset = std::min(offset, text_.size());
-        auto const before = text_.substr(0, offset);
-        auto const line = std::count(before.begin(), before.end(), '\n');
-        auto const start = before.rfind('\n');
-        return {static_cast<int>(line) + 1, static_cast<int>(offset - (start == before.npos ? 0 : start + 1)) + 1};
+        auto const next = std::upper_bound(line_starts_.begin(), line_starts_.end(), offset);
+        return {static_cast<int>(next - line_starts_.begin()), static_cast<int>(offset - *(next - 1)) + 1};
     }
     // Where the token that ends at offset_ began: scan back over it. Strings may hold escaped quotes.
     Position token_start() const {
         std::size_t end = std::min(offset_, text_.size());
-        while (end > 0 && std::string_view(" \t\r\n,:]}").find(text_[end - 1]) != std::string_view::npos && text_[end - 1] != '"') --end;
+        while (end > 0 && std::string_view(" \t\r\n,:]}").find(text_[end - 1]) != std::string_view::npos &&
+               text_[end - 1] != '"')
+            --end;
         if (end == 0) return place(0);
         std::size_t start = end - 1;
         if (text_[start] == '"') {
@@ -108,13 +116,13 @@ private:
         while (at > slashes && text_[at - 1 - slashes] == '\\') ++slashes;
         return slashes % 2 == 1;
     }
+    // Of the innermost open object or array. Inside an open array its last element is the one that is open.
     std::string path() const {
         std::string out;
-        for (auto const* level : stack_) {
-            if (level->is_object() && !level->object().empty()) out += "/" + level->object().back().key;
-            if (level->is_array()) out += "/" + std::to_string(level->array().size());
-        }
-        return out.substr(0, stack_.empty() ? 0 : out.rfind('/') == out.npos ? 0 : out.rfind('/'));
+        for (std::size_t i = 0; i + 1 < stack_.size(); ++i)
+            out += stack_[i]->is_object() ? fmt::format("/{}", stack_[i]->object().back().key)
+                                          : fmt::format("/{}", stack_[i]->array().size() - 1);
+        return out;
     }
     Json* put(Json value) {
         value.place(token_start());
@@ -128,6 +136,10 @@ private:
         return true;
     }
     bool open(Json value) {
+        if (stack_.size() >= k_deepest) {  // every later walk over the tree is recursive
+            problems_.add(token_start(), path(), fmt::format("nested too deeply (more than {} levels)", k_deepest));
+            return false;
+        }
         stack_.push_back(put(std::move(value)));  // a parent's vector does not grow while its child is open
         return true;
     }
@@ -139,6 +151,7 @@ private:
     std::string_view text_;
     std::size_t const& offset_;
     Problems& problems_;
+    std::vector<std::size_t> line_starts_;
     std::vector<Json*> stack_;
 };
 
@@ -178,13 +191,16 @@ Json Json::object(std::initializer_list<std::pair<std::string, Json>> members) {
 }
 
 std::string_view Json::kind() const {
-    constexpr std::string_view names[] = {"null", "a boolean", "an integer", "a number", "a string", "an array", "an object"};
+    constexpr std::string_view names[] = {"null",     "a boolean", "an integer", "a number",
+                                          "a string", "an array",  "an object"};
     return names[value_.index()];
 }
 
 bool Json::boolean() const { return expect<bool>(value_, "a boolean", *this); }
 std::int64_t Json::integer() const { return expect<std::int64_t>(value_, "an integer", *this); }
-double Json::number() const { return is_integer() ? static_cast<double>(integer()) : expect<double>(value_, "a number", *this); }
+double Json::number() const {
+    return is_integer() ? static_cast<double>(integer()) : expect<double>(value_, "a number", *this);
+}
 std::string const& Json::string() const { return expect<std::string>(value_, "a string", *this); }
 Json::Array const& Json::array() const { return expect<Array>(value_, "an array", *this); }
 Json::Array& Json::array() { return expect<Array>(value_, "an array", *this); }
@@ -251,8 +267,9 @@ Json parse_json(std::string_view text, Problems& problems) {
     std::size_t offset = 0;
     std::size_t unused = 0;
     Builder builder(text, offset, problems);
-    nlohmann::json::sax_parse(CountingIterator(text.data(), &offset), CountingIterator(text.data() + text.size(), &unused), &builder);
-    return std::move(builder.root);
+    bool const complete = nlohmann::json::sax_parse(CountingIterator(text.data(), &offset),
+                                                    CountingIterator(text.data() + text.size(), &unused), &builder);
+    return complete ? std::move(builder.root) : Json();
 }
 
 Json parse_json_or_throw(std::string_view text, std::string_view name) {

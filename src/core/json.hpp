@@ -84,7 +84,7 @@ struct Json::Member {
     Position key_position;
 };
 
-// Reports syntax errors and duplicate keys to problems and returns what could be read.
+// Reports syntax errors and duplicate keys to problems. Null after a syntax error.
 Json parse_json(std::string_view text, Problems& problems);
 
 // For files that hopscotch itself wrote. Throws DataError "<name>:<line>:<col>: ...".

@@ -6,25 +6,42 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "core/error.hpp"
 
 namespace hopscotch {
 
 void Problems::add(Position at, std::string_view path, std::string_view problem) {
-    auto const place = at.line > 0 ? fmt::format("{}:{}:{}", file_, at.line, at.column) : file_;
-    found_.push_back({at, fmt::format("{}: {}: {}", place, path.empty() ? "/" : path, problem)});
+    found_.push_back({at, path.empty() ? "/" : std::string(path), std::string(problem)});
 }
 
-void Problems::add(std::string_view problem) { found_.push_back({{}, fmt::format("{}: {}", file_, problem)}); }
+void Problems::add(std::string_view problem) { found_.push_back({{}, "", std::string(problem)}); }
+
+Position Problems::add_source(std::string name, std::string path) {
+    sources_.push_back({std::move(name), std::move(path)});
+    return {-static_cast<int>(sources_.size()), 0};
+}
+
+std::string Problems::line_of(Entry const& entry) const {
+    if (entry.path.empty()) return fmt::format("{}: {}", file_, entry.problem);
+    if (auto const index = static_cast<std::size_t>(-entry.at.line); entry.at.line < 0 && index <= sources_.size()) {
+        auto const& source = sources_[index - 1];
+        if (source.path == entry.path) return fmt::format("{}: {}", source.name, entry.problem);
+        return fmt::format("{}: {}: {}", source.name, entry.path, entry.problem);
+    }
+    auto const place = entry.at.line > 0 ? fmt::format("{}:{}:{}", file_, entry.at.line, entry.at.column) : file_;
+    return fmt::format("{}: {}: {}", place, entry.path, entry.problem);
+}
 
 std::string Problems::text() const {
     auto sorted = found_;
-    std::stable_sort(sorted.begin(), sorted.end(), [](Entry const& a, Entry const& b) {
-        return std::pair(a.at.line, a.at.column) < std::pair(b.at.line, b.at.column);
-    });
+    // Other sources first, in their own order, then the file as a whole, then line by line.
+    auto const order = [](Position at) { return std::tuple(at.line >= 0, at.line < 0 ? -at.line : at.line, at.column); };
+    std::stable_sort(sorted.begin(), sorted.end(),
+                     [&](Entry const& a, Entry const& b) { return order(a.at) < order(b.at); });
     std::string out;
-    for (auto const& entry : sorted) out += (out.empty() ? "" : "\n") + entry.line;
+    for (auto const& entry : sorted) out += fmt::format("{}{}", out.empty() ? "" : "\n", line_of(entry));
     return out;
 }
 
@@ -43,7 +60,8 @@ std::size_t distance(std::string_view a, std::string_view b) {
         for (std::size_t j = 1; j <= b.size(); ++j) {
             std::size_t const cost = a[i - 1] == b[j - 1] ? 0 : 1;
             d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + cost});
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
         }
     return d[a.size()][b.size()];
 }
@@ -68,7 +86,9 @@ Check<double> above(double low) {
     return [=](double v) { return v > low ? "" : fmt::format("must be greater than {} (got {})", low, v); };
 }
 Check<double> between(double low, double high) {
-    return [=](double v) { return v >= low && v <= high ? "" : fmt::format("must be between {} and {} (got {})", low, high, v); };
+    return [=](double v) {
+        return v >= low && v <= high ? "" : fmt::format("must be between {} and {} (got {})", low, high, v);
+    };
 }
 Check<std::string> one_of(std::vector<std::string> allowed) {
     return [allowed = std::move(allowed)](std::string const& v) -> std::string {
@@ -81,7 +101,8 @@ Check<std::string> one_of(std::vector<std::string> allowed) {
 
 ObjectReader::ObjectReader(Json const& object, std::string path, Problems& problems)
     : object_(object), path_(std::move(path)), problems_(problems) {
-    if (!object.is_object() && !object.is_null())
+    bool const absent = object.is_null() && object.at_position().line == 0;  // as opposed to a null in the file
+    if (!object.is_object() && !absent)
         problems_.add(object.at_position(), path_, fmt::format("expected an object (got {})", object.kind()));
 }
 
@@ -120,6 +141,14 @@ std::string read_integer(Json const& json, std::int64_t& out, Check<double> cons
     return "";
 }
 
+std::string read_number(Json const& json, double& out, Check<double> const& check) {
+    if (!json.is_number()) return "type";
+    if (!std::isfinite(json.number())) return "must be finite";
+    if (auto refused = checked(check, json.number()); !refused.empty()) return refused;
+    out = json.number();
+    return "";
+}
+
 }  // namespace
 
 void ObjectReader::read(std::string_view key, bool& out) {
@@ -145,23 +174,27 @@ void ObjectReader::read(std::string_view key, int& out, Check<double> const& che
 }
 
 void ObjectReader::read(std::string_view key, double& out, Check<double> const& check) {
-    read_as(key, out, "a number", [&](Json const& json, double& value) -> std::string {
-        if (!json.is_number()) return "type";
-        if (!std::isfinite(json.number())) return "must be finite";
-        if (auto refused = checked(check, json.number()); !refused.empty()) return refused;
-        value = json.number();
-        return "";
+    read_as(key, out, "a number", [&](Json const& json, double& value) { return read_number(json, value, check); });
+}
+
+void ObjectReader::read(std::string_view key, std::optional<std::int64_t>& out, Check<double> const& check) {
+    if (auto const* value = take(key); value != nullptr && value->is_null()) return out.reset();
+    read_as(key, out, "an integer or null", [&](Json const& json, std::optional<std::int64_t>& value) -> std::string {
+        std::int64_t number = 0;
+        auto refused = read_integer(json, number, check);
+        if (refused.empty()) value = number;
+        return refused;
     });
 }
 
 void ObjectReader::read(std::string_view key, std::optional<double>& out, Check<double> const& check) {
-    if (auto const* value = take(key); value != nullptr && value->is_null()) {
-        out.reset();
-    } else if (value != nullptr) {
+    if (auto const* value = take(key); value != nullptr && value->is_null()) return out.reset();
+    read_as(key, out, "a number or null", [&](Json const& json, std::optional<double>& value) -> std::string {
         double number = 0;
-        read(key, number, check);
-        out = number;
-    }
+        auto refused = read_number(json, number, check);
+        if (refused.empty()) value = number;
+        return refused;
+    });
 }
 
 void ObjectReader::read(std::string_view key, std::string& out, Check<std::string> const& check) {
@@ -180,7 +213,8 @@ void ObjectReader::read(std::string_view key, std::vector<std::int64_t>& out, Ch
         std::vector<std::int64_t> items(json.array().size());
         for (std::size_t i = 0; i < items.size(); ++i)
             if (auto refused = read_integer(json.array()[i], items[i], each); !refused.empty())
-                return refused == "type" ? fmt::format("element {} must be an integer (got {})", i, json.array()[i].kind()) : refused;
+                return refused == "type" ? fmt::format("element {} must be an integer (got {})", i, json.array()[i].kind())
+                                         : refused;
         value = std::move(items);
         return "";
     });
@@ -211,7 +245,8 @@ void ObjectReader::finish() {
     for (auto const& member : object_.object()) {
         if (known_.contains(member.key)) continue;
         auto const near = nearest(member.key, known);
-        auto const hint = near.empty() ? fmt::format("known: {}", fmt::join(known, ", ")) : fmt::format("did you mean \"{}\"?", near);
+        auto const hint =
+            near.empty() ? fmt::format("known: {}", fmt::join(known, ", ")) : fmt::format("did you mean \"{}\"?", near);
         problems_.add(member.key_position, path_of(member.key), fmt::format("unknown key ({})", hint));
     }
 }

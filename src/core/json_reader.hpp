@@ -16,21 +16,33 @@ namespace hopscotch {
 // All complaints about one document, in the order of the file.
 class Problems {
 public:
+    struct Entry {
+        Position at;
+        std::string path, problem;  // path: empty if the problem is about the file as a whole
+    };
+
     explicit Problems(std::string file) : file_(std::move(file)) {}
 
     void add(Position at, std::string_view path, std::string_view problem);
     void add(std::string_view problem);  // about the file as a whole: "file: problem"
     bool empty() const { return found_.empty(); }
-    std::string text() const;            // a line each
-    void throw_if_any() const;           // ConfigError(text())
+    std::vector<Entry> const& entries() const { return found_; }  // in the order of add()
+    std::string text() const;                                     // a line each
+    void throw_if_any() const;                                    // ConfigError(text())
+
+    // Values that come from elsewhere than the file ("--set train.epochs=0", about /train/epochs): place them at the
+    // position this returns, and complaints about them name that source instead of file, line and column.
+    Position add_source(std::string name, std::string path);
 
 private:
-    struct Entry {
-        Position at;
-        std::string line;
+    struct Source {
+        std::string name, path;
     };
+    std::string line_of(Entry const& entry) const;
+
     std::string file_;
     std::vector<Entry> found_;
+    std::vector<Source> sources_;
 };
 
 // The known word nearest to `word` (Damerau-Levenshtein, at most a third of its letters wrong), or empty.
@@ -55,6 +67,7 @@ public:
     void read(std::string_view key, bool& out);
     void read(std::string_view key, std::int64_t& out, Check<double> const& check = {});
     void read(std::string_view key, int& out, Check<double> const& check = {});
+    void read(std::string_view key, std::optional<std::int64_t>& out, Check<double> const& check = {});  // null: none
     void read(std::string_view key, double& out, Check<double> const& check = {});
     void read(std::string_view key, std::optional<double>& out, Check<double> const& check = {});  // null: none
     void read(std::string_view key, std::string& out, Check<std::string> const& check = {});
@@ -63,7 +76,7 @@ public:
 
     Json const* take(std::string_view key);  // marks the key as known; null if absent
     bool has(std::string_view key) const { return object_.find(key) != nullptr; }
-    ObjectReader child(std::string_view key);  // an absent child reads as an empty object
+    ObjectReader child(std::string_view key);                         // an absent child reads as an empty object
     void missing(std::string_view key, std::string_view suggestion);  // report a required key that is absent
     void problem(std::string_view key, std::string_view text);        // report at that key
     std::string path_of(std::string_view key) const;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One HDF5 file of rows in memory. data/shard.cpp is the only file that includes hdf5.h.
+// One HDF5 file of rows in memory. data/hdf5_file.cpp is the only file that includes hdf5.h.
 #pragma once
 #include <cstdint>
 #include <filesystem>

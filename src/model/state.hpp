@@ -15,7 +15,7 @@ enum class Block { parameter, slot, buffer, counter };
 enum class Element { float32, int64 };
 
 struct StateTensor {
-    std::string name;                 // "0.weight"; slots: "0.weight/momentum"; counters: "steps", "samples"
+    std::string name;  // "0.weight"; slots: "0.weight/momentum"; counters: "steps", "samples"
     Block block = Block::parameter;
     Element element = Element::float32;
     std::vector<std::int64_t> shape;  // {} for a scalar
@@ -24,8 +24,8 @@ struct StateTensor {
 };
 
 struct StateLayout {
-    std::vector<StateTensor> tensors; // ordered by offset: all parameters, all slots, all buffers, all counters
-    std::size_t bytes = 0;            // of the whole block, a multiple of 64
+    std::vector<StateTensor> tensors;  // ordered by offset: all parameters, all slots, all buffers, all counters
+    std::size_t bytes = 0;             // of the whole block, a multiple of 64
 
     StateTensor const& find(std::string_view name) const;  // throws Error
     std::size_t end_of(Block block) const;                 // offset just behind the last tensor of that block

@@ -43,10 +43,15 @@ struct ZooEntry {
 std::vector<ZooEntry> const& zoo();
 
 // Cost of one training row in FLOPs (forward and backward), for schedules; a pure function of the configuration.
+// The first form takes the batch size (what `synthetic` costs depends on it), the second assumes the default one.
+double flops_per_row(TrialConfig const& config, DataSchema const& data);
 double flops_per_row(ModelConfig const& model, DataSchema const& data);
 
 // Unknown names, unknown or ill-typed arguments, a shape that does not fit: all to problems, under /model.
 void check_model(ModelConfig const& model, DataSchema const& data, Problems& problems);
+
+// The same, and a loss that does not fit the task (under /train/loss).
+void check_model(TrialConfig const& config, DataSchema const& data, Problems& problems);
 
 // Throws ConfigError unless the device can be used here: "cpu", "cuda", "auto". Returns "cpu" or "cuda:0".
 std::string resolve_device(std::string_view wanted, int local_rank);

@@ -6,6 +6,8 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "schedule/lap.hpp"
@@ -16,6 +18,9 @@ namespace hopscotch {
 
 enum class TrialStatus { waiting, running, finished, stopped, paused, diverged, failed, interrupted };
 std::string_view name_of(TrialStatus status);
+
+// val_accuracy, val_loss, val_top5 or train_loss of a lap; none if it did not finish or had no rows.
+std::optional<double> metric_of(LapRecord const& record, std::string_view metric);
 
 struct TrialView {
     TrialId id;
@@ -39,6 +44,7 @@ public:
 
 private:
     std::unique_ptr<Search> search_;
+    std::string metric_;
     int shards_;
     std::int64_t in_flight_;
     std::vector<TrialView> trials_;

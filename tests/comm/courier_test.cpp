@@ -11,6 +11,7 @@
 namespace hopscotch {
 namespace {
 
+using testing::barrier;
 using testing::on_every_rank;
 
 constexpr double k_patience_s = 30;
@@ -26,20 +27,6 @@ std::int64_t number(Bytes const& bytes) {
     Decoder decoder(bytes);
     decoder(value);
     return value;
-}
-
-// All ranks have closed their couriers: from here on a message belongs to the next test's.
-void barrier(World& world) {
-    constexpr int tag = 31000;
-    std::vector<std::byte> nothing(1);
-    std::vector<Request> requests;
-    for (int rank = 0; rank < world.size(); ++rank) {
-        if (Rank(rank) == world.rank()) continue;
-        requests.push_back(world.receive(Rank(rank), tag, nothing));
-        requests.push_back(world.send(Rank(rank), tag, nothing));
-    }
-    for (auto const request : requests)
-        while (!world.done(request)) std::this_thread::yield();
 }
 
 // One rank's end of a test. MPI may call a send complete before it is received, so a rank leaves only when everyone has

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/job.hpp"
+
+#include <fmt/format.h>
+
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+
+#include "core/clock.hpp"
+#include "core/error.hpp"
+#include "core/hash.hpp"
+#include "core/log.hpp"
+#include "run/leaderboard.hpp"
+#include "run/recorder.hpp"
+#include "strategy/strategy.hpp"
+
+namespace hopscotch {
+namespace {
+
+// Set by SIGTERM and SIGINT; a second signal kills as usual.
+std::sig_atomic_t volatile g_signal = 0;
+
+void on_signal(int signal) {
+    g_signal = signal;
+    std::signal(signal, SIG_DFL);
+}
+
+RunFacts facts_of(PreparedRun const& prepared, std::vector<Hello> const& hellos) {
+    RunFacts facts;
+    facts.experiment = prepared.experiment.document;
+    facts.name = prepared.experiment.name;
+    facts.seed = prepared.experiment.seed;
+    facts.version = build_info().version;
+    facts.git_hash = build_info().git;
+    facts.versions = Json::object({{"torch", build_info().torch}});
+    facts.dataset_hash = to_hex(dataset_hash(prepared.manifest));
+    facts.strategy = prepared.experiment.strategy.name;
+    for (auto const& hello : hellos) facts.hosts.push_back(hello.host);
+    facts.owners = prepared.owners;
+    facts.owners.trainers = prepared.trainers;
+    facts.start_unix_s = unix_s();
+    return facts;
+}
+
+// The run between the roll call and the end: laps out, records in.
+class Job : public LapSink {
+public:
+    Job(PreparedRun& prepared, Courier& courier, std::vector<Hello> const& hellos, RunOptions const& options)
+        : prepared_(prepared),
+          director_(*prepared.director),
+          facts_(facts_of(prepared, hellos)),
+          directory_(prepared.experiment.run.dir, options.overwrite ? RunDirUse::overwrite : RunDirUse::fresh, facts_),
+          recorder_(directory_, facts_, prepared.experiment),
+          strategy_(strategy_named(prepared.experiment.strategy.name).make({courier, prepared.experiment, prepared.owners, nullptr})),
+          pump_(courier, facts_.hosts, prepared.experiment.run.stall_s),
+          progress_(options.quiet ? ProgressMode::quiet : progress_mode(terminal_of(2)), terminal_of(2).columns,
+                    [](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }) {
+        for (auto const& trial : director_.trials()) total_units_ += static_cast<double>(trial.epochs_wanted * prepared.shards);
+    }
+
+    void run() {
+        started_s_ = monotonic_s();
+        release();
+        while (!director_.finished()) {
+            pump_.take(*this, 0.1);
+            recorder_.tick();
+            progress_.update(view(), monotonic_s());
+            if (g_signal != 0) return director_.interrupt();
+        }
+        progress_.finish(view());
+    }
+
+    void lap_done(LapRecord const& record) override {
+        homes_[record.trial] = record.home;
+        director_.record(record);
+        auto const& trial = director_.trials()[record.trial.index()];
+        recorder_.lap_done(record, trial);
+        units_ += static_cast<double>(record.units.size());
+        if (trial.status != TrialStatus::running) {
+            strategy_->forget(record.trial);
+            ++ended_;
+            if (trial.status != TrialStatus::finished)
+                log_warning(fmt::format("trial {} {}: {}", trial.id.value, name_of(trial.status), trial.reason));
+        }
+        release();
+    }
+
+    // best/model.safetensors and best/model.json, from the trainer that validated that epoch.
+    void write_best(Summary const& summary) {
+        if (!summary.best_trial || g_signal != 0) return;
+        auto const& best = summary.trials[summary.best_trial->index()];
+        auto const& trial = director_.trials()[summary.best_trial->index()];
+        auto const state = strategy_->fetch_best(best.id, best.tally.best->epoch, homes_.at(best.id));
+        Normaliser const normaliser(prepared_.manifest);
+        Workspace workspace("cpu", 1);
+        auto const model = make_trial_model(prepared_.config_of(trial.assignment), prepared_.schema, normaliser, workspace);
+        auto const folder = directory_.file("best");
+        std::filesystem::create_directories(folder);
+        auto const about = Json::object({{"format", 1}, {"trial", static_cast<std::int64_t>(best.id.value)}, {"epoch", best.tally.best->epoch},
+                                         {"metrics", to_json(*best.tally.best)}, {"config", to_json(trial.assignment)},
+                                         {"model", model_document(trial.assignment)}, {"state_hash_of", "the whole state after that epoch"},
+                                         {"state_hash", to_hex(state_hash(state.bytes(), model->layout()))}});
+        write_safetensors((folder / "model.safetensors").string(), state.bytes(), model->layout(),
+                          Json::object({{"format", "pt"}, {"hopscotch_trial", std::to_string(best.id.value)}}));
+        write_atomically(folder / "model.json", about.dump(2) + "\n");
+    }
+
+    Recorder& recorder() { return recorder_; }
+    RunDirectory const& directory() const { return directory_; }
+    double started_s() const { return started_s_; }
+
+private:
+    void release() {
+        for (auto const& lap : director_.release()) {
+            recorder_.released(lap);
+            strategy_->execute(lap);
+        }
+    }
+
+    // The model section as this trial had it, with the data it expects: enough to build the network again.
+    Json model_document(Assignment const& assignment) const {
+        auto document = prepared_.experiment.document;
+        for (auto const& [path, value] : assignment) document.set(path, value);
+        auto out = Json::object({{"model", document.at("model")}, {"outputs", prepared_.manifest.outputs},
+                                 {"mean", prepared_.manifest.mean}, {"stddev", prepared_.manifest.stddev}});
+        out["shape"] = Json(prepared_.manifest.shape);
+        return out;
+    }
+
+    ProgressState view() const {
+        ProgressState state;
+        state.elapsed_s = monotonic_s() - started_s_;
+        state.done = std::max(units_, std::min(static_cast<double>(pump_.units_done()), total_units_));
+        state.total = total_units_;
+        state.busy = pump_.busy_trainers();
+        state.trainers = prepared_.trainers;
+        state.trials_done = ended_;
+        state.trials = static_cast<std::int64_t>(director_.trials().size());
+        state.metric = prepared_.experiment.search.metric;
+        state.best = recorder_.best();
+        return state;
+    }
+
+    PreparedRun& prepared_;
+    Director& director_;
+    RunFacts facts_;
+    RunDirectory directory_;
+    Recorder recorder_;
+    std::unique_ptr<Strategy> strategy_;
+    Pump pump_;
+    Progress progress_;
+    std::map<TrialId, TrainerId> homes_;
+    double started_s_ = 0, units_ = 0, total_units_ = 0;
+    std::int64_t ended_ = 0;
+};
+
+RunEnd end_of(PreparedRun const& prepared, JobTotals const& totals) {
+    RunEnd end;
+    end.bytes = {static_cast<std::int64_t>(totals.bytes[0]), static_cast<std::int64_t>(totals.bytes[1]),
+                 static_cast<std::int64_t>(totals.bytes[2]), static_cast<std::int64_t>(totals.bytes[3])};
+    for (auto const bytes : totals.peak_rss_bytes) end.peak_rss_bytes.push_back(static_cast<std::int64_t>(bytes));
+    for (auto const seconds : totals.hop_s) end.hop_s.push_back(static_cast<float>(seconds));
+    end.synthetic = prepared.synthetic;
+    return end;
+}
+
+void print_result(Summary const& summary, std::filesystem::path const& run_dir) {
+    fmt::print("{}", leaderboard(summary, terminal_of(1).columns));
+    fmt::print("{} in {:.2f} s (set-up {:.2f} s): {} units, {} hops, {:.1f} MB of states moved\n", name_of(summary.status), summary.wall_s,
+               summary.setup_s, summary.units, summary.hops, static_cast<double>(summary.bytes.state) / 1e6);
+    fmt::print("makespan {:.2f} s, lower bound {:.2f} s, trainers busy {:.0f} %{}\n", summary.makespan_s, summary.lower_bound_s,
+               100 * summary.utilisation, summary.synthetic ? "; SYNTHETIC model: losses and accuracies mean nothing" : "");
+    fmt::print("run directory: {}\n", run_dir.string());
+}
+
+int run_after_roll_call(PreparedRun& prepared, RunOptions const& options, Courier& courier, std::vector<Hello> const& hellos,
+                        double started_s) {
+    Job job(prepared, courier, hellos, options);
+    auto const fail = [&](std::string const& reason) {
+        RunEnd end;
+        end.status = RunStatus::failed;
+        end.reason = reason;
+        end.wall_s = monotonic_s() - started_s;
+        end.setup_s = job.started_s() - started_s;
+        end.synthetic = prepared.synthetic;
+        prepared.director->interrupt();
+        job.recorder().finish(end, prepared.director->trials());
+    };
+    try {
+        job.run();
+        // The best model is fetched before the trainers leave; what the summary needs from them comes after.
+        job.write_best(job.recorder().summary_so_far(prepared.director->trials()));
+        auto end = end_of(prepared, end_job(courier, 0, prepared.experiment.run.deadline_s));
+        if (g_signal != 0) {
+            end.status = RunStatus::interrupted;
+            end.reason = fmt::format("signal {}", static_cast<int>(g_signal));
+        }
+        end.wall_s = monotonic_s() - started_s;
+        end.setup_s = job.started_s() - started_s;
+        print_result(job.recorder().finish(end, prepared.director->trials()), job.directory().path());
+        return end.status == RunStatus::finished ? 0 : 1;
+    } catch (std::exception const& error) {
+        fail(error.what());
+        throw;
+    }
+}
+
+}  // namespace
+
+int run_job(World& world, PreparedRun prepared, RunOptions const& options, double started_s) {
+    std::signal(SIGTERM, on_signal);
+    std::signal(SIGINT, on_signal);
+    Courier courier(world, {.deadline_s = prepared.experiment.run.deadline_s});
+    Welcome const welcome{prepared.experiment.document.dump(), prepared.experiment.strategy.name, prepared.owners};
+    if (!options.quiet)
+        for (auto const& note : prepared.notes) log_warning(note);
+    std::vector<Hello> hellos;
+    try {
+        hellos = call_roll(courier, welcome, build_info(), prepared.experiment.run.deadline_s);
+    } catch (ConfigError const& error) {
+        std::fprintf(stderr, "%s\n", error.what());
+        end_job(courier, 2, prepared.experiment.run.deadline_s);
+        return 2;
+    }
+    return run_after_roll_call(prepared, options, courier, hellos, started_s);
+}
+
+}  // namespace hopscotch

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "app/prepared_run.hpp"
+#include "core/error.hpp"
+#include "data/shard.hpp"
+#include "run/run_directory.hpp"
+#include "search/search.hpp"
+#include "strategy/strategy.hpp"
+
+namespace hopscotch {
+namespace {
+
+std::string read_text(std::string const& path) {
+    std::ifstream file(path);
+    if (!file || std::filesystem::is_directory(path))
+        throw ConfigError(fmt::format("{}: cannot be read (no such file?) give the path of an experiment, for example configs/digits-grid.json",
+                                      path));
+    std::stringstream text;
+    text << file.rdbuf();
+    return text.str();
+}
+
+std::vector<std::string> all_overrides(RunOptions const& options) {
+    auto overrides = options.overrides;
+    if (!options.strategy.empty()) overrides.push_back("strategy=" + Json::object({{"name", options.strategy}}).dump());
+    return overrides;
+}
+
+// A missing or foreign dataset is bad input, told at the place in the file that names it.
+Manifest manifest_of(Experiment const& experiment, Problems& problems) {
+    auto const* data = experiment.document.find("data");
+    auto const* path = data != nullptr ? data->find("path") : nullptr;
+    try {
+        return read_manifest(experiment.data.path);
+    } catch (DataError const& error) {
+        problems.add(path != nullptr ? path->at_position() : Position{}, "/data/path", error.what());
+        problems.throw_if_any();
+        throw;
+    }
+}
+
+// Every trial's configuration as the model zoo sees it; the first trial that has complaints is enough.
+void check_trials(PreparedRun const& prepared, Problems& problems) {
+    auto const& experiment = prepared.experiment;
+    check_model(TrialConfig{experiment.model, experiment.train, experiment.data}, prepared.schema, problems);
+    auto const search = make_search(experiment);
+    while (problems.empty() && search->decides_nothing()) {
+        auto const proposal = search->next();
+        if (!proposal) return;
+        auto const config = resolve(experiment, proposal->assignment, problems);
+        if (problems.empty()) check_model(config, prepared.schema, problems);
+    }
+}
+
+std::vector<std::string> notes_for(PreparedRun const& prepared) {
+    std::vector<std::string> notes;
+    if (auto advice = shard_advice(prepared.shards, prepared.trainers); !advice.empty()) notes.push_back(std::move(advice));
+    std::int64_t smallest = INT64_MAX;
+    for (auto const& shard : prepared.manifest.train) smallest = std::min(smallest, shard.rows);
+    std::int64_t largest_batch = 0;
+    for (auto const& trial : prepared.director->trials())
+        largest_batch = std::max<std::int64_t>(largest_batch, prepared.config_of(trial.assignment).train.batch_size);
+    if (largest_batch > smallest)
+        notes.push_back(fmt::format("batch_size {} is larger than a shard ({} rows): such a unit is a single step of all its rows",
+                                    largest_batch, smallest));
+    if (prepared.synthetic) notes.push_back("the model is synthetic: it sleeps instead of training, its losses and accuracies mean nothing");
+    return notes;
+}
+
+}  // namespace
+
+TrialConfig PreparedRun::config_of(Assignment const& assignment) const {
+    Problems problems("trial");
+    auto config = resolve(experiment, assignment, problems);
+    problems.throw_if_any();
+    return config;
+}
+
+double PreparedRun::unit_cost(Assignment const& assignment) const {
+    return flops_per_row(config_of(assignment).model, schema) * static_cast<double>(schema.train_rows) / shards;
+}
+
+PreparedRun prepare_run(RunOptions const& options, int trainers) {
+    if (options.resume)
+        throw ConfigError("--resume is not available in this version (it comes with checkpoints) start again with --overwrite or another run.dir");
+    if (trainers < 1) throw ConfigError(fmt::format("{} trainers cannot train (at least 1 is needed) use --trainers N or mpirun -np N+1", trainers));
+    Problems problems(options.experiment);
+    PreparedRun prepared;
+    prepared.experiment = read_experiment(read_text(options.experiment), all_overrides(options), problems);
+    problems.throw_if_any();
+    auto const& experiment = prepared.experiment;
+    prepared.manifest = manifest_of(experiment, problems);
+    prepared.schema = schema_of(prepared.manifest);
+    prepared.shards = static_cast<int>(prepared.manifest.train.size());
+    prepared.trainers = trainers;
+    check_trials(prepared, problems);
+    problems.throw_if_any();
+    auto const cost = [&](Assignment const& assignment) { return prepared.unit_cost(assignment); };
+    prepared.director = std::make_unique<Director>(experiment, cost, prepared.shards, experiment.search.in_flight.value_or(4 * trainers));
+    auto const trials = static_cast<std::int64_t>(prepared.director->trials().size());
+    auto const& strategy = strategy_named(experiment.strategy.name);
+    prepared.owners = make_owners(prepared.shards, strategy.all_trainers ? trainers : 1, trials);
+    prepared.in_flight = std::min(trials, experiment.search.in_flight.value_or(4 * trainers));
+    for (auto const& entry : zoo())
+        if (entry.name == experiment.model.name) prepared.synthetic = entry.synthetic;
+    prepared.notes = notes_for(prepared);
+    check_run_dir(experiment.run.dir, options.overwrite ? RunDirUse::overwrite : RunDirUse::fresh);
+    return prepared;
+}
+
+void print_plan(PreparedRun const& prepared) {
+    auto const& trials = prepared.director->trials();
+    std::vector<TrialCost> costs;
+    std::int64_t units = 0, hops = 0;
+    double longest = 0, shortest = 0;
+    for (auto const& trial : trials) {
+        costs.push_back({trial.id, trial.unit_cost, 0, trial.epochs_wanted});
+        units += static_cast<std::int64_t>(prepared.shards) * trial.epochs_wanted;
+        hops += hops_per_lap(trial.id, prepared.owners) * trial.epochs_wanted;
+        auto const cost = trial.unit_cost * trial.epochs_wanted;
+        longest = std::max(longest, cost);
+        shortest = shortest == 0 ? cost : std::min(shortest, cost);
+    }
+    for (std::size_t s = 0; s < prepared.manifest.train.size(); ++s)
+        check_shard(prepared.experiment.data.path, prepared.manifest.train[s], prepared.manifest);
+    auto const bound = lower_bound(costs, prepared.owners);
+    auto const simulated = simulate_planned(costs, prepared.owners, prepared.in_flight);
+    fmt::print("experiment   {} ({} trials by {}, model {}{})\n", prepared.experiment.name, trials.size(), prepared.experiment.search.procedure,
+               prepared.experiment.model.name, prepared.synthetic ? ", synthetic" : "");
+    fmt::print("data         {} ({} rows in {} shards, {} validation rows)\n", prepared.experiment.data.path, prepared.schema.train_rows,
+               prepared.shards, prepared.manifest.rows(Split::valid));
+    fmt::print("strategy     {} on {} trainers, {} trials in flight\n", prepared.experiment.strategy.name, prepared.trainers, prepared.in_flight);
+    fmt::print("work         {} units, {} hops; the longest trial costs {:.2f} times the shortest\n", units, hops, longest / shortest);
+    if (bound > 0)
+        fmt::print("schedule     {:.3f} of the lower bound, trainers busy {:.0f} % (simulated, without validation)\n", simulated.makespan / bound,
+                   100 * simulated.busy / (simulated.makespan * prepared.trainers));
+    for (std::size_t i = 0; i < std::min<std::size_t>(3, trials.size()); ++i)
+        fmt::print("trial {:<6} {}\n", trials[i].id.value, to_json(trials[i].assignment).dump());
+    if (trials.size() > 3) fmt::print("...          {} more\n", trials.size() - 3);
+    for (auto const& note : prepared.notes) fmt::print("note         {}\n", note);
+    fmt::print("dry run: nothing was written or trained\n");
+}
+
+}  // namespace hopscotch

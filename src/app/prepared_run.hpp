@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything rank 0 finds out and decides before it starts anything: so that bad input ends a run with exit code 2 and
+// nothing written, and --dry-run shows just what a run would do.
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "app/commands.hpp"
+#include "data/manifest.hpp"
+#include "model/trial_model.hpp"
+#include "schedule/director.hpp"
+#include "schedule/visit.hpp"
+
+namespace hopscotch {
+
+struct PreparedRun {
+    Experiment experiment;
+    Manifest manifest;
+    DataSchema schema;
+    int trainers = 0;
+    int shards = 0;
+    OwnerTable owners;
+    std::int64_t in_flight = 0;
+    std::unique_ptr<Director> director;
+    bool synthetic = false;
+    std::vector<std::string> notes;   // for the user: idle trainers, uneven shards, batches larger than a shard
+
+    double unit_cost(Assignment const& assignment) const;        // FLOPs of a unit
+    TrialConfig config_of(Assignment const& assignment) const;   // of a trial that has been checked
+};
+
+// Throws ConfigError with every problem of the experiment, the dataset and the run directory at once.
+PreparedRun prepare_run(RunOptions const& options, int trainers);
+
+// What a run would do: trials, units, hops, bytes, the makespan of the schedule over its lower bound.
+void print_plan(PreparedRun const& prepared);
+
+}  // namespace hopscotch

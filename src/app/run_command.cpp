@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where a run starts: as MPI ranks, or as threads of this process. What rank 0 does with it is job.hpp.
+#include <fmt/format.h>
+
+#include <csignal>
+#include <cstdio>
+#include <optional>
+#include <thread>
+
+#include "app/commands.hpp"
+#include "app/job.hpp"
+#include "app/prepared_run.hpp"
+#include "comm/mpi_world.hpp"
+#include "comm/thread_world.hpp"
+#include "core/clock.hpp"
+#include "core/error.hpp"
+#include "core/log.hpp"
+
+namespace hopscotch {
+namespace {
+
+// mpirun signals every rank; a trainer goes on until rank 0, which heard it too, says shutdown.
+void ignore_signals() {
+    std::signal(SIGTERM, SIG_IGN);
+    std::signal(SIGINT, SIG_IGN);
+}
+
+// Bad input on rank 0: the trainers wait for a Welcome that will not come.
+int dismiss(World& world, int exit_code) {
+    Courier courier(world, {});
+    end_job(courier, exit_code, CourierOptions{}.deadline_s);
+    return exit_code;
+}
+
+PreparedRun prepare_for_mpi(RunOptions const& options, int trainers) {
+    if (options.trainers && *options.trainers != trainers)
+        throw ConfigError(fmt::format("--trainers {} under a launcher with {} processes (rank 0 schedules, the others train) "
+                                      "leave --trainers out, or start {} processes",
+                                      *options.trainers, trainers + 1, *options.trainers + 1));
+    return prepare_run(options, trainers);
+}
+
+int schedule_mpi(MpiWorld& world, RunOptions const& options, double started_s) {
+    std::optional<PreparedRun> prepared;
+    try {
+        prepared = prepare_for_mpi(options, world.size() - 1);
+        if (options.dry_run) print_plan(*prepared);
+    } catch (ConfigError const& error) {
+        std::fprintf(stderr, "%s\n", error.what());
+        return dismiss(world, 2);
+    }
+    if (options.dry_run) return dismiss(world, 0);
+    return run_job(world, std::move(*prepared), options, started_s);
+}
+
+int run_under_mpi(MpiWorld& world, RunOptions const& options, double started_s) {
+    auto const who = fmt::format("rank {} {}", world.rank().value, host_name());
+    log_setup(who, LogLevel::info);
+    try {
+        int exit_code = 0;
+        if (world.rank() == Rank(0)) {
+            exit_code = schedule_mpi(world, options, started_s);
+        } else {
+            ignore_signals();
+            trainer_main(world, build_info());
+        }
+        world.finish();
+        return exit_code;
+    } catch (std::exception const& error) {
+        std::fprintf(stderr, "[rank %d %s] %s\n", world.rank().value, host_name().c_str(), error.what());
+        world.abort(1);
+    }
+}
+
+int run_as_threads(RunOptions const& options, double started_s) {
+    auto const cores = std::max(1U, std::thread::hardware_concurrency());
+    int const trainers = options.trainers.value_or(static_cast<int>(cores));
+    auto prepared = prepare_run(options, trainers);
+    if (options.dry_run) {
+        print_plan(prepared);
+        return 0;
+    }
+    int exit_code = 1;
+    run_thread_ranks(trainers + 1, [&](World& world) {
+        if (world.rank() == Rank(0))
+            exit_code = run_job(world, std::move(prepared), options, started_s);
+        else
+            trainer_main(world, build_info());
+    });
+    return exit_code;
+}
+
+}  // namespace
+
+int run_command(RunOptions const& options) {
+    auto const started_s = monotonic_s();
+    if (!launched_by_mpi()) return run_as_threads(options, started_s);
+    {
+        MpiWorld world;
+        if (world.size() > 1) return run_under_mpi(world, options, started_s);
+        world.finish();
+    }
+    if (!options.quiet) log_info("one process under the launcher: trainers run as threads of it (mpirun -np N+1 for N trainer processes)");
+    return run_as_threads(options, started_s);
+}
+
+}  // namespace hopscotch

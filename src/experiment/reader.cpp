@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "experiment/reader.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/error.hpp"
+#include "experiment/sections.hpp"
+#include "experiment/space.hpp"
+
+namespace hopscotch {
+namespace {
+
+void place_all(Json& json, Position at) {
+    json.place(at);
+    if (json.is_array())
+        for (auto& item : json.array()) place_all(item, at);
+    if (json.is_object())
+        for (auto& member : json.object()) {
+            member.key_position = at;
+            place_all(member.value, at);
+        }
+}
+
+// Like Json::set, but keys that are new in the document stand at `at`, so that complaints about them have a place.
+void assign(Json& document, std::string_view path, Json value, Position at) {
+    auto const dot = path.find('.');
+    auto const key = path.substr(0, dot);
+    if (!document.is_object()) {
+        document = Json(Json::Object{});
+        document.place(at);
+    }
+    if (document.find(key) == nullptr) {
+        document.object().push_back({std::string(key), Json(), at});
+        document[key].place(at);
+    }
+    if (dot != path.npos) return assign(document[key], path.substr(dot + 1), std::move(value), at);
+    if (value.at_position().line == 0) place_all(value, at.line != 0 ? at : document[key].at_position());
+    document[key] = std::move(value);
+}
+
+void erase(Json& document, std::string_view path) {
+    auto const dot = path.find('.');
+    if (!document.is_object()) return;
+    if (dot == path.npos) {
+        std::erase_if(document.object(), [&](Json::Member const& member) { return member.key == path; });
+    } else if (document.find(path.substr(0, dot)) != nullptr) {
+        erase(document[path.substr(0, dot)], path.substr(dot + 1));
+    }
+}
+
+void apply_override(Json& document, std::string const& text, Problems& problems) {
+    auto const equals = text.find('=');
+    auto const path = text.substr(0, equals);
+    auto const at = problems.add_source("--set " + text, json_path(path));
+    if (equals == text.npos || path.empty() || path.front() == '.' || path.back() == '.' || path.find("..") != path.npos)
+        return problems.add(at, json_path(path), "expected path=value (for example train.optimizer.lr=0.1)");
+    auto const words = text.substr(equals + 1);
+    Problems unread("");  // a value that is no JSON is a string: --set run.dir=runs/a
+    Json value = parse_json(words, unread);
+    if (!unread.empty()) value = Json(words);
+    place_all(value, at);
+    // Keys of the space are dotted themselves: everything behind "space." is one key.
+    if (path.starts_with("space.")) {
+        auto& space = document["space"];
+        if (!space.is_object()) space = Json(Json::Object{});
+        if (space.find(path.substr(6)) == nullptr) space.object().push_back({path.substr(6), Json(), at});
+        space[path.substr(6)] = std::move(value);
+    } else {
+        assign(document, path, std::move(value), at);
+    }
+}
+
+void read_trial_sections(Json const& document, ObjectReader& reader, TrialConfig& out) {
+    static Json const absent;
+    auto const* model = document.find("model");
+    out.data = read_data(reader.child("data"));
+    out.model = read_model(reader.child("model"), model != nullptr ? *model : absent);
+    out.train = read_train(reader.child("train"));
+}
+
+}  // namespace
+
+Experiment read_experiment(std::string_view text, std::vector<std::string> const& overrides, Problems& problems) {
+    Experiment out;
+    std::size_t const before = problems.entries().size();
+    out.document = parse_json(text, problems);
+    if (out.document.is_null() && problems.entries().size() > before) return out;  // a syntax error: the rest would be noise
+    if (out.document.is_object())
+        for (auto const& each : overrides) apply_override(out.document, each, problems);
+    ObjectReader reader(out.document, "", problems);
+    if (!out.document.is_object()) return out;
+
+    reader.read("name", out.name, [](std::string const& v) { return v.empty() ? "must not be empty" : ""; });
+    reader.read("seed", out.seed, at_least(0));
+    TrialConfig base;
+    read_trial_sections(out.document, reader, base);
+    out.data = base.data;
+    out.model = base.model;
+    out.train = base.train;
+    out.search = read_search(reader.child("search"));
+    if (auto const* space = reader.take("space"); space != nullptr) out.space = *space;
+    out.strategy = read_strategy(reader.child("strategy"));
+    out.run = read_run(reader.child("run"));
+    reader.finish();
+    check_space(out, problems);
+    return out;
+}
+
+TrialConfig resolve(Experiment const& experiment, Assignment const& assignment, Problems& problems) {
+    TrialConfig out;
+    Json document = experiment.document;
+    // What is searched but not active in this trial is absent, even if the document gives it a value.
+    if (experiment.space.is_object())
+        for (auto const& member : experiment.space.object()) erase(document, member.key);
+    for (auto const& [path, value] : assignment) {
+        auto const* entry = experiment.space.find(path);
+        assign(document, path, value, entry != nullptr ? entry->at_position() : Position{});
+    }
+    ObjectReader reader(document, "", problems);
+    read_trial_sections(document, reader, out);
+    return out;
+}
+
+Json to_json(Assignment const& assignment) {
+    Json::Object out;
+    for (auto const& [path, value] : assignment) out.push_back({path, value, {}});
+    return Json(std::move(out));
+}
+
+Assignment assignment_from_json(Json const& object) {
+    Assignment out;
+    for (auto const& member : object.object()) out.emplace_back(member.key, member.value);
+    return out;
+}
+
+}  // namespace hopscotch

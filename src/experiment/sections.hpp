@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// One function per section of an experiment file, used by the reader alone: known keys, types, ranges. What later versions
+// will know is refused by name, so that nobody searches for a typing error that is none.
+#pragma once
+#include "core/json_reader.hpp"
+#include "experiment/config.hpp"
+
+namespace hopscotch {
+
+DataConfig read_data(ObjectReader reader);
+ModelConfig read_model(ObjectReader reader, Json const& section);
+TrainConfig read_train(ObjectReader reader);
+SearchConfig read_search(ObjectReader reader);
+StrategyConfig read_strategy(ObjectReader reader);
+RunConfig read_run(ObjectReader reader);
+
+}  // namespace hopscotch

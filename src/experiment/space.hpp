@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// The search space: dotted paths to distributions. Four types (float, int, choice, const); a list is a choice, a scalar a
+// constant. Bounds are values and inclusive; a wrong word of another tool is refused with the right one in the message.
+//   "train.optimizer.momentum": {"type": "float", "low": 0, "high": 0.99, "when": {"train.optimizer.name": "sgd"}}
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/json_reader.hpp"
+#include "experiment/config.hpp"
+
+namespace hopscotch {
+
+// One line of `when` or of a `forbid` entry: a path and what its value must be. All that is given must hold.
+struct Condition {
+    std::string path;
+    std::vector<Json> any_of;            // empty: no such demand
+    std::optional<double> above, below;  // exclusive
+    Position at;
+};
+
+struct Parameter {
+    enum class Type { real, integer, choice, constant };
+    std::string path;
+    Type type = Type::constant;
+    double low = 0, high = 0;           // inclusive
+    bool log = false;                   // uniform in the logarithm
+    std::optional<double> step;         // low, low + step, ... up to high
+    std::optional<std::int64_t> count;  // grid: so many points, endpoints included
+    std::vector<Json> values;           // choice: the values; constant: the one; ranges: {low, high} as written
+    std::vector<Condition> when;        // active only if all hold
+    Position key_at, at;
+};
+
+struct Space {
+    std::vector<Parameter> parameters;           // as declared
+    std::vector<std::size_t> order;              // of parameters, parents of `when` before their children
+    std::vector<std::vector<Condition>> forbid;  // an assignment that meets all conditions of one entry is not tried
+    std::vector<Assignment> start_with;          // tried first, complete, in the order of the parameters
+};
+
+// Parses `space`, search.forbid and search.start_with. What is wrong is reported and left out.
+Space read_space(Experiment const& experiment, Problems& problems);
+
+// read_space, and every bound and value is tried: is it a setting that exists, does the reader take it? Part of
+// read_experiment.
+void check_space(Experiment const& experiment, Problems& problems);
+
+std::string json_path(std::string_view dotted);                             // "train.epochs" -> "/train/epochs"
+Json const* value_of(Assignment const& assignment, std::string_view path);  // null: not in it
+bool holds(Condition const& condition, Assignment const& assignment);       // false if the path is not in the assignment
+bool is_active(Parameter const& parameter, Assignment const& assignment);   // the parents' values are in the assignment
+bool is_forbidden(Space const& space, Assignment const& assignment);
+
+// Puts the values in the order of the space.
+Assignment in_order(Space const& space, Assignment const& assignment);
+
+// Every value of a parameter, ascending; none if there are endless or more than a million: a float range without step
+// and count.
+std::optional<std::vector<Json>> all_values(Parameter const& parameter);
+
+}  // namespace hopscotch

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// Is every key of the space a setting, and does the reader take every bound and value? Asked of the reader itself: each is
+// written into the document, one at a time, and what the reader then says is reported where the space says it.
+#include <fmt/format.h>
+
+#include <set>
+
+#include "experiment/reader.hpp"
+#include "experiment/space.hpp"
+
+namespace hopscotch {
+namespace {
+
+// The parents' values under which this parameter is active; empty if it always is or if none of the listed values does it.
+void activate(Space const& space, Parameter const& parameter, Assignment& wanted) {
+    for (auto const& condition : parameter.when) {
+        if (value_of(wanted, condition.path) != nullptr) continue;
+        for (auto const& parent : space.parameters) {
+            if (parent.path != condition.path) continue;
+            auto const values = all_values(parent).value_or(parent.values);
+            for (auto const& value : values)
+                if (Assignment const only{{parent.path, value}}; holds(condition, only)) {
+                    wanted.emplace_back(parent.path, value);
+                    break;
+                }
+            activate(space, parent, wanted);
+        }
+    }
+}
+
+// A whole configuration that has `value` for this parameter.
+Assignment sample_with(Space const& space, Parameter const& parameter, Json const& value) {
+    Assignment wanted{{parameter.path, value}};
+    activate(space, parameter, wanted);
+    Assignment out;
+    for (auto index : space.order)
+        if (auto const& each = space.parameters[index]; is_active(each, out)) {
+            auto const* asked = value_of(wanted, each.path);
+            out.emplace_back(each.path, asked != nullptr ? *asked : each.values.front());
+        }
+    return in_order(space, out);
+}
+
+void check_paths(Space const& space, Problems& problems) {
+    for (auto const& parameter : space.parameters) {
+        auto const& path = parameter.path;
+        bool const inside = path.starts_with("model.") || path.starts_with("train.") || path.starts_with("data.");
+        if (!inside)
+            problems.add(parameter.key_at, "/space/" + path,
+                         "cannot be searched (only settings in model, train and data can, such as train.optimizer.lr)");
+        if (path == "data.path" || path == "data.validation")
+            problems.add(parameter.key_at, "/space/" + path, "cannot be searched (all trials share it)");
+        for (auto const& other : space.parameters)
+            if (other.path.starts_with(path + "."))
+                problems.add(other.key_at, "/space/" + other.path,
+                             fmt::format("overlaps with \"{}\" (which sets it too) remove one", path));
+    }
+}
+
+class ValueCheck {
+public:
+    ValueCheck(Experiment const& experiment, Space const& space, Problems& problems)
+        : experiment_(experiment), space_(space), problems_(problems) {
+        // What is wrong with the document itself has been said.
+        for (auto const& entry : problems.entries()) said_.insert(entry.path + entry.problem);
+    }
+
+    void check(Parameter const& parameter) {
+        bool const range = parameter.type == Parameter::Type::real || parameter.type == Parameter::Type::integer;
+        for (std::size_t i = 0; i < parameter.values.size(); ++i) {
+            auto value = parameter.values[i];
+            if (range) value = parameter.type == Parameter::Type::integer ? value : Json(value.number());
+            auto const assignment = sample_with(space_, parameter, value);
+            if (is_forbidden(space_, assignment) || value_of(assignment, parameter.path) == nullptr) continue;
+            Problems found("");
+            resolve(experiment_, assignment, found);
+            for (auto const& entry : found.entries()) report(parameter, parameter.values[i].at_position(), entry);
+        }
+    }
+
+private:
+    void report(Parameter const& parameter, Position at, Problems::Entry const& entry) {
+        if (!said_.insert(entry.path + entry.problem).second) return;
+        auto const own = json_path(parameter.path);
+        if (entry.path == own && entry.problem.starts_with("unknown key")) at = parameter.key_at;
+        if (entry.path == own) return problems_.add(at, "/space/" + parameter.path, entry.problem);
+        problems_.add(at, "/space/" + parameter.path, fmt::format("{}: {}", entry.path, entry.problem));
+    }
+
+    Experiment const& experiment_;
+    Space const& space_;
+    Problems& problems_;
+    std::set<std::string> said_;
+};
+
+// A grid must know its points; random draws need none.
+void check_counts(Experiment const& experiment, Space const& space, Problems& problems) {
+    bool const grid = experiment.search.procedure == "grid";
+    for (auto const& parameter : space.parameters) {
+        auto const path = "/space/" + parameter.path;
+        if (grid && !all_values(parameter))
+            problems.add(parameter.at, path,
+                         "a grid needs to know how many points (add \"count\": 5 or a \"step\", or list the values)");
+        if (!grid && parameter.count)
+            problems.add(parameter.at, path + "/count",
+                         fmt::format("belongs to grid (the procedure is \"{}\") leave it out", experiment.search.procedure));
+    }
+}
+
+}  // namespace
+
+void check_space(Experiment const& experiment, Problems& problems) {
+    std::size_t const before = problems.entries().size();
+    auto const space = read_space(experiment, problems);
+    if (problems.entries().size() > before) return;
+    check_paths(space, problems);
+    check_counts(experiment, space, problems);
+    if (problems.entries().size() > before) return;
+    ValueCheck values(experiment, space, problems);
+    for (auto const& parameter : space.parameters) values.check(parameter);
+}
+
+}  // namespace hopscotch

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "experiment/space_parameter.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <map>
+
+namespace hopscotch {
+namespace {
+
+// Words of other tools, with ours.
+std::map<std::string, std::string, std::less<>> const& foreign_types() {
+    static std::string const real = "write {\"type\": \"float\", \"low\": 0.1, \"high\": 0.9}; both bounds are inclusive";
+    static std::string const log =
+        "write {\"type\": \"float\", \"low\": 1e-5, \"high\": 0.1, \"log\": true}; bounds are values, not exponents";
+    static std::string const whole = "write {\"type\": \"int\", \"low\": 1, \"high\": 8}; high is inclusive";
+    static std::string const step = "write {\"type\": \"float\", \"low\": 0, \"high\": 1, \"step\": 0.25}";
+    static std::string const choice = "write {\"type\": \"choice\", \"values\": [1, 2]}, or just the list";
+    static std::map<std::string, std::string, std::less<>> const words{
+        {"uniform", real},
+        {"double", real},
+        {"real", real},
+        {"continuous", real},
+        {"loguniform", log},
+        {"log_uniform", log},
+        {"log_uniform_values", log},
+        {"reciprocal", log},
+        {"log", log},
+        {"randint", whole},
+        {"integer", whole},
+        {"int_uniform", whole},
+        {"uniformint", whole},
+        {"lograndint", whole},
+        {"quniform", step},
+        {"q_uniform", step},
+        {"qloguniform", step},
+        {"qrandint", "write {\"type\": \"int\", \"low\": 0, \"high\": 8, \"step\": 2}; high is inclusive"},
+        {"categorical", choice},
+        {"discrete", choice},
+        {"grid_search", choice},
+        {"constant", "write \"const\", or just the value"},
+        {"normal", "only uniform distributions are available in this version"},
+        {"lognormal", "only uniform distributions are available in this version"}};
+    return words;
+}
+
+std::map<std::string, std::string, std::less<>> const& foreign_keys() {
+    static std::map<std::string, std::string, std::less<>> const words{
+        {"min", "low"},        {"minval", "low"},        {"lower", "low"},          {"max", "high"},
+        {"maxval", "high"},    {"upper", "high"},        {"vals", "values"},        {"choices", "values"},
+        {"options", "values"}, {"list", "values"},       {"_value", "values"},      {"q", "step"},
+        {"_type", "type"},     {"distribution", "type"}, {"parameterType", "type"}, {"val", "value"},
+        {"condition", "when"}, {"conditions", "when"}};
+    return words;
+}
+
+}  // namespace
+
+std::vector<Condition> read_conditions(Json const& object, std::string const& path, Problems& problems) {
+    std::vector<Condition> out;
+    if (!object.is_object()) {
+        problems.add(object.at_position(), path,
+                     fmt::format("expected an object of {{path: value}} (got {})", object.kind()));
+        return out;
+    }
+    for (auto const& [key, value, at] : object.object()) {
+        Condition each{key, {}, {}, {}, at};
+        if (value.is_object()) {
+            ObjectReader reader(value, path + "/" + key, problems);
+            reader.read("above", each.above);
+            reader.read("below", each.below);
+            if (!each.above && !each.below)
+                reader.problem("", "needs \"above\" or \"below\" (or write a value or a list of values)");
+            reader.finish();
+        } else {
+            if (value.is_array()) each.any_of = value.array();
+            if (value.is_array() && value.array().empty())
+                problems.add(value.at_position(), path + "/" + key, "is empty (never holds)");
+            each.any_of.push_back(value);  // a list may itself be the value: [16] of model.hidden
+        }
+        out.push_back(std::move(each));
+    }
+    return out;
+}
+
+namespace {
+
+class ParameterReader {
+public:
+    ParameterReader(Json::Member const& member, Problems& problems)
+        : member_(member), path_("/space/" + member.key), problems_(problems) {
+        out_.path = member.key;
+        out_.key_at = member.key_position;
+        out_.at = member.value.at_position();
+    }
+
+    std::optional<Parameter> read() {
+        std::size_t const before = problems_.entries().size();
+        auto const& value = member_.value;
+        if (value.is_array())
+            set_choice(value, path_);
+        else if (value.is_object())
+            read_object(value);
+        else
+            out_.values = {value};
+        if (problems_.entries().size() > before) return std::nullopt;
+        return std::move(out_);
+    }
+
+private:
+    void set_choice(Json const& list, std::string const& path) {
+        out_.type = Parameter::Type::choice;
+        out_.values = list.array();
+        if (out_.values.empty())
+            problems_.add(list.at_position(), path, "is empty (nothing to search) list at least one value");
+        for (std::size_t i = 0; i < out_.values.size(); ++i)
+            for (std::size_t j = 0; j < i; ++j)
+                if (out_.values[i] == out_.values[j])
+                    problems_.add(out_.values[i].at_position(), fmt::format("{}/{}", path, i),
+                                  fmt::format("{} is listed twice (one configuration would be trained twice) remove one",
+                                              out_.values[i].dump()));
+    }
+
+    void read_object(Json const& object) {
+        if (refuse_foreign(object)) return;
+        ObjectReader reader(object, path_, problems_);
+        std::string type;
+        if (!reader.has("type")) {
+            reader.take("type");
+            return reader.missing("type", "write \"float\", \"int\", \"choice\" or \"const\"");
+        }
+        reader.read("type", type, one_of({"float", "int", "choice", "const"}));
+        if (type == "float" || type == "int")
+            read_range(reader, object, type == "int" ? Parameter::Type::integer : Parameter::Type::real);
+        if (type == "choice") read_values(reader);
+        if (type == "const") {
+            if (auto const* value = reader.take("value"); value != nullptr)
+                out_.values = {*value};
+            else
+                reader.missing("value", "write {\"type\": \"const\", \"value\": 0.1}, or just the value");
+        }
+        if (auto const* when = reader.take("when"); when != nullptr)
+            out_.when = read_conditions(*when, path_ + "/when", problems_);
+        if (!type.empty()) reader.finish();
+    }
+
+    bool refuse_foreign(Json const& object) {
+        bool refused = false;
+        for (auto const& [key, value, at] : object.object()) {
+            if (auto const word = foreign_keys().find(key); word != foreign_keys().end()) {
+                problems_.add(at, path_ + "/" + key, fmt::format("unknown key (here it is called \"{}\")", word->second));
+                refused = true;
+            } else if (key == "base") {
+                problems_.add(at, path_ + "/base",
+                              "unknown key (bounds are values, not exponents) write \"low\": 1e-5, \"log\": true");
+                refused = true;
+            }
+            if (!value.is_string() || (key != "type" && key != "_type" && key != "distribution")) continue;
+            if (auto const word = foreign_types().find(value.string()); word != foreign_types().end()) {
+                problems_.add(value.at_position(), path_ + "/" + key,
+                              fmt::format("unknown type \"{}\" ({})", word->first, word->second));
+                refused = true;
+            }
+        }
+        return refused;
+    }
+
+    void read_values(ObjectReader& reader) {
+        auto const* values = reader.take("values");
+        if (values == nullptr) return reader.missing("values", "list them: {\"type\": \"choice\", \"values\": [1, 2]}");
+        if (!values->is_array()) return reader.problem("values", fmt::format("expected an array (got {})", values->kind()));
+        set_choice(*values, path_ + "/values");
+    }
+
+    void read_bound(ObjectReader& reader, std::string_view key, double& out) {
+        if (!reader.has(key)) {
+            reader.take(key);
+            return reader.missing(key, "a range needs low and high, both inclusive");
+        }
+        std::int64_t whole = 0;
+        if (out_.type == Parameter::Type::integer) {
+            reader.read(key, whole);
+            out = static_cast<double>(whole);
+        } else {
+            reader.read(key, out);
+        }
+    }
+
+    void read_range(ObjectReader& reader, Json const& object, Parameter::Type type) {
+        out_.type = type;
+        std::size_t const before = problems_.entries().size();
+        read_bound(reader, "low", out_.low);
+        read_bound(reader, "high", out_.high);
+        reader.read("log", out_.log);
+        reader.read("step", out_.step, above(0));
+        reader.read("count", out_.count, at_least(1));
+        if (problems_.entries().size() > before) return;
+        if (out_.high < out_.low)
+            reader.problem("high", fmt::format("must be at least low (got {} < {})", out_.high, out_.low));
+        if (out_.log && out_.low <= 0)
+            reader.problem(
+                "low", fmt::format("must be greater than 0 with log (got {}; bounds are values, not exponents)", out_.low));
+        if (out_.log && out_.step) reader.problem("step", "step and log exclude each other (leave one out)");
+        if (out_.count && out_.step) reader.problem("count", "count and step exclude each other (leave one out)");
+        if (out_.step && type == Parameter::Type::integer && *out_.step != std::floor(*out_.step))
+            reader.problem("step", fmt::format("must be an integer (got {})", *out_.step));
+        out_.values = {object.at("low"), object.at("high")};
+    }
+
+    Json::Member const& member_;
+    std::string path_;
+    Problems& problems_;
+    Parameter out_;
+};
+
+}  // namespace
+
+std::optional<Parameter> read_parameter(Json::Member const& member, Problems& problems) {
+    return ParameterReader(member, problems).read();
+}
+
+}  // namespace hopscotch

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// The vocabulary of one entry of the space and of conditions, used by space.cpp alone.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "experiment/space.hpp"
+
+namespace hopscotch {
+
+// None after a complaint.
+std::optional<Parameter> read_parameter(Json::Member const& member, Problems& problems);
+
+// {path: value | [values] | {"above": x, "below": x}}, of `when` and of `forbid`.
+std::vector<Condition> read_conditions(Json const& object, std::string const& path, Problems& problems);
+
+}  // namespace hopscotch

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "core/error.hpp"
+#include "model/trial_model.hpp"
+
+#ifdef HOPSCOTCH_CUDA
+#include <ATen/Context.h>
+#include <ATen/detail/CUDAHooksInterface.h>
+#endif
+
+namespace hopscotch {
+namespace {
+
+#ifdef HOPSCOTCH_CUDA
+int visible_gpus() { return at::globalContext().hasCUDA() ? at::detail::getCUDAHooks().getNumGPUs() : 0; }
+constexpr char const* k_no_gpu =
+    "device \"cuda\" is not available (this machine shows no GPU) check nvidia-smi and CUDA_VISIBLE_DEVICES, "
+    "or set run.device to \"cpu\"";
+#else
+int visible_gpus() { return 0; }
+constexpr char const* k_no_gpu =
+    "device \"cuda\" is not available (this is a CPU build) build with preset gpu, or set run.device to \"cpu\"";
+#endif
+
+}  // namespace
+
+std::string resolve_device(std::string_view wanted, int local_rank) {
+    if (wanted == "cpu") return "cpu";
+    if (wanted != "auto" && wanted != "cuda")
+        throw ConfigError(fmt::format("unknown device \"{}\" (known: auto, cpu, cuda)", wanted));
+    auto const gpus = visible_gpus();
+    if (gpus > 0) return fmt::format("cuda:{}", local_rank % gpus);
+    if (wanted == "cuda") throw ConfigError(k_no_gpu);
+    return "cpu";
+}
+
+}  // namespace hopscotch

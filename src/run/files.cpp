@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/files.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+#include "core/clock.hpp"
+#include "core/error.hpp"
+
+namespace hopscotch {
+namespace {
+
+void check_io(bool ok, std::filesystem::path const& path, std::string_view what) {
+    if (!ok) throw Error(fmt::format("{}: cannot {} ({})", path.string(), what, std::strerror(errno)));
+}
+
+}  // namespace
+
+AppendFile::AppendFile(std::filesystem::path path) : path_(std::move(path)) {
+    fd_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    check_io(fd_ >= 0, path_, "open");
+}
+
+AppendFile::~AppendFile() {
+    if (fd_ < 0) return;
+    ::fdatasync(fd_);
+    ::close(fd_);
+}
+
+void AppendFile::append(std::string_view bytes) {
+    while (!bytes.empty()) {
+        auto const written = ::write(fd_, bytes.data(), bytes.size());
+        if (written < 0 && errno == EINTR) continue;
+        check_io(written >= 0, path_, "write");
+        bytes.remove_prefix(static_cast<std::size_t>(written));
+    }
+    dirty_ = true;
+}
+
+void AppendFile::sync() {
+    if (!dirty_) return;
+    // EINVAL: a pipe or a file system without sync; there is nothing to wait for then.
+    check_io(::fdatasync(fd_) == 0 || errno == EINVAL, path_, "sync");
+    dirty_ = false;
+    synced_at_s_ = monotonic_s();
+}
+
+void AppendFile::sync_if_due() {
+    if (dirty_ && monotonic_s() - synced_at_s_ >= k_sync_every_s) sync();
+}
+
+void write_atomically(std::filesystem::path const& path, std::string_view bytes) {
+    auto temporary = path;
+    temporary += ".tmp";
+    std::error_code ignored;
+    std::filesystem::remove(temporary, ignored);  // what a killed writer left would be appended to
+    {
+        AppendFile file(temporary);
+        file.append(bytes);
+        file.sync();
+    }
+    check_io(std::rename(temporary.c_str(), path.c_str()) == 0, path, "replace");
+}
+
+std::string read_whole(std::filesystem::path const& path) {
+    std::ifstream in(path, std::ios::binary);
+    if (!in) throw DataError(fmt::format("{}: cannot read ({})", path.string(), std::strerror(errno)));
+    std::ostringstream text;
+    text << in.rdbuf();
+    return std::move(text).str();
+}
+
+}  // namespace hopscotch

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// The two ways a run directory's files are written: a line at a time and at once, or whole and atomically.
+#pragma once
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace hopscotch {
+
+// A file of lines that a crash may cut off at the end but nowhere else. Every append is one write(2): another process
+// sees it at once. Reaching the disk costs milliseconds, so it is done in groups. Throws Error with errno's text.
+class AppendFile {
+public:
+    explicit AppendFile(std::filesystem::path path);  // created if absent
+    ~AppendFile();                                    // syncs
+    AppendFile(AppendFile const&) = delete;
+    AppendFile& operator=(AppendFile const&) = delete;
+
+    void append(std::string_view bytes);
+    void sync();             // everything appended so far survives a power cut
+    void sync_if_due();      // sync() unless nothing is new or the last one is less than k_sync_every_s ago
+
+    static constexpr double k_sync_every_s = 0.1;
+
+private:
+    std::filesystem::path path_;
+    int fd_ = -1;
+    bool dirty_ = false;
+    double synced_at_s_ = 0;
+};
+
+// Temporary name, fsync, rename: readers see the old file or the new one, never a part. Throws Error.
+void write_atomically(std::filesystem::path const& path, std::string_view bytes);
+
+// Throws DataError that names the file.
+std::string read_whole(std::filesystem::path const& path);
+
+}  // namespace hopscotch

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/journal.hpp"
+
+#include <fmt/format.h>
+
+#include "core/clock.hpp"
+#include "core/error.hpp"
+#include "core/json_reader.hpp"
+#include "run/journal_codec.hpp"
+
+namespace hopscotch {
+namespace {
+
+// Event and time first, so that a person who reads the file sees them.
+Json event(std::string_view name, Json body) {
+    Json line = Json::object({{"event", name}, {"unix_s", unix_s()}});
+    for (auto& member : body.object()) line[member.key] = std::move(member.value);
+    return line;
+}
+
+TrialEnd trial_end_from_json(Json const& json) {
+    return {TrialId(json.at("trial").integer()), json.at("status").string(), json.at("reason").string(),
+            static_cast<int>(json.at("epochs").integer())};
+}
+
+void take_line(std::string_view text, Journal& journal) {
+    Problems problems("");
+    Json const line = parse_json(text, problems);
+    if (!problems.empty()) throw Error("is not JSON (edited, or the disk lost a part of the file)");
+    auto const& name = line.at("event").string();
+    if (name == "lap_released") {
+        journal.released.push_back(lap_from_json(line));
+        journal.assignments[journal.released.back().trial] = journal.released.back().assignment;
+    } else if (name == "lap_done") {
+        journal.laps.push_back(lap_record_from_json(line));
+    } else if (name == "trial_ended") {
+        journal.ended.push_back(trial_end_from_json(line));
+    } else if (name == "run_ended") {
+        journal.status = line.at("status").string();
+    } else {
+        throw Error(fmt::format("event '{}' is unknown (written by a newer hopscotch?)", name));
+    }
+}
+
+}  // namespace
+
+void JournalWriter::append(Json line) {
+    file_.append(line.dump() + "\n");
+    file_.sync_if_due();
+}
+
+void JournalWriter::lap_released(Lap const& lap) { append(event("lap_released", to_json(lap))); }
+
+void JournalWriter::lap_done(LapRecord const& record) { append(event("lap_done", to_json(record))); }
+
+void JournalWriter::trial_ended(TrialView const& trial) {
+    append(event("trial_ended", Json::object({{"trial", trial.id.value},
+                                              {"status", name_of(trial.status)},
+                                              {"reason", trial.reason},
+                                              {"epochs", trial.epochs_done}})));
+}
+
+void JournalWriter::run_ended(std::string_view status, std::string_view reason) {
+    append(event("run_ended", Json::object({{"status", status}, {"reason", reason}})));
+    file_.sync();
+}
+
+Journal read_journal(std::filesystem::path const& path) {
+    std::string const text = read_whole(path);
+    Journal journal;
+    std::size_t start = 0;
+    for (int number = 1;; ++number) {
+        auto const end = text.find('\n', start);
+        if (end == text.npos) break;
+        try {
+            take_line(std::string_view(text).substr(start, end - start), journal);
+        } catch (Error const& error) {  // adds what the line cannot know: its file and number
+            throw DataError(fmt::format("{}:{}: {}", path.string(), number, error.what()));
+        }
+        start = end + 1;
+    }
+    journal.complete_bytes = start;
+    return journal;
+}
+
+}  // namespace hopscotch

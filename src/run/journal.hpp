@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// journal.jsonl: what was decided and what came of it, in order, a JSON object a line (docs/formats.md). It is enough to
+// replay a run and to resume it. Each line is written at once and synced in groups; what a crash cuts off is run again.
+//   {"event": "lap_released", ...}   {"event": "lap_done", ...}   {"event": "trial_ended", ...}   {"event": "run_ended", ...}
+#pragma once
+#include <filesystem>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/json.hpp"
+#include "run/files.hpp"
+#include "schedule/director.hpp"
+#include "schedule/lap.hpp"
+
+namespace hopscotch {
+
+class JournalWriter {
+public:
+    explicit JournalWriter(std::filesystem::path const& path) : file_(path) {}
+
+    void lap_released(Lap const& lap);
+    void lap_done(LapRecord const& record);
+    void trial_ended(TrialView const& trial);
+    void run_ended(std::string_view status, std::string_view reason);
+    void sync() { file_.sync(); }
+    void sync_if_due() { file_.sync_if_due(); }   // call it from the loop that waits for messages
+
+private:
+    void append(Json line);
+    AppendFile file_;
+};
+
+struct TrialEnd {
+    TrialId trial;
+    std::string status, reason;   // status: a name_of(TrialStatus)
+    int epochs = 0;
+};
+
+struct Journal {
+    std::vector<Lap> released;
+    std::vector<LapRecord> laps;                 // finished, diverged and failed ones, in the order of their ends
+    std::map<TrialId, Assignment> assignments;   // of every trial that was released
+    std::vector<TrialEnd> ended;
+    std::string status;                          // of the run; empty while it has not ended
+    std::uintmax_t complete_bytes = 0;           // up to the end of the last whole line; the rest of the file is a torn tail
+};
+
+// A last line without its end is dropped. Throws DataError "<file>:<line>: ..." for any other line that is malformed.
+Journal read_journal(std::filesystem::path const& path);
+
+}  // namespace hopscotch

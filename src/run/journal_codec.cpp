@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/journal_codec.hpp"
+
+#include <limits>
+
+#include "core/error.hpp"
+#include "core/hash.hpp"
+#include "experiment/reader.hpp"
+
+namespace hopscotch {
+namespace {
+
+constexpr std::pair<Outcome, std::string_view> k_outcomes[] = {
+    {Outcome::finished, "finished"}, {Outcome::diverged, "diverged"}, {Outcome::failed, "failed"}};
+
+std::string_view outcome_name(Outcome outcome) {
+    for (auto const& [value, name] : k_outcomes)
+        if (value == outcome) return name;
+    throw Error("unknown outcome");
+}
+
+Outcome outcome_of(std::string_view word) {
+    for (auto const& [value, name] : k_outcomes)
+        if (name == word) return value;
+    throw Error("'outcome' is '" + std::string(word) + "' (known: finished, diverged, failed)");
+}
+
+double real(Json const& json, std::string_view key) {
+    auto const& value = json.at(key);
+    return value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.number();
+}
+
+int integer(Json const& json, std::string_view key) { return static_cast<int>(json.at(key).integer()); }
+
+Json to_json(UnitRecord const& unit) {
+    return Json::object({{"shard", unit.shard.value},
+                         {"trainer", unit.trainer.value},
+                         {"rows", unit.rows},
+                         {"loss_sum", unit.loss_sum},
+                         {"start_unix_s", unit.start_unix_s},
+                         {"seconds", unit.seconds},
+                         {"wait_s", unit.wait_s},
+                         {"state_hash", to_hex(unit.state_hash)}});
+}
+
+UnitRecord unit_from_json(Json const& json) {
+    UnitRecord unit;
+    unit.shard = ShardId(integer(json, "shard"));
+    unit.trainer = TrainerId(integer(json, "trainer"));
+    unit.rows = json.at("rows").integer();
+    unit.loss_sum = real(json, "loss_sum");
+    unit.start_unix_s = real(json, "start_unix_s");
+    unit.seconds = real(json, "seconds");
+    unit.wait_s = real(json, "wait_s");
+    unit.state_hash = from_hex(json.at("state_hash").string());
+    return unit;
+}
+
+Json validation_json(LapRecord const& record) {
+    return Json::object({{"rows", record.valid_rows},
+                         {"loss_sum", record.valid_loss},
+                         {"correct", record.valid_correct},
+                         {"top5", record.valid_top5},
+                         {"start_unix_s", record.valid_start_unix_s},
+                         {"seconds", record.valid_seconds}});
+}
+
+void read_validation(Json const& json, LapRecord& record) {
+    record.valid_rows = json.at("rows").integer();
+    record.valid_loss = real(json, "loss_sum");
+    record.valid_correct = real(json, "correct");
+    record.valid_top5 = real(json, "top5");
+    record.valid_start_unix_s = real(json, "start_unix_s");
+    record.valid_seconds = real(json, "seconds");
+}
+
+}  // namespace
+
+Json to_json(Lap const& lap) {
+    return Json::object({{"trial", lap.trial.value},
+                         {"epoch", lap.epoch},
+                         {"attempt", lap.attempt},
+                         {"release", lap.release},
+                         {"remaining_cost", lap.remaining_cost},
+                         {"assignment", to_json(lap.assignment)}});
+}
+
+Lap lap_from_json(Json const& json) {
+    Lap lap;
+    lap.trial = TrialId(integer(json, "trial"));
+    lap.epoch = integer(json, "epoch");
+    lap.attempt = integer(json, "attempt");
+    lap.release = json.at("release").integer();
+    lap.remaining_cost = real(json, "remaining_cost");
+    lap.assignment = assignment_from_json(json.at("assignment"));
+    return lap;
+}
+
+Json to_json(LapRecord const& record) {
+    Json::Array units;
+    units.reserve(record.units.size());
+    for (auto const& unit : record.units) units.push_back(to_json(unit));
+    return Json::object({{"trial", record.trial.value},
+                         {"epoch", record.epoch},
+                         {"attempt", record.attempt},
+                         {"outcome", outcome_name(record.outcome)},
+                         {"reason", record.reason},
+                         {"home", record.home.value},
+                         {"hops", record.hops},
+                         {"hop_bytes", record.hop_bytes},
+                         {"lr", record.lr},
+                         {"state_hash", to_hex(record.state_hash)},
+                         {"state_bytes", record.state_bytes},
+                         {"validation", validation_json(record)},
+                         {"units", std::move(units)}});
+}
+
+LapRecord lap_record_from_json(Json const& json) {
+    LapRecord record;
+    record.trial = TrialId(integer(json, "trial"));
+    record.epoch = integer(json, "epoch");
+    record.attempt = integer(json, "attempt");
+    record.outcome = outcome_of(json.at("outcome").string());
+    record.reason = json.at("reason").string();
+    record.home = TrainerId(integer(json, "home"));
+    record.hops = json.at("hops").integer();
+    record.hop_bytes = json.at("hop_bytes").integer();
+    record.lr = real(json, "lr");
+    record.state_hash = from_hex(json.at("state_hash").string());
+    record.state_bytes = static_cast<std::uint64_t>(json.at("state_bytes").integer());
+    read_validation(json.at("validation"), record);
+    for (auto const& unit : json.at("units").array()) record.units.push_back(unit_from_json(unit));
+    return record;
+}
+
+}  // namespace hopscotch

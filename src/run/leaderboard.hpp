@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// The best trials as a table for the terminal: what a run prints at its end.
+#pragma once
+#include <string>
+
+#include "run/summary.hpp"
+
+namespace hopscotch {
+
+// "lr=0.1 hidden=[64]": the last word of each path, or the whole path where two end alike.
+std::string short_config(Assignment const& assignment);
+
+// At most 10 trials, best first by summary.metric; then how many more there are, and how many have no metric. No line is
+// longer than `columns` (40 at least); configurations are shortened first.
+std::string leaderboard(Summary const& summary, int columns);
+
+}  // namespace hopscotch

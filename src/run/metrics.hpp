@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a lap's sums to the numbers that people and the search look at, and metrics.jsonl, a line per trial and epoch.
+// A number that does not exist (no validation rows, a lap that diverged) is NaN here and null in every file.
+#pragma once
+#include <filesystem>
+#include <string_view>
+
+#include "core/json.hpp"
+#include "experiment/config.hpp"
+#include "run/files.hpp"
+#include "schedule/lap.hpp"
+
+namespace hopscotch {
+
+struct Metrics {
+    int epoch = 0;
+    double train_loss = 0;                           // mean over the rows trained, before each row's own step
+    double val_loss = 0, val_accuracy = 0, val_top5 = 0;
+    double lr = 0;                                   // of the lap's last step
+    std::int64_t rows = 0;                           // rows trained
+};
+
+// Sums are added in visit order, in double.
+Metrics metrics_of(LapRecord const& record);
+
+// train_loss | val_loss | val_accuracy | val_top5 | lr. Throws Error for another name.
+double metric_value(Metrics const& metrics, std::string_view name);
+
+// A number that is not finite is worse than any other, and never better.
+bool better(double a, double b, Mode mode);
+
+// {"epoch", "train_loss", "val_loss", "val_accuracy", "val_top5", "lr", "rows"}
+Json to_json(Metrics const& metrics);
+
+// metrics.jsonl: `trial` and the keys above and `wall_s`, the seconds from the run's start to the lap's end.
+class MetricsFile {
+public:
+    explicit MetricsFile(std::filesystem::path const& path) : file_(path) {}
+    void append(TrialId trial, Metrics const& metrics, double wall_s);
+
+private:
+    AppendFile file_;
+};
+
+// When the lap's last unit or validation ended.
+double end_unix_s(LapRecord const& record);
+
+}  // namespace hopscotch

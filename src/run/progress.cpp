@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/progress.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace hopscotch {
+namespace {
+
+constexpr double k_redraw_every_s = 0.2, k_line_every_s = 10;
+constexpr std::size_t k_bar_narrow = 10, k_bar_wide = 24;
+
+double share(ProgressState const& state) { return state.total > 0 ? std::clamp(state.done / state.total, 0.0, 1.0) : 0; }
+
+std::string duration(double seconds) {
+    auto const s = static_cast<std::int64_t>(std::ceil(std::max(seconds, 0.0)));
+    if (s < 60) return fmt::format("{}s", s);
+    if (s < 3600) return fmt::format("{}m{:02}s", s / 60, s % 60);
+    return fmt::format("{}h{:02}m", s / 3600, s % 3600 / 60);
+}
+
+std::string eta(ProgressState const& state) {
+    double const part = share(state);
+    if (part >= 1) return fmt::format("in {}", duration(state.elapsed_s));
+    if (part <= 0) return "ETA ?";
+    return fmt::format("ETA {}", duration(state.elapsed_s * (1 - part) / part));
+}
+
+std::string bar(double part, std::size_t width) {
+    auto const full = static_cast<std::size_t>(part * static_cast<double>(width));
+    std::string out(full, '=');
+    if (full < width) out += '>';
+    out.resize(width, ' ');
+    return "[" + out + "] ";
+}
+
+// 99.9 % is not done: rounded down.
+std::string percent(double part) { return fmt::format("{:>3}%", static_cast<int>(part * 100)); }
+
+std::string best_text(ProgressState const& state) {
+    if (!state.best) return {};
+    return fmt::format("  best {} {:.4f} (trial {})", state.metric, state.best->value, state.best->trial.value);
+}
+
+}  // namespace
+
+std::string render(ProgressState const& state, int columns) {
+    auto const width = static_cast<std::size_t>(std::max(columns, 0));
+    std::array<std::string, 4> const parts{fmt::format("{}  {}", percent(share(state)), eta(state)),
+                                           fmt::format("  busy {}/{}", state.busy, state.trainers),
+                                           fmt::format("  trials {}/{}", state.trials_done, state.trials), best_text(state)};
+    std::size_t const brackets = 3;
+    std::string text;
+    for (auto const& part : parts) {
+        if (!text.empty() && text.size() + part.size() + k_bar_narrow + brackets > width) break;
+        text += part;
+    }
+    if (text.size() + k_bar_narrow + brackets > width) return text.substr(0, width);
+    return bar(share(state), std::min(k_bar_wide, width - text.size() - brackets)) + text;
+}
+
+ProgressMode progress_mode(Terminal const& terminal) {
+    return terminal.kind == Terminal::Kind::live ? ProgressMode::redraw : ProgressMode::lines;
+}
+
+Progress::Progress(ProgressMode mode, int columns, std::function<void(std::string_view)> write)
+    : mode_(mode), columns_(columns), write_(std::move(write)) {}
+
+bool Progress::due(ProgressState const& state, double now_s) {
+    int const quarters = static_cast<int>(share(state) * 4);
+    bool const passed = mode_ == ProgressMode::lines && quarters > quarters_;
+    quarters_ = std::max(quarters_, quarters);
+    if (!printed_at_s_ && mode_ == ProgressMode::lines && !passed) {
+        printed_at_s_ = now_s;  // the first line comes after a period, not at 0 %
+        return false;
+    }
+    double const period = mode_ == ProgressMode::redraw ? k_redraw_every_s : k_line_every_s;
+    return passed || !printed_at_s_ || now_s - *printed_at_s_ >= period;
+}
+
+void Progress::update(ProgressState const& state, double now_s) {
+    if (mode_ == ProgressMode::quiet || !due(state, now_s)) return;
+    printed_at_s_ = now_s;
+    // One column stays free (a full line wraps); the rest of the line that stood there is erased.
+    if (mode_ == ProgressMode::redraw)
+        write_("\r" + render(state, columns_ - 1) + "\x1b[K");
+    else
+        write_(render(state, columns_) + "\n");
+}
+
+void Progress::finish(ProgressState const& state) {
+    if (mode_ == ProgressMode::redraw) write_("\r" + render(state, columns_ - 1) + "\x1b[K\n");
+    bool const said = quarters_ == 4;
+    if (mode_ == ProgressMode::lines && !said) write_(render(state, columns_) + "\n");
+}
+
+}  // namespace hopscotch

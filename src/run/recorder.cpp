@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/recorder.hpp"
+
+#include "run/files.hpp"
+
+namespace hopscotch {
+namespace {
+
+bool has_ended(TrialStatus status) {
+    return status != TrialStatus::waiting && status != TrialStatus::running && status != TrialStatus::paused;
+}
+
+}  // namespace
+
+Recorder::Recorder(RunDirectory const& directory, RunFacts const& facts, Experiment const& experiment)
+    : directory_(directory.path()),
+      facts_(facts),
+      exact_(experiment.run.exact),
+      journal_(directory.file("journal.jsonl")),
+      metrics_(directory.file("metrics.jsonl")),
+      trace_(directory.file("trace.json"), facts.hosts, facts.start_unix_s),
+      tally_(experiment.search.metric, experiment.search.mode, facts.trainers()) {}
+
+void Recorder::released(Lap const& lap) { journal_.lap_released(lap); }
+
+Metrics Recorder::lap_done(LapRecord const& record, TrialView const& trial) {
+    journal_.lap_done(record);
+    auto const metrics = tally_.add(record);
+    metrics_.append(record.trial, metrics, end_unix_s(record) - facts_.start_unix_s);
+    trace_.add(record);
+    if (has_ended(trial.status)) end_trial(trial);
+    return metrics;
+}
+
+void Recorder::end_trial(TrialView const& trial) {
+    if (ended_.insert(trial.id).second) journal_.trial_ended(trial);
+}
+
+std::optional<BestSoFar> Recorder::best() const {
+    auto const trial = tally_.best_trial();
+    if (!trial) return std::nullopt;
+    return BestSoFar{*trial, metric_value(*tally_.of(*trial).best, tally_.metric())};
+}
+
+Summary Recorder::summarise(RunEnd const& end, std::vector<TrialView> const& trials) const {
+    Summary out;
+    out.version = facts_.version;
+    out.status = end.status;
+    out.strategy = facts_.strategy;
+    out.trainers = facts_.trainers();
+    out.shards = facts_.shards();
+    out.exact = exact_;
+    out.synthetic = end.synthetic;
+    out.wall_s = end.wall_s;
+    out.setup_s = end.setup_s;
+    out.makespan_s = tally_.makespan_s();
+    out.lower_bound_s = tally_.lower_bound_s();
+    out.utilisation = tally_.utilisation();
+    out.units = tally_.units();
+    out.hops = tally_.hops();
+    out.bytes = end.bytes;
+    out.peak_rss_bytes = end.peak_rss_bytes;
+    out.unit_gap_s = tally_.unit_gap_s();
+    out.hop_s = percentiles(end.hop_s);
+    out.metric = tally_.metric();
+    out.mode = tally_.mode();
+    out.best_trial = tally_.best_trial();
+    for (auto const& trial : trials)
+        out.trials.push_back({trial.id, std::string(name_of(trial.status)), trial.reason, trial.assignment, tally_.of(trial.id)});
+    return out;
+}
+
+Summary Recorder::finish(RunEnd const& end, std::vector<TrialView> const& trials) {
+    for (auto const& trial : trials) end_trial(trial);
+    journal_.run_ended(name_of(end.status), end.reason);
+    trace_.close();
+    auto const summary = summarise(end, trials);
+    write_atomically(directory_ / "trials.csv", trials_csv(summary));
+    write_summary(directory_ / "summary.json", summary);
+    return summary;
+}
+
+}  // namespace hopscotch

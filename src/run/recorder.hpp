@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything a run leaves behind, on rank 0. The caller's loop, with a director and a strategy:
+//   RunDirectory directory(path, use, facts);   Recorder recorder(directory, facts, experiment);
+//   for (auto const& lap : director.release()) { recorder.released(lap); strategy.execute(lap); }
+//   sink: director.record(record); recorder.lap_done(record, director.trials()[record.trial.index()]);   // and release again
+//   while waiting for messages: recorder.tick();
+//   at the end: Summary const summary = recorder.finish(end, director.trials());
+// Writes journal.jsonl, metrics.jsonl and trace.json as it goes, trials.csv and summary.json in finish().
+#pragma once
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "experiment/config.hpp"
+#include "run/journal.hpp"
+#include "run/progress.hpp"
+#include "run/run_directory.hpp"
+#include "run/summary.hpp"
+#include "run/trace.hpp"
+
+namespace hopscotch {
+
+// What only the caller knows at the end.
+struct RunEnd {
+    RunStatus status = RunStatus::finished;
+    std::string reason;                        // interrupted, failed: why
+    double wall_s = 0, setup_s = 0;
+    ByteCounts bytes;
+    std::vector<std::int64_t> peak_rss_bytes;  // by rank
+    std::vector<float> hop_s;                  // seconds of every hop that was measured; may be empty
+    bool synthetic = false;                    // ZooEntry::synthetic of the model
+};
+
+class Recorder {
+public:
+    Recorder(RunDirectory const& directory, RunFacts const& facts, Experiment const& experiment);
+
+    void released(Lap const& lap);
+    // trial: the director's view after it took the record. An end of the trial is journalled too. Returns the metrics.
+    Metrics lap_done(LapRecord const& record, TrialView const& trial);
+    void tick() { journal_.sync_if_due(); }
+    std::optional<BestSoFar> best() const;     // trial and value of search.metric, for the progress view
+
+    // Journals the trials that have not ended and the run's end, writes trials.csv and summary.json, closes the trace.
+    Summary finish(RunEnd const& end, std::vector<TrialView> const& trials);
+
+private:
+    void end_trial(TrialView const& trial);
+    Summary summarise(RunEnd const& end, std::vector<TrialView> const& trials) const;
+
+    std::filesystem::path directory_;
+    RunFacts facts_;
+    bool exact_;
+    JournalWriter journal_;
+    MetricsFile metrics_;
+    TraceWriter trace_;
+    Tally tally_;
+    std::set<TrialId> ended_;
+};
+
+}  // namespace hopscotch

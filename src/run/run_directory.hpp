@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// The run directory: one folder that holds everything a run leaves behind (docs/formats.md). Only rank 0 writes its text
+// files. It belongs to exactly one run: an old one is refused, or cleared on request, never mixed with a new one.
+#pragma once
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/json.hpp"
+#include "schedule/visit.hpp"
+
+namespace hopscotch {
+
+enum class RunDirUse { fresh, overwrite, resume };
+
+// Throws ConfigError, and leaves nothing on the disk, when the directory cannot be used: it holds a run already (fresh),
+// files that no run has written (overwrite never deletes those), or it cannot be created or written.
+void check_run_dir(std::filesystem::path const& path, RunDirUse use);
+
+// What is known when a run starts.
+struct RunFacts {
+    Json experiment;                  // the resolved document
+    std::string name;
+    std::int64_t seed = 0;
+    std::string version, git_hash;    // of hopscotch
+    Json versions;                    // of libraries: {"torch": "2.11.0", ...}
+    std::string dataset_hash;         // hex
+    std::string strategy;
+    std::vector<std::string> hosts;   // by trainer
+    OwnerTable owners;
+    double start_unix_s = 0;          // what trace.json and metrics.jsonl count from
+
+    int trainers() const { return owners.trainers; }
+    int shards() const { return static_cast<int>(owners.owner.size()); }
+};
+
+Json to_json(RunFacts const& facts);
+
+// Throws DataError that names the file. For replay and resume.
+RunFacts read_run_facts(std::filesystem::path const& directory);
+
+class RunDirectory {
+public:
+    // Rank 0. Creates the directory (clears it for overwrite) and writes experiment.json. Checks again what
+    // check_run_dir checked: another job may have come between.
+    RunDirectory(std::filesystem::path path, RunDirUse use, RunFacts const& facts);
+
+    std::filesystem::path const& path() const { return path_; }
+    std::filesystem::path file(std::string_view name) const { return path_ / name; }  // "journal.jsonl"
+
+private:
+    std::filesystem::path path_;
+};
+
+}  // namespace hopscotch

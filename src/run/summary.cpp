@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/summary.hpp"
+
+#include "core/hash.hpp"
+#include "experiment/reader.hpp"
+#include "run/files.hpp"
+
+namespace hopscotch {
+namespace {
+
+Json metrics_or_null(std::optional<Metrics> const& metrics) { return metrics ? to_json(*metrics) : Json(); }
+
+Json milliseconds(std::optional<Percentiles> const& seconds) {
+    if (!seconds) return {};
+    return Json::object({{"p50", seconds->p50 * 1e3}, {"p99", seconds->p99 * 1e3}});
+}
+
+Json to_json(TrialSummary const& trial) {
+    return Json::object({{"id", trial.id.value},
+                         {"status", trial.status},
+                         {"reason", trial.reason},
+                         {"config", to_json(trial.assignment)},
+                         {"epochs", trial.tally.epochs},
+                         {"best", metrics_or_null(trial.tally.best)},
+                         {"last", metrics_or_null(trial.tally.last)},
+                         {"state_hash", trial.tally.last ? Json(to_hex(trial.tally.state_hash)) : Json()},
+                         {"train_s", trial.tally.train_s}});
+}
+
+Json to_json(ByteCounts const& bytes) {
+    return Json::object({{"state", bytes.state}, {"gradient", bytes.gradient}, {"data", bytes.data}, {"control", bytes.control}});
+}
+
+}  // namespace
+
+std::string_view name_of(RunStatus status) {
+    switch (status) {
+        case RunStatus::finished: return "finished";
+        case RunStatus::interrupted: return "interrupted";
+        case RunStatus::failed: break;
+    }
+    return "failed";
+}
+
+Json to_json(Summary const& summary) {
+    Json::Array trials;
+    for (auto const& trial : summary.trials) trials.push_back(to_json(trial));
+    Json out = Json::object({{"format", k_summary_format},
+                             {"version", summary.version},
+                             {"status", name_of(summary.status)},
+                             {"strategy", summary.strategy},
+                             {"trainers", summary.trainers},
+                             {"shards", summary.shards},
+                             {"exact", summary.exact},
+                             {"wall_s", summary.wall_s},
+                             {"setup_s", summary.setup_s},
+                             {"makespan_s", summary.makespan_s},
+                             {"lower_bound_s", summary.lower_bound_s},
+                             {"utilisation", summary.utilisation},
+                             {"units", summary.units},
+                             {"hops", summary.hops},
+                             {"bytes", to_json(summary.bytes)},
+                             {"peak_rss_bytes", summary.peak_rss_bytes},
+                             {"unit_gap_ms", milliseconds(summary.unit_gap_s)}});
+    if (summary.hop_s) out["hop_ms"] = milliseconds(summary.hop_s);
+    if (summary.synthetic) out["synthetic"] = true;
+    out["metric"] = summary.metric;
+    out["mode"] = summary.mode == Mode::max ? "max" : "min";
+    out["best_trial"] = summary.best_trial ? Json(summary.best_trial->value) : Json();
+    out["trials"] = std::move(trials);
+    return out;
+}
+
+void write_summary(std::filesystem::path const& path, Summary const& summary) {
+    write_atomically(path, to_json(summary).dump(2) + "\n");
+}
+
+}  // namespace hopscotch

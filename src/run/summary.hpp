@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// summary.json: one document that says how the run went and what came out (docs/formats.md; a contract).
+#pragma once
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/json.hpp"
+#include "run/tally.hpp"
+#include "schedule/director.hpp"
+
+namespace hopscotch {
+
+inline constexpr int k_summary_format = 1;
+
+enum class RunStatus { finished, interrupted, failed };
+std::string_view name_of(RunStatus status);
+
+struct ByteCounts {
+    std::int64_t state = 0, gradient = 0, data = 0, control = 0;
+};
+
+struct TrialSummary {
+    TrialId id;
+    std::string status, reason;                // of a TrialView
+    Assignment assignment;
+    TrialTally tally;
+};
+
+struct Summary {
+    std::string version;                       // of hopscotch
+    RunStatus status = RunStatus::finished;
+    std::string strategy;
+    int trainers = 0, shards = 0;
+    bool exact = true;                         // run.exact
+    bool synthetic = false;                    // the model only pretends to train: seconds are real, metrics are not
+    double wall_s = 0, setup_s = 0;            // the whole process; before the first lap was released
+    double makespan_s = 0, lower_bound_s = 0, utilisation = 0;
+    std::int64_t units = 0, hops = 0;
+    ByteCounts bytes;
+    std::vector<std::int64_t> peak_rss_bytes;  // by rank
+    std::optional<Percentiles> unit_gap_s;     // none: no unit was queued when the one before it ended
+    std::optional<Percentiles> hop_s;          // none: not measured
+    std::string metric;                        // that best_trial and every best{} go by
+    Mode mode = Mode::max;
+    std::optional<TrialId> best_trial;         // none: no lap finished with a finite metric
+    std::vector<TrialSummary> trials;          // by id
+};
+
+Json to_json(Summary const& summary);
+void write_summary(std::filesystem::path const& path, Summary const& summary);
+
+// One row a trial, one column a searched path; RFC 4180 quoting.
+std::string trials_csv(Summary const& summary);
+
+}  // namespace hopscotch

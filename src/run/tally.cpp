@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/tally.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "core/error.hpp"
+
+namespace hopscotch {
+
+std::optional<Percentiles> percentiles(std::vector<float> values) {
+    if (values.empty()) return std::nullopt;
+    auto const at = [&](double share) {
+        auto const rank = static_cast<std::size_t>(std::ceil(share * static_cast<double>(values.size())));
+        auto const nth = values.begin() + static_cast<std::ptrdiff_t>(std::max<std::size_t>(rank, 1) - 1);
+        std::nth_element(values.begin(), nth, values.end());
+        return static_cast<double>(*nth);
+    };
+    return Percentiles{at(0.50), at(0.99)};
+}
+
+Tally::Tally(std::string metric, Mode mode, int trainers)
+    : metric_(std::move(metric)), mode_(mode), busy_s_(static_cast<std::size_t>(trainers)) {}
+
+Metrics const& Tally::add(LapRecord const& record) {
+    add_times(record);
+    latest_ = metrics_of(record);
+    if (record.outcome != Outcome::finished) return latest_;
+    auto& trial = trials_[record.trial];
+    trial.epochs = std::max(trial.epochs, record.epoch + 1);
+    trial.last = latest_;
+    trial.state_hash = record.state_hash;
+    auto const value = metric_value(latest_, metric_);
+    if (std::isfinite(value) && (!trial.best || better(value, metric_value(*trial.best, metric_), mode_))) trial.best = latest_;
+    return latest_;
+}
+
+void Tally::add_times(LapRecord const& record) {
+    auto& trial = trials_[record.trial];
+    for (auto const& unit : record.units) {
+        require(unit.trainer.value >= 0 && unit.trainer.index() < busy_s_.size(), "a unit's trainer is not of this run");
+        if (units_++ == 0 || unit.start_unix_s < first_unix_s_) first_unix_s_ = unit.start_unix_s;
+        busy_s_[unit.trainer.index()] += unit.seconds;
+        trial.train_s += unit.seconds;
+        if (unit.wait_s >= 0) gaps_s_.push_back(static_cast<float>(unit.wait_s));
+    }
+    if (record.valid_seconds > 0) {
+        require(record.home.value >= 0 && record.home.index() < busy_s_.size(), "a lap's home is not of this run");
+        busy_s_[record.home.index()] += record.valid_seconds;
+        trial.valid_s += record.valid_seconds;
+    }
+    hops_ += record.hops;
+    last_unix_s_ = std::max(last_unix_s_, end_unix_s(record));
+}
+
+TrialTally const& Tally::of(TrialId trial) const {
+    static TrialTally const nothing;
+    auto const found = trials_.find(trial);
+    return found == trials_.end() ? nothing : found->second;
+}
+
+std::optional<TrialId> Tally::best_trial() const {
+    std::optional<TrialId> best;
+    double best_value = 0;
+    for (auto const& [id, trial] : trials_) {
+        if (!trial.best) continue;
+        auto const value = metric_value(*trial.best, metric_);
+        if (best && !better(value, best_value, mode_)) continue;
+        best = id;
+        best_value = value;
+    }
+    return best;
+}
+
+double Tally::makespan_s() const { return units_ > 0 ? last_unix_s_ - first_unix_s_ : 0; }
+
+double Tally::busy_s() const { return std::accumulate(busy_s_.begin(), busy_s_.end(), 0.0); }
+
+double Tally::utilisation() const {
+    auto const available = static_cast<double>(busy_s_.size()) * makespan_s();
+    return available > 0 ? busy_s() / available : 0;
+}
+
+double Tally::lower_bound_s() const {
+    double bound = busy_s_.empty() ? 0 : *std::max_element(busy_s_.begin(), busy_s_.end());
+    for (auto const& [id, trial] : trials_) bound = std::max(bound, trial.train_s + trial.valid_s);
+    return bound;
+}
+
+}  // namespace hopscotch

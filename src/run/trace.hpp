@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// trace.json: who trained what when, in the Chrome trace event format (chrome://tracing, ui.perfetto.dev). One row a
+// trainer; an event a unit and a validation, in microseconds since the run's start. Written as laps finish; the array
+// form of the format may lack its closing bracket, so the trace of a killed run opens too.
+#pragma once
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/json.hpp"
+#include "run/files.hpp"
+#include "schedule/lap.hpp"
+
+namespace hopscotch {
+
+class TraceWriter {
+public:
+    // hosts: by trainer.
+    TraceWriter(std::filesystem::path const& path, std::vector<std::string> const& hosts, double run_start_unix_s);
+    ~TraceWriter();   // closes the array
+
+    void add(LapRecord const& record);
+    void close();
+
+private:
+    void add_event(Json const& event);
+    void flush();
+
+    AppendFile file_;
+    std::string pending_;   // events that are not written yet
+    double start_unix_s_;
+    bool closed_ = false;
+};
+
+}  // namespace hopscotch

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/hash.hpp"
+#include "run/summary.hpp"
+
+namespace hopscotch {
+namespace {
+
+// RFC 4180: a field with a comma, a quote or a line break is quoted, and its quotes are doubled.
+std::string csv_field(std::string_view field) {
+    if (field.find_first_of(",\"\r\n") == field.npos) return std::string(field);
+    std::string out = "\"";
+    for (char const c : field) out += c == '"' ? std::string("\"\"") : std::string(1, c);
+    return out + "\"";
+}
+
+std::string number(double value) { return std::isfinite(value) ? fmt::format("{}", value) : std::string(); }
+
+std::string value_text(Json const& value) { return value.is_string() ? value.string() : value.dump(); }
+
+// Every searched path, in the order in which trials first have it ("when" leaves some out).
+std::vector<std::string> searched_paths(Summary const& summary) {
+    std::vector<std::string> out;
+    for (auto const& trial : summary.trials)
+        for (auto const& [path, value] : trial.assignment)
+            if (std::find(out.begin(), out.end(), path) == out.end()) out.push_back(path);
+    return out;
+}
+
+std::string joined(std::vector<std::string> const& fields) {
+    std::string line;
+    for (std::size_t i = 0; i < fields.size(); ++i) line += (i > 0 ? "," : "") + csv_field(fields[i]);
+    return line + "\n";
+}
+
+std::string row(TrialSummary const& trial, std::vector<std::string> const& paths) {
+    std::vector<std::string> fields{fmt::format("{}", trial.id.value), trial.status, trial.reason,
+                                    fmt::format("{}", trial.tally.epochs)};
+    for (auto const& path : paths) {
+        auto const found = std::find_if(trial.assignment.begin(), trial.assignment.end(), [&](auto const& e) { return e.first == path; });
+        fields.push_back(found == trial.assignment.end() ? "" : value_text(found->second));
+    }
+    if (auto const& best = trial.tally.best) {
+        fields.push_back(fmt::format("{}", best->epoch));
+        for (double const v : {best->train_loss, best->val_loss, best->val_accuracy, best->val_top5}) fields.push_back(number(v));
+    } else {
+        fields.insert(fields.end(), 5, "");
+    }
+    fields.push_back(number(trial.tally.train_s));
+    fields.push_back(trial.tally.last ? to_hex(trial.tally.state_hash) : "");
+    return joined(fields);
+}
+
+}  // namespace
+
+std::string trials_csv(Summary const& summary) {
+    auto const paths = searched_paths(summary);
+    std::vector<std::string> header{"id", "status", "reason", "epochs"};
+    header.insert(header.end(), paths.begin(), paths.end());
+    for (auto const* name : {"best_epoch", "train_loss", "val_loss", "val_accuracy", "val_top5", "train_s", "state_hash"})
+        header.emplace_back(name);
+    std::string out = joined(header);
+    for (auto const& trial : summary.trials) out += row(trial, paths);
+    return out;
+}
+
+}  // namespace hopscotch

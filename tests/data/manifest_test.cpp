@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "data/manifest.hpp"
+
+#include <gtest/gtest.h>
+
+#include "data/support.hpp"
+
+namespace hopscotch {
+namespace {
+
+Manifest example() {
+    Manifest m;
+    m.shape = {1, 8, 8};
+    m.type = FeatureType::uint8;
+    m.outputs = 2;
+    m.class_names = {"cat \"a\"", "dog"};
+    m.train = {{"train-00000.h5", 7, 0xffffffffffffffffU}, {"train-00001.h5", 6, 1}};
+    m.valid = {{"valid-00000.h5", 2, 3}};
+    m.mean = {0.1};
+    m.stddev = {1.0 / 3};
+    m.seed = 0xfedcba9876543210U;
+    m.provenance = Json::object({{"importer", "csv"}, {"rows", 15}});
+    return m;
+}
+
+TEST(Manifest, survives_writing_and_reading) {
+    TemporaryDirectory const dir;
+    auto const written = example();
+    write_manifest(dir.path(), written);
+    auto const read = read_manifest(dir.path());
+    EXPECT_EQ(read.task, Task::classification);
+    EXPECT_EQ(read.shape, written.shape);
+    EXPECT_EQ(read.type, FeatureType::uint8);
+    EXPECT_EQ(read.outputs, 2);
+    EXPECT_EQ(read.class_names, written.class_names);
+    ASSERT_EQ(read.train.size(), 2U);
+    EXPECT_EQ(read.train[0].file, "train-00000.h5");
+    EXPECT_EQ(read.train[0].xxh64, 0xffffffffffffffffU);
+    EXPECT_EQ(read.rows(Split::train), 13);
+    EXPECT_EQ(read.rows(Split::valid), 2);
+    EXPECT_EQ(read.rows(Split::test), 0);
+    EXPECT_EQ(read.row_size(), 64);
+    EXPECT_EQ(read.mean, written.mean);
+    EXPECT_EQ(read.stddev, written.stddev);
+    EXPECT_EQ(read.seed, written.seed);
+    EXPECT_EQ(read.provenance, written.provenance);
+    EXPECT_EQ(dataset_hash(read), dataset_hash(written));
+    auto other = written;
+    other.valid[0].xxh64 = 4;
+    EXPECT_NE(dataset_hash(other), dataset_hash(written));
+}
+
+struct BadManifest {
+    std::string name, from, to, message;
+};
+
+class BadManifests : public testing::TestWithParam<BadManifest> {};
+
+TEST_P(BadManifests, are_refused_with_file_and_reason) {
+    TemporaryDirectory const dir;
+    write_manifest(dir.path(), example());
+    auto text = read_bytes(dir / "dataset.json");
+    auto const at = text.find(GetParam().from);
+    ASSERT_NE(at, text.npos) << text;
+    write_text(dir / "dataset.json", text.replace(at, GetParam().from.size(), GetParam().to));
+    EXPECT_EQ(thrown<DataError>([&] { read_manifest(dir.path()); }, dir.path()), GetParam().message);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Table, BadManifests,
+    testing::Values(
+        BadManifest{
+            "format", "\"format\": 1", "\"format\": 2",
+            "dataset.json: dataset format 2 is not supported (written by another version of hopscotch) this build reads 1"},
+        BadManifest{"no_format", "\"format\": 1", "\"x\": 1",
+                    "dataset.json: not a dataset description (no integer 'format') import the dataset again"},
+        BadManifest{"key", "\"seed\"", "\"sed\"", "dataset.json:8:3: /sed: unknown key (did you mean \"seed\"?)"},
+        BadManifest{"task", "\"classification\"", "\"clustering\"",
+                    "dataset.json:3:11: /task: unknown value \"clustering\" (known: classification, regression)"},
+        BadManifest{"shape", "[1,8,8]", "[1,0,8]", "dataset.json:4:12: /shape: must be between 1 and 1073741824 (got 0)"},
+        BadManifest{"scales", "\"mean\": [0.1]", "\"mean\": [0.1,0.2]",
+                    "dataset.json: mean and stddev have 2 and 1 numbers (the shape asks for 1)"},
+        BadManifest{"stddev", "\"stddev\": [0.3333333333333333]", "\"stddev\": [0]", "dataset.json: stddev 0 must be > 0"},
+        BadManifest{"names", "\"outputs\": 2", "\"outputs\": 3", "dataset.json: 2 class names for 3 classes"},
+        BadManifest{"path", "train-00001.h5", "../train.h5",
+                    "dataset.json:11:13: /train/1/file: '../train.h5' is not the name of a file beside dataset.json"},
+        BadManifest{"hash", "0000000000000003", "3",
+                    "dataset.json:14:47: /valid/0/xxh64: '3' is not a hash (sixteen hex digits)"}),
+    [](auto const& row) { return row.param.name; });
+
+TEST(Manifest, missing_directories_and_files_are_named) {
+    TemporaryDirectory const dir;
+    EXPECT_EQ(thrown<DataError>([&] { read_manifest(dir / "none"); }, dir.path()),
+              "none: no such dataset directory; make one with 'hopscotch data import'");
+    std::filesystem::create_directory(dir / "empty");
+    EXPECT_EQ(thrown<DataError>([&] { read_manifest(dir / "empty"); }, dir.path()),
+              "empty: not a dataset directory (it has no dataset.json) make one with 'hopscotch data import'");
+}
+
+}  // namespace
+}  // namespace hopscotch

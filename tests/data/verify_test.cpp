@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "data/verify.hpp"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "data/csv_import.hpp"
+#include "data/shard_writer.hpp"
+#include "data/support.hpp"
+
+namespace hopscotch {
+namespace {
+
+class Verify : public testing::Test {
+protected:
+    Verify() {
+        std::string text = "a,b,y\n";
+        for (int i = 0; i < 40; ++i) text += std::to_string(i) + ".5,1," + std::to_string(i % 2) + "\n";
+        write_text(dir_ / "a.csv", text);
+        ImportCsvOptions options;
+        options.sources = {dir_ / "a.csv"};
+        options.out = data();
+        options.shards = 2;
+        import_csv_files(options);
+    }
+    std::filesystem::path data() const { return dir_ / "data"; }
+
+    std::vector<std::string> failures() const {
+        auto out = verify_files(data()).failures;
+        for (auto& failure : out)
+            if (auto const prefix = data().string() + "/"; failure.starts_with(prefix)) failure.erase(0, prefix.size());
+        return out;
+    }
+
+    // Rewrites a training shard with given rows and records its hash, as a careless program might.
+    void replace_shard(std::vector<float> const& features, std::vector<std::int64_t> const& labels) {
+        auto manifest = read_manifest(data());
+        std::filesystem::remove(data() / "train-00001.h5");
+        ShardWriter writer(data() / "train-00001.h5", manifest, static_cast<std::int64_t>(labels.size()));
+        writer.append(std::as_bytes(std::span(features)), labels);
+        auto const file = writer.finish();
+        manifest.train[1].xxh64 = file.xxh64;
+        write_manifest(data(), manifest);
+    }
+
+    TemporaryDirectory dir_;
+};
+
+TEST_F(Verify, a_good_dataset_has_no_failures) {
+    auto const report = verify_files(data());
+    EXPECT_EQ(report.failures, std::vector<std::string>{});
+    EXPECT_EQ(report.rows, 40);
+    auto const manifest = read_manifest(data());
+    auto const train = summarise(data(), manifest, Split::train), valid = summarise(data(), manifest, Split::valid);
+    EXPECT_EQ(train.rows, 32);
+    EXPECT_EQ(train.shards, 2);
+    EXPECT_EQ(train.smallest, 16);
+    EXPECT_EQ(valid.rows, 8);
+    EXPECT_EQ(train.bytes + valid.bytes, report.bytes);
+}
+
+TEST_F(Verify, finds_a_flipped_byte) {
+    auto bytes = read_bytes(data() / "valid-00001.h5");
+    bytes[bytes.size() - 3] = static_cast<char>(bytes[bytes.size() - 3] ^ 1);
+    write_text(data() / "valid-00001.h5", bytes);
+    auto const found = failures();
+    ASSERT_GE(found.size(), 1U);
+    EXPECT_TRUE(found[0].starts_with("valid-00001.h5: hash is ")) << found[0];
+    EXPECT_TRUE(found[0].ends_with(" the file was changed")) << found[0];
+}
+
+TEST_F(Verify, finds_all_bad_values_with_file_and_row) {
+    std::vector<float> features(32, 1.0F);
+    std::vector<std::int64_t> labels(16, 1);
+    features[7] = std::numeric_limits<float>::quiet_NaN();
+    features[20] = std::numeric_limits<float>::infinity();
+    labels[15] = 2;
+    labels[0] = -1;
+    replace_shard(features, labels);
+    EXPECT_EQ(failures(),
+              (std::vector<std::string>{"train-00001.h5: row 3: element 1 of '/features' is nan (not a finite number)",
+                                        "train-00001.h5: row 10: element 0 of '/features' is inf (not a finite number)",
+                                        "train-00001.h5: row 0: label -1 is out of range (dataset.json says 2 classes)",
+                                        "train-00001.h5: row 15: label 2 is out of range (dataset.json says 2 classes)"}));
+}
+
+TEST_F(Verify, counts_what_it_does_not_spell_out) {
+    replace_shard(std::vector<float>(32, 1.0F), std::vector<std::int64_t>(16, 9));
+    auto const found = failures();
+    ASSERT_EQ(found.size(), 11U);
+    EXPECT_EQ(found.back(), "train-00001.h5: 6 more rows with bad values");
+}
+
+TEST_F(Verify, finds_wrong_counts_and_missing_files_and_goes_on) {
+    replace_shard(std::vector<float>(34, 1.0F), std::vector<std::int64_t>(17, 0));
+    std::filesystem::remove(data() / "train-00000.h5");
+    EXPECT_EQ(failures(),
+              (std::vector<std::string>{
+                  "train-00000.h5: no such file (named in dataset.json) restore it or import the dataset again",
+                  "train-00001.h5: dataset '/features' is float32 [17, 2] (dataset.json says float32 [16, 2]) import the "
+                  "dataset again"}));
+    auto const manifest = read_manifest(data());
+    EXPECT_EQ(summarise(data(), manifest, Split::train).absent, 1);
+}
+
+}  // namespace
+}  // namespace hopscotch

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Small experiment documents for tests.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "experiment/reader.hpp"
+
+namespace hopscotch {
+
+// The required keys, and the given sections on lines of their own.
+inline std::string document(std::string const& more = "\"space\": {\"train.optimizer.lr\": [0.1]}") {
+    std::string out = "{\"data\": {\"path\": \"d\"}, \"model\": {\"name\": \"mlp\"}, \"run\": {\"dir\": \"r\"},\n";
+    return out.append(more).append("}");
+}
+
+inline std::string complaints(std::string const& text, std::vector<std::string> const& overrides = {}) {
+    Problems problems("e.json");
+    read_experiment(text, overrides, problems);
+    return problems.text();
+}
+
+}  // namespace hopscotch

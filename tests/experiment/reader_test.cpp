@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+// The exact messages a user sees.
+#include <gtest/gtest.h>
+
+#include "experiment/documents.hpp"
+
+namespace hopscotch {
+namespace {
+
+std::string const k_space = ", \"space\": {\"train.optimizer.lr\": [0.1]}";
+
+std::string train(std::string const& section) { return document("\"train\": " + section + k_space); }
+std::string with(std::string const& section) { return document(section + k_space); }
+
+TEST(Reader, Defaults) {
+    Problems problems("e.json");
+    auto const e = read_experiment(document(), {}, problems);
+    EXPECT_EQ(problems.text(), "");
+    EXPECT_EQ(e.name, "experiment");
+    EXPECT_EQ(e.train.epochs, 10);
+    EXPECT_EQ(e.train.batch_size, 32);
+    EXPECT_EQ(e.train.optimizer.kind, OptimizerKind::sgd);
+    EXPECT_EQ(e.search.procedure, "grid");
+    EXPECT_EQ(e.strategy.name, "mop");
+    EXPECT_EQ(e.run.threads, 1);
+    EXPECT_EQ(e.run.dir, "r");
+    EXPECT_EQ(e.model.arguments.dump(), "{}");
+}
+
+TEST(Reader, EveryFieldIsRead) {
+    Problems problems("e.json");
+    auto const e = read_experiment(R"({"name": "n", "seed": 7,
+        "data": {"path": "p", "augment": [], "last_batch": "drop", "validation": "replicated"},
+        "model": {"name": "mlp", "hidden": [3]},
+        "train": {"epochs": 2, "batch_size": 5, "loss": "mse", "precision": "fp32", "clip_norm": null,
+                  "optimizer": {"name": "adamw", "lr": 0.5, "weight_decay": 0.25, "beta1": 0.8, "beta2": 0.9, "epsilon": 1e-6},
+                  "schedule": {"name": "step", "warmup_epochs": 0.5, "step_epochs": 3, "gamma": 0.2}},
+        "search": {"procedure": "random", "trials": 3, "in_flight": 2, "metric": "val_loss"},
+        "space": {"train.optimizer.lr": {"type": "float", "low": 0.1, "high": 0.2}},
+        "strategy": {"name": "sequential", "policy": "planned"},
+        "run": {"dir": "r", "device": "cpu", "threads": 2, "exact": false, "checkpoint_every_s": 1, "deadline_s": 2, "stall_s": 3}})",
+                                   {}, problems);
+    EXPECT_EQ(problems.text(), "");
+    EXPECT_EQ(e.name, "n");
+    EXPECT_EQ(e.seed, 7);
+    EXPECT_EQ(e.data.path, "p");
+    EXPECT_EQ(e.data.last_batch, LastBatch::drop);
+    EXPECT_EQ(e.data.validation, ValidationData::replicated);
+    EXPECT_EQ(e.model.name, "mlp");
+    EXPECT_EQ(e.model.arguments.dump(), R"({"hidden":[3]})");
+    EXPECT_EQ(e.train.epochs, 2);
+    EXPECT_EQ(e.train.batch_size, 5);
+    EXPECT_EQ(e.train.loss, LossKind::mse);
+    EXPECT_EQ(e.train.optimizer.kind, OptimizerKind::adamw);
+    EXPECT_EQ(e.train.optimizer.lr, 0.5);
+    EXPECT_EQ(e.train.optimizer.weight_decay, 0.25);
+    EXPECT_EQ(e.train.optimizer.beta1, 0.8);
+    EXPECT_EQ(e.train.optimizer.beta2, 0.9);
+    EXPECT_EQ(e.train.optimizer.epsilon, 1e-6);
+    EXPECT_EQ(e.train.schedule.kind, ScheduleKind::step);
+    EXPECT_EQ(e.train.schedule.warmup_epochs, 0.5);
+    EXPECT_EQ(e.train.schedule.step_epochs, 3);
+    EXPECT_EQ(e.train.schedule.gamma, 0.2);
+    EXPECT_EQ(e.search.procedure, "random");
+    EXPECT_EQ(e.search.trials, 3);
+    EXPECT_EQ(e.search.in_flight, 2);
+    EXPECT_EQ(e.search.metric, "val_loss");
+    EXPECT_EQ(e.search.mode, Mode::min);  // follows the metric
+    EXPECT_EQ(e.strategy.name, "sequential");
+    EXPECT_EQ(e.run.device, "cpu");
+    EXPECT_EQ(e.run.threads, 2);
+    EXPECT_FALSE(e.run.exact);
+    EXPECT_EQ(e.run.checkpoint_every_s, 1);
+    EXPECT_EQ(e.run.deadline_s, 2);
+    EXPECT_EQ(e.run.stall_s, 3);
+}
+
+TEST(Reader, UnknownKeyWithTheNearestName) {
+    EXPECT_EQ(complaints(train(R"({"lerning_rate": 1, "epcohs": 3})")),
+              "e.json:2:11: /train/lerning_rate: unknown key (known: batch_size, clip_norm, epochs, loss, optimizer, "
+              "precision, schedule)\n"
+              "e.json:2:30: /train/epcohs: unknown key (did you mean \"epochs\"?)");
+    EXPECT_EQ(complaints(with(R"("modle": {})")), "e.json:2:1: /modle: unknown key (did you mean \"model\"?)");
+}
+
+TEST(Reader, DuplicateKey) {
+    EXPECT_EQ(complaints(train("{\"epochs\": 1,\n\"epochs\": 2}")),
+              "e.json:3:1: /train/epochs: duplicate key (first at line 2) remove one of the two");
+}
+
+TEST(Reader, WrongTypeAndRange) {
+    EXPECT_EQ(complaints(train(R"({"epochs": "ten"})")), "e.json:2:21: /train/epochs: expected an integer (got a string)");
+    EXPECT_EQ(complaints(train(R"({"epochs": 0})")), "e.json:2:21: /train/epochs: must be at least 1 (got 0)");
+    EXPECT_EQ(complaints(train(R"({"batch_size": -3})")), "e.json:2:25: /train/batch_size: must be at least 1 (got -3)");
+    EXPECT_EQ(complaints(with("\"seed\": -1")), "e.json:2:9: /seed: must be at least 0 (got -1)");
+    EXPECT_EQ(complaints(document(R"("train": {"optimizer": {"lr": -0.1}}, "space": {"train.epochs": [1]})")),
+              "e.json:2:31: /train/optimizer/lr: must be at least 0 (got -0.1)");
+    EXPECT_EQ(complaints("[]"), "e.json:1:1: /: expected an object (got an array)");
+    EXPECT_EQ(complaints("null"), "e.json:1:1: /: expected an object (got null)");
+    EXPECT_EQ(complaints(""), "e.json:1:1: /: the file is empty (expected one JSON object)");
+    EXPECT_EQ(complaints(with("\"train\": 3")), "e.json:2:10: /train: expected an object (got an integer)");
+}
+
+TEST(Reader, RequiredKeys) {
+    EXPECT_EQ(complaints(R"({"space": {"train.optimizer.lr": [0.1]}})"),
+              "e.json: /data/path: missing (required) write the dataset directory, for example \"data/digits\"\n"
+              "e.json: /model/name: missing (required) see `hopscotch models`\n"
+              "e.json: /run/dir: missing (required) write the run directory, for example \"runs/digits\"");
+}
+
+TEST(Reader, SeveralErrorsInTheOrderOfTheFile) {
+    EXPECT_EQ(complaints("{\"run\": {\"dir\": \"\", \"threads\": 0},\n"
+                         "\"strategy\": {\"name\": \"mopp\"},\n"
+                         "\"model\": {},\n"
+                         "\"train\": {\"optimizer\": {\"lr\": \"x\", \"name\": \"sdg\"}},\n"
+                         "\"space\": {\"train.optimizer.lr\": []},\n"
+                         "\"data\": {\"path\": \"d\", \"last_batch\": \"kep\"}}"),
+              "e.json:1:17: /run/dir: must not be empty\n"
+              "e.json:1:32: /run/threads: must be at least 1 (got 0)\n"
+              "e.json:2:22: /strategy/name: unknown value \"mopp\" (known: mop, sequential) did you mean \"mop\"?\n"
+              "e.json:3:10: /model/name: missing (required) see `hopscotch models`\n"
+              "e.json:4:31: /train/optimizer/lr: expected a number (got a string)\n"
+              "e.json:4:44: /train/optimizer/name: unknown value \"sdg\" (known: sgd, adam, adamw) did you mean \"sgd\"?\n"
+              "e.json:5:33: /space/train.optimizer.lr: is empty (nothing to search) list at least one value\n"
+              "e.json:6:37: /data/last_batch: unknown value \"kep\" (known: keep, drop) did you mean \"keep\"?");
+}
+
+TEST(Reader, WhatThisVersionDoesNotHave) {
+    EXPECT_EQ(
+        complaints(with(R"("strategy": {"name": "allreduce"})")),
+        "e.json:2:22: /strategy/name: strategy \"allreduce\" is not available in this version (available: mop, sequential)");
+    EXPECT_EQ(complaints(with(R"("strategy": {"policy": "ring"})")),
+              "e.json:2:24: /strategy/policy: policy \"ring\" is not available in this version (available: planned)");
+    EXPECT_EQ(
+        complaints(with(R"("search": {"procedure": "asha", "eta": 3})")),
+        "e.json:2:25: /search/procedure: procedure \"asha\" is not available in this version (available: grid, random)\n"
+        "e.json:2:40: /search/eta: \"eta\" is not available in this version (leave it out)");
+    EXPECT_EQ(complaints(train(R"({"precision": "bf16", "clip_norm": 1})")),
+              "e.json:2:24: /train/precision: precision \"bf16\" is not available in this version (available: fp32)\n"
+              "e.json:2:45: /train/clip_norm: gradient clipping is not available yet (write null or leave it out)");
+    EXPECT_EQ(complaints("{\"model\": {\"name\": \"mlp\"}, \"run\": {\"dir\": \"r\"}, \"space\": {\"train.epochs\": 1},\n"
+                         "\"data\": {\"path\": \"d\", \"augment\": [\"flip\"], \"validation\": \"sharded\"}}"),
+              "e.json:2:34: /data/augment: augmentation is not available in this version (write [] or leave it out)\n"
+              "e.json:2:58: /data/validation: validation \"sharded\" is not available in this version (available: auto, "
+              "replicated)");
+}
+
+TEST(Reader, KeysOfOtherKinds) {
+    EXPECT_EQ(complaints(train(R"({"optimizer": {"name": "adam", "momentum": 0.9}})")),
+              "e.json:2:53: /train/optimizer/momentum: momentum belongs to sgd (the name here is \"adam\") leave it out");
+    EXPECT_EQ(
+        complaints(train(R"({"optimizer": {"beta1": 0.9}})")),
+        "e.json:2:34: /train/optimizer/beta1: beta1 belongs to adam and adamw (the name here is \"sgd\") leave it out");
+    EXPECT_EQ(complaints(train(R"({"optimizer": {"nesterov": true}})")),
+              "e.json:2:37: /train/optimizer/nesterov: needs momentum > 0 (got 0) set momentum or leave nesterov out");
+    EXPECT_EQ(complaints(train(R"({"optimizer": {"momentum": 1}})")),
+              "e.json:2:37: /train/optimizer/momentum: must be at least 0 and below 1 (got 1)");
+    EXPECT_EQ(complaints(train(R"({"schedule": {"name": "cosine", "gamma": 1}})")),
+              "e.json:2:51: /train/schedule/gamma: gamma belongs to step (the name here is \"cosine\") leave it out");
+}
+
+TEST(Reader, Threads) {
+    auto const threads = [](std::string const& value) {
+        return complaints(
+            R"({"data": {"path": "d"}, "model": {"name": "m"}, "space": {"train.epochs": [1]}, "run": {"dir": "r", "threads": )" +
+            value + "}}");
+    };
+    EXPECT_EQ(threads("\"auto\""), "");
+    EXPECT_EQ(threads("4"), "");
+    EXPECT_EQ(threads("\"all\""), "e.json:1:112: /run/threads: expected \"auto\" or an integer (got \"all\")");
+    EXPECT_EQ(threads("1.5"), "e.json:1:112: /run/threads: expected an integer (got a number)");
+}
+
+TEST(Reader, RandomNeedsTrials) {
+    EXPECT_EQ(complaints(with(R"("search": {"procedure": "random"})")),
+              "e.json:2:11: /search/trials: missing (required) say how many configurations random search should draw, for "
+              "example 16");
+    EXPECT_EQ(complaints(with(R"("search": {"procedure": "random", "trials": 0})")),
+              "e.json:2:45: /search/trials: must be at least 1 (got 0)");
+}
+
+TEST(Overrides, ReplaceAndAdd) {
+    Problems problems("e.json");
+    auto const e =
+        read_experiment(train(R"({"epochs": 3})"),
+                        {"train.epochs=5", "train.optimizer.lr=0.5", "run.dir=runs/a b", "model.hidden=[1,2]", "name=7up",
+                         "seed=3", "space.train.optimizer.lr=[0.3,0.4]", "space.train.batch_size=[8]"},
+                        problems);
+    EXPECT_EQ(problems.text(), "");
+    EXPECT_EQ(e.train.epochs, 5);
+    EXPECT_EQ(e.train.optimizer.lr, 0.5);
+    EXPECT_EQ(e.run.dir, "runs/a b");
+    EXPECT_EQ(e.name, "7up");
+    EXPECT_EQ(e.seed, 3);
+    EXPECT_EQ(e.model.arguments.dump(), R"({"hidden":[1,2]})");
+    EXPECT_EQ(e.space.dump(), R"({"train.optimizer.lr":[0.3,0.4],"train.batch_size":[8]})");
+    EXPECT_EQ(e.document.at("train").at("epochs").integer(), 5);
+}
+
+TEST(Overrides, ComplaintsNameTheOption) {
+    EXPECT_EQ(complaints(document(), {"train.lerning_rate=0.1"}),
+              "--set train.lerning_rate=0.1: unknown key (known: batch_size, clip_norm, epochs, loss, optimizer, precision, "
+              "schedule)");
+    EXPECT_EQ(
+        complaints(document(), {"train.epochs=0", "train.epocs=1"}),
+        "--set train.epochs=0: must be at least 1 (got 0)\n--set train.epocs=1: unknown key (did you mean \"epochs\"?)");
+    EXPECT_EQ(
+        complaints(document(), {"train.optimizer={\"name\":\"sgd\",\"lrr\":1}"}),
+        "--set train.optimizer={\"name\":\"sgd\",\"lrr\":1}: /train/optimizer/lrr: unknown key (did you mean \"lr\"?)");
+    EXPECT_EQ(complaints(document(), {"train.optimizer.lr=-1"}), "--set train.optimizer.lr=-1: must be at least 0 (got -1)");
+    EXPECT_EQ(complaints(document(), {"epochs"}), "--set epochs: expected path=value (for example train.optimizer.lr=0.1)");
+    EXPECT_EQ(complaints(document(), {"=3"}), "--set =3: expected path=value (for example train.optimizer.lr=0.1)");
+    EXPECT_EQ(complaints(document(), {"strategy.name=allreduce"}),
+              "--set strategy.name=allreduce: strategy \"allreduce\" is not available in this version (available: mop, "
+              "sequential)");
+}
+
+TEST(Resolve, WritesTheAssignmentAndDropsInactiveKeys) {
+    Problems problems("e.json");
+    auto const e = read_experiment(
+        document(R"("train": {"optimizer": {"momentum": 0.5}}, "space": {"train.optimizer.name": ["sgd", "adam"],
+        "train.optimizer.momentum": {"type": "choice", "values": [0.1, 0.9], "when": {"train.optimizer.name": "sgd"}}, "model.hidden": [[1], [2]]})"),
+        {}, problems);
+    EXPECT_EQ(problems.text(), "");
+    auto const sgd = resolve(
+        e, {{"train.optimizer.name", "sgd"}, {"train.optimizer.momentum", 0.9}, {"model.hidden", Json(Json::Array{2})}},
+        problems);
+    EXPECT_EQ(sgd.train.optimizer.momentum, 0.9);
+    EXPECT_EQ(sgd.model.arguments.dump(), R"({"hidden":[2]})");
+    EXPECT_EQ(sgd.data.path, "d");
+    auto const adam = resolve(e, {{"train.optimizer.name", "adam"}, {"model.hidden", Json(Json::Array{2})}}, problems);
+    EXPECT_EQ(adam.train.optimizer.kind, OptimizerKind::adam);
+    EXPECT_EQ(adam.train.optimizer.momentum, 0);
+    EXPECT_EQ(problems.text(), "");
+    resolve(e, {{"train.optimizer.name", "adamm"}}, problems);
+    EXPECT_EQ(
+        problems.text(),
+        "e.json:2:78: /train/optimizer/name: unknown value \"adamm\" (known: sgd, adam, adamw) did you mean \"adam\"?");
+}
+
+TEST(Assignments, ToJsonAndBack) {
+    Assignment const assignment{{"train.optimizer.lr", 0.1}, {"model.hidden", Json(Json::Array{1, 2})}};
+    EXPECT_EQ(to_json(assignment).dump(), R"({"train.optimizer.lr":0.1,"model.hidden":[1,2]})");
+    EXPECT_EQ(assignment_from_json(to_json(assignment)), assignment);
+}
+
+}  // namespace
+}  // namespace hopscotch

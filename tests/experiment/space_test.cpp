@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "experiment/documents.hpp"
+#include "experiment/space.hpp"
+
+namespace hopscotch {
+namespace {
+
+// Columns are those of the entry itself: the space opens a line of its own.
+std::string space(std::string const& entries, std::string const& more = "") {
+    return document("\"space\": {\n" + entries + "}" + more);
+}
+std::string refused(std::string const& entries, std::string const& more = "") { return complaints(space(entries, more)); }
+
+Space read(std::string const& entries, std::string const& more = "") {
+    Problems problems("e.json");
+    auto const experiment = read_experiment(space(entries, more), {}, problems);
+    EXPECT_EQ(problems.text(), "");
+    return read_space(experiment, problems);
+}
+
+std::string values(std::string const& entry) {
+    auto const all =
+        all_values(read("\"train.optimizer.lr\": " + entry, R"(, "search": {"procedure": "grid"})").parameters.at(0));
+    return all ? Json(*all).dump() : "none";
+}
+
+std::string whole(std::string const& entry) {
+    return Json(*all_values(read("\"train.epochs\": " + entry).parameters.at(0))).dump();
+}
+
+TEST(Space, Values) {
+    EXPECT_EQ(values("[0.1, 0.2]"), "[0.1,0.2]");
+    EXPECT_EQ(values("0.5"), "[0.5]");
+    EXPECT_EQ(values(R"({"type": "const", "value": 0.5})"), "[0.5]");
+    EXPECT_EQ(values(R"({"type": "choice", "values": [1, 2]})"), "[1,2]");
+    EXPECT_EQ(values(R"({"type": "float", "low": 0, "high": 1, "count": 5})"), "[0.0,0.25,0.5,0.75,1.0]");
+    EXPECT_EQ(values(R"({"type": "float", "low": 0.1, "high": 0.3, "step": 0.1})"), "[0.1,0.2,0.3]");
+    EXPECT_EQ(values(R"({"type": "float", "low": 0.3, "high": 0.7, "count": 1})"), "[0.3]");
+    auto const logs = all_values(
+        read(R"("train.optimizer.lr": {"type": "float", "low": 1e-4, "high": 1, "log": true, "count": 5})").parameters[0]);
+    ASSERT_EQ(logs->size(), 5U);
+    for (int i = 0; i < 5; ++i) EXPECT_NEAR((*logs)[static_cast<std::size_t>(i)].number() * std::pow(10.0, 4 - i), 1, 1e-12);
+    EXPECT_EQ(logs->front().number(), 1e-4);
+    EXPECT_EQ(logs->back().number(), 1);
+    EXPECT_EQ(whole(R"({"type": "int", "low": 1, "high": 4})"), "[1,2,3,4]");
+    EXPECT_EQ(whole(R"({"type": "int", "low": 1, "high": 8, "step": 3})"), "[1,4,7]");
+    EXPECT_EQ(whole(R"({"type": "int", "low": 1, "high": 9, "count": 3})"), "[1,5,9]");
+    EXPECT_EQ(whole(R"({"type": "int", "low": 1, "high": 3, "count": 9})"), "[1,2,3]");
+    EXPECT_EQ(whole(R"({"type": "int", "low": 1, "high": 100, "log": true, "count": 3})"), "[1,10,100]");
+}
+
+TEST(Space, EmptyIsRefused) {
+    auto const said = "/space: is empty (nothing to search) add for example \"train.optimizer.lr\": [0.01, 0.1]";
+    EXPECT_EQ(complaints(document("\"space\": {}")), std::string("e.json:2:10: ") + said);
+    EXPECT_EQ(complaints(document("\"seed\": 1")), std::string("e.json: ") + said);
+    EXPECT_EQ(complaints(document("\"space\": []")), "e.json:2:10: /space: expected an object (got an array)");
+    EXPECT_EQ(refused(R"("train.epochs": [])"),
+              "e.json:3:17: /space/train.epochs: is empty (nothing to search) list at least one value");
+}
+
+TEST(Space, EveryValueIsTriedByTheReader) {
+    EXPECT_EQ(refused(R"("train.optimizer.lr": [0.1, -1, "x"])"),
+              "e.json:3:29: /space/train.optimizer.lr: must be at least 0 (got -1)\n"
+              "e.json:3:33: /space/train.optimizer.lr: expected a number (got a string)");
+    EXPECT_EQ(refused(R"("train.optimizer.lr": {"type": "float", "low": -1, "high": 1, "count": 2})"),
+              "e.json:3:48: /space/train.optimizer.lr: must be at least 0 (got -1)");
+    EXPECT_EQ(refused(R"("train.epochs": {"type": "float", "low": 1, "high": 3, "count": 2})"),
+              "e.json:3:42: /space/train.epochs: expected an integer (got a number)");
+    EXPECT_EQ(refused(R"("train.optimizer.lrr": [1])"),
+              "e.json:3:1: /space/train.optimizer.lrr: unknown key (did you mean \"lr\"?)");
+    EXPECT_EQ(refused(R"("train.optimizer.momentum": {"type": "float", "low": 0, "high": 1, "count": 3})"),
+              "e.json:3:65: /space/train.optimizer.momentum: must be at least 0 and below 1 (got 1)");
+    EXPECT_EQ(refused(R"("model.anything": ["the zoo checks it"])"), "");
+    EXPECT_EQ(refused(R"("train.optimizer.name": ["sgd", "adam"], "train.optimizer.momentum": [0.5])"),
+              "e.json:3:33: /space/train.optimizer.name: /train/optimizer/momentum: momentum belongs to sgd (the name here "
+              "is \"adam\") leave it out");
+    EXPECT_EQ(refused(R"("train.optimizer.name": ["adam", "sgd"],
+        "train.optimizer.momentum": {"type": "choice", "values": [0.5], "when": {"train.optimizer.name": "sgd"}})"),
+              "");
+}
+
+TEST(Space, OnlyWhatATrialMayHave) {
+    EXPECT_EQ(refused(R"("run.dir": ["a"])"),
+              "e.json:3:1: /space/run.dir: cannot be searched (only settings in model, train and data can, such as "
+              "train.optimizer.lr)");
+    EXPECT_EQ(refused(R"("data.path": ["a"])"), "e.json:3:1: /space/data.path: cannot be searched (all trials share it)");
+    EXPECT_EQ(refused(R"("train.optimizer": [{"name": "adam"}], "train.optimizer.lr": [0.1])"),
+              "e.json:3:40: /space/train.optimizer.lr: overlaps with \"train.optimizer\" (which sets it too) remove one");
+    EXPECT_EQ(refused(R"("train.optimizer": [{"name": "adam"}, {"name": "sgd", "momentum": 0.9}])"), "");
+}
+
+TEST(Space, WordsOfOtherTools) {
+    EXPECT_EQ(refused(R"("train.epochs": {"type": "randint", "low": 1, "high": 9})"),
+              "e.json:3:26: /space/train.epochs/type: unknown type \"randint\" (write {\"type\": \"int\", \"low\": 1, "
+              "\"high\": 8}; high is inclusive)");
+    EXPECT_EQ(refused(R"("train.optimizer.lr": {"type": "loguniform", "min": 1, "max": 2})"),
+              "e.json:3:32: /space/train.optimizer.lr/type: unknown type \"loguniform\" (write {\"type\": \"float\", "
+              "\"low\": 1e-5, \"high\": 0.1, "
+              "\"log\": true}; bounds are values, not exponents)\n"
+              "e.json:3:46: /space/train.optimizer.lr/min: unknown key (here it is called \"low\")\n"
+              "e.json:3:56: /space/train.optimizer.lr/max: unknown key (here it is called \"high\")");
+    EXPECT_EQ(refused(R"("train.epochs": {"type": "choice", "vals": [1]})"),
+              "e.json:3:36: /space/train.epochs/vals: unknown key (here it is called \"values\")");
+    for (auto const* word : {"uniform", "log_uniform", "categorical", "quniform", "double", "normal"})
+        EXPECT_NE(refused(std::string(R"("train.epochs": {"type": ")").append(word).append("\"}")).find("unknown type"),
+                  std::string::npos)
+            << word;
+    EXPECT_EQ(refused(R"("train.epochs": {"type": "floot", "low": 1, "high": 2})"),
+              "e.json:3:26: /space/train.epochs/type: unknown value \"floot\" (known: float, int, choice, const) did you "
+              "mean \"float\"?");
+}
+
+TEST(Space, Ranges) {
+    auto const said = [](std::string const& rest) {
+        return refused("\"train.optimizer.lr\": {\"type\": \"float\", " + rest + "}");
+    };
+    EXPECT_EQ(said(R"("low": 1, "high": 0.5, "count": 2)"),
+              "e.json:3:59: /space/train.optimizer.lr/high: must be at least low (got 0.5 < 1)");
+    EXPECT_EQ(said(R"("low": -5, "high": -1, "log": true, "count": 2)"),
+              "e.json:3:48: /space/train.optimizer.lr/low: must be greater than 0 with log (got -5; bounds are values, not "
+              "exponents)");
+    EXPECT_EQ(said(R"("low": 1, "high": 2, "log": true, "step": 1)"),
+              "e.json:3:83: /space/train.optimizer.lr/step: step and log exclude each other (leave one out)");
+    EXPECT_EQ(said(R"("low": 1)"),
+              "e.json:3:23: /space/train.optimizer.lr/high: missing (required) a range needs low and high, both inclusive");
+    EXPECT_EQ(said(R"("low": 1, "hihg": 2)"),
+              "e.json:3:23: /space/train.optimizer.lr/high: missing (required) a range needs low and high, both inclusive\n"
+              "e.json:3:51: /space/train.optimizer.lr/hihg: unknown key (did you mean \"high\"?)");
+    EXPECT_EQ(said(R"("low": 0, "high": 1)"),
+              "e.json:3:23: /space/train.optimizer.lr: a grid needs to know how many points (add \"count\": 5 or a "
+              "\"step\", or list the values)");
+    EXPECT_EQ(refused(R"("train.epochs": {"low": 1, "high": 2})"),
+              "e.json:3:17: /space/train.epochs/type: missing (required) write \"float\", \"int\", \"choice\" or \"const\"");
+    EXPECT_EQ(refused(R"("train.epochs": [1, 2, 1])"),
+              "e.json:3:24: /space/train.epochs/2: 1 is listed twice (one configuration would be trained twice) remove one");
+    EXPECT_EQ(refused(R"("train.epochs": {"type": "int", "low": 1, "high": 9, "count": 2})",
+                      R"(, "search": {"procedure": "random", "trials": 2})"),
+              "e.json:3:17: /space/train.epochs/count: belongs to grid (the procedure is \"random\") leave it out");
+}
+
+TEST(Space, ConditionsMayLookAheadButNotInCircles) {
+    auto const ahead =
+        read(R"("model.a": {"type": "choice", "values": [1], "when": {"model.b": [2, 3]}}, "model.b": [1, 2, 3])");
+    EXPECT_EQ(ahead.order, (std::vector<std::size_t>{1, 0}));
+    EXPECT_FALSE(is_active(ahead.parameters[0], {{"model.b", 1}}));
+    EXPECT_TRUE(is_active(ahead.parameters[0], {{"model.b", 3}}));
+    EXPECT_FALSE(is_active(ahead.parameters[0], {}));
+    EXPECT_EQ(
+        refused(
+            R"("model.a": {"type": "const", "value": 1, "when": {"model.b": 1}}, "model.b": {"type": "const", "value": 1, "when": {"model.a": 1}})"),
+        "e.json:3:12: /space/model.a/when: conditions go round in a circle (each waits for the other) remove one \"when\"\n"
+        "e.json:3:78: /space/model.b/when: conditions go round in a circle (each waits for the other) remove one \"when\"");
+    EXPECT_EQ(refused(R"("model.width": [1], "model.b": {"type": "const", "value": 1, "when": {"model.widht": 1}})"),
+              "e.json:3:71: /space/model.b/when/model.widht: is not searched (did you mean \"model.width\"?)");
+}
+
+TEST(Space, ConditionsMatch) {
+    auto const above = read(
+        R"("model.a": [1, 2], "model.h": [[16], [32]])",
+        R"(, "search": {"forbid": [{"model.a": {"above": 1}, "model.h": [[16]]}, {"model.h": [32], "model.a": {"below": 2}}]})");
+    EXPECT_TRUE(is_forbidden(above, {{"model.a", 2}, {"model.h", Json(Json::Array{16})}}));
+    EXPECT_FALSE(is_forbidden(above, {{"model.a", 1}, {"model.h", Json(Json::Array{16})}}));
+    EXPECT_TRUE(is_forbidden(above, {{"model.a", 1}, {"model.h", Json(Json::Array{32})}}));
+    EXPECT_FALSE(is_forbidden(above, {{"model.a", 2}, {"model.h", Json(Json::Array{32})}}));
+    EXPECT_EQ(refused(R"("model.a": [1])", ",\n\"search\": {\"forbid\": [{\"model.b\": 1}, {}, 3]}"),
+              "e.json:4:24: /search/forbid/0/model.b: is not searched (did you mean \"model.a\"?)\n"
+              "e.json:4:39: /search/forbid/1: is empty (it would exclude everything) remove it\n"
+              "e.json:4:43: /search/forbid/2: expected an object of {path: value} (got an integer)");
+}
+
+TEST(Space, Starts) {
+    auto const good =
+        read(R"("model.a": [1, 2], "model.b": {"type": "choice", "values": [5], "when": {"model.a": 2}}, "model.c": 3)",
+             R"(, "search": {"start_with": [{"model.b": 5, "model.a": 2}, {"model.a": 1}, {"model.a": 1, "model.c": 3}]})");
+    ASSERT_EQ(good.start_with.size(), 2U);
+    EXPECT_EQ(to_json(good.start_with[0]).dump(), R"({"model.a":2,"model.b":5,"model.c":3})");
+    EXPECT_EQ(to_json(good.start_with[1]).dump(), R"({"model.a":1,"model.c":3})");
+    EXPECT_EQ(refused(R"("model.a": [1, 2], "model.b": [1])",
+                      ",\n\"search\": {\"start_with\": [{\"model.a\": 7, \"model.d\": 1}]}"),
+              "e.json:4:27: /search/start_with/0/model.b: missing (required) a start gives every searched value\n"
+              "e.json:4:39: /search/start_with/0/model.a: 7 is not in the space\n"
+              "e.json:4:42: /search/start_with/0/model.d: unknown key (not in the space)");
+}
+
+}  // namespace
+}  // namespace hopscotch

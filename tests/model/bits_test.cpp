@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// The same bits wherever and whenever a unit runs: any thread, any address, any model in between.
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "fixture.hpp"
+
+namespace hopscotch::testing {
+namespace {
+
+struct Case {
+    std::string model;
+    Json arguments;
+    OptimizerKind optimizer;
+    double momentum;
+};
+
+std::vector<Case> cases() {
+    return {{"logistic", Json(Json::Object{}), OptimizerKind::sgd, 0.0},
+            {"mlp", Json::object({{"hidden", Json(Json::Array{33, 17})}, {"dropout", 0.3}}), OptimizerKind::sgd, 0.9},
+            {"mlp", Json::object({{"activation", "tanh"}}), OptimizerKind::adamw, 0.0},
+            {"lenet", Json::object({{"dropout", 0.5}}), OptimizerKind::adam, 0.0}};
+}
+
+TrialConfig config_of(Case const& c) {
+    auto config = trial_config(c.model, c.arguments);
+    config.train.optimizer.kind = c.optimizer;
+    config.train.optimizer.lr = 0.01;
+    config.train.optimizer.momentum = c.momentum;
+    config.train.schedule = {ScheduleKind::cosine, 0.5, 1, 0.1, 0};
+    return config;
+}
+
+// Two epochs over two shards whose rows batches of 7 do not divide.
+std::uint64_t trained_hash(Case const& c, int trial_id, std::size_t shift = 0) {
+    Trial trial(config_of(c), digits(61));
+    auto const first = random_shard(trial.manifest, 30, 1), second = random_shard(trial.manifest, 31, 2);
+    AlignedBlock state(trial->layout().bytes, shift);
+    trial->initialise(state.bytes(), 42, TrialId(trial_id));
+    trial->bind(state.bytes());
+    for (int epoch = 0; epoch < 2; ++epoch) {
+        trial->train_unit(first, unit(trial_id, epoch, 0), {});
+        trial->train_unit(second, unit(trial_id, epoch, 1), {});
+    }
+    EXPECT_TRUE(trial->finite());
+    return trial.hash(state);
+}
+
+TEST(Bits, ThreeThreadsAtOnceEqualTheMainThread) {
+    for (auto const& c : cases()) {
+        auto const expected = trained_hash(c, 3);
+        std::vector<std::uint64_t> found(3);
+        std::vector<std::thread> threads;
+        for (std::size_t i = 0; i < found.size(); ++i) threads.emplace_back([&, i] { found[i] = trained_hash(c, 3); });
+        for (auto& thread : threads) thread.join();
+        for (auto const hash : found) EXPECT_EQ(hash, expected) << c.model;
+    }
+}
+
+TEST(Bits, TheAddressOfTheBlockDoesNotMatterButTheTrialDoes) {
+    for (auto const& c : cases()) {
+        auto const expected = trained_hash(c, 3);
+        for (std::size_t const shift : {64, 192, 2048 + 64}) EXPECT_EQ(trained_hash(c, 3, shift), expected) << c.model;
+        EXPECT_NE(trained_hash(c, 4), expected) << c.model;
+    }
+}
+
+// One model object that hops between two states trains both as two models would, though a larger model of the same
+// workspace leaves its gradients in the shared buffer in between.
+TEST(Bits, StatesThatAlternateInOneModelEqualSeparateModels) {
+    for (auto const& c : cases()) {
+        auto const workspace = std::make_shared<Workspace>("cpu", 1);
+        Trial trial(config_of(c), digits(61), workspace);
+        Trial other(trial_config("mlp", Json::object({{"hidden", Json(Json::Array{500})}})), digits(61), workspace);
+        auto const first = random_shard(trial.manifest, 30, 1), second = random_shard(trial.manifest, 31, 2);
+        AlignedBlock a(trial->layout().bytes), b(trial->layout().bytes), o(other->layout().bytes);
+        trial->initialise(a.bytes(), 42, TrialId(3));
+        trial->initialise(b.bytes(), 42, TrialId(4));
+        other->initialise(o.bytes(), 42, TrialId(5));
+        for (int epoch = 0; epoch < 2; ++epoch) {
+            for (int s = 0; s < 2; ++s) {
+                for (auto* state : {&a, &b}) {
+                    trial->bind(state->bytes());
+                    other->bind(o.bytes());
+                    other->train_unit(first, unit(5, epoch, s), {});
+                    trial->train_unit(s == 0 ? first : second, unit(state == &a ? 3 : 4, epoch, s), {});
+                }
+            }
+        }
+        EXPECT_EQ(trial.hash(a), trained_hash(c, 3)) << c.model;
+        EXPECT_EQ(trial.hash(b), trained_hash(c, 4)) << c.model;
+    }
+}
+
+TEST(Bits, DropoutDoesNotRememberWhatRanBefore) {
+    auto const c = cases()[1];
+    auto const after = [&](int units_before) {
+        Trial trial(config_of(c), digits(61));
+        auto const shard = random_shard(trial.manifest, 30, 1);
+        AlignedBlock scratch(trial->layout().bytes), state(trial->layout().bytes);
+        trial->initialise(scratch.bytes(), 1, TrialId(9));
+        trial->bind(scratch.bytes());
+        for (int i = 0; i < units_before; ++i) trial->train_unit(shard, unit(9, i, 0), {});
+        trial->initialise(state.bytes(), 42, TrialId(3));
+        trial->bind(state.bytes());
+        trial->train_unit(shard, unit(3, 0, 0), {});
+        return trial.hash(state);
+    };
+    EXPECT_EQ(after(0), after(3));
+}
+
+TEST(Bits, DropoutIsAddressedByTheUnit) {
+    auto config = config_of(cases()[1]);
+    Trial trial(config, digits(30));
+    auto shard = random_shard(trial.manifest, 30, 1);
+    config.train.batch_size = 30;
+    for (std::int64_t r = 1; r < shard.rows; ++r) {  // equal rows: the order of a shuffle cannot matter
+        auto const bytes = static_cast<std::size_t>(trial.manifest.row_size()) * sizeof(float);
+        std::memcpy(shard.features.data() + static_cast<std::size_t>(r) * bytes, shard.features.data(), bytes);
+        shard.labels[static_cast<std::size_t>(r)] = shard.labels[0];
+    }
+    auto const trained = [&](UnitAddress const& address) {
+        AlignedBlock state(trial->layout().bytes);
+        trial->initialise(state.bytes(), 42, TrialId(0));
+        trial->bind(state.bytes());
+        trial->train_unit(shard, address, {});
+        return trial.hash(state);
+    };
+    EXPECT_EQ(trained(unit(0, 0, 0)), trained(unit(0, 0, 0)));
+    EXPECT_NE(trained(unit(0, 0, 0)), trained(unit(0, 1, 0)));
+    EXPECT_NE(trained(unit(0, 0, 0)), trained(unit(0, 0, 1)));
+    EXPECT_NE(trained(unit(0, 0, 0)), trained(unit(1, 0, 0)));
+}
+
+TEST(Bits, EvaluationInPiecesEqualsEvaluationAtOnce) {
+    for (auto const& c : cases()) {
+        Trial trial(config_of(c), digits(61));
+        auto const shard = random_shard(trial.manifest, 700, 5);
+        AlignedBlock state(trial->layout().bytes);
+        trial->initialise(state.bytes(), 42, TrialId(3));
+        trial->bind(state.bytes());
+        ASSERT_EQ(trial->evaluation_batches(700), 3);
+        Sums whole, pieces;
+        trial->evaluate(shard, 0, 3, whole);
+        trial->evaluate(shard, 0, 1, pieces);
+        trial->evaluate(shard, 1, 3, pieces);
+        EXPECT_EQ(whole.rows, 700);
+        EXPECT_EQ(pieces.rows, whole.rows);
+        EXPECT_EQ(pieces.loss, whole.loss);
+        EXPECT_EQ(pieces.correct, whole.correct);
+        EXPECT_EQ(pieces.top5, whole.top5);
+        EXPECT_GE(whole.top5, whole.correct);
+        EXPECT_NEAR(whole.loss / 700, 2.3, 1.0) << "about log(10) for an untrained network";
+    }
+}
+
+}  // namespace
+}  // namespace hopscotch::testing

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/layout.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "fixture.hpp"
+
+namespace hopscotch::testing {
+namespace {
+
+TrialConfig adam_mlp() {
+    auto config = trial_config("mlp", Json::object({{"hidden", Json(Json::Array{5})}}));
+    config.train.optimizer.kind = OptimizerKind::adam;
+    return config;
+}
+
+TEST(Layout, TensorsAreAlignedOrderedAndDisjoint) {
+    Trial trial(adam_mlp(), digits(100));
+    auto const& layout = trial->layout();
+    ASSERT_EQ(layout.tensors.size(), 4U * 3 + 2);
+    std::size_t end = 0;
+    auto block = Block::parameter;
+    for (auto const& tensor : layout.tensors) {
+        EXPECT_EQ(tensor.offset % 64, 0U) << tensor.name;
+        EXPECT_GE(tensor.offset, end) << tensor.name;
+        EXPECT_GE(tensor.block, block) << tensor.name;
+        end = tensor.offset + tensor.bytes;
+        block = tensor.block;
+    }
+    EXPECT_EQ(layout.bytes % 64, 0U);
+    EXPECT_GE(layout.bytes, end);
+    EXPECT_EQ(layout.end_of(Block::counter), end);
+    EXPECT_EQ(layout.end_of(Block::buffer), layout.end_of(Block::slot)) << "no buffers: the block ends where slots end";
+    EXPECT_EQ(layout.find("layers.0.weight").shape, (std::vector<std::int64_t>{5, 64}));
+    EXPECT_EQ(layout.find("layers.1.bias/exp_avg_sq").shape, (std::vector<std::int64_t>{10}));
+    EXPECT_THROW(layout.find("layers.2.weight"), Error);
+}
+
+TEST(Layout, SlotsRepeatTheParameters) {
+    Trial trial(adam_mlp(), digits(100));
+    auto const& layout = trial->layout();
+    for (auto const* slot : {"/exp_avg", "/exp_avg_sq"}) {
+        auto const base = layout.find(std::string("layers.0.weight") + slot).offset;
+        for (auto const* name : {"layers.0.bias", "layers.1.weight", "layers.1.bias"})
+            EXPECT_EQ(layout.find(std::string(name) + slot).offset - base, layout.find(name).offset);
+    }
+}
+
+TEST(Layout, SlotsFollowTheOptimizer) {
+    OptimizerConfig optimizer;
+    EXPECT_TRUE(slot_kinds(optimizer).empty());
+    optimizer.momentum = 0.9;
+    EXPECT_EQ(slot_kinds(optimizer), std::vector<std::string>{"momentum"});
+    optimizer.kind = OptimizerKind::adamw;
+    EXPECT_EQ(slot_kinds(optimizer), (std::vector<std::string>{"exp_avg", "exp_avg_sq"}));
+}
+
+TEST(Layout, HashTellsLayoutsApart) {
+    auto config = adam_mlp();
+    auto const adam = Trial(config, digits(100))->layout().hash();
+    EXPECT_EQ(Trial(config, digits(100))->layout().hash(), adam);
+    config.train.optimizer.kind = OptimizerKind::sgd;
+    EXPECT_NE(Trial(config, digits(100))->layout().hash(), adam);
+}
+
+TEST(Layout, StateHashCoversTensorsButNotPadding) {
+    Trial trial(adam_mlp(), digits(100));
+    AlignedBlock state(trial->layout().bytes);
+    trial->initialise(state.bytes(), 1, TrialId(0));
+    auto const before = trial.hash(state);
+    auto const& bias = trial->layout().find("layers.0.bias");
+    state.bytes()[bias.offset + bias.bytes] ^= std::byte{1};  // five floats end at 20, the padding begins
+    EXPECT_EQ(trial.hash(state), before);
+    for (auto const& tensor : trial->layout().tensors) {
+        state.bytes()[tensor.offset + tensor.bytes - 1] ^= std::byte{1};
+        EXPECT_NE(trial.hash(state), before) << tensor.name;
+        state.bytes()[tensor.offset + tensor.bytes - 1] ^= std::byte{1};
+    }
+}
+
+TEST(Initialise, IsAddressedBySeedAndTrial) {
+    Trial trial(adam_mlp(), digits(100));
+    auto const hash = [&](std::uint64_t seed, int id) {
+        AlignedBlock state(trial->layout().bytes);
+        trial->initialise(state.bytes(), seed, TrialId(id));
+        return trial.hash(state);
+    };
+    EXPECT_EQ(hash(1, 0), hash(1, 0));
+    EXPECT_NE(hash(1, 0), hash(1, 1));
+    EXPECT_NE(hash(1, 0), hash(2, 0));
+}
+
+// torch's default for Linear and Conv is uniform in +-1/sqrt(fan_in), for weight and bias.
+TEST(Initialise, HasTheStatisticsOfTorch) {
+    Trial trial(trial_config("mlp", Json::object({{"hidden", Json(Json::Array{512})}})), digits(100));
+    AlignedBlock state(trial->layout().bytes);
+    trial->initialise(state.bytes(), 7, TrialId(0));
+    auto const& weight = trial->layout().find("layers.0.weight");
+    auto const* const values = state.floats() + weight.offset / sizeof(float);
+    auto const n = static_cast<double>(512 * 64);
+    double const bound = 1.0 / 8.0;  // fan_in 64
+    double sum = 0, squares = 0, largest = 0;
+    for (int i = 0; i < 512 * 64; ++i) {
+        sum += values[i];
+        squares += static_cast<double>(values[i]) * values[i];
+        largest = std::max(largest, std::abs(static_cast<double>(values[i])));
+    }
+    EXPECT_NEAR(sum / n, 0, 4 * bound / std::sqrt(3.0 * n));
+    EXPECT_NEAR(squares / n, bound * bound / 3, 0.02 * bound * bound);
+    EXPECT_LE(largest, bound);
+    EXPECT_GT(largest, 0.999 * bound);
+    for (auto const* counter : {"steps", "samples"})
+        EXPECT_EQ(*reinterpret_cast<std::int64_t*>(state.bytes().data() + trial->layout().find(counter).offset), 0);
+}
+
+TEST(Initialise, ZerosSlotsAndPadding) {
+    Trial trial(adam_mlp(), digits(100));
+    AlignedBlock state(trial->layout().bytes);
+    trial->initialise(state.bytes(), 7, TrialId(0));
+    auto const& layout = trial->layout();
+    for (auto i = layout.end_of(Block::parameter); i < layout.bytes; ++i) ASSERT_EQ(state.bytes()[i], std::byte{0}) << i;
+    auto const& bias = layout.find("layers.0.bias");
+    for (auto i = bias.offset + bias.bytes; i < layout.find("layers.1.weight").offset; ++i)
+        ASSERT_EQ(state.bytes()[i], std::byte{0}) << i;
+}
+
+TEST(Bind, RefusesBlocksThatAreShortOrNotAligned) {
+    Trial trial(adam_mlp(), digits(100));
+    AlignedBlock shifted(trial->layout().bytes, 32), shorter(trial->layout().bytes - 64);
+    EXPECT_THROW(trial->bind(shifted.bytes()), Error);
+    EXPECT_THROW(trial->bind(shorter.bytes()), Error);
+    auto const shard = random_shard(trial.manifest, 10, 1);
+    EXPECT_THROW(trial->train_unit(shard, unit(0, 0, 0), {}), Error) << "nothing is bound";
+}
+
+TEST(Finite, SeesOneBadValueAnywhere) {
+    Trial trial(adam_mlp(), digits(100));
+    AlignedBlock state(trial->layout().bytes);
+    trial->initialise(state.bytes(), 7, TrialId(0));
+    trial->bind(state.bytes());
+    EXPECT_TRUE(trial->finite());
+    for (auto const bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
+                           -std::numeric_limits<float>::infinity()}) {
+        for (auto const* name : {"layers.0.weight", "layers.1.bias/exp_avg_sq"}) {
+            auto& value = state.floats()[trial->layout().find(name).offset / sizeof(float) + 3];
+            auto const good = std::exchange(value, bad);
+            EXPECT_FALSE(trial->finite()) << name;
+            value = good;
+        }
+    }
+    state.floats()[0] = std::numeric_limits<float>::max();
+    EXPECT_TRUE(trial->finite());
+}
+
+}  // namespace
+}  // namespace hopscotch::testing

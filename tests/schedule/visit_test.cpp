@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "core/error.hpp"
+#include "schedule/visit.hpp"
+
+namespace hopscotch {
+namespace {
+
+TEST(PlannedShard, IsALatinSquare) {
+    for (int shards : {1, 2, 3, 8, 13})
+        for (int block : {0, 1, 5}) {
+            for (int t = 0; t < shards; ++t) {
+                std::set<ShardId> row;
+                std::set<ShardId> column;
+                for (int k = 0; k < shards; ++k) {
+                    row.insert(planned_shard(TrialId(block * shards + t), k, shards));
+                    column.insert(planned_shard(TrialId(block * shards + k), t, shards));
+                }
+                EXPECT_EQ(row.size(), static_cast<std::size_t>(shards));     // a trial sees every shard once
+                EXPECT_EQ(column.size(), static_cast<std::size_t>(shards));  // S trials in a row never meet on a shard
+            }
+        }
+    EXPECT_EQ(planned_shard(TrialId(2), 0, 3), ShardId(2));
+    EXPECT_EQ(planned_shard(TrialId(2), 1, 3), ShardId(0));
+    EXPECT_EQ(planned_shard(TrialId(2147483647), 2147483647, 3), ShardId((2147483647LL * 2) % 3));
+}
+
+TEST(Owners, AreBalanced) {
+    for (int shards = 1; shards <= 20; ++shards)
+        for (int trainers = 1; trainers <= 24; ++trainers)
+            for (std::int64_t trials : {std::int64_t{1}, std::int64_t{100}}) {
+                auto const owners = make_owners(shards, trainers, trials);
+                EXPECT_EQ(owners.trainers, trainers);
+                ASSERT_EQ(owners.owner.size(), static_cast<std::size_t>(shards));
+                std::size_t all = 0;
+                for (int t = 0; t < trainers; ++t) {
+                    auto const held = owners.shards_of(TrainerId(t)).size();
+                    all += held;
+                    EXPECT_GE(held, static_cast<std::size_t>(shards / trainers));
+                    EXPECT_LE(held, static_cast<std::size_t>((shards + trainers - 1) / trainers));
+                    EXPECT_TRUE(t < shards || held == 0);
+                }
+                EXPECT_EQ(all, static_cast<std::size_t>(shards));
+            }
+}
+
+TEST(Owners, NeighboursTogetherOrDealtOut) {
+    auto const owner = [](int shards, int trainers, std::int64_t trials) {
+        std::vector<int> out;
+        for (auto id : make_owners(shards, trainers, trials).owner) out.push_back(id.value);
+        return out;
+    };
+    EXPECT_EQ(owner(6, 3, 6), (std::vector{0, 0, 1, 1, 2, 2}));
+    EXPECT_EQ(owner(6, 3, 5), (std::vector{0, 1, 2, 0, 1, 2}));
+    EXPECT_EQ(owner(3, 5, 9), (std::vector{0, 1, 2}));
+    EXPECT_THROW(make_owners(0, 1, 1), Error);
+    EXPECT_THROW(make_owners(1, 0, 1), Error);
+}
+
+TEST(Hops, EqualAWalkRound) {
+    for (int shards : {1, 2, 5, 12})
+        for (int trainers : {1, 2, 3, 12})
+            for (std::int64_t trials : {std::int64_t{1}, std::int64_t{100}})
+                for (int t = 0; t < 15; ++t) {
+                    auto const owners = make_owners(shards, trainers, trials);
+                    int hops = 0;
+                    auto at = owners.of(ShardId(t % shards));
+                    for (int k = 1; k <= shards; ++k)
+                        if (auto const next = owners.of(ShardId((t + k) % shards)); next != at) {
+                            ++hops;
+                            at = next;
+                        }
+                    EXPECT_EQ(hops_per_lap(TrialId(t), owners), hops);
+                }
+    EXPECT_EQ(hops_per_lap(TrialId(0), make_owners(12, 3, 100)), 3);
+    EXPECT_EQ(hops_per_lap(TrialId(0), make_owners(12, 3, 1)), 12);
+    EXPECT_EQ(hops_per_lap(TrialId(0), make_owners(12, 1, 100)), 0);
+}
+
+TEST(LowerBound, LongestTrialOrBusiestTrainer) {
+    auto const owners = make_owners(2, 2, 10);
+    EXPECT_DOUBLE_EQ(lower_bound({{TrialId(0), 1, 0, 3}}, owners), 6);      // alone: 3 epochs x 2 shards
+    EXPECT_DOUBLE_EQ(lower_bound({{TrialId(0), 1, 0.5, 3}}, owners), 7.5);  // and its validations
+    EXPECT_DOUBLE_EQ(lower_bound({{TrialId(0), 1, 1, 1}, {TrialId(2), 1, 1, 1}, {TrialId(4), 1, 1, 1}}, owners),
+                     6);  // all at home on 0
+    EXPECT_DOUBLE_EQ(lower_bound({{TrialId(0), 1, 0, 1}}, make_owners(3, 2, 1)), 3);
+    EXPECT_DOUBLE_EQ(lower_bound({}, owners), 0);
+}
+
+TEST(Advice, SaysWhatItCostsAndWhatFits) {
+    EXPECT_EQ(shard_advice(8, 8), "");
+    EXPECT_EQ(shard_advice(8, 2), "");
+    EXPECT_EQ(shard_advice(8, 7),
+              "8 shards on 7 trainers keep them 57 % busy (some own 2 shards, some 1): use 1, 2, 4 or 8 trainers, or import "
+              "with 7, 14 or 21 shards");
+    EXPECT_EQ(shard_advice(12, 8),
+              "12 shards on 8 trainers keep them 75 % busy (some own 2 shards, some 1): use 1, 2, 3, 4, 6 or 12 trainers, "
+              "or import with 8, 16 or 24 "
+              "shards");
+    EXPECT_EQ(shard_advice(8, 12),
+              "12 trainers but 8 shards: trainers 8-11 (ranks 9-12) will be idle (67 % busy in all): use 1, 2, 4 or 8 "
+              "trainers, or import with 12, 24 "
+              "or 36 shards");
+    EXPECT_EQ(shard_advice(1, 2),
+              "2 trainers but 1 shard: trainer 1 (rank 2) will be idle (50 % busy in all): use 1 trainer, or import with 2, "
+              "4 or 6 shards");
+    EXPECT_NE(shard_advice(100, 7).find("98, 105 or 112 shards"), std::string::npos);
+    EXPECT_DOUBLE_EQ(shard_utilisation(8, 7), 8.0 / 14);
+    EXPECT_DOUBLE_EQ(shard_utilisation(8, 12), 8.0 / 12);
+}
+
+}  // namespace
+}  // namespace hopscotch

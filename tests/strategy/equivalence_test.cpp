@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sequential equivalence: after any strategy, with any number of trainers, on threads or processes, a trial has bit for bit
+// the state of one process that trains it alone over the same visit order.
+#include <cstring>
+
+#include "core/hash.hpp"
+#include "job_harness.hpp"
+#include "model/trial_model.hpp"
+
+namespace hopscotch {
+namespace {
+
+using namespace testing;
+
+constexpr int k_epochs = 2;
+
+Json document(std::string const& data, int batch_size, std::string const& strategy) {
+    return Json::object({
+        {"name", "equivalence"}, {"seed", 7},
+        {"data", Json::object({{"path", data}})},
+        {"model", Json::object({{"name", "mlp"}, {"hidden", std::vector<int>{9}}})},
+        {"train", Json::object({{"epochs", k_epochs}, {"batch_size", batch_size},
+                                {"optimizer", Json::object({{"name", "sgd"}, {"lr", 0.05}})},
+                                {"schedule", Json::object({{"name", "cosine"}, {"warmup_epochs", 0.5}})}})},
+        {"search", Json::object({{"procedure", "grid"}})},
+        {"space", Json::object({{"train.optimizer.lr", std::vector<double>{0.05}}})},
+        {"strategy", Json::object({{"name", strategy}})},
+        {"run", Json::object({{"dir", "unused"}, {"device", "cpu"}})},
+    });
+}
+
+// {sgd, momentum, nesterov, adam, adamw} x {mlp, lenet with dropout}
+std::vector<Assignment> all_trials() {
+    std::vector<Json> const optimizers = {
+        Json::object({{"name", "sgd"}, {"lr", 0.05}, {"weight_decay", 0.01}}),
+        Json::object({{"name", "sgd"}, {"lr", 0.05}, {"momentum", 0.9}}),
+        Json::object({{"name", "sgd"}, {"lr", 0.05}, {"momentum", 0.9}, {"nesterov", true}}),
+        Json::object({{"name", "adam"}, {"lr", 0.003}, {"weight_decay", 0.01}}),
+        Json::object({{"name", "adamw"}, {"lr", 0.003}, {"weight_decay", 0.01}}),
+    };
+    std::vector<Json> const models = {
+        Json::object({{"name", "mlp"}, {"hidden", std::vector<int>{9, 5}}}),
+        Json::object({{"name", "lenet"}, {"dropout", 0.3}}),
+    };
+    std::vector<Assignment> trials;
+    for (auto const& model : models)
+        for (auto const& optimizer : optimizers) trials.push_back({{"model", model}, {"train.optimizer", optimizer}});
+    return trials;
+}
+
+// The oracle: no strategy, no trainer, no messages. One model object, one block of memory, the visit order in a loop.
+class Alone {
+public:
+    explicit Alone(Experiment const& experiment)
+        : experiment_(experiment), manifest_(read_manifest(experiment.data.path)), normaliser_(manifest_), workspace_("cpu", 1) {
+        for (auto const& file : manifest_.train) shards_.push_back(read_shard(experiment.data.path, file, manifest_));
+        for (auto const& file : manifest_.valid) valid_.push_back(read_shard(experiment.data.path, file, manifest_));
+    }
+
+    // Hash after every unit, then the validation loss of every epoch.
+    struct Result {
+        std::vector<std::uint64_t> hashes;
+        std::vector<Sums> validation;
+        std::uint64_t state_bytes = 0;
+    };
+    Result train(TrialId trial, Assignment const& assignment) {
+        Problems problems("oracle");
+        auto const config = resolve(experiment_, assignment, problems);
+        problems.throw_if_any();
+        auto const model = make_trial_model(config, schema_of(manifest_), normaliser_, workspace_);
+        std::vector<std::byte> memory(model->layout().bytes + 64);
+        MutableBytes const state(memory.data() + (64 - reinterpret_cast<std::uintptr_t>(memory.data()) % 64), model->layout().bytes);
+        model->initialise(state, static_cast<std::uint64_t>(experiment_.seed), trial);
+        model->bind(state);
+        Result result;
+        result.state_bytes = model->layout().bytes;
+        auto const count = static_cast<int>(shards_.size());
+        for (int epoch = 0; epoch < k_epochs; ++epoch) {
+            for (int step = 0; step < count; ++step) {
+                auto const shard = (trial.value + step) % count;
+                model->train_unit(shards_[static_cast<std::size_t>(shard)],
+                                  {static_cast<std::uint64_t>(experiment_.seed), trial, epoch, ShardId(shard)}, [] {});
+                result.hashes.push_back(state_hash(state, model->layout()));
+            }
+            Sums sums;
+            for (auto const& shard : valid_) model->evaluate(shard, 0, model->evaluation_batches(shard.rows), sums);
+            result.validation.push_back(sums);
+        }
+        return result;
+    }
+
+private:
+    Experiment const& experiment_;
+    Manifest manifest_;
+    Normaliser normaliser_;
+    Workspace workspace_;
+    std::vector<Shard> shards_, valid_;
+};
+
+void expect_equal(JobResult const& job, Experiment const& experiment, std::vector<Assignment> const& trials, int shards) {
+    Alone alone(experiment);
+    std::int64_t hops = 0;
+    std::uint64_t hop_bytes = 0;
+    for (std::size_t t = 0; t < trials.size(); ++t) {
+        auto const expected = alone.train(TrialId(t), trials[t]);
+        for (int epoch = 0; epoch < k_epochs; ++epoch) {
+            auto const& lap = job.laps.at({TrialId(t), epoch});
+            ASSERT_EQ(lap.outcome, Outcome::finished) << lap.reason;
+            ASSERT_EQ(lap.units.size(), static_cast<std::size_t>(shards));
+            for (std::size_t u = 0; u < lap.units.size(); ++u)
+                EXPECT_EQ(to_hex(lap.units[u].state_hash), to_hex(expected.hashes[static_cast<std::size_t>(epoch * shards) + u]))
+                    << "trial " << t << " epoch " << epoch << " unit " << u;
+            auto const& sums = expected.validation[static_cast<std::size_t>(epoch)];
+            EXPECT_EQ(lap.valid_rows, sums.rows);
+            EXPECT_EQ(lap.valid_loss, sums.loss);
+            EXPECT_EQ(lap.valid_correct, sums.correct);
+            EXPECT_EQ(lap.state_bytes, expected.state_bytes);
+            hops += lap.hops;
+            hop_bytes += static_cast<std::uint64_t>(lap.hops) * expected.state_bytes;
+            EXPECT_EQ(lap.hops, hops_per_lap(TrialId(t), job.owners));
+        }
+    }
+    // The byte counter: exactly hops x state size, nothing for stays.
+    EXPECT_EQ(job.totals.bytes[static_cast<std::size_t>(Traffic::state)], hop_bytes) << hops << " hops";
+}
+
+void run_case(World& world, int shards, int batch_size, std::string const& strategy) {
+    if (world.rank() != Rank(0)) {
+        trainer_main(world, k_test_build);
+        return barrier(world);
+    }
+    TemporaryDirectory const directory;
+    auto const data = make_tiny_dataset(directory.path() / "data", shards, 30);
+    auto const experiment = read_document(document(data.string(), batch_size, strategy));
+    auto const trials = all_trials();
+    auto const job = run_as_scheduler(world, experiment, shards, trials, trials.size() * k_epochs);
+    SCOPED_TRACE(strategy + ", " + std::to_string(world.size() - 1) + " trainers, " + std::to_string(shards) + " shards, batch " +
+                 std::to_string(batch_size));
+    expect_equal(job, experiment, trials, shards);
+    barrier(world);
+}
+
+class Equivalence : public ::testing::TestWithParam<int> {};
+
+TEST_P(Equivalence, MopEqualsOneProcessAlone) {
+    for (int const trainers : {1, 2, 3, 4}) {
+        for (int const batch_size : {7, 64})
+            on_every_rank(trainers + 1, [&](World& world) { run_case(world, GetParam(), batch_size, "mop"); });
+        if (mpi_world()) break;  // the number of trainers is mpirun's
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Shards, Equivalence, ::testing::Values(1, 3, 4, 8));
+
+TEST(Sequential, SequentialEqualsOneProcessAlone) {
+    on_every_rank(3, [](World& world) { run_case(world, 3, 7, "sequential"); });
+}
+
+}  // namespace
+}  // namespace hopscotch
+
+int main(int argc, char** argv) { return hopscotch::testing::both_worlds_main(argc, argv); }

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs laps through a real strategy on whatever world there is: rank 0 sends them, the others are real trainers.
+#pragma once
+#include <map>
+#include <vector>
+
+#include "both_worlds.hpp"
+#include "experiment/reader.hpp"
+#include "strategy/roll_call.hpp"
+#include "strategy/strategy.hpp"
+#include "tiny_dataset.hpp"
+
+namespace hopscotch::testing {
+
+inline BuildInfo const k_test_build{"test", "test", "test"};
+
+inline Experiment read_document(Json const& document) {
+    Problems problems("test");
+    auto experiment = read_experiment(document.dump(), {}, problems);
+    problems.throw_if_any();
+    return experiment;
+}
+
+struct JobResult {
+    std::map<std::pair<TrialId, int>, LapRecord> laps;
+    JobTotals totals;
+    OwnerTable owners;
+};
+
+class Collector : public LapSink {
+public:
+    explicit Collector(JobResult& result) : result_(result) {}
+    void lap_done(LapRecord const& record) override {
+        result_.laps[{record.trial, record.epoch}] = record;
+        ended += record.outcome != Outcome::finished;
+        ++received;
+    }
+    std::size_t received = 0;
+    std::size_t ended = 0;
+
+private:
+    JobResult& result_;
+};
+
+// Rank 0: every lap of every trial, released at once; returns when `expected` records have come.
+inline JobResult run_as_scheduler(World& world, Experiment const& experiment, int shards, std::vector<Assignment> const& trials,
+                                  std::size_t expected) {
+    JobResult result;
+    auto const& entry = strategy_named(experiment.strategy.name);
+    result.owners = make_owners(shards, entry.all_trainers ? world.size() - 1 : 1, static_cast<std::int64_t>(trials.size()));
+    Courier courier(world, {});
+    auto const hellos = call_roll(courier, {experiment.document.dump(), experiment.strategy.name, result.owners}, k_test_build, 30);
+    std::vector<std::string> hosts;
+    for (auto const& hello : hellos) hosts.push_back(hello.host);
+    auto const strategy = entry.make({courier, experiment, result.owners, nullptr});
+    for (std::size_t t = 0; t < trials.size(); ++t)
+        for (int epoch = 0; epoch < experiment.train.epochs; ++epoch)
+            strategy->execute({TrialId(t), epoch, 1, 0, static_cast<double>(experiment.train.epochs - epoch), trials[t]});
+    Collector collector(result);
+    Pump pump(courier, hosts, 60);
+    while (collector.received < expected) pump.take(collector, 1);
+    result.totals = end_job(courier, 0, 30);
+    return result;
+}
+
+}  // namespace hopscotch::testing
