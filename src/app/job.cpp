@@ -190,7 +190,7 @@ int run_after_roll_call(PreparedRun& prepared, RunOptions const& options, Courie
     try {
         job.run();
         // The best model is fetched before the trainers leave; what the summary needs from them comes after.
-        job.write_best(job.recorder().summary_so_far(prepared.director->trials()));
+        job.write_best(job.recorder().summarise({}, prepared.director->trials()));
         auto end = end_of(prepared, end_job(courier, 0, prepared.experiment.run.deadline_s));
         if (g_signal != 0) {
             end.status = RunStatus::interrupted;

@@ -68,8 +68,9 @@ int run_under_mpi(MpiWorld& world, RunOptions const& options, double started_s) 
         return exit_code;
     } catch (std::exception const& error) {
         std::fprintf(stderr, "[rank %d %s] %s\n", world.rank().value, host_name().c_str(), error.what());
-        world.abort(1);
     }
+    world.abort(1);
+    return 1;
 }
 
 int run_as_threads(RunOptions const& options, double started_s) {

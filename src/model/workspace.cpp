@@ -5,11 +5,14 @@
 #include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
+#include <c10/core/InferenceMode.h>
 
 namespace hopscotch {
 namespace {
 
 at::Tensor grown(at::Tensor& buffer, std::int64_t n, at::TensorOptions const& options) {
+    // A buffer that grows during inference serves autograd later, which refuses inference tensors.
+    c10::InferenceMode const ordinary(false);
     if (!buffer.defined() || buffer.numel() < n) buffer = at::empty({n}, options);
     return buffer.narrow(0, 0, n);
 }

@@ -59,7 +59,8 @@ Json to_json(Metrics const& metrics) {
 
 void MetricsFile::append(TrialId trial, Metrics const& metrics, double wall_s) {
     Json line = Json::object({{"trial", trial.value}});
-    for (auto& member : to_json(metrics).object()) line[member.key] = std::move(member.value);
+    auto rest = to_json(metrics);  // named: a range-for does not keep a temporary's parts alive
+    for (auto& member : rest.object()) line[member.key] = std::move(member.value);
     line["wall_s"] = wall_s;
     file_.append(line.dump() + "\n");
 }

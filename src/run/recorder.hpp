@@ -42,12 +42,14 @@ public:
     void tick() { journal_.sync_if_due(); }
     std::optional<BestSoFar> best() const;     // trial and value of search.metric, for the progress view
 
+    // What the records add up to so far; writes nothing.
+    Summary summarise(RunEnd const& end, std::vector<TrialView> const& trials) const;
+
     // Journals the trials that have not ended and the run's end, writes trials.csv and summary.json, closes the trace.
     Summary finish(RunEnd const& end, std::vector<TrialView> const& trials);
 
 private:
     void end_trial(TrialView const& trial);
-    Summary summarise(RunEnd const& end, std::vector<TrialView> const& trials) const;
 
     std::filesystem::path directory_;
     RunFacts facts_;

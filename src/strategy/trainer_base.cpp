@@ -53,6 +53,7 @@ Buffer TrainerBase::fetch_best(TrialId trial, int epoch, TrainerId home) {
 
 void TrainerBase::serve() {
     while (true) {
+        if (!has_work()) resources_.courier.activity().trial = -1;
         while (auto message = resources_.courier.receive(has_work() ? 0 : 1)) {
             switch (message->kind) {
                 case MessageKind::shutdown: return say_goodbye();
@@ -109,7 +110,6 @@ void TrainerBase::train(Journey& journey, MutableBytes state) {
     activity.trial = journey.lap.trial.value;
     resources_.runner->run_unit(journey, state, &activity);
     ++activity.units;
-    activity.trial = -1;
 }
 
 bool TrainerBase::validate(Journey& journey, MutableBytes state) {
@@ -117,9 +117,7 @@ bool TrainerBase::validate(Journey& journey, MutableBytes state) {
     activity.epoch = journey.lap.epoch;
     activity.shard = -1;
     activity.trial = journey.lap.trial.value;
-    bool const complete = resources_.runner->run_validation_piece(journey, state, &activity);
-    activity.trial = -1;
-    return complete;
+    return resources_.runner->run_validation_piece(journey, state, &activity);
 }
 
 void TrainerBase::say_goodbye() {

@@ -2,6 +2,7 @@
 // Runs laps through a real strategy on whatever world there is: rank 0 sends them, the others are real trainers.
 #pragma once
 #include <map>
+#include <set>
 #include <vector>
 
 #include "both_worlds.hpp"
@@ -29,22 +30,20 @@ struct JobResult {
 
 class Collector : public LapSink {
 public:
-    explicit Collector(JobResult& result) : result_(result) {}
+    Collector(JobResult& result, int epochs) : result_(result), epochs_(epochs) {}
     void lap_done(LapRecord const& record) override {
         result_.laps[{record.trial, record.epoch}] = record;
-        ended += record.outcome != Outcome::finished;
-        ++received;
+        if (record.outcome != Outcome::finished || record.epoch + 1 == epochs_) ended.insert(record.trial);
     }
-    std::size_t received = 0;
-    std::size_t ended = 0;
+    std::set<TrialId> ended;
 
 private:
     JobResult& result_;
+    int epochs_;
 };
 
-// Rank 0: every lap of every trial, released at once; returns when `expected` records have come.
-inline JobResult run_as_scheduler(World& world, Experiment const& experiment, int shards, std::vector<Assignment> const& trials,
-                                  std::size_t expected) {
+// Rank 0: every lap of every trial, released at once; returns when every trial has ended.
+inline JobResult run_as_scheduler(World& world, Experiment const& experiment, int shards, std::vector<Assignment> const& trials) {
     JobResult result;
     auto const& entry = strategy_named(experiment.strategy.name);
     result.owners = make_owners(shards, entry.all_trainers ? world.size() - 1 : 1, static_cast<std::int64_t>(trials.size()));
@@ -56,9 +55,9 @@ inline JobResult run_as_scheduler(World& world, Experiment const& experiment, in
     for (std::size_t t = 0; t < trials.size(); ++t)
         for (int epoch = 0; epoch < experiment.train.epochs; ++epoch)
             strategy->execute({TrialId(t), epoch, 1, 0, static_cast<double>(experiment.train.epochs - epoch), trials[t]});
-    Collector collector(result);
+    Collector collector(result, experiment.train.epochs);
     Pump pump(courier, hosts, 60);
-    while (collector.received < expected) pump.take(collector, 1);
+    while (collector.ended.size() < trials.size()) pump.take(collector, 1);
     result.totals = end_job(courier, 0, 30);
     return result;
 }

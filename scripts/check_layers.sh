@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# Checks the house's rule over the #include lines of src/: a module includes only what its row below allows, the pure
+# modules touch neither clock nor file, and each third-party header has its place. scripts/check_layers.sh [SRC_DIR]
+# SPDX-License-Identifier: Apache-2.0
+set -euo pipefail
+src=${1:-"$(dirname "$0")/../src"}
+
+declare -A allowed=(
+    [core]=""
+    [experiment]="core"
+    [comm]="core"
+    [data]="core experiment"
+    [model]="core experiment data"
+    [search]="core experiment"
+    [schedule]="core experiment search"
+    [run]="core experiment search schedule"
+    [strategy]="core experiment comm data model search schedule run"
+    [app]="core experiment comm data model search schedule run strategy"
+)
+
+# "header regex | where it may be included (regex on path) | why", a line each.
+places='
+^mpi\.h$                                   | ^comm/mpi_world\.cpp$                | only comm/mpi_world.cpp speaks MPI
+^hdf5                                      | ^data/[a-z0-9_]+\.cpp$|^data/hdf5_file\.hpp$ | only data reads HDF5
+^nlohmann/                                 | ^core/json\.cpp$                     | only core/json.cpp parses JSON
+^CLI/                                      | ^app/[a-z0-9_]+\.cpp$                | only app reads the command line
+^(torch|ATen|c10)/                         | ^model/                              | only model knows LibTorch
+^nccl\.h$                                  | ^comm/nccl_group\.cpp$               | only comm/nccl_group.cpp speaks NCCL
+^cuda                                      | ^(model|comm)/                       | only model and comm touch devices
+^spdlog/                                   | ^core/log\.cpp$                      | only core/log.cpp logs
+^(fmt|xxhash)                              | \.cpp$                               | headers stay free of third-party headers
+'
+
+found=0
+complain() { echo "$1: $2"; found=1; }
+
+check_module() {  # file:line module header
+    local target=${3%%/*}
+    [[ "$3" == */* && -n "${allowed[$target]+known}" && "$target" != "$2" ]] || return 0
+    [[ " ${allowed[$2]} " == *" $target "* ]] || complain "$1" "$2 includes $3 (allowed: $2 ${allowed[$2]})"
+}
+
+check_pure() {
+    [[ "$2" == search || "$2" == schedule ]] || return 0
+    if [[ "$3" =~ ^(chrono|ctime|filesystem|fstream|thread|mutex|random|core/(clock|log)\.hpp)$ ]]; then
+        complain "$1" "$2 includes <$3> (search and schedule are pure: values in, values out)"
+    fi
+}
+
+check_place() {  # file:line path header
+    local header_regex place why
+    while IFS= read -r rule; do
+        [[ -n "$rule" ]] || continue
+        header_regex=${rule%% *}
+        why=${rule##* | }
+        place=${rule#*| }
+        place=${place%% *}
+        if [[ "$3" =~ $header_regex && ! "$2" =~ $place ]]; then complain "$1" "includes $3 ($why)"; fi
+    done <<< "$places"
+}
+
+files=0
+while IFS=: read -r file line text; do
+    path=${file#"$src"/}
+    module=${path%%/*}
+    header=$(sed -E 's/^[[:space:]]*#[[:space:]]*include[[:space:]]*[<"]([^>"]+)[>"].*/\1/' <<< "$text")
+    if [[ -z "${allowed[$module]+known}" ]]; then
+        complain "$path:$line" "module $module is not in the table of scripts/check_layers.sh"
+        continue
+    fi
+    check_module "$path:$line" "$module" "$header"
+    check_pure "$path:$line" "$module" "$header"
+    check_place "$path:$line" "$path" "$header"
+    files=$((files + 1))
+done < <(grep -rnE '^[[:space:]]*#[[:space:]]*include' --include='*.hpp' --include='*.cpp' --include='*.cu' --include='*.hpp.in' "$src")
+
+if (( files == 0 )); then
+    echo "check_layers: no #include lines under $src" >&2
+    exit 1
+fi
+(( found == 0 )) && echo "layers: $files includes are where they belong"
+exit "$found"

@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# Installs what Hopscotch is built with on Debian or Ubuntu, and LibTorch into .deps/venv. Idempotent: what is there is
+# skipped, and a call with nothing to do takes a fraction of a second and runs neither apt nor pip.
+#   HOPSCOTCH_TORCH=/path/to/libtorch   use that one and make no virtual environment
+# SPDX-License-Identifier: Apache-2.0
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+packages=(g++ cmake ninja-build ccache pkg-config libopenmpi-dev openmpi-bin libhdf5-dev libcli11-dev nlohmann-json3-dev
+          libspdlog-dev libfmt-dev libxxhash-dev libgtest-dev)
+[[ -n "${HOPSCOTCH_TORCH:-}" ]] || packages+=(python3 python3-venv ca-certificates)
+
+# --no-deps: the CUDA libraries of torch (2.7 GB) are not needed, except the two that its headers include.
+wheels=(torch==2.11.0 nvidia-cuda-runtime==13.0.96 nvidia-cuda-cupti==13.0.85 numpy==2.2.6 h5py==3.14.0 safetensors==0.6.2)
+venv=.deps/venv
+stamp="$venv/hopscotch-wheels"
+
+missing_packages() {
+    local installed
+    installed=$(dpkg-query -W -f='${Package} ${db:Status-Status}\n' "${packages[@]}" 2>/dev/null | awk '$2 == "installed" { print $1 }' || true)
+    printf '%s\n' "${packages[@]}" | grep -vxF -f <(printf '%s\n' "$installed" none) || true
+}
+
+give_up() {
+    echo "setup: cannot install what is missing ($1)" >&2
+    echo "  by hand, with root's rights:  apt-get install ${missing[*]}" >&2
+    echo "  elsewhere: a C++20 compiler, cmake >= 3.22, ninja, an MPI >= 3.1, HDF5 (C), CLI11, nlohmann/json, spdlog, fmt, xxHash, GoogleTest;" >&2
+    echo "  LibTorch 2.11 through HOPSCOTCH_TORCH=/path/to/libtorch; then: cmake --preset release && cmake --build build" >&2
+    exit 1
+}
+
+install_packages() {
+    command -v apt-get >/dev/null || give_up "this is neither Debian nor Ubuntu"
+    local as_root=(env)
+    if [[ $(id -u) -ne 0 ]]; then
+        sudo -n true 2>/dev/null || give_up "not root, and sudo wants a password or is not there"
+        as_root=(sudo -n env)
+    fi
+    local apt=("${as_root[@]}" DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=300)
+    echo "setup: installing with apt: ${missing[*]}"
+    # The package lists of a container image are often absent or stale: only then are they fetched.
+    "${apt[@]}" install --no-install-recommends "${missing[@]}" && return
+    "${apt[@]}" update || give_up "apt-get update failed"
+    "${apt[@]}" install --no-install-recommends "${missing[@]}" || give_up "apt-get install failed"
+}
+
+install_wheels() {
+    echo "setup: installing into $venv: ${wheels[*]}"
+    rm -f "$stamp"
+    # A venv that was cut off in the middle has no working pip.
+    "$venv/bin/python3" -m pip --version >/dev/null 2>&1 || { rm -rf "$venv"; python3 -m venv "$venv"; }
+    "$venv/bin/python3" -m pip install --quiet --disable-pip-version-check --retries 5 --no-deps "${wheels[@]}"
+    printf '%s\n' "${wheels[@]}" > "$stamp"  # last: an interrupted installation is done again
+}
+
+if ! command -v dpkg-query >/dev/null; then
+    missing=("${packages[@]}")
+    tools_missing=()
+    for tool in c++ cmake ninja mpicc; do command -v "$tool" >/dev/null || tools_missing+=("$tool"); done
+    [[ ${#tools_missing[@]} -eq 0 ]] || give_up "no dpkg here, and no ${tools_missing[*]}"
+else
+    mapfile -t missing < <(missing_packages)
+    [[ ${#missing[@]} -eq 0 ]] || install_packages
+fi
+
+if [[ -z "${HOPSCOTCH_TORCH:-}" ]] && ! cmp -s "$stamp" <(printf '%s\n' "${wheels[@]}"); then
+    install_wheels
+fi

@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Sets up, builds everything and runs the tests: scripts/test.sh [--sanitize] [ctest's arguments, such as -R mop].
+# --sanitize instead builds the tests of core, comm, schedule, search and run with ASan + UBSan and with TSan.
+# SPDX-License-Identifier: Apache-2.0
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+scripts/setup.sh
+if [[ $(id -u) -eq 0 ]]; then
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+fi
+
+if [[ "${1:-}" != --sanitize ]]; then
+    scripts/build.sh release
+    exec ctest --test-dir build --output-on-failure "$@"
+fi
+shift
+
+modules='core|comm|schedule|search|run'
+worst=0
+for preset in asan tsan; do
+    [[ -f "build-$preset/build.ninja" ]] || cmake --preset "$preset"
+    mapfile -t targets < <(ninja -C "build-$preset" -t targets all | grep -oE "^(tests/)?($modules)_[a-z0-9_]+_test: phony" |
+                           sed 's/: phony$//; s,.*/,,' | sort -u)
+    if [[ ${#targets[@]} -eq 0 ]]; then
+        echo "test: build-$preset has no tests of $modules" >&2
+        exit 1
+    fi
+    scripts/build.sh "$preset" "${targets[@]}"
+    echo "== $preset"
+    ctest --test-dir "build-$preset" --output-on-failure -R "^($modules)\\." "$@" || worst=$?
+done
+exit "$worst"
