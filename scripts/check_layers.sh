@@ -47,23 +47,26 @@ check_pure() {
     fi
 }
 
+headers=() homes=() reasons=()
+while IFS='~' read -r header home reason; do
+    [[ -n "$header" ]] || continue
+    headers+=("$header") homes+=("$home") reasons+=("$reason")
+done < <(sed -E 's/ +\| +/~/g' <<< "$places")
+
 check_place() {  # file:line path header
-    local header_regex place why
-    while IFS= read -r rule; do
-        [[ -n "$rule" ]] || continue
-        header_regex=${rule%% *}
-        why=${rule##* | }
-        place=${rule#*| }
-        place=${place%% *}
-        if [[ "$3" =~ $header_regex && ! "$2" =~ $place ]]; then complain "$1" "includes $3 ($why)"; fi
-    done <<< "$places"
+    local i
+    for i in "${!headers[@]}"; do
+        if [[ "$3" =~ ${headers[i]} && ! "$2" =~ ${homes[i]} ]]; then complain "$1" "includes $3 (${reasons[i]})"; fi
+    done
 }
 
 files=0
 while IFS=: read -r file line text; do
     path=${file#"$src"/}
     module=${path%%/*}
-    header=$(sed -E 's/^[[:space:]]*#[[:space:]]*include[[:space:]]*[<"]([^>"]+)[>"].*/\1/' <<< "$text")
+    [[ "$text" =~ [\<\"]([^\>\"]+) ]] || continue
+    header=${BASH_REMATCH[1]}
+    files=$((files + 1))
     if [[ -z "${allowed[$module]+known}" ]]; then
         complain "$path:$line" "module $module is not in the table of scripts/check_layers.sh"
         continue
@@ -71,7 +74,6 @@ while IFS=: read -r file line text; do
     check_module "$path:$line" "$module" "$header"
     check_pure "$path:$line" "$module" "$header"
     check_place "$path:$line" "$path" "$header"
-    files=$((files + 1))
 done < <(grep -rnE '^[[:space:]]*#[[:space:]]*include' --include='*.hpp' --include='*.cpp' --include='*.cu' --include='*.hpp.in' "$src")
 
 if (( files == 0 )); then

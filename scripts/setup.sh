@@ -11,7 +11,7 @@ packages=(g++ cmake ninja-build ccache pkg-config libopenmpi-dev openmpi-bin lib
 [[ -n "${HOPSCOTCH_TORCH:-}" ]] || packages+=(python3 python3-venv ca-certificates)
 
 # --no-deps: the CUDA libraries of torch (2.7 GB) are not needed, except the two that its headers include.
-wheels=(torch==2.11.0 nvidia-cuda-runtime==13.0.96 nvidia-cuda-cupti==13.0.85 numpy==2.2.6 h5py==3.14.0 safetensors==0.6.2)
+wheels=(torch==2.11.0 nvidia-cuda-runtime==13.0.96 nvidia-cuda-cupti==13.0.85 numpy==2.3.5 h5py==3.15.1 safetensors==0.7.0)
 venv=.deps/venv
 stamp="$venv/hopscotch-wheels"
 

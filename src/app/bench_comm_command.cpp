@@ -40,22 +40,22 @@ Phase run_phase(Courier& courier, BenchCommOptions const& options, double period
     Phase phase;
     double computed = 0;
     double pushed_s = 0;
-    bool in_flight = false;
+    bool in_flight = false, peer_done = false;
+    auto const take = [&](Incoming message) {
+        if (message.kind == MessageKind::test) peer_done = true;  // the peer may end its phase first
+        if (message.kind == MessageKind::state) courier.send(peer, MessageKind::lap_done, {});
+        if (message.kind != MessageKind::lap_done) return;
+        phase.bandwidths.push_back(static_cast<double>(bytes) / (monotonic_s() - pushed_s) / 1e9);
+        in_flight = false;
+    };
     auto const start = monotonic_s();
     // The two ranks push half a period apart.
     auto next_s = start + period_s * (0.25 + 0.5 * courier.world().rank().value);
-    auto state = courier.pool().acquire(bytes);
     while (monotonic_s() - start < options.seconds || in_flight) {
         computed += compute_for_a_while(work);
-        while (auto message = courier.receive(0)) {
-            if (message->kind == MessageKind::state) courier.send(peer, MessageKind::lap_done, {});
-            if (message->kind == MessageKind::state) state = std::move(message->state);
-            if (message->kind != MessageKind::lap_done) continue;
-            phase.bandwidths.push_back(static_cast<double>(bytes) / (monotonic_s() - pushed_s) / 1e9);
-            in_flight = false;
-        }
+        while (auto message = courier.receive(0)) take(std::move(*message));
         if (period_s > 0 && !in_flight && monotonic_s() >= next_s && monotonic_s() - start < options.seconds) {
-            if (!state) state = courier.pool().acquire(bytes);
+            auto state = courier.pool().acquire(bytes);
             pushed_s = monotonic_s();
             courier.push(peer, {}, std::move(state));
             in_flight = true;
@@ -64,12 +64,8 @@ Phase run_phase(Courier& courier, BenchCommOptions const& options, double period
     }
     phase.rate = computed / (monotonic_s() - start);
     courier.send(peer, MessageKind::test, {});  // both leave the phase together
-    bool peer_done = false;
     while (!peer_done)
-        if (auto message = courier.receive(60)) {
-            if (message->kind == MessageKind::state) courier.send(peer, MessageKind::lap_done, {});
-            peer_done = message->kind == MessageKind::test;
-        }
+        if (auto message = courier.receive(60)) take(std::move(*message));
     return phase;
 }
 

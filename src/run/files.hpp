@@ -17,8 +17,8 @@ public:
     AppendFile& operator=(AppendFile const&) = delete;
 
     void append(std::string_view bytes);
-    void sync();             // everything appended so far survives a power cut
-    void sync_if_due();      // sync() unless nothing is new or the last one is less than k_sync_every_s ago
+    void sync();         // everything appended so far survives a power cut
+    void sync_if_due();  // sync() unless nothing is new or the last one is less than k_sync_every_s ago
 
     static constexpr double k_sync_every_s = 0.1;
 

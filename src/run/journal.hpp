@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // journal.jsonl: what was decided and what came of it, in order, a JSON object a line (docs/formats.md). It is enough to
 // replay a run and to resume it. Each line is written at once and synced in groups; what a crash cuts off is run again.
-//   {"event": "lap_released", ...}   {"event": "lap_done", ...}   {"event": "trial_ended", ...}   {"event": "run_ended", ...}
+//   {"event": "lap_released", ...}   {"event": "lap_done", ...}   {"event": "trial_ended", ...}   {"event": "run_ended",
+//   ...}
 #pragma once
 #include <filesystem>
 #include <map>
@@ -25,7 +26,7 @@ public:
     void trial_ended(TrialView const& trial);
     void run_ended(std::string_view status, std::string_view reason);
     void sync() { file_.sync(); }
-    void sync_if_due() { file_.sync_if_due(); }   // call it from the loop that waits for messages
+    void sync_if_due() { file_.sync_if_due(); }  // call it from the loop that waits for messages
 
 private:
     void append(Json line);
@@ -34,17 +35,17 @@ private:
 
 struct TrialEnd {
     TrialId trial;
-    std::string status, reason;   // status: a name_of(TrialStatus)
+    std::string status, reason;  // status: a name_of(TrialStatus)
     int epochs = 0;
 };
 
 struct Journal {
     std::vector<Lap> released;
-    std::vector<LapRecord> laps;                 // finished, diverged and failed ones, in the order of their ends
-    std::map<TrialId, Assignment> assignments;   // of every trial that was released
+    std::vector<LapRecord> laps;                // finished, diverged and failed ones, in the order of their ends
+    std::map<TrialId, Assignment> assignments;  // of every trial that was released
     std::vector<TrialEnd> ended;
-    std::string status;                          // of the run; empty while it has not ended
-    std::uintmax_t complete_bytes = 0;           // up to the end of the last whole line; the rest of the file is a torn tail
+    std::string status;                 // of the run; empty while it has not ended
+    std::uintmax_t complete_bytes = 0;  // up to the end of the last whole line; the rest of the file is a torn tail
 };
 
 // A last line without its end is dropped. Throws DataError "<file>:<line>: ..." for any other line that is malformed.

@@ -7,9 +7,9 @@
 namespace hopscotch {
 
 Json to_json(Lap const& lap);
-Lap lap_from_json(Json const& json);                // throws Error naming the key that is missing or ill-typed
+Lap lap_from_json(Json const& json);  // throws Error naming the key that is missing or ill-typed
 
 Json to_json(LapRecord const& record);
-LapRecord lap_record_from_json(Json const& json);   // likewise
+LapRecord lap_record_from_json(Json const& json);  // likewise
 
 }  // namespace hopscotch

@@ -28,7 +28,8 @@ std::vector<TrialSummary const*> ranked(Summary const& summary) {
     for (auto const& trial : summary.trials)
         if (trial.tally.best) out.push_back(&trial);
     std::stable_sort(out.begin(), out.end(), [&](auto const* a, auto const* b) {  // stable: the lowest id of equals first
-        return better(metric_value(*a->tally.best, summary.metric), metric_value(*b->tally.best, summary.metric), summary.mode);
+        return better(metric_value(*a->tally.best, summary.metric), metric_value(*b->tally.best, summary.metric),
+                      summary.mode);
     });
     return out;
 }
@@ -45,7 +46,8 @@ std::string short_config(Assignment const& assignment) {
     std::string out;
     for (auto const& [path, value] : assignment) {
         auto const name = last_word(path);
-        auto const alike = std::count_if(assignment.begin(), assignment.end(), [&](auto const& e) { return last_word(e.first) == name; });
+        auto const alike =
+            std::count_if(assignment.begin(), assignment.end(), [&](auto const& e) { return last_word(e.first) == name; });
         out += fmt::format("{}{}={}", out.empty() ? "" : " ", alike > 1 ? std::string_view(path) : name, value_text(value));
     }
     return out;
@@ -54,7 +56,10 @@ std::string short_config(Assignment const& assignment) {
 std::string leaderboard(Summary const& summary, int columns) {
     auto const width = static_cast<std::size_t>(std::max(columns, 40));
     auto const trials = ranked(summary);
-    std::string out = cut(fmt::format("{:>4} {:>5}  {:>12} {:>5} {:>9}  {}", "rank", "trial", summary.metric, "epoch", "val_loss", "config"), width) + "\n";
+    std::string out = cut(fmt::format("{:>4} {:>5}  {:>12} {:>5} {:>9}  {}", "rank", "trial", summary.metric, "epoch",
+                                      "val_loss", "config"),
+                          width) +
+                      "\n";
     for (std::size_t i = 0; i < std::min(trials.size(), k_rows); ++i) {
         auto const line = row(i + 1, *trials[i], summary);
         auto const room = width > line.size() + 2 ? width - line.size() - 2 : 0;

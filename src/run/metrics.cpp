@@ -16,7 +16,7 @@ double mean(double sum, std::int64_t rows) {
 
 }  // namespace
 
-Metrics metrics_of(LapRecord const& record) {
+Metrics metrics_of(LapRecord const& record, LossKind loss) {
     Metrics out;
     double loss_sum = 0;
     for (auto const& unit : record.units) {
@@ -26,8 +26,9 @@ Metrics metrics_of(LapRecord const& record) {
     out.epoch = record.epoch;
     out.train_loss = mean(loss_sum, out.rows);
     out.val_loss = mean(record.valid_loss, record.valid_rows);
-    out.val_accuracy = mean(record.valid_correct, record.valid_rows);
-    out.val_top5 = mean(record.valid_top5, record.valid_rows);
+    auto const rows_with_classes = loss == LossKind::mse ? 0 : record.valid_rows;
+    out.val_accuracy = mean(record.valid_correct, rows_with_classes);
+    out.val_top5 = mean(record.valid_top5, rows_with_classes);
     out.lr = record.lr;
     return out;
 }

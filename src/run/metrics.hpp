@@ -14,14 +14,14 @@ namespace hopscotch {
 
 struct Metrics {
     int epoch = 0;
-    double train_loss = 0;                           // mean over the rows trained, before each row's own step
+    double train_loss = 0;  // mean over the rows trained, before each row's own step
     double val_loss = 0, val_accuracy = 0, val_top5 = 0;
-    double lr = 0;                                   // of the lap's last step
-    std::int64_t rows = 0;                           // rows trained
+    double lr = 0;          // of the lap's last step
+    std::int64_t rows = 0;  // rows trained
 };
 
-// Sums are added in visit order, in double.
-Metrics metrics_of(LapRecord const& record);
+// Sums are added in visit order, in double. mse: targets have no accuracy, so it and top5 are NaN.
+Metrics metrics_of(LapRecord const& record, LossKind loss = LossKind::cross_entropy);
 
 // train_loss | val_loss | val_accuracy | val_top5 | lr. Throws Error for another name.
 double metric_value(Metrics const& metrics, std::string_view name);

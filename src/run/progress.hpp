@@ -18,8 +18,8 @@ struct BestSoFar {
 };
 
 struct ProgressState {
-    double elapsed_s = 0;                 // since the first lap was released
-    double done = 0, total = 0;           // work, in any unit that takes time evenly: units, or better FLOPs
+    double elapsed_s = 0;        // since the first lap was released
+    double done = 0, total = 0;  // work, in any unit that takes time evenly: units, or better FLOPs
     int busy = 0, trainers = 0;
     std::int64_t trials_done = 0, trials = 0;
     std::string metric;
@@ -49,7 +49,7 @@ private:
     int columns_;
     std::function<void(std::string_view)> write_;
     std::optional<double> printed_at_s_;
-    int quarters_ = 0;                        // passed and printed
+    int quarters_ = 0;  // passed and printed
 };
 
 }  // namespace hopscotch

@@ -19,7 +19,7 @@ Recorder::Recorder(RunDirectory const& directory, RunFacts const& facts, Experim
       journal_(directory.file("journal.jsonl")),
       metrics_(directory.file("metrics.jsonl")),
       trace_(directory.file("trace.json"), facts.hosts, facts.start_unix_s),
-      tally_(experiment.search.metric, experiment.search.mode, facts.trainers()) {}
+      tally_(experiment.search.metric, experiment.search.mode, facts.trainers(), experiment.train.loss) {}
 
 void Recorder::released(Lap const& lap) { journal_.lap_released(lap); }
 
@@ -66,7 +66,8 @@ Summary Recorder::summarise(RunEnd const& end, std::vector<TrialView> const& tri
     out.mode = tally_.mode();
     out.best_trial = tally_.best_trial();
     for (auto const& trial : trials)
-        out.trials.push_back({trial.id, std::string(name_of(trial.status)), trial.reason, trial.assignment, tally_.of(trial.id)});
+        out.trials.push_back(
+            {trial.id, std::string(name_of(trial.status)), trial.reason, trial.assignment, tally_.of(trial.id)});
     return out;
 }
 

@@ -2,9 +2,9 @@
 // Everything a run leaves behind, on rank 0. The caller's loop, with a director and a strategy:
 //   RunDirectory directory(path, use, facts);   Recorder recorder(directory, facts, experiment);
 //   for (auto const& lap : director.release()) { recorder.released(lap); strategy.execute(lap); }
-//   sink: director.record(record); recorder.lap_done(record, director.trials()[record.trial.index()]);   // and release again
-//   while waiting for messages: recorder.tick();
-//   at the end: Summary const summary = recorder.finish(end, director.trials());
+//   sink: director.record(record); recorder.lap_done(record, director.trials()[record.trial.index()]);   // and release
+//   again while waiting for messages: recorder.tick(); at the end: Summary const summary = recorder.finish(end,
+//   director.trials());
 // Writes journal.jsonl, metrics.jsonl and trace.json as it goes, trials.csv and summary.json in finish().
 #pragma once
 #include <optional>
@@ -24,7 +24,7 @@ namespace hopscotch {
 // What only the caller knows at the end.
 struct RunEnd {
     RunStatus status = RunStatus::finished;
-    std::string reason;                        // interrupted, failed: why
+    std::string reason;  // interrupted, failed: why
     double wall_s = 0, setup_s = 0;
     ByteCounts bytes;
     std::vector<std::int64_t> peak_rss_bytes;  // by rank
@@ -40,7 +40,7 @@ public:
     // trial: the director's view after it took the record. An end of the trial is journalled too. Returns the metrics.
     Metrics lap_done(LapRecord const& record, TrialView const& trial);
     void tick() { journal_.sync_if_due(); }
-    std::optional<BestSoFar> best() const;     // trial and value of search.metric, for the progress view
+    std::optional<BestSoFar> best() const;  // trial and value of search.metric, for the progress view
 
     // What the records add up to so far; writes nothing.
     Summary summarise(RunEnd const& end, std::vector<TrialView> const& trials) const;

@@ -19,7 +19,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::array<std::string_view, 3> k_marks{"experiment.json", "journal.jsonl", "summary.json"};
-constexpr std::array<std::string_view, 7> k_others{"metrics.jsonl", "trials.csv", "trace.json", "best", "checkpoints", "tb", "report.html"};
+constexpr std::array<std::string_view, 7> k_others{"metrics.jsonl", "trials.csv", "trace.json", "best",
+                                                   "checkpoints",   "tb",         "report.html"};
 
 template <class Names>
 bool among(Names const& names, std::string_view word) {
@@ -29,8 +30,10 @@ bool among(Names const& names, std::string_view word) {
 std::vector<std::string> entries_of(fs::path const& path) {
     std::vector<std::string> names;
     std::error_code error;
-    for (fs::directory_iterator it(path, error), end; !error && it != end; it.increment(error)) names.push_back(it->path().filename());
-    if (error) throw ConfigError(fmt::format("{}: cannot be listed ({}) use another run.dir", path.string(), error.message()));
+    for (fs::directory_iterator it(path, error), end; !error && it != end; it.increment(error))
+        names.push_back(it->path().filename());
+    if (error)
+        throw ConfigError(fmt::format("{}: cannot be listed ({}) use another run.dir", path.string(), error.message()));
     std::sort(names.begin(), names.end());
     return names;
 }
@@ -49,21 +52,24 @@ bool is_mark(fs::path const& directory, std::string_view name) {
 void check_removable(fs::path const& path, std::vector<std::string> const& names) {
     for (auto const& name : names)
         if (!written_by_a_run(name))
-            throw ConfigError(fmt::format("{}: holds {} (no run has written that, and --overwrite removes only runs) use another run.dir",
-                                          path.string(), name));
+            throw ConfigError(
+                fmt::format("{}: holds {} (no run has written that, and --overwrite removes only runs) use another run.dir",
+                            path.string(), name));
     if (std::none_of(names.begin(), names.end(), [&](auto const& name) { return is_mark(path, name); }))
-        throw ConfigError(fmt::format("{}: is not a run directory (--overwrite removes only runs) use another run.dir", path.string()));
+        throw ConfigError(
+            fmt::format("{}: is not a run directory (--overwrite removes only runs) use another run.dir", path.string()));
 }
 
 // The only honest test of "may I write here": permissions, read-only mounts and quotas all answer it. Removed at once.
 void check_writable(fs::path const& path) {
     fs::path existing = fs::absolute(path).lexically_normal();
     std::error_code error;
-    while (!fs::exists(fs::symlink_status(existing, error)) && existing.has_relative_path()) existing = existing.parent_path();
+    while (!fs::exists(fs::symlink_status(existing, error)) && existing.has_relative_path())
+        existing = existing.parent_path();
     std::string probe = (existing / ".hopscotch-XXXXXX").string();
     if (::mkdtemp(probe.data()) == nullptr)
-        throw ConfigError(fmt::format("{}: cannot be created (no writing in {}: {}) use another run.dir", path.string(), existing.string(),
-                                      std::strerror(errno)));
+        throw ConfigError(fmt::format("{}: cannot be created (no writing in {}: {}) use another run.dir", path.string(),
+                                      existing.string(), std::strerror(errno)));
     ::rmdir(probe.c_str());
 }
 
@@ -80,17 +86,20 @@ std::vector<std::string> strings(Json const& array) {
 }  // namespace
 
 void check_run_dir(fs::path const& path, RunDirUse use) {
-    if (path.empty()) throw ConfigError("run.dir: is missing (a run leaves its results there) for example \"dir\": \"runs/first\"");
+    if (path.empty())
+        throw ConfigError("run.dir: is missing (a run leaves its results there) for example \"dir\": \"runs/first\"");
     if (use == RunDirUse::resume)
-        throw ConfigError(fmt::format("--resume: is not available yet (runs write no checkpoints) use --overwrite, or another run.dir than {}",
-                                      path.string()));
+        throw ConfigError(fmt::format(
+            "--resume: is not available yet (runs write no checkpoints) use --overwrite, or another run.dir than {}",
+            path.string()));
     std::error_code error;
     auto const status = fs::status(path, error);
     if (fs::exists(status) && !fs::is_directory(status))
         throw ConfigError(fmt::format("{}: exists already and is no directory, use another run.dir", path.string()));
     auto const names = fs::exists(status) ? entries_of(path) : std::vector<std::string>();
     if (!names.empty() && use == RunDirUse::fresh)
-        throw ConfigError(fmt::format("{}: exists already (a run directory is never mixed) use --overwrite, or another run.dir", path.string()));
+        throw ConfigError(fmt::format(
+            "{}: exists already (a run directory is never mixed) use --overwrite, or another run.dir", path.string()));
     if (!names.empty()) check_removable(path, names);
     check_writable(path);
 }
@@ -99,16 +108,17 @@ Json to_json(RunFacts const& facts) {
     Json::Array owners, hosts;
     for (auto const trainer : facts.owners.owner) owners.push_back(trainer.value);
     for (auto const& host : facts.hosts) hosts.push_back(host);
-    return Json::object({{"hopscotch", Json::object({{"version", facts.version}, {"git", facts.git_hash}, {"libraries", facts.versions}})},
-                         {"name", facts.name},
-                         {"seed", facts.seed},
-                         {"dataset_hash", facts.dataset_hash},
-                         {"strategy", facts.strategy},
-                         {"trainers", facts.trainers()},
-                         {"hosts", std::move(hosts)},
-                         {"owners", std::move(owners)},
-                         {"start_unix_s", facts.start_unix_s},
-                         {"experiment", facts.experiment}});
+    return Json::object(
+        {{"hopscotch", Json::object({{"version", facts.version}, {"git", facts.git_hash}, {"libraries", facts.versions}})},
+         {"name", facts.name},
+         {"seed", facts.seed},
+         {"dataset_hash", facts.dataset_hash},
+         {"strategy", facts.strategy},
+         {"trainers", facts.trainers()},
+         {"hosts", std::move(hosts)},
+         {"owners", std::move(owners)},
+         {"start_unix_s", facts.start_unix_s},
+         {"experiment", facts.experiment}});
 }
 
 RunFacts read_run_facts(fs::path const& directory) {

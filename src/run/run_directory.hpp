@@ -19,16 +19,16 @@ void check_run_dir(std::filesystem::path const& path, RunDirUse use);
 
 // What is known when a run starts.
 struct RunFacts {
-    Json experiment;                  // the resolved document
+    Json experiment;  // the resolved document
     std::string name;
     std::int64_t seed = 0;
-    std::string version, git_hash;    // of hopscotch
-    Json versions;                    // of libraries: {"torch": "2.11.0", ...}
-    std::string dataset_hash;         // hex
+    std::string version, git_hash;  // of hopscotch
+    Json versions;                  // of libraries: {"torch": "2.11.0", ...}
+    std::string dataset_hash;       // hex
     std::string strategy;
-    std::vector<std::string> hosts;   // by trainer
+    std::vector<std::string> hosts;  // by trainer
     OwnerTable owners;
-    double start_unix_s = 0;          // what trace.json and metrics.jsonl count from
+    double start_unix_s = 0;  // what trace.json and metrics.jsonl count from
 
     int trainers() const { return owners.trainers; }
     int shards() const { return static_cast<int>(owners.owner.size()); }

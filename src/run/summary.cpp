@@ -28,16 +28,20 @@ Json to_json(TrialSummary const& trial) {
 }
 
 Json to_json(ByteCounts const& bytes) {
-    return Json::object({{"state", bytes.state}, {"gradient", bytes.gradient}, {"data", bytes.data}, {"control", bytes.control}});
+    return Json::object(
+        {{"state", bytes.state}, {"gradient", bytes.gradient}, {"data", bytes.data}, {"control", bytes.control}});
 }
 
 }  // namespace
 
 std::string_view name_of(RunStatus status) {
     switch (status) {
-        case RunStatus::finished: return "finished";
-        case RunStatus::interrupted: return "interrupted";
-        case RunStatus::failed: break;
+        case RunStatus::finished:
+            return "finished";
+        case RunStatus::interrupted:
+            return "interrupted";
+        case RunStatus::failed:
+            break;
     }
     return "failed";
 }

@@ -23,19 +23,19 @@ struct ByteCounts {
 
 struct TrialSummary {
     TrialId id;
-    std::string status, reason;                // of a TrialView
+    std::string status, reason;  // of a TrialView
     Assignment assignment;
     TrialTally tally;
 };
 
 struct Summary {
-    std::string version;                       // of hopscotch
+    std::string version;  // of hopscotch
     RunStatus status = RunStatus::finished;
     std::string strategy;
     int trainers = 0, shards = 0;
-    bool exact = true;                         // run.exact
-    bool synthetic = false;                    // the model only pretends to train: seconds are real, metrics are not
-    double wall_s = 0, setup_s = 0;            // the whole process; before the first lap was released
+    bool exact = true;               // run.exact
+    bool synthetic = false;          // the model only pretends to train: seconds are real, metrics are not
+    double wall_s = 0, setup_s = 0;  // the whole process; before the first lap was released
     double makespan_s = 0, lower_bound_s = 0, utilisation = 0;
     std::int64_t units = 0, hops = 0;
     ByteCounts bytes;
@@ -44,8 +44,8 @@ struct Summary {
     std::optional<Percentiles> hop_s;          // none: not measured
     std::string metric;                        // that best_trial and every best{} go by
     Mode mode = Mode::max;
-    std::optional<TrialId> best_trial;         // none: no lap finished with a finite metric
-    std::vector<TrialSummary> trials;          // by id
+    std::optional<TrialId> best_trial;  // none: no lap finished with a finite metric
+    std::vector<TrialSummary> trials;   // by id
 };
 
 Json to_json(Summary const& summary);

@@ -20,19 +20,20 @@ std::optional<Percentiles> percentiles(std::vector<float> values) {
     return Percentiles{at(0.50), at(0.99)};
 }
 
-Tally::Tally(std::string metric, Mode mode, int trainers)
-    : metric_(std::move(metric)), mode_(mode), busy_s_(static_cast<std::size_t>(trainers)) {}
+Tally::Tally(std::string metric, Mode mode, int trainers, LossKind loss)
+    : metric_(std::move(metric)), mode_(mode), loss_(loss), busy_s_(static_cast<std::size_t>(trainers)) {}
 
 Metrics const& Tally::add(LapRecord const& record) {
     add_times(record);
-    latest_ = metrics_of(record);
+    latest_ = metrics_of(record, loss_);
     if (record.outcome != Outcome::finished) return latest_;
     auto& trial = trials_[record.trial];
     trial.epochs = std::max(trial.epochs, record.epoch + 1);
     trial.last = latest_;
     trial.state_hash = record.state_hash;
     auto const value = metric_value(latest_, metric_);
-    if (std::isfinite(value) && (!trial.best || better(value, metric_value(*trial.best, metric_), mode_))) trial.best = latest_;
+    if (std::isfinite(value) && (!trial.best || better(value, metric_value(*trial.best, metric_), mode_)))
+        trial.best = latest_;
     return latest_;
 }
 

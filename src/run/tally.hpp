@@ -13,11 +13,11 @@
 namespace hopscotch {
 
 struct TrialTally {
-    int epochs = 0;                    // finished laps
-    std::optional<Metrics> best;       // the finished lap with the best finite metric; the earliest of equals
-    std::optional<Metrics> last;       // of the last finished lap
-    std::uint64_t state_hash = 0;      // at its end
-    double train_s = 0, valid_s = 0;   // of all laps, unfinished ones included
+    int epochs = 0;                   // finished laps
+    std::optional<Metrics> best;      // the finished lap with the best finite metric; the earliest of equals
+    std::optional<Metrics> last;      // of the last finished lap
+    std::uint64_t state_hash = 0;     // at its end
+    double train_s = 0, valid_s = 0;  // of all laps, unfinished ones included
 };
 
 struct Percentiles {
@@ -28,16 +28,16 @@ std::optional<Percentiles> percentiles(std::vector<float> values);
 
 class Tally {
 public:
-    Tally(std::string metric, Mode mode, int trainers);
+    Tally(std::string metric, Mode mode, int trainers, LossKind loss = LossKind::cross_entropy);
 
-    Metrics const& add(LapRecord const& record);       // returns the lap's metrics
+    Metrics const& add(LapRecord const& record);  // returns the lap's metrics
 
-    TrialTally const& of(TrialId trial) const;         // zeros for a trial that finished no lap
-    std::optional<TrialId> best_trial() const;         // the lowest id of equals
-    double makespan_s() const;                         // last event's end - first unit's start
-    double busy_s() const;                             // training and validation, summed over trainers
-    double utilisation() const;                        // busy_s / (trainers x makespan)
-    double lower_bound_s() const;                      // max(longest trial's seconds, most loaded trainer's)
+    TrialTally const& of(TrialId trial) const;  // zeros for a trial that finished no lap
+    std::optional<TrialId> best_trial() const;  // the lowest id of equals
+    double makespan_s() const;                  // last event's end - first unit's start
+    double busy_s() const;                      // training and validation, summed over trainers
+    double utilisation() const;                 // busy_s / (trainers x makespan)
+    double lower_bound_s() const;               // max(longest trial's seconds, most loaded trainer's)
     std::int64_t units() const { return units_; }
     std::int64_t hops() const { return hops_; }
     std::optional<Percentiles> unit_gap_s() const { return percentiles(gaps_s_); }
@@ -49,9 +49,10 @@ private:
 
     std::string metric_;
     Mode mode_;
+    LossKind loss_;
     std::map<TrialId, TrialTally> trials_;
-    std::vector<double> busy_s_;                       // by trainer
-    std::vector<float> gaps_s_;                        // UnitRecord::wait_s where the unit was queued
+    std::vector<double> busy_s_;  // by trainer
+    std::vector<float> gaps_s_;   // UnitRecord::wait_s where the unit was queued
     std::int64_t units_ = 0, hops_ = 0;
     double first_unix_s_ = 0, last_unix_s_ = 0;
     Metrics latest_;

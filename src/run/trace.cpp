@@ -12,7 +12,8 @@ namespace {
 constexpr std::size_t k_flush_bytes = 1 << 16;
 
 Json metadata(std::string_view name, std::size_t row, Json arguments) {
-    return Json::object({{"name", name}, {"ph", "M"}, {"pid", 0}, {"tid", static_cast<std::int64_t>(row)}, {"args", std::move(arguments)}});
+    return Json::object(
+        {{"name", name}, {"ph", "M"}, {"pid", 0}, {"tid", static_cast<std::int64_t>(row)}, {"args", std::move(arguments)}});
 }
 
 Json complete_event(std::string name, std::string_view category, TrainerId row, Json arguments) {
@@ -56,7 +57,8 @@ void TraceWriter::add(LapRecord const& record) {
         add_event(event);
     };
     for (auto const& unit : record.units)
-        at(complete_event(fmt::format("t{} e{} s{}", record.trial.value, record.epoch, unit.shard.value), "unit", unit.trainer,
+        at(complete_event(fmt::format("t{} e{} s{}", record.trial.value, record.epoch, unit.shard.value), "unit",
+                          unit.trainer,
                           Json::object({{"trial", record.trial.value},
                                         {"epoch", record.epoch},
                                         {"shard", unit.shard.value},

@@ -17,7 +17,7 @@ class TraceWriter {
 public:
     // hosts: by trainer.
     TraceWriter(std::filesystem::path const& path, std::vector<std::string> const& hosts, double run_start_unix_s);
-    ~TraceWriter();   // closes the array
+    ~TraceWriter();  // closes the array
 
     void add(LapRecord const& record);
     void close();
@@ -27,7 +27,7 @@ private:
     void flush();
 
     AppendFile file_;
-    std::string pending_;   // events that are not written yet
+    std::string pending_;  // events that are not written yet
     double start_unix_s_;
     bool closed_ = false;
 };

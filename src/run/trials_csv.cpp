@@ -41,12 +41,14 @@ std::string row(TrialSummary const& trial, std::vector<std::string> const& paths
     std::vector<std::string> fields{fmt::format("{}", trial.id.value), trial.status, trial.reason,
                                     fmt::format("{}", trial.tally.epochs)};
     for (auto const& path : paths) {
-        auto const found = std::find_if(trial.assignment.begin(), trial.assignment.end(), [&](auto const& e) { return e.first == path; });
+        auto const found =
+            std::find_if(trial.assignment.begin(), trial.assignment.end(), [&](auto const& e) { return e.first == path; });
         fields.push_back(found == trial.assignment.end() ? "" : value_text(found->second));
     }
     if (auto const& best = trial.tally.best) {
         fields.push_back(fmt::format("{}", best->epoch));
-        for (double const v : {best->train_loss, best->val_loss, best->val_accuracy, best->val_top5}) fields.push_back(number(v));
+        for (double const v : {best->train_loss, best->val_loss, best->val_accuracy, best->val_top5})
+            fields.push_back(number(v));
     } else {
         fields.insert(fields.end(), 5, "");
     }

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/journal.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "core/error.hpp"
+#include "run/records.hpp"
+
+namespace hopscotch {
+namespace {
+
+using namespace testing;
+
+Lap some_lap(int trial, int epoch) {
+    Lap lap;
+    lap.trial = TrialId(trial);
+    lap.epoch = epoch;
+    lap.release = 3;
+    lap.remaining_cost = 1.0 / 3;
+    lap.assignment = {{"train.optimizer.lr", 0.1}, {"model.hidden", Json::Array{16, 8}}};
+    return lap;
+}
+
+// Two laps released, one done, one line each.
+std::filesystem::path written(Scratch const& scratch) {
+    auto const path = scratch / "journal.jsonl";
+    JournalWriter writer(path);
+    writer.lap_released(some_lap(0, 0));
+    writer.lap_released(some_lap(1, 0));
+    writer.lap_done(first_trial());
+    return path;
+}
+
+std::string message_of(std::filesystem::path const& path) {
+    try {
+        read_journal(path);
+    } catch (DataError const& error) {
+        return error.what();
+    }
+    return {};
+}
+
+TEST(Journal, ComesBackBitForBit) {
+    Scratch scratch;
+    auto record = first_trial();
+    record.units[0].loss_sum = 0.1 + 0.2;
+    record.units[1].seconds = std::nextafter(1.0, 2.0);
+    record.units[1].start_unix_s = 1763700000.1234567;
+    {
+        JournalWriter writer(scratch / "j");
+        writer.lap_released(some_lap(0, 4));
+        writer.lap_done(record);
+        TrialView trial;
+        trial.id = TrialId(0);
+        trial.status = TrialStatus::diverged;
+        trial.reason = "loss \"inf\"\nat unit 3";
+        trial.epochs_done = 5;
+        writer.trial_ended(trial);
+        writer.run_ended("interrupted", "SIGTERM");
+    }
+    auto const journal = read_journal(scratch / "j");
+    ASSERT_EQ(journal.released.size(), 1u);
+    EXPECT_EQ(journal.released[0].epoch, 4);
+    EXPECT_EQ(journal.released[0].release, 3);
+    EXPECT_EQ(journal.released[0].remaining_cost, 1.0 / 3);
+    EXPECT_EQ(journal.assignments.at(TrialId(0)), some_lap(0, 0).assignment);
+    ASSERT_EQ(journal.laps.size(), 1u);
+    auto const& lap = journal.laps[0];
+    EXPECT_EQ(lap.state_hash, 0x8000000000000001ULL);
+    ASSERT_EQ(lap.units.size(), 2u);
+    EXPECT_EQ(lap.units[0].state_hash, 0xfedcba9876543210ULL);
+    EXPECT_EQ(lap.units[0].loss_sum, 0.1 + 0.2);
+    EXPECT_EQ(lap.units[0].wait_s, -1);
+    EXPECT_EQ(lap.units[1].seconds, std::nextafter(1.0, 2.0));
+    EXPECT_EQ(lap.units[1].start_unix_s, 1763700000.1234567);
+    EXPECT_EQ(lap.valid_rows, 8);
+    EXPECT_EQ(lap.valid_seconds, 1);
+    EXPECT_EQ(lap.hop_bytes, 128);
+    ASSERT_EQ(journal.ended.size(), 1u);
+    EXPECT_EQ(journal.ended[0].status, "diverged");
+    EXPECT_EQ(journal.ended[0].reason, "loss \"inf\"\nat unit 3");
+    EXPECT_EQ(journal.status, "interrupted");
+}
+
+TEST(Journal, AppearsAtOnce) {
+    Scratch scratch;
+    JournalWriter writer(scratch / "j");
+    writer.lap_released(some_lap(0, 0));
+    EXPECT_EQ(read_journal(scratch / "j").released.size(), 1u);
+}
+
+TEST(Journal, NotFiniteIsNullAndComesBackAsNaN) {
+    Scratch scratch;
+    auto record = first_trial();
+    record.outcome = Outcome::diverged;
+    record.units[1].loss_sum = std::numeric_limits<double>::infinity();
+    record.valid_loss = std::numeric_limits<double>::quiet_NaN();
+    JournalWriter(scratch / "j").lap_done(record);
+    auto const text = slurp(scratch / "j");
+    EXPECT_EQ(text.find("nan"), text.npos) << text;
+    EXPECT_EQ(text.find("inf"), text.npos) << text;
+    auto const journal = read_journal(scratch / "j");
+    EXPECT_EQ(journal.laps.at(0).outcome, Outcome::diverged);
+    EXPECT_TRUE(std::isnan(journal.laps.at(0).units.at(1).loss_sum));
+    EXPECT_TRUE(std::isnan(journal.laps.at(0).valid_loss));
+}
+
+// Cut anywhere inside the last line, the lines before it survive and the tail is dropped.
+TEST(Journal, TornTailIsDropped) {
+    Scratch scratch;
+    auto const text = slurp(written(scratch));
+    auto const last = text.rfind('\n', text.size() - 2) + 1;
+    for (auto cut = last; cut < text.size(); ++cut) {
+        write(scratch / "torn", text.substr(0, cut));
+        auto const journal = read_journal(scratch / "torn");
+        ASSERT_EQ(journal.released.size(), 2u) << cut;
+        ASSERT_TRUE(journal.laps.empty()) << cut;
+        ASSERT_EQ(journal.complete_bytes, last) << cut;
+    }
+    EXPECT_EQ(read_journal(scratch / "journal.jsonl").complete_bytes, text.size());
+}
+
+TEST(Journal, EveryOtherBadLineIsNamed) {
+    Scratch scratch;
+    auto const good = slurp(written(scratch));
+    auto const path = scratch / "bad";
+    auto const starts_with_line_4 = [&](std::string const& message) { return message.starts_with(path.string() + ":4: "); };
+    for (std::string const bad :
+         {"{\"event\": \"lap_do", "garbage", "{}", "[]", "", "{\"event\": \"lap_done\", \"trial\": 1}",
+          "{\"event\": \"lap_lost\"}", "{\"event\": 7}"}) {
+        write(path, good + bad + "\n" + good);
+        EXPECT_TRUE(starts_with_line_4(message_of(path))) << bad << " -> " << message_of(path);
+    }
+    auto flipped = good;
+    flipped.replace(flipped.find("fedcba"), 6, "zedcba");
+    write(path, flipped);
+    EXPECT_TRUE(message_of(path).starts_with(path.string() + ":3: ")) << message_of(path);
+    EXPECT_NE(message_of(scratch / "absent").find("absent: cannot read"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace hopscotch

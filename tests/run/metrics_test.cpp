@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/metrics.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "core/error.hpp"
+#include "run/records.hpp"
+#include "run/tally.hpp"
+
+namespace hopscotch {
+namespace {
+
+using namespace testing;
+constexpr double k_nan = std::numeric_limits<double>::quiet_NaN(), k_inf = std::numeric_limits<double>::infinity();
+
+TEST(Metrics, AreSumsOverRows) {
+    auto const metrics = metrics_of(first_trial());
+    EXPECT_EQ(metrics.train_loss, 0.5);
+    EXPECT_EQ(metrics.rows, 20);
+    EXPECT_EQ(metrics.val_loss, 0.25);
+    EXPECT_EQ(metric_value(metrics, "val_accuracy"), 0.75);
+    EXPECT_EQ(metric_value(metrics, "val_top5"), 1);
+    EXPECT_THROW(metric_value(metrics, "accuracy"), Error);
+}
+
+TEST(Metrics, WithoutRowsThereIsNoNumber) {
+    LapRecord empty;
+    EXPECT_TRUE(std::isnan(metrics_of(empty).train_loss));
+    EXPECT_TRUE(std::isnan(metrics_of(empty).val_accuracy));
+}
+
+TEST(Metrics, ARegressionHasNoAccuracy) {
+    auto const metrics = metrics_of(first_trial(), LossKind::mse);
+    EXPECT_EQ(metrics.val_loss, 0.25);
+    EXPECT_TRUE(std::isnan(metrics.val_accuracy));
+    EXPECT_TRUE(std::isnan(metrics.val_top5));
+}
+
+TEST(Metrics, NotFiniteIsAlwaysWorse) {
+    for (auto const mode : {Mode::min, Mode::max})
+        for (double const bad : {k_nan, k_inf, -k_inf}) {
+            EXPECT_TRUE(better(1, bad, mode));
+            EXPECT_FALSE(better(bad, 1, mode));
+            EXPECT_FALSE(better(bad, k_nan, mode));
+        }
+    EXPECT_TRUE(better(2, 1, Mode::max));
+    EXPECT_TRUE(better(1, 2, Mode::min));
+    EXPECT_FALSE(better(1, 1, Mode::max));
+}
+
+TEST(Metrics, FileHasALinePerLapWithoutNaN) {
+    Scratch scratch;
+    auto record = second_trial();
+    record.valid_rows = 0;
+    {
+        MetricsFile file(scratch / "m");
+        file.append(TrialId(0), metrics_of(first_trial()), 1.5);
+        file.append(TrialId(1), metrics_of(record), 2);
+    }
+    std::istringstream lines(slurp(scratch / "m"));
+    std::string line;
+    std::getline(lines, line);
+    auto const first = parse_json_or_throw(line, "line");
+    EXPECT_EQ(first, Json::object({{"trial", 0},
+                                   {"epoch", 0},
+                                   {"train_loss", 0.5},
+                                   {"val_loss", 0.25},
+                                   {"val_accuracy", 0.75},
+                                   {"val_top5", 1},
+                                   {"lr", 0.1},
+                                   {"rows", 20},
+                                   {"wall_s", 1.5}}));
+    std::getline(lines, line);
+    EXPECT_TRUE(parse_json_or_throw(line, "line").at("val_loss").is_null());
+    EXPECT_FALSE(std::getline(lines, line));
+}
+
+TEST(Tally, UtilisationAndBoundOfAHandMadeRun) {
+    Tally tally("val_accuracy", Mode::max, 2);
+    tally.add(first_trial());
+    tally.add(second_trial());
+    EXPECT_DOUBLE_EQ(tally.makespan_s(), 6);
+    EXPECT_DOUBLE_EQ(tally.busy_s(), 10);
+    EXPECT_DOUBLE_EQ(tally.utilisation(), 10.0 / 12);
+    EXPECT_DOUBLE_EQ(tally.lower_bound_s(), 6);
+    EXPECT_EQ(tally.units(), 4);
+    EXPECT_EQ(tally.hops(), 4);
+    ASSERT_TRUE(tally.unit_gap_s());
+    EXPECT_FLOAT_EQ(static_cast<float>(tally.unit_gap_s()->p50), 0.001f);  // units that were not queued do not count
+    EXPECT_FLOAT_EQ(static_cast<float>(tally.unit_gap_s()->p99), 0.003f);
+    EXPECT_EQ(tally.best_trial(), TrialId(0));
+}
+
+TEST(Tally, BoundIsTheLongestTrialWhereThatIsMore) {
+    Tally tally("val_loss", Mode::min, 2);
+    auto record = first_trial();  // 2 s on trainer 0, 1 s on trainer 1, 1 s of validation on trainer 0
+    tally.add(record);
+    EXPECT_DOUBLE_EQ(tally.lower_bound_s(), 4);
+}
+
+TEST(Tally, BestIsTheEarliestAndLowestOfEqualsAndIgnoresLapsThatDidNotFinish) {
+    Tally tally("val_accuracy", Mode::max, 2);
+    EXPECT_FALSE(tally.best_trial());
+    tally.add(second_trial(6));
+    auto later = second_trial(6);
+    later.epoch = 1;
+    tally.add(later);
+    tally.add(first_trial(6));
+    auto diverged = first_trial(8);
+    diverged.epoch = 1;
+    diverged.outcome = Outcome::diverged;
+    tally.add(diverged);
+    auto nameless = second_trial(k_nan);
+    nameless.epoch = 2;
+    tally.add(nameless);
+    EXPECT_EQ(tally.best_trial(), TrialId(0));
+    EXPECT_EQ(tally.of(TrialId(1)).best->epoch, 0);
+    EXPECT_EQ(tally.of(TrialId(1)).last->epoch, 2);
+    EXPECT_EQ(tally.of(TrialId(0)).epochs, 1);
+    EXPECT_EQ(tally.of(TrialId(9)).epochs, 0);
+}
+
+TEST(Tally, PercentilesAreNearestRanks) {
+    EXPECT_FALSE(percentiles({}));
+    EXPECT_EQ(percentiles({7})->p99, 7);
+    std::vector<float> hundred;
+    for (int i = 100; i > 0; --i) hundred.push_back(static_cast<float>(i));
+    EXPECT_EQ(percentiles(hundred)->p50, 50);
+    EXPECT_EQ(percentiles(hundred)->p99, 99);
+}
+
+}  // namespace
+}  // namespace hopscotch

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a whole run leaves behind, from hand-made records.
+#include "run/recorder.hpp"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "core/error.hpp"
+#include "run/files.hpp"
+#include "run/records.hpp"
+
+namespace hopscotch {
+namespace {
+
+using namespace testing;
+
+RunFacts some_facts() {
+    RunFacts facts;
+    facts.experiment = Json::object({{"name", "hand-made"}});
+    facts.name = "hand-made";
+    facts.seed = 42;
+    facts.version = "0.1.0";
+    facts.git_hash = "abc";
+    facts.versions = Json::object({{"torch", "2.11.0"}});
+    facts.dataset_hash = "00000000000000ff";
+    facts.strategy = "mop";
+    facts.hosts = {"node1", "node2"};
+    facts.owners.trainers = 2;
+    facts.owners.owner = {TrainerId(0), TrainerId(1)};
+    facts.start_unix_s = 99;
+    return facts;
+}
+
+TrialView view(int id, TrialStatus status, std::string reason = "") {
+    TrialView out;
+    out.id = TrialId(id);
+    out.assignment = {{"train.optimizer.lr", id == 0 ? 0.1 : 1e6}, {"model.name", "a \"b\", c"}};
+    out.status = status;
+    out.reason = std::move(reason);
+    out.epochs_wanted = 1;
+    return out;
+}
+
+class RecorderTest : public ::testing::Test {
+protected:
+    // Trial 0 finishes, trial 1 diverges, trial 2 is interrupted before its first lap.
+    Summary run() {
+        auto const facts = some_facts();
+        Experiment experiment;
+        Recorder recorder(RunDirectory(directory_, RunDirUse::fresh, facts), facts, experiment);
+        EXPECT_FALSE(recorder.best());
+        recorder.lap_done(first_trial(), view(0, TrialStatus::finished));
+        auto diverged = second_trial(std::numeric_limits<double>::quiet_NaN());
+        diverged.outcome = Outcome::diverged;
+        diverged.reason = "loss is not finite in epoch 0, unit 1";
+        diverged.units[1].loss_sum = std::numeric_limits<double>::infinity();
+        diverged.valid_rows = 0;
+        recorder.lap_done(diverged, view(1, TrialStatus::diverged, diverged.reason));
+        recorder.tick();
+        EXPECT_EQ(recorder.best()->value, 0.75);
+        RunEnd end;
+        end.status = RunStatus::interrupted;
+        end.wall_s = 7;
+        end.bytes.state = 256;
+        end.peak_rss_bytes = {1, 2, 3};
+        return recorder.finish(end, {view(0, TrialStatus::finished), view(1, TrialStatus::diverged, diverged.reason),
+                                     view(2, TrialStatus::interrupted)});
+    }
+
+    Json read(std::string_view name) const { return parse_json_or_throw(slurp(directory_ / name), name); }
+
+    Scratch scratch_;
+    std::filesystem::path directory_ = scratch_ / "runs/deep/digits";
+};
+
+TEST_F(RecorderTest, SummaryHasEveryFieldAndNoNaN) {
+    run();
+    auto const summary = read("summary.json");
+    std::vector<std::string> keys;
+    for (auto const& member : summary.object()) keys.push_back(member.key);
+    std::vector<std::string> const expected{
+        "format", "version",        "status",      "strategy",      "trainers",    "shards",     "exact",
+        "wall_s", "setup_s",        "makespan_s",  "lower_bound_s", "utilisation", "units",      "hops",
+        "bytes",  "peak_rss_bytes", "unit_gap_ms", "metric",        "mode",        "best_trial", "trials"};
+    EXPECT_EQ(keys, expected);
+    EXPECT_EQ(summary.at("status"), "interrupted");
+    EXPECT_EQ(summary.at("best_trial"), 0);
+    EXPECT_EQ(summary.at("units"), 4);
+    EXPECT_EQ(summary.at("bytes"), Json::object({{"state", 256}, {"gradient", 0}, {"data", 0}, {"control", 0}}));
+    EXPECT_EQ(summary.at("peak_rss_bytes"), Json(Json::Array{1, 2, 3}));
+    auto const& trials = summary.at("trials").array();
+    ASSERT_EQ(trials.size(), 3u);
+    EXPECT_EQ(trials[0].at("best").at("val_accuracy"), 0.75);
+    EXPECT_EQ(trials[0].at("state_hash"), "8000000000000001");
+    EXPECT_EQ(trials[0].at("train_s"), 3);
+    EXPECT_EQ(trials[1].at("status"), "diverged");
+    EXPECT_TRUE(trials[1].at("best").is_null());
+    EXPECT_TRUE(trials[1].at("state_hash").is_null());
+    EXPECT_EQ(trials[2].at("status"), "interrupted");
+    for (auto const* name : {"summary.json", "metrics.jsonl", "journal.jsonl", "trace.json", "trials.csv"}) {
+        auto const text = slurp(directory_ / name);
+        for (auto const* word : {"NaN", "nan", "Infinity", ":inf", ",inf"})
+            EXPECT_EQ(text.find(word), text.npos) << name << ": " << word;
+    }
+}
+
+TEST_F(RecorderTest, SyntheticIsSaidWhereItIs) {
+    Summary summary;
+    EXPECT_EQ(to_json(summary).find("synthetic"), nullptr);
+    summary.synthetic = true;
+    EXPECT_EQ(to_json(summary).at("synthetic"), true);
+    summary.hop_s = Percentiles{0.001, 0.002};
+    EXPECT_EQ(to_json(summary).at("hop_ms").at("p99"), 2.0);
+}
+
+TEST_F(RecorderTest, TrialsCsvIsQuoted) {
+    run();
+    std::istringstream lines(slurp(directory_ / "trials.csv"));
+    std::string line;
+    std::getline(lines, line);
+    EXPECT_EQ(line,
+              "id,status,reason,epochs,train.optimizer.lr,model.name,best_epoch,train_loss,val_loss,val_accuracy,val_top5,"
+              "train_s,state_hash");
+    std::getline(lines, line);
+    EXPECT_EQ(line, "0,finished,,1,0.1,\"a \"\"b\"\", c\",0,0.5,0.25,0.75,1,3,8000000000000001");
+    std::getline(lines, line);
+    EXPECT_EQ(line, "1,diverged,\"loss is not finite in epoch 0, unit 1\",0,1000000.0,\"a \"\"b\"\", c\",,,,,,4,");
+    std::getline(lines, line);
+    EXPECT_EQ(line, "2,interrupted,,0,1000000.0,\"a \"\"b\"\", c\",,,,,,0,");
+}
+
+TEST_F(RecorderTest, JournalHoldsEveryEndOnce) {
+    run();
+    auto const journal = read_journal(directory_ / "journal.jsonl");
+    EXPECT_EQ(journal.laps.size(), 2u);
+    ASSERT_EQ(journal.ended.size(), 3u);
+    EXPECT_EQ(journal.ended[2].trial, TrialId(2));
+    EXPECT_EQ(journal.status, "interrupted");
+}
+
+TEST_F(RecorderTest, TraceHasARowPerTrainerAndAnEventPerUnitAndValidation) {
+    run();
+    auto const events = read("trace.json");
+    int units = 0, validations = 0, names = 0;
+    for (auto const& event : events.array()) {
+        if (event.at("name") == "thread_name") ++names;
+        if (event.find("cat") == nullptr) continue;
+        EXPECT_EQ(event.at("ph"), "X");
+        (event.at("cat") == "unit" ? units : validations) += 1;
+        if (event.at("name") == "t0 e0 s1") {
+            EXPECT_EQ(event.at("tid"), 1);
+            EXPECT_EQ(event.at("ts"), 4e6);
+            EXPECT_EQ(event.at("dur"), 1e6);
+            EXPECT_EQ(event.at("args").at("loss"), 0.5);
+        }
+    }
+    EXPECT_EQ(units, 4);
+    EXPECT_EQ(validations, 1);  // the diverged trial did not validate
+    EXPECT_EQ(names, 2);
+}
+
+TEST_F(RecorderTest, FactsComeBack) {
+    run();
+    auto const facts = read_run_facts(directory_);
+    EXPECT_EQ(to_json(facts), to_json(some_facts()));
+    write(directory_ / "experiment.json", "{\"hopscotch\": {}}");
+    EXPECT_THROW(read_run_facts(directory_), DataError);
+}
+
+}  // namespace
+}  // namespace hopscotch

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/run_directory.hpp"
+
+#include <gtest/gtest.h>
+
+#include "core/error.hpp"
+#include "run/records.hpp"
+
+namespace hopscotch {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::Scratch;
+using testing::slurp;
+using testing::write;
+
+std::string refusal(fs::path const& path, RunDirUse use) {
+    try {
+        check_run_dir(path, use);
+    } catch (ConfigError const& error) {
+        return error.what();
+    }
+    return {};
+}
+
+constexpr auto k_ours = "{\"hopscotch\": {\"version\": \"0.1.0\"}}";
+
+TEST(RunDirectory, NewAndEmptyOnesAreFineAndCheckingLeavesNothing) {
+    Scratch scratch;
+    EXPECT_EQ(refusal(scratch / "runs/digits", RunDirUse::fresh), "");
+    EXPECT_EQ(refusal(scratch / "runs/digits", RunDirUse::overwrite), "");
+    EXPECT_EQ(refusal(scratch.path(), RunDirUse::fresh), "");
+    EXPECT_TRUE(fs::is_empty(scratch.path()));
+}
+
+TEST(RunDirectory, ExistingRunIsRefusedWithoutOverwrite) {
+    Scratch scratch;
+    auto const run = scratch / "digits";
+    write(run / "experiment.json", k_ours);
+    EXPECT_EQ(refusal(run, RunDirUse::fresh),
+              run.string() + ": exists already (a run directory is never mixed) use --overwrite, or another run.dir");
+    EXPECT_EQ(refusal(run, RunDirUse::overwrite), "");
+    EXPECT_EQ(slurp(run / "experiment.json"), k_ours);
+}
+
+TEST(RunDirectory, OverwriteClearsARun) {
+    Scratch scratch;
+    auto const run = scratch / "digits";
+    for (auto const* name : {"journal.jsonl", "metrics.jsonl", "trials.csv", "best/model.json", "summary.json.tmp"})
+        write(run / name, "x");
+    RunFacts facts;
+    facts.experiment = Json::object({});
+    facts.versions = Json::object({});
+    RunDirectory const directory(run, RunDirUse::overwrite, facts);
+    std::vector<std::string> names;
+    for (auto const& entry : fs::directory_iterator(run)) names.push_back(entry.path().filename());
+    EXPECT_EQ(names, std::vector<std::string>{"experiment.json"});
+    EXPECT_EQ(refusal(run, RunDirUse::overwrite), "") << "what it writes must be recognised as a run";
+}
+
+TEST(RunDirectory, OverwriteNeverDeletesWhatNoRunHasWritten) {
+    Scratch scratch;
+    auto const run = scratch / "digits";
+    write(run / "journal.jsonl", "x");
+    write(run / "thesis.tex", "x");
+    EXPECT_NE(refusal(run, RunDirUse::overwrite).find("holds thesis.tex"), std::string::npos);
+    auto const home = scratch / "home";  // the user's own experiment file, and run.dir pointing at it by mistake
+    write(home / "experiment.json", "{\"name\": \"mine\"}");
+    EXPECT_NE(refusal(home, RunDirUse::overwrite).find("is not a run directory"), std::string::npos);
+    RunFacts const facts;
+    EXPECT_THROW(RunDirectory(run, RunDirUse::overwrite, facts), ConfigError);
+    EXPECT_TRUE(fs::exists(run / "thesis.tex") && fs::exists(run / "journal.jsonl"));
+}
+
+TEST(RunDirectory, UnwritableParentIsNamedWithTheReason) {
+    Scratch scratch;
+    write(scratch / "file", "x");
+    auto const below = refusal(scratch / "file/digits", RunDirUse::fresh);
+    EXPECT_NE(below.find((scratch / "file").string()), std::string::npos) << below;
+    EXPECT_NE(below.find("Not a directory"), std::string::npos) << below;
+    EXPECT_NE(refusal(scratch / "file", RunDirUse::fresh).find("is no directory"), std::string::npos);
+    auto const kernel = refusal("/proc/hopscotch/digits", RunDirUse::fresh);  // refuses root too
+    EXPECT_NE(kernel.find("no writing in /proc: "), std::string::npos) << kernel;
+}
+
+TEST(RunDirectory, MissingAndResumeAreClearErrors) {
+    Scratch scratch;
+    EXPECT_NE(refusal("", RunDirUse::fresh).find("run.dir: is missing"), std::string::npos);
+    EXPECT_NE(refusal(scratch / "digits", RunDirUse::resume).find("--resume: is not available yet"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace hopscotch
