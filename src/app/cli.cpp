@@ -4,12 +4,18 @@
 
 #include <CLI/CLI.hpp>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
 
 #include "app/commands.hpp"
 #include "app/data_commands.hpp"
 #include "core/error.hpp"
+#include "core/json_reader.hpp"
 #include "core/log.hpp"
 
 namespace hopscotch {
@@ -22,37 +28,76 @@ bool first_rank() {
     return true;
 }
 
+// One of a few words. CLI11's own transformer prints its table into the help.
+template <class T>
+void add_choice(CLI::App& command, std::string const& name, std::vector<std::pair<std::string, T>> const& words, T& target,
+                std::string const& what) {
+    std::vector<std::string> names;
+    for (auto const& [word, value] : words) names.push_back(word);
+    auto const read = [=, &target](std::string const& given) {
+        for (auto const& [word, value] : words)
+            if (word == given) return void(target = value);
+        throw ConfigError(fmt::format("{} {}: unknown value (known: {})", name, given, fmt::join(names, ", ")));
+    };
+    command.add_option_function<std::string>(name, read, what)->type_name(fmt::format("{}", fmt::join(names, "|")));
+}
+
 void add_run(CLI::App& app, RunOptions& options) {
     auto* run = app.add_subcommand("run", "Train every trial of an experiment");
-    run->add_option("experiment", options.experiment, "The experiment (a JSON file)")->required();
-    run->add_option("--set", options.overrides, "Change one setting: path=value, for example train.epochs=3 (repeatable)")
-        ->allow_extra_args(false);
-    run->add_option("--strategy", options.strategy, "Execute the laps this way instead: mop, sequential");
-    run->add_option("--trainers", options.trainers, "Trainer threads of a run without mpirun (default: a core each)");
-    run->add_flag("--resume", options.resume, "Go on where the run directory stands");
+    run->add_option("experiment", options.experiment, "The experiment, for example configs/digits-grid.json")
+        ->required()
+        ->type_name("FILE");
+    run->add_option("--set", options.overrides, "Change one setting, for example train.epochs=3 (repeatable)")
+        ->allow_extra_args(false)
+        ->type_name("PATH=VALUE");
+    run->add_option("--strategy", options.strategy, "Instead of the experiment's strategy")->type_name("mop|sequential");
+    run->add_option("--trainers", options.trainers, "Without mpirun: that many trainer threads (default: one per core)")
+        ->type_name("N");
+    run->add_flag("--resume", options.resume, "Not available in this version: an error");
     run->add_flag("--overwrite", options.overwrite, "Replace an existing run directory");
-    run->add_flag("--dry-run", options.dry_run, "Check everything, print what would run, write and train nothing");
+    run->add_flag("--dry-run", options.dry_run, "Check everything and print what would run; write and train nothing");
     run->add_flag("--quiet", options.quiet, "No progress, only the result");
-    run->footer("Under mpirun or srun rank 0 schedules and every other rank trains:  mpirun -np 3 hopscotch run FILE\n"
-                "(more ranks than cores: mpirun --oversubscribe). Without a launcher: one process, a trainer a thread.\n"
-                "Exit codes: 0 finished, 1 failed or interrupted, 2 bad input (nothing started, nothing written).");
+    run->footer(
+        "One process, a trainer a thread:        hopscotch run FILE\n"
+        "Rank 0 schedules, two ranks train:      mpirun --oversubscribe -np 3 hopscotch run FILE\n"
+        "  (as root, add --allow-run-as-root; with more cores than ranks leave --oversubscribe out)\n\n"
+        "Exit codes: 0 finished; 1 failed or interrupted; 2 bad input, nothing was written or trained.");
 }
 
 void add_import_csv_options(CLI::App& csv, ImportCsvOptions& options) {
-    csv.add_option("sources", options.sources, "CSV files with the same columns")->required();
-    csv.add_option("--out", options.out, "Dataset directory to make")->required();
-    csv.add_option("--shards", options.shards, "Training shards; best a multiple of the trainers")->required();
+    csv.add_option("sources", options.sources, "One or several CSV files with the same columns")
+        ->required()
+        ->type_name("FILE");
+    csv.add_option("--out", options.out, "The dataset directory to make")->required()->type_name("DIR");
+    csv.add_option("--shards", options.shards, "Training shards; best a multiple of the trainers")
+        ->required()
+        ->type_name("S");
     csv.add_option("--valid", options.valid, "Fraction of the rows kept for validation")->capture_default_str();
-    csv.add_option("--label", options.label, "Label column, by name or by index from 0 (default: the last)");
+    csv.add_option("--label", options.label, "Label column, by name or by index from 0 (default: the last)")
+        ->type_name("COLUMN");
+    csv.add_flag_callback(
+        "--regression", [&] { options.task = Task::regression; }, "The label is a number to predict, not a class");
+    csv.add_option("--shape", options.shape, "Shape of a row if it is an image: 1x8x8 (channels x height x width)")
+        ->type_name("CxHxW");
+    add_choice<CsvHeader>(csv, "--header",
+                          {{"auto", CsvHeader::automatic}, {"yes", CsvHeader::present}, {"no", CsvHeader::absent}},
+                          options.header, "Does the first line hold column names? (default: auto)");
+    add_choice<MissingValues>(
+        csv, "--missing", {{"error", MissingValues::error}, {"mean", MissingValues::mean}, {"drop", MissingValues::drop}},
+        options.missing,
+        "Empty, NA, NaN or ? cells: stop, fill in the training rows' mean, or drop the row (default: error)");
     csv.add_option("--seed", options.seed, "Of the split and the shuffle")->capture_default_str();
-    csv.add_option("--shape", options.shape, "Shape of a row, for images: 1x8x8 (channels x height x width)");
-    csv.add_option("--header", options.header, "The first line holds names: auto, yes, no")
-        ->transform(CLI::CheckedTransformer(std::map<std::string, CsvHeader>{
-            {"auto", CsvHeader::automatic}, {"yes", CsvHeader::present}, {"no", CsvHeader::absent}}));
-    csv.add_option("--missing", options.missing, "Empty, NA, NaN or ? cells: error (default), mean, drop")
-        ->transform(CLI::CheckedTransformer(std::map<std::string, MissingValues>{
-            {"error", MissingValues::error}, {"mean", MissingValues::mean}, {"drop", MissingValues::drop}}));
-    csv.add_flag_callback("--regression", [&] { options.task = Task::regression; }, "The label is a number to predict");
+    csv.footer(
+        "A column with any text is a category: one 0/1 feature a value. Text labels become classes in alphabetical order.\n"
+        "Example: hopscotch data import csv data/digits.csv --out data/digits --shards 12 --label label --shape 1x8x8");
+}
+
+// A command of the contract that this version does not have: it takes any arguments, so that its error is the one that is
+// seen.
+CLI::App* add_unavailable(CLI::App& parent, std::string const& name) {
+    auto* command = parent.add_subcommand(name, "")->group("")->allow_extras();
+    command->set_help_flag();
+    return command;
 }
 
 void add_data(CLI::App& app, ImportCsvOptions& csv, std::string& directory) {
@@ -62,13 +107,18 @@ void add_data(CLI::App& app, ImportCsvOptions& csv, std::string& directory) {
     import->require_subcommand(1);
     add_import_csv_options(*import->add_subcommand("csv", "Rows of numbers and categories from CSV files"), csv);
     for (auto const* later : {"images", "idx", "cifar", "npy", "h5"}) {
-        auto* unavailable = import->add_subcommand(later, "")->group("")->allow_extras();
+        auto* unavailable = add_unavailable(*import, later);
         unavailable->callback([later] {
             throw ConfigError(std::string("data import ") + later + " is not available in this version (available: csv)");
         });
     }
-    data->add_subcommand("inspect", "Say what a dataset directory holds")->add_option("directory", directory)->required();
-    data->add_subcommand("verify", "Read every row: hashes, counts, labels, NaN")->add_option("directory", directory)->required();
+    for (auto const& [name, what] :
+         {std::pair{"inspect", "Say what a dataset directory holds"},
+          std::pair{"verify", "Read every row and check hashes, counts, labels and NaN (exit code 1: damaged)"}})
+        data->add_subcommand(name, what)
+            ->add_option("directory", directory, "A dataset directory")
+            ->required()
+            ->type_name("DIR");
 }
 
 void add_bench(CLI::App& app, BenchStepOptions& step, BenchCommOptions& comm) {
@@ -77,20 +127,24 @@ void add_bench(CLI::App& app, BenchStepOptions& step, BenchCommOptions& comm) {
     auto* steps = bench->add_subcommand("step", "Rows/s of one trainer's training step, gather and normalisation included");
     steps->add_option("--model", step.model, "mlp or logistic")->capture_default_str();
     steps->add_option("--hidden", step.hidden, "Hidden layers of the mlp")->capture_default_str();
-    steps->add_option("--features", step.features)->capture_default_str();
-    steps->add_option("--outputs", step.outputs)->capture_default_str();
-    steps->add_option("--batch", step.batch_size)->capture_default_str();
+    steps->add_option("--features", step.features, "Numbers in a row")->capture_default_str();
+    steps->add_option("--outputs", step.outputs, "Classes")->capture_default_str();
+    steps->add_option("--batch", step.batch_size, "Rows of a step")->capture_default_str();
     steps->add_option("--rows", step.rows, "Rows of the shard")->capture_default_str();
-    steps->add_option("--optimizer", step.optimizer)->capture_default_str();
+    steps->add_option("--optimizer", step.optimizer, "sgd, adam or adamw")->capture_default_str();
     steps->add_option("--seconds", step.seconds, "Of each repeat")->capture_default_str();
-    steps->add_option("--repeats", step.repeats)->capture_default_str();
-    auto* hops = bench->add_subcommand("comm", "Hops between two ranks that compute (mpirun -np 2)");
+    steps->add_option("--repeats", step.repeats, "The median of these is printed")->capture_default_str();
+    auto* hops =
+        bench->add_subcommand("comm", "Speed of hops between two ranks that compute, and what they cost the computation");
     hops->add_option("--megabytes", comm.megabytes, "Of a state")->capture_default_str();
     hops->add_option("--period", comm.period_s, "Seconds between hops")->capture_default_str();
     hops->add_option("--seconds", comm.seconds, "Of each phase")->capture_default_str();
-    hops->add_option("--repeats", comm.repeats, "Interleaved pairs with and without hops")->capture_default_str();
+    hops->add_option("--repeats", comm.repeats, "Interleaved phases with and without hops")->capture_default_str();
+    hops->footer(
+        "Two threads of one process:  hopscotch bench comm\nTwo MPI ranks:               mpirun -np 2 hopscotch bench comm\n"
+        "It takes (1 + 3 x repeats) x seconds: 80 s unless told otherwise.");
     for (auto const* later : {"schedule", "read"}) {
-        auto* unavailable = bench->add_subcommand(later, "")->group("")->allow_extras();
+        auto* unavailable = add_unavailable(*bench, later);
         unavailable->callback([later] {
             throw ConfigError(std::string("bench ") + later + " is not available in this version (available: step, comm)");
         });
@@ -99,16 +153,85 @@ void add_bench(CLI::App& app, BenchStepOptions& step, BenchCommOptions& comm) {
 
 void add_later(CLI::App& app) {
     for (auto const* later : {"plan", "report", "compare", "predict", "ctl"}) {
-        auto* unavailable = app.add_subcommand(later, "")->group("")->allow_extras();
+        auto* unavailable = add_unavailable(app, later);
         unavailable->callback([later] {
-            throw ConfigError(std::string("hopscotch ") + later + " is not available in this version (see hopscotch --help)");
+            throw ConfigError(std::string("hopscotch ") + later +
+                              " is not available in this version (see hopscotch --help)");
         });
     }
 }
 
+std::string full_name(CLI::App const& command) {
+    return command.get_parent() == nullptr ? command.get_name()
+                                           : full_name(*command.get_parent()) + " " + command.get_name();
+}
+
+// Which command the words lead to, and the first word that it does not know.
+struct Reached {
+    CLI::App const* command;
+    std::string unknown;
+    std::vector<std::string> known;  // that could have stood there
+};
+
+Reached follow(CLI::App const& app, int argc, char** argv) {
+    Reached at{&app, {}, {}};
+    for (int i = 1; i < argc; ++i) {
+        std::string const word = argv[i];
+        auto const commands = at.command->get_subcommands([](CLI::App const*) { return true; });
+        if (word.starts_with("--")) {
+            auto const name = word.substr(0, word.find('='));
+            if (at.command->get_option_no_throw(name) != nullptr) continue;
+            for (auto const* option : at.command->get_options())
+                if (!option->get_lnames().empty()) at.known.push_back("--" + option->get_lnames().front());
+            at.unknown = name;
+            return at;
+        }
+        if (commands.empty()) continue;  // a positional, or an option's value
+        auto const found =
+            std::find_if(commands.begin(), commands.end(), [&](auto const* each) { return each->get_name() == word; });
+        if (found == commands.end()) {
+            for (auto const* each : commands)
+                if (!each->get_group().empty()) at.known.push_back(each->get_name());
+            at.unknown = word;
+            return at;
+        }
+        at.command = *found;
+    }
+    return at;
+}
+
+// What is wrong with the command line, said better than CLI11 does, or the help that was asked for.
+int complain(CLI::App const& app, CLI::ParseError const& error, int argc, char** argv) {
+    bool const asked = error.get_exit_code() == 0;
+    if (!first_rank()) return asked ? 0 : 2;
+    if (asked) return app.exit(error);
+    auto const reached = follow(app, argc, argv);
+    auto const name = full_name(*reached.command);
+    if (!reached.unknown.empty()) {
+        auto const near = nearest(reached.unknown, reached.known);
+        fmt::print(stderr, "unknown {} \"{}\"{} see: {} --help\n", reached.unknown.starts_with("--") ? "option" : "command",
+                   reached.unknown, near.empty() ? "" : fmt::format(" (did you mean \"{}\"?)", near), name);
+    } else if (!reached.command->get_subcommands([](CLI::App const*) { return true; }).empty()) {
+        auto const* parent = reached.command->get_parent();
+        fmt::print(stderr, "{}", reached.command->help(parent != nullptr ? full_name(*parent) : ""));
+    } else {
+        fmt::print(stderr, "{}: {} see: {} --help\n", name, error.what(), name);
+    }
+    return 2;
+}
+
+void add_replay(CLI::App& app, ReplayOptions& options) {
+    auto* replay = app.add_subcommand(
+        "replay", "Train a run's trials again, one by one, and compare every state hash with its journal");
+    replay->add_option("run_dir", options.run_dir, "A run directory")->required()->type_name("DIR");
+    replay->add_option("--trial", options.trials, "Only this trial (repeatable)")->allow_extra_args(false)->type_name("ID");
+    replay->footer("Exit codes: 0 every hash is equal; 1 some differ (trial and unit are named).");
+}
+
 int parse_and_run(int argc, char** argv) {
     CLI::App app("Hopscotch trains many deep-learning models at once: the data stays, the models hop.", "hopscotch");
-    app.set_version_flag("--version", version_text);
+    app.set_version_flag("--version", version_text, "Print the version, and those of LibTorch and MPI");
+    app.set_help_flag("-h,--help", "Print this help");
     app.require_subcommand(1);
     app.get_formatter()->column_width(28);
     RunOptions run;
@@ -119,28 +242,31 @@ int parse_and_run(int argc, char** argv) {
     std::string directory, model;
     add_run(app, run);
     add_data(app, csv, directory);
-    auto* models = app.add_subcommand("models", "The model zoo: arguments and parameter counts");
-    models->add_option("name", model, "One model; default all");
-    auto* replays = app.add_subcommand("replay", "Train again what a run's journal says and compare every state hash");
-    replays->add_option("run_dir", replay.run_dir)->required();
-    replays->add_option("--trial", replay.trials, "Only this trial (repeatable)")->allow_extra_args(false);
+    auto* models = app.add_subcommand("models", "The models, their arguments and sizes");
+    models->add_option("name", model, "Only this one, for example mlp");
+    add_replay(app, replay);
     add_bench(app, step, comm);
     add_later(app);
+    app.footer("Each command has its own --help. Exit codes: 0 done; 1 failed or interrupted; 2 bad input.");
     try {
         app.parse(argc, argv);
     } catch (CLI::ParseError const& error) {
-        if (!first_rank()) return error.get_exit_code() == 0 ? 0 : 2;
-        return app.exit(error) == 0 ? 0 : 2;
+        return complain(app, error, argc, argv);
     }
     if (app.got_subcommand("run")) return run_command(run);
     if (app.got_subcommand(models)) return models_command(model);
-    if (app.got_subcommand(replays)) return replay_command(replay);
+    if (app.got_subcommand("replay")) return replay_command(replay);
     if (auto* data = app.get_subcommand("data"); data->parsed()) {
         if (data->got_subcommand("inspect")) return inspect_dataset(directory);
         if (data->got_subcommand("verify")) return verify_dataset(directory);
         return import_csv(csv);
     }
     return app.get_subcommand("bench")->got_subcommand("step") ? bench_step_command(step) : bench_comm_command(comm);
+}
+
+int report(std::exception const& error, int exit_code, std::string_view who) {
+    if (exit_code != 2 || first_rank()) fmt::print(stderr, "{}{}\n", who, error.what());
+    return exit_code;
 }
 
 }  // namespace
@@ -150,11 +276,11 @@ int run_cli(int argc, char** argv) {
     try {
         return parse_and_run(argc, argv);
     } catch (ConfigError const& error) {
-        if (first_rank()) std::fprintf(stderr, "%s\n", error.what());
-        return 2;
+        return report(error, 2, "");
+    } catch (DataError const& error) {
+        return report(error, 2, "");  // files that are missing, damaged or not what they should be
     } catch (std::exception const& error) {
-        std::fprintf(stderr, "hopscotch: %s\n", error.what());
-        return 1;
+        return report(error, 1, "hopscotch: ");
     }
 }
 

@@ -155,6 +155,17 @@ private:
     std::int64_t ended_ = 0;
 };
 
+std::uint64_t largest_state(PreparedRun const& prepared) {
+    Normaliser const normaliser(prepared.manifest);
+    Workspace workspace("cpu", 1);
+    std::uint64_t largest = 0;
+    for (auto const& trial : prepared.director->trials()) {
+        auto const model = make_trial_model(prepared.config_of(trial.assignment), prepared.schema, normaliser, workspace);
+        largest = std::max<std::uint64_t>(largest, model->layout().bytes);
+    }
+    return largest;
+}
+
 RunEnd end_of(PreparedRun const& prepared, JobTotals const& totals) {
     RunEnd end;
     end.bytes = {static_cast<std::int64_t>(totals.bytes[0]), static_cast<std::int64_t>(totals.bytes[1]),
@@ -212,7 +223,7 @@ int run_job(World& world, PreparedRun prepared, RunOptions const& options, doubl
     std::signal(SIGTERM, on_signal);
     std::signal(SIGINT, on_signal);
     Courier courier(world, {.deadline_s = prepared.experiment.run.deadline_s});
-    Welcome const welcome{prepared.experiment.document.dump(), prepared.experiment.strategy.name, prepared.owners};
+    Welcome const welcome{prepared.experiment.document.dump(), prepared.experiment.strategy.name, prepared.owners, largest_state(prepared)};
     if (!options.quiet)
         for (auto const& note : prepared.notes) log_warning(note);
     std::vector<Hello> hellos;

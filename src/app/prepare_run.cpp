@@ -45,6 +45,20 @@ Manifest manifest_of(Experiment const& experiment, Problems& problems) {
     }
 }
 
+// Without classes there is no accuracy, without validation shards no val_ anything.
+void check_metric(Experiment const& experiment, Manifest const& manifest, Problems& problems) {
+    auto const* search = experiment.document.find("search");
+    auto const* metric = search != nullptr ? search->find("metric") : nullptr;
+    auto const& name = experiment.search.metric;
+    auto const complain = [&](std::string const& problem) {
+        problems.add(metric != nullptr ? metric->at_position() : Position{}, "/search/metric", problem);
+    };
+    if (experiment.train.loss == LossKind::mse && (name == "val_accuracy" || name == "val_top5"))
+        complain(fmt::format("{} needs classes (the loss is mse) use \"val_loss\" with mode \"min\"", name));
+    if (name.starts_with("val_") && manifest.valid.empty())
+        complain(fmt::format("{} needs validation shards (the dataset has none) import with --valid 0.2, or use \"train_loss\"", name));
+}
+
 // Every trial's configuration as the model zoo sees it; the first trial that has complaints is enough.
 void check_trials(PreparedRun const& prepared, Problems& problems) {
     auto const& experiment = prepared.experiment;
@@ -99,6 +113,7 @@ PreparedRun prepare_run(RunOptions const& options, int trainers) {
     prepared.schema = schema_of(prepared.manifest);
     prepared.shards = static_cast<int>(prepared.manifest.train.size());
     prepared.trainers = trainers;
+    check_metric(experiment, prepared.manifest, problems);
     check_trials(prepared, problems);
     problems.throw_if_any();
     auto const cost = [&](Assignment const& assignment) { return prepared.unit_cost(assignment); };

@@ -56,6 +56,11 @@ Buffer BufferPool::acquire(std::size_t bytes) {
     return buffer;
 }
 
+void BufferPool::reserve(std::size_t bytes, int count) {
+    std::vector<Buffer> touched;
+    for (int i = 0; i < count; ++i) touched.push_back(acquire(bytes));
+}
+
 std::size_t BufferPool::allocated_bytes() const {
     std::lock_guard const lock(mutex_);
     return allocated_;

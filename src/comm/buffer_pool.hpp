@@ -43,6 +43,7 @@ class BufferPool : public std::enable_shared_from_this<BufferPool> {
 public:
     // Thread-safe. Contents are unspecified.
     Buffer acquire(std::size_t bytes);
+    void reserve(std::size_t bytes, int count);  // touches so many now, so that no hop pays for it
     std::size_t allocated_bytes() const;
 
 private:

@@ -39,9 +39,10 @@ struct Welcome {
     std::string experiment;   // the whole document, with --set applied
     std::string strategy;
     OwnerTable owners;
+    std::uint64_t state_bytes = 0;  // of the largest trial: buffers of this size are touched before the run; 0: none
 };
 template <class A>
-void fields(A& a, Welcome& m) { a(m.experiment, m.strategy, m.owners); }
+void fields(A& a, Welcome& m) { a(m.experiment, m.strategy, m.owners, m.state_bytes); }
 
 // Trainer -> rank 0: the answer to the roll call.
 struct Hello {

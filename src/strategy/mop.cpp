@@ -98,8 +98,9 @@ private:
         } else if (validation) {
             complete = validate(ready.journey, ready.state.bytes());
         } else {
+            auto const prepared_s = monotonic_s() - started_s;
             train(ready.journey, ready.state.bytes());
-            if (!ready.journey.record.units.empty()) ready.journey.record.units.back().wait_s = wait_s;
+            if (!ready.journey.record.units.empty()) charge(ready.journey.record.units.back(), prepared_s, wait_s);
         }
         last_end_s_ = monotonic_s();
         if (ready.journey.record.outcome != Outcome::finished) return end_trial(ready);
@@ -125,6 +126,13 @@ private:
                                         host_name(), error.what());
             return false;
         }
+    }
+
+    // Building or checking the state is part of the unit's work.
+    static void charge(UnitRecord& unit, double prepared_s, double wait_s) {
+        unit.start_unix_s -= prepared_s;
+        unit.seconds += prepared_s;
+        unit.wait_s = wait_s;
     }
 
     void end_trial(Ready& ready) {

@@ -21,6 +21,9 @@
 namespace hopscotch {
 namespace {
 
+// One state trains, one leaves, one arrives.
+constexpr int k_ready_buffers = 3;
+
 std::string cpu_model() {
     std::ifstream file("/proc/cpuinfo");
     for (std::string line; std::getline(file, line);)
@@ -160,6 +163,7 @@ void serve_job(Courier& courier, Welcome const& welcome, BuildInfo const& build)
     std::optional<TrialRunner> runner;
     try {
         runner.emplace(experiment, welcome.owners.shards_of(self), self);
+        if (!welcome.owners.shards_of(self).empty()) courier.pool().reserve(welcome.state_bytes, k_ready_buffers);
         hello.device = runner->device();
         hello.dataset_hash = dataset_hash(runner->manifest());
     } catch (Error const& error) {

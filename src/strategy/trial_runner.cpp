@@ -76,7 +76,6 @@ void TrialRunner::run_unit(Journey& journey, MutableBytes state, Activity* activ
         unit.rows = sums.rows;
         unit.loss_sum = sums.loss;
         unit.state_hash = state_hash(state, trial_model.layout());
-        unit.seconds = monotonic_s() - start;
         journey.record.lr = trial_model.learning_rate();
         journey.record.state_hash = unit.state_hash;
         if (!std::isfinite(sums.loss) || !trial_model.finite()) {
@@ -84,6 +83,7 @@ void TrialRunner::run_unit(Journey& journey, MutableBytes state, Activity* activ
             journey.record.reason = fmt::format("epoch {}, {}: {} is not finite (a smaller learning rate may help)", lap.epoch, what,
                                                 std::isfinite(sums.loss) ? "the state" : "the loss");
         }
+        unit.seconds = monotonic_s() - start;
         journey.record.units.push_back(unit);
     });
     ++journey.step;

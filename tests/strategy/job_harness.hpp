@@ -48,7 +48,7 @@ inline JobResult run_as_scheduler(World& world, Experiment const& experiment, in
     auto const& entry = strategy_named(experiment.strategy.name);
     result.owners = make_owners(shards, entry.all_trainers ? world.size() - 1 : 1, static_cast<std::int64_t>(trials.size()));
     Courier courier(world, {});
-    auto const hellos = call_roll(courier, {experiment.document.dump(), experiment.strategy.name, result.owners}, k_test_build, 30);
+    auto const hellos = call_roll(courier, {experiment.document.dump(), experiment.strategy.name, result.owners, 0}, k_test_build, 30);
     std::vector<std::string> hosts;
     for (auto const& hello : hellos) hosts.push_back(hello.host);
     auto const strategy = entry.make({courier, experiment, result.owners, nullptr});
