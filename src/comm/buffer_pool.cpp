@@ -11,7 +11,10 @@ namespace {
 constexpr std::size_t k_page = 4096;
 }
 
-void Buffer::Free::operator()(std::byte* data) const noexcept { std::free(data); }
+void Buffer::Free::operator()(std::byte* data) const noexcept {
+    if (unpin != nullptr) unpin(data);
+    std::free(data);
+}
 
 Buffer& Buffer::operator=(Buffer&& other) noexcept {
     if (this != &other) {
@@ -50,9 +53,11 @@ Buffer BufferPool::acquire(std::size_t bytes) {
         buffer.capacity_ = (bytes / k_page + 1) * k_page;
         allocated_ += buffer.capacity_;
     }
-    buffer.data_.reset(static_cast<std::byte*>(std::aligned_alloc(k_page, buffer.capacity_)));
-    if (!buffer.data_) throw std::bad_alloc();
-    std::memset(buffer.data_.get(), 0, buffer.capacity_);
+    auto* memory = static_cast<std::byte*>(std::aligned_alloc(k_page, buffer.capacity_));
+    if (memory == nullptr) throw std::bad_alloc();
+    std::memset(memory, 0, buffer.capacity_);
+    if (pinning_.pin != nullptr) pinning_.pin(memory, buffer.capacity_);
+    buffer.data_ = Buffer::Memory(memory, {pinning_.unpin});
     return buffer;
 }
 

@@ -13,6 +13,12 @@ namespace hopscotch {
 
 class BufferPool;
 
+// Page-locks memory for a GPU's copy engines; null: not needed.
+struct Pinning {
+    void (*pin)(void* data, std::size_t bytes) = nullptr;
+    void (*unpin)(void* data) = nullptr;
+};
+
 // Owns one pooled block, 64-byte aligned (page-aligned in fact); empty when default-constructed or moved from.
 class Buffer {
 public:
@@ -29,6 +35,7 @@ public:
 private:
     friend class BufferPool;
     struct Free {
+        void (*unpin)(void*) = nullptr;
         void operator()(std::byte* data) const noexcept;
     };
     using Memory = std::unique_ptr<std::byte, Free>;
@@ -44,6 +51,7 @@ public:
     // Thread-safe. Contents are unspecified.
     Buffer acquire(std::size_t bytes);
     void reserve(std::size_t bytes, int count);  // touches so many now, so that no hop pays for it
+    void set_pinning(Pinning pinning) { pinning_ = pinning; }  // before the first acquire
     std::size_t allocated_bytes() const;
 
 private:
@@ -52,6 +60,7 @@ private:
         Buffer::Memory data;
         std::size_t capacity = 0;
     };
+    Pinning pinning_;
     mutable std::mutex mutex_;
     std::vector<Entry> free_;
     std::size_t allocated_ = 0;

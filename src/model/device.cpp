@@ -7,6 +7,7 @@
 #ifdef HOPSCOTCH_CUDA
 #include <ATen/Context.h>
 #include <ATen/detail/CUDAHooksInterface.h>
+#include <cuda_runtime_api.h>
 #endif
 
 namespace hopscotch {
@@ -34,5 +35,16 @@ std::string resolve_device(std::string_view wanted, int local_rank) {
     if (wanted == "cuda") throw ConfigError(k_no_gpu);
     return "cpu";
 }
+
+#ifdef HOPSCOTCH_CUDA
+void pin_host_memory(void* data, std::size_t bytes) {
+    auto const code = cudaHostRegister(data, bytes, cudaHostRegisterPortable);
+    require(code == cudaSuccess, fmt::format("cannot page-lock {} bytes ({})", bytes, cudaGetErrorString(code)));
+}
+void unpin_host_memory(void* data) { cudaHostUnregister(data); }
+#else
+void pin_host_memory(void*, std::size_t) {}
+void unpin_host_memory(void*) {}
+#endif
 
 }  // namespace hopscotch

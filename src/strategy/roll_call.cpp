@@ -163,6 +163,7 @@ void serve_job(Courier& courier, Welcome const& welcome, BuildInfo const& build)
     std::optional<TrialRunner> runner;
     try {
         runner.emplace(experiment, welcome.owners.shards_of(self), self);
+        if (runner->device() != "cpu") courier.pool().set_pinning({pin_host_memory, unpin_host_memory});
         if (!welcome.owners.shards_of(self).empty()) courier.pool().reserve(welcome.state_bytes, k_ready_buffers);
         hello.device = runner->device();
         hello.dataset_hash = dataset_hash(runner->manifest());

@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# Measures this machine: the training step, hops over each transport, and how busy eight trainers are that hop 10 MB
+# states every 100 ms. Several minutes; run it while nothing else does.
+#   scripts/bench.sh [PYTHON]     PYTHON with a full torch: the step is also compared with the plain PyTorch loop
+# SPDX-License-Identifier: Apache-2.0
+set -euo pipefail
+cd "$(dirname "$0")/.."
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMP_NUM_THREADS=1
+python=${1:-}
+hopscotch=build/hopscotch
+launch=(mpirun --oversubscribe --bind-to none)
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+# Interleaved, so that a slow spell of the machine hits both sides.
+step() {
+    for _ in 1 2 3 4 5; do
+        "$hopscotch" bench step --repeats 1 "$@"
+        [[ -z "$python" ]] || "$python" scripts/bench_step_pytorch.py --repeats 1 "$@"
+    done
+}
+
+echo "== step: 64-64-10, batch 32"
+step --features 64 --hidden 64 --batch 32
+echo "== step: 784-512-256-10, batch 64"
+step --features 784 --hidden 512 256 --batch 64
+
+echo "== hops: 100 MB once a second between two computing ranks; shared memory with CMA, without, TCP"
+"${launch[@]}" -np 2 "$hopscotch" bench comm
+"${launch[@]}" --mca btl_vader_single_copy_mechanism none -np 2 "$hopscotch" bench comm --repeats 2
+"${launch[@]}" --mca btl tcp,self -np 2 "$hopscotch" bench comm --repeats 2
+
+echo "== synthetic: 8 trials on 8 trainers, units of 100 ms, states of 10 MB"
+"$hopscotch" data import csv data/digits.csv --out "$scratch/digits8" --shards 8 --label label --shape 1x8x8 > "$scratch/import.log"
+for _ in 1 2 3; do
+    "${launch[@]}" -np 9 "$hopscotch" run configs/synthetic.json --quiet --overwrite --set data.path="$scratch/digits8" \
+        --set run.dir="$scratch/run" --set train.batch_size=45 | grep -E "^(finished|makespan)"
+    grep -A3 -E '"(unit_gap_ms|hop_ms)"' "$scratch/run/summary.json" | tr -d '\n '
+    echo
+done

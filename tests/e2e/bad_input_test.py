@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bad input: the exact message once on standard error, nothing on standard output, exit code 2, nothing written."""
+import struct
+import unittest
+
+from harness import Case, experiment, without_launcher
+
+
+
+class BadInput(Case):
+    def refused(self, message, *args, file="e.json", nps=(None,)):
+        before = self.listing()
+        for np in nps:
+            with self.subTest(np=np):
+                code, out, err = self.run_hopscotch("run", file, *args, np=np)
+                self.assertEqual(without_launcher(err), message.splitlines())
+                self.assertEqual(without_launcher(out), [])
+                self.assertEqual(code, 2)
+                self.assertEqual(self.listing(), before)
+
+    def changed(self, message, *args, nps=(None,), **sections):
+        self.write(experiment(**sections))
+        self.refused(message, *args, nps=nps)
+
+    def edit(self, name, change):
+        path = self.cwd / "digits" / name
+        path.write_bytes(change(path.read_bytes()))
+
+    def test_no_experiment_file(self):
+        self.refused("nope.json: cannot be read (no such file?) give the path of an experiment, for example configs/digits-grid.json",
+                     file="nope.json", nps=(None, 3))
+
+    def test_no_dataset(self):
+        self.changed("e.json:1:45: /data/path: other: no such dataset directory; make one with 'hopscotch data import'",
+                     data={"path": "other"}, nps=(None, 3))
+
+    def test_no_dataset_json(self):
+        (self.cwd / "digits/dataset.json").unlink()
+        self.changed("e.json:1:45: /data/path: digits: not a dataset directory (it has no dataset.json) make one with "
+                     "'hopscotch data import'")
+
+    def test_other_format_version(self):
+        self.edit("dataset.json", lambda text: text.replace(b'"format": 1', b'"format": 7'))
+        self.changed("e.json:1:45: /data/path: digits/dataset.json: dataset format 7 is not supported "
+                     "(written by another version of hopscotch) this build reads 1")
+
+    def test_truncated_shard(self):
+        self.edit("train-00003.h5", lambda data: data[:4000])
+        message = ("digits/train-00003.h5: cannot be read as HDF5 (truncated file: eof = 4000, sblock->base_addr = 0, "
+                   "stored_eof = 10688) restore it or import the dataset again")
+        self.changed(message, nps=(None, 3))
+        self.refused(message, "--dry-run", nps=(None, 3))
+
+    def test_missing_shard(self):
+        for name in ("train-00005.h5", "valid-00001.h5"):
+            (self.cwd / "digits" / name).rename(self.cwd / name)
+            self.changed(f"digits/{name}: no such file (named in dataset.json) restore it or import the dataset again", nps=(None, 3))
+            (self.cwd / name).rename(self.cwd / "digits" / name)
+
+    def test_label_out_of_range(self):
+        def set_label(data):
+            # The labels are the only 120 int64 in a row that are all 0..9 and not nearly all zero.
+            rows = 120
+            windows = [at for at in range(len(data) - 8 * rows + 1)
+                       if all(0 <= label <= 9 for label in struct.unpack_from(f"<{rows}q", data, at))]
+            start = max(windows, key=lambda at: sum(struct.unpack_from(f"<{rows}q", data, at)))
+            patched = bytearray(data)
+            struct.pack_into("<q", patched, start + 8 * 17, 10)
+            return bytes(patched)
+        self.edit("train-00002.h5", set_label)
+        self.changed("digits/train-00002.h5: row 17: label 10 is out of range (dataset.json says 10 classes) "
+                     "run 'hopscotch data verify digits'", nps=(None, 3))
+
+    def test_unknown_key(self):
+        self.changed('e.json:1:63: /model/name: missing (required) see `hopscotch models`\n'
+                     'e.json:1:64: /model/nmae: unknown key (did you mean "name"?)', model={"nmae": "mlp"})
+        self.changed('e.json:1:79: /model/hiden: unknown key (did you mean "hidden"?)', model={"name": "mlp", "hiden": [16]})
+
+    def test_several_at_once_in_file_order(self):
+        self.write('{\n  "data": { "path": "digits" },\n  "model": { "name": "mlp" },\n'
+                   '  "train": { "epochs": "two", "epochs": 3, "batchsize": 8,\n'
+                   '             "optimizer": { "name": "sgd", "lr": -0.1, "momentun": 0.9 } },\n'
+                   '  "space": {},\n  "run": { "dir": "out", "deadline_s": 0 }\n}\n')
+        self.refused('e.json:4:24: /train/epochs: expected an integer (got a string)\n'
+                     'e.json:4:31: /train/epochs: duplicate key (first at line 4) remove one of the two\n'
+                     'e.json:4:44: /train/batchsize: unknown key (did you mean "batch_size"?)\n'
+                     'e.json:5:50: /train/optimizer/lr: must be at least 0 (got -0.1)\n'
+                     'e.json:5:56: /train/optimizer/momentun: unknown key (did you mean "momentum"?)\n'
+                     'e.json:6:12: /space: is empty (nothing to search) add for example "train.optimizer.lr": [0.01, 0.1]\n'
+                     'e.json:7:40: /run/deadline_s: must be greater than 0 (got 0)', nps=(None, 3))
+
+    def test_negative_learning_rate_in_the_space(self):
+        self.write('{\n  "data": { "path": "digits" },\n  "model": { "name": "mlp" },\n'
+                   '  "space": { "train.optimizer.lr": [0.1, -1] },\n  "run": { "dir": "out" }\n}\n')
+        self.refused("e.json:4:42: /space/train.optimizer.lr: must be at least 0 (got -1)")
+
+    def test_no_json(self):
+        self.write('{ "name": "e2e", }')
+        code, out, err = self.run_hopscotch("run", "e.json")
+        self.assertEqual((code, out), (2, ""))
+        self.assertRegex(err, r"\Ae\.json:1:\d+: [^\n]+\n\Z")
+
+    def test_set(self):
+        self.changed("--set train.optimizer.lr=-1: must be at least 0 (got -1)", "--set", "train.optimizer.lr=-1")
+        self.refused('--set train.epohcs=3: unknown key (did you mean "epochs"?)', "--set", "train.epohcs=3")
+
+    def test_trainers(self):
+        self.changed("0 trainers cannot train (at least 1 is needed) use --trainers N or mpirun -np N+1", "--trainers", "0")
+        self.refused("--trainers 4 under a launcher with 3 processes (rank 0 schedules, the others train) leave --trainers out, "
+                     "or start 5 processes", "--trainers", "4", nps=(3,))
+
+    def test_run_dir_exists(self):
+        (self.cwd / "out").mkdir()
+        (self.cwd / "out/mine.txt").write_text("mine")
+        self.changed("out: exists already (a run directory is never mixed) use --overwrite, or another run.dir", nps=(None, 3))
+        self.refused("out: holds mine.txt (no run has written that, and --overwrite removes only runs) use another run.dir",
+                     "--overwrite", nps=(None, 3))
+        self.assertEqual((self.cwd / "out/mine.txt").read_text(), "mine")
+
+    def test_unwritable_run_dir(self):
+        self.changed("/proc/a/b: cannot be created (no writing in /proc: No such file or directory) use another run.dir",
+                     run={"dir": "/proc/a/b"}, nps=(None, 3))
+        self.changed(f"e.json/out: cannot be created (no writing in {self.cwd.resolve()}/e.json: Not a directory) use another run.dir",
+                     run={"dir": "e.json/out"})
+
+    def test_unknown_model(self):
+        self.changed('e.json:1:72: /model/name: unknown model "mlpp" (known: logistic, mlp, lenet, synthetic) did you mean "mlp"?',
+                     model={"name": "mlpp"}, nps=(None, 3))
+
+    def test_model_that_does_not_fit(self):
+        header = ",".join(f"f{i}" for i in range(5)) + ",label\n"
+        (self.cwd / "flat.csv").write_text(header + "".join(f"{i},{i % 3},1,{i % 7},0,{i % 2}\n" for i in range(40)))
+        self.run_hopscotch("data", "import", "csv", "flat.csv", "--out", "flat", "--shards", "2", "--valid", "0.2")
+        self.changed("?", data={"path": "flat"}, model={"name": "lenet"})
+
+    def test_unknown_and_unavailable(self):
+        self.changed('--set strategy.name="foo": unknown value "foo" (known: mop, sequential)', "--set", 'strategy.name="foo"')
+        self.refused('--set strategy.name="allreduce": strategy "allreduce" is not available in this version (available: mop, sequential)',
+                     "--set", 'strategy.name="allreduce"')
+        self.refused('--strategy foo: unknown value "foo" (known: mop, sequential)', "--strategy", "foo")
+        self.refused("--resume is not available in this version (it comes with checkpoints) start again with --overwrite or another run.dir",
+                     "--resume", nps=(None, 3))
+
+    def test_cuda_on_a_cpu_build(self):
+        if "CPU build" not in self.run_hopscotch("--version")[1]:
+            self.skipTest("not a CPU build")
+        self.changed('device "cuda" is not available (this is a CPU build) build with preset gpu, or set run.device to "cpu"',
+                     run={"dir": "out", "device": "cuda"}, nps=(None, 3))
+
+    def test_unknown_option(self):
+        self.write(experiment())
+        self.refused("The following argument was not expected: --bogus\nRun with --help for more information.", "--bogus", nps=(None, 3))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the end-to-end tests share: the real binary, in a temporary folder, on a real dataset. CTest sets HOPSCOTCH (the
+binary), HOPSCOTCH_MPIRUN (the launcher with its options) and HOPSCOTCH_SOURCE (the repository)."""
+import json
+import os
+import pathlib
+import shlex
+import shutil
+import subprocess
+import tempfile
+import time
+import unittest
+
+BINARY = os.environ["HOPSCOTCH"]
+MPIRUN = shlex.split(os.environ["HOPSCOTCH_MPIRUN"])
+SOURCE = pathlib.Path(os.environ["HOPSCOTCH_SOURCE"])
+SHARDS = 12
+
+
+def experiment(**changes):
+    """A grid of two small networks; a change replaces a whole section."""
+    document = {
+        "name": "e2e",
+        "seed": 42,
+        "data": {"path": "digits"},
+        "model": {"name": "mlp", "hidden": [16]},
+        "train": {"epochs": 2, "batch_size": 32, "optimizer": {"name": "sgd", "lr": 0.1}},
+        "search": {"procedure": "grid"},
+        "space": {"train.optimizer.lr": [0.03, 0.1]},
+        "run": {"dir": "out", "device": "cpu"},
+    }
+    document.update(changes)
+    return document
+
+
+def strict_json(text):
+    """json.loads, but NaN and Infinity (which are no JSON) are errors."""
+    def refuse(token):
+        raise ValueError(f"{token} is no JSON")
+    return json.loads(text, parse_constant=refuse)
+
+
+def without_launcher(text):
+    """What hopscotch printed: mpirun's own notices stand between two lines of dashes."""
+    lines, in_notice = [], False
+    for line in text.splitlines():
+        if line.startswith("-----") and not line.strip("-"):
+            in_notice = not in_notice
+        elif not in_notice:
+            lines.append(line)
+    return lines
+
+
+class Case(unittest.TestCase):
+    """Every test starts in a folder of its own that holds nothing but the dataset `digits`."""
+    maxDiff = None
+
+    @classmethod
+    def setUpClass(cls):
+        cls._folder = tempfile.TemporaryDirectory(prefix="hopscotch-e2e-")
+        cls.addClassCleanup(cls._folder.cleanup)
+        cls.imported = pathlib.Path(cls._folder.name) / "imported"
+        subprocess.run([BINARY, "data", "import", "csv", str(SOURCE / "data/digits.csv"), "--out", str(cls.imported), "--shards",
+                        str(SHARDS), "--valid", "0.2", "--shape", "1x8x8", "--label", "label"], check=True, capture_output=True)
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="test-", dir=self._folder.name)
+        self.addCleanup(folder.cleanup)
+        self.cwd = pathlib.Path(folder.name)
+        shutil.copytree(self.imported, self.cwd / "digits")
+
+    def write(self, document, name="e.json"):
+        text = document if isinstance(document, str) else json.dumps(document)
+        (self.cwd / name).write_text(text)
+
+    def command(self, args, np):
+        return (MPIRUN + ["-np", str(np)] if np else []) + [BINARY, *args]
+
+    def run_hopscotch(self, *args, np=None, env=None):
+        done = subprocess.run(self.command(args, np), cwd=self.cwd, capture_output=True, text=True, timeout=60,
+                              env={**os.environ, **(env or {})})
+        return done.returncode, done.stdout, done.stderr
+
+    def start(self, *args, np=None):
+        process = subprocess.Popen(self.command(args, np), cwd=self.cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(lambda: process.poll() is None and (process.kill(), process.communicate()))
+        return process
+
+    def succeed(self, *args, np=None):
+        code, out, err = self.run_hopscotch("run", "e.json", *args, np=np)
+        self.assertEqual(code, 0, err + out)
+        return out, err
+
+    def summary(self, folder="out"):
+        return strict_json((self.cwd / folder / "summary.json").read_text())
+
+    def journal(self, folder="out"):
+        return [strict_json(line) for line in (self.cwd / folder / "journal.jsonl").read_text().splitlines()]
+
+    def laps(self, folder="out"):
+        return [line for line in self.journal(folder) if line["event"] == "lap_done"]
+
+    def listing(self):
+        return {str(path.relative_to(self.cwd)): path.stat().st_size if path.is_file() else None for path in self.cwd.rglob("*")}
+
+    def wait_for(self, condition, what, process, seconds=20):
+        """Polls until the run has got there; the limit is only for a run that never does."""
+        end = time.monotonic() + seconds
+        while not condition():
+            if process.poll() is not None:
+                out, err = process.communicate()
+                self.fail(f"ended ({process.returncode}) before {what}: {out}{err}")
+            if time.monotonic() > end:
+                self.fail(f"no {what} within {seconds} s")
+            time.sleep(0.01)
+
+    def wait_for_lap(self, process, folder="out"):
+        path = self.cwd / folder / "journal.jsonl"
+        self.wait_for(lambda: path.exists() and '"lap_done"' in path.read_text(), "the first lap", process)
