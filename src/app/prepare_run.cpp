@@ -87,6 +87,16 @@ std::vector<std::string> notes_for(PreparedRun const& prepared) {
     return notes;
 }
 
+// What the trainers of a real run find out in the roll call.
+void check_shards(PreparedRun const& prepared) {
+    try {
+        for (auto const split : {Split::train, Split::valid})
+            for (auto const& file : prepared.manifest.files(split)) check_shard(prepared.experiment.data.path, file, prepared.manifest);
+    } catch (DataError const& error) {
+        throw ConfigError(error.what());
+    }
+}
+
 }  // namespace
 
 TrialConfig PreparedRun::config_of(Assignment const& assignment) const {
@@ -104,6 +114,7 @@ PreparedRun prepare_run(RunOptions const& options, int trainers) {
     if (options.resume)
         throw ConfigError("--resume is not available in this version (it comes with checkpoints) start again with --overwrite or another run.dir");
     if (trainers < 1) throw ConfigError(fmt::format("{} trainers cannot train (at least 1 is needed) use --trainers N or mpirun -np N+1", trainers));
+    if (!options.strategy.empty()) strategy_named(options.strategy);
     Problems problems(options.experiment);
     PreparedRun prepared;
     prepared.experiment = read_experiment(read_text(options.experiment), all_overrides(options), problems);
@@ -142,8 +153,7 @@ void print_plan(PreparedRun const& prepared) {
         longest = std::max(longest, cost);
         shortest = shortest == 0 ? cost : std::min(shortest, cost);
     }
-    for (std::size_t s = 0; s < prepared.manifest.train.size(); ++s)
-        check_shard(prepared.experiment.data.path, prepared.manifest.train[s], prepared.manifest);
+    check_shards(prepared);
     auto const bound = lower_bound(costs, prepared.owners);
     auto const simulated = simulate_planned(costs, prepared.owners, prepared.in_flight);
     fmt::print("experiment   {} ({} trials by {}, model {}{})\n", prepared.experiment.name, trials.size(), prepared.experiment.search.procedure,

@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t k_page = 4096;
 }
 
-void Buffer::Free::operator()(std::byte* data) const noexcept {
+void FreeHostMemory::operator()(std::byte* data) const noexcept {
     if (unpin != nullptr) unpin(data);
     std::free(data);
 }
@@ -57,7 +57,7 @@ Buffer BufferPool::acquire(std::size_t bytes) {
     if (memory == nullptr) throw std::bad_alloc();
     std::memset(memory, 0, buffer.capacity_);
     if (pinning_.pin != nullptr) pinning_.pin(memory, buffer.capacity_);
-    buffer.data_ = Buffer::Memory(memory, {pinning_.unpin});
+    buffer.data_ = Buffer::Memory(memory, FreeHostMemory{pinning_.unpin});
     return buffer;
 }
 

@@ -19,6 +19,11 @@ struct Pinning {
     void (*unpin)(void* data) = nullptr;
 };
 
+struct FreeHostMemory {
+    void (*unpin)(void*) = nullptr;
+    void operator()(std::byte* data) const noexcept;
+};
+
 // Owns one pooled block, 64-byte aligned (page-aligned in fact); empty when default-constructed or moved from.
 class Buffer {
 public:
@@ -34,11 +39,7 @@ public:
 
 private:
     friend class BufferPool;
-    struct Free {
-        void (*unpin)(void*) = nullptr;
-        void operator()(std::byte* data) const noexcept;
-    };
-    using Memory = std::unique_ptr<std::byte, Free>;
+    using Memory = std::unique_ptr<std::byte, FreeHostMemory>;
     void release() noexcept;
 
     Memory data_;
