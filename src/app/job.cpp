@@ -65,7 +65,7 @@ public:
         while (!director_.finished()) {
             pump_.take(*this, 0.1);
             recorder_.tick();
-            progress_.update(view(), monotonic_s());
+            show_progress();
             if (g_signal != 0) return director_.interrupt();
         }
         progress_.finish(view());
@@ -128,6 +128,13 @@ private:
         return out;
     }
 
+    void show_progress() {
+        auto const now = monotonic_s();
+        if (now < next_view_s_) return;
+        next_view_s_ = now + 0.1;
+        progress_.update(view(), now);
+    }
+
     ProgressState view() const {
         ProgressState state;
         state.elapsed_s = monotonic_s() - started_s_;
@@ -151,7 +158,7 @@ private:
     Pump pump_;
     Progress progress_;
     std::map<TrialId, TrainerId> homes_;
-    double started_s_ = 0, units_ = 0, total_units_ = 0;
+    double started_s_ = 0, next_view_s_ = 0, units_ = 0, total_units_ = 0;
     std::int64_t ended_ = 0;
 };
 
@@ -196,7 +203,11 @@ int run_after_roll_call(PreparedRun& prepared, RunOptions const& options, Courie
         end.setup_s = job.started_s() - started_s;
         end.synthetic = prepared.synthetic;
         prepared.director->interrupt();
-        job.recorder().finish(end, prepared.director->trials());
+        try {
+            job.recorder().finish(end, prepared.director->trials());
+        } catch (std::exception const& error) {
+            log_error(fmt::format("the run directory is incomplete: {}", error.what()));  // the first error is the one to tell
+        }
     };
     try {
         job.run();

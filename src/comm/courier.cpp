@@ -113,6 +113,7 @@ void Courier::run() noexcept {
     } catch (...) {
         std::lock_guard const lock(mutex_);
         failure_ = std::current_exception();
+        activity_.leave = true;  // a unit that runs now ends at its next batch
     }
     wake_owner_.notify_all();
 }
