@@ -44,7 +44,8 @@ inline int both_worlds_main(int argc, char** argv) {
     if (launched_by_mpi()) mpi_world() = std::make_unique<MpiWorld>();
     ::testing::InitGoogleTest(&argc, argv);
     if (mpi_world() && mpi_world()->rank() != Rank(0))
-        delete ::testing::UnitTest::GetInstance()->listeners().Release(::testing::UnitTest::GetInstance()->listeners().default_result_printer());
+        delete ::testing::UnitTest::GetInstance()->listeners().Release(
+            ::testing::UnitTest::GetInstance()->listeners().default_result_printer());
     int result = 1;
     try {
         result = RUN_ALL_TESTS();

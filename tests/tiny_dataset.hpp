@@ -39,14 +39,16 @@ inline ShardFile write_tiny_shard(std::filesystem::path const& path, Manifest co
     for (std::size_t row = 0; row < labels.size(); ++row) {
         labels[row] = rng.below(static_cast<std::uint32_t>(manifest.outputs));
         for (std::size_t i = 0; i < 64; ++i)
-            features[row * 64 + i] = static_cast<std::byte>(rng.below(12) + (i / 6 == static_cast<std::size_t>(labels[row]) ? 4 : 0));
+            features[row * 64 + i] =
+                static_cast<std::byte>(rng.below(12) + (i / 6 == static_cast<std::size_t>(labels[row]) ? 4 : 0));
     }
     writer.append(features, labels);
     return writer.finish();
 }
 
 // shards x rows_per_shard training rows (the first shard has one more) and as many validation shards of 11 rows.
-inline std::filesystem::path make_tiny_dataset(std::filesystem::path const& directory, int shards, std::int64_t rows_per_shard) {
+inline std::filesystem::path make_tiny_dataset(std::filesystem::path const& directory, int shards,
+                                               std::int64_t rows_per_shard) {
     std::filesystem::create_directories(directory);
     Manifest manifest;
     manifest.shape = {1, 8, 8};

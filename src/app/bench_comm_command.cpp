@@ -23,8 +23,8 @@ double compute_for_a_while(std::vector<float>& a) {
 }
 
 struct Phase {
-    double rate = 0;                   // elements computed per second
-    std::vector<double> bandwidths;    // GB/s of each hop, offer to arrival of the receipt
+    double rate = 0;                 // elements computed per second
+    std::vector<double> bandwidths;  // GB/s of each hop, offer to arrival of the receipt
 };
 
 void await(Courier& courier, std::int64_t kind_count) {
@@ -90,11 +90,14 @@ void bench_rank(World& world, BenchCommOptions const& options) {
         losses.push_back(100 * (1 - on.rate / (0.5 * (off.rate + off_again.rate))));
     }
     if (world.rank() == Rank(0))
-        fmt::print("{{\"bench\": \"comm\", \"world\": \"{}\", \"megabytes\": {}, \"hops\": {}, \"p50_gb_per_s\": {:.2f}, "
-                   "\"min_gb_per_s\": {:.2f}, \"max_gb_per_s\": {:.2f}, \"compute_lost_percent\": {:.2f}, \"losses\": [{:.2f}, {:.2f}]}}\n",
-                   world.name(), options.megabytes, bandwidths.size(), median(bandwidths),
-                   *std::min_element(bandwidths.begin(), bandwidths.end()), *std::max_element(bandwidths.begin(), bandwidths.end()),
-                   median(losses), *std::min_element(losses.begin(), losses.end()), *std::max_element(losses.begin(), losses.end()));
+        fmt::print(
+            "{{\"bench\": \"comm\", \"world\": \"{}\", \"megabytes\": {}, \"hops\": {}, \"p50_gb_per_s\": {:.2f}, "
+            "\"min_gb_per_s\": {:.2f}, \"max_gb_per_s\": {:.2f}, \"compute_lost_percent\": {:.2f}, \"losses\": [{:.2f}, "
+            "{:.2f}]}}\n",
+            world.name(), options.megabytes, bandwidths.size(), median(bandwidths),
+            *std::min_element(bandwidths.begin(), bandwidths.end()), *std::max_element(bandwidths.begin(), bandwidths.end()),
+            median(losses), *std::min_element(losses.begin(), losses.end()),
+            *std::max_element(losses.begin(), losses.end()));
     courier.leave_quietly();
     courier.send(Rank(1 - world.rank().value), MessageKind::test, {});
     await(courier, 1);

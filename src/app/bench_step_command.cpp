@@ -28,8 +28,10 @@ Shard bench_shard(BenchStepOptions const& options) {
     Shard shard;
     shard.rows = options.rows;
     Rng rng(1);
-    for (std::int64_t i = 0; i < options.rows * options.features; ++i) shard.features.push_back(static_cast<std::byte>(rng.below(17)));
-    for (std::int64_t i = 0; i < options.rows; ++i) shard.labels.push_back(rng.below(static_cast<std::uint32_t>(options.outputs)));
+    for (std::int64_t i = 0; i < options.rows * options.features; ++i)
+        shard.features.push_back(static_cast<std::byte>(rng.below(17)));
+    for (std::int64_t i = 0; i < options.rows; ++i)
+        shard.labels.push_back(rng.below(static_cast<std::uint32_t>(options.outputs)));
     return shard;
 }
 
@@ -73,10 +75,12 @@ int bench_step_command(BenchStepOptions const& options) {
     }
     std::sort(rates.begin(), rates.end());
     auto const median = rates[rates.size() / 2];
-    fmt::print("{{\"bench\": \"step\", \"model\": \"{}\", \"batch\": {}, \"optimizer\": \"{}\", \"rows_per_s\": {:.0f}, \"min\": {:.0f}, "
-               "\"max\": {:.0f}, \"ms_per_step\": {:.4f}}}\n",
-               options.model, options.batch_size, options.optimizer, median, rates.front(), rates.back(),
-               1e3 * static_cast<double>(options.batch_size) / median);
+    fmt::print(
+        "{{\"bench\": \"step\", \"model\": \"{}\", \"batch\": {}, \"optimizer\": \"{}\", \"rows_per_s\": {:.0f}, \"min\": "
+        "{:.0f}, "
+        "\"max\": {:.0f}, \"ms_per_step\": {:.4f}}}\n",
+        options.model, options.batch_size, options.optimizer, median, rates.front(), rates.back(),
+        1e3 * static_cast<double>(options.batch_size) / median);
     return 0;
 }
 

@@ -11,23 +11,23 @@
 namespace hopscotch {
 
 BuildInfo const& build_info();
-std::string version_text();        // of --version: hopscotch, git, LibTorch, MPI, CPU or CUDA
+std::string version_text();  // of --version: hopscotch, git, LibTorch, MPI, CPU or CUDA
 
 enum class Resume { no, yes };
 enum class DryRun { no, yes };
 
 struct RunOptions {
-    std::string experiment;               // the file
-    std::vector<std::string> overrides;   // --set path=value
-    std::string strategy;                 // empty: as the file says
-    std::optional<int> trainers;          // threads; under mpirun it must be np - 1
+    std::string experiment;              // the file
+    std::vector<std::string> overrides;  // --set path=value
+    std::string strategy;                // empty: as the file says
+    std::optional<int> trainers;         // threads; under mpirun it must be np - 1
     bool resume = false, overwrite = false, dry_run = false, quiet = false;
 };
 int run_command(RunOptions const& options);
 
 struct ReplayOptions {
     std::string run_dir;
-    std::vector<int> trials;              // empty: all
+    std::vector<int> trials;  // empty: all
 };
 int replay_command(ReplayOptions const& options);
 
@@ -45,9 +45,9 @@ int bench_step_command(BenchStepOptions const& options);
 
 struct BenchCommOptions {
     double megabytes = 100;
-    double period_s = 1;      // one hop every so often
-    double seconds = 5;       // of each phase
-    int repeats = 5;          // interleaved pairs of phases with and without hops
+    double period_s = 1;  // one hop every so often
+    double seconds = 5;   // of each phase
+    int repeats = 5;      // interleaved pairs of phases with and without hops
 };
 int bench_comm_command(BenchCommOptions const& options);
 

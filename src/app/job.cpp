@@ -52,11 +52,13 @@ public:
           facts_(facts_of(prepared, hellos)),
           directory_(prepared.experiment.run.dir, options.overwrite ? RunDirUse::overwrite : RunDirUse::fresh, facts_),
           recorder_(directory_, facts_, prepared.experiment),
-          strategy_(strategy_named(prepared.experiment.strategy.name).make({courier, prepared.experiment, prepared.owners, nullptr})),
+          strategy_(strategy_named(prepared.experiment.strategy.name)
+                        .make({courier, prepared.experiment, prepared.owners, nullptr})),
           pump_(courier, facts_.hosts, prepared.experiment.run.stall_s),
           progress_(options.quiet ? ProgressMode::quiet : progress_mode(terminal_of(2)), terminal_of(2).columns,
                     [](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }) {
-        for (auto const& trial : director_.trials()) total_units_ += static_cast<double>(trial.epochs_wanted * prepared.shards);
+        for (auto const& trial : director_.trials())
+            total_units_ += static_cast<double>(trial.epochs_wanted * prepared.shards);
     }
 
     void run() {
@@ -97,9 +99,13 @@ public:
         auto const model = make_trial_model(prepared_.config_of(trial.assignment), prepared_.schema, normaliser, workspace);
         auto const folder = directory_.file("best");
         std::filesystem::create_directories(folder);
-        auto const about = Json::object({{"format", 1}, {"trial", static_cast<std::int64_t>(best.id.value)}, {"epoch", best.tally.best->epoch},
-                                         {"metrics", to_json(*best.tally.best)}, {"config", to_json(trial.assignment)},
-                                         {"model", model_document(trial.assignment)}, {"state_hash_of", "the whole state after that epoch"},
+        auto const about = Json::object({{"format", 1},
+                                         {"trial", static_cast<std::int64_t>(best.id.value)},
+                                         {"epoch", best.tally.best->epoch},
+                                         {"metrics", to_json(*best.tally.best)},
+                                         {"config", to_json(trial.assignment)},
+                                         {"model", model_document(trial.assignment)},
+                                         {"state_hash_of", "the whole state after that epoch"},
                                          {"state_hash", to_hex(state_hash(state.bytes(), model->layout()))}});
         write_safetensors((folder / "model.safetensors").string(), state.bytes(), model->layout(),
                           Json::object({{"format", "pt"}, {"hopscotch_trial", std::to_string(best.id.value)}}));
@@ -122,8 +128,10 @@ private:
     Json model_document(Assignment const& assignment) const {
         auto document = prepared_.experiment.document;
         for (auto const& [path, value] : assignment) document.set(path, value);
-        auto out = Json::object({{"model", document.at("model")}, {"outputs", prepared_.manifest.outputs},
-                                 {"mean", prepared_.manifest.mean}, {"stddev", prepared_.manifest.stddev}});
+        auto out = Json::object({{"model", document.at("model")},
+                                 {"outputs", prepared_.manifest.outputs},
+                                 {"mean", prepared_.manifest.mean},
+                                 {"stddev", prepared_.manifest.stddev}});
         out["shape"] = Json(prepared_.manifest.shape);
         return out;
     }
@@ -185,10 +193,11 @@ RunEnd end_of(PreparedRun const& prepared, JobTotals const& totals) {
 
 void print_result(Summary const& summary, std::filesystem::path const& run_dir) {
     fmt::print("{}", leaderboard(summary, terminal_of(1).columns));
-    fmt::print("{} in {:.2f} s (set-up {:.2f} s): {} units, {} hops, {:.1f} MB of states moved\n", name_of(summary.status), summary.wall_s,
-               summary.setup_s, summary.units, summary.hops, static_cast<double>(summary.bytes.state) / 1e6);
-    fmt::print("makespan {:.2f} s, lower bound {:.2f} s, trainers busy {:.0f} %{}\n", summary.makespan_s, summary.lower_bound_s,
-               100 * summary.utilisation, summary.synthetic ? "; SYNTHETIC model: losses and accuracies mean nothing" : "");
+    fmt::print("{} in {:.2f} s (set-up {:.2f} s): {} units, {} hops, {:.1f} MB of states moved\n", name_of(summary.status),
+               summary.wall_s, summary.setup_s, summary.units, summary.hops, static_cast<double>(summary.bytes.state) / 1e6);
+    fmt::print("makespan {:.2f} s, lower bound {:.2f} s, trainers busy {:.0f} %{}\n", summary.makespan_s,
+               summary.lower_bound_s, 100 * summary.utilisation,
+               summary.synthetic ? "; SYNTHETIC model: losses and accuracies mean nothing" : "");
     fmt::print("run directory: {}\n", run_dir.string());
 }
 
@@ -206,7 +215,8 @@ int run_after_roll_call(PreparedRun& prepared, RunOptions const& options, Courie
         try {
             job.recorder().finish(end, prepared.director->trials());
         } catch (std::exception const& error) {
-            log_error(fmt::format("the run directory is incomplete: {}", error.what()));  // the first error is the one to tell
+            log_error(
+                fmt::format("the run directory is incomplete: {}", error.what()));  // the first error is the one to tell
         }
     };
     try {
@@ -234,7 +244,8 @@ int run_job(World& world, PreparedRun prepared, RunOptions const& options, doubl
     std::signal(SIGTERM, on_signal);
     std::signal(SIGINT, on_signal);
     Courier courier(world, {.deadline_s = prepared.experiment.run.deadline_s});
-    Welcome const welcome{prepared.experiment.document.dump(), prepared.experiment.strategy.name, prepared.owners, largest_state(prepared)};
+    Welcome const welcome{prepared.experiment.document.dump(), prepared.experiment.strategy.name, prepared.owners,
+                          largest_state(prepared)};
     if (!options.quiet)
         for (auto const& note : prepared.notes) log_warning(note);
     std::vector<Hello> hellos;

@@ -38,8 +38,8 @@ void print_sizes(ZooEntry const& entry) {
         config.train.optimizer = {};
         config.train.optimizer.kind = OptimizerKind::adam;
         auto const adam = make_trial_model(config, example.data, normaliser, workspace)->layout().bytes;
-        fmt::print("    {:<26} {:>10} parameters   state {:>10} bytes (sgd, momentum) {:>10} (adam)   {:.3g} FLOPs a row\n", example.what,
-                   count, model->layout().bytes, adam, flops_per_row(config.model, example.data));
+        fmt::print("    {:<26} {:>10} parameters   state {:>10} bytes (sgd, momentum) {:>10} (adam)   {:.3g} FLOPs a row\n",
+                   example.what, count, model->layout().bytes, adam, flops_per_row(config.model, example.data));
     }
 }
 
@@ -62,7 +62,8 @@ int models_command(std::string const& name) {
     }
     if (!found) {
         auto const near = nearest(name, names);
-        throw ConfigError(fmt::format("unknown model \"{}\"{} see: hopscotch models", name, near.empty() ? "" : fmt::format(" (did you mean \"{}\"?)", near)));
+        throw ConfigError(fmt::format("unknown model \"{}\"{} see: hopscotch models", name,
+                                      near.empty() ? "" : fmt::format(" (did you mean \"{}\"?)", near)));
     }
     return 0;
 }

@@ -19,8 +19,9 @@ namespace {
 std::string read_text(std::string const& path) {
     std::ifstream file(path);
     if (!file || std::filesystem::is_directory(path))
-        throw ConfigError(fmt::format("{}: cannot be read (no such file?) give the path of an experiment, for example configs/digits-grid.json",
-                                      path));
+        throw ConfigError(fmt::format(
+            "{}: cannot be read (no such file?) give the path of an experiment, for example configs/digits-grid.json",
+            path));
     std::stringstream text;
     text << file.rdbuf();
     return text.str();
@@ -56,7 +57,8 @@ void check_metric(Experiment const& experiment, Manifest const& manifest, Proble
     if (experiment.train.loss == LossKind::mse && (name == "val_accuracy" || name == "val_top5"))
         complain(fmt::format("{} needs classes (the loss is mse) use \"val_loss\" with mode \"min\"", name));
     if (name.starts_with("val_") && manifest.valid.empty())
-        complain(fmt::format("{} needs validation shards (the dataset has none) import with --valid 0.2, or use \"train_loss\"", name));
+        complain(fmt::format(
+            "{} needs validation shards (the dataset has none) import with --valid 0.2, or use \"train_loss\"", name));
 }
 
 // Every trial's configuration as the model zoo sees it; the first trial that has complaints is enough.
@@ -81,9 +83,11 @@ std::vector<std::string> notes_for(PreparedRun const& prepared) {
     for (auto const& trial : prepared.director->trials())
         largest_batch = std::max<std::int64_t>(largest_batch, prepared.config_of(trial.assignment).train.batch_size);
     if (largest_batch > smallest)
-        notes.push_back(fmt::format("batch_size {} is larger than a shard ({} rows): such a unit is a single step of all its rows",
-                                    largest_batch, smallest));
-    if (prepared.synthetic) notes.push_back("the model is synthetic: it sleeps instead of training, its losses and accuracies mean nothing");
+        notes.push_back(
+            fmt::format("batch_size {} is larger than a shard ({} rows): such a unit is a single step of all its rows",
+                        largest_batch, smallest));
+    if (prepared.synthetic)
+        notes.push_back("the model is synthetic: it sleeps instead of training, its losses and accuracies mean nothing");
     return notes;
 }
 
@@ -91,7 +95,8 @@ std::vector<std::string> notes_for(PreparedRun const& prepared) {
 void check_shards(PreparedRun const& prepared) {
     try {
         for (auto const split : {Split::train, Split::valid})
-            for (auto const& file : prepared.manifest.files(split)) check_shard(prepared.experiment.data.path, file, prepared.manifest);
+            for (auto const& file : prepared.manifest.files(split))
+                check_shard(prepared.experiment.data.path, file, prepared.manifest);
     } catch (DataError const& error) {
         throw ConfigError(error.what());
     }
@@ -112,8 +117,12 @@ double PreparedRun::unit_cost(Assignment const& assignment) const {
 
 PreparedRun prepare_run(RunOptions const& options, int trainers) {
     if (options.resume)
-        throw ConfigError("--resume is not available in this version (it comes with checkpoints) start again with --overwrite or another run.dir");
-    if (trainers < 1) throw ConfigError(fmt::format("{} trainers cannot train (at least 1 is needed) use --trainers N or mpirun -np N+1", trainers));
+        throw ConfigError(
+            "--resume is not available in this version (it comes with checkpoints) start again with --overwrite or another "
+            "run.dir");
+    if (trainers < 1)
+        throw ConfigError(
+            fmt::format("{} trainers cannot train (at least 1 is needed) use --trainers N or mpirun -np N+1", trainers));
     if (!options.strategy.empty()) strategy_named(options.strategy);
     Problems problems(options.experiment);
     PreparedRun prepared;
@@ -128,7 +137,8 @@ PreparedRun prepare_run(RunOptions const& options, int trainers) {
     check_trials(prepared, problems);
     problems.throw_if_any();
     auto const cost = [&](Assignment const& assignment) { return prepared.unit_cost(assignment); };
-    prepared.director = std::make_unique<Director>(experiment, cost, prepared.shards, experiment.search.in_flight.value_or(4 * trainers));
+    prepared.director =
+        std::make_unique<Director>(experiment, cost, prepared.shards, experiment.search.in_flight.value_or(4 * trainers));
     auto const trials = static_cast<std::int64_t>(prepared.director->trials().size());
     auto const& strategy = strategy_named(experiment.strategy.name);
     prepared.owners = make_owners(prepared.shards, strategy.all_trainers ? trainers : 1, trials);
@@ -156,15 +166,18 @@ void print_plan(PreparedRun const& prepared) {
     check_shards(prepared);
     auto const bound = lower_bound(costs, prepared.owners);
     auto const simulated = simulate_planned(costs, prepared.owners, prepared.in_flight);
-    fmt::print("experiment   {} ({} trials by {}, model {}{})\n", prepared.experiment.name, trials.size(), prepared.experiment.search.procedure,
-               prepared.experiment.model.name, prepared.synthetic ? ", synthetic" : "");
-    fmt::print("data         {} ({} rows in {} shards, {} validation rows)\n", prepared.experiment.data.path, prepared.schema.train_rows,
-               prepared.shards, prepared.manifest.rows(Split::valid));
-    fmt::print("strategy     {} on {} trainers, {} trials in flight\n", prepared.experiment.strategy.name, prepared.trainers, prepared.in_flight);
-    fmt::print("work         {} units, {} hops; the longest trial costs {:.2f} times the shortest\n", units, hops, longest / shortest);
+    fmt::print("experiment   {} ({} trials by {}, model {}{})\n", prepared.experiment.name, trials.size(),
+               prepared.experiment.search.procedure, prepared.experiment.model.name,
+               prepared.synthetic ? ", synthetic" : "");
+    fmt::print("data         {} ({} rows in {} shards, {} validation rows)\n", prepared.experiment.data.path,
+               prepared.schema.train_rows, prepared.shards, prepared.manifest.rows(Split::valid));
+    fmt::print("strategy     {} on {} trainers, {} trials in flight\n", prepared.experiment.strategy.name, prepared.trainers,
+               prepared.in_flight);
+    fmt::print("work         {} units, {} hops; the longest trial costs {:.2f} times the shortest\n", units, hops,
+               longest / shortest);
     if (bound > 0)
-        fmt::print("schedule     {:.3f} of the lower bound, trainers busy {:.0f} % (simulated, without validation)\n", simulated.makespan / bound,
-                   100 * simulated.busy / (simulated.makespan * prepared.trainers));
+        fmt::print("schedule     {:.3f} of the lower bound, trainers busy {:.0f} % (simulated, without validation)\n",
+                   simulated.makespan / bound, 100 * simulated.busy / (simulated.makespan * prepared.trainers));
     for (std::size_t i = 0; i < std::min<std::size_t>(3, trials.size()); ++i)
         fmt::print("trial {:<6} {}\n", trials[i].id.value, to_json(trials[i].assignment).dump());
     if (trials.size() > 3) fmt::print("...          {} more\n", trials.size() - 3);

@@ -25,10 +25,10 @@ struct PreparedRun {
     std::int64_t in_flight = 0;
     std::unique_ptr<Director> director;
     bool synthetic = false;
-    std::vector<std::string> notes;   // for the user: idle trainers, uneven shards, batches larger than a shard
+    std::vector<std::string> notes;  // for the user: idle trainers, uneven shards, batches larger than a shard
 
-    double unit_cost(Assignment const& assignment) const;        // FLOPs of a unit
-    TrialConfig config_of(Assignment const& assignment) const;   // of a trial that has been checked
+    double unit_cost(Assignment const& assignment) const;       // FLOPs of a unit
+    TrialConfig config_of(Assignment const& assignment) const;  // of a trial that has been checked
 };
 
 // Throws ConfigError with every problem of the experiment, the dataset and the run directory at once.

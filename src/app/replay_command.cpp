@@ -31,9 +31,10 @@ void replay_lap(TrialRunner& runner, LapRecord const& recorded, Lap const& lap, 
         ++verdicts.units;
         auto const hash = journey.record.units.empty() ? 0 : journey.record.units.back().state_hash;
         if (journey.record.units.size() == static_cast<std::size_t>(journey.step) && hash == unit.state_hash) continue;
-        verdicts.differences.push_back(fmt::format(
-            "trial {}, epoch {}, unit {} (shard {}): journal {}, replayed {}{}", recorded.trial.value, recorded.epoch, journey.step - 1,
-            unit.shard.value, to_hex(unit.state_hash), to_hex(hash), journey.record.reason.empty() ? "" : "; " + journey.record.reason));
+        verdicts.differences.push_back(fmt::format("trial {}, epoch {}, unit {} (shard {}): journal {}, replayed {}{}",
+                                                   recorded.trial.value, recorded.epoch, journey.step - 1, unit.shard.value,
+                                                   to_hex(unit.state_hash), to_hex(hash),
+                                                   journey.record.reason.empty() ? "" : "; " + journey.record.reason));
     }
 }
 
@@ -55,7 +56,8 @@ Verdicts replay_trial(TrialRunner& runner, Journal const& journal, TrialId trial
 
 Experiment recorded_experiment(std::filesystem::path const& run_dir) {
     auto const path = run_dir / "experiment.json";
-    if (!std::filesystem::exists(path)) throw ConfigError(fmt::format("{}: not a run directory (it has no experiment.json)", run_dir.string()));
+    if (!std::filesystem::exists(path))
+        throw ConfigError(fmt::format("{}: not a run directory (it has no experiment.json)", run_dir.string()));
     auto const file = parse_json_or_throw(read_whole(path), path.string());
     Problems problems(path.string());
     auto experiment = read_experiment(file.at("experiment").dump(), {}, problems);

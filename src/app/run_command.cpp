@@ -34,9 +34,10 @@ int dismiss(World& world, int exit_code) {
 
 PreparedRun prepare_for_mpi(RunOptions const& options, int trainers) {
     if (options.trainers && *options.trainers != trainers)
-        throw ConfigError(fmt::format("--trainers {} under a launcher with {} processes (rank 0 schedules, the others train) "
-                                      "leave --trainers out, or start {} processes",
-                                      *options.trainers, trainers + 1, *options.trainers + 1));
+        throw ConfigError(
+            fmt::format("--trainers {} under a launcher with {} processes (rank 0 schedules, the others train) "
+                        "leave --trainers out, or start {} processes",
+                        *options.trainers, trainers + 1, *options.trainers + 1));
     return prepare_run(options, trainers);
 }
 
@@ -101,7 +102,8 @@ int run_command(RunOptions const& options) {
         if (world.size() > 1) return run_under_mpi(world, options, started_s);
         world.finish();
     }
-    if (!options.quiet) log_info("one process under the launcher: trainers run as threads of it (mpirun -np N+1 for N trainer processes)");
+    if (!options.quiet)
+        log_info("one process under the launcher: trainers run as threads of it (mpirun -np N+1 for N trainer processes)");
     return run_as_threads(options, started_s);
 }
 

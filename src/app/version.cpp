@@ -13,7 +13,8 @@ BuildInfo const& build_info() {
 }
 
 std::string version_text() {
-    return fmt::format("hopscotch {} ({})\nLibTorch {}, {}, {} build", k_version, k_git, k_torch, mpi_version(), k_device_build);
+    return fmt::format("hopscotch {} ({})\nLibTorch {}, {}, {} build", k_version, k_git, k_torch, mpi_version(),
+                       k_device_build);
 }
 
 }  // namespace hopscotch

@@ -51,7 +51,7 @@ class BufferPool : public std::enable_shared_from_this<BufferPool> {
 public:
     // Thread-safe. Contents are unspecified.
     Buffer acquire(std::size_t bytes);
-    void reserve(std::size_t bytes, int count);  // touches so many now, so that no hop pays for it
+    void reserve(std::size_t bytes, int count);                // touches so many now, so that no hop pays for it
     void set_pinning(Pinning pinning) { pinning_ = pinning; }  // before the first acquire
     std::size_t allocated_bytes() const;
 

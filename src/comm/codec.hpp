@@ -31,9 +31,13 @@ public:
 private:
     void raw(void const* data, std::size_t size);
     template <Plain T>
-    void put(T& value) { raw(&value, sizeof value); }
+    void put(T& value) {
+        raw(&value, sizeof value);
+    }
     template <class Tag>
-    void put(Id<Tag>& id) { put(id.value); }
+    void put(Id<Tag>& id) {
+        put(id.value);
+    }
     void put(std::string& text) {
         auto size = static_cast<std::uint64_t>(text.size());
         put(size);
@@ -49,7 +53,7 @@ private:
             for (auto& item : items) put(item);
     }
     template <class T>
-        requires std::is_class_v<T>
+    requires std::is_class_v<T>
     void put(T& value) { fields(*this, value); }
 
     Bytes bytes_;
@@ -68,9 +72,13 @@ private:
     void raw(void* data, std::size_t size);
     std::size_t length(std::size_t item_bytes);
     template <Plain T>
-    void get(T& value) { raw(&value, sizeof value); }
+    void get(T& value) {
+        raw(&value, sizeof value);
+    }
     template <class Tag>
-    void get(Id<Tag>& id) { get(id.value); }
+    void get(Id<Tag>& id) {
+        get(id.value);
+    }
     void get(std::string& text) {
         text.resize(length(1));
         raw(text.data(), text.size());
@@ -84,7 +92,7 @@ private:
             for (auto& item : items) get(item);
     }
     template <class T>
-        requires std::is_class_v<T>
+    requires std::is_class_v<T>
     void get(T& value) { fields(*this, value); }
 
     ByteView bytes_;

@@ -28,7 +28,11 @@ Bytes envelope(MessageKind kind, Bytes const& body) {
 }  // namespace
 
 Courier::Courier(World& world, CourierOptions options)
-    : world_(world), options_(options), deadline_s_(options.deadline_s), peers_(static_cast<std::size_t>(world.size())), transfers_(std::make_unique<Transfers>(*this)) {
+    : world_(world),
+      options_(options),
+      deadline_s_(options.deadline_s),
+      peers_(static_cast<std::size_t>(world.size())),
+      transfers_(std::make_unique<Transfers>(*this)) {
     thread_ = std::thread([this] { run(); });
 }
 
@@ -143,7 +147,8 @@ void Courier::loop() {
         if (closing_) {
             if (closing_since == 0) closing_since = now;
             if (now - closing_since > deadline_s_)
-                throw CommError(fmt::format("messages were not taken for {:.0f} s at the end of the job", deadline_s_.load()));
+                throw CommError(
+                    fmt::format("messages were not taken for {:.0f} s at the end of the job", deadline_s_.load()));
         }
         if (queued) continue;
         // A trainer without work loses nothing by looking more often.
@@ -223,8 +228,8 @@ void Courier::dispatch(Rank from, ByteView bytes) {
     auto kind = MessageKind::test;
     decoder(version, kind);
     if (version != k_protocol)
-        throw CommError(fmt::format("{} speaks protocol {}, this build {} start every rank from one build", peer_name(from), version,
-                                    k_protocol));
+        throw CommError(fmt::format("{} speaks protocol {}, this build {} start every rank from one build", peer_name(from),
+                                    version, k_protocol));
     auto const body = bytes.subspan(sizeof version + sizeof kind);
     auto const now = monotonic_s();
     {
@@ -234,11 +239,16 @@ void Courier::dispatch(Rank from, ByteView bytes) {
     }
     if (kind == MessageKind::shutdown) activity_.leave = true;
     switch (kind) {
-        case MessageKind::heartbeat: return;
-        case MessageKind::offer: return transfers_->on_offer(from, decode<Offer>(body), now);
-        case MessageKind::grant: return transfers_->on_grant(from, decode<Grant>(body), now);
-        case MessageKind::received: return transfers_->on_received(from, decode<Received>(body));
-        default: return deliver({from, kind, Bytes(body.begin(), body.end()), {}});
+        case MessageKind::heartbeat:
+            return;
+        case MessageKind::offer:
+            return transfers_->on_offer(from, decode<Offer>(body), now);
+        case MessageKind::grant:
+            return transfers_->on_grant(from, decode<Grant>(body), now);
+        case MessageKind::received:
+            return transfers_->on_received(from, decode<Received>(body));
+        default:
+            return deliver({from, kind, Bytes(body.begin(), body.end()), {}});
     }
 }
 
@@ -271,9 +281,10 @@ void Courier::check_peers(double now) {
         auto const silent = now - peers_[rank].heard;
         if (silent <= deadline_s_.load()) continue;
         lock.unlock();
-        throw CommError(fmt::format("{} has been silent for {:.0f} s (its process or host is gone, stopped or cut off); "
-                                    "run.deadline_s sets this limit",
-                                    peer_name(Rank(static_cast<int>(rank))), silent));
+        throw CommError(
+            fmt::format("{} has been silent for {:.0f} s (its process or host is gone, stopped or cut off); "
+                        "run.deadline_s sets this limit",
+                        peer_name(Rank(static_cast<int>(rank))), silent));
     }
 }
 

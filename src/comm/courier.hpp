@@ -33,15 +33,15 @@ struct CourierOptions {
 struct Incoming {
     Rank from;
     MessageKind kind = MessageKind::test;
-    Bytes body;     // state: the Offer's header
-    Buffer state;   // state: the block
+    Bytes body;    // state: the Offer's header
+    Buffer state;  // state: the block
 };
 
 // What the rank's own thread is doing, written by it, read by its courier for the heartbeat.
 struct Activity {
     std::atomic<std::uint64_t> batches = 0, units = 0;
     std::atomic<std::int32_t> trial = -1, epoch = 0, shard = -1;
-    std::atomic<bool> leave = false;   // set by the courier when rank 0 has said shutdown
+    std::atomic<bool> leave = false;  // set by the courier when rank 0 has said shutdown
 };
 
 class Transfers;

@@ -14,44 +14,63 @@ namespace hopscotch {
 inline constexpr std::uint16_t k_protocol = 1;
 
 enum class MessageKind : std::uint16_t {
-    offer, grant, received, heartbeat,   // courier to courier
-    state,                               // local only: a pushed state has arrived
-    welcome, hello, owners,              // roll call
-    lap, stop, tombstone, fetch_best, shutdown,  // rank 0 -> trainers
-    lap_done, goodbye, fatal,            // trainer -> rank 0
-    test                                 // benchmarks and tests
+    offer,
+    grant,
+    received,
+    heartbeat,  // courier to courier
+    state,      // local only: a pushed state has arrived
+    welcome,
+    hello,
+    owners,  // roll call
+    lap,
+    stop,
+    tombstone,
+    fetch_best,
+    shutdown,  // rank 0 -> trainers
+    lap_done,
+    goodbye,
+    fatal,  // trainer -> rank 0
+    test    // benchmarks and tests
 };
 
 struct Offer {
-    std::uint64_t id = 0;       // of the sender
+    std::uint64_t id = 0;  // of the sender
     std::uint64_t bytes = 0;
-    Bytes header;               // the lap's record so far; opaque to the courier
+    Bytes header;  // the lap's record so far; opaque to the courier
 };
 template <class A>
-void fields(A& a, Offer& m) { a(m.id, m.bytes, m.header); }
+void fields(A& a, Offer& m) {
+    a(m.id, m.bytes, m.header);
+}
 
 struct Grant {
     std::uint64_t id = 0;
-    int tag = 0;                // of the pieces
+    int tag = 0;  // of the pieces
 };
 template <class A>
-void fields(A& a, Grant& m) { a(m.id, m.tag); }
+void fields(A& a, Grant& m) {
+    a(m.id, m.tag);
+}
 
 struct Received {
     std::uint64_t id = 0;
 };
 template <class A>
-void fields(A& a, Received& m) { a(m.id); }
+void fields(A& a, Received& m) {
+    a(m.id);
+}
 
 // What a rank is doing; every courier tells rank 0, rank 0's tells all (so that trainers notice its silence).
 struct Heartbeat {
     std::uint64_t batches = 0;  // finished since the start; does not move during a stall
     std::uint64_t units = 0;
-    TrialId trial;              // of the unit that runs now; -1: idle
+    TrialId trial;  // of the unit that runs now; -1: idle
     int epoch = 0;
     ShardId shard;
 };
 template <class A>
-void fields(A& a, Heartbeat& m) { a(m.batches, m.units, m.trial, m.epoch, m.shard); }
+void fields(A& a, Heartbeat& m) {
+    a(m.batches, m.units, m.trial, m.epoch, m.shard);
+}
 
 }  // namespace hopscotch

@@ -33,7 +33,8 @@ MPI_Comm initialised() {
     int provided = 0;
     check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided));
     if (provided < MPI_THREAD_SERIALIZED)
-        throw CommError("this MPI library does not offer MPI_THREAD_SERIALIZED (the courier thread needs it) use another build");
+        throw CommError(
+            "this MPI library does not offer MPI_THREAD_SERIALIZED (the courier thread needs it) use another build");
     MPI_Comm comm = MPI_COMM_NULL;
     check(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
     check(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));

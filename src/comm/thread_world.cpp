@@ -87,8 +87,8 @@ public:
         auto& box = hub_->boxes[rank_.index()];
         std::lock_guard const lock(box.mutex);
         Receiving const receiving{from, tag, into, requests_[request.slot]};
-        auto const match =
-            std::find_if(box.sends.begin(), box.sends.end(), [&](Sending const& s) { return s.from == from && s.tag == tag; });
+        auto const match = std::find_if(box.sends.begin(), box.sends.end(),
+                                        [&](Sending const& s) { return s.from == from && s.tag == tag; });
         if (match == box.sends.end()) {
             box.receives.push_back(receiving);
         } else {

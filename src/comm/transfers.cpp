@@ -10,9 +10,9 @@
 namespace hopscotch {
 namespace {
 
-constexpr int k_first_piece_tag = 1;   // tag 0 is for control messages
-constexpr int k_piece_tags = 30000;    // MPI promises tags up to 32767
-constexpr std::size_t k_window = 4;    // pieces handed to the world at once
+constexpr int k_first_piece_tag = 1;  // tag 0 is for control messages
+constexpr int k_piece_tags = 30000;   // MPI promises tags up to 32767
+constexpr std::size_t k_window = 4;   // pieces handed to the world at once
 
 }  // namespace
 
@@ -37,8 +37,8 @@ void Transfers::on_offer(Rank from, Offer offer, double now) {
     int const tag = k_first_piece_tag + next_tag_++ % k_piece_tags;
     auto const bytes = in.state.bytes();
     for (std::size_t at = 0; at < bytes.size(); at += courier_.options_.piece_bytes)
-        in.requests.push_back(
-            courier_.world_.receive(from, tag, bytes.subspan(at, std::min(courier_.options_.piece_bytes, bytes.size() - at))));
+        in.requests.push_back(courier_.world_.receive(
+            from, tag, bytes.subspan(at, std::min(courier_.options_.piece_bytes, bytes.size() - at))));
     incoming_.push_back(std::move(in));
     courier_.post(from, MessageKind::grant, encode(Grant{offer.id, tag}));
 }
@@ -107,10 +107,11 @@ void Transfers::check_deadlines(double now) const {
     auto const late = [&](double since) { return now - since > courier_.deadline_s_.load(); };
     for (auto const& [id, out] : outgoing_)
         if (late(out.since))
-            throw CommError(fmt::format("{} took no {} for {:.0f} s (state of {} bytes, {} handed over) is that host alive and not "
-                                        "stopped? run.deadline_s sets this limit",
-                                        courier_.peer_name(out.to), out.tag == 0 ? "offered state" : "piece of a state",
-                                        now - out.since, out.state.bytes().size(), out.next));
+            throw CommError(
+                fmt::format("{} took no {} for {:.0f} s (state of {} bytes, {} handed over) is that host alive and not "
+                            "stopped? run.deadline_s sets this limit",
+                            courier_.peer_name(out.to), out.tag == 0 ? "offered state" : "piece of a state", now - out.since,
+                            out.state.bytes().size(), out.next));
     for (auto const& in : incoming_)
         if (late(in.since))
             throw CommError(fmt::format("{} sent no piece of a granted state for {:.0f} s; run.deadline_s sets this limit",

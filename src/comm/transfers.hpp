@@ -19,8 +19,8 @@ public:
     void on_grant(Rank from, Grant const& grant, double now);
     void on_received(Rank from, Received const& received);
 
-    bool progress(double now);         // true if something moved
-    bool pieces_in_flight() const;     // do not back off now
+    bool progress(double now);      // true if something moved
+    bool pieces_in_flight() const;  // do not back off now
     bool idle() const { return outgoing_.empty() && incoming_.empty(); }
     void check_deadlines(double now) const;  // throws CommError
 
@@ -28,10 +28,10 @@ private:
     struct Out {
         Rank to;
         Buffer state;
-        int tag = 0;                   // 0: waiting for the Grant
-        std::size_t next = 0;          // first byte not yet handed to the world
+        int tag = 0;           // 0: waiting for the Grant
+        std::size_t next = 0;  // first byte not yet handed to the world
         std::deque<Request> requests;
-        double since = 0;              // of the last progress
+        double since = 0;  // of the last progress
     };
     struct In {
         Rank from;

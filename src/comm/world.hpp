@@ -32,8 +32,8 @@ public:
     // Local. At most 2^31-1 bytes a call; the courier cuts larger things into pieces. Throw CommError.
     virtual Request send(Rank to, int tag, ByteView bytes) = 0;
     virtual Request receive(Rank from, int tag, MutableBytes into) = 0;
-    virtual bool done(Request request) = 0;               // once true, the request is spent
-    virtual std::optional<Arrival> probe(int tag) = 0;    // the next message with this tag, from anyone
+    virtual bool done(Request request) = 0;             // once true, the request is spent
+    virtual std::optional<Arrival> probe(int tag) = 0;  // the next message with this tag, from anyone
 
     // Ends the whole job at once, on every rank, whatever state it is in.
     [[noreturn]] virtual void abort(int exit_code) = 0;

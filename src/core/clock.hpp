@@ -10,8 +10,6 @@ inline double monotonic_s() {
 }
 
 // Seconds since 1970; comparable between hosts as far as their clocks agree. For time lines only.
-inline double unix_s() {
-    return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
+inline double unix_s() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
 
 }  // namespace hopscotch

@@ -62,10 +62,10 @@ public:
     Object const& object() const;
     Object& object();
 
-    Json const* find(std::string_view key) const;       // null if this is no object or has no such key
-    Json const& at(std::string_view key) const;         // throws Error that names the key
-    Json& operator[](std::string_view key);             // null becomes an object; a missing key is added
-    void set(std::string_view dotted_path, Json value); // "train.optimizer.lr"; makes the objects on the way
+    Json const* find(std::string_view key) const;        // null if this is no object or has no such key
+    Json const& at(std::string_view key) const;          // throws Error that names the key
+    Json& operator[](std::string_view key);              // null becomes an object; a missing key is added
+    void set(std::string_view dotted_path, Json value);  // "train.optimizer.lr"; makes the objects on the way
 
     bool operator==(Json const& other) const;  // values only, not positions; 1 == 1.0
     std::string dump(int indent = -1) const;   // -1: one line

@@ -25,9 +25,9 @@ public:
 
     std::uint32_t next_u32();
     std::uint64_t next_u64();
-    double uniform();                       // [0, 1), 53 bits
-    double normal();                        // N(0, 1), Box-Muller
-    std::uint32_t below(std::uint32_t n);   // 0..n-1 without bias (Lemire 2019); n > 0
+    double uniform();                      // [0, 1), 53 bits
+    double normal();                       // N(0, 1), Box-Muller
+    std::uint32_t below(std::uint32_t n);  // 0..n-1 without bias (Lemire 2019); n > 0
 
     // Fisher-Yates.
     template <class T>

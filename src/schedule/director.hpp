@@ -28,18 +28,19 @@ struct TrialView {
     TrialStatus status = TrialStatus::waiting;
     std::string reason;
     int epochs_wanted = 0, epochs_done = 0;
-    double unit_cost = 0;              // FLOPs of one unit
+    double unit_cost = 0;  // FLOPs of one unit
 };
 
 class Director {
 public:
     // unit_cost: FLOPs of one unit of a trial; in_flight: trials alive at once.
-    Director(Experiment const& experiment, std::function<double(Assignment const&)> unit_cost, int shards, std::int64_t in_flight);
+    Director(Experiment const& experiment, std::function<double(Assignment const&)> unit_cost, int shards,
+             std::int64_t in_flight);
 
-    std::vector<Lap> release();                    // laps that may start now; call after construction and after each record
-    void record(LapRecord const& record);          // a finished lap, or a trial's end by divergence or failure
-    void interrupt();                              // no more laps; trials that are not ended become interrupted
-    bool finished() const;                         // every trial has ended
+    std::vector<Lap> release();            // laps that may start now; call after construction and after each record
+    void record(LapRecord const& record);  // a finished lap, or a trial's end by divergence or failure
+    void interrupt();                      // no more laps; trials that are not ended become interrupted
+    bool finished() const;                 // every trial has ended
     std::vector<TrialView> const& trials() const { return trials_; }
 
 private:
@@ -48,7 +49,7 @@ private:
     int shards_;
     std::int64_t in_flight_;
     std::vector<TrialView> trials_;
-    std::vector<TrialId> waiting_;                 // longest first
+    std::vector<TrialId> waiting_;  // longest first
     bool interrupted_ = false;
 };
 

@@ -14,8 +14,8 @@ struct Lap {
     TrialId trial;
     int epoch = 0;
     int attempt = 1;
-    std::int64_t release = 0;     // laps released together are equals; earlier releases run first
-    double remaining_cost = 0;    // of the trial from this lap on, in FLOPs: among equals the longest runs first
+    std::int64_t release = 0;   // laps released together are equals; earlier releases run first
+    double remaining_cost = 0;  // of the trial from this lap on, in FLOPs: among equals the longest runs first
     Assignment assignment;
 };
 
@@ -25,8 +25,9 @@ struct UnitRecord {
     std::int64_t rows = 0;
     double loss_sum = 0;
     double start_unix_s = 0, seconds = 0;
-    double wait_s = 0;            // from the end of the trainer's unit before to this one's start, while it was queued; -1: was not queued
-    std::uint64_t state_hash = 0; // after the unit
+    double wait_s =
+        0;  // from the end of the trainer's unit before to this one's start, while it was queued; -1: was not queued
+    std::uint64_t state_hash = 0;  // after the unit
 };
 
 enum class Outcome { finished, diverged, failed };
@@ -37,15 +38,15 @@ struct LapRecord {
     int epoch = 0;
     int attempt = 1;
     Outcome outcome = Outcome::finished;
-    std::string reason;                  // diverged, failed: why, with the unit
-    std::vector<UnitRecord> units;       // in visit order
+    std::string reason;             // diverged, failed: why, with the unit
+    std::vector<UnitRecord> units;  // in visit order
     TrainerId home;
     std::int64_t hops = 0, hop_bytes = 0;
     std::int64_t valid_rows = 0;
     double valid_loss = 0, valid_correct = 0, valid_top5 = 0;  // sums
     double valid_start_unix_s = 0, valid_seconds = 0;
-    double lr = 0;                       // of the lap's last step
-    std::uint64_t state_hash = 0;        // at the end of the lap
+    double lr = 0;                 // of the lap's last step
+    std::uint64_t state_hash = 0;  // at the end of the lap
     std::uint64_t state_bytes = 0;
 };
 

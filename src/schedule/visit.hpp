@@ -29,8 +29,8 @@ OwnerTable make_owners(int shards, int trainers, std::int64_t trials);
 
 struct TrialCost {
     TrialId trial;
-    double unit = 0;         // of one shard
-    double validation = 0;   // of one validation at home
+    double unit = 0;        // of one shard
+    double validation = 0;  // of one validation at home
     int epochs = 0;
 };
 
@@ -43,7 +43,7 @@ double lower_bound(std::vector<TrialCost> const& trials, OwnerTable const& owner
 // Event simulation of `planned` with couriers that cost nothing: what every trainer does, with the queue's own rule.
 struct Simulation {
     double makespan = 0;
-    double busy = 0;         // summed over trainers
+    double busy = 0;                // summed over trainers
     std::vector<TrialId> admitted;  // in order
 };
 Simulation simulate_planned(std::vector<TrialCost> const& trials, OwnerTable const& owners, std::int64_t in_flight);

@@ -32,66 +32,82 @@ void fields(A& a, LapRecord& m) {
 }
 
 template <class A>
-void fields(A& a, OwnerTable& m) { a(m.version, m.trainers, m.owner); }
+void fields(A& a, OwnerTable& m) {
+    a(m.version, m.trainers, m.owner);
+}
 
 // Rank 0 -> trainers, first of all.
 struct Welcome {
-    std::string experiment;   // the whole document, with --set applied
+    std::string experiment;  // the whole document, with --set applied
     std::string strategy;
     OwnerTable owners;
     std::uint64_t state_bytes = 0;  // of the largest trial: buffers of this size are touched before the run; 0: none
 };
 template <class A>
-void fields(A& a, Welcome& m) { a(m.experiment, m.strategy, m.owners, m.state_bytes); }
+void fields(A& a, Welcome& m) {
+    a(m.experiment, m.strategy, m.owners, m.state_bytes);
+}
 
 // Trainer -> rank 0: the answer to the roll call.
 struct Hello {
     std::string host, build, torch, cpu, device;
     std::int32_t pid = 0, cores = 0;
     std::uint64_t memory_bytes = 0, dataset_hash = 0;
-    std::string error;        // what keeps this trainer from training; empty: ready
+    std::string error;  // what keeps this trainer from training; empty: ready
 };
 template <class A>
-void fields(A& a, Hello& m) { a(m.host, m.build, m.torch, m.cpu, m.device, m.pid, m.cores, m.memory_bytes, m.dataset_hash, m.error); }
+void fields(A& a, Hello& m) {
+    a(m.host, m.build, m.torch, m.cpu, m.device, m.pid, m.cores, m.memory_bytes, m.dataset_hash, m.error);
+}
 
 // What travels with a state: where its trial is on the way, and the lap's record so far.
 struct Journey {
     Lap lap;
-    int step = 0;                     // visits done in this lap; S: on the way home or validating
-    int valid_shard = 0;              // the next piece of validation
+    int step = 0;         // visits done in this lap; S: on the way home or validating
+    int valid_shard = 0;  // the next piece of validation
     std::int64_t valid_batch = 0;
     LapRecord record;
-    double pushed_unix_s = 0;         // for hop latency
+    double pushed_unix_s = 0;  // for hop latency
 };
 template <class A>
-void fields(A& a, Journey& m) { a(m.lap, m.step, m.valid_shard, m.valid_batch, m.record, m.pushed_unix_s); }
+void fields(A& a, Journey& m) {
+    a(m.lap, m.step, m.valid_shard, m.valid_batch, m.record, m.pushed_unix_s);
+}
 
-struct TrialMessage {                 // stop, fetch_best: about one trial
+struct TrialMessage {  // stop, fetch_best: about one trial
     TrialId trial;
     int epoch = 0;
 };
 template <class A>
-void fields(A& a, TrialMessage& m) { a(m.trial, m.epoch); }
+void fields(A& a, TrialMessage& m) {
+    a(m.trial, m.epoch);
+}
 
 struct Shutdown {
     int exit_code = 0;
 };
 template <class A>
-void fields(A& a, Shutdown& m) { a(m.exit_code); }
+void fields(A& a, Shutdown& m) {
+    a(m.exit_code);
+}
 
 // Trainer -> rank 0, the last word.
 struct Goodbye {
-    std::vector<std::uint64_t> bytes; // by Traffic
+    std::vector<std::uint64_t> bytes;  // by Traffic
     std::uint64_t peak_rss_bytes = 0;
-    std::vector<double> hop_s;        // push to arrival, one a hop
+    std::vector<double> hop_s;  // push to arrival, one a hop
 };
 template <class A>
-void fields(A& a, Goodbye& m) { a(m.bytes, m.peak_rss_bytes, m.hop_s); }
+void fields(A& a, Goodbye& m) {
+    a(m.bytes, m.peak_rss_bytes, m.hop_s);
+}
 
 struct Fatal {
     std::string text;
 };
 template <class A>
-void fields(A& a, Fatal& m) { a(m.text); }
+void fields(A& a, Fatal& m) {
+    a(m.text);
+}
 
 }  // namespace hopscotch

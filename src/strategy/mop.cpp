@@ -27,7 +27,7 @@ public:
 private:
     struct Ready {
         Journey journey;
-        Buffer state;            // empty: the trial's very first unit builds it
+        Buffer state;  // empty: the trial's very first unit builds it
         double queued_s = 0;
         std::uint64_t expected_hash = 0;  // of a state that came over the network; 0: it never left
     };
@@ -86,7 +86,8 @@ private:
     }
 
     void work() override {
-        auto const first = std::min_element(ready_.begin(), ready_.end(), [this](auto& a, auto& b) { return goes_before(a, b); });
+        auto const first =
+            std::min_element(ready_.begin(), ready_.end(), [this](auto& a, auto& b) { return goes_before(a, b); });
         auto ready = std::move(*first);
         ready_.erase(first);
         auto const started_s = monotonic_s();
@@ -116,14 +117,15 @@ private:
                 ready.state = resources_.runner->initial_state(ready.journey.lap, resources_.courier.pool());
             } else if (ready.expected_hash != 0) {
                 auto const hash = state_hash(ready.state.bytes(), resources_.runner->layout(ready.journey.lap));
-                require(hash == ready.expected_hash, "the state was damaged on its way here (hashes differ) check memory and network");
+                require(hash == ready.expected_hash,
+                        "the state was damaged on its way here (hashes differ) check memory and network");
             }
             ready.expected_hash = 0;
             return true;
         } catch (std::exception const& error) {
             record.outcome = Outcome::failed;
-            record.reason = fmt::format("epoch {} on trainer {} ({}): {}", ready.journey.lap.epoch, resources_.runner->self().value,
-                                        host_name(), error.what());
+            record.reason = fmt::format("epoch {} on trainer {} ({}): {}", ready.journey.lap.epoch,
+                                        resources_.runner->self().value, host_name(), error.what());
             return false;
         }
     }
@@ -151,8 +153,9 @@ private:
     void move_on(Ready ready) {
         auto& journey = ready.journey;
         auto const shards = resources_.runner->shards();
-        auto const next = journey.step < shards ? resources_.owners.of(planned_shard(journey.lap.trial, journey.step, shards))
-                                                : home_of(journey.lap.trial);
+        auto const next = journey.step < shards
+                              ? resources_.owners.of(planned_shard(journey.lap.trial, journey.step, shards))
+                              : home_of(journey.lap.trial);
         if (next == resources_.runner->self()) return enqueue(std::move(ready));
         ++journey.record.hops;
         journey.record.hop_bytes += static_cast<std::int64_t>(ready.state.bytes().size());
@@ -161,8 +164,8 @@ private:
     }
 
     struct AtHome {
-        std::deque<Lap> laps;    // released, not yet started
-        Buffer resting;          // between laps
+        std::deque<Lap> laps;  // released, not yet started
+        Buffer resting;        // between laps
         bool under_way = false;
     };
     std::map<TrialId, AtHome> at_home_;

@@ -50,15 +50,16 @@ void refuse_differences(std::vector<Hello> const& hellos, std::string const& bui
     for (std::size_t i = 0; i < hellos.size(); ++i) {
         auto const& hello = hellos[i];
         if (hello.build != build)
-            throw ConfigError(fmt::format("rank {} ({}) runs build {}, rank 0 runs {} start every rank from one build", i + 1, hello.host,
-                                          hello.build, build));
+            throw ConfigError(fmt::format("rank {} ({}) runs build {}, rank 0 runs {} start every rank from one build",
+                                          i + 1, hello.host, hello.build, build));
         if (hello.dataset_hash != hellos.front().dataset_hash)
-            throw ConfigError(fmt::format("rank {} ({}) sees another dataset than rank 1 ({}) copy one dataset directory to all hosts, "
-                                          "or use a shared file system",
-                                          i + 1, hello.host, hellos.front().host));
+            throw ConfigError(
+                fmt::format("rank {} ({}) sees another dataset than rank 1 ({}) copy one dataset directory to all hosts, "
+                            "or use a shared file system",
+                            i + 1, hello.host, hellos.front().host));
         if (hello.cpu != hellos.front().cpu)
-            log_warning(fmt::format("rank {} ({}) has another CPU than rank 1 ({} / {}): bits may differ between them", i + 1, hello.host,
-                                    hello.cpu, hellos.front().cpu));
+            log_warning(fmt::format("rank {} ({}) has another CPU than rank 1 ({} / {}): bits may differ between them",
+                                    i + 1, hello.host, hello.cpu, hellos.front().cpu));
     }
 }
 
@@ -74,15 +75,17 @@ std::vector<Hello> call_roll(Courier& courier, Welcome const& welcome, BuildInfo
             std::vector<int> missing;
             for (int rank = 1; rank < ranks; ++rank)
                 if (!answers.contains(rank)) missing.push_back(rank);
-            throw CommError(fmt::format("rank(s) {} did not answer the roll call within {:.0f} s; run.deadline_s sets this limit",
-                                        fmt::join(missing, ", "), deadline_s));
+            throw CommError(
+                fmt::format("rank(s) {} did not answer the roll call within {:.0f} s; run.deadline_s sets this limit",
+                            fmt::join(missing, ", "), deadline_s));
         }
         auto const message = courier.receive(0.1);
         if (!message) continue;
         if (message->kind == MessageKind::fatal) throw CommError(decode<Fatal>(message->body).text);
         if (message->kind != MessageKind::hello) continue;
         auto& hello = answers[message->from.value] = decode<Hello>(message->body);
-        courier.set_peer_name(message->from, fmt::format("rank {} ({}, pid {})", message->from.value, hello.host, hello.pid));
+        courier.set_peer_name(message->from,
+                              fmt::format("rank {} ({}, pid {})", message->from.value, hello.host, hello.pid));
     }
     std::vector<Hello> hellos;
     for (auto& [rank, hello] : answers) hellos.push_back(std::move(hello));
@@ -101,7 +104,8 @@ JobTotals end_job(Courier& courier, int exit_code, double deadline_s) {
     auto const deadline = monotonic_s() + deadline_s;
     while (static_cast<int>(goodbyes.size()) < ranks - 1) {
         if (monotonic_s() > deadline)
-            throw CommError(fmt::format("only {} of {} trainers left in good order within {:.0f} s", goodbyes.size(), ranks - 1, deadline_s));
+            throw CommError(fmt::format("only {} of {} trainers left in good order within {:.0f} s", goodbyes.size(),
+                                        ranks - 1, deadline_s));
         auto const message = courier.receive(0.1);
         if (message && message->kind == MessageKind::goodbye) goodbyes[message->from.value] = decode<Goodbye>(message->body);
     }
@@ -153,7 +157,7 @@ void leave(Courier& courier) {
     courier.close();
 }
 
-void serve_job(Courier& courier, Welcome const& welcome, BuildInfo const& build) {
+void serve_job(Courier& courier, Welcome const& welcome, BuildInfo const& build, ModelFactory const& factory) {
     auto const self = trainer_of(courier.world().rank());
     Problems problems("experiment");
     auto const experiment = read_experiment(welcome.experiment, {}, problems);
@@ -162,7 +166,7 @@ void serve_job(Courier& courier, Welcome const& welcome, BuildInfo const& build)
     auto hello = introduce(build);
     std::optional<TrialRunner> runner;
     try {
-        runner.emplace(experiment, welcome.owners.shards_of(self), self);
+        runner.emplace(experiment, welcome.owners.shards_of(self), self, factory);
         if (runner->device() != "cpu") courier.pool().set_pinning({pin_host_memory, unpin_host_memory});
         if (!welcome.owners.shards_of(self).empty()) courier.pool().reserve(welcome.state_bytes, k_ready_buffers);
         hello.device = runner->device();
@@ -199,13 +203,13 @@ void report_fatal(World& world, Courier& courier, std::string const& text) {
 
 }  // namespace
 
-void trainer_main(World& world, BuildInfo const& build) {
+void trainer_main(World& world, BuildInfo const& build, ModelFactory const& factory) {
     Courier courier(world, {});
     try {
         courier.watch_peers(CourierOptions{}.deadline_s);
         auto const welcome = await_welcome(courier);
         if (!welcome) return leave(courier);
-        serve_job(courier, *welcome, build);
+        serve_job(courier, *welcome, build, factory);
     } catch (std::exception const& error) {
         report_fatal(world, courier, error.what());
     }

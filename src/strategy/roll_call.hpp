@@ -7,6 +7,7 @@
 
 #include "comm/courier.hpp"
 #include "strategy/messages.hpp"
+#include "strategy/trial_runner.hpp"
 
 namespace hopscotch {
 
@@ -28,6 +29,7 @@ struct JobTotals {
 JobTotals end_job(Courier& courier, int exit_code, double deadline_s);
 
 // Ranks 1..: the whole life of a trainer. Throws nothing: what goes wrong is told to rank 0, which ends the job.
-void trainer_main(World& world, BuildInfo const& build);
+// factory: tests inject a model that misbehaves.
+void trainer_main(World& world, BuildInfo const& build, ModelFactory const& factory = make_trial_model);
 
 }  // namespace hopscotch

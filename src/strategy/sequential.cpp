@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strategy/sequential.hpp"
 
+#include <fmt/format.h>
+
 #include <deque>
 #include <map>
 #include <set>
@@ -37,13 +39,24 @@ private:
         laps_.pop_front();
         auto journey = begin(lap);
         auto& state = states_[lap.trial];
-        if (!state) state = resources_.runner->initial_state(lap, resources_.courier.pool());
+        if (!state) prepare(journey, state);
         while (journey.step < resources_.runner->shards() && journey.record.outcome == Outcome::finished)
             train(journey, state.bytes());
         while (journey.record.outcome == Outcome::finished && !validate(journey, state.bytes())) {
         }
         finish(journey, state.bytes());
         if (journey.record.outcome != Outcome::finished) drop(lap.trial);
+    }
+
+    // A model that cannot even be built ends its own trial only.
+    void prepare(Journey& journey, Buffer& state) {
+        try {
+            state = resources_.runner->initial_state(journey.lap, resources_.courier.pool());
+        } catch (std::exception const& error) {
+            journey.record.outcome = Outcome::failed;
+            journey.record.reason = fmt::format("epoch {} on trainer {} ({}): {}", journey.lap.epoch, resources_.runner->self().value,
+                                                host_name(), error.what());
+        }
     }
 
     std::deque<Lap> laps_;

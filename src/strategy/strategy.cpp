@@ -13,7 +13,8 @@ namespace hopscotch {
 std::vector<StrategyEntry> const& strategies() {
     static std::vector<StrategyEntry> const table = {
         {"mop", "model hopper parallelism: the models visit the shards", true, make_mop},
-        {"sequential", "one trainer, one trial after another: the reference of sequential equivalence", false, make_sequential},
+        {"sequential", "one trainer, one trial after another: the reference of sequential equivalence", false,
+         make_sequential},
     };
     return table;
 }
@@ -37,9 +38,12 @@ void Pump::take(LapSink& sink, double timeout_s) {
     check_stalls();
     if (!message) return;
     switch (message->kind) {
-        case MessageKind::lap_done: return sink.lap_done(decode<LapRecord>(message->body));
-        case MessageKind::fatal: throw CommError(decode<Fatal>(message->body).text);
-        default: break;  // an answer that came too late to matter
+        case MessageKind::lap_done:
+            return sink.lap_done(decode<LapRecord>(message->body));
+        case MessageKind::fatal:
+            throw CommError(decode<Fatal>(message->body).text);
+        default:
+            break;  // an answer that came too late to matter
     }
 }
 
@@ -68,8 +72,9 @@ void Pump::check_stalls() {
         bool const waiting = !beat || beat->trial.value < 0 || beat->batches != progress_[i].batches;
         if (waiting) progress_[i] = {beat ? beat->batches : 0, now};
         if (now - progress_[i].since <= stall_s_) continue;
-        throw CommError(fmt::format("rank {} ({}) finished no batch of trial {}, epoch {}, shard {} for {:.0f} s; run.stall_s sets this limit",
-                                    i + 1, hosts_[i], beat->trial.value, beat->epoch, beat->shard.value, now - progress_[i].since));
+        throw CommError(fmt::format(
+            "rank {} ({}) finished no batch of trial {}, epoch {}, shard {} for {:.0f} s; run.stall_s sets this limit",
+            i + 1, hosts_[i], beat->trial.value, beat->epoch, beat->shard.value, now - progress_[i].since));
     }
 }
 

@@ -47,7 +47,7 @@ public:
 
 struct StrategyEntry {
     std::string name, summary;
-    bool all_trainers;        // false: only trainer 0 works, and it owns every shard
+    bool all_trainers;  // false: only trainer 0 works, and it owns every shard
     std::unique_ptr<Strategy> (*make)(Resources);
 };
 std::vector<StrategyEntry> const& strategies();

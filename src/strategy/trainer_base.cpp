@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -47,8 +48,8 @@ Buffer TrainerBase::fetch_best(TrialId trial, int epoch, TrainerId home) {
         if (message && message->kind == MessageKind::fatal) throw CommError(decode<Fatal>(message->body).text);
         if (message && message->kind == MessageKind::state) return std::move(message->state);
     }
-    throw CommError(fmt::format("rank {} did not send the best model of trial {} within {:.0f} s", rank_of(home).value, trial.value,
-                                resources_.experiment.run.deadline_s));
+    throw CommError(fmt::format("rank {} did not send the best model of trial {} within {:.0f} s", rank_of(home).value,
+                                trial.value, resources_.experiment.run.deadline_s));
 }
 
 void TrainerBase::serve() {
@@ -56,15 +57,19 @@ void TrainerBase::serve() {
         if (!has_work()) resources_.courier.activity().trial = -1;
         while (auto message = resources_.courier.receive(has_work() ? 0 : 1)) {
             switch (message->kind) {
-                case MessageKind::shutdown: return say_goodbye();
-                case MessageKind::fetch_best: answer_fetch(decode<TrialMessage>(message->body)); break;
+                case MessageKind::shutdown:
+                    return say_goodbye();
+                case MessageKind::fetch_best:
+                    answer_fetch(decode<TrialMessage>(message->body));
+                    break;
                 case MessageKind::stop: {
                     auto const trial = decode<TrialMessage>(message->body).trial;
                     drop(trial);
                     resources_.runner->forget(trial);
                     break;
                 }
-                default: handle(std::move(*message));
+                default:
+                    handle(std::move(*message));
             }
         }
         try {
@@ -79,7 +84,9 @@ void TrainerBase::answer_fetch(TrialMessage const& asked) {
     if (!best_.holds(asked.trial, asked.epoch))
         throw Error(fmt::format("the snapshot of trial {}, epoch {} is not on trainer {}", asked.trial.value, asked.epoch,
                                 resources_.runner->self().value));
-    resources_.courier.push(Rank(0), encode(asked), best_.copy(resources_.courier.pool()));
+    auto snapshot = best_.copy(resources_.courier.pool());
+    fetched_bytes_ += snapshot.bytes().size();
+    resources_.courier.push(Rank(0), encode(asked), std::move(snapshot));
 }
 
 Journey TrainerBase::begin(Lap const& lap) const {
@@ -126,6 +133,10 @@ void TrainerBase::say_goodbye() {
     Goodbye goodbye;
     for (auto const traffic : {Traffic::state, Traffic::gradient, Traffic::data, Traffic::control})
         goodbye.bytes.push_back(courier.bytes_sent(traffic));
+    // A result on its way to rank 0 is no hop: bytes.state is exactly hops x state size.
+    auto const fetched = std::min(fetched_bytes_, goodbye.bytes[static_cast<std::size_t>(Traffic::state)]);
+    goodbye.bytes[static_cast<std::size_t>(Traffic::state)] -= fetched;
+    goodbye.bytes[static_cast<std::size_t>(Traffic::data)] += fetched;
     goodbye.peak_rss_bytes = peak_rss_bytes();
     goodbye.hop_s = std::move(hop_s_);
     courier.send(Rank(0), MessageKind::goodbye, encode(goodbye));

@@ -30,9 +30,9 @@ private:
 
 class TrainerBase : public Strategy {
 public:
-    void forget(TrialId trial) override;                                          // rank 0
-    Buffer fetch_best(TrialId trial, int epoch, TrainerId home) override;         // rank 0
-    void serve() override;                                                        // trainers
+    void forget(TrialId trial) override;                                   // rank 0
+    Buffer fetch_best(TrialId trial, int epoch, TrainerId home) override;  // rank 0
+    void serve() override;                                                 // trainers
 
 protected:
     explicit TrainerBase(Resources resources);
@@ -44,8 +44,8 @@ protected:
     virtual void work() = 0;
 
     Journey begin(Lap const& lap) const;
-    void finish(Journey& journey, MutableBytes state);   // LapDone; state may be empty if the trial ended early
-    void train(Journey& journey, MutableBytes state);    // run_unit with the courier told
+    void finish(Journey& journey, MutableBytes state);  // LapDone; state may be empty if the trial ended early
+    void train(Journey& journey, MutableBytes state);   // run_unit with the courier told
     bool validate(Journey& journey, MutableBytes state);
     TrainerId home_of(TrialId trial) const;
 
@@ -57,6 +57,7 @@ private:
     void answer_fetch(TrialMessage const& asked);
 
     BestSnapshot best_;
+    std::uint64_t fetched_bytes_ = 0;  // of snapshots sent to rank 0
 };
 
 std::uint64_t peak_rss_bytes();

@@ -20,7 +20,8 @@ TrialRunner::TrialRunner(Experiment experiment, std::vector<ShardId> const& shar
       device_(resolve_device(experiment_.run.device, self.value)),
       workspace_(device_, experiment_.run.threads) {
     std::filesystem::path const directory = experiment_.data.path;
-    for (auto const shard : shards) train_.emplace(shard, read_shard(directory, manifest_.train.at(shard.index()), manifest_));
+    for (auto const shard : shards)
+        train_.emplace(shard, read_shard(directory, manifest_.train.at(shard.index()), manifest_));
     if (shards.empty()) return;  // an idle trainer validates nothing either
     for (auto const& file : manifest_.valid) valid_.push_back(read_shard(directory, file, manifest_));
 }
@@ -51,7 +52,8 @@ void TrialRunner::guarded(Journey& journey, std::string const& what, Work work) 
         work();
     } catch (std::exception const& error) {
         record.outcome = Outcome::failed;
-        record.reason = fmt::format("{} of epoch {} on trainer {} ({}): {}", what, journey.lap.epoch, self_.value, host_name(), error.what());
+        record.reason = fmt::format("{} of epoch {} on trainer {} ({}): {}", what, journey.lap.epoch, self_.value,
+                                    host_name(), error.what());
     }
 }
 
@@ -80,8 +82,8 @@ void TrialRunner::run_unit(Journey& journey, MutableBytes state, Activity* activ
         journey.record.state_hash = unit.state_hash;
         if (!std::isfinite(sums.loss) || !trial_model.finite()) {
             journey.record.outcome = Outcome::diverged;
-            journey.record.reason = fmt::format("epoch {}, {}: {} is not finite (a smaller learning rate may help)", lap.epoch, what,
-                                                std::isfinite(sums.loss) ? "the state" : "the loss");
+            journey.record.reason = fmt::format("epoch {}, {}: {} is not finite (a smaller learning rate may help)",
+                                                lap.epoch, what, std::isfinite(sums.loss) ? "the state" : "the loss");
         }
         unit.seconds = monotonic_s() - start;
         journey.record.units.push_back(unit);

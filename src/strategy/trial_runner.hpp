@@ -26,13 +26,15 @@ using ModelFactory =
 class TrialRunner {
 public:
     // Reads the shards (and all of validation) into memory. Throws DataError, ConfigError.
-    TrialRunner(Experiment experiment, std::vector<ShardId> const& shards, TrainerId self, ModelFactory factory = make_trial_model);
+    TrialRunner(Experiment experiment, std::vector<ShardId> const& shards, TrainerId self,
+                ModelFactory factory = make_trial_model);
 
     // The trial's state before its first unit.
     Buffer initial_state(Lap const& lap, BufferPool& pool);
 
     // Trains the unit at journey.step, appends its UnitRecord and moves on one step. Never throws for what the trial did:
-    // divergence and exceptions end up in journey.record.outcome and reason. activity tells the courier of progress; may be null.
+    // divergence and exceptions end up in journey.record.outcome and reason. activity tells the courier of progress; may be
+    // null.
     void run_unit(Journey& journey, MutableBytes state, Activity* activity);
 
     // Validates one piece, no longer than a training unit. True when validation is complete.

@@ -125,7 +125,8 @@ TEST(Courier, CrossingPushesDoNotDeadlock) {
         int const others = world.size() - 1;
         for (int round = 0; round < 5; ++round)
             for (int offset = 1; offset <= others; ++offset)
-                courier.push(Rank((world.rank().value + offset) % world.size()), number(round), courier.pool().acquire(300000));
+                courier.push(Rank((world.rank().value + offset) % world.size()), number(round),
+                             courier.pool().acquire(300000));
         for (int n = 0; n < 5 * others; ++n) EXPECT_EQ(post.next().state.bytes().size(), 300000U);
         post.leave();
     });

@@ -16,10 +16,12 @@ constexpr int k_epochs = 2;
 
 Json document(std::string const& data, int batch_size, std::string const& strategy) {
     return Json::object({
-        {"name", "equivalence"}, {"seed", 7},
+        {"name", "equivalence"},
+        {"seed", 7},
         {"data", Json::object({{"path", data}})},
         {"model", Json::object({{"name", "mlp"}, {"hidden", std::vector<int>{9}}})},
-        {"train", Json::object({{"epochs", k_epochs}, {"batch_size", batch_size},
+        {"train", Json::object({{"epochs", k_epochs},
+                                {"batch_size", batch_size},
                                 {"optimizer", Json::object({{"name", "sgd"}, {"lr", 0.05}})},
                                 {"schedule", Json::object({{"name", "cosine"}, {"warmup_epochs", 0.5}})}})},
         {"search", Json::object({{"procedure", "grid"}})},
@@ -52,7 +54,10 @@ std::vector<Assignment> all_trials() {
 class Alone {
 public:
     explicit Alone(Experiment const& experiment)
-        : experiment_(experiment), manifest_(read_manifest(experiment.data.path)), normaliser_(manifest_), workspace_("cpu", 1) {
+        : experiment_(experiment),
+          manifest_(read_manifest(experiment.data.path)),
+          normaliser_(manifest_),
+          workspace_("cpu", 1) {
         for (auto const& file : manifest_.train) shards_.push_back(read_shard(experiment.data.path, file, manifest_));
         for (auto const& file : manifest_.valid) valid_.push_back(read_shard(experiment.data.path, file, manifest_));
     }
@@ -69,7 +74,8 @@ public:
         problems.throw_if_any();
         auto const model = make_trial_model(config, schema_of(manifest_), normaliser_, workspace_);
         std::vector<std::byte> memory(model->layout().bytes + 64);
-        MutableBytes const state(memory.data() + (64 - reinterpret_cast<std::uintptr_t>(memory.data()) % 64), model->layout().bytes);
+        MutableBytes const state(memory.data() + (64 - reinterpret_cast<std::uintptr_t>(memory.data()) % 64),
+                                 model->layout().bytes);
         model->initialise(state, static_cast<std::uint64_t>(experiment_.seed), trial);
         model->bind(state);
         Result result;
@@ -110,7 +116,8 @@ void expect_equal(JobResult const& job, Experiment const& experiment, std::vecto
             ASSERT_EQ(lap.outcome, Outcome::finished) << lap.reason;
             ASSERT_EQ(lap.units.size(), static_cast<std::size_t>(shards));
             for (std::size_t u = 0; u < lap.units.size(); ++u)
-                EXPECT_EQ(to_hex(lap.units[u].state_hash), to_hex(expected.hashes[static_cast<std::size_t>(epoch * shards) + u]))
+                EXPECT_EQ(to_hex(lap.units[u].state_hash),
+                          to_hex(expected.hashes[static_cast<std::size_t>(epoch * shards) + u]))
                     << "trial " << t << " epoch " << epoch << " unit " << u;
             auto const& sums = expected.validation[static_cast<std::size_t>(epoch)];
             EXPECT_EQ(lap.valid_rows, sums.rows);
@@ -136,8 +143,8 @@ void run_case(World& world, int shards, int batch_size, std::string const& strat
     auto const experiment = read_document(document(data.string(), batch_size, strategy));
     auto const trials = all_trials();
     auto const job = run_as_scheduler(world, experiment, shards, trials);
-    SCOPED_TRACE(strategy + ", " + std::to_string(world.size() - 1) + " trainers, " + std::to_string(shards) + " shards, batch " +
-                 std::to_string(batch_size));
+    SCOPED_TRACE(strategy + ", " + std::to_string(world.size() - 1) + " trainers, " + std::to_string(shards) +
+                 " shards, batch " + std::to_string(batch_size));
     expect_equal(job, experiment, trials, shards);
     barrier(world);
 }

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The options of `run`, what it prints, and the shipped experiments."""
+import unittest
+
+from harness import SOURCE, Case, experiment
+
+
+class CommandLine(Case):
+    def setUp(self):
+        super().setUp()
+        self.write(experiment())
+
+    def test_more_trainers_than_shards(self):
+        _, err = self.succeed("--trainers", "14")
+        notes = [line[9:] for line in err.splitlines() if " warning " in line]
+        self.assertEqual(notes, ["warning 14 trainers but 12 shards: trainers 12-13 (ranks 13-14) will be idle (86 % busy in all): "
+                                 "use 1, 2, 3, 4, 6 or 12 trainers, or import with 14, 28 or 42 shards"])
+        self.assertEqual(self.summary()["status"], "finished")
+
+    def test_batch_larger_than_a_shard(self):
+        _, err = self.succeed("--trainers", "2", "--set", "train.batch_size=500")
+        self.assertIn("warning batch_size 500 is larger than a shard (119 rows): such a unit is a single step of all its rows\n", err)
+
+    def test_one_process_under_the_launcher(self):
+        out, err = self.succeed(np=1)
+        self.assertRegex(err, r"info one process under the launcher: trainers run as threads of it \(mpirun -np N\+1 for N trainer processes\)\n")
+        self.assertIn("finished in ", out)
+
+    def test_dry_run_writes_nothing(self):
+        before = self.listing()
+        for np in (None, 3):
+            out, _ = self.succeed("--dry-run", np=np)
+            self.assertIn("work         48 units, ", out)
+            self.assertIn("dry run: nothing was written or trained\n", out)
+            self.assertEqual(self.listing(), before)
+
+    def test_quiet(self):
+        for np in (None, 3):
+            out, err = self.succeed("--quiet", "--overwrite", np=np)
+            self.assertEqual(err, "")
+            self.assertIn("run directory: out\n", out)
+        _, err = self.succeed("--overwrite")
+        self.assertIn("100%", err)
+
+    def test_overwrite_replaces_a_run(self):
+        self.succeed("--quiet")
+        first = self.summary()
+        (self.cwd / "out/best/model.json").unlink()
+        self.succeed("--quiet", "--overwrite")
+        self.assertEqual([trial["state_hash"] for trial in self.summary()["trials"]], [trial["state_hash"] for trial in first["trials"]])
+        self.assertTrue((self.cwd / "out/best/model.json").exists())
+        self.assertEqual(sum(line["event"] == "run_ended" for line in self.journal()), 1)
+
+    def test_set(self):
+        self.succeed("--quiet", "--set", "train.epochs=3", "--set", 'space={"train.optimizer.lr":[0.05]}')
+        self.assertEqual([(trial["epochs"], trial["config"]) for trial in self.summary()["trials"]], [(3, {"train.optimizer.lr": 0.05})])
+
+    def test_narrow_terminal(self):
+        for columns in ("40", "120"):
+            code, out, err = self.run_hopscotch("run", "e.json", "--overwrite", env={"COLUMNS": columns})
+            self.assertEqual(code, 0)
+            table = out.split("finished in ")[0].splitlines()
+            self.assertEqual(len(table), 3)
+            for line in table + err.splitlines():
+                self.assertLessEqual(len(line), int(columns), line)
+
+    def test_shipped_experiments_dry_run(self):
+        files = sorted((SOURCE / "configs").glob("*.json"))
+        self.assertGreaterEqual(len(files), 4)
+        for file in files:
+            with self.subTest(file.name):
+                code, out, err = self.run_hopscotch("run", str(file), "--dry-run", "--set", 'data.path="digits"')
+                self.assertEqual((code, err), (0, ""))
+                self.assertIn("dry run: nothing was written or trained\n", out)
+
+    def test_synthetic_says_so(self):
+        self.write(experiment(model={"name": "synthetic", "seconds_per_batch": 0, "parameters": 100}))
+        out, err = self.succeed("--trainers", "2")
+        self.assertIn("SYNTHETIC model", out)
+        self.assertIn("the model is synthetic", err)
+        self.assertIs(self.summary()["synthetic"], True)
+
+    def test_version_and_help(self):
+        self.assertRegex(self.run_hopscotch("--version")[1], r"\Ahopscotch \d+\.\d+\.\d+ \(.+\)\nLibTorch .+ build\n\Z")
+        code, out, _ = self.run_hopscotch("run", "--help")
+        self.assertEqual(code, 0)
+        for option in ("--set", "--trainers", "--dry-run", "--overwrite", "--quiet", "--resume"):
+            self.assertIn(option, out)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Signals and lost trainers: a run ends soon, says why, and never hangs."""
+import os
+import pathlib
+import signal
+import time
+import unittest
+
+from harness import Case, experiment
+
+LIMIT_S = 10  # of the issue: from the loss of a trainer to the end of the job
+
+
+class Faults(Case):
+    def begin(self, *args, np=None, deadline_s=60):
+        """A run that would last minutes, once its first lap is in the journal."""
+        self.write(experiment(model={"name": "synthetic", "seconds_per_batch": 0.005, "parameters": 10000},
+                              train={"epochs": 500, "batch_size": 32, "optimizer": {"name": "sgd", "lr": 0.1}},
+                              run={"dir": "out", "device": "cpu", "deadline_s": deadline_s}))
+        process = self.start("run", "e.json", *args, np=np)
+        self.wait_for_lap(process)
+        return process
+
+    def ended(self, process, limit_s=LIMIT_S):
+        begin = time.monotonic()
+        out, err = process.communicate(timeout=2 * limit_s)
+        self.assertLessEqual(time.monotonic() - begin, limit_s)
+        self.assertNotEqual(process.returncode, 0, out + err)
+        return out + err
+
+    def pid_of_rank(self, process, rank):
+        for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
+            try:
+                if int(stat.read_text().rpartition(")")[2].split()[1]) != process.pid:
+                    continue
+                if f"OMPI_COMM_WORLD_RANK={rank}".encode() in (stat.parent / "environ").read_bytes().split(b"\0"):
+                    return int(stat.parent.name)
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+        self.fail(f"mpirun has no child of rank {rank}")
+
+    def interrupted(self, process, signals=1):
+        self.ended(process)
+        summary = self.summary()
+        self.assertEqual(summary["status"], "interrupted")
+        self.assertEqual({trial["status"] for trial in summary["trials"]}, {"interrupted"})
+        last = self.journal()[-1]
+        self.assertEqual((last["event"], last["status"]), ("run_ended", "interrupted"))
+        self.assertRegex(last["reason"], r"^signal \d+$")
+        return last["reason"]
+
+    def test_sigterm_and_sigint_with_threads(self):
+        for number in (signal.SIGTERM, signal.SIGINT):
+            process = self.begin("--trainers", "2", "--overwrite")
+            process.send_signal(number)
+            self.assertEqual(self.interrupted(process), f"signal {number.value}")
+            (self.cwd / "out/journal.jsonl").unlink()
+
+    def test_sigterm_to_mpirun(self):
+        process = self.begin(np=3)
+        process.send_signal(signal.SIGTERM)
+        self.interrupted(process)
+
+    def test_interrupted_run_replays(self):
+        process = self.begin("--trainers", "2", "--set", "model.seconds_per_batch=0.001")
+        process.send_signal(signal.SIGTERM)
+        self.interrupted(process)
+        self.run_hopscotch("replay", "out")
+
+    def test_killed_trainer(self):
+        process = self.begin(np=3)
+        os.kill(self.pid_of_rank(process, 2), signal.SIGKILL)
+        self.assertRegex(self.ended(process), r"\brank 2\b")
+
+    def test_stopped_trainer(self):
+        process = self.begin(np=3, deadline_s=2)
+        victim = self.pid_of_rank(process, 2)
+        os.kill(victim, signal.SIGSTOP)
+        try:
+            said = self.ended(process)
+        finally:
+            try:
+                os.kill(victim, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        self.assertRegex(said, r"rank 2 \(.+, pid \d+\) has been silent for \d+ s")
+        self.assertEqual(self.summary()["status"], "failed")
+
+
+if __name__ == "__main__":
+    unittest.main()

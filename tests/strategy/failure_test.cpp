@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// One bad trial never hurts another: what a trial throws ends that trial alone, with a reason that says where.
+#include <stdexcept>
+
+#include "core/hash.hpp"
+#include "core/log.hpp"
+#include "job_harness.hpp"
+
+namespace hopscotch {
+namespace {
+
+using namespace testing;
+
+constexpr int k_shards = 4, k_epochs = 3;
+
+enum class Fault { none, training, validation, initialisation };
+
+Json document(std::string const& data, std::string const& strategy) {
+    return Json::object({
+        {"name", "failure"}, {"seed", 7},
+        {"data", Json::object({{"path", data}})},
+        {"model", Json::object({{"name", "mlp"}, {"hidden", std::vector<int>{9}}})},
+        {"train", Json::object({{"epochs", k_epochs}, {"batch_size", 7}})},
+        {"space", Json::object({{"train.optimizer.lr", std::vector<double>{0.01, 0.02, 0.03}}})},
+        {"strategy", Json::object({{"name", strategy}})},
+        {"run", Json::object({{"dir", "unused"}, {"device", "cpu"}})},
+    });
+}
+
+// A real model that throws once it gets to its fault: trial 1's, in epoch 1, on shard 3.
+class Faulty final : public TrialModel {
+public:
+    Faulty(std::unique_ptr<TrialModel> model, Fault fault) : model_(std::move(model)), fault_(fault) {}
+
+    StateLayout const& layout() const override { return model_->layout(); }
+    void initialise(MutableBytes state, std::uint64_t seed, TrialId trial) override {
+        if (fault_ == Fault::initialisation) throw std::runtime_error("no memory left");
+        model_->initialise(state, seed, trial);
+    }
+    void bind(MutableBytes state) override { model_->bind(state); }
+    Sums train_unit(Shard const& shard, UnitAddress const& address, std::function<void()> const& on_batch) override {
+        if (fault_ == Fault::training && address.epoch == 1 && address.shard == ShardId(3)) throw std::runtime_error("no memory left");
+        return model_->train_unit(shard, address, on_batch);
+    }
+    void evaluate(Shard const& shard, std::int64_t first, std::int64_t last, Sums& sums) override {
+        if (fault_ == Fault::validation) throw std::runtime_error("no memory left");
+        model_->evaluate(shard, first, last, sums);
+    }
+    std::int64_t evaluation_batches(std::int64_t rows) const override { return model_->evaluation_batches(rows); }
+    double learning_rate() const override { return model_->learning_rate(); }
+    bool finite() override { return model_->finite(); }
+
+private:
+    std::unique_ptr<TrialModel> model_;
+    Fault fault_;
+};
+
+ModelFactory with_fault(Fault fault) {
+    return [fault](TrialConfig const& config, DataSchema const& schema, Normaliser const& normaliser, Workspace& workspace) {
+        auto const here = config.train.optimizer.lr == 0.02 ? fault : Fault::none;
+        return std::make_unique<Faulty>(make_trial_model(config, schema, normaliser, workspace), here);
+    };
+}
+
+std::vector<Assignment> three_trials() {
+    return {{{"train.optimizer.lr", 0.01}}, {{"train.optimizer.lr", 0.02}}, {{"train.optimizer.lr", 0.03}}};
+}
+
+// On rank 0 what came back; empty on the others.
+JobResult run_with(World& world, std::string const& strategy, Fault fault) {
+    JobResult job;
+    if (world.rank() == Rank(0)) {
+        TemporaryDirectory const directory;
+        auto const data = make_tiny_dataset(directory.path() / "data", k_shards, 30);
+        job = run_as_scheduler(world, read_document(document(data.string(), strategy)), k_shards, three_trials());
+    } else {
+        trainer_main(world, k_test_build, with_fault(fault));
+    }
+    barrier(world);
+    return job;
+}
+
+std::string where(JobResult const& job, int shard) {
+    return "on trainer " + std::to_string(job.owners.of(ShardId(shard)).value) + " (" + host_name() + "): no memory left";
+}
+
+void expect_others_unhurt(JobResult const& job, JobResult const& healthy) {
+    for (int const trial : {0, 2})
+        for (int epoch = 0; epoch < k_epochs; ++epoch) {
+            auto const& lap = job.laps.at({TrialId(trial), epoch});
+            auto const& wanted = healthy.laps.at({TrialId(trial), epoch});
+            EXPECT_EQ(lap.outcome, Outcome::finished) << lap.reason;
+            EXPECT_EQ(to_hex(lap.state_hash), to_hex(wanted.state_hash)) << "trial " << trial << " epoch " << epoch;
+            EXPECT_EQ(lap.valid_loss, wanted.valid_loss);
+        }
+}
+
+struct Expected {
+    Fault fault;
+    int epoch;                 // of the lap that fails
+    std::size_t units;         // that it has finished
+    std::string what;
+    int shard;                 // where it happens
+};
+
+void check(World& world, std::string const& strategy, Expected const& expected) {
+    auto const healthy = run_with(world, strategy, Fault::none);
+    auto const job = run_with(world, strategy, expected.fault);
+    if (world.rank() != Rank(0)) return;
+    SCOPED_TRACE(strategy + ", " + std::to_string(world.size() - 1) + " trainers: " + expected.what);
+    auto const found = job.laps.find({TrialId(1), expected.epoch});
+    ASSERT_NE(found, job.laps.end());
+    auto const& lap = found->second;
+    EXPECT_EQ(lap.outcome, Outcome::failed);
+    EXPECT_EQ(lap.reason, expected.what + " " + where(job, expected.shard));
+    EXPECT_EQ(lap.units.size(), expected.units);
+    EXPECT_EQ(healthy.laps.at({TrialId(1), expected.epoch}).outcome, Outcome::finished);
+    for (int epoch = 0; epoch < expected.epoch; ++epoch) EXPECT_EQ(job.laps.at({TrialId(1), epoch}).outcome, Outcome::finished);
+    for (int epoch = expected.epoch + 1; epoch < k_epochs; ++epoch) EXPECT_FALSE(job.laps.contains({TrialId(1), epoch}));
+    expect_others_unhurt(job, healthy);
+}
+
+// Trial 1 visits shards 1, 2, 3, 0 and validates at the owner of shard 1.
+void check_all(Expected const& expected) {
+    for (auto const* strategy : {"mop", "sequential"})
+        for (int const trainers : {1, 2, 4}) {
+            on_every_rank(trainers + 1, [&](World& world) { check(world, strategy, expected); });
+            if (mpi_world()) break;  // the number of trainers is mpirun's
+        }
+}
+
+TEST(Failure, InAUnitEndsThatTrialAlone) { check_all({Fault::training, 1, 2, "unit on shard 3 of epoch 1", 3}); }
+
+TEST(Failure, InValidationEndsThatTrialAlone) { check_all({Fault::validation, 0, k_shards, "validation of epoch 0", 1}); }
+
+TEST(Failure, InInitialisationEndsThatTrialAlone) { check_all({Fault::initialisation, 0, 0, "epoch 0", 1}); }
+
+}  // namespace
+}  // namespace hopscotch
+
+int main(int argc, char** argv) { return hopscotch::testing::both_worlds_main(argc, argv); }
