@@ -193,8 +193,9 @@ RunEnd end_of(PreparedRun const& prepared, JobTotals const& totals) {
 
 void print_result(Summary const& summary, std::filesystem::path const& run_dir) {
     fmt::print("{}", leaderboard(summary, terminal_of(1).columns));
-    fmt::print("{} in {:.2f} s (set-up {:.2f} s): {} units, {} hops, {:.1f} MB of states moved\n", name_of(summary.status),
-               summary.wall_s, summary.setup_s, summary.units, summary.hops, static_cast<double>(summary.bytes.state) / 1e6);
+    fmt::print("{} in {:.2f} s (set-up {:.2f} s): {} units, {} hops in finished laps, {:.1f} MB of states moved\n",
+               name_of(summary.status), summary.wall_s, summary.setup_s, summary.units, summary.hops,
+               static_cast<double>(summary.bytes.state) / 1e6);
     fmt::print("makespan {:.2f} s, lower bound {:.2f} s, trainers busy {:.0f} %{}\n", summary.makespan_s,
                summary.lower_bound_s, 100 * summary.utilisation,
                summary.synthetic ? "; SYNTHETIC model: losses and accuracies mean nothing" : "");

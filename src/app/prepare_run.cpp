@@ -19,9 +19,10 @@ namespace {
 std::string read_text(std::string const& path) {
     std::ifstream file(path);
     if (!file || std::filesystem::is_directory(path))
-        throw ConfigError(fmt::format(
-            "{}: cannot be read (no such file?) give the path of an experiment, for example configs/digits-grid.json",
-            path));
+        throw ConfigError(
+            fmt::format("{}: cannot be read (no such file?) give the path of an experiment, for example "
+                        "configs/digits-grid.json",
+                        path));
     std::stringstream text;
     text << file.rdbuf();
     return text.str();

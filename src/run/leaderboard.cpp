@@ -34,10 +34,14 @@ std::vector<TrialSummary const*> ranked(Summary const& summary) {
     return out;
 }
 
-std::string row(std::size_t rank, TrialSummary const& trial, Summary const& summary) {
+// The loss beside the metric: not twice, and a narrow window rather shows the configuration.
+bool shows_loss(Summary const& summary, std::size_t width) { return summary.metric != "val_loss" && width >= 60; }
+
+std::string row(std::size_t rank, TrialSummary const& trial, Summary const& summary, std::size_t width) {
     auto const& best = *trial.tally.best;
-    return fmt::format("{:>4} {:>5}  {:>12.4f} {:>5} {:>9.4f}", rank, trial.id.value, metric_value(best, summary.metric),
-                       best.epoch, best.val_loss);
+    auto out =
+        fmt::format("{:>4} {:>5}  {:>12.4f} {:>5}", rank, trial.id.value, metric_value(best, summary.metric), best.epoch);
+    return shows_loss(summary, width) ? out + fmt::format(" {:>9.4f}", best.val_loss) : out;
 }
 
 }  // namespace
@@ -56,12 +60,12 @@ std::string short_config(Assignment const& assignment) {
 std::string leaderboard(Summary const& summary, int columns) {
     auto const width = static_cast<std::size_t>(std::max(columns, 40));
     auto const trials = ranked(summary);
-    std::string out = cut(fmt::format("{:>4} {:>5}  {:>12} {:>5} {:>9}  {}", "rank", "trial", summary.metric, "epoch",
-                                      "val_loss", "config"),
-                          width) +
-                      "\n";
+    auto const* loss = shows_loss(summary, width) ? "  val_loss" : "";
+    auto out =
+        cut(fmt::format("{:>4} {:>5}  {:>12} {:>5}{}  config", "rank", "trial", summary.metric, "epoch", loss), width) +
+        "\n";
     for (std::size_t i = 0; i < std::min(trials.size(), k_rows); ++i) {
-        auto const line = row(i + 1, *trials[i], summary);
+        auto const line = row(i + 1, *trials[i], summary, width);
         auto const room = width > line.size() + 2 ? width - line.size() - 2 : 0;
         auto const config = cut(short_config(trials[i]->assignment), room);
         out += cut(config.empty() ? line : line + "  " + config, width) + "\n";

@@ -32,7 +32,7 @@ class BadInput(Case):
 
     def test_no_dataset(self):
         self.changed("e.json:1:46: /data/path: other: no such dataset directory; make one with 'hopscotch data import'",
-                     data={"path": "other"}, nps=(None, 3))
+                     data={"path": "other"})
 
     def test_no_dataset_json(self):
         (self.cwd / "digits/dataset.json").unlink()
@@ -54,7 +54,7 @@ class BadInput(Case):
     def test_missing_shard(self):
         for name in ("train-00005.h5", "valid-00001.h5"):
             (self.cwd / "digits" / name).rename(self.cwd / name)
-            self.changed(f"digits/{name}: no such file (named in dataset.json) restore it or import the dataset again", nps=(None, 3))
+            self.changed(f"digits/{name}: no such file (named in dataset.json) restore it or import the dataset again")
             (self.cwd / name).rename(self.cwd / "digits" / name)
 
     def test_label_out_of_range(self):
@@ -72,7 +72,7 @@ class BadInput(Case):
                      "run 'hopscotch data verify digits'", nps=(None, 3))
 
     def test_unknown_key(self):
-        self.changed('e.json:1:79: /model/hiden: unknown key (did you mean "hidden"?)', model={"name": "mlp", "hiden": [16]})
+        self.changed('e.json:1:82: /model/hiden: unknown key (did you mean "hidden"?)', model={"name": "mlp", "hiden": [16]})
 
     def test_several_at_once_in_file_order(self):
         self.write('{\n  "data": { "path": "digits" },\n  "model": { "name": "mlp" },\n'
@@ -112,18 +112,18 @@ class BadInput(Case):
         (self.cwd / "out/mine.txt").write_text("mine")
         self.changed("out: exists already (a run directory is never mixed) use --overwrite, or another run.dir", nps=(None, 3))
         self.refused("out: holds mine.txt (no run has written that, and --overwrite removes only runs) use another run.dir",
-                     "--overwrite", nps=(None, 3))
+                     "--overwrite")
         self.assertEqual((self.cwd / "out/mine.txt").read_text(), "mine")
 
     def test_unwritable_run_dir(self):
         self.changed("/proc/a/b: cannot be created (no writing in /proc: No such file or directory) use another run.dir",
-                     run={"dir": "/proc/a/b"}, nps=(None, 3))
+                     run={"dir": "/proc/a/b"})
         self.changed(f"e.json/out: cannot be created (no writing in {self.cwd.resolve()}/e.json: Not a directory) use another run.dir",
                      run={"dir": "e.json/out"})
 
     def test_unknown_model(self):
-        self.changed('e.json:1:72: /model/name: unknown model "mlpp" (known: logistic, mlp, lenet, synthetic) did you mean "mlp"?',
-                     model={"name": "mlpp"}, nps=(None, 3))
+        self.changed('e.json:1:66: /model/name: unknown model "mlpp" (known: logistic, mlp, lenet, synthetic) did you mean "mlp"?',
+                     model={"name": "mlpp"})
 
     def test_model_that_does_not_fit(self):
         header = ",".join(f"f{i}" for i in range(5)) + ",label\n"
@@ -138,7 +138,7 @@ class BadInput(Case):
                      "--set", 'strategy.name="allreduce"')
         self.refused('strategy "foo" is not available in this version (available: mop, sequential)', "--strategy", "foo")
         self.refused("--resume is not available in this version (it comes with checkpoints) start again with --overwrite or another run.dir",
-                     "--resume", nps=(None, 3))
+                     "--resume")
 
     def test_cuda_on_a_cpu_build(self):
         if "CPU build" not in self.run_hopscotch("--version")[1]:
@@ -148,7 +148,7 @@ class BadInput(Case):
 
     def test_unknown_option(self):
         self.write(experiment())
-        self.refused("The following argument was not expected: --bogus\nRun with --help for more information.", "--bogus", nps=(None, 3))
+        self.refused('unknown option "--bogus" (see: hopscotch run --help)', "--bogus", nps=(None, 3))
 
 
 if __name__ == "__main__":
