@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/buffer_pool.hpp"
 
+#include <sys/mman.h>
+
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -9,6 +11,17 @@ namespace hopscotch {
 
 namespace {
 constexpr std::size_t k_page = 4096;
+constexpr std::size_t k_huge_page = std::size_t{2} << 20;
+
+// Large blocks on huge pages where the system has them: copying between processes pins page by page.
+std::byte* touched_memory(std::size_t capacity) {
+    bool const large = capacity >= k_huge_page;
+    auto* memory = static_cast<std::byte*>(std::aligned_alloc(large ? k_huge_page : k_page, capacity));
+    if (memory == nullptr) throw std::bad_alloc();
+    if (large) madvise(memory, capacity, MADV_HUGEPAGE);  // a wish: refused is fine
+    std::memset(memory, 0, capacity);
+    return memory;
+}
 }
 
 void FreeHostMemory::operator()(std::byte* data) const noexcept {
@@ -50,12 +63,11 @@ Buffer BufferPool::acquire(std::size_t bytes) {
             free_.erase(best);
             return buffer;
         }
-        buffer.capacity_ = (bytes / k_page + 1) * k_page;
+        auto const unit = bytes >= k_huge_page ? k_huge_page : k_page;
+        buffer.capacity_ = (bytes / unit + 1) * unit;
         allocated_ += buffer.capacity_;
     }
-    auto* memory = static_cast<std::byte*>(std::aligned_alloc(k_page, buffer.capacity_));
-    if (memory == nullptr) throw std::bad_alloc();
-    std::memset(memory, 0, buffer.capacity_);
+    auto* memory = touched_memory(buffer.capacity_);
     if (pinning_.pin != nullptr) pinning_.pin(memory, buffer.capacity_);
     buffer.data_ = Buffer::Memory(memory, FreeHostMemory{pinning_.unpin});
     return buffer;

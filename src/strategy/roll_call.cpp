@@ -21,8 +21,15 @@
 namespace hopscotch {
 namespace {
 
-// One state trains, one leaves, one arrives.
-constexpr int k_ready_buffers = 3;
+// One state trains, one leaves, one arrives, one is the best so far. Models so large that these would weigh on the host
+// have units long enough not to notice a page fault.
+constexpr int k_ready_buffers = 4;
+constexpr std::uint64_t k_most_ready_bytes = std::uint64_t{1} << 30;
+
+int ready_buffers(std::uint64_t state_bytes) {
+    if (state_bytes == 0) return 0;
+    return static_cast<int>(std::min<std::uint64_t>(k_ready_buffers, k_most_ready_bytes / state_bytes));
+}
 
 std::string cpu_model() {
     std::ifstream file("/proc/cpuinfo");
@@ -168,7 +175,8 @@ void serve_job(Courier& courier, Welcome const& welcome, BuildInfo const& build,
     try {
         runner.emplace(experiment, welcome.owners.shards_of(self), self, factory);
         if (runner->device() != "cpu") courier.pool().set_pinning({pin_host_memory, unpin_host_memory});
-        if (!welcome.owners.shards_of(self).empty()) courier.pool().reserve(welcome.state_bytes, k_ready_buffers);
+        if (!welcome.owners.shards_of(self).empty())
+            courier.pool().reserve(welcome.state_bytes, ready_buffers(welcome.state_bytes));
         hello.device = runner->device();
         hello.dataset_hash = dataset_hash(runner->manifest());
     } catch (Error const& error) {
