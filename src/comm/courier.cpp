@@ -240,6 +240,7 @@ void Courier::dispatch(Rank from, ByteView bytes) {
     if (kind == MessageKind::shutdown) activity_.leave = true;
     switch (kind) {
         case MessageKind::heartbeat:
+        case MessageKind::greeting:
             return;
         case MessageKind::offer:
             return transfers_->on_offer(from, decode<Offer>(body), now);

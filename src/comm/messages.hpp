@@ -14,23 +14,15 @@ namespace hopscotch {
 inline constexpr std::uint16_t k_protocol = 1;
 
 enum class MessageKind : std::uint16_t {
-    offer,
-    grant,
-    received,
-    heartbeat,  // courier to courier
-    state,      // local only: a pushed state has arrived
-    welcome,
-    hello,
-    owners,  // roll call
-    lap,
-    stop,
-    tombstone,
-    fetch_best,
-    shutdown,  // rank 0 -> trainers
-    lap_done,
-    goodbye,
-    fatal,  // trainer -> rank 0
-    test    // benchmarks and tests
+    // clang-format off
+    offer, grant, received, heartbeat,       // courier to courier
+    greeting,                                // likewise: opens the connection before the first hop needs it
+    state,                                   // local only: a pushed state has arrived
+    welcome, hello,                          // roll call
+    lap, stop, fetch_best, shutdown,         // rank 0 -> trainers
+    lap_done, goodbye, fatal,                // trainer -> rank 0
+    test                                     // benchmarks and tests
+    // clang-format on
 };
 
 struct Offer {

@@ -164,6 +164,15 @@ void leave(Courier& courier) {
     courier.close();
 }
 
+// Whom this trainer's states will hop to: MPI connects on the first message, which can take tens of milliseconds.
+void greet_next(Courier& courier, OwnerTable const& owners, TrainerId self) {
+    std::set<TrainerId> next;
+    auto const count = static_cast<int>(owners.owner.size());
+    for (auto const shard : owners.shards_of(self)) next.insert(owners.of(ShardId((shard.value + 1) % count)));
+    next.erase(self);
+    for (auto const trainer : next) courier.send(rank_of(trainer), MessageKind::greeting, {});
+}
+
 void serve_job(Courier& courier, Welcome const& welcome, BuildInfo const& build, ModelFactory const& factory) {
     auto const self = trainer_of(courier.world().rank());
     Problems problems("experiment");
@@ -182,6 +191,7 @@ void serve_job(Courier& courier, Welcome const& welcome, BuildInfo const& build,
     } catch (Error const& error) {
         hello.error = error.what();
     }
+    greet_next(courier, welcome.owners, self);
     courier.send(Rank(0), MessageKind::hello, encode(hello));
     if (!runner) {
         await_shutdown(courier);

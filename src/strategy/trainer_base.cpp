@@ -106,7 +106,9 @@ TrainerId TrainerBase::home_of(TrialId trial) const {
 
 void TrainerBase::finish(Journey& journey, MutableBytes state) {
     journey.record.state_bytes = state.size();
+    auto const start = monotonic_s();
     if (journey.record.outcome == Outcome::finished) best_.consider(journey.record, state, resources_.courier.pool());
+    journey.record.valid_seconds += monotonic_s() - start;  // keeping a snapshot is the last part of validation
     resources_.courier.send(Rank(0), MessageKind::lap_done, encode(journey.record));
 }
 
