@@ -63,7 +63,7 @@ void initialise_state(MutableBytes state, StateLayout const& layout, std::vector
     Rng rng(stream_key(seed, Purpose::initialisation, {trial.value}));
     for (std::size_t i = 0; i < parameters.size(); ++i) {
         auto* const values = reinterpret_cast<float*>(state.data() + layout.tensors[i].offset);
-        auto const n = static_cast<std::size_t>(parameters[i].elements());
+        auto const n = parameters[i].bound > 0 ? static_cast<std::size_t>(parameters[i].elements()) : 0;
         for (std::size_t k = 0; k < n; ++k)
             values[k] = static_cast<float>(parameters[i].bound * (2.0 * rng.uniform() - 1.0));
     }

@@ -37,7 +37,7 @@ public:
     SyntheticModel(TrialConfig config, DataSchema const& data)
         : config_(std::move(config)), train_rows_(data.train_rows),
           arguments_(accepted<SyntheticArguments>(config_.model, read_synthetic)),
-          specs_{{"synthetic.weight", {arguments_.parameters}, 1.0}}, layout_(make_layout(specs_, {})) {}
+          specs_{{"synthetic.weight", {arguments_.parameters}, 0.0}}, layout_(make_layout(specs_, {})) {}
 
     StateLayout const& layout() const override { return layout_; }
 
