@@ -49,8 +49,9 @@ std::string best_text(ProgressState const& state) {
 
 std::string render(ProgressState const& state, int columns) {
     auto const width = static_cast<std::size_t>(std::max(columns, 0));
-    std::array<std::string, 4> const parts{fmt::format("{}  {}", percent(share(state)), eta(state)),
-                                           fmt::format("  busy {}/{}", state.busy, state.trainers),
+    // Nobody busy means that no heartbeat has told yet: say nothing rather than something wrong.
+    auto const busy = state.busy > 0 ? fmt::format("  busy {}/{}", state.busy, state.trainers) : std::string();
+    std::array<std::string, 4> const parts{fmt::format("{}  {}", percent(share(state)), eta(state)), busy,
                                            fmt::format("  trials {}/{}", state.trials_done, state.trials), best_text(state)};
     std::size_t const brackets = 3;
     std::string text;

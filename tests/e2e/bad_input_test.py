@@ -132,6 +132,12 @@ class BadInput(Case):
         self.changed("e.json:1:64: /model/name: lenet needs images of shape CxHxW (the dataset's rows have shape 5) import with --shape CxHxW",
                      data={"path": "flat"}, model={"name": "lenet"})
 
+    def test_accuracy_of_a_regression(self):
+        (self.cwd / "r.csv").write_text("a,b,y\n" + "".join(f"{i},{i % 7},{i / 3}\n" for i in range(40)))
+        self.run_hopscotch("data", "import", "csv", "r.csv", "--out", "r", "--shards", "2", "--valid", "0.2", "--regression")
+        self.changed('e.json:1:219: /search/metric: val_accuracy needs classes (the loss is mse) use "val_loss" with mode "min"',
+                     "--set", "train.loss=mse", data={"path": "r"}, search={"procedure": "grid", "metric": "val_accuracy"})
+
     def test_unknown_and_unavailable(self):
         self.changed('--set strategy.name="foo": unknown value "foo" (known: mop, sequential)', "--set", 'strategy.name="foo"')
         self.refused('--set strategy.name="allreduce": strategy "allreduce" is not available in this version (available: mop, sequential)',

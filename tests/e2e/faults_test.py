@@ -65,7 +65,8 @@ class Faults(Case):
         process = self.begin("--trainers", "2", "--set", "model.seconds_per_batch=0.001")
         process.send_signal(signal.SIGTERM)
         self.interrupted(process)
-        self.run_hopscotch("replay", "out")
+        code, out, err = self.run_hopscotch("replay", "out")
+        self.assertEqual(code, 0, err + out)
 
     def test_killed_trainer(self):
         process = self.begin(np=3)

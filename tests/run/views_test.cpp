@@ -42,6 +42,8 @@ TEST(Render, BeginningAndEnd) {
     state.done = 0;
     state.best.reset();
     EXPECT_EQ(render(state, 120), "[>                       ]   0%  ETA ?  busy 4/4  trials 7/16");
+    state.busy = 0;
+    EXPECT_EQ(render(state, 120), "[>                       ]   0%  ETA ?  trials 7/16");
     state.done = 999.9;
     EXPECT_NE(render(state, 120).find(" 99%"), std::string::npos);
     state.done = state.total;
