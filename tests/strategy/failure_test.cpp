@@ -135,6 +135,19 @@ TEST(Failure, InValidationEndsThatTrialAlone) { check_all({Fault::validation, 0,
 
 TEST(Failure, InInitialisationEndsThatTrialAlone) { check_all({Fault::initialisation, 0, 0, "epoch 0", 1}); }
 
+TEST(RollCall, RanksThatDoNotAnswerAreListed) {
+    if (mpi_world()) GTEST_SKIP() << "a silent MPI rank could not leave in good order";
+    auto const hub = make_thread_hub(3);
+    auto const world = make_thread_world(hub, Rank(0));
+    Courier courier(*world, {});
+    try {
+        call_roll(courier, Welcome{}, k_test_build, 0.05);
+        FAIL() << "nobody answered, and nobody complained";
+    } catch (CommError const& error) {
+        EXPECT_NE(std::string(error.what()).find("rank(s) 1, 2 did not answer the roll call"), std::string::npos) << error.what();
+    }
+}
+
 }  // namespace
 }  // namespace hopscotch
 
