@@ -21,7 +21,8 @@
 namespace hopscotch {
 namespace {
 
-// Before MPI_Init only the environment tells; without a launcher this is the one process there is.
+// Before MPI_Init only the environment tells; without a launcher this is the one process there is. For bad input the
+// other ranks exit with 0: mpirun kills everyone at the first rank that does not, and rank 0 has something to say.
 bool first_rank() {
     for (auto const* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"})
         if (auto const* rank = std::getenv(name)) return std::string(rank) == "0";
@@ -203,7 +204,7 @@ Reached follow(CLI::App const& app, int argc, char** argv) {
 // What is wrong with the command line, said better than CLI11 does, or the help that was asked for.
 int complain(CLI::App const& app, CLI::ParseError const& error, int argc, char** argv) {
     bool const asked = error.get_exit_code() == 0;
-    if (!first_rank()) return asked ? 0 : 2;
+    if (!first_rank()) return 0;
     if (asked) return app.exit(error);
     auto const reached = follow(app, argc, argv);
     auto const name = full_name(*reached.command);
@@ -266,7 +267,8 @@ int parse_and_run(int argc, char** argv) {
 }
 
 int report(std::exception const& error, int exit_code, std::string_view who) {
-    if (exit_code != 2 || first_rank()) fmt::print(stderr, "{}{}\n", who, error.what());
+    if (exit_code == 2 && !first_rank()) return 0;
+    fmt::print(stderr, "{}{}\n", who, error.what());
     return exit_code;
 }
 
