@@ -13,9 +13,6 @@ namespace hopscotch {
 BuildInfo const& build_info();
 std::string version_text();  // of --version: hopscotch, git, LibTorch, MPI, CPU or CUDA
 
-enum class Resume { no, yes };
-enum class DryRun { no, yes };
-
 struct RunOptions {
     std::string experiment;              // the file
     std::vector<std::string> overrides;  // --set path=value
