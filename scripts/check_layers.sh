@@ -22,6 +22,9 @@ declare -A allowed=(
 places='
 ^mpi\.h$                                   | ^comm/mpi_world\.cpp$                | only comm/mpi_world.cpp speaks MPI
 ^hdf5                                      | ^data/[a-z0-9_]+\.cpp$|^data/hdf5_file\.hpp$ | only data reads HDF5
+^(jpeglib|jerror)\.h$                       | ^data/import/jpeg_image\.cpp$        | only data/import/jpeg_image.cpp reads JPEG
+^png\.h$                                   | ^data/import/png_image\.cpp$         | only data/import/png_image.cpp reads PNG
+^zlib\.h$                                  | ^data/import/[a-z0-9_]+\.cpp$        | only importers decompress
 ^nlohmann/                                 | ^core/json\.cpp$                     | only core/json.cpp parses JSON
 ^CLI/                                      | ^app/[a-z0-9_]+\.cpp$                | only app reads the command line
 ^(torch|ATen|c10)/                         | ^model/                              | only model knows LibTorch

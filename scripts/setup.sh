@@ -7,7 +7,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 packages=(g++ cmake ninja-build ccache pkg-config libopenmpi-dev openmpi-bin libhdf5-dev libcli11-dev nlohmann-json3-dev
-          libspdlog-dev libfmt-dev libxxhash-dev libgtest-dev)
+          libspdlog-dev libfmt-dev libxxhash-dev libjpeg-dev libpng-dev zlib1g-dev libgtest-dev)
 [[ -n "${HOPSCOTCH_TORCH:-}" ]] || packages+=(python3 python3-venv ca-certificates)
 
 # --no-deps: the CUDA libraries of torch (2.7 GB) are not needed, except the two that its headers include.
@@ -24,7 +24,7 @@ missing_packages() {
 give_up() {
     echo "setup: cannot install what is missing ($1)" >&2
     echo "  by hand, with root's rights:  apt-get install ${missing[*]}" >&2
-    echo "  elsewhere: a C++20 compiler, cmake >= 3.22, ninja, an MPI >= 3.1, HDF5 (C), CLI11, nlohmann/json, spdlog, fmt, xxHash, GoogleTest;" >&2
+    echo "  elsewhere: a C++20 compiler, cmake >= 3.22, ninja, an MPI >= 3.1, HDF5 (C), libjpeg, libpng, zlib, CLI11, nlohmann/json, spdlog, fmt, xxHash, GoogleTest;" >&2
     echo "  LibTorch 2.11 through HOPSCOTCH_TORCH=/path/to/libtorch; then: cmake --preset release && cmake --build build" >&2
     exit 1
 }

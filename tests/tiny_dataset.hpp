@@ -69,4 +69,46 @@ inline std::filesystem::path make_tiny_dataset(std::filesystem::path const& dire
     return directory;
 }
 
+// Random rows of any description (task, shape, type, outputs, categories), S shards of `rows` rows, and as many validation
+// shards of 11 rows.
+inline std::filesystem::path make_random_dataset(std::filesystem::path const& directory, Manifest manifest, int shards,
+                                                 std::int64_t rows) {
+    std::filesystem::create_directories(directory);
+    auto const scales = static_cast<std::size_t>(manifest.shape.size() == 3 ? manifest.shape[0] : manifest.row_size());
+    manifest.type = FeatureType::float32;
+    manifest.mean.assign(scales, 0.0);
+    manifest.stddev.assign(scales, 1.0);
+    Rng rng(static_cast<std::uint64_t>(rows));
+    auto const category = [&](std::size_t i) {
+        auto const& all = manifest.categories;
+        return all.empty() ? 0 : all[all.size() == 1 ? 0 : i];
+    };
+    auto const write = [&](std::string const& name, std::int64_t count) {
+        ShardWriter writer(directory / name, manifest, count);
+        std::vector<float> features(static_cast<std::size_t>(count * manifest.row_size()));
+        auto const width = static_cast<std::size_t>(manifest.row_size());
+        for (std::size_t i = 0; i < features.size(); ++i)
+            features[i] = category(i % width) == 0
+                              ? static_cast<float>(rng.normal())
+                              : static_cast<float>(rng.below(static_cast<std::uint32_t>(category(i % width))));
+        std::vector<std::int64_t> labels(static_cast<std::size_t>(count));
+        for (auto& label : labels) label = rng.below(static_cast<std::uint32_t>(manifest.outputs));
+        std::vector<float> targets(static_cast<std::size_t>(count * manifest.outputs));
+        for (auto& target : targets)
+            target = manifest.task == Task::multilabel ? static_cast<float>(rng.below(2)) : static_cast<float>(rng.normal());
+        auto const bytes = std::as_bytes(std::span(features));
+        if (has_labels(manifest.task))
+            writer.append(bytes, labels);
+        else
+            writer.append(bytes, targets);
+        return writer.finish();
+    };
+    for (int s = 0; s < shards; ++s) {
+        manifest.train.push_back(write("train-0000" + std::to_string(s) + ".h5", rows + (s == 0 ? 1 : 0)));
+        manifest.valid.push_back(write("valid-0000" + std::to_string(s) + ".h5", 11));
+    }
+    write_manifest(directory, manifest);
+    return directory;
+}
+
 }  // namespace hopscotch::testing

@@ -8,6 +8,7 @@
 #include "core/clock.hpp"
 #include "core/error.hpp"
 #include "core/rng.hpp"
+#include "data/import/csv_import.hpp"
 #include "model/trial_model.hpp"
 
 namespace hopscotch {
@@ -15,20 +16,21 @@ namespace {
 
 Manifest bench_manifest(BenchStepOptions const& options) {
     Manifest manifest;
-    manifest.shape = {options.features};
+    manifest.shape = parse_shape(options.shape);
     manifest.type = FeatureType::uint8;
     manifest.outputs = options.outputs;
     manifest.train = {{"in memory", options.rows, 0}};
-    manifest.mean.assign(static_cast<std::size_t>(options.features), 7.5);
-    manifest.stddev.assign(static_cast<std::size_t>(options.features), 4.6);
+    auto const scales = static_cast<std::size_t>(manifest.shape.size() == 3 ? manifest.shape[0] : manifest.row_size());
+    manifest.mean.assign(scales, 7.5);
+    manifest.stddev.assign(scales, 4.6);
     return manifest;
 }
 
-Shard bench_shard(BenchStepOptions const& options) {
+Shard bench_shard(BenchStepOptions const& options, Manifest const& manifest) {
     Shard shard;
     shard.rows = options.rows;
     Rng rng(1);
-    for (std::int64_t i = 0; i < options.rows * options.features; ++i)
+    for (std::int64_t i = 0; i < options.rows * manifest.row_size(); ++i)
         shard.features.push_back(static_cast<std::byte>(rng.below(17)));
     for (std::int64_t i = 0; i < options.rows; ++i)
         shard.labels.push_back(rng.below(static_cast<std::uint32_t>(options.outputs)));
@@ -38,17 +40,24 @@ Shard bench_shard(BenchStepOptions const& options) {
 TrialConfig bench_config(BenchStepOptions const& options) {
     TrialConfig config;
     config.model.name = options.model;
-    config.model.arguments = Json(Json::Object{});
-    if (options.model == "mlp") config.model.arguments["hidden"] = Json(options.hidden);
+    config.model.arguments =
+        options.arguments.empty() ? Json(Json::Object{}) : parse_json_or_throw(options.arguments, "--arguments");
     config.train.batch_size = static_cast<int>(options.batch_size);
     config.train.epochs = 1000000;
     config.train.optimizer.lr = 0.01;
-    if (options.optimizer == "sgd") {
-        config.train.optimizer.momentum = 0.9;
-    } else {
-        require(options.optimizer == "adam", "bench step knows the optimizers sgd and adam");
-        config.train.optimizer.kind = OptimizerKind::adam;
+    for (auto const& name : options.augment) {
+        AugmentConfig augment;
+        if (name != "flip" && name != "crop" && name != "cutout")
+            throw ConfigError(fmt::format("--augment {}: unknown (known: flip, crop, cutout)", name));
+        augment.kind = name == "flip" ? AugmentKind::flip : name == "crop" ? AugmentKind::crop : AugmentKind::cutout;
+        config.data.augment.push_back(augment);
     }
+    if (options.optimizer != "sgd" && options.optimizer != "adam")
+        throw ConfigError(fmt::format("--optimizer {}: unknown (known: sgd, adam)", options.optimizer));
+    if (options.optimizer == "sgd")
+        config.train.optimizer.momentum = 0.9;
+    else
+        config.train.optimizer.kind = OptimizerKind::adam;
     return config;
 }
 
@@ -56,10 +65,9 @@ TrialConfig bench_config(BenchStepOptions const& options) {
 
 int bench_step_command(BenchStepOptions const& options) {
     auto const manifest = bench_manifest(options);
-    auto const shard = bench_shard(options);
-    Normaliser const normaliser(manifest);
+    auto const source = shard_in_memory(bench_shard(options, manifest));
     Workspace workspace("cpu", 1);
-    auto const model = make_trial_model(bench_config(options), schema_of(manifest), normaliser, workspace);
+    auto const model = make_trial_model(bench_config(options), manifest, workspace);
     std::vector<std::byte> memory(model->layout().bytes + 64);
     auto* aligned = memory.data() + (64 - reinterpret_cast<std::uintptr_t>(memory.data()) % 64);
     MutableBytes const state(aligned, model->layout().bytes);
@@ -70,7 +78,7 @@ int bench_step_command(BenchStepOptions const& options) {
         std::int64_t rows = 0;
         auto const start = monotonic_s();
         while (monotonic_s() - start < options.seconds)
-            rows += model->train_unit(shard, {1, TrialId(0), epoch++, ShardId(0)}, [] {}).rows;
+            rows += model->train_unit(*source, {1, TrialId(0), epoch++, ShardId(0)}, [] {}).rows;
         rates.push_back(static_cast<double>(rows) / (monotonic_s() - start));
     }
     std::sort(rates.begin(), rates.end());

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// The only file that includes CLI11.
 #include "app/cli.hpp"
 
 #include <CLI/CLI.hpp>
@@ -12,6 +11,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "app/cli_import.hpp"
 #include "app/commands.hpp"
 #include "app/data_commands.hpp"
 #include "core/error.hpp"
@@ -27,20 +27,6 @@ bool first_rank() {
     for (auto const* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"})
         if (auto const* rank = std::getenv(name)) return std::string(rank) == "0";
     return true;
-}
-
-// One of a few words. CLI11's own transformer prints its table into the help.
-template <class T>
-void add_choice(CLI::App& command, std::string const& name, std::vector<std::pair<std::string, T>> const& words, T& target,
-                std::string const& what) {
-    std::vector<std::string> names;
-    for (auto const& [word, value] : words) names.push_back(word);
-    auto const read = [=, &target](std::string const& given) {
-        for (auto const& [word, value] : words)
-            if (word == given) return void(target = value);
-        throw ConfigError(fmt::format("{} {}: unknown value (known: {})", name, given, fmt::join(names, ", ")));
-    };
-    command.add_option_function<std::string>(name, read, what)->type_name(fmt::format("{}", fmt::join(names, "|")));
 }
 
 void add_run(CLI::App& app, RunOptions& options) {
@@ -65,34 +51,6 @@ void add_run(CLI::App& app, RunOptions& options) {
         "Exit codes: 0 finished; 1 failed or interrupted; 2 bad input, nothing was written or trained.");
 }
 
-void add_import_csv_options(CLI::App& csv, ImportCsvOptions& options) {
-    csv.add_option("sources", options.sources, "One or several CSV files with the same columns")
-        ->required()
-        ->type_name("FILE");
-    csv.add_option("--out", options.out, "The dataset directory to make")->required()->type_name("DIR");
-    csv.add_option("--shards", options.shards, "Training shards; best a multiple of the trainers")
-        ->required()
-        ->type_name("S");
-    csv.add_option("--valid", options.valid, "Fraction of the rows kept for validation")->capture_default_str();
-    csv.add_option("--label", options.label, "Label column, by name or by index from 0 (default: the last)")
-        ->type_name("COLUMN");
-    csv.add_flag_callback(
-        "--regression", [&] { options.task = Task::regression; }, "The label is a number to predict, not a class");
-    csv.add_option("--shape", options.shape, "Shape of a row if it is an image: 1x8x8 (channels x height x width)")
-        ->type_name("CxHxW");
-    add_choice<CsvHeader>(csv, "--header",
-                          {{"auto", CsvHeader::automatic}, {"yes", CsvHeader::present}, {"no", CsvHeader::absent}},
-                          options.header, "Does the first line hold column names? (default: auto)");
-    add_choice<MissingValues>(
-        csv, "--missing", {{"error", MissingValues::error}, {"mean", MissingValues::mean}, {"drop", MissingValues::drop}},
-        options.missing,
-        "Empty, NA, NaN or ? cells: stop, fill in the training rows' mean, or drop the row (default: error)");
-    csv.add_option("--seed", options.seed, "Of the split and the shuffle")->capture_default_str();
-    csv.footer(
-        "A column with any text is a category: one 0/1 feature a value. Text labels become classes in alphabetical order.\n"
-        "Example: hopscotch data import csv data/digits.csv --out data/digits --shards 12 --label label --shape 1x8x8");
-}
-
 // A command of the contract that this version does not have: it takes any arguments, so that its error is the one that is
 // seen.
 CLI::App* add_unavailable(CLI::App& parent, std::string const& name) {
@@ -101,18 +59,10 @@ CLI::App* add_unavailable(CLI::App& parent, std::string const& name) {
     return command;
 }
 
-void add_data(CLI::App& app, ImportCsvOptions& csv, std::string& directory) {
+void add_data(CLI::App& app, ImportCommands& imports, std::string& directory) {
     auto* data = app.add_subcommand("data", "Make, look at and check dataset directories");
     data->require_subcommand(1);
-    auto* import = data->add_subcommand("import", "Turn source files into a dataset directory");
-    import->require_subcommand(1);
-    add_import_csv_options(*import->add_subcommand("csv", "Rows of numbers and categories from CSV files"), csv);
-    for (auto const* later : {"images", "idx", "cifar", "npy", "h5"}) {
-        auto* unavailable = add_unavailable(*import, later);
-        unavailable->callback([later] {
-            throw ConfigError(std::string("data import ") + later + " is not available in this version (available: csv)");
-        });
-    }
+    add_import(*data, imports);
     for (auto const& [name, what] :
          {std::pair{"inspect", "Say what a dataset directory holds"},
           std::pair{"verify", "Read every row and check hashes, counts, labels and NaN (exit code 1: damaged)"}})
@@ -122,17 +72,27 @@ void add_data(CLI::App& app, ImportCsvOptions& csv, std::string& directory) {
             ->type_name("DIR");
 }
 
-void add_bench(CLI::App& app, BenchStepOptions& step, BenchCommOptions& comm) {
+void add_bench_read(CLI::App& bench, BenchReadOptions& options) {
+    auto* read = bench.add_subcommand("read", "Speed of each data.cache (all, window, none), next to memcpy and pread");
+    read->add_option("--dir", options.dir, "Read this dataset's first training shard (default: one made for it)")
+        ->type_name("DATASET");
+    read->add_option("--megabytes", options.megabytes, "Of the shard that is made")->capture_default_str();
+    read->add_option("--batch", options.batch_size, "Rows of a batch")->capture_default_str();
+    read->add_option("--repeats", options.repeats, "Interleaved repeats; medians are printed")->capture_default_str();
+}
+
+void add_bench(CLI::App& app, BenchStepOptions& step, BenchCommOptions& comm, BenchReadOptions& read) {
     auto* bench = app.add_subcommand("bench", "Measure this machine");
     bench->require_subcommand(1);
     auto* steps = bench->add_subcommand("step", "Rows/s of one trainer's training step, gather and normalisation included");
-    steps->add_option("--model", step.model, "mlp or logistic")->capture_default_str();
-    steps->add_option("--hidden", step.hidden, "Hidden layers of the mlp")->capture_default_str();
-    steps->add_option("--features", step.features, "Numbers in a row")->capture_default_str();
+    steps->add_option("--model", step.model, "A name of hopscotch models")->capture_default_str();
+    steps->add_option("--arguments", step.arguments, "Of the model, as JSON: '{\"hidden\": [512, 256]}'")->type_name("JSON");
+    steps->add_option("--shape", step.shape, "Of a row: 64, or 3x32x32")->capture_default_str();
+    steps->add_option("--augment", step.augment, "flip, crop, cutout (repeatable)")->type_name("NAME");
     steps->add_option("--outputs", step.outputs, "Classes")->capture_default_str();
     steps->add_option("--batch", step.batch_size, "Rows of a step")->capture_default_str();
     steps->add_option("--rows", step.rows, "Rows of the shard")->capture_default_str();
-    steps->add_option("--optimizer", step.optimizer, "sgd, adam or adamw")->capture_default_str();
+    steps->add_option("--optimizer", step.optimizer, "sgd (with momentum) or adam")->capture_default_str();
     steps->add_option("--seconds", step.seconds, "Of each repeat")->capture_default_str();
     steps->add_option("--repeats", step.repeats, "The median of these is printed")->capture_default_str();
     auto* hops =
@@ -144,12 +104,10 @@ void add_bench(CLI::App& app, BenchStepOptions& step, BenchCommOptions& comm) {
     hops->footer(
         "Two threads of one process:  hopscotch bench comm\nTwo MPI ranks:               mpirun -np 2 hopscotch bench comm\n"
         "It takes (1 + 3 x repeats) x seconds: 80 s unless told otherwise.");
-    for (auto const* later : {"schedule", "read"}) {
-        auto* unavailable = add_unavailable(*bench, later);
-        unavailable->callback([later] {
-            throw ConfigError(std::string("bench ") + later + " is not available in this version (available: step, comm)");
-        });
-    }
+    add_bench_read(*bench, read);
+    add_unavailable(*bench, "schedule")->callback([] {
+        throw ConfigError("bench schedule is not available in this version (available: step, comm, read)");
+    });
 }
 
 void add_later(CLI::App& app) {
@@ -238,16 +196,17 @@ int parse_and_run(int argc, char** argv) {
     app.get_formatter()->column_width(28);
     RunOptions run;
     ReplayOptions replay;
-    ImportCsvOptions csv;
+    ImportCommands imports;
     BenchStepOptions step;
     BenchCommOptions comm;
+    BenchReadOptions read;
     std::string directory, model;
     add_run(app, run);
-    add_data(app, csv, directory);
+    add_data(app, imports, directory);
     auto* models = app.add_subcommand("models", "The models, their arguments and sizes");
     models->add_option("name", model, "Only this one, for example mlp");
     add_replay(app, replay);
-    add_bench(app, step, comm);
+    add_bench(app, step, comm, read);
     add_later(app);
     app.footer("Each command has its own --help. Exit codes: 0 done; 1 failed or interrupted; 2 bad input.");
     try {
@@ -261,9 +220,11 @@ int parse_and_run(int argc, char** argv) {
     if (auto* data = app.get_subcommand("data"); data->parsed()) {
         if (data->got_subcommand("inspect")) return inspect_dataset(directory);
         if (data->got_subcommand("verify")) return verify_dataset(directory);
-        return import_csv(csv);
+        return run_import(*data->get_subcommand("import"), imports);
     }
-    return app.get_subcommand("bench")->got_subcommand("step") ? bench_step_command(step) : bench_comm_command(comm);
+    auto* bench = app.get_subcommand("bench");
+    if (bench->got_subcommand("read")) return bench_read_command(read);
+    return bench->got_subcommand("step") ? bench_step_command(step) : bench_comm_command(comm);
 }
 
 int report(std::exception const& error, int exit_code, std::string_view who) {

@@ -32,9 +32,11 @@ int models_command(std::string const& name);
 
 struct BenchStepOptions {
     std::string model = "mlp";
-    std::vector<std::int64_t> hidden = {64};
-    std::int64_t features = 64, outputs = 10, batch_size = 32, rows = 2048;
-    std::string optimizer = "sgd";
+    std::string arguments;                 // of the model, as JSON: {"hidden": [128]}; empty: its defaults
+    std::string shape = "64";              // of a row: 64, or 3x32x32
+    std::int64_t outputs = 10, batch_size = 32, rows = 2048;
+    std::vector<std::string> augment;      // flip, crop, cutout
+    std::string optimizer = "sgd";         // with momentum; or adam
     double seconds = 1;
     int repeats = 5;
 };
@@ -47,5 +49,13 @@ struct BenchCommOptions {
     int repeats = 5;      // interleaved pairs of phases with and without hops
 };
 int bench_comm_command(BenchCommOptions const& options);
+
+struct BenchReadOptions {
+    std::string dir;         // a dataset whose first training shard is read; empty: one is made for it, and removed
+    double megabytes = 256;  // of that one
+    std::int64_t batch_size = 128;
+    int repeats = 5;
+};
+int bench_read_command(BenchReadOptions const& options);
 
 }  // namespace hopscotch

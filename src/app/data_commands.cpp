@@ -39,16 +39,21 @@ void print_range(std::string_view name, std::vector<double> const& values) {
     fmt::print("{:<12}{:.4g} to {:.4g} ({} numbers)\n", name, *low, *high, values.size());
 }
 
-std::string task_text(Manifest const& manifest) {
-    if (manifest.task == Task::regression)
-        return fmt::format("regression, {} target{}", manifest.outputs, manifest.outputs == 1 ? "" : "s");
-    auto text = fmt::format("classification, {} classes", manifest.outputs);
+std::string named(std::string text, Manifest const& manifest) {
     if (manifest.class_names.empty()) return text;
     auto const shown = std::min<std::size_t>(manifest.class_names.size(), 10);
     return text + fmt::format(" ({}{})",
                               fmt::join(manifest.class_names.begin(),
                                         manifest.class_names.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
                               shown < manifest.class_names.size() ? ", ..." : "");
+}
+
+std::string task_text(Manifest const& manifest) {
+    if (manifest.task == Task::regression)
+        return fmt::format("regression, {} target{}", manifest.outputs, manifest.outputs == 1 ? "" : "s");
+    if (manifest.task == Task::multilabel) return named(fmt::format("multilabel, {} labels", manifest.outputs), manifest);
+    if (manifest.task == Task::language) return fmt::format("language, {} tokens", manifest.outputs);
+    return named(fmt::format("classification, {} classes", manifest.outputs), manifest);
 }
 
 // One line a key; long lists (the names of all features) are cut.
@@ -76,12 +81,19 @@ void print_dataset(std::filesystem::path const& directory, Manifest const& manif
 
 }  // namespace
 
-int import_csv(ImportCsvOptions const& options) {
-    auto const start = monotonic_s();
-    auto const report = import_csv_files(options);
-    print_dataset(options.out, report.manifest);
+int report_import(std::filesystem::path const& directory, ImportReport const& report, double seconds) {
+    auto const& manifest = report.manifest;
+    print_dataset(directory, manifest);
     if (report.dropped_rows > 0) fmt::print("{:<12}{} rows with missing values\n", "dropped", report.dropped_rows);
-    fmt::print("imported in {:.1f} s\n", monotonic_s() - start);
+    if (auto const* ignored = manifest.provenance.find("ignored_files"); ignored != nullptr && ignored->integer() > 0)
+        fmt::print("{:<12}{} files that are no .jpg, .jpeg or .png\n", "ignored", ignored->integer());
+    if (report.skipped_files > 0) fmt::print("{:<12}{} files that cannot be decoded\n", "skipped", report.skipped_files);
+    for (auto const& file : report.skipped) fmt::print("  {}\n", file);
+    if (auto const listed = static_cast<std::int64_t>(report.skipped.size()); report.skipped_files > listed)
+        fmt::print("  ... and {} more\n", report.skipped_files - listed);
+    auto const rows = manifest.rows(Split::train) + manifest.rows(Split::valid) + manifest.rows(Split::test);
+    fmt::print("imported in {:.1f} s ({:.0f} {}/s)\n", seconds, static_cast<double>(rows) / seconds,
+               manifest.shape.size() == 3 ? "images" : "rows");
     return 0;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "app/commands.hpp"
 #include "core/error.hpp"
 #include "model/trial_model.hpp"
@@ -15,31 +17,59 @@ std::int64_t parameters(StateLayout const& layout) {
     return count;
 }
 
-// Counts of the entry with its default arguments on a few familiar shapes.
+struct Example {
+    std::string what;
+    DataSchema data;
+};
+
+std::vector<Example> const& examples() {
+    std::vector<std::int64_t> table(13, 0);
+    table.insert(table.end(), 26, 1000);
+    static std::vector<Example> const all{
+        {"1x8x8, 10 classes", {Task::classification, {1, 8, 8}, 10, 1437, {}}},
+        {"1x28x28, 10 classes", {Task::classification, {1, 28, 28}, 10, 60000, {}}},
+        {"3x32x32, 10 classes", {Task::classification, {3, 32, 32}, 10, 50000, {}}},
+        {"3x224x224, 1000 classes", {Task::classification, {3, 224, 224}, 1000, 1281167, {}}},
+        {"100x16 sequence, 10 classes", {Task::classification, {100, 16}, 10, 10000, {}}},
+        {"128 tokens of 256", {Task::language, {128}, 256, 10000, {256}}},
+        {"13 numbers, 26 categories", {Task::classification, {39}, 2, 1000000, table}}};
+    return all;
+}
+
+Manifest made_up(DataSchema const& data) {
+    Manifest manifest;
+    manifest.task = data.task;
+    manifest.shape = data.shape;
+    manifest.outputs = data.outputs;
+    manifest.categories = data.categories;
+    auto const scales = static_cast<std::size_t>(data.shape.size() == 3 ? data.shape[0] : manifest.row_size());
+    manifest.mean.assign(scales, 0);
+    manifest.stddev.assign(scales, 1);
+    return manifest;
+}
+
+// Counts of the entry with its default arguments on familiar shapes, where it takes them.
 void print_sizes(ZooEntry const& entry) {
-    struct Example {
-        std::string what;
-        DataSchema data;
-    };
-    for (auto const& example : {Example{"8x8 digits, 10 classes", {Task::classification, {1, 8, 8}, 10, 1437}},
-                                Example{"28x28 MNIST, 10 classes", {Task::classification, {1, 28, 28}, 10, 60000}}}) {
-        Manifest manifest;
-        manifest.shape = example.data.shape;
-        manifest.outputs = example.data.outputs;
-        manifest.mean = {0};
-        manifest.stddev = {1};
+    bool first = true;
+    for (auto const& example : examples()) {
         TrialConfig config;
-        config.model = {entry.name, Json(Json::Object{})};
+        config.model.name = entry.name;
+        config.model.arguments = Json(Json::Object{});
+        Problems refused("");
+        check_model(config.model, example.data, refused);
+        if (!refused.empty()) continue;
+        if (std::exchange(first, false))
+            fmt::print("    {:<28} {:>11} {:>13} {:>13} {:>11}\n", "sizes", "parameters", "SGD+momentum", "Adam", "FLOPs/row");
         config.train.optimizer.momentum = 0.9;
-        Normaliser const normaliser(manifest);
         Workspace workspace("cpu", 1);
-        auto const model = make_trial_model(config, example.data, normaliser, workspace);
+        auto const manifest = made_up(example.data);
+        auto const model = make_trial_model(config, manifest, workspace);
         auto const count = parameters(model->layout());
-        config.train.optimizer = {};
+        auto const sgd = model->layout().bytes;
         config.train.optimizer.kind = OptimizerKind::adam;
-        auto const adam = make_trial_model(config, example.data, normaliser, workspace)->layout().bytes;
-        fmt::print("    {:<26} {:>10} parameters   state {:>10} bytes (sgd, momentum) {:>10} (adam)   {:.3g} FLOPs a row\n",
-                   example.what, count, model->layout().bytes, adam, flops_per_row(config.model, example.data));
+        auto const adam = make_trial_model(config, manifest, workspace)->layout().bytes;
+        fmt::print("    {:<28} {:>11} {:>11} B {:>11} B {:>11.3g}\n", example.what, count, sgd, adam,
+                   flops_per_row(config.model, example.data));
     }
 }
 
@@ -58,6 +88,7 @@ int models_command(std::string const& name) {
             fmt::print("    {}\n", entry.arguments.substr(at, end - at));
             at = end + 1;
         }
+        if (!entry.input.empty()) fmt::print("    takes {}\n", entry.input);
         if (!entry.synthetic) print_sizes(entry);
     }
     if (!found) {

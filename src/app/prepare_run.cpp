@@ -8,7 +8,9 @@
 
 #include "app/prepared_run.hpp"
 #include "core/error.hpp"
+#include "data/augment.hpp"
 #include "data/shard.hpp"
+#include "experiment/metric.hpp"
 #include "run/run_directory.hpp"
 #include "search/search.hpp"
 #include "strategy/strategy.hpp"
@@ -47,6 +49,14 @@ Manifest manifest_of(Experiment const& experiment, Problems& problems) {
     }
 }
 
+LossKind natural_loss(Task task) {
+    switch (task) {
+        case Task::regression: return LossKind::mse;
+        case Task::multilabel: return LossKind::bce_with_logits;
+        default: return LossKind::cross_entropy;
+    }
+}
+
 // Without classes there is no accuracy, without validation shards no val_ anything.
 void check_metric(Experiment const& experiment, Manifest const& manifest, Problems& problems) {
     auto const* search = experiment.document.find("search");
@@ -55,8 +65,9 @@ void check_metric(Experiment const& experiment, Manifest const& manifest, Proble
     auto const complain = [&](std::string const& problem) {
         problems.add(metric != nullptr ? metric->at_position() : Position{}, "/search/metric", problem);
     };
-    if (experiment.train.loss == LossKind::mse && (name == "val_accuracy" || name == "val_top5"))
-        complain(fmt::format("{} needs classes (the loss is mse) use \"val_loss\" with mode \"min\"", name));
+    if (auto const loss = experiment.train.loss; !has_metric(loss, name))
+        complain(fmt::format("{} needs {} (the loss is {}) use \"val_loss\" with mode \"min\"", name, needed_by(name),
+                             name_of(loss)));
     if (name.starts_with("val_") && manifest.valid.empty())
         complain(fmt::format(
             "{} needs validation shards (the dataset has none) import with --valid 0.2, or use \"train_loss\"", name));
@@ -65,13 +76,17 @@ void check_metric(Experiment const& experiment, Manifest const& manifest, Proble
 // Every trial's configuration as the model zoo sees it; the first trial that has complaints is enough.
 void check_trials(PreparedRun const& prepared, Problems& problems) {
     auto const& experiment = prepared.experiment;
-    check_model(TrialConfig{experiment.model, experiment.train, experiment.data}, prepared.schema, problems);
+    auto const check = [&](TrialConfig const& config) {
+        check_model(config, prepared.schema, problems);
+        check_augment(config.data, prepared.manifest, problems);
+    };
+    check(TrialConfig{experiment.model, experiment.train, experiment.data});
     auto const search = make_search(experiment);
     while (problems.empty() && search->decides_nothing()) {
         auto const proposal = search->next();
         if (!proposal) return;
         auto const config = resolve(experiment, proposal->assignment, problems);
-        if (problems.empty()) check_model(config, prepared.schema, problems);
+        if (problems.empty()) check(config);
     }
 }
 
@@ -131,6 +146,8 @@ PreparedRun prepare_run(RunOptions const& options, int trainers) {
     problems.throw_if_any();
     auto const& experiment = prepared.experiment;
     prepared.manifest = manifest_of(experiment, problems);
+    default_loss(prepared.experiment, natural_loss(prepared.manifest.task), problems);
+    problems.throw_if_any();
     prepared.schema = schema_of(prepared.manifest);
     prepared.shards = static_cast<int>(prepared.manifest.train.size());
     prepared.trainers = trainers;

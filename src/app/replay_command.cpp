@@ -36,6 +36,7 @@ void replay_lap(TrialRunner& runner, LapRecord const& recorded, Lap const& lap, 
                                                    to_hex(unit.state_hash), to_hex(hash),
                                                    journey.record.reason.empty() ? "" : "; " + journey.record.reason));
     }
+    if (recorded.outcome == Outcome::finished) runner.end_epoch(lap, state, recorded);
 }
 
 Verdicts replay_trial(TrialRunner& runner, Journal const& journal, TrialId trial, BufferPool& pool) {

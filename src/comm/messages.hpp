@@ -19,8 +19,8 @@ enum class MessageKind : std::uint16_t {
     greeting,                                // likewise: opens the connection before the first hop needs it
     state,                                   // local only: a pushed state has arrived
     welcome, hello,                          // roll call
-    lap, stop, fetch_best, shutdown,         // rank 0 -> trainers
-    lap_done, goodbye, fatal,                // trainer -> rank 0
+    lap, stop, fetch_best, score_best, shutdown,  // rank 0 -> trainers
+    lap_done, scored, goodbye, fatal,             // trainer -> rank 0
     test                                     // benchmarks and tests
     // clang-format on
 };

@@ -25,20 +25,20 @@ public:
     struct Member;
     using Object = std::vector<Member>;  // in the order of the file
 
-    Json() = default;  // null
-    Json(std::nullptr_t) {}
-    Json(bool v) : value_(v) {}
-    Json(int v) : value_(static_cast<std::int64_t>(v)) {}
-    Json(std::int64_t v) : value_(v) {}
-    Json(std::uint64_t v) : value_(static_cast<std::int64_t>(v)) {}
-    Json(double v) : value_(v) {}
-    Json(char const* v) : value_(std::string(v)) {}
-    Json(std::string v) : value_(std::move(v)) {}
-    Json(std::string_view v) : value_(std::string(v)) {}
-    Json(Array v) : value_(std::move(v)) {}
+    Json();  // null
+    Json(std::nullptr_t);
+    Json(bool v);
+    Json(int v);
+    Json(std::int64_t v);
+    Json(std::uint64_t v);
+    Json(double v);
+    Json(char const* v);
+    Json(std::string v);
+    Json(std::string_view v);
+    Json(Array v);
     Json(Object v);
     template <class T>
-    Json(std::vector<T> const& v) : value_(Array(v.begin(), v.end())) {}
+    Json(std::vector<T> const& v);
 
     // Json::object({{"lr", 0.1}, {"name", "sgd"}})
     static Json object(std::initializer_list<std::pair<std::string, Json>> members);
@@ -83,6 +83,21 @@ struct Json::Member {
     Json value;
     Position key_position;
 };
+
+// Behind Member, which must be complete here (clang asks for it).
+inline Json::Json() = default;
+inline Json::Json(std::nullptr_t) {}
+inline Json::Json(bool v) : value_(v) {}
+inline Json::Json(int v) : value_(static_cast<std::int64_t>(v)) {}
+inline Json::Json(std::int64_t v) : value_(v) {}
+inline Json::Json(std::uint64_t v) : value_(static_cast<std::int64_t>(v)) {}
+inline Json::Json(double v) : value_(v) {}
+inline Json::Json(char const* v) : value_(std::string(v)) {}
+inline Json::Json(std::string v) : value_(std::move(v)) {}
+inline Json::Json(std::string_view v) : value_(std::string(v)) {}
+inline Json::Json(Array v) : value_(std::move(v)) {}
+template <class T>
+Json::Json(std::vector<T> const& v) : value_(Array(v.begin(), v.end())) {}
 
 // Reports syntax errors and duplicate keys to problems. Null after a syntax error.
 Json parse_json(std::string_view text, Problems& problems);

@@ -19,8 +19,13 @@ struct UnitAddress {  // one trial x one shard, one pass
     ShardId shard;
 };
 
-// A random order of 0..rows-1, the one that belongs to this unit.
-std::vector<std::uint32_t> shuffled_rows(std::int64_t rows, UnitAddress const& address);
+// What shuffled_rows takes for this configuration, and the rows of a window that `cache: window` reads ahead: the same order
+// belongs to the same data.shuffle_rows, and a cache only changes how its rows are reached.
+std::int64_t rows_shuffled_together(DataConfig const& config);
+
+// A random order of 0..rows-1, the one that belongs to this unit. shuffle_rows 0 (or >= rows): of the whole shard; else
+// windows of so many rows (the last may be smaller) follow each other in random order, each shuffled in itself.
+std::vector<std::uint32_t> shuffled_rows(std::int64_t rows, UnitAddress const& address, std::int64_t shuffle_rows = 0);
 
 struct BatchRange {
     std::int64_t first = 0, size = 0;
@@ -30,13 +35,17 @@ struct BatchRange {
 // it (batch norm needs two). drop: the remainder is skipped; a batch larger than the shard then is the whole shard.
 std::vector<BatchRange> batches(std::int64_t rows, std::int64_t batch_size, LastBatch last);
 
-// (x - mean) / stddev as x * scale + shift, per channel or per feature of the manifest.
+// x * scale + shift, per channel or per feature of the manifest: (x - mean) / stddev, or with data.normalise off x / 255 for
+// uint8 and x for float32. Categories and tokens (manifest.categories) are left as they are.
 class Normaliser {
 public:
-    explicit Normaliser(Manifest const& manifest);
+    explicit Normaliser(Manifest const& manifest, DataConfig const& config = {});
 
     // out: [picked.size(), row_size] floats.
     void gather(Shard const& shard, std::span<std::uint32_t const> picked, float* out) const;
+
+    std::span<float const> scale() const { return scale_; }
+    std::span<float const> shift() const { return shift_; }
 
 private:
     FeatureType type_;

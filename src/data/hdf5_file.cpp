@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <hdf5.h>
 
-#include <mutex>
 #include <numeric>
 
 #include "core/error.hpp"
@@ -14,19 +13,10 @@ namespace {
 
 static_assert(sizeof(hid_t) == sizeof(std::int64_t));
 
-// Held for the length of every call into HDF5. The automatic error print-out is a setting per thread in thread-safe
-// builds, so it is switched off each time.
-class Hdf5Lock {
-public:
-    Hdf5Lock() : lock_(mutex()) { H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr); }
-
-private:
-    static std::recursive_mutex& mutex() {
-        static std::recursive_mutex one;
-        return one;
-    }
-    std::lock_guard<std::recursive_mutex> lock_;
-};
+std::recursive_mutex& hdf5_mutex() {
+    static std::recursive_mutex one;
+    return one;
+}
 
 herr_t keep_first(unsigned depth, H5E_error2_t const* error, void* out) {
     if (depth == 0 && error->desc != nullptr) *static_cast<std::string*>(out) = error->desc;
@@ -38,10 +28,6 @@ std::string reason() {
     std::string text;
     H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_first, &text);
     return text.empty() ? "no reason given by HDF5" : text;
-}
-
-[[noreturn]] void fail(std::filesystem::path const& path, std::string_view what, std::string_view suggestion) {
-    throw DataError(fmt::format("{}: {} ({}) {}", path.string(), what, reason(), suggestion));
 }
 
 constexpr std::string_view k_read_hint = "check the disk, then import the dataset again";
@@ -72,7 +58,7 @@ ElementType element_type(hid_t type) {
 
 Hdf5Id open_dataset(std::filesystem::path const& path, Hdf5Id const& file, std::string const& name) {
     Hdf5Id dataset(H5Dopen2(file.handle(), name.c_str(), H5P_DEFAULT));
-    if (!dataset) fail(path, fmt::format("no dataset '{}'", name), "import the dataset again");
+    if (!dataset) hdf5_failed(path, fmt::format("no dataset '{}'", name), "import the dataset again");
     return dataset;
 }
 
@@ -89,7 +75,7 @@ Selection select_rows(std::filesystem::path const& path, Hdf5Id const& dataset, 
     start[0] = static_cast<hsize_t>(first);
     count[0] = static_cast<hsize_t>(rows);
     if (H5Sselect_hyperslab(out.in_file.handle(), H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr) < 0)
-        fail(path, fmt::format("rows {} to {} cannot be selected", first, first + rows), k_read_hint);
+        hdf5_failed(path, fmt::format("rows {} to {} cannot be selected", first, first + rows), k_read_hint);
     out.in_memory = Hdf5Id(H5Screate_simple(rank, count.data(), nullptr));
     return out;
 }
@@ -105,7 +91,16 @@ void require_bytes(Selection const& selection, ElementType type, std::size_t byt
             "the buffer does not have the size of the rows");
 }
 
-Hdf5Id reading_properties() {
+}  // namespace
+
+// The automatic error print-out is a setting per thread in thread-safe builds, so it is switched off each time.
+Hdf5Lock::Hdf5Lock() : lock_(hdf5_mutex()) { H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr); }
+
+void hdf5_failed(std::filesystem::path const& path, std::string_view what, std::string_view suggestion) {
+    throw DataError(fmt::format("{}: {} ({}) {}", path.string(), what, reason(), suggestion));
+}
+
+Hdf5Id hdf5_reading() {
     Hdf5Id properties(H5Pcreate(H5P_FILE_ACCESS));
 #if H5_VERSION_GE(1, 10, 7)
     // Shards are never written while they are read, and locks fail on many parallel file systems.
@@ -113,8 +108,6 @@ Hdf5Id reading_properties() {
 #endif
     return properties;
 }
-
-}  // namespace
 
 std::size_t element_bytes(ElementType type) {
     constexpr std::size_t bytes[] = {1, 4, 8, 0};
@@ -136,16 +129,16 @@ Hdf5File Hdf5File::open(std::filesystem::path const& path) {
         throw DataError(
             fmt::format("{}: no such file (named in dataset.json) restore it or import the dataset again", path.string()));
     Hdf5Lock const lock;
-    auto const properties = reading_properties();
+    auto const properties = hdf5_reading();
     Hdf5Id file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, properties.handle()));
-    if (!file) fail(path, "cannot be read as HDF5", "restore it or import the dataset again");
+    if (!file) hdf5_failed(path, "cannot be read as HDF5", "restore it or import the dataset again");
     return {path, std::move(file)};
 }
 
 Hdf5File Hdf5File::create(std::filesystem::path const& path) {
     Hdf5Lock const lock;
     Hdf5Id file(H5Fcreate(path.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT));
-    if (!file) fail(path, "cannot be created", k_write_hint);
+    if (!file) hdf5_failed(path, "cannot be created", k_write_hint);
     return {path, std::move(file)};
 }
 
@@ -158,6 +151,17 @@ Hdf5Layout Hdf5File::layout(std::string const& name) const {
     return {stored_type(dataset), {dims.begin(), dims.end()}};
 }
 
+std::optional<std::int64_t> Hdf5File::offset_of_rows(std::string const& name) const {
+    Hdf5Lock const lock;
+    auto const dataset = open_dataset(path_, file_, name);
+    Hdf5Id const type(H5Dget_type(dataset.handle()));
+    auto const known = element_type(type.handle());
+    if (known == ElementType::other || H5Tequal(type.handle(), native_type(known)) <= 0) return {};
+    auto const offset = H5Dget_offset(dataset.handle());
+    if (offset == HADDR_UNDEF) return {};  // chunked, compressed, or in another file
+    return static_cast<std::int64_t>(offset);
+}
+
 void Hdf5File::create_dataset(std::string const& name, Hdf5Layout const& layout) const {
     Hdf5Lock const lock;
     std::vector<hsize_t> const dims(layout.dims.begin(), layout.dims.end());
@@ -168,7 +172,7 @@ void Hdf5File::create_dataset(std::string const& name, Hdf5Layout const& layout)
     H5Pset_obj_track_times(properties.handle(), false);          // the same rows make the same bytes
     Hdf5Id const dataset(H5Dcreate2(file_.handle(), name.c_str(), native_type(layout.type), space.handle(), H5P_DEFAULT,
                                     properties.handle(), H5P_DEFAULT));
-    if (!dataset) fail(path_, fmt::format("dataset '{}' cannot be created", name), k_write_hint);
+    if (!dataset) hdf5_failed(path_, fmt::format("dataset '{}' cannot be created", name), k_write_hint);
 }
 
 void Hdf5File::read_rows(std::string const& name, std::int64_t first, std::int64_t rows, MutableBytes out) const {
@@ -180,7 +184,7 @@ void Hdf5File::read_rows(std::string const& name, std::int64_t first, std::int64
     require_bytes(selection, type, out.size());
     if (H5Dread(dataset.handle(), native_type(type), selection.in_memory.handle(), selection.in_file.handle(), H5P_DEFAULT,
                 out.data()) < 0)
-        fail(path_, fmt::format("rows {} to {} of '{}' cannot be read", first, first + rows, name), k_read_hint);
+        hdf5_failed(path_, fmt::format("rows {} to {} of '{}' cannot be read", first, first + rows, name), k_read_hint);
 }
 
 void Hdf5File::write_rows(std::string const& name, std::int64_t first, std::int64_t rows, ByteView data) const {
@@ -192,12 +196,12 @@ void Hdf5File::write_rows(std::string const& name, std::int64_t first, std::int6
     require_bytes(selection, type, data.size());
     if (H5Dwrite(dataset.handle(), native_type(type), selection.in_memory.handle(), selection.in_file.handle(), H5P_DEFAULT,
                  data.data()) < 0)
-        fail(path_, fmt::format("rows {} to {} of '{}' cannot be written", first, first + rows, name), k_write_hint);
+        hdf5_failed(path_, fmt::format("rows {} to {} of '{}' cannot be written", first, first + rows, name), k_write_hint);
 }
 
 void Hdf5File::close() {
     Hdf5Lock const lock;
-    if (file_ && H5Fflush(file_.handle(), H5F_SCOPE_LOCAL) < 0) fail(path_, "cannot be written", k_write_hint);
+    if (file_ && H5Fflush(file_.handle(), H5F_SCOPE_LOCAL) < 0) hdf5_failed(path_, "cannot be written", k_write_hint);
     file_.reset();
 }
 

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The few things we do with HDF5: open, look, read and write rows of contiguous datasets. hdf5_file.cpp is the only file
-// that includes hdf5.h; its error codes become DataError naming the file, and its own error stack stays silent.
+// The few things we do with HDF5: open, look, read and write rows of contiguous datasets. hdf5_file.cpp and hdf5_array.cpp
+// (files of other programs) include hdf5.h; its error codes become DataError naming the file, its own error stack is silent.
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <mutex>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/byte_view.hpp"
@@ -28,13 +31,32 @@ struct Hdf5Close {  // hid_t is int64_t in every HDF5 since 1.10
 };
 using Hdf5Id = UniqueHandle<std::int64_t, Hdf5Close>;
 
-// May be used from any thread, one call at a time: HDF5 is not reentrant in every build, so calls are serialised here.
+// Held for the length of every call into HDF5, which is not reentrant in every build. Keeps its errors off the terminal.
+class Hdf5Lock {
+public:
+    Hdf5Lock();
+
+private:
+    std::lock_guard<std::recursive_mutex> lock_;
+};
+
+// Throws DataError "path: what (what HDF5 says went wrong) suggestion".
+[[noreturn]] void hdf5_failed(std::filesystem::path const& path, std::string_view what, std::string_view suggestion);
+
+// A property list for reading files that nobody writes. Call under a lock.
+Hdf5Id hdf5_reading();
+
+// May be used from any thread, one call at a time: calls are serialised here.
 class Hdf5File {
 public:
     static Hdf5File open(std::filesystem::path const& path);    // for reading; DataError: missing, truncated, no HDF5
     static Hdf5File create(std::filesystem::path const& path);  // DataError if it exists or cannot be written
 
     Hdf5Layout layout(std::string const& name) const;  // DataError if there is no such dataset
+
+    // Where the rows begin in the file, if they lie there in one block in this machine's byte order; else nothing.
+    std::optional<std::int64_t> offset_of_rows(std::string const& name) const;
+
     void create_dataset(std::string const& name, Hdf5Layout const& layout) const;
 
     // Rows [first, first + rows) in the stored type, converted from the file's byte order.

@@ -25,14 +25,19 @@ Json shards_json(std::vector<ShardFile> const& files) {
     return Json(std::move(out));
 }
 
+constexpr std::pair<Task, std::string_view> k_tasks[] = {{Task::classification, "classification"},
+                                                         {Task::regression, "regression"},
+                                                         {Task::multilabel, "multilabel"},
+                                                         {Task::language, "language"}};
+
 Json to_json(Manifest const& manifest) {
-    auto const classes = manifest.task == Task::classification;
     return Json::object({{"format", k_dataset_format},
-                         {"task", classes ? "classification" : "regression"},
+                         {"task", std::string(name_of(manifest.task))},
                          {"shape", manifest.shape},
                          {"type", manifest.type == FeatureType::uint8 ? "uint8" : "float32"},
                          {"outputs", manifest.outputs},
                          {"class_names", manifest.class_names},
+                         {"categories", manifest.categories},
                          {"seed", manifest.seed},
                          {"train", shards_json(manifest.train)},
                          {"valid", shards_json(manifest.valid)},
@@ -86,14 +91,18 @@ public:
 private:
     void read_rows_layout() {
         std::string task, type;
-        need("task", [&](std::string_view key) { reader_.read(key, task, one_of({"classification", "regression"})); });
+        std::vector<std::string> tasks;
+        for (auto const& [value, name] : k_tasks) tasks.emplace_back(name);
+        need("task", [&](std::string_view key) { reader_.read(key, task, one_of(tasks)); });
         need("type", [&](std::string_view key) { reader_.read(key, type, one_of({"uint8", "float32"})); });
         need("shape", [&](std::string_view key) { reader_.read(key, manifest_.shape, between(1, 1 << 30)); });
         need("outputs", [&](std::string_view key) { reader_.read(key, manifest_.outputs, between(1, 1 << 30)); });
         reader_.read("class_names", manifest_.class_names);
+        reader_.read("categories", manifest_.categories, between(0, 1 << 24));
         read_numbers("mean", manifest_.mean);
         read_numbers("stddev", manifest_.stddev);
-        manifest_.task = task == "regression" ? Task::regression : Task::classification;
+        for (auto const& [value, name] : k_tasks)
+            if (task == name) manifest_.task = value;
         manifest_.type = type == "uint8" ? FeatureType::uint8 : FeatureType::float32;
     }
 
@@ -150,6 +159,9 @@ private:
                                       m.stddev.size(), scales));
         for (auto const value : m.stddev)
             if (!(value > 0)) return problems_.add(fmt::format("stddev {} must be > 0", value));
+        if (m.categories.size() > 1 && static_cast<std::int64_t>(m.categories.size()) != m.row_size())
+            problems_.add(fmt::format("categories has {} numbers (one a feature: {}; or a single one)", m.categories.size(),
+                                      m.row_size()));
         if (!m.class_names.empty() && static_cast<std::int64_t>(m.class_names.size()) != m.outputs)
             problems_.add(fmt::format("{} class names for {} classes", m.class_names.size(), m.outputs));
     }
@@ -168,6 +180,12 @@ std::string read_text(std::filesystem::path const& path) {
 }
 
 }  // namespace
+
+std::string_view name_of(Task task) {
+    for (auto const& [value, name] : k_tasks)
+        if (value == task) return name;
+    return "";
+}
 
 std::int64_t Manifest::row_size() const {
     return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/json.hpp"
@@ -12,7 +13,11 @@ namespace hopscotch {
 
 inline constexpr int k_dataset_format = 1;
 
-enum class Task { classification, regression };
+// multilabel: any number of the outputs is true, targets 0 or 1. language: a row of n tokens, the label is the token behind
+// them; every position predicts its next one.
+enum class Task { classification, regression, multilabel, language };
+inline bool has_labels(Task task) { return task == Task::classification || task == Task::language; }  // else targets
+std::string_view name_of(Task task);
 enum class FeatureType { uint8, float32 };
 enum class Split { train, valid, test };
 
@@ -26,8 +31,11 @@ struct Manifest {
     Task task = Task::classification;
     std::vector<std::int64_t> shape;        // of one row: {64} or {1, 8, 8} (CHW)
     FeatureType type = FeatureType::float32;
-    std::int64_t outputs = 0;               // classes, or targets of a regression
-    std::vector<std::string> class_names;   // classification: by label; empty if the labels were numbers 0..n-1
+    std::int64_t outputs = 0;               // classes, targets of a regression, labels of a multilabel, size of a vocabulary
+    std::vector<std::string> class_names;   // by label (of every output); empty if the labels were numbers 0..n-1
+    // Features that are integers 0..n-1 standing for a category or a token, and are not normalised. Empty: none; one number:
+    // n of every feature (a vocabulary); else by feature, 0 where it is a number. float32 holds them exactly below 2^24.
+    std::vector<std::int64_t> categories;
     std::vector<ShardFile> train, valid, test;
     std::vector<double> mean, stddev;       // of the training rows per channel (shape of rank 3) or per feature; stddev > 0
     std::uint64_t seed = 0;                 // of the shuffle

@@ -27,12 +27,14 @@ void check_dataset(Hdf5File const& open, std::filesystem::path const& path, std:
 }
 
 void check_labels(std::filesystem::path const& directory, ShardFile const& file, std::vector<std::int64_t> const& labels,
-                  std::int64_t classes) {
-    auto const bad = std::find_if(labels.begin(), labels.end(), [&](auto label) { return label < 0 || label >= classes; });
+                  Manifest const& manifest) {
+    auto const bad =
+        std::find_if(labels.begin(), labels.end(), [&](auto label) { return label < 0 || label >= manifest.outputs; });
     if (bad == labels.end()) return;
     throw DataError(
-        fmt::format("{}: row {}: label {} is out of range (dataset.json says {} classes) run 'hopscotch data verify {}'",
-                    (directory / file.file).string(), bad - labels.begin(), *bad, classes, directory.string()));
+        fmt::format("{}: row {}: label {} is out of range (dataset.json says {} {}) run 'hopscotch data verify {}'",
+                    (directory / file.file).string(), bad - labels.begin(), *bad, manifest.outputs,
+                    classes_word(manifest.task), directory.string()));
 }
 
 template <class T>
@@ -47,23 +49,29 @@ void check_layout(Hdf5File const& open, std::filesystem::path const& path, Shard
     check_dataset(open, path, "/labels", labels_layout(manifest, file.rows));
 }
 
+Shard read_labels(Hdf5File const& open, std::filesystem::path const& directory, ShardFile const& file,
+                  Manifest const& manifest) {
+    auto const rows = static_cast<std::size_t>(file.rows);
+    Shard shard;
+    shard.rows = file.rows;
+    if (has_labels(manifest.task)) {
+        shard.labels.resize(rows);
+        open.read_rows("/labels", 0, file.rows, writable(shard.labels));
+        check_labels(directory, file, shard.labels, manifest);
+    } else {
+        shard.targets.resize(rows * static_cast<std::size_t>(manifest.outputs));
+        open.read_rows("/labels", 0, file.rows, writable(shard.targets));
+    }
+    return shard;
+}
+
 Shard read_shard(std::filesystem::path const& directory, ShardFile const& file, Manifest const& manifest) {
     auto const path = directory / file.file;
     auto const open = Hdf5File::open(path);
     check_layout(open, path, file, manifest);
-    auto const rows = static_cast<std::size_t>(file.rows);
-    Shard shard;
-    shard.rows = file.rows;
-    shard.features.resize(rows * row_bytes(manifest));
+    auto shard = read_labels(open, directory, file, manifest);
+    shard.features.resize(static_cast<std::size_t>(file.rows) * row_bytes(manifest));
     open.read_rows("/features", 0, file.rows, shard.features);
-    if (manifest.task == Task::regression) {
-        shard.targets.resize(rows * static_cast<std::size_t>(manifest.outputs));
-        open.read_rows("/labels", 0, file.rows, writable(shard.targets));
-    } else {
-        shard.labels.resize(rows);
-        open.read_rows("/labels", 0, file.rows, writable(shard.labels));
-        check_labels(directory, file, shard.labels, manifest.outputs);
-    }
     return shard;
 }
 

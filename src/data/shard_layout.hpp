@@ -3,6 +3,7 @@
 #pragma once
 #include "data/hdf5_file.hpp"
 #include "data/manifest.hpp"
+#include "data/shard.hpp"
 
 namespace hopscotch {
 
@@ -13,7 +14,7 @@ inline Hdf5Layout features_layout(Manifest const& manifest, std::int64_t rows) {
 }
 
 inline Hdf5Layout labels_layout(Manifest const& manifest, std::int64_t rows) {
-    if (manifest.task == Task::classification) return {ElementType::int64, {rows}};
+    if (has_labels(manifest.task)) return {ElementType::int64, {rows}};
     return {ElementType::float32, {rows, manifest.outputs}};
 }
 
@@ -21,7 +22,14 @@ inline std::size_t row_bytes(Manifest const& manifest) {
     return static_cast<std::size_t>(manifest.row_size()) * (manifest.type == FeatureType::uint8 ? 1 : 4);
 }
 
+// What the labels count.
+inline std::string_view classes_word(Task task) { return task == Task::language ? "tokens" : "classes"; }
+
 // Throws DataError unless both datasets of the open file are as the manifest says.
 void check_layout(Hdf5File const& open, std::filesystem::path const& path, ShardFile const& file, Manifest const& manifest);
+
+// A shard without its features. Throws DataError naming the row where a label is out of range.
+Shard read_labels(Hdf5File const& open, std::filesystem::path const& directory, ShardFile const& file,
+                  Manifest const& manifest);
 
 }  // namespace hopscotch

@@ -23,12 +23,12 @@ ShardWriter::ShardWriter(std::filesystem::path path, Manifest const& manifest, s
 }
 
 void ShardWriter::append(ByteView features, std::span<std::int64_t const> labels) {
-    require(task_ == Task::classification, "labels appended to a regression shard");
+    require(has_labels(task_), "labels appended to a shard of targets");
     append_rows(features, std::as_bytes(labels), labels.size());
 }
 
 void ShardWriter::append(ByteView features, std::span<float const> targets) {
-    require(task_ == Task::regression, "targets appended to a classification shard");
+    require(!has_labels(task_), "targets appended to a shard of labels");
     require(targets.size() % outputs_ == 0, "targets are not whole rows");
     append_rows(features, std::as_bytes(targets), targets.size() / outputs_);
 }

@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <cmath>
 #include <span>
+#include <type_traits>
 
 #include "core/error.hpp"
 #include "core/hash.hpp"
 #include "data/hdf5_file.hpp"
+#include "data/import/feature_stats.hpp"
 #include "data/shard_layout.hpp"
 #include "data/shard_writer.hpp"
 
@@ -18,11 +20,13 @@ namespace {
 
 constexpr std::size_t k_piece_bytes = 4 << 20;
 constexpr std::int64_t k_spelled_out = 10;  // failures of values in one file
+constexpr double k_tolerance = 1e-4;        // of mean and stddev, relative; sums depend on the order of the rows
 
 class FileVerifier {
 public:
-    FileVerifier(std::filesystem::path path, Manifest const& manifest, VerifyReport& report)
-        : path_(std::move(path)), manifest_(manifest), report_(report) {}
+    // stats: takes the rows in; null: they do not count.
+    FileVerifier(std::filesystem::path path, Manifest const& manifest, VerifyReport& report, FeatureStats* stats)
+        : path_(std::move(path)), manifest_(manifest), report_(report), stats_(stats) {}
 
     void verify(ShardFile const& file) try {
         if (std::filesystem::exists(path_)) {
@@ -50,26 +54,61 @@ private:
     }
 
     void check_rows(Hdf5File const& open, std::int64_t first, std::int64_t rows) {
-        if (manifest_.type == FeatureType::float32) check_finite(open, "/features", first, rows, manifest_.row_size());
-        if (manifest_.type == FeatureType::uint8) read<std::uint8_t>(open, "/features", first, rows, manifest_.row_size());
-        if (manifest_.task == Task::regression) return check_finite(open, "/labels", first, rows, manifest_.outputs);
+        if (manifest_.type == FeatureType::float32)
+            check_features(read<float>(open, "/features", first, rows, manifest_.row_size()), first);
+        else
+            check_features(read<std::uint8_t>(open, "/features", first, rows, manifest_.row_size()), first);
+        if (!has_labels(manifest_.task)) return check_targets(open, first, rows);
         auto const labels = read<std::int64_t>(open, "/labels", first, rows, 1);
         for (std::int64_t i = 0; i < rows; ++i)
             if (auto const label = labels[static_cast<std::size_t>(i)]; label < 0 || label >= manifest_.outputs)
-                fail_row(first + i,
-                         fmt::format("label {} is out of range (dataset.json says {} classes)", label, manifest_.outputs));
+                fail_row(first + i, fmt::format("label {} is out of range (dataset.json says {} {})", label,
+                                                manifest_.outputs, classes_word(manifest_.task)));
     }
 
     // One failure for each row, naming its first bad element.
-    void check_finite(Hdf5File const& open, std::string const& name, std::int64_t first, std::int64_t rows,
-                      std::int64_t width) {
-        auto const values = read<float>(open, name, first, rows, width);
-        for (std::int64_t i = 0; i < rows; ++i) {
-            auto const row = std::span(values).subspan(static_cast<std::size_t>(i * width), static_cast<std::size_t>(width));
-            auto const bad = std::find_if_not(row.begin(), row.end(), [](float value) { return std::isfinite(value); });
+    template <class T>
+    void check_features(std::vector<T> const& values, std::int64_t first) {
+        auto const width = static_cast<std::size_t>(manifest_.row_size());
+        for (std::size_t i = 0; i * width < values.size(); ++i) {
+            auto const row = std::span(values).subspan(i * width, width);
+            if (stats_ != nullptr) stats_->add(row);
+            auto const place = first + static_cast<std::int64_t>(i);
+            if (check_finite(row, "/features", place)) check_categories(row, place);
+        }
+    }
+
+    template <class T>
+    bool check_finite(std::span<T const> row, std::string_view name, std::int64_t place) {
+        if constexpr (std::is_integral_v<T>) return true;
+        auto const bad = std::find_if_not(row.begin(), row.end(), [](auto value) { return std::isfinite(value); });
+        if (bad == row.end()) return true;
+        fail_row(place, fmt::format("element {} of '{}' is {} (not a finite number)", bad - row.begin(), name, *bad));
+        return false;
+    }
+
+    template <class T>
+    void check_categories(std::span<T const> row, std::int64_t place) {
+        auto const& categories = manifest_.categories;
+        for (std::size_t i = 0; i < row.size() && !categories.empty(); ++i) {
+            auto const count = categories[categories.size() == 1 ? 0 : i];
+            auto const value = static_cast<double>(row[i]);
+            if (count == 0 || (value >= 0 && value < static_cast<double>(count) && value == std::floor(value))) continue;
+            return fail_row(place, fmt::format("element {} of '/features' is {} (dataset.json says a category, 0 to {})", i,
+                                               row[i], count - 1));
+        }
+    }
+
+    void check_targets(Hdf5File const& open, std::int64_t first, std::int64_t rows) {
+        auto const values = read<float>(open, "/labels", first, rows, manifest_.outputs);
+        auto const width = static_cast<std::size_t>(manifest_.outputs);
+        for (std::size_t i = 0; i * width < values.size(); ++i) {
+            auto const row = std::span(values).subspan(i * width, width);
+            auto const place = first + static_cast<std::int64_t>(i);
+            if (!check_finite(row, "/labels", place) || manifest_.task != Task::multilabel) continue;
+            auto const bad = std::find_if_not(row.begin(), row.end(), [](float value) { return value == 0 || value == 1; });
             if (bad != row.end())
-                fail_row(first + i,
-                         fmt::format("element {} of '{}' is {} (not a finite number)", bad - row.begin(), name, *bad));
+                fail_row(place, fmt::format("element {} of '/labels' is {} (multilabel: 0 or 1)", bad - row.begin(), *bad));
         }
     }
 
@@ -84,16 +123,37 @@ private:
     std::filesystem::path path_;
     Manifest const& manifest_;
     VerifyReport& report_;
+    FeatureStats* stats_;
     std::int64_t bad_values_ = 0;
 };
+
+// Only of rows that are all there and sound: otherwise the difference would only repeat what has been said.
+void check_moments(std::filesystem::path const& directory, Manifest const& manifest, FeatureStats const& stats,
+                   VerifyReport& report) {
+    auto const found = recorded_moments(manifest, stats);
+    for (std::size_t i = 0; i < found.mean.size(); ++i) {
+        auto const off = [&](double is, double says) {  // a mean near 0 is as exact as its stddev
+            return std::abs(is - says) > k_tolerance * std::max(std::abs(is), found.stddev[i]);
+        };
+        if (!off(found.mean[i], manifest.mean[i]) && !off(found.stddev[i], manifest.stddev[i])) continue;
+        return report.failures.push_back(
+            fmt::format("{}: mean and stddev of {} {} are {:.6g} and {:.6g} (dataset.json says {:.6g} and {:.6g}) import "
+                        "the dataset again",
+                        directory.string(), manifest.shape.size() == 3 ? "channel" : "feature", i, found.mean[i],
+                        found.stddev[i], manifest.mean[i], manifest.stddev[i]));
+    }
+}
 
 }  // namespace
 
 VerifyReport verify_files(std::filesystem::path const& directory) {
     auto const manifest = read_manifest(directory);
     VerifyReport report;
+    FeatureStats stats(static_cast<std::size_t>(manifest.row_size()), manifest.type);
     for (auto split : {Split::train, Split::valid, Split::test})
-        for (auto const& file : manifest.files(split)) FileVerifier(directory / file.file, manifest, report).verify(file);
+        for (auto const& file : manifest.files(split))
+            FileVerifier(directory / file.file, manifest, report, split == Split::train ? &stats : nullptr).verify(file);
+    if (report.failures.empty()) check_moments(directory, manifest, stats, report);
     return report;
 }
 

@@ -15,8 +15,9 @@ struct VerifyReport {
     std::int64_t rows = 0, bytes = 0;   // read
 };
 
-// Schema, counts, hashes, label range, NaN and infinity, in pieces (memory for some megabytes). At most ten failures of
-// values a file are spelled out, the others counted. Throws DataError only if dataset.json itself cannot be used.
+// Schema, counts, hashes, ranges of labels and categories, NaN and infinity, in pieces (memory for some megabytes); and if
+// all that is well, mean and stddev of the training rows. At most ten failures of values a file are spelled out, the others
+// counted. Throws DataError only if dataset.json itself cannot be used.
 VerifyReport verify_files(std::filesystem::path const& directory);
 
 struct SplitSummary {

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "core/error.hpp"
+#include "experiment/metric.hpp"
 #include "experiment/sections.hpp"
 #include "experiment/space.hpp"
 
@@ -72,10 +73,10 @@ void apply_override(Json& document, std::string const& text, Problems& problems)
     }
 }
 
-void read_trial_sections(Json const& document, ObjectReader& reader, TrialConfig& out) {
+void read_trial_sections(Json const& document, ObjectReader& reader, Problems& problems, TrialConfig& out) {
     static Json const absent;
     auto const* model = document.find("model");
-    out.data = read_data(reader.child("data"));
+    out.data = read_data(reader.child("data"), problems);
     out.model = read_model(reader.child("model"), model != nullptr ? *model : absent);
     out.train = read_train(reader.child("train"));
 }
@@ -95,7 +96,7 @@ Experiment read_experiment(std::string_view text, std::vector<std::string> const
     reader.read("name", out.name, [](std::string const& v) { return v.empty() ? "must not be empty" : ""; });
     reader.read("seed", out.seed, at_least(0));
     TrialConfig base;
-    read_trial_sections(out.document, reader, base);
+    read_trial_sections(out.document, reader, problems, base);
     out.data = base.data;
     out.model = base.model;
     out.train = base.train;
@@ -119,8 +120,22 @@ TrialConfig resolve(Experiment const& experiment, Assignment const& assignment, 
         assign(document, path, value, entry != nullptr ? entry->at_position() : Position{});
     }
     ObjectReader reader(document, "", problems);
-    read_trial_sections(document, reader, out);
+    read_trial_sections(document, reader, problems, out);
     return out;
+}
+
+LossKind loss_of(Experiment const& experiment, Assignment const& assignment) {
+    Problems told("");  // the assignment has been checked
+    return resolve(experiment, assignment, told).train.loss;
+}
+
+void default_loss(Experiment& experiment, LossKind loss, Problems& problems) {
+    auto& train = experiment.document["train"];
+    if (train.find("loss") != nullptr || experiment.space.find("train.loss") != nullptr ||
+        experiment.space.find("train") != nullptr)
+        return;
+    train["loss"] = Json(name_of(loss));
+    experiment.train = read_train(ObjectReader(train, "/train", problems));
 }
 
 Json to_json(Assignment const& assignment) {

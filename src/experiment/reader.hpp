@@ -15,6 +15,12 @@ Experiment read_experiment(std::string_view text, std::vector<std::string> const
 // The experiment's train/model/data with the assignment written in; complaints (a bad value in the space) to problems.
 TrialConfig resolve(Experiment const& experiment, Assignment const& assignment, Problems& problems);
 
+LossKind loss_of(Experiment const& experiment, Assignment const& assignment);  // of a trial: the loss may be searched
+
+// What the dataset suggests where neither the document nor the space names train.loss: it is written into both the document
+// and `train`, so that every rank and a replay read it. Keys that belong to another loss are reported to problems.
+void default_loss(Experiment& experiment, LossKind loss, Problems& problems);
+
 // Assignment <-> JSON object {dotted path: value}.
 Json to_json(Assignment const& assignment);
 Assignment assignment_from_json(Json const& object);

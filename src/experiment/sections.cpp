@@ -2,130 +2,80 @@
 #include "experiment/sections.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
+
+#include "experiment/metric.hpp"
+#include "experiment/section_keys.hpp"
 
 namespace hopscotch {
 namespace {
 
-using Names = std::vector<std::string>;
+constexpr std::array<Name<AugmentKind>, 3> k_augments{
+    {{"flip", AugmentKind::flip}, {"crop", AugmentKind::crop}, {"cutout", AugmentKind::cutout}}};
 
-template <class Enum>
-struct Name {
-    char const* text;
-    Enum value;
-};
+// All other keys of the section are the model's own.
+constexpr std::array<std::string_view, 5> k_model_keys{"name", "file", "init_from", "init_mode", "freeze"};
 
-template <class Enum, std::size_t n>
-void read_name(ObjectReader& reader, std::string_view key, std::array<Name<Enum>, n> const& table, Enum& out) {
-    Names names;
-    for (auto const& row : table) names.emplace_back(row.text);
-    std::string text;
-    reader.read(key, text, one_of(names));
-    for (auto const& row : table)
-        if (text == row.text) out = row.value;
-}
-
-// A choice of which this version has only some.
-Check<std::string> available(std::string what, Names now, Names const& later) {
-    return [=, known = one_of(now)](std::string const& v) -> std::string {
-        if (std::find(later.begin(), later.end(), v) == later.end()) return known(v);
-        return fmt::format("{} \"{}\" is not available in this version (available: {})", what, v, fmt::join(now, ", "));
-    };
-}
-
-void refuse_later_keys(ObjectReader& reader, Names const& later) {
-    for (auto const& key : later)
-        if (reader.take(key) != nullptr)
-            reader.problem(key, fmt::format("\"{}\" is not available in this version (leave it out)", key));
-}
-
-// Keys that mean something for another kind only; ignoring them would hide a mistake.
-void refuse_foreign_keys(ObjectReader& reader, Names const& keys, std::string_view owner, std::string_view here) {
-    for (auto const& key : keys)
-        if (reader.take(key) != nullptr)
-            reader.problem(key, fmt::format("{} belongs to {} (the name here is \"{}\") leave it out", key, owner, here));
-}
-
-Check<double> at_least_zero_below_one() {
-    return [](double v) { return v >= 0 && v < 1 ? "" : fmt::format("must be at least 0 and below 1 (got {})", v); };
-}
-
-Check<std::string> not_empty() {
-    return [](std::string const& v) { return v.empty() ? "must not be empty" : ""; };
-}
-
-void require_text(ObjectReader& reader, std::string_view key, std::string& out, std::string_view suggestion) {
-    if (!reader.has(key)) {
-        reader.take(key);
-        return reader.missing(key, suggestion);
+void read_augment_keys(ObjectReader& reader, AugmentConfig& out) {
+    auto here = read_name(reader, "name", k_augments, out.kind);
+    if (!reader.has("name")) {
+        reader.missing("name", "write \"flip\", \"crop\" or \"cutout\"");
+        here.clear();  // there is no default
     }
-    reader.read(key, out, not_empty());
-}
-
-OptimizerConfig read_optimizer(ObjectReader reader) {
-    OptimizerConfig out;
-    constexpr std::array<Name<OptimizerKind>, 3> kinds{
-        {{"sgd", OptimizerKind::sgd}, {"adam", OptimizerKind::adam}, {"adamw", OptimizerKind::adamw}}};
-    read_name(reader, "name", kinds, out.kind);
-    reader.read("lr", out.lr, at_least(0));
-    reader.read("weight_decay", out.weight_decay, at_least(0));
-    if (out.kind == OptimizerKind::sgd) {
-        reader.read("momentum", out.momentum, at_least_zero_below_one());
-        reader.read("nesterov", out.nesterov);
-        if (out.nesterov && out.momentum <= 0)
-            reader.problem("nesterov", "needs momentum > 0 (got 0) set momentum or leave nesterov out");
-        refuse_foreign_keys(reader, {"beta1", "beta2", "epsilon"}, "adam and adamw", "sgd");
-    } else {
-        reader.read("beta1", out.beta1, at_least_zero_below_one());
-        reader.read("beta2", out.beta2, at_least_zero_below_one());
-        reader.read("epsilon", out.epsilon, above(0));
-        refuse_foreign_keys(reader, {"momentum", "nesterov"}, "sgd", out.kind == OptimizerKind::adam ? "adam" : "adamw");
-    }
+    OwnKeys const own(reader, here);
+    if (out.kind == AugmentKind::cutout) out.probability = 1;
+    if (own.include("probability", {"flip", "cutout"})) reader.read("probability", out.probability, between(0, 1));
+    if (own.include("padding", {"crop"})) reader.read("padding", out.padding, at_least(1));
+    if (own.include("size", {"cutout"})) reader.read("size", out.size, at_least(1));
     reader.finish();
+}
+
+// A name, or an object with a name and its keys.
+AugmentConfig read_augment(Json const& entry, std::string const& path, Problems& problems) {
+    AugmentConfig out;
+    if (!entry.is_object() && !entry.is_string()) {
+        problems.add(entry.at_position(), path, fmt::format("expected a name or an object (got {})", entry.kind()));
+        return out;
+    }
+    auto named = Json::object({{"name", entry}});
+    named.place(entry.at_position());
+    // A bare name is told at itself: it has no key "name" in the file.
+    Problems bare("");
+    ObjectReader reader(entry.is_string() ? named : entry, path, entry.is_string() ? bare : problems);
+    read_augment_keys(reader, out);
+    for (auto const& each : bare.entries()) problems.add(each.at, path, each.problem);
     return out;
 }
 
-ScheduleConfig read_schedule(ObjectReader reader) {
-    ScheduleConfig out;
-    constexpr std::array<Name<ScheduleKind>, 3> kinds{
-        {{"constant", ScheduleKind::constant}, {"step", ScheduleKind::step}, {"cosine", ScheduleKind::cosine}}};
-    constexpr std::array<char const*, 3> names{"constant", "step", "cosine"};
-    read_name(reader, "name", kinds, out.kind);
-    auto const here = names[static_cast<std::size_t>(out.kind)];
-    reader.read("warmup_epochs", out.warmup_epochs, at_least(0));
-    if (out.kind == ScheduleKind::step) {
-        reader.read("step_epochs", out.step_epochs, above(0));
-        reader.read("gamma", out.gamma, above(0));
-    } else {
-        refuse_foreign_keys(reader, {"step_epochs", "gamma"}, "step", here);
+std::vector<AugmentConfig> read_augments(ObjectReader& reader, Problems& problems) {
+    std::vector<AugmentConfig> out;
+    auto const* augment = reader.take("augment");
+    if (augment == nullptr) return out;
+    if (!augment->is_array()) {
+        reader.problem("augment", fmt::format("expected an array (got {})", augment->kind()));
+        return out;
     }
-    if (out.kind == ScheduleKind::cosine)
-        reader.read("min_lr", out.min_lr, at_least(0));
-    else
-        refuse_foreign_keys(reader, {"min_lr"}, "cosine", here);
-    reader.finish();
+    for (auto const& entry : augment->array())
+        out.push_back(read_augment(entry, fmt::format("{}/{}", reader.path_of("augment"), out.size()), problems));
     return out;
 }
 
 }  // namespace
 
-DataConfig read_data(ObjectReader reader) {
+DataConfig read_data(ObjectReader reader, Problems& problems) {
     DataConfig out;
     require_text(reader, "path", out.path, "write the dataset directory, for example \"data/digits\"");
-    if (auto const* augment = reader.take("augment"); augment != nullptr) {
-        if (!augment->is_array())
-            reader.problem("augment", fmt::format("expected an array (got {})", augment->kind()));
-        else if (!augment->array().empty())
-            reader.problem("augment", "augmentation is not available in this version (write [] or leave it out)");
-    }
+    out.augment = read_augments(reader, problems);
+    reader.read("normalise", out.normalise);
     constexpr std::array<Name<LastBatch>, 2> last{{{"keep", LastBatch::keep}, {"drop", LastBatch::drop}}};
     read_name(reader, "last_batch", last, out.last_batch);
     std::string validation = "auto";
     reader.read("validation", validation, available("validation", {"auto", "replicated"}, {"sharded"}));
     if (validation == "replicated") out.validation = ValidationData::replicated;
+    constexpr std::array<Name<Cache>, 3> caches{{{"all", Cache::all}, {"window", Cache::window}, {"none", Cache::none}}};
+    read_name(reader, "cache", caches, out.cache);
+    reader.read("shuffle_rows", out.shuffle_rows, at_least(0));
     reader.finish();
     return out;
 }
@@ -133,27 +83,28 @@ DataConfig read_data(ObjectReader reader) {
 ModelConfig read_model(ObjectReader reader, Json const& section) {
     ModelConfig out;
     require_text(reader, "name", out.name, "see `hopscotch models`");
+    if (out.name == "plugin" || out.name == "torchscript")
+        require_text(reader, "file", out.file, "name the shared object of a plugin, the .pt of a torchscript");
+    else
+        OwnKeys(reader, out.name).include("file", {"plugin", "torchscript"});
+    reader.read("init_from", out.init_from);
+    constexpr std::array<Name<InitFrom>, 3> modes{
+        {{"strict", InitFrom::strict}, {"head", InitFrom::head}, {"partial", InitFrom::partial}}};
+    read_name(reader, "init_mode", modes, out.init_mode);
+    reader.read("freeze", out.freeze);
+    if (out.init_from.empty() && !out.freeze.empty())
+        reader.problem("freeze", "needs init_from (frozen parameters never train, so they need values) name a file");
+    if (out.init_from.empty() && reader.has("init_mode"))
+        reader.problem("init_mode", "needs init_from (it says how that file must fit) name a file or leave it out");
     Json::Object arguments;
     if (section.is_object())
         for (auto const& member : section.object())
-            if (member.key != "name") arguments.push_back(member);
+            if (std::find(k_model_keys.begin(), k_model_keys.end(), member.key) == k_model_keys.end())
+                arguments.push_back(member);
     out.arguments = Json(std::move(arguments));
-    out.arguments.place(section.at_position());
-    return out;
-}
-
-TrainConfig read_train(ObjectReader reader) {
-    TrainConfig out;
-    reader.read("epochs", out.epochs, at_least(1));
-    reader.read("batch_size", out.batch_size, at_least(1));
-    constexpr std::array<Name<LossKind>, 2> losses{{{"cross_entropy", LossKind::cross_entropy}, {"mse", LossKind::mse}}};
-    read_name(reader, "loss", losses, out.loss);
-    reader.read("precision", out.precision, available("precision", {"fp32"}, {"tf32", "fp16", "bf16", "mixed", "fp64"}));
-    if (auto const* clip = reader.take("clip_norm"); clip != nullptr && !clip->is_null())
-        reader.problem("clip_norm", "gradient clipping is not available yet (write null or leave it out)");
-    out.optimizer = read_optimizer(reader.child("optimizer"));
-    out.schedule = read_schedule(reader.child("schedule"));
-    reader.finish();
+    // Each argument keeps its own place. What is said of them as a whole is said of the model that was named.
+    auto const* name = section.find("name");
+    out.arguments.place(name != nullptr ? name->at_position() : section.at_position());
     return out;
 }
 
@@ -162,9 +113,8 @@ SearchConfig read_search(ObjectReader reader) {
     reader.read(
         "procedure", out.procedure,
         available("procedure", {"grid", "random"}, {"asha", "hyperband", "pbt", "tpe", "sha", "bohb", "median", "cmaes"}));
-    reader.read("metric", out.metric, one_of({"val_accuracy", "val_loss", "val_top5", "train_loss"}));
-    out.mode =
-        out.metric == "val_loss" || out.metric == "train_loss" ? Mode::min : Mode::max;  // what "better" means by default
+    reader.read("metric", out.metric, one_of(metric_names()));
+    out.mode = natural_mode(out.metric);
     constexpr std::array<Name<Mode>, 2> modes{{{"min", Mode::min}, {"max", Mode::max}}};
     read_name(reader, "mode", modes, out.mode);
     reader.read("trials", out.trials, at_least(1));

@@ -7,7 +7,7 @@
 
 namespace hopscotch {
 
-DataConfig read_data(ObjectReader reader);
+DataConfig read_data(ObjectReader reader, Problems& problems);
 ModelConfig read_model(ObjectReader reader, Json const& section);
 TrainConfig read_train(ObjectReader reader);
 SearchConfig read_search(ObjectReader reader);

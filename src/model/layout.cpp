@@ -3,15 +3,25 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <numeric>
+#include <span>
 
 #include "core/error.hpp"
 #include "core/rng.hpp"
 
 namespace hopscotch {
 namespace {
+
+std::int64_t product(std::vector<std::int64_t> const& shape) {
+    return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
+}
+
+std::size_t bytes_of(Element element) { return element == Element::float32 ? sizeof(float) : sizeof(std::int64_t); }
 
 std::size_t aligned(std::size_t offset) { return (offset + k_state_alignment - 1) / k_state_alignment * k_state_alignment; }
 
@@ -24,49 +34,110 @@ void append(StateLayout& layout, StateTensor tensor, std::size_t bytes) {
 
 }  // namespace
 
-std::int64_t ParameterSpec::elements() const {
-    return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
+std::int64_t ParameterSpec::elements() const { return product(shape); }
+
+Init Init::xavier_uniform(std::int64_t fan_in, std::int64_t fan_out) {
+    return uniform(std::sqrt(6.0 / static_cast<double>(fan_in + fan_out)));
 }
 
-void add_affine(std::vector<ParameterSpec>& specs, std::string const& name, std::vector<std::int64_t> const& shape) {
-    auto const fan_in = std::accumulate(shape.begin() + 1, shape.end(), std::int64_t{1}, std::multiplies<>());
-    double const bound = 1.0 / std::sqrt(static_cast<double>(fan_in));
-    specs.push_back({name + ".weight", shape, bound});
-    specs.push_back({name + ".bias", {shape.front()}, bound});
+Init Init::for_fan_in(std::int64_t fan_in) const {
+    return kind == Kind::torch_linear ? uniform(1.0 / std::sqrt(static_cast<double>(fan_in))) : *this;
 }
 
-std::vector<std::string> slot_kinds(OptimizerConfig const& optimizer) {
-    if (optimizer.kind != OptimizerKind::sgd) return {"exp_avg", "exp_avg_sq"};
-    if (optimizer.momentum != 0) return {"momentum"};
-    return {};
+Init Init::for_fan_out(std::int64_t fan_out) const {
+    return kind == Kind::kaiming_fan_out ? normal(std::sqrt(2.0 / static_cast<double>(fan_out))) : *this;
 }
 
-StateLayout make_layout(std::vector<ParameterSpec> const& parameters, std::vector<std::string> const& slots) {
+bool decays(ParameterSpec const& spec, OptimizerConfig const& optimizer) {
+    return optimizer.decay_all || spec.shape.size() > 1;
+}
+
+std::vector<std::string> slot_kinds(TrainConfig const& train) {
+    auto const& optimizer = train.optimizer;
+    std::vector<std::string> kinds;
+    switch (optimizer.kind) {
+        case OptimizerKind::sgd: break;
+        case OptimizerKind::adam:
+        case OptimizerKind::adamw: kinds = {"exp_avg", "exp_avg_sq"}; break;
+        case OptimizerKind::adagrad: kinds = {"sum"}; break;
+        case OptimizerKind::rmsprop: kinds = {"square_avg"};
+    }
+    if (optimizer.kind == OptimizerKind::rmsprop && optimizer.centered) kinds.emplace_back("grad_avg");
+    bool const with_momentum = optimizer.kind == OptimizerKind::sgd || optimizer.kind == OptimizerKind::rmsprop;
+    if (with_momentum && optimizer.momentum != 0) kinds.emplace_back("momentum");
+    if (train.ema > 0) kinds.emplace_back("ema");
+    return kinds;
+}
+
+StateLayout make_layout(LayoutRequest const& request) {
     StateLayout layout;
-    auto const bytes_of = [](ParameterSpec const& spec) {
-        return static_cast<std::size_t>(spec.elements()) * sizeof(float);
+    std::vector<ParameterSpec const*> ordered;
+    for (bool const decay : {true, false})
+        for (std::size_t i = 0; i < request.parameters.size(); ++i)
+            if ((request.frozen.empty() || !request.frozen[i]) &&
+                decays(request.parameters[i], request.train.optimizer) == decay)
+                ordered.push_back(&request.parameters[i]);
+    auto const add_all = [&](Block block, std::string const& suffix) {
+        for (auto const* spec : ordered)
+            append(layout, {spec->name + suffix, block, Element::float32, spec->shape, 0, 0},
+                   static_cast<std::size_t>(spec->elements()) * sizeof(float));
     };
-    for (auto const& spec : parameters)
-        append(layout, {spec.name, Block::parameter, Element::float32, spec.shape}, bytes_of(spec));
-    for (auto const& slot : slots)
-        for (auto const& spec : parameters)
-            append(layout, {spec.name + "/" + slot, Block::slot, Element::float32, spec.shape}, bytes_of(spec));
-    for (auto const* name : {"steps", "samples"})
-        append(layout, {name, Block::counter, Element::int64, {}}, sizeof(std::int64_t));
+    add_all(Block::parameter, "");
+    for (auto const& slot : slot_kinds(request.train)) add_all(Block::slot, "/" + slot);
+    for (auto const& buffer : request.buffers)
+        append(layout, {buffer.name, Block::buffer, buffer.element, buffer.shape, 0, 0},
+               static_cast<std::size_t>(product(buffer.shape)) * bytes_of(buffer.element));
+    std::vector<std::string> counters{"steps", "samples"};
+    if (request.train.schedule.kind == ScheduleKind::plateau)
+        counters.insert(counters.end(), {"plateau/best", "plateau/bad_epochs", "plateau/reductions"});
+    for (auto const& name : counters) append(layout, {name, Block::counter, Element::int64, {}, 0, 0}, sizeof(std::int64_t));
     return layout;
 }
 
-void initialise_state(MutableBytes state, StateLayout const& layout, std::vector<ParameterSpec> const& parameters,
-                      std::uint64_t seed, TrialId trial) {
+namespace {
+
+void draw(Init const& init, std::span<float> values, Rng& rng) {
+    auto const next = [&]() -> double {
+        switch (init.kind) {
+            case Init::Kind::uniform: return init.value * (2.0 * rng.uniform() - 1.0);
+            case Init::Kind::normal: return init.value * rng.normal();
+            case Init::Kind::truncated_normal:
+                for (;;)
+                    if (double const x = init.value * rng.normal(); std::abs(x) <= 2) return x;
+            default: return init.value;
+        }
+    };
+    require(init.kind != Init::Kind::torch_linear && init.kind != Init::Kind::kaiming_fan_out, "an Init without its fan");
+    for (auto& value : values) value = static_cast<float>(next());
+}
+
+std::span<float> floats_of(MutableBytes state, StateTensor const& tensor) {
+    return {reinterpret_cast<float*>(state.data() + tensor.offset), tensor.bytes / sizeof(float)};
+}
+
+}  // namespace
+
+void initialise_state(MutableBytes state, StateLayout const& layout, LayoutRequest const& request, std::uint64_t key) {
     check_block(state, layout);
     std::memset(state.data(), 0, state.size());
-    Rng rng(stream_key(seed, Purpose::initialisation, {trial.value}));
-    for (std::size_t i = 0; i < parameters.size(); ++i) {
-        auto* const values = reinterpret_cast<float*>(state.data() + layout.tensors[i].offset);
-        auto const n = parameters[i].bound > 0 ? static_cast<std::size_t>(parameters[i].elements()) : 0;
-        for (std::size_t k = 0; k < n; ++k)
-            values[k] = static_cast<float>(parameters[i].bound * (2.0 * rng.uniform() - 1.0));
+    Rng rng(key);
+    for (std::size_t i = 0; i < request.parameters.size(); ++i) {
+        auto const& spec = request.parameters[i];
+        if (!request.frozen.empty() && request.frozen[i]) continue;
+        draw(spec.init, floats_of(state, layout.find(spec.name)), rng);
+        if (request.train.ema > 0)
+            std::ranges::copy(floats_of(state, layout.find(spec.name)), floats_of(state, layout.find(spec.name + "/ema")).begin());
     }
+    for (auto const& buffer : request.buffers) {
+        auto const& tensor = layout.find(buffer.name);
+        if (buffer.element == Element::float32)
+            std::ranges::fill(floats_of(state, tensor), static_cast<float>(buffer.value));
+        else
+            std::fill_n(reinterpret_cast<std::int64_t*>(state.data() + tensor.offset), tensor.bytes / sizeof(std::int64_t),
+                        static_cast<std::int64_t>(buffer.value));
+    }
+    if (auto const counters = counters_of(state, layout); counters.plateau_best != nullptr)
+        *counters.plateau_best = std::bit_cast<std::int64_t>(std::numeric_limits<double>::infinity());
 }
 
 void check_block(MutableBytes state, StateLayout const& layout) {
@@ -96,7 +167,12 @@ Counters counters_of(MutableBytes state, StateLayout const& layout) {
     auto const at = [&](char const* name) {
         return reinterpret_cast<std::int64_t*>(state.data() + layout.find(name).offset);
     };
-    return {at("steps"), at("samples")};
+    Counters counters{at("steps"), at("samples")};
+    if (layout.tensors.back().name != "plateau/reductions") return counters;
+    counters.plateau_best = at("plateau/best");
+    counters.bad_epochs = at("plateau/bad_epochs");
+    counters.reductions = at("plateau/reductions");
+    return counters;
 }
 
 }  // namespace hopscotch

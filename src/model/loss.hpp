@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Losses: for training the batch mean and its gradient, kept on the device; for evaluation sums over rows, in double.
+// The training losses: the batch mean and its gradient, kept on the device.
 #pragma once
 #include <ATen/core/Tensor.h>
 
-#include <cstdint>
-#include <span>
-
 #include "experiment/config.hpp"
-#include "model/trial_model.hpp"
 
 namespace hopscotch {
 
@@ -18,20 +14,20 @@ struct LossGradient {
 
 class Loss {
 public:
-    Loss(LossKind kind, at::Device device);
+    Loss(TrainConfig const& train, at::Device device);
 
-    // outputs: [rows, outputs]; targets: [rows] int64 labels (cross_entropy) or [rows, outputs] (mse). Records no gradients.
+    // outputs: [rows, outputs] or [rows, tokens, outputs], float32; targets: [rows] or [rows, tokens] int64 (cross_entropy),
+    // else [rows, outputs]. As torch.nn's CrossEntropyLoss, BCEWithLogitsLoss (class_weights: pos_weight), MSELoss and
+    // HuberLoss with reduction "mean". Records no gradients.
     LossGradient mean(at::Tensor const& outputs, at::Tensor const& targets) const;
 
 private:
+    LossGradient plain_cross_entropy(at::Tensor const& outputs, at::Tensor const& targets) const;
+    at::Tensor recorded(at::Tensor const& outputs, at::Tensor const& targets) const;
+
     LossKind kind_;
-    at::Tensor one_;
+    double label_smoothing_, huber_delta_;
+    at::Tensor one_, class_weights_;
 };
-
-// Row sums of cross entropy, hits and hits among the best five. Equal outputs rank by their index, as in argmax.
-Sums score_labels(std::span<float const> outputs, std::span<std::int64_t const> labels);
-
-// Row sums of the mean squared error; nothing is correct in a regression.
-Sums score_targets(std::span<float const> outputs, std::span<float const> targets, std::int64_t rows);
 
 }  // namespace hopscotch

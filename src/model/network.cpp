@@ -9,4 +9,8 @@ at::Tensor dropout_mask(at::Tensor const& x, double p, at::Generator const& nois
     return at::empty_like(x.detach()).bernoulli_(1.0 - p, noise).div_(1.0 - p);
 }
 
+at::Tensor dropped(at::Tensor const& x, double p, Pass const& pass) {
+    return pass.training() && p != 0 ? x.mul(dropout_mask(x, p, *pass.noise)) : x;
+}
+
 }  // namespace hopscotch

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A network: a plain struct of views into a flat parameter range, with a forward and a backward pass. It owns no weights.
+// A network: views into a flat state and a forward and a backward pass over them. It owns no weights.
 #pragma once
 #include <ATen/core/Generator.h>
 #include <ATen/core/Tensor.h>
@@ -15,21 +15,41 @@ namespace hopscotch {
 // gradients, which halves the time of small models (a step of a 64-64-10 MLP is all overhead).
 enum class Backward { autograd, written_out };
 
+// One forward pass.
+struct Pass {
+    at::Generator* noise = nullptr;  // of dropout masks; null in evaluation
+
+    bool training() const { return noise != nullptr; }
+};
+
+// What a network computes on, all in the order of its specs.
+struct BoundTensors {
+    std::vector<at::Tensor> parameters;
+    std::vector<at::Tensor> gradients;  // undefined where the parameter is frozen
+    std::vector<at::Tensor> buffers;    // float32, or int64
+};
+
 class Network {
 public:
     virtual ~Network() = default;
     virtual std::vector<ParameterSpec> const& parameters() const = 0;
-    virtual Backward kind() const = 0;
+    virtual std::vector<BufferSpec> const& buffers() const = 0;
+    virtual double multiply_adds() const = 0;  // of one row, forward
+    virtual Backward kind() const { return Backward::autograd; }
+    virtual void use_autograd() {}  // from now on kind() must be autograd (autocast needs it)
 
-    // Views of the parameters and of their gradients, in the order of parameters(). Called for every new state.
-    virtual void bind(std::vector<at::Tensor> parameters, std::vector<at::Tensor> gradients) = 0;
+    // Called for every new state.
+    virtual void bind(BoundTensors tensors) = 0;
 
-    // x: [rows, shape of the data...] -> [rows, outputs]. noise: the generator of dropout masks; null in evaluation.
-    virtual at::Tensor forward(at::Tensor const& x, at::Generator* noise) = 0;
+    // x: [rows, shape of the data...] -> [rows, outputs], or [rows, tokens, outputs] for the task `language`.
+    virtual at::Tensor forward(at::Tensor const& x, Pass const& pass) = 0;
 
-    // d loss / d outputs -> the bound gradients, which are zero before; of the last forward pass with noise.
+    // d loss / d outputs of the last training pass. autograd adds to the bound gradients, written_out overwrites them.
     virtual void backward(at::Tensor const& outputs, at::Tensor const& output_gradient) = 0;
 };
+
+// x where a mask says so: zero with probability p, else x / (1-p). The mask is the pass's; x itself in evaluation.
+at::Tensor dropped(at::Tensor const& x, double p, Pass const& pass);
 
 // Zero with probability p, else 1/(1-p); in the shape of x.
 at::Tensor dropout_mask(at::Tensor const& x, double p, at::Generator const& noise);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/optimizer.hpp"
 
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/_fused_adam.h>
 #include <ATen/ops/_fused_adamw.h>
 #include <ATen/ops/_fused_sgd.h>
+#include <ATen/ops/addcmul.h>
 #include <ATen/ops/zeros.h>
 
 namespace hopscotch {
@@ -11,30 +13,83 @@ namespace hopscotch {
 Optimizer::Optimizer(OptimizerConfig const& config, at::Device device)
     : config_(config), step_{at::zeros({}, at::TensorOptions().device(device))} {}
 
-void Optimizer::bind(at::Tensor const& parameters, at::Tensor const& gradients, std::vector<at::Tensor> const& slots) {
-    parameters_ = {parameters};
-    gradients_ = {gradients};
-    first_.assign(slots.begin(), slots.begin() + (slots.empty() ? 0 : 1));
-    second_.assign(slots.begin() + (slots.size() > 1 ? 1 : static_cast<std::ptrdiff_t>(slots.size())), slots.end());
+void Optimizer::bind(at::Tensor const& parameters, at::Tensor const& gradients, std::vector<at::Tensor> const& slots,
+                     std::int64_t decayed) {
+    ranges_.clear();
+    auto const add = [&](std::int64_t first, std::int64_t length, double weight_decay) {
+        if (length == 0) return;
+        Range range{{parameters.narrow(0, first, length)}, {gradients.narrow(0, first, length)}, {}, weight_decay};
+        for (auto const& slot : slots) range.slots.push_back({slot.narrow(0, first, length)});
+        ranges_.push_back(std::move(range));
+    };
+    add(0, decayed, config_.weight_decay);
+    add(decayed, parameters.size(0) - decayed, 0);
 }
 
 void Optimizer::update(double lr, std::int64_t step) {
+    at::NoGradGuard const unrecorded;
+    bool const adam = config_.kind == OptimizerKind::adam || config_.kind == OptimizerKind::adamw;
+    if (adam) step_.front().fill_(static_cast<double>(step));
+    for (auto& range : ranges_) {
+        if (config_.kind == OptimizerKind::rmsprop)
+            rmsprop(range, lr);
+        else if (config_.kind == OptimizerKind::adagrad)
+            adagrad(range, lr, step);
+        else
+            update(range, lr);
+    }
+}
+
+void Optimizer::update(Range& range, double lr) {
     auto const& c = config_;
     if (c.kind == OptimizerKind::sgd) {
-        at::_fused_sgd_(parameters_, gradients_, first_, c.weight_decay, c.momentum, lr, /*dampening=*/0.0, c.nesterov,
-                        /*maximize=*/false, /*is_first_step=*/false);
+        at::_fused_sgd_(range.parameters, range.gradients, range.slots.empty() ? at::TensorList() : range.slots[0],
+                        range.weight_decay, c.momentum, lr, /*dampening=*/0.0, c.nesterov, /*maximize=*/false,
+                        /*is_first_step=*/false);
         return;
     }
-    step_.front().fill_(static_cast<double>(step));
     auto const adam = [&](auto const& kernel) {
-        kernel(parameters_, gradients_, first_, second_, at::TensorList(), step_, lr, c.beta1, c.beta2, c.weight_decay,
-               c.epsilon,
-               /*amsgrad=*/false, /*maximize=*/false);
+        kernel(range.parameters, range.gradients, range.slots[0], range.slots[1], at::TensorList(), step_, lr, c.beta1,
+               c.beta2, range.weight_decay, c.epsilon, /*amsgrad=*/false, /*maximize=*/false);
     };
     if (c.kind == OptimizerKind::adam)
         adam([](auto&&... a) { at::_fused_adam_(a...); });
     else
         adam([](auto&&... a) { at::_fused_adamw_(a...); });
+}
+
+// torch.optim.RMSprop's order of operations; slots: square_avg, [grad_avg], [momentum].
+void Optimizer::rmsprop(Range& range, double lr) const {
+    auto& parameters = range.parameters[0];
+    auto gradient = range.gradients[0];
+    if (range.weight_decay != 0) gradient = gradient.add(parameters, range.weight_decay);
+    auto& square_avg = range.slots[0][0];
+    square_avg.mul_(config_.alpha).addcmul_(gradient, gradient, 1 - config_.alpha);
+    at::Tensor scale;
+    if (config_.centered) {
+        auto& grad_avg = range.slots[1][0];
+        grad_avg.lerp_(gradient, 1 - config_.alpha);
+        scale = at::addcmul(square_avg, grad_avg, grad_avg, -1).sqrt_().add_(config_.epsilon);
+    } else {
+        scale = square_avg.sqrt().add_(config_.epsilon);
+    }
+    if (config_.momentum == 0) {
+        parameters.addcdiv_(gradient, scale, -lr);
+        return;
+    }
+    auto& momentum = range.slots.back()[0];
+    momentum.mul_(config_.momentum).addcdiv_(gradient, scale);
+    parameters.add_(momentum, -lr);
+}
+
+void Optimizer::adagrad(Range& range, double lr, std::int64_t step) const {
+    auto& parameters = range.parameters[0];
+    auto gradient = range.gradients[0];
+    if (range.weight_decay != 0) gradient = gradient.add(parameters, range.weight_decay);
+    auto& sum = range.slots[0][0];
+    sum.addcmul_(gradient, gradient);
+    parameters.addcdiv_(gradient, sum.sqrt().add_(config_.epsilon),
+                        -lr / (1 + static_cast<double>(step - 1) * config_.lr_decay));
 }
 
 }  // namespace hopscotch

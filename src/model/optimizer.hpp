@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// torch's fused optimizers over flat ranges: one kernel per step whatever the number of parameters. The arithmetic is that
-// of torch.optim (momentum buffers start at zero, which for dampening 0 is torch's own first step).
+// Optimizers over flat ranges: torch's fused kernels where there are some, one call per step whatever the number of
+// parameters. The arithmetic is that of torch.optim (momentum buffers start at zero, which for dampening 0 is torch's own
+// first step).
 #pragma once
 #include <ATen/core/Tensor.h>
 
@@ -14,15 +15,27 @@ class Optimizer {
 public:
     Optimizer(OptimizerConfig const& config, at::Device device);
 
-    // Flat, equally long tensors: parameters, their gradients, and one per slot kind (layout.hpp, slot_kinds).
-    void bind(at::Tensor const& parameters, at::Tensor const& gradients, std::vector<at::Tensor> const& slots);
+    // Flat, equally long tensors: parameters, their gradients, and one per slot kind (layout.hpp, slot_kinds, without ema).
+    // Weight decay applies to the first `decayed` elements.
+    void bind(at::Tensor const& parameters, at::Tensor const& gradients, std::vector<at::Tensor> const& slots,
+              std::int64_t decayed);
 
     // One update; `step` counts from 1 (the bias correction of Adam).
     void update(double lr, std::int64_t step);
 
 private:
+    struct Range {  // of the flat tensors, with a weight decay of its own
+        std::vector<at::Tensor> parameters, gradients;  // lists of one, as the fused kernels want
+        std::vector<std::vector<at::Tensor>> slots;
+        double weight_decay = 0;
+    };
+    void update(Range& range, double lr);
+    void rmsprop(Range& range, double lr) const;
+    void adagrad(Range& range, double lr, std::int64_t step) const;
+
     OptimizerConfig config_;
-    std::vector<at::Tensor> parameters_, gradients_, first_, second_, step_;  // lists of one, as the fused kernels want
+    std::vector<Range> ranges_;
+    std::vector<at::Tensor> step_;
 };
 
 }  // namespace hopscotch

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// safetensors: 8 bytes with the length of the header (little endian), the header as JSON padded with spaces, raw tensors.
+#include "model/safetensors.hpp"
+
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -10,7 +11,6 @@
 
 #include "core/error.hpp"
 #include "core/unique_handle.hpp"
-#include "model/trial_model.hpp"
 
 namespace hopscotch {
 namespace {
@@ -24,8 +24,6 @@ struct CloseFile {
     throw DataError(fmt::format("{}: cannot {} ({})", path, what, std::strerror(errno)));
 }
 
-bool exported(StateTensor const& tensor) { return tensor.block == Block::parameter || tensor.block == Block::buffer; }
-
 Json strings_only(Json const& metadata) {
     auto strings = Json(Json::Object{});
     if (metadata.is_object())
@@ -34,18 +32,17 @@ Json strings_only(Json const& metadata) {
     return strings;
 }
 
-std::string header_of(StateLayout const& layout, Json const& metadata) {
+std::string header_of(std::vector<NamedTensor> const& tensors, Json const& metadata) {
     auto header = Json(Json::Object{});
     header["__metadata__"] = strings_only(metadata);
     std::size_t offset = 0;
-    for (auto const& tensor : layout.tensors) {
-        if (!exported(tensor)) continue;
+    for (auto const& tensor : tensors) {
         Json::Array shape(tensor.shape.begin(), tensor.shape.end());
-        Json::Array range{static_cast<std::int64_t>(offset), static_cast<std::int64_t>(offset + tensor.bytes)};
+        Json::Array range{static_cast<std::int64_t>(offset), static_cast<std::int64_t>(offset + tensor.bytes.size())};
         header[tensor.name] = Json::object({{"dtype", tensor.element == Element::float32 ? "F32" : "I64"},
                                             {"shape", std::move(shape)},
                                             {"data_offsets", std::move(range)}});
-        offset += tensor.bytes;
+        offset += tensor.bytes.size();
     }
     auto text = header.dump();
     text.append((8 - text.size() % 8) % 8, ' ');
@@ -65,18 +62,16 @@ void write_all(int file, void const* data, std::size_t size, std::string const& 
 
 }  // namespace
 
-void write_safetensors(std::string const& path, ByteView state, StateLayout const& layout, Json const& metadata) {
-    require(state.size() >= layout.bytes, "write_safetensors: the state is smaller than its layout");
+void write_safetensors(std::string const& path, std::vector<NamedTensor> const& tensors, Json const& metadata) {
     auto const partial = path + ".tmp";
     UniqueHandle<int, CloseFile> file(::open(partial.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
     if (!file) fail(partial, "create");
-    auto const header = header_of(layout, metadata);
+    auto const header = header_of(tensors, metadata);
     unsigned char length[8];
     for (std::size_t i = 0; i < 8; ++i) length[i] = static_cast<unsigned char>(header.size() >> (8 * i));
     write_all(file.handle(), length, sizeof length, partial);
     write_all(file.handle(), header.data(), header.size(), partial);
-    for (auto const& tensor : layout.tensors)
-        if (exported(tensor)) write_all(file.handle(), state.data() + tensor.offset, tensor.bytes, partial);
+    for (auto const& tensor : tensors) write_all(file.handle(), tensor.bytes.data(), tensor.bytes.size(), partial);
     if (::fsync(file.handle()) != 0) fail(partial, "sync");
     file.reset();
     if (std::rename(partial.c_str(), path.c_str()) != 0) fail(path, "rename into place");

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/step.hpp"
 
+#include <ATen/autocast_mode.h>
+#include <ATen/ops/linalg_vector_norm.h>
 #include <ATen/ops/zeros.h>
 #include <c10/core/InferenceMode.h>
 
+#include <map>
 #include <optional>
 
 namespace hopscotch {
@@ -12,38 +15,110 @@ namespace {
 std::int64_t offset_in_floats(StateTensor const& tensor) { return static_cast<std::int64_t>(tensor.offset / sizeof(float)); }
 std::int64_t length_in_floats(StateTensor const& tensor) { return static_cast<std::int64_t>(tensor.bytes / sizeof(float)); }
 
-at::Tensor view_of(at::Tensor const& flat, StateTensor const& tensor) {
-    return flat.narrow(0, offset_in_floats(tensor), length_in_floats(tensor)).view(tensor.shape);
+at::Tensor view_of(at::Tensor const& flat, StateTensor const& tensor, std::int64_t shift = 0) {
+    auto const part = flat.narrow(0, offset_in_floats(tensor) - shift, length_in_floats(tensor));
+    return (tensor.element == Element::int64 ? part.view(at::kLong) : part).view(tensor.shape);
 }
+
+// bf16 for the operators that gain by it, on this thread until the end of its scope.
+class Autocast {
+public:
+    explicit Autocast(at::DeviceType device) : device_(device), was_(at::autocast::is_autocast_enabled(device)) {
+        at::autocast::set_autocast_dtype(device_, at::kBFloat16);
+        at::autocast::set_autocast_enabled(device_, true);
+        at::autocast::increment_nesting();
+    }
+    ~Autocast() {
+        // The cached bf16 copies of the weights are stale after the next update.
+        if (at::autocast::decrement_nesting() == 0) at::autocast::clear_cache();
+        at::autocast::set_autocast_enabled(device_, was_);
+    }
+    Autocast(Autocast const&) = delete;
+    Autocast& operator=(Autocast const&) = delete;
+
+private:
+    at::DeviceType device_;
+    bool was_;
+};
 
 }  // namespace
 
 Step::Step(std::unique_ptr<Network> network, TrainConfig const& train, Workspace::Impl& workspace)
-    : network_(std::move(network)), optimizer_(train.optimizer, workspace.device), loss_(train.loss, workspace.device),
-      workspace_(workspace), loss_sum_(at::zeros({}, at::TensorOptions(workspace.device).dtype(at::kDouble))) {}
+    : network_(std::move(network)),
+      train_(train),
+      optimizer_(train.optimizer, workspace.device),
+      loss_(train, workspace.device),
+      workspace_(workspace),
+      loss_sum_(at::zeros({}, at::TensorOptions(workspace.device).dtype(at::kDouble))) {
+    if (train_.precision == Precision::bf16) network_->use_autograd();
+}
 
-void Step::bind(at::Tensor const& floats, StateLayout const& layout) {
+void Step::bind(at::Tensor const& floats, StateLayout const& layout, FrozenParameters const& frozen) {
     auto const length = static_cast<std::int64_t>(layout.end_of(Block::parameter) / sizeof(float));
     gradient_ = workspace_.gradient(length);
-    std::vector<at::Tensor> parameters, gradients, slots;
-    auto const count = network_->parameters().size();
-    for (std::size_t i = 0; i < layout.tensors.size(); ++i) {
-        auto const& tensor = layout.tensors[i];
+    if (train_.accumulate > 1) accumulated_ = workspace_.accumulated(length);
+    std::map<std::string, StateTensor const*> trainable;
+    std::vector<at::Tensor> slots;
+    trained_ = {};
+    std::int64_t decayed = 0;
+    for (auto const& tensor : layout.tensors) {
         if (tensor.block == Block::parameter) {
-            parameters.push_back(view_of(floats, tensor));
-            gradients.push_back(view_of(gradient_, tensor));
-        } else if (tensor.block == Block::slot && i % count == 0) {  // the first tensor of a slot kind: its range begins
-            slots.push_back(floats.narrow(0, offset_in_floats(tensor), length));
+            trainable[tensor.name] = &tensor;
+            if (train_.optimizer.decay_all || tensor.shape.size() > 1) decayed = offset_in_floats(tensor) + length_in_floats(tensor);
         }
+        if (tensor.block == Block::slot && tensor.name.starts_with(layout.tensors.front().name + "/"))  // a range begins
+            slots.push_back(floats.narrow(0, offset_in_floats(tensor), length));
+        // With version counters of their own: batch norm writes into them between the forward and the backward pass.
+        if (tensor.block == Block::buffer) trained_.buffers.push_back(view_of(floats.variable_data(), tensor));
     }
-    network_->bind(std::move(parameters), std::move(gradients));
-    optimizer_.bind(floats.narrow(0, 0, length), gradient_, slots);
+    parameters_ = floats.narrow(0, 0, length);
+    averaged_ = at::Tensor();
+    if (train_.ema > 0) {
+        averaged_ = slots.back();
+        slots.pop_back();
+    }
+    averaged_views_.clear();
+    auto const& specs = network_->parameters();
+    for (std::size_t i = 0; i < specs.size(); ++i) {
+        bool const is_frozen = i < frozen.size() && frozen[i].defined();
+        auto const* tensor = is_frozen ? nullptr : trainable.at(specs[i].name);
+        trained_.parameters.push_back(is_frozen ? frozen[i] : view_of(floats, *tensor));
+        trained_.gradients.push_back(is_frozen ? at::Tensor() : view_of(gradient_, *tensor));
+        if (train_.ema > 0) averaged_views_.push_back(is_frozen ? frozen[i] : view_of(averaged_, *tensor));
+    }
+    network_->bind(trained_);
+    weights_ = Weights::trained;
+    optimizer_.bind(parameters_, train_.accumulate > 1 ? accumulated_ : gradient_, slots, decayed);
+}
+
+void Step::use(Weights weights) {
+    if (train_.ema == 0 || weights == weights_) return;
+    weights_ = weights;
+    auto tensors = trained_;
+    if (weights == Weights::averaged) {
+        tensors.parameters = averaged_views_;
+        tensors.gradients.assign(averaged_views_.size(), at::Tensor());
+    }
+    network_->bind(std::move(tensors));
 }
 
 // The gradient is shared with models of other layouts, whose values may lie where this one has padding.
 void Step::begin_unit() {
     gradient_.zero_();
+    if (accumulated_.defined()) accumulated_.zero_();
+    accumulated_rows_ = 0;
     loss_sum_.zero_();
+}
+
+at::Tensor Step::forward(at::Tensor const& x, Pass const& pass) {
+    if (train_.precision == Precision::fp32) return network_->forward(x, pass);
+    Autocast const bf16(workspace_.device.type());
+    return network_->forward(x, pass).to(at::kFloat);
+}
+
+at::Tensor Step::evaluate(at::Tensor const& x) {
+    c10::InferenceMode const unrecorded;
+    return forward(x, {});
 }
 
 void Step::forward_backward(Batch const& batch, std::uint64_t noise_key) {
@@ -54,10 +129,31 @@ void Step::forward_backward(Batch const& batch, std::uint64_t noise_key) {
     else
         unrecorded.emplace();
     workspace_.noise.set_current_seed(noise_key);
-    auto const outputs = network_->forward(batch.x, &workspace_.noise);
+    auto const outputs = forward(batch.x, {&workspace_.noise});
     auto const [loss, gradient] = loss_.mean(outputs, batch.y);
     network_->backward(outputs, gradient);
-    loss_sum_.add_(loss, batch.x.size(0));
+    auto const rows = batch.x.size(0);
+    loss_sum_.add_(loss, rows);
+    accumulated_rows_ += rows;
+    if (train_.accumulate > 1) accumulated_.add_(gradient_, static_cast<double>(rows));
+}
+
+void Step::clip() {
+    auto const& gradient = train_.accumulate > 1 ? accumulated_ : gradient_;
+    if (train_.clip_value) gradient.clamp_(-*train_.clip_value, *train_.clip_value);
+    if (!train_.clip_norm) return;
+    // torch.nn.utils.clip_grad_norm_, without reading the norm back.
+    auto const norm = at::linalg_vector_norm(gradient, 2);
+    gradient.mul_((*train_.clip_norm / (norm + 1e-6)).clamp_max_(1.0));
+}
+
+void Step::update(double lr, std::int64_t step) {
+    if (train_.accumulate > 1) accumulated_.div_(static_cast<double>(accumulated_rows_));
+    if (train_.clip_value || train_.clip_norm) clip();
+    optimizer_.update(lr, step);
+    if (averaged_.defined()) averaged_.lerp_(parameters_, 1 - train_.ema);
+    if (train_.accumulate > 1) accumulated_.zero_();
+    accumulated_rows_ = 0;
 }
 
 double Step::loss_sum() const { return loss_sum_.item<double>(); }

@@ -15,32 +15,52 @@
 
 namespace hopscotch {
 
+// What a network computes on besides the state: parameters that are frozen (by the network's order; undefined: not frozen).
+using FrozenParameters = std::vector<at::Tensor>;
+
 class Step {
 public:
     Step(std::unique_ptr<Network> network, TrainConfig const& train, Workspace::Impl& workspace);
 
     Network& network() { return *network_; }
+    Network const& network() const { return *network_; }
 
-    // floats: the state's parameters and slots on the device, as one flat float tensor laid out like `layout`.
-    void bind(at::Tensor const& floats, StateLayout const& layout);
+    // floats: the state up to its last buffer on the device, as one flat float tensor laid out like `layout`.
+    void bind(at::Tensor const& floats, StateLayout const& layout, FrozenParameters const& frozen);
+
+    // From now on forward passes use the averaged weights (EMA), or the trained ones. Nothing without EMA.
+    enum class Weights { trained, averaged };
+    void use(Weights weights);
 
     void begin_unit();  // zeros the gradient and the loss sum
 
-    // Overwrites the gradient with that of the batch's mean loss. noise_key addresses the dropout masks of this step.
+    // Adds the batch to the gradient of the next update. noise_key addresses the dropout masks of this batch.
     void forward_backward(Batch const& batch, std::uint64_t noise_key);
 
-    void update(double lr, std::int64_t step) { optimizer_.update(lr, step); }
+    // Updates with the mean gradient over the rows since the last update, clipped.
+    void update(double lr, std::int64_t step);
 
     at::Tensor const& gradient() const { return gradient_; }  // flat, laid out like the parameters
+
+    // The outputs in float32, whatever the precision. No gradients are recorded.
+    at::Tensor evaluate(at::Tensor const& x);
 
     double loss_sum() const;  // over the rows since begin_unit; waits for the device
 
 private:
+    at::Tensor forward(at::Tensor const& x, Pass const& pass);
+    void clip();
+
     std::unique_ptr<Network> network_;
+    TrainConfig train_;
     Optimizer optimizer_;
     Loss loss_;
     Workspace::Impl& workspace_;
-    at::Tensor gradient_, loss_sum_;
+    BoundTensors trained_;
+    std::vector<at::Tensor> averaged_views_;
+    at::Tensor parameters_, averaged_, gradient_, accumulated_, loss_sum_;
+    Weights weights_ = Weights::trained;
+    std::int64_t accumulated_rows_ = 0;
 };
 
 }  // namespace hopscotch

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/torch_trial_model.hpp"
 
+#include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
+#include <ATen/ops/log_softmax.h>
 #include <c10/core/InferenceMode.h>
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 
 #include "core/error.hpp"
 #include "core/rng.hpp"
-#include "model/evaluation.hpp"
 #include "model/lr_schedule.hpp"
+#include "model/pretrained.hpp"
+#include "model/zoo/arguments.hpp"
 
 namespace hopscotch {
 namespace {
@@ -20,19 +24,79 @@ std::uint64_t noise_key(UnitAddress const& unit, std::size_t step) {
                       {unit.trial.value, unit.epoch, unit.shard.value, static_cast<std::int64_t>(step)});
 }
 
+std::vector<std::string> accepted_pretrained(ModelConfig const& model, Network const& network) {
+    Problems problems("model");
+    auto names = pretrained_names(model, network, problems);
+    problems.throw_if_any();
+    return names;
+}
+
+FrozenParameters read_frozen(ModelConfig const& model, Network const& network, at::Device device) {
+    auto const is_frozen = frozen_parameters(model, network);
+    FrozenParameters frozen(is_frozen.size());
+    if (std::find(is_frozen.begin(), is_frozen.end(), true) == is_frozen.end()) return frozen;
+    auto const file = SafetensorsFile::open(model.init_from);
+    for (std::size_t i = 0; i < frozen.size(); ++i) {
+        if (!is_frozen[i]) continue;
+        auto const& spec = network.parameters()[i];
+        auto values = at::empty(spec.shape, at::TensorOptions(at::kFloat));
+        file.read(spec.name, std::span(values.mutable_data_ptr<float>(), static_cast<std::size_t>(values.numel())));
+        frozen[i] = values.to(device);
+    }
+    return frozen;
+}
+
+std::span<float const> floats_of(at::Tensor const& tensor) {
+    return {tensor.const_data_ptr<float>(), static_cast<std::size_t>(tensor.numel())};
+}
+
+Evaluation::TargetLoss target_loss(LossKind loss) {
+    return loss == LossKind::huber             ? Evaluation::TargetLoss::huber
+           : loss == LossKind::bce_with_logits ? Evaluation::TargetLoss::logistic
+                                               : Evaluation::TargetLoss::squared;
+}
+
+std::int64_t outputs_of_a_row(DataSchema const& data) {
+    return data.task == Task::language ? elements(data.shape) * data.outputs : data.outputs;
+}
+
 }  // namespace
 
-TorchTrialModel::TorchTrialModel(TrialConfig config, DataSchema const& data, std::unique_ptr<Network> network,
-                                 Normaliser const& normaliser, Workspace& workspace)
+TorchTrialModel::TorchTrialModel(TrialConfig config, Manifest const& manifest, std::unique_ptr<Network> network,
+                                 Workspace& workspace)
     : config_(std::move(config)),
-      data_(data),
+      data_(schema_of(manifest)),
       workspace_(workspace.impl()),
-      feed_(data, normaliser, workspace_),
+      feed_(config_.data, manifest, workspace_),
       step_(std::move(network), config_.train, workspace_),
-      layout_(make_layout(step_.network().parameters(), slot_kinds(config_.train.optimizer))) {}
+      pretrained_(accepted_pretrained(config_.model, step_.network())),
+      is_frozen_(frozen_parameters(config_.model, step_.network())),
+      frozen_(read_frozen(config_.model, step_.network(), workspace_.device)),
+      layout_(make_layout(layout_request())),
+      evaluation_batch_(evaluation_batch(elements(data_.shape), outputs_of_a_row(data_))) {}
+
+LayoutRequest TorchTrialModel::layout_request() const {
+    return {step_.network().parameters(), step_.network().buffers(), is_frozen_, config_.train};
+}
 
 void TorchTrialModel::initialise(MutableBytes state, std::uint64_t seed, TrialId trial) {
-    initialise_state(state, layout_, step_.network().parameters(), seed, trial);
+    initialise_state(state, layout_, layout_request(), stream_key(seed, Purpose::initialisation, {trial.value}));
+    if (!pretrained_.empty()) load_pretrained(state);
+}
+
+void TorchTrialModel::load_pretrained(MutableBytes state) const {
+    auto const file = SafetensorsFile::open(config_.model.init_from);
+    for (auto const& tensor : layout_.tensors) {
+        auto const averaged = tensor.block == Block::slot && tensor.name.ends_with("/ema");
+        if (tensor.block != Block::parameter && tensor.block != Block::buffer && !averaged) continue;
+        auto const name = averaged ? tensor.name.substr(0, tensor.name.size() - 4) : tensor.name;
+        if (!std::binary_search(pretrained_.begin(), pretrained_.end(), name)) continue;
+        auto* const at = state.data() + tensor.offset;
+        if (tensor.element == Element::float32)
+            file.read(name, std::span(reinterpret_cast<float*>(at), tensor.bytes / sizeof(float)));
+        else
+            file.read(name, std::span(reinterpret_cast<std::int64_t*>(at), tensor.bytes / sizeof(std::int64_t)));
+    }
 }
 
 void TorchTrialModel::bind(MutableBytes state) {
@@ -43,23 +107,32 @@ void TorchTrialModel::bind(MutableBytes state) {
     host_ = at::from_blob(state.data(), {floats}, at::TensorOptions(at::kFloat));
     device_ = workspace_.device.is_cpu() ? host_ : host_.to(workspace_.device);
     feed_.reset();
-    step_.bind(device_, layout_);
+    step_.bind(device_, layout_, frozen_);
 }
 
-Sums TorchTrialModel::train_unit(Shard const& shard, UnitAddress const& address, std::function<void()> const& on_batch) {
+double TorchTrialModel::lr(std::int64_t batch) const {
+    auto const reductions = counters_.reductions == nullptr ? 0 : *counters_.reductions;
+    return scheduled_lr(config_.train, data_.train_rows, *counters_.samples, batch, reductions);
+}
+
+UnitSums TorchTrialModel::train_unit(ShardSource& shard, UnitAddress const& address, std::function<void()> const& on_batch) {
     require(!state_.empty(), "train_unit needs a bound state");
     workspace_.enter();
-    auto const order = shuffled_rows(shard.rows, address);
-    auto const cut = batches(shard.rows, config_.train.batch_size, config_.data.last_batch);
-    Sums sums;
+    auto const order = shuffled_rows(shard.rows(), address, rows_shuffled_together(config_.data));
+    auto const cut = batches(shard.rows(), config_.train.batch_size, config_.data.last_batch);
+    UnitSums sums;
+    step_.use(Step::Weights::trained);
     step_.begin_unit();
+    shard.begin(order, cut);
+    std::int64_t waiting = 0;  // rows whose gradient waits for its update
     for (std::size_t i = 0; i < cut.size(); ++i) {
-        auto const rows =
-            std::span(order).subspan(static_cast<std::size_t>(cut[i].first), static_cast<std::size_t>(cut[i].size));
-        step_.forward_backward(feed_.gather(shard, rows), noise_key(address, i));
-        step_.update(scheduled_lr(config_.train, data_.train_rows, *counters_.samples, cut[i].size), *counters_.steps + 1);
-        *counters_.steps += 1;
-        *counters_.samples += cut[i].size;
+        step_.forward_backward(feed_.train(shard.next(), address), noise_key(address, i));
+        waiting += cut[i].size;
+        if ((i + 1) % static_cast<std::size_t>(config_.train.accumulate) == 0 || i + 1 == cut.size()) {
+            step_.update(lr(waiting), *counters_.steps + 1);
+            *counters_.steps += 1;
+            *counters_.samples += std::exchange(waiting, 0);
+        }
         sums.rows += cut[i].size;
         if (on_batch) on_batch();
     }
@@ -68,32 +141,100 @@ Sums TorchTrialModel::train_unit(Shard const& shard, UnitAddress const& address,
     return sums;
 }
 
-void TorchTrialModel::evaluate(Shard const& shard, std::int64_t first_batch, std::int64_t last_batch, Sums& sums) {
-    require(!state_.empty(), "evaluate needs a bound state");
+template <class Visit>
+void TorchTrialModel::for_each_batch(ShardSource& shard, BatchRange const& batches, Visit visit) {
+    require(!state_.empty(), "evaluation needs a bound state");
     workspace_.enter();
-    for (auto batch = first_batch; batch < last_batch; ++batch)
-        sums += evaluate_batch(shard, evaluation_rows(shard.rows, batch));
+    step_.use(Step::Weights::averaged);
+    auto const first = batches.first * evaluation_batch_;
+    auto const last = std::min(shard.rows(), (batches.first + batches.size) * evaluation_batch_);
+    std::vector<std::uint32_t> order(static_cast<std::size_t>(std::max<std::int64_t>(0, last - first)));
+    std::iota(order.begin(), order.end(), static_cast<std::uint32_t>(first));
+    std::vector<BatchRange> cut;
+    for (auto at = first; at < last; at += evaluation_batch_)
+        cut.push_back({at - first, std::min(evaluation_batch_, last - at)});
+    shard.begin(order, cut);
+    for (std::size_t i = 0; i < cut.size(); ++i) {
+        c10::InferenceMode const unrecorded;
+        auto const batch = feed_.plain(shard.next());
+        visit(step_.evaluate(batch.x), batch);
+    }
 }
 
-Sums TorchTrialModel::evaluate_batch(Shard const& shard, BatchRange const& rows) {
-    c10::InferenceMode const unrecorded;
-    std::vector<std::uint32_t> picked(static_cast<std::size_t>(rows.size));
-    std::iota(picked.begin(), picked.end(), static_cast<std::uint32_t>(rows.first));
-    auto const batch = feed_.gather(shard, picked);
-    auto const outputs = step_.network().forward(batch.x, nullptr).to(at::kCPU).contiguous();
-    std::span const values(outputs.const_data_ptr<float>(), static_cast<std::size_t>(outputs.numel()));
-    auto const first = static_cast<std::size_t>(rows.first);
+void TorchTrialModel::evaluate(ShardSource& shard, BatchRange const& batches, Evaluation& into) {
+    for_each_batch(shard, batches, [&](at::Tensor const& outputs, Batch const& batch) {
+        if (data_.task == Task::language)
+            add_tokens(outputs, batch.y, into);
+        else
+            add(outputs.to(at::kCPU).contiguous(), batch, into);
+    });
+}
+
+void TorchTrialModel::add(at::Tensor const& outputs, Batch const& batch, Evaluation& into) const {
+    auto const answers = batch.y.to(at::kCPU);
     if (data_.task == Task::classification)
-        return score_labels(values, std::span(shard.labels).subspan(first, picked.size()));
-    auto const width = static_cast<std::size_t>(data_.outputs);
-    return score_targets(values, std::span(shard.targets).subspan(first * width, values.size()), rows.size);
+        into.add_labels(floats_of(outputs), {answers.const_data_ptr<std::int64_t>(), static_cast<std::size_t>(answers.numel())});
+    else
+        into.add_targets(floats_of(outputs), floats_of(answers), target_loss(config_.train.loss), config_.train.huber_delta);
 }
 
-std::int64_t TorchTrialModel::evaluation_batches(std::int64_t rows) const { return count_evaluation_batches(rows); }
+// A row's loss is the mean over its tokens. On the device: a vocabulary is too wide for scalar code.
+void TorchTrialModel::add_tokens(at::Tensor const& outputs, at::Tensor const& tokens, Evaluation& into) const {
+    auto const index = tokens.unsqueeze(2);
+    auto const chosen = outputs.gather(2, index);
+    auto const better = outputs.gt(chosen).sum(2);
+    auto const rows = static_cast<double>(outputs.size(0));
+    auto const mean = [&](at::Tensor const& each) { return each.to(at::kDouble).mean().item<double>() * rows; };
+    into.add_sums(outputs.size(0), -mean(at::log_softmax(outputs, 2).gather(2, index)), mean(better.eq(0)), mean(better.lt(5)));
+}
+
+std::int64_t TorchTrialModel::evaluation_batches(std::int64_t rows) const {
+    return (rows + evaluation_batch_ - 1) / evaluation_batch_;
+}
+
+std::vector<float> TorchTrialModel::predict(ShardSource& shard, BatchRange const& batches) {
+    std::vector<float> out;
+    for_each_batch(shard, batches, [&](at::Tensor const& outputs, Batch const&) {
+        auto const values = outputs.to(at::kCPU).contiguous();
+        out.insert(out.end(), floats_of(values).begin(), floats_of(values).end());
+    });
+    return out;
+}
+
+void TorchTrialModel::end_epoch(double loss) {
+    require(!state_.empty(), "end_epoch needs a bound state");
+    if (counters_.reductions == nullptr) return;
+    Plateau plateau{std::bit_cast<double>(*counters_.plateau_best), *counters_.bad_epochs, *counters_.reductions};
+    plateau.observe(loss, config_.train.schedule);
+    *counters_.plateau_best = std::bit_cast<std::int64_t>(plateau.best);
+    *counters_.bad_epochs = plateau.bad_epochs;
+    *counters_.reductions = plateau.reductions;
+}
+
+void TorchTrialModel::save(std::string const& path, Json const& metadata) {
+    require(!state_.empty(), "save needs a bound state");
+    std::vector<NamedTensor> tensors;
+    std::vector<at::Tensor> kept;  // frozen values, on the host
+    auto const add_from_state = [&](std::string const& name, std::string const& stored) {
+        auto const& tensor = layout_.find(stored);
+        tensors.push_back({name, tensor.element, tensor.shape, ByteView(state_).subspan(tensor.offset, tensor.bytes)});
+    };
+    auto const& specs = step_.network().parameters();
+    for (std::size_t i = 0; i < specs.size(); ++i) {
+        if (!is_frozen_[i]) {
+            add_from_state(specs[i].name, specs[i].name + (config_.train.ema > 0 ? "/ema" : ""));
+            continue;
+        }
+        kept.push_back(frozen_[i].to(at::kCPU).contiguous());
+        tensors.push_back({specs[i].name, Element::float32, specs[i].shape, std::as_bytes(floats_of(kept.back()))});
+    }
+    for (auto const& buffer : step_.network().buffers()) add_from_state(buffer.name, buffer.name);
+    write_safetensors(path, tensors, metadata);
+}
 
 double TorchTrialModel::learning_rate() const {
     require(!state_.empty(), "learning_rate needs a bound state");
-    return scheduled_lr(config_.train, data_.train_rows, *counters_.samples, config_.train.batch_size);
+    return lr(config_.train.batch_size);
 }
 
 bool TorchTrialModel::finite() { return all_finite(state_, layout_); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A trial of any network of the zoo. States rest in host memory; on a GPU bind() copies the floats to the device and the
-// end of a unit copies them back, so that a hop always leaves from the host.
+// A trial of any network. States rest in host memory; on a GPU bind() copies the floats to the device and the end of a unit
+// copies them back, so that a hop always leaves from the host.
 #pragma once
 #include <memory>
 
@@ -13,29 +13,41 @@ namespace hopscotch {
 
 class TorchTrialModel final : public TrialModel {
 public:
-    TorchTrialModel(TrialConfig config, DataSchema const& data, std::unique_ptr<Network> network,
-                    Normaliser const& normaliser, Workspace& workspace);
+    TorchTrialModel(TrialConfig config, Manifest const& manifest, std::unique_ptr<Network> network, Workspace& workspace);
 
     StateLayout const& layout() const override { return layout_; }
     void initialise(MutableBytes state, std::uint64_t seed, TrialId trial) override;
     void bind(MutableBytes state) override;
-    Sums train_unit(Shard const& shard, UnitAddress const& address, std::function<void()> const& on_batch) override;
-    void evaluate(Shard const& shard, std::int64_t first_batch, std::int64_t last_batch, Sums& sums) override;
+    UnitSums train_unit(ShardSource& shard, UnitAddress const& address, std::function<void()> const& on_batch) override;
+    void evaluate(ShardSource& shard, BatchRange const& batches, Evaluation& into) override;
     std::int64_t evaluation_batches(std::int64_t rows) const override;
+    void end_epoch(double loss) override;
+    std::vector<float> predict(ShardSource& shard, BatchRange const& batches) override;
+    void save(std::string const& path, Json const& metadata) override;
     double learning_rate() const override;
     bool finite() override;
 
 private:
-    Sums evaluate_batch(Shard const& shard, BatchRange const& rows);
+    LayoutRequest layout_request() const;
+    void load_pretrained(MutableBytes state) const;
+    double lr(std::int64_t batch) const;
+    void add(at::Tensor const& outputs, Batch const& batch, Evaluation& into) const;
+    void add_tokens(at::Tensor const& outputs, at::Tensor const& tokens, Evaluation& into) const;
+    template <class Visit>
+    void for_each_batch(ShardSource& shard, BatchRange const& batches, Visit visit);
 
     TrialConfig config_;
     DataSchema data_;
     Workspace::Impl& workspace_;
     Feed feed_;
     Step step_;
+    std::vector<std::string> pretrained_;  // names of what init_from gives
+    std::vector<bool> is_frozen_;
+    FrozenParameters frozen_;
     StateLayout layout_;
     MutableBytes state_;
     Counters counters_;
+    std::int64_t evaluation_batch_;
     at::Tensor host_, device_;  // the floats of the bound state; one tensor on a CPU
 };
 

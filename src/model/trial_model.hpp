@@ -14,8 +14,9 @@
 #include "core/json_reader.hpp"
 #include "data/batches.hpp"
 #include "data/manifest.hpp"
-#include "data/shard.hpp"
+#include "data/shard_source.hpp"
 #include "experiment/config.hpp"
+#include "model/evaluation.hpp"
 #include "model/state.hpp"
 
 namespace hopscotch {
@@ -25,19 +26,20 @@ struct DataSchema {                   // what a model must know of the data
     std::vector<std::int64_t> shape;
     std::int64_t outputs = 0;
     std::int64_t train_rows = 0;      // schedules count epochs in samples: epoch = train_rows
+    std::vector<std::int64_t> categories;  // as in the manifest
 };
 DataSchema schema_of(Manifest const& manifest);
 
-// Sums over the rows of a unit or of a piece of validation, in double; always divided by rows at the very end.
-struct Sums {
+// What a unit trained: sums over its rows, in double; divided by rows at the very end.
+struct UnitSums {
     std::int64_t rows = 0;
-    double loss = 0, correct = 0, top5 = 0;
-    Sums& operator+=(Sums const& other);
+    double loss = 0;
 };
 
 struct ZooEntry {
     std::string name, summary;
-    std::string arguments;            // one line a argument: name, default, meaning
+    std::string arguments;            // one line an argument: name, default, meaning
+    std::string input;                // shapes that it takes
     bool synthetic = false;
 };
 std::vector<ZooEntry> const& zoo();
@@ -87,22 +89,28 @@ public:
 
     // Trains every batch of the unit on the bound state. on_batch is called after each batch (progress). The loss is
     // summed on the way and read once; rows of a dropped last batch are not counted.
-    virtual Sums train_unit(Shard const& shard, UnitAddress const& address, std::function<void()> const& on_batch) = 0;
+    virtual UnitSums train_unit(ShardSource& shard, UnitAddress const& address, std::function<void()> const& on_batch) = 0;
 
-    // Adds batches [first, last) of this validation shard (fixed batch size, never spanning shards). Batches are added to
-    // `sums` one by one in order, so cutting a shard into pieces changes no bit.
-    virtual void evaluate(Shard const& shard, std::int64_t first_batch, std::int64_t last_batch, Sums& sums) = 0;
+    // Adds batches [first, last) of this shard (fixed batch size, never spanning shards) to `into`, one by one in order, so
+    // cutting a shard into pieces changes no bit. The loss is the training loss without smoothing and class weights.
+    virtual void evaluate(ShardSource& shard, BatchRange const& batches, Evaluation& into) = 0;
     virtual std::int64_t evaluation_batches(std::int64_t rows) const = 0;
+
+    // Told after each validation: what a plateau schedule, whose counters are part of the state, goes by.
+    virtual void end_epoch(double loss) = 0;
+
+    // The outputs of these batches, a row after the other: logits, or predicted targets.
+    virtual std::vector<float> predict(ShardSource& shard, BatchRange const& batches) = 0;
+
+    // The parameters (frozen ones too; with EMA the averaged ones) and buffers of the bound state as a safetensors file.
+    virtual void save(std::string const& path, Json const& metadata) = 0;
 
     virtual double learning_rate() const = 0;   // that the next step will use
     virtual bool finite() = 0;                  // every parameter, slot and buffer of the bound state is finite
 };
 
-// Throws ConfigError if check_model would complain. The workspace and normaliser outlive the model.
-std::unique_ptr<TrialModel> make_trial_model(TrialConfig const& config, DataSchema const& data, Normaliser const& normaliser,
-                                             Workspace& workspace);
-
-// safetensors (huggingface/safetensors format): the parameters and buffers of the state.
-void write_safetensors(std::string const& path, ByteView state, StateLayout const& layout, Json const& metadata);
+// Throws ConfigError if check_model would complain. The workspace outlives the model. The manifest says how features are
+// normalised and what labels mean; its files are not touched.
+std::unique_ptr<TrialModel> make_trial_model(TrialConfig const& config, Manifest const& manifest, Workspace& workspace);
 
 }  // namespace hopscotch

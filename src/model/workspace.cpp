@@ -40,6 +40,9 @@ void Workspace::Impl::enter() const {
 at::Tensor Workspace::Impl::gradient(std::int64_t n) {
     return grown(gradient_, n, at::TensorOptions(device).dtype(at::kFloat));
 }
+at::Tensor Workspace::Impl::accumulated(std::int64_t n) {
+    return grown(accumulated_, n, at::TensorOptions(device).dtype(at::kFloat));
+}
 at::Tensor Workspace::Impl::features(std::int64_t n) { return grown(features_, n, host(device, at::kFloat)); }
 at::Tensor Workspace::Impl::labels(std::int64_t n) { return grown(labels_, n, host(device, at::kLong)); }
 at::Tensor Workspace::Impl::targets(std::int64_t n) { return grown(targets_, n, host(device, at::kFloat)); }

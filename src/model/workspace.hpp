@@ -17,6 +17,7 @@ struct Workspace::Impl {
 
     // A view of the first n elements of a shared buffer, whose old contents are lost when it grows.
     at::Tensor gradient(std::int64_t n);
+    at::Tensor accumulated(std::int64_t n);  // gradients of several batches
     at::Tensor features(std::int64_t n);  // on the host, pinned if the device is a GPU
     at::Tensor labels(std::int64_t n);    // "
     at::Tensor targets(std::int64_t n);   // "
@@ -25,7 +26,7 @@ struct Workspace::Impl {
     at::Generator noise;  // reseeded for every step, so it carries nothing from one trial to the next
 
 private:
-    at::Tensor gradient_, features_, labels_, targets_;
+    at::Tensor gradient_, accumulated_, features_, labels_, targets_;
 };
 
 }  // namespace hopscotch

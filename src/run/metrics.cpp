@@ -2,44 +2,42 @@
 #include "run/metrics.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <limits>
 
 #include "core/error.hpp"
+#include "schedule/lap_metric.hpp"
 
 namespace hopscotch {
 namespace {
 
-double mean(double sum, std::int64_t rows) {
-    return rows > 0 ? sum / static_cast<double>(rows) : std::numeric_limits<double>::quiet_NaN();
-}
+using Number = std::pair<std::string_view, double Metrics::*>;
+constexpr std::array<Number, 9> k_numbers{{{"train_loss", &Metrics::train_loss},
+                                           {"val_loss", &Metrics::val_loss},
+                                           {"val_accuracy", &Metrics::val_accuracy},
+                                           {"val_top5", &Metrics::val_top5},
+                                           {"val_f1", &Metrics::val_f1},
+                                           {"val_auc", &Metrics::val_auc},
+                                           {"val_mae", &Metrics::val_mae},
+                                           {"val_r2", &Metrics::val_r2},
+                                           {"val_perplexity", &Metrics::val_perplexity}}};
 
 }  // namespace
 
 Metrics metrics_of(LapRecord const& record, LossKind loss) {
     Metrics out;
-    double loss_sum = 0;
-    for (auto const& unit : record.units) {
-        loss_sum += unit.loss_sum;
-        out.rows += unit.rows;
-    }
+    for (auto const& unit : record.units) out.rows += unit.rows;
     out.epoch = record.epoch;
-    out.train_loss = mean(loss_sum, out.rows);
-    out.val_loss = mean(record.valid_loss, record.valid_rows);
-    auto const rows_with_classes = loss == LossKind::mse ? 0 : record.valid_rows;
-    out.val_accuracy = mean(record.valid_correct, rows_with_classes);
-    out.val_top5 = mean(record.valid_top5, rows_with_classes);
+    for (auto const& [name, number] : k_numbers) out.*number = lap_metric(record, name, loss);
     out.lr = record.lr;
     return out;
 }
 
 double metric_value(Metrics const& metrics, std::string_view name) {
-    if (name == "train_loss") return metrics.train_loss;
-    if (name == "val_loss") return metrics.val_loss;
-    if (name == "val_accuracy") return metrics.val_accuracy;
-    if (name == "val_top5") return metrics.val_top5;
+    for (auto const& [known, number] : k_numbers)
+        if (name == known) return metrics.*number;
     if (name == "lr") return metrics.lr;
-    throw Error("metric '" + std::string(name) + "' does not exist (known: train_loss, val_loss, val_accuracy, val_top5)");
+    throw Error("metric '" + std::string(name) + "' does not exist (known: train_loss, val_loss, val_accuracy ...)");
 }
 
 bool better(double a, double b, Mode mode) {
@@ -49,13 +47,11 @@ bool better(double a, double b, Mode mode) {
 }
 
 Json to_json(Metrics const& metrics) {
-    return Json::object({{"epoch", metrics.epoch},
-                         {"train_loss", metrics.train_loss},
-                         {"val_loss", metrics.val_loss},
-                         {"val_accuracy", metrics.val_accuracy},
-                         {"val_top5", metrics.val_top5},
-                         {"lr", metrics.lr},
-                         {"rows", metrics.rows}});
+    auto out = Json::object({{"epoch", metrics.epoch}});
+    for (auto const& [name, number] : k_numbers) out[name] = metrics.*number;
+    out["lr"] = metrics.lr;
+    out["rows"] = metrics.rows;
+    return out;
 }
 
 void MetricsFile::append(TrialId trial, Metrics const& metrics, double wall_s) {

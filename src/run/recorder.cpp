@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/recorder.hpp"
 
+#include "experiment/reader.hpp"
 #include "run/files.hpp"
 
 namespace hopscotch {
@@ -15,17 +16,17 @@ bool has_ended(TrialStatus status) {
 Recorder::Recorder(RunDirectory const& directory, RunFacts const& facts, Experiment const& experiment)
     : directory_(directory.path()),
       facts_(facts),
-      exact_(experiment.run.exact),
+      experiment_(experiment),
       journal_(directory.file("journal.jsonl")),
       metrics_(directory.file("metrics.jsonl")),
       trace_(directory.file("trace.json"), facts.hosts, facts.start_unix_s),
-      tally_(experiment.search.metric, experiment.search.mode, facts.trainers(), experiment.train.loss) {}
+      tally_(experiment.search.metric, experiment.search.mode, facts.trainers()) {}
 
 void Recorder::released(Lap const& lap) { journal_.lap_released(lap); }
 
 Metrics Recorder::lap_done(LapRecord const& record, TrialView const& trial) {
     journal_.lap_done(record);
-    auto const metrics = tally_.add(record);
+    auto const metrics = tally_.add(record, loss_of(experiment_, trial.assignment));
     metrics_.append(record.trial, metrics, end_unix_s(record) - facts_.start_unix_s);
     trace_.add(record);
     if (has_ended(trial.status)) end_trial(trial);
@@ -46,10 +47,12 @@ Summary Recorder::summarise(RunEnd const& end, std::vector<TrialView> const& tri
     Summary out;
     out.version = facts_.version;
     out.status = end.status;
+    out.reason = end.reason;
+    out.test = end.test;
     out.strategy = facts_.strategy;
     out.trainers = facts_.trainers();
     out.shards = facts_.shards();
-    out.exact = exact_;
+    out.exact = experiment_.run.exact;
     out.synthetic = end.synthetic;
     out.wall_s = end.wall_s;
     out.setup_s = end.setup_s;

@@ -24,7 +24,8 @@ namespace hopscotch {
 // What only the caller knows at the end.
 struct RunEnd {
     RunStatus status = RunStatus::finished;
-    std::string reason;  // interrupted, failed: why
+    std::string reason;           // interrupted, failed: why
+    std::optional<Metrics> test;  // Summary::test
     double wall_s = 0, setup_s = 0;
     ByteCounts bytes;
     std::vector<std::int64_t> peak_rss_bytes;  // by rank
@@ -53,7 +54,7 @@ private:
 
     std::filesystem::path directory_;
     RunFacts facts_;
-    bool exact_;
+    Experiment experiment_;
     JournalWriter journal_;
     MetricsFile metrics_;
     TraceWriter trace_;

@@ -2,6 +2,7 @@
 #include "run/summary.hpp"
 
 #include "core/hash.hpp"
+#include "experiment/metric.hpp"
 #include "experiment/reader.hpp"
 #include "run/files.hpp"
 
@@ -13,6 +14,15 @@ Json metrics_or_null(std::optional<Metrics> const& metrics) { return metrics ? t
 Json milliseconds(std::optional<Percentiles> const& seconds) {
     if (!seconds) return {};
     return Json::object({{"p50", seconds->p50 * 1e3}, {"p99", seconds->p99 * 1e3}});
+}
+
+// {"epoch", "loss", "accuracy" ..., "rows"}: nothing of this is about training.
+Json test_json(Metrics const& test) {
+    auto out = Json::object({{"epoch", test.epoch}});
+    for (auto const& name : metric_names())
+        if (name.starts_with("val_")) out[name.substr(4)] = metric_value(test, name);
+    out["rows"] = test.rows;
+    return out;
 }
 
 Json to_json(TrialSummary const& trial) {
@@ -68,9 +78,11 @@ Json to_json(Summary const& summary) {
                              {"unit_gap_ms", milliseconds(summary.unit_gap_s)}});
     if (summary.hop_s) out["hop_ms"] = milliseconds(summary.hop_s);
     if (summary.synthetic) out["synthetic"] = true;
+    if (summary.status != RunStatus::finished) out["reason"] = summary.reason;
     out["metric"] = summary.metric;
     out["mode"] = summary.mode == Mode::max ? "max" : "min";
     out["best_trial"] = summary.best_trial ? Json(summary.best_trial->value) : Json();
+    if (summary.test) out["test"] = test_json(*summary.test);
     out["trials"] = std::move(trials);
     return out;
 }

@@ -31,6 +31,7 @@ struct TrialSummary {
 struct Summary {
     std::string version;  // of hopscotch
     RunStatus status = RunStatus::finished;
+    std::string reason;  // interrupted, failed: why
     std::string strategy;
     int trainers = 0, shards = 0;
     bool exact = true;               // run.exact
@@ -45,6 +46,7 @@ struct Summary {
     std::string metric;                        // that best_trial and every best{} go by
     Mode mode = Mode::max;
     std::optional<TrialId> best_trial;  // none: no lap finished with a finite metric
+    std::optional<Metrics> test;        // best_trial at its best epoch, its val_ numbers and rows of the test shards
     std::vector<TrialSummary> trials;   // by id
 };
 

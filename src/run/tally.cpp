@@ -20,12 +20,12 @@ std::optional<Percentiles> percentiles(std::vector<float> values) {
     return Percentiles{at(0.50), at(0.99)};
 }
 
-Tally::Tally(std::string metric, Mode mode, int trainers, LossKind loss)
-    : metric_(std::move(metric)), mode_(mode), loss_(loss), busy_s_(static_cast<std::size_t>(trainers)) {}
+Tally::Tally(std::string metric, Mode mode, int trainers)
+    : metric_(std::move(metric)), mode_(mode), busy_s_(static_cast<std::size_t>(trainers)) {}
 
-Metrics const& Tally::add(LapRecord const& record) {
+Metrics const& Tally::add(LapRecord const& record, LossKind loss) {
     add_times(record);
-    latest_ = metrics_of(record, loss_);
+    latest_ = metrics_of(record, loss);
     if (record.outcome != Outcome::finished) return latest_;
     auto& trial = trials_[record.trial];
     trial.epochs = std::max(trial.epochs, record.epoch + 1);

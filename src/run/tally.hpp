@@ -28,9 +28,9 @@ std::optional<Percentiles> percentiles(std::vector<float> values);
 
 class Tally {
 public:
-    Tally(std::string metric, Mode mode, int trainers, LossKind loss = LossKind::cross_entropy);
+    Tally(std::string metric, Mode mode, int trainers);
 
-    Metrics const& add(LapRecord const& record);  // returns the lap's metrics
+    Metrics const& add(LapRecord const& record, LossKind loss);  // loss: of its trial; returns the lap's metrics
 
     TrialTally const& of(TrialId trial) const;  // zeros for a trial that finished no lap
     std::optional<TrialId> best_trial() const;  // the lowest id of equals
@@ -49,7 +49,6 @@ private:
 
     std::string metric_;
     Mode mode_;
-    LossKind loss_;
     std::map<TrialId, TrialTally> trials_;
     std::vector<double> busy_s_;  // by trainer
     std::vector<float> gaps_s_;   // UnitRecord::wait_s where the unit was queued

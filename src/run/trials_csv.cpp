@@ -37,7 +37,19 @@ std::string joined(std::vector<std::string> const& fields) {
     return line + "\n";
 }
 
-std::string row(TrialSummary const& trial, std::vector<std::string> const& paths) {
+// Metrics that came after the first columns were fixed, as far as some trial has them: one for every task would be many
+// empty columns.
+std::vector<std::string> later_metrics(Summary const& summary) {
+    std::vector<std::string> out;
+    for (auto const* name : {"val_f1", "val_auc", "val_mae", "val_r2", "val_perplexity"})
+        if (std::any_of(summary.trials.begin(), summary.trials.end(), [&](TrialSummary const& trial) {
+                return trial.tally.best && std::isfinite(metric_value(*trial.tally.best, name));
+            }))
+            out.emplace_back(name);
+    return out;
+}
+
+std::string row(TrialSummary const& trial, std::vector<std::string> const& paths, std::vector<std::string> const& metrics) {
     std::vector<std::string> fields{fmt::format("{}", trial.id.value), trial.status, trial.reason,
                                     fmt::format("{}", trial.tally.epochs)};
     for (auto const& path : paths) {
@@ -54,6 +66,7 @@ std::string row(TrialSummary const& trial, std::vector<std::string> const& paths
     }
     fields.push_back(number(trial.tally.train_s));
     fields.push_back(trial.tally.last ? to_hex(trial.tally.state_hash) : "");
+    for (auto const& name : metrics) fields.push_back(trial.tally.best ? number(metric_value(*trial.tally.best, name)) : "");
     return joined(fields);
 }
 
@@ -65,8 +78,10 @@ std::string trials_csv(Summary const& summary) {
     header.insert(header.end(), paths.begin(), paths.end());
     for (auto const* name : {"best_epoch", "train_loss", "val_loss", "val_accuracy", "val_top5", "train_s", "state_hash"})
         header.emplace_back(name);
+    auto const metrics = later_metrics(summary);
+    header.insert(header.end(), metrics.begin(), metrics.end());
     std::string out = joined(header);
-    for (auto const& trial : summary.trials) out += row(trial, paths);
+    for (auto const& trial : summary.trials) out += row(trial, paths, metrics);
     return out;
 }
 

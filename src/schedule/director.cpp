@@ -5,8 +5,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <optional>
 
 #include "core/error.hpp"
+#include "experiment/reader.hpp"
+#include "schedule/lap_metric.hpp"
 
 namespace hopscotch {
 
@@ -14,22 +18,6 @@ std::string_view name_of(TrialStatus status) {
     constexpr std::array<std::string_view, 8> names{"waiting", "running",  "finished", "stopped",
                                                     "paused",  "diverged", "failed",   "interrupted"};
     return names[static_cast<std::size_t>(status)];
-}
-
-std::optional<double> metric_of(LapRecord const& record, std::string_view metric) {
-    double sum = record.valid_loss;
-    double rows = static_cast<double>(record.valid_rows);
-    if (metric == "val_accuracy") sum = record.valid_correct;
-    if (metric == "val_top5") sum = record.valid_top5;
-    if (metric == "train_loss") {
-        sum = rows = 0;
-        for (auto const& unit : record.units) {
-            sum += unit.loss_sum;
-            rows += static_cast<double>(unit.rows);
-        }
-    }
-    if (record.outcome != Outcome::finished || rows <= 0) return std::nullopt;
-    return sum / rows;
 }
 
 Director::Director(Experiment const& experiment, std::function<double(Assignment const&)> unit_cost, int shards,
@@ -41,13 +29,8 @@ Director::Director(Experiment const& experiment, std::function<double(Assignment
             "/search/procedure: \"{}\" decides on the way, which is not available in this version (use grid or random)",
             experiment.search.procedure));
     while (auto proposal = search_->next()) {
-        TrialView view;
-        view.id = proposal->trial;
-        view.assignment = std::move(proposal->assignment);
-        view.epochs_wanted = proposal->until_epoch;
-        view.unit_cost = unit_cost(view.assignment);
-        waiting_.push_back(view.id);
-        trials_.push_back(std::move(view));
+        auto const cost = unit_cost(proposal->assignment);
+        add(std::move(*proposal), experiment, cost);
     }
     // Stable: equals stay in the order of their ids.
     std::stable_sort(waiting_.begin(), waiting_.end(), [&](TrialId a, TrialId b) {
@@ -56,26 +39,49 @@ Director::Director(Experiment const& experiment, std::function<double(Assignment
     });
 }
 
+void Director::add(Proposal proposal, Experiment const& experiment, double unit_cost) {
+    Problems told("");  // what is wrong with an assignment was said when the experiment was read
+    auto const train = resolve(experiment, proposal.assignment, told).train;
+    TrialView view;
+    view.id = proposal.trial;
+    view.assignment = std::move(proposal.assignment);
+    view.epochs_wanted = proposal.until_epoch;
+    view.unit_cost = unit_cost;
+    waiting_.push_back(view.id);
+    trials_.push_back(std::move(view));
+    plans_.push_back({train.loss, EarlyStop(train.early_stopping, metric_, experiment.search.mode)});
+}
+
 std::vector<Lap> Director::release() {
     std::vector<Lap> out;
     if (interrupted_) return out;
-    auto const is_running = [](TrialView const& view) { return view.status == TrialStatus::running; };
-    auto alive = std::count_if(trials_.begin(), trials_.end(), is_running);
+    std::int64_t alive = 0;
+    for (auto const& view : trials_) {
+        if (view.status != TrialStatus::running) continue;
+        ++alive;
+        release_laps(view.id, out);
+    }
     std::size_t admitted = 0;
     for (; admitted < waiting_.size() && alive < in_flight_; ++admitted, ++alive) {
-        auto& view = trials_[waiting_[admitted].index()];
-        view.status = TrialStatus::running;
-        for (int epoch = 0; epoch < view.epochs_wanted; ++epoch) {
-            Lap lap;
-            lap.trial = view.id;
-            lap.epoch = epoch;
-            lap.remaining_cost = view.unit_cost * shards_ * (view.epochs_wanted - epoch);
-            lap.assignment = view.assignment;
-            out.push_back(std::move(lap));
-        }
+        trials_[waiting_[admitted].index()].status = TrialStatus::running;
+        release_laps(waiting_[admitted], out);
     }
     waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(admitted));
     return out;
+}
+
+void Director::release_laps(TrialId trial, std::vector<Lap>& out) {
+    auto const& view = trials_[trial.index()];
+    auto& plan = plans_[trial.index()];
+    for (int const end = plan.stop.certain_laps(view.epochs_done, view.epochs_wanted); plan.released < end;
+         ++plan.released) {
+        Lap lap;
+        lap.trial = trial;
+        lap.epoch = plan.released;
+        lap.remaining_cost = view.unit_cost * shards_ * (view.epochs_wanted - lap.epoch);
+        lap.assignment = view.assignment;
+        out.push_back(std::move(lap));
+    }
 }
 
 void Director::record(LapRecord const& record) {
@@ -87,13 +93,21 @@ void Director::record(LapRecord const& record) {
     bool const good = record.outcome == Outcome::finished;
     require(!good || record.epoch == view.epochs_done,
             fmt::format("lap {} of trial {} came before lap {}", record.epoch, view.id.value, view.epochs_done));
-    search_->report({view.id, record.epoch, metric_of(record, metric_)});
-    if (good) {
-        view.epochs_done = record.epoch + 1;
-        if (view.epochs_done == view.epochs_wanted) view.status = TrialStatus::finished;
-    } else {
-        view.status = record.outcome == Outcome::diverged ? TrialStatus::diverged : TrialStatus::failed;
-        view.reason = record.reason;
+    auto const value = good ? lap_metric(record, metric_, plans_[view.id.index()].loss) : k_no_score;
+    search_->report({view.id, record.epoch, std::isfinite(value) ? std::optional(value) : std::nullopt});
+    if (good) return end_lap(view, value);
+    view.status = record.outcome == Outcome::diverged ? TrialStatus::diverged : TrialStatus::failed;
+    view.reason = record.reason;
+}
+
+void Director::end_lap(TrialView& view, double value) {
+    auto& stop = plans_[view.id.index()].stop;
+    stop.observe(view.epochs_done++, value);
+    if (view.epochs_done == view.epochs_wanted) {
+        view.status = TrialStatus::finished;
+    } else if (stop.due()) {
+        view.status = TrialStatus::stopped;
+        view.reason = stop.reason();
     }
 }
 

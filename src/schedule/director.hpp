@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Search and schedule together: fed with lap records, it releases laps. PURE. It never knows which strategy runs them.
 // Procedures that decide nothing have all laps of a trial released at its admission, longest trial first, at most
-// in_flight trials alive. Adaptive procedures need the virtual cluster (DESIGN 4.1), which is an error until it exists.
+// in_flight trials alive; with early stopping only as many as it cannot undo, and more with every record that comes in.
+// Adaptive procedures need the virtual cluster (DESIGN 4.1), which is an error until it exists.
 #pragma once
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "schedule/early_stop.hpp"
 #include "schedule/lap.hpp"
 #include "schedule/visit.hpp"
 #include "search/search.hpp"
@@ -18,9 +19,6 @@ namespace hopscotch {
 
 enum class TrialStatus { waiting, running, finished, stopped, paused, diverged, failed, interrupted };
 std::string_view name_of(TrialStatus status);
-
-// val_accuracy, val_loss, val_top5 or train_loss of a lap; none if it did not finish or had no rows.
-std::optional<double> metric_of(LapRecord const& record, std::string_view metric);
 
 struct TrialView {
     TrialId id;
@@ -44,11 +42,22 @@ public:
     std::vector<TrialView> const& trials() const { return trials_; }
 
 private:
+    // What the director knows of a trial beyond what it shows.
+    struct Plan {
+        LossKind loss = LossKind::cross_entropy;
+        EarlyStop stop;
+        int released = 0;  // laps
+    };
+    void add(Proposal proposal, Experiment const& experiment, double unit_cost);
+    void release_laps(TrialId trial, std::vector<Lap>& out);
+    void end_lap(TrialView& view, double value);
+
     std::unique_ptr<Search> search_;
     std::string metric_;
     int shards_;
     std::int64_t in_flight_;
     std::vector<TrialView> trials_;
+    std::vector<Plan> plans_;       // by trial
     std::vector<TrialId> waiting_;  // longest first
     bool interrupted_ = false;
 };

@@ -2,6 +2,7 @@
 // A lap: one trial, one epoch: a unit on every shard, then validation. The atom of search decisions.
 #pragma once
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,8 @@
 #include "experiment/config.hpp"
 
 namespace hopscotch {
+
+inline constexpr double k_no_score = std::numeric_limits<double>::quiet_NaN();
 
 struct Lap {
     TrialId trial;
@@ -44,6 +47,8 @@ struct LapRecord {
     std::int64_t hops = 0, hop_bytes = 0;
     std::int64_t valid_rows = 0;
     double valid_loss = 0, valid_correct = 0, valid_top5 = 0;  // sums
+    // Of all validation rows together, exact; NaN where the task has none.
+    double valid_f1 = k_no_score, valid_auc = k_no_score, valid_mae = k_no_score, valid_r2 = k_no_score;
     double valid_start_unix_s = 0, valid_seconds = 0;
     double lr = 0;                 // of the lap's last step
     std::uint64_t state_hash = 0;  // at the end of the lap
@@ -55,6 +60,7 @@ class LapSink {
 public:
     virtual ~LapSink() = default;
     virtual void lap_done(LapRecord const& record) = 0;
+    virtual void scored(LapRecord const&) {}  // the best trial on the test shards, in the record's valid_ fields
 };
 
 }  // namespace hopscotch

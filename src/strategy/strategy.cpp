@@ -40,6 +40,8 @@ void Pump::take(LapSink& sink, double timeout_s) {
     switch (message->kind) {
         case MessageKind::lap_done:
             return sink.lap_done(decode<LapRecord>(message->body));
+        case MessageKind::scored:
+            return sink.scored(decode<LapRecord>(message->body));
         case MessageKind::fatal:
             throw CommError(decode<Fatal>(message->body).text);
         default:

@@ -41,6 +41,9 @@ public:
     // Throws CommError if it does not come within run.deadline_s.
     virtual Buffer fetch_best(TrialId trial, int epoch, TrainerId home) = 0;
 
+    // Rank 0, Local. Has the trainer that validated it score that snapshot on the test shards; the record reaches scored().
+    virtual void score_best(Lap const& lap, TrainerId home) = 0;
+
     // Trainers. Serves laps until rank 0 says shutdown. Throws CommError when rank 0 is silent or a transfer fails.
     virtual void serve() = 0;
 };

@@ -13,8 +13,8 @@
 
 namespace hopscotch {
 
-void BestSnapshot::consider(LapRecord const& record, MutableBytes state, BufferPool& pool) {
-    auto const value = metric_value(metrics_of(record), metric_);
+void BestSnapshot::consider(LapRecord const& record, LossKind loss, MutableBytes state, BufferPool& pool) {
+    auto const value = metric_value(metrics_of(record, loss), metric_);
     if (record.outcome != Outcome::finished || !std::isfinite(value)) return;
     bool const tie = snapshot_ && value == value_;
     bool const earlier = std::pair(record.trial, record.epoch) < std::pair(trial_, epoch_);
@@ -52,6 +52,10 @@ Buffer TrainerBase::fetch_best(TrialId trial, int epoch, TrainerId home) {
                                 trial.value, resources_.experiment.run.deadline_s));
 }
 
+void TrainerBase::score_best(Lap const& lap, TrainerId home) {
+    resources_.courier.send(rank_of(home), MessageKind::score_best, encode(lap));
+}
+
 void TrainerBase::serve() {
     while (true) {
         if (!has_work()) resources_.courier.activity().trial = -1;
@@ -61,6 +65,9 @@ void TrainerBase::serve() {
                     return say_goodbye();
                 case MessageKind::fetch_best:
                     answer_fetch(decode<TrialMessage>(message->body));
+                    break;
+                case MessageKind::score_best:
+                    answer_score(decode<Lap>(message->body));
                     break;
                 case MessageKind::stop: {
                     auto const trial = decode<TrialMessage>(message->body).trial;
@@ -89,6 +96,17 @@ void TrainerBase::answer_fetch(TrialMessage const& asked) {
     resources_.courier.push(Rank(0), encode(asked), std::move(snapshot));
 }
 
+void TrainerBase::answer_score(Lap const& asked) {
+    require(best_.holds(asked.trial, asked.epoch), "the snapshot to be scored is on another trainer");
+    auto& activity = resources_.courier.activity();
+    activity.epoch = asked.epoch;
+    activity.shard = -1;
+    activity.trial = asked.trial.value;
+    auto snapshot = best_.copy(resources_.courier.pool());
+    auto const record = resources_.runner->score_test(asked, snapshot.bytes(), &activity);
+    resources_.courier.send(Rank(0), MessageKind::scored, encode(record));
+}
+
 Journey TrainerBase::begin(Lap const& lap) const {
     Journey journey;
     journey.lap = lap;
@@ -107,7 +125,9 @@ TrainerId TrainerBase::home_of(TrialId trial) const {
 void TrainerBase::finish(Journey& journey, MutableBytes state) {
     journey.record.state_bytes = state.size();
     auto const start = monotonic_s();
-    if (journey.record.outcome == Outcome::finished) best_.consider(journey.record, state, resources_.courier.pool());
+    if (journey.record.outcome == Outcome::finished)
+        best_.consider(journey.record, loss_of(resources_.experiment, journey.lap.assignment), state,
+                       resources_.courier.pool());
     journey.record.valid_seconds += monotonic_s() - start;  // keeping a snapshot is the last part of validation
     resources_.courier.send(Rank(0), MessageKind::lap_done, encode(journey.record));
 }

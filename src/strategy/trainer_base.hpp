@@ -15,7 +15,7 @@ namespace hopscotch {
 class BestSnapshot {
 public:
     BestSnapshot(std::string metric, Mode mode) : metric_(std::move(metric)), mode_(mode) {}
-    void consider(LapRecord const& record, MutableBytes state, BufferPool& pool);
+    void consider(LapRecord const& record, LossKind loss, MutableBytes state, BufferPool& pool);
     bool holds(TrialId trial, int epoch) const { return snapshot_ && trial_ == trial && epoch_ == epoch; }
     Buffer copy(BufferPool& pool) const;
 
@@ -32,6 +32,7 @@ class TrainerBase : public Strategy {
 public:
     void forget(TrialId trial) override;                                   // rank 0
     Buffer fetch_best(TrialId trial, int epoch, TrainerId home) override;  // rank 0
+    void score_best(Lap const& lap, TrainerId home) override;              // rank 0
     void serve() override;                                                 // trainers
 
 protected:
@@ -55,6 +56,7 @@ protected:
 private:
     void say_goodbye();
     void answer_fetch(TrialMessage const& asked);
+    void answer_score(Lap const& asked);
 
     BestSnapshot best_;
     std::uint64_t fetched_bytes_ = 0;  // of snapshots sent to rank 0

@@ -15,15 +15,15 @@ TrialRunner::TrialRunner(Experiment experiment, std::vector<ShardId> const& shar
       self_(self),
       factory_(std::move(factory)),
       manifest_(read_manifest(experiment_.data.path)),
-      schema_(schema_of(manifest_)),
-      normaliser_(manifest_),
       device_(resolve_device(experiment_.run.device, self.value)),
       workspace_(device_, experiment_.run.threads) {
-    std::filesystem::path const directory = experiment_.data.path;
+    auto const open = [&](ShardFile const& file) {
+        return open_shard_source(experiment_.data.path, file, manifest_, experiment_.data);
+    };
     for (auto const shard : shards)
-        train_.emplace(shard, read_shard(directory, manifest_.train.at(shard.index()), manifest_));
+        train_.emplace(shard, open(manifest_.train.at(shard.index())));
     if (shards.empty()) return;  // an idle trainer validates nothing either
-    for (auto const& file : manifest_.valid) valid_.push_back(read_shard(directory, file, manifest_));
+    for (auto const& file : manifest_.valid) valid_.push_back(open(file));
 }
 
 TrialModel& TrialRunner::model(Lap const& lap) {
@@ -32,7 +32,7 @@ TrialModel& TrialRunner::model(Lap const& lap) {
         Problems problems(fmt::format("trial {}", lap.trial.value));
         auto const config = resolve(experiment_, lap.assignment, problems);
         problems.throw_if_any();
-        made = factory_(config, schema_, normaliser_, workspace_);
+        made = factory_(config, manifest_, workspace_);
     }
     return *made;
 }
@@ -57,6 +57,33 @@ void TrialRunner::guarded(Journey& journey, std::string const& what, Work work) 
     }
 }
 
+namespace {
+
+void note(Evaluation const& sums, LapRecord& record) {
+    auto const scores = sums.scores();
+    record.valid_rows = sums.rows();
+    record.valid_loss = sums.loss();
+    record.valid_correct = sums.correct();
+    record.valid_top5 = sums.top5();
+    record.valid_f1 = scores.f1;
+    record.valid_auc = scores.auc;
+    record.valid_mae = scores.mae;
+    record.valid_r2 = scores.r2;
+}
+
+// What a plateau schedule goes by: of validation, or of training where there is none.
+double epoch_loss(LapRecord const& record) {
+    if (record.valid_rows > 0) return record.valid_loss / static_cast<double>(record.valid_rows);
+    double loss = 0, rows = 0;
+    for (auto const& unit : record.units) {
+        loss += unit.loss_sum;
+        rows += static_cast<double>(unit.rows);
+    }
+    return loss / rows;
+}
+
+}  // namespace
+
 void TrialRunner::run_unit(Journey& journey, MutableBytes state, Activity* activity) {
     auto const& lap = journey.lap;
     auto const shard = planned_shard(lap.trial, journey.step, shards());
@@ -70,7 +97,7 @@ void TrialRunner::run_unit(Journey& journey, MutableBytes state, Activity* activ
         unit.start_unix_s = unix_s();
         auto const start = monotonic_s();
         auto const address = UnitAddress{static_cast<std::uint64_t>(experiment_.seed), lap.trial, lap.epoch, shard};
-        auto const sums = trial_model.train_unit(train_.at(shard), address, [&] {
+        auto const sums = trial_model.train_unit(*train_.at(shard), address, [&] {
             if (activity == nullptr) return;
             ++activity->batches;
             if (activity->leave.load(std::memory_order_relaxed)) throw JobEnded{};
@@ -93,29 +120,70 @@ void TrialRunner::run_unit(Journey& journey, MutableBytes state, Activity* activ
 
 bool TrialRunner::run_validation_piece(Journey& journey, MutableBytes state, Activity* activity) {
     auto& record = journey.record;
-    if (valid_.empty()) return true;
     guarded(journey, "validation", [&] {
         auto& trial_model = model(journey.lap);
         trial_model.bind(state);
         auto const start = monotonic_s();
-        if (record.valid_seconds == 0) record.valid_start_unix_s = unix_s();
-        auto const& shard = valid_[static_cast<std::size_t>(journey.valid_shard)];
-        auto const all = trial_model.evaluation_batches(shard.rows);
-        // A piece is at most as many batches as a training shard has rows for.
-        auto const most = std::max<std::int64_t>(1, trial_model.evaluation_batches(manifest_.train.front().rows));
-        auto const last = std::min(all, journey.valid_batch + most);
-        Sums sums{record.valid_rows, record.valid_loss, record.valid_correct, record.valid_top5};
-        trial_model.evaluate(shard, journey.valid_batch, last, sums);
-        record.valid_rows = sums.rows;
-        record.valid_loss = sums.loss;
-        record.valid_correct = sums.correct;
-        record.valid_top5 = sums.top5;
-        journey.valid_batch = last == all ? 0 : last;
-        if (last == all) ++journey.valid_shard;
-        record.valid_seconds += monotonic_s() - start;
+        if (record.valid_seconds == 0 && !valid_.empty()) record.valid_start_unix_s = unix_s();
+        auto& sums = validations_.try_emplace(record.trial, manifest_.task, manifest_.outputs).first->second;
+        bool const complete = valid_.empty() || validate_piece(journey, trial_model, sums);
+        if (complete) {
+            note(sums, record);
+            validations_.erase(record.trial);
+            trial_model.end_epoch(epoch_loss(record));
+        }
+        record.valid_seconds += valid_.empty() ? 0 : monotonic_s() - start;
         if (activity != nullptr) ++activity->batches;
     });
     return record.outcome != Outcome::finished || journey.valid_shard == static_cast<int>(valid_.size());
+}
+
+// A piece is at most as many batches as a training shard has rows for. True after the last.
+bool TrialRunner::validate_piece(Journey& journey, TrialModel& trial_model, Evaluation& sums) {
+    auto& shard = *valid_[static_cast<std::size_t>(journey.valid_shard)];
+    auto const all = trial_model.evaluation_batches(shard.rows());
+    auto const most = std::max<std::int64_t>(1, trial_model.evaluation_batches(manifest_.train.front().rows));
+    auto const size = std::min(all - journey.valid_batch, most);
+    trial_model.evaluate(shard, {journey.valid_batch, size}, sums);
+    journey.valid_batch += size;
+    if (journey.valid_batch < all) return false;
+    journey.valid_batch = 0;
+    return ++journey.valid_shard == static_cast<int>(valid_.size());
+}
+
+LapRecord TrialRunner::score_test(Lap const& lap, MutableBytes state, Activity* activity) {
+    Journey journey;
+    journey.lap = lap;
+    journey.record.trial = lap.trial;
+    journey.record.epoch = lap.epoch;
+    guarded(journey, "test", [&] {
+        auto& trial_model = model(lap);
+        trial_model.bind(state);
+        Evaluation sums(manifest_.task, manifest_.outputs);
+        for (auto const& file : manifest_.test) {
+            auto const shard = open_shard_source(experiment_.data.path, file, manifest_, experiment_.data);
+            auto const all = trial_model.evaluation_batches(shard->rows());
+            for (std::int64_t batch = 0; batch < all; ++batch) {
+                trial_model.evaluate(*shard, {batch, 1}, sums);
+                if (activity == nullptr) continue;
+                ++activity->batches;
+                if (activity->leave.load(std::memory_order_relaxed)) throw JobEnded{};
+            }
+        }
+        note(sums, journey.record);
+    });
+    return journey.record;
+}
+
+void TrialRunner::end_epoch(Lap const& lap, MutableBytes state, LapRecord const& record) {
+    auto& trial_model = model(lap);
+    trial_model.bind(state);
+    trial_model.end_epoch(epoch_loss(record));
+}
+
+void TrialRunner::forget(TrialId trial) {
+    models_.erase(trial);
+    validations_.erase(trial);
 }
 
 }  // namespace hopscotch

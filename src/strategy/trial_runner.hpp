@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One trainer's hands: its shards in memory, the validation data, and a model per trial that trains a unit or a piece of
+// One trainer's hands: its shards, the validation data, and a model per trial that trains a unit or a piece of
 // validation on whatever state it is given. Every strategy, and replay, trains through this class and nothing else.
 #pragma once
 #include <filesystem>
@@ -20,12 +20,11 @@ namespace hopscotch {
 struct JobEnded {};
 
 // Makes the model of a trial; tests inject one that misbehaves.
-using ModelFactory =
-    std::function<std::unique_ptr<TrialModel>(TrialConfig const&, DataSchema const&, Normaliser const&, Workspace&)>;
+using ModelFactory = std::function<std::unique_ptr<TrialModel>(TrialConfig const&, Manifest const&, Workspace&)>;
 
 class TrialRunner {
 public:
-    // Reads the shards (and all of validation) into memory. Throws DataError, ConfigError.
+    // Opens the shards (and all of validation). Throws DataError, ConfigError.
     TrialRunner(Experiment experiment, std::vector<ShardId> const& shards, TrainerId self,
                 ModelFactory factory = make_trial_model);
 
@@ -40,7 +39,13 @@ public:
     // Validates one piece, no longer than a training unit. True when validation is complete.
     bool run_validation_piece(Journey& journey, MutableBytes state, Activity* activity);
 
-    void forget(TrialId trial) { models_.erase(trial); }
+    // Scores a state on the test shards: the record's valid_ fields. Never throws for what the trial did, as run_unit.
+    LapRecord score_test(Lap const& lap, MutableBytes state, Activity* activity);
+
+    // What the end of validation does to a state (a plateau schedule's counters), again, from the lap's record: for replay.
+    void end_epoch(Lap const& lap, MutableBytes state, LapRecord const& record);
+
+    void forget(TrialId trial);
     Manifest const& manifest() const { return manifest_; }
     StateLayout const& layout(Lap const& lap) { return model(lap).layout(); }
     int shards() const { return static_cast<int>(manifest_.train.size()); }
@@ -50,6 +55,7 @@ public:
 
 private:
     TrialModel& model(Lap const& lap);
+    bool validate_piece(Journey& journey, TrialModel& trial_model, Evaluation& sums);
     template <class Work>
     void guarded(Journey& journey, std::string const& what, Work work);
 
@@ -57,13 +63,12 @@ private:
     TrainerId self_;
     ModelFactory factory_;
     Manifest manifest_;
-    DataSchema schema_;
-    Normaliser normaliser_;
     std::string device_;
     Workspace workspace_;
-    std::map<ShardId, Shard> train_;
-    std::vector<Shard> valid_;
+    std::map<ShardId, std::unique_ptr<ShardSource>> train_;
+    std::vector<std::unique_ptr<ShardSource>> valid_;
     std::map<TrialId, std::unique_ptr<TrialModel>> models_;
+    std::map<TrialId, Evaluation> validations_;  // of the laps that are being validated
 };
 
 }  // namespace hopscotch

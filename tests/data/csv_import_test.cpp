@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/csv_import.hpp"
+#include "data/import/csv_import.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,58 +9,12 @@
 #include <cstring>
 #include <map>
 
-#include "data/shard.hpp"
+#include "data/imported_csv.hpp"
 #include "data/support.hpp"
 #include "data/verify.hpp"
 
 namespace hopscotch {
 namespace {
-
-// All rows of a dataset, sorted, as [features..., label]: independent of split and shuffle.
-std::vector<std::vector<float>> all_rows(std::filesystem::path const& dir) {
-    auto const manifest = read_manifest(dir);
-    std::vector<std::vector<float>> out;
-    auto const size = static_cast<std::size_t>(manifest.row_size());
-    for (auto split : {Split::train, Split::valid})
-        for (auto const& file : manifest.files(split)) {
-            auto const shard = read_shard(dir, file, manifest);
-            for (std::size_t r = 0; r < static_cast<std::size_t>(shard.rows); ++r) {
-                std::vector<float> row(size);
-                if (manifest.type == FeatureType::float32)
-                    std::memcpy(row.data(), shard.features.data() + r * size * 4, size * 4);
-                if (manifest.type == FeatureType::uint8)
-                    for (std::size_t i = 0; i < size; ++i)
-                        row[i] = std::to_integer<std::uint8_t>(shard.features[r * size + i]);
-                row.push_back(manifest.task == Task::regression ? shard.targets[r] : static_cast<float>(shard.labels[r]));
-                out.push_back(std::move(row));
-            }
-        }
-    std::sort(out.begin(), out.end());
-    return out;
-}
-
-using Rows = std::vector<std::vector<float>>;
-
-struct Imported {
-    TemporaryDirectory dir;
-    ImportCsvOptions options;
-
-    explicit Imported(std::string const& text) {
-        write_text(dir / "a.csv", text);
-        options.sources = {dir / "a.csv"};
-        options.out = dir / "out";
-        options.valid = 0.5;
-    }
-    ImportReport run() const { return import_csv_files(options); }
-    template <class Exception>
-    std::string error() const {
-        auto const text = thrown<Exception>([&] { run(); }, dir.path());
-        EXPECT_EQ(std::distance(std::filesystem::directory_iterator(dir.path()), {}),
-                  static_cast<std::ptrdiff_t>(options.sources.size()))
-            << "something was left on disk";
-        return text;
-    }
-};
 
 TEST(CsvImport, digits) {
     TemporaryDirectory const dir;
@@ -173,7 +127,7 @@ TEST(CsvImport, header_is_found_or_forced) {
 TEST(CsvImport, label_by_name_or_index) {
     for (auto const* label : {"kind", "0"}) {
         Imported import("kind,a,b\n0,10,20\n1,30,40\n");
-        import.options.label = label;
+        import.options.label = {label};
         import.run();
         EXPECT_EQ(all_rows(import.options.out), (Rows{{10, 20, 0}, {30, 40, 1}}));
     }
@@ -290,8 +244,7 @@ TEST(CsvImport, a_typing_error_in_a_long_column_of_numbers_is_named) {
         text += (i == 500 ? std::string("1.2.3") : std::to_string(i)) + "," + std::to_string(i % 2) + "\n";
     EXPECT_EQ(Imported(text).error<DataError>(),
               "a.csv:502: '1.2.3' in column 'a' is not a number, and with more than 1000 different values the column is no "
-              "category; correct the "
-              "cell or remove the column");
+              "category; correct the cell, remove the column, or choose --hash-buckets");
 }
 
 struct BadOption {
@@ -311,10 +264,43 @@ TEST_P(BadOptions, are_refused_before_anything_is_written) {
 INSTANTIATE_TEST_SUITE_P(
     Table, BadOptions,
     testing::Values(BadOption{"shards", [](auto& o) { o.shards = 0; }, "--shards 0: must be at least 1"},
-                    BadOption{"valid0", [](auto& o) { o.valid = 0; },
-                              "--valid 0: must be between 0 and 1 (the fraction of rows kept for validation)"},
-                    BadOption{"valid1", [](auto& o) { o.valid = 1; },
-                              "--valid 1: must be between 0 and 1 (the fraction of rows kept for validation)"},
+                    BadOption{"language", [](auto& o) { o.task = Task::language; },
+                              "tokens are no rows of features; use 'hopscotch data import tokens'"},
+                    BadOption{"two_classes",
+                              [](auto& o) {
+                                  o.label = {"aa", "cc"};
+                              },
+                              "--label aa and 1 more: a class is one column (several are targets) add --regression or "
+                              "--multilabel"},
+                    BadOption{"label_twice",
+                              [](auto& o) {
+                                  o.label = {"aa", "0"};
+                                  o.task = Task::regression;
+                              },
+                              "--label aa: named twice; name each column once"},
+                    BadOption{"only_labels",
+                              [](auto& o) {
+                                  o.label = {"aa", "bb", "cc"};
+                                  o.task = Task::regression;
+                              },
+                              "--label: every column is a label (a row needs features too) name fewer"},
+                    BadOption{"one_bucket", [](auto& o) { o.hash_buckets = 1; },
+                              "--hash-buckets 1: must be between 2 and 2^24 (0: one-hot)"},
+                    BadOption{"no_buckets", [](auto& o) { o.categorical = {"aa"}; },
+                              "--categorical aa: needs --hash-buckets (a category becomes its hash) such as --hash-buckets "
+                              "1000"},
+                    BadOption{"category_name",
+                              [](auto& o) {
+                                  o.hash_buckets = 9;
+                                  o.categorical = {"ab"};
+                              },
+                              "--categorical ab: no such column (a.csv has aa, bb, cc) did you mean aa?"},
+                    BadOption{"category_label",
+                              [](auto& o) {
+                                  o.hash_buckets = 9;
+                                  o.categorical = {"cc"};
+                              },
+                              "--categorical cc: is a label; name a feature"},
                     BadOption{
                         "many_shards", [](auto& o) { o.shards = 3; },
                         "--shards 3: 2 training rows (4 rows, --valid 0.5) cannot fill 3 shards; use at most 2 shards"},
@@ -322,9 +308,9 @@ INSTANTIATE_TEST_SUITE_P(
                               "--shape 1x3: 3 elements (the file has 2 feature columns) choose a shape with 2 elements"},
                     BadOption{"shape_text", [](auto& o) { o.shape = "1x"; },
                               "--shape 1x: expected up to four sizes with an x between them, such as 1x8x8"},
-                    BadOption{"label", [](auto& o) { o.label = "c"; },
+                    BadOption{"label", [](auto& o) { o.label = {"c"}; },
                               "--label c: no such column (a.csv has aa, bb, cc) did you mean cc?"},
-                    BadOption{"label_index", [](auto& o) { o.label = "3"; },
+                    BadOption{"label_index", [](auto& o) { o.label = {"3"}; },
                               "--label 3: no such column (a.csv has aa, bb, cc) give a column's name, or its index from 0"}),
     [](auto const& row) { return row.param.name; });
 

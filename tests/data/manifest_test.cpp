@@ -74,19 +74,38 @@ INSTANTIATE_TEST_SUITE_P(
             "dataset.json: dataset format 2 is not supported (written by another version of hopscotch) this build reads 1"},
         BadManifest{"no_format", "\"format\": 1", "\"x\": 1",
                     "dataset.json: not a dataset description (no integer 'format') import the dataset again"},
-        BadManifest{"key", "\"seed\"", "\"sed\"", "dataset.json:8:3: /sed: unknown key (did you mean \"seed\"?)"},
+        BadManifest{"key", "\"seed\"", "\"sed\"", "dataset.json:9:3: /sed: unknown key (did you mean \"seed\"?)"},
         BadManifest{"task", "\"classification\"", "\"clustering\"",
-                    "dataset.json:3:11: /task: unknown value \"clustering\" (known: classification, regression)"},
+                    "dataset.json:3:11: /task: unknown value \"clustering\" (known: classification, regression, multilabel, "
+                    "language)"},
         BadManifest{"shape", "[1,8,8]", "[1,0,8]", "dataset.json:4:12: /shape: must be between 1 and 1073741824 (got 0)"},
         BadManifest{"scales", "\"mean\": [0.1]", "\"mean\": [0.1,0.2]",
                     "dataset.json: mean and stddev have 2 and 1 numbers (the shape asks for 1)"},
         BadManifest{"stddev", "\"stddev\": [0.3333333333333333]", "\"stddev\": [0]", "dataset.json: stddev 0 must be > 0"},
+        BadManifest{"categories", "\"categories\": []", "\"categories\": [1,2]",
+                    "dataset.json: categories has 2 numbers (one a feature: 64; or a single one)"},
         BadManifest{"names", "\"outputs\": 2", "\"outputs\": 3", "dataset.json: 2 class names for 3 classes"},
         BadManifest{"path", "train-00001.h5", "../train.h5",
-                    "dataset.json:11:13: /train/1/file: '../train.h5' is not the name of a file beside dataset.json"},
+                    "dataset.json:12:13: /train/1/file: '../train.h5' is not the name of a file beside dataset.json"},
         BadManifest{"hash", "0000000000000003", "3",
-                    "dataset.json:14:47: /valid/0/xxh64: '3' is not a hash (sixteen hex digits)"}),
+                    "dataset.json:15:47: /valid/0/xxh64: '3' is not a hash (sixteen hex digits)"}),
     [](auto const& row) { return row.param.name; });
+
+TEST(Manifest, every_task_survives) {
+    TemporaryDirectory const dir;
+    for (auto task : {Task::classification, Task::regression, Task::multilabel, Task::language}) {
+        auto written = example();
+        written.task = task;
+        written.categories = {64};
+        written.test = {{"test-00000.h5", 4, 9}};
+        write_manifest(dir.path(), written);
+        auto const read = read_manifest(dir.path());
+        EXPECT_EQ(read.task, task);
+        EXPECT_EQ(read.categories, written.categories);
+        EXPECT_EQ(read.rows(Split::test), 4);
+        EXPECT_EQ(dataset_hash(read), dataset_hash(written));
+    }
+}
 
 TEST(Manifest, missing_directories_and_files_are_named) {
     TemporaryDirectory const dir;

@@ -70,6 +70,20 @@ TEST(Shard, float_rows_and_targets_come_back) {
     EXPECT_TRUE(shard.labels.empty());
 }
 
+TEST(Shard, the_task_says_whether_there_are_labels_or_targets) {
+    TemporaryDirectory const dir;
+    auto const tokens = described(FeatureType::uint8, Task::language, 10);
+    auto const file = write_bytes(dir / "l.h5", tokens, 17);
+    EXPECT_EQ(thrown<DataError>([&] { read_shard(dir.path(), file, tokens); }, dir.path()).substr(0, 79),
+              "l.h5: row 17: label 12 is out of range (dataset.json says 10 tokens) run 'hopsc");
+    auto const flags = described(FeatureType::uint8, Task::multilabel, 3);
+    ShardWriter writer(dir / "m.h5", flags, 2);
+    EXPECT_THROW(writer.append(std::vector<std::byte>(12), std::vector<std::int64_t>(2)), Error);
+    std::vector<float> const targets{0, 1, 1, 0, 0, 1};
+    writer.append(std::vector<std::byte>(12), targets);
+    EXPECT_EQ(read_shard(dir.path(), writer.finish(), flags).targets, targets);
+}
+
 TEST(Shard, may_be_read_by_several_threads) {
     TemporaryDirectory const dir;
     auto const manifest = described(FeatureType::uint8, Task::classification, 10);

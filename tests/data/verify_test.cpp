@@ -5,7 +5,7 @@
 
 #include <limits>
 
-#include "data/csv_import.hpp"
+#include "data/import/csv_import.hpp"
 #include "data/shard_writer.hpp"
 #include "data/support.hpp"
 
@@ -102,6 +102,62 @@ TEST_F(Verify, finds_wrong_counts_and_missing_files_and_goes_on) {
                   "dataset again"}));
     auto const manifest = read_manifest(data());
     EXPECT_EQ(summarise(data(), manifest, Split::train).absent, 1);
+}
+
+TEST_F(Verify, finds_statistics_that_are_not_those_of_the_training_rows) {
+    auto manifest = read_manifest(data());
+    manifest.mean[0] *= 1.00001;  // within the tolerance
+    write_manifest(data(), manifest);
+    EXPECT_EQ(failures(), std::vector<std::string>{});
+    manifest.stddev[1] = 2;  // of a constant
+    write_manifest(data(), manifest);
+    EXPECT_EQ(failures(),
+              (std::vector<std::string>{data().string() + ": mean and stddev of feature 1 are 1 and 1 (dataset.json "
+                                                          "says 1 and 2) import the dataset again"}));
+    manifest.stddev[1] = 1;
+    manifest.mean[0] *= 1.001;
+    write_manifest(data(), manifest);
+    EXPECT_EQ(failures().size(), 1U);
+}
+
+// What is found in a dataset of one training shard, whose rows have one feature and two targets.
+std::vector<std::string> failures_of(Manifest manifest, std::vector<float> const& features,
+                                     std::vector<float> const& targets) {
+    TemporaryDirectory const dir;
+    manifest.shape = {1};
+    manifest.outputs = 2;
+    manifest.mean = {0};
+    manifest.stddev = {1};
+    ShardWriter writer(dir / "train-00000.h5", manifest, static_cast<std::int64_t>(features.size()));
+    writer.append(std::as_bytes(std::span(features)), std::span<float const>(targets));
+    manifest.train = {writer.finish()};
+    write_manifest(dir.path(), manifest);
+    auto out = verify_files(dir.path()).failures;
+    for (auto& failure : out) failure.erase(0, dir.path().string().size() + 1);
+    return out;
+}
+
+TEST(VerifyTasks, labels_of_a_multilabel_are_0_or_1) {
+    Manifest manifest;
+    manifest.task = Task::multilabel;
+    EXPECT_EQ(failures_of(manifest, {-1, 1}, {0, 1, 1, 1}), std::vector<std::string>{});
+    EXPECT_EQ(failures_of(manifest, {-1, 1}, {0, 1, 0.5F, 1}),
+              (std::vector<std::string>{"train-00000.h5: row 1: element 0 of '/labels' is 0.5 (multilabel: 0 or 1)"}));
+    manifest.task = Task::regression;
+    EXPECT_EQ(failures_of(manifest, {-1, 1}, {0, 1, 0.5F, 1}), std::vector<std::string>{});
+}
+
+TEST(VerifyTasks, categories_are_integers_in_their_range) {
+    Manifest manifest;
+    manifest.task = Task::regression;
+    manifest.categories = {3};
+    EXPECT_EQ(failures_of(manifest, {0, 1, 2}, std::vector<float>(6)), std::vector<std::string>{});
+    EXPECT_EQ(failures_of(manifest, {0, 3, 1.5F, -1}, std::vector<float>(8)),
+              (std::vector<std::string>{
+                  "train-00000.h5: row 1: element 0 of '/features' is 3 (dataset.json says a category, 0 to 2)",
+                  "train-00000.h5: row 2: element 0 of '/features' is 1.5 (dataset.json says a category, 0 to 2)",
+                  "train-00000.h5: row 3: element 0 of '/features' is -1 (dataset.json says a category, 0 to "
+                  "2)"}));
 }
 
 }  // namespace

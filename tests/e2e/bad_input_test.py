@@ -122,14 +122,14 @@ class BadInput(Case):
                      run={"dir": "e.json/out"})
 
     def test_unknown_model(self):
-        self.changed('e.json:1:66: /model/name: unknown model "mlpp" (known: logistic, mlp, lenet, synthetic) did you mean "mlp"?',
+        self.changed('e.json:1:75: /model/name: unknown model "mlpp" (known: logistic, mlp, lenet, synthetic) did you mean "mlp"?',
                      model={"name": "mlpp"})
 
     def test_model_that_does_not_fit(self):
         header = ",".join(f"f{i}" for i in range(5)) + ",label\n"
         (self.cwd / "flat.csv").write_text(header + "".join(f"{i},{i % 3},1,{i % 7},0,{i % 2}\n" for i in range(40)))
         self.run_hopscotch("data", "import", "csv", "flat.csv", "--out", "flat", "--shards", "2", "--valid", "0.2")
-        self.changed("e.json:1:64: /model/name: lenet needs images of shape CxHxW (the dataset's rows have shape 5) import with --shape CxHxW",
+        self.changed("e.json:1:73: /model/name: lenet needs images of shape CxHxW (the dataset's rows have shape 5) import with --shape CxHxW",
                      data={"path": "flat"}, model={"name": "lenet"})
 
     def test_accuracy_of_a_regression(self):

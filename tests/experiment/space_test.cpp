@@ -76,7 +76,8 @@ TEST(Space, EveryValueIsTriedByTheReader) {
               "e.json:3:65: /space/train.optimizer.momentum: must be at least 0 and below 1 (got 1)");
     EXPECT_EQ(refused(R"("model.anything": ["the zoo checks it"])"), "");
     EXPECT_EQ(refused(R"("train.optimizer.name": ["sgd", "adam"], "train.optimizer.momentum": [0.5])"),
-              "e.json:3:33: /space/train.optimizer.name: /train/optimizer/momentum: momentum belongs to sgd (the name here "
+              "e.json:3:33: /space/train.optimizer.name: /train/optimizer/momentum: momentum belongs to sgd and rmsprop "
+              "(the name here "
               "is \"adam\") leave it out");
     EXPECT_EQ(refused(R"("train.optimizer.name": ["adam", "sgd"],
         "train.optimizer.momentum": {"type": "choice", "values": [0.5], "when": {"train.optimizer.name": "sgd"}})"),

@@ -28,7 +28,7 @@ TrialConfig config_of(Case const& c) {
     config.train.optimizer.kind = c.optimizer;
     config.train.optimizer.lr = 0.01;
     config.train.optimizer.momentum = c.momentum;
-    config.train.schedule = {ScheduleKind::cosine, 0.5, 1, 0.1, 0};
+    config.train.schedule = {.kind = ScheduleKind::cosine, .warmup_epochs = 0.5};
     return config;
 }
 
@@ -40,8 +40,8 @@ std::uint64_t trained_hash(Case const& c, int trial_id, std::size_t shift = 0) {
     trial->initialise(state.bytes(), 42, TrialId(trial_id));
     trial->bind(state.bytes());
     for (int epoch = 0; epoch < 2; ++epoch) {
-        trial->train_unit(first, unit(trial_id, epoch, 0), {});
-        trial->train_unit(second, unit(trial_id, epoch, 1), {});
+        trial->train_unit(*source(first), unit(trial_id, epoch, 0), {});
+        trial->train_unit(*source(second), unit(trial_id, epoch, 1), {});
     }
     EXPECT_TRUE(trial->finite());
     return trial.hash(state);
@@ -83,8 +83,8 @@ TEST(Bits, StatesThatAlternateInOneModelEqualSeparateModels) {
                 for (auto* state : {&a, &b}) {
                     trial->bind(state->bytes());
                     other->bind(o.bytes());
-                    other->train_unit(first, unit(5, epoch, s), {});
-                    trial->train_unit(s == 0 ? first : second, unit(state == &a ? 3 : 4, epoch, s), {});
+                    other->train_unit(*source(first), unit(5, epoch, s), {});
+                    trial->train_unit(*source(s == 0 ? first : second), unit(state == &a ? 3 : 4, epoch, s), {});
                 }
             }
         }
@@ -101,10 +101,10 @@ TEST(Bits, DropoutDoesNotRememberWhatRanBefore) {
         AlignedBlock scratch(trial->layout().bytes), state(trial->layout().bytes);
         trial->initialise(scratch.bytes(), 1, TrialId(9));
         trial->bind(scratch.bytes());
-        for (int i = 0; i < units_before; ++i) trial->train_unit(shard, unit(9, i, 0), {});
+        for (int i = 0; i < units_before; ++i) trial->train_unit(*source(shard), unit(9, i, 0), {});
         trial->initialise(state.bytes(), 42, TrialId(3));
         trial->bind(state.bytes());
-        trial->train_unit(shard, unit(3, 0, 0), {});
+        trial->train_unit(*source(shard), unit(3, 0, 0), {});
         return trial.hash(state);
     };
     EXPECT_EQ(after(0), after(3));
@@ -124,7 +124,7 @@ TEST(Bits, DropoutIsAddressedByTheUnit) {
         AlignedBlock state(trial->layout().bytes);
         trial->initialise(state.bytes(), 42, TrialId(0));
         trial->bind(state.bytes());
-        trial->train_unit(shard, address, {});
+        trial->train_unit(*source(shard), address, {});
         return trial.hash(state);
     };
     EXPECT_EQ(trained(unit(0, 0, 0)), trained(unit(0, 0, 0)));
@@ -141,17 +141,17 @@ TEST(Bits, EvaluationInPiecesEqualsEvaluationAtOnce) {
         trial->initialise(state.bytes(), 42, TrialId(3));
         trial->bind(state.bytes());
         ASSERT_EQ(trial->evaluation_batches(700), 3);
-        Sums whole, pieces;
-        trial->evaluate(shard, 0, 3, whole);
-        trial->evaluate(shard, 0, 1, pieces);
-        trial->evaluate(shard, 1, 3, pieces);
-        EXPECT_EQ(whole.rows, 700);
-        EXPECT_EQ(pieces.rows, whole.rows);
-        EXPECT_EQ(pieces.loss, whole.loss);
-        EXPECT_EQ(pieces.correct, whole.correct);
-        EXPECT_EQ(pieces.top5, whole.top5);
-        EXPECT_GE(whole.top5, whole.correct);
-        EXPECT_NEAR(whole.loss / 700, 2.3, 1.0) << "about log(10) for an untrained network";
+        Evaluation whole(trial.manifest.task, trial.manifest.outputs), pieces = whole;
+        trial->evaluate(*source(shard), {0, 3}, whole);
+        trial->evaluate(*source(shard), {0, 1}, pieces);
+        trial->evaluate(*source(shard), {1, 2}, pieces);
+        EXPECT_EQ(whole.rows(), 700);
+        EXPECT_EQ(pieces.rows(), whole.rows());
+        EXPECT_EQ(pieces.loss(), whole.loss());
+        EXPECT_EQ(pieces.correct(), whole.correct());
+        EXPECT_EQ(pieces.top5(), whole.top5());
+        EXPECT_GE(whole.top5(), whole.correct());
+        EXPECT_NEAR(whole.loss() / 700, 2.3, 1.0) << "about log(10) for an untrained network";
     }
 }
 

@@ -37,7 +37,7 @@ TEST(Dropout, MasksAndScalesForwardAndBackward) {
     trial->initialise(before.bytes(), 5, TrialId(0));
     trial->initialise(after.bytes(), 5, TrialId(0));
     trial->bind(after.bytes());
-    trial->train_unit(shard, unit(0, 0, 0), {});
+    trial->train_unit(*source(shard), unit(0, 0, 0), {});
     Parts const a(before, trial->layout()), b(after, trial->layout());
 
     std::size_t dropped = 0;
@@ -66,9 +66,9 @@ TEST(Dropout, IsOffInEvaluation) {
         AlignedBlock state(trial->layout().bytes);
         trial->initialise(state.bytes(), 5, TrialId(0));
         trial->bind(state.bytes());
-        Sums sums;
-        trial->evaluate(shard, 0, 1, sums);
-        return sums.loss;
+        Evaluation sums(trial.manifest.task, trial.manifest.outputs);
+        trial->evaluate(*source(shard), {0, 1}, sums);
+        return sums.loss();
     };
     EXPECT_EQ(loss(0.0), loss(0.9));
 }

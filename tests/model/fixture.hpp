@@ -55,7 +55,7 @@ inline Shard random_shard(Manifest const& manifest, std::int64_t rows, std::uint
     auto* const values = reinterpret_cast<float*>(shard.features.data());
     for (std::int64_t i = 0; i < rows * manifest.row_size(); ++i) values[i] = static_cast<float>(rng.normal());
     for (std::int64_t i = 0; i < rows; ++i) {
-        if (manifest.task == Task::classification)
+        if (has_labels(manifest.task))
             shard.labels.push_back(rng.below(static_cast<std::uint32_t>(manifest.outputs)));
         else
             for (std::int64_t k = 0; k < manifest.outputs; ++k) shard.targets.push_back(static_cast<float>(rng.normal()));
@@ -63,9 +63,13 @@ inline Shard random_shard(Manifest const& manifest, std::int64_t rows, std::uint
     return shard;
 }
 
+// A copy of the shard as a trainer holds it.
+inline std::unique_ptr<ShardSource> source(Shard const& shard) { return shard_in_memory(shard); }
+
 inline TrialConfig trial_config(std::string const& model, Json arguments = Json(Json::Object{})) {
     TrialConfig config;
-    config.model = {model, std::move(arguments)};
+    config.model.name = model;
+    config.model.arguments = std::move(arguments);
     config.train.batch_size = 7;
     return config;
 }
@@ -73,15 +77,13 @@ inline TrialConfig trial_config(std::string const& model, Json arguments = Json(
 // A dataset, a workspace and a model that belong together.
 struct Trial {
     Manifest manifest;
-    Normaliser normaliser;
     std::shared_ptr<Workspace> workspace;
     std::unique_ptr<TrialModel> model;
 
     Trial(TrialConfig const& config, Manifest data, std::shared_ptr<Workspace> shared = nullptr)
         : manifest(std::move(data)),
-          normaliser(manifest),
           workspace(shared ? std::move(shared) : std::make_shared<Workspace>("cpu", 1)),
-          model(make_trial_model(config, schema_of(manifest), normaliser, *workspace)) {}
+          model(make_trial_model(config, manifest, *workspace)) {}
 
     TrialModel* operator->() { return model.get(); }
     std::uint64_t hash(AlignedBlock& block) { return state_hash(block.bytes(), model->layout()); }

@@ -50,12 +50,22 @@ TEST(Layout, SlotsRepeatTheParameters) {
 }
 
 TEST(Layout, SlotsFollowTheOptimizer) {
-    OptimizerConfig optimizer;
-    EXPECT_TRUE(slot_kinds(optimizer).empty());
+    using Kinds = std::vector<std::string>;
+    TrainConfig train;
+    auto& optimizer = train.optimizer;
+    EXPECT_EQ(slot_kinds(train), Kinds{});
     optimizer.momentum = 0.9;
-    EXPECT_EQ(slot_kinds(optimizer), std::vector<std::string>{"momentum"});
+    EXPECT_EQ(slot_kinds(train), Kinds{"momentum"});
+    train.ema = 0.99;
+    EXPECT_EQ(slot_kinds(train), (Kinds{"momentum", "ema"}));
+    optimizer.kind = OptimizerKind::rmsprop;
+    optimizer.centered = true;
+    EXPECT_EQ(slot_kinds(train), (Kinds{"square_avg", "grad_avg", "momentum", "ema"}));
+    train.ema = 0;
+    optimizer.kind = OptimizerKind::adagrad;
+    EXPECT_EQ(slot_kinds(train), Kinds{"sum"});
     optimizer.kind = OptimizerKind::adamw;
-    EXPECT_EQ(slot_kinds(optimizer), (std::vector<std::string>{"exp_avg", "exp_avg_sq"}));
+    EXPECT_EQ(slot_kinds(train), (Kinds{"exp_avg", "exp_avg_sq"}));
 }
 
 TEST(Layout, HashTellsLayoutsApart) {
@@ -133,7 +143,7 @@ TEST(Bind, RefusesBlocksThatAreShortOrNotAligned) {
     EXPECT_THROW(trial->bind(shifted.bytes()), Error);
     EXPECT_THROW(trial->bind(shorter.bytes()), Error);
     auto const shard = random_shard(trial.manifest, 10, 1);
-    EXPECT_THROW(trial->train_unit(shard, unit(0, 0, 0), {}), Error) << "nothing is bound";
+    EXPECT_THROW(trial->train_unit(*source(shard), unit(0, 0, 0), {}), Error) << "nothing is bound";
 }
 
 TEST(Finite, SeesOneBadValueAnywhere) {

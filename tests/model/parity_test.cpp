@@ -5,6 +5,7 @@
 #include <cmath>
 #include <fstream>
 
+#include "experiment/sections.hpp"
 #include "fixture.hpp"
 
 namespace hopscotch::testing {
@@ -20,24 +21,25 @@ double wave(std::int64_t i, std::int64_t factor, std::int64_t modulus, std::int6
     return static_cast<double>((i * factor + offset) % modulus) / static_cast<double>(modulus) * 2 - 1;
 }
 
-double number_or(Json const& object, char const* key, double fallback) {
-    auto const* value = object.find(key);
-    return value != nullptr ? value->number() : fallback;
+std::string text_of(Json const& c) { return c.at("model").dump() + " " + c.at("train").dump(); }
+
+TrialConfig config_of(Json const& c) {
+    auto arguments = c.at("model");
+    std::erase_if(arguments.object(), [](auto const& member) { return member.key == "name"; });
+    auto config = trial_config(c.at("model").at("name").string(), arguments);
+    Problems problems("step_vectors.json");
+    config.train = read_train(ObjectReader(c.at("train"), "/train", problems));
+    problems.throw_if_any();
+    return config;
 }
 
-TrialConfig config_of(Json const& c, int rows) {
-    auto config = trial_config(c.at("model").string(), c.at("arguments"));
-    config.train.batch_size = rows;
-    config.train.loss = c.at("loss").string() == "mse" ? LossKind::mse : LossKind::cross_entropy;
-    auto const& o = c.at("optimizer");
-    auto const& name = o.at("name").string();
-    auto& optimizer = config.train.optimizer;
-    optimizer.kind = name == "adam" ? OptimizerKind::adam : name == "adamw" ? OptimizerKind::adamw : OptimizerKind::sgd;
-    optimizer.lr = o.at("lr").number();
-    optimizer.momentum = number_or(o, "momentum", 0);
-    optimizer.weight_decay = number_or(o, "weight_decay", 0);
-    optimizer.nesterov = o.find("nesterov") != nullptr;
-    return config;
+Manifest manifest_of(Json const& c, std::int64_t rows) {
+    std::vector<std::int64_t> shape;
+    for (auto const& side : c.at("shape").array()) shape.push_back(side.integer());
+    auto task = Task::classification;
+    for (auto const known : {Task::regression, Task::multilabel})
+        if (name_of(known) == c.at("task").string()) task = known;
+    return plain_manifest(shape, c.at("outputs").integer(), rows, task);
 }
 
 Shard shard_of(Manifest const& manifest, std::int64_t rows) {
@@ -46,18 +48,19 @@ Shard shard_of(Manifest const& manifest, std::int64_t rows) {
     for (std::int64_t i = 0; i < rows * manifest.row_size(); ++i) x[i] = static_cast<float>(wave(i, 104729, 1013));
     for (std::size_t r = 0; r < shard.labels.size(); ++r)
         shard.labels[r] = static_cast<std::int64_t>(r) * 7 % manifest.outputs;
-    for (std::size_t i = 0; i < shard.targets.size(); ++i)
-        shard.targets[i] = static_cast<float>(wave(static_cast<std::int64_t>(i), 7919, 1013));
+    for (std::size_t i = 0; i < shard.targets.size(); ++i) {
+        auto const value = static_cast<float>(wave(static_cast<std::int64_t>(i), 7919, 1013));
+        shard.targets[i] = manifest.task == Task::multilabel ? (value > 0 ? 1.0F : 0.0F) : value;
+    }
     return shard;
 }
 
-void fill_parameters(AlignedBlock& state, StateLayout const& layout) {
-    for (std::size_t t = 0; layout.tensors[t].block == Block::parameter; ++t) {
-        auto* const values = state.floats() + layout.tensors[t].offset / sizeof(float);
-        for (std::size_t i = 0; i < layout.tensors[t].bytes / sizeof(float); ++i)
-            values[i] =
-                static_cast<float>(0.3 * wave(static_cast<std::int64_t>(i), 7919, 1009, 613 * static_cast<std::int64_t>(t)));
-    }
+// t: the place of the tensor among the network's.
+void fill(AlignedBlock& state, StateTensor const& tensor, std::size_t t) {
+    auto* const values = state.floats() + tensor.offset / sizeof(float);
+    auto const offset = 613 * static_cast<std::int64_t>(t);
+    for (std::size_t i = 0; i < tensor.bytes / sizeof(float); ++i)
+        values[i] = static_cast<float>(0.3 * wave(static_cast<std::int64_t>(i), 7919, 1009, offset));
 }
 
 void expect_tensor(float const* values, StateTensor const& tensor, Json const& expected, std::string const& which) {
@@ -74,34 +77,51 @@ void expect_tensor(float const* values, StateTensor const& tensor, Json const& e
     EXPECT_NEAR(squares, expected.at("squares").number(), 1e-5 * squares + 1e-6) << which;
 }
 
+// In the order of the network, which is not that of the layout when only weights decay.
+std::vector<std::string> names_of(TrialConfig config, Manifest const& manifest) {
+    config.train.optimizer.decay_all = true;
+    Trial trial(config, manifest);
+    std::vector<std::string> names;
+    for (auto const& tensor : trial->layout().tensors)
+        if (tensor.block == Block::parameter) names.push_back(tensor.name);
+    return names;
+}
+
+void expect_pytorch(Json const& c, std::int64_t rows) {
+    SCOPED_TRACE(text_of(c));
+    auto const config = config_of(c);
+    Trial trial(config, manifest_of(c, rows));
+    auto const names = names_of(config, trial.manifest);
+    auto const shard = shard_of(trial.manifest, rows);
+    bool const averages = config.train.ema > 0;
+    AlignedBlock state(trial->layout().bytes);
+    trial->initialise(state.bytes(), 1, TrialId(0));
+    for (std::size_t t = 0; t < names.size(); ++t) {
+        fill(state, trial->layout().find(names[t]), t);
+        if (averages) fill(state, trial->layout().find(names[t] + "/ema"), t);
+    }
+    trial->bind(state.bytes());
+    int epoch = 0;
+    for (auto const& loss : c.at("losses").array()) {
+        auto const sum = trial->train_unit(*source(shard), unit(0, epoch++, 0), {}).loss;
+        EXPECT_NEAR(sum / static_cast<double>(rows), loss.number(), 2e-5) << "step " << epoch;
+    }
+    auto const expect_tensors = [&](std::string const& suffix, Json::Array const& expected) {
+        ASSERT_EQ(names.size(), expected.size());
+        for (std::size_t t = 0; t < names.size(); ++t) {
+            auto const& tensor = trial->layout().find(names[t] + suffix);
+            expect_tensor(state.floats() + tensor.offset / sizeof(float), tensor, expected[t], tensor.name);
+        }
+    };
+    expect_tensors("", c.at("tensors").array());
+    ASSERT_EQ(averages, c.find("averaged") != nullptr);
+    if (averages) expect_tensors("/ema", c.at("averaged").array());
+}
+
 TEST(Parity, EqualsPyTorch) {
     auto const vectors = read_vectors();
-    auto const rows = vectors.at("rows").integer();
-    ASSERT_EQ(vectors.at("cases").array().size(), 26U);
-    for (auto const& c : vectors.at("cases").array()) {
-        auto const which =
-            c.at("model").string() + " " + c.at("arguments").dump() + " " + c.at("optimizer").at("name").string();
-        std::vector<std::int64_t> shape;
-        for (auto const& side : c.at("shape").array()) shape.push_back(side.integer());
-        auto const task = c.at("loss").string() == "mse" ? Task::regression : Task::classification;
-        Trial trial(config_of(c, static_cast<int>(rows)), plain_manifest(shape, c.at("outputs").integer(), rows, task));
-        auto const shard = shard_of(trial.manifest, rows);
-        AlignedBlock state(trial->layout().bytes);
-        trial->initialise(state.bytes(), 1, TrialId(0));
-        fill_parameters(state, trial->layout());
-        trial->bind(state.bytes());
-        int epoch = 0;
-        for (auto const& loss : c.at("losses").array())
-            EXPECT_NEAR(trial->train_unit(shard, unit(0, epoch++, 0), {}).loss / static_cast<double>(rows), loss.number(),
-                        2e-5)
-                << which << " step " << epoch;
-        auto const& tensors = c.at("tensors").array();
-        for (std::size_t t = 0; t < tensors.size(); ++t) {
-            auto const& tensor = trial->layout().tensors[t];
-            ASSERT_EQ(tensor.block, Block::parameter) << which;
-            expect_tensor(state.floats() + tensor.offset / sizeof(float), tensor, tensors[t], which + " " + tensor.name);
-        }
-    }
+    ASSERT_EQ(vectors.at("cases").array().size(), 61U);
+    for (auto const& c : vectors.at("cases").array()) expect_pytorch(c, vectors.at("rows").integer());
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ Compared compare(TrialConfig const& config, Manifest const& manifest) {
     ReferenceMlp reference(config, trial.manifest, trial->layout(), start.floats());
     Compared found;
     for (int epoch = 0; epoch < 3; ++epoch) {
-        auto const sums = trial->train_unit(shard, unit(0, epoch, 0), {});
+        auto const sums = trial->train_unit(*source(shard), unit(0, epoch, 0), {});
         auto const expected = reference.train_unit(shard, unit(0, epoch, 0));
         EXPECT_EQ(sums.rows, 24);
         found.loss_error = std::max(found.loss_error, std::abs(sums.loss - expected) / expected);
@@ -93,7 +93,7 @@ TEST(Step, EqualsTheReferenceForARegression) {
 TEST(Step, EqualsTheReferenceUnderASchedule) {
     auto config = trial_config("mlp", Json::object({{"hidden", Json(Json::Array{9})}}));
     config.train.epochs = 3;
-    config.train.schedule = {ScheduleKind::cosine, 1.0, 1, 0.1, 0.001};
+    config.train.schedule = {.kind = ScheduleKind::cosine, .warmup_epochs = 1.0, .min_lr = 0.001};
     EXPECT_LT(compare(config, plain_manifest({5}, 4, 24, Task::classification)).worst, 1e-4);
 }
 
@@ -108,12 +108,12 @@ TEST(Step, LenetGradientEqualsFiniteDifferences) {
     trial->initialise(start.bytes(), 5, TrialId(0));
     trial->initialise(moved.bytes(), 5, TrialId(0));
     trial->bind(moved.bytes());
-    auto const trained = trial->train_unit(shard, unit(0, 0, 0), {});
+    auto const trained = trial->train_unit(*source(shard), unit(0, 0, 0), {});
     trial->bind(start.bytes());
     auto const loss = [&] {
-        Sums sums;
-        trial->evaluate(shard, 0, 1, sums);
-        return sums.loss / 16;
+        Evaluation sums(trial.manifest.task, trial.manifest.outputs);
+        trial->evaluate(*source(shard), {0, 1}, sums);
+        return sums.loss() / 16;
     };
     EXPECT_NEAR(trained.loss / 16, loss(), 1e-5);
     for (auto const* name :
@@ -151,7 +151,7 @@ TEST(Step, AGradientDoesNotAddToTheNextBatch) {
             AlignedBlock state(trial->layout().bytes);
             trial->initialise(state.bytes(), 5, TrialId(0));
             trial->bind(state.bytes());
-            for (int i = 0; i < units; ++i) trial->train_unit(shard, unit(0, i, 0), {});
+            for (int i = 0; i < units; ++i) trial->train_unit(*source(shard), unit(0, i, 0), {});
             return trial.hash(state);
         };
         EXPECT_EQ(trained(14, 1), trained(7, 2)) << model;
@@ -168,7 +168,7 @@ TEST(Step, CountsStepsSamplesAndBatches) {
     trial->bind(state.bytes());
     EXPECT_DOUBLE_EQ(trial->learning_rate(), 0.1 * 7 / 46);
     int batches_seen = 0;
-    auto const sums = trial->train_unit(shard, unit(0, 0, 0), [&] { ++batches_seen; });
+    auto const sums = trial->train_unit(*source(shard), unit(0, 0, 0), [&] { ++batches_seen; });
     EXPECT_EQ(sums.rows, 23);  // 7 + 7 + 7 + 2
     EXPECT_EQ(batches_seen, 4);
     auto const counter = [&](char const* name) {
@@ -187,7 +187,7 @@ TEST(Step, DroppedRowsAreNotCounted) {
     AlignedBlock state(trial->layout().bytes);
     trial->initialise(state.bytes(), 5, TrialId(0));
     trial->bind(state.bytes());
-    EXPECT_EQ(trial->train_unit(shard, unit(0, 0, 0), {}).rows, 21);
+    EXPECT_EQ(trial->train_unit(*source(shard), unit(0, 0, 0), {}).rows, 21);
 }
 
 TEST(Step, ALearningRateThatIsFarTooHighIsSeenAsNotFinite) {
@@ -198,7 +198,7 @@ TEST(Step, ALearningRateThatIsFarTooHighIsSeenAsNotFinite) {
     AlignedBlock state(trial->layout().bytes);
     trial->initialise(state.bytes(), 5, TrialId(0));
     trial->bind(state.bytes());
-    for (int epoch = 0; epoch < 20; ++epoch) trial->train_unit(shard, unit(0, epoch, 0), {});
+    for (int epoch = 0; epoch < 20; ++epoch) trial->train_unit(*source(shard), unit(0, epoch, 0), {});
     EXPECT_FALSE(trial->finite());
 }
 

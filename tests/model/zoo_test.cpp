@@ -35,7 +35,7 @@ TEST(Zoo, LenetTrainsOnImagesOfEverySize) {
         AlignedBlock state(trial->layout().bytes);
         trial->initialise(state.bytes(), 1, TrialId(0));
         trial->bind(state.bytes());
-        EXPECT_EQ(trial->train_unit(shard, unit(0, 0, 0), {}).rows, 20) << side;
+        EXPECT_EQ(trial->train_unit(*source(shard), unit(0, 0, 0), {}).rows, 20) << side;
     }
 }
 
@@ -136,13 +136,13 @@ TEST(Evaluate, CountsHitsAmongTheBestAndTheBestFive) {
         state.floats()[trial->layout().find("linear.bias").offset / sizeof(float) + static_cast<std::size_t>(k)] = 0;
     }
     trial->bind(state.bytes());
-    Sums sums;
-    trial->evaluate(shard, 0, 1, sums);
-    EXPECT_EQ(sums.correct, 1);
-    EXPECT_EQ(sums.top5, 5);
+    Evaluation sums(trial.manifest.task, trial.manifest.outputs);
+    trial->evaluate(*source(shard), {0, 1}, sums);
+    EXPECT_EQ(sums.correct(), 1);
+    EXPECT_EQ(sums.top5(), 5);
     double total = 2 * std::exp(1.0), outputs = 2;
     for (int k = 2; k < 7; ++k) total += std::exp(-k), outputs -= k;
-    EXPECT_NEAR(sums.loss, 7 * std::log(total) - outputs, 1e-6);
+    EXPECT_NEAR(sums.loss(), 7 * std::log(total) - outputs, 1e-6);
 }
 
 TEST(Synthetic, IsDeterministicAndDiffersByUnit) {
@@ -157,13 +157,13 @@ TEST(Synthetic, IsDeterministicAndDiffersByUnit) {
         trial->bind(state.bytes());
         seen.insert(trial.hash(state));
         for (int s = 0; s < 3; ++s) {
-            auto const sums = trial->train_unit(shard, unit(0, 0, s), {});
+            auto const sums = trial->train_unit(*source(shard), unit(0, 0, s), {});
             EXPECT_EQ(sums.rows, 20);
             seen.insert(trial.hash(state));
         }
-        Sums sums;
-        trial->evaluate(shard, 0, trial->evaluation_batches(20), sums);
-        EXPECT_DOUBLE_EQ(sums.loss / 20, 1.0 / (1 + 9)) << "nine steps";
+        Evaluation sums(trial.manifest.task, trial.manifest.outputs);
+        trial->evaluate(*source(shard), {0, trial->evaluation_batches(20)}, sums);
+        EXPECT_DOUBLE_EQ(sums.loss() / 20, 1.0 / (1 + 9)) << "nine steps";
         EXPECT_TRUE(trial->finite());
     }
     EXPECT_EQ(seen.size(), 4U) << "four states, the same in both repeats";
@@ -175,9 +175,10 @@ TEST(Safetensors, HasTheHeaderAndTheBytes) {
     Trial trial(config, plain_manifest({5}, 2, 20, Task::classification));
     AlignedBlock state(trial->layout().bytes);
     trial->initialise(state.bytes(), 1, TrialId(0));
+    trial->bind(state.bytes());
     auto const path = std::filesystem::temp_directory_path() /
                       ("hopscotch_zoo_test_" + std::to_string(std::random_device{}()) + ".safetensors");
-    write_safetensors(path.string(), state.bytes(), trial->layout(), Json::object({{"model", "mlp"}, {"epoch", 3}}));
+    trial->save(path.string(), Json::object({{"model", "mlp"}, {"epoch", 3}}));
     std::ifstream in(path, std::ios::binary);
     std::string const file(std::istreambuf_iterator<char>(in), {});
     std::filesystem::remove(path);
@@ -206,7 +207,9 @@ TEST(Safetensors, HasTheHeaderAndTheBytes) {
 TEST(Safetensors, NamesTheFileItCannotWrite) {
     Trial trial(trial_config("logistic"), digits(10));
     AlignedBlock state(trial->layout().bytes);
-    EXPECT_THROW(write_safetensors("/no/such/folder/model.safetensors", state.bytes(), trial->layout(), Json()), DataError);
+    trial->initialise(state.bytes(), 1, TrialId(0));
+    trial->bind(state.bytes());
+    EXPECT_THROW(trial->save("/no/such/folder/model.safetensors", Json()), DataError);
 }
 
 }  // namespace

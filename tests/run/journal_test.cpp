@@ -49,6 +49,9 @@ TEST(Journal, ComesBackBitForBit) {
     record.units[0].loss_sum = 0.1 + 0.2;
     record.units[1].seconds = std::nextafter(1.0, 2.0);
     record.units[1].start_unix_s = 1763700000.1234567;
+    record.valid_f1 = 0.1;
+    record.valid_auc = 1.0 / 3;
+    record.valid_r2 = -1e-9;
     {
         JournalWriter writer(scratch / "j");
         writer.lap_released(some_lap(0, 4));
@@ -77,12 +80,33 @@ TEST(Journal, ComesBackBitForBit) {
     EXPECT_EQ(lap.units[1].seconds, std::nextafter(1.0, 2.0));
     EXPECT_EQ(lap.units[1].start_unix_s, 1763700000.1234567);
     EXPECT_EQ(lap.valid_rows, 8);
+    EXPECT_EQ(lap.valid_f1, 0.1);
+    EXPECT_EQ(lap.valid_auc, 1.0 / 3);
+    EXPECT_TRUE(std::isnan(lap.valid_mae));
+    EXPECT_EQ(lap.valid_r2, -1e-9);
     EXPECT_EQ(lap.valid_seconds, 1);
     EXPECT_EQ(lap.hop_bytes, 128);
     ASSERT_EQ(journal.ended.size(), 1u);
     EXPECT_EQ(journal.ended[0].status, "diverged");
     EXPECT_EQ(journal.ended[0].reason, "loss \"inf\"\nat unit 3");
     EXPECT_EQ(journal.status, "interrupted");
+}
+
+TEST(Journal, OfAnOlderVersionHasNoScores) {
+    Scratch scratch;
+    auto text = slurp(written(scratch));
+    for (std::string const key : {"f1", "auc", "mae", "r2"}) {
+        auto const member = "\"" + key + "\":null,";
+        auto const at = text.find(member);
+        ASSERT_NE(at, text.npos) << key;
+        text.erase(at, member.size());
+    }
+    write(scratch / "old", text);
+    auto const journal = read_journal(scratch / "old");
+    ASSERT_EQ(journal.laps.size(), 1u);
+    EXPECT_EQ(journal.laps[0].valid_top5, 8);
+    EXPECT_TRUE(std::isnan(journal.laps[0].valid_f1));
+    EXPECT_TRUE(std::isnan(journal.laps[0].valid_r2));
 }
 
 TEST(Journal, AppearsAtOnce) {

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "core/error.hpp"
+#include "experiment/metric.hpp"
 #include "run/records.hpp"
 #include "run/tally.hpp"
 
@@ -14,22 +15,25 @@ namespace hopscotch {
 namespace {
 
 using namespace testing;
+constexpr auto k_classes = LossKind::cross_entropy;
 constexpr double k_nan = std::numeric_limits<double>::quiet_NaN(), k_inf = std::numeric_limits<double>::infinity();
 
 TEST(Metrics, AreSumsOverRows) {
-    auto const metrics = metrics_of(first_trial());
+    auto const metrics = metrics_of(first_trial(), k_classes);
     EXPECT_EQ(metrics.train_loss, 0.5);
     EXPECT_EQ(metrics.rows, 20);
     EXPECT_EQ(metrics.val_loss, 0.25);
     EXPECT_EQ(metric_value(metrics, "val_accuracy"), 0.75);
     EXPECT_EQ(metric_value(metrics, "val_top5"), 1);
+    EXPECT_EQ(metric_value(metrics, "val_perplexity"), std::exp(0.25));
+    EXPECT_TRUE(std::isnan(metric_value(metrics, "val_f1"))) << "the record has none";
     EXPECT_THROW(metric_value(metrics, "accuracy"), Error);
 }
 
 TEST(Metrics, WithoutRowsThereIsNoNumber) {
     LapRecord empty;
-    EXPECT_TRUE(std::isnan(metrics_of(empty).train_loss));
-    EXPECT_TRUE(std::isnan(metrics_of(empty).val_accuracy));
+    EXPECT_TRUE(std::isnan(metrics_of(empty, k_classes).train_loss));
+    EXPECT_TRUE(std::isnan(metrics_of(empty, k_classes).val_accuracy));
 }
 
 TEST(Metrics, ARegressionHasNoAccuracy) {
@@ -37,6 +41,27 @@ TEST(Metrics, ARegressionHasNoAccuracy) {
     EXPECT_EQ(metrics.val_loss, 0.25);
     EXPECT_TRUE(std::isnan(metrics.val_accuracy));
     EXPECT_TRUE(std::isnan(metrics.val_top5));
+    EXPECT_TRUE(std::isnan(metrics.val_perplexity));
+}
+
+TEST(Metrics, EveryScoreOfTheRecordIsTaken) {
+    auto record = first_trial();
+    record.valid_f1 = 0.5;
+    record.valid_auc = 0.625;
+    record.valid_mae = 2;
+    record.valid_r2 = -3;
+    auto const labels = metrics_of(record, LossKind::bce_with_logits);
+    EXPECT_EQ(labels.val_accuracy, 0.75);
+    EXPECT_EQ(labels.val_f1, 0.5);
+    EXPECT_EQ(labels.val_auc, 0.625);
+    EXPECT_TRUE(std::isnan(labels.val_top5));
+    EXPECT_TRUE(std::isnan(labels.val_mae));
+    auto const targets = metrics_of(record, LossKind::huber);
+    EXPECT_EQ(targets.val_mae, 2);
+    EXPECT_EQ(targets.val_r2, -3);
+    EXPECT_TRUE(std::isnan(targets.val_f1));
+    for (auto const& name : metric_names()) EXPECT_NO_THROW(metric_value(targets, name));
+    for (auto const& name : metric_names()) EXPECT_NE(to_json(targets).find(name), nullptr) << name;
 }
 
 TEST(Metrics, NotFiniteIsAlwaysWorse) {
@@ -57,8 +82,8 @@ TEST(Metrics, FileHasALinePerLapWithoutNaN) {
     record.valid_rows = 0;
     {
         MetricsFile file(scratch / "m");
-        file.append(TrialId(0), metrics_of(first_trial()), 1.5);
-        file.append(TrialId(1), metrics_of(record), 2);
+        file.append(TrialId(0), metrics_of(first_trial(), k_classes), 1.5);
+        file.append(TrialId(1), metrics_of(record, k_classes), 2);
     }
     std::istringstream lines(slurp(scratch / "m"));
     std::string line;
@@ -70,6 +95,11 @@ TEST(Metrics, FileHasALinePerLapWithoutNaN) {
                                    {"val_loss", 0.25},
                                    {"val_accuracy", 0.75},
                                    {"val_top5", 1},
+                                   {"val_f1", nullptr},
+                                   {"val_auc", nullptr},
+                                   {"val_mae", nullptr},
+                                   {"val_r2", nullptr},
+                                   {"val_perplexity", std::exp(0.25)},
                                    {"lr", 0.1},
                                    {"rows", 20},
                                    {"wall_s", 1.5}}));
@@ -80,8 +110,8 @@ TEST(Metrics, FileHasALinePerLapWithoutNaN) {
 
 TEST(Tally, UtilisationAndBoundOfAHandMadeRun) {
     Tally tally("val_accuracy", Mode::max, 2);
-    tally.add(first_trial());
-    tally.add(second_trial());
+    tally.add(first_trial(), k_classes);
+    tally.add(second_trial(), k_classes);
     EXPECT_DOUBLE_EQ(tally.makespan_s(), 6);
     EXPECT_DOUBLE_EQ(tally.busy_s(), 10);
     EXPECT_DOUBLE_EQ(tally.utilisation(), 10.0 / 12);
@@ -97,30 +127,38 @@ TEST(Tally, UtilisationAndBoundOfAHandMadeRun) {
 TEST(Tally, BoundIsTheLongestTrialWhereThatIsMore) {
     Tally tally("val_loss", Mode::min, 2);
     auto record = first_trial();  // 2 s on trainer 0, 1 s on trainer 1, 1 s of validation on trainer 0
-    tally.add(record);
+    tally.add(record, k_classes);
     EXPECT_DOUBLE_EQ(tally.lower_bound_s(), 4);
 }
 
 TEST(Tally, BestIsTheEarliestAndLowestOfEqualsAndIgnoresLapsThatDidNotFinish) {
     Tally tally("val_accuracy", Mode::max, 2);
     EXPECT_FALSE(tally.best_trial());
-    tally.add(second_trial(6));
+    tally.add(second_trial(6), k_classes);
     auto later = second_trial(6);
     later.epoch = 1;
-    tally.add(later);
-    tally.add(first_trial(6));
+    tally.add(later, k_classes);
+    tally.add(first_trial(6), k_classes);
     auto diverged = first_trial(8);
     diverged.epoch = 1;
     diverged.outcome = Outcome::diverged;
-    tally.add(diverged);
+    tally.add(diverged, k_classes);
     auto nameless = second_trial(k_nan);
     nameless.epoch = 2;
-    tally.add(nameless);
+    tally.add(nameless, k_classes);
     EXPECT_EQ(tally.best_trial(), TrialId(0));
     EXPECT_EQ(tally.of(TrialId(1)).best->epoch, 0);
     EXPECT_EQ(tally.of(TrialId(1)).last->epoch, 2);
     EXPECT_EQ(tally.of(TrialId(0)).epochs, 1);
     EXPECT_EQ(tally.of(TrialId(9)).epochs, 0);
+}
+
+TEST(Tally, TheLossOfATrialDecidesWhatItsLapsAreWorth) {
+    Tally tally("val_accuracy", Mode::max, 2);
+    tally.add(first_trial(8), LossKind::mse);  // hits of a regression mean nothing
+    EXPECT_FALSE(tally.best_trial());
+    tally.add(second_trial(1), k_classes);
+    EXPECT_EQ(tally.best_trial(), TrialId(1));
 }
 
 TEST(Tally, PercentilesAreNearestRanks) {

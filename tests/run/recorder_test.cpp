@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "core/error.hpp"
+#include "experiment/reader.hpp"
 #include "run/files.hpp"
 #include "run/records.hpp"
 
@@ -61,6 +62,7 @@ protected:
         EXPECT_EQ(recorder.best()->value, 0.75);
         RunEnd end;
         end.status = RunStatus::interrupted;
+        end.reason = "signal 15";
         end.wall_s = 7;
         end.bytes.state = 256;
         end.peak_rss_bytes = {1, 2, 3};
@@ -80,11 +82,12 @@ TEST_F(RecorderTest, SummaryHasEveryFieldAndNoNaN) {
     std::vector<std::string> keys;
     for (auto const& member : summary.object()) keys.push_back(member.key);
     std::vector<std::string> const expected{
-        "format", "version",        "status",      "strategy",      "trainers",    "shards",     "exact",
-        "wall_s", "setup_s",        "makespan_s",  "lower_bound_s", "utilisation", "units",      "hops",
-        "bytes",  "peak_rss_bytes", "unit_gap_ms", "metric",        "mode",        "best_trial", "trials"};
+        "format",      "version",    "status",        "strategy",    "trainers",   "shards", "exact", "wall_s",
+        "setup_s",     "makespan_s", "lower_bound_s", "utilisation", "units",      "hops",   "bytes", "peak_rss_bytes",
+        "unit_gap_ms", "reason",     "metric",        "mode",        "best_trial", "trials"};
     EXPECT_EQ(keys, expected);
     EXPECT_EQ(summary.at("status"), "interrupted");
+    EXPECT_EQ(summary.at("reason"), "signal 15");
     EXPECT_EQ(summary.at("best_trial"), 0);
     EXPECT_EQ(summary.at("units"), 4);
     EXPECT_EQ(summary.at("bytes"), Json::object({{"state", 256}, {"gradient", 0}, {"data", 0}, {"control", 0}}));
@@ -114,6 +117,42 @@ TEST_F(RecorderTest, SyntheticIsSaidWhereItIs) {
     EXPECT_EQ(to_json(summary).at("hop_ms").at("p99"), 2.0);
 }
 
+TEST_F(RecorderTest, AFinishedRunHasNoReason) { EXPECT_EQ(to_json(Summary{}).find("reason"), nullptr); }
+
+TEST_F(RecorderTest, TestMetricsAreThereIfMeasured) {
+    Summary summary;
+    EXPECT_EQ(to_json(summary).find("test"), nullptr);
+    summary.test = metrics_of(first_trial(), LossKind::cross_entropy);
+    summary.test->val_f1 = 0.5;
+    auto const written = to_json(summary).at("test").dump();  // where NaN is null
+    EXPECT_EQ(written, R"({"epoch":0,"loss":0.25,"accuracy":0.75,"top5":1.0,"f1":0.5,"auc":null,"mae":null,"r2":null,)"
+                       R"("perplexity":1.2840254166877414,"rows":20})");
+}
+
+// A regression's hits are no accuracy, also when only its trial says that it is one.
+TEST_F(RecorderTest, TheLossIsTheTrialsOwn) {
+    auto const facts = some_facts();
+    Problems problems("f.json");
+    auto const experiment = read_experiment(R"({"data": {"path": "d"}, "model": {"name": "m"}, "run": {"dir": "r"},
+        "space": {"train.loss": ["cross_entropy", "huber"]}})",
+                                            {}, problems);
+    EXPECT_EQ(problems.text(), "");
+    Recorder recorder(RunDirectory(directory_, RunDirUse::fresh, facts), facts, experiment);
+    auto classes = view(0, TrialStatus::finished), targets = view(1, TrialStatus::finished);
+    classes.assignment = {{"train.loss", "cross_entropy"}};
+    targets.assignment = {{"train.loss", "huber"}};
+    auto record = second_trial(8);
+    record.valid_mae = 1.5;
+    EXPECT_EQ(recorder.lap_done(record, targets).val_mae, 1.5);
+    EXPECT_FALSE(recorder.best());
+    EXPECT_EQ(recorder.lap_done(first_trial(), classes).val_accuracy, 0.75);
+    EXPECT_EQ(recorder.best()->trial, TrialId(0));
+    recorder.finish({}, {classes, targets});
+    auto const header = slurp(directory_ / "trials.csv");
+    EXPECT_NE(header.find(",state_hash,val_perplexity\n"), header.npos)
+        << "the columns that some best epoch has: " << header;
+}
+
 TEST_F(RecorderTest, TrialsCsvIsQuoted) {
     run();
     std::istringstream lines(slurp(directory_ / "trials.csv"));
@@ -121,13 +160,13 @@ TEST_F(RecorderTest, TrialsCsvIsQuoted) {
     std::getline(lines, line);
     EXPECT_EQ(line,
               "id,status,reason,epochs,train.optimizer.lr,model.name,best_epoch,train_loss,val_loss,val_accuracy,val_top5,"
-              "train_s,state_hash");
+              "train_s,state_hash,val_perplexity");
     std::getline(lines, line);
-    EXPECT_EQ(line, "0,finished,,1,0.1,\"a \"\"b\"\", c\",0,0.5,0.25,0.75,1,3,8000000000000001");
+    EXPECT_EQ(line, "0,finished,,1,0.1,\"a \"\"b\"\", c\",0,0.5,0.25,0.75,1,3,8000000000000001,1.2840254166877414");
     std::getline(lines, line);
-    EXPECT_EQ(line, "1,diverged,\"loss is not finite in epoch 0, unit 1\",0,1000000.0,\"a \"\"b\"\", c\",,,,,,4,");
+    EXPECT_EQ(line, "1,diverged,\"loss is not finite in epoch 0, unit 1\",0,1000000.0,\"a \"\"b\"\", c\",,,,,,4,,");
     std::getline(lines, line);
-    EXPECT_EQ(line, "2,interrupted,,0,1000000.0,\"a \"\"b\"\", c\",,,,,,0,");
+    EXPECT_EQ(line, "2,interrupted,,0,1000000.0,\"a \"\"b\"\", c\",,,,,,0,,");
 }
 
 TEST_F(RecorderTest, JournalHoldsEveryEndOnce) {

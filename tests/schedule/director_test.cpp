@@ -109,21 +109,5 @@ TEST(Director, RefusesRecordsThatCannotBe) {
     EXPECT_EQ(director.trials()[0].epochs_done, 1);
 }
 
-TEST(Metric, OfALap) {
-    LapRecord record;
-    EXPECT_FALSE(metric_of(record, "val_loss"));
-    record.valid_rows = 10;
-    record.valid_loss = 5;
-    record.valid_correct = 8;
-    record.valid_top5 = 10;
-    record.units = {{ShardId(0), TrainerId(0), 4, 2.0}, {ShardId(1), TrainerId(0), 6, 3.0}};
-    EXPECT_DOUBLE_EQ(*metric_of(record, "val_loss"), 0.5);
-    EXPECT_DOUBLE_EQ(*metric_of(record, "val_accuracy"), 0.8);
-    EXPECT_DOUBLE_EQ(*metric_of(record, "val_top5"), 1.0);
-    EXPECT_DOUBLE_EQ(*metric_of(record, "train_loss"), 0.5);
-    record.outcome = Outcome::diverged;
-    EXPECT_FALSE(metric_of(record, "val_loss"));
-}
-
 }  // namespace
 }  // namespace hopscotch

@@ -2,6 +2,7 @@
 // Sequential equivalence: after any strategy, with any number of trainers, on threads or processes, a trial has bit for bit
 // the state of one process that trains it alone over the same visit order.
 #include <cstring>
+#include <functional>
 
 #include "core/hash.hpp"
 #include "job_harness.hpp"
@@ -56,23 +57,25 @@ public:
     explicit Alone(Experiment const& experiment)
         : experiment_(experiment),
           manifest_(read_manifest(experiment.data.path)),
-          normaliser_(manifest_),
           workspace_("cpu", 1) {
-        for (auto const& file : manifest_.train) shards_.push_back(read_shard(experiment.data.path, file, manifest_));
-        for (auto const& file : manifest_.valid) valid_.push_back(read_shard(experiment.data.path, file, manifest_));
+        auto const read = [&](ShardFile const& file) {
+            return shard_in_memory(read_shard(experiment.data.path, file, manifest_));
+        };
+        for (auto const& file : manifest_.train) shards_.push_back(read(file));
+        for (auto const& file : manifest_.valid) valid_.push_back(read(file));
     }
 
     // Hash after every unit, then the validation loss of every epoch.
     struct Result {
         std::vector<std::uint64_t> hashes;
-        std::vector<Sums> validation;
+        std::vector<Evaluation> validation;
         std::uint64_t state_bytes = 0;
     };
     Result train(TrialId trial, Assignment const& assignment) {
         Problems problems("oracle");
         auto const config = resolve(experiment_, assignment, problems);
         problems.throw_if_any();
-        auto const model = make_trial_model(config, schema_of(manifest_), normaliser_, workspace_);
+        auto const model = make_trial_model(config, manifest_, workspace_);
         std::vector<std::byte> memory(model->layout().bytes + 64);
         MutableBytes const state(memory.data() + (64 - reinterpret_cast<std::uintptr_t>(memory.data()) % 64),
                                  model->layout().bytes);
@@ -84,13 +87,14 @@ public:
         for (int epoch = 0; epoch < k_epochs; ++epoch) {
             for (int step = 0; step < count; ++step) {
                 auto const shard = (trial.value + step) % count;
-                model->train_unit(shards_[static_cast<std::size_t>(shard)],
+                model->train_unit(*shards_[static_cast<std::size_t>(shard)],
                                   {static_cast<std::uint64_t>(experiment_.seed), trial, epoch, ShardId(shard)}, [] {});
                 result.hashes.push_back(state_hash(state, model->layout()));
             }
-            Sums sums;
-            for (auto const& shard : valid_) model->evaluate(shard, 0, model->evaluation_batches(shard.rows), sums);
-            result.validation.push_back(sums);
+            Evaluation sums(manifest_.task, manifest_.outputs);
+            for (auto const& shard : valid_) model->evaluate(*shard, {0, model->evaluation_batches(shard->rows())}, sums);
+            model->end_epoch(sums.loss() / static_cast<double>(sums.rows()));
+            result.validation.push_back(std::move(sums));
         }
         return result;
     }
@@ -98,9 +102,8 @@ public:
 private:
     Experiment const& experiment_;
     Manifest manifest_;
-    Normaliser normaliser_;
     Workspace workspace_;
-    std::vector<Shard> shards_, valid_;
+    std::vector<std::unique_ptr<ShardSource>> shards_, valid_;
 };
 
 void expect_equal(JobResult const& job, Experiment const& experiment, std::vector<Assignment> const& trials, int shards) {
@@ -120,9 +123,10 @@ void expect_equal(JobResult const& job, Experiment const& experiment, std::vecto
                           to_hex(expected.hashes[static_cast<std::size_t>(epoch * shards) + u]))
                     << "trial " << t << " epoch " << epoch << " unit " << u;
             auto const& sums = expected.validation[static_cast<std::size_t>(epoch)];
-            EXPECT_EQ(lap.valid_rows, sums.rows);
-            EXPECT_EQ(lap.valid_loss, sums.loss);
-            EXPECT_EQ(lap.valid_correct, sums.correct);
+            EXPECT_EQ(lap.valid_rows, sums.rows());
+            EXPECT_EQ(lap.valid_loss, sums.loss());
+            EXPECT_EQ(lap.valid_correct, sums.correct());
+            EXPECT_EQ(lap.valid_f1, sums.scores().f1);
             EXPECT_EQ(lap.state_bytes, expected.state_bytes);
             hops += lap.hops;
             hop_bytes += static_cast<std::uint64_t>(lap.hops) * expected.state_bytes;
@@ -149,6 +153,21 @@ void run_case(World& world, int shards, int batch_size, std::string const& strat
     barrier(world);
 }
 
+// These trials by mop on two trainers, four shards, data and model as `prepared` leaves the document.
+void run_trials(World& world, std::function<void(Json&, std::filesystem::path const&)> const& prepare,
+                std::vector<Assignment> const& trials) {
+    if (world.rank() != Rank(0)) {
+        trainer_main(world, k_test_build);
+        return barrier(world);
+    }
+    TemporaryDirectory const directory;
+    auto described = document((directory.path() / "data").string(), 7, "mop");
+    prepare(described, directory.path() / "data");
+    auto const experiment = read_document(described);
+    expect_equal(run_as_scheduler(world, experiment, 4, trials), experiment, trials, 4);
+    barrier(world);
+}
+
 class Equivalence : public ::testing::TestWithParam<int> {};
 
 TEST_P(Equivalence, MopEqualsOneProcessAlone) {
@@ -163,6 +182,33 @@ INSTANTIATE_TEST_SUITE_P(Shards, Equivalence, ::testing::Values(1, 3, 4, 8));
 
 TEST(Sequential, SequentialEqualsOneProcessAlone) {
     on_every_rank(3, [](World& world) { run_case(world, 3, 7, "sequential"); });
+}
+
+// Everything of train and data that a state, an order or a batch could depend on.
+TEST(Training, EveryFeatureEqualsOneProcessAlone) {
+    auto const object = [](char const* text) { return parse_json_or_throw(text, "test"); };
+    std::vector<Assignment> const trials{
+        {{"train.optimizer", object(R"({"name": "rmsprop", "lr": 0.01, "momentum": 0.5, "centered": true})")}},
+        {{"train.optimizer", object(R"({"name": "adagrad", "lr": 0.05, "lr_decay": 0.01})")}},
+        {{"train.accumulate", 3}, {"train.clip_norm", 0.5}},
+        {{"train.clip_value", 0.01}, {"train.label_smoothing", 0.1}},
+        {{"train.ema", 0.9}},
+        {{"train.schedule", object(R"({"name": "plateau", "patience": 0, "threshold": 0.5})")}},
+        {{"train.schedule", object(R"({"name": "one_cycle"})")}, {"train.precision", "bf16"}},
+        {{"train.class_weights", std::vector<double>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}}},
+        {{"model", object(R"({"name": "mlp", "hidden": [9], "batch_norm": true, "dropout": 0.2})")}},
+        {{"data.augment", object(R"(["flip", {"name": "crop", "padding": 2}, {"name": "cutout", "size": 3}])")}},
+        {{"data.shuffle_rows", 8}},
+        {{"data.normalise", false}},
+    };
+    for (auto const* cache : {"all", "window", "none"})
+        on_every_rank(3, [&](World& world) {
+            auto const prepare = [&](Json& described, std::filesystem::path const& data) {
+                make_tiny_dataset(data, 4, 30);
+                described["data"]["cache"] = Json(cache);
+            };
+            run_trials(world, prepare, trials);
+        });
 }
 
 }  // namespace

@@ -38,14 +38,19 @@ public:
         model_->initialise(state, seed, trial);
     }
     void bind(MutableBytes state) override { model_->bind(state); }
-    Sums train_unit(Shard const& shard, UnitAddress const& address, std::function<void()> const& on_batch) override {
+    UnitSums train_unit(ShardSource& shard, UnitAddress const& address, std::function<void()> const& on_batch) override {
         if (fault_ == Fault::training && address.epoch == 1 && address.shard == ShardId(3)) throw std::runtime_error("no memory left");
         return model_->train_unit(shard, address, on_batch);
     }
-    void evaluate(Shard const& shard, std::int64_t first, std::int64_t last, Sums& sums) override {
+    void evaluate(ShardSource& shard, BatchRange const& batches, Evaluation& into) override {
         if (fault_ == Fault::validation) throw std::runtime_error("no memory left");
-        model_->evaluate(shard, first, last, sums);
+        model_->evaluate(shard, batches, into);
     }
+    void end_epoch(double loss) override { model_->end_epoch(loss); }
+    std::vector<float> predict(ShardSource& shard, BatchRange const& batches) override {
+        return model_->predict(shard, batches);
+    }
+    void save(std::string const& path, Json const& metadata) override { model_->save(path, metadata); }
     std::int64_t evaluation_batches(std::int64_t rows) const override { return model_->evaluation_batches(rows); }
     double learning_rate() const override { return model_->learning_rate(); }
     bool finite() override { return model_->finite(); }
@@ -56,9 +61,9 @@ private:
 };
 
 ModelFactory with_fault(Fault fault) {
-    return [fault](TrialConfig const& config, DataSchema const& schema, Normaliser const& normaliser, Workspace& workspace) {
+    return [fault](TrialConfig const& config, Manifest const& manifest, Workspace& workspace) {
         auto const here = config.train.optimizer.lr == 0.02 ? fault : Fault::none;
-        return std::make_unique<Faulty>(make_trial_model(config, schema, normaliser, workspace), here);
+        return std::make_unique<Faulty>(make_trial_model(config, manifest, workspace), here);
     };
 }
 

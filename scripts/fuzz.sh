@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# Fuzzes the readers of foreign files with clang's libFuzzer, address and undefined-behaviour checks on: scripts/fuzz.sh
+# [SECONDS=60] [TARGET...]; targets are the files of fuzz/. Found inputs are kept in build-fuzz/corpus, crashes in
+# build-fuzz/crashes. Exit code 1 if any target crashed.
+# SPDX-License-Identifier: Apache-2.0
+set -euo pipefail
+cd "$(dirname "$0")/.."
+seconds=${1:-60}
+shift || true
+targets=("$@")
+[[ ${#targets[@]} -gt 0 ]] || mapfile -t targets < <(basename -s .cpp fuzz/*.cpp)
+out=build-fuzz
+
+works() {  # a clang that knows our C++ and has libFuzzer
+    command -v "$1" >/dev/null && "$1" -std=c++20 -fsanitize=fuzzer -x c++ - -o /dev/null 2>/dev/null <<< '
+        #include <source_location>
+        extern "C" int LLVMFuzzerTestOneInput(const char*, unsigned long) { return std::source_location::current().line() == 0; }'
+}
+clang=""
+candidates=(clang++ clang++-{22..16})
+[[ -z "${CLANG:-}" ]] || candidates=("$CLANG")
+for candidate in "${candidates[@]}"; do
+    if works "$candidate"; then clang=$candidate && break; fi
+done
+if [[ -z "$clang" ]]; then
+    echo "fuzz: needs clang 16 or later with libFuzzer: apt-get install clang-16 libclang-rt-16-dev   (or CLANG=clang++-19)" >&2
+    exit 2
+fi
+
+hdf5=$(pkg-config --cflags hdf5-serial 2>/dev/null || pkg-config --cflags hdf5 2>/dev/null || true)
+# shellcheck disable=SC2206  # words are wanted
+flags=(-std=c++20 -O1 -g -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
+       -Isrc -Itests -Ifuzz $hdf5)
+sources=(src/core/{error,hash,json,json_reader}.cpp)
+for file in csv_reader csv_scan csv_columns csv_labels idx_reader npy_header npy_reader npz_directory npz_member array_source; do
+    sources+=("src/data/import/$file.cpp")
+done
+sources+=(src/model/safetensors_reader.cpp)
+
+compile() {  # source object: only if it, or any header, is newer
+    [[ -e "$2" && -z $(find "$1" src/core src/data src/model tests/data fuzz \( -name '*.hpp' -o -path "$1" \) -newer "$2" -print -quit) ]] && return
+    echo "fuzz: compiling $1"
+    "$clang" "${flags[@]}" -c "$1" -o "$2"
+}
+
+mkdir -p "$out/objects" "$out/crashes"
+objects=()
+for source in "${sources[@]}"; do
+    object="$out/objects/$(tr / _ <<< "${source%.cpp}").o"
+    compile "$source" "$object"
+    objects+=("$object")
+done
+python3 fuzz/make_seeds.py "$out/seeds"
+
+failed=0
+for target in "${targets[@]}"; do
+    [[ -e "fuzz/$target.cpp" ]] || { echo "fuzz: no target $target (there are: $(basename -s .cpp fuzz/*.cpp | xargs))" >&2; exit 2; }
+    compile "fuzz/$target.cpp" "$out/objects/$target.o"
+    "$clang" -fsanitize=fuzzer,address,undefined "$out/objects/$target.o" "${objects[@]}" -o "$out/$target" -lfmt -lxxhash -lz
+    mkdir -p "$out/corpus/$target"
+    echo "fuzz: $target for $seconds s"
+    "$out/$target" -max_total_time="$seconds" -max_len=4096 -timeout=10 -print_final_stats=1 -verbosity=0 \
+        -artifact_prefix="$out/crashes/$target-" "$out/corpus/$target" "$out/seeds/$target" || { failed=1; echo "fuzz: $target FAILED" >&2; }
+done
+exit "$failed"

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Splits one CSV file into records (RFC 4180: quotes, doubled quotes, line breaks inside quotes; LF, CRLF or CR; a UTF-8
+// byte-order mark), streaming, with memory for one record of at most 64 MiB.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hopscotch {
+
+class CsvReader {
+public:
+    explicit CsvReader(std::filesystem::path path);  // DataError if it cannot be opened
+
+    // The cells of the next record, quotes taken off and outer blanks trimmed; empty lines are skipped. The views last until
+    // the next call. False at the end. DataError "file:line: ..." for a quote that is never closed, text behind a quote, a
+    // NUL.
+    bool next(std::vector<std::string_view>& cells);
+
+    std::int64_t line() const { return line_; }  // where the last record began, from 1
+    std::string place() const;                   // "file.csv:17"
+    std::int64_t records() const { return records_; }
+
+private:
+    bool read_line();  // appends to record_; false at the end of the file
+    bool record_complete();
+    void split(std::vector<std::string_view>& cells);
+    std::string_view quoted_cell(std::size_t& at);
+
+    std::filesystem::path path_;
+    std::vector<char> buffer_, piece_;
+    std::ifstream in_;
+    std::string record_;
+    char line_end_ = '\n';
+    bool in_quotes_ = false;     // at the end of what has been looked at
+    std::size_t looked_at_ = 0;  // of record_
+    std::int64_t line_ = 0, next_line_ = 1, records_ = 0;
+};
+
+}  // namespace hopscotch

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "data/import/dataset_writer.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+
+#include "core/error.hpp"
+#include "data/shard_layout.hpp"
+#include "data/shard_writer.hpp"
+
+namespace hopscotch {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t k_buffers_bytes = 128 << 20;  // all spill buffers together
+constexpr std::size_t k_buffer_bytes = 1 << 20;     // one, at most
+constexpr std::size_t k_piece_bytes = 4 << 20;      // read from a spill at once
+constexpr std::size_t k_report_rows = 256;          // between two calls of progress
+using RowPosition = std::uint32_t;
+
+fs::path without_slash(fs::path const& path) { return path.filename().empty() ? path.parent_path() : path; }
+
+fs::path beside(fs::path const& out) {
+    auto const name = without_slash(out);
+    return name.parent_path() / fmt::format("{}.{}.tmp", name.filename().string(), getpid());
+}
+
+std::size_t bytes_of_labels(Manifest const& manifest) {
+    return has_labels(manifest.task) ? sizeof(std::int64_t) : sizeof(float) * static_cast<std::size_t>(manifest.outputs);
+}
+
+}  // namespace
+
+void require_free(fs::path const& out) {
+    if (fs::exists(out) && !(fs::is_directory(out) && fs::is_empty(out)))
+        throw ConfigError(
+            fmt::format("{}: exists already (an import never overwrites) remove it or choose another --out", out.string()));
+}
+
+DatasetWriter::DatasetWriter(fs::path out, Manifest description, Placement placement, Progress progress)
+    : out_(std::move(out)),
+      unfinished_(beside(out_)),
+      manifest_(std::move(description)),
+      placement_(std::move(placement)),
+      progress_(std::move(progress)),
+      row_bytes_(row_bytes(manifest_)),
+      label_bytes_(bytes_of_labels(manifest_)),
+      record_bytes_(row_bytes_ + label_bytes_ + sizeof(RowPosition)),
+      buffer_bytes_(std::min(k_buffer_bytes, k_buffers_bytes / std::max<std::size_t>(placement_.files.size(), 1))),
+      record_(record_bytes_),
+      spills_(placement_.files.size()),
+      stats_(static_cast<std::size_t>(manifest_.row_size()), manifest_.type) {
+    require_free(out_);
+    std::error_code refused;
+    fs::create_directories(unfinished_, refused);
+    if (refused)
+        throw ConfigError(fmt::format("{}: cannot be made ({}) choose an --out that can be written", unfinished_.string(),
+                                      refused.message()));
+}
+
+DatasetWriter::~DatasetWriter() {
+    std::error_code ignored;
+    fs::remove_all(unfinished_, ignored);
+}
+
+fs::path DatasetWriter::spill_path(std::size_t file) const { return unfinished_ / fmt::format("spill-{:05d}", file); }
+
+void DatasetWriter::write_spill(std::size_t file, ByteView bytes) const {
+    std::ofstream out(spill_path(file), std::ios::binary | std::ios::app);
+    out.write(reinterpret_cast<char const*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+    out.close();
+    if (!out) throw DataError(fmt::format("{}: cannot be written; check free space", spill_path(file).string()));
+}
+
+void DatasetWriter::report() const {
+    if (progress_) progress_(static_cast<std::int64_t>(next_row_), static_cast<std::int64_t>(placement_.places.size()));
+}
+
+bool DatasetWriter::trains(std::size_t row) const {
+    return placement_.files[placement_.places[row].file].split == Split::train;
+}
+
+std::span<std::byte> DatasetWriter::begin_record() {
+    require(next_row_ < placement_.places.size(), "more rows than were placed");
+    if (next_row_ % k_report_rows == 0) report();
+    return std::span(record_).first(row_bytes_);
+}
+
+void DatasetWriter::add(std::span<float const> features, std::span<double const> labels) {
+    auto const row = begin_record();
+    if (manifest_.type == FeatureType::uint8) {
+        auto* const bytes = reinterpret_cast<std::uint8_t*>(row.data());
+        require(features.size() == row.size(), "a row has another size than the shape says");
+        for (std::size_t i = 0; i < row.size(); ++i) bytes[i] = static_cast<std::uint8_t>(features[i]);
+        if (trains(next_row_)) stats_.add(std::span<std::uint8_t const>(bytes, row.size()));
+    } else {
+        require(features.size_bytes() == row.size(), "a row has another size than the shape says");
+        std::memcpy(row.data(), features.data(), row.size());
+        if (trains(next_row_)) stats_.add(features);
+    }
+    append_record(labels);
+}
+
+void DatasetWriter::add(std::span<std::uint8_t const> features, std::span<double const> labels) {
+    require(manifest_.type == FeatureType::uint8, "bytes are added to a dataset of uint8");
+    auto const row = begin_record();
+    require(features.size() == row.size(), "a row has another size than the shape says");
+    std::memcpy(row.data(), features.data(), row.size());
+    if (trains(next_row_)) stats_.add(features);
+    append_record(labels);
+}
+
+void DatasetWriter::put_labels(std::span<double const> labels) {
+    auto* const to = record_.data() + row_bytes_;
+    if (has_labels(manifest_.task)) {
+        require(labels.size() == 1, "a row has one class");
+        auto const label = static_cast<std::int64_t>(labels[0]);
+        require(static_cast<double>(label) == labels[0] && label >= 0 && label < manifest_.outputs,
+                fmt::format("row {}: {} is no class (0..{})", next_row_, labels[0], manifest_.outputs - 1));
+        std::memcpy(to, &label, sizeof label);
+        return;
+    }
+    require(static_cast<std::int64_t>(labels.size()) == manifest_.outputs, "a row has `outputs` targets");
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+        auto const target = static_cast<float>(labels[i]);
+        std::memcpy(to + i * sizeof target, &target, sizeof target);
+    }
+}
+
+void DatasetWriter::append_record(std::span<double const> labels) {
+    put_labels(labels);
+    auto const place = placement_.places[next_row_++];
+    RowPosition const position = place.position;
+    std::memcpy(record_.data() + row_bytes_ + label_bytes_, &position, sizeof position);
+    auto& buffer = spills_[place.file];
+    if (record_bytes_ > buffer_bytes_) return write_spill(place.file, record_);  // large rows, or very many shards
+    if (buffer.size() + record_bytes_ > buffer_bytes_) {
+        write_spill(place.file, buffer);
+        buffer.clear();
+    }
+    buffer.reserve(buffer_bytes_);
+    buffer.insert(buffer.end(), record_.begin(), record_.end());
+}
+
+void DatasetWriter::fill_missing(std::span<std::byte> row) const {
+    for (std::size_t i = 0; i < row.size() / sizeof(float); ++i) {
+        float value;
+        std::memcpy(&value, row.data() + i * sizeof value, sizeof value);
+        if (!std::isnan(value)) continue;
+        value = static_cast<float>(stats_.mean()[i]);
+        std::memcpy(row.data() + i * sizeof value, &value, sizeof value);
+    }
+}
+
+ShardFile DatasetWriter::write_shard(std::size_t file, std::string const& name) const {
+    auto const rows = static_cast<std::size_t>(placement_.files[file].rows);
+    auto const piece_rows = std::clamp<std::size_t>(k_piece_bytes / record_bytes_, 1, std::max<std::size_t>(rows, 1));
+    std::vector<std::byte> features(rows * row_bytes_), piece(piece_rows * record_bytes_);
+    std::vector<std::int64_t> labels(has_labels(manifest_.task) ? rows : 0);
+    std::vector<float> targets(has_labels(manifest_.task) ? 0 : rows * static_cast<std::size_t>(manifest_.outputs));
+    auto* const to =
+        labels.empty() ? reinterpret_cast<std::byte*>(targets.data()) : reinterpret_cast<std::byte*>(labels.data());
+    std::ifstream in(spill_path(file), std::ios::binary);
+    for (std::size_t done = 0; done < rows;) {
+        auto const count = std::min(piece_rows, rows - done);
+        if (!in.read(reinterpret_cast<char*>(piece.data()), static_cast<std::streamsize>(count * record_bytes_)))
+            throw DataError(fmt::format("{}: cannot be read back; check the disk", spill_path(file).string()));
+        for (std::size_t i = 0; i < count; ++i) {
+            auto const* const record = piece.data() + i * record_bytes_;
+            RowPosition position;
+            std::memcpy(&position, record + row_bytes_ + label_bytes_, sizeof position);
+            std::span const row(features.data() + position * row_bytes_, row_bytes_);
+            std::memcpy(row.data(), record, row_bytes_);
+            if (manifest_.type == FeatureType::float32) fill_missing(row);
+            std::memcpy(to + position * label_bytes_, record + row_bytes_, label_bytes_);
+        }
+        done += count;
+    }
+    ShardWriter writer(unfinished_ / name, manifest_, static_cast<std::int64_t>(rows));
+    if (has_labels(manifest_.task))
+        writer.append(features, labels);
+    else
+        writer.append(features, targets);
+    return writer.finish();
+}
+
+Manifest DatasetWriter::finish() {
+    require(next_row_ == placement_.places.size(), "fewer rows than were placed");
+    for (std::size_t file = 0; file < spills_.size(); ++file) {
+        write_spill(file, spills_[file]);
+        spills_[file] = {};
+    }
+    auto moments = recorded_moments(manifest_, stats_);
+    manifest_.mean = std::move(moments.mean);
+    manifest_.stddev = std::move(moments.stddev);
+    constexpr std::string_view names[] = {"train", "valid", "test"};
+    std::array const lists{&manifest_.train, &manifest_.valid, &manifest_.test};
+    for (std::size_t file = 0; file < placement_.files.size(); ++file) {
+        report();
+        auto const split = static_cast<std::size_t>(placement_.files[file].split);
+        lists[split]->push_back(write_shard(file, fmt::format("{}-{:05d}.h5", names[split], lists[split]->size())));
+        fs::remove(spill_path(file));
+    }
+    write_manifest(unfinished_, manifest_);
+    report();
+    std::error_code refused;
+    fs::rename(unfinished_, without_slash(out_), refused);  // replaces an empty directory
+    if (refused)
+        throw DataError(
+            fmt::format("{}: cannot be renamed to {} ({})", unfinished_.string(), out_.string(), refused.message()));
+    return manifest_;
+}
+
+}  // namespace hopscotch

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Turns a stream of rows in source order into a finished dataset directory, with memory for one shard. Rows are first
+// appended to a spill file a shard, then each shard is brought into its shuffled order and written as HDF5. All happens in
+// a temporary directory beside the target, which is renamed at the very end: an import that fails leaves nothing behind.
+#pragma once
+#include <filesystem>
+#include <functional>
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/byte_view.hpp"
+#include "data/import/feature_stats.hpp"
+#include "data/import/row_placement.hpp"
+#include "data/manifest.hpp"
+
+namespace hopscotch {
+
+// A feature that is missing in the source; it becomes the mean of the training rows.
+inline constexpr float k_missing = std::numeric_limits<float>::quiet_NaN();
+
+// Throws ConfigError if the directory holds anything: an import never overwrites.
+void require_free(std::filesystem::path const& out);
+
+class DatasetWriter {
+public:
+    using Progress = std::function<void(std::int64_t, std::int64_t)>;  // as in ImportOptions; may throw to end the import
+
+    // `description` has task, shape, type, outputs, class names, categories, seed and provenance; the writer adds the rest.
+    // `progress` (may be empty) is called every few rows, and between the shards that finish() writes.
+    DatasetWriter(std::filesystem::path out, Manifest description, Placement placement, Progress progress = {});
+    ~DatasetWriter();  // removes what is unfinished
+    DatasetWriter(DatasetWriter const&) = delete;
+    DatasetWriter& operator=(DatasetWriter const&) = delete;
+
+    // The next row in source order: row_size features, and its class (one number) or its `outputs` targets. The second form
+    // is for uint8 datasets; the first may have k_missing, and in a uint8 dataset whole numbers 0..255. Throws Error when
+    // there are more rows than were placed, or a class is none.
+    void add(std::span<float const> features, std::span<double const> labels);
+    void add(std::span<std::uint8_t const> features, std::span<double const> labels);
+
+    // Throws Error unless every row of the placement has been added, DataError if the disk refuses.
+    Manifest finish();
+
+private:
+    std::span<std::byte> begin_record();  // record_'s features
+    void append_record(std::span<double const> labels);
+    void put_labels(std::span<double const> labels);
+    std::filesystem::path spill_path(std::size_t file) const;
+    void write_spill(std::size_t file, ByteView bytes) const;
+    void report() const;
+    bool trains(std::size_t row) const;
+    ShardFile write_shard(std::size_t file, std::string const& name) const;
+    void fill_missing(std::span<std::byte> row) const;
+
+    std::filesystem::path out_, unfinished_;
+    Manifest manifest_;
+    Placement placement_;
+    Progress progress_;
+    // A spilled row: [features | labels as in the shard | position]. Spills never outlive the process, so the layout is the
+    // machine's.
+    std::size_t row_bytes_, label_bytes_, record_bytes_, buffer_bytes_;
+    std::vector<std::byte> record_;               // that is being added
+    std::vector<std::vector<std::byte>> spills_;  // not written yet, of each file
+    FeatureStats stats_;
+    std::size_t next_row_ = 0;
+};
+
+}  // namespace hopscotch

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the bytes of a JPEG or PNG file to pixels. What a file is, its first bytes say, not its name.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "core/byte_view.hpp"
+
+namespace hopscotch {
+
+struct ImageInfo {
+    std::int64_t width = 0, height = 0;
+    bool colour = false;  // false: grey, with or without transparency
+};
+
+struct Image {
+    std::int64_t width = 0, height = 0, channels = 0;  // channels 1: grey, 3: RGB
+    std::vector<std::uint8_t> pixels;                  // height x width x channels
+};
+
+// Reads the header only. Throws DataError that says why, without the file's name: empty, neither JPEG nor PNG, damaged.
+ImageInfo image_info(ByteView file);
+
+// Into `out`, whose memory is used again. Transparent pixels are laid onto black, 16 bits become 8, colours become grey by
+// ITU-R BT.601's luma. Throws DataError as above, and where a decoder would only warn (a file that ends too early).
+void decode_image(ByteView file, std::int64_t channels, Image& out);
+
+// The two formats, each the only user of its library. `channels` as above.
+ImageInfo jpeg_info(ByteView file);
+void decode_jpeg(ByteView file, std::int64_t channels, Image& out);
+ImageInfo png_info(ByteView file);
+void decode_png(ByteView file, std::int64_t channels, Image& out);
+
+// Throws DataError for sizes that no memory should be reserved for.
+void check_image_size(std::int64_t width, std::int64_t height);
+
+inline std::uint8_t luma(std::uint32_t red, std::uint32_t green, std::uint32_t blue) {
+    return static_cast<std::uint8_t>((299 * red + 587 * green + 114 * blue + 500) / 1000);
+}
+
+}  // namespace hopscotch

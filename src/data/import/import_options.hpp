@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every importer is told, and what it reports. All importers stream: rows go one by one, in source order, to a
+// DatasetWriter, which shuffles them globally with memory for one shard, however the source is sorted.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "data/manifest.hpp"
+
+namespace hopscotch {
+
+struct ImportOptions {
+    std::vector<std::filesystem::path> sources;
+    std::filesystem::path out;       // dataset directory to make; may exist if it is empty
+    std::int64_t shards = 1;         // training shards, and as many of validation and of test; best a multiple of the trainers
+    double valid = 0.2;              // fraction of the (training) rows kept for validation; 0: none
+    double test = 0;                 // fraction kept for the one test at the end; 0: none
+    bool stratify = true;            // every class gives its share to validation and test
+    std::uint64_t seed = 0;          // of the split and the shuffle
+    // Called now and then, from the thread that imports: rows done, rows in all (0: not known yet).
+    std::function<void(std::int64_t, std::int64_t)> progress;
+};
+
+struct ImportReport {
+    Manifest manifest;
+    std::int64_t dropped_rows = 0;      // for missing values
+    std::vector<std::string> skipped;   // --skip-bad: "file: why", at most 1000 of them
+    std::int64_t skipped_files = 0;     // all of them
+};
+
+// Throws ConfigError for a missing source or --out, shards, valid or test out of range, an --out that is not free.
+void check_import_options(ImportOptions const& options);
+
+}  // namespace hopscotch

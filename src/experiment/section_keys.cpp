@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "experiment/section_keys.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace hopscotch {
+namespace {
+
+std::string enumeration(Names const& names) {  // "a", "a and b", "a, b and c"
+    if (names.size() < 2) return names.empty() ? "" : names.front();
+    return fmt::format("{} and {}", fmt::join(names.begin(), names.end() - 1, ", "), names.back());
+}
+
+}  // namespace
+
+bool OwnKeys::include(std::string_view key, Names const& owners) const {
+    if (std::find(owners.begin(), owners.end(), here_) != owners.end()) return true;
+    if (reader_.take(key) != nullptr && !here_.empty())
+        reader_.problem(key, fmt::format("{} belongs to {} (the {} here is \"{}\") leave it out", key, enumeration(owners),
+                                         what_, here_));
+    return false;
+}
+
+Check<std::string> available(std::string what, Names now, Names const& later) {
+    return [=, known = one_of(now)](std::string const& v) -> std::string {
+        if (std::find(later.begin(), later.end(), v) == later.end()) return known(v);
+        return fmt::format("{} \"{}\" is not available in this version (available: {})", what, v, fmt::join(now, ", "));
+    };
+}
+
+void refuse_later_keys(ObjectReader& reader, Names const& later) {
+    for (auto const& key : later)
+        if (reader.take(key) != nullptr)
+            reader.problem(key, fmt::format("\"{}\" is not available in this version (leave it out)", key));
+}
+
+Check<double> at_least_zero_below_one() {
+    return [](double v) { return v >= 0 && v < 1 ? "" : fmt::format("must be at least 0 and below 1 (got {})", v); };
+}
+
+Check<std::string> not_empty() {
+    return [](std::string const& v) { return v.empty() ? "must not be empty" : ""; };
+}
+
+void require_text(ObjectReader& reader, std::string_view key, std::string& out, std::string_view suggestion) {
+    if (!reader.has(key)) {
+        reader.take(key);
+        return reader.missing(key, suggestion);
+    }
+    reader.read(key, out, not_empty());
+}
+
+void read_numbers(ObjectReader& reader, std::string_view key, std::vector<double>& out, Check<double> const& each) {
+    auto const* list = reader.take(key);
+    if (list == nullptr) return;
+    if (!list->is_array()) return reader.problem(key, fmt::format("expected an array of numbers (got {})", list->kind()));
+    std::vector<double> values;
+    for (std::size_t i = 0; i < list->array().size(); ++i) {
+        auto const& item = list->array()[i];
+        if (!item.is_number() || !std::isfinite(item.number()))
+            return reader.problem(key, fmt::format("element {} must be a number (got {})", i, item.kind()));
+        if (auto const refused = each(item.number()); !refused.empty())
+            return reader.problem(key, fmt::format("element {} {}", i, refused));
+        values.push_back(item.number());
+    }
+    out = std::move(values);
+}
+
+}  // namespace hopscotch

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the sections of the reader share: names that stand for enums, keys that belong to some names only, lists of numbers.
+#pragma once
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/json_reader.hpp"
+
+namespace hopscotch {
+
+using Names = std::vector<std::string>;
+
+template <class Enum>
+struct Name {
+    char const* text;
+    Enum value;
+};
+
+// Returns the name that holds: the given one, or the default's; empty if an unknown one was given.
+template <class Enum, std::size_t n>
+std::string read_name(ObjectReader& reader, std::string_view key, std::array<Name<Enum>, n> const& table, Enum& out) {
+    Names names;
+    for (auto const& row : table) names.emplace_back(row.text);
+    std::string text;
+    reader.read(key, text, one_of(names));
+    for (auto const& row : table)
+        if (text == row.text) out = row.value;
+    if (reader.has(key)) return text;
+    for (auto const& row : table)
+        if (out == row.value) text = row.text;
+    return text;
+}
+
+// Keys that mean something for some names only. Given with another name they would be ignored, which hides a mistake.
+class OwnKeys {
+public:
+    // here: the name that holds, of the setting `what`; empty: it is wrong, which has been said already.
+    OwnKeys(ObjectReader& reader, std::string here, std::string what = "name")
+        : reader_(reader), here_(std::move(here)), what_(std::move(what)) {}
+
+    // Is `key` to be read? If it is given but belongs to others, it is refused here.
+    bool include(std::string_view key, Names const& owners) const;
+
+private:
+    ObjectReader& reader_;
+    std::string here_, what_;
+};
+
+// A choice of which this version has only some.
+Check<std::string> available(std::string what, Names now, Names const& later);
+
+void refuse_later_keys(ObjectReader& reader, Names const& later);
+
+Check<double> at_least_zero_below_one();
+Check<std::string> not_empty();
+
+void require_text(ObjectReader& reader, std::string_view key, std::string& out, std::string_view suggestion);
+
+void read_numbers(ObjectReader& reader, std::string_view key, std::vector<double>& out, Check<double> const& each);
+
+}  // namespace hopscotch

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// The section `train`, with its optimizer and schedule.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "experiment/section_keys.hpp"
+#include "experiment/sections.hpp"
+
+namespace hopscotch {
+namespace {
+
+void read_decay(ObjectReader& reader, OptimizerConfig& out) {
+    enum class Decay { all, weights };
+    constexpr std::array<Name<Decay>, 2> decays{{{"all", Decay::all}, {"weights", Decay::weights}}};
+    auto decay = Decay::all;
+    reader.read("weight_decay", out.weight_decay, at_least(0));
+    read_name(reader, "decay", decays, decay);
+    out.decay_all = decay == Decay::all;
+}
+
+OptimizerConfig read_optimizer(ObjectReader reader) {
+    OptimizerConfig out;
+    constexpr std::array<Name<OptimizerKind>, 5> kinds{{{"sgd", OptimizerKind::sgd},
+                                                        {"adam", OptimizerKind::adam},
+                                                        {"adamw", OptimizerKind::adamw},
+                                                        {"rmsprop", OptimizerKind::rmsprop},
+                                                        {"adagrad", OptimizerKind::adagrad}}};
+    OwnKeys const own(reader, read_name(reader, "name", kinds, out.kind));
+    if (out.kind == OptimizerKind::adagrad) out.epsilon = 1e-10;
+    reader.read("lr", out.lr, at_least(0));
+    read_decay(reader, out);
+    if (own.include("momentum", {"sgd", "rmsprop"})) reader.read("momentum", out.momentum, at_least_zero_below_one());
+    if (own.include("nesterov", {"sgd"})) reader.read("nesterov", out.nesterov);
+    if (out.nesterov && out.momentum <= 0)
+        reader.problem("nesterov", "needs momentum > 0 (got 0) set momentum or leave nesterov out");
+    if (own.include("beta1", {"adam", "adamw"})) reader.read("beta1", out.beta1, at_least_zero_below_one());
+    if (own.include("beta2", {"adam", "adamw"})) reader.read("beta2", out.beta2, at_least_zero_below_one());
+    if (own.include("epsilon", {"adam", "adamw", "rmsprop", "adagrad"})) reader.read("epsilon", out.epsilon, above(0));
+    if (own.include("alpha", {"rmsprop"})) reader.read("alpha", out.alpha, at_least_zero_below_one());
+    if (own.include("centered", {"rmsprop"})) reader.read("centered", out.centered);
+    if (own.include("lr_decay", {"adagrad"})) reader.read("lr_decay", out.lr_decay, at_least(0));
+    reader.finish();
+    return out;
+}
+
+void read_milestones(ObjectReader& reader, std::vector<double>& out) {
+    if (!reader.has("milestones")) {
+        reader.take("milestones");
+        return reader.missing("milestones", "list the epochs, for example [30, 60, 80]");
+    }
+    read_numbers(reader, "milestones", out, above(0));
+    if (std::adjacent_find(out.begin(), out.end(), std::greater_equal<>()) != out.end())
+        reader.problem("milestones", "must ascend (each is an epoch after the one before)");
+}
+
+void read_plateau(ObjectReader& reader, OwnKeys const& own, ScheduleConfig& out) {
+    Check<double> const shrinks = [](double v) {
+        return v > 0 && v < 1 ? "" : fmt::format("must be greater than 0 and below 1 (got {})", v);
+    };
+    if (own.include("factor", {"plateau"})) reader.read("factor", out.factor, shrinks);
+    if (own.include("patience", {"plateau"})) reader.read("patience", out.patience, at_least(0));
+    if (own.include("threshold", {"plateau"})) reader.read("threshold", out.threshold, at_least_zero_below_one());
+}
+
+ScheduleConfig read_schedule(ObjectReader reader) {
+    ScheduleConfig out;
+    constexpr std::array<Name<ScheduleKind>, 8> kinds{{{"constant", ScheduleKind::constant},
+                                                       {"step", ScheduleKind::step},
+                                                       {"multistep", ScheduleKind::multistep},
+                                                       {"exponential", ScheduleKind::exponential},
+                                                       {"cosine", ScheduleKind::cosine},
+                                                       {"one_cycle", ScheduleKind::one_cycle},
+                                                       {"polynomial", ScheduleKind::polynomial},
+                                                       {"plateau", ScheduleKind::plateau}}};
+    OwnKeys const own(reader, read_name(reader, "name", kinds, out.kind));
+    if (out.kind == ScheduleKind::exponential) out.gamma = 0.95;
+    reader.read("warmup_epochs", out.warmup_epochs, at_least(0));
+    if (own.include("step_epochs", {"step"})) reader.read("step_epochs", out.step_epochs, above(0));
+    if (own.include("milestones", {"multistep"})) read_milestones(reader, out.milestones);
+    if (own.include("gamma", {"step", "multistep", "exponential"})) reader.read("gamma", out.gamma, above(0));
+    if (own.include("min_lr", {"cosine", "polynomial", "plateau"})) reader.read("min_lr", out.min_lr, at_least(0));
+    if (own.include("power", {"polynomial"})) reader.read("power", out.power, above(0));
+    if (own.include("pct_start", {"one_cycle"})) reader.read("pct_start", out.pct_start, between(0, 1));
+    if (own.include("div_factor", {"one_cycle"})) reader.read("div_factor", out.div_factor, above(0));
+    if (own.include("final_div_factor", {"one_cycle"})) reader.read("final_div_factor", out.final_div_factor, above(0));
+    read_plateau(reader, own, out);
+    reader.finish();
+    return out;
+}
+
+void read_loss(ObjectReader& reader, TrainConfig& out) {
+    constexpr std::array<Name<LossKind>, 4> losses{{{"cross_entropy", LossKind::cross_entropy},
+                                                    {"bce_with_logits", LossKind::bce_with_logits},
+                                                    {"mse", LossKind::mse},
+                                                    {"huber", LossKind::huber}}};
+    OwnKeys const own(reader, read_name(reader, "loss", losses, out.loss), "loss");
+    if (own.include("label_smoothing", {"cross_entropy"}))
+        reader.read("label_smoothing", out.label_smoothing, at_least_zero_below_one());
+    if (own.include("huber_delta", {"huber"})) reader.read("huber_delta", out.huber_delta, above(0));
+    if (!own.include("class_weights", {"cross_entropy", "bce_with_logits"})) return;
+    auto& weights = out.class_weights;
+    read_numbers(reader, "class_weights", weights, at_least(0));
+    if (!weights.empty() && std::all_of(weights.begin(), weights.end(), [](double w) { return w == 0; }))
+        reader.problem("class_weights", "are all 0 (nothing would be learnt) give some class a weight");
+}
+
+EarlyStopping read_early_stopping(ObjectReader reader) {
+    EarlyStopping out;
+    reader.read("patience", out.patience, at_least(0));
+    reader.read("min_delta", out.min_delta, at_least(0));
+    if (reader.has("min_delta") && !reader.has("patience"))
+        reader.missing("patience", "say after how many epochs without an improvement a trial ends");
+    reader.finish();
+    return out;
+}
+
+}  // namespace
+
+TrainConfig read_train(ObjectReader reader) {
+    TrainConfig out;
+    reader.read("epochs", out.epochs, at_least(1));
+    reader.read("batch_size", out.batch_size, at_least(1));
+    read_loss(reader, out);
+    std::string precision = "fp32";
+    reader.read("precision", precision, available("precision", {"fp32", "bf16"}, {"tf32", "fp16", "mixed", "fp64"}));
+    if (precision == "bf16") out.precision = Precision::bf16;
+    reader.read("clip_norm", out.clip_norm, above(0));
+    reader.read("clip_value", out.clip_value, above(0));
+    reader.read("accumulate", out.accumulate, at_least(1));
+    reader.read("ema", out.ema, at_least_zero_below_one());
+    out.early_stopping = read_early_stopping(reader.child("early_stopping"));
+    out.optimizer = read_optimizer(reader.child("optimizer"));
+    out.schedule = read_schedule(reader.child("schedule"));
+    reader.finish();
+    return out;
+}
+
+}  // namespace hopscotch

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the makers of networks share when they read arguments and look at shapes.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "core/json_reader.hpp"
+#include "model/trial_model.hpp"
+
+namespace hopscotch {
+
+struct ImageShape;
+
+Check<double> fraction();  // [0, 1)
+
+std::int64_t elements(std::vector<std::int64_t> const& shape);
+
+// "64" or "1x8x8"
+std::string shape_text(std::vector<std::int64_t> const& shape);
+
+// CxHxW of data that are images with both sides at least `smallest`; else complains at /model/name and returns nothing.
+std::optional<ImageShape> image_shape(ModelConfig const& model, DataSchema const& data, std::int64_t smallest,
+                                      Problems& problems);
+
+// The size of the vocabulary of data whose rows are tokens (one number in `categories`); 0 if they are not.
+std::int64_t vocabulary(DataSchema const& data);
+
+void complain_of_data(ModelConfig const& model, std::string const& why, Problems& problems);  // at /model/name
+
+}  // namespace hopscotch

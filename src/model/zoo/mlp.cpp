@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fully connected networks. Without batch norm the backward pass is written out with at:: operators: no autograd graph, and
+// gradients go straight into their places.
+#include <ATen/ops/addmm.h>
+#include <ATen/ops/mm.h>
+#include <ATen/ops/sum.h>
+#include <ATen/ops/tanh_backward.h>
+#include <ATen/ops/threshold_backward.h>
+#include <fmt/format.h>
+
+#include "model/layers.hpp"
+#include "model/zoo/arguments.hpp"
+#include "model/zoo/networks.hpp"
+
+namespace hopscotch {
+namespace {
+
+struct MlpArguments {
+    std::vector<std::int64_t> hidden{64};
+    std::string activation = "relu";
+    double dropout = 0;
+    bool batch_norm = false;
+};
+
+class Mlp final : public AutogradNetwork {
+public:
+    // widths: of the input, every hidden layer and the output; names: of the layers.
+    Mlp(std::vector<std::int64_t> const& widths, std::vector<std::string> const& names, MlpArguments arguments)
+        : arguments_(std::move(arguments)), written_out_(!arguments_.batch_norm) {
+        for (std::size_t i = 0; i + 1 < widths.size(); ++i) {
+            Layer layer;
+            layer.linear = Linear(root() / names[i], widths[i], widths[i + 1]);
+            if (arguments_.batch_norm && i + 2 < widths.size())
+                layer.norm = BatchNorm(root() / "norms" / std::to_string(i), widths[i + 1]);
+            layers_.push_back(std::move(layer));
+        }
+    }
+
+    Backward kind() const override { return written_out_ ? Backward::written_out : Backward::autograd; }
+    void use_autograd() override { written_out_ = false; }
+
+    void bind(BoundTensors tensors) override {
+        auto const gradients = tensors.gradients;
+        AutogradNetwork::bind(std::move(tensors));
+        for (std::size_t i = 0; written_out_ && i < layers_.size(); ++i) {
+            layers_[i].weight_t = layers_[i].linear.weight->t();
+            layers_[i].weight_gradient = gradients[2 * i];
+            layers_[i].bias_gradient = gradients[2 * i + 1];
+        }
+    }
+
+    at::Tensor forward(at::Tensor const& x, Pass const& pass) override {
+        auto h = x.dim() == 2 ? x : x.flatten(1);
+        for (std::size_t i = 0; i < layers_.size(); ++i) {
+            auto& layer = layers_[i];
+            if (written_out_) {
+                layer.input = h;
+                h = at::addmm(*layer.linear.bias, h, layer.weight_t);
+            } else {
+                h = layer.linear(h);
+            }
+            if (i + 1 == layers_.size()) break;
+            if (layer.norm.weight != nullptr) h = layer.norm(h, pass);
+            layer.activated = arguments_.activation == "relu" ? h.relu_() : h.tanh_();
+            if (!pass.training() || arguments_.dropout == 0) continue;
+            layer.mask = dropout_mask(h, arguments_.dropout, *pass.noise);
+            h = h.mul(layer.mask);
+        }
+        return h;
+    }
+
+    void backward(at::Tensor const& outputs, at::Tensor const& output_gradient) override {
+        if (!written_out_) return AutogradNetwork::backward(outputs, output_gradient);
+        auto g = output_gradient;
+        for (std::size_t i = layers_.size(); i-- > 0;) {
+            auto& layer = layers_[i];
+            if (layer.weight_gradient.defined()) at::mm_out(layer.weight_gradient, g.t(), layer.input);
+            if (layer.bias_gradient.defined()) at::sum_out(layer.bias_gradient, g, at::IntArrayRef{0});
+            if (i == 0) break;
+            auto const& below = layers_[i - 1];
+            g = at::mm(g, *layer.linear.weight);
+            if (arguments_.dropout != 0) g.mul_(below.mask);
+            g = arguments_.activation == "relu" ? at::threshold_backward(g, below.activated, 0)
+                                                : at::tanh_backward(g, below.activated);
+        }
+    }
+
+private:
+    struct Layer {
+        Linear linear;
+        BatchNorm norm;
+        at::Tensor weight_t, weight_gradient, bias_gradient;  // written out: views of the state, of the flat gradient
+        at::Tensor input, activated, mask;                    // of the last forward pass
+    };
+    MlpArguments arguments_;
+    bool written_out_;
+    std::vector<Layer> layers_;
+};
+
+}  // namespace
+
+std::unique_ptr<Network> make_logistic(ModelConfig const& model, DataSchema const& data, Problems& problems) {
+    ObjectReader(model.arguments, "/model", problems).finish();
+    std::vector<std::int64_t> const widths{elements(data.shape), data.outputs};
+    return std::make_unique<Mlp>(widths, std::vector<std::string>{"linear"}, MlpArguments{});
+}
+
+std::unique_ptr<Network> make_mlp(ModelConfig const& model, DataSchema const& data, Problems& problems) {
+    MlpArguments arguments;
+    ObjectReader reader(model.arguments, "/model", problems);
+    reader.read("hidden", arguments.hidden, at_least(1));
+    reader.read("activation", arguments.activation, one_of({"relu", "tanh"}));
+    reader.read("dropout", arguments.dropout, fraction());
+    reader.read("batch_norm", arguments.batch_norm);
+    reader.finish();
+    if (!problems.empty()) return nullptr;
+    std::vector<std::int64_t> widths{elements(data.shape)};
+    widths.insert(widths.end(), arguments.hidden.begin(), arguments.hidden.end());
+    widths.push_back(data.outputs);
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i <= arguments.hidden.size(); ++i) names.push_back(fmt::format("layers.{}", i));
+    return std::make_unique<Mlp>(widths, names, arguments);
+}
+
+}  // namespace hopscotch

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// MobileNetV2 (Sandler et al. 2018) as in torchvision.
+#include <ATen/ops/relu6.h>
+
+#include <algorithm>
+
+#include "model/zoo/arguments.hpp"
+#include "model/zoo/networks.hpp"
+#include "model/zoo/vision.hpp"
+
+namespace hopscotch {
+namespace {
+
+// A multiple of 8, at least 8, and not more than a tenth below the wanted number of channels.
+std::int64_t rounded_channels(double wanted) {
+    auto const channels = std::max<std::int64_t>(8, static_cast<std::int64_t>(wanted + 4) / 8 * 8);
+    return static_cast<double>(channels) < 0.9 * wanted ? channels + 8 : channels;
+}
+
+at::Tensor clipped(at::Tensor x) { return at::relu6_(x); }
+
+struct MobileNetArguments {
+    double width = 1, dropout = 0.2;
+    std::string stem = "imagenet";
+};
+
+class InvertedResidual {
+public:
+    // shape: of the input, becomes that of the output. scope: features.N.conv
+    InvertedResidual(Scope const& scope, ImageShape& shape, std::int64_t out, std::int64_t stride, std::int64_t expansion)
+        : residual_(stride == 1 && shape.channels == out) {
+        auto const hidden = shape.channels * expansion;
+        int place = 0;
+        auto const add = [&](Conv const& geometry) {
+            auto const layer = scope / std::to_string(place++);
+            expanded_.emplace_back(layer / "0", layer / "1", shape, geometry);
+        };
+        if (expansion != 1) add(plain_conv(hidden, 1));
+        add(plain_conv(hidden, 3, stride, hidden));
+        auto const last = scope / std::to_string(place);
+        projected_ = {last, scope / std::to_string(place + 1), shape, plain_conv(out, 1)};
+    }
+
+    at::Tensor operator()(at::Tensor const& x, Pass const& pass) const {
+        auto h = x;
+        for (auto const& layer : expanded_) h = clipped(layer(h, pass));
+        h = projected_(h, pass);
+        return residual_ ? h.add_(x) : h;
+    }
+
+private:
+    bool residual_;
+    std::vector<ConvNorm> expanded_;
+    ConvNorm projected_;
+};
+
+class MobileNetV2 final : public AutogradNetwork {
+public:
+    MobileNetV2(ImageShape shape, std::int64_t outputs, MobileNetArguments const& arguments) : dropout_(arguments.dropout) {
+        struct Stage {
+            std::int64_t expansion;
+            double channels;
+            int blocks;
+            std::int64_t stride;
+        };
+        static constexpr Stage stages[]{{1, 16, 1, 1}, {6, 24, 2, 2}, {6, 32, 3, 2}, {6, 64, 4, 2},
+                                        {6, 96, 3, 1}, {6, 160, 3, 2}, {6, 320, 1, 1}};
+        auto const features = root() / "features";
+        auto const first = plain_conv(rounded_channels(32 * arguments.width), 3, arguments.stem == "imagenet" ? 2 : 1);
+        entrance_ = {features / "0" / "0", features / "0" / "1", shape, first};
+        for (auto const& stage : stages)
+            for (int i = 0; i < stage.blocks; ++i)
+                blocks_.emplace_back(features / std::to_string(blocks_.size() + 1) / "conv", shape,
+                                     rounded_channels(stage.channels * arguments.width), i == 0 ? stage.stride : 1,
+                                     stage.expansion);
+        auto const last = features / std::to_string(blocks_.size() + 1);
+        exit_ = {last / "0", last / "1", shape, plain_conv(rounded_channels(1280 * std::max(1.0, arguments.width)), 1)};
+        classifier_ = Linear(root() / "classifier" / "1", shape.channels, outputs,
+                             {.weight = Init::normal(0.01), .bias_init = Init::constant(0)});
+    }
+
+    at::Tensor forward(at::Tensor const& x, Pass const& pass) override {
+        auto h = clipped(entrance_(channels_last(x), pass));
+        for (auto const& block : blocks_) h = block(h, pass);
+        h = average_of_image(clipped(exit_(h, pass)));
+        return classifier_(dropped(h, dropout_, pass));
+    }
+
+private:
+    double dropout_;
+    ConvNorm entrance_, exit_;
+    std::vector<InvertedResidual> blocks_;
+    Linear classifier_;
+};
+
+}  // namespace
+
+std::unique_ptr<Network> make_mobilenet_v2(ModelConfig const& model, DataSchema const& data, Problems& problems) {
+    MobileNetArguments arguments;
+    ObjectReader reader(model.arguments, "/model", problems);
+    reader.read("width", arguments.width, between(0.01, 16));
+    reader.read("dropout", arguments.dropout, fraction());
+    reader.read("stem", arguments.stem, one_of({"imagenet", "cifar"}));
+    reader.finish();
+    auto const shape = image_shape(model, data, 1, problems);
+    if (!shape || !problems.empty()) return nullptr;
+    return std::make_unique<MobileNetV2>(*shape, data.outputs, arguments);
+}
+
+}  // namespace hopscotch

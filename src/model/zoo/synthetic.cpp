@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/zoo/synthetic.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "core/error.hpp"
+#include "core/rng.hpp"
+#include "model/evaluation.hpp"
+#include "model/layout.hpp"
+#include "model/lr_schedule.hpp"
+#include "model/safetensors.hpp"
+#include "model/zoo/arguments.hpp"
+
+namespace hopscotch {
+namespace {
+
+struct SyntheticArguments {
+    double seconds_per_batch = 0.01;
+    std::int64_t parameters = 1000;
+    double jitter = 0;
+};
+
+SyntheticArguments read_synthetic(ModelConfig const& model, Problems& problems) {
+    SyntheticArguments arguments;
+    ObjectReader reader(model.arguments, "/model", problems);
+    reader.read("seconds_per_batch", arguments.seconds_per_batch, at_least(0));
+    reader.read("parameters", arguments.parameters, at_least(1));
+    reader.read("jitter", arguments.jitter, fraction());
+    reader.finish();
+    return arguments;
+}
+
+SyntheticArguments accepted(ModelConfig const& model) {
+    Problems problems("model");
+    auto const arguments = read_synthetic(model, problems);
+    problems.throw_if_any();
+    return arguments;
+}
+
+constexpr std::int64_t k_evaluation_batch = 256;
+constexpr int k_changes_per_step = 4;  // parameters that a step moves, so that hashes differ from unit to unit
+
+class SyntheticModel final : public TrialModel {
+public:
+    SyntheticModel(TrialConfig config, DataSchema const& data)
+        : config_(std::move(config)),
+          train_rows_(data.train_rows),
+          outputs_(data.outputs),
+          arguments_(accepted(config_.model)),
+          specs_{{"synthetic.weight", {arguments_.parameters}, Init::constant(0)}},
+          layout_(make_layout(request())) {}
+
+    StateLayout const& layout() const override { return layout_; }
+
+    void initialise(MutableBytes state, std::uint64_t seed, TrialId trial) override {
+        initialise_state(state, layout_, request(), stream_key(seed, Purpose::initialisation, {trial.value}));
+    }
+
+    void bind(MutableBytes state) override {
+        check_block(state, layout_);
+        state_ = state;
+        counters_ = counters_of(state, layout_);
+    }
+
+    UnitSums train_unit(ShardSource& shard, UnitAddress const& address, std::function<void()> const& on_batch) override {
+        require(!state_.empty(), "train_unit needs a bound state");
+        UnitSums sums;
+        std::int64_t step = 0;
+        for (auto const& batch : batches(shard.rows(), config_.train.batch_size, config_.data.last_batch)) {
+            Rng rng(stream_key(address.seed, Purpose::synthetic,
+                               {address.trial.value, address.epoch, address.shard.value, step++}));
+            pause(rng.uniform());
+            change(rng);
+            sums.rows += batch.size;
+            sums.loss += loss() * static_cast<double>(batch.size);
+            *counters_.steps += 1;
+            *counters_.samples += batch.size;
+            if (on_batch) on_batch();
+        }
+        return sums;
+    }
+
+    void evaluate(ShardSource& shard, BatchRange const& batches, Evaluation& into) override {
+        auto const first = batches.first * k_evaluation_batch;
+        auto const rows = std::min(shard.rows(), first + batches.size * k_evaluation_batch) - first;
+        auto const n = static_cast<double>(rows);
+        into.add_sums(rows, n * loss(), n * (1 - loss()), n);
+    }
+
+    std::int64_t evaluation_batches(std::int64_t rows) const override {
+        return (rows + k_evaluation_batch - 1) / k_evaluation_batch;
+    }
+
+    void end_epoch(double) override {}
+
+    std::vector<float> predict(ShardSource& shard, BatchRange const& batches) override {
+        auto const first = batches.first * k_evaluation_batch;
+        auto const rows = std::min(shard.rows(), first + batches.size * k_evaluation_batch) - first;
+        return std::vector<float>(static_cast<std::size_t>(rows * outputs_));
+    }
+
+    void save(std::string const& path, Json const& metadata) override {
+        auto const& weight = layout_.find("synthetic.weight");
+        write_safetensors(path, {{weight.name, weight.element, weight.shape, ByteView(state_).subspan(0, weight.bytes)}}, metadata);
+    }
+
+    double learning_rate() const override {
+        return scheduled_lr(config_.train, train_rows_, *counters_.samples, config_.train.batch_size);
+    }
+
+    bool finite() override { return all_finite(state_, layout_); }
+
+private:
+    LayoutRequest request() const { return {specs_, buffers_, {}, config_.train}; }
+
+    double loss() const { return 1.0 / (1.0 + static_cast<double>(*counters_.steps)); }
+
+    void pause(double draw) const {
+        double const seconds = arguments_.seconds_per_batch * (1.0 + arguments_.jitter * (2.0 * draw - 1.0));
+        if (seconds > 0) std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+    }
+
+    void change(Rng& rng) {
+        auto* const weights = reinterpret_cast<float*>(state_.data());
+        auto const n = static_cast<std::uint64_t>(arguments_.parameters);
+        for (int i = 0; i < k_changes_per_step; ++i) weights[rng.next_u64() % n] = static_cast<float>(rng.uniform());
+    }
+
+    TrialConfig config_;
+    std::int64_t train_rows_, outputs_;
+    SyntheticArguments arguments_;
+    std::vector<ParameterSpec> specs_;
+    std::vector<BufferSpec> buffers_;
+    StateLayout layout_;
+    MutableBytes state_;
+    Counters counters_;
+};
+
+}  // namespace
+
+void check_synthetic(ModelConfig const& model, DataSchema const&, Problems& problems) { read_synthetic(model, problems); }
+
+double synthetic_flops(ModelConfig const& model, int batch_size) {
+    return accepted(model).seconds_per_batch * 1e9 / batch_size;
+}
+
+std::unique_ptr<TrialModel> make_synthetic(TrialConfig const& config, DataSchema const& data) {
+    return std::make_unique<SyntheticModel>(config, data);
+}
+
+}  // namespace hopscotch

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// VGG-16 (Simonyan and Zisserman 2015) as in torchvision, with and without batch norm.
+#include <ATen/ops/adaptive_avg_pool2d.h>
+#include <ATen/ops/relu.h>
+
+#include "model/zoo/arguments.hpp"
+#include "model/zoo/networks.hpp"
+#include "model/zoo/vision.hpp"
+
+namespace hopscotch {
+namespace {
+
+constexpr std::int64_t k_pooled_side = 7, k_poolings = 5;
+
+struct VggArguments {
+    std::int64_t width = 64, hidden = 4096;
+    double dropout = 0.5;
+    bool batch_norm = false;  // from the name
+};
+
+class Vgg final : public AutogradNetwork {
+public:
+    Vgg(ImageShape shape, std::int64_t outputs, VggArguments const& arguments) : dropout_(arguments.dropout) {
+        std::pair<std::int64_t, int> const stages[k_poolings]{{1, 2}, {2, 2}, {4, 3}, {8, 3}, {8, 3}};  // widths, convolutions
+        int place = 0;  // in torchvision's Sequential, where relu and pooling have places too
+        for (auto const& [width, convolutions] : stages) {
+            for (int i = 0; i < convolutions; ++i) add_layer(shape, arguments.width * width, arguments.batch_norm, place);
+            layers_.back().pooled = true;
+            pool_.apply(shape);
+            ++place;
+        }
+        auto const linear = [&](char const* name, std::int64_t in, std::int64_t out) {
+            return Linear(root() / "classifier" / name, in, out, {.weight = Init::normal(0.01), .bias_init = Init::constant(0)});
+        };
+        hidden1_ = linear("0", shape.channels * k_pooled_side * k_pooled_side, arguments.hidden);
+        hidden2_ = linear("3", arguments.hidden, arguments.hidden);
+        output_ = linear("6", arguments.hidden, outputs);
+    }
+
+    at::Tensor forward(at::Tensor const& x, Pass const& pass) override {
+        auto h = channels_last(x);
+        for (auto const& layer : layers_) {
+            h = layer.conv(h);
+            if (layer.norm.weight != nullptr) h = layer.norm(h, pass);
+            h = h.relu_();
+            if (layer.pooled) h = pool_(h);
+        }
+        h = at::adaptive_avg_pool2d(h, {k_pooled_side, k_pooled_side}).flatten(1);
+        h = dropped(hidden1_(h).relu_(), dropout_, pass);
+        return output_(dropped(hidden2_(h).relu_(), dropout_, pass));
+    }
+
+private:
+    struct Layer {
+        Conv2d conv;
+        BatchNorm norm;
+        bool pooled = false;
+    };
+
+    void add_layer(ImageShape& shape, std::int64_t channels, bool batch_norm, int& place) {
+        auto geometry = plain_conv(channels, 3);
+        geometry.bias = true;
+        geometry.bias_init = Init::constant(0);
+        Layer layer;
+        layer.conv = Conv2d(root() / "features" / std::to_string(place++), shape, geometry);
+        if (batch_norm) layer.norm = BatchNorm(root() / "features" / std::to_string(place++), channels);
+        ++place;
+        layers_.push_back(layer);
+    }
+
+    double dropout_;
+    std::vector<Layer> layers_;
+    MaxPool pool_;
+    Linear hidden1_, hidden2_, output_;
+};
+
+}  // namespace
+
+std::unique_ptr<Network> make_vgg16(ModelConfig const& model, DataSchema const& data, Problems& problems) {
+    VggArguments arguments;
+    arguments.batch_norm = model.name == "vgg16_bn";
+    ObjectReader reader(model.arguments, "/model", problems);
+    reader.read("width", arguments.width, between(1, 4096));
+    reader.read("hidden", arguments.hidden, at_least(1));
+    reader.read("dropout", arguments.dropout, fraction());
+    reader.finish();
+    auto const shape = image_shape(model, data, 1 << k_poolings, problems);
+    if (!shape || !problems.empty()) return nullptr;
+    return std::make_unique<Vgg>(*shape, data.outputs, arguments);
+}
+
+}  // namespace hopscotch

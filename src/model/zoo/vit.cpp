@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// The vision transformer (Dosovitskiy et al. 2021), with the names and the initialisation of torchvision's. Its dropout is
+// torchvision's too: after the embedding, the attention and both layers of each MLP, none on the attention weights.
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/gelu.h>
+#include <ATen/ops/linear.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "model/layers.hpp"
+#include "model/zoo/arguments.hpp"
+#include "model/zoo/attention.hpp"
+#include "model/zoo/networks.hpp"
+
+namespace hopscotch {
+namespace {
+
+constexpr double k_epsilon = 1e-6;         // of the layer norms
+constexpr std::int64_t k_head_width = 64;  // of all presets
+
+struct VitArguments {
+    std::string preset = "tiny";
+    std::int64_t patch = 16, width = 0, depth = 12, heads = 0, mlp = 0;  // 0: as the preset and the width have it
+    double dropout = 0;
+
+    void resolve() {
+        if (width == 0) width = preset == "tiny" ? 192 : preset == "small" ? 384 : 768;
+        if (heads == 0) heads = std::max<std::int64_t>(1, width / k_head_width);
+        if (mlp == 0) mlp = 4 * width;
+    }
+};
+
+class EncoderLayer {
+public:
+    EncoderLayer(Scope const& scope, VitArguments const& a, std::int64_t tokens)
+        : heads_(a.heads), dropout_(a.dropout), ln_1_(scope / "ln_1", a.width, k_epsilon) {
+        auto const attention = scope / "self_attention";
+        auto const in_init = Init::xavier_uniform(a.width, 3 * a.width);
+        in_weight_ = attention.parameter("in_proj_weight", {3 * a.width, a.width}, in_init);
+        in_bias_ = attention.parameter("in_proj_bias", {3 * a.width}, Init::constant(0));
+        scope.modules.count(static_cast<double>(3 * a.width * a.width * tokens) + attention_cost(tokens, a.width));
+        out_ = Linear(attention / "out_proj", a.width, a.width, {.uses = tokens, .bias_init = Init::constant(0)});
+        ln_2_ = LayerNorm(scope / "ln_2", a.width, k_epsilon);
+        LinearOptions const options{
+            .uses = tokens, .weight = Init::xavier_uniform(a.width, a.mlp), .bias_init = Init::normal(1e-6)};
+        widen_ = Linear(scope / "mlp" / "0", a.width, a.mlp, options);
+        narrow_ = Linear(scope / "mlp" / "3", a.mlp, a.width, options);
+    }
+
+    at::Tensor operator()(at::Tensor const& input, Pass const& pass) const {
+        auto const qkv = at::linear(ln_1_(input), *in_weight_, *in_bias_);
+        auto const attended = out_(self_attention(qkv, heads_, Attention::full));
+        auto const x = input + dropped(attended, dropout_, pass);
+        auto const wide = dropped(at::gelu(widen_(ln_2_(x))), dropout_, pass);
+        return x + dropped(narrow_(wide), dropout_, pass);
+    }
+
+private:
+    std::int64_t heads_;
+    double dropout_;
+    at::Tensor const *in_weight_ = nullptr, *in_bias_ = nullptr;
+    LayerNorm ln_1_, ln_2_;
+    Linear out_, widen_, narrow_;
+};
+
+class Vit final : public AutogradNetwork {
+public:
+    Vit(ImageShape shape, std::int64_t outputs, VitArguments const& a) : dropout_(a.dropout) {
+        class_token_ = root().parameter("class_token", {1, 1, a.width}, Init::constant(0));
+        auto const patch_elements = static_cast<double>(shape.channels * a.patch * a.patch);
+        patches_ = Conv2d(root() / "conv_proj", shape,
+                          {.out = a.width,
+                           .kernel = a.patch,
+                           .stride = a.patch,
+                           .weight = Init::truncated_normal(std::sqrt(1 / patch_elements)),
+                           .bias_init = Init::constant(0)});
+        auto const tokens = shape.height * shape.width + 1;
+        auto const encoder = root() / "encoder";
+        positions_ = encoder.parameter("pos_embedding", {1, tokens, a.width}, Init::normal(0.02));
+        for (std::int64_t i = 0; i < a.depth; ++i)
+            layers_.emplace_back(encoder / "layers" / fmt::format("encoder_layer_{}", i), a, tokens);
+        norm_ = LayerNorm(encoder / "ln", a.width, k_epsilon);
+        auto const zero = Init::constant(0);
+        head_ = Linear(root() / "heads" / "head", a.width, outputs, {.weight = zero, .bias_init = zero});
+    }
+
+    at::Tensor forward(at::Tensor const& x, Pass const& pass) override {
+        auto const patches = patches_(x).flatten(2).transpose(1, 2);
+        auto h = at::cat({class_token_->expand({x.size(0), -1, -1}), patches}, 1) + *positions_;
+        h = dropped(h, dropout_, pass);
+        for (auto const& layer : layers_) h = layer(h, pass);
+        return head_(norm_(h).select(1, 0));
+    }
+
+private:
+    double dropout_;
+    at::Tensor const *class_token_ = nullptr, *positions_ = nullptr;
+    Conv2d patches_;
+    std::vector<EncoderLayer> layers_;
+    LayerNorm norm_;
+    Linear head_;
+};
+
+void check_sides(VitArguments const& a, ImageShape const& shape, ObjectReader& reader) {
+    if (shape.height % a.patch != 0 || shape.width % a.patch != 0)
+        reader.problem("patch", fmt::format("{} does not divide the images' sides (they are {}x{}) choose another patch",
+                                            a.patch, shape.height, shape.width));
+    if (a.width % a.heads != 0)
+        reader.problem("heads", fmt::format("{} does not divide the width {} (heads share it equally)", a.heads, a.width));
+}
+
+}  // namespace
+
+std::unique_ptr<Network> make_vit(ModelConfig const& model, DataSchema const& data, Problems& problems) {
+    VitArguments a;
+    ObjectReader reader(model.arguments, "/model", problems);
+    reader.read("preset", a.preset, one_of({"tiny", "small", "b_16"}));
+    reader.read("patch", a.patch, at_least(1));
+    reader.read("width", a.width, at_least(1));
+    reader.read("depth", a.depth, at_least(1));
+    reader.read("heads", a.heads, at_least(1));
+    reader.read("mlp", a.mlp, at_least(1));
+    reader.read("dropout", a.dropout, fraction());
+    reader.finish();
+    auto const shape = image_shape(model, data, 1, problems);
+    if (!shape || !problems.empty()) return nullptr;
+    a.resolve();
+    check_sides(a, *shape, reader);
+    if (!problems.empty()) return nullptr;
+    return std::make_unique<Vit>(*shape, data.outputs, a);
+}
+
+}  // namespace hopscotch

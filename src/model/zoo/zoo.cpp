@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// The zoo: one table, name -> what it is and its maker. A new model is a file, a line in networks.hpp and a row here.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "core/error.hpp"
+#include "data/augment.hpp"
+#include "model/pretrained.hpp"
+#include "model/torch_trial_model.hpp"
+#include "model/zoo/networks.hpp"
+#include "model/zoo/synthetic.hpp"
+
+namespace hopscotch {
+namespace {
+
+// 2 FLOPs a multiply-add, once forward and twice backward (for the input and for the weight).
+constexpr double k_flops_per_multiply_add = 6;
+
+struct Row {
+    ZooEntry entry;
+    MakeNetwork make;  // null: synthetic
+};
+
+// What several rows say.
+constexpr char const* k_images = "images CxHxW";
+constexpr char const* k_cifar_resnet = "width  16  channels of the first stage, in [1, 4096]";
+constexpr char const* k_resnet =
+    "stem   imagenet  imagenet: 7x7 convolution with stride 2 and max pooling | cifar: 3x3 convolution\n"
+    "width  64        channels of the first stage, in [1, 4096]";
+constexpr char const* k_vgg =
+    "width    64    channels of the first stage, in [1, 4096]\n"
+    "hidden   4096  width of the two hidden linear layers, at least 1\n"
+    "dropout  0.5   in [0, 1), after each of them";
+constexpr char const* k_vgg_images = "images CxHxW of at least 32x32";
+
+std::vector<Row> const& table() {
+    static std::vector<Row> const rows{
+        {{"logistic", "logistic (or linear) regression: one linear layer", "", "any shape"}, make_logistic},
+        {{"mlp", "fully connected network",
+          "hidden      [64]   width of every hidden layer, each at least 1\n"
+          "activation  relu   relu | tanh\n"
+          "dropout     0.0    in [0, 1), after every hidden layer\n"
+          "batch_norm  false  before every activation",
+          "any shape"},
+         make_mlp},
+        {{"lenet", "LeNet-5 with relu and max pooling (sides below 12: padding 2 in conv2)",
+          "dropout     0.0    in [0, 1), after fc1 and fc2", "images CxHxW of at least 4x4"},
+         make_lenet},
+        {{"cnn", "small convolutional network: 3x3 convolution, 2x2 max pooling, batch norm and relu a layer, then fc",
+          "channels    [32, 64, 128]  of every convolution, each at least 1\n"
+          "dropout     0.0            in [0, 1), before fc\n"
+          "batch_norm  true           before every relu",
+          "images CxHxW with sides of at least 2^(number of convolutions)"},
+         make_cnn},
+        {{"resnet20", "ResNet of He et al. for CIFAR, 20 layers, shortcuts without parameters", k_cifar_resnet, k_images},
+         make_resnet},
+        {{"resnet32", "the same, 32 layers", k_cifar_resnet, k_images}, make_resnet},
+        {{"resnet56", "the same, 56 layers", k_cifar_resnet, k_images}, make_resnet},
+        {{"mobilenet_v2", "MobileNetV2, as torchvision's",
+          "width    1.0       factor of all channels, in [0.01, 16]; they are rounded to multiples of 8\n"
+          "dropout  0.2       in [0, 1), before the last layer\n"
+          "stem     imagenet  imagenet: the first convolution halves the sides | cifar: it does not",
+          k_images},
+         make_mobilenet_v2},
+        {{"resnet18", "ResNet-18, as torchvision's", k_resnet, k_images}, make_resnet},
+        {{"resnet34", "ResNet-34, as torchvision's", k_resnet, k_images}, make_resnet},
+        {{"resnet50", "ResNet-50, as torchvision's (v1.5)", k_resnet, k_images}, make_resnet},
+        {{"vgg16", "VGG-16, as torchvision's", k_vgg, k_vgg_images}, make_vgg16},
+        {{"vgg16_bn", "VGG-16 with batch norm, as torchvision's", k_vgg, k_vgg_images}, make_vgg16},
+        {{"wide_and_deep", "Wide & Deep: a linear model plus an MLP over an embedding of each category",
+          "embedding   16          width of a category's embedding\n"
+          "hidden      [256, 128]  width of every hidden layer, each at least 1\n"
+          "dropout     0.0         in [0, 1), after every hidden layer",
+          "tables with at least one categorical feature"},
+         make_wide_and_deep},
+        {{"lstm", "LSTM whose last state goes through a linear layer",
+          "hidden         256    width of the state\n"
+          "layers         1      at least 1\n"
+          "embedding      128    width of a token's embedding (rows of tokens)\n"
+          "dropout        0.0    in [0, 1), between layers\n"
+          "bidirectional  false  a second LSTM reads the row backwards",
+          "sequences TxF, or rows of tokens"},
+         make_lstm},
+        {{"gpt", "GPT-2: causal transformer with a tied head, predicts every next token",
+          "layers      4      at least 1\n"
+          "width       128    a multiple of heads\n"
+          "heads       4      of the attention\n"
+          "dropout     0.0    in [0, 1), after the embedding, the attention and the MLP of every layer",
+          "rows of tokens with the task language"},
+         make_gpt},
+        {{"vit", "vision transformer",
+          "preset      tiny   tiny | small | b_16: width 192 | 384 | 768\n"
+          "patch       16     side of the square patches, divides both sides of the images\n"
+          "width       -      the preset's unless given, a multiple of heads\n"
+          "depth       12     layers, at least 1\n"
+          "heads       -      width / 64 unless given\n"
+          "mlp         -      width of the hidden layer of the MLPs, 4 x width unless given\n"
+          "dropout     0.0    in [0, 1), after the embedding, the attention and both layers of the MLPs",
+          "images CxHxW"},
+         make_vit},
+        {{"synthetic", "sleeps instead of computing, with made-up metrics: measures scheduler and network",
+          "seconds_per_batch  0.01  at least 0\n"
+          "parameters         1000  floats in the state, at least 1\n"
+          "jitter             0.0   in [0, 1): a batch takes seconds_per_batch x (1 +- jitter)",
+          "any shape", true},
+         nullptr}};
+    return rows;
+}
+
+Row const* find_row(std::string const& name) {
+    auto const found = std::find_if(table().begin(), table().end(), [&](Row const& row) { return row.entry.name == name; });
+    return found == table().end() ? nullptr : &*found;
+}
+
+void complain_of_name(ModelConfig const& model, Problems& problems) {
+    std::vector<std::string> names;
+    for (auto const& entry : zoo()) names.push_back(entry.name);
+    auto const near = nearest(model.name, names);
+    problems.add(model.arguments.at_position(), "/model/name",
+                 fmt::format("unknown model \"{}\" (known: {}){}", model.name, fmt::join(names, ", "),
+                             near.empty() ? "" : fmt::format(" did you mean \"{}\"?", near)));
+}
+
+std::unique_ptr<Network> accepted_network(ModelConfig const& model, DataSchema const& data) {
+    Problems problems("model");
+    auto const* row = find_row(model.name);
+    if (row == nullptr) complain_of_name(model, problems);
+    problems.throw_if_any();
+    auto network = row->make(model, data, problems);
+    problems.throw_if_any();
+    return network;
+}
+
+void check_loss(TrainConfig const& train, DataSchema const& data, Problems& problems) {
+    struct Fit {
+        Task task;
+        std::vector<LossKind> losses;
+        char const* what;
+    };
+    static Fit const fits[] = {{Task::classification, {LossKind::cross_entropy}, "classes) use cross_entropy"},
+                               {Task::language, {LossKind::cross_entropy}, "tokens) use cross_entropy"},
+                               {Task::multilabel, {LossKind::bce_with_logits}, "several labels a row) use bce_with_logits"},
+                               {Task::regression, {LossKind::mse, LossKind::huber}, "targets of a regression) use mse or huber"}};
+    static char const* const names[] = {"cross_entropy", "bce_with_logits", "mse", "huber"};
+    for (auto const& fit : fits)
+        if (fit.task == data.task && std::find(fit.losses.begin(), fit.losses.end(), train.loss) == fit.losses.end())
+            problems.add({}, "/train/loss", fmt::format("{} does not fit the dataset (it has {}",
+                                                        names[static_cast<std::size_t>(train.loss)], fit.what));
+    if (!train.class_weights.empty() && static_cast<std::int64_t>(train.class_weights.size()) != data.outputs)
+        problems.add({}, "/train/class_weights", fmt::format("has {} numbers (the dataset has {} outputs) give one for each",
+                                                             train.class_weights.size(), data.outputs));
+}
+
+}  // namespace
+
+std::vector<ZooEntry> const& zoo() {
+    static auto const entries = [] {
+        std::vector<ZooEntry> found;
+        for (auto const& row : table()) found.push_back(row.entry);
+        return found;
+    }();
+    return entries;
+}
+
+double flops_per_row(TrialConfig const& config, DataSchema const& data) {
+    if (config.model.name == "synthetic") return synthetic_flops(config.model, config.train.batch_size);
+    return k_flops_per_multiply_add * accepted_network(config.model, data)->multiply_adds();
+}
+
+double flops_per_row(ModelConfig const& model, DataSchema const& data) {
+    return flops_per_row(TrialConfig{model, {}, {}}, data);
+}
+
+void check_model(ModelConfig const& model, DataSchema const& data, Problems& problems) {
+    auto const* row = find_row(model.name);
+    if (row == nullptr) return complain_of_name(model, problems);
+    if (row->make == nullptr) return check_synthetic(model, data, problems);
+    if (data.task == Task::language && model.name != "gpt")
+        return problems.add(model.arguments.at_position(), "/model/name",
+                            fmt::format("{} does not fit the dataset (its task is language) use gpt", model.name));
+    if (auto const network = row->make(model, data, problems)) pretrained_names(model, *network, problems);
+}
+
+void check_model(TrialConfig const& config, DataSchema const& data, Problems& problems) {
+    check_model(config.model, data, problems);
+    check_loss(config.train, data, problems);
+}
+
+std::unique_ptr<TrialModel> make_trial_model(TrialConfig const& config, Manifest const& manifest, Workspace& workspace) {
+    Problems problems("model");
+    auto const data = schema_of(manifest);
+    check_model(config, data, problems);
+    check_augment(config.data, manifest, problems);
+    problems.throw_if_any();
+    if (config.model.name == "synthetic") return make_synthetic(config, data);
+    return std::make_unique<TorchTrialModel>(config, manifest, accepted_network(config.model, data), workspace);
+}
+
+}  // namespace hopscotch

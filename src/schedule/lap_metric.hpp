@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// The number that a metric's name stands for, of one lap: one definition for the director, the trainers and the files. PURE.
+#pragma once
+#include <string_view>
+
+#include "experiment/metric.hpp"
+#include "schedule/lap.hpp"
+
+namespace hopscotch {
+
+// Sums are added in visit order, in double. NaN where it does not exist: no rows, or has_metric() is false for the loss.
+// Throws Error for a name that is none.
+double lap_metric(LapRecord const& record, std::string_view metric, LossKind loss);
+
+}  // namespace hopscotch
