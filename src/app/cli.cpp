@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "app/cli_choice.hpp"
 #include "app/cli_import.hpp"
 #include "app/commands.hpp"
 #include "app/data_commands.hpp"
@@ -111,7 +112,7 @@ void add_bench(CLI::App& app, BenchStepOptions& step, BenchCommOptions& comm, Be
 }
 
 void add_later(CLI::App& app) {
-    for (auto const* later : {"plan", "report", "compare", "predict", "ctl"}) {
+    for (auto const* later : {"plan", "report", "compare", "ctl"}) {
         auto* unavailable = add_unavailable(app, later);
         unavailable->callback([later] {
             throw ConfigError(std::string("hopscotch ") + later +
@@ -188,6 +189,21 @@ void add_replay(CLI::App& app, ReplayOptions& options) {
     replay->footer("Exit codes: 0 every hash is equal; 1 some differ (trial and unit are named).");
 }
 
+void add_predict(CLI::App& app, PredictOptions& options) {
+    auto* predict = app.add_subcommand("predict", "Predict a dataset's rows with a run's best trial, and score it");
+    predict->add_option("run_dir", options.run_dir, "A run directory")->required()->type_name("RUN_DIR");
+    predict->add_option("dataset", options.dataset, "A dataset directory, imported like the training data")
+        ->required()
+        ->type_name("DATASET");
+    predict->add_option("--out", options.out, "The CSV file to write")->required()->type_name("FILE.csv");
+    predict->add_option("--trial", options.trial, "Another trial, at its best epoch (trained again: weights are not kept)")
+        ->type_name("ID");
+    add_choice<std::string>(*predict, "--split", {{"all", "all"}, {"train", "train"}, {"valid", "valid"}, {"test", "test"}},
+                            options.split, "Only these rows (default: all)");
+    predict->add_option("--device", options.device, "auto, cpu or cuda")->capture_default_str();
+    predict->footer("Example: hopscotch predict runs/digits data/digits --split valid --out predictions.csv");
+}
+
 int parse_and_run(int argc, char** argv) {
     CLI::App app("Hopscotch trains many deep-learning models at once: the data stays, the models hop.", "hopscotch");
     app.set_version_flag("--version", version_text, "Print the version, and those of LibTorch and MPI");
@@ -196,6 +212,7 @@ int parse_and_run(int argc, char** argv) {
     app.get_formatter()->column_width(28);
     RunOptions run;
     ReplayOptions replay;
+    PredictOptions predict;
     ImportCommands imports;
     BenchStepOptions step;
     BenchCommOptions comm;
@@ -206,6 +223,7 @@ int parse_and_run(int argc, char** argv) {
     auto* models = app.add_subcommand("models", "The models, their arguments and sizes");
     models->add_option("name", model, "Only this one, for example mlp");
     add_replay(app, replay);
+    add_predict(app, predict);
     add_bench(app, step, comm, read);
     add_later(app);
     app.footer("Each command has its own --help. Exit codes: 0 done; 1 failed or interrupted; 2 bad input.");
@@ -217,6 +235,7 @@ int parse_and_run(int argc, char** argv) {
     if (app.got_subcommand("run")) return run_command(run);
     if (app.got_subcommand(models)) return models_command(model);
     if (app.got_subcommand("replay")) return replay_command(replay);
+    if (app.got_subcommand("predict")) return predict_command(predict);
     if (auto* data = app.get_subcommand("data"); data->parsed()) {
         if (data->got_subcommand("inspect")) return inspect_dataset(directory);
         if (data->got_subcommand("verify")) return verify_dataset(directory);

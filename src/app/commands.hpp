@@ -28,6 +28,15 @@ struct ReplayOptions {
 };
 int replay_command(ReplayOptions const& options);
 
+struct PredictOptions {
+    std::string run_dir, dataset;
+    std::optional<int> trial;  // default: the best one
+    std::string out;           // CSV
+    std::string split = "all";  // train | valid | test | all
+    std::string device = "auto";
+};
+int predict_command(PredictOptions const& options);
+
 int models_command(std::string const& name);
 
 struct BenchStepOptions {

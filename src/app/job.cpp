@@ -217,19 +217,20 @@ RunEnd end_of(PreparedRun const& prepared, JobTotals const& totals) {
 }
 
 // "loss 0.3120, accuracy 0.9021": those that exist.
-std::string test_text(Metrics const& metrics) {
+std::string test_text(Metrics const& metrics, Task task) {
     std::string text;
     for (auto const* name : {"loss", "accuracy", "f1", "auc", "mae", "r2", "perplexity"}) {
         auto const value = metric_value(metrics, std::string("val_") + name);
-        if (std::isfinite(value)) text += fmt::format("{}{} {:.4f}", text.empty() ? "" : ", ", name, value);
+        bool const told = std::string_view(name) != "perplexity" || task == Task::language;
+        if (told && std::isfinite(value)) text += fmt::format("{}{} {:.4f}", text.empty() ? "" : ", ", name, value);
     }
     return text;
 }
 
-void print_result(Summary const& summary, std::filesystem::path const& run_dir) {
+void print_result(Summary const& summary, Task task, std::filesystem::path const& run_dir) {
     fmt::print("{}", leaderboard(summary, terminal_of(1).columns));
     if (summary.test)
-        fmt::print("test: {} rows, {}\n", summary.test->rows, test_text(*summary.test));
+        fmt::print("test: {} rows, {}\n", summary.test->rows, test_text(*summary.test, task));
     fmt::print("{} in {:.2f} s (set-up {:.2f} s): {} units, {} hops in finished laps, {:.1f} MB of states moved\n",
                name_of(summary.status), summary.wall_s, summary.setup_s, summary.units, summary.hops,
                static_cast<double>(summary.bytes.state) / 1e6);
@@ -271,7 +272,7 @@ int run_after_roll_call(PreparedRun& prepared, RunOptions const& options, Courie
         }
         end.wall_s = monotonic_s() - started_s;
         end.setup_s = job.started_s() - started_s;
-        print_result(job.recorder().finish(end, prepared.director->trials()), job.directory().path());
+        print_result(job.recorder().finish(end, prepared.director->trials()), prepared.manifest.task, job.directory().path());
         return end.status == RunStatus::finished ? 0 : 1;
     } catch (std::exception const& error) {
         fail(error.what());

@@ -57,9 +57,7 @@ void TrialRunner::guarded(Journey& journey, std::string const& what, Work work) 
     }
 }
 
-namespace {
-
-void note(Evaluation const& sums, LapRecord& record) {
+void note_scores(Evaluation const& sums, LapRecord& record) {
     auto const scores = sums.scores();
     record.valid_rows = sums.rows();
     record.valid_loss = sums.loss();
@@ -70,6 +68,8 @@ void note(Evaluation const& sums, LapRecord& record) {
     record.valid_mae = scores.mae;
     record.valid_r2 = scores.r2;
 }
+
+namespace {
 
 // What a plateau schedule goes by: of validation, or of training where there is none.
 double epoch_loss(LapRecord const& record) {
@@ -128,7 +128,7 @@ bool TrialRunner::run_validation_piece(Journey& journey, MutableBytes state, Act
         auto& sums = validations_.try_emplace(record.trial, manifest_.task, manifest_.outputs).first->second;
         bool const complete = valid_.empty() || validate_piece(journey, trial_model, sums);
         if (complete) {
-            note(sums, record);
+            note_scores(sums, record);
             validations_.erase(record.trial);
             trial_model.end_epoch(epoch_loss(record));
         }
@@ -170,7 +170,7 @@ LapRecord TrialRunner::score_test(Lap const& lap, MutableBytes state, Activity* 
                 if (activity->leave.load(std::memory_order_relaxed)) throw JobEnded{};
             }
         }
-        note(sums, journey.record);
+        note_scores(sums, journey.record);
     });
     return journey.record;
 }

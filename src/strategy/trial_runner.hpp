@@ -22,6 +22,9 @@ struct JobEnded {};
 // Makes the model of a trial; tests inject one that misbehaves.
 using ModelFactory = std::function<std::unique_ptr<TrialModel>(TrialConfig const&, Manifest const&, Workspace&)>;
 
+// An evaluation's sums and scores as a record's valid_ fields.
+void note_scores(Evaluation const& sums, LapRecord& record);
+
 class TrialRunner {
 public:
     // Opens the shards (and all of validation). Throws DataError, ConfigError.

@@ -95,10 +95,11 @@ void fill_parameters(AlignedBlock& state, StateLayout const& layout, Json const&
         auto const stream = place_of(tensor, c.at("parameters"));
         auto const n = tensor.bytes / sizeof(float);
         auto const fan_in = static_cast<double>(n) / static_cast<double>(tensor.shape[0]);
-        bool const matrix = tensor.shape.size() > 1, scale = !matrix && tensor.name.ends_with("weight");
+        bool const matrix = tensor.shape.size() > 1;
+        double const offset = matrix ? 0 : tensor.name.ends_with("weight") ? 0.3 : 0.6;
         auto* const values = state.floats() + tensor.offset / sizeof(float);
         for (std::size_t i = 0; i < n; ++i)
-            values[i] = static_cast<float>((scale ? 1 : 0) + (matrix ? std::sqrt(6 / fan_in) : 0.1) * noise(i, stream));
+            values[i] = static_cast<float>(offset + (matrix ? std::sqrt(6 / fan_in) : 0.1) * noise(i, stream));
     }
     EXPECT_EQ(parameters, c.at("parameters").array().size());
     EXPECT_EQ(buffers, c.at("buffers").array().size());

@@ -2,6 +2,7 @@
 // The networks for images: counts that torchvision and the papers give, names, costs, arguments, and that they learn.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "fixture.hpp"
@@ -121,6 +122,20 @@ TEST(Vision, WeightsStartAsInTorchvision) {
         EXPECT_NEAR(standard_deviation(state.floats() + tensor.offset / sizeof(float), n) / expected, 1, 0.04) << name;
     }
     EXPECT_EQ(state.floats()[trial->layout().find("classifier.1.bias").offset / sizeof(float)], 0);
+}
+
+// Whatever comes in, a last batch norm of scale 0 and shift 100 leaves 6 in every channel that the classifier adds up.
+TEST(Vision, MobileNetClipsAtSix) {
+    Trial trial(with("mobilenet_v2", {{"width", 0.1}}), images(32, 2));
+    AlignedBlock state(trial->layout().bytes);
+    trial->initialise(state.bytes(), 1, TrialId(0));
+    for (auto const& [name, value] : {std::pair("features.18.1.weight", 0.0F), std::pair("features.18.1.bias", 100.0F),
+                                      std::pair("classifier.1.weight", 1.0F)}) {
+        auto const& tensor = trial->layout().find(name);
+        std::fill_n(state.floats() + tensor.offset / sizeof(float), tensor.bytes / sizeof(float), value);
+    }
+    trial->bind(state.bytes());
+    for (auto const output : trial->predict(*source(random_shard(trial.manifest, 3, 1)), {0, 1})) EXPECT_EQ(output, 6 * 1280);
 }
 
 // Every family, as small as it gets, and what else its arguments can change.

@@ -16,7 +16,7 @@ from torch.nn import functional
 
 STEPS = 20
 ROWS = 12  # of a batch
-OPTIMIZER = {"lr": 0.003, "momentum": 0.9, "weight_decay": 0.0005}
+OPTIMIZER = {"lr": 0.001, "momentum": 0.9, "weight_decay": 0.0005}
 
 
 def scrambled(count, stream):
@@ -358,16 +358,20 @@ TORCHVISION = {  # its name -> ours at its size
 
 
 def fill(network):
-    """Matrices and kernels: uniform with He's variance; scales of norms: near 1; the rest: small."""
+    """Matrices and kernels: uniform with He's variance; scales of norms: near 0.3; biases: near 0.6.
+
+    Deep networks with batch norm double a rounding error every few layers and steps. Where most units of a relu are active,
+    as with these scales and biases, it stays below 1e-6, while the steps change the losses by 5 % and more.
+    """
     with torch.no_grad():
         for t, (name, parameter) in enumerate(network.named_parameters()):
             values = noise(parameter.numel(), t).view_as(parameter)
             if parameter.dim() > 1:
                 values = values * (6 * parameter.shape[0] / parameter.numel()) ** 0.5
             elif name.endswith("weight"):
-                values = 1 + 0.1 * values
+                values = 0.3 + 0.1 * values
             else:
-                values = 0.1 * values
+                values = 0.6 + 0.1 * values
             parameter.copy_(values.float())
 
 
