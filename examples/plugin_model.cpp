@@ -2,10 +2,10 @@
 // A network of one's own as a plug-in: two convolutions with batch norm, dropout, and a linear layer.
 //     "model": {"name": "plugin", "file": "plugin_model.so", "channels": [8, 16], "dropout": 0.2}
 // <torch/torch.h> has everything; these headers have what is used here and compile faster.
-#include <hopscotch/model.hpp>
 #include <torch/nn/modules/batchnorm.h>
 #include <torch/nn/modules/conv.h>
 #include <torch/nn/modules/linear.h>
+#include <hopscotch/model.hpp>
 
 #include <stdexcept>
 
@@ -13,7 +13,8 @@ namespace {
 
 class PluginNet : public hopscotch::OwnModel {
 public:
-    PluginNet(std::vector<std::int64_t> const& image, std::vector<std::int64_t> const& channels, std::int64_t outputs, double p)
+    PluginNet(std::vector<std::int64_t> const& image, std::vector<std::int64_t> const& channels, std::int64_t outputs,
+              double p)
         : conv1(register_module("conv1", convolution(image[0], channels[0]))),
           norm1(register_module("norm1", torch::nn::BatchNorm2d(channels[0]))),
           conv2(register_module("conv2", convolution(channels[0], channels[1]))),

@@ -12,18 +12,32 @@ launch=(mpirun --oversubscribe --bind-to none)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-# Interleaved, so that a slow spell of the machine hits both sides.
+# Interleaved, so that a slow spell of the machine hits both sides. step MODEL SHAPE BATCH [HIDDEN...]
 step() {
+    local arguments=() hidden=()
+    if [[ $# -gt 3 ]]; then
+        hidden=(--hidden "${@:4}")
+        arguments=(--arguments "{\"hidden\": [$(IFS=,; echo "${*:4}")]}")
+    fi
+    echo "== step: $*"
     for _ in 1 2 3 4 5; do
-        "$hopscotch" bench step --repeats 1 "$@"
-        [[ -z "$python" ]] || "$python" scripts/bench_step_pytorch.py --repeats 1 "$@"
+        "$hopscotch" bench step --repeats 1 --seconds 2 --model "$1" --shape "$2" --batch "$3" "${arguments[@]}"
+        [[ -z "$python" ]] || "$python" scripts/bench_step_pytorch.py --repeats 1 --seconds 2 --model "$1" --shape "$2" --batch "$3" "${hidden[@]}"
     done
 }
 
-echo "== step: 64-64-10, batch 32"
-step --features 64 --hidden 64 --batch 32
-echo "== step: 784-512-256-10, batch 64"
-step --features 784 --hidden 512 256 --batch 64
+step mlp 64 32 64
+step mlp 784 64 512 256
+step logistic 784 64
+step cnn 3x32x32 32
+step resnet20 3x32x32 32
+echo "== augmentation: resnet20 with flip, crop and cutout"
+for _ in 1 2 3 4 5; do
+    "$hopscotch" bench step --repeats 1 --seconds 2 --model resnet20 --shape 3x32x32
+    "$hopscotch" bench step --repeats 1 --seconds 2 --model resnet20 --shape 3x32x32 --augment flip --augment crop --augment cutout
+done
+echo "== reading rows: in memory, through windows, row by row"
+"$hopscotch" bench read
 
 echo "== hops: 100 MB once a second between two computing ranks; shared memory with CMA, without, TCP"
 "${launch[@]}" -np 2 "$hopscotch" bench comm

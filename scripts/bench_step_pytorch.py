@@ -2,20 +2,26 @@
 """The plain PyTorch loop that `hopscotch bench step` is compared with: same network, batch and optimizer, the batch
 gathered from uint8 rows and normalised, one thread. Needs a full `pip install torch numpy`.
 
-  scripts/bench_step_pytorch.py [--features 64] [--hidden 64] [--batch 32] [--seconds 1] [--repeats 5]
+  scripts/bench_step_pytorch.py [--model mlp] [--shape 64] [--hidden 64] [--batch 32] [--seconds 1] [--repeats 5]
+                                [--channels-last]   (PyTorch's faster memory format for convolutions)
 """
 # SPDX-License-Identifier: Apache-2.0
 import argparse
 import json
+import math
+import pathlib
 import statistics
+import sys
 import time
 
 import torch
 from torch import nn
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-parser.add_argument("--features", type=int, default=64)
+parser.add_argument("--model", choices=["logistic", "mlp", "cnn", "resnet20"], default="mlp")
+parser.add_argument("--shape", default="64")
 parser.add_argument("--hidden", type=int, nargs="+", default=[64])
+parser.add_argument("--channels-last", action="store_true")
 parser.add_argument("--outputs", type=int, default=10)
 parser.add_argument("--batch", type=int, default=32)
 parser.add_argument("--rows", type=int, default=2048)
@@ -25,12 +31,22 @@ options = parser.parse_args()
 
 torch.set_num_threads(1)
 torch.manual_seed(1)
-sizes = [options.features, *options.hidden]
-layers = []
-for inputs, outputs in zip(sizes, sizes[1:]):
-    layers += [nn.Linear(inputs, outputs), nn.ReLU()]
-model = nn.Sequential(*layers, nn.Linear(sizes[-1], options.outputs))
-x = torch.randint(0, 17, (options.rows, options.features), dtype=torch.uint8)
+shape = [int(side) for side in options.shape.split("x")]
+features = math.prod(shape)
+if options.model in ("cnn", "resnet20"):
+    sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "tests/parity"))
+    import make_zoo_vectors as zoo
+    model = (zoo.Cnn([shape[0], 32, 64, 128], shape[1], options.outputs) if options.model == "cnn"
+             else zoo.ResNet([3, 3, 3], 16, options.outputs, "cifar", projection=False))
+else:
+    sizes = [features, *(options.hidden if options.model == "mlp" else [])]
+    layers = []
+    for inputs, outputs in zip(sizes, sizes[1:]):
+        layers += [nn.Linear(inputs, outputs), nn.ReLU()]
+    model = nn.Sequential(*layers, nn.Linear(sizes[-1], options.outputs))
+memory = torch.channels_last if options.channels_last else torch.contiguous_format
+model = model.float().to(memory_format=memory).train()
+x = torch.randint(0, 17, (options.rows, *shape), dtype=torch.uint8)
 y = torch.randint(0, options.outputs, (options.rows,))
 optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
 loss_of = nn.CrossEntropyLoss()
@@ -43,7 +59,7 @@ for _ in range(options.repeats):
         total = 0.0
         for first in range(0, options.rows, options.batch):
             picked = order[first : first + options.batch]
-            batch = (x[picked].float() - 7.5) / 4.6
+            batch = ((x[picked].float() - 7.5) / 4.6).contiguous(memory_format=memory)
             optimizer.zero_grad()
             loss = loss_of(model(batch), y[picked])
             loss.backward()
@@ -52,4 +68,4 @@ for _ in range(options.repeats):
         rows += options.rows
     rates.append(rows / (time.monotonic() - start))
 median = statistics.median(rates)
-print(json.dumps({"bench": "step", "peer": "pytorch", "rows_per_s": round(median), "ms_per_step": round(1e3 * options.batch / median, 4)}))
+print(json.dumps({"bench": "step", "peer": "pytorch", "model": options.model, "rows_per_s": round(median), "ms_per_step": round(1e3 * options.batch / median, 4)}))

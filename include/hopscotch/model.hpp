@@ -25,10 +25,6 @@
 #include <string>
 #include <vector>
 
-namespace torch {
-using at::Generator;
-}
-
 namespace hopscotch {
 
 // Counts up when this file changes in a way that old plug-ins do not survive.

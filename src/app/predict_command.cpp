@@ -143,6 +143,8 @@ std::string metrics_text(LapRecord const& record, Trained const& trained) {
 
 // The best trial's stored weights, or those of another trial, trained again.
 Trained trained_trial(std::filesystem::path const& run_dir, std::optional<int> wanted, Workspace& workspace) {
+    if (!std::filesystem::exists(run_dir / "experiment.json"))
+        throw ConfigError(fmt::format("{}: not a run directory (it has no experiment.json)", run_dir.string()));
     auto const facts = read_run_facts(run_dir);
     Problems problems((run_dir / "experiment.json").string());
     auto const experiment = read_experiment(facts.experiment.dump(), {}, problems);

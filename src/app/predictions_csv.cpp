@@ -4,7 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
+#include <cstring>
+#include <filesystem>
 
 #include "core/error.hpp"
 
@@ -23,8 +26,12 @@ std::string quoted(std::string const& text) {
 }  // namespace
 
 PredictionsCsv::PredictionsCsv(std::string path, Manifest const& trained) : path_(std::move(path)), trained_(trained) {
+    if (path_.empty() || std::filesystem::is_directory(path_))
+        throw ConfigError(fmt::format("--out {}: is a directory; name the CSV file to write", path_.empty() ? "\"\"" : path_));
     file_ = std::fopen((path_ + ".tmp").c_str(), "w");
-    if (file_ == nullptr) throw ConfigError(fmt::format("--out {}: cannot be written; does its folder exist?", path_));
+    if (file_ == nullptr)
+        throw ConfigError(fmt::format("--out {}: cannot be written ({}) name a file in a folder that exists and can be written",
+                                      path_, std::strerror(errno)));
     probabilities_ = trained.task == Task::classification && trained.outputs <= k_most_probabilities;
     std::string header = "split,shard,row";
     if (has_labels(trained.task)) header += ",label,prediction,probability";
@@ -63,8 +70,10 @@ void PredictionsCsv::finish() {
     bool const written = std::fflush(file_) == 0;
     std::fclose(file_);
     file_ = nullptr;
-    if (!written || std::rename((path_ + ".tmp").c_str(), path_.c_str()) != 0)
-        throw DataError(fmt::format("{}: cannot be written; check free space", path_));
+    if (written && std::rename((path_ + ".tmp").c_str(), path_.c_str()) == 0) return;
+    auto const why = std::strerror(errno);
+    std::remove((path_ + ".tmp").c_str());
+    throw DataError(fmt::format("{}: cannot be written ({})", path_, why));
 }
 
 std::string PredictionsCsv::name(std::int64_t output) const {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <sstream>
 
 #include "app/prepared_run.hpp"
@@ -73,12 +74,32 @@ void check_metric(Experiment const& experiment, Manifest const& manifest, Proble
             "{} needs validation shards (the dataset has none) import with --valid 0.2, or use \"train_loss\"", name));
 }
 
+// Where the value at this path ("/data/augment/0") is written: there, in the space, or at the innermost part that exists.
+Position place_of(std::string_view path, Json document, Assignment const& assignment) {
+    for (auto const& [dotted, value] : assignment) document.set(dotted, value);
+    auto const* at = &document;
+    for (std::size_t begin = 1; begin < path.size();) {
+        auto const end = std::min(path.find('/', begin), path.size());
+        auto const part = path.substr(begin, end - begin);
+        auto const* child = at->find(part);
+        if (std::size_t const i = std::strtoul(std::string(part).c_str(), nullptr, 10); at->is_array() && i < at->array().size())
+            child = &at->array()[i];
+        if (child == nullptr) break;
+        at = child;
+        begin = end + 1;
+    }
+    return at->at_position();
+}
+
 // Every trial's configuration as the model zoo sees it; the first trial that has complaints is enough.
 void check_trials(PreparedRun const& prepared, Problems& problems) {
     auto const& experiment = prepared.experiment;
-    auto const check = [&](TrialConfig const& config) {
-        check_model(config, prepared.schema, problems);
-        check_augment(config.data, prepared.manifest, problems);
+    auto const check = [&](TrialConfig const& config, Assignment const& assignment = {}) {
+        Problems found("");
+        check_model(config, prepared.schema, found);
+        check_augment(config.data, prepared.manifest, found);
+        for (auto const& [at, path, problem] : found.entries())
+            problems.add(at.line != 0 ? at : place_of(path, experiment.document, assignment), path, problem);
     };
     check(TrialConfig{experiment.model, experiment.train, experiment.data});
     auto const search = make_search(experiment);
@@ -86,7 +107,7 @@ void check_trials(PreparedRun const& prepared, Problems& problems) {
         auto const proposal = search->next();
         if (!proposal) return;
         auto const config = resolve(experiment, proposal->assignment, problems);
-        if (problems.empty()) check(config);
+        if (problems.empty()) check(config, proposal->assignment);
     }
 }
 
@@ -166,6 +187,19 @@ PreparedRun prepare_run(RunOptions const& options, int trainers) {
     prepared.notes = notes_for(prepared);
     check_run_dir(experiment.run.dir, options.overwrite ? RunDirUse::overwrite : RunDirUse::fresh);
     return prepared;
+}
+
+void check_threads(PreparedRun const& prepared) {
+    std::set<TrainerId> const working(prepared.owners.owner.begin(), prepared.owners.owner.end());
+    if (working.size() < 2) return;
+    for (auto const& trial : prepared.director->trials()) {
+        auto const model = prepared.config_of(trial.assignment).model;
+        if (!draws_from_torch(model, prepared.schema)) continue;
+        throw ConfigError(
+            fmt::format("{}: {} trainers cannot share one process (the {} model draws from torch's own random generator, which "
+                        "the whole process shares) use --trainers 1, or a process for each: mpirun -np {}",
+                        model.file, working.size(), model.name, working.size() + 1));
+    }
 }
 
 void print_plan(PreparedRun const& prepared) {

@@ -34,6 +34,10 @@ struct PreparedRun {
 // Throws ConfigError with every problem of the experiment, the dataset and the run directory at once.
 PreparedRun prepare_run(RunOptions const& options, int trainers);
 
+// For trainers that are threads of one process: throws ConfigError if more than one of them would train a model that draws
+// from torch's own generator.
+void check_threads(PreparedRun const& prepared);
+
 // What a run would do: trials, units, hops, bytes, the makespan of the schedule over its lower bound.
 void print_plan(PreparedRun const& prepared);
 

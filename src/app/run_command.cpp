@@ -78,6 +78,7 @@ int run_as_threads(RunOptions const& options, double started_s) {
     auto const cores = std::max(1U, std::thread::hardware_concurrency());
     int const trainers = options.trainers.value_or(static_cast<int>(cores));
     auto prepared = prepare_run(options, trainers);
+    check_threads(prepared);
     if (options.dry_run) {
         print_plan(prepared);
         return 0;

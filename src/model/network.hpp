@@ -4,7 +4,9 @@
 #include <ATen/core/Generator.h>
 #include <ATen/core/Tensor.h>
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "model/layout.hpp"
@@ -37,6 +39,12 @@ public:
     virtual double multiply_adds() const = 0;  // of one row, forward
     virtual Backward kind() const { return Backward::autograd; }
     virtual void use_autograd() {}  // from now on kind() must be autograd (autocast needs it)
+
+    // Of parameters, then buffers, for the trial with this key. Nothing: as the specs say, which all of the zoo's want.
+    virtual std::optional<std::vector<at::Tensor>> initial_values(std::uint64_t) { return std::nullopt; }
+
+    // Whether forward() draws from torch's own generator. It is the process's, so only one trainer may run in it.
+    virtual bool draws_from_torch() const { return false; }
 
     // Called for every new state.
     virtual void bind(BoundTensors tensors) = 0;

@@ -61,7 +61,7 @@ Matching match(Shapes const& wanted, SafetensorsFile const& file) {
 
 void check_frozen(ModelConfig const& model, Network const& network, std::set<std::string> const& loaded,
                   Problems& problems) {
-    auto const complain = [&](std::string const& why) { problems.add(model.arguments.at_position(), "/model/freeze", why); };
+    auto const complain = [&](std::string const& why) { problems.add({}, "/model/freeze", why); };
     auto const& specs = network.parameters();
     for (auto const& pattern : model.freeze)
         if (std::none_of(specs.begin(), specs.end(), [&](auto const& spec) { return matches(pattern, spec.name); }))
@@ -90,7 +90,7 @@ std::vector<bool> frozen_parameters(ModelConfig const& model, Network const& net
 std::vector<std::string> pretrained_names(ModelConfig const& model, Network const& network, Problems& problems) {
     if (model.init_from.empty()) return {};
     auto const complain = [&](std::string const& why) {
-        problems.add(model.arguments.at_position(), "/model/init_from", fmt::format("{}: {}", model.init_from, why));
+        problems.add({}, "/model/init_from", fmt::format("{}: {}", model.init_from, why));
     };
     try {
         auto wanted = shapes_of(network);
@@ -115,7 +115,7 @@ std::vector<std::string> pretrained_names(ModelConfig const& model, Network cons
         check_frozen(model, network, {found.matched.begin(), found.matched.end()}, problems);
         return std::move(found.matched);
     } catch (DataError const& error) {
-        problems.add(model.arguments.at_position(), "/model/init_from", error.what());
+        problems.add({}, "/model/init_from", error.what());
         return {};
     }
 }

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <numeric>
 
 #include "core/error.hpp"
@@ -80,8 +81,25 @@ LayoutRequest TorchTrialModel::layout_request() const {
 }
 
 void TorchTrialModel::initialise(MutableBytes state, std::uint64_t seed, TrialId trial) {
-    initialise_state(state, layout_, layout_request(), stream_key(seed, Purpose::initialisation, {trial.value}));
+    auto const key = stream_key(seed, Purpose::initialisation, {trial.value});
+    initialise_state(state, layout_, layout_request(), key);
+    if (auto const values = step_.network().initial_values(key)) load_initial(state, *values);
     if (!pretrained_.empty()) load_pretrained(state);
+}
+
+void TorchTrialModel::load_initial(MutableBytes state, std::vector<at::Tensor> const& values) const {
+    auto const& parameters = step_.network().parameters();
+    auto const& buffers = step_.network().buffers();
+    auto const write = [&](std::string const& name, at::Tensor const& value) {
+        auto const& tensor = layout_.find(name);
+        std::memcpy(state.data() + tensor.offset, value.const_data_ptr(), tensor.bytes);
+    };
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+        if (is_frozen_[i]) continue;
+        write(parameters[i].name, values[i]);
+        if (config_.train.ema > 0) write(parameters[i].name + "/ema", values[i]);
+    }
+    for (std::size_t i = 0; i < buffers.size(); ++i) write(buffers[i].name, values[parameters.size() + i]);
 }
 
 void TorchTrialModel::load_pretrained(MutableBytes state) const {

@@ -29,6 +29,7 @@ public:
 
 private:
     LayoutRequest layout_request() const;
+    void load_initial(MutableBytes state, std::vector<at::Tensor> const& values) const;
     void load_pretrained(MutableBytes state) const;
     double lr(std::int64_t batch) const;
     void add(at::Tensor const& outputs, Batch const& batch, Evaluation& into) const;

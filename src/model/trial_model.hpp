@@ -49,6 +49,9 @@ std::vector<ZooEntry> const& zoo();
 double flops_per_row(TrialConfig const& config, DataSchema const& data);
 double flops_per_row(ModelConfig const& model, DataSchema const& data);
 
+// Whether this model, which check_model accepts, draws from torch's own generator: then trainers must not share a process.
+bool draws_from_torch(ModelConfig const& model, DataSchema const& data);
+
 // Unknown names, unknown or ill-typed arguments, a shape that does not fit: all to problems, under /model.
 void check_model(ModelConfig const& model, DataSchema const& data, Problems& problems);
 

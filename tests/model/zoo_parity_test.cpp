@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Against PyTorch itself: tests/parity/make_zoo_vectors.py trained every network of the zoo for some steps in Python, in double.
+// Against PyTorch itself: tests/parity/make_zoo_vectors.py trained every network of the zoo for some steps in Python, in
+// double.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -115,7 +116,8 @@ void expect_pytorch(Json const& c) {
     for (auto const& loss : c.at("losses").array()) {
         auto const shard = batch(trial.manifest, static_cast<std::uint64_t>(step));
         auto const sums = trial->train_unit(*source(shard), unit(0, step++, 0), {});
-        EXPECT_NEAR(sums.loss / static_cast<double>(sums.rows), loss.number(), k_relative * loss.number()) << "step " << step;
+        EXPECT_NEAR(sums.loss / static_cast<double>(sums.rows), loss.number(), k_relative * loss.number())
+            << "step " << step;
     }
     auto const shard = batch(trial.manifest, static_cast<std::uint64_t>(step));
     Evaluation sums(trial.manifest.task, trial.manifest.outputs);

@@ -77,7 +77,6 @@ TEST(Vision, CountsAreThePublishedOnes) {
 
 using Shape = std::vector<std::int64_t>;
 
-
 TEST(Vision, NamesAndShapesAreTorchvisions) {
     auto const resnet = layout_of(trial_config("resnet50"), images(224, 1000));
     EXPECT_EQ(resnet.tensors.front().name, "conv1.weight");
@@ -114,9 +113,9 @@ TEST(Vision, WeightsStartAsInTorchvision) {
     Trial trial(trial_config("mobilenet_v2"), images(32, 10));
     AlignedBlock state(trial->layout().bytes);
     trial->initialise(state.bytes(), 1, TrialId(0));
-    for (auto const& [name, expected] : {std::pair("features.17.conv.1.0.weight", std::sqrt(2.0 / (960 * 9))),
-                                         std::pair("features.18.0.weight", std::sqrt(2.0 / 1280)),
-                                         std::pair("classifier.1.weight", 0.01)}) {
+    for (auto const& [name, expected] :
+         {std::pair("features.17.conv.1.0.weight", std::sqrt(2.0 / (960 * 9))),
+          std::pair("features.18.0.weight", std::sqrt(2.0 / 1280)), std::pair("classifier.1.weight", 0.01)}) {
         auto const& tensor = trial->layout().find(name);
         auto const n = tensor.bytes / sizeof(float);
         EXPECT_NEAR(standard_deviation(state.floats() + tensor.offset / sizeof(float), n) / expected, 1, 0.04) << name;
@@ -135,7 +134,8 @@ TEST(Vision, MobileNetClipsAtSix) {
         std::fill_n(state.floats() + tensor.offset / sizeof(float), tensor.bytes / sizeof(float), value);
     }
     trial->bind(state.bytes());
-    for (auto const output : trial->predict(*source(random_shard(trial.manifest, 3, 1)), {0, 1})) EXPECT_EQ(output, 6 * 1280);
+    for (auto const output : trial->predict(*source(random_shard(trial.manifest, 3, 1)), {0, 1}))
+        EXPECT_EQ(output, 6 * 1280);
 }
 
 // Every family, as small as it gets, and what else its arguments can change.
@@ -180,20 +180,21 @@ TEST(Vision, EveryParameterLearnsAndTheLossFalls) {
         EXPECT_TRUE(std::isfinite(summed_loss(trial, shard))) << which;
         for (auto const& tensor : trial->layout().tensors) {
             if (tensor.block != Block::parameter && tensor.block != Block::buffer) continue;
-            EXPECT_NE(std::memcmp(state.bytes().data() + tensor.offset, start.bytes().data() + tensor.offset, tensor.bytes), 0)
+            EXPECT_NE(std::memcmp(state.bytes().data() + tensor.offset, start.bytes().data() + tensor.offset, tensor.bytes),
+                      0)
                 << which << ": " << tensor.name << " has not moved";
         }
     }
 }
 
 TEST(Vision, TakesImagesOfAnyShapeItSays) {
-    for (auto const& [config, shape] : std::vector<std::pair<TrialConfig, Shape>>{
-             {with("cnn", {{"channels", Json(Json::Array{2, 2, 2})}}), {1, 8, 9}},
-             {with("resnet20", {{"width", 2}}), {1, 8, 8}},
-             {with("resnet20", {{"width", 2}}), {4, 9, 7}},
-             {with("resnet18", {{"width", 2}}), {1, 33, 40}},
-             {with("vgg16", {{"width", 1}, {"hidden", 4}}), {1, 32, 40}},
-             {with("mobilenet_v2", {{"width", 0.1}}), {1, 28, 28}}}) {
+    for (auto const& [config, shape] :
+         std::vector<std::pair<TrialConfig, Shape>>{{with("cnn", {{"channels", Json(Json::Array{2, 2, 2})}}), {1, 8, 9}},
+                                                    {with("resnet20", {{"width", 2}}), {1, 8, 8}},
+                                                    {with("resnet20", {{"width", 2}}), {4, 9, 7}},
+                                                    {with("resnet18", {{"width", 2}}), {1, 33, 40}},
+                                                    {with("vgg16", {{"width", 1}, {"hidden", 4}}), {1, 32, 40}},
+                                                    {with("mobilenet_v2", {{"width", 0.1}}), {1, 28, 28}}}) {
         Trial trial(config, plain_manifest(shape, 5, 20, Task::classification));
         auto const shard = random_shard(trial.manifest, 20, 1);
         AlignedBlock state(trial->layout().bytes);
@@ -226,14 +227,16 @@ void expect_complaint(TrialConfig const& config, Manifest const& manifest, std::
 }
 
 TEST(Vision, RefusesWhatDoesNotFit) {
-    expect_complaint(with("cnn", {{"channels", Json(Json::Array{8, 0})}}), tiny_images(), "/model/channels: must be at least 1");
+    expect_complaint(with("cnn", {{"channels", Json(Json::Array{8, 0})}}), tiny_images(),
+                     "/model/channels: must be at least 1");
     expect_complaint(with("cnn", {{"chanels", 1}}), tiny_images(), "did you mean \"channels\"?");
     expect_complaint(with("cnn", {{"dropout", 1}}), tiny_images(), "/model/dropout");
     expect_complaint(trial_config("cnn"), plain_manifest({1, 7, 8}, 3, 9, Task::classification), "at least 8x8");
     expect_complaint(with("resnet20", {{"stem", "cifar"}}), tiny_images(), "/model/stem: unknown key");
     expect_complaint(with("resnet18", {{"stem", "cifr"}}), tiny_images(), "did you mean \"cifar\"?");
     expect_complaint(with("resnet18", {{"width", 0}}), tiny_images(), "/model/width");
-    expect_complaint(trial_config("resnet50"), plain_manifest({64}, 3, 9, Task::classification), "import with --shape 1x8x8");
+    expect_complaint(trial_config("resnet50"), plain_manifest({64}, 3, 9, Task::classification),
+                     "import with --shape 1x8x8");
     expect_complaint(trial_config("vgg16"), digits(9), "vgg16 needs images of at least 32x32");
     expect_complaint(with("vgg16_bn", {{"hidden", 0}}), tiny_images(), "/model/hidden");
     expect_complaint(with("mobilenet_v2", {{"width", 0}}), tiny_images(), "/model/width");

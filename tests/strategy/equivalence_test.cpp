@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sequential equivalence: after any strategy, with any number of trainers, on threads or processes, a trial has bit for bit
 // the state of one process that trains it alone over the same visit order.
+#include <bit>
 #include <cstring>
 #include <functional>
+#include <set>
 
 #include "core/hash.hpp"
 #include "job_harness.hpp"
@@ -124,9 +126,9 @@ void expect_equal(JobResult const& job, Experiment const& experiment, std::vecto
                     << "trial " << t << " epoch " << epoch << " unit " << u;
             auto const& sums = expected.validation[static_cast<std::size_t>(epoch)];
             EXPECT_EQ(lap.valid_rows, sums.rows());
-            EXPECT_EQ(lap.valid_loss, sums.loss());
+            EXPECT_EQ(lap.valid_loss, sums.loss()) << to_json(trials[t]).dump() << " epoch " << epoch;
             EXPECT_EQ(lap.valid_correct, sums.correct());
-            EXPECT_EQ(lap.valid_f1, sums.scores().f1);
+            EXPECT_EQ(std::bit_cast<std::uint64_t>(lap.valid_f1), std::bit_cast<std::uint64_t>(sums.scores().f1)) << "or both NaN";
             EXPECT_EQ(lap.state_bytes, expected.state_bytes);
             hops += lap.hops;
             hop_bytes += static_cast<std::uint64_t>(lap.hops) * expected.state_bytes;
@@ -209,6 +211,63 @@ TEST(Training, EveryFeatureEqualsOneProcessAlone) {
             };
             run_trials(world, prepare, trials);
         });
+}
+
+// Every model of the zoo, large ones at reduced width, on data that it takes.
+struct ZooCase {
+    Manifest data;
+    std::vector<char const*> models;
+};
+
+std::vector<ZooCase> zoo_cases() {
+    auto const described = [](Task task, std::vector<std::int64_t> shape, std::int64_t outputs,
+                              std::vector<std::int64_t> categories = {}) {
+        Manifest manifest;
+        manifest.task = task;
+        manifest.shape = std::move(shape);
+        manifest.outputs = outputs;
+        manifest.categories = std::move(categories);
+        return manifest;
+    };
+    return {
+        {described(Task::classification, {3, 32, 32}, 4),
+         {R"({"name": "logistic"})", R"({"name": "mlp", "hidden": [5]})", R"({"name": "lenet"})",
+          R"({"name": "cnn", "channels": [4, 6]})", R"({"name": "resnet20", "width": 2})", R"({"name": "resnet32", "width": 2})",
+          R"({"name": "resnet56", "width": 2})", R"({"name": "resnet18", "width": 4, "stem": "cifar"})",
+          R"({"name": "resnet34", "width": 4})", R"({"name": "resnet50", "width": 4})",
+          R"({"name": "vgg16", "width": 2, "hidden": 8})", R"({"name": "vgg16_bn", "width": 2, "hidden": 8})",
+          R"({"name": "mobilenet_v2", "width": 0.1})",
+          R"({"name": "vit", "patch": 8, "width": 12, "depth": 2, "heads": 3, "mlp": 16, "dropout": 0.1})"}},
+        {described(Task::classification, {7, 3}, 4), {R"({"name": "lstm", "hidden": 6, "layers": 2, "dropout": 0.2})"}},
+        {described(Task::language, {9}, 11, {11}), {R"({"name": "gpt", "layers": 2, "width": 8, "heads": 2, "dropout": 0.1})"}},
+        {described(Task::multilabel, {5}, 3, {0, 7, 0, 4, 9}), {R"({"name": "wide_and_deep", "embedding": 3, "hidden": [6]})"}},
+        {described(Task::regression, {5}, 2), {R"({"name": "mlp", "hidden": [6]})"}},
+    };
+}
+
+TEST(Zoo, EveryModelEqualsOneProcessAlone) {
+    std::set<std::string> covered{"synthetic", "plugin", "torchscript"};  // no training; their own tests
+    for (auto const& zoo_case : zoo_cases()) {
+        std::vector<Assignment> trials;
+        for (auto const* model : zoo_case.models)
+            for (auto const* optimizer :
+                 {R"({"name": "sgd", "lr": 0.001, "momentum": 0.9})", R"({"name": "adam", "lr": 0.001})"})
+                trials.push_back({{"model", parse_json_or_throw(model, "test")},
+                                  {"train.optimizer", parse_json_or_throw(optimizer, "test")}});
+        for (auto const& trial : trials) covered.insert(trial.front().second.at("name").string());
+        on_every_rank(3, [&](World& world) {
+            auto const task = zoo_case.data.task;
+            auto const prepare = [&](Json& described, std::filesystem::path const& data) {
+                make_random_dataset(data, zoo_case.data, 4, 9);
+                described["model"] = trials.front().front().second;
+                described["train"]["loss"] = Json(task == Task::multilabel   ? "bce_with_logits"
+                                                  : task == Task::regression ? "huber"
+                                                                             : "cross_entropy");
+            };
+            run_trials(world, prepare, trials);
+        });
+    }
+    for (auto const& entry : zoo()) EXPECT_TRUE(covered.contains(entry.name)) << entry.name << " is not covered";
 }
 
 }  // namespace

@@ -63,7 +63,7 @@ public:
             int blocks;
             std::int64_t stride;
         };
-        static constexpr Stage stages[]{{1, 16, 1, 1}, {6, 24, 2, 2}, {6, 32, 3, 2}, {6, 64, 4, 2},
+        static constexpr Stage stages[]{{1, 16, 1, 1}, {6, 24, 2, 2},  {6, 32, 3, 2}, {6, 64, 4, 2},
                                         {6, 96, 3, 1}, {6, 160, 3, 2}, {6, 320, 1, 1}};
         auto const features = root() / "features";
         auto const first = plain_conv(rounded_channels(32 * arguments.width), 3, arguments.stem == "imagenet" ? 2 : 1);

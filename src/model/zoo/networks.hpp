@@ -18,7 +18,7 @@ std::unique_ptr<Network> make_mlp(ModelConfig const& model, DataSchema const& da
 // with a side below 12 keep their size in the second convolution too (padding 2), so that something is left to pool.
 std::unique_ptr<Network> make_lenet(ModelConfig const& model, DataSchema const& data, Problems& problems);
 
-// A small network for small images: 3x3 convolution, max pooling, batch norm and relu for each of `channels`, one linear layer.
+// A small network for small images: 3x3 convolution, max pooling, batch norm and relu for each of `channels`, then fc.
 std::unique_ptr<Network> make_cnn(ModelConfig const& model, DataSchema const& data, Problems& problems);
 
 // resnet20, 32, 56 (of CIFAR), resnet18, 34, 50 (torchvision's); model.name says which.

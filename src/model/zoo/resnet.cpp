@@ -14,7 +14,7 @@
 namespace hopscotch {
 namespace {
 
-enum class Stem { imagenet, cifar };           // 7x7 with stride 2 and max pooling, or 3x3
+enum class Stem { imagenet, cifar };            // 7x7 with stride 2 and max pooling, or 3x3
 enum class Shortcut { projection, subsample };  // where sides or channels change: a 1x1 convolution, or option A
 
 struct Plan {
@@ -22,7 +22,7 @@ struct Plan {
     std::int64_t expansion = 1;  // 1: two 3x3 convolutions a block; 4: a bottleneck that ends with so many times its width
     Shortcut shortcut = Shortcut::projection;
     Stem stem = Stem::imagenet;
-    std::int64_t width = 64;     // of the first stage
+    std::int64_t width = 64;  // of the first stage
 };
 
 std::map<std::string, Plan> const& plans() {
@@ -52,7 +52,8 @@ public:
         if (stride == 1 && shape.channels == input.channels) return;
         if (plan.shortcut == Shortcut::projection) {
             auto side = input;
-            projection_ = {scope / "downsample" / "0", scope / "downsample" / "1", side, plain_conv(shape.channels, 1, stride)};
+            projection_ = {scope / "downsample" / "0", scope / "downsample" / "1", side,
+                           plain_conv(shape.channels, 1, stride)};
         } else {
             stride_ = stride;
             padding_ = shape.channels - input.channels;

@@ -21,8 +21,9 @@ struct VggArguments {
 class Vgg final : public AutogradNetwork {
 public:
     Vgg(ImageShape shape, std::int64_t outputs, VggArguments const& arguments) : dropout_(arguments.dropout) {
-        std::pair<std::int64_t, int> const stages[k_poolings]{{1, 2}, {2, 2}, {4, 3}, {8, 3}, {8, 3}};  // widths, convolutions
-        int place = 0;  // in torchvision's Sequential, where relu and pooling have places too
+        std::pair<std::int64_t, int> const stages[k_poolings]{
+            {1, 2}, {2, 2}, {4, 3}, {8, 3}, {8, 3}};  // widths, convolutions
+        int place = 0;                                // in torchvision's Sequential, where relu and pooling have places too
         for (auto const& [width, convolutions] : stages) {
             for (int i = 0; i < convolutions; ++i) add_layer(shape, arguments.width * width, arguments.batch_norm, place);
             layers_.back().pooled = true;
@@ -30,7 +31,8 @@ public:
             ++place;
         }
         auto const linear = [&](char const* name, std::int64_t in, std::int64_t out) {
-            return Linear(root() / "classifier" / name, in, out, {.weight = Init::normal(0.01), .bias_init = Init::constant(0)});
+            return Linear(root() / "classifier" / name, in, out,
+                          {.weight = Init::normal(0.01), .bias_init = Init::constant(0)});
         };
         hidden1_ = linear("0", shape.channels * k_pooled_side * k_pooled_side, arguments.hidden);
         hidden2_ = linear("3", arguments.hidden, arguments.hidden);

@@ -8,14 +8,16 @@
 
 namespace hopscotch {
 
-// As torchvision's networks start a convolution that a batch norm follows: no bias, N(0, 2 / fan_out), sides kept at stride 1.
+// As torchvision's networks start a convolution that a batch norm follows: no bias, N(0, 2 / fan_out), sides kept at
+// stride 1.
 Conv plain_conv(std::int64_t out, std::int64_t kernel, std::int64_t stride = 1, std::int64_t groups = 1);
 
 struct ConvNorm {
     Conv2d conv;
     BatchNorm norm;
     ConvNorm() = default;
-    ConvNorm(Scope const& conv_scope, Scope const& norm_scope, ImageShape& shape, Conv const& geometry);  // shape: as Conv2d's
+    ConvNorm(Scope const& conv_scope, Scope const& norm_scope, ImageShape& shape,
+             Conv const& geometry);  // shape: as Conv2d's
     at::Tensor operator()(at::Tensor const& x, Pass const& pass) const { return norm(conv(x), pass); }
 };
 

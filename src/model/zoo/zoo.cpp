@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The zoo: one table, name -> what it is and its maker. A new model is a file, a line in networks.hpp and a row here.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "core/error.hpp"
 #include "data/augment.hpp"
+#include "model/own/plugin.hpp"
+#include "model/own/torchscript.hpp"
 #include "model/pretrained.hpp"
 #include "model/torch_trial_model.hpp"
 #include "model/zoo/networks.hpp"
@@ -100,6 +101,15 @@ std::vector<Row> const& table() {
           "dropout     0.0    in [0, 1), after the embedding, the attention and both layers of the MLPs",
           "images CxHxW"},
          make_vit},
+        {{"plugin", "a network of your own in C++, compiled into a shared object (docs/own-model.md)",
+          "file  -  the shared object; it reads the other arguments itself",
+          "what it is written for"},
+         make_plugin},
+        {{"torchscript",
+          "a network of your own from Python, as torch.jit.script(model).save(file) writes it (docs/own-model.md); PyTorch calls "
+          "TorchScript deprecated",
+          "file  -  the .pt, with the initial weights of every trial", "what it is written for"},
+         make_torchscript},
         {{"synthetic", "sleeps instead of computing, with made-up metrics: measures scheduler and network",
           "seconds_per_batch  0.01  at least 0\n"
           "parameters         1000  floats in the state, at least 1\n"
@@ -119,7 +129,7 @@ void complain_of_name(ModelConfig const& model, Problems& problems) {
     for (auto const& entry : zoo()) names.push_back(entry.name);
     auto const near = nearest(model.name, names);
     problems.add(model.arguments.at_position(), "/model/name",
-                 fmt::format("unknown model \"{}\" (known: {}){}", model.name, fmt::join(names, ", "),
+                 fmt::format("unknown model \"{}\"{} (see: hopscotch models)", model.name,
                              near.empty() ? "" : fmt::format(" did you mean \"{}\"?", near)));
 }
 
@@ -173,11 +183,16 @@ double flops_per_row(ModelConfig const& model, DataSchema const& data) {
     return flops_per_row(TrialConfig{model, {}, {}}, data);
 }
 
+bool draws_from_torch(ModelConfig const& model, DataSchema const& data) {
+    return model.name != "synthetic" && accepted_network(model, data)->draws_from_torch();
+}
+
 void check_model(ModelConfig const& model, DataSchema const& data, Problems& problems) {
     auto const* row = find_row(model.name);
     if (row == nullptr) return complain_of_name(model, problems);
     if (row->make == nullptr) return check_synthetic(model, data, problems);
-    if (data.task == Task::language && model.name != "gpt")
+    bool const own = model.name == "plugin" || model.name == "torchscript";
+    if (data.task == Task::language && model.name != "gpt" && !own)
         return problems.add(model.arguments.at_position(), "/model/name",
                             fmt::format("{} does not fit the dataset (its task is language) use gpt", model.name));
     if (auto const network = row->make(model, data, problems)) pretrained_names(model, *network, problems);

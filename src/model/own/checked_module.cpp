@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/own/checked_module.hpp"
+
+#include <ATen/Context.h>
+#include <ATen/ops/zeros.h>
+#include <c10/util/Exception.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <mutex>
+#include <numeric>
+#include <set>
+
+#include "core/error.hpp"
+
+namespace hopscotch {
+namespace {
+
+constexpr std::int64_t k_rows = 2;  // batch norm takes no single row in training
+
+std::string type_name(at::Tensor const& tensor) { return c10::toString(tensor.scalar_type()); }
+
+void check_types(OwnTensors const& tensors) {
+    if (tensors.parameters.empty()) throw ConfigError("has no parameters that want a gradient (there is nothing to train)");
+    for (auto const& [name, tensor] : tensors.parameters)
+        if (tensor.scalar_type() != at::kFloat)
+            throw ConfigError(
+                fmt::format("parameter {} is {} (states hold float32) make the model float32; train.precision "
+                            "says what it computes in",
+                            name, type_name(tensor)));
+    for (auto const& [name, tensor] : tensors.buffers)
+        if (tensor.scalar_type() != at::kFloat && tensor.scalar_type() != at::kLong)
+            throw ConfigError(
+                fmt::format("buffer {} is {} (states hold float32 and int64) make it one of these, or no buffer", name,
+                            type_name(tensor)));
+}
+
+// Two tensors over one memory would part in the state.
+void check_memory(OwnTensors const& tensors) {
+    std::map<void const*, std::string> owners;
+    for (auto const* list : {&tensors.parameters, &tensors.buffers})
+        for (auto const& [name, tensor] : *list) {
+            if (tensor.numel() == 0)
+                throw ConfigError(fmt::format("{} has no elements (a state holds none of that) remove it", name));
+            auto const [first, is_new] = owners.emplace(tensor.storage().data(), name);
+            if (!is_new)
+                throw ConfigError(
+                    fmt::format("{} and {} share their memory (in the state they would part) use one tensor under "
+                                "one name",
+                                first->second, name));
+        }
+}
+
+void check_outputs(at::Tensor const& outputs, DataSchema const& data) {
+    std::vector<std::int64_t> wanted{k_rows};
+    if (data.task == Task::language)
+        wanted.push_back(std::accumulate(data.shape.begin(), data.shape.end(), std::int64_t{1}, std::multiplies<>()));
+    wanted.push_back(data.outputs);
+    if (!outputs.defined()) throw ConfigError("forward gives an undefined tensor");
+    if (outputs.sizes().vec() != wanted)
+        throw ConfigError(fmt::format("forward makes [{}] of {} rows of shape {} (the dataset has {} outputs: [{}])",
+                                      fmt::join(outputs.sizes().vec(), ", "), k_rows, fmt::join(data.shape, "x"),
+                                      data.outputs, fmt::join(wanted, ", ")));
+    if (outputs.scalar_type() != at::kFloat)
+        throw ConfigError(fmt::format("forward gives {} (the loss wants float32)", type_name(outputs)));
+}
+
+void check_forward(OwnModule& module, DataSchema const& data) {
+    std::vector<std::int64_t> shape{k_rows};
+    shape.insert(shape.end(), data.shape.begin(), data.shape.end());
+    auto const x = at::zeros(shape, at::TensorOptions(at::kFloat));
+    auto noise = at::globalContext().defaultGenerator(at::kCPU).clone();
+    for (auto const mode : {OwnModule::Mode::training, OwnModule::Mode::evaluation}) {
+        module.set(mode);
+        at::Tensor outputs;
+        try {
+            outputs = module.forward(x, mode == OwnModule::Mode::training ? &noise : nullptr);
+        } catch (std::exception const& error) {
+            throw ConfigError(
+                fmt::format("forward fails on rows of shape {} ({})", fmt::join(data.shape, "x"), reason_of(error)));
+        } catch (...) {
+            throw ConfigError("forward throws what is no std::exception");
+        }
+        check_outputs(outputs, data);
+        if (mode == OwnModule::Mode::training && !outputs.requires_grad())
+            throw ConfigError("forward gives outputs without gradients (detached, or computed under no_grad)");
+    }
+}
+
+// A tensor that forward replaces leaves the state behind.
+void check_replaced(OwnTensors const& before, OwnTensors const& after) {
+    auto const compare = [](NamedTensors const& a, NamedTensors const& b) {
+        for (std::size_t i = 0; i < a.size(); ++i)
+            if (i >= b.size() || !a[i].second.is_same(b[i].second))
+                throw ConfigError(fmt::format(
+                    "forward replaces {} (its state would be lost) change it in place, with add_ or copy_", a[i].first));
+    };
+    compare(before.parameters, after.parameters);
+    compare(before.buffers, after.buffers);
+}
+
+}  // namespace
+
+OwnTensors tensors_of(OwnModule const& module) {
+    OwnTensors out;
+    std::set<void const*> seen;
+    for (auto const& named : module.parameters())
+        if (seen.insert(named.second.unsafeGetTensorImpl()).second)
+            (named.second.requires_grad() ? out.parameters : out.buffers).push_back(named);
+    for (auto const& named : module.buffers())
+        if (seen.insert(named.second.unsafeGetTensorImpl()).second) out.buffers.push_back(named);
+    return out;
+}
+
+OwnDescription described(OwnModule& module, DataSchema const& data) {
+    auto const tensors = tensors_of(module);
+    check_types(tensors);
+    check_memory(tensors);
+    check_forward(module, data);
+    check_replaced(tensors, tensors_of(module));
+    OwnDescription out;
+    double elements = 0;
+    for (auto const& [name, tensor] : tensors.parameters) {
+        out.parameters.push_back({name, tensor.sizes().vec(), Init::constant(0)});
+        elements += static_cast<double>(tensor.numel());
+    }
+    for (auto const& [name, tensor] : tensors.buffers)
+        out.buffers.push_back(
+            {name, tensor.sizes().vec(), tensor.scalar_type() == at::kLong ? Element::int64 : Element::float32, 0});
+    auto const said = module.multiply_adds();
+    if (!std::isfinite(said) || said < 0)
+        throw ConfigError(fmt::format("multiply_adds() gives {} (it is a cost) return at least 0", said));
+    out.multiply_adds = said > 0 ? said : elements;
+    out.draws_from_torch = module.draws_from_torch();
+    return out;
+}
+
+void seed_torch(at::Device device, std::uint64_t key) {
+    auto const seed = [&](at::Device of) {
+        auto generator = at::globalContext().defaultGenerator(of);
+        std::lock_guard const lock(generator.mutex());
+        generator.set_current_seed(key);
+    };
+    seed(at::kCPU);
+    if (!device.is_cpu()) seed(device);
+}
+
+std::string reason_of(std::exception const& error) {
+    auto const* torchs = dynamic_cast<c10::Error const*>(&error);
+    std::string text = torchs != nullptr ? torchs->what_without_backtrace() : error.what();
+    // The interpreter tells the trace of the script first: "...\nRuntimeError: why\n".
+    if (auto const at = text.rfind("Error: "); at != text.npos) text.erase(0, at + 7);
+    auto const line = text.substr(0, text.find('\n'));
+    return line.empty() ? "it does not say why" : line;
+}
+
+}  // namespace hopscotch

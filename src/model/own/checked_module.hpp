@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// What must hold of a module before its tensors may be re-pointed into a state: names, types and a forward pass that fits.
+#pragma once
+#include <cstdint>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "model/own/own_network.hpp"
+
+namespace hopscotch {
+
+struct OwnTensors {
+    NamedTensors parameters, buffers;
+};
+
+// Every tensor once, under its first name. A parameter that wants no gradient is a buffer.
+OwnTensors tensors_of(OwnModule const& module);
+
+struct OwnDescription {
+    std::vector<ParameterSpec> parameters;
+    std::vector<BufferSpec> buffers;
+    double multiply_adds = 0;
+    bool draws_from_torch = false;
+};
+
+// Runs the module forward on two rows of zeros, training and evaluating. Throws ConfigError that says what does not fit.
+OwnDescription described(OwnModule& module, DataSchema const& data);
+
+// Of torch's own generators: the CPU's, and the device's if that is another.
+void seed_torch(at::Device device, std::uint64_t key);
+
+// In one line, without the traces that LibTorch brings along.
+std::string reason_of(std::exception const& error);
+
+}  // namespace hopscotch

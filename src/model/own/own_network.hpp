@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// What plug-ins and TorchScript files have in common: a module that owns its tensors becomes a Network by re-pointing them
+// into the state. Whatever it keeps elsewhere would neither hop nor be hashed, so it is checked once before it may train.
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "model/network.hpp"
+#include "model/trial_model.hpp"
+
+namespace hopscotch {
+
+using NamedTensors = std::vector<std::pair<std::string, at::Tensor>>;  // handles: set_data() re-points the module's own
+
+// A module of the user's, whatever it is written in.
+class OwnModule {
+public:
+    enum class Mode { training, evaluation };
+
+    virtual ~OwnModule() = default;
+    virtual NamedTensors parameters() const = 0;
+    virtual NamedTensors buffers() const = 0;
+    virtual void set(Mode mode) = 0;
+    virtual at::Tensor forward(at::Tensor const& x, at::Generator* noise) = 0;  // noise: null in evaluation
+    virtual double multiply_adds() const = 0;                                   // 0: as many as parameters
+    virtual bool draws_from_torch() const = 0;
+};
+
+// Makes one, with initial values from torch's own generator. Null when it complained; what it throws is told at /model/file.
+using MakeOwnModule = std::function<std::unique_ptr<OwnModule>(Problems&)>;
+
+// Makes a module and checks that it can train on this data, but only once in a process for the same model and data.
+std::unique_ptr<Network> make_own_network(ModelConfig const& model, DataSchema const& data, MakeOwnModule make,
+                                          Problems& problems);
+
+}  // namespace hopscotch

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/own/plugin.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "core/error.hpp"
+#include "hopscotch/model.hpp"
+#include "model/own/own_network.hpp"
+
+namespace hopscotch {
+namespace {
+
+constexpr char const* k_build_again =
+    "compile it again, as docs/own-model.md shows, with this version's header and LibTorch";
+
+void check_versions(Plugin const& plugin) {
+    if (plugin.interface != k_plugin_interface)
+        throw ConfigError(fmt::format("has plug-in interface {} (this hopscotch has {}) {}", plugin.interface,
+                                      k_plugin_interface, k_build_again));
+    if (std::string_view(plugin.torch) != TORCH_VERSION)
+        throw ConfigError(fmt::format("was compiled with LibTorch {} (this hopscotch with {}) {}", plugin.torch,
+                                      TORCH_VERSION, k_build_again));
+    if (plugin.make == nullptr) throw ConfigError("names no function that makes the model (Plugin::make is null)");
+}
+
+// RTLD_LOCAL: two plug-ins may use the same names. Never closed: objects of its classes may be anywhere.
+Plugin const& loaded(std::string const& file) {
+    auto const path = std::filesystem::absolute(file);  // a name without a slash would be searched for as a library
+    if (!std::filesystem::is_regular_file(path))
+        throw ConfigError("no such file (paths are relative to where hopscotch is started) build it, or give its path");
+    auto* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr)
+        throw ConfigError(fmt::format("cannot be loaded ({}) is it a shared object? see docs/own-model.md", ::dlerror()));
+    auto* const symbol = ::dlsym(library, "hopscotch_plugin");
+    if (symbol == nullptr)
+        throw ConfigError(
+            "has no function hopscotch_plugin (every plug-in has one) define it as include/hopscotch/model.hpp shows");
+    auto const* const plugin = reinterpret_cast<decltype(&hopscotch_plugin)>(symbol)();
+    if (plugin == nullptr) throw ConfigError("hopscotch_plugin() returns null");
+    check_versions(*plugin);
+    return *plugin;
+}
+
+// Reading an argument makes its key known, so that what nobody read can be told.
+class Arguments final : public ModelArguments {
+public:
+    Arguments(Json const& arguments, Problems& problems) : arguments_(arguments), reader_(arguments, "/model", problems) {}
+
+    bool flag(std::string const& key, bool fallback) override { return read(key, fallback); }
+    std::int64_t integer(std::string const& key, std::int64_t fallback) override { return read(key, fallback); }
+    double number(std::string const& key, double fallback) override { return read(key, fallback); }
+    std::string text(std::string const& key, std::string const& fallback) override { return read(key, fallback); }
+    std::vector<std::int64_t> integers(std::string const& key, std::vector<std::int64_t> const& fallback) override {
+        return read(key, fallback);
+    }
+    std::vector<std::string> texts(std::string const& key, std::vector<std::string> const& fallback) override {
+        return read(key, fallback);
+    }
+    std::string json() override {
+        for (auto const& member : arguments_.object()) reader_.take(member.key);
+        return arguments_.dump();
+    }
+
+    void finish() { reader_.finish(); }
+
+private:
+    template <class T>
+    T read(std::string const& key, T value) {
+        reader_.read(key, value);
+        return value;
+    }
+
+    Json const& arguments_;
+    ObjectReader reader_;
+};
+
+class PluginModule final : public OwnModule {
+public:
+    explicit PluginModule(std::shared_ptr<OwnModel> model) : model_(std::move(model)) {}
+
+    NamedTensors parameters() const override { return named(model_->named_parameters(true)); }
+    NamedTensors buffers() const override { return named(model_->named_buffers(true)); }
+    void set(Mode mode) override { model_->train(mode == Mode::training); }
+    at::Tensor forward(at::Tensor const& x, at::Generator* noise) override { return model_->forward(x, noise); }
+    double multiply_adds() const override { return model_->multiply_adds(); }
+    bool draws_from_torch() const override { return model_->randomness() == Randomness::torch; }
+
+private:
+    static NamedTensors named(torch::OrderedDict<std::string, at::Tensor> const& tensors) {
+        NamedTensors out;
+        for (auto const& item : tensors)
+            if (item.value().defined()) out.emplace_back(item.key(), item.value());
+        return out;
+    }
+
+    std::shared_ptr<OwnModel> model_;
+};
+
+std::unique_ptr<OwnModule> made(ModelConfig const& model, DataSchema const& data, Problems& problems) {
+    auto const& plugin = loaded(model.file);
+    Arguments arguments(model.arguments, problems);
+    auto network = plugin.make({data.shape, data.outputs, std::string(name_of(data.task)), data.categories, arguments});
+    arguments.finish();
+    if (!network) throw ConfigError("makes no model (its function returns null)");
+    return std::make_unique<PluginModule>(std::move(network));
+}
+
+}  // namespace
+
+std::unique_ptr<Network> make_plugin(ModelConfig const& model, DataSchema const& data, Problems& problems) {
+    return make_own_network(
+        model, data, [model, data](Problems& found) { return made(model, data, found); }, problems);
+}
+
+}  // namespace hopscotch

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// A network of the user's own in C++: a shared object that is loaded, never unloaded, and asked for its modules.
+#pragma once
+#include <memory>
+
+#include "model/network.hpp"
+#include "model/trial_model.hpp"
+
+namespace hopscotch {
+
+// model.file: the shared object, compiled against include/hopscotch/model.hpp and the same LibTorch; model.arguments are its
+// own.
+std::unique_ptr<Network> make_plugin(ModelConfig const& model, DataSchema const& data, Problems& problems);
+
+}  // namespace hopscotch

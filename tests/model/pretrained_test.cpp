@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// Transfer learning: what comes from a file, what it refuses, and what frozen parameters do and do not.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "fixture.hpp"
+#include "model/safetensors.hpp"
+
+namespace hopscotch::testing {
+namespace {
+
+// A trained network in a file, and what it computes.
+class Source {
+public:
+    explicit Source(TrialConfig const& config, std::int64_t outputs = 10)
+        : trial_(config, plain_manifest({1, 8, 8}, outputs, 40, Task::classification)), state_(trial_->layout().bytes) {
+        trial_->initialise(state_.bytes(), 3, TrialId(1));
+        trial_->bind(state_.bytes());
+        trial_->train_unit(*source(random_shard(trial_.manifest, 40, 1)), unit(1, 0, 0), {});
+        path_ = (std::filesystem::temp_directory_path() / ("hopscotch_pretrained_" + std::to_string(getpid()))).string();
+        trial_->save(path_, Json(Json::Object{}));
+    }
+    ~Source() { std::filesystem::remove(path_); }
+    std::string const& path() const { return path_; }
+    float const* at(std::string const& name) { return state_.floats() + trial_->layout().find(name).offset / sizeof(float); }
+
+private:
+    Trial trial_;
+    AlignedBlock state_;
+    std::string path_;
+};
+
+TrialConfig bn_mlp(std::vector<std::int64_t> hidden = {9, 6}) {
+    return trial_config("mlp", Json::object({{"hidden", Json(hidden)}, {"batch_norm", true}}));
+}
+
+std::string complaints(TrialConfig const& config, std::int64_t outputs = 10) {
+    Problems problems("x.json");
+    check_model(config, schema_of(plain_manifest({1, 8, 8}, outputs, 10, Task::classification)), problems);
+    return problems.text();
+}
+
+TEST(InitFrom, StrictTakesEverythingAndEma) {
+    Source from(bn_mlp());
+    auto config = bn_mlp();
+    config.model.init_from = from.path();
+    config.train.ema = 0.9;
+    Trial trial(config, digits(40));
+    AlignedBlock state(trial->layout().bytes);
+    trial->initialise(state.bytes(), 99, TrialId(5));
+    for (auto const* name : {"layers.0.weight", "norms.0.running_mean", "norms.1.bias", "layers.2.bias"}) {
+        auto const& tensor = trial->layout().find(name);
+        EXPECT_EQ(std::memcmp(state.bytes().data() + tensor.offset, from.at(name), tensor.bytes), 0) << name;
+    }
+    auto const& average = trial->layout().find("layers.2.weight/ema");
+    EXPECT_EQ(std::memcmp(state.bytes().data() + average.offset, from.at("layers.2.weight"), average.bytes), 0);
+    auto const& batches = trial->layout().find("norms.0.num_batches_tracked");
+    EXPECT_EQ(*reinterpret_cast<std::int64_t*>(state.bytes().data() + batches.offset), 6) << "40 rows in batches of 7";
+}
+
+TEST(InitFrom, ListsWhatDoesNotFit) {
+    Source from(bn_mlp());
+    auto config = bn_mlp({9, 7});
+    config.model.init_from = from.path();
+    auto const text = complaints(config);
+    EXPECT_NE(text.find("/model/init_from: " + from.path() + ": other shapes: layers.1.bias ([6] in the file, [7] here)"),
+              std::string::npos)
+        << text;
+    auto deeper = bn_mlp({9, 6, 5});
+    deeper.model.init_from = from.path();
+    EXPECT_NE(complaints(deeper).find(": has no layers.3.bias, layers.3.weight, norms.2.bias"), std::string::npos)
+        << complaints(deeper);
+    deeper.model.init_mode = InitFrom::partial;
+    EXPECT_EQ(complaints(deeper), "");
+    config.model.init_from = "/no/such.safetensors";
+    EXPECT_NE(complaints(config).find("/no/such.safetensors: cannot be opened"), std::string::npos);
+}
+
+TEST(InitFrom, HeadStartsFresh) {
+    Source from(bn_mlp());
+    auto config = bn_mlp();
+    config.model.init_from = from.path();
+    EXPECT_NE(complaints(config, 3), "") << "another number of classes";
+    config.model.init_mode = InitFrom::head;
+    EXPECT_EQ(complaints(config, 3), "");
+    Trial trial(config, plain_manifest({1, 8, 8}, 3, 40, Task::classification));
+    AlignedBlock state(trial->layout().bytes);
+    trial->initialise(state.bytes(), 99, TrialId(5));
+    auto const& body = trial->layout().find("layers.1.weight");
+    EXPECT_EQ(std::memcmp(state.bytes().data() + body.offset, from.at("layers.1.weight"), body.bytes), 0);
+    auto const& head = trial->layout().find("layers.2.weight");
+    EXPECT_NE(std::memcmp(state.bytes().data() + head.offset, from.at("layers.2.weight"), head.bytes), 0);
+}
+
+TEST(Freeze, NeedsValuesAndLeavesSomethingToTrain) {
+    Source from(bn_mlp());
+    auto config = bn_mlp();
+    config.model.init_from = from.path();
+    config.model.freeze = {"layer.*"};
+    EXPECT_NE(complaints(config).find("/model/freeze: \"layer.*\" matches no parameter"), std::string::npos);
+    config.model.freeze = {"*"};
+    EXPECT_NE(complaints(config).find("every parameter is frozen"), std::string::npos);
+    config.model.freeze = {"layers.2.*"};
+    config.model.init_mode = InitFrom::head;
+    EXPECT_NE(complaints(config).find("frozen, but not in init_from: layers.2.weight, layers.2.bias"), std::string::npos)
+        << complaints(config);
+}
+
+// A frozen part takes no room in the state, does not move, and the rest trains exactly as with a gradient that is thrown away.
+TEST(Freeze, FrozenParametersStayAndDoNotTravel) {
+    for (bool const batch_norm : {false, true}) {  // the written-out backward pass, and autograd
+        auto plain = trial_config("mlp", Json::object({{"hidden", std::vector<std::int64_t>{9, 6}}, {"batch_norm", batch_norm}}));
+        plain.train.optimizer.momentum = 0.9;
+        Source from(plain);
+        auto config = plain;
+        config.model.init_from = from.path();
+        config.model.freeze = {"layers.0.*"};
+        Trial trial(config, digits(40));
+        Trial whole(plain, digits(40));
+        auto const frozen_bytes = 2 * (9 * 64 * sizeof(float) + 64);  // parameter and slot; 9 biases fill a line
+        EXPECT_EQ(whole->layout().bytes - trial->layout().bytes, frozen_bytes);
+        EXPECT_THROW(trial->layout().find("layers.0.weight"), Error);
+        AlignedBlock state(trial->layout().bytes);
+        trial->initialise(state.bytes(), 4, TrialId(0));
+        trial->bind(state.bytes());
+        trial->train_unit(*source(random_shard(trial.manifest, 40, 2)), unit(0, 0, 0), {});
+        auto const& moved = trial->layout().find("layers.1.weight");
+        EXPECT_NE(std::memcmp(state.bytes().data() + moved.offset, from.at("layers.1.weight"), moved.bytes), 0);
+        auto const saved = from.path() + ".tuned";
+        trial->save(saved, Json(Json::Object{}));
+        auto const file = SafetensorsFile::open(saved);
+        std::filesystem::remove(saved);
+        EXPECT_EQ(file.entries().size(), batch_norm ? 6U + 10 : 6U) << "frozen ones are saved too";
+    }
+}
+
+TEST(Safetensors, ReadsWhatItWrote) {
+    Source from(bn_mlp());
+    auto const file = SafetensorsFile::open(from.path());
+    std::vector<float> weight(9 * 64);
+    file.read("layers.0.weight", weight);
+    EXPECT_EQ(std::memcmp(weight.data(), from.at("layers.0.weight"), weight.size() * sizeof(float)), 0);
+    std::vector<std::int64_t> batches(1);
+    file.read("norms.1.num_batches_tracked", batches);
+    EXPECT_EQ(batches[0], 6);
+    EXPECT_THROW(file.read("layers.0.weight", batches), Error);
+}
+
+}  // namespace
+}  // namespace hopscotch::testing
