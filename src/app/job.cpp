@@ -243,16 +243,20 @@ void print_result(Summary const& summary, Task task, std::filesystem::path const
 int run_after_roll_call(PreparedRun& prepared, RunOptions const& options, Courier& courier, std::vector<Hello> const& hellos,
                         double started_s) {
     Job job(prepared, courier, hellos, options);
-    auto const fail = [&](std::string const& reason) {
-        RunEnd end;
-        end.status = RunStatus::failed;
-        end.reason = reason;
+    auto const finish = [&](RunEnd end, std::string const& failure = "") {
+        if (g_signal != 0) end.reason = fmt::format("signal {}", static_cast<int>(g_signal));
+        if (!failure.empty()) end.reason = failure;
+        end.status = !failure.empty() ? RunStatus::failed : g_signal != 0 ? RunStatus::interrupted : RunStatus::finished;
         end.wall_s = monotonic_s() - started_s;
         end.setup_s = job.started_s() - started_s;
         end.synthetic = prepared.synthetic;
+        return job.recorder().finish(end, prepared.director->trials());
+    };
+    auto const fail = [&](std::string const& reason) {
+        if (job.recorder().finished()) return;  // the first end is the one to tell
         prepared.director->interrupt();
         try {
-            job.recorder().finish(end, prepared.director->trials());
+            finish({}, reason);
         } catch (std::exception const& error) {
             log_error(
                 fmt::format("the run directory is incomplete: {}", error.what()));  // the first error is the one to tell
@@ -260,20 +264,17 @@ int run_after_roll_call(PreparedRun& prepared, RunOptions const& options, Courie
     };
     try {
         job.run();
+        // A trainer leaves after its batch, and mpirun kills all ranks a second after it passed the signal on.
+        if (g_signal != 0) finish({});
         // The best model is fetched before the trainers leave; what the summary needs from them comes after.
         auto const so_far = job.recorder().summarise({}, prepared.director->trials());
         auto const test = job.test_best(so_far);
         job.write_best(so_far);
         auto end = end_of(prepared, end_job(courier, 0, prepared.experiment.run.deadline_s));
         end.test = test;
-        if (g_signal != 0) {
-            end.status = RunStatus::interrupted;
-            end.reason = fmt::format("signal {}", static_cast<int>(g_signal));
-        }
-        end.wall_s = monotonic_s() - started_s;
-        end.setup_s = job.started_s() - started_s;
-        print_result(job.recorder().finish(end, prepared.director->trials()), prepared.manifest.task, job.directory().path());
-        return end.status == RunStatus::finished ? 0 : 1;
+        auto const summary = finish(std::move(end));
+        print_result(summary, prepared.manifest.task, job.directory().path());
+        return summary.status == RunStatus::finished ? 0 : 1;
     } catch (std::exception const& error) {
         fail(error.what());
         throw;

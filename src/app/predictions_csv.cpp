@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <utility>
 
 #include "core/error.hpp"
 
@@ -27,7 +28,8 @@ std::string quoted(std::string const& text) {
 
 PredictionsCsv::PredictionsCsv(std::string path, Manifest const& trained) : path_(std::move(path)), trained_(trained) {
     if (path_.empty() || std::filesystem::is_directory(path_))
-        throw ConfigError(fmt::format("--out {}: is a directory; name the CSV file to write", path_.empty() ? "\"\"" : path_));
+        throw ConfigError(fmt::format("--out \"{}\": {}; name the CSV file to write", path_,
+                                      path_.empty() ? "is empty" : "is a directory"));
     file_ = std::fopen((path_ + ".tmp").c_str(), "w");
     if (file_ == nullptr)
         throw ConfigError(fmt::format("--out {}: cannot be written ({}) name a file in a folder that exists and can be written",
@@ -67,9 +69,7 @@ void PredictionsCsv::add(std::string const& place, std::span<float const> target
 }
 
 void PredictionsCsv::finish() {
-    bool const written = std::fflush(file_) == 0;
-    std::fclose(file_);
-    file_ = nullptr;
+    bool const written = std::fclose(std::exchange(file_, nullptr)) == 0;
     if (written && std::rename((path_ + ".tmp").c_str(), path_.c_str()) == 0) return;
     auto const why = std::strerror(errno);
     std::remove((path_ + ".tmp").c_str());

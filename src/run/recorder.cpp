@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/recorder.hpp"
 
+#include <utility>
+
 #include "experiment/reader.hpp"
 #include "run/files.hpp"
 
@@ -76,7 +78,7 @@ Summary Recorder::summarise(RunEnd const& end, std::vector<TrialView> const& tri
 
 Summary Recorder::finish(RunEnd const& end, std::vector<TrialView> const& trials) {
     for (auto const& trial : trials) end_trial(trial);
-    journal_.run_ended(name_of(end.status), end.reason);
+    if (!std::exchange(finished_, true)) journal_.run_ended(name_of(end.status), end.reason);
     trace_.close();
     auto const summary = summarise(end, trials);
     write_atomically(directory_ / "trials.csv", trials_csv(summary));

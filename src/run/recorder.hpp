@@ -41,12 +41,14 @@ public:
     // trial: the director's view after it took the record. An end of the trial is journalled too. Returns the metrics.
     Metrics lap_done(LapRecord const& record, TrialView const& trial);
     void tick() { journal_.sync_if_due(); }
+    bool finished() const { return finished_; }
     std::optional<BestSoFar> best() const;  // trial and value of search.metric, for the progress view
 
     // What the records add up to so far; writes nothing.
     Summary summarise(RunEnd const& end, std::vector<TrialView> const& trials) const;
 
     // Journals the trials that have not ended and the run's end, writes trials.csv and summary.json, closes the trace.
+    // Again: trials.csv and summary.json once more, with what the caller knows by then.
     Summary finish(RunEnd const& end, std::vector<TrialView> const& trials);
 
 private:
@@ -60,6 +62,7 @@ private:
     TraceWriter trace_;
     Tally tally_;
     std::set<TrialId> ended_;
+    bool finished_ = false;
 };
 
 }  // namespace hopscotch

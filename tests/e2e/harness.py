@@ -54,6 +54,7 @@ def without_launcher(text):
 class Case(unittest.TestCase):
     """Every test starts in a folder of its own that holds nothing but the dataset `digits`."""
     maxDiff = None
+    import_options = ()  # of `digits`, beyond the usual
 
     @classmethod
     def setUpClass(cls):
@@ -61,7 +62,7 @@ class Case(unittest.TestCase):
         cls.addClassCleanup(cls._folder.cleanup)
         cls.imported = pathlib.Path(cls._folder.name) / "imported"
         subprocess.run([BINARY, "data", "import", "csv", str(SOURCE / "data/digits.csv"), "--out", str(cls.imported), "--shards",
-                        str(SHARDS), "--valid", "0.2", "--shape", "1x8x8", "--label", "label"], check=True, capture_output=True)
+                        str(SHARDS), "--valid", "0.2", "--shape", "1x8x8", "--label", "label", *cls.import_options], check=True, capture_output=True)
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix="test-", dir=self._folder.name)
@@ -90,6 +91,33 @@ class Case(unittest.TestCase):
         code, out, err = self.run_hopscotch("run", "e.json", *args, np=np)
         self.assertEqual(code, 0, err + out)
         return out, err
+
+    def refuse(self, message, *args, np=None):
+        """Bad input: exactly this on standard error, nothing on standard output, exit code 2, nothing written."""
+        before = self.listing()
+        code, out, err = self.run_hopscotch(*args, np=np)
+        self.assertEqual(without_launcher(err), message.splitlines())
+        self.assertEqual(without_launcher(out), [])
+        self.assertEqual(code, 2)
+        self.assertEqual(self.listing(), before)
+
+    def imported_from(self, text, *args, out="table"):
+        """A dataset from the text of a CSV file."""
+        (self.cwd / f"{out}.csv").write_text(text)
+        code, _, err = self.run_hopscotch("data", "import", "csv", f"{out}.csv", "--out", out, "--shards", "2", *args)
+        self.assertEqual(code, 0, err)
+
+    def trained(self, *args, np=None, **sections):
+        """Runs an experiment and replays it: its state hashes, by trial, epoch and shard, and its summary."""
+        self.write(experiment(**sections))
+        folder = sections.get("run", {"dir": "out"})["dir"]
+        self.succeed("--quiet", *args, np=np)
+        code, out, err = self.run_hopscotch("replay", folder)
+        self.assertEqual((code, err), (0, ""), out)
+        return self.hashes(folder), self.summary(folder)
+
+    def hashes(self, folder="out"):
+        return {(lap["trial"], lap["epoch"], unit["shard"]): unit["state_hash"] for lap in self.laps(folder) for unit in lap["units"]}
 
     def summary(self, folder="out"):
         return strict_json((self.cwd / folder / "summary.json").read_text())

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`hopscotch predict`: what it writes must give the numbers that the run reported, recomputed here from the CSV alone."""
+import collections
+import csv
+import json
+import math
+import shutil
+
+from harness import SHARDS, SOURCE, Case, experiment, strict_json
+
+NAMES = ["a, b", 'say "hi"', "plain"]
+
+
+class Predict(Case):
+    import_options = ("--test", "0.2")
+
+    def setUp(self):
+        super().setUp()
+        # Trial 0 learns nothing: its best epoch is the first, and not the last.
+        self.write(experiment(space={"train.optimizer.lr": [0, 0.1]}))
+        self.printed, _ = self.succeed("--quiet", "--trainers", "2")
+
+    def predict(self, *args, run="out", data="digits", out="p.csv"):
+        return self.run_hopscotch("predict", run, data, "--out", out, *args)
+
+    def rows(self, name="p.csv"):
+        with open(self.cwd / name, newline="") as file:
+            return list(csv.DictReader(file))
+
+    def check(self, metrics, rows, printed):
+        """The same rows, loss and accuracy in the CSV, in what was printed, and in `metrics`."""
+        correct = sum(row["label"] == row["prediction"] for row in rows)
+        loss = -sum(math.log(float(row["p_" + row["label"]])) for row in rows)
+        self.assertEqual(correct / len(rows), metrics["accuracy"])
+        self.assertAlmostEqual(loss / len(rows), metrics["loss"], delta=1e-4 * metrics["loss"])
+        self.assertEqual(printed, f"{len(rows)} rows, loss {metrics['loss']:.4f}, accuracy {metrics['accuracy']:.4f}, "
+                                  f"top5 {metrics['top5']:.4f}, f1 {metrics['f1']:.4f}\npredictions: p.csv\n")
+
+    def best(self, trial):
+        return {key.removeprefix("val_"): value for key, value in self.summary()["trials"][trial]["best"].items()}
+
+    def test_validation_rows_give_the_summary(self):
+        code, out, err = self.predict("--split", "valid")
+        self.assertEqual((code, err), (0, ""))
+        self.assertEqual(self.summary()["best_trial"], 1)
+        self.check(self.best(1), self.rows(), out)
+
+    def test_test_rows_give_the_summary(self):
+        code, out, _ = self.predict("--split", "test")
+        self.assertEqual(code, 0)
+        test = self.summary()["test"]
+        self.assertEqual(test["rows"], 359)
+        self.assertEqual(test["epoch"], self.best(1)["epoch"])
+        self.check(test, self.rows(), out)
+        self.assertIn(f"test: 359 rows, loss {test['loss']:.4f}, accuracy {test['accuracy']:.4f}, ", self.printed)
+
+    def test_ranks_score_the_test_as_threads_do(self):
+        wanted = self.summary()["test"]
+        out, _ = self.succeed("--quiet", "--overwrite", np=3)
+        self.assertIn("test: 359 rows, ", out)
+        self.assertEqual(self.summary()["test"], wanted)
+
+    def test_another_trial_at_its_best_epoch(self):
+        code, out, err = self.predict("--split", "valid", "--trial", "0")
+        self.assertEqual((code, err), (0, "only the best trial's weights are stored: training trial 0 again, 1 epochs\n"))
+        self.assertEqual(self.best(0)["epoch"], 0)
+        self.check(self.best(0), self.rows(), out)
+
+    def test_every_row_once_with_its_probabilities(self):
+        self.assertEqual(self.predict()[0], 0)
+        rows = self.rows()
+        self.assertEqual(list(rows[0]), ["split", "shard", "row", "label", "prediction", "probability", *(f"p_{i}" for i in range(10))])
+        manifest = strict_json((self.cwd / "digits/dataset.json").read_text())
+        places = [(split, str(shard), str(row)) for split in ("train", "valid", "test")
+                  for shard, file in enumerate(manifest[split]) for row in range(file["rows"])]
+        self.assertEqual([(row["split"], row["shard"], row["row"]) for row in rows], places)
+        for row in rows:
+            probabilities = [float(row[f"p_{i}"]) for i in range(10)]
+            self.assertAlmostEqual(sum(probabilities), 1, delta=1e-5)
+            self.assertEqual(float(row["probability"]), max(probabilities))
+            self.assertEqual(float(row["p_" + row["prediction"]]), max(probabilities))
+        with open(SOURCE / "data/digits.csv", newline="") as file:
+            self.assertEqual(collections.Counter(row["label"] for row in rows),
+                             collections.Counter(row["label"] for row in csv.DictReader(file)))
+
+    def test_names_with_commas_and_quotes(self):
+        text = [["x", "y", "label"]] + [[i % 3 + i / 1000, i % 7, NAMES[i % 3]] for i in range(90)]
+        with open(self.cwd / "named.csv", "w", newline="") as file:
+            csv.writer(file).writerows(text)
+        self.imported_from((self.cwd / "named.csv").read_text(), out="named")
+        self.write(experiment(data={"path": "named"}, model={"name": "logistic"}, run={"dir": "run", "device": "cpu"}))
+        self.succeed("--quiet")
+        self.assertEqual(self.predict(run="run", data="named")[0], 0)
+        rows = self.rows()
+        self.assertEqual({key for key in rows[0] if key.startswith("p_")}, {"p_" + name for name in NAMES})
+        self.assertEqual(collections.Counter(row["label"] for row in rows), {name: 30 for name in NAMES})
+        self.assertTrue(all(set(row) == set(rows[0]) and None not in row.values() for row in rows))
+
+    def test_datasets_that_are_others(self):
+        self.imported_from("a,b,label\n" + "".join(f"{i},{i % 7},{i % 2}\n" for i in range(40)), out="flat")
+        digits = (SOURCE / "data/digits.csv").read_text().splitlines()
+        kept = [digits[0]] + [line for line in digits[1:] if line.split(",")[digits[0].split(",").index("label")] != "9"]
+        self.imported_from("\n".join(kept) + "\n", "--shape", "1x8x8", "--label", "label", out="nine")
+        for name, differs in (("flat", "rows have shape 2 (the model was trained with 1x8x8)"),
+                              ("nine", "the number of outputs is 9 (the model was trained with 10)")):
+            self.refuse(f"{name}: {differs} predict needs data imported in the same way", "predict", "out", name, "--out", "p.csv")
+        self.refuse("other: no such dataset directory; make one with 'hopscotch data import'", "predict", "out", "other", "--out", "p.csv")
+
+    def test_runs_that_have_nothing_to_predict_with(self):
+        self.refuse("digits: not a run directory (it has no experiment.json)", "predict", "digits", "digits", "--out", "p.csv")
+        self.refuse("out: there is no trial 2 in this run", "predict", "out", "digits", "--out", "p.csv", "--trial", "2")
+        (self.cwd / "out/best/model.json").rename(self.cwd / "model.json")
+        self.refuse("out: has no best/model.json (did the run finish?) run the experiment to its end",
+                    "predict", "out", "digits", "--out", "p.csv")
+
+    def test_no_rows_of_that_split(self):
+        for file in (self.cwd / "digits").glob("test-*"):
+            file.unlink()
+        path = self.cwd / "digits/dataset.json"
+        manifest = strict_json(path.read_text())
+        path.write_text(json.dumps({**manifest, "test": []}))
+        self.refuse('digits: has no rows of split "test"', "predict", "out", "digits", "--out", "p.csv", "--split", "test")
+
+    def test_files_that_cannot_be_written(self):
+        (self.cwd / "folder").mkdir()
+        self.refuse('--out "folder": is a directory; name the CSV file to write', "predict", "out", "digits", "--out", "folder")
+        self.refuse('--out "": is empty; name the CSV file to write', "predict", "out", "digits", "--out", "")
+        self.refuse("--out no/p.csv: cannot be written (No such file or directory) name a file in a folder that exists and can be "
+                    "written", "predict", "out", "digits", "--out", "no/p.csv")
+
+    def test_damaged_data_leaves_no_table(self):
+        shutil.copytree(self.cwd / "digits", self.cwd / "damaged")
+        with open(self.cwd / f"damaged/train-{SHARDS - 1:05}.h5", "r+b") as file:
+            file.truncate(1000)
+        before = self.listing()
+        code, out, err = self.predict(data="damaged")
+        self.assertEqual((code, out), (2, ""))
+        self.assertRegex(err, rf"\Adamaged/train-{SHARDS - 1:05}\.h5: cannot be read as HDF5 \(truncated file: [^\n]+\n\Z")
+        self.assertEqual(self.listing(), before)
