@@ -70,6 +70,11 @@ void check_metric(Experiment const& experiment, Manifest const& manifest, Proble
     if (auto const loss = experiment.train.loss; !has_metric(loss, name))
         complain(fmt::format("{} needs {} (the loss is {}) use \"val_loss\" with mode \"min\"", name, needed_by(name),
                              name_of(loss)));
+    bool const tokens = manifest.task == Task::language;
+    if (name == "val_auc" && (tokens || (manifest.task == Task::classification && manifest.outputs != 2)))
+        complain(fmt::format("val_auc needs two classes or a multilabel dataset (this one has {} {}) use \"{}\"", manifest.outputs,
+                             tokens ? "tokens" : "classes", tokens ? "val_perplexity" : "val_f1"));
+    if (name == "val_f1" && tokens) complain("val_f1 is not measured on tokens; use \"val_perplexity\"");
     if (name.starts_with("val_") && manifest.valid.empty())
         complain(fmt::format(
             "{} needs validation shards (the dataset has none) import with --valid 0.2, or use \"train_loss\"", name));

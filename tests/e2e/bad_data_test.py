@@ -106,7 +106,7 @@ class BadData(Case):
         self.files(images=idx_images(40), labels=idx_labels(40, bytes_missing=5))
         self.refused("labels: truncated (its header says 40 items) copy it again", "idx", "images", "labels")
         self.files(images=idx_images(40) + b"x", labels=idx_labels(40))
-        self.refused("images: holds more", "idx", "images", "labels")
+        self.refused("images: has bytes behind the 40 items of its header; is it damaged?", "idx", "images", "labels")
 
     def test_idx_of_something_else(self):
         self.files(images=b"hello world, hello world", labels=idx_labels(40))

@@ -27,7 +27,7 @@ class BadSettings(Case):
 
     def test_augment(self):
         self.data('"flpi"', '/data/augment/0: unknown value "flpi" (known: flip, crop, cutout) did you mean "flip"?', augment=["flpi"])
-        self.data('"size"', '/data/augment/1/size: size belongs to cutout (the name here is "crop") leave it out',
+        self.data("4}", '/data/augment/1/size: size belongs to cutout (the name here is "crop") leave it out',
                   augment=["flip", {"name": "crop", "size": 4}])
         self.data('{"name": "crop"', "/data/augment/1: padding must be at least 0 and below the side of an image, 8 (got 8)",
                   augment=["flip", {"name": "crop", "padding": 8}])
@@ -48,7 +48,7 @@ class BadSettings(Case):
         self.train('"bce_with_logits"', misfit, loss="bce_with_logits")
         self.refused('"bce_with_logits"', misfit, '"train.loss": ["cross_entropy", "bce_with_logits"]')
         self.train('"bce"', '/train/loss: unknown value "bce" (known: cross_entropy, bce_with_logits, mse, huber)', loss="bce")
-        self.train('"huber_delta"', '/train/huber_delta: huber_delta belongs to huber (the loss here is "cross_entropy") leave it out',
+        self.train("1}", '/train/huber_delta: huber_delta belongs to huber (the loss here is "cross_entropy") leave it out',
                    huber_delta=1)
 
     def test_class_weights(self):
@@ -99,3 +99,14 @@ class BadSettings(Case):
     def test_metrics_that_are_not_there(self):
         self.refused('"val_r2"', '/search/metric: val_r2 needs targets (the loss is cross_entropy) use "val_loss" with mode "min"',
                      search={"procedure": "grid", "metric": "val_r2"})
+        self.refused('"val_auc"', '/search/metric: val_auc needs two classes or a multilabel dataset (this one has 10 classes) use "val_f1"',
+                     search={"procedure": "grid", "metric": "val_auc"})
+
+    def test_metrics_of_tokens(self):
+        (self.cwd / "book.txt").write_text("to be or not to be " * 100)
+        self.run_hopscotch("data", "import", "tokens", "book.txt", "--out", "book", "--shards", "2", "--context", "16")
+        for metric, message in (("val_f1", 'val_f1 is not measured on tokens; use "val_perplexity"'),
+                                ("val_auc", "val_auc needs two classes or a multilabel dataset (this one has 256 tokens) use "
+                                            '"val_perplexity"')):
+            self.refused(f'"{metric}"', f"/search/metric: {message}", data={"path": "book"}, model={"name": "gpt"},
+                         search={"procedure": "grid", "metric": metric})

@@ -142,6 +142,6 @@ class Case(unittest.TestCase):
                 self.fail(f"no {what} within {seconds} s")
             time.sleep(0.01)
 
-    def wait_for_lap(self, process, folder="out"):
+    def wait_for_event(self, process, event="lap_done", folder="out"):
         path = self.cwd / folder / "journal.jsonl"
-        self.wait_for(lambda: path.exists() and '"lap_done"' in path.read_text(), "the first lap", process)
+        self.wait_for(lambda: path.exists() and f'"{event}"' in path.read_text(), f"the first {event}", process)

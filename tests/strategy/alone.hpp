@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the equivalence tests compare a strategy with: one process that trains a trial alone over the same visit order.
+#pragma once
+#include <bit>
+#include <filesystem>
+#include <functional>
+
+#include "core/hash.hpp"
+#include "job_harness.hpp"
+#include "model/trial_model.hpp"
+
+namespace hopscotch::testing {
+
+inline constexpr int k_epochs = 2;
+
+inline Json document(std::string const& data, int batch_size, std::string const& strategy) {
+    return Json::object({
+        {"name", "equivalence"},
+        {"seed", 7},
+        {"data", Json::object({{"path", data}})},
+        {"model", Json::object({{"name", "mlp"}, {"hidden", std::vector<int>{9}}})},
+        {"train", Json::object({{"epochs", k_epochs},
+                                {"batch_size", batch_size},
+                                {"optimizer", Json::object({{"name", "sgd"}, {"lr", 0.05}})},
+                                {"schedule", Json::object({{"name", "cosine"}, {"warmup_epochs", 0.5}})}})},
+        {"search", Json::object({{"procedure", "grid"}})},
+        {"space", Json::object({{"train.optimizer.lr", std::vector<double>{0.05}}})},
+        {"strategy", Json::object({{"name", strategy}})},
+        {"run", Json::object({{"dir", "unused"}, {"device", "cpu"}})},
+    });
+}
+
+// The oracle: no strategy, no trainer, no messages. One model object, one block of memory, the visit order in a loop.
+class Alone {
+public:
+    explicit Alone(Experiment const& experiment)
+        : experiment_(experiment),
+          manifest_(read_manifest(experiment.data.path)),
+          workspace_("cpu", 1) {
+        auto const read = [&](ShardFile const& file) {
+            return shard_in_memory(read_shard(experiment.data.path, file, manifest_));
+        };
+        for (auto const& file : manifest_.train) shards_.push_back(read(file));
+        for (auto const& file : manifest_.valid) valid_.push_back(read(file));
+    }
+
+    // Hash after every unit, then the validation loss of every epoch.
+    struct Result {
+        std::vector<std::uint64_t> hashes;
+        std::vector<Evaluation> validation;
+        std::uint64_t state_bytes = 0;
+    };
+    Result train(TrialId trial, Assignment const& assignment) {
+        Problems problems("oracle");
+        auto const config = resolve(experiment_, assignment, problems);
+        problems.throw_if_any();
+        auto const model = make_trial_model(config, manifest_, workspace_);
+        std::vector<std::byte> memory(model->layout().bytes + 64);
+        MutableBytes const state(memory.data() + (64 - reinterpret_cast<std::uintptr_t>(memory.data()) % 64),
+                                 model->layout().bytes);
+        model->initialise(state, static_cast<std::uint64_t>(experiment_.seed), trial);
+        model->bind(state);
+        Result result;
+        result.state_bytes = model->layout().bytes;
+        auto const count = static_cast<int>(shards_.size());
+        for (int epoch = 0; epoch < k_epochs; ++epoch) {
+            for (int step = 0; step < count; ++step) {
+                auto const shard = (trial.value + step) % count;
+                model->train_unit(*shards_[static_cast<std::size_t>(shard)],
+                                  {static_cast<std::uint64_t>(experiment_.seed), trial, epoch, ShardId(shard)}, [] {});
+                result.hashes.push_back(state_hash(state, model->layout()));
+            }
+            Evaluation sums(manifest_.task, manifest_.outputs);
+            for (auto const& shard : valid_) model->evaluate(*shard, {0, model->evaluation_batches(shard->rows())}, sums);
+            model->end_epoch(sums.loss() / static_cast<double>(sums.rows()));
+            result.validation.push_back(std::move(sums));
+        }
+        return result;
+    }
+
+private:
+    Experiment const& experiment_;
+    Manifest manifest_;
+    Workspace workspace_;
+    std::vector<std::unique_ptr<ShardSource>> shards_, valid_;
+};
+
+inline void expect_equal(JobResult const& job, Experiment const& experiment, std::vector<Assignment> const& trials, int shards) {
+    Alone alone(experiment);
+    std::int64_t hops = 0;
+    std::uint64_t hop_bytes = 0;
+    for (std::size_t t = 0; t < trials.size(); ++t) {
+        auto const expected = alone.train(TrialId(t), trials[t]);
+        for (int epoch = 0; epoch < k_epochs; ++epoch) {
+            auto const found = job.laps.find({TrialId(t), epoch});
+            ASSERT_NE(found, job.laps.end());
+            auto const& lap = found->second;
+            ASSERT_EQ(lap.outcome, Outcome::finished) << lap.reason;
+            ASSERT_EQ(lap.units.size(), static_cast<std::size_t>(shards));
+            for (std::size_t u = 0; u < lap.units.size(); ++u)
+                EXPECT_EQ(to_hex(lap.units[u].state_hash),
+                          to_hex(expected.hashes[static_cast<std::size_t>(epoch * shards) + u]))
+                    << "trial " << t << " epoch " << epoch << " unit " << u;
+            auto const& sums = expected.validation[static_cast<std::size_t>(epoch)];
+            EXPECT_EQ(lap.valid_rows, sums.rows());
+            EXPECT_EQ(lap.valid_loss, sums.loss()) << to_json(trials[t]).dump() << " epoch " << epoch;
+            EXPECT_EQ(lap.valid_correct, sums.correct());
+            EXPECT_EQ(std::bit_cast<std::uint64_t>(lap.valid_f1), std::bit_cast<std::uint64_t>(sums.scores().f1)) << "or both NaN";
+            EXPECT_EQ(lap.state_bytes, expected.state_bytes);
+            hops += lap.hops;
+            hop_bytes += static_cast<std::uint64_t>(lap.hops) * expected.state_bytes;
+            EXPECT_EQ(lap.hops, hops_per_lap(TrialId(t), job.owners));
+        }
+    }
+    // The byte counter: exactly hops x state size, nothing for stays.
+    EXPECT_EQ(job.totals.bytes[static_cast<std::size_t>(Traffic::state)], hop_bytes) << hops << " hops";
+}
+
+}  // namespace hopscotch::testing

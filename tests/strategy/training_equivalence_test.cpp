@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sequential equivalence of everything a trial can be made of: every option of training and data, and every model of the zoo.
+#include <set>
+
+#include "alone.hpp"
+
+namespace hopscotch {
+namespace {
+
+using namespace testing;
+
+// These trials by mop on two trainers, four shards, data and model as `prepared` leaves the document.
+void run_trials(World& world, std::function<void(Json&, std::filesystem::path const&)> const& prepare,
+                std::vector<Assignment> const& trials) {
+    if (world.rank() != Rank(0)) {
+        trainer_main(world, k_test_build);
+        return barrier(world);
+    }
+    TemporaryDirectory const directory;
+    auto described = document((directory.path() / "data").string(), 7, "mop");
+    prepare(described, directory.path() / "data");
+    auto const experiment = read_document(described);
+    expect_equal(run_as_scheduler(world, experiment, 4, trials), experiment, trials, 4);
+    barrier(world);
+}
+
+// Everything of train and data that a state, an order or a batch could depend on.
+TEST(Training, EveryFeatureEqualsOneProcessAlone) {
+    auto const object = [](char const* text) { return parse_json_or_throw(text, "test"); };
+    std::vector<Assignment> const trials{
+        {{"train.optimizer", object(R"({"name": "rmsprop", "lr": 0.01, "momentum": 0.5, "centered": true})")}},
+        {{"train.optimizer", object(R"({"name": "adagrad", "lr": 0.05, "lr_decay": 0.01})")}},
+        {{"train.accumulate", 3}, {"train.clip_norm", 0.5}},
+        {{"train.clip_value", 0.01}, {"train.label_smoothing", 0.1}},
+        {{"train.ema", 0.9}},
+        {{"train.schedule", object(R"({"name": "plateau", "patience": 0, "threshold": 0.5})")}},
+        {{"train.schedule", object(R"({"name": "one_cycle"})")}, {"train.precision", "bf16"}},
+        {{"train.class_weights", std::vector<double>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}}},
+        {{"model", object(R"({"name": "mlp", "hidden": [9], "batch_norm": true, "dropout": 0.2})")}},
+        {{"data.augment", object(R"(["flip", {"name": "crop", "padding": 2}, {"name": "cutout", "size": 3}])")}},
+        {{"data.shuffle_rows", 8}},
+        {{"data.normalise", false}},
+    };
+    for (auto const* cache : {"all", "window", "none"})
+        on_every_rank(3, [&](World& world) {
+            auto const prepare = [&](Json& described, std::filesystem::path const& data) {
+                make_tiny_dataset(data, 4, 30);
+                described["data"]["cache"] = Json(cache);
+            };
+            run_trials(world, prepare, trials);
+        });
+}
+
+// Every model of the zoo, large ones at reduced width, on data that it takes.
+struct ZooCase {
+    Manifest data;
+    std::vector<char const*> models;
+};
+
+std::vector<ZooCase> zoo_cases() {
+    auto const described = [](Task task, std::vector<std::int64_t> shape, std::int64_t outputs,
+                              std::vector<std::int64_t> categories = {}) {
+        Manifest manifest;
+        manifest.task = task;
+        manifest.shape = std::move(shape);
+        manifest.outputs = outputs;
+        manifest.categories = std::move(categories);
+        return manifest;
+    };
+    return {
+        {described(Task::classification, {3, 32, 32}, 4),
+         {R"({"name": "logistic"})", R"({"name": "mlp", "hidden": [5]})", R"({"name": "lenet"})",
+          R"({"name": "cnn", "channels": [4, 6]})", R"({"name": "resnet20", "width": 2})", R"({"name": "resnet32", "width": 2})",
+          R"({"name": "resnet56", "width": 2})", R"({"name": "resnet18", "width": 4, "stem": "cifar"})",
+          R"({"name": "resnet34", "width": 4})", R"({"name": "resnet50", "width": 4})",
+          R"({"name": "vgg16", "width": 2, "hidden": 8})", R"({"name": "vgg16_bn", "width": 2, "hidden": 8})",
+          R"({"name": "mobilenet_v2", "width": 0.1})",
+          R"({"name": "vit", "patch": 8, "width": 12, "depth": 2, "heads": 3, "mlp": 16, "dropout": 0.1})"}},
+        {described(Task::classification, {7, 3}, 4), {R"({"name": "lstm", "hidden": 6, "layers": 2, "dropout": 0.2})"}},
+        {described(Task::language, {9}, 11, {11}), {R"({"name": "gpt", "layers": 2, "width": 8, "heads": 2, "dropout": 0.1})"}},
+        {described(Task::multilabel, {5}, 3, {0, 7, 0, 4, 9}), {R"({"name": "wide_and_deep", "embedding": 3, "hidden": [6]})"}},
+        {described(Task::regression, {5}, 2), {R"({"name": "mlp", "hidden": [6]})"}},
+    };
+}
+
+TEST(Zoo, EveryModelEqualsOneProcessAlone) {
+    std::set<std::string> covered{"synthetic", "plugin", "torchscript"};  // no training; their own tests
+    for (auto const& zoo_case : zoo_cases()) {
+        std::vector<Assignment> trials;
+        for (auto const* model : zoo_case.models)
+            for (auto const* optimizer :
+                 {R"({"name": "sgd", "lr": 0.001, "momentum": 0.9})", R"({"name": "adam", "lr": 0.001})"})
+                trials.push_back({{"model", parse_json_or_throw(model, "test")},
+                                  {"train.optimizer", parse_json_or_throw(optimizer, "test")}});
+        for (auto const& trial : trials) covered.insert(trial.front().second.at("name").string());
+        on_every_rank(3, [&](World& world) {
+            auto const task = zoo_case.data.task;
+            auto const prepare = [&](Json& described, std::filesystem::path const& data) {
+                make_random_dataset(data, zoo_case.data, 4, 9);
+                described["model"] = trials.front().front().second;
+                described["train"]["loss"] = Json(task == Task::multilabel   ? "bce_with_logits"
+                                                  : task == Task::regression ? "huber"
+                                                                             : "cross_entropy");
+            };
+            run_trials(world, prepare, trials);
+        });
+    }
+    for (auto const& entry : zoo()) EXPECT_TRUE(covered.contains(entry.name)) << entry.name << " is not covered";
+}
+
+}  // namespace
+}  // namespace hopscotch
+
+int main(int argc, char** argv) { return hopscotch::testing::both_worlds_main(argc, argv); }
