@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Draws the learning curves of a run as SVG: validation accuracy, or another key of metrics.jsonl, by epoch.
+"""Draws the learning curves of a run as SVG: its search.metric, or another key of metrics.jsonl, by epoch.
 
-  scripts/plot_curves.py RUN_DIR [--metric val_accuracy] > curves.svg
+  scripts/plot_curves.py RUN_DIR [--metric val_loss] > curves.svg
 """
 # SPDX-License-Identifier: Apache-2.0
 import argparse
@@ -61,18 +61,22 @@ def draw(curves, labels, metric):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("run_dir", type=pathlib.Path)
-    parser.add_argument("--metric", default="val_accuracy")
+    parser.add_argument("--metric", help="a key of metrics.jsonl (default: the run's search.metric)")
     options = parser.parse_args()
+    try:
+        summary = json.loads((options.run_dir / "summary.json").read_text())
+        metric = options.metric or summary["metric"]
+    except (OSError, ValueError, KeyError) as error:
+        parser.error(f"{options.run_dir} is no run directory ({error})")
     curves = {}
     for line in (options.run_dir / "metrics.jsonl").read_text().splitlines():
         entry = json.loads(line)
-        if entry.get(options.metric) is not None:
-            curves.setdefault(entry["trial"], {})[entry["epoch"]] = entry[options.metric]
+        if entry.get(metric) is not None:
+            curves.setdefault(entry["trial"], {})[entry["epoch"]] = entry[metric]
     if not curves:
-        parser.error(f"{options.run_dir} has no {options.metric}")
-    summary = json.loads((options.run_dir / "summary.json").read_text())
+        parser.error(f"{options.run_dir} has no {metric} (see the keys of its metrics.jsonl)")
     labels = {trial["id"]: label_of(trial) for trial in summary["trials"]}
-    print("\n".join(draw(dict(sorted(curves.items())), labels, options.metric)))
+    print("\n".join(draw(dict(sorted(curves.items())), labels, metric)))
 
 
 if __name__ == "__main__":

@@ -233,6 +233,9 @@ int parse_and_run(int argc, char** argv) {
         return complain(app, error, argc, argv);
     }
     if (app.got_subcommand("run")) return run_command(run);
+    // Only run and bench comm are MPI jobs: of anything else under mpirun one rank is enough.
+    auto* bench = app.get_subcommand("bench");
+    if (!first_rank() && !(bench->parsed() && bench->got_subcommand("comm"))) return 0;
     if (app.got_subcommand(models)) return models_command(model);
     if (app.got_subcommand("replay")) return replay_command(replay);
     if (app.got_subcommand("predict")) return predict_command(predict);
@@ -241,7 +244,6 @@ int parse_and_run(int argc, char** argv) {
         if (data->got_subcommand("verify")) return verify_dataset(directory);
         return run_import(*data->get_subcommand("import"), imports);
     }
-    auto* bench = app.get_subcommand("bench");
     if (bench->got_subcommand("read")) return bench_read_command(read);
     return bench->got_subcommand("step") ? bench_step_command(step) : bench_comm_command(comm);
 }

@@ -122,12 +122,14 @@ void add_arrays(CLI::App& command, ImportArraysOptions& options, std::string con
     add_choice<Channels>(command, "--channels",
                          {{"auto", Channels::automatic}, {"first", Channels::first}, {"last", Channels::last}},
                          options.channels, "Where images have their channels (default: auto: last if there are 1, 3 or 4)");
+    command.add_option("--vocabulary", options.vocabulary, "Features are token ids below N (for lstm), not numbers")
+        ->type_name("N");
     add_shape(command, options.shape);
 }
 
 void add_tokens(CLI::App& command, ImportTokensOptions& options) {
     add_common(command, options, "FILE",
-               "npy files of integers, a row each; or any other files, whose bytes are the tokens");
+               "One-dimensional npy arrays of integers; or any other files, whose bytes are the tokens");
     command.add_option("--context", options.context, "Tokens of a row")->capture_default_str();
     command
         .add_option("--vocabulary", options.vocabulary,

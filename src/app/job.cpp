@@ -9,11 +9,11 @@
 #include <filesystem>
 #include <optional>
 
+#include "app/result_text.hpp"
 #include "core/clock.hpp"
 #include "core/error.hpp"
 #include "core/hash.hpp"
 #include "core/log.hpp"
-#include "run/leaderboard.hpp"
 #include "run/recorder.hpp"
 #include "strategy/strategy.hpp"
 
@@ -102,8 +102,10 @@ public:
         strategy_->score_best(lap, homes_.at(best.id));
         while (!test_record_ && g_signal == 0) pump_.take(*this, 0.1);
         if (!test_record_) return std::nullopt;
-        if (test_record_->outcome != Outcome::finished)
-            throw Error(fmt::format("trial {} could not be scored on the test shards: {}", best.id.value, test_record_->reason));
+        if (test_record_->outcome != Outcome::finished) {
+            log_warning(fmt::format("trial {} could not be scored on the test shards: {}", best.id.value, test_record_->reason));
+            return std::nullopt;
+        }
         auto metrics = metrics_of(*test_record_, loss_of(prepared_.experiment, lap.assignment));
         metrics.rows = test_record_->valid_rows;
         return metrics;
@@ -158,6 +160,8 @@ private:
                                  {"mean", prepared_.manifest.mean},
                                  {"stddev", prepared_.manifest.stddev}});
         out["shape"] = Json(prepared_.manifest.shape);
+        // What the features are called, so that predict can tell another table apart.
+        if (auto const* names = prepared_.manifest.provenance.find("features")) out["column_features"] = *names;
         return out;
     }
 
@@ -216,30 +220,6 @@ RunEnd end_of(PreparedRun const& prepared, JobTotals const& totals) {
     return end;
 }
 
-// "loss 0.3120, accuracy 0.9021": those that exist.
-std::string test_text(Metrics const& metrics, Task task) {
-    std::string text;
-    for (auto const* name : {"loss", "accuracy", "f1", "auc", "mae", "r2", "perplexity"}) {
-        auto const value = metric_value(metrics, std::string("val_") + name);
-        bool const told = std::string_view(name) != "perplexity" || task == Task::language;
-        if (told && std::isfinite(value)) text += fmt::format("{}{} {:.4f}", text.empty() ? "" : ", ", name, value);
-    }
-    return text;
-}
-
-void print_result(Summary const& summary, Task task, std::filesystem::path const& run_dir) {
-    fmt::print("{}", leaderboard(summary, terminal_of(1).columns));
-    if (summary.test)
-        fmt::print("test: {} rows, {}\n", summary.test->rows, test_text(*summary.test, task));
-    fmt::print("{} in {:.2f} s (set-up {:.2f} s): {} units, {} hops in finished laps, {:.1f} MB of states moved\n",
-               name_of(summary.status), summary.wall_s, summary.setup_s, summary.units, summary.hops,
-               static_cast<double>(summary.bytes.state) / 1e6);
-    fmt::print("makespan {:.2f} s, lower bound {:.2f} s, trainers busy {:.0f} %{}\n", summary.makespan_s,
-               summary.lower_bound_s, 100 * summary.utilisation,
-               summary.synthetic ? "; SYNTHETIC model: losses and accuracies mean nothing" : "");
-    fmt::print("run directory: {}\n", run_dir.string());
-}
-
 int run_after_roll_call(PreparedRun& prepared, RunOptions const& options, Courier& courier, std::vector<Hello> const& hellos,
                         double started_s) {
     Job job(prepared, courier, hellos, options);
@@ -268,11 +248,15 @@ int run_after_roll_call(PreparedRun& prepared, RunOptions const& options, Courie
         if (g_signal != 0) finish({});
         // The best model is fetched before the trainers leave; what the summary needs from them comes after.
         auto const so_far = job.recorder().summarise({}, prepared.director->trials());
-        auto const test = job.test_best(so_far);
         job.write_best(so_far);
+        auto const test = job.test_best(so_far);
         auto end = end_of(prepared, end_job(courier, 0, prepared.experiment.run.deadline_s));
         end.test = test;
-        auto const summary = finish(std::move(end));
+        auto const failure = so_far.best_trial || g_signal != 0
+                                 ? ""
+                                 : fmt::format("no trial finished an epoch with a finite {}", so_far.metric);
+        auto const summary = finish(std::move(end), failure);
+        if (!failure.empty()) log_error(failure);
         print_result(summary, prepared.manifest.task, job.directory().path());
         return summary.status == RunStatus::finished ? 0 : 1;
     } catch (std::exception const& error) {

@@ -53,6 +53,8 @@ Manifest expected_data(Json const& model) {
     out.outputs = model.at("outputs").integer();
     for (auto const& name : model.at("class_names").array()) out.class_names.push_back(name.string());
     for (auto const& count : model.at("categories").array()) out.categories.push_back(count.integer());
+    out.provenance = Json(Json::Object{});
+    if (auto const* columns = model.find("column_features")) out.provenance["features"] = *columns;
     out.mean = numbers("mean");
     out.stddev = numbers("stddev");
     return out;
@@ -73,6 +75,10 @@ Manifest normalised_as(Manifest const& trained, Manifest data, std::string const
         throw differs("categories are", text(data.categories, " "), text(trained.categories, " "));
     if (data.class_names != trained.class_names)
         throw differs("classes are", text(data.class_names, " "), text(trained.class_names, " "));
+    auto const* columns = data.provenance.find("features");
+    auto const* expected = trained.provenance.find("features");
+    if (columns != nullptr && expected != nullptr && *columns != *expected)
+        throw differs("the columns are", columns->dump(), expected->dump());
     data.mean = trained.mean;
     data.stddev = trained.stddev;
     return data;
@@ -92,7 +98,8 @@ Buffer train_again(Experiment const& experiment, Journal const& journal, TrialId
         if (!best || better(value(laps.size() - 1), value(*best), experiment.search.mode)) best = laps.size() - 1;
     }
     if (!best) throw ConfigError(fmt::format("trial {} finished no epoch; there is nothing to predict with", trial.value));
-    fmt::print(stderr, "only the best trial's weights are stored: training trial {} again, {} epochs\n", trial.value, *best + 1);
+    fmt::print(stderr, "only the best trial's weights are stored: training trial {} again, {} epoch{}\n", trial.value,
+               *best + 1, *best == 0 ? "" : "s");
     TrialRunner runner(experiment, shards, TrainerId(0));
     Journey journey;
     journey.lap.trial = trial;

@@ -63,7 +63,7 @@ void PredictionsCsv::add(std::string const& place, std::span<float const> target
     auto line = place;
     for (std::size_t i = 0; i < outputs.size(); ++i) {
         double const x = outputs[i];
-        line += fmt::format(",{:.6g},{:.6g}", targets[i], trained_.task == Task::multilabel ? 1 / (1 + std::exp(-x)) : x);
+        line += fmt::format(",{:.9g},{:.9g}", targets[i], trained_.task == Task::multilabel ? 1 / (1 + std::exp(-x)) : x);
     }
     write(line);
 }

@@ -137,7 +137,7 @@ std::vector<std::string> notes_for(PreparedRun const& prepared) {
 // What the trainers of a real run find out in the roll call.
 void check_shards(PreparedRun const& prepared) {
     try {
-        for (auto const split : {Split::train, Split::valid})
+        for (auto const split : {Split::train, Split::valid, Split::test})
             for (auto const& file : prepared.manifest.files(split))
                 check_shard(prepared.experiment.data.path, file, prepared.manifest);
     } catch (DataError const& error) {
@@ -174,6 +174,7 @@ PreparedRun prepare_run(RunOptions const& options, int trainers) {
     auto const& experiment = prepared.experiment;
     prepared.manifest = manifest_of(experiment, problems);
     default_loss(prepared.experiment, natural_loss(prepared.manifest.task), problems);
+    if (prepared.manifest.task == Task::regression) default_metric(prepared.experiment, "val_loss", problems);
     problems.throw_if_any();
     prepared.schema = schema_of(prepared.manifest);
     prepared.shards = static_cast<int>(prepared.manifest.train.size());

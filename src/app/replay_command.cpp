@@ -80,6 +80,8 @@ int replay_command(ReplayOptions const& options) {
     }
     if (wanted.empty())
         for (auto const& lap : journal.laps) wanted.insert(lap.trial);
+    if (wanted.empty())
+        throw ConfigError(fmt::format("{}: the journal has no lap (did a trial finish an epoch?)", run_dir.string()));
     std::vector<ShardId> shards;
     for (std::size_t s = 0; s < read_manifest(experiment.data.path).train.size(); ++s) shards.emplace_back(s);
     TrialRunner runner(experiment, shards, TrainerId(0));

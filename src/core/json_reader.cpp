@@ -246,7 +246,7 @@ void ObjectReader::finish() {
         if (known_.contains(member.key)) continue;
         auto const near = nearest(member.key, known);
         auto const hint =
-            near.empty() ? fmt::format("known: {}", fmt::join(known, ", ")) : fmt::format("did you mean \"{}\"?", near);
+            near.empty() ? known.empty() ? "none is known here" : fmt::format("known: {}", fmt::join(known, ", ")) : fmt::format("did you mean \"{}\"?", near);
         problems_.add(member.key_position, path_of(member.key), fmt::format("unknown key ({})", hint));
     }
 }

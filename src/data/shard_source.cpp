@@ -116,6 +116,11 @@ public:
         return {window_->shard, rows_, picked};
     }
 
+    void end() override {
+        window_ = nullptr;
+        windows_.release();
+    }
+
 private:
     void advance_to(std::size_t position) {
         while (window_ == nullptr || position >= window_->end) {

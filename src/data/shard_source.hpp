@@ -28,6 +28,9 @@ public:
 
     // The rows of the pass's next batch, valid until the next call. Throws DataError naming the file if it cannot be read.
     virtual PickedRows next() = 0;
+
+    // Lets go of the rows that the pass has left in memory (what a window holds).
+    virtual void end() {}
 };
 
 std::unique_ptr<ShardSource> shard_in_memory(Shard shard);

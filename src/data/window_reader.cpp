@@ -57,6 +57,11 @@ void WindowReader::end() {
     thread_.join();
 }
 
+void WindowReader::release() {
+    end();
+    for (auto& window : windows_) window = {};
+}
+
 Window const& WindowReader::take() {
     std::unique_lock lock(mutex_);
     freed_ = taken_;

@@ -39,7 +39,8 @@ public:
     // Waits for the next window; the one before may be overwritten from now on. Throws what the thread met.
     Window const& take();
 
-    void end();  // of the pass, early or not; waits for the thread
+    void end();      // of the pass, early or not; waits for the thread
+    void release();  // ends the pass and gives the windows' memory back
 
 private:
     void read_all(std::size_t position);

@@ -101,7 +101,7 @@ struct TrainConfig {
 
 struct SearchConfig {
     std::string procedure = "grid";
-    // train_loss, or val_ and one of loss, accuracy, top5, f1, auc, mae, r2, perplexity
+    // train_loss, or val_ and one of loss, accuracy, top5, f1, auc, mae, r2, perplexity; a regression: val_loss unless given
     std::string metric = "val_accuracy";
     Mode mode = Mode::max;
     std::optional<std::int64_t> trials;     // random: how many; grid: all

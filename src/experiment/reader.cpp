@@ -138,6 +138,13 @@ void default_loss(Experiment& experiment, LossKind loss, Problems& problems) {
     experiment.train = read_train(ObjectReader(train, "/train", problems));
 }
 
+void default_metric(Experiment& experiment, std::string_view metric, Problems& problems) {
+    auto& search = experiment.document["search"];
+    if (search.find("metric") != nullptr) return;
+    search["metric"] = Json(std::string(metric));
+    experiment.search = read_search(ObjectReader(search, "/search", problems));
+}
+
 Json to_json(Assignment const& assignment) {
     Json::Object out;
     for (auto const& [path, value] : assignment) out.push_back({path, value, {}});

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The strict reader of experiment files.
 #pragma once
+#include <string_view>
+
 #include <string>
 #include <vector>
 
@@ -20,6 +22,9 @@ LossKind loss_of(Experiment const& experiment, Assignment const& assignment);  /
 // What the dataset suggests where neither the document nor the space names train.loss: it is written into both the document
 // and `train`, so that every rank and a replay read it. Keys that belong to another loss are reported to problems.
 void default_loss(Experiment& experiment, LossKind loss, Problems& problems);
+
+// Likewise for search.metric, where the document does not name it: a regression has no accuracy.
+void default_metric(Experiment& experiment, std::string_view metric, Problems& problems);
 
 // Assignment <-> JSON object {dotted path: value}.
 Json to_json(Assignment const& assignment);

@@ -100,9 +100,7 @@ void read_loss(ObjectReader& reader, TrainConfig& out) {
     if (own.include("huber_delta", {"huber"})) reader.read("huber_delta", out.huber_delta, above(0));
     if (!own.include("class_weights", {"cross_entropy", "bce_with_logits"})) return;
     auto& weights = out.class_weights;
-    read_numbers(reader, "class_weights", weights, at_least(0));
-    if (!weights.empty() && std::all_of(weights.begin(), weights.end(), [](double w) { return w == 0; }))
-        reader.problem("class_weights", "are all 0 (nothing would be learnt) give some class a weight");
+    read_numbers(reader, "class_weights", weights, above(0));  // of a batch of weight 0 there is no mean
 }
 
 EarlyStopping read_early_stopping(ObjectReader reader) {

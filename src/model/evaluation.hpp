@@ -30,7 +30,7 @@ public:
     Evaluation(Task task, std::int64_t outputs) : task_(task), outputs_(static_cast<std::size_t>(outputs)) {}
 
     // outputs: [rows, outputs]. Row sums of cross entropy, hits and hits among the best five (equal outputs rank by their
-    // index, as in argmax).
+    // index, as in argmax; a row with a NaN hits nothing).
     void add_labels(std::span<float const> outputs, std::span<std::int64_t const> labels);
 
     // targets: [rows, outputs]. A row's loss is the mean over its outputs; logistic: multilabel, the others: regression.

@@ -5,6 +5,12 @@
 
 namespace hopscotch {
 
+std::string Network::head() const {
+    auto const& last = parameters().back().name;
+    auto const dot = last.rfind('.');
+    return dot == last.npos ? last : last.substr(0, dot + 1);
+}
+
 at::Tensor dropout_mask(at::Tensor const& x, double p, at::Generator const& noise) {
     return at::empty_like(x.detach()).bernoulli_(1.0 - p, noise).div_(1.0 - p);
 }

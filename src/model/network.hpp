@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <optional>
 #include <vector>
 
@@ -37,6 +38,8 @@ public:
     virtual std::vector<ParameterSpec> const& parameters() const = 0;
     virtual std::vector<BufferSpec> const& buffers() const = 0;
     virtual double multiply_adds() const = 0;  // of one row, forward
+    // The module whose parameters are for these outputs alone ("fc."), which init_mode "head" leaves fresh; "": there is none.
+    virtual std::string head() const;
     virtual Backward kind() const { return Backward::autograd; }
     virtual void use_autograd() {}  // from now on kind() must be autograd (autocast needs it)
 

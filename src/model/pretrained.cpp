@@ -74,7 +74,7 @@ void check_frozen(ModelConfig const& model, Network const& network, std::set<std
     for (std::size_t i = 0; i < specs.size(); ++i)
         if (frozen[i] && !loaded.contains(specs[i].name)) without.push_back(specs[i].name);
     if (!without.empty())
-        complain(fmt::format("frozen, but not in init_from: {} (they would never train)", listed(without)));
+        complain(fmt::format("frozen, but not taken from init_from: {} (they would never train)", listed(without)));
 }
 
 }  // namespace
@@ -95,15 +95,13 @@ std::vector<std::string> pretrained_names(ModelConfig const& model, Network cons
     try {
         auto wanted = shapes_of(network);
         auto const file = SafetensorsFile::open(model.init_from);
-        if (model.init_mode == InitFrom::head) {  // the last layer starts fresh, whatever the file has for it
-            auto const head = module_of(network.parameters().back().name);
+        auto const head = model.init_mode == InitFrom::head ? network.head() : "";
+        if (model.init_mode == InitFrom::head && head.empty())
+            complain(fmt::format("{} has no last layer of its own (init_mode \"head\" starts it fresh) use \"partial\"", model.name));
+        if (!head.empty())  // the last layer starts fresh, whatever the file has for it
             std::erase_if(wanted, [&](auto const& each) { return module_of(each.first) == head; });
-        }
         auto found = match(wanted, file);
-        if (model.init_mode == InitFrom::head) {
-            auto const head = module_of(network.parameters().back().name);
-            std::erase_if(found.unexpected, [&](auto const& name) { return module_of(name) == head; });
-        }
+        if (!head.empty()) std::erase_if(found.unexpected, [&](auto const& name) { return module_of(name) == head; });
         if (model.init_mode != InitFrom::partial) {
             if (!found.missing.empty()) complain(fmt::format("has no {}", listed(found.missing)));
             if (!found.unexpected.empty()) complain(fmt::format("has what this model has not: {}", listed(found.unexpected)));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/torch_trial_model.hpp"
 
+#include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/log_softmax.h>
@@ -154,6 +155,7 @@ UnitSums TorchTrialModel::train_unit(ShardSource& shard, UnitAddress const& addr
         sums.rows += cut[i].size;
         if (on_batch) on_batch();
     }
+    shard.end();
     sums.loss = step_.loss_sum();
     if (!workspace_.device.is_cpu()) host_.copy_(device_);
     return sums;
@@ -177,6 +179,7 @@ void TorchTrialModel::for_each_batch(ShardSource& shard, BatchRange const& batch
         auto const batch = feed_.plain(shard.next());
         visit(step_.evaluate(batch.x), batch);
     }
+    shard.end();
 }
 
 void TorchTrialModel::evaluate(ShardSource& shard, BatchRange const& batches, Evaluation& into) {
@@ -200,7 +203,10 @@ void TorchTrialModel::add(at::Tensor const& outputs, Batch const& batch, Evaluat
 void TorchTrialModel::add_tokens(at::Tensor const& outputs, at::Tensor const& tokens, Evaluation& into) const {
     auto const index = tokens.unsqueeze(2);
     auto const chosen = outputs.gather(2, index);
-    auto const better = outputs.gt(chosen).sum(2);
+    // As Evaluation ranks: equal outputs by their index; whatever is not smaller than a NaN is better.
+    auto const earlier = at::arange(outputs.size(2), outputs.options().dtype(at::kLong)).lt(index);
+    auto const better = outputs.gt(chosen).logical_or(outputs.eq(chosen).logical_and(earlier)).sum(2).add(
+        chosen.isnan().squeeze(2), outputs.size(2));
     auto const rows = static_cast<double>(outputs.size(0));
     auto const mean = [&](at::Tensor const& each) { return each.to(at::kDouble).mean().item<double>() * rows; };
     into.add_sums(outputs.size(0), -mean(at::log_softmax(outputs, 2).gather(2, index)), mean(better.eq(0)), mean(better.lt(5)));
@@ -252,7 +258,7 @@ void TorchTrialModel::save(std::string const& path, Json const& metadata) {
 
 double TorchTrialModel::learning_rate() const {
     require(!state_.empty(), "learning_rate needs a bound state");
-    return lr(config_.train.batch_size);
+    return lr(std::int64_t{config_.train.batch_size} * config_.train.accumulate);
 }
 
 bool TorchTrialModel::finite() { return all_finite(state_, layout_); }

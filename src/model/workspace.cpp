@@ -29,6 +29,7 @@ Workspace::Impl::Impl(std::string const& device_name, int threads)
     // Only matters on a GPU: the same algorithm on every trainer, and fp32 that is fp32.
     at::globalContext().setDeterministicCuDNN(true);
     at::globalContext().setBenchmarkCuDNN(false);
+    at::globalContext().setAllowTF32CuDNN(false);
 }
 
 void Workspace::Impl::enter() const {

@@ -59,31 +59,28 @@ void TrainerBase::score_best(Lap const& lap, TrainerId home) {
 void TrainerBase::serve() {
     while (true) {
         if (!has_work()) resources_.courier.activity().trial = -1;
-        while (auto message = resources_.courier.receive(has_work() ? 0 : 1)) {
-            switch (message->kind) {
-                case MessageKind::shutdown:
-                    return say_goodbye();
-                case MessageKind::fetch_best:
-                    answer_fetch(decode<TrialMessage>(message->body));
-                    break;
-                case MessageKind::score_best:
-                    answer_score(decode<Lap>(message->body));
-                    break;
-                case MessageKind::stop: {
-                    auto const trial = decode<TrialMessage>(message->body).trial;
-                    drop(trial);
-                    resources_.runner->forget(trial);
-                    break;
-                }
-                default:
-                    handle(std::move(*message));
-            }
-        }
         try {
+            while (auto message = resources_.courier.receive(has_work() ? 0 : 1)) {
+                if (message->kind == MessageKind::shutdown) return say_goodbye();
+                answer(std::move(*message));
+            }
             if (has_work()) work();
         } catch (JobEnded const&) {
             resources_.courier.activity().trial = -1;  // the shutdown message is in the inbox
         }
+    }
+}
+
+void TrainerBase::answer(Incoming message) {
+    switch (message.kind) {
+        case MessageKind::fetch_best: return answer_fetch(decode<TrialMessage>(message.body));
+        case MessageKind::score_best: return answer_score(decode<Lap>(message.body));
+        case MessageKind::stop: {
+            auto const trial = decode<TrialMessage>(message.body).trial;
+            drop(trial);
+            return resources_.runner->forget(trial);
+        }
+        default: handle(std::move(message));
     }
 }
 

@@ -55,6 +55,7 @@ protected:
 
 private:
     void say_goodbye();
+    void answer(Incoming message);
     void answer_fetch(TrialMessage const& asked);
     void answer_score(Lap const& asked);
 

@@ -131,6 +131,11 @@ bool TrialRunner::run_validation_piece(Journey& journey, MutableBytes state, Act
             note_scores(sums, record);
             validations_.erase(record.trial);
             trial_model.end_epoch(epoch_loss(record));
+            if (record.valid_rows > 0 && !std::isfinite(record.valid_loss)) {
+                record.outcome = Outcome::diverged;
+                record.reason = fmt::format("epoch {}: the validation loss is not finite (a smaller learning rate may help)",
+                                            record.epoch);
+            }
         }
         record.valid_seconds += valid_.empty() ? 0 : monotonic_s() - start;
         if (activity != nullptr) ++activity->batches;

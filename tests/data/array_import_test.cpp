@@ -69,6 +69,19 @@ TEST(NpyImport, labels_are_remapped_in_ascending_order) {
     EXPECT_TRUE(whole.run().class_names.empty());
 }
 
+TEST(NpyImport, token_ids_to_classify) {
+    Arrays import(longs("(4, 2)", {1, 8, 3, 4, 0, 6, 7, 8}), k_labels);
+    import.options.vocabulary = 9;
+    EXPECT_EQ(import.run().categories, std::vector<std::int64_t>{9});
+    EXPECT_EQ(import.rows(), (Rows{{0, 6, 0}, {1, 8, 0}, {3, 4, 1}, {7, 8, 1}}));
+    for (auto const& [type, array] : {std::pair{"bytes", bytes("(4, 2)", {1, 9, 3, 4, 0, 6, 7, 8})},
+                                      {"longs", longs("(4, 2)", {1, 9, 3, 4, 0, 6, 7, 8})}}) {
+        Arrays bad(array, k_labels);
+        bad.options.vocabulary = 9;
+        EXPECT_NE(bad.error().find("row 0, element 1: 9 is no id below 9 (--vocabulary)"), std::string::npos) << type;
+    }
+}
+
 TEST(NpyImport, targets_and_multilabels) {
     Arrays import(floats("(4,)", {1, 2, 3, 4}), floats("(4, 2)", {0, 1, 1, 0, 1, 1, 0, 0}));
     import.options.task = Task::regression;

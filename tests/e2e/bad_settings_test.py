@@ -53,7 +53,7 @@ class BadSettings(Case):
 
     def test_class_weights(self):
         self.train("[1, 2, 3]", "/train/class_weights: has 3 numbers (the dataset has 10 outputs) give one for each", class_weights=[1, 2, 3])
-        self.train("[0, 0]", "/train/class_weights: are all 0 (nothing would be learnt) give some class a weight", class_weights=[0, 0])
+        self.train("[0, 0]", "/train/class_weights: element 0 must be greater than 0 (got 0)", class_weights=[0, 0])
         self.write(experiment())
         self.refuse("--set train.class_weights=[1,2]: has 2 numbers (the dataset has 10 outputs) give one for each",
                     "run", "e.json", "--set", "train.class_weights=[1,2]")

@@ -62,7 +62,7 @@ class Predict(Case):
 
     def test_another_trial_at_its_best_epoch(self):
         code, out, err = self.predict("--split", "valid", "--trial", "0")
-        self.assertEqual((code, err), (0, "only the best trial's weights are stored: training trial 0 again, 1 epochs\n"))
+        self.assertEqual((code, err), (0, "only the best trial's weights are stored: training trial 0 again, 1 epoch\n"))
         self.assertEqual(self.best(0)["epoch"], 0)
         self.check(self.best(0), self.rows(), out)
 

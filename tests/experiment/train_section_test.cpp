@@ -25,11 +25,11 @@ OptimizerConfig optimizer(std::string const& section) { return read("{\"optimize
 ScheduleConfig schedule(std::string const& section) { return read("{\"schedule\": " + section + "}").schedule; }
 
 TEST(Train, EveryKeyIsRead) {
-    auto const train = read(R"({"loss": "cross_entropy", "label_smoothing": 0.1, "class_weights": [1, 0, 2.5],
+    auto const train = read(R"({"loss": "cross_entropy", "label_smoothing": 0.1, "class_weights": [1, 0.5, 2.5],
         "precision": "bf16", "clip_norm": 1.5, "clip_value": 0.25, "accumulate": 4, "ema": 0.999,
         "early_stopping": {"patience": 5, "min_delta": 0.01}})");
     EXPECT_EQ(train.label_smoothing, 0.1);
-    EXPECT_EQ(train.class_weights, (std::vector{1.0, 0.0, 2.5}));
+    EXPECT_EQ(train.class_weights, (std::vector{1.0, 0.5, 2.5}));
     EXPECT_EQ(train.precision, Precision::bf16);
     EXPECT_EQ(train.clip_norm, 1.5);
     EXPECT_EQ(train.clip_value, 0.25);
@@ -67,9 +67,9 @@ TEST(Train, ClassWeights) {
     EXPECT_EQ(refused(R"({"class_weights": [1, "a"]})"),
               "e.json:2:28: /train/class_weights: element 1 must be a number (got a string)");
     EXPECT_EQ(refused(R"({"class_weights": [1, -1]})"),
-              "e.json:2:28: /train/class_weights: element 1 must be at least 0 (got -1)");
-    EXPECT_EQ(refused(R"({"class_weights": [0, 0]})"),
-              "e.json:2:28: /train/class_weights: are all 0 (nothing would be learnt) give some class a weight");
+              "e.json:2:28: /train/class_weights: element 1 must be greater than 0 (got -1)");
+    EXPECT_EQ(refused(R"({"class_weights": [0, 1]})"),
+              "e.json:2:28: /train/class_weights: element 0 must be greater than 0 (got 0)");
 }
 
 TEST(Train, KeysOfOtherLosses) {
@@ -200,6 +200,19 @@ TEST(DefaultLoss, IsWrittenWhereNobodyNamesOne) {
     EXPECT_EQ(problems.text(),
               "e.json:2:30: /train/label_smoothing: label_smoothing belongs to cross_entropy (the loss here is \"mse\") "
               "leave it out");
+}
+
+TEST(DefaultMetric, IsWrittenWhereNobodyNamesOne) {
+    Problems problems("e.json");
+    auto e = read_experiment(document(), {}, problems);
+    default_metric(e, "val_loss", problems);
+    EXPECT_EQ(e.search.metric, "val_loss");
+    EXPECT_EQ(e.search.mode, Mode::min);
+    EXPECT_EQ(e.document.at("search").at("metric"), "val_loss");
+    auto named = read_experiment(document(R"("search": {"metric": "val_r2"}, "space": {"model.a": [1]})"), {}, problems);
+    default_metric(named, "val_loss", problems);
+    EXPECT_EQ(named.search.metric, "val_r2");
+    EXPECT_EQ(problems.text(), "");
 }
 
 }  // namespace

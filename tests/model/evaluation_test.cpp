@@ -149,6 +149,16 @@ TEST(Evaluation, AScoreThatDoesNotExistIsNaN) {
     EXPECT_EQ(none.scores().f1, 1);
 }
 
+TEST(Evaluation, NaNHitsNothing) {
+    auto const nan = std::numeric_limits<float>::quiet_NaN();
+    Evaluation sums(Task::classification, 7);
+    std::vector<std::int64_t> const labels{0, 3};
+    sums.add_labels(std::vector<float>(14, nan), labels);
+    EXPECT_EQ(sums.correct(), 0);
+    EXPECT_EQ(sums.top5(), 0);
+    EXPECT_TRUE(std::isnan(sums.loss()));
+}
+
 TEST(EvaluationBatch, IsBoundedByFeaturesAndOutputs) {
     EXPECT_EQ(evaluation_batch(64, 10), 256);
     EXPECT_EQ(evaluation_batch(3 * 224 * 224, 1000), 27);

@@ -104,7 +104,7 @@ TEST(Freeze, NeedsValuesAndLeavesSomethingToTrain) {
     EXPECT_NE(complaints(config).find("every parameter is frozen"), std::string::npos);
     config.model.freeze = {"layers.2.*"};
     config.model.init_mode = InitFrom::head;
-    EXPECT_NE(complaints(config).find("frozen, but not in init_from: layers.2.weight, layers.2.bias"), std::string::npos)
+    EXPECT_NE(complaints(config).find("frozen, but not taken from init_from: layers.2.weight, layers.2.bias"), std::string::npos)
         << complaints(config);
 }
 

@@ -94,7 +94,7 @@ public:
         for (std::int64_t row = 0; row < part.features->rows(); ++row) {
             read_label(part, labels, row);
             if (type == FeatureType::uint8)
-                add_bytes(features.next(), channels_last);
+                add_bytes(*part.features, features.next(), row, channels_last);
             else
                 add_floats(*part.features, features.next(), row, channels_last);
             ++done_;
@@ -111,15 +111,29 @@ private:
             read_targets(*part.labels, labels.next(), row, options_.task, targets_);
     }
 
-    void add_bytes(ByteView row, bool channels_last) {
+    // Ids are looked up in a table of that many rows.
+    template <class T>
+    void check_ids(std::vector<T> const& row, ArraySource const& source, std::int64_t number) const {
+        for (std::size_t i = 0; options_.vocabulary > 0 && i < row.size(); ++i) {
+            auto const id = static_cast<double>(row[i]);
+            if (id >= 0 && id < static_cast<double>(options_.vocabulary) && id == std::floor(id)) continue;
+            throw DataError(fmt::format("{}: row {}, element {}: {} is no id below {} (--vocabulary) correct it, or choose a "
+                                        "larger one",
+                                        source.name(), number, i, id, options_.vocabulary));
+        }
+    }
+
+    void add_bytes(ArraySource const& source, ByteView row, std::int64_t number, bool channels_last) {
         bytes_.resize(row.size());
         std::memcpy(bytes_.data(), row.data(), row.size());
+        check_ids(bytes_, source, number);
         if (channels_last) to_channels_first(std::span(bytes_), chw_, spare_bytes_);
         writer_.add(std::span<std::uint8_t const>(bytes_), targets_);
     }
 
     void add_floats(ArraySource const& source, ByteView row, std::int64_t number, bool channels_last) {
         read_floats(source, row, number, floats_);
+        check_ids(floats_, source, number);
         if (channels_last) to_channels_first(std::span(floats_), chw_, spare_floats_);
         writer_.add(std::span<float const>(floats_), targets_);
     }
@@ -184,6 +198,9 @@ ImportReport import_arrays(ImportArraysOptions const& options, std::vector<Array
     description.outputs = labels.outputs;
     description.class_names = labels.class_names;
     description.seed = options.seed;
+    if (options.vocabulary < 0 || options.vocabulary > 1 << 24)
+        throw ConfigError(fmt::format("--vocabulary {}: must be between 1 and 2^24", options.vocabulary));
+    if (options.vocabulary > 0) description.categories = {options.vocabulary};
     provenance["valid"] = options.valid;
     provenance["test"] = options.test;
     description.provenance = std::move(provenance);

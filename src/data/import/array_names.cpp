@@ -71,6 +71,9 @@ public:
     std::vector<ArrayPair> pairs() const {
         if (!options_.features.empty() || !options_.labels.empty())
             return {{named(Role::features, options_.features), named(Role::labels, options_.labels), Split::train}};
+        // Two files whose names say nothing are features and labels, in this order.
+        if (match_ == NameMatch::part && names_.size() == 2 && fitting(Role::labels, Split::train).empty())
+            return {{names_[0], names_[1], Split::train}};
         std::vector<ArrayPair> out{{one(Role::features, Split::train), one(Role::labels, Split::train), Split::train}};
         for (auto const split : {Split::valid, Split::test})
             if (!fitting(Role::features, split).empty() || !fitting(Role::labels, split).empty())
@@ -96,7 +99,7 @@ private:
         auto const kind = split == Split::train ? "" : split == Split::valid ? "validation " : "test ";
         auto const advice = match_ == NameMatch::whole
                                 ? fmt::format("choose with --{} NAME", name_of(role))
-                                : "only labels have 'labels', 'y' or 'targets' in their file's name: rename the files";
+                                : "choose with --features FILE --labels FILE, or let only the labels' file name have 'labels', 'y' or 'targets'";
         if (found.empty())
             throw ConfigError(
                 fmt::format("{}: no {}{} found by name (there is {}) {}", where_, kind, name_of(role), known(), advice));

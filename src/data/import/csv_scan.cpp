@@ -54,7 +54,16 @@ private:
         types_.resize(record.size());
     }
 
+    // A text above a column of numbers, or a name that was given for a column.
     bool looks_like_header() const {
+        auto const named = [&](std::vector<std::string> const& columns) {
+            return std::any_of(columns.begin(), columns.end(), [&](auto const& name) {
+                double unused;
+                return read_cell(name, unused) == CellKind::text &&
+                       std::find(first_.begin(), first_.end(), name) != first_.end();
+            });
+        };
+        if (named(options_.label) || named(options_.categorical)) return true;
         for (std::size_t i = 0; i < first_.size(); ++i) {
             double unused;
             if (types_[i].numbers > 0 && types_[i].texts == 0 && read_cell(first_[i], unused) == CellKind::text) return true;

@@ -75,6 +75,8 @@ void check_forward(OwnModule& module, DataSchema const& data) {
     auto noise = at::globalContext().defaultGenerator(at::kCPU).clone();
     for (auto const mode : {OwnModule::Mode::training, OwnModule::Mode::evaluation}) {
         module.set(mode);
+        std::vector<std::pair<at::Tensor, at::Tensor>> before;  // a buffer and its values
+        for (auto const& [name, tensor] : module.buffers()) before.emplace_back(tensor, tensor.clone());
         at::Tensor outputs;
         try {
             outputs = module.forward(x, mode == OwnModule::Mode::training ? &noise : nullptr);
@@ -87,6 +89,12 @@ void check_forward(OwnModule& module, DataSchema const& data) {
         check_outputs(outputs, data);
         if (mode == OwnModule::Mode::training && !outputs.requires_grad())
             throw ConfigError("forward gives outputs without gradients (detached, or computed under no_grad)");
+        auto const after = module.buffers();
+        for (std::size_t i = 0; mode == OwnModule::Mode::evaluation && i < std::min(before.size(), after.size()); ++i)
+            if (before[i].first.is_same(after[i].second) && !before[i].second.equal(after[i].second))
+                throw ConfigError(fmt::format("forward changes {} in evaluation (a validation must leave the state as it is) "
+                                              "change it in training only",
+                                              after[i].first));
     }
 }
 

@@ -70,6 +70,8 @@ private:
 
 class Gpt final : public AutogradNetwork {
 public:
+    std::string head() const override { return ""; }  // tied to the embedding
+
     Gpt(std::int64_t tokens, std::int64_t vocabulary, GptArguments const& a) : dropout_(a.dropout) {
         auto const scope = root() / "transformer";
         words_ = Embedding(scope / "wte", vocabulary, a.width, Init::normal(k_init));

@@ -50,6 +50,8 @@ Features features_of(DataSchema const& data) {
 
 class WideAndDeep final : public AutogradNetwork {
 public:
+    std::string head() const override { return ""; }  // the wide part and the last layer
+
     WideAndDeep(Features const& features, std::int64_t outputs, WideAndDeepArguments const& arguments)
         : dropout_(arguments.dropout),
           categorical_(at::tensor(features.categorical)),
