@@ -9,6 +9,11 @@
 #include "core/error.hpp"
 
 namespace hopscotch {
+namespace {
+
+constexpr std::int64_t k_batches_between_signs = 16;  // of life in a validation
+
+}  // namespace
 
 TrialRunner::TrialRunner(Experiment experiment, std::vector<ShardId> const& shards, TrainerId self, ModelFactory factory)
     : experiment_(std::move(experiment)),
@@ -24,6 +29,8 @@ TrialRunner::TrialRunner(Experiment experiment, std::vector<ShardId> const& shar
         train_.emplace(shard, open(manifest_.train.at(shard.index())));
     if (shards.empty()) return;  // an idle trainer validates nothing either
     for (auto const& file : manifest_.valid) valid_.push_back(open(file));
+    // What is only read at the very end should not be missed there.
+    for (auto const& file : manifest_.test) check_shard(experiment_.data.path, file, manifest_);
 }
 
 TrialModel& TrialRunner::model(Lap const& lap) {
@@ -126,7 +133,7 @@ bool TrialRunner::run_validation_piece(Journey& journey, MutableBytes state, Act
         auto const start = monotonic_s();
         if (record.valid_seconds == 0 && !valid_.empty()) record.valid_start_unix_s = unix_s();
         auto& sums = validations_.try_emplace(record.trial, manifest_.task, manifest_.outputs).first->second;
-        bool const complete = valid_.empty() || validate_piece(journey, trial_model, sums);
+        bool const complete = valid_.empty() || validate_piece(journey, trial_model, sums, activity);
         if (complete) {
             note_scores(sums, record);
             validations_.erase(record.trial);
@@ -138,19 +145,22 @@ bool TrialRunner::run_validation_piece(Journey& journey, MutableBytes state, Act
             }
         }
         record.valid_seconds += valid_.empty() ? 0 : monotonic_s() - start;
-        if (activity != nullptr) ++activity->batches;
     });
     return record.outcome != Outcome::finished || journey.valid_shard == static_cast<int>(valid_.size());
 }
 
 // A piece is at most as many batches as a training shard has rows for. True after the last.
-bool TrialRunner::validate_piece(Journey& journey, TrialModel& trial_model, Evaluation& sums) {
+bool TrialRunner::validate_piece(Journey& journey, TrialModel& trial_model, Evaluation& sums, Activity* activity) {
     auto& shard = *valid_[static_cast<std::size_t>(journey.valid_shard)];
     auto const all = trial_model.evaluation_batches(shard.rows());
     auto const most = std::max<std::int64_t>(1, trial_model.evaluation_batches(manifest_.train.front().rows));
-    auto const size = std::min(all - journey.valid_batch, most);
-    trial_model.evaluate(shard, {journey.valid_batch, size}, sums);
-    journey.valid_batch += size;
+    auto const end = journey.valid_batch + std::min(all - journey.valid_batch, most);
+    while (journey.valid_batch < end) {
+        auto const size = std::min(end - journey.valid_batch, k_batches_between_signs);
+        trial_model.evaluate(shard, {journey.valid_batch, size}, sums);
+        journey.valid_batch += size;
+        if (activity != nullptr) ++activity->batches;
+    }
     if (journey.valid_batch < all) return false;
     journey.valid_batch = 0;
     return ++journey.valid_shard == static_cast<int>(valid_.size());

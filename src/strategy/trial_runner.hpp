@@ -58,7 +58,7 @@ public:
 
 private:
     TrialModel& model(Lap const& lap);
-    bool validate_piece(Journey& journey, TrialModel& trial_model, Evaluation& sums);
+    bool validate_piece(Journey& journey, TrialModel& trial_model, Evaluation& sums, Activity* activity);
     template <class Work>
     void guarded(Journey& journey, std::string const& what, Work work);
 

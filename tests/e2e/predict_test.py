@@ -60,6 +60,15 @@ class Predict(Case):
         self.assertIn("test: 359 rows, ", out)
         self.assertEqual(self.summary()["test"], wanted)
 
+    def test_a_missing_test_shard_is_found_before_training(self):
+        self.write(experiment(run={"dir": "other", "device": "cpu"}))
+        (self.cwd / "digits/test-00000.h5").unlink()
+        for flags in (["--dry-run"], ["--trainers", "2"]):
+            code, out, err = self.run_hopscotch("run", "e.json", *flags)
+            self.assertEqual(code, 2, out + err)
+            self.assertIn("digits/test-00000.h5", err)
+        self.assertFalse((self.cwd / "other").exists())
+
     def test_another_trial_at_its_best_epoch(self):
         code, out, err = self.predict("--split", "valid", "--trial", "0")
         self.assertEqual((code, err), (0, "only the best trial's weights are stored: training trial 0 again, 1 epoch\n"))
