@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Sets up, builds everything and runs the tests: scripts/test.sh [--sanitize] [ctest's arguments, such as -R mop].
-# --sanitize instead builds the tests of core, comm, schedule, search and run with ASan + UBSan and with TSan.
+# --sanitize instead builds the tests of core, comm, data, schedule, search and run with ASan + UBSan and with TSan.
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -16,10 +16,11 @@ if [[ "${1:-}" != --sanitize ]]; then
 fi
 shift
 
-modules='core|comm|schedule|search|run'
+modules='core|comm|data|schedule|search|run'
 worst=0
 for preset in asan tsan; do
-    [[ -f "build-$preset/build.ninja" ]] || cmake --preset "$preset"
+    cmake --preset "$preset" > "build-$preset.log" 2>&1 || { cat "build-$preset.log" >&2; exit 1; }
+    rm -f "build-$preset.log"
     mapfile -t targets < <(ninja -C "build-$preset" -t targets all | grep -oE "^(tests/)?($modules)_[a-z0-9_]+_test: phony" |
                            sed 's/: phony$//; s,.*/,,' | sort -u)
     if [[ ${#targets[@]} -eq 0 ]]; then
