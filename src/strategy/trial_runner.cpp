@@ -7,6 +7,7 @@
 
 #include "core/clock.hpp"
 #include "core/error.hpp"
+#include "schedule/lap_metric.hpp"
 
 namespace hopscotch {
 namespace {
@@ -79,14 +80,8 @@ void note_scores(Evaluation const& sums, LapRecord& record) {
 namespace {
 
 // What a plateau schedule goes by: of validation, or of training where there is none.
-double epoch_loss(LapRecord const& record) {
-    if (record.valid_rows > 0) return record.valid_loss / static_cast<double>(record.valid_rows);
-    double loss = 0, rows = 0;
-    for (auto const& unit : record.units) {
-        loss += unit.loss_sum;
-        rows += static_cast<double>(unit.rows);
-    }
-    return loss / rows;
+double epoch_loss(LapRecord const& record, LossKind loss) {
+    return lap_metric(record, record.valid_rows > 0 ? "val_loss" : "train_loss", loss);
 }
 
 }  // namespace
@@ -137,7 +132,7 @@ bool TrialRunner::run_validation_piece(Journey& journey, MutableBytes state, Act
         if (complete) {
             note_scores(sums, record);
             validations_.erase(record.trial);
-            trial_model.end_epoch(epoch_loss(record));
+            trial_model.end_epoch(epoch_loss(record, loss_of(experiment_, journey.lap.assignment)));
             if (record.valid_rows > 0 && !std::isfinite(record.valid_loss)) {
                 record.outcome = Outcome::diverged;
                 record.reason = fmt::format("epoch {}: the validation loss is not finite (a smaller learning rate may help)",
@@ -193,7 +188,7 @@ LapRecord TrialRunner::score_test(Lap const& lap, MutableBytes state, Activity* 
 void TrialRunner::end_epoch(Lap const& lap, MutableBytes state, LapRecord const& record) {
     auto& trial_model = model(lap);
     trial_model.bind(state);
-    trial_model.end_epoch(epoch_loss(record));
+    trial_model.end_epoch(epoch_loss(record, loss_of(experiment_, lap.assignment)));
 }
 
 void TrialRunner::forget(TrialId trial) {

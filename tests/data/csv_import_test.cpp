@@ -67,6 +67,18 @@ TEST(CsvImport, digits) {
     }
 }
 
+TEST(CsvImport, a_named_label_of_a_table_of_texts_is_a_header) {
+    TemporaryDirectory dir;
+    write_text(dir / "t.csv", "a,b,y\nu,v,p\nw,v,q\nu,x,p\nw,x,q\n");
+    ImportCsvOptions options;
+    options.sources = {dir / "t.csv"};
+    options.out = dir / "out";
+    options.valid = 0.5;
+    options.label = {"y"};
+    EXPECT_EQ(import_csv_files(options).manifest.class_names, (std::vector<std::string>{"p", "q"}));
+    EXPECT_EQ(all_rows(options.out).size(), 4U);
+}
+
 TEST(CsvImport, same_seed_same_bytes) {
     TemporaryDirectory const dir;
     ImportCsvOptions options;

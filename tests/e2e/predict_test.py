@@ -60,6 +60,20 @@ class Predict(Case):
         self.assertIn("test: 359 rows, ", out)
         self.assertEqual(self.summary()["test"], wanted)
 
+    def test_the_same_columns_in_another_order_are_another_table(self):
+        rows = "".join(f"{i % 7},{i % 3},{'no' if i % 2 else 'yes'}\n" for i in range(40))
+        for name, header in (("ab", "a,b,y\n"), ("ba", "b,a,y\n")):
+            (self.cwd / f"{name}.csv").write_text(header + rows)
+            code, _, err = self.run_hopscotch("data", "import", "csv", f"{name}.csv", "--out", name, "--shards", "1")
+            self.assertEqual((code, err), (0, ""))
+        self.write(experiment(data={"path": "ab"}, run={"dir": "table", "device": "cpu"}))
+        self.succeed("--quiet", "--trainers", "1")
+        self.assertEqual(self.run_hopscotch("predict", "table", "ab", "--out", "p.csv")[0], 0)
+        code, _, err = self.run_hopscotch("predict", "table", "ba", "--out", "q.csv")
+        self.assertEqual(code, 2)
+        self.assertIn('ba: the columns are ["b","a"] (the model was trained with ["a","b"])', err)
+        self.assertFalse((self.cwd / "q.csv").exists())
+
     def test_a_missing_test_shard_is_found_before_training(self):
         self.write(experiment(run={"dir": "other", "device": "cpu"}))
         (self.cwd / "digits/test-00000.h5").unlink()

@@ -64,6 +64,32 @@ class JournalOfARun(Case):
         self.assertEqual(self.check(None, "--trainers", "1")["bytes"]["state"], 0)
 
 
+class Nothing(Case):
+    """Runs and journals that hold no result say so, and not that all is well."""
+
+    def test_a_run_of_failing_trials_fails(self):
+        self.write(experiment(space={"train.optimizer.lr": [1e30]}, train={"epochs": 1, "optimizer": {"name": "sgd", "momentum": 0.9}}))
+        code, out, err = self.run_hopscotch("run", "e.json", "--trainers", "2")
+        self.assertEqual(code, 1, out + err)
+        self.assertIn("no trial finished an epoch with a finite val_accuracy", err)
+        self.assertEqual(self.summary()["status"], "failed")
+        code, _, err = self.run_hopscotch("replay", "out")
+        self.assertEqual(code, 0, err)
+
+    def test_an_empty_journal_is_no_proof(self):
+        self.write(experiment())
+        self.succeed("--quiet", "--trainers", "1")
+        (self.cwd / "out/journal.jsonl").write_text("")
+        code, out, err = self.run_hopscotch("replay", "out")
+        self.assertEqual((code, out), (2, ""))
+        self.assertIn("the journal has no lap", err)
+
+    def test_one_rank_is_enough_for_what_is_no_job(self):
+        _, alone, _ = self.run_hopscotch("data", "inspect", "digits")
+        code, out, err = self.run_hopscotch("data", "inspect", "digits", np=3)
+        self.assertEqual((code, out), (0, alone), err)
+
+
 class Diverging(Case):
     def run_with(self, lr, folder):
         self.write(experiment(space={"train.optimizer.lr": [0.03, lr, 0.2]}, run={"dir": folder, "device": "cpu"}))

@@ -222,6 +222,35 @@ TEST(Gpt, StartsAsGpt2Does) {
     EXPECT_NEAR(deviation("transformer.h.7.mlp.c_proj.weight"), 0.005, 0.0003);
 }
 
+// Equal outputs rank by their index, and a NaN hits nothing, as with classes.
+TEST(Gpt, TiedAndMissingOutputsAreNoHits) {
+    Trial trial(trial_config("gpt"), language(6, 11));
+    auto const shard = fitting_shard(trial.manifest, 5);
+    auto const score = [&](float weight) {
+        AlignedBlock state(trial->layout().bytes);
+        trial->initialise(state.bytes(), 1, TrialId(0));
+        for (auto const& tensor : trial->layout().tensors)
+            if (tensor.block == Block::parameter)
+                std::fill_n(state.floats() + tensor.offset / sizeof(float), tensor.bytes / sizeof(float), weight);
+        trial->bind(state.bytes());
+        Evaluation sums(Task::language, 11);
+        trial->evaluate(*source(shard), {0, 1}, sums);
+        return sums;
+    };
+    double zeros = 0, below_five = 0;  // among the answers: every token but a row's first, and the label
+    auto const* token = reinterpret_cast<float const*>(shard.features.data());
+    for (std::size_t row = 0; row < shard.labels.size(); ++row)
+        for (std::size_t t = 1; t <= 6; ++t) {
+            auto const answer = t < 6 ? token[row * 6 + t] : static_cast<float>(shard.labels[row]);
+            zeros += answer == 0 ? 1 : 0;
+            below_five += answer < 5 ? 1 : 0;
+        }
+    ASSERT_GT(zeros, 0);
+    EXPECT_NEAR(score(0).correct(), zeros / 6, 1e-9);
+    EXPECT_NEAR(score(0).top5(), below_five / 6, 1e-9);
+    EXPECT_EQ(score(std::numeric_limits<float>::quiet_NaN()).correct(), 0);
+}
+
 TEST(Gpt, DoesNotLookAhead) {
     Trial trial(trial_config("gpt"), language(6, 11));
     AlignedBlock state(trial->layout().bytes);

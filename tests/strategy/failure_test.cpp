@@ -13,7 +13,7 @@ using namespace testing;
 
 constexpr int k_shards = 4, k_epochs = 3;
 
-enum class Fault { none, training, validation, initialisation };
+enum class Fault { none, training, validation, initialisation, scoring };
 
 Json document(std::string const& data, std::string const& strategy) {
     return Json::object({
@@ -44,9 +44,13 @@ public:
     }
     void evaluate(ShardSource& shard, BatchRange const& batches, Evaluation& into) override {
         if (fault_ == Fault::validation) throw std::runtime_error("no memory left");
+        if (fault_ == Fault::scoring && epochs_ == k_epochs) throw JobEnded{};  // as when a signal comes in the middle
         model_->evaluate(shard, batches, into);
     }
-    void end_epoch(double loss) override { model_->end_epoch(loss); }
+    void end_epoch(double loss) override {
+        ++epochs_;
+        model_->end_epoch(loss);
+    }
     std::vector<float> predict(ShardSource& shard, BatchRange const& batches) override {
         return model_->predict(shard, batches);
     }
@@ -58,6 +62,7 @@ public:
 private:
     std::unique_ptr<TrialModel> model_;
     Fault fault_;
+    int epochs_ = 0;
 };
 
 ModelFactory with_fault(Fault fault) {
@@ -139,6 +144,31 @@ TEST(Failure, InAUnitEndsThatTrialAlone) { check_all({Fault::training, 1, 2, "un
 TEST(Failure, InValidationEndsThatTrialAlone) { check_all({Fault::validation, 0, k_shards, "validation of epoch 0", 1}); }
 
 TEST(Failure, InInitialisationEndsThatTrialAlone) { check_all({Fault::initialisation, 0, 0, "epoch 0", 1}); }
+
+// The end of the job in the middle of test scoring: the trainer leaves in good order, and nothing is scored.
+TEST(Failure, TheEndDuringTestScoringIsNone) {
+    on_every_rank(2, [](World& world) {
+        if (world.size() != 2) return;
+        if (world.rank() != Rank(0)) return trainer_main(world, k_test_build, with_fault(Fault::scoring));
+        TemporaryDirectory const directory;
+        auto const data = make_tiny_dataset(directory.path() / "data", k_shards, 30);
+        auto manifest = read_manifest(data);
+        manifest.test = manifest.valid;
+        write_manifest(data, manifest);
+        std::vector<Assignment> const trials{{{"train.optimizer.lr", 0.02}}};
+        auto const score = [&](Strategy& strategy, JobResult const& job) {
+            Lap best;
+            best.trial = TrialId(0);
+            for (auto const& [key, record] : job.laps)
+                if (record.valid_correct > job.laps.at({TrialId(0), best.epoch}).valid_correct) best.epoch = key.second;
+            best.assignment = trials[0];
+            strategy.score_best(best, TrainerId(0));
+        };
+        auto const job = run_as_scheduler(world, read_document(document(data.string(), "mop")), k_shards, trials, score);
+        EXPECT_EQ(job.laps.size(), static_cast<std::size_t>(k_epochs));
+        EXPECT_EQ(job.totals.peak_rss_bytes.size(), 2U) << "the trainer said goodbye";
+    });
+}
 
 TEST(RollCall, RanksThatDoNotAnswerAreListed) {
     if (mpi_world()) GTEST_SKIP() << "a silent MPI rank could not leave in good order";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs laps through a real strategy on whatever world there is: rank 0 sends them, the others are real trainers.
 #pragma once
+#include <functional>
 #include <map>
 #include <set>
 #include <vector>
@@ -42,8 +43,9 @@ private:
     int epochs_;
 };
 
-// Rank 0: every lap of every trial, released at once; returns when every trial has ended.
-inline JobResult run_as_scheduler(World& world, Experiment const& experiment, int shards, std::vector<Assignment> const& trials) {
+// Rank 0: every lap of every trial, released at once; returns when every trial has ended. then: before the trainers leave.
+inline JobResult run_as_scheduler(World& world, Experiment const& experiment, int shards, std::vector<Assignment> const& trials,
+                                  std::function<void(Strategy&, JobResult const&)> const& then = {}) {
     JobResult result;
     auto const& entry = strategy_named(experiment.strategy.name);
     result.owners = make_owners(shards, entry.all_trainers ? world.size() - 1 : 1, static_cast<std::int64_t>(trials.size()));
@@ -58,6 +60,7 @@ inline JobResult run_as_scheduler(World& world, Experiment const& experiment, in
     Collector collector(result, experiment.train.epochs);
     Pump pump(courier, hosts, 60);
     while (collector.ended.size() < trials.size()) pump.take(collector, 1);
+    if (then) then(*strategy, result);
     result.totals = end_job(courier, 0, 30);
     return result;
 }
