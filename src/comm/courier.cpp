@@ -15,6 +15,7 @@ namespace {
 
 constexpr int k_control_tag = 0;
 constexpr int k_in_flight_us = 20;
+constexpr int k_spins = 200;  // looks at an exchange before the first sleep: a small message is there by then
 
 Bytes envelope(MessageKind kind, Bytes const& body) {
     Encoder encoder;
@@ -43,6 +44,7 @@ Courier::~Courier() {
 }
 
 void Courier::send(Rank to, MessageKind kind, Bytes body) {
+    if (to == world_.rank()) return deliver({to, kind, std::move(body), {}});
     {
         std::lock_guard const lock(mutex_);
         outbox_.push_back({to, envelope(kind, body)});
@@ -50,29 +52,57 @@ void Courier::send(Rank to, MessageKind kind, Bytes body) {
     wake_courier_.notify_one();
 }
 
-void Courier::push(Rank to, Bytes header, Buffer state) {
+void Courier::push(Rank to, Bytes header, Buffer state, MessageKind kind) {
+    if (to == world_.rank()) return deliver({to, kind, std::move(header), std::move(state)});
     {
         std::lock_guard const lock(mutex_);
-        pushes_.push_back({to, std::move(header), std::move(state)});
+        pushes_.push_back({to, std::move(header), std::move(state), kind});
     }
     wake_courier_.notify_one();
 }
 
-std::optional<Incoming> Courier::receive(double timeout_s) {
+void Courier::start(std::shared_ptr<Exchange> exchange) {
+    {
+        std::lock_guard const engine(engine_);
+        exchanges_.start(std::move(exchange), world_, monotonic_s());
+    }
+    wake_courier_.notify_one();
+}
+
+bool Courier::finish(Exchange const& exchange) {
+    thread_local bool const precise = prctl(PR_SET_TIMERSLACK, 1000) == 0;  // as in loop()
+    static_cast<void>(precise);
+    ++helpers_;
+    int looks = 0;
+    while (!exchange.finished() && !activity_.leave) {
+        if (std::unique_lock const engine(engine_, std::try_to_lock); engine)
+            if (exchanges_.progress(world_, monotonic_s(), sent_.data())) looks = 0;
+        if (++looks > k_spins) std::this_thread::sleep_for(std::chrono::microseconds(looks > 2 * k_spins ? 100 : 20));
+    }
+    --helpers_;
+    if (exchange.finished()) return true;
+    std::lock_guard const lock(mutex_);
+    if (failure_) std::rethrow_exception(failure_);
+    return false;
+}
+
+std::optional<Incoming> Courier::receive(double timeout_s, Desk desk) {
     std::unique_lock lock(mutex_);
-    auto const ready = [this] { return !inbox_.empty() || failure_; };
+    auto& box = inbox(desk);
+    auto const ready = [&] { return !box.empty() || failure_; };
     if (timeout_s > 0) wake_owner_.wait_for(lock, std::chrono::duration<double>(timeout_s), ready);
-    if (!inbox_.empty()) {
-        auto first = std::move(inbox_.front());
-        inbox_.pop_front();
+    if (!box.empty()) {
+        auto first = std::move(box.front());
+        box.pop_front();
         return first;
     }
     if (failure_) std::rethrow_exception(failure_);
     return std::nullopt;
 }
 
-void Courier::watch_peers(double deadline_s) {
+void Courier::watch_peers(double deadline_s, double stall_s) {
     std::lock_guard const lock(mutex_);
+    stall_s_ = stall_s;
     deadline_s_ = deadline_s;
     for (auto& peer : peers_) peer.heard = monotonic_s();
     watching_ = true;
@@ -102,6 +132,10 @@ std::string Courier::peer_name(Rank rank) const {
 
 void Courier::close() {
     {
+        std::lock_guard const engine(engine_);
+        exchanges_.abandon(world_);
+    }
+    {
         std::lock_guard const lock(mutex_);
         closing_ = true;
     }
@@ -128,21 +162,22 @@ void Courier::loop() {
     double closing_since = 0;
     while (!stopping_) {
         auto const now = monotonic_s();
-        beat(now);
-        if (pump()) {
+        std::unique_lock engine(engine_);
+        if (turn(now)) {
             quiet_rounds = 0;
             continue;
         }
-        transfers_->check_deadlines(now);
-        check_peers(now);
         ++quiet_rounds;
-        if (transfers_->pieces_in_flight()) {
+        bool const in_flight = transfers_->pieces_in_flight() || (!exchanges_.idle() && helpers_ == 0);
+        bool const nothing_open = sends_.empty() && arrivals_.empty() && transfers_->idle() && exchanges_.idle();
+        engine.unlock();
+        if (in_flight) {
             std::this_thread::sleep_for(std::chrono::microseconds(k_in_flight_us));
             continue;
         }
         std::unique_lock lock(mutex_);
         bool const queued = !outbox_.empty() || !pushes_.empty();
-        bool const settled = !queued && sends_.empty() && arrivals_.empty() && transfers_->idle();
+        bool const settled = !queued && nothing_open;
         if (closing_ && settled) return;
         if (closing_) {
             if (closing_since == 0) closing_since = now;
@@ -159,12 +194,33 @@ void Courier::loop() {
     }
 }
 
+// One look at everything, under the engine's lock. True if something moved.
+bool Courier::turn(double now) {
+    beat(now);
+    if (pump()) return true;
+    transfers_->check_deadlines(now);
+    check_exchanges(now);
+    check_peers(now);
+    return false;
+}
+
 bool Courier::pump() {
     bool moved = send_queued();
     moved |= take_arrivals();
     moved |= finish_sends();
-    moved |= transfers_->progress(monotonic_s());
+    auto const now = monotonic_s();
+    moved |= transfers_->progress(now);
+    moved |= exchanges_.progress(world_, now, sent_.data());
     return moved;
+}
+
+void Courier::check_exchanges(double now) {
+    auto const wait = exchanges_.longest_wait(now);
+    if (wait.seconds <= stall_s_.load()) return;
+    std::string peers;
+    for (auto const peer : wait.peers) peers += (peers.empty() ? "" : ", ") + peer_name(peer);
+    throw CommError(fmt::format("{}: nothing came from or was taken by {} for {:.0f} s; run.stall_s sets this limit", wait.what,
+                                peers, wait.seconds));
 }
 
 void Courier::post(Rank to, MessageKind kind, Bytes const& body) {
@@ -188,7 +244,8 @@ bool Courier::send_queued() {
         pending.request = world_.send(message.to, k_control_tag, pending.bytes);
         sent_[static_cast<std::size_t>(Traffic::control)] += pending.bytes.size();
     }
-    for (auto& push : pushes) transfers_->offer(push.to, std::move(push.header), std::move(push.state), monotonic_s());
+    for (auto& push : pushes)
+        transfers_->offer(push.to, {0, push.kind, 0, std::move(push.header)}, std::move(push.state), monotonic_s());
     return !outgoing.empty() || !pushes.empty();
 }
 
@@ -256,9 +313,9 @@ void Courier::dispatch(Rank from, ByteView bytes) {
 void Courier::deliver(Incoming incoming) {
     {
         std::lock_guard const lock(mutex_);
-        inbox_.push_back(std::move(incoming));
+        inbox(desk_of(incoming.kind)).push_back(std::move(incoming));
     }
-    wake_owner_.notify_one();
+    wake_owner_.notify_all();
 }
 
 void Courier::beat(double now) {
@@ -269,7 +326,7 @@ void Courier::beat(double now) {
         if (quiet_ || closing_) return;
     }
     Heartbeat const heartbeat{activity_.batches, activity_.units, TrialId(activity_.trial.load()), activity_.epoch,
-                              ShardId(activity_.shard.load())};
+                              ShardId(activity_.shard.load()), activity_.phase};
     if (world_.rank() != Rank(0)) return post(Rank(0), MessageKind::heartbeat, encode(heartbeat));
     for (int rank = 1; rank < world_.size(); ++rank) post(Rank(rank), MessageKind::heartbeat, encode(heartbeat));
 }
@@ -281,11 +338,16 @@ void Courier::check_peers(double now) {
     for (std::size_t rank = scheduler ? 1 : 0; rank < (scheduler ? peers_.size() : 1); ++rank) {
         auto const silent = now - peers_[rank].heard;
         if (silent <= deadline_s_.load()) continue;
+        auto const last = peers_[rank].heartbeat;
         lock.unlock();
+        auto const at = last && last->trial.value >= 0 ? fmt::format("; it was last seen {} in trial {}, epoch {}, shard {}",
+                                                                     name_of(last->phase), last->trial.value, last->epoch,
+                                                                     last->shard.value)
+                                                       : "";
         throw CommError(
-            fmt::format("{} has been silent for {:.0f} s (its process or host is gone, stopped or cut off); "
+            fmt::format("{} has been silent for {:.0f} s (its process or host is gone, stopped or cut off{}); "
                         "run.deadline_s sets this limit",
-                        peer_name(Rank(static_cast<int>(rank))), silent));
+                        peer_name(Rank(static_cast<int>(rank))), silent, at));
     }
 }
 

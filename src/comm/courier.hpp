@@ -2,7 +2,8 @@
 // The one thread of a rank that talks to the world: it moves control messages and states while the rank's own thread
 // trains (or schedules), counts bytes, and keeps the deadlines. It never does disk I/O or arithmetic. While nothing is in
 // flight it waits on a condition variable with a growing back-off (0 -> 200 us -> 1 ms, reset by traffic): a spinning
-// rank steals a core.
+// rank steals a core. The one exception: a thread that waits for an exchange drives that itself, under the engine's lock, which
+// saves two changes of thread a message.
 #pragma once
 #include <array>
 #include <atomic>
@@ -17,12 +18,12 @@
 #include <vector>
 
 #include "comm/buffer_pool.hpp"
+#include "comm/exchange.hpp"
 #include "comm/messages.hpp"
+#include "comm/traffic.hpp"
 #include "comm/world.hpp"
 
 namespace hopscotch {
-
-enum class Traffic { state, gradient, data, control };
 
 struct CourierOptions {
     std::size_t piece_bytes = std::size_t{8} << 20;  // 4-16 MB: larger ones block control messages inside one MPI call
@@ -33,14 +34,15 @@ struct CourierOptions {
 struct Incoming {
     Rank from;
     MessageKind kind = MessageKind::test;
-    Bytes body;    // state: the Offer's header
-    Buffer state;  // state: the block
+    Bytes body;    // of a push: its header
+    Buffer state;  // of a push: its block
 };
 
 // What the rank's own thread is doing, written by it, read by its courier for the heartbeat.
 struct Activity {
     std::atomic<std::uint64_t> batches = 0, units = 0;
     std::atomic<std::int32_t> trial = -1, epoch = 0, shard = -1;
+    std::atomic<Phase> phase = Phase::compute;
     std::atomic<bool> leave = false;  // set by the courier when rank 0 has said shutdown
 };
 
@@ -52,17 +54,23 @@ public:
     Courier(World& world, CourierOptions options);
     ~Courier();  // stops without flushing
 
-    // Any thread. Return at once.
+    // Any thread. Return at once. kind: state, gradient, parameters or rows. What goes to this rank itself stays in memory.
     void send(Rank to, MessageKind kind, Bytes body);
-    void push(Rank to, Bytes header, Buffer state);
+    void push(Rank to, Bytes header, Buffer state, MessageKind kind = MessageKind::state);
 
-    // The next control message or arrived state, in order of arrival per sender; none after timeout_s. Rethrows what broke
-    // the courier: CommError names the silent rank and the seconds.
-    std::optional<Incoming> receive(double timeout_s);
+    // The next control message or arrived push for this desk, in order of arrival per sender; none after timeout_s. Rethrows
+    // what broke the courier: CommError names the silent rank and the seconds.
+    std::optional<Incoming> receive(double timeout_s, Desk desk = Desk::main);
+
+    // Any thread. Starts this rank's part of an exchange, and waits until it is done. finish: false when rank 0 has said
+    // shutdown meanwhile; rethrows what broke the courier.
+    void start(std::shared_ptr<Exchange> exchange);
+    bool finish(Exchange const& exchange);
 
     // From here on, ranks (rank 0 on trainers; all on rank 0) must be heard from every deadline_s. Heartbeats themselves
     // flow from the start until leave_quietly(): peers end in good order now, and nothing may be sent behind the last word.
-    void watch_peers(double deadline_s);
+    // stall_s: how long an exchange may stand still (a peer may be computing).
+    void watch_peers(double deadline_s, double stall_s = 300);
     void set_peer_name(Rank rank, std::string name);  // "rank 2 (node7)" in errors
     void leave_quietly();
     std::optional<Heartbeat> last_heartbeat(Rank rank) const;
@@ -94,6 +102,8 @@ private:
 
     void run() noexcept;
     void loop();
+    bool turn(double now);
+    void check_exchanges(double now);
     bool pump();
     bool send_queued();
     bool take_arrivals();
@@ -102,6 +112,7 @@ private:
     void beat(double now);
     void check_peers(double now);
     void deliver(Incoming incoming);
+    std::deque<Incoming>& inbox(Desk desk) { return inboxes_[static_cast<std::size_t>(desk)]; }
     void post(Rank to, MessageKind kind, Bytes const& body);  // courier thread only
     std::string peer_name(Rank rank) const;
 
@@ -110,7 +121,7 @@ private:
     std::atomic<double> deadline_s_;
     std::shared_ptr<BufferPool> pool_ = std::make_shared<BufferPool>();
     Activity activity_;
-    std::array<std::atomic<std::uint64_t>, 4> sent_{};
+    std::array<std::atomic<std::uint64_t>, k_traffics> sent_{};
 
     mutable std::mutex mutex_;  // of everything down to watching_
     std::condition_variable wake_courier_, wake_owner_;
@@ -119,18 +130,24 @@ private:
         Rank to;
         Bytes header;
         Buffer state;
+        MessageKind kind;
     };
     std::deque<QueuedPush> pushes_;
-    std::deque<Incoming> inbox_;
+    std::array<std::deque<Incoming>, 2> inboxes_;  // by Desk
     std::exception_ptr failure_;
     std::vector<Peer> peers_;
     bool watching_ = false, quiet_ = false, closing_ = false;
     std::atomic<bool> stopping_ = false;
 
-    // Courier thread only.
+    // Under the engine's lock, which whoever calls the world holds. Taken before mutex_.
+    std::mutex engine_;
     std::unique_ptr<Transfers> transfers_;
     std::deque<Pending> sends_, arrivals_;
+    Exchanges exchanges_;
     double next_beat_ = 0;
+
+    std::atomic<double> stall_s_ = 300;
+    std::atomic<int> helpers_ = 0;  // threads in finish()
     std::thread thread_;
 };
 

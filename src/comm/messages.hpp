@@ -11,28 +11,45 @@
 
 namespace hopscotch {
 
-inline constexpr std::uint16_t k_protocol = 1;
+inline constexpr std::uint16_t k_protocol = 2;
 
 enum class MessageKind : std::uint16_t {
     // clang-format off
     offer, grant, received, heartbeat,       // courier to courier
     greeting,                                // likewise: opens the connection before the first hop needs it
-    state,                                   // local only: a pushed state has arrived
+    state, gradient, parameters, rows,       // what a push brought
     welcome, hello,                          // roll call
     lap, stop, fetch_best, score_best, shutdown,  // rank 0 -> trainers
     lap_done, scored, goodbye, fatal,             // trainer -> rank 0
+    share,                                        // among trainers that train a lap together; the first also sends lap
+    serve, pull, rows_wanted,                     // to a trainer's service: a parameter server, or who holds rows
     test                                     // benchmarks and tests
     // clang-format on
 };
 
+// Who on a rank takes a message: its own thread, or its service (a parameter server, the rows that others read).
+enum class Desk { main, service };
+constexpr Desk desk_of(MessageKind kind) {
+    switch (kind) {
+        case MessageKind::gradient:
+        case MessageKind::serve:
+        case MessageKind::pull:
+        case MessageKind::rows_wanted:
+            return Desk::service;
+        default:
+            return Desk::main;
+    }
+}
+
 struct Offer {
     std::uint64_t id = 0;  // of the sender
+    MessageKind kind = MessageKind::state;
     std::uint64_t bytes = 0;
-    Bytes header;  // the lap's record so far; opaque to the courier
+    Bytes header;  // a lap's record so far, a part's name; opaque to the courier
 };
 template <class A>
 void fields(A& a, Offer& m) {
-    a(m.id, m.bytes, m.header);
+    a(m.id, m.kind, m.bytes, m.header);
 }
 
 struct Grant {
@@ -52,6 +69,19 @@ void fields(A& a, Received& m) {
     a(m.id);
 }
 
+// What the thread of a trainer is at, for errors and stalls: who waits is not to blame.
+enum class Phase : std::uint8_t { compute, exchange, parameters, rows, validation };
+constexpr char const* name_of(Phase phase) {
+    switch (phase) {
+        case Phase::exchange: return "waiting for the other trainers";
+        case Phase::parameters: return "waiting for parameters";
+        case Phase::rows: return "waiting for rows of another trainer";
+        case Phase::validation: return "validating";
+        case Phase::compute: break;
+    }
+    return "computing";
+}
+
 // What a rank is doing; every courier tells rank 0, rank 0's tells all (so that trainers notice its silence).
 struct Heartbeat {
     std::uint64_t batches = 0;  // finished since the start; does not move during a stall
@@ -59,10 +89,11 @@ struct Heartbeat {
     TrialId trial;  // of the unit that runs now; -1: idle
     int epoch = 0;
     ShardId shard;
+    Phase phase = Phase::compute;
 };
 template <class A>
 void fields(A& a, Heartbeat& m) {
-    a(m.batches, m.units, m.trial, m.epoch, m.shard);
+    a(m.batches, m.units, m.trial, m.epoch, m.shard, m.phase);
 }
 
 }  // namespace hopscotch

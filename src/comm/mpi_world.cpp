@@ -106,6 +106,14 @@ bool MpiWorld::done(Request request) {
     return flag != 0;
 }
 
+// A receive that is cancelled writes nowhere any more; a send is left to the peer, which may have begun to take it.
+void MpiWorld::cancel(Request request) {
+    auto& pending = impl_->requests[request.slot];
+    MPI_Cancel(&pending);
+    MPI_Request_free(&pending);
+    impl_->free_slots.push_back(request.slot);
+}
+
 std::optional<Arrival> MpiWorld::probe(int tag) {
     int flag = 0;
     MPI_Status status;

@@ -22,6 +22,7 @@ public:
     Request send(Rank to, int tag, ByteView bytes) override;
     Request receive(Rank from, int tag, MutableBytes into) override;
     bool done(Request request) override;
+    void cancel(Request request) override;
     std::optional<Arrival> probe(int tag) override;
     [[noreturn]] void abort(int exit_code) override;
 

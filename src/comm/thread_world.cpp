@@ -9,6 +9,7 @@
 #include <list>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "core/error.hpp"
@@ -105,6 +106,16 @@ public:
         flag = nullptr;
         free_.push_back(request.slot);
         return true;
+    }
+
+    void cancel(Request request) override {
+        auto const flag = std::exchange(requests_[request.slot], nullptr);
+        for (auto& box : hub_->boxes) {
+            std::lock_guard const lock(box.mutex);
+            std::erase_if(box.sends, [&](Sending const& sending) { return sending.done == flag; });
+            std::erase_if(box.receives, [&](Receiving const& receiving) { return receiving.done == flag; });
+        }
+        free_.push_back(request.slot);
     }
 
     std::optional<Arrival> probe(int tag) override {

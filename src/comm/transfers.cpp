@@ -14,13 +14,24 @@ constexpr int k_first_piece_tag = 1;  // tag 0 is for control messages
 constexpr int k_piece_tags = 30000;   // MPI promises tags up to 32767
 constexpr std::size_t k_window = 4;   // pieces handed to the world at once
 
+Traffic traffic_of(MessageKind kind) {
+    switch (kind) {
+        case MessageKind::gradient:
+        case MessageKind::parameters: return Traffic::gradient;
+        case MessageKind::rows: return Traffic::data;
+        default: return Traffic::state;
+    }
+}
+
 }  // namespace
 
-void Transfers::offer(Rank to, Bytes header, Buffer state, double now) {
-    auto const id = next_id_++;
-    courier_.post(to, MessageKind::offer, encode(Offer{id, state.bytes().size(), std::move(header)}));
+void Transfers::offer(Rank to, Offer what, Buffer state, double now) {
+    auto const id = what.id = next_id_++;
+    what.bytes = state.bytes().size();
+    courier_.post(to, MessageKind::offer, encode(what));
     Out out;
     out.to = to;
+    out.kind = what.kind;
     out.state = std::move(state);
     out.since = now;
     outgoing_.emplace(id, std::move(out));
@@ -31,6 +42,7 @@ void Transfers::on_offer(Rank from, Offer offer, double now) {
     In in;
     in.from = from;
     in.id = offer.id;
+    in.kind = offer.kind;
     in.header = std::move(offer.header);
     in.state = courier_.pool().acquire(offer.bytes);
     in.since = now;
@@ -69,7 +81,7 @@ bool Transfers::send_pieces(Out& out, double now) {
     while (out.tag != 0 && out.next < bytes.size() && out.requests.size() < k_window) {
         auto const piece = bytes.subspan(out.next, std::min(courier_.options_.piece_bytes, bytes.size() - out.next));
         out.requests.push_back(courier_.world_.send(out.to, out.tag, piece));
-        courier_.sent_[static_cast<std::size_t>(Traffic::state)] += piece.size();
+        courier_.sent_[static_cast<std::size_t>(traffic_of(out.kind))] += piece.size();
         out.next += piece.size();
         moved = true;
     }
@@ -91,7 +103,7 @@ bool Transfers::progress(double now) {
             continue;
         }
         courier_.post(in->from, MessageKind::received, encode(Received{in->id}));
-        courier_.deliver({in->from, MessageKind::state, std::move(in->header), std::move(in->state)});
+        courier_.deliver({in->from, in->kind, std::move(in->header), std::move(in->state)});
         in = incoming_.erase(in);
         moved = true;
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The states on their way out of and into this rank: the push protocol of messages.hpp as two small state machines, driven
-// by the courier's thread alone. A state may be larger than 2 GB: it travels in pieces.
+// under the courier's engine lock. A state may be larger than 2 GB: it travels in pieces.
 #pragma once
 #include <deque>
 #include <list>
@@ -14,7 +14,7 @@ class Transfers {
 public:
     explicit Transfers(Courier& courier) : courier_(courier) {}
 
-    void offer(Rank to, Bytes header, Buffer state, double now);
+    void offer(Rank to, Offer what, Buffer state, double now);  // id and bytes are filled in here
     void on_offer(Rank from, Offer offer, double now);
     void on_grant(Rank from, Grant const& grant, double now);
     void on_received(Rank from, Received const& received);
@@ -27,6 +27,7 @@ public:
 private:
     struct Out {
         Rank to;
+        MessageKind kind = MessageKind::state;
         Buffer state;
         int tag = 0;           // 0: waiting for the Grant
         std::size_t next = 0;  // first byte not yet handed to the world
@@ -36,6 +37,7 @@ private:
     struct In {
         Rank from;
         std::uint64_t id = 0;
+        MessageKind kind = MessageKind::state;
         Bytes header;
         Buffer state;
         std::deque<Request> requests;

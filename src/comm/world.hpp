@@ -33,6 +33,7 @@ public:
     virtual Request send(Rank to, int tag, ByteView bytes) = 0;
     virtual Request receive(Rank from, int tag, MutableBytes into) = 0;
     virtual bool done(Request request) = 0;             // once true, the request is spent
+    virtual void cancel(Request request) = 0;           // at the end of a job: it need not come about any more
     virtual std::optional<Arrival> probe(int tag) = 0;  // the next message with this tag, from anyone
 
     // Ends the whole job at once, on every rank, whatever state it is in.

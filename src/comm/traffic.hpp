@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// What bytes on the network are for; each kind has its own counter.
+#pragma once
+
+namespace hopscotch {
+
+// state: trials' states; gradient: gradients, and parameters that travel without a state; data: rows of shards, and the best
+// model on its way to rank 0; control: everything else.
+enum class Traffic { state, gradient, data, control };
+inline constexpr int k_traffics = 4;
+
+}  // namespace hopscotch

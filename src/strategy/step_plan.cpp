@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strategy/step_plan.hpp"
+
+#include <algorithm>
+
+#include "data/batches.hpp"
+
+namespace hopscotch {
+namespace {
+
+void append_updates(std::vector<std::int64_t>& out, std::int64_t shard_rows, TrialConfig const& config, std::int64_t batch_size) {
+    auto const cut = batches(shard_rows, batch_size, config.data.last_batch);
+    auto const accumulate = static_cast<std::size_t>(config.train.accumulate);
+    for (std::size_t i = 0; i < cut.size(); i += accumulate) {
+        out.push_back(0);
+        for (std::size_t j = i; j < std::min(cut.size(), i + accumulate); ++j) out.back() += cut[j].size;
+    }
+}
+
+}  // namespace
+
+StepPlan::StepPlan(std::vector<std::vector<std::int64_t>> rows) : rows_(std::move(rows)) {
+    std::size_t longest = 0;
+    for (auto const& each : rows_) longest = std::max(longest, each.size());
+    total_.resize(longest);
+    for (auto const& each : rows_)
+        for (std::size_t i = 0; i < each.size(); ++i) total_[i] += each[i];
+}
+
+std::int64_t StepPlan::rows(int trainer, std::int64_t step) const {
+    auto const& mine = rows_[static_cast<std::size_t>(trainer)];
+    return static_cast<std::size_t>(step) < mine.size() ? mine[static_cast<std::size_t>(step)] : 0;
+}
+
+double StepPlan::share(int trainer, std::int64_t step) const {
+    return static_cast<double>(rows(trainer, step)) / static_cast<double>(total(step));
+}
+
+std::vector<TrainerId> group_of(OwnerTable const& owners) {
+    std::vector<TrainerId> out(owners.owner);
+    std::sort(out.begin(), out.end());
+    out.erase(std::unique(out.begin(), out.end()), out.end());
+    return out;
+}
+
+std::int64_t local_batch(std::int64_t batch, int k, int trainers) { return batch / trainers + (k < batch % trainers ? 1 : 0); }
+
+StepPlan make_step_plan(Manifest const& manifest, OwnerTable const& owners, TrialConfig const& config,
+                        std::vector<std::int64_t> const& batch_sizes) {
+    std::vector<std::vector<std::int64_t>> rows;
+    for (auto const trainer : group_of(owners)) {
+        auto& mine = rows.emplace_back();
+        for (auto const shard : owners.shards_of(trainer))
+            append_updates(mine, manifest.train[shard.index()].rows, config, batch_sizes[rows.size() - 1]);
+    }
+    return StepPlan(std::move(rows));
+}
+
+}  // namespace hopscotch

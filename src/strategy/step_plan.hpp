@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// The steps of an epoch that several trainers train together: which rows each brings to each step. Everyone computes the
+// same plan from the manifest, so nobody has to ask how many steps the others have. Trainers that have no rows left join a
+// step with none. Two trainers, shards of 5 and 3 rows, local batches of 2:
+//   trainer 0: 2 3        trainer 1: 3 -        (a remainder of one row joins the batch before it)
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "data/manifest.hpp"
+#include "experiment/config.hpp"
+#include "schedule/visit.hpp"
+
+namespace hopscotch {
+
+class StepPlan {
+public:
+    // rows: of every update, by trainer; all trainers of the group, in order.
+    explicit StepPlan(std::vector<std::vector<std::int64_t>> rows);
+
+    std::int64_t steps() const { return static_cast<std::int64_t>(total_.size()); }
+    std::int64_t rows(int trainer, std::int64_t step) const;  // 0: it has none left
+    std::int64_t total(std::int64_t step) const { return total_[static_cast<std::size_t>(step)]; }
+    // rows / total, what this trainer's mean gradient counts for.
+    double share(int trainer, std::int64_t step) const;
+
+private:
+    std::vector<std::vector<std::int64_t>> rows_;
+    std::vector<std::int64_t> total_;
+};
+
+// The trainers that own shards: they train together, in this order.
+std::vector<TrainerId> group_of(OwnerTable const& owners);
+
+// What the k-th of so many trainers takes of a global batch: equal parts, the first ones one row more.
+std::int64_t local_batch(std::int64_t batch, int k, int trainers);
+
+// batch_sizes: local, by trainer of the group. Each takes its shards in their order, an update being `accumulate` batches.
+StepPlan make_step_plan(Manifest const& manifest, OwnerTable const& owners, TrialConfig const& config,
+                        std::vector<std::int64_t> const& batch_sizes);
+
+}  // namespace hopscotch
