@@ -112,7 +112,7 @@ void add_bench(CLI::App& app, BenchStepOptions& step, BenchCommOptions& comm, Be
 }
 
 void add_later(CLI::App& app) {
-    for (auto const* later : {"plan", "report", "compare", "ctl"}) {
+    for (auto const* later : {"plan", "report", "ctl"}) {
         auto* unavailable = add_unavailable(app, later);
         unavailable->callback([later] {
             throw ConfigError(std::string("hopscotch ") + later +
@@ -204,6 +204,19 @@ void add_predict(CLI::App& app, PredictOptions& options) {
     predict->footer("Example: hopscotch predict runs/digits data/digits --split valid --out predictions.csv");
 }
 
+void add_compare(CLI::App& app, CompareOptions& options) {
+    auto* compare = app.add_subcommand("compare", "Put runs of one experiment under different strategies side by side");
+    compare->add_option("run_dirs", options.run_dirs, "Run directories")->required()->type_name("RUN_DIR");
+    compare->add_option("--target", options.target, "Time to this value of search.metric (default: the worst run's best)")
+        ->type_name("VALUE");
+    compare->add_option("--bandwidth", options.bandwidth, "Also what the cost model predicts for such links: 1gbit, 12.5GB/s");
+    compare->add_option("--latency", options.latency, "Of these links")->capture_default_str();
+    compare->add_flag("--json", options.json, "One JSON document instead of a table");
+    compare->add_flag("--anyway", options.anyway, "Also runs that differ in data, model, space, search or epochs, or are unfinished");
+    compare->footer("Ratios are to the mop run (without one: to the first run).\n"
+                    "Example: hopscotch compare runs/mop runs/ring --bandwidth 1gbit");
+}
+
 int parse_and_run(int argc, char** argv) {
     CLI::App app("Hopscotch trains many deep-learning models at once: the data stays, the models hop.", "hopscotch");
     app.set_version_flag("--version", version_text, "Print the version, and those of LibTorch and MPI");
@@ -213,6 +226,7 @@ int parse_and_run(int argc, char** argv) {
     RunOptions run;
     ReplayOptions replay;
     PredictOptions predict;
+    CompareOptions compare;
     ImportCommands imports;
     BenchStepOptions step;
     BenchCommOptions comm;
@@ -224,6 +238,7 @@ int parse_and_run(int argc, char** argv) {
     models->add_option("name", model, "Only this one, for example mlp");
     add_replay(app, replay);
     add_predict(app, predict);
+    add_compare(app, compare);
     add_bench(app, step, comm, read);
     add_later(app);
     app.footer("Each command has its own --help. Exit codes: 0 done; 1 failed or interrupted; 2 bad input.");
@@ -239,6 +254,7 @@ int parse_and_run(int argc, char** argv) {
     if (app.got_subcommand(models)) return models_command(model);
     if (app.got_subcommand("replay")) return replay_command(replay);
     if (app.got_subcommand("predict")) return predict_command(predict);
+    if (app.got_subcommand("compare")) return compare_command(compare);
     if (auto* data = app.get_subcommand("data"); data->parsed()) {
         if (data->got_subcommand("inspect")) return inspect_dataset(directory);
         if (data->got_subcommand("verify")) return verify_dataset(directory);

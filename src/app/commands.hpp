@@ -37,6 +37,15 @@ struct PredictOptions {
 };
 int predict_command(PredictOptions const& options);
 
+struct CompareOptions {
+    std::vector<std::string> run_dirs;
+    std::optional<double> target;    // of search.metric; default: the worst of the runs' best
+    std::string bandwidth;           // "1gbit": also what the cost model predicts; empty: not
+    std::string latency = "0.1ms";
+    bool json = false, anyway = false;  // anyway: also runs that did different work
+};
+int compare_command(CompareOptions const& options);
+
 int models_command(std::string const& name);
 
 struct BenchStepOptions {

@@ -110,9 +110,64 @@ struct SearchConfig {
     Json forbid;  // array of conditions {dotted path: value | [values] | {"above": x} | {"below": x}}
 };
 
+enum class GroupBatch { split, per_worker };
+enum class NormStatistics { local, sync };
+enum class ReduceAlgorithm { ring, deterministic };
+enum class ServerMode { sync, async, ssp, backup };
+enum class ServerPlacement { colocated, dedicated };
+enum class SlotPolicy { local, averaged, reset };
+enum class AverageVia { allreduce, master };
+enum class TaskData { replicated, remote };
+
+struct OuterOptimizer {  // on the mean of the workers' changes (DiLoCo: Nesterov, lr 0.7, momentum 0.9)
+    double lr = 1;
+    double momentum = 0;
+    bool nesterov = false;
+};
+
 struct StrategyConfig {
     std::string name = "mop";
     std::string policy = "planned";  // mop
+
+    // Where all trainers train a trial together (allreduce, parameter_server, model_averaging): each takes batch_size / K rows
+    // of a batch (split), or batch_size rows (per_worker; the default of model_averaging).
+    GroupBatch batch = GroupBatch::split;
+    bool scale_lr = false;  // per_worker: lr x K, the linear scaling rule of Goyal et al.; set schedule.warmup_epochs with it
+    NormStatistics batch_norm = NormStatistics::local;  // allreduce: of the own batch, or of all trainers' together
+
+    // allreduce, and the means of model_averaging. ring is what Horovod and NCCL do; deterministic has bits that do not depend on
+    // buckets. Buckets: first_bucket_mb once, so that communication starts early, then bucket_mb (2^20 bytes), as in PyTorch.
+    ReduceAlgorithm algorithm = ReduceAlgorithm::ring;
+    double first_bucket_mb = 1, bucket_mb = 25;
+
+    // parameter_server
+    ServerMode mode = ServerMode::sync;
+    int servers = 0;  // 0: one on every trainer (colocated), one in all (dedicated)
+    ServerPlacement placement = ServerPlacement::colocated;  // dedicated: the last trainers serve and own no shards
+    int staleness = 3;     // ssp: a worker is never more than this many steps ahead of the slowest
+    int aggregate = 0;     // backup: a step is complete with the gradients of the first so many workers; 0: all but one
+    double part_mb = 4;    // parameters are cut into parts of at most this size (2^20 bytes)
+
+    // model_averaging
+    std::int64_t every = 0;  // steps between means; 0: "epoch"
+    SlotPolicy momentum = SlotPolicy::local;  // of the optimizer's slots at a mean: kept by each, averaged too, or zeroed
+    AverageVia via = AverageVia::allreduce;   // master: all send to the first trainer, which sends the mean back (SparkNet)
+    std::optional<OuterOptimizer> outer;      // none: the mean itself
+
+    // task_parallel
+    TaskData data = TaskData::replicated;  // every trainer fetches all shards once, or rows as they are needed
+};
+
+struct SlowRank {
+    int rank = 0;
+    double factor = 1;
+};
+
+// Trouble on purpose, to see what it does to a strategy. It is said in the summary.
+struct InjectConfig {
+    std::vector<std::string> as_written;  // "slow:rank=3,factor=2", "delay:sync_s=20"
+    std::vector<SlowRank> slow;           // a rank's batches take so many times longer
+    double sync_s = 0;                    // added to each synchronisation: a step or mean of all trainers, a hop
 };
 
 struct RunConfig {
@@ -123,6 +178,7 @@ struct RunConfig {
     double checkpoint_every_s = 60;  // for checkpoints (recorded; checkpoints come with --resume)
     double deadline_s = 60;          // longest wait for a reply or a transfer
     double stall_s = 300;            // longest wait for batch progress
+    InjectConfig inject;             // array of texts
 };
 
 struct Experiment {

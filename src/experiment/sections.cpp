@@ -136,18 +136,6 @@ SearchConfig read_search(ObjectReader reader) {
     return out;
 }
 
-StrategyConfig read_strategy(ObjectReader reader) {
-    StrategyConfig out;
-    reader.read(
-        "name", out.name,
-        available("strategy", {"mop", "sequential"}, {"task_parallel", "allreduce", "parameter_server", "model_averaging"}));
-    reader.read("policy", out.policy, available("policy", {"planned"}, {"lrtf", "random", "ring"}));
-    refuse_later_keys(reader, {"bundle", "algorithm", "bucket_mb", "batch", "mode", "servers", "placement", "staleness",
-                               "aggregate", "every", "momentum", "via", "outer", "data"});
-    reader.finish();
-    return out;
-}
-
 RunConfig read_run(ObjectReader reader) {
     RunConfig out;
     require_text(reader, "dir", out.dir, "write the run directory, for example \"runs/digits\"");
@@ -162,6 +150,7 @@ RunConfig read_run(ObjectReader reader) {
     reader.read("checkpoint_every_s", out.checkpoint_every_s, above(0));
     reader.read("deadline_s", out.deadline_s, above(0));
     reader.read("stall_s", out.stall_s, above(0));
+    read_inject(reader, out.inject);
     reader.finish();
     return out;
 }

@@ -13,5 +13,6 @@ TrainConfig read_train(ObjectReader reader);
 SearchConfig read_search(ObjectReader reader);
 StrategyConfig read_strategy(ObjectReader reader);
 RunConfig read_run(ObjectReader reader);
+void read_inject(ObjectReader& reader, InjectConfig& out);  // run.inject
 
 }  // namespace hopscotch

@@ -97,6 +97,32 @@ void Evaluation::add_sums(std::int64_t rows, double loss, double correct, double
     top5_ += top5;
 }
 
+// Moments as in Chan, Golub and LeVeque (1979).
+void Evaluation::merge(Evaluation const& other) {
+    add_sums(other.rows_, other.loss_, other.correct_, other.top5_);
+    counts_.resize(std::max(counts_.size(), other.counts_.size()));
+    for (std::size_t i = 0; i < other.counts_.size(); ++i) {
+        counts_[i].right += other.counts_[i].right;
+        counts_[i].predicted += other.counts_[i].predicted;
+        counts_[i].actual += other.counts_[i].actual;
+    }
+    scored_.resize(std::max(scored_.size(), other.scored_.size()));
+    for (std::size_t i = 0; i < other.scored_.size(); ++i)
+        scored_[i].insert(scored_[i].end(), other.scored_[i].begin(), other.scored_[i].end());
+    moments_.resize(std::max(moments_.size(), other.moments_.size()));
+    for (std::size_t i = 0; i < other.moments_.size(); ++i) {
+        auto& a = moments_[i];
+        auto const& b = other.moments_[i];
+        if (b.count == 0) continue;
+        auto const apart = b.mean - a.mean, count = a.count + b.count;
+        a.mean += apart * b.count / count;
+        a.squares += b.squares + apart * apart * a.count * b.count / count;
+        a.count = count;
+        a.squared_error += b.squared_error;
+        a.absolute_error += b.absolute_error;
+    }
+}
+
 double Evaluation::f1() const {
     auto const of = [](Counts const& c) {
         auto const both = static_cast<double>(c.predicted + c.actual);

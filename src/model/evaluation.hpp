@@ -40,6 +40,9 @@ public:
     // Sums of rows that are already known (language: means over a row's tokens).
     void add_sums(std::int64_t rows, double loss, double correct, double top5);
 
+    // The rows of `other`, which follow those of this one.
+    void merge(Evaluation const& other);
+
     std::int64_t rows() const { return rows_; }
     double loss() const { return loss_; }        // sums over rows
     double correct() const { return correct_; }  // rows; multilabel: fractions of a row's labels
@@ -57,6 +60,23 @@ private:
     struct Moments {  // of one target, by Welford's update
         double count = 0, mean = 0, squares = 0, squared_error = 0, absolute_error = 0;
     };
+    // How it travels (comm/codec.hpp).
+    template <class A>
+    friend void fields(A& a, Counts& m) {
+        a(m.right, m.predicted, m.actual);
+    }
+    template <class A>
+    friend void fields(A& a, Scored& m) {
+        a(m.score, m.positive);
+    }
+    template <class A>
+    friend void fields(A& a, Moments& m) {
+        a(m.count, m.mean, m.squares, m.squared_error, m.absolute_error);
+    }
+    template <class A>
+    friend void fields(A& a, Evaluation& m) {
+        a(m.rows_, m.loss_, m.correct_, m.top5_, m.counts_, m.scored_, m.moments_);
+    }
     double f1() const;
     static double auc(std::vector<Scored> scored);
 

@@ -9,6 +9,8 @@
 
 #include <optional>
 
+#include "model/gradient_hook.hpp"
+
 namespace hopscotch {
 namespace {
 
@@ -34,6 +36,7 @@ void Modules::bind(BoundTensors tensors) {
         if (!tensors.gradients[i].defined()) continue;  // frozen
         parameters_[i].requires_grad_();
         parameters_[i].mutable_grad() = tensors.gradients[i];
+        if (tensors.on_gradient) on_accumulated(parameters_[i], [tell = tensors.on_gradient, i] { tell(i); });
     }
     for (std::size_t i = 0; i < buffers_.size(); ++i) buffers_[i] = tensors.buffers[i];
 }

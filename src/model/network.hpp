@@ -5,9 +5,10 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
-#include <string>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "model/layout.hpp"
@@ -30,6 +31,9 @@ struct BoundTensors {
     std::vector<at::Tensor> parameters;
     std::vector<at::Tensor> gradients;  // undefined where the parameter is frozen
     std::vector<at::Tensor> buffers;    // float32, or int64
+    // If given: called in every backward pass as soon as the gradient of this parameter is final, while others are still being
+    // computed (on the thread that computes). Parameters that the pass does not use are not told.
+    std::function<void(std::size_t parameter)> on_gradient = {};
 };
 
 class Network {

@@ -20,6 +20,11 @@ at::Tensor view_of(at::Tensor const& flat, StateTensor const& tensor, std::int64
     return (tensor.element == Element::int64 ? part.view(at::kLong) : part).view(tensor.shape);
 }
 
+std::pair<std::size_t, std::size_t> padded_range(StateTensor const& tensor) {
+    auto const end = (tensor.offset + tensor.bytes + k_state_alignment - 1) / k_state_alignment * k_state_alignment;
+    return {tensor.offset / sizeof(float), end / sizeof(float)};
+}
+
 // bf16 for the operators that gain by it, on this thread until the end of its scope.
 class Autocast {
 public:
@@ -78,17 +83,19 @@ void Step::bind(at::Tensor const& floats, StateLayout const& layout, FrozenParam
         slots.pop_back();
     }
     averaged_views_.clear();
+    ranges_.clear();
     auto const& specs = network_->parameters();
     for (std::size_t i = 0; i < specs.size(); ++i) {
         bool const is_frozen = i < frozen.size() && frozen[i].defined();
         auto const* tensor = is_frozen ? nullptr : trainable.at(specs[i].name);
         trained_.parameters.push_back(is_frozen ? frozen[i] : view_of(floats, *tensor));
         trained_.gradients.push_back(is_frozen ? at::Tensor() : view_of(gradient_, *tensor));
+        ranges_.push_back(is_frozen ? std::pair<std::size_t, std::size_t>{} : padded_range(*tensor));
         if (train_.ema > 0) averaged_views_.push_back(is_frozen ? frozen[i] : view_of(averaged_, *tensor));
     }
     network_->bind(trained_);
     weights_ = Weights::trained;
-    optimizer_.bind(parameters_, train_.accumulate > 1 ? accumulated_ : gradient_, slots, decayed);
+    optimizer_.bind(parameters_, gradient(), slots, decayed);
 }
 
 void Step::use(Weights weights) {
@@ -121,7 +128,17 @@ at::Tensor Step::evaluate(at::Tensor const& x) {
     return forward(x, {});
 }
 
-void Step::forward_backward(Batch const& batch, std::uint64_t noise_key) {
+// Hooks cost a little in every pass, so a trial that trains alone has none.
+void Step::report_gradients() {
+    trained_.on_gradient = [this](std::size_t parameter) {
+        if (on_gradient_ != nullptr) (*on_gradient_)(ranges_[parameter].first, ranges_[parameter].second);
+    };
+    network_->bind(trained_);
+}
+
+void Step::forward_backward(Batch const& batch, std::uint64_t noise_key, GradientReady const& on_gradient) {
+    if (on_gradient && !trained_.on_gradient) report_gradients();
+    on_gradient_ = on_gradient && train_.accumulate == 1 ? &on_gradient : nullptr;
     bool const recorded = network_->kind() == Backward::autograd;
     std::optional<c10::InferenceMode> unrecorded;
     if (recorded)
@@ -132,14 +149,22 @@ void Step::forward_backward(Batch const& batch, std::uint64_t noise_key) {
     auto const outputs = forward(batch.x, {&workspace_.noise});
     auto const [loss, gradient] = loss_.mean(outputs, batch.y);
     network_->backward(outputs, gradient);
+    on_gradient_ = nullptr;
     auto const rows = batch.x.size(0);
     loss_sum_.add_(loss, rows);
     accumulated_rows_ += rows;
     if (train_.accumulate > 1) accumulated_.add_(gradient_, static_cast<double>(rows));
 }
 
+at::Tensor const& Step::gradient() const { return train_.accumulate > 1 ? accumulated_ : gradient_; }
+
+void Step::finish_gradient() {
+    if (train_.accumulate > 1) accumulated_.div_(static_cast<double>(accumulated_rows_));
+    accumulated_rows_ = 0;
+}
+
 void Step::clip() {
-    auto const& gradient = train_.accumulate > 1 ? accumulated_ : gradient_;
+    auto const& gradient = this->gradient();
     if (train_.clip_value) gradient.clamp_(-*train_.clip_value, *train_.clip_value);
     if (!train_.clip_norm) return;
     // torch.nn.utils.clip_grad_norm_, without reading the norm back.
@@ -148,12 +173,10 @@ void Step::clip() {
 }
 
 void Step::update(double lr, std::int64_t step) {
-    if (train_.accumulate > 1) accumulated_.div_(static_cast<double>(accumulated_rows_));
     if (train_.clip_value || train_.clip_norm) clip();
     optimizer_.update(lr, step);
     if (averaged_.defined()) averaged_.lerp_(parameters_, 1 - train_.ema);
     if (train_.accumulate > 1) accumulated_.zero_();
-    accumulated_rows_ = 0;
 }
 
 double Step::loss_sum() const { return loss_sum_.item<double>(); }

@@ -34,13 +34,16 @@ public:
 
     void begin_unit();  // zeros the gradient and the loss sum
 
-    // Adds the batch to the gradient of the next update. noise_key addresses the dropout masks of this batch.
-    void forward_backward(Batch const& batch, std::uint64_t noise_key);
+    // Adds the batch to the gradient of the next update. noise_key addresses the dropout masks of this batch. on_gradient, if
+    // given and if no batches are accumulated: called for ranges of the flat gradient as soon as they are final.
+    void forward_backward(Batch const& batch, std::uint64_t noise_key, GradientReady const& on_gradient = {});
 
-    // Updates with the mean gradient over the rows since the last update, clipped.
+    // Makes gradient() the mean over the rows since the last update.
+    void finish_gradient();
+    at::Tensor const& gradient() const;  // flat, laid out like the parameters
+
+    // Updates with gradient(), clipped.
     void update(double lr, std::int64_t step);
-
-    at::Tensor const& gradient() const { return gradient_; }  // flat, laid out like the parameters
 
     // The outputs in float32, whatever the precision. No gradients are recorded.
     at::Tensor evaluate(at::Tensor const& x);
@@ -48,6 +51,7 @@ public:
     double loss_sum() const;  // over the rows since begin_unit; waits for the device
 
 private:
+    void report_gradients();
     at::Tensor forward(at::Tensor const& x, Pass const& pass);
     void clip();
 
@@ -61,6 +65,8 @@ private:
     at::Tensor parameters_, averaged_, gradient_, accumulated_, loss_sum_;
     Weights weights_ = Weights::trained;
     std::int64_t accumulated_rows_ = 0;
+    std::vector<std::pair<std::size_t, std::size_t>> ranges_;  // of the flat gradient, by parameter; padding included
+    GradientReady const* on_gradient_ = nullptr;               // of the pass under way
 };
 
 }  // namespace hopscotch

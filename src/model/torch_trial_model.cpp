@@ -135,30 +135,57 @@ double TorchTrialModel::lr(std::int64_t batch) const {
 }
 
 UnitSums TorchTrialModel::train_unit(ShardSource& shard, UnitAddress const& address, std::function<void()> const& on_batch) {
-    require(!state_.empty(), "train_unit needs a bound state");
+    begin_pass(shard, address, config_.train.batch_size);
+    while (auto const rows = next_gradient({}, on_batch)) update(rows);
+    return end_pass();
+}
+
+void TorchTrialModel::begin_pass(ShardSource& shard, UnitAddress const& address, std::int64_t batch_size) {
+    require(!state_.empty(), "training needs a bound state");
     workspace_.enter();
-    auto const order = shuffled_rows(shard.rows(), address, rows_shuffled_together(config_.data));
-    auto const cut = batches(shard.rows(), config_.train.batch_size, config_.data.last_batch);
-    UnitSums sums;
+    pass_ = {&shard, address, shuffled_rows(shard.rows(), address, rows_shuffled_together(config_.data)),
+             batches(shard.rows(), batch_size, config_.data.last_batch), 0, 0};
     step_.use(Step::Weights::trained);
     step_.begin_unit();
-    shard.begin(order, cut);
-    std::int64_t waiting = 0;  // rows whose gradient waits for its update
-    for (std::size_t i = 0; i < cut.size(); ++i) {
-        step_.forward_backward(feed_.train(shard.next(), address), noise_key(address, i));
-        waiting += cut[i].size;
-        if ((i + 1) % static_cast<std::size_t>(config_.train.accumulate) == 0 || i + 1 == cut.size()) {
-            step_.update(lr(waiting), *counters_.steps + 1);
-            *counters_.steps += 1;
-            *counters_.samples += std::exchange(waiting, 0);
-        }
-        sums.rows += cut[i].size;
+    shard.begin(pass_.order, pass_.cut);
+}
+
+std::int64_t TorchTrialModel::next_gradient(GradientReady const& ready, std::function<void()> const& on_batch) {
+    auto const last = std::min(pass_.cut.size(), pass_.next + static_cast<std::size_t>(config_.train.accumulate));
+    // On a GPU the host's copy is final when all of it is.
+    auto const& as_they_come = workspace_.device.is_cpu() ? ready : GradientReady{};
+    std::int64_t rows = 0;
+    for (; pass_.next < last; ++pass_.next) {
+        step_.forward_backward(feed_.train(pass_.shard->next(), pass_.address), noise_key(pass_.address, pass_.next), as_they_come);
+        rows += pass_.cut[pass_.next].size;
         if (on_batch) on_batch();
     }
-    shard.end();
-    sums.loss = step_.loss_sum();
+    pass_.rows += rows;
+    if (rows > 0) step_.finish_gradient();
+    if (rows > 0 && host_gradient_.defined()) host_gradient_.copy_(step_.gradient());
+    return rows;
+}
+
+UnitSums TorchTrialModel::end_pass() {
+    pass_.shard->end();
     if (!workspace_.device.is_cpu()) host_.copy_(device_);
-    return sums;
+    return {pass_.rows, step_.loss_sum()};
+}
+
+std::span<float> TorchTrialModel::gradient() {
+    require(!state_.empty(), "a gradient needs a bound state");
+    auto const n = step_.gradient().numel();
+    if (!workspace_.device.is_cpu() && (!host_gradient_.defined() || host_gradient_.numel() != n))
+        host_gradient_ = at::empty({n}, at::TensorOptions(at::kCPU).dtype(at::kFloat).pinned_memory(true));
+    auto const& values = workspace_.device.is_cpu() ? step_.gradient() : host_gradient_;
+    return {values.data_ptr<float>(), static_cast<std::size_t>(n)};
+}
+
+void TorchTrialModel::update(std::int64_t rows) {
+    if (host_gradient_.defined()) step_.gradient().copy_(host_gradient_);
+    step_.update(lr(rows), *counters_.steps + 1);
+    *counters_.steps += 1;
+    *counters_.samples += rows;
 }
 
 template <class Visit>

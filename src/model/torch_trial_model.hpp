@@ -19,6 +19,11 @@ public:
     void initialise(MutableBytes state, std::uint64_t seed, TrialId trial) override;
     void bind(MutableBytes state) override;
     UnitSums train_unit(ShardSource& shard, UnitAddress const& address, std::function<void()> const& on_batch) override;
+    void begin_pass(ShardSource& shard, UnitAddress const& address, std::int64_t batch_size) override;
+    std::int64_t next_gradient(GradientReady const& ready, std::function<void()> const& on_batch) override;
+    UnitSums end_pass() override;
+    std::span<float> gradient() override;
+    void update(std::int64_t rows) override;
     void evaluate(ShardSource& shard, BatchRange const& batches, Evaluation& into) override;
     std::int64_t evaluation_batches(std::int64_t rows) const override;
     void end_epoch(double loss) override;
@@ -49,6 +54,15 @@ private:
     MutableBytes state_;
     Counters counters_;
     std::int64_t evaluation_batch_;
+    struct Training {  // the pass under way
+        ShardSource* shard = nullptr;
+        UnitAddress address;
+        std::vector<std::uint32_t> order;
+        std::vector<BatchRange> cut;
+        std::size_t next = 0;
+        std::int64_t rows = 0;
+    } pass_;
+    at::Tensor host_gradient_;  // on a GPU, once gradient() has been asked for
     at::Tensor host_, device_;  // the floats of the bound state; one tensor on a CPU
 };
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -78,6 +79,9 @@ private:
     std::unique_ptr<Impl> impl_;
 };
 
+// Floats [first, last) of TrialModel::gradient() are final while a backward pass still computes others.
+using GradientReady = std::function<void(std::size_t first, std::size_t last)>;
+
 class TrialModel {
 public:
     virtual ~TrialModel() = default;
@@ -93,6 +97,21 @@ public:
     // Trains every batch of the unit on the bound state. on_batch is called after each batch (progress). The loss is
     // summed on the way and read once; rows of a dropped last batch are not counted.
     virtual UnitSums train_unit(ShardSource& shard, UnitAddress const& address, std::function<void()> const& on_batch) = 0;
+
+    // A unit cut open, for trainers that train a trial together: begin_pass; for every update next_gradient, whatever is done to
+    // gradient(), update; end_pass. train_unit is just this, with nothing done to gradients and the configured batch size.
+    virtual void begin_pass(ShardSource& shard, UnitAddress const& address, std::int64_t batch_size) = 0;
+
+    // Rows of the next update (train.accumulate batches), whose mean gradient is in gradient() then; 0: the pass is over, and
+    // nothing was computed. ready may be told of parts of it before that, each once.
+    virtual std::int64_t next_gradient(GradientReady const& ready, std::function<void()> const& on_batch) = 0;
+    virtual UnitSums end_pass() = 0;
+
+    // Of the bound state, laid out like its parameters, padding (zeros) included: layout().end_of(parameter) bytes.
+    virtual std::span<float> gradient() = 0;
+
+    // Clips gradient() and updates with it. rows: of all trainers that it is the mean of.
+    virtual void update(std::int64_t rows) = 0;
 
     // Adds batches [first, last) of this shard (fixed batch size, never spanning shards) to `into`, one by one in order, so
     // cutting a shard into pieces changes no bit. The loss is the training loss without smoothing and class weights.

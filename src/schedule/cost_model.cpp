@@ -54,23 +54,24 @@ double parameter_server_seconds(int workers, Servers const& servers, double byte
     check_ranks(servers.count);
     double const part = bytes / servers.count;
     double const fixed = 2 * link.latency_s + workers * part * link.reduce_s_per_byte;
-    if (servers.placement == Placement::dedicated) {
+    if (servers.placement == ServerPlacement::dedicated) {
         double const busiest = std::max(bytes, workers * part);
-        return fixed + (servers.flow == Flow::pipelined ? 1 : 2) * busiest / link.bytes_per_s;
+        return fixed + (servers.flow == ServerFlow::pipelined ? 1 : 2) * busiest / link.bytes_per_s;
     }
     require(servers.count <= workers, fmt::format("{} servers do not fit on {} workers", servers.count, workers));
     if (workers == 1) return 0;
     double const as_worker = bytes - part, as_server = (workers - 1) * part;
     double const without_server = servers.count < workers ? bytes : 0;  // what a worker that serves nothing pushes
-    double const out = servers.flow == Flow::pipelined ? std::max(as_worker + as_server, without_server)
-                                                       : 2 * std::max({as_worker, as_server, without_server});
+    double const out = servers.flow == ServerFlow::pipelined ? std::max(as_worker + as_server, without_server)
+                                                             : 2 * std::max({as_worker, as_server, without_server});
     return fixed + out / link.bytes_per_s;
 }
 
 double async_update_seconds(int workers, int servers, double step_s, double bytes, Link const& link) {
     check_ranks(workers);
     check_ranks(servers);
-    return std::max(step_s + 2 * link.latency_s + 2 * bytes / link.bytes_per_s, workers * bytes / (servers * link.bytes_per_s));
+    return std::max(step_s + 2 * link.latency_s + 2 * bytes / link.bytes_per_s,
+                    workers * bytes / (servers * link.bytes_per_s));
 }
 
 double hop_seconds(double state_bytes, Link const& link) { return link.latency_s + state_bytes / link.bytes_per_s; }
@@ -80,9 +81,9 @@ std::int64_t all_reduce_bytes(int ranks, std::int64_t bytes) {
     return 2 * (ranks - 1) * bytes;
 }
 
-std::int64_t star_bytes(int workers, std::int64_t bytes, Placement master) {
+std::int64_t star_bytes(int workers, std::int64_t bytes, ServerPlacement master) {
     check_ranks(workers);
-    return 2 * (master == Placement::dedicated ? workers : workers - 1) * bytes;
+    return 2 * (master == ServerPlacement::dedicated ? workers : workers - 1) * bytes;
 }
 
 std::int64_t parameter_server_step_bytes(int workers, std::span<ServedPart const> parts) {

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Closed forms of what communication costs: bytes exactly, seconds in the latency-bandwidth model (Hockney 1994). Pure.
-// Letters in the formulas: K ranks, W bytes of weights (= of a gradient), O of optimizer slots, a seconds of latency, B bytes/s,
-// g seconds a byte added, D bytes of training data, M models, k epochs. What strategies make of them: strategy_cost.hpp.
+// Letters in the formulas: K ranks, W bytes of weights (= of a gradient), O of optimizer slots, a seconds of latency, B
+// bytes/s, g seconds a byte added, D bytes of training data, M models, k epochs. What strategies make of them:
+// strategy_cost.hpp.
 #pragma once
 #include <cstdint>
 #include <optional>
 #include <span>
 
 #include "core/ids.hpp"
+#include "experiment/config.hpp"
 
 namespace hopscotch {
 
@@ -22,34 +24,35 @@ struct Link {
 enum class Collective { ring, direct, star, tree, halving_doubling };
 
 // ring (Patarasuk and Yuan 2009):        2(K-1)a + 2(K-1)/K W/B + (K-1)/K W g
-// direct (reduce-scatter and all-gather, everyone with everyone; here `deterministic`, and a parameter server on every rank):
+// direct (reduce-scatter and all-gather, everyone with everyone; here `deterministic`, and a parameter server on every
+// rank):
 //                                        2(a + (K-2) message_s) + 2(K-1)/K W/B + (K-1)/K W g
 // star: the first rank is the master:    star_seconds(K - 1, ...)
 // tree (double binary, pipelined; Sanders, Speck and Traeff 2009, NCCL):  2 ceil(log2 K) a + 2W/B
 // halving_doubling (Rabenseifner 2004):  2 ceil(log2 K) a + 2(K-1)/K W/B
 double all_reduce_seconds(Collective collective, int ranks, double bytes, Link const& link);
 
-// One master adds what `peers` others send and sends each the sum: 2a + 2 peers W/B + peers W g. SparkNet's driver (Moritz et
-// al. 2016), which trains nothing itself, has K peers; a master among the K has K-1.
+// One master adds what `peers` others send and sends each the sum: 2a + 2 peers W/B + peers W g. SparkNet's driver (Moritz
+// et al. 2016), which trains nothing itself, has K peers; a master among the K has K-1.
 double star_seconds(int peers, double bytes, Link const& link);
 
-// Of the K ranks that train, some also serve (their own part costs nothing then), or the servers are ranks besides them.
-enum class Placement { colocated, dedicated };
-enum class Flow { push_then_pull, pipelined };  // pipelined: the first parts are pulled while the last are pushed
+enum class ServerFlow { push_then_pull, pipelined };  // pipelined: the first parts are pulled while the last are pushed
 
-// One synchronous step with s servers of equal parts: 2a + K W g/s + the bandwidth term (Li et al. 2014; BytePS 2020):
+// One synchronous step of K workers and s servers of equal parts, on their ranks or on ranks of their own: 2a + K W g/s +
+// the bandwidth term (Li et al. 2014; BytePS 2020):
 //   dedicated   pipelined max(1, K/s) W/B, else twice that
 //   colocated   the busiest rank's bytes out over B: as a worker W(1-1/s) (W where ranks without a server are left) and as a
-//               server (K-1)W/s; pipelined their sum on a serving rank, else twice the larger one. s = K: the ring's 2(K-1)/K W/B.
+//               server (K-1)W/s; pipelined their sum on a serving rank, else twice the larger one. s = K: the ring's
+//               2(K-1)/K W/B.
 struct Servers {
     int count = 1;
-    Placement placement = Placement::colocated;
-    Flow flow = Flow::push_then_pull;
+    ServerPlacement placement = ServerPlacement::colocated;
+    ServerFlow flow = ServerFlow::push_then_pull;
 };
 double parameter_server_seconds(int workers, Servers const& servers, double bytes, Link const& link);
 
-// Seconds between two updates of one worker, where everyone pulls and pushes W bytes as it likes: what the worker itself needs,
-// or its share of the servers' link: max(step_s + 2a + 2W/B, K W/(s B)). A dedicated server's view (Li et al. 2014).
+// Seconds between two updates of one worker, where everyone pulls and pushes W bytes as it likes: what the worker itself
+// needs, or its share of the servers' link: max(step_s + 2a + 2W/B, K W/(s B)). A dedicated server's view (Li et al. 2014).
 double async_update_seconds(int workers, int servers, double step_s, double bytes, Link const& link);
 
 // A state of W + O bytes to another rank: a + (W+O)/B.
@@ -59,7 +62,7 @@ double hop_seconds(double state_bytes, Link const& link);
 
 // An all-reduce of any kind, or through a master that trains too: 2(K-1)W. Through a master that does not: 2KW.
 std::int64_t all_reduce_bytes(int ranks, std::int64_t bytes);
-std::int64_t star_bytes(int workers, std::int64_t bytes, Placement master);
+std::int64_t star_bytes(int workers, std::int64_t bytes, ServerPlacement master);
 
 // A push and a pull of every part by every worker. home: the worker whose rank serves the part, for whom it costs nothing;
 // none: a rank besides the workers. So 2KW when all are dedicated and 2(K-1)W when all are colocated, however many servers.
@@ -69,8 +72,8 @@ struct ServedPart {
 };
 std::int64_t parameter_server_step_bytes(int workers, std::span<ServedPart const> parts);
 
-// Hops of M models over p trainers in k epochs (Cerebro, VLDB 2020, with one shard a trainer). every_epoch: home again at the end
-// of an epoch, k M p. when_it_must: the next epoch starts where this one ended, k M (p-1). One trainer: none.
+// Hops of M models over p trainers in k epochs (Cerebro, VLDB 2020, with one shard a trainer). every_epoch: home again at
+// the end of an epoch, k M p. when_it_must: the next epoch starts where this one ended, k M (p-1). One trainer: none.
 enum class ReturnHome { every_epoch, when_it_must };
 std::int64_t mop_hops(std::int64_t models, std::int64_t epochs, int trainers, ReturnHome rule);
 std::int64_t hop_bytes(std::int64_t hops, std::int64_t state_bytes);  // hops (W+O)
@@ -79,7 +82,8 @@ std::int64_t hop_bytes(std::int64_t hops, std::int64_t state_bytes);  // hops (W
 // trainers: 1/p of the data is with each trainer already. elsewhere: a store besides them, as Cerebro counts.
 enum class DataAt { trainers, elsewhere };
 std::int64_t replication_bytes(std::int64_t dataset_bytes, int trainers, DataAt at);  // (p-1)D; elsewhere: pD
-std::int64_t remote_read_bytes(std::int64_t dataset_bytes, std::int64_t passes, int trainers, DataAt at);  // kM D(p-1)/p; kM D
+std::int64_t remote_read_bytes(std::int64_t dataset_bytes, std::int64_t passes, int trainers,
+                               DataAt at);  // kM D(p-1)/p; kM D
 
 // ---- Schedules
 

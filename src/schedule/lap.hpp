@@ -53,6 +53,10 @@ struct LapRecord {
     double lr = 0;                 // of the lap's last step
     std::uint64_t state_hash = 0;  // at the end of the lap
     std::uint64_t state_bytes = 0;
+    // Where all trainers train a trial together; by trainer of the group.
+    std::vector<double> exposed_s;         // waited for the others, or for parameters, while there was nothing to compute
+    std::int64_t sync_rounds = 0;          // all-reduced steps, pushes of a worker, means
+    std::vector<std::int64_t> staleness;   // asynchronous servers: gradients applied n versions after the one they were of
 };
 
 // Where finished laps go (rank 0).

@@ -44,16 +44,16 @@ struct Together {
     std::int64_t steps = 0;  // of the run, for all workers the same
 };
 
-Together together(ModelWork const& model, int trainers, BatchUse use) {
+Together together(ModelWork const& model, int trainers, GroupBatch use) {
     double const batch = static_cast<double>(model.batch);
-    if (use == BatchUse::split) return {model.step_s(batch / trainers), steps_of(model)};
+    if (use == GroupBatch::split) return {model.step_s(batch / trainers), steps_of(model)};
     return {model.step_s(batch), model.epochs * ceil_div(model.rows, model.batch * trainers)};
 }
 
 // Adds a model whose steps cost step_s and whose exchanges (bytes, seconds in sight) come on top.
 void add_together(Estimate& out, ModelWork const& model, Together const& run, int trainers) {
-    double const compute = static_cast<double>(run.steps) * run.step_s +
-                           static_cast<double>(model.epochs) * model.validation_s / trainers;
+    double const compute =
+        static_cast<double>(run.steps) * run.step_s + static_cast<double>(model.epochs) * model.validation_s / trainers;
     out.compute_s += compute * trainers;
     out.makespan_s += compute;
 }
@@ -75,7 +75,7 @@ double exposed_s(ModelWork const& model, Cluster const& cluster, AllReduceUse co
 }
 
 std::int64_t server_bytes(int workers, Servers const& servers, std::int64_t weight_bytes) {
-    auto const home = servers.placement == Placement::colocated ? std::optional(TrainerId(0)) : std::nullopt;
+    auto const home = servers.placement == ServerPlacement::colocated ? std::optional(TrainerId(0)) : std::nullopt;
     ServedPart const all{weight_bytes, home};  // which worker serves a part makes no difference to the sum
     return parameter_server_step_bytes(workers, {&all, 1});
 }
@@ -84,7 +84,7 @@ std::int64_t server_memory(Workload const& work, int workers, Servers const& ser
     return largest(work, [&](ModelWork const& model) {
         auto const worker = 2 * model.weight_bytes;
         auto const server = ceil_div(model.state_bytes() + workers * model.weight_bytes, servers.count);
-        return servers.placement == Placement::colocated ? worker + server : std::max(worker, server);
+        return servers.placement == ServerPlacement::colocated ? worker + server : std::max(worker, server);
     });
 }
 
@@ -128,8 +128,8 @@ Estimate estimate_task_parallel(Workload const& work, Cluster const& cluster, Ta
     auto costs = alone_s(work);
     out.compute_s = sum(costs);
     double const compute = longest_first_makespan(costs, trainers);
-    double const missing_s =
-        static_cast<double>(replication_bytes(work.dataset_bytes, trainers, DataAt::trainers)) / trainers / cluster.link.bytes_per_s;
+    double const missing_s = static_cast<double>(replication_bytes(work.dataset_bytes, trainers, DataAt::trainers)) /
+                             trainers / cluster.link.bytes_per_s;
     std::int64_t passes = 0;
     for (std::size_t m = 0; m < costs.size(); ++m) {
         auto const& model = work.models[m];
@@ -161,7 +161,7 @@ Estimate estimate_all_reduce(Workload const& work, Cluster const& cluster, AllRe
     return out;
 }
 
-Estimate estimate_parameter_server(Workload const& work, Cluster const& cluster, Servers const& servers, BatchUse batch) {
+Estimate estimate_parameter_server(Workload const& work, Cluster const& cluster, Servers const& servers, GroupBatch batch) {
     Estimate out;
     for (auto const& model : work.models) {
         auto const run = together(model, cluster.trainers, batch);
@@ -176,7 +176,7 @@ Estimate estimate_parameter_server(Workload const& work, Cluster const& cluster,
     return out;
 }
 
-Estimate estimate_async_server(Workload const& work, Cluster const& cluster, Servers const& servers, BatchUse batch) {
+Estimate estimate_async_server(Workload const& work, Cluster const& cluster, Servers const& servers, GroupBatch batch) {
     Estimate out;
     for (auto const& model : work.models) {
         auto const run = together(model, cluster.trainers, batch);
@@ -195,12 +195,13 @@ Estimate estimate_async_server(Workload const& work, Cluster const& cluster, Ser
 Estimate estimate_averaging(Workload const& work, Cluster const& cluster, AveragingUse const& use) {
     Estimate out;
     for (auto const& model : work.models) {
-        auto const run = together(model, cluster.trainers, BatchUse::per_worker);
+        auto const run = together(model, cluster.trainers, use.batch);
         add_together(out, model, run, cluster.trainers);
-        auto const per_epoch = run.steps / model.epochs;
+        auto const per_epoch = run.steps / std::max<std::int64_t>(model.epochs, 1);
         auto const rounds = model.epochs * (use.every_steps == 0 ? 1 : ceil_div(per_epoch, use.every_steps));
-        add_exposed(out, static_cast<double>(rounds) * all_reduce_seconds(use.collective, cluster.trainers,
-                                                                          static_cast<double>(model.weight_bytes), cluster.link));
+        add_exposed(out,
+                    static_cast<double>(rounds) * all_reduce_seconds(use.collective, cluster.trainers,
+                                                                     static_cast<double>(model.weight_bytes), cluster.link));
         out.network_bytes += rounds * all_reduce_bytes(cluster.trainers, model.weight_bytes);
     }
     out.storage_bytes = work.dataset_bytes;

@@ -45,43 +45,41 @@ struct Estimate {
 // All on one trainer, one after another: nothing is sent. Memory: W + W + O.
 Estimate estimate_sequential(Workload const& work);
 
-// M (W+O) bytes x hops. Compute-bound makespan max(sum_m C_m / p, max_m C_m), C_m = k (steps c(b) + validation), of the open shop
-// (Cerebro, VLDB 2020). Hops are hidden behind other models, so they lengthen a model's own chain by k hops_per_lap T_hop,
-// and no trainer receives more than its link takes: max(sum_m C_m / p, max_m (C_m + hops), sum_m hops / p).
-// Memory: a model in training and one on its way, 2(W+O) + W. hops_per_lap: p where all come home after a lap.
+// M (W+O) bytes x hops. Compute-bound makespan max(sum_m C_m / p, max_m C_m), C_m = k (steps c(b) + validation), of the open
+// shop (Cerebro, VLDB 2020). Hops are hidden behind other models, so they lengthen a model's own chain by k hops_per_lap
+// T_hop, and no trainer receives more than its link takes: max(sum_m C_m / p, max_m (C_m + hops), sum_m hops / p). Memory: a
+// model in training and one on its way, 2(W+O) + W. hops_per_lap: p where all come home after a lap.
 Estimate estimate_mop(Workload const& work, Cluster const& cluster, double hops_per_lap);
 
-// Each model on one trainer, longest first; its weights come back (M W). replicated: every trainer first gets the (p-1)/p of the
-// data that it has not, all at the same time. remote: it reads them in every epoch, which hides behind the computation.
-enum class TaskData { replicated, remote };
+// Each model on one trainer, longest first; its weights come back (M W). replicated: every trainer first gets the (p-1)/p of
+// the data that it has not, all at the same time. remote: it reads them in every epoch, which hides behind the computation.
 Estimate estimate_task_parallel(Workload const& work, Cluster const& cluster, TaskData data);
 
-// split: all trainers together take the batch b, b/K rows each, as one process would. per_worker: b rows each.
-enum class BatchUse { split, per_worker };
-
-// One model after another on all trainers, which validate it together (a K-th each). Steps of an epoch: ceil(N/b), or ceil(N/(K b)).
-// Each reduces W bytes in buckets; all but the last can hide behind the backward pass, 2/3 of the step (twice the forward
-// pass's work): exposed = T - min(T - T_last, 2/3 c). Bytes: steps 2(K-1)W. Memory: W + W + O.
+// One model after another on all trainers, which validate it together (a K-th each). split: all together take the batch b,
+// b/K rows each, in ceil(N/b) steps an epoch; per_worker: b rows each in ceil(N/(K b)) steps. Each reduces W bytes in
+// buckets; all but the last can hide behind the backward pass, 2/3 of the step (twice the forward pass's work): exposed = T
+// - min(T - T_last, 2/3 c). Bytes: steps 2(K-1)W. Memory: W + W + O.
 struct AllReduceUse {
     Collective collective = Collective::ring;
     std::int64_t bucket_bytes = 25 << 20;  // as PyTorch's DDP
-    BatchUse batch = BatchUse::split;
+    GroupBatch batch = GroupBatch::split;
 };
 Estimate estimate_all_reduce(Workload const& work, Cluster const& cluster, AllReduceUse const& use);
 
-// As all-reduce, but nothing hides behind the backward pass. Bytes: steps 2KW, colocated 2(K-1)W. Memory: a worker's 2W and a
-// server's part of (W+O)/s with K pushes of W/s waiting; both on one rank if colocated.
-Estimate estimate_parameter_server(Workload const& work, Cluster const& cluster, Servers const& servers, BatchUse batch);
+// As all-reduce, but nothing hides behind the backward pass. Bytes: steps 2KW, colocated 2(K-1)W. Memory: a worker's 2W and
+// a server's part of (W+O)/s with K pushes of W/s waiting; both on one rank if colocated.
+Estimate estimate_parameter_server(Workload const& work, Cluster const& cluster, Servers const& servers, GroupBatch batch);
 
 // Without barriers: ceil(N/b_local) updates an epoch, the workers' together, each worker's every async_update_seconds.
-Estimate estimate_async_server(Workload const& work, Cluster const& cluster, Servers const& servers, BatchUse batch);
+Estimate estimate_async_server(Workload const& work, Cluster const& cluster, Servers const& servers, GroupBatch batch);
 
-// Model averaging (SparkNet, Moritz et al. 2016): each takes ceil(N/(K b)) local steps of b rows an epoch; after every
-// `every_steps` of them and at the epoch's end (every_steps 0: only there) a round costs S = all_reduce_seconds and 2(K-1)W
-// bytes. Makespan: steps c(b) + rounds S. Memory: W + W + O and the sum W.
+// Model averaging (SparkNet, Moritz et al. 2016): each takes ceil(N/(K b)) local steps of b rows an epoch, or ceil(N/b) of
+// b/K rows; after every `every_steps` of them and at the epoch's end (every_steps 0: only there) a round costs S =
+// all_reduce_seconds and 2(K-1)W bytes. Makespan: steps c(b) + rounds S. Memory: W + W + O and the sum W.
 struct AveragingUse {
     std::int64_t every_steps = 0;
     Collective collective = Collective::ring;  // star: through a master
+    GroupBatch batch = GroupBatch::per_worker;
 };
 Estimate estimate_averaging(Workload const& work, Cluster const& cluster, AveragingUse const& use);
 

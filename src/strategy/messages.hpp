@@ -29,7 +29,7 @@ template <class A>
 void fields(A& a, LapRecord& m) {
     a(m.trial, m.epoch, m.attempt, m.outcome, m.reason, m.units, m.home, m.hops, m.hop_bytes, m.valid_rows, m.valid_loss,
       m.valid_correct, m.valid_top5, m.valid_f1, m.valid_auc, m.valid_mae, m.valid_r2,
-      m.valid_start_unix_s, m.valid_seconds, m.lr, m.state_hash, m.state_bytes);
+      m.valid_start_unix_s, m.valid_seconds, m.lr, m.state_hash, m.state_bytes, m.exposed_s, m.sync_rounds, m.staleness);
 }
 
 template <class A>
@@ -73,6 +73,16 @@ struct Journey {
 template <class A>
 void fields(A& a, Journey& m) {
     a(m.lap, m.step, m.valid_shard, m.valid_batch, m.record, m.pushed_unix_s);
+}
+
+// Among trainers that train a lap together: the n-th time that all tell all.
+struct Share {
+    std::uint64_t sequence = 0;
+    Bytes body;
+};
+template <class A>
+void fields(A& a, Share& m) {
+    a(m.sequence, m.body);
 }
 
 struct TrialMessage {  // stop, fetch_best: about one trial

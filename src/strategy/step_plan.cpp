@@ -45,13 +45,21 @@ std::vector<TrainerId> group_of(OwnerTable const& owners) {
 
 std::int64_t local_batch(std::int64_t batch, int k, int trainers) { return batch / trainers + (k < batch % trainers ? 1 : 0); }
 
-StepPlan make_step_plan(Manifest const& manifest, OwnerTable const& owners, TrialConfig const& config,
-                        std::vector<std::int64_t> const& batch_sizes) {
+std::vector<ShardId> own_visits(OwnerTable const& owners, TrainerId trainer, TrialId trial) {
+    std::vector<ShardId> out;
+    auto const shards = static_cast<int>(owners.owner.size());
+    for (int step = 0; step < shards; ++step)
+        if (auto const shard = planned_shard(trial, step, shards); owners.of(shard) == trainer) out.push_back(shard);
+    return out;
+}
+
+StepPlan make_step_plan(StepPlanRequest const& request) {
     std::vector<std::vector<std::int64_t>> rows;
-    for (auto const trainer : group_of(owners)) {
+    for (auto const trainer : group_of(request.owners)) {
+        auto const batch_size = request.batch_sizes[rows.size()];
         auto& mine = rows.emplace_back();
-        for (auto const shard : owners.shards_of(trainer))
-            append_updates(mine, manifest.train[shard.index()].rows, config, batch_sizes[rows.size() - 1]);
+        for (auto const shard : own_visits(request.owners, trainer, request.trial))
+            append_updates(mine, request.manifest.train[shard.index()].rows, request.config, batch_size);
     }
     return StepPlan(std::move(rows));
 }

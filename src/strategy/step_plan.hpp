@@ -35,8 +35,17 @@ std::vector<TrainerId> group_of(OwnerTable const& owners);
 // What the k-th of so many trainers takes of a global batch: equal parts, the first ones one row more.
 std::int64_t local_batch(std::int64_t batch, int k, int trainers);
 
-// batch_sizes: local, by trainer of the group. Each takes its shards in their order, an update being `accumulate` batches.
-StepPlan make_step_plan(Manifest const& manifest, OwnerTable const& owners, TrialConfig const& config,
-                        std::vector<std::int64_t> const& batch_sizes);
+// The trainer's own shards in the order in which `planned` would visit them for this trial: with one trainer, just as `sequential`.
+std::vector<ShardId> own_visits(OwnerTable const& owners, TrainerId trainer, TrialId trial);
+
+// batch_sizes: local, by trainer of the group. An update is `accumulate` batches of a shard.
+struct StepPlanRequest {
+    Manifest const& manifest;
+    OwnerTable const& owners;
+    TrialConfig const& config;
+    TrialId trial;
+    std::vector<std::int64_t> batch_sizes;
+};
+StepPlan make_step_plan(StepPlanRequest const& request);
 
 }  // namespace hopscotch

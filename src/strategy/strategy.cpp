@@ -5,6 +5,7 @@
 
 #include "core/clock.hpp"
 #include "core/error.hpp"
+#include "strategy/allreduce.hpp"
 #include "strategy/mop.hpp"
 #include "strategy/sequential.hpp"
 
@@ -15,6 +16,7 @@ std::vector<StrategyEntry> const& strategies() {
         {"mop", "model hopper parallelism: the models visit the shards", true, make_mop},
         {"sequential", "one trainer, one trial after another: the reference of sequential equivalence", false,
          make_sequential},
+        {"allreduce", "all trainers train each trial together, step by step, and all-reduce gradients", true, make_allreduce},
     };
     return table;
 }

@@ -56,11 +56,26 @@ void TrainerBase::score_best(Lap const& lap, TrainerId home) {
     resources_.courier.send(rank_of(home), MessageKind::score_best, encode(lap));
 }
 
+std::optional<Incoming> TrainerBase::next_message() {
+    if (postponed_.empty()) return resources_.courier.receive(has_work() ? 0 : 1);
+    auto first = std::move(postponed_.front());
+    postponed_.pop_front();
+    return first;
+}
+
+void TrainerBase::busy_with(Lap const& lap, ShardId shard, Phase phase) {
+    auto& activity = resources_.courier.activity();
+    activity.epoch = lap.epoch;
+    activity.shard = shard.value;
+    activity.phase = phase;
+    activity.trial = lap.trial.value;
+}
+
 void TrainerBase::serve() {
     while (true) {
         if (!has_work()) resources_.courier.activity().trial = -1;
         try {
-            while (auto message = resources_.courier.receive(has_work() ? 0 : 1)) {
+            while (auto message = next_message()) {
                 if (message->kind == MessageKind::shutdown) return say_goodbye();
                 answer(std::move(*message));
             }
@@ -96,9 +111,7 @@ void TrainerBase::answer_fetch(TrialMessage const& asked) {
 void TrainerBase::answer_score(Lap const& asked) {
     require(best_.holds(asked.trial, asked.epoch), "the snapshot to be scored is on another trainer");
     auto& activity = resources_.courier.activity();
-    activity.epoch = asked.epoch;
-    activity.shard = -1;
-    activity.trial = asked.trial.value;
+    busy_with(asked, ShardId(-1), Phase::validation);
     auto snapshot = best_.copy(resources_.courier.pool());
     auto const record = resources_.runner->score_test(asked, snapshot.bytes(), &activity);
     resources_.courier.send(Rank(0), MessageKind::scored, encode(record));
@@ -131,19 +144,14 @@ void TrainerBase::finish(Journey& journey, MutableBytes state) {
 
 void TrainerBase::train(Journey& journey, MutableBytes state) {
     auto& activity = resources_.courier.activity();
-    activity.epoch = journey.lap.epoch;
-    activity.shard = planned_shard(journey.lap.trial, journey.step, resources_.runner->shards()).value;
-    activity.trial = journey.lap.trial.value;
+    busy_with(journey.lap, planned_shard(journey.lap.trial, journey.step, resources_.runner->shards()), Phase::compute);
     resources_.runner->run_unit(journey, state, &activity);
     ++activity.units;
 }
 
 bool TrainerBase::validate(Journey& journey, MutableBytes state) {
-    auto& activity = resources_.courier.activity();
-    activity.epoch = journey.lap.epoch;
-    activity.shard = -1;
-    activity.trial = journey.lap.trial.value;
-    return resources_.runner->run_validation_piece(journey, state, &activity);
+    busy_with(journey.lap, ShardId(-1), Phase::validation);
+    return resources_.runner->run_validation_piece(journey, state, &resources_.courier.activity());
 }
 
 void TrainerBase::say_goodbye() {

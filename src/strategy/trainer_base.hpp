@@ -2,6 +2,7 @@
 // What the trainers of every strategy do alike: start a lap at home, finish it (best snapshot, LapDone), answer fetch_best,
 // leave at shutdown.
 #pragma once
+#include <deque>
 #include <optional>
 #include <vector>
 
@@ -48,7 +49,9 @@ protected:
     void finish(Journey& journey, MutableBytes state);  // LapDone; state may be empty if the trial ended early
     void train(Journey& journey, MutableBytes state);   // run_unit with the courier told
     bool validate(Journey& journey, MutableBytes state);
-    TrainerId home_of(TrialId trial) const;
+    virtual TrainerId home_of(TrialId trial) const;
+    void set_aside(Incoming message) { postponed_.push_back(std::move(message)); }  // for when the work under way is done
+    void busy_with(Lap const& lap, ShardId shard, Phase phase);
 
     Resources resources_;
     std::vector<double> hop_s_;
@@ -59,6 +62,9 @@ private:
     void answer_fetch(TrialMessage const& asked);
     void answer_score(Lap const& asked);
 
+    std::optional<Incoming> next_message();
+
+    std::deque<Incoming> postponed_;
     BestSnapshot best_;
     std::uint64_t fetched_bytes_ = 0;  // of snapshots sent to rank 0
 };

@@ -3,7 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <thread>
 
 #include "core/clock.hpp"
 #include "core/error.hpp"
@@ -23,6 +26,8 @@ TrialRunner::TrialRunner(Experiment experiment, std::vector<ShardId> const& shar
       manifest_(read_manifest(experiment_.data.path)),
       device_(resolve_device(experiment_.run.device, self.value)),
       workspace_(device_, experiment_.run.threads) {
+    for (auto const& slow : experiment_.run.inject.slow)
+        if (slow.rank == self_.value + 1) slow_factor_ *= slow.factor;
     auto const open = [&](ShardFile const& file) {
         return open_shard_source(experiment_.data.path, file, manifest_, experiment_.data);
     };
@@ -65,6 +70,35 @@ void TrialRunner::guarded(Journey& journey, std::string const& what, Work work) 
     }
 }
 
+std::function<void()> TrialRunner::batch_sign(Activity* activity) const {
+    return [activity, factor = slow_factor_, last = monotonic_s()]() mutable {
+        if (factor > 1) std::this_thread::sleep_for(std::chrono::duration<double>((monotonic_s() - last) * (factor - 1)));
+        last = factor > 1 ? monotonic_s() : last;
+        if (activity == nullptr) return;
+        ++activity->batches;
+        if (activity->leave.load(std::memory_order_relaxed)) throw JobEnded{};
+    };
+}
+
+Evaluation TrialRunner::validate_part(Lap const& lap, MutableBytes state, int k, int parts, Activity* activity) {
+    auto& trial_model = model(lap);
+    trial_model.bind(state);
+    auto const sign = batch_sign(activity);
+    Evaluation sums(manifest_.task, manifest_.outputs);
+    std::int64_t all = 0, before = 0;
+    for (auto const& source : valid_) all += trial_model.evaluation_batches(source->rows());
+    auto const first = all * k / parts, last = all * (k + 1) / parts;
+    for (auto const& source : valid_) {
+        auto const here = trial_model.evaluation_batches(source->rows());
+        for (auto batch = std::max(first, before); batch < std::min(last, before + here); ++batch) {
+            trial_model.evaluate(*source, {batch - before, 1}, sums);
+            sign();
+        }
+        before += here;
+    }
+    return sums;
+}
+
 void note_scores(Evaluation const& sums, LapRecord& record) {
     auto const scores = sums.scores();
     record.valid_rows = sums.rows();
@@ -99,11 +133,7 @@ void TrialRunner::run_unit(Journey& journey, MutableBytes state, Activity* activ
         unit.start_unix_s = unix_s();
         auto const start = monotonic_s();
         auto const address = UnitAddress{static_cast<std::uint64_t>(experiment_.seed), lap.trial, lap.epoch, shard};
-        auto const sums = trial_model.train_unit(*train_.at(shard), address, [&] {
-            if (activity == nullptr) return;
-            ++activity->batches;
-            if (activity->leave.load(std::memory_order_relaxed)) throw JobEnded{};
-        });
+        auto const sums = trial_model.train_unit(*train_.at(shard), address, batch_sign(activity));
         unit.rows = sums.rows;
         unit.loss_sum = sums.loss;
         unit.state_hash = state_hash(state, trial_model.layout());
@@ -130,18 +160,20 @@ bool TrialRunner::run_validation_piece(Journey& journey, MutableBytes state, Act
         auto& sums = validations_.try_emplace(record.trial, manifest_.task, manifest_.outputs).first->second;
         bool const complete = valid_.empty() || validate_piece(journey, trial_model, sums, activity);
         if (complete) {
-            note_scores(sums, record);
+            end_validation(journey.lap, sums, record);
             validations_.erase(record.trial);
-            trial_model.end_epoch(epoch_loss(record, loss_of(experiment_, journey.lap.assignment)));
-            if (record.valid_rows > 0 && !std::isfinite(record.valid_loss)) {
-                record.outcome = Outcome::diverged;
-                record.reason = fmt::format("epoch {}: the validation loss is not finite (a smaller learning rate may help)",
-                                            record.epoch);
-            }
         }
         record.valid_seconds += valid_.empty() ? 0 : monotonic_s() - start;
     });
     return record.outcome != Outcome::finished || journey.valid_shard == static_cast<int>(valid_.size());
+}
+
+void TrialRunner::end_validation(Lap const& lap, Evaluation const& sums, LapRecord& record) {
+    note_scores(sums, record);
+    model(lap).end_epoch(epoch_loss(record, loss_of(experiment_, lap.assignment)));
+    if (record.valid_rows == 0 || std::isfinite(record.valid_loss)) return;
+    record.outcome = Outcome::diverged;
+    record.reason = fmt::format("epoch {}: the validation loss is not finite (a smaller learning rate may help)", record.epoch);
 }
 
 // A piece is at most as many batches as a training shard has rows for. True after the last.

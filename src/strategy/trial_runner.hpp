@@ -48,6 +48,20 @@ public:
     // What the end of validation does to a state (a plateau schedule's counters), again, from the lap's record: for replay.
     void end_epoch(Lap const& lap, MutableBytes state, LapRecord const& record);
 
+    // For strategies that take a unit apart (strategy/shared_lap.hpp): the trial's model, a shard of this trainer, and what to
+    // call after each batch: it counts, slows this rank if run.inject says so, and throws JobEnded once rank 0 has ended the
+    // job. activity may be null.
+    TrialModel& model(Lap const& lap);
+    ShardSource& shard(ShardId shard) { return *train_.at(shard); }
+    std::function<void()> batch_sign(Activity* activity) const;
+
+    // The k-th of `parts` equal ranges of all validation batches, added up. Throws what the model throws.
+    Evaluation validate_part(Lap const& lap, MutableBytes state, int k, int parts, Activity* activity);
+
+    // What follows the last piece of a validation, on the bound state: the record's valid_ fields, the plateau schedule, and the
+    // outcome if the loss is not finite.
+    void end_validation(Lap const& lap, Evaluation const& sums, LapRecord& record);
+
     void forget(TrialId trial);
     Manifest const& manifest() const { return manifest_; }
     StateLayout const& layout(Lap const& lap) { return model(lap).layout(); }
@@ -57,7 +71,6 @@ public:
     Experiment const& experiment() const { return experiment_; }
 
 private:
-    TrialModel& model(Lap const& lap);
     bool validate_piece(Journey& journey, TrialModel& trial_model, Evaluation& sums, Activity* activity);
     template <class Work>
     void guarded(Journey& journey, std::string const& what, Work work);
@@ -67,6 +80,7 @@ private:
     ModelFactory factory_;
     Manifest manifest_;
     std::string device_;
+    double slow_factor_ = 1;  // run.inject
     Workspace workspace_;
     std::map<ShardId, std::unique_ptr<ShardSource>> train_;
     std::vector<std::unique_ptr<ShardSource>> valid_;

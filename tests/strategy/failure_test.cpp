@@ -42,6 +42,16 @@ public:
         if (fault_ == Fault::training && address.epoch == 1 && address.shard == ShardId(3)) throw std::runtime_error("no memory left");
         return model_->train_unit(shard, address, on_batch);
     }
+    void begin_pass(ShardSource& shard, UnitAddress const& address, std::int64_t batch_size) override {
+        if (fault_ == Fault::training && address.epoch == 1 && address.shard == ShardId(3)) throw std::runtime_error("no memory left");
+        model_->begin_pass(shard, address, batch_size);
+    }
+    std::int64_t next_gradient(GradientReady const& ready, std::function<void()> const& on_batch) override {
+        return model_->next_gradient(ready, on_batch);
+    }
+    UnitSums end_pass() override { return model_->end_pass(); }
+    std::span<float> gradient() override { return model_->gradient(); }
+    void update(std::int64_t rows) override { model_->update(rows); }
     void evaluate(ShardSource& shard, BatchRange const& batches, Evaluation& into) override {
         if (fault_ == Fault::validation) throw std::runtime_error("no memory left");
         if (fault_ == Fault::scoring && epochs_ == k_epochs) throw JobEnded{};  // as when a signal comes in the middle

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "core/error.hpp"
+#include "model/gradient_hook.hpp"
 #include "model/own/checked_module.hpp"
 
 namespace hopscotch {
@@ -63,6 +64,8 @@ public:
             parameter.set_requires_grad(tensors.gradients[i].defined());  // not frozen
             parameter.set_data(tensors.parameters[i]);
             parameter.mutable_grad() = tensors.gradients[i];
+            bool const told = tensors.on_gradient && tensors.gradients[i].defined();
+            if (told) on_accumulated(parameter, [tell = tensors.on_gradient, i] { tell(i); });
         }
         for (std::size_t i = 0; i < tensors_.buffers.size(); ++i) tensors_.buffers[i].second.set_data(tensors.buffers[i]);
     }

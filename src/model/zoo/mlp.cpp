@@ -41,6 +41,7 @@ public:
 
     void bind(BoundTensors tensors) override {
         auto const gradients = tensors.gradients;
+        on_gradient_ = tensors.on_gradient;
         AutogradNetwork::bind(std::move(tensors));
         for (std::size_t i = 0; written_out_ && i < layers_.size(); ++i) {
             layers_[i].weight_t = layers_[i].linear.weight->t();
@@ -76,6 +77,8 @@ public:
             auto& layer = layers_[i];
             if (layer.weight_gradient.defined()) at::mm_out(layer.weight_gradient, g.t(), layer.input);
             if (layer.bias_gradient.defined()) at::sum_out(layer.bias_gradient, g, at::IntArrayRef{0});
+            if (on_gradient_ && layer.bias_gradient.defined()) on_gradient_(2 * i + 1);
+            if (on_gradient_ && layer.weight_gradient.defined()) on_gradient_(2 * i);
             if (i == 0) break;
             auto const& below = layers_[i - 1];
             g = at::mm(g, *layer.linear.weight);
@@ -95,6 +98,7 @@ private:
     MlpArguments arguments_;
     bool written_out_;
     std::vector<Layer> layers_;
+    std::function<void(std::size_t)> on_gradient_;
 };
 
 }  // namespace

@@ -17,7 +17,7 @@ namespace hopscotch {
 namespace {
 
 struct SyntheticArguments {
-    double seconds_per_batch = 0.01;
+    double seconds_per_batch = 0.01, seconds_per_row = 0;
     std::int64_t parameters = 1000;
     double jitter = 0;
 };
@@ -26,6 +26,7 @@ SyntheticArguments read_synthetic(ModelConfig const& model, Problems& problems) 
     SyntheticArguments arguments;
     ObjectReader reader(model.arguments, "/model", problems);
     reader.read("seconds_per_batch", arguments.seconds_per_batch, at_least(0));
+    reader.read("seconds_per_row", arguments.seconds_per_row, at_least(0));
     reader.read("parameters", arguments.parameters, at_least(1));
     reader.read("jitter", arguments.jitter, fraction());
     reader.finish();
@@ -40,6 +41,7 @@ SyntheticArguments accepted(ModelConfig const& model) {
 }
 
 constexpr std::int64_t k_evaluation_batch = 256;
+constexpr std::size_t k_parts = 8;    // of a backward pass, each with its own part of the gradient
 constexpr int k_changes_per_step = 4;  // parameters that a step moves, so that hashes differ from unit to unit
 
 class SyntheticModel final : public TrialModel {
@@ -65,21 +67,51 @@ public:
     }
 
     UnitSums train_unit(ShardSource& shard, UnitAddress const& address, std::function<void()> const& on_batch) override {
-        require(!state_.empty(), "train_unit needs a bound state");
-        UnitSums sums;
-        std::int64_t step = 0;
-        for (auto const& batch : batches(shard.rows(), config_.train.batch_size, config_.data.last_batch)) {
-            Rng rng(stream_key(address.seed, Purpose::synthetic,
-                               {address.trial.value, address.epoch, address.shard.value, step++}));
-            pause(rng.uniform());
-            change(rng);
-            sums.rows += batch.size;
-            sums.loss += loss() * static_cast<double>(batch.size);
-            *counters_.steps += 1;
-            *counters_.samples += batch.size;
-            if (on_batch) on_batch();
+        begin_pass(shard, address, config_.train.batch_size);
+        while (auto const rows = next_gradient({}, on_batch)) update(rows);
+        return end_pass();
+    }
+
+    void begin_pass(ShardSource& shard, UnitAddress const& address, std::int64_t batch_size) override {
+        require(!state_.empty(), "training needs a bound state");
+        address_ = address;
+        cut_ = batches(shard.rows(), batch_size, config_.data.last_batch);
+        next_ = 0;
+        sums_ = {};
+    }
+
+    std::int64_t next_gradient(GradientReady const& ready, std::function<void()> const& on_batch) override {
+        if (next_ == cut_.size()) return 0;
+        auto const rows = cut_[next_].size;
+        Rng rng(stream_key(address_.seed, Purpose::synthetic, {address_.trial.value, address_.epoch, address_.shard.value,
+                                                               static_cast<std::int64_t>(next_++)}));
+        auto const seconds = batch_seconds(rows, rng.uniform());
+        auto const end = gradient().size();
+        std::fill(gradient_.begin(), gradient_.end(), 0.0F);
+        change(rng);
+        pause(ready ? seconds / 3 : seconds);  // forward, or everything
+        for (std::size_t part = k_parts; ready && part-- > 0;) {  // backward: the last layers first
+            pause(seconds * 2 / 3 / k_parts);
+            ready(end * part / k_parts, end * (part + 1) / k_parts);
         }
-        return sums;
+        sums_.rows += rows;
+        sums_.loss += loss() * static_cast<double>(rows);
+        if (on_batch) on_batch();
+        return rows;
+    }
+
+    UnitSums end_pass() override { return sums_; }
+
+    std::span<float> gradient() override {
+        gradient_.resize(layout_.end_of(Block::parameter) / sizeof(float));
+        return gradient_;
+    }
+
+    void update(std::int64_t rows) override {
+        auto* const weights = reinterpret_cast<float*>(state_.data());
+        for (std::size_t i = 0; i < gradient_.size(); ++i) weights[i] += gradient_[i];
+        *counters_.steps += 1;
+        *counters_.samples += rows;
     }
 
     void evaluate(ShardSource& shard, BatchRange const& batches, Evaluation& into) override {
@@ -117,15 +149,18 @@ private:
 
     double loss() const { return 1.0 / (1.0 + static_cast<double>(*counters_.steps)); }
 
-    void pause(double draw) const {
-        double const seconds = arguments_.seconds_per_batch * (1.0 + arguments_.jitter * (2.0 * draw - 1.0));
+    double batch_seconds(std::int64_t rows, double draw) const {
+        auto const seconds = arguments_.seconds_per_batch + arguments_.seconds_per_row * static_cast<double>(rows);
+        return seconds * (1.0 + arguments_.jitter * (2.0 * draw - 1.0));
+    }
+
+    static void pause(double seconds) {
         if (seconds > 0) std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
     }
 
     void change(Rng& rng) {
-        auto* const weights = reinterpret_cast<float*>(state_.data());
         auto const n = static_cast<std::uint64_t>(arguments_.parameters);
-        for (int i = 0; i < k_changes_per_step; ++i) weights[rng.next_u64() % n] = static_cast<float>(rng.uniform());
+        for (int i = 0; i < k_changes_per_step; ++i) gradient_[rng.next_u64() % n] = static_cast<float>(rng.uniform());
     }
 
     TrialConfig config_;
@@ -136,6 +171,11 @@ private:
     StateLayout layout_;
     MutableBytes state_;
     Counters counters_;
+    std::vector<float> gradient_;
+    UnitAddress address_;  // of the pass under way, and what follows
+    std::vector<BatchRange> cut_;
+    std::size_t next_ = 0;
+    UnitSums sums_;
 };
 
 }  // namespace
@@ -143,7 +183,8 @@ private:
 void check_synthetic(ModelConfig const& model, DataSchema const&, Problems& problems) { read_synthetic(model, problems); }
 
 double synthetic_flops(ModelConfig const& model, int batch_size) {
-    return accepted(model).seconds_per_batch * 1e9 / batch_size;
+    auto const arguments = accepted(model);
+    return (arguments.seconds_per_batch / batch_size + arguments.seconds_per_row) * 1e9;
 }
 
 std::unique_ptr<TrialModel> make_synthetic(TrialConfig const& config, DataSchema const& data) {

@@ -112,6 +112,7 @@ std::vector<Row> const& table() {
          make_torchscript},
         {{"synthetic", "sleeps instead of computing, with made-up metrics: measures scheduler and network",
           "seconds_per_batch  0.01  at least 0\n"
+          "seconds_per_row    0.0   at least 0, for each row of the batch\n"
           "parameters         1000  floats in the state, at least 1\n"
           "jitter             0.0   in [0, 1): a batch takes seconds_per_batch x (1 +- jitter)",
           "any shape", true},

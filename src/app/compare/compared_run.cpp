@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/compare/compared_run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+#include "core/error.hpp"
+#include "experiment/metric.hpp"
+#include "run/files.hpp"
+
+namespace hopscotch {
+namespace {
+
+namespace fs = std::filesystem;
+
+// How a setting is told. always: even when it is the default; bare: without its name.
+struct Setting {
+    std::string_view strategy, key, fallback;
+    enum class Shown { always_bare, always, unless_default } shown;
+};
+constexpr std::array<Setting, 13> k_settings{{
+    {"mop", "policy", "planned", Setting::Shown::unless_default},
+    {"allreduce", "algorithm", "ring", Setting::Shown::always_bare},
+    {"allreduce", "batch", "split", Setting::Shown::unless_default},
+    {"allreduce", "batch_norm", "local", Setting::Shown::unless_default},
+    {"parameter_server", "mode", "sync", Setting::Shown::always_bare},
+    {"parameter_server", "placement", "colocated", Setting::Shown::unless_default},
+    {"parameter_server", "batch", "split", Setting::Shown::unless_default},
+    {"model_averaging", "every", "epoch", Setting::Shown::always},
+    {"model_averaging", "batch", "per_worker", Setting::Shown::unless_default},
+    {"model_averaging", "momentum", "local", Setting::Shown::unless_default},
+    {"model_averaging", "via", "allreduce", Setting::Shown::unless_default},
+    {"model_averaging", "algorithm", "ring", Setting::Shown::unless_default},
+    {"task_parallel", "data", "replicated", Setting::Shown::always_bare},
+}};
+
+std::string text_of(Json const& value) { return value.is_string() ? value.string() : value.dump(); }
+
+// A crash cuts off a last line at most; what has no line end is not there yet.
+std::vector<Json> read_lines(fs::path const& path) {
+    std::vector<Json> out;
+    if (!fs::exists(path)) return out;
+    auto const text = read_whole(path);
+    std::size_t start = 0;
+    for (auto end = text.find('\n'); end != text.npos; start = end + 1, end = text.find('\n', start))
+        out.push_back(parse_json_or_throw(std::string_view(text).substr(start, end - start),
+                                          fmt::format("{} (line {})", path.string(), out.size() + 1)));
+    return out;
+}
+
+void check_facts(Json const& facts, std::string const& file) {
+    try {
+        facts.at("dataset_hash").string();
+        facts.at("strategy").string();
+        facts.at("trainers").integer();
+        facts.at("owners").array();
+        facts.at("experiment").object();
+    } catch (Error const& error) {  // adds the file, which at() cannot know
+        throw DataError(fmt::format("{}: {} (not written by this hopscotch?)", file, error.what()));
+    }
+}
+
+}  // namespace
+
+std::string ComparedRun::status() const {
+    auto const* status = summary.find("status");
+    return status != nullptr && status->is_string() ? status->string() : "not ended";
+}
+
+bool ComparedRun::finished() const { return status() == "finished"; }
+
+std::string ComparedRun::metric() const {
+    for (auto const* place : {summary.find("metric"), find_path(experiment(), "search.metric")})
+        if (place != nullptr && place->is_string()) return place->string();
+    return SearchConfig{}.metric;
+}
+
+Mode ComparedRun::mode() const {
+    for (auto const* place : {summary.find("mode"), find_path(experiment(), "search.mode")})
+        if (place != nullptr && place->is_string()) return place->string() == "max" ? Mode::max : Mode::min;
+    return natural_mode(metric());
+}
+
+ComparedRun read_compared_run(std::string const& dir) {
+    ComparedRun run;
+    run.dir = dir;
+    fs::path const path = dir;
+    auto const facts = path / "experiment.json";
+    if (!fs::exists(facts)) throw ConfigError(fmt::format("{}: not a run directory (it has no experiment.json)", dir));
+    run.facts = parse_json_or_throw(read_whole(facts), facts.string());
+    check_facts(run.facts, facts.string());
+    auto const summary = path / "summary.json";
+    if (fs::exists(summary)) run.summary = parse_json_or_throw(read_whole(summary), summary.string());
+    run.metrics = read_lines(path / "metrics.jsonl");
+    run.label = strategy_label(run.experiment(), run.strategy());
+    return run;
+}
+
+Json const* find_path(Json const& json, std::string_view dotted_path) {
+    Json const* at = &json;
+    while (at != nullptr && !dotted_path.empty()) {
+        auto const dot = dotted_path.find('.');
+        at = at->find(dotted_path.substr(0, dot));
+        dotted_path = dot == dotted_path.npos ? std::string_view() : dotted_path.substr(dot + 1);
+    }
+    return at;
+}
+
+std::optional<double> number_in(Json const& json, std::string_view key) {
+    auto const* value = json.find(key);
+    return value != nullptr && value->is_number() ? std::optional(value->number()) : std::nullopt;
+}
+
+std::string strategy_label(Json const& experiment, std::string const& strategy) {
+    auto const* section = experiment.find("strategy");
+    std::string main = strategy, rest;
+    for (auto const& known : k_settings) {
+        if (known.strategy != strategy) continue;
+        auto const* given = section == nullptr ? nullptr : section->find(known.key);
+        auto const value = given == nullptr ? std::string(known.fallback) : text_of(*given);
+        if (known.shown == Setting::Shown::always_bare)
+            main += " " + value;
+        else if (known.shown == Setting::Shown::always || value != known.fallback)
+            rest += fmt::format(" {}={}", known.key, value);
+    }
+    if (section == nullptr || !section->is_object()) return main + rest;
+    for (auto const& [key, value, position] : section->object()) {
+        auto const known = [&](Setting const& each) { return each.strategy == strategy && each.key == key; };
+        if (key == "name" || value.is_null() || std::any_of(k_settings.begin(), k_settings.end(), known)) continue;
+        rest += fmt::format(" {}={}", key == "servers" ? "s" : key, text_of(value));
+    }
+    return main + rest;
+}
+
+}  // namespace hopscotch

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// A comparison as a table for people (a metric a row, a run a column) and as a JSON document.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "app/compare/compared_run.hpp"
+#include "app/compare/measures.hpp"
+
+namespace hopscotch {
+
+struct Comparison {
+    std::vector<ComparedRun> runs;  // ratios are to the first
+    MetricTarget target;
+    std::vector<Measure> measured;
+    std::vector<Measure> predicted;    // empty: not asked for
+    std::string link;                  // that predictions are for: "1gbit, 0.1ms"
+    std::vector<std::string> reasons;  // why it is not a fair comparison (--anyway)
+    std::vector<std::string> notes;    // other differences
+};
+
+// At most so many columns wide, if any run's column fits at all; runs that do not fit beside the first ones come below them.
+std::string comparison_text(Comparison const& comparison, std::size_t columns);
+
+// {"base", "metric", "mode", "target", "runs": [{"dir", "strategy", "label", "status", "injected", "values", "ratios",
+// "predicted"?, "predicted_to_measured"?}], "reasons", "notes"}: values of Measure::key, null where a run has none.
+Json comparison_json(Comparison const& comparison);
+
+}  // namespace hopscotch

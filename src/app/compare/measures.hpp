@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rows of the comparison: one number a run, and what it is divided by to make a ratio.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/compare/compared_run.hpp"
+
+namespace hopscotch {
+
+enum class Quantity { seconds, fraction, bytes, metric, count };
+
+struct Measure {
+    std::string key, name;  // of the JSON document; of the table, without its unit
+    Quantity quantity = Quantity::count;
+    std::vector<std::optional<double>> values;     // by run
+    std::vector<std::optional<double>> reference;  // by run: what the ratio is to; the run itself: none
+
+    // value / reference, where both exist and the reference is not 0.
+    std::optional<double> ratio(std::size_t run) const;
+};
+
+// A value of the metric that counts as reached: --target, or else the worst of the runs' best, so that each reaches it.
+struct MetricTarget {
+    std::string metric;
+    Mode mode = Mode::max;
+    std::optional<double> value;  // none: some run has no finite value
+};
+MetricTarget make_target(std::vector<ComparedRun> const& runs, std::optional<double> wanted);
+
+// What was measured, as ratios to the first run. Rows that no run has are left out.
+std::vector<Measure> measures_of(std::vector<ComparedRun> const& runs, MetricTarget const& target);
+
+// Bytes of one kind ("state", "gradient") that all ranks sent.
+std::optional<double> bytes_sent(ComparedRun const& run, std::string_view kind);
+
+}  // namespace hopscotch

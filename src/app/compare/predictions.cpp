@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/compare/predictions.hpp"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "app/compare/run_work.hpp"
+
+namespace hopscotch {
+namespace {
+
+// What is the same in all runs of an experiment, from whichever run says it.
+struct Sizes {
+    std::optional<double> weight_share;  // of a state's bytes
+    std::optional<std::int64_t> dataset_bytes;
+    std::map<TrialId, std::int64_t> state_bytes;
+};
+
+Sizes sizes_of(std::vector<ComparedRun> const& runs, std::vector<RunWork> const& works) {
+    Sizes out;
+    std::int64_t largest = 0;
+    for (auto const& work : works)
+        for (auto const& [trial, of_trial] : work.trials) {
+            auto& bytes = out.state_bytes[trial];
+            bytes = std::max(bytes, of_trial.state_bytes);
+            largest = std::max(largest, bytes);
+        }
+    for (std::size_t r = 0; r < runs.size(); ++r) {
+        auto const weights = number_in(runs[r].summary, "weight_bytes");  // of the largest trial
+        if (weights && largest > 0) out.weight_share = std::min(1.0, *weights / static_cast<double>(largest));
+        auto const held = number_in(runs[r].summary, "storage_bytes");
+        bool const copies = works[r].strategy.name == "task_parallel" && works[r].strategy.data == TaskData::replicated;
+        if (held) out.dataset_bytes = static_cast<std::int64_t>(copies ? *held / works[r].workers : *held);
+    }
+    return out;
+}
+
+// The run's own step counts: shards end with batches that are not full, so rows are counted in whole batches.
+Workload workload_of(std::vector<RunWork> const& works, std::size_t run, Sizes const& sizes) {
+    auto const& work = works[run];
+    bool const per_worker = work.group() && work.strategy.batch == GroupBatch::per_worker;
+    bool const slots_too = work.strategy.name == "model_averaging" && work.strategy.momentum == SlotPolicy::averaged;
+    Workload out;
+    out.dataset_bytes = sizes.dataset_bytes.value_or(0);
+    for (auto const& [trial, measured] : work.trials) {
+        if (measured.steps == 0) continue;
+        ModelWork model;
+        model.epochs = measured.epochs;
+        model.batch = measured.batch;
+        model.rows =
+            (measured.steps + measured.epochs - 1) / measured.epochs * measured.batch * (per_worker ? work.workers : 1);
+        model.fixed_s = fitted_step_s(works, run, trial);
+        model.validation_s =
+            measured.validation_s * (work.group() ? work.workers : 1);  // as it was measured: of all together
+        auto const state = sizes.state_bytes.at(trial);
+        model.weight_bytes = static_cast<std::int64_t>(static_cast<double>(state) * sizes.weight_share.value_or(1));
+        if (slots_too) model.weight_bytes = state;
+        model.optimizer_bytes = state - model.weight_bytes;
+        out.models.push_back(model);
+    }
+    return out;
+}
+
+double mean_hops_per_lap(RunWork const& work) {
+    double hops = 0;
+    for (auto const& [trial, measured] : work.trials) hops += static_cast<double>(hops_per_lap(trial, work.owners));
+    return work.trials.empty() ? 0 : hops / static_cast<double>(work.trials.size());
+}
+
+Collective collective_of(StrategyConfig const& strategy) {
+    if (strategy.name == "model_averaging" && strategy.via == AverageVia::master) return Collective::star;
+    return strategy.algorithm == ReduceAlgorithm::deterministic ? Collective::direct : Collective::ring;
+}
+
+Estimate estimate_servers(RunWork const& work, Workload const& load, Cluster const& cluster) {
+    auto const& strategy = work.strategy;
+    int const usual = strategy.placement == ServerPlacement::colocated ? work.workers : 1;
+    Servers const servers{strategy.servers == 0 ? usual : strategy.servers, strategy.placement, ServerFlow::push_then_pull};
+    bool const free_running = strategy.mode == ServerMode::async || strategy.mode == ServerMode::ssp;
+    return free_running ? estimate_async_server(load, cluster, servers, strategy.batch)
+                        : estimate_parameter_server(load, cluster, servers, strategy.batch);
+}
+
+std::optional<Estimate> estimate_run(RunWork const& work, Workload const& load, Link const& link, Sizes const& sizes) {
+    if (load.models.empty()) return std::nullopt;
+    auto const& strategy = work.strategy;
+    Cluster const cluster{work.workers, link};
+    if (strategy.name == "sequential") return estimate_sequential(load);
+    if (strategy.name == "mop") return estimate_mop(load, cluster, mean_hops_per_lap(work));
+    if (!sizes.weight_share) return std::nullopt;
+    if (strategy.name == "parameter_server") return estimate_servers(work, load, cluster);
+    if (strategy.name == "model_averaging")
+        return estimate_averaging(load, cluster, {strategy.every, collective_of(strategy), strategy.batch});
+    if (strategy.name == "allreduce") {
+        auto const bucket = static_cast<std::int64_t>(std::max(1.0, strategy.bucket_mb * (1 << 20)));
+        return estimate_all_reduce(load, cluster, {collective_of(strategy), bucket, strategy.batch});
+    }
+    if (!sizes.dataset_bytes) return std::nullopt;
+    return estimate_task_parallel(load, cluster, strategy.data);
+}
+
+// Of all ranks, without control messages and without the best model's way to rank 0.
+std::optional<double> measured_bytes(ComparedRun const& run) {
+    auto const state = bytes_sent(run, "state"), gradient = bytes_sent(run, "gradient");
+    if (!state || !gradient) return std::nullopt;
+    return *state + *gradient + number_in(run.summary, "staged_bytes").value_or(0);
+}
+
+// Mean over the trainers.
+std::optional<double> measured_exposed(ComparedRun const& run) {
+    auto const* exposed = run.summary.find("exposed_s");
+    if (exposed == nullptr || !exposed->is_array() || exposed->array().empty()) return std::nullopt;
+    double sum = 0;
+    for (auto const& seconds : exposed->array()) sum += seconds.is_number() ? seconds.number() : 0;
+    return sum / static_cast<double>(exposed->array().size());
+}
+
+}  // namespace
+
+std::vector<std::optional<Estimate>> predict(std::vector<ComparedRun> const& runs, Link const& link) {
+    std::vector<RunWork> works;
+    for (auto const& run : runs) works.push_back(read_work(run));
+    auto const sizes = sizes_of(runs, works);
+    std::vector<std::optional<Estimate>> out;
+    for (std::size_t r = 0; r < runs.size(); ++r)
+        out.push_back(estimate_run(works[r], workload_of(works, r, sizes), link, sizes));
+    return out;
+}
+
+std::vector<Measure> predicted_measures(std::vector<ComparedRun> const& runs,
+                                        std::vector<std::optional<Estimate>> const& estimates) {
+    std::vector<Measure> rows{{"predicted_makespan_s", "makespan", Quantity::seconds, {}, {}},
+                              {"predicted_exposed_s", "exposed", Quantity::seconds, {}, {}},
+                              {"predicted_network_bytes", "all ranks sent", Quantity::bytes, {}, {}}};
+    for (std::size_t r = 0; r < runs.size(); ++r) {
+        auto const& estimate = estimates[r];
+        auto const add = [&](std::size_t row, double value, std::optional<double> measured) {
+            rows[row].values.push_back(estimate ? std::optional(value) : std::nullopt);
+            rows[row].reference.push_back(measured);
+        };
+        auto const known = estimate.value_or(Estimate{});
+        add(0, known.makespan_s, number_in(runs[r].summary, "makespan_s"));
+        add(1, known.communication_s, measured_exposed(runs[r]));
+        add(2, static_cast<double>(known.network_bytes), measured_bytes(runs[r]));
+    }
+    return rows;
+}
+
+}  // namespace hopscotch

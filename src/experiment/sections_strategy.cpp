@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// The section `strategy`, and run.inject.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include "experiment/section_keys.hpp"
+#include "experiment/sections.hpp"
+
+namespace hopscotch {
+namespace {
+
+Names const k_group{"allreduce", "parameter_server", "model_averaging"};
+Names const k_server{"parameter_server"};
+Names const k_averaging{"model_averaging"};
+
+void read_group_keys(ObjectReader& reader, OwnKeys const& own, StrategyConfig& out) {
+    constexpr std::array<Name<GroupBatch>, 2> batches{{{"split", GroupBatch::split}, {"per_worker", GroupBatch::per_worker}}};
+    constexpr std::array<Name<NormStatistics>, 2> norms{{{"local", NormStatistics::local}, {"sync", NormStatistics::sync}}};
+    constexpr std::array<Name<ReduceAlgorithm>, 2> algorithms{
+        {{"ring", ReduceAlgorithm::ring}, {"deterministic", ReduceAlgorithm::deterministic}}};
+    if (own.include("batch", k_group)) read_name(reader, "batch", batches, out.batch);
+    if (own.include("scale_lr", k_group)) reader.read("scale_lr", out.scale_lr);
+    if (out.scale_lr && out.batch == GroupBatch::split)
+        reader.problem("scale_lr", "needs \"batch\": \"per_worker\" (split leaves the batch as it is)");
+    if (own.include("batch_norm", {"allreduce"})) read_name(reader, "batch_norm", norms, out.batch_norm);
+    Names const reducing{"allreduce", "model_averaging"};
+    if (own.include("algorithm", reducing)) read_name(reader, "algorithm", algorithms, out.algorithm);
+    if (own.include("first_bucket_mb", reducing)) reader.read("first_bucket_mb", out.first_bucket_mb, above(0));
+    if (own.include("bucket_mb", reducing)) reader.read("bucket_mb", out.bucket_mb, above(0));
+}
+
+void read_server_keys(ObjectReader& reader, OwnKeys const& own, StrategyConfig& out) {
+    constexpr std::array<Name<ServerMode>, 4> modes{{{"sync", ServerMode::sync},
+                                                     {"async", ServerMode::async},
+                                                     {"ssp", ServerMode::ssp},
+                                                     {"backup", ServerMode::backup}}};
+    constexpr std::array<Name<ServerPlacement>, 2> placements{
+        {{"colocated", ServerPlacement::colocated}, {"dedicated", ServerPlacement::dedicated}}};
+    std::string mode;
+    if (own.include("mode", k_server)) mode = read_name(reader, "mode", modes, out.mode);
+    if (own.include("servers", k_server)) reader.read("servers", out.servers, at_least(1));
+    if (own.include("placement", k_server)) read_name(reader, "placement", placements, out.placement);
+    if (own.include("part_mb", k_server)) reader.read("part_mb", out.part_mb, above(0));
+    OwnKeys const of_mode(reader, mode, "mode");
+    if (own.include("staleness", k_server) && of_mode.include("staleness", {"ssp"}))
+        reader.read("staleness", out.staleness, at_least(0));
+    if (own.include("aggregate", k_server) && of_mode.include("aggregate", {"backup"}))
+        reader.read("aggregate", out.aggregate, at_least(1));
+}
+
+void read_every(ObjectReader& reader, std::int64_t& out) {
+    auto const* every = reader.take("every");
+    if (every == nullptr || (every->is_string() && every->string() == "epoch")) return;
+    if (every->is_string())
+        return reader.problem("every", fmt::format("expected \"epoch\" or a number of steps (got \"{}\")", every->string()));
+    reader.read("every", out, at_least(1));
+}
+
+void read_averaging_keys(ObjectReader& reader, OwnKeys const& own, StrategyConfig& out) {
+    constexpr std::array<Name<SlotPolicy>, 3> policies{
+        {{"local", SlotPolicy::local}, {"averaged", SlotPolicy::averaged}, {"reset", SlotPolicy::reset}}};
+    constexpr std::array<Name<AverageVia>, 2> ways{{{"allreduce", AverageVia::allreduce}, {"master", AverageVia::master}}};
+    if (own.include("every", k_averaging)) read_every(reader, out.every);
+    if (own.include("momentum", k_averaging)) read_name(reader, "momentum", policies, out.momentum);
+    if (own.include("via", k_averaging)) read_name(reader, "via", ways, out.via);
+    if (!own.include("outer", k_averaging) || !reader.has("outer")) return;
+    auto outer = reader.child("outer");
+    out.outer.emplace();
+    outer.read("lr", out.outer->lr, above(0));
+    outer.read("momentum", out.outer->momentum, at_least_zero_below_one());
+    outer.read("nesterov", out.outer->nesterov);
+    outer.finish();
+}
+
+// "name:key=value,key=value" as its numbers; empty if it is none.
+struct Injection {
+    std::string name;
+    std::vector<std::pair<std::string, double>> values;
+};
+
+std::optional<Injection> parse_injection(std::string_view text) {
+    auto const colon = text.find(':');
+    if (colon == text.npos) return std::nullopt;
+    Injection out{std::string(text.substr(0, colon)), {}};
+    for (auto rest = text.substr(colon + 1); !rest.empty();) {
+        auto const item = rest.substr(0, rest.find(','));
+        rest.remove_prefix(std::min(rest.size(), item.size() + 1));
+        auto const equals = item.find('=');
+        if (equals == item.npos) return std::nullopt;
+        double value = 0;
+        auto const* const end = item.data() + item.size();
+        auto const parsed = std::from_chars(item.data() + equals + 1, end, value);
+        if (parsed.ec != std::errc() || parsed.ptr != end) return std::nullopt;
+        out.values.emplace_back(item.substr(0, equals), value);
+    }
+    return out;
+}
+
+bool has_keys(Injection const& injection, std::string_view first, std::string_view second = "") {
+    std::size_t const wanted = second.empty() ? 1 : 2;
+    return injection.values.size() == wanted && injection.values[0].first == first &&
+           (second.empty() || injection.values[1].first == second);
+}
+
+bool take_injection(Injection const& injection, InjectConfig& out) {
+    if (injection.name == "slow" && has_keys(injection, "rank", "factor")) {
+        SlowRank const slow{static_cast<int>(injection.values[0].second), injection.values[1].second};
+        out.slow.push_back(slow);
+        return slow.rank >= 1 && slow.factor >= 1;
+    }
+    if (injection.name != "delay" || !has_keys(injection, "sync_s")) return false;
+    out.sync_s = injection.values[0].second;
+    return out.sync_s >= 0;
+}
+
+}  // namespace
+
+StrategyConfig read_strategy(ObjectReader reader) {
+    StrategyConfig out;
+    reader.read("name", out.name,
+                one_of({"mop", "sequential", "task_parallel", "allreduce", "parameter_server", "model_averaging"}));
+    if (out.name == "model_averaging") out.batch = GroupBatch::per_worker;
+    OwnKeys const own(reader, out.name);
+    if (own.include("policy", {"mop"}))
+        reader.read("policy", out.policy, available("policy", {"planned"}, {"lrtf", "random", "ring"}));
+    read_group_keys(reader, own, out);
+    read_server_keys(reader, own, out);
+    read_averaging_keys(reader, own, out);
+    constexpr std::array<Name<TaskData>, 2> data{{{"replicated", TaskData::replicated}, {"remote", TaskData::remote}}};
+    if (own.include("data", {"task_parallel"})) read_name(reader, "data", data, out.data);
+    refuse_later_keys(reader, {"bundle"});
+    reader.finish();
+    return out;
+}
+
+void read_inject(ObjectReader& reader, InjectConfig& out) {
+    reader.read("inject", out.as_written);
+    for (auto const& text : out.as_written) {
+        auto const injection = parse_injection(text);
+        if (injection && take_injection(*injection, out)) continue;
+        reader.problem("inject", fmt::format("\"{}\" is none that is known: write \"slow:rank=3,factor=2\" (a trainer's rank, a "
+                                             "factor of at least 1) or \"delay:sync_s=20\"",
+                                             text));
+    }
+}
+
+}  // namespace hopscotch

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strategy/allreduce.hpp"
+
+#include <fmt/format.h>
+
+#include "strategy/buckets.hpp"
+#include "strategy/group_trainer.hpp"
+
+namespace hopscotch {
+namespace {
+
+class Allreduce : public GroupTrainer {
+public:
+    explicit Allreduce(Resources resources) : GroupTrainer(std::move(resources)) {}
+
+private:
+    void train_lap(SharedLap& mine, StepPlan const& plan, LapRecord& record) override {
+        auto const& config = resources_.experiment.strategy;
+        Buckets buckets(group_, all_reduce_of(config.algorithm), cut_buckets(mine.model().layout(), bucket_sizes(config)));
+        for (std::int64_t step = 0; step < plan.steps(); ++step) {
+            buckets.begin(mine.gradient(), plan.share(group_.self(), step),
+                          fmt::format("gradient of {}", place(mine.lap(), step)));
+            mine.next_gradient([&](std::size_t first, std::size_t last) { buckets.ready(first, last); });
+            buckets.finish();
+            group_.delay_if_injected();
+            mine.update(plan.total(step));
+        }
+        record.sync_rounds = plan.steps();
+    }
+};
+
+}  // namespace
+
+std::unique_ptr<Strategy> make_allreduce(Resources resources) { return std::make_unique<Allreduce>(std::move(resources)); }
+
+}  // namespace hopscotch

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// The flat gradient in buckets, all-reduced in one fixed order while the backward pass still computes (as PyTorch's
+// DistributedDataParallel does). Three layers, two buckets: backward reports layer 3, then 2: bucket 0 goes out; then 1: bucket 1.
+#pragma once
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "comm/all_reduce.hpp"
+#include "model/state.hpp"
+#include "strategy/group.hpp"
+
+namespace hopscotch {
+
+// Whole parameters, the last ones first, at most first_bytes and then bucket_bytes each (a larger parameter has one of its
+// own). Parameters without weight decay lie behind all others and are bucketed by themselves, last: the first layer's are there.
+struct BucketSizes {
+    std::size_t first_bytes = 0, bucket_bytes = 0;
+};
+std::vector<FloatRange> cut_buckets(StateLayout const& layout, BucketSizes const& sizes);
+
+BucketSizes bucket_sizes(StrategyConfig const& config);
+AllReduce all_reduce_of(ReduceAlgorithm algorithm);
+
+class Buckets {
+public:
+    Buckets(Group& group, AllReduce algorithm, std::vector<FloatRange> buckets)
+        : group_(group), algorithm_(algorithm), buckets_(std::move(buckets)) {}
+
+    // One step: values become the sum over all members of share x values. share: of this member.
+    void begin(std::span<float> values, double share, std::string what);
+    void ready(std::size_t first, std::size_t last);  // floats [first, last) are final
+    void finish();                                     // all are; waits
+
+    std::vector<FloatRange> const& ranges() const { return buckets_; }
+
+private:
+    void launch_ready();
+
+    Group& group_;
+    AllReduce algorithm_;
+    std::vector<FloatRange> buckets_;   // in the order of launches
+    std::vector<std::size_t> missing_;  // floats that are not final yet, by bucket
+    std::size_t launched_ = 0;
+    std::vector<std::shared_ptr<Exchange>> under_way_;
+    std::span<float> values_;
+    double share_ = 1;
+    std::string what_;
+};
+
+}  // namespace hopscotch

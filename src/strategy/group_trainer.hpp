@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// What allreduce, parameter_server and model_averaging have in common: all trainers train one lap after another together, and
+// each holds the trial's whole state. Rank 0 talks to the first trainer alone, which passes a lap on when it begins it, so
+// that all take the laps in one order. A lap: everyone is ready? -> train_lap -> one state for all -> outcomes and hashes
+// compared -> validation in K parts -> LapDone from the first trainer.
+#pragma once
+#include <deque>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "strategy/group.hpp"
+#include "strategy/shared_lap.hpp"
+#include "strategy/step_plan.hpp"
+#include "strategy/trainer_base.hpp"
+
+namespace hopscotch {
+
+class GroupTrainer : public TrainerBase {
+public:
+    void execute(Lap const& lap) override { resources_.courier.send(rank_of(root()), MessageKind::lap, encode(lap)); }
+
+protected:
+    explicit GroupTrainer(Resources resources);
+
+    // Trains this trainer's part of the lap and leaves the same parameters and slots on every member.
+    virtual void train_lap(SharedLap& mine, StepPlan const& plan, LapRecord& record) = 0;
+    // What must be the same everywhere when train_lap has returned: all of the state, unless a strategy says otherwise.
+    enum class Same { state, parameters };
+    virtual Same what_is_same() const { return Same::state; }
+    virtual void let_go(TrialId) {}  // of what the strategy itself keeps for a trial that has ended
+
+    std::int64_t local_batch_size(TrialConfig const& config, int k) const;
+    TrialConfig config_of(Lap const& lap) const;
+    std::string place(Lap const& lap, std::int64_t step) const;  // "trial 3, epoch 0, step 17", for errors
+
+    Group group_;
+
+private:
+    struct Part;  // what a member says at the end of its training
+    TrainerId root() const { return group_.trainers().front(); }
+    bool is_root() const { return group_.self() == 0; }
+    TrainerId home_of(TrialId) const override { return root(); }
+    void handle(Incoming message) override;
+    void drop(TrialId trial) override;
+    bool has_work() const override { return !laps_.empty(); }
+    void work() override;
+    void run(Lap const& lap, Journey& journey);
+    void train(SharedLap& mine, Journey& journey);
+    void average_buffers(SharedLap& mine, double share);
+    void agree(SharedLap& mine, Journey& journey);
+    void validate_together(SharedLap& mine, Journey& journey);
+    Outcome all_ready(Lap const& lap, Journey& journey, std::string const& complaint);
+
+    std::deque<Lap> laps_;
+    std::map<TrialId, Buffer> states_;
+    std::set<TrialId> ended_;
+};
+
+}  // namespace hopscotch

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// One trainer's part of a lap that all train together: its own shards one after another, an update at a time. When its rows
+// are used up it goes on updating, with gradients of none of its own. What the model throws ends the trial and not the job:
+// this trainer goes on likewise, so that nobody waits for it, and says so at the end.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "strategy/trial_runner.hpp"
+
+namespace hopscotch {
+
+class SharedLap {
+public:
+    struct Part {
+        Lap lap;
+        MutableBytes state;          // of this trainer
+        std::vector<ShardId> shards;
+        std::int64_t batch_size = 1;  // local
+    };
+    // Binds the state. Throws what making the model throws.
+    SharedLap(TrialRunner& runner, Part part, Activity& activity);
+
+    // The rows of this trainer's part of the next update, whose mean gradient gradient() holds then; 0: it has none (any more),
+    // and gradient() is zero. ready as in TrialModel::next_gradient.
+    std::int64_t next_gradient(GradientReady const& ready = {});
+    std::span<float> gradient() { return model_.gradient(); }
+    void update(std::int64_t rows);  // of all trainers
+
+    // After the last update: closes the pass, looks for what is not finite.
+    void finish();
+
+    TrialModel& model() { return model_; }
+    Lap const& lap() const { return part_.lap; }
+    MutableBytes state() const { return part_.state; }
+    std::vector<UnitRecord> const& units() const { return units_; }
+    Outcome outcome() const { return outcome_; }
+    std::string const& reason() const { return reason_; }
+
+private:
+    bool open_next_shard();
+    void close_pass();
+    template <class Work>
+    void guarded(Work work);
+
+    TrialRunner& runner_;
+    Part part_;
+    Activity& activity_;
+    TrialModel& model_;
+    std::size_t next_shard_ = 0;
+    bool open_ = false;
+    std::vector<UnitRecord> units_;
+    Outcome outcome_ = Outcome::finished;
+    std::string reason_;
+};
+
+}  // namespace hopscotch
