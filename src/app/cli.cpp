@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "app/cli_bench.hpp"
 #include "app/cli_choice.hpp"
 #include "app/cli_import.hpp"
 #include "app/commands.hpp"
@@ -38,7 +39,11 @@ void add_run(CLI::App& app, RunOptions& options) {
     run->add_option("--set", options.overrides, "Change one setting, for example train.epochs=3 (repeatable)")
         ->allow_extra_args(false)
         ->type_name("PATH=VALUE");
-    run->add_option("--strategy", options.strategy, "Instead of the experiment's strategy")->type_name("mop|sequential");
+    run->add_option("--strategy", options.strategy, "Instead of the experiment's strategy (see docs/strategies.md)")
+        ->type_name("NAME");
+    run->add_option("--inject", options.inject, "Trouble on purpose: slow:rank=3,factor=2 or delay:sync_s=20 (repeatable)")
+        ->allow_extra_args(false)
+        ->type_name("WHAT");
     run->add_option("--trainers", options.trainers, "Without mpirun: that many trainer threads (default: one per core)")
         ->type_name("N");
     run->add_flag("--resume", options.resume, "Not available in this version: an error");
@@ -71,44 +76,6 @@ void add_data(CLI::App& app, ImportCommands& imports, std::string& directory) {
             ->add_option("directory", directory, "A dataset directory")
             ->required()
             ->type_name("DIR");
-}
-
-void add_bench_read(CLI::App& bench, BenchReadOptions& options) {
-    auto* read = bench.add_subcommand("read", "Speed of each data.cache (all, window, none), next to memcpy and pread");
-    read->add_option("--dir", options.dir, "Read this dataset's first training shard (default: one made for it)")
-        ->type_name("DATASET");
-    read->add_option("--megabytes", options.megabytes, "Of the shard that is made")->capture_default_str();
-    read->add_option("--batch", options.batch_size, "Rows of a batch")->capture_default_str();
-    read->add_option("--repeats", options.repeats, "Interleaved repeats; medians are printed")->capture_default_str();
-}
-
-void add_bench(CLI::App& app, BenchStepOptions& step, BenchCommOptions& comm, BenchReadOptions& read) {
-    auto* bench = app.add_subcommand("bench", "Measure this machine");
-    bench->require_subcommand(1);
-    auto* steps = bench->add_subcommand("step", "Rows/s of one trainer's training step, gather and normalisation included");
-    steps->add_option("--model", step.model, "A name of hopscotch models")->capture_default_str();
-    steps->add_option("--arguments", step.arguments, "Of the model, as JSON: '{\"hidden\": [512, 256]}'")->type_name("JSON");
-    steps->add_option("--shape", step.shape, "Of a row: 64, or 3x32x32")->capture_default_str();
-    steps->add_option("--augment", step.augment, "flip, crop, cutout (repeatable)")->type_name("NAME");
-    steps->add_option("--outputs", step.outputs, "Classes")->capture_default_str();
-    steps->add_option("--batch", step.batch_size, "Rows of a step")->capture_default_str();
-    steps->add_option("--rows", step.rows, "Rows of the shard")->capture_default_str();
-    steps->add_option("--optimizer", step.optimizer, "sgd (with momentum) or adam")->capture_default_str();
-    steps->add_option("--seconds", step.seconds, "Of each repeat")->capture_default_str();
-    steps->add_option("--repeats", step.repeats, "The median of these is printed")->capture_default_str();
-    auto* hops =
-        bench->add_subcommand("comm", "Speed of hops between two ranks that compute, and what they cost the computation");
-    hops->add_option("--megabytes", comm.megabytes, "Of a state")->capture_default_str();
-    hops->add_option("--period", comm.period_s, "Seconds between hops")->capture_default_str();
-    hops->add_option("--seconds", comm.seconds, "Of each phase")->capture_default_str();
-    hops->add_option("--repeats", comm.repeats, "Interleaved phases with and without hops")->capture_default_str();
-    hops->footer(
-        "Two threads of one process:  hopscotch bench comm\nTwo MPI ranks:               mpirun -np 2 hopscotch bench comm\n"
-        "It takes (1 + 3 x repeats) x seconds: 80 s unless told otherwise.");
-    add_bench_read(*bench, read);
-    add_unavailable(*bench, "schedule")->callback([] {
-        throw ConfigError("bench schedule is not available in this version (available: step, comm, read)");
-    });
 }
 
 void add_later(CLI::App& app) {
@@ -228,9 +195,7 @@ int parse_and_run(int argc, char** argv) {
     PredictOptions predict;
     CompareOptions compare;
     ImportCommands imports;
-    BenchStepOptions step;
-    BenchCommOptions comm;
-    BenchReadOptions read;
+    BenchCommands benches;
     std::string directory, model;
     add_run(app, run);
     add_data(app, imports, directory);
@@ -239,7 +204,7 @@ int parse_and_run(int argc, char** argv) {
     add_replay(app, replay);
     add_predict(app, predict);
     add_compare(app, compare);
-    add_bench(app, step, comm, read);
+    auto* bench = add_bench(app, benches);
     add_later(app);
     app.footer("Each command has its own --help. Exit codes: 0 done; 1 failed or interrupted; 2 bad input.");
     try {
@@ -248,20 +213,17 @@ int parse_and_run(int argc, char** argv) {
         return complain(app, error, argc, argv);
     }
     if (app.got_subcommand("run")) return run_command(run);
-    // Only run and bench comm are MPI jobs: of anything else under mpirun one rank is enough.
-    auto* bench = app.get_subcommand("bench");
-    if (!first_rank() && !(bench->parsed() && bench->got_subcommand("comm"))) return 0;
+    // Only run and some benches are MPI jobs: of anything else under mpirun one rank is enough.
+    if (!first_rank() && !is_mpi_bench(*bench)) return 0;
+    if (bench->parsed()) return run_bench(*bench, benches);
     if (app.got_subcommand(models)) return models_command(model);
     if (app.got_subcommand("replay")) return replay_command(replay);
     if (app.got_subcommand("predict")) return predict_command(predict);
     if (app.got_subcommand("compare")) return compare_command(compare);
-    if (auto* data = app.get_subcommand("data"); data->parsed()) {
-        if (data->got_subcommand("inspect")) return inspect_dataset(directory);
-        if (data->got_subcommand("verify")) return verify_dataset(directory);
-        return run_import(*data->get_subcommand("import"), imports);
-    }
-    if (bench->got_subcommand("read")) return bench_read_command(read);
-    return bench->got_subcommand("step") ? bench_step_command(step) : bench_comm_command(comm);
+    auto* data = app.get_subcommand("data");
+    if (data->got_subcommand("inspect")) return inspect_dataset(directory);
+    if (data->got_subcommand("verify")) return verify_dataset(directory);
+    return run_import(*data->get_subcommand("import"), imports);
 }
 
 int report(std::exception const& error, int exit_code, std::string_view who) {

@@ -17,6 +17,7 @@ struct RunOptions {
     std::string experiment;              // the file
     std::vector<std::string> overrides;  // --set path=value
     std::string strategy;                // empty: as the file says
+    std::vector<std::string> inject;     // --inject: instead of run.inject
     std::optional<int> trainers;         // threads; under mpirun it must be np - 1
     bool resume = false, overwrite = false, dry_run = false, quiet = false;
 };
@@ -67,6 +68,13 @@ struct BenchCommOptions {
     int repeats = 5;      // interleaved pairs of phases with and without hops
 };
 int bench_comm_command(BenchCommOptions const& options);
+
+struct BenchAllreduceOptions {
+    std::vector<std::int64_t> bytes{1 << 10, 1 << 20, 100'000'000};  // of the values that are summed
+    double bucket_mb = 25;
+    int repeats = 7;  // interleaved
+};
+int bench_allreduce_command(BenchAllreduceOptions const& options);
 
 struct BenchReadOptions {
     std::string dir;         // a dataset whose first training shard is read; empty: one is made for it, and removed

@@ -41,6 +41,7 @@ RunFacts facts_of(PreparedRun const& prepared, std::vector<Hello> const& hellos)
     for (auto const& hello : hellos) facts.hosts.push_back(hello.host);
     facts.owners = prepared.owners;
     facts.owners.trainers = prepared.trainers;
+    facts.any_trainers = strategy_named(facts.strategy).bits == Bits::any_trainers;
     facts.start_unix_s = unix_s();
     return facts;
 }
@@ -89,6 +90,7 @@ public:
                 log_warning(fmt::format("trial {} {}: {}", trial.id.value, name_of(trial.status), trial.reason));
         }
         release();
+        strategy_->lap_done(record);
     }
 
     // The best trial's numbers on the test shards, once, at the end. Nothing if there are none.
@@ -200,23 +202,28 @@ private:
     std::int64_t ended_ = 0;
 };
 
-std::uint64_t largest_state(PreparedRun const& prepared) {
+void measure_largest_trial(PreparedRun& prepared) {
     Workspace workspace("cpu", 1);
-    std::uint64_t largest = 0;
     for (auto const& trial : prepared.director->trials()) {
         auto const model = make_trial_model(prepared.config_of(trial.assignment), prepared.manifest, workspace);
-        largest = std::max<std::uint64_t>(largest, model->layout().bytes);
+        prepared.state_bytes = std::max<std::uint64_t>(prepared.state_bytes, model->layout().bytes);
+        prepared.weight_bytes = std::max<std::uint64_t>(prepared.weight_bytes, model->layout().end_of(Block::parameter));
     }
-    return largest;
 }
 
-RunEnd end_of(PreparedRun const& prepared, JobTotals const& totals) {
+ByteCounts counts_of(std::vector<std::uint64_t> const& bytes) {
+    return {static_cast<std::int64_t>(bytes.at(0)), static_cast<std::int64_t>(bytes.at(1)),
+            static_cast<std::int64_t>(bytes.at(2)), static_cast<std::int64_t>(bytes.at(3))};
+}
+
+RunEnd end_of(JobTotals const& totals) {
     RunEnd end;
-    end.bytes = {static_cast<std::int64_t>(totals.bytes[0]), static_cast<std::int64_t>(totals.bytes[1]),
-                 static_cast<std::int64_t>(totals.bytes[2]), static_cast<std::int64_t>(totals.bytes[3])};
+    end.bytes = counts_of(totals.bytes);
+    for (auto const& bytes : totals.bytes_by_rank) end.bytes_by_rank.push_back(counts_of(bytes));
+    end.storage_bytes = static_cast<std::int64_t>(totals.storage_bytes);
+    end.staged_bytes = static_cast<std::int64_t>(totals.staged_bytes);
     for (auto const bytes : totals.peak_rss_bytes) end.peak_rss_bytes.push_back(static_cast<std::int64_t>(bytes));
     for (auto const seconds : totals.hop_s) end.hop_s.push_back(static_cast<float>(seconds));
-    end.synthetic = prepared.synthetic;
     return end;
 }
 
@@ -230,6 +237,7 @@ int run_after_roll_call(PreparedRun& prepared, RunOptions const& options, Courie
         end.wall_s = monotonic_s() - started_s;
         end.setup_s = job.started_s() - started_s;
         end.synthetic = prepared.synthetic;
+        end.weight_bytes = static_cast<std::int64_t>(prepared.weight_bytes);
         return job.recorder().finish(end, prepared.director->trials());
     };
     auto const fail = [&](std::string const& reason) {
@@ -250,7 +258,7 @@ int run_after_roll_call(PreparedRun& prepared, RunOptions const& options, Courie
         auto const so_far = job.recorder().summarise({}, prepared.director->trials());
         job.write_best(so_far);
         auto const test = job.test_best(so_far);
-        auto end = end_of(prepared, end_job(courier, 0, prepared.experiment.run.deadline_s));
+        auto end = end_of(end_job(courier, 0, prepared.experiment.run.deadline_s));
         end.test = test;
         auto const failure = so_far.best_trial || g_signal != 0
                                  ? ""
@@ -271,8 +279,9 @@ int run_job(World& world, PreparedRun prepared, RunOptions const& options, doubl
     std::signal(SIGTERM, on_signal);
     std::signal(SIGINT, on_signal);
     Courier courier(world, {.deadline_s = prepared.experiment.run.deadline_s});
+    measure_largest_trial(prepared);
     Welcome const welcome{prepared.experiment.document.dump(), prepared.experiment.strategy.name, prepared.owners,
-                          largest_state(prepared)};
+                          prepared.state_bytes};
     if (!options.quiet)
         for (auto const& note : prepared.notes) log_warning(note);
     std::vector<Hello> hellos;

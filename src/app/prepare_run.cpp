@@ -15,6 +15,7 @@
 #include "experiment/metric.hpp"
 #include "run/run_directory.hpp"
 #include "search/search.hpp"
+#include "strategy/check.hpp"
 #include "strategy/strategy.hpp"
 
 namespace hopscotch {
@@ -35,6 +36,7 @@ std::string read_text(std::string const& path) {
 std::vector<std::string> all_overrides(RunOptions const& options) {
     auto overrides = options.overrides;
     if (!options.strategy.empty()) overrides.push_back("strategy=" + Json::object({{"name", options.strategy}}).dump());
+    if (!options.inject.empty()) overrides.push_back("run.inject=" + Json(options.inject).dump());
     return overrides;
 }
 
@@ -104,6 +106,7 @@ void check_trials(PreparedRun const& prepared, Problems& problems) {
         Problems found("");
         check_model(config, prepared.schema, found);
         check_augment(config.data, prepared.manifest, found);
+        check_strategy(experiment, config, prepared.trainers, prepared.shards, found);
         for (auto const& [at, path, problem] : found.entries())
             problems.add(at.line != 0 ? at : place_of(path, experiment.document, assignment), path, problem);
     };
@@ -119,7 +122,8 @@ void check_trials(PreparedRun const& prepared, Problems& problems) {
 
 std::vector<std::string> notes_for(PreparedRun const& prepared) {
     std::vector<std::string> notes;
-    if (auto advice = shard_advice(prepared.shards, prepared.trainers); !advice.empty()) notes.push_back(std::move(advice));
+    bool const shards_bind = strategy_named(prepared.experiment.strategy.name).rows == Rows::stay;
+    if (auto advice = shard_advice(prepared.shards, prepared.trainers); shards_bind && !advice.empty()) notes.push_back(std::move(advice));
     std::int64_t smallest = INT64_MAX;
     for (auto const& shard : prepared.manifest.train) smallest = std::min(smallest, shard.rows);
     std::int64_t largest_batch = 0;
@@ -186,8 +190,7 @@ PreparedRun prepare_run(RunOptions const& options, int trainers) {
     prepared.director =
         std::make_unique<Director>(experiment, cost, prepared.shards, experiment.search.in_flight.value_or(4 * trainers));
     auto const trials = static_cast<std::int64_t>(prepared.director->trials().size());
-    auto const& strategy = strategy_named(experiment.strategy.name);
-    prepared.owners = make_owners(prepared.shards, strategy.all_trainers ? trainers : 1, trials);
+    prepared.owners = make_owners(prepared.shards, trainers_with_data(experiment.strategy, trainers), trials);
     prepared.in_flight = std::min(trials, experiment.search.in_flight.value_or(4 * trainers));
     for (auto const& entry : zoo())
         if (entry.name == experiment.model.name) prepared.synthetic = entry.synthetic;
@@ -197,15 +200,17 @@ PreparedRun prepare_run(RunOptions const& options, int trainers) {
 }
 
 void check_threads(PreparedRun const& prepared) {
-    std::set<TrainerId> const working(prepared.owners.owner.begin(), prepared.owners.owner.end());
-    if (working.size() < 2) return;
+    std::set<TrainerId> const owning(prepared.owners.owner.begin(), prepared.owners.owner.end());
+    bool const rows_travel = strategy_named(prepared.experiment.strategy.name).rows == Rows::travel;
+    auto const working = rows_travel ? static_cast<std::size_t>(prepared.trainers) : owning.size();
+    if (working < 2) return;
     for (auto const& trial : prepared.director->trials()) {
         auto const model = prepared.config_of(trial.assignment).model;
         if (!draws_from_torch(model, prepared.schema)) continue;
         throw ConfigError(
             fmt::format("{}: {} trainers cannot share one process (the {} model draws from torch's own random generator, which "
                         "the whole process shares) use --trainers 1, or a process for each: mpirun -np {}",
-                        model.file, working.size(), model.name, working.size() + 1));
+                        model.file, working, model.name, working + 1));
     }
 }
 
@@ -223,6 +228,7 @@ void print_plan(PreparedRun const& prepared) {
         shortest = shortest == 0 ? cost : std::min(shortest, cost);
     }
     check_shards(prepared);
+    bool const hopping = prepared.experiment.strategy.name == "mop";
     auto const bound = lower_bound(costs, prepared.owners);
     auto const simulated = simulate_planned(costs, prepared.owners, prepared.in_flight);
     fmt::print("experiment   {} ({} trials by {}, model {}{})\n", prepared.experiment.name, trials.size(),
@@ -232,9 +238,9 @@ void print_plan(PreparedRun const& prepared) {
                prepared.schema.train_rows, prepared.shards, prepared.manifest.rows(Split::valid));
     fmt::print("strategy     {} on {} trainers, {} trials in flight\n", prepared.experiment.strategy.name, prepared.trainers,
                prepared.in_flight);
-    fmt::print("work         {} units, {} hops; the longest trial costs {:.2f} times the shortest\n", units, hops,
-               longest / shortest);
-    if (bound > 0)
+    fmt::print("work         {} units{}; the longest trial costs {:.2f} times the shortest\n", units,
+               hopping ? fmt::format(", {} hops", hops) : "", longest / shortest);
+    if (bound > 0 && hopping)
         fmt::print("schedule     {:.3f} of the lower bound, trainers busy {:.0f} % (simulated, without validation)\n",
                    simulated.makespan / bound, 100 * simulated.busy / (simulated.makespan * prepared.trainers));
     for (std::size_t i = 0; i < std::min<std::size_t>(3, trials.size()); ++i)

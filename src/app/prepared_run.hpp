@@ -25,6 +25,7 @@ struct PreparedRun {
     std::int64_t in_flight = 0;
     std::unique_ptr<Director> director;
     bool synthetic = false;
+    std::uint64_t state_bytes = 0, weight_bytes = 0;  // of the largest trial, and of its parameters; once a job starts
     std::vector<std::string> notes;  // for the user: idle trainers, uneven shards, batches larger than a shard
 
     double unit_cost(Assignment const& assignment) const;       // FLOPs of a unit

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trains the trials of a run again, alone and one after another, and compares the state hash after every unit with the
-// journal's. Nothing of the run but experiment.json and journal.jsonl is used.
+// Trains the trials of a run again and compares state hashes with the journal's: alone and one after another, after every
+// unit; or, where bits depend on the number of trainers, with as many threads, after every lap. Nothing of the run but experiment.json and journal.jsonl is used.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,10 +9,14 @@
 #include <set>
 
 #include "app/commands.hpp"
+#include "app/replay_together.hpp"
 #include "core/error.hpp"
 #include "core/hash.hpp"
 #include "run/files.hpp"
 #include "run/journal.hpp"
+#include "run/server_log.hpp"
+#include "strategy/server_replay.hpp"
+#include "strategy/strategy.hpp"
 #include "strategy/trial_runner.hpp"
 
 namespace hopscotch {
@@ -55,6 +59,53 @@ Verdicts replay_trial(TrialRunner& runner, Journal const& journal, TrialId trial
     return verdicts;
 }
 
+OwnerTable recorded_owners(std::filesystem::path const& run_dir) {
+    auto const file = parse_json_or_throw(read_whole(run_dir / "experiment.json"), "experiment.json");
+    OwnerTable owners;
+    owners.trainers = static_cast<int>(file.at("trainers").integer());
+    for (auto const& owner : file.at("owners").array()) owners.owner.emplace_back(owner.integer());
+    return owners;
+}
+
+int tell(std::vector<std::string> const& differences, std::size_t trials, std::string const& compared, std::string const& run_dir) {
+    for (auto const& difference : differences) fmt::print(stderr, "{}\n", difference);
+    if (!differences.empty()) {
+        fmt::print(stderr, "{} of {} trials differ from the journal of {}\n", differences.size(), trials, run_dir);
+        return 1;
+    }
+    fmt::print("{} of {} trials: every state hash equals the journal's\n", compared, trials);
+    return 0;
+}
+
+// Asynchronous parameter servers: one process that follows the order in which gradients came (server_log.jsonl).
+ReplayedLaps replay_servers(std::filesystem::path const& run_dir, Experiment const& experiment, Journal const& journal,
+                            std::set<TrialId> const& trials) {
+    auto const file = run_dir / "server_log.jsonl";
+    auto const log = read_server_log(file);
+    auto const owners = recorded_owners(run_dir);
+    ReplayedLaps out;
+    for (auto const trial : trials) {
+        ServerReplay replay(experiment, owners);
+        for (auto const& recorded : journal.laps) {
+            if (recorded.trial != trial || recorded.outcome != Outcome::finished) continue;
+            auto const parts = log.find({trial, recorded.epoch});
+            if (parts == log.end())
+                throw DataError(fmt::format("{}: trial {}, epoch {} is missing", file.string(), trial.value, recorded.epoch));
+            Lap lap;
+            lap.trial = trial;
+            lap.epoch = recorded.epoch;
+            lap.assignment = journal.assignments.at(trial);
+            auto const hash = replay.train(lap, parts->second, recorded);
+            ++out.laps;
+            if (hash == recorded.state_hash) continue;
+            out.differences.push_back(fmt::format("trial {}, epoch {}: journal {}, replayed {}", trial.value, recorded.epoch,
+                                                  to_hex(recorded.state_hash), to_hex(hash)));
+            break;  // what follows it is its consequence
+        }
+    }
+    return out;
+}
+
 Experiment recorded_experiment(std::filesystem::path const& run_dir) {
     auto const path = run_dir / "experiment.json";
     if (!std::filesystem::exists(path))
@@ -82,25 +133,27 @@ int replay_command(ReplayOptions const& options) {
         for (auto const& lap : journal.laps) wanted.insert(lap.trial);
     if (wanted.empty())
         throw ConfigError(fmt::format("{}: the journal has no lap (did a trial finish an epoch?)", run_dir.string()));
+    if (has_server_log(experiment.strategy)) {
+        auto const replayed = replay_servers(run_dir, experiment, journal, wanted);
+        return tell(replayed.differences, wanted.size(), fmt::format("{} laps", replayed.laps), options.run_dir);
+    }
+    if (strategy_named(experiment.strategy.name).bits == Bits::same_trainers) {
+        auto const replayed = replay_together(experiment, journal, recorded_owners(run_dir), wanted);
+        return tell(replayed.differences, wanted.size(), fmt::format("{} laps", replayed.laps), options.run_dir);
+    }
     std::vector<ShardId> shards;
     for (std::size_t s = 0; s < read_manifest(experiment.data.path).train.size(); ++s) shards.emplace_back(s);
     TrialRunner runner(experiment, shards, TrainerId(0));
     auto const pool = std::make_shared<BufferPool>();
-    std::int64_t units = 0, different = 0;
+    std::int64_t units = 0;
+    std::vector<std::string> differences;
     for (auto const trial : wanted) {
         auto const verdicts = replay_trial(runner, journal, trial, *pool);
         units += verdicts.units;
-        if (verdicts.differences.empty()) continue;
-        ++different;
         // The first difference is the cause; what follows it is its consequence or more of the same.
-        fmt::print(stderr, "{}\n", verdicts.differences.front());
+        if (!verdicts.differences.empty()) differences.push_back(verdicts.differences.front());
     }
-    if (different > 0) {
-        fmt::print(stderr, "{} of {} trials differ from the journal of {}\n", different, wanted.size(), run_dir.string());
-        return 1;
-    }
-    fmt::print("{} units of {} trials: every state hash equals the journal's\n", units, wanted.size());
-    return 0;
+    return tell(differences, wanted.size(), fmt::format("{} units", units), options.run_dir);
 }
 
 }  // namespace hopscotch

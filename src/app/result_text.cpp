@@ -2,6 +2,7 @@
 #include "app/result_text.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
 
@@ -22,6 +23,15 @@ std::string test_text(Metrics const& metrics, Task task) {
     return text;
 }
 
+void print_exchange(Summary const& summary) {
+    double exposed_s = 0;
+    for (auto const seconds : summary.exposed_s) exposed_s += seconds;
+    if (exposed_s > 0 && summary.makespan_s > 0)
+        fmt::print("{:.1f} % of the trainers' time waited for each other\n",
+                   100 * exposed_s / (summary.makespan_s * static_cast<double>(summary.exposed_s.size())));
+    if (!summary.injected.empty()) fmt::print("injected: {}\n", fmt::join(summary.injected, ", "));
+}
+
 }  // namespace
 
 void print_result(Summary const& summary, Task task, std::filesystem::path const& run_dir) {
@@ -34,6 +44,7 @@ void print_result(Summary const& summary, Task task, std::filesystem::path const
     fmt::print("makespan {:.2f} s, lower bound {:.2f} s, trainers busy {:.0f} %{}\n", summary.makespan_s,
                summary.lower_bound_s, 100 * summary.utilisation,
                summary.synthetic ? "; SYNTHETIC model: losses and accuracies mean nothing" : "");
+    print_exchange(summary);
     fmt::print("run directory: {}\n", run_dir.string());
 }
 

@@ -8,6 +8,7 @@ namespace hopscotch {
 namespace {
 
 constexpr std::size_t k_line = 16;     // floats
+constexpr std::size_t k_swapped = 4096;  // floats that two ranks swap whole
 constexpr std::size_t k_block = 2048;  // floats that stay in the first cache while they are added
 
 void add(std::span<float> into, float const* from) {
@@ -21,6 +22,18 @@ MutableBytes room_of(std::span<float> values) { return std::as_writable_bytes(va
 
 std::span<float> floats_in(Buffer const& buffer) {
     return {reinterpret_cast<float*>(buffer.bytes().data()), buffer.bytes().size() / sizeof(float)};
+}
+
+// Two ranks: each sends all it has and adds. The same bytes and bits as in two halves, and half the latency.
+Exchange::Plan swap(RankGroup const& group, std::span<float> values, BufferPool& pool) {
+    auto const peer = group.ranks[static_cast<std::size_t>(1 - group.self)];
+    Exchange::Plan plan;
+    plan.scratch = pool.acquire(values.size_bytes());
+    auto const scratch = floats_in(plan.scratch);
+    plan.rounds.push_back({{{peer, bytes_of(values)}},
+                           {{peer, room_of(scratch.first(values.size()))}},
+                           [values, scratch] { add(values, scratch.data()); }});
+    return plan;
 }
 
 // Chunk c starts at rank c and is added to on its way round; after K-1 rounds rank c-1 has the whole sum.
@@ -118,6 +131,7 @@ FloatRange chunk_of(std::size_t n, int chunk, int chunks) {
 
 Exchange::Plan all_reduce(AllReduce algorithm, RankGroup const& group, std::span<float> values, BufferPool& pool) {
     if (group.size() == 1) return {};
+    if (group.size() == 2 && values.size() <= k_swapped && algorithm != AllReduce::star) return swap(group, values, pool);
     switch (algorithm) {
         case AllReduce::ring: return ring(group, values, pool);
         case AllReduce::star: return star(group, values, pool);

@@ -15,6 +15,8 @@ namespace {
 
 constexpr int k_control_tag = 0;
 constexpr int k_in_flight_us = 20;
+constexpr std::uint64_t k_small_bytes = 1 << 16;  // of an exchange that its own thread will have finished before another wakes
+constexpr double k_helped_s = 1e-3;
 constexpr int k_spins = 200;  // looks at an exchange before the first sleep: a small message is there by then
 
 Bytes envelope(MessageKind kind, Bytes const& body) {
@@ -62,11 +64,12 @@ void Courier::push(Rank to, Bytes header, Buffer state, MessageKind kind) {
 }
 
 void Courier::start(std::shared_ptr<Exchange> exchange) {
+    bool const small = exchange->bytes() <= k_small_bytes;
     {
         std::lock_guard const engine(engine_);
         exchanges_.start(std::move(exchange), world_, monotonic_s());
     }
-    wake_courier_.notify_one();
+    if (!small) wake_courier_.notify_one();
 }
 
 bool Courier::finish(Exchange const& exchange) {
@@ -80,6 +83,7 @@ bool Courier::finish(Exchange const& exchange) {
         if (++looks > k_spins) std::this_thread::sleep_for(std::chrono::microseconds(looks > 2 * k_spins ? 100 : 20));
     }
     --helpers_;
+    helped_s_ = monotonic_s();
     if (exchange.finished()) return true;
     std::lock_guard const lock(mutex_);
     if (failure_) std::rethrow_exception(failure_);
@@ -134,6 +138,7 @@ void Courier::close() {
     {
         std::lock_guard const engine(engine_);
         exchanges_.abandon(world_);
+        if (activity_.leave) abandon_peers();
     }
     {
         std::lock_guard const lock(mutex_);
@@ -143,6 +148,15 @@ void Courier::close() {
     thread_.join();
     std::lock_guard const lock(mutex_);
     if (failure_) std::rethrow_exception(failure_);
+}
+
+// Rank 0 has said shutdown: it still hears this rank out, but other ranks may have left and take nothing any more.
+void Courier::abandon_peers() {
+    alone_ = true;
+    transfers_->abandon();
+    for (auto const& pending : sends_)
+        if (pending.peer != Rank(0)) world_.cancel(pending.request);
+    std::erase_if(sends_, [](Pending const& pending) { return pending.peer != Rank(0); });
 }
 
 void Courier::run() noexcept {
@@ -168,7 +182,8 @@ void Courier::loop() {
             continue;
         }
         ++quiet_rounds;
-        bool const in_flight = transfers_->pieces_in_flight() || (!exchanges_.idle() && helpers_ == 0);
+        bool const helped = helpers_ > 0 || now - helped_s_ < k_helped_s;
+        bool const in_flight = transfers_->pieces_in_flight() || (!exchanges_.idle() && !helped);
         bool const nothing_open = sends_.empty() && arrivals_.empty() && transfers_->idle() && exchanges_.idle();
         engine.unlock();
         if (in_flight) {
@@ -189,7 +204,7 @@ void Courier::loop() {
         // A trainer without work loses nothing by looking more often.
         bool const idle_trainer = activity_.trial < 0 && world_.rank() != Rank(0);
         bool const short_wait = !settled || quiet_rounds < 40 || idle_trainer;
-        auto const wait = std::chrono::microseconds(quiet_rounds < 4 ? 20 : short_wait ? 200 : 1000);
+        auto const wait = std::chrono::microseconds(helped ? 500 : quiet_rounds < 4 ? 20 : short_wait ? 200 : 1000);
         wake_courier_.wait_for(lock, wait);
     }
 }
@@ -237,6 +252,10 @@ bool Courier::send_queued() {
         std::lock_guard const lock(mutex_);
         outgoing.swap(outbox_);
         pushes.swap(pushes_);
+    }
+    if (alone_) {
+        std::erase_if(outgoing, [](Outgoing const& message) { return message.to != Rank(0); });
+        pushes.clear();
     }
     for (auto& message : outgoing) {
         sends_.push_back({message.to, std::move(message.bytes), {}});
@@ -292,7 +311,7 @@ void Courier::dispatch(Rank from, ByteView bytes) {
     {
         std::lock_guard const lock(mutex_);
         peers_[from.index()].heard = now;
-        if (kind == MessageKind::heartbeat) peers_[from.index()].heartbeat = decode<Heartbeat>(body);
+        if (kind == MessageKind::heartbeat) peers_[from.index()].take(decode<Heartbeat>(body));
     }
     if (kind == MessageKind::shutdown) activity_.leave = true;
     switch (kind) {
@@ -338,9 +357,9 @@ void Courier::check_peers(double now) {
     for (std::size_t rank = scheduler ? 1 : 0; rank < (scheduler ? peers_.size() : 1); ++rank) {
         auto const silent = now - peers_[rank].heard;
         if (silent <= deadline_s_.load()) continue;
-        auto const last = peers_[rank].heartbeat;
+        auto const last = peers_[rank].last_work;
         lock.unlock();
-        auto const at = last && last->trial.value >= 0 ? fmt::format("; it was last seen {} in trial {}, epoch {}, shard {}",
+        auto const at = last ? fmt::format("; it was last seen {} in trial {}, epoch {}, shard {}",
                                                                      name_of(last->phase), last->trial.value, last->epoch,
                                                                      last->shard.value)
                                                        : "";

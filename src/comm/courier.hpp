@@ -75,7 +75,8 @@ public:
     void leave_quietly();
     std::optional<Heartbeat> last_heartbeat(Rank rank) const;
 
-    // Waits until everything sent has been delivered, then stops. Throws CommError after deadline_s.
+    // Waits until everything sent has been delivered, then stops; after rank 0's shutdown only what was sent to rank 0, since
+    // others may have left. Throws CommError after deadline_s.
     void close();
 
     BufferPool& pool() { return *pool_; }
@@ -97,7 +98,11 @@ private:
     struct Peer {
         std::string name;
         double heard = 0;
-        std::optional<Heartbeat> heartbeat;
+        std::optional<Heartbeat> heartbeat, last_work;  // the newest one, and the newest within a lap
+        void take(Heartbeat const& beat) {
+            heartbeat = beat;
+            if (beat.trial.value >= 0) last_work = beat;
+        }
     };
 
     void run() noexcept;
@@ -105,6 +110,7 @@ private:
     bool turn(double now);
     void check_exchanges(double now);
     bool pump();
+    void abandon_peers();
     bool send_queued();
     bool take_arrivals();
     bool finish_sends();
@@ -145,9 +151,11 @@ private:
     std::deque<Pending> sends_, arrivals_;
     Exchanges exchanges_;
     double next_beat_ = 0;
+    bool alone_ = false;  // only messages to rank 0 matter any more
 
     std::atomic<double> stall_s_ = 300;
-    std::atomic<int> helpers_ = 0;  // threads in finish()
+    std::atomic<int> helpers_ = 0;      // threads in finish()
+    std::atomic<double> helped_s_ = 0;  // when the last one left it
     std::thread thread_;
 };
 

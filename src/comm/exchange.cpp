@@ -13,7 +13,12 @@ constexpr std::uint64_t k_tags = 800;
 }  // namespace
 
 Exchange::Exchange(Plan plan, std::uint64_t sequence)
-    : plan_(std::move(plan)), tag_(k_first_tag + static_cast<int>(sequence % k_tags)) {}
+    : plan_(std::move(plan)), tag_(k_first_tag + static_cast<int>(sequence % k_tags)) {
+    for (auto const& round : plan_.rounds) {
+        for (auto const& send : round.sends) bytes_ += send.bytes.size();
+        for (auto const& receive : round.receives) bytes_ += receive.into.size();
+    }
+}
 
 // Receives first: what is expected needs no copy when it comes.
 void Exchange::begin_round(World& world) {

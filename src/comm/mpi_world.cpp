@@ -124,6 +124,10 @@ std::optional<Arrival> MpiWorld::probe(int tag) {
     return Arrival{Rank(status.MPI_SOURCE), static_cast<std::size_t>(bytes)};
 }
 
+void MpiWorld::library_all_reduce(std::span<float> values) {
+    check(MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_FLOAT, MPI_SUM, impl_->comm.handle()));
+}
+
 void MpiWorld::abort(int exit_code) {
     MPI_Abort(MPI_COMM_WORLD, exit_code);
     std::_Exit(exit_code);

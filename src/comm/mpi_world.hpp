@@ -2,6 +2,7 @@
 // The job as MPI processes. mpi_world.cpp is the only file that includes mpi.h. Nothing collective after the start.
 #pragma once
 #include <memory>
+#include <span>
 
 #include "comm/world.hpp"
 
@@ -25,6 +26,9 @@ public:
     void cancel(Request request) override;
     std::optional<Arrival> probe(int tag) override;
     [[noreturn]] void abort(int exit_code) override;
+
+    // Collective. The library's own all-reduce, for benchmarks to compare with; no courier may use this world meanwhile.
+    void library_all_reduce(std::span<float> values);
 
 private:
     struct Impl;

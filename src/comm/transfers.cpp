@@ -39,6 +39,7 @@ void Transfers::offer(Rank to, Offer what, Buffer state, double now) {
 
 // Granting depends on this rank's own progress only (it allocates if the pool is empty), so pushes never deadlock.
 void Transfers::on_offer(Rank from, Offer offer, double now) {
+    if (abandoned_) return;
     In in;
     in.from = from;
     in.id = offer.id;
@@ -56,6 +57,7 @@ void Transfers::on_offer(Rank from, Offer offer, double now) {
 }
 
 void Transfers::on_grant(Rank from, Grant const& grant, double now) {
+    if (abandoned_) return;
     auto const found = outgoing_.find(grant.id);
     require(found != outgoing_.end() && found->second.to == from, "Grant for a transfer that does not exist");
     found->second.tag = grant.tag;
@@ -63,6 +65,7 @@ void Transfers::on_grant(Rank from, Grant const& grant, double now) {
 }
 
 void Transfers::on_received(Rank from, Received const& received) {
+    if (abandoned_) return;
     auto const found = outgoing_.find(received.id);
     require(found != outgoing_.end() && found->second.to == from, "Received for a transfer that does not exist");
     // The peer may tell before our own requests have been tested; wait for those, then let go of the buffer.
@@ -108,6 +111,16 @@ bool Transfers::progress(double now) {
         moved = true;
     }
     return moved;
+}
+
+void Transfers::abandon() {
+    abandoned_ = true;
+    for (auto const& [id, out] : outgoing_)
+        for (auto const request : out.requests) courier_.world_.cancel(request);
+    for (auto const& in : incoming_)
+        for (auto const request : in.requests) courier_.world_.cancel(request);
+    outgoing_.clear();
+    incoming_.clear();
 }
 
 bool Transfers::pieces_in_flight() const {

@@ -23,6 +23,7 @@ public:
     bool pieces_in_flight() const;  // do not back off now
     bool idle() const { return outgoing_.empty() && incoming_.empty(); }
     void check_deadlines(double now) const;  // throws CommError
+    void abandon();  // the job ends: none is waited for any more, and none begins
 
 private:
     struct Out {
@@ -48,6 +49,7 @@ private:
     Courier& courier_;
     std::uint64_t next_id_ = 1;
     int next_tag_ = 0;
+    bool abandoned_ = false;
     std::map<std::uint64_t, Out> outgoing_;
     std::list<In> incoming_;
 };

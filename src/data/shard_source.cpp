@@ -39,16 +39,17 @@ private:
 
 class ShardInMemory : public PassedSource {
 public:
-    explicit ShardInMemory(Shard shard) : shard_(std::move(shard)) {}
-    std::int64_t rows() const override { return shard_.rows; }
+    explicit ShardInMemory(std::shared_ptr<Shard const> shard) : shard_(std::move(shard)) {}
+    std::int64_t rows() const override { return shard_->rows; }
+    std::shared_ptr<Shard const> whole() const override { return shard_; }
 
     PickedRows next() override {
         auto const picked = numbers(next_range());
-        return {shard_, picked, picked};
+        return {*shard_, picked, picked};
     }
 
 private:
-    Shard shard_;
+    std::shared_ptr<Shard const> shard_;
 };
 
 // A batch that had to be copied together.
@@ -175,11 +176,17 @@ private:
 
 }  // namespace
 
-std::unique_ptr<ShardSource> shard_in_memory(Shard shard) { return std::make_unique<ShardInMemory>(std::move(shard)); }
+std::unique_ptr<ShardSource> shard_in_memory(Shard shard) {
+    return shard_in_memory(std::make_shared<Shard const>(std::move(shard)));
+}
+
+std::unique_ptr<ShardSource> shard_in_memory(std::shared_ptr<Shard const> shard) {
+    return std::make_unique<ShardInMemory>(std::move(shard));
+}
 
 std::unique_ptr<ShardSource> open_shard_source(std::filesystem::path const& directory, ShardFile const& file,
                                                Manifest const& manifest, DataConfig const& config) {
-    if (config.cache == Cache::all) return std::make_unique<ShardInMemory>(read_shard(directory, file, manifest));
+    if (config.cache == Cache::all) return shard_in_memory(read_shard(directory, file, manifest));
     auto const path = directory / file.file;
     auto open = Hdf5File::open(path);
     check_layout(open, path, file, manifest);

@@ -31,9 +31,13 @@ public:
 
     // Lets go of the rows that the pass has left in memory (what a window holds).
     virtual void end() {}
+
+    // The shard, if all of it is in memory for good: another thread reads it through a source of its own. Else null.
+    virtual std::shared_ptr<Shard const> whole() const { return nullptr; }
 };
 
 std::unique_ptr<ShardSource> shard_in_memory(Shard shard);
+std::unique_ptr<ShardSource> shard_in_memory(std::shared_ptr<Shard const> shard);
 
 // Throws DataError as read_shard does, and for labels out of range.
 std::unique_ptr<ShardSource> open_shard_source(std::filesystem::path const& directory, ShardFile const& file,

@@ -94,6 +94,7 @@ struct TrainConfig {
     std::optional<double> clip_norm, clip_value;  // of the gradient, before the update
     int accumulate = 1;                       // batches whose mean gradient makes one update; a rest at a unit's end counts
     double ema = 0;                           // [0, 1): validation and best/ use weights averaged with this decay; 0: off
+    bool outer_momentum = false;              // no setting: resolve() says so when strategy.outer has momentum, which is state
     EarlyStopping early_stopping;
     OptimizerConfig optimizer;
     ScheduleConfig schedule;

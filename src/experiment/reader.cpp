@@ -121,6 +121,7 @@ TrialConfig resolve(Experiment const& experiment, Assignment const& assignment, 
     }
     ObjectReader reader(document, "", problems);
     read_trial_sections(document, reader, problems, out);
+    out.train.outer_momentum = experiment.strategy.outer && experiment.strategy.outer->momentum > 0;
     return out;
 }
 

@@ -72,6 +72,8 @@ void read_averaging_keys(ObjectReader& reader, OwnKeys const& own, StrategyConfi
     outer.read("lr", out.outer->lr, above(0));
     outer.read("momentum", out.outer->momentum, at_least_zero_below_one());
     outer.read("nesterov", out.outer->nesterov);
+    if (out.outer->nesterov && out.outer->momentum <= 0)
+        outer.problem("nesterov", "needs momentum > 0 (got 0) set momentum or leave nesterov out");
     outer.finish();
 }
 
@@ -121,7 +123,7 @@ bool take_injection(Injection const& injection, InjectConfig& out) {
 StrategyConfig read_strategy(ObjectReader reader) {
     StrategyConfig out;
     reader.read("name", out.name,
-                one_of({"mop", "sequential", "task_parallel", "allreduce", "parameter_server", "model_averaging"}));
+                one_of({"mop", "task_parallel", "model_averaging", "allreduce", "parameter_server", "sequential"}));
     if (out.name == "model_averaging") out.batch = GroupBatch::per_worker;
     OwnKeys const own(reader, out.name);
     if (own.include("policy", {"mop"}))

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "model/gradient_hook.hpp"
+#include "model/sync_batch_norm.hpp"
 
 namespace hopscotch {
 namespace {
@@ -79,6 +80,7 @@ BatchNorm::BatchNorm(Scope const& scope, std::int64_t channels)
 
 at::Tensor BatchNorm::operator()(at::Tensor const& x, Pass const& pass) const {
     if (pass.training()) batches->add_(1);
+    if (pass.training() && pass.sum != nullptr) return sync_batch_norm(x, {*weight, *bias, *mean, *variance}, *pass.sum);
     return at::batch_norm(x, *weight, *bias, *mean, *variance, pass.training(), 0.1, 1e-5, /*cudnn_enabled=*/true);
 }
 

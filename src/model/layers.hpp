@@ -74,6 +74,7 @@ struct Conv2d {
 };
 
 // torch.nn.BatchNorm1d and 2d: momentum 0.1, eps 1e-5; running_mean, running_var and num_batches_tracked are state.
+// With Pass::sum: torch.nn.SyncBatchNorm.
 struct BatchNorm {
     at::Tensor const *weight = nullptr, *bias = nullptr, *mean = nullptr, *variance = nullptr, *batches = nullptr;
     BatchNorm() = default;

@@ -65,6 +65,7 @@ std::vector<std::string> slot_kinds(TrainConfig const& train) {
     if (optimizer.kind == OptimizerKind::rmsprop && optimizer.centered) kinds.emplace_back("grad_avg");
     bool const with_momentum = optimizer.kind == OptimizerKind::sgd || optimizer.kind == OptimizerKind::rmsprop;
     if (with_momentum && optimizer.momentum != 0) kinds.emplace_back("momentum");
+    if (train.outer_momentum) kinds.emplace_back("outer");
     if (train.ema > 0) kinds.emplace_back("ema");
     return kinds;
 }

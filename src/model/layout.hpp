@@ -49,7 +49,8 @@ struct BufferSpec {
     double value = 0;  // of every element at the start
 };
 
-// What the optimizer keeps per parameter: {}, {"momentum"}, {"exp_avg", "exp_avg_sq"}, ...; and "ema" last, if it is on.
+// What the optimizer keeps per parameter: {}, {"momentum"}, {"exp_avg", "exp_avg_sq"}, ...; then "outer", the velocity of
+// model_averaging's outer optimizer, and "ema" last, if they are on.
 std::vector<std::string> slot_kinds(TrainConfig const& train);
 
 struct LayoutRequest {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "model/layout.hpp"
+#include "model/sum_over_group.hpp"
 
 namespace hopscotch {
 
@@ -22,6 +23,7 @@ enum class Backward { autograd, written_out };
 // One forward pass.
 struct Pass {
     at::Generator* noise = nullptr;  // of dropout masks; null in evaluation
+    SumOverGroup const* sum = nullptr;  // of batch statistics, over all trainers' rows of the step; null: of the own rows
 
     bool training() const { return noise != nullptr; }
 };

@@ -82,6 +82,7 @@ void Step::bind(at::Tensor const& floats, StateLayout const& layout, FrozenParam
         averaged_ = slots.back();
         slots.pop_back();
     }
+    if (train_.outer_momentum) slots.pop_back();  // the strategy's
     averaged_views_.clear();
     ranges_.clear();
     auto const& specs = network_->parameters();
@@ -146,12 +147,13 @@ void Step::forward_backward(Batch const& batch, std::uint64_t noise_key, Gradien
     else
         unrecorded.emplace();
     workspace_.noise.set_current_seed(noise_key);
-    auto const outputs = forward(batch.x, {&workspace_.noise});
+    auto const outputs = forward(batch.x, {&workspace_.noise, sum_ ? &sum_ : nullptr});
     auto const [loss, gradient] = loss_.mean(outputs, batch.y);
     network_->backward(outputs, gradient);
     on_gradient_ = nullptr;
     auto const rows = batch.x.size(0);
     loss_sum_.add_(loss, rows);
+    if (train_.accumulate > 1 && accumulated_rows_ == 0) accumulated_.zero_();  // who updates may be another than this step
     accumulated_rows_ += rows;
     if (train_.accumulate > 1) accumulated_.add_(gradient_, static_cast<double>(rows));
 }
@@ -176,7 +178,6 @@ void Step::update(double lr, std::int64_t step) {
     if (train_.clip_value || train_.clip_norm) clip();
     optimizer_.update(lr, step);
     if (averaged_.defined()) averaged_.lerp_(parameters_, 1 - train_.ema);
-    if (train_.accumulate > 1) accumulated_.zero_();
 }
 
 double Step::loss_sum() const { return loss_sum_.item<double>(); }

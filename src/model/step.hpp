@@ -32,6 +32,8 @@ public:
     enum class Weights { trained, averaged };
     void use(Weights weights);
 
+    void sum_with(SumOverGroup sum) { sum_ = std::move(sum); }  // batch statistics, from now on; empty: of the own rows
+
     void begin_unit();  // zeros the gradient and the loss sum
 
     // Adds the batch to the gradient of the next update. noise_key addresses the dropout masks of this batch. on_gradient, if
@@ -66,6 +68,7 @@ private:
     Weights weights_ = Weights::trained;
     std::int64_t accumulated_rows_ = 0;
     std::vector<std::pair<std::size_t, std::size_t>> ranges_;  // of the flat gradient, by parameter; padding included
+    SumOverGroup sum_;
     GradientReady const* on_gradient_ = nullptr;               // of the pass under way
 };
 

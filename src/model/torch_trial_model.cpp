@@ -168,7 +168,7 @@ std::int64_t TorchTrialModel::next_gradient(GradientReady const& ready, std::fun
 
 UnitSums TorchTrialModel::end_pass() {
     pass_.shard->end();
-    if (!workspace_.device.is_cpu()) host_.copy_(device_);
+    fetch();
     return {pass_.rows, step_.loss_sum()};
 }
 
@@ -184,6 +184,10 @@ std::span<float> TorchTrialModel::gradient() {
 void TorchTrialModel::update(std::int64_t rows) {
     if (host_gradient_.defined()) step_.gradient().copy_(host_gradient_);
     step_.update(lr(rows), *counters_.steps + 1);
+    count(rows);
+}
+
+void TorchTrialModel::count(std::int64_t rows) {
     *counters_.steps += 1;
     *counters_.samples += rows;
 }

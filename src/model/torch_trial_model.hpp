@@ -24,6 +24,10 @@ public:
     UnitSums end_pass() override;
     std::span<float> gradient() override;
     void update(std::int64_t rows) override;
+    void count(std::int64_t rows) override;
+    void fetch() override { copy(device_, host_); }
+    void store() override { copy(host_, device_); }
+    void sum_with(SumOverGroup sum) override { step_.sum_with(std::move(sum)); }
     void evaluate(ShardSource& shard, BatchRange const& batches, Evaluation& into) override;
     std::int64_t evaluation_batches(std::int64_t rows) const override;
     void end_epoch(double loss) override;
@@ -37,6 +41,9 @@ private:
     void load_initial(MutableBytes state, std::vector<at::Tensor> const& values) const;
     void load_pretrained(MutableBytes state) const;
     double lr(std::int64_t batch) const;
+    void copy(at::Tensor const& from, at::Tensor const& to) const {
+        if (!workspace_.device.is_cpu()) to.copy_(from);
+    }
     void add(at::Tensor const& outputs, Batch const& batch, Evaluation& into) const;
     void add_tokens(at::Tensor const& outputs, at::Tensor const& tokens, Evaluation& into) const;
     template <class Visit>

@@ -19,6 +19,7 @@
 #include "experiment/config.hpp"
 #include "model/evaluation.hpp"
 #include "model/state.hpp"
+#include "model/sum_over_group.hpp"
 
 namespace hopscotch {
 
@@ -112,6 +113,18 @@ public:
 
     // Clips gradient() and updates with it. rows: of all trainers that it is the mean of.
     virtual void update(std::int64_t rows) = 0;
+
+    // Moves the counters as update() does, and nothing else: for a step in which only others have rows.
+    virtual void count(std::int64_t rows) = 0;
+
+    // In an open pass the state may lie on a GPU: fetch() brings the bound block up to date, store() makes what has been written
+    // into it the state that is trained.
+    virtual void fetch() = 0;
+    virtual void store() = 0;
+
+    // Batch norm in training passes takes its statistics over all trainers' rows, from now on; empty: over the own rows. Own
+    // models (plug-ins, TorchScript) always do the latter.
+    virtual void sum_with(SumOverGroup sum) = 0;
 
     // Adds batches [first, last) of this shard (fixed batch size, never spanning shards) to `into`, one by one in order, so
     // cutting a shard into pieces changes no bit. The loss is the training loss without smoothing and class weights.

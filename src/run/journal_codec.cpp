@@ -81,6 +81,15 @@ void read_validation(Json const& json, LapRecord& record) {
     record.valid_seconds = real(json, "seconds");
 }
 
+// What only strategies write whose trainers wait for each other.
+void read_exchange(Json const& json, LapRecord& record) {
+    if (auto const* exposed = json.find("exposed_s"))
+        for (auto const& seconds : exposed->array()) record.exposed_s.push_back(seconds.number());
+    if (auto const* rounds = json.find("sync_rounds")) record.sync_rounds = rounds->integer();
+    if (auto const* staleness = json.find("staleness"))
+        for (auto const& gradients : staleness->array()) record.staleness.push_back(gradients.integer());
+}
+
 }  // namespace
 
 Json to_json(Lap const& lap) {
@@ -107,7 +116,7 @@ Json to_json(LapRecord const& record) {
     Json::Array units;
     units.reserve(record.units.size());
     for (auto const& unit : record.units) units.push_back(to_json(unit));
-    return Json::object({{"trial", record.trial.value},
+    auto out = Json::object({{"trial", record.trial.value},
                          {"epoch", record.epoch},
                          {"attempt", record.attempt},
                          {"outcome", outcome_name(record.outcome)},
@@ -120,6 +129,10 @@ Json to_json(LapRecord const& record) {
                          {"state_bytes", record.state_bytes},
                          {"validation", validation_json(record)},
                          {"units", std::move(units)}});
+    if (!record.exposed_s.empty()) out["exposed_s"] = record.exposed_s;
+    if (record.sync_rounds > 0) out["sync_rounds"] = record.sync_rounds;
+    if (!record.staleness.empty()) out["staleness"] = record.staleness;
+    return out;
 }
 
 LapRecord lap_record_from_json(Json const& json) {
@@ -136,6 +149,7 @@ LapRecord lap_record_from_json(Json const& json) {
     record.state_hash = from_hex(json.at("state_hash").string());
     record.state_bytes = static_cast<std::uint64_t>(json.at("state_bytes").integer());
     read_validation(json.at("validation"), record);
+    read_exchange(json, record);
     for (auto const& unit : json.at("units").array()) record.units.push_back(unit_from_json(unit));
     return record;
 }

@@ -5,6 +5,7 @@
 
 #include "experiment/reader.hpp"
 #include "run/files.hpp"
+#include "run/server_log.hpp"
 
 namespace hopscotch {
 namespace {
@@ -27,6 +28,7 @@ Recorder::Recorder(RunDirectory const& directory, RunFacts const& facts, Experim
 void Recorder::released(Lap const& lap) { journal_.lap_released(lap); }
 
 Metrics Recorder::lap_done(LapRecord const& record, TrialView const& trial) {
+    append_server_log(directory_ / "server_log.jsonl", record);  // before the journal says that the lap is done
     journal_.lap_done(record);
     auto const metrics = tally_.add(record, loss_of(experiment_, trial.assignment));
     metrics_.append(record.trial, metrics, end_unix_s(record) - facts_.start_unix_s);
@@ -54,7 +56,7 @@ Summary Recorder::summarise(RunEnd const& end, std::vector<TrialView> const& tri
     out.strategy = facts_.strategy;
     out.trainers = facts_.trainers();
     out.shards = facts_.shards();
-    out.exact = experiment_.run.exact;
+    out.exact = experiment_.run.exact && facts_.any_trainers;
     out.synthetic = end.synthetic;
     out.wall_s = end.wall_s;
     out.setup_s = end.setup_s;
@@ -64,6 +66,16 @@ Summary Recorder::summarise(RunEnd const& end, std::vector<TrialView> const& tri
     out.units = tally_.units();
     out.hops = tally_.hops();
     out.bytes = end.bytes;
+    out.bytes_by_rank = end.bytes_by_rank;
+    out.storage_bytes = end.storage_bytes;
+    out.staged_bytes = end.staged_bytes;
+    out.weight_bytes = end.weight_bytes;
+    out.exposed_s = tally_.exposed_s();
+    out.sync_rounds = tally_.sync_rounds();
+    out.staleness = tally_.staleness();
+    out.injected = experiment_.run.inject.as_written;
+    if (facts_.strategy == "allreduce")
+        out.batch_norm = experiment_.strategy.batch_norm == NormStatistics::sync ? "sync" : "local";
     out.peak_rss_bytes = end.peak_rss_bytes;
     out.unit_gap_s = tally_.unit_gap_s();
     out.hop_s = percentiles(end.hop_s);

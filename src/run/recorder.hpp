@@ -5,7 +5,8 @@
 //   sink: director.record(record); recorder.lap_done(record, director.trials()[record.trial.index()]);   // and release
 //   again while waiting for messages: recorder.tick(); at the end: Summary const summary = recorder.finish(end,
 //   director.trials());
-// Writes journal.jsonl, metrics.jsonl and trace.json as it goes, trials.csv and summary.json in finish().
+// Writes journal.jsonl, metrics.jsonl, trace.json and, where there is one, server_log.jsonl as it goes, trials.csv and
+// summary.json in finish().
 #pragma once
 #include <optional>
 #include <set>
@@ -28,6 +29,8 @@ struct RunEnd {
     std::optional<Metrics> test;  // Summary::test
     double wall_s = 0, setup_s = 0;
     ByteCounts bytes;
+    std::vector<ByteCounts> bytes_by_rank;
+    std::int64_t storage_bytes = 0, staged_bytes = 0, weight_bytes = 0;  // as in Summary
     std::vector<std::int64_t> peak_rss_bytes;  // by rank
     std::vector<float> hop_s;                  // seconds of every hop that was measured; may be empty
     bool synthetic = false;                    // ZooEntry::synthetic of the model

@@ -28,6 +28,7 @@ struct RunFacts {
     std::string strategy;
     std::vector<std::string> hosts;  // by trainer
     OwnerTable owners;
+    bool any_trainers = true;  // the strategy's bits do not depend on the number of trainers
     double start_unix_s = 0;  // what trace.json and metrics.jsonl count from
 
     int trainers() const { return owners.trainers; }

@@ -42,6 +42,23 @@ Json to_json(ByteCounts const& bytes) {
         {{"state", bytes.state}, {"gradient", bytes.gradient}, {"data", bytes.data}, {"control", bytes.control}});
 }
 
+Json to_json(std::vector<ByteCounts> const& by_rank) {
+    Json::Array out;
+    for (auto const& bytes : by_rank) out.push_back(to_json(bytes));
+    return out;
+}
+
+// What not every run has.
+void add_what_applies(Summary const& summary, Json& out) {
+    if (!summary.exposed_s.empty()) out["exposed_s"] = summary.exposed_s;
+    if (!summary.staleness.empty()) out["staleness"] = summary.staleness;
+    if (!summary.batch_norm.empty()) out["batch_norm"] = summary.batch_norm;
+    if (!summary.injected.empty()) out["injected"] = summary.injected;
+    if (summary.hop_s) out["hop_ms"] = milliseconds(summary.hop_s);
+    if (summary.synthetic) out["synthetic"] = true;
+    if (summary.status != RunStatus::finished) out["reason"] = summary.reason;
+}
+
 }  // namespace
 
 std::string_view name_of(RunStatus status) {
@@ -74,11 +91,14 @@ Json to_json(Summary const& summary) {
                              {"units", summary.units},
                              {"hops", summary.hops},
                              {"bytes", to_json(summary.bytes)},
+                             {"bytes_by_rank", to_json(summary.bytes_by_rank)},
+                             {"storage_bytes", summary.storage_bytes},
+                             {"staged_bytes", summary.staged_bytes},
+                             {"weight_bytes", summary.weight_bytes},
                              {"peak_rss_bytes", summary.peak_rss_bytes},
-                             {"unit_gap_ms", milliseconds(summary.unit_gap_s)}});
-    if (summary.hop_s) out["hop_ms"] = milliseconds(summary.hop_s);
-    if (summary.synthetic) out["synthetic"] = true;
-    if (summary.status != RunStatus::finished) out["reason"] = summary.reason;
+                             {"unit_gap_ms", milliseconds(summary.unit_gap_s)},
+                             {"sync_rounds", summary.sync_rounds}});
+    add_what_applies(summary, out);
     out["metric"] = summary.metric;
     out["mode"] = summary.mode == Mode::max ? "max" : "min";
     out["best_trial"] = summary.best_trial ? Json(summary.best_trial->value) : Json();

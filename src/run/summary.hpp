@@ -40,7 +40,16 @@ struct Summary {
     double makespan_s = 0, lower_bound_s = 0, utilisation = 0;
     std::int64_t units = 0, hops = 0;
     ByteCounts bytes;
+    std::vector<ByteCounts> bytes_by_rank;     // sent by each
     std::vector<std::int64_t> peak_rss_bytes;  // by rank
+    // Training rows with their labels: held or owned by all trainers, and copies among them.
+    std::int64_t storage_bytes = 0, staged_bytes = 0;
+    std::int64_t weight_bytes = 0;        // parameters of the largest trial
+    std::vector<double> exposed_s;        // by trainer, sums of LapRecord::exposed_s; empty: not measured
+    std::int64_t sync_rounds = 0;
+    std::vector<std::int64_t> staleness;  // sums of LapRecord::staleness
+    std::vector<std::string> injected;    // run.inject
+    std::string batch_norm;               // allreduce: "local" or "sync"
     std::optional<Percentiles> unit_gap_s;     // none: no unit was queued when the one before it ended
     std::optional<Percentiles> hop_s;          // none: not measured
     std::string metric;                        // that best_trial and every best{} go by

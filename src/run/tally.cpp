@@ -25,6 +25,7 @@ Tally::Tally(std::string metric, Mode mode, int trainers)
 
 Metrics const& Tally::add(LapRecord const& record, LossKind loss) {
     add_times(record);
+    add_exchange(record);
     latest_ = metrics_of(record, loss);
     if (record.outcome != Outcome::finished) return latest_;
     auto& trial = trials_[record.trial];
@@ -35,6 +36,22 @@ Metrics const& Tally::add(LapRecord const& record, LossKind loss) {
     if (std::isfinite(value) && (!trial.best || better(value, metric_value(*trial.best, metric_), mode_)))
         trial.best = latest_;
     return latest_;
+}
+
+namespace {
+
+template <class T>
+void add_each(std::vector<T>& sums, std::vector<T> const& more) {
+    sums.resize(std::max(sums.size(), more.size()));
+    for (std::size_t i = 0; i < more.size(); ++i) sums[i] += more[i];
+}
+
+}  // namespace
+
+void Tally::add_exchange(LapRecord const& record) {
+    add_each(exposed_s_, record.exposed_s);
+    add_each(staleness_, record.staleness);
+    sync_rounds_ += record.sync_rounds;
 }
 
 void Tally::add_times(LapRecord const& record) {

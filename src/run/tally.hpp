@@ -40,19 +40,25 @@ public:
     double lower_bound_s() const;               // max(longest trial's seconds, most loaded trainer's)
     std::int64_t units() const { return units_; }
     std::int64_t hops() const { return hops_; }
+    std::vector<double> const& exposed_s() const { return exposed_s_; }  // by trainer; empty: not measured
+    std::int64_t sync_rounds() const { return sync_rounds_; }
+    std::vector<std::int64_t> const& staleness() const { return staleness_; }
     std::optional<Percentiles> unit_gap_s() const { return percentiles(gaps_s_); }
     std::string const& metric() const { return metric_; }
     Mode mode() const { return mode_; }
 
 private:
     void add_times(LapRecord const& record);
+    void add_exchange(LapRecord const& record);
 
     std::string metric_;
     Mode mode_;
     std::map<TrialId, TrialTally> trials_;
     std::vector<double> busy_s_;  // by trainer
     std::vector<float> gaps_s_;   // UnitRecord::wait_s where the unit was queued
-    std::int64_t units_ = 0, hops_ = 0;
+    std::vector<double> exposed_s_;
+    std::vector<std::int64_t> staleness_;
+    std::int64_t units_ = 0, hops_ = 0, sync_rounds_ = 0;
     double first_unix_s_ = 0, last_unix_s_ = 0;
     Metrics latest_;
 };

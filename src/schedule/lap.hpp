@@ -53,10 +53,12 @@ struct LapRecord {
     double lr = 0;                 // of the lap's last step
     std::uint64_t state_hash = 0;  // at the end of the lap
     std::uint64_t state_bytes = 0;
-    // Where all trainers train a trial together; by trainer of the group.
-    std::vector<double> exposed_s;         // waited for the others, or for parameters, while there was nothing to compute
+    // Where trainers wait for each other; by trainer.
+    std::vector<double> exposed_s;         // waited for the others, for parameters or rows, while there was nothing to compute
     std::int64_t sync_rounds = 0;          // all-reduced steps, pushes of a worker, means
     std::vector<std::int64_t> staleness;   // asynchronous servers: gradients applied n versions after the one they were of
+    // Servers whose combining depends on timing: by part, the workers in the order in which their gradients came. Not journalled.
+    std::vector<std::vector<std::uint16_t>> server_log;
 };
 
 // Where finished laps go (rank 0).

@@ -5,6 +5,7 @@
 
 #include "strategy/buckets.hpp"
 #include "strategy/group_trainer.hpp"
+#include "strategy/sync_statistics.hpp"
 
 namespace hopscotch {
 namespace {
@@ -16,11 +17,15 @@ public:
 private:
     void train_lap(SharedLap& mine, StepPlan const& plan, LapRecord& record) override {
         auto const& config = resources_.experiment.strategy;
-        Buckets buckets(group_, all_reduce_of(config.algorithm), cut_buckets(mine.model().layout(), bucket_sizes(config)));
+        Buckets buckets(group_, all_reduce_of(config.algorithm),
+                        cut_buckets(mine.model().layout(), bucket_sizes(config), config_of(mine.lap()).train.optimizer));
+        SyncStatistics statistics(group_, mine.model(), config.batch_norm);
         for (std::int64_t step = 0; step < plan.steps(); ++step) {
+            statistics.begin_step(fmt::format("batch statistics of {}", place(mine.lap(), step)));
             buckets.begin(mine.gradient(), plan.share(group_.self(), step),
                           fmt::format("gradient of {}", place(mine.lap(), step)));
             mine.next_gradient([&](std::size_t first, std::size_t last) { buckets.ready(first, last); });
+            statistics.end_step();
             buckets.finish();
             group_.delay_if_injected();
             mine.update(plan.total(step));

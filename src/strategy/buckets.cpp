@@ -8,37 +8,31 @@
 namespace hopscotch {
 namespace {
 
-struct Parameter {
-    std::size_t first = 0, end = 0;  // floats, padding included
-};
+constexpr std::size_t k_line = 16;  // floats; buckets begin at cache lines
 
-// Ranges of whole parameters from the back of the list to its front.
-void cut_backwards(std::span<Parameter const> parameters, BucketSizes const& sizes, std::vector<FloatRange>& out) {
-    for (std::size_t left = parameters.size(); left > 0;) {
-        auto const most = (out.empty() ? sizes.first_bytes : sizes.bucket_bytes) / sizeof(float);
-        auto const end = parameters[left - 1].end;
-        auto first = parameters[--left].first;
-        while (left > 0 && end - parameters[left - 1].first <= most) first = parameters[--left].first;
-        out.push_back({first, end - first});
+// Floats [first, end) from the back to the front.
+void cut_backwards(std::size_t first, std::size_t end, BucketSizes const& sizes, std::vector<FloatRange>& out) {
+    while (end > first) {
+        auto const bytes = out.empty() ? sizes.first_bytes : sizes.bucket_bytes;
+        auto const most = std::max(bytes / sizeof(float) / k_line * k_line, k_line);
+        auto const lines_end = (end + k_line - 1) / k_line * k_line;
+        auto const from = lines_end - first > most ? lines_end - most : first;
+        out.push_back({from, end - from});
+        end = from;
     }
 }
 
 }  // namespace
 
-std::vector<FloatRange> cut_buckets(StateLayout const& layout, BucketSizes const& sizes) {
-    std::vector<Parameter> parameters;
-    std::size_t decayed = 0;  // parameters before the first vector behind which only vectors follow
-    for (auto const& tensor : layout.tensors) {
-        if (tensor.block != Block::parameter) break;
-        auto const first = tensor.offset / sizeof(float);
-        if (!parameters.empty()) parameters.back().end = first;
-        parameters.push_back({first, layout.end_of(Block::parameter) / sizeof(float)});
-        if (tensor.shape.size() > 1) decayed = parameters.size();
-    }
+std::vector<FloatRange> cut_buckets(StateLayout const& layout, BucketSizes const& sizes, OptimizerConfig const& optimizer) {
+    auto const end = layout.end_of(Block::parameter) / sizeof(float);
+    auto vectors = end;  // where those without weight decay begin
+    for (auto const& tensor : layout.tensors)
+        if (tensor.block == Block::parameter && tensor.shape.size() <= 1 && !optimizer.decay_all)
+            vectors = std::min(vectors, tensor.offset / sizeof(float));
     std::vector<FloatRange> out;
-    auto const all = std::span<Parameter const>(parameters);
-    cut_backwards(all.first(decayed), sizes, out);
-    cut_backwards(all.subspan(decayed), sizes, out);
+    cut_backwards(0, vectors, sizes, out);
+    cut_backwards(vectors, end, sizes, out);
     return out;
 }
 

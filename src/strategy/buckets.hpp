@@ -13,12 +13,12 @@
 
 namespace hopscotch {
 
-// Whole parameters, the last ones first, at most first_bytes and then bucket_bytes each (a larger parameter has one of its
-// own). Parameters without weight decay lie behind all others and are bucketed by themselves, last: the first layer's are there.
+// The flat parameters from the last to the first: first_bytes once, then bucket_bytes each. Parameters without weight
+// decay lie behind all others and are bucketed by themselves, last, since the first layer's are among them.
 struct BucketSizes {
     std::size_t first_bytes = 0, bucket_bytes = 0;
 };
-std::vector<FloatRange> cut_buckets(StateLayout const& layout, BucketSizes const& sizes);
+std::vector<FloatRange> cut_buckets(StateLayout const& layout, BucketSizes const& sizes, OptimizerConfig const& optimizer = {});
 
 BucketSizes bucket_sizes(StrategyConfig const& config);
 AllReduce all_reduce_of(ReduceAlgorithm algorithm);

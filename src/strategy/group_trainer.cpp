@@ -12,7 +12,6 @@
 #include "core/clock.hpp"
 #include "core/error.hpp"
 #include "core/hash.hpp"
-#include "experiment/reader.hpp"
 #include "schedule/lap_metric.hpp"
 
 namespace hopscotch {
@@ -33,7 +32,9 @@ struct GroupTrainer::Part {
 };
 
 GroupTrainer::GroupTrainer(Resources resources)
-    : TrainerBase(std::move(resources)), group_(resources_, [this](Incoming message) { set_aside(std::move(message)); }) {}
+    : TrainerBase(std::move(resources)), group_(resources_, [this](Incoming message) { set_aside(std::move(message)); }) {
+    if (resources_.experiment.strategy.scale_lr && resources_.runner != nullptr) resources_.runner->scale_lr(group_.size());
+}
 
 void GroupTrainer::handle(Incoming message) {
     if (message.kind == MessageKind::share) return group_.keep(message);
@@ -42,10 +43,11 @@ void GroupTrainer::handle(Incoming message) {
     if (!ended_.contains(lap.trial)) laps_.push_back(std::move(lap));
 }
 
+// The first trainer tells the others, behind the laps that it has begun with them.
 void GroupTrainer::drop(TrialId trial) {
-    bool const begun_elsewhere =
-        !is_root() && std::ranges::any_of(laps_, [&](Lap const& lap) { return lap.trial == trial; });
-    if (begun_elsewhere) return;  // it ends when that lap does
+    for (int k = 1; is_root() && k < group_.size(); ++k)
+        resources_.courier.send(group_.ranks().ranks[static_cast<std::size_t>(k)], MessageKind::stop,
+                                encode(TrialMessage{trial, 0}));
     ended_.insert(trial);
     states_.erase(trial);
     std::erase_if(laps_, [&](Lap const& lap) { return lap.trial == trial; });
@@ -57,11 +59,14 @@ std::int64_t GroupTrainer::local_batch_size(TrialConfig const& config, int k) co
     return split ? local_batch(config.train.batch_size, k, group_.size()) : config.train.batch_size;
 }
 
+StepPlan GroupTrainer::plan_of(Lap const& lap) const {
+    auto const config = config_of(lap);
+    return make_step_plan({resources_.runner->manifest(), resources_.owners, config, lap.trial,
+                           local_batches(resources_.experiment.strategy, config, group_.size())});
+}
+
 TrialConfig GroupTrainer::config_of(Lap const& lap) const {
-    Problems problems("trial");
-    auto config = resolve(resources_.experiment, lap.assignment, problems);
-    problems.throw_if_any();
-    return config;
+    return resources_.runner->config_of(lap);
 }
 
 std::string GroupTrainer::place(Lap const& lap, std::int64_t step) const {
@@ -111,19 +116,26 @@ Outcome GroupTrainer::all_ready(Lap const& lap, Journey& journey, std::string co
 }
 
 void GroupTrainer::train(SharedLap& mine, Journey& journey) {
-    auto const config = config_of(mine.lap());
-    std::vector<std::int64_t> sizes;
-    for (int k = 0; k < group_.size(); ++k) sizes.push_back(local_batch_size(config, k));
-    auto const plan = make_step_plan({resources_.runner->manifest(), resources_.owners, config, mine.lap().trial, sizes});
+    auto const plan = plan_of(mine.lap());
     group_.take_exposed_s();
     train_lap(mine, plan, journey.record);
     mine.finish();
-    std::int64_t rows = 0, all = 0;
-    for (std::int64_t step = 0; step < plan.steps(); ++step) {
-        rows += plan.rows(group_.self(), step);
-        all += plan.total(step);
+    average_buffers(mine, buffer_share(plan));
+}
+
+// By rows trained. Statistics of all trainers' rows (SyncBN) are the same on all that took part to the end, and old on others.
+double GroupTrainer::buffer_share(StepPlan const& plan) const {
+    bool const synchronous = resources_.experiment.strategy.batch_norm == NormStatistics::sync;
+    double mine = 0, all = 0;
+    for (int k = 0; k < group_.size(); ++k) {
+        if (synchronous && plan.rows(k, plan.steps() - 1) == 0) continue;
+        for (std::int64_t step = 0; step < plan.steps(); ++step) {
+            auto const rows = static_cast<double>(plan.rows(k, step));
+            all += rows;
+            mine += k == group_.self() ? rows : 0;
+        }
     }
-    average_buffers(mine, static_cast<double>(rows) / static_cast<double>(all));
+    return mine / all;
 }
 
 // Batch statistics are of each trainer's own batches; what validates and rests is their mean, weighted by rows. Counters that

@@ -20,6 +20,9 @@ namespace hopscotch {
 class GroupTrainer : public TrainerBase {
 public:
     void execute(Lap const& lap) override { resources_.courier.send(rank_of(root()), MessageKind::lap, encode(lap)); }
+    void forget(TrialId trial) override {
+        resources_.courier.send(rank_of(root()), MessageKind::stop, encode(TrialMessage{trial, 0}));
+    }
 
 protected:
     explicit GroupTrainer(Resources resources);
@@ -31,24 +34,28 @@ protected:
     virtual Same what_is_same() const { return Same::state; }
     virtual void let_go(TrialId) {}  // of what the strategy itself keeps for a trial that has ended
 
+    void handle(Incoming message) override;
+
     std::int64_t local_batch_size(TrialConfig const& config, int k) const;
+    StepPlan plan_of(Lap const& lap) const;
     TrialConfig config_of(Lap const& lap) const;
     std::string place(Lap const& lap, std::int64_t step) const;  // "trial 3, epoch 0, step 17", for errors
+
+    bool is_root() const { return group_.self() == 0; }
 
     Group group_;
 
 private:
     struct Part;  // what a member says at the end of its training
     TrainerId root() const { return group_.trainers().front(); }
-    bool is_root() const { return group_.self() == 0; }
     TrainerId home_of(TrialId) const override { return root(); }
-    void handle(Incoming message) override;
     void drop(TrialId trial) override;
     bool has_work() const override { return !laps_.empty(); }
     void work() override;
     void run(Lap const& lap, Journey& journey);
     void train(SharedLap& mine, Journey& journey);
     void average_buffers(SharedLap& mine, double share);
+    double buffer_share(StepPlan const& plan) const;
     void agree(SharedLap& mine, Journey& journey);
     void validate_together(SharedLap& mine, Journey& journey);
     Outcome all_ready(Lap const& lap, Journey& journey, std::string const& complaint);

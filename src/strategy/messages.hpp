@@ -29,7 +29,8 @@ template <class A>
 void fields(A& a, LapRecord& m) {
     a(m.trial, m.epoch, m.attempt, m.outcome, m.reason, m.units, m.home, m.hops, m.hop_bytes, m.valid_rows, m.valid_loss,
       m.valid_correct, m.valid_top5, m.valid_f1, m.valid_auc, m.valid_mae, m.valid_r2,
-      m.valid_start_unix_s, m.valid_seconds, m.lr, m.state_hash, m.state_bytes, m.exposed_s, m.sync_rounds, m.staleness);
+      m.valid_start_unix_s, m.valid_seconds, m.lr, m.state_hash, m.state_bytes, m.exposed_s, m.sync_rounds, m.staleness,
+      m.server_log);
 }
 
 template <class A>
@@ -85,6 +86,18 @@ void fields(A& a, Share& m) {
     a(m.sequence, m.body);
 }
 
+// To the service of a trainer that owns this shard: it answers with a push of kind rows, whose header is the ticket.
+struct RowsWanted {
+    std::uint64_t ticket = 0;
+    ShardId shard;
+    std::uint32_t first = 0, count = 0;  // `count` rows from `first` on, unless
+    std::vector<std::uint32_t> rows;     // these are named
+};
+template <class A>
+void fields(A& a, RowsWanted& m) {
+    a(m.ticket, m.shard, m.first, m.count, m.rows);
+}
+
 struct TrialMessage {  // stop, fetch_best: about one trial
     TrialId trial;
     int epoch = 0;
@@ -107,10 +120,12 @@ struct Goodbye {
     std::vector<std::uint64_t> bytes;  // by Traffic
     std::uint64_t peak_rss_bytes = 0;
     std::vector<double> hop_s;  // push to arrival, one a hop
+    // Training rows with their labels that this trainer holds or owns, and those of them that it copied from other trainers.
+    std::uint64_t storage_bytes = 0, staged_bytes = 0;
 };
 template <class A>
 void fields(A& a, Goodbye& m) {
-    a(m.bytes, m.peak_rss_bytes, m.hop_s);
+    a(m.bytes, m.peak_rss_bytes, m.hop_s, m.storage_bytes, m.staged_bytes);
 }
 
 struct Fatal {

@@ -18,7 +18,8 @@ namespace {
 
 class Mop : public TrainerBase {
 public:
-    explicit Mop(Resources resources) : TrainerBase(std::move(resources)) {}
+    explicit Mop(Resources resources)
+        : TrainerBase(std::move(resources)), hop_delay_s_(resources_.experiment.run.inject.sync_s) {}
 
     void execute(Lap const& lap) override {
         resources_.courier.send(rank_of(home_of(lap.trial)), MessageKind::lap, encode(lap));
@@ -39,7 +40,8 @@ private:
         if (dropped_.contains(journey.lap.trial)) return;
         hop_s_.push_back(unix_s() - journey.pushed_unix_s);
         auto const hash = journey.record.state_hash;
-        enqueue({std::move(journey), std::move(message.state), 0, hash});
+        delayed_.push_back({std::move(journey), std::move(message.state), monotonic_s() + hop_delay_s_, hash});
+        if (hop_delay_s_ == 0) admit_delayed();
     }
 
     void accept_lap(Lap lap) {
@@ -63,10 +65,22 @@ private:
     void drop(TrialId trial) override {
         dropped_.insert(trial);
         at_home_.erase(trial);
-        std::erase_if(ready_, [&](Ready const& ready) { return ready.journey.lap.trial == trial; });
+        auto const of_trial = [&](Ready const& ready) { return ready.journey.lap.trial == trial; };
+        std::erase_if(ready_, of_trial);
+        std::erase_if(delayed_, of_trial);
     }
 
-    bool has_work() const override { return !ready_.empty(); }
+    bool has_work() const override { return !ready_.empty() || (!delayed_.empty() && seconds_to_next_delayed() == 0); }
+
+    // Hops that run.inject holds back, in the order of their arrival.
+    double seconds_to_next_delayed() const { return std::max(0.0, delayed_.front().queued_s - monotonic_s()); }
+    double idle_wait_s() const override { return delayed_.empty() ? 1 : std::min(1.0, seconds_to_next_delayed()); }
+    void admit_delayed() {
+        while (!delayed_.empty() && seconds_to_next_delayed() == 0) {
+            ready_.push_back(std::move(delayed_.front()));
+            delayed_.pop_front();
+        }
+    }
 
     void enqueue(Ready ready) {
         ready.queued_s = monotonic_s();
@@ -86,6 +100,7 @@ private:
     }
 
     void work() override {
+        admit_delayed();
         auto const first =
             std::min_element(ready_.begin(), ready_.end(), [this](auto& a, auto& b) { return goes_before(a, b); });
         auto ready = std::move(*first);
@@ -169,7 +184,8 @@ private:
         bool under_way = false;
     };
     std::map<TrialId, AtHome> at_home_;
-    std::list<Ready> ready_;
+    std::list<Ready> ready_, delayed_;  // delayed: queued_s is when they become ready
+    double hop_delay_s_;
     std::set<TrialId> dropped_;
     double last_end_s_ = 0;
 };

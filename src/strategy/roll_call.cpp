@@ -118,13 +118,19 @@ JobTotals end_job(Courier& courier, int exit_code, double deadline_s) {
     }
     courier.close();
     totals.peak_rss_bytes.push_back(peak_rss_bytes());
+    std::vector<std::uint64_t> own;
     for (auto const traffic : {Traffic::state, Traffic::gradient, Traffic::data, Traffic::control})
-        totals.bytes[static_cast<std::size_t>(traffic)] += courier.bytes_sent(traffic);
+        own.push_back(courier.bytes_sent(traffic));
+    totals.bytes_by_rank.push_back(std::move(own));
     for (auto const& [rank, goodbye] : goodbyes) {
-        for (std::size_t i = 0; i < goodbye.bytes.size(); ++i) totals.bytes.at(i) += goodbye.bytes[i];
+        totals.bytes_by_rank.push_back(goodbye.bytes);
+        totals.storage_bytes += goodbye.storage_bytes;
+        totals.staged_bytes += goodbye.staged_bytes;
         totals.peak_rss_bytes.push_back(goodbye.peak_rss_bytes);
         totals.hop_s.insert(totals.hop_s.end(), goodbye.hop_s.begin(), goodbye.hop_s.end());
     }
+    for (auto const& bytes : totals.bytes_by_rank)
+        for (std::size_t i = 0; i < bytes.size(); ++i) totals.bytes.at(i) += bytes[i];
     return totals;
 }
 
@@ -159,7 +165,7 @@ void await_shutdown(Courier& courier) {
 
 void leave(Courier& courier) {
     courier.leave_quietly();
-    Goodbye goodbye{std::vector<std::uint64_t>(4), peak_rss_bytes(), {}};
+    Goodbye goodbye{std::vector<std::uint64_t>(4), peak_rss_bytes(), {}, 0, 0};
     courier.send(Rank(0), MessageKind::goodbye, encode(goodbye));
     courier.close();
 }
@@ -178,14 +184,19 @@ void serve_job(Courier& courier, Welcome const& welcome, BuildInfo const& build,
     Problems problems("experiment");
     auto const experiment = read_experiment(welcome.experiment, {}, problems);
     problems.throw_if_any();
-    courier.watch_peers(experiment.run.deadline_s);
+    // Rank 0 sees all trainers and knows best who stands still: it has the first word.
+    courier.watch_peers(experiment.run.deadline_s, experiment.run.stall_s + experiment.run.deadline_s);
     auto hello = introduce(build);
     std::optional<TrialRunner> runner;
     try {
         runner.emplace(experiment, welcome.owners.shards_of(self), self, factory);
         if (runner->device() != "cpu") courier.pool().set_pinning({pin_host_memory, unpin_host_memory});
-        if (!welcome.owners.shards_of(self).empty())
+        bool const works =
+            !welcome.owners.shards_of(self).empty() || strategy_named(welcome.strategy).rows == Rows::travel;
+        if (works) {
+            runner->open_validation();
             courier.pool().reserve(welcome.state_bytes, ready_buffers(welcome.state_bytes));
+        }
         hello.device = runner->device();
         hello.dataset_hash = dataset_hash(runner->manifest());
     } catch (Error const& error) {

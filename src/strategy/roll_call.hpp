@@ -23,6 +23,8 @@ struct JobTotals {
     std::vector<std::uint64_t> bytes = std::vector<std::uint64_t>(4);  // by Traffic, of all ranks
     std::vector<std::uint64_t> peak_rss_bytes;                         // by rank
     std::vector<double> hop_s;
+    std::vector<std::vector<std::uint64_t>> bytes_by_rank;  // by Traffic; rank 0 first
+    std::uint64_t storage_bytes = 0, staged_bytes = 0;      // of training rows: all trainers', and copies among them
 };
 
 // Rank 0. Everyone leaves; the courier is closed. Throws CommError after deadline_s.

@@ -79,6 +79,18 @@ void SharedLap::update(std::int64_t rows) {
     guarded([&] { model_.update(rows); });
 }
 
+void SharedLap::count(std::int64_t rows) {
+    guarded([&] { model_.count(rows); });
+}
+
+void SharedLap::fetch() {
+    guarded([&] { model_.fetch(); });
+}
+
+void SharedLap::store() {
+    guarded([&] { model_.store(); });
+}
+
 void SharedLap::finish() {
     guarded([&] {
         if (open_) close_pass();

@@ -26,6 +26,11 @@ public:
     std::int64_t next_gradient(GradientReady const& ready = {});
     std::span<float> gradient() { return model_.gradient(); }
     void update(std::int64_t rows);  // of all trainers
+    void count(std::int64_t rows);   // instead of update() where this trainer does none; as in TrialModel
+
+    // As in TrialModel: around work on state() while the pass is open.
+    void fetch();
+    void store();
 
     // After the last update: closes the pass, looks for what is not finite.
     void finish();

@@ -45,6 +45,13 @@ std::vector<TrainerId> group_of(OwnerTable const& owners) {
 
 std::int64_t local_batch(std::int64_t batch, int k, int trainers) { return batch / trainers + (k < batch % trainers ? 1 : 0); }
 
+std::vector<std::int64_t> local_batches(StrategyConfig const& strategy, TrialConfig const& config, int trainers) {
+    std::vector<std::int64_t> out;
+    for (int k = 0; k < trainers; ++k)
+        out.push_back(strategy.batch == GroupBatch::split ? local_batch(config.train.batch_size, k, trainers) : config.train.batch_size);
+    return out;
+}
+
 std::vector<ShardId> own_visits(OwnerTable const& owners, TrainerId trainer, TrialId trial) {
     std::vector<ShardId> out;
     auto const shards = static_cast<int>(owners.owner.size());

@@ -3,20 +3,34 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <optional>
+
 #include "core/clock.hpp"
 #include "core/error.hpp"
 #include "strategy/allreduce.hpp"
+#include "strategy/model_averaging.hpp"
 #include "strategy/mop.hpp"
+#include "strategy/parameter_server.hpp"
+#include "strategy/parts.hpp"
 #include "strategy/sequential.hpp"
+#include "strategy/task_parallel.hpp"
 
 namespace hopscotch {
 
 std::vector<StrategyEntry> const& strategies() {
     static std::vector<StrategyEntry> const table = {
         {"mop", "model hopper parallelism: the models visit the shards", true, make_mop},
+        {"task_parallel", "each trainer trains whole trials by itself; the data comes to it", true, make_task_parallel,
+         Bits::any_trainers, Rows::travel},
+        {"model_averaging", "all trainers train copies of each trial on their own shards and average them now and then", true,
+         make_model_averaging, Bits::same_trainers},
+        {"allreduce", "all trainers train each trial together, step by step, and all-reduce gradients", true, make_allreduce,
+         Bits::same_trainers},
+        {"parameter_server", "workers push gradients to servers, which update and send parameters back", true, make_parameter_server,
+         Bits::same_trainers},
         {"sequential", "one trainer, one trial after another: the reference of sequential equivalence", false,
          make_sequential},
-        {"allreduce", "all trainers train each trial together, step by step, and all-reduce gradients", true, make_allreduce},
     };
     return table;
 }
@@ -27,7 +41,13 @@ StrategyEntry const& strategy_named(std::string_view name) {
         if (entry.name == name) return entry;
         known += (known.empty() ? "" : ", ") + entry.name;
     }
-    throw ConfigError(fmt::format("strategy \"{}\" is not available in this version (available: {})", name, known));
+    throw ConfigError(fmt::format("strategy \"{}\" is unknown (known: {})", name, known));
+}
+
+int trainers_with_data(StrategyConfig const& config, int trainers) {
+    if (!strategy_named(config.name).all_trainers) return 1;
+    bool const dedicated = config.name == "parameter_server" && config.placement == ServerPlacement::dedicated;
+    return dedicated ? std::max(1, trainers - servers_of(config, 1)) : trainers;
 }
 
 Pump::Pump(Courier& courier, std::vector<std::string> hosts, double stall_s)
@@ -71,15 +91,27 @@ void Pump::check_stalls() {
     auto const now = monotonic_s();
     if (now < next_check_) return;
     next_check_ = now + std::min(1.0, stall_s_ / 4);
+    std::optional<std::size_t> stalled;
     for (std::size_t i = 0; i < progress_.size(); ++i) {
         auto const beat = courier_.last_heartbeat(Rank(static_cast<int>(i) + 1));
-        bool const waiting = !beat || beat->trial.value < 0 || beat->batches != progress_[i].batches;
-        if (waiting) progress_[i] = {beat ? beat->batches : 0, now};
-        if (now - progress_[i].since <= stall_s_) continue;
-        throw CommError(fmt::format(
-            "rank {} ({}) finished no batch of trial {}, epoch {}, shard {} for {:.0f} s; run.stall_s sets this limit",
-            i + 1, hosts_[i], beat->trial.value, beat->epoch, beat->shard.value, now - progress_[i].since));
+        bool const moves = !beat || beat->trial.value < 0 || beat->batches != progress_[i].batches;
+        if (moves) progress_[i] = {beat ? beat->batches : 0, now};
+        if (now - progress_[i].since > stall_s_ && !stalled) stalled = i;
     }
+    if (!stalled) return;
+    // Who waits for others is not to blame while one of them computes and gets nowhere either.
+    for (std::size_t i = 0; i < progress_.size(); ++i) {
+        auto const beat = courier_.last_heartbeat(Rank(static_cast<int>(i) + 1));
+        bool const works = beat && (beat->phase == Phase::compute || beat->phase == Phase::validation);
+        if (!works || now - progress_[i].since <= stall_s_ / 2) continue;
+        stalled = i;
+        break;
+    }
+    auto const beat = courier_.last_heartbeat(Rank(static_cast<int>(*stalled) + 1));
+    throw CommError(fmt::format(
+        "rank {} ({}) finished no batch of trial {}, epoch {}, shard {} for {:.0f} s ({}); run.stall_s sets this limit",
+        *stalled + 1, hosts_[*stalled], beat->trial.value, beat->epoch, beat->shard.value, now - progress_[*stalled].since,
+        name_of(beat->phase)));
 }
 
 }  // namespace hopscotch

@@ -34,6 +34,9 @@ public:
     // Rank 0, Local. Queues the lap and returns at once; its record reaches the sink of the run later, in any order.
     virtual void execute(Lap const& lap) = 0;
 
+    // Rank 0, Local. A record has come, and what it released has been executed.
+    virtual void lap_done(LapRecord const&) {}
+
     // Rank 0, Local. The trial has ended: everyone lets go of what belongs to it.
     virtual void forget(TrialId trial) = 0;
 
@@ -48,13 +51,24 @@ public:
     virtual void serve() = 0;
 };
 
+// What a trial's bits depend on besides the experiment: nothing, or the number of trainers too.
+enum class Bits { any_trainers, same_trainers };
+
+// Whether rows stay with the trainer that owns their shard. travel: trainers that own no shard train too.
+enum class Rows { stay, travel };
+
 struct StrategyEntry {
     std::string name, summary;
     bool all_trainers;  // false: only trainer 0 works, and it owns every shard
     std::unique_ptr<Strategy> (*make)(Resources);
+    Bits bits = Bits::any_trainers;
+    Rows rows = Rows::stay;
 };
 std::vector<StrategyEntry> const& strategies();
 StrategyEntry const& strategy_named(std::string_view name);  // throws ConfigError that lists the known names
+
+// How many of so many trainers, the first ones, may own shards: dedicated parameter servers own none. At least 1.
+int trainers_with_data(StrategyConfig const& config, int trainers);
 
 // Rank 0. Takes messages into the sink until `finished` says so or nothing came for `idle_s`. Throws CommError with a
 // trainer's own words if one of them fails, and names rank, host, trial, unit and seconds when one makes no batch progress.

@@ -10,6 +10,7 @@
 
 #include "core/clock.hpp"
 #include "core/error.hpp"
+#include "data/row_block.hpp"
 
 namespace hopscotch {
 
@@ -57,7 +58,7 @@ void TrainerBase::score_best(Lap const& lap, TrainerId home) {
 }
 
 std::optional<Incoming> TrainerBase::next_message() {
-    if (postponed_.empty()) return resources_.courier.receive(has_work() ? 0 : 1);
+    if (postponed_.empty()) return resources_.courier.receive(has_work() ? 0 : idle_wait_s());
     auto first = std::move(postponed_.front());
     postponed_.pop_front();
     return first;
@@ -154,6 +155,15 @@ bool TrainerBase::validate(Journey& journey, MutableBytes state) {
     return resources_.runner->run_validation_piece(journey, state, &resources_.courier.activity());
 }
 
+// Training rows of this trainer's own shards, in memory or in files.
+std::uint64_t TrainerBase::own_bytes() const {
+    auto const& manifest = resources_.runner->manifest();
+    std::uint64_t bytes = 0;
+    for (auto const shard : resources_.owners.shards_of(resources_.runner->self()))
+        bytes += static_cast<std::uint64_t>(manifest.train.at(shard.index()).rows) * stored_row_bytes(manifest);
+    return bytes;
+}
+
 void TrainerBase::say_goodbye() {
     auto& courier = resources_.courier;
     courier.leave_quietly();
@@ -166,6 +176,8 @@ void TrainerBase::say_goodbye() {
     goodbye.bytes[static_cast<std::size_t>(Traffic::data)] += fetched;
     goodbye.peak_rss_bytes = peak_rss_bytes();
     goodbye.hop_s = std::move(hop_s_);
+    goodbye.staged_bytes = staged_bytes_;
+    goodbye.storage_bytes = own_bytes() + staged_bytes_;
     courier.send(Rank(0), MessageKind::goodbye, encode(goodbye));
 }
 

@@ -52,12 +52,15 @@ protected:
     virtual TrainerId home_of(TrialId trial) const;
     void set_aside(Incoming message) { postponed_.push_back(std::move(message)); }  // for when the work under way is done
     void busy_with(Lap const& lap, ShardId shard, Phase phase);
+    virtual double idle_wait_s() const { return 1; }  // how long a trainer without work may wait for a message
 
     Resources resources_;
     std::vector<double> hop_s_;
+    std::uint64_t staged_bytes_ = 0;  // of training rows copied from other trainers
 
 private:
     void say_goodbye();
+    std::uint64_t own_bytes() const;
     void answer(Incoming message);
     void answer_fetch(TrialMessage const& asked);
     void answer_score(Lap const& asked);

@@ -28,25 +28,32 @@ TrialRunner::TrialRunner(Experiment experiment, std::vector<ShardId> const& shar
       workspace_(device_, experiment_.run.threads) {
     for (auto const& slow : experiment_.run.inject.slow)
         if (slow.rank == self_.value + 1) slow_factor_ *= slow.factor;
-    auto const open = [&](ShardFile const& file) {
-        return open_shard_source(experiment_.data.path, file, manifest_, experiment_.data);
-    };
-    for (auto const shard : shards)
-        train_.emplace(shard, open(manifest_.train.at(shard.index())));
-    if (shards.empty()) return;  // an idle trainer validates nothing either
-    for (auto const& file : manifest_.valid) valid_.push_back(open(file));
+    for (auto const shard : shards) {
+        auto const& file = manifest_.train.at(shard.index());
+        train_.emplace(shard, open_shard_source(experiment_.data.path, file, manifest_, experiment_.data));
+    }
+    if (!shards.empty()) open_validation();  // an idle trainer validates nothing either
+}
+
+void TrialRunner::open_validation() {
+    if (!valid_.empty()) return;
+    for (auto const& file : manifest_.valid)
+        valid_.push_back(open_shard_source(experiment_.data.path, file, manifest_, experiment_.data));
     // What is only read at the very end should not be missed there.
     for (auto const& file : manifest_.test) check_shard(experiment_.data.path, file, manifest_);
 }
 
+TrialConfig TrialRunner::config_of(Lap const& lap) const {
+    Problems problems(fmt::format("trial {}", lap.trial.value));
+    auto config = resolve(experiment_, lap.assignment, problems);
+    problems.throw_if_any();
+    config.train.optimizer.lr *= lr_factor_;
+    return config;
+}
+
 TrialModel& TrialRunner::model(Lap const& lap) {
     auto& made = models_[lap.trial];
-    if (!made) {
-        Problems problems(fmt::format("trial {}", lap.trial.value));
-        auto const config = resolve(experiment_, lap.assignment, problems);
-        problems.throw_if_any();
-        made = factory_(config, manifest_, workspace_);
-    }
+    if (!made) made = factory_(config_of(lap), manifest_, workspace_);
     return *made;
 }
 
@@ -63,6 +70,8 @@ void TrialRunner::guarded(Journey& journey, std::string const& what, Work work) 
     auto& record = journey.record;
     try {
         work();
+    } catch (CommError const&) {
+        throw;  // a lost rank is no bad trial
     } catch (std::exception const& error) {
         record.outcome = Outcome::failed;
         record.reason = fmt::format("{} of epoch {} on trainer {} ({}): {}", what, journey.lap.epoch, self_.value,

@@ -31,6 +31,9 @@ public:
     TrialRunner(Experiment experiment, std::vector<ShardId> const& shards, TrainerId self,
                 ModelFactory factory = make_trial_model);
 
+    // For a trainer that has no shards of its own but validates: where it has some, it is done already.
+    void open_validation();
+
     // The trial's state before its first unit.
     Buffer initial_state(Lap const& lap, BufferPool& pool);
 
@@ -52,7 +55,9 @@ public:
     // call after each batch: it counts, slows this rank if run.inject says so, and throws JobEnded once rank 0 has ended the
     // job. activity may be null.
     TrialModel& model(Lap const& lap);
+    TrialConfig config_of(Lap const& lap) const;  // of that model
     ShardSource& shard(ShardId shard) { return *train_.at(shard); }
+    void set_shard(ShardId shard, std::unique_ptr<ShardSource> source) { train_[shard] = std::move(source); }  // of another's
     std::function<void()> batch_sign(Activity* activity) const;
 
     // The k-th of `parts` equal ranges of all validation batches, added up. Throws what the model throws.
@@ -61,6 +66,10 @@ public:
     // What follows the last piece of a validation, on the bound state: the record's valid_ fields, the plateau schedule, and the
     // outcome if the loss is not finite.
     void end_validation(Lap const& lap, Evaluation const& sums, LapRecord& record);
+
+    // Trials whose models are made from now on train with their learning rate times this: the linear scaling rule of Goyal et
+    // al. (2017) for strategy.scale_lr. Weight decay, momentum and schedule.min_lr stay as they are.
+    void scale_lr(double factor) { lr_factor_ = factor; }
 
     void forget(TrialId trial);
     Manifest const& manifest() const { return manifest_; }
@@ -81,6 +90,7 @@ private:
     Manifest manifest_;
     std::string device_;
     double slow_factor_ = 1;  // run.inject
+    double lr_factor_ = 1;
     Workspace workspace_;
     std::map<ShardId, std::unique_ptr<ShardSource>> train_;
     std::vector<std::unique_ptr<ShardSource>> valid_;

@@ -86,7 +86,7 @@ TEST(AllReduce, SendsExactlyWhatTheFormulaSays) {
         Courier courier(world, {});
         auto const group = whole_world(world);
         auto const k = static_cast<std::uint64_t>(world.size());
-        std::vector<float> values(16 * 12 * 8);
+        std::vector<float> values(16 * 12 * 64);
         auto const w = values.size() * sizeof(float);
         std::uint64_t sequence = 0;
         for (auto const algorithm : {AllReduce::ring, AllReduce::deterministic}) {

@@ -10,28 +10,31 @@ namespace hopscotch {
 namespace {
 
 TEST(Codec, MessagesSurviveTheRoundTrip) {
-    Offer const offer{7, std::uint64_t{3} << 32, {std::byte{1}, std::byte{255}}};
+    Offer const offer{7, MessageKind::gradient, std::uint64_t{3} << 32, {std::byte{1}, std::byte{255}}};
     auto const back = decode<Offer>(encode(offer));
     EXPECT_EQ(back.id, 7U);
+    EXPECT_EQ(back.kind, MessageKind::gradient);
     EXPECT_EQ(back.bytes, std::uint64_t{3} << 32);
     EXPECT_EQ(back.header, offer.header);
 
-    Heartbeat const beat{5, 6, TrialId(3), -1, ShardId(9)};
+    Heartbeat const beat{5, 6, TrialId(3), -1, ShardId(9), Phase::parameters};
     auto const heard = decode<Heartbeat>(encode(beat));
     EXPECT_EQ(heard.trial, TrialId(3));
     EXPECT_EQ(heard.epoch, -1);
     EXPECT_EQ(heard.shard, ShardId(9));
+    EXPECT_EQ(heard.phase, Phase::parameters);
 }
 
 TEST(Codec, EveryTruncationIsAnError) {
-    auto const whole = encode(Offer{7, 9, Bytes(20)});
+    auto const whole = encode(Offer{7, MessageKind::state, 9, Bytes(20)});
     for (std::size_t size = 0; size < whole.size(); ++size)
         EXPECT_THROW(decode<Offer>(ByteView(whole).first(size)), CommError) << size;
 }
 
 TEST(Codec, AHugeLengthIsRefusedBeforeItIsAllocated) {
-    auto bytes = encode(Offer{7, 9, Bytes(4)});
-    for (std::size_t i = 16; i < 24; ++i) bytes[i] = std::byte{255};
+    auto bytes = encode(Offer{7, MessageKind::state, 9, Bytes(4)});
+    constexpr std::size_t length_at = sizeof(std::uint64_t) + sizeof(MessageKind) + sizeof(std::uint64_t);
+    for (std::size_t i = 0; i < 8; ++i) bytes[length_at + i] = std::byte{255};
     EXPECT_THROW(decode<Offer>(bytes), CommError);
 }
 

@@ -2,6 +2,7 @@
 #include "comm/courier.hpp"
 
 #include <cstring>
+#include <future>
 #include <numeric>
 
 #include "both_worlds.hpp"
@@ -181,6 +182,34 @@ TEST(Courier, APushThatNobodyGrantsFailsWithinTheDeadline) {
     } catch (CommError const& error) {
         EXPECT_NE(std::string(error.what()).find("rank 1 took no offered state"), std::string::npos) << error.what();
     }
+}
+
+// After rank 0's shutdown others may have left already: what was pushed to them holds nobody up, a last word to rank 0 arrives.
+TEST(Courier, AfterTheShutdownNobodyWaitsForWhoHasLeft) {
+    if (testing::mpi_world()) GTEST_SKIP() << "its order of events needs threads";
+    std::promise<void> left;
+    run_thread_ranks(3, [&](World& world) {
+        Courier courier(world, {.deadline_s = 1});
+        auto const next = [&] {
+            auto message = courier.receive(k_patience_s);
+            return message ? message->kind : MessageKind::test;
+        };
+        if (world.rank() == Rank(0)) {
+            for (int const rank : {1, 2}) courier.send(Rank(rank), MessageKind::shutdown, {});
+            EXPECT_EQ(next(), MessageKind::goodbye);
+            return courier.close();
+        }
+        EXPECT_EQ(next(), MessageKind::shutdown);
+        if (world.rank() == Rank(2)) {
+            courier.close();
+            return left.set_value();
+        }
+        left.get_future().wait();
+        courier.push(Rank(2), {}, courier.pool().acquire(100), MessageKind::parameters);
+        courier.send(Rank(2), MessageKind::share, {});
+        courier.send(Rank(0), MessageKind::goodbye, {});
+        courier.close();
+    });
 }
 
 TEST(ThreadWorld, AnExceptionInOneRankEndsAllAndIsTheOneThrown) {

@@ -5,7 +5,7 @@ import math
 import shutil
 import unittest
 
-from harness import SHARDS, Case, experiment, strict_json
+from harness import Case, experiment, strict_json
 
 NO_WORK = "these runs cannot be compared (they did not do the same work, to its end) --anyway does it all the same"
 
@@ -81,6 +81,18 @@ class Compare(Case):
                 self.assertEqual(values.get("time_to_target_s"), min((line["wall_s"] for line in there), default=None))
                 self.assertEqual(values.get("epochs_to_target"), min((line["epoch"] + 1 for line in there), default=None))
 
+    def test_every_run_reaches_the_target_unless_told_otherwise(self):
+        for name, factor in (("worse", 0.5), ("hopeless", None)):
+            self.edited(name)
+            lines = [{**line, "val_accuracy": factor and factor * line["val_accuracy"]} for line in self.curve("mop")]
+            (self.cwd / name / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        document, runs = self.document("mop", "worse", "sequential")
+        self.assertEqual(document["target"], runs["mop"]["values"]["best"] / 2)
+        self.assertIsNotNone(runs["worse"]["values"]["time_to_target_s"])
+        document, runs = self.document("mop", "hopeless", "sequential")
+        self.assertIsNone(document["target"])
+        self.assertEqual((runs["hopeless"]["values"]["best"], runs["mop"]["values"].get("time_to_target_s")), (None, None))
+
     def test_a_metric_that_is_better_when_it_is_small(self):
         for name in ("mop", "sequential"):
             self.edited(f"{name}_loss", lambda j: j["experiment"]["search"].update(metric="val_loss", mode="min"),
@@ -108,12 +120,12 @@ class Compare(Case):
         self.assertEqual((values["gradient_bytes_mean"], values["gradient_bytes_max"]), (2_000_000, 3_000_000))
         self.assertEqual((values["exposed_fraction"], values["storage_bytes"], values["sync_rounds"]), (0.2, 5000, 12))
         self.assertEqual(values["staleness_mean"], 1.5)
-        self.assertIsNone(runs["mop"]["values"]["storage_bytes"])
-        text = self.compared("mop", "ps", *["sequential"] * 5)
-        self.assertLessEqual(max(map(len, text.splitlines())), 100)
-        self.assertEqual(text.count("makespan, s"), 2)  # seven columns do not fit side by side
-        self.assertEqual(self.compared(*["sequential"] * 5, "ps").count("makespan, s"), 1)
-        self.assertIn("s=1 *\n", self.compared("mop", "ps"))
+        self.assertEqual(runs["mop"]["values"]["storage_bytes"], 1438 * 72, "64 bytes and a label a row, held once")
+        for others, tables in ((4, 1), (9, 2)):  # six columns fit side by side, eleven do not
+            text = self.compared("mop", "ps", *["sequential"] * others)
+            self.assertLessEqual(max(map(len, text.splitlines())), 100)
+            self.assertEqual(text.count("makespan, s"), tables, text)
+        self.assertRegex(self.compared("mop", "ps"), r"parameter_\n +server\n +async s=1 \*\n")
         self.assertIn("\n* ps: slowed down on purpose (slow:rank=2,factor=3)\n", text)
 
     def test_refuses_what_did_other_work(self):
@@ -131,11 +143,11 @@ class Compare(Case):
                    "mop and other: model.hidden is [16] and [32]",
                    "mop and other: train.epochs is 2 and 3",
                    "mop and other: status is finished and interrupted"]
-        self.refuse("\n  ".join([NO_WORK, *reasons]), "compare", "other", "sequential", "mop")
-        document, _ = self.document("other", "mop", "--anyway")
+        self.refuse("\n  ".join([NO_WORK, *reasons]), "compare", "sequential", "mop", "other")
+        document, _ = self.document("mop", "other", "--anyway")
         self.assertEqual(document["reasons"], reasons)
         self.assertEqual(document["notes"], ["mop and other: train.batch_size is 32 and 64"])  # may be tuned for each strategy
-        self.assertIn(f"\nNOT COMPARABLE {reasons[0]}\n", self.compared("other", "mop", "--anyway"))
+        self.assertIn(f"\nNOT COMPARABLE {reasons[0]}\n", self.compared("mop", "other", "--anyway"))
 
     def test_refuses_a_run_without_an_end(self):
         self.edited("killed")
@@ -156,34 +168,29 @@ class Compare(Case):
         self.refuse('--latency: "1" is no duration, write for example 0.1ms, 20us or 1s', "compare", "mop", "--bandwidth=1gbit",
                     "--latency=1")
 
-    def timed(self, run, local_batch, wait):
-        """Rewrites a journal: a step of x rows takes 0.01 + 0.001 x seconds, and `wait` times that in waiting; validation takes none.
-        Returns for each trial: computing seconds, and steps of the trainer with most."""
+    def timed(self, run, local_batch):
+        """Rewrites a journal: a step of x rows takes 0.01 + 0.001 x seconds, validation none. Returns for each trial: seconds, and
+        steps by trainer."""
         path = self.cwd / run / "journal.jsonl"
         lines, seconds, steps = [json.loads(line) for line in path.read_text().splitlines()], {}, {}
-        waited = [0, 0]
         for lap in (line for line in lines if line["event"] == "lap_done"):
             lap["validation"]["seconds"] = 0
             for unit in lap["units"]:
                 count = math.ceil(unit["rows"] / local_batch)
-                computing = 0.01 * count + 0.001 * unit["rows"]
-                unit["seconds"] = computing * (1 + wait)
-                waited[unit["trainer"]] += computing * wait
-                seconds[lap["trial"]] = seconds.get(lap["trial"], 0) + computing
-                per_trainer = steps.setdefault(lap["trial"], [0, 0])
-                per_trainer[unit["trainer"]] += count
+                unit["seconds"] = 0.01 * count + 0.001 * unit["rows"]
+                seconds[lap["trial"]] = seconds.get(lap["trial"], 0) + unit["seconds"]
+                steps.setdefault(lap["trial"], [0, 0])[unit["trainer"]] += count
         path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-        return seconds, {trial: max(each) for trial, each in steps.items()}, waited
+        return seconds, steps
 
     def test_the_cost_model_predicts_from_the_runs_own_numbers(self):
         weights = 4 * (64 * 16 + 16 + 16 * 10 + 10)
         self.edited("ring", lambda j: (j.update(strategy="allreduce"), j["experiment"].update(strategy={"name": "allreduce"})),
                     lambda j: j.update(weight_bytes=weights, bytes={"state": 0, "gradient": 1000, "data": 0, "control": 0}))
-        alone, _, _ = self.timed("mop", 32, 0)
-        self.timed("sequential", 32, 0)
-        split, steps, waited = self.timed("ring", 16, 0.5)
-        summary = self.cwd / "ring/summary.json"
-        summary.write_text(json.dumps({**json.loads(summary.read_text()), "exposed_s": waited}))
+        alone, _ = self.timed("mop", 32)
+        self.timed("sequential", 32)
+        split, local_steps = self.timed("ring", 16)
+        steps = sum(max(each) for each in local_steps.values())  # each is one of both trainers
         _, runs = self.document("mop", "sequential", "ring", "--bandwidth", "1gbit", "--latency", "0.1ms")
         predicted = {name: run["predicted"] for name, run in runs.items()}
         # Each trial goes from trainer to trainer and home again, alone on its way: two trials, two trainers, 2 hops an epoch.
@@ -194,21 +201,13 @@ class Compare(Case):
         self.assertAlmostEqual(predicted["mop"]["predicted_makespan_s"], alone[0] + hops * hop)
         self.assertAlmostEqual(predicted["sequential"]["predicted_makespan_s"], alone[0] + alone[1])
         self.assertEqual(predicted["sequential"]["predicted_network_bytes"], 0)
-        # Half a batch does not take half the time; the waits are not taken for computation.
         ring = 2 * 1e-4 + weights / 125e6
-        rows_s = sum(split.values()) / sum(sum(each) for each in self.steps_by_trainer("ring", 16).values())
-        self.assertEqual(predicted["ring"]["predicted_network_bytes"], sum(steps.values()) * 2 * weights)
-        self.assertAlmostEqual(predicted["ring"]["predicted_exposed_s"], sum(steps.values()) * ring)
-        self.assertAlmostEqual(predicted["ring"]["predicted_makespan_s"], sum(steps.values()) * (rows_s + ring))
-        self.assertEqual(runs["ring"]["predicted_to_measured"]["predicted_network_bytes"], sum(steps.values()) * 2 * weights / 1000)
+        step = sum(split.values()) / sum(sum(each) for each in local_steps.values())
+        self.assertEqual(predicted["ring"]["predicted_network_bytes"], steps * 2 * weights)
+        self.assertAlmostEqual(predicted["ring"]["predicted_exposed_s"], steps * ring)
+        self.assertAlmostEqual(predicted["ring"]["predicted_makespan_s"], steps * (step + ring))
+        self.assertEqual(runs["ring"]["predicted_to_measured"]["predicted_network_bytes"], steps * 2 * weights / 1000)
         self.assertIn("\ncost model over 1gbit, 0.1ms", self.compared("mop", "ring", "--bandwidth", "1gbit"))
-
-    def steps_by_trainer(self, run, local_batch):
-        out = {}
-        for lap in self.laps(run):
-            for unit in lap["units"]:
-                out.setdefault(lap["trial"], [0, 0])[unit["trainer"]] += math.ceil(unit["rows"] / local_batch)
-        return out
 
 
 if __name__ == "__main__":

@@ -37,7 +37,7 @@ TEST(Reader, EveryFieldIsRead) {
                   "schedule": {"name": "step", "warmup_epochs": 0.5, "step_epochs": 3, "gamma": 0.2}},
         "search": {"procedure": "random", "trials": 3, "in_flight": 2, "metric": "val_loss"},
         "space": {"train.optimizer.lr": {"type": "float", "low": 0.1, "high": 0.2}},
-        "strategy": {"name": "sequential", "policy": "planned"},
+        "strategy": {"name": "model_averaging", "every": 50, "outer": {"lr": 0.7, "momentum": 0.9, "nesterov": true}},
         "run": {"dir": "r", "device": "cpu", "threads": 2, "exact": false, "checkpoint_every_s": 1, "deadline_s": 2, "stall_s": 3}})",
                                    {}, problems);
     EXPECT_EQ(problems.text(), "");
@@ -66,7 +66,11 @@ TEST(Reader, EveryFieldIsRead) {
     EXPECT_EQ(e.search.in_flight, 2);
     EXPECT_EQ(e.search.metric, "val_loss");
     EXPECT_EQ(e.search.mode, Mode::min);  // follows the metric
-    EXPECT_EQ(e.strategy.name, "sequential");
+    EXPECT_EQ(e.strategy.name, "model_averaging");
+    EXPECT_EQ(e.strategy.batch, GroupBatch::per_worker) << "its default";
+    EXPECT_EQ(e.strategy.every, 50);
+    ASSERT_TRUE(e.strategy.outer);
+    EXPECT_EQ(e.strategy.outer->momentum, 0.9);
     EXPECT_EQ(e.run.device, "cpu");
     EXPECT_EQ(e.run.threads, 2);
     EXPECT_FALSE(e.run.exact);
@@ -118,7 +122,8 @@ TEST(Reader, SeveralErrorsInTheOrderOfTheFile) {
                          "\"data\": {\"path\": \"d\", \"last_batch\": \"kep\"}}"),
               "e.json:1:17: /run/dir: must not be empty\n"
               "e.json:1:32: /run/threads: must be at least 1 (got 0)\n"
-              "e.json:2:22: /strategy/name: unknown value \"mopp\" (known: mop, sequential) did you mean \"mop\"?\n"
+              "e.json:2:22: /strategy/name: unknown value \"mopp\" (known: mop, task_parallel, model_averaging, "
+              "allreduce, parameter_server, sequential) did you mean \"mop\"?\n"
               "e.json:3:10: /model/name: missing (required) see `hopscotch models`\n"
               "e.json:4:31: /train/optimizer/lr: expected a number (got a string)\n"
               "e.json:4:44: /train/optimizer/name: unknown value \"sdg\" (known: sgd, adam, adamw, rmsprop, adagrad) did "
@@ -127,10 +132,31 @@ TEST(Reader, SeveralErrorsInTheOrderOfTheFile) {
               "e.json:6:37: /data/last_batch: unknown value \"kep\" (known: keep, drop) did you mean \"keep\"?");
 }
 
+TEST(Reader, StrategiesHaveKeysOfTheirOwn) {
+    EXPECT_EQ(complaints(with(R"("strategy": {"name": "allreduce", "servers": 2, "scale_lr": true})")),
+              "e.json:2:46: /strategy/servers: servers belongs to parameter_server (the name here is \"allreduce\") leave it out\n"
+              "e.json:2:61: /strategy/scale_lr: needs \"batch\": \"per_worker\" (split leaves the batch as it is)");
+    EXPECT_EQ(complaints(with(R"("strategy": {"name": "parameter_server", "mode": "async", "staleness": 1})")),
+              "e.json:2:72: /strategy/staleness: staleness belongs to ssp (the mode here is \"async\") leave it out");
+    EXPECT_EQ(complaints(with(R"("strategy": {"name": "model_averaging", "every": "week", "outer": {"nesterov": true}})")),
+              "e.json:2:50: /strategy/every: expected \"epoch\" or a number of steps (got \"week\")\n"
+              "e.json:2:80: /strategy/outer/nesterov: needs momentum > 0 (got 0) set momentum or leave nesterov out");
+}
+
+TEST(Reader, InjectionsAreSpeltOut) {
+    auto const said = [](char const* list) { return complaints(document(), {std::string("run.inject=") + list}); };
+    EXPECT_EQ(said(R"(["slow:rank=3,factor=2", "delay:sync_s=20"])"), "");
+    std::string const known =
+        "is none that is known: write \"slow:rank=3,factor=2\" (a trainer's rank, a factor of at least 1) or \"delay:sync_s=20\"";
+    for (std::string const wrong : {"slow:rank=0,factor=2", "delay:20", "slow:rank=1,factor=0.5", "slow", "delay:sync_s=2s"})
+        EXPECT_EQ(said(("[\"" + wrong + "\"]").c_str()),
+                  "--set run.inject=[\"" + wrong + "\"]: \"" + wrong + "\" " + known);
+}
+
 TEST(Reader, WhatThisVersionDoesNotHave) {
     EXPECT_EQ(
-        complaints(with(R"("strategy": {"name": "allreduce"})")),
-        "e.json:2:22: /strategy/name: strategy \"allreduce\" is not available in this version (available: mop, sequential)");
+        complaints(with(R"("strategy": {"bundle": 4})")),
+        "e.json:2:24: /strategy/bundle: \"bundle\" is not available in this version (leave it out)");
     EXPECT_EQ(complaints(with(R"("strategy": {"policy": "ring"})")),
               "e.json:2:24: /strategy/policy: policy \"ring\" is not available in this version (available: planned)");
     EXPECT_EQ(
@@ -213,9 +239,8 @@ TEST(Overrides, ComplaintsNameTheOption) {
     EXPECT_EQ(complaints(document(), {"train.optimizer.lr=-1"}), "--set train.optimizer.lr=-1: must be at least 0 (got -1)");
     EXPECT_EQ(complaints(document(), {"epochs"}), "--set epochs: expected path=value (for example train.optimizer.lr=0.1)");
     EXPECT_EQ(complaints(document(), {"=3"}), "--set =3: expected path=value (for example train.optimizer.lr=0.1)");
-    EXPECT_EQ(complaints(document(), {"strategy.name=allreduce"}),
-              "--set strategy.name=allreduce: strategy \"allreduce\" is not available in this version (available: mop, "
-              "sequential)");
+    EXPECT_EQ(complaints(document(), {"strategy.bundle=4"}),
+              "--set strategy.bundle=4: \"bundle\" is not available in this version (leave it out)");
 }
 
 TEST(Resolve, WritesTheAssignmentAndDropsInactiveKeys) {

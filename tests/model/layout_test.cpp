@@ -58,6 +58,9 @@ TEST(Layout, SlotsFollowTheOptimizer) {
     EXPECT_EQ(slot_kinds(train), Kinds{"momentum"});
     train.ema = 0.99;
     EXPECT_EQ(slot_kinds(train), (Kinds{"momentum", "ema"}));
+    train.outer_momentum = true;
+    EXPECT_EQ(slot_kinds(train), (Kinds{"momentum", "outer", "ema"}));
+    train.outer_momentum = false;
     optimizer.kind = OptimizerKind::rmsprop;
     optimizer.centered = true;
     EXPECT_EQ(slot_kinds(train), (Kinds{"square_avg", "grad_avg", "momentum", "ema"}));

@@ -92,6 +92,27 @@ TEST(Journal, ComesBackBitForBit) {
     EXPECT_EQ(journal.status, "interrupted");
 }
 
+TEST(Journal, WhatTrainersWaitedForEachOtherComesBack) {
+    Scratch scratch;
+    {
+        JournalWriter writer(scratch / "j");
+        writer.lap_done(exchanging(first_trial()));
+        writer.lap_done(second_trial());
+    }
+    auto const text = slurp(scratch / "j");
+    for (auto const* key : {"exposed_s", "sync_rounds", "staleness"}) {
+        EXPECT_NE(text.find(key), text.npos) << key;
+        EXPECT_EQ(text.find(key), text.rfind(key)) << key << " of a lap that has none";
+    }
+    auto const journal = read_journal(scratch / "j");
+    ASSERT_EQ(journal.laps.size(), 2u);
+    EXPECT_EQ(journal.laps[0].exposed_s, exchanging({}).exposed_s);
+    EXPECT_EQ(journal.laps[0].sync_rounds, 7);
+    EXPECT_EQ(journal.laps[0].staleness, exchanging({}).staleness);
+    EXPECT_TRUE(journal.laps[1].exposed_s.empty());
+    EXPECT_EQ(journal.laps[1].sync_rounds, 0);
+}
+
 TEST(Journal, OfAnOlderVersionHasNoScores) {
     Scratch scratch;
     auto text = slurp(written(scratch));

@@ -124,6 +124,20 @@ TEST(Tally, UtilisationAndBoundOfAHandMadeRun) {
     EXPECT_EQ(tally.best_trial(), TrialId(0));
 }
 
+TEST(Tally, WaitsRoundsAndStalenessAddUp) {
+    Tally tally("val_accuracy", Mode::max, 2);
+    tally.add(first_trial(), k_classes);
+    EXPECT_TRUE(tally.exposed_s().empty()) << "not measured is not 0";
+    tally.add(exchanging(first_trial()), k_classes);
+    auto diverged = exchanging(second_trial());
+    diverged.outcome = Outcome::diverged;
+    diverged.staleness = {1, 1, 1, 1};
+    tally.add(diverged, k_classes);
+    EXPECT_EQ(tally.exposed_s(), (std::vector<double>{1, 0.5}));
+    EXPECT_EQ(tally.sync_rounds(), 14);
+    EXPECT_EQ(tally.staleness(), (std::vector<std::int64_t>{6, 1, 3, 1}));
+}
+
 TEST(Tally, BoundIsTheLongestTrialWhereThatIsMore) {
     Tally tally("val_loss", Mode::min, 2);
     auto record = first_trial();  // 2 s on trainer 0, 1 s on trainer 1, 1 s of validation on trainer 0

@@ -82,9 +82,10 @@ TEST_F(RecorderTest, SummaryHasEveryFieldAndNoNaN) {
     std::vector<std::string> keys;
     for (auto const& member : summary.object()) keys.push_back(member.key);
     std::vector<std::string> const expected{
-        "format",      "version",    "status",        "strategy",    "trainers",   "shards", "exact", "wall_s",
-        "setup_s",     "makespan_s", "lower_bound_s", "utilisation", "units",      "hops",   "bytes", "peak_rss_bytes",
-        "unit_gap_ms", "reason",     "metric",        "mode",        "best_trial", "trials"};
+        "format",        "version",        "status",      "strategy",      "trainers",      "shards",       "exact",
+        "wall_s",        "setup_s",        "makespan_s",  "lower_bound_s", "utilisation",   "units",        "hops",
+        "bytes",         "bytes_by_rank",  "storage_bytes", "staged_bytes", "weight_bytes", "peak_rss_bytes", "unit_gap_ms",
+        "sync_rounds",   "reason",         "metric",      "mode",          "best_trial",    "trials"};
     EXPECT_EQ(keys, expected);
     EXPECT_EQ(summary.at("status"), "interrupted");
     EXPECT_EQ(summary.at("reason"), "signal 15");
@@ -115,6 +116,40 @@ TEST_F(RecorderTest, SyntheticIsSaidWhereItIs) {
     EXPECT_EQ(to_json(summary).at("synthetic"), true);
     summary.hop_s = Percentiles{0.001, 0.002};
     EXPECT_EQ(to_json(summary).at("hop_ms").at("p99"), 2.0);
+}
+
+TEST_F(RecorderTest, WhatTrainersExchangedIsSummedUp) {
+    auto facts = some_facts();
+    facts.strategy = "allreduce";
+    Experiment experiment;
+    experiment.strategy.batch_norm = NormStatistics::sync;
+    experiment.run.inject.as_written = {"delay:sync_s=20"};
+    Recorder recorder(RunDirectory(directory_, RunDirUse::fresh, facts), facts, experiment);
+    recorder.lap_done(exchanging(first_trial()), view(0, TrialStatus::finished));
+    recorder.lap_done(exchanging(second_trial()), view(1, TrialStatus::finished));
+    RunEnd end;
+    end.bytes_by_rank = {{0, 0, 0, 1}, {0, 2, 3, 4}};
+    end.storage_bytes = 300;
+    end.staged_bytes = 200;
+    end.weight_bytes = 64;
+    recorder.finish(end, {view(0, TrialStatus::finished), view(1, TrialStatus::finished)});
+    auto const summary = read("summary.json");
+    EXPECT_EQ(summary.at("exposed_s"), Json(Json::Array{1.0, 0.5}));
+    EXPECT_EQ(summary.at("sync_rounds"), 14);
+    EXPECT_EQ(summary.at("staleness"), Json(Json::Array{10, 0, 4}));
+    EXPECT_EQ(summary.at("injected"), Json(Json::Array{"delay:sync_s=20"}));
+    EXPECT_EQ(summary.at("batch_norm"), "sync");
+    EXPECT_EQ(summary.at("storage_bytes"), 300);
+    EXPECT_EQ(summary.at("staged_bytes"), 200);
+    EXPECT_EQ(summary.at("weight_bytes"), 64);
+    ASSERT_EQ(summary.at("bytes_by_rank").array().size(), 2u);
+    EXPECT_EQ(summary.at("bytes_by_rank").array()[1],
+              Json::object({{"state", 0}, {"gradient", 2}, {"data", 3}, {"control", 4}}));
+}
+
+TEST_F(RecorderTest, WhatDoesNotApplyIsNotThere) {
+    auto const json = to_json(Summary{});
+    for (auto const* key : {"exposed_s", "staleness", "injected", "batch_norm"}) EXPECT_EQ(json.find(key), nullptr) << key;
 }
 
 TEST_F(RecorderTest, AFinishedRunHasNoReason) { EXPECT_EQ(to_json(Summary{}).find("reason"), nullptr); }

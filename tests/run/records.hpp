@@ -73,6 +73,14 @@ inline LapRecord lap_record(int trial, int epoch, double correct) {
     return out;
 }
 
+// A lap of trainers that wait for each other.
+inline LapRecord exchanging(LapRecord record) {
+    record.exposed_s = {0.5, 0.25};
+    record.sync_rounds = 7;
+    record.staleness = {5, 0, 2};
+    return record;
+}
+
 inline LapRecord first_trial(double correct = 6) {
     auto out = lap_record(0, 0, correct);
     out.units = {unit(0, 0, 0, 2), unit(1, 1, 3, 1, 0.001)};

@@ -55,6 +55,32 @@ TEST_P(Equivalence, MopEqualsOneProcessAlone) {
 
 INSTANTIATE_TEST_SUITE_P(Shards, Equivalence, ::testing::Values(1, 3, 4, 8));
 
+// run.inject's delay: a state that came over the network waits before its unit; bits and hops stay.
+TEST(Inject, HopsAreHeldBack) {
+    constexpr double delay_s = 0.01;
+    on_every_rank(4, [](World& world) {
+        if (world.rank() != Rank(0)) {
+            trainer_main(world, k_test_build);
+            return barrier(world);
+        }
+        TemporaryDirectory const directory;
+        auto described = document(make_tiny_dataset(directory.path() / "data", 3, 30).string(), 7, "mop");
+        described.set("run.inject", Json(Json::Array{"delay:sync_s=0.01"}));
+        auto const experiment = read_document(described);
+        std::vector<Assignment> const trials{{{"train.optimizer.lr", 0.05}}, {{"train.optimizer.lr", 0.02}}};
+        auto const job = run_as_scheduler(world, experiment, 3, trials);
+        expect_equal(job, experiment, trials, 3);
+        for (auto const& [key, lap] : job.laps) {
+            for (std::size_t u = 1; u < lap.units.size(); ++u) {
+                auto const& before = lap.units[u - 1];
+                if (before.trainer == lap.units[u].trainer) continue;
+                EXPECT_GE(lap.units[u].start_unix_s - before.start_unix_s, before.seconds + 0.9 * delay_s);
+            }
+        }
+        barrier(world);
+    });
+}
+
 TEST(Sequential, SequentialEqualsOneProcessAlone) {
     on_every_rank(3, [](World& world) { run_case(world, 3, 7, "sequential"); });
 }

@@ -2,6 +2,8 @@
 // One bad trial never hurts another: what a trial throws ends that trial alone, with a reason that says where.
 #include <stdexcept>
 
+#include <optional>
+
 #include "core/hash.hpp"
 #include "core/log.hpp"
 #include "job_harness.hpp"
@@ -16,13 +18,15 @@ constexpr int k_shards = 4, k_epochs = 3;
 enum class Fault { none, training, validation, initialisation, scoring };
 
 Json document(std::string const& data, std::string const& strategy) {
+    auto of_strategy = Json::object({{"name", strategy}});
+    if (strategy == "task_parallel") of_strategy["data"] = "remote";
     return Json::object({
         {"name", "failure"}, {"seed", 7},
         {"data", Json::object({{"path", data}})},
         {"model", Json::object({{"name", "mlp"}, {"hidden", std::vector<int>{9}}})},
         {"train", Json::object({{"epochs", k_epochs}, {"batch_size", 7}})},
         {"space", Json::object({{"train.optimizer.lr", std::vector<double>{0.01, 0.02, 0.03}}})},
-        {"strategy", Json::object({{"name", strategy}})},
+        {"strategy", of_strategy},
         {"run", Json::object({{"dir", "unused"}, {"device", "cpu"}})},
     });
 }
@@ -39,7 +43,11 @@ public:
     }
     void bind(MutableBytes state) override { model_->bind(state); }
     UnitSums train_unit(ShardSource& shard, UnitAddress const& address, std::function<void()> const& on_batch) override {
-        if (fault_ == Fault::training && address.epoch == 1 && address.shard == ShardId(3)) throw std::runtime_error("no memory left");
+        if (fault_ == Fault::training && address.epoch == 1 && address.shard == ShardId(3)) {
+            model_->begin_pass(shard, address, 7);  // in the middle of a pass that nobody ends
+            model_->next_gradient({}, on_batch);
+            throw std::runtime_error("no memory left");
+        }
         return model_->train_unit(shard, address, on_batch);
     }
     void begin_pass(ShardSource& shard, UnitAddress const& address, std::int64_t batch_size) override {
@@ -52,6 +60,10 @@ public:
     UnitSums end_pass() override { return model_->end_pass(); }
     std::span<float> gradient() override { return model_->gradient(); }
     void update(std::int64_t rows) override { model_->update(rows); }
+    void count(std::int64_t rows) override { model_->count(rows); }
+    void fetch() override { model_->fetch(); }
+    void store() override { model_->store(); }
+    void sum_with(SumOverGroup sum) override { model_->sum_with(std::move(sum)); }
     void evaluate(ShardSource& shard, BatchRange const& batches, Evaluation& into) override {
         if (fault_ == Fault::validation) throw std::runtime_error("no memory left");
         if (fault_ == Fault::scoring && epochs_ == k_epochs) throw JobEnded{};  // as when a signal comes in the middle
@@ -100,9 +112,11 @@ JobResult run_with(World& world, std::string const& strategy, Fault fault) {
     return job;
 }
 
-std::string where(JobResult const& job, int shard) {
-    return "on trainer " + std::to_string(job.owners.of(ShardId(shard)).value) + " (" + host_name() + "): no memory left";
+std::string where(TrainerId trainer) {
+    return "on trainer " + std::to_string(trainer.value) + " (" + host_name() + "): no memory left";
 }
+
+std::string where(JobResult const& job, int shard) { return where(job.owners.of(ShardId(shard))); }
 
 void expect_others_unhurt(JobResult const& job, JobResult const& healthy) {
     for (int const trial : {0, 2})
@@ -132,7 +146,8 @@ void check(World& world, std::string const& strategy, Expected const& expected) 
     ASSERT_NE(found, job.laps.end());
     auto const& lap = found->second;
     EXPECT_EQ(lap.outcome, Outcome::failed);
-    EXPECT_EQ(lap.reason, expected.what + " " + where(job, expected.shard));
+    bool const rows_travel = strategy_named(strategy).rows == Rows::travel;  // to the state, not the state to them
+    EXPECT_EQ(lap.reason, expected.what + " " + (rows_travel ? where(lap.home) : where(job, expected.shard)));
     EXPECT_EQ(lap.units.size(), expected.units);
     EXPECT_EQ(healthy.laps.at({TrialId(1), expected.epoch}).outcome, Outcome::finished);
     for (int epoch = 0; epoch < expected.epoch; ++epoch) EXPECT_EQ(job.laps.at({TrialId(1), epoch}).outcome, Outcome::finished);
@@ -142,7 +157,7 @@ void check(World& world, std::string const& strategy, Expected const& expected) 
 
 // Trial 1 visits shards 1, 2, 3, 0 and validates at the owner of shard 1.
 void check_all(Expected const& expected) {
-    for (auto const* strategy : {"mop", "sequential"})
+    for (auto const* strategy : {"mop", "sequential", "task_parallel"})
         for (int const trainers : {1, 2, 4}) {
             on_every_rank(trainers + 1, [&](World& world) { check(world, strategy, expected); });
             if (mpi_world()) break;  // the number of trainers is mpirun's
@@ -154,6 +169,29 @@ TEST(Failure, InAUnitEndsThatTrialAlone) { check_all({Fault::training, 1, 2, "un
 TEST(Failure, InValidationEndsThatTrialAlone) { check_all({Fault::validation, 0, k_shards, "validation of epoch 0", 1}); }
 
 TEST(Failure, InInitialisationEndsThatTrialAlone) { check_all({Fault::initialisation, 0, 0, "epoch 0", 1}); }
+
+// Where all trainers train a trial together: the one that fails goes on taking part in every step, so nobody waits for it.
+void check_group(Fault fault, int epoch, std::string const& what, std::optional<int> shard) {
+    for (auto const* strategy : {"allreduce", "model_averaging", "parameter_server"})
+        for (int const trainers : {1, 2, 4}) {
+            on_every_rank(trainers + 1, [&](World& world) {
+                auto const healthy = run_with(world, strategy, Fault::none);
+                auto const job = run_with(world, strategy, fault);
+                if (world.rank() != Rank(0)) return;
+                SCOPED_TRACE(std::string(strategy) + ", " + std::to_string(world.size() - 1) + " trainers: " + what);
+                auto const& lap = job.laps.at({TrialId(1), epoch});
+                EXPECT_EQ(lap.outcome, Outcome::failed);
+                EXPECT_EQ(lap.reason, what + " " + (shard ? where(job, *shard) : where(job, 0)));
+                EXPECT_EQ(job.laps.count({TrialId(1), epoch + 1}), 0U);
+                expect_others_unhurt(job, healthy);
+            });
+            if (mpi_world()) break;
+        }
+}
+
+TEST(Failure, InAUnitOfAGroupEndsThatTrialAlone) { check_group(Fault::training, 1, "unit on shard 3 of epoch 1", 3); }
+TEST(Failure, InValidationOfAGroupEndsThatTrialAlone) { check_group(Fault::validation, 0, "validation of epoch 0", std::nullopt); }
+TEST(Failure, InInitialisationOfAGroupEndsThatTrialAlone) { check_group(Fault::initialisation, 0, "epoch 0", std::nullopt); }
 
 // The end of the job in the middle of test scoring: the trainer leaves in good order, and nothing is scored.
 TEST(Failure, TheEndDuringTestScoringIsNone) {

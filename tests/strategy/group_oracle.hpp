@@ -123,7 +123,7 @@ inline std::vector<Assignment> two_trials() { return {{{"train.optimizer.lr", 0.
 // Two trials by this strategy on 1..4 trainers that are threads, or on those of the mpirun; five shards of 31 rows (the first has
 // 32), local batches of a global one of 12. check: on rank 0.
 inline void run_group(std::string const& strategy, Settings const& settings,
-                      std::function<void(JobResult const&, Experiment const&)> const& check) {
+                      std::function<void(JobResult const&, Experiment const&)> const& check, int fewest_trainers = 1) {
     auto const on_rank = [&](World& world) {
         if (world.rank() != Rank(0)) {
             trainer_main(world, k_test_build);
@@ -137,7 +137,7 @@ inline void run_group(std::string const& strategy, Settings const& settings,
         barrier(world);
     };
     if (mpi_world()) return on_rank(*mpi_world());
-    for (int trainers = 1; trainers <= 4; ++trainers) run_thread_ranks(trainers + 1, on_rank);
+    for (int trainers = fewest_trainers; trainers <= 4; ++trainers) run_thread_ranks(trainers + 1, on_rank);
 }
 
 inline std::uint64_t gradient_bytes(JobResult const& job) { return job.totals.bytes[static_cast<std::size_t>(Traffic::gradient)]; }

@@ -31,16 +31,18 @@ struct JobResult {
 
 class Collector : public LapSink {
 public:
-    Collector(JobResult& result, int epochs) : result_(result), epochs_(epochs) {}
+    Collector(JobResult& result, int epochs, Strategy& strategy) : result_(result), epochs_(epochs), strategy_(strategy) {}
     void lap_done(LapRecord const& record) override {
         result_.laps[{record.trial, record.epoch}] = record;
         if (record.outcome != Outcome::finished || record.epoch + 1 == epochs_) ended.insert(record.trial);
+        strategy_.lap_done(record);
     }
     std::set<TrialId> ended;
 
 private:
     JobResult& result_;
     int epochs_;
+    Strategy& strategy_;
 };
 
 // Rank 0: every lap of every trial, released at once; returns when every trial has ended. then: before the trainers leave.
@@ -48,7 +50,7 @@ inline JobResult run_as_scheduler(World& world, Experiment const& experiment, in
                                   std::function<void(Strategy&, JobResult const&)> const& then = {}) {
     JobResult result;
     auto const& entry = strategy_named(experiment.strategy.name);
-    result.owners = make_owners(shards, entry.all_trainers ? world.size() - 1 : 1, static_cast<std::int64_t>(trials.size()));
+    result.owners = make_owners(shards, trainers_with_data(experiment.strategy, world.size() - 1), static_cast<std::int64_t>(trials.size()));
     Courier courier(world, {});
     auto const hellos = call_roll(courier, {experiment.document.dump(), experiment.strategy.name, result.owners, 0}, k_test_build, 30);
     std::vector<std::string> hosts;
@@ -57,7 +59,7 @@ inline JobResult run_as_scheduler(World& world, Experiment const& experiment, in
     for (std::size_t t = 0; t < trials.size(); ++t)
         for (int epoch = 0; epoch < experiment.train.epochs; ++epoch)
             strategy->execute({TrialId(t), epoch, 1, 0, static_cast<double>(experiment.train.epochs - epoch), trials[t]});
-    Collector collector(result, experiment.train.epochs);
+    Collector collector(result, experiment.train.epochs, *strategy);
     Pump pump(courier, hosts, 60);
     while (collector.ended.size() < trials.size()) pump.take(collector, 1);
     if (then) then(*strategy, result);

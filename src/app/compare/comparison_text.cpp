@@ -12,7 +12,7 @@
 namespace hopscotch {
 namespace {
 
-constexpr std::size_t k_widest_head = 13;
+constexpr std::size_t k_widest_head = 11;
 constexpr std::array<std::pair<double, std::string_view>, 5> k_bytes{
     {{1e12, "TB"}, {1e9, "GB"}, {1e6, "MB"}, {1e3, "kB"}, {1, "bytes"}}};
 
@@ -169,7 +169,8 @@ std::string table(Comparison const& comparison, std::vector<Measure> const& meas
 std::string footnotes(Comparison const& comparison) {
     auto const& base = comparison.runs.front();
     std::string out;
-    if (comparison.runs.size() > 1) out += fmt::format("\nx: times {} ({})\n", base.label, base.dir);
+    if (comparison.runs.size() > 1)
+        out += fmt::format("\nx: times {} ({}). sent: mean of the trainers; most: of one of them\n", base.label, base.dir);
     if (comparison.target.value)
         out += fmt::format("target: {} {:.4f}, reached by any trial; epochs: of the trial that needs fewest\n",
                            comparison.target.metric, *comparison.target.value);

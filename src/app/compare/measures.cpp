@@ -114,9 +114,9 @@ private:
 
 void add_sent(Rows& rows) {
     for (std::string const kind : {"state", "gradient", "data", "control"}) {
-        rows.add(kind + "_bytes_mean", kind + " sent, mean", Quantity::bytes,
+        rows.add(kind + "_bytes_mean", kind + " sent", Quantity::bytes,
                  [&](auto const& run) { return mean_sent(run, kind); });
-        rows.add(kind + "_bytes_max", kind + " sent, most", Quantity::bytes,
+        rows.add(kind + "_bytes_max", kind + ", most", Quantity::bytes,
                  [&](auto const& run) { return largest(sent_by_trainers(run, kind)); });
     }
 }
@@ -149,13 +149,13 @@ std::vector<Measure> measures_of(std::vector<ComparedRun> const& runs, MetricTar
     rows.add("wall_s", "wall", Quantity::seconds);
     rows.add("makespan_s", "makespan", Quantity::seconds);
     rows.add("utilisation", "trainers busy", Quantity::fraction);
-    rows.add("exposed_fraction", "communication exposed", Quantity::fraction, exposed);
+    rows.add("exposed_fraction", "comm. exposed", Quantity::fraction, exposed);
     add_sent(rows);
     rows.add("sync_rounds", "synchronisations", Quantity::count);
     rows.add("staleness_mean", "mean staleness", Quantity::metric, mean_staleness);
-    rows.add("storage_bytes", "training data held", Quantity::bytes);
+    rows.add("storage_bytes", "data held", Quantity::bytes);
     rows.add("staged_bytes", "data staged", Quantity::bytes);
-    rows.add("peak_rss_bytes", "peak memory, most", Quantity::bytes,
+    rows.add("peak_rss_bytes", "memory, most", Quantity::bytes,
              [](auto const& run) { return largest(numbers_in(run.summary, "peak_rss_bytes")); });
     rows.add("best", "best " + target.metric, Quantity::metric, [&](auto const& run) { return best_value(run, target); });
     rows.add("time_to_target_s", "time to target", Quantity::seconds, [&](auto const& run) {

@@ -51,8 +51,7 @@ Workload workload_of(std::vector<RunWork> const& works, std::size_t run, Sizes c
         model.rows =
             (measured.steps + measured.epochs - 1) / measured.epochs * measured.batch * (per_worker ? work.workers : 1);
         model.fixed_s = fitted_step_s(works, run, trial);
-        model.validation_s =
-            measured.validation_s * (work.group() ? work.workers : 1);  // as it was measured: of all together
+        model.validation_s = measured.validation_s * (work.group() ? work.workers : 1);  // a group validates in parts
         auto const state = sizes.state_bytes.at(trial);
         model.weight_bytes = static_cast<std::int64_t>(static_cast<double>(state) * sizes.weight_share.value_or(1));
         if (slots_too) model.weight_bytes = state;

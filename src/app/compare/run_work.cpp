@@ -20,20 +20,6 @@ Experiment experiment_of(ComparedRun const& run) {
     return experiment;
 }
 
-// Of each trainer's seconds in units, the part that was computation. A group's units hold waits for the others.
-std::vector<double> computing_share(ComparedRun const& run, RunWork const& work, Journal const& journal) {
-    std::vector<double> seconds(static_cast<std::size_t>(run.trainers()), 0.0), share(seconds.size(), 1.0);
-    for (auto const& lap : journal.laps)
-        for (auto const& unit : lap.units)
-            if (unit.trainer.index() < seconds.size()) seconds[unit.trainer.index()] += unit.seconds;
-    auto const* exposed = run.summary.find("exposed_s");
-    if (!work.group() || exposed == nullptr || !exposed->is_array()) return share;
-    for (std::size_t t = 0; t < std::min(share.size(), exposed->array().size()); ++t)
-        if (auto const& waited = exposed->array()[t]; waited.is_number() && seconds[t] > 0)
-            share[t] = std::clamp(1 - waited.number() / seconds[t], 0.0, 1.0);
-    return share;
-}
-
 // What is summed up over a trial's laps before it becomes means.
 struct Sums {
     TrialWork work;
@@ -42,7 +28,7 @@ struct Sums {
     double seconds = 0;
 };
 
-void add_lap(Sums& sums, LapRecord const& lap, double local_batch, std::vector<double> const& share) {
+void add_lap(Sums& sums, LapRecord const& lap, double local_batch) {
     if (lap.units.empty()) return;
     ++sums.work.epochs;
     sums.work.validation_s += lap.valid_seconds;
@@ -52,7 +38,7 @@ void add_lap(Sums& sums, LapRecord const& lap, double local_batch, std::vector<d
         sums.steps[unit.trainer] += steps;
         sums.all_steps += steps;
         sums.rows += unit.rows;
-        sums.seconds += unit.seconds * (unit.trainer.index() < share.size() ? share[unit.trainer.index()] : 1);
+        sums.seconds += unit.seconds;  // a group's units leave out what it waits for others
     }
 }
 
@@ -88,7 +74,6 @@ RunWork read_work(ComparedRun const& run) {
     }
     out.workers = std::max(1, static_cast<int>(workers.size()));
     auto const journal = read_journal(std::filesystem::path(run.dir) / "journal.jsonl");
-    auto const share = computing_share(run, out, journal);
     std::map<TrialId, Sums> sums;
     for (auto const& lap : journal.laps) {
         auto& trial = sums[lap.trial];
@@ -96,7 +81,7 @@ RunWork read_work(ComparedRun const& run) {
         trial.work.batch = resolve(experiment, journal.assignments.at(lap.trial), problems).train.batch_size;
         bool const split = out.group() && experiment.strategy.batch == GroupBatch::split;
         double const batch = static_cast<double>(trial.work.batch);
-        add_lap(trial, lap, split ? std::max(1.0, std::ceil(batch / out.workers)) : batch, share);
+        add_lap(trial, lap, split ? std::max(1.0, std::ceil(batch / out.workers)) : batch);
     }
     for (auto const& [trial, of_trial] : sums) out.trials[trial] = means_of(of_trial, out.group());
     return out;

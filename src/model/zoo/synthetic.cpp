@@ -110,9 +110,17 @@ public:
     void update(std::int64_t rows) override {
         auto* const weights = reinterpret_cast<float*>(state_.data());
         for (std::size_t i = 0; i < gradient_.size(); ++i) weights[i] += gradient_[i];
+        count(rows);
+    }
+
+    void count(std::int64_t rows) override {
         *counters_.steps += 1;
         *counters_.samples += rows;
     }
+
+    void fetch() override {}
+    void store() override {}
+    void sum_with(SumOverGroup) override {}
 
     void evaluate(ShardSource& shard, BatchRange const& batches, Evaluation& into) override {
         auto const first = batches.first * k_evaluation_batch;

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// The optimizer where a parameter server keeps it: updates one range of a trial's parameters and slots, cut out of its
+// state, with the bits that Step::update gives the same range of a whole state.
+#pragma once
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "experiment/config.hpp"
+#include "model/state.hpp"
+#include "model/trial_model.hpp"
+
+namespace hopscotch {
+
+class PartUpdate {
+public:
+    struct Range {
+        std::size_t first = 0, size = 0;  // floats of the flat parameters; first: a multiple of 16
+    };
+    // On the host, whatever trains. Copies the range out of a state.
+    PartUpdate(TrainConfig const& train, StateLayout const& layout, Range range, ByteView state);
+    PartUpdate(PartUpdate&&) noexcept;
+    ~PartUpdate();
+
+    // Clips the gradient by value and updates; by norm only if the range is all parameters.
+    void update(std::span<float> gradient, double lr, std::int64_t step);
+
+    std::span<float const> parameters() const;
+    int slots() const;
+    std::span<float const> slot(int kind) const;
+    Range range() const { return range_; }
+
+private:
+    struct Impl;
+    Range range_;
+    std::unique_ptr<Impl> impl_;
+};
+
+// Where slot `kind` of the first parameter begins in a state, in floats.
+std::vector<std::size_t> slot_starts(StateLayout const& layout);
+
+}  // namespace hopscotch

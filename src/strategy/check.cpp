@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strategy/check.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "strategy/parts.hpp"
+
+namespace hopscotch {
+namespace {
+
+bool trains_in_a_group(std::string const& strategy) {
+    return strategy == "allreduce" || strategy == "parameter_server" || strategy == "model_averaging";
+}
+
+// Workers: trainers that own shards.
+int workers_of(StrategyConfig const& config, int trainers, int shards) {
+    return std::min(shards, trainers_with_data(config, trainers));
+}
+
+void check_batch(Experiment const& experiment, TrialConfig const& config, int workers, Problems& problems) {
+    if (!trains_in_a_group(experiment.strategy.name) || experiment.strategy.batch != GroupBatch::split) return;
+    if (config.train.batch_size >= workers) return;
+    problems.add(
+        {}, "/train/batch_size",
+        fmt::format("a batch of {} cannot be split among {} trainers (each needs a row at least) use a larger batch, fewer "
+                    "trainers, or \"batch\": \"per_worker\" in strategy",
+                    config.train.batch_size, workers));
+}
+
+void check_servers(StrategyConfig const& config, int trainers, int workers, Problems& problems) {
+    bool const dedicated = config.placement == ServerPlacement::dedicated;
+    auto const servers = servers_of(config, workers);
+    if (dedicated && servers >= trainers)
+        problems.add(
+            {}, config.servers > 0 ? "/strategy/servers" : "/strategy/placement",
+            fmt::format("{} dedicated server{} leave{} none of {} trainer{} to train: start at least {} trainers, or use "
+                        "\"placement\": \"colocated\"",
+                        servers, servers == 1 ? "" : "s", servers == 1 ? "s" : "", trainers, trainers == 1 ? "" : "s",
+                        servers + 1));
+    if (!dedicated && servers > workers)
+        problems.add(
+            {}, "/strategy/servers",
+            fmt::format("{} servers do not fit on {} trainer{} with shards (colocated: at most one each) use at most {}, or "
+                        "\"placement\": \"dedicated\"",
+                        servers, workers, workers == 1 ? "" : "s", workers));
+    if (config.mode == ServerMode::backup && config.aggregate > workers)
+        problems.add({}, "/strategy/aggregate",
+                     fmt::format("a step cannot have {} gradients of {} worker{}: use at most {}", config.aggregate, workers,
+                                 workers == 1 ? "" : "s", workers));
+}
+
+void check_update(StrategyConfig const& config, TrainConfig const& train, int workers, Problems& problems) {
+    if (train.ema > 0)
+        problems.add(
+            {}, "/train/ema",
+            "train.ema is not available with parameter_server (averaged weights would have to be kept and sent by the "
+            "servers) use 0, or another strategy");
+    if (train.clip_norm && servers_of(config, workers) > 1)
+        problems.add({}, "/train/clip_norm",
+                     fmt::format("train.clip_norm needs the whole gradient in one place ({} servers hold parts of it) use "
+                                 "\"servers\": 1, train.clip_value, or strategy allreduce",
+                                 servers_of(config, workers)));
+}
+
+// A rank that does not train cannot be slow.
+void check_injection(InjectConfig const& inject, int trainers, Problems& problems) {
+    for (auto const& slow : inject.slow)
+        if (slow.rank > trainers)
+            problems.add({}, "/run/inject",
+                         fmt::format("rank {} does not train here (trainers are ranks 1 to {})", slow.rank, trainers));
+}
+
+void check_statistics(Experiment const& experiment, TrialConfig const& config, Problems& problems) {
+    bool const own = config.model.name == "plugin" || config.model.name == "torchscript";
+    if (experiment.strategy.batch_norm != NormStatistics::sync || !own) return;
+    problems.add({}, "/strategy/batch_norm",
+                 "\"sync\" does not reach into a model of your own (its batch norm is torch's) use \"local\"");
+}
+
+}  // namespace
+
+void check_strategy(Experiment const& experiment, TrialConfig const& config, int trainers, int shards, Problems& problems) {
+    auto const workers = workers_of(experiment.strategy, trainers, shards);
+    check_batch(experiment, config, workers, problems);
+    check_injection(experiment.run.inject, trainers, problems);
+    check_statistics(experiment, config, problems);
+    if (experiment.strategy.name != "parameter_server") return;
+    check_servers(experiment.strategy, trainers, workers, problems);
+    check_update(experiment.strategy, config.train, workers, problems);
+}
+
+}  // namespace hopscotch

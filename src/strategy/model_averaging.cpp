@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strategy/model_averaging.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "strategy/buckets.hpp"
+#include "strategy/group_trainer.hpp"
+
+namespace hopscotch {
+
+void take_outer_step(OuterOptimizer const& outer, OuterStep const& step) {
+    auto const lr = static_cast<float>(outer.lr), momentum = static_cast<float>(outer.momentum);
+    for (std::size_t i = 0; i < step.parameters.size(); ++i) {
+        auto const delta = step.anchor[i] - step.parameters[i];
+        auto change = delta;
+        if (!step.velocity.empty()) {
+            step.velocity[i] = momentum * step.velocity[i] + delta;
+            change = outer.nesterov ? delta + momentum * step.velocity[i] : step.velocity[i];
+        }
+        step.parameters[i] = step.anchor[i] - lr * change;
+    }
+}
+
+namespace {
+
+// The parameters of a state and, laid out alike, its slots, by what becomes of them at a mean.
+struct Ranges {
+    std::span<float> parameters, outer, ema;
+    std::vector<std::span<float>> optimizer;
+};
+
+Ranges ranges_of(MutableBytes state, StateLayout const& layout) {
+    auto* const floats = reinterpret_cast<float*>(state.data());
+    auto const length = layout.end_of(Block::parameter) / sizeof(float);
+    auto const prefix = layout.tensors.front().name + "/";  // the first parameter's slot begins each range
+    Ranges out{{floats, length}, {}, {}, {}};
+    for (auto const& tensor : layout.tensors) {
+        if (tensor.block != Block::slot || !tensor.name.starts_with(prefix)) continue;
+        std::span const range(floats + tensor.offset / sizeof(float), length);
+        auto const kind = tensor.name.substr(prefix.size());
+        if (kind == "ema")
+            out.ema = range;
+        else if (kind == "outer")
+            out.outer = range;
+        else
+            out.optimizer.push_back(range);
+    }
+    return out;
+}
+
+class ModelAveraging : public GroupTrainer {
+public:
+    explicit ModelAveraging(Resources resources) : GroupTrainer(std::move(resources)) {}
+
+private:
+    void train_lap(SharedLap& mine, StepPlan const& plan, LapRecord& record) override;
+    Same what_is_same() const override { return config().momentum == SlotPolicy::local ? Same::parameters : Same::state; }
+
+    struct Round {
+        std::int64_t first = 0, last = 0;  // steps
+        double share = 1;                  // of this trainer in the mean
+    };
+    Round round_from(std::int64_t first, StepPlan const& plan) const;
+    void average(SharedLap& mine, Round const& round, std::vector<float>& anchor);
+
+    StrategyConfig const& config() const { return resources_.experiment.strategy; }
+};
+
+ModelAveraging::Round ModelAveraging::round_from(std::int64_t first, StepPlan const& plan) const {
+    auto const left = plan.steps() - first;
+    Round round{first, first + (config().every == 0 ? left : std::min(left, config().every)), 1};
+    std::int64_t rows = 0, all = 0;
+    for (auto step = round.first; step < round.last; ++step) {
+        rows += plan.rows(group_.self(), step);
+        all += plan.total(step);
+    }
+    round.share = static_cast<double>(rows) / static_cast<double>(all);
+    return round;
+}
+
+// anchor: the parameters after the last mean, for the outer optimizer; an epoch ends with a mean, so it starts from one.
+void ModelAveraging::train_lap(SharedLap& mine, StepPlan const& plan, LapRecord& record) {
+    auto const start = ranges_of(mine.state(), mine.model().layout()).parameters;
+    std::vector<float> anchor;
+    if (config().outer) anchor.assign(start.begin(), start.end());
+    for (Round round; round.last < plan.steps(); ++record.sync_rounds) {
+        round = round_from(round.last, plan);
+        for (auto step = round.first; step < round.last; ++step) {
+            if (mine.next_gradient() > 0)
+                mine.update(plan.total(step));
+            else
+                mine.count(plan.total(step));
+        }
+        average(mine, round, anchor);
+        group_.delay_if_injected();
+    }
+}
+
+void ModelAveraging::average(SharedLap& mine, Round const& round, std::vector<float>& anchor) {
+    if (group_.size() == 1 && !config().outer) return;
+    mine.fetch();
+    auto const& layout = mine.model().layout();
+    auto const ranges = ranges_of(mine.state(), layout);
+    auto const algorithm = config().via == AverageVia::master ? AllReduce::star : all_reduce_of(config().algorithm);
+    Buckets buckets(group_, algorithm, cut_buckets(layout, bucket_sizes(config())));
+    auto const mean = [&](std::span<float> values, char const* what) {
+        if (values.empty()) return;
+        buckets.begin(values, round.share, fmt::format("mean of {} of {}", what, place(mine.lap(), round.last - 1)));
+        buckets.finish();
+    };
+    mean(ranges.parameters, "parameters");
+    for (auto const& slot : ranges.optimizer) {
+        if (config().momentum == SlotPolicy::averaged) mean(slot, "slots");
+        if (config().momentum == SlotPolicy::reset) std::ranges::fill(slot, 0.0F);
+    }
+    mean(ranges.ema, "averaged weights");
+    if (config().outer) {
+        take_outer_step(*config().outer, {anchor, ranges.parameters, ranges.outer});
+        anchor.assign(ranges.parameters.begin(), ranges.parameters.end());
+    }
+    mine.store();
+}
+
+}  // namespace
+
+std::unique_ptr<Strategy> make_model_averaging(Resources resources) {
+    return std::make_unique<ModelAveraging>(std::move(resources));
+}
+
+}  // namespace hopscotch

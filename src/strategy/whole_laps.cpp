@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strategy/whole_laps.hpp"
+
+#include <fmt/format.h>
+
+#include "core/clock.hpp"
+#include "core/error.hpp"
+
+namespace hopscotch {
+
+void WholeLaps::handle(Incoming message) {
+    require(message.kind == MessageKind::lap, "unexpected message for a trainer of whole laps");
+    auto lap = decode<Lap>(message.body);
+    if (!ended_.contains(lap.trial)) laps_.push_back(std::move(lap));
+}
+
+void WholeLaps::drop(TrialId trial) {
+    ended_.insert(trial);
+    states_.erase(trial);
+    std::erase_if(laps_, [&](Lap const& lap) { return lap.trial == trial; });
+}
+
+void WholeLaps::work() {
+    auto const lap = std::move(laps_.front());
+    laps_.pop_front();
+    auto journey = begin(lap);
+    auto& state = states_[lap.trial];
+    if (!state) prepare(journey, state);
+    while (journey.step < resources_.runner->shards() && journey.record.outcome == Outcome::finished)
+        train_unit(journey, state.bytes());
+    while (journey.record.outcome == Outcome::finished && !validate(journey, state.bytes())) {
+    }
+    finish(journey, state.bytes());
+    if (journey.record.outcome != Outcome::finished) drop(lap.trial);
+}
+
+// A model that cannot even be built ends its own trial only.
+void WholeLaps::prepare(Journey& journey, Buffer& state) {
+    try {
+        state = resources_.runner->initial_state(journey.lap, resources_.courier.pool());
+    } catch (std::exception const& error) {
+        journey.record.outcome = Outcome::failed;
+        journey.record.reason = fmt::format("epoch {} on trainer {} ({}): {}", journey.lap.epoch,
+                                            resources_.runner->self().value, host_name(), error.what());
+    }
+}
+
+}  // namespace hopscotch

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// A trainer that trains whole laps by itself, one after another in the order in which they come: what `sequential` and
+// `task_parallel` have in common. The states of its trials rest with it.
+#pragma once
+#include <deque>
+#include <map>
+#include <set>
+
+#include "strategy/trainer_base.hpp"
+
+namespace hopscotch {
+
+class WholeLaps : public TrainerBase {
+protected:
+    using TrainerBase::TrainerBase;
+
+    void handle(Incoming message) override;
+    void drop(TrialId trial) override;
+    bool has_work() const override { return !laps_.empty(); }
+    void work() override;
+
+    virtual void train_unit(Journey& journey, MutableBytes state) { train(journey, state); }
+    Lap const& next_lap() const { return laps_.front(); }
+
+private:
+    void prepare(Journey& journey, Buffer& state);
+
+    std::deque<Lap> laps_;
+    std::map<TrialId, Buffer> states_;
+    std::set<TrialId> ended_;
+};
+
+}  // namespace hopscotch

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+// strategy.batch_norm "sync": K trainers with parts of a batch give what one process gives that trains on the whole batch,
+// running statistics included. Threads of 1..4 trainers, and MPI; five shards, so that trainers run out of rows before
+// others.
+#include <cmath>
+#include <stdexcept>
+
+#include "whole_batches.hpp"
+
+namespace hopscotch {
+namespace {
+
+using namespace testing;
+
+using Floats = std::vector<float>;
+
+Floats floats_of(ByteView state, StateLayout const& layout, Block block) {
+    Floats out;
+    for (auto const& tensor : layout.tensors) {
+        if (tensor.block != block || tensor.element != Element::float32) continue;
+        auto const* const at = reinterpret_cast<float const*>(state.data() + tensor.offset);
+        out.insert(out.end(), at, at + tensor.bytes / sizeof(float));
+    }
+    return out;
+}
+
+double largest_difference(Floats const& a, Floats const& b) {
+    EXPECT_EQ(a.size(), b.size());
+    double largest = 0;
+    for (std::size_t i = 0; i < a.size(); ++i) largest = std::max(largest, std::abs(double{a[i]} - double{b[i]}));
+    return largest;
+}
+
+Experiment experiment_on(TemporaryDirectory const& directory, Settings const& settings) {
+    auto described = document(make_tiny_dataset(directory.path() / "data", 5, 31).string(), 12, "allreduce");
+    described.set("train.epochs", 1);
+    described.set("strategy.algorithm", "deterministic");
+    for (auto const& [path, value] : settings) described.set(path, value);
+    return read_document(described);
+}
+
+struct Trained {
+    JobResult job;
+    std::vector<std::byte> state;  // of trial 0, epoch 0
+};
+
+// check: on rank 0, what 1..4 trainers, or those of the mpirun, have made of one trial in one epoch.
+void run_one(Settings const& settings, std::function<void(Trained const&, Experiment const&)> const& check,
+             std::function<ModelFactory(Rank, int)> const& factory = {}) {
+    auto const on_rank = [&](World& world) {
+        if (world.rank() != Rank(0)) {
+            trainer_main(world, k_test_build, factory ? factory(world.rank(), world.size()) : make_trial_model);
+            return barrier(world);
+        }
+        TemporaryDirectory const directory;
+        auto const experiment = experiment_on(directory, settings);
+        Trained trained;
+        trained.job = run_as_scheduler(world, experiment, 5, {{}}, [&](Strategy& strategy, JobResult const& job) {
+            if (job.laps.at({TrialId(0), 0}).outcome != Outcome::finished) return;
+            auto const best = strategy.fetch_best(TrialId(0), 0, TrainerId(0));
+            trained.state.assign(best.bytes().begin(), best.bytes().end());
+        });
+        check(trained, experiment);
+        barrier(world);
+    };
+    if (mpi_world()) return on_rank(*mpi_world());
+    for (int trainers = 1; trainers <= 4; ++trainers) run_thread_ranks(trainers + 1, on_rank);
+}
+
+// The difference to one process with whole batches: of parameters and of running statistics.
+struct Difference {
+    double parameters = 0, statistics = 0;
+};
+Difference to_whole_batches(Trained const& trained, Experiment const& experiment) {
+    Workers const parts(experiment, TrialId(0), {}, trained.job.owners);
+    Workers whole(experiment, TrialId(0), {}, make_owners(5, 1, 1));
+    WholeBatches source(experiment, trained.job.owners, parts.plan());
+    auto& model = whole.model(0);
+    model.begin_pass(source, {7, TrialId(0), 0, ShardId(0)}, experiment.train.batch_size);
+    for (std::int64_t step = 0; step < parts.plan().steps(); ++step) {
+        EXPECT_GT(model.next_gradient({}, {}), 0);
+        model.update(parts.plan().total(step));
+    }
+    auto const difference = [&](Block block) {
+        return largest_difference(floats_of(trained.state, model.layout(), block),
+                                  floats_of(whole.state(0), model.layout(), block));
+    };
+    return {difference(Block::parameter), difference(Block::buffer)};
+}
+
+Settings mlp(char const* statistics) {
+    return {{"model", parse_json_or_throw(R"({"name": "mlp", "hidden": [9, 7], "batch_norm": true})", "test")},
+            {"train.optimizer.momentum", 0.5},
+            {"strategy.batch_norm", statistics}};
+}
+
+TEST(SyncBatchNorm, PartsOfABatchAreTheBatch) {
+    run_one(mlp("sync"), [](Trained const& trained, Experiment const& experiment) {
+        ASSERT_EQ(trained.job.laps.at({TrialId(0), 0}).outcome, Outcome::finished)
+            << trained.job.laps.at({TrialId(0), 0}).reason;
+        auto const difference = to_whole_batches(trained, experiment);
+        EXPECT_LT(difference.parameters, 1e-5) << trained.job.owners.trainers;
+        EXPECT_LT(difference.statistics, 1e-5) << trained.job.owners.trainers;
+        if (trained.job.owners.trainers == 1) {
+            EXPECT_EQ(difference.parameters, 0);
+        }
+    });
+}
+
+TEST(SyncBatchNorm, ImagesToo) {
+    auto settings = mlp("sync");
+    settings[0].second = parse_json_or_throw(R"({"name": "cnn", "channels": [6, 6]})", "test");
+    run_one(settings, [](Trained const& trained, Experiment const& experiment) {
+        ASSERT_EQ(trained.job.laps.at({TrialId(0), 0}).outcome, Outcome::finished)
+            << trained.job.laps.at({TrialId(0), 0}).reason;
+        auto const difference = to_whole_batches(trained, experiment);
+        EXPECT_LT(difference.parameters, 1e-5) << trained.job.owners.trainers;
+        EXPECT_LT(difference.statistics, 1e-5) << trained.job.owners.trainers;
+    });
+}
+
+TEST(SyncBatchNorm, LocalStatisticsAreOthers) {
+    run_one(mlp("local"), [](Trained const& trained, Experiment const& experiment) {
+        if (trained.job.owners.trainers == 1) return;
+        auto const difference = to_whole_batches(trained, experiment);
+        EXPECT_GT(difference.parameters, 1e-3);
+        EXPECT_GT(difference.statistics, 1e-3);
+    });
+}
+
+// An update of several batches, of which trainers have different numbers; activations in bf16.
+TEST(SyncBatchNorm, NobodyWaitsForTrainersWithFewerBatches) {
+    auto settings = mlp("sync");
+    settings.emplace_back("train.accumulate", 3);
+    settings.emplace_back("train.precision", "bf16");
+    run_one(settings, [](Trained const& trained, Experiment const&) {
+        auto const& lap = trained.job.laps.at({TrialId(0), 0});
+        EXPECT_EQ(lap.outcome, Outcome::finished) << lap.reason;
+    });
+}
+
+// A real model that throws in the n-th sum of its batch statistics.
+class Faulty final : public TrialModel {
+public:
+    Faulty(std::unique_ptr<TrialModel> model, int at) : model_(std::move(model)), at_(at) {}
+    void sum_with(SumOverGroup sum) override {
+        if (!sum) return model_->sum_with({});
+        model_->sum_with([this, sum](std::span<double> values) {
+            if (--at_ == 0) throw std::runtime_error("no memory left");
+            sum(values);
+        });
+    }
+    StateLayout const& layout() const override { return model_->layout(); }
+    void initialise(MutableBytes state, std::uint64_t seed, TrialId trial) override {
+        model_->initialise(state, seed, trial);
+    }
+    void bind(MutableBytes state) override { model_->bind(state); }
+    UnitSums train_unit(ShardSource&, UnitAddress const&, std::function<void()> const&) override { return {}; }
+    void begin_pass(ShardSource& shard, UnitAddress const& address, std::int64_t batch_size) override {
+        model_->begin_pass(shard, address, batch_size);
+    }
+    std::int64_t next_gradient(GradientReady const& ready, std::function<void()> const& on_batch) override {
+        return model_->next_gradient(ready, on_batch);
+    }
+    UnitSums end_pass() override { return model_->end_pass(); }
+    std::span<float> gradient() override { return model_->gradient(); }
+    void update(std::int64_t rows) override { model_->update(rows); }
+    void count(std::int64_t rows) override { model_->count(rows); }
+    void fetch() override { model_->fetch(); }
+    void store() override { model_->store(); }
+    void evaluate(ShardSource& shard, BatchRange const& batches, Evaluation& into) override {
+        model_->evaluate(shard, batches, into);
+    }
+    std::int64_t evaluation_batches(std::int64_t rows) const override { return model_->evaluation_batches(rows); }
+    void end_epoch(double loss) override { model_->end_epoch(loss); }
+    std::vector<float> predict(ShardSource&, BatchRange const&) override { return {}; }
+    void save(std::string const&, Json const&) override {}
+    double learning_rate() const override { return model_->learning_rate(); }
+    bool finite() override { return model_->finite(); }
+
+private:
+    std::unique_ptr<TrialModel> model_;
+    int at_;
+};
+
+// In the first forward pass, in the first backward pass, in the second step: the last trainer's trouble ends the trial, and
+// the others neither wait for it nor take their sums for its.
+TEST(SyncBatchNorm, WhoFailsInTheMiddleOfAPassHoldsNobodyUp) {
+    for (int const at : {1, 5, 8, 13})
+        run_one(
+            mlp("sync"),
+            [](Trained const& trained, Experiment const&) {
+                auto const& lap = trained.job.laps.at({TrialId(0), 0});
+                if (trained.job.owners.trainers == 1) return;  // sums nothing
+                EXPECT_EQ(lap.outcome, Outcome::failed);
+                EXPECT_NE(lap.reason.find("no memory left"), std::string::npos) << lap.reason;
+            },
+            [at](Rank rank, int ranks) -> ModelFactory {
+                if (rank.value + 1 < ranks) return make_trial_model;
+                return [at](TrialConfig const& config, Manifest const& manifest, Workspace& workspace) {
+                    return std::make_unique<Faulty>(make_trial_model(config, manifest, workspace), at);
+                };
+            });
+}
+
+}  // namespace
+}  // namespace hopscotch
+
+int main(int argc, char** argv) { return hopscotch::testing::both_worlds_main(argc, argv); }
