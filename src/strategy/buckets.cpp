@@ -9,12 +9,16 @@ namespace hopscotch {
 namespace {
 
 constexpr std::size_t k_line = 16;  // floats; buckets begin at cache lines
+// Exchanges in flight are told apart by 800 tags, and MPI counts bytes in an int.
+constexpr std::size_t k_most_buckets = 300;
+constexpr std::size_t k_most_bytes = std::size_t{1} << 29;
 
 // Floats [first, end) from the back to the front.
 void cut_backwards(std::size_t first, std::size_t end, BucketSizes const& sizes, std::vector<FloatRange>& out) {
+    auto const fewest = ((end - first) / k_most_buckets + k_line) / k_line * k_line;
     while (end > first) {
-        auto const bytes = out.empty() ? sizes.first_bytes : sizes.bucket_bytes;
-        auto const most = std::max(bytes / sizeof(float) / k_line * k_line, k_line);
+        auto const bytes = std::min(out.empty() ? sizes.first_bytes : sizes.bucket_bytes, k_most_bytes);
+        auto const most = std::max(bytes / sizeof(float) / k_line * k_line, fewest);
         auto const lines_end = (end + k_line - 1) / k_line * k_line;
         auto const from = lines_end - first > most ? lines_end - most : first;
         out.push_back({from, end - from});
@@ -37,7 +41,7 @@ std::vector<FloatRange> cut_buckets(StateLayout const& layout, BucketSizes const
 }
 
 BucketSizes bucket_sizes(StrategyConfig const& config) {
-    auto const bytes = [](double mb) { return static_cast<std::size_t>(mb * (1 << 20)); };
+    auto const bytes = [](double mb) { return static_cast<std::size_t>(std::min(mb, 1e6) * (1 << 20)); };
     return {bytes(config.first_bucket_mb), bytes(config.bucket_mb)};
 }
 

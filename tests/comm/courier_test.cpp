@@ -144,15 +144,39 @@ TEST(Courier, HeartbeatsCarryTheActivity) {
                 while (!beat || beat->batches != 42) beat = courier.last_heartbeat(Rank(rank));
                 EXPECT_EQ(beat->trial, TrialId(7));
             }
-            for (int rank = 1; rank < world.size(); ++rank) courier.send(Rank(rank), MessageKind::shutdown, {});
+            for (int rank = 1; rank < world.size(); ++rank) courier.send(Rank(rank), MessageKind::test, number(2));
         } else {
             courier.activity().batches = 42;
             courier.activity().trial = 7;
             courier.send(Rank(0), MessageKind::test, number(1));
-            EXPECT_EQ(post.next().kind, MessageKind::shutdown);
-            EXPECT_TRUE(courier.activity().leave);
+            EXPECT_EQ(number(post.next().body), 2);  // it beats until then
         }
         post.leave();
+    });
+}
+
+// After a shutdown a rank owes only rank 0 anything: what it has on the way to other trainers is dropped, so that one that
+// has already left cannot hold it up.
+TEST(Courier, ShutdownEndsWorkAndLeavesTheOtherTrainersAlone) {
+    on_every_rank(3, [](World& world) {
+        Courier courier(world, {});
+        if (world.rank() == Rank(0)) {
+            for (int rank = 1; rank < world.size(); ++rank) courier.send(Rank(rank), MessageKind::shutdown, {});
+            for (int rank = 1; rank < world.size(); ++rank) {
+                auto const message = courier.receive(k_patience_s);
+                ASSERT_TRUE(message && message->kind == MessageKind::test);
+            }
+        } else {
+            auto const message = courier.receive(k_patience_s);
+            ASSERT_TRUE(message && message->kind == MessageKind::shutdown);
+            EXPECT_TRUE(courier.activity().leave);
+            auto const neighbour = Rank(world.rank().value == 1 ? 2 : 1);
+            if (neighbour.value < world.size()) courier.push(neighbour, {}, courier.pool().acquire(1000000));
+            courier.send(Rank(0), MessageKind::test, {});
+        }
+        courier.leave_quietly();
+        courier.close();
+        barrier(world);
     });
 }
 

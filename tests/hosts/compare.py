@@ -17,7 +17,7 @@ import tempfile
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 HOSTS = SOURCE / "tests/hosts/hosts.sh"
-HOPSCOTCH = SOURCE / "build/hopscotch"
+HOPSCOTCH = pathlib.Path(os.environ.get("HOPSCOTCH", SOURCE / "build/hopscotch"))
 TRAINERS, TRIALS, ROWS, SHARDS = 4, 8, 2048, 4
 
 STRATEGIES = {

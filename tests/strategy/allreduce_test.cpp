@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // allreduce against K workers in one loop (bit for bit where the sum is in rank order), against one process with the whole
 // batch, and against the byte formula. Threads of 1..4 trainers, and MPI.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -111,6 +112,34 @@ TEST(Allreduce, RingAgreesWithTheDeterministicSum) {
         EXPECT_NEAR(loss / (5 * 31 + 1), 2.3, 0.4);
         EXPECT_EQ(gradient_bytes(job) % 4, 0U);
     });
+}
+
+// Buckets cover the parameters once, from the back; never more than tags tell apart, never more than MPI counts.
+TEST(Buckets, CoverTheParametersOnce) {
+    StateLayout layout;
+    std::size_t at = 0;
+    auto const add = [&](std::vector<std::int64_t> shape, std::size_t floats) {
+        layout.tensors.push_back({"t", Block::parameter, Element::float32, std::move(shape), at, floats * sizeof(float)});
+        at += (floats + 15) / 16 * 16 * sizeof(float);
+    };
+    add({100, 77}, 7700);
+    add({5, 3}, 15);
+    add({100}, 100);
+    add({7}, 7);
+    OptimizerConfig apart;
+    apart.decay_all = false;
+    auto const floats = layout.end_of(Block::parameter) / sizeof(float);
+    for (auto const& optimizer : {OptimizerConfig{}, apart})
+        for (std::size_t const bytes : {std::size_t{0}, std::size_t{1}, std::size_t{64}, std::size_t{1000}, std::size_t{1} << 40}) {
+            auto const buckets = cut_buckets(layout, {bytes, 2 * bytes}, optimizer);
+            std::vector<int> covered(floats);
+            for (auto const& bucket : buckets)
+                for (std::size_t i = 0; i < bucket.size; ++i) ++covered.at(bucket.first + i);
+            EXPECT_EQ(std::count(covered.begin(), covered.end(), 1), static_cast<std::ptrdiff_t>(floats)) << bytes;
+            EXPECT_LE(buckets.size(), 602U);
+        }
+    EXPECT_EQ(cut_buckets(layout, {64, 1 << 20}, {}).size(), 2U) << "a small one first";
+    EXPECT_EQ(cut_buckets(layout, {1 << 20, 1 << 20}, apart).size(), 2U) << "those without weight decay by themselves";
 }
 
 }  // namespace

@@ -96,14 +96,20 @@ std::optional<Estimate> estimate_run(RunWork const& work, Workload const& load, 
         return estimate_all_reduce(load, cluster, {collective_of(strategy), bucket, strategy.batch});
     }
     if (!sizes.dataset_bytes) return std::nullopt;
-    return estimate_task_parallel(load, cluster, strategy.data);
+    auto out = estimate_task_parallel(load, cluster, strategy.data);
+    // Our trainers start trials themselves and keep them; only the best one leaves, which the measurement leaves out too.
+    for (auto const& model : load.models) out.network_bytes -= cluster.trainers > 1 ? model.weight_bytes : 0;
+    return out;
 }
 
 // Of all ranks, without control messages and without the best model's way to rank 0.
 std::optional<double> measured_bytes(ComparedRun const& run) {
     auto const state = bytes_sent(run, "state"), gradient = bytes_sent(run, "gradient");
     if (!state || !gradient) return std::nullopt;
-    return *state + *gradient + number_in(run.summary, "staged_bytes").value_or(0);
+    auto const* const from = find_path(run.experiment(), "strategy.data");
+    bool const rows_travel = from != nullptr && from->is_string() && from->string() == "remote";
+    auto const rows = rows_travel ? bytes_sent(run, "data") : number_in(run.summary, "staged_bytes");
+    return *state + *gradient + rows.value_or(0);
 }
 
 // Mean over the trainers.
