@@ -155,31 +155,6 @@ TEST(Courier, HeartbeatsCarryTheActivity) {
     });
 }
 
-// After a shutdown a rank owes only rank 0 anything: what it has on the way to other trainers is dropped, so that one that
-// has already left cannot hold it up.
-TEST(Courier, ShutdownEndsWorkAndLeavesTheOtherTrainersAlone) {
-    on_every_rank(3, [](World& world) {
-        Courier courier(world, {});
-        if (world.rank() == Rank(0)) {
-            for (int rank = 1; rank < world.size(); ++rank) courier.send(Rank(rank), MessageKind::shutdown, {});
-            for (int rank = 1; rank < world.size(); ++rank) {
-                auto const message = courier.receive(k_patience_s);
-                ASSERT_TRUE(message && message->kind == MessageKind::test);
-            }
-        } else {
-            auto const message = courier.receive(k_patience_s);
-            ASSERT_TRUE(message && message->kind == MessageKind::shutdown);
-            EXPECT_TRUE(courier.activity().leave);
-            auto const neighbour = Rank(world.rank().value == 1 ? 2 : 1);
-            if (neighbour.value < world.size()) courier.push(neighbour, {}, courier.pool().acquire(1000000));
-            courier.send(Rank(0), MessageKind::test, {});
-        }
-        courier.leave_quietly();
-        courier.close();
-        barrier(world);
-    });
-}
-
 // Threads only: a rank that says nothing (it has no courier) must be named, with the seconds.
 TEST(Courier, ASilentTrainerIsNamedWithinTheDeadline) {
     if (testing::mpi_world()) GTEST_SKIP() << "a silent MPI rank could not leave in good order";
