@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <set>
 
 #include "app/commands.hpp"
 #include "comm/thread_world.hpp"
@@ -25,6 +26,7 @@ public:
     void lap_done(LapRecord const& record) override {
         auto const& wanted = *recorded_.at({record.trial, record.epoch});
         ++out.laps;
+        if (record.outcome != Outcome::finished) ended.insert(record.trial);
         if (record.outcome == Outcome::finished && record.state_hash == wanted.state_hash) return;
         if (!different_.insert(record.trial).second) return;
         out.differences.push_back(fmt::format("trial {}, epoch {}: journal {}, replayed {}{}", record.trial.value, record.epoch,
@@ -33,6 +35,7 @@ public:
     }
 
     ReplayedLaps out;
+    std::set<TrialId> ended;  // by failing or diverging, which they did not do when they were recorded
 
 private:
     std::map<std::pair<TrialId, int>, LapRecord const*> recorded_;
@@ -60,6 +63,7 @@ ReplayedLaps replay_together(Experiment const& experiment, Journal const& journa
     check_generator(experiment, journal);
     std::map<std::pair<TrialId, int>, LapRecord const*> recorded;
     std::vector<Lap> laps;
+    std::map<TrialId, int> left;
     for (auto const& record : journal.laps) {
         if (record.outcome != Outcome::finished || !trials.contains(record.trial)) continue;
         recorded[{record.trial, record.epoch}] = &record;
@@ -67,6 +71,7 @@ ReplayedLaps replay_together(Experiment const& experiment, Journal const& journa
         lap.trial = record.trial;
         lap.epoch = record.epoch;
         lap.assignment = journal.assignments.at(record.trial);
+        ++left[lap.trial];
         laps.push_back(std::move(lap));
     }
     Comparison comparison(recorded);
@@ -81,8 +86,10 @@ ReplayedLaps replay_together(Experiment const& experiment, Journal const& journa
         auto const strategy = strategy_named(experiment.strategy.name).make({courier, experiment, owners, nullptr});
         Pump pump(courier, hosts, experiment.run.stall_s);
         for (auto const& lap : laps) {
+            if (comparison.ended.contains(lap.trial)) continue;
             strategy->execute(lap);
             for (auto const done = comparison.out.laps; comparison.out.laps == done;) pump.take(comparison, 1);
+            if (--left[lap.trial] == 0) strategy->forget(lap.trial);
         }
         end_job(courier, 0, deadline_s);
     });

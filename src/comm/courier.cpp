@@ -108,7 +108,7 @@ void Courier::watch_peers(double deadline_s, double stall_s) {
     std::lock_guard const lock(mutex_);
     stall_s_ = stall_s;
     deadline_s_ = deadline_s;
-    for (auto& peer : peers_) peer.heard = monotonic_s();
+    for (auto& peer : peers_) peer.heard = peer.moved = monotonic_s();
     watching_ = true;
 }
 
@@ -126,6 +126,11 @@ void Courier::set_peer_name(Rank rank, std::string name) {
 std::optional<Heartbeat> Courier::last_heartbeat(Rank rank) const {
     std::lock_guard const lock(mutex_);
     return peers_[rank.index()].heartbeat;
+}
+
+double Courier::job_still_s() const {
+    std::lock_guard const lock(mutex_);
+    return monotonic_s() - peers_[0].moved;
 }
 
 std::string Courier::peer_name(Rank rank) const {
@@ -231,7 +236,7 @@ bool Courier::pump() {
 
 void Courier::check_exchanges(double now) {
     auto const wait = exchanges_.longest_wait(now);
-    if (wait.seconds <= stall_s_.load()) return;
+    if (wait.seconds <= stall_s_.load() || job_still_s() <= stall_s_.load()) return;
     std::string peers;
     for (auto const peer : wait.peers) peers += (peers.empty() ? "" : ", ") + peer_name(peer);
     throw CommError(fmt::format("{}: nothing came from or was taken by {} for {:.0f} s; run.stall_s sets this limit", wait.what,

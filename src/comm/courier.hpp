@@ -69,11 +69,14 @@ public:
 
     // From here on, ranks (rank 0 on trainers; all on rank 0) must be heard from every deadline_s. Heartbeats themselves
     // flow from the start until leave_quietly(): peers end in good order now, and nothing may be sent behind the last word.
-    // stall_s: how long an exchange may stand still (a peer may be computing).
+    // stall_s: how long an exchange may stand still while nobody in the job finishes a batch (a peer may be computing).
     void watch_peers(double deadline_s, double stall_s = 300);
     void set_peer_name(Rank rank, std::string name);  // "rank 2 (node7)" in errors
     void leave_quietly();
     std::optional<Heartbeat> last_heartbeat(Rank rank) const;
+
+    // Seconds since rank 0 last told of a batch that some trainer has finished: while others get on, one may have to wait.
+    double job_still_s() const;
 
     // Waits until everything sent has been delivered, then stops; after rank 0's shutdown only what was sent to rank 0, since
     // others may have left. Throws CommError after deadline_s.
@@ -97,9 +100,10 @@ private:
     };
     struct Peer {
         std::string name;
-        double heard = 0;
+        double heard = 0, moved = 0;                    // when; moved: its counter of batches
         std::optional<Heartbeat> heartbeat, last_work;  // the newest one, and the newest within a lap
         void take(Heartbeat const& beat) {
+            if (!heartbeat || heartbeat->batches != beat.batches) moved = heard;
             heartbeat = beat;
             if (beat.trial.value >= 0) last_work = beat;
         }

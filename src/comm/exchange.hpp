@@ -83,7 +83,7 @@ public:
     void abandon(World& world);  // the job ends: nothing of them is waited for any more
 
 private:
-    std::deque<std::shared_ptr<Exchange>> active_;
+    std::deque<std::shared_ptr<Exchange>> active_, abandoned_;
 };
 
 }  // namespace hopscotch

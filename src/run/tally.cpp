@@ -54,7 +54,24 @@ void Tally::add_exchange(LapRecord const& record) {
     sync_rounds_ += record.sync_rounds;
 }
 
+namespace {
+
+// Seconds in which at least one unit of the lap was trained: their sum where they follow each other, as in a hop.
+double covered_s(std::vector<UnitRecord> units) {
+    std::ranges::sort(units, {}, &UnitRecord::start_unix_s);
+    double covered = 0, end = 0;
+    for (auto const& unit : units) {
+        auto const overlap = std::max(0.0, end - unit.start_unix_s);
+        covered += std::max(0.0, unit.seconds - overlap);
+        end = std::max(end, unit.start_unix_s + unit.seconds);
+    }
+    return covered;
+}
+
+}  // namespace
+
 void Tally::add_times(LapRecord const& record) {
+    alone_s_[record.trial] += covered_s(record.units) + record.valid_seconds;
     auto& trial = trials_[record.trial];
     for (auto const& unit : record.units) {
         require(unit.trainer.value >= 0 && unit.trainer.index() < busy_s_.size(), "a unit's trainer is not of this run");
@@ -102,7 +119,7 @@ double Tally::utilisation() const {
 
 double Tally::lower_bound_s() const {
     double bound = busy_s_.empty() ? 0 : *std::max_element(busy_s_.begin(), busy_s_.end());
-    for (auto const& [id, trial] : trials_) bound = std::max(bound, trial.train_s + trial.valid_s);
+    for (auto const& [id, seconds] : alone_s_) bound = std::max(bound, seconds);
     return bound;
 }
 

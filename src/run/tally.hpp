@@ -37,7 +37,8 @@ public:
     double makespan_s() const;                  // last event's end - first unit's start
     double busy_s() const;                      // training and validation, summed over trainers
     double utilisation() const;                 // busy_s / (trainers x makespan)
-    double lower_bound_s() const;               // max(longest trial's seconds, most loaded trainer's)
+    double lower_bound_s() const;               // max(longest trial's seconds, most loaded trainer's); units of a lap that trainers
+                                                // train at the same time count once
     std::int64_t units() const { return units_; }
     std::int64_t hops() const { return hops_; }
     std::vector<double> const& exposed_s() const { return exposed_s_; }  // by trainer; empty: not measured
@@ -54,6 +55,7 @@ private:
     std::string metric_;
     Mode mode_;
     std::map<TrialId, TrialTally> trials_;
+    std::map<TrialId, double> alone_s_;  // what the trial's laps take with everything free
     std::vector<double> busy_s_;  // by trainer
     std::vector<float> gaps_s_;   // UnitRecord::wait_s where the unit was queued
     std::vector<double> exposed_s_;

@@ -142,8 +142,10 @@ double GroupTrainer::buffer_share(StepPlan const& plan) const {
 // are integers become the first trainer's, as in DistributedDataParallel.
 void GroupTrainer::average_buffers(SharedLap& mine, double share) {
     auto const state = mine.state();
-    std::vector<float> floats;
-    std::vector<std::int64_t> integers;
+    auto& floats = float_buffers_;
+    auto& integers = integer_buffers_;
+    floats.clear();
+    integers.clear();
     auto const each = [&](auto float_work, auto integer_work) {
         for (auto const& tensor : mine.model().layout().tensors) {
             if (tensor.block != Block::buffer) continue;

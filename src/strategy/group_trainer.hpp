@@ -62,6 +62,8 @@ private:
 
     std::deque<Lap> laps_;
     std::map<TrialId, Buffer> states_;
+    std::vector<float> float_buffers_;           // of average_buffers: exchanges that a shutdown cuts off still point here
+    std::vector<std::int64_t> integer_buffers_;  // "
     std::set<TrialId> ended_;
 };
 

@@ -5,10 +5,17 @@
 #include <numeric>
 
 namespace hopscotch {
+namespace {
+
+constexpr std::size_t k_most_parts = 4096;
+
+}  // namespace
 
 std::vector<ServedRange> cut_parts(StateLayout const& layout, std::size_t part_bytes, int servers) {
     auto const n = layout.end_of(Block::parameter) / sizeof(float);
-    auto const most = std::max<std::size_t>(16, part_bytes / sizeof(float) / 16 * 16);
+    // Pushes of all parts may be under way at once, each with a tag of its own.
+    auto const smallest = (n / k_most_parts + 16) / 16 * 16;
+    auto const most = std::max<std::size_t>(smallest, part_bytes / sizeof(float) / 16 * 16);
     auto const each = static_cast<std::size_t>(servers);
     auto const count = ((n + most - 1) / most + each - 1) / each * each;
     std::vector<ServedRange> out;

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "core/clock.hpp"
+#include "core/error.hpp"
 
 namespace hopscotch {
 
@@ -21,6 +22,8 @@ void SharedLap::guarded(Work work) {
     auto const start = monotonic_s();
     try {
         work();
+    } catch (CommError const&) {
+        throw;  // a lost rank is no bad trial
     } catch (std::exception const& error) {
         outcome_ = Outcome::failed;
         reason_ = fmt::format("unit on shard {} of epoch {} on trainer {} ({}): {}",

@@ -87,30 +87,32 @@ std::uint64_t Pump::units_done() const {
     return units;
 }
 
+// Who computes must finish a batch every stall_s. Who waits for others may wait as long as one of them computes.
 void Pump::check_stalls() {
     auto const now = monotonic_s();
     if (now < next_check_) return;
     next_check_ = now + std::min(1.0, stall_s_ / 4);
-    std::optional<std::size_t> stalled;
+    std::optional<std::size_t> hangs, waits;
+    bool somebody_works = false;
+    std::uint64_t batches = 0;
     for (std::size_t i = 0; i < progress_.size(); ++i) {
         auto const beat = courier_.last_heartbeat(Rank(static_cast<int>(i) + 1));
-        bool const moves = !beat || beat->trial.value < 0 || beat->batches != progress_[i].batches;
-        if (moves) progress_[i] = {beat ? beat->batches : 0, now};
-        if (now - progress_[i].since > stall_s_ && !stalled) stalled = i;
+        bool const idle = !beat || beat->trial.value < 0;
+        if (idle || beat->batches != progress_[i].batches) progress_[i] = {beat ? beat->batches : 0, now};
+        batches += progress_[i].batches;
+        bool const works = !idle && (beat->phase == Phase::compute || beat->phase == Phase::validation);
+        bool const still = now - progress_[i].since > stall_s_;
+        somebody_works |= works;
+        if (works && still && !hangs) hangs = i;
+        if (!works && still && !waits) waits = i;
     }
-    if (!stalled) return;
-    // Who waits for others is not to blame while one of them computes and gets nowhere either.
-    for (std::size_t i = 0; i < progress_.size(); ++i) {
-        auto const beat = courier_.last_heartbeat(Rank(static_cast<int>(i) + 1));
-        bool const works = beat && (beat->phase == Phase::compute || beat->phase == Phase::validation);
-        if (!works || now - progress_[i].since <= stall_s_ / 2) continue;
-        stalled = i;
-        break;
-    }
-    auto const beat = courier_.last_heartbeat(Rank(static_cast<int>(*stalled) + 1));
+    courier_.activity().batches = batches;  // trainers that wait hear from it that the job goes on
+    if (!hangs && !(waits && !somebody_works)) return;
+    auto const stalled = hangs ? *hangs : *waits;
+    auto const beat = courier_.last_heartbeat(Rank(static_cast<int>(stalled) + 1));
     throw CommError(fmt::format(
         "rank {} ({}) finished no batch of trial {}, epoch {}, shard {} for {:.0f} s ({}); run.stall_s sets this limit",
-        *stalled + 1, hosts_[*stalled], beat->trial.value, beat->epoch, beat->shard.value, now - progress_[*stalled].since,
+        stalled + 1, hosts_[stalled], beat->trial.value, beat->epoch, beat->shard.value, now - progress_[stalled].since,
         name_of(beat->phase)));
 }
 

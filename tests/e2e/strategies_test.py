@@ -46,6 +46,28 @@ class Replays(Case):
         self.assertIn("2 of 2 trials differ from the journal of out", err)
 
 
+    def test_replay_of_a_lap_that_now_diverges(self):
+        self.write(experiment(strategy=STRATEGIES[0]))
+        self.succeed("--quiet", "--trainers", "2")
+        for name in ("experiment.json", "journal.jsonl"):
+            path = self.cwd / "out" / name
+            path.write_text(path.read_text().replace("0.03", "1e38"))
+        code, out, err = self.run_hopscotch("replay", "out")
+        self.assertEqual(code, 1, out + err)
+        self.assertIn("1 of 2 trials differ from the journal of out", err)
+
+
+class SlowRanks(Case):
+    def test_who_waits_for_a_slow_trainer_is_not_stalled(self):
+        # The fast trainer waits some 4 s for the mean; the limits are 1 s on rank 0 and 3 s on trainers.
+        self.write(experiment(model={"name": "synthetic", "seconds_per_batch": 0.02, "parameters": 1000},
+                              train={"epochs": 1, "batch_size": 32, "optimizer": {"name": "sgd", "lr": 0.1}},
+                              space={"train.optimizer.lr": [0.1]},
+                              strategy={"name": "model_averaging"},
+                              run={"dir": "out", "device": "cpu", "stall_s": 1, "deadline_s": 2, "inject": ["slow:rank=2,factor=10"]}))
+        self.succeed("--quiet", "--trainers", "2")
+
+
 class LostRanks(Case):
     pid_of_rank = faults_test.Faults.pid_of_rank
 

@@ -295,6 +295,14 @@ TEST(Parts, AreCutAtCacheLinesAndSpreadByBytes) {
     EXPECT_LE(std::ranges::max(load) - std::ranges::min(load), 32U);
 }
 
+TEST(Parts, AreNeverSoManyThatTheirMessagesRunOutOfTags) {
+    StateLayout layout;
+    std::size_t const n = 10'000'019;
+    layout.tensors.push_back({"weight", Block::parameter, Element::float32, {static_cast<std::int64_t>(n)}, 0, n * sizeof(float)});
+    layout.bytes = n * sizeof(float);
+    EXPECT_LE(cut_parts(layout, 1, 3).size(), 4200U);
+}
+
 std::string complaints(Settings const& settings, int trainers) {
     auto described = document("unused", 12, "parameter_server");
     for (auto const& [path, value] : settings) described.set(path, value);

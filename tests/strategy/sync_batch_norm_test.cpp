@@ -128,6 +128,18 @@ TEST(SyncBatchNorm, LocalStatisticsAreOthers) {
     });
 }
 
+// Its own variance would be 0 / 0: said, not trained.
+TEST(SyncBatchNorm, OneRowATrainerIsTooFewForLocalStatistics) {
+    auto settings = mlp("local");
+    settings.emplace_back("train.batch_size", 4);
+    run_one(settings, [](Trained const& trained, Experiment const&) {
+        auto const& record = trained.job.laps.at({TrialId(0), 0});
+        if (trained.job.owners.trainers < 3) return;  // two rows each, or four
+        EXPECT_EQ(record.outcome, Outcome::failed);
+        EXPECT_NE(record.reason.find("batch norm needs more than one value a channel"), std::string::npos) << record.reason;
+    });
+}
+
 // An update of several batches, of which trainers have different numbers; activations in bf16.
 TEST(SyncBatchNorm, NobodyWaitsForTrainersWithFewerBatches) {
     auto settings = mlp("sync");
