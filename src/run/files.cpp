@@ -55,17 +55,42 @@ void AppendFile::sync_if_due() {
     if (dirty_ && monotonic_s() - synced_at_s_ >= k_sync_every_s) sync();
 }
 
-void write_atomically(std::filesystem::path const& path, std::string_view bytes) {
+namespace {
+
+// The rename itself must reach the disk. Some file systems cannot sync a directory; there is nothing to wait for then.
+void sync_directory(std::filesystem::path const& path) {
+    int const fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    check_io(fd >= 0, path, "open");
+    bool const ok = ::fsync(fd) == 0 || errno == EINVAL;
+    int const error = errno;
+    ::close(fd);
+    errno = error;
+    check_io(ok, path, "sync");
+}
+
+}  // namespace
+
+void write_atomically(std::filesystem::path const& path, std::initializer_list<ByteView> parts) {
     auto temporary = path;
     temporary += ".tmp";
     std::error_code ignored;
     std::filesystem::remove(temporary, ignored);  // what a killed writer left would be appended to
-    {
-        AppendFile file(temporary);
-        file.append(bytes);
-        file.sync();
+    try {
+        {
+            AppendFile file(temporary);
+            for (auto const part : parts) file.append({reinterpret_cast<char const*>(part.data()), part.size()});
+            file.sync();
+        }
+        check_io(std::rename(temporary.c_str(), path.c_str()) == 0, path, "replace");
+        sync_directory(path.has_parent_path() ? path.parent_path() : ".");
+    } catch (...) {
+        std::filesystem::remove(temporary, ignored);  // a full disk keeps no half
+        throw;
     }
-    check_io(std::rename(temporary.c_str(), path.c_str()) == 0, path, "replace");
+}
+
+void write_atomically(std::filesystem::path const& path, std::string_view bytes) {
+    write_atomically(path, {std::as_bytes(std::span(bytes))});
 }
 
 std::string read_whole(std::filesystem::path const& path) {

@@ -2,8 +2,11 @@
 // The two ways a run directory's files are written: a line at a time and at once, or whole and atomically.
 #pragma once
 #include <filesystem>
+#include <initializer_list>
 #include <string>
 #include <string_view>
+
+#include "core/byte_view.hpp"
 
 namespace hopscotch {
 
@@ -29,8 +32,10 @@ private:
     double synced_at_s_ = 0;
 };
 
-// Temporary name, fsync, rename: readers see the old file or the new one, never a part. Throws Error.
+// Temporary name, fsync, rename, fsync of the directory: readers see the old file or the new one, never a part, and on return
+// the new one survives a power cut. Throws Error; what was there before is still there then.
 void write_atomically(std::filesystem::path const& path, std::string_view bytes);
+void write_atomically(std::filesystem::path const& path, std::initializer_list<ByteView> parts);
 
 // Throws DataError that names the file.
 std::string read_whole(std::filesystem::path const& path);

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/checkpoint.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "core/error.hpp"
+#include "core/hash.hpp"
+#include "run/files.hpp"
+#include "run/journal_codec.hpp"
+
+namespace hopscotch {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "checkpoints are little-endian");
+
+constexpr std::array<char, 16> k_magic{'H', 'O', 'P', 'S', 'C', 'O', 'T', 'C', 'H', 'C', 'K', 'P', 'T', '1', '\n', '\0'};
+constexpr int k_format = 1;
+constexpr std::uint64_t k_longest_header = 64 << 20;  // a lap of a million units; more is damage
+
+struct Preamble {
+    std::array<char, 16> magic = k_magic;
+    std::uint64_t header_bytes = 0, state_bytes = 0, header_hash = 0, state_hash = 0;
+};
+
+ByteView bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
+
+Json header_of(Checkpoint const& checkpoint) {
+    return Json::object({{"format", k_format},
+                         {"run", checkpoint.run_id},
+                         {"member", checkpoint.member},
+                         {"epoch", checkpoint.place.epoch},
+                         {"step", checkpoint.place.step},
+                         {"batch", checkpoint.place.batch},
+                         {"rows", checkpoint.rows},
+                         {"loss_sum", checkpoint.loss_sum},
+                         {"layout", to_hex(checkpoint.layout_hash)},
+                         {"record", to_json(checkpoint.record)}});
+}
+
+Checkpoint from_header(Json const& json) {
+    require(json.at("format").integer() == k_format, "another format (written by another version of hopscotch?)");
+    Checkpoint out;
+    out.run_id = json.at("run").string();
+    out.member = static_cast<int>(json.at("member").integer());
+    out.place = {static_cast<int>(json.at("epoch").integer()), static_cast<int>(json.at("step").integer()), json.at("batch").integer()};
+    out.rows = json.at("rows").integer();
+    auto const& loss = json.at("loss_sum");
+    out.loss_sum = loss.is_null() ? std::numeric_limits<double>::quiet_NaN() : loss.number();
+    out.layout_hash = from_hex(json.at("layout").string());
+    out.record = lap_record_from_json(json.at("record"));
+    return out;
+}
+
+// Reads exactly that much, or throws.
+void read_at(int fd, std::filesystem::path const& path, MutableBytes into, std::size_t offset) {
+    while (!into.empty()) {
+        auto const got = ::pread(fd, into.data(), into.size(), static_cast<off_t>(offset));
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) throw DataError(fmt::format("{}: cannot read ({})", path.string(), std::strerror(errno)));
+        if (got == 0) throw DataError(fmt::format("{}: is torn (it ends at byte {})", path.string(), offset));
+        into = into.subspan(static_cast<std::size_t>(got));
+        offset += static_cast<std::size_t>(got);
+    }
+}
+
+}  // namespace
+
+std::string checkpoint_name(Checkpoint const& checkpoint, int incarnation) {
+    auto const& place = checkpoint.place;
+    return fmt::format("checkpoints/trial-{:05}-e{:04}-s{:04}-b{:06}-i{}{}.ckpt", checkpoint.record.trial.value, place.epoch, place.step,
+                       place.batch, incarnation, checkpoint.member > 0 ? fmt::format("-m{}", checkpoint.member) : "");
+}
+
+void write_checkpoint(std::filesystem::path const& path, Checkpoint const& checkpoint, ByteView state) {
+    auto const header = header_of(checkpoint).dump();
+    Preamble preamble;
+    preamble.header_bytes = header.size();
+    preamble.state_bytes = state.size();
+    preamble.header_hash = xxh3(bytes_of(header));
+    preamble.state_hash = xxh3(state);
+    write_atomically(path, {std::as_bytes(std::span(&preamble, 1)), bytes_of(header), state});
+}
+
+CheckpointFile::CheckpointFile(std::filesystem::path path) : path_(std::move(path)) {
+    fd_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd_ < 0) throw DataError(fmt::format("{}: cannot open ({})", path_.string(), std::strerror(errno)));
+    try {
+        Preamble preamble;
+        read_at(fd_, path_, std::as_writable_bytes(std::span(&preamble, 1)), 0);
+        if (preamble.magic != k_magic) throw DataError(fmt::format("{}: is no checkpoint", path_.string()));
+        struct stat status {};
+        if (::fstat(fd_, &status) != 0) throw DataError(fmt::format("{}: cannot stat ({})", path_.string(), std::strerror(errno)));
+        auto const size = static_cast<std::uint64_t>(status.st_size);
+        bool const sane = preamble.header_bytes <= k_longest_header && preamble.state_bytes <= size;
+        if (!sane || sizeof preamble + preamble.header_bytes + preamble.state_bytes != size)
+            throw DataError(fmt::format("{}: is torn or damaged (its length is not what it says)", path_.string()));
+        std::string header(preamble.header_bytes, '\0');
+        read_at(fd_, path_, std::as_writable_bytes(std::span(header)), sizeof preamble);
+        if (xxh3(bytes_of(header)) != preamble.header_hash)
+            throw DataError(fmt::format("{}: is damaged (the hash of its header differs)", path_.string()));
+        about_ = from_header(parse_json_or_throw(header, path_.string()));
+        state_offset_ = sizeof preamble + header.size();
+        state_bytes_ = preamble.state_bytes;
+        state_hash_ = preamble.state_hash;
+    } catch (DataError const&) {
+        ::close(fd_);
+        throw;
+    } catch (Error const& error) {  // adds the file
+        ::close(fd_);
+        throw DataError(fmt::format("{}: {}", path_.string(), error.what()));
+    }
+}
+
+CheckpointFile::~CheckpointFile() { ::close(fd_); }
+
+void CheckpointFile::read_state(MutableBytes into) const {
+    require(into.size() == state_bytes_, "a buffer of another size than the checkpoint's state");
+    read_at(fd_, path_, into, state_offset_);
+    if (xxh3(into) != state_hash_) throw DataError(fmt::format("{}: is damaged (the hash of its state differs)", path_.string()));
+}
+
+void CheckpointFile::verify() const {
+    std::vector<std::byte> state(state_bytes_);
+    read_state(state);
+}
+
+}  // namespace hopscotch

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// A trial's state on disk, with its place: so many laps done, so many units of the next, so many batches of its next unit. The
+// state after the last batch of epoch 4 and its validation is at epoch 5, step 0, batch 0.
+//
+// A file is whole or not there: temporary name, fsync, rename, fsync of the directory. It holds, little-endian:
+//   "HOPSCOTCHCKPT1\n\0"   u64 bytes of the header   u64 bytes of the state   u64 xxh3 of the header   u64 xxh3 of the state
+//   header: JSON           state: the block as it hops (model/state.hpp)
+// A journal line names a file only when it is there (docs/formats.md).
+#pragma once
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "core/byte_view.hpp"
+#include "core/json.hpp"
+#include "schedule/lap.hpp"
+
+namespace hopscotch {
+
+// Where a trial is. Ordered by what has been trained.
+struct Place {
+    int epoch = 0, step = 0;
+    std::int64_t batch = 0;
+    auto operator<=>(Place const&) const = default;
+};
+
+struct Checkpoint {
+    std::string run_id;     // RunFacts::run_id: a file of another run is foreign
+    int member = 0;         // of the trainers that train the trial together, if their states differ
+    Place place;
+    LapRecord record;       // of the lap under way, its finished units
+    std::int64_t rows = 0;  // of the unit under way, trained so far
+    double loss_sum = 0;    // over them
+    std::uint64_t layout_hash = 0;
+};
+
+// "checkpoints/trial-00003-e0004-s002-b00000016-i1.ckpt". attempt: of the run, so that no two writers share a name.
+std::string checkpoint_name(Checkpoint const& checkpoint, int incarnation);
+
+// On return the file survives a power cut. Throws Error with errno's text; then no part of it is left under that name.
+void write_checkpoint(std::filesystem::path const& path, Checkpoint const& checkpoint, ByteView state);
+
+// Throws DataError that names the file and what is wrong: missing, not a checkpoint, torn, damaged.
+class CheckpointFile {
+public:
+    explicit CheckpointFile(std::filesystem::path path);  // reads and checks the header
+    ~CheckpointFile();
+    CheckpointFile(CheckpointFile const&) = delete;
+    CheckpointFile& operator=(CheckpointFile const&) = delete;
+
+    Checkpoint const& about() const { return about_; }
+    std::size_t state_bytes() const { return state_bytes_; }
+    void read_state(MutableBytes into) const;  // state_bytes() of them; checks the hash
+    void verify() const;                       // the same, keeping nothing
+
+private:
+    std::filesystem::path path_;
+    int fd_ = -1;
+    std::size_t state_offset_ = 0, state_bytes_ = 0;
+    std::uint64_t state_hash_ = 0;
+    Checkpoint about_;
+};
+
+}  // namespace hopscotch

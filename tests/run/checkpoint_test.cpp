@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/checkpoint.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "core/error.hpp"
+#include "core/rng.hpp"
+#include "run/records.hpp"
+
+namespace hopscotch {
+namespace {
+
+using namespace testing;
+
+std::vector<std::byte> some_state(std::size_t bytes) {
+    std::vector<std::byte> state(bytes);
+    Rng rng(7);
+    for (auto& each : state) each = static_cast<std::byte>(rng.next_u32());
+    return state;
+}
+
+Checkpoint some_checkpoint() {
+    Checkpoint out;
+    out.run_id = "a-run";
+    out.record = first_trial();
+    out.place = {4, 1, 16};
+    out.rows = 512;
+    out.loss_sum = 0.1 + 0.2;
+    out.layout_hash = 0xfedcba9876543210ULL;
+    return out;
+}
+
+std::string complaint_about(std::filesystem::path const& path) {
+    try {
+        CheckpointFile(path).verify();
+    } catch (DataError const& error) {
+        return error.what();
+    }
+    return {};
+}
+
+TEST(Checkpoint, ComesBackBitForBit) {
+    Scratch scratch;
+    auto const state = some_state(1000000);
+    auto const path = scratch / "c.ckpt";
+    write_checkpoint(path, some_checkpoint(), state);
+    CheckpointFile const file(path);
+    EXPECT_EQ(file.about().run_id, "a-run");
+    EXPECT_EQ(file.about().place, (Place{4, 1, 16}));
+    EXPECT_EQ(file.about().rows, 512);
+    EXPECT_EQ(file.about().loss_sum, 0.1 + 0.2);
+    EXPECT_EQ(file.about().layout_hash, 0xfedcba9876543210ULL);
+    EXPECT_EQ(file.about().record.units.size(), 2U);
+    EXPECT_EQ(file.about().record.units[1].state_hash, first_trial().units[1].state_hash);
+    std::vector<std::byte> back(file.state_bytes());
+    file.read_state(back);
+    EXPECT_EQ(back, state);
+    EXPECT_FALSE(std::filesystem::exists(scratch / "c.ckpt.tmp"));
+}
+
+TEST(Checkpoint, PlacesAreOrderedByWhatHasBeenTrained) {
+    EXPECT_LT((Place{3, 7, 99}), (Place{4, 0, 0}));
+    EXPECT_LT((Place{4, 1, 99}), (Place{4, 2, 0}));
+    EXPECT_LT((Place{4, 1, 15}), (Place{4, 1, 16}));
+}
+
+// Whatever single byte changes and wherever the file is cut: refused, by name.
+TEST(Checkpoint, EveryBitAndEveryByteCounts) {
+    Scratch scratch;
+    auto const path = scratch / "c.ckpt";
+    write_checkpoint(path, some_checkpoint(), some_state(640));
+    auto const whole = slurp(path);
+    ASSERT_EQ(complaint_about(path), "");
+    for (std::size_t at = 0; at < whole.size(); ++at) {
+        auto damaged = whole;
+        damaged[at] = static_cast<char>(damaged[at] ^ (1 << (at % 8)));
+        write(path, damaged);
+        ASSERT_NE(complaint_about(path).find("c.ckpt: "), std::string::npos) << "byte " << at;
+        write(path, whole.substr(0, at));
+        ASSERT_NE(complaint_about(path).find("c.ckpt: "), std::string::npos) << "cut at " << at;
+    }
+    write(path, whole + "x");
+    EXPECT_NE(complaint_about(path), "");
+}
+
+TEST(Checkpoint, WhatCannotBeWrittenLeavesTheOldFileAndNothingElse) {
+    Scratch scratch;
+    auto const path = scratch / "c.ckpt";
+    write(path, "old");
+    std::filesystem::create_directories(scratch / "c.ckpt.tmp");  // in the way of the temporary file
+    write(scratch / "c.ckpt.tmp" / "in-it", "x");
+    EXPECT_THROW(write_checkpoint(path, some_checkpoint(), some_state(64)), Error);
+    EXPECT_EQ(slurp(path), "old");
+    EXPECT_THROW(write_checkpoint(scratch / "absent" / "c.ckpt", some_checkpoint(), some_state(64)), Error);
+}
+
+TEST(Checkpoint, NamesDifferWhereverTheContentMay) {
+    auto const one = some_checkpoint();
+    EXPECT_EQ(checkpoint_name(one, 1), "checkpoints/trial-00000-e0004-s0001-b000016-i1.ckpt");
+    auto other = one;
+    other.member = 2;
+    EXPECT_EQ(checkpoint_name(other, 3), "checkpoints/trial-00000-e0004-s0001-b000016-i3-m2.ckpt");
+}
+
+}  // namespace
+}  // namespace hopscotch
