@@ -39,7 +39,9 @@ void add_run(CLI::App& app, RunOptions& options) {
     run->add_option("--set", options.overrides, "Change one setting, for example train.epochs=3 (repeatable)")
         ->allow_extra_args(false)
         ->type_name("PATH=VALUE");
-    run->add_option("--strategy", options.strategy, "Instead of the experiment's strategy (see docs/strategies.md)")
+    run->add_option_function<std::string>(
+           "--strategy", [&](std::string const& name) { options.strategy = name; },
+           "Before --set: replaces the section strategy, all its keys, if that has another name")
         ->type_name("NAME");
     run->add_option("--inject", options.inject, "Trouble on purpose: slow:rank=3,factor=2 or delay:sync_s=20 (repeatable)")
         ->allow_extra_args(false)
@@ -176,7 +178,9 @@ void add_compare(CLI::App& app, CompareOptions& options) {
     compare->add_option("run_dirs", options.run_dirs, "Run directories")->required()->type_name("RUN_DIR");
     compare->add_option("--target", options.target, "Time to this value of search.metric (default: the worst run's best)")
         ->type_name("VALUE");
-    compare->add_option("--bandwidth", options.bandwidth, "Also what the cost model predicts for such links: 1gbit, 12.5GB/s");
+    compare->add_option_function<std::string>(
+        "--bandwidth", [&](std::string const& text) { options.bandwidth = text; },
+        "Also what the cost model predicts for such links: 1gbit, 12.5GB/s");
     compare->add_option("--latency", options.latency, "Of these links")->capture_default_str();
     compare->add_flag("--json", options.json, "One JSON document instead of a table");
     compare->add_flag("--anyway", options.anyway, "Also runs that differ in data, model, space, search or epochs, or are unfinished");

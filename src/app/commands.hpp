@@ -14,11 +14,11 @@ BuildInfo const& build_info();
 std::string version_text();  // of --version: hopscotch, git, LibTorch, MPI, CPU or CUDA
 
 struct RunOptions {
-    std::string experiment;              // the file
-    std::vector<std::string> overrides;  // --set path=value
-    std::string strategy;                // empty: as the file says
-    std::vector<std::string> inject;     // --inject: instead of run.inject
-    std::optional<int> trainers;         // threads; under mpirun it must be np - 1
+    std::string experiment;               // the file
+    std::vector<std::string> overrides;   // --set path=value
+    std::optional<std::string> strategy;  // none: as the file says
+    std::vector<std::string> inject;      // --inject: instead of run.inject
+    std::optional<int> trainers;          // threads; under mpirun it must be np - 1
     bool resume = false, overwrite = false, dry_run = false, quiet = false;
 };
 int run_command(RunOptions const& options);
@@ -40,8 +40,8 @@ int predict_command(PredictOptions const& options);
 
 struct CompareOptions {
     std::vector<std::string> run_dirs;
-    std::optional<double> target;    // of search.metric; default: the worst of the runs' best
-    std::string bandwidth;           // "1gbit": also what the cost model predicts; empty: not
+    std::optional<double> target;          // of search.metric; default: the worst of the runs' best
+    std::optional<std::string> bandwidth;  // "1gbit": also what the cost model predicts
     std::string latency = "0.1ms";
     bool json = false, anyway = false;  // anyway: also runs that did different work
 };

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "app/commands.hpp"
 #include "app/compare/comparable.hpp"
@@ -44,8 +45,9 @@ void base_first(std::vector<ComparedRun>& runs) {
 
 int compare_command(CompareOptions const& options) {
     std::optional<Link> link;
-    if (!options.bandwidth.empty())
-        link = {parse_bandwidth(options.bandwidth, "--bandwidth"), parse_duration(options.latency, "--latency")};
+    if (options.target && !std::isfinite(*options.target)) throw ConfigError("--target must be a finite number");
+    if (options.bandwidth)
+        link = {parse_bandwidth(*options.bandwidth, "--bandwidth"), parse_duration(options.latency, "--latency")};
     Comparison comparison;
     comparison.runs = read_runs(options.run_dirs);
     base_first(comparison.runs);
@@ -63,7 +65,7 @@ int compare_command(CompareOptions const& options) {
     comparison.target = make_target(comparison.runs, options.target);
     comparison.measured = measures_of(comparison.runs, comparison.target);
     if (link) {
-        comparison.link = fmt::format("{}, {}", options.bandwidth, options.latency);
+        comparison.link = fmt::format("{}, {}", *options.bandwidth, options.latency);
         comparison.predicted = predicted_measures(comparison.runs, predict(comparison.runs, *link));
     }
     if (options.json)

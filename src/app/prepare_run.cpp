@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <set>
 #include <sstream>
 
@@ -33,11 +34,34 @@ std::string read_text(std::string const& path) {
     return text.str();
 }
 
-std::vector<std::string> all_overrides(RunOptions const& options) {
+// What the document calls its strategy, mop by default; none if what stands there is no name.
+std::optional<std::string> strategy_in(Json const& document) {
+    auto const* section = document.find("strategy");
+    auto const* name = section != nullptr ? section->find("name") : nullptr;
+    if (name == nullptr) return StrategyConfig{}.name;
+    return name->is_string() ? std::optional(name->string()) : std::nullopt;
+}
+
+// --strategy comes before the settings, which may add to it. A section of the file that has this name already stays.
+std::vector<std::string> all_overrides(RunOptions const& options, std::string const& text) {
     auto overrides = options.overrides;
-    if (!options.strategy.empty()) overrides.push_back("strategy=" + Json::object({{"name", options.strategy}}).dump());
+    Problems told("");  // of the file: read_experiment says them
+    if (options.strategy && strategy_in(parse_json(text, told)) != options.strategy)
+        overrides.insert(overrides.begin(), "strategy=" + Json::object({{"name", *options.strategy}}).dump());
     if (!options.inject.empty()) overrides.push_back("run.inject=" + Json(options.inject).dump());
     return overrides;
+}
+
+Experiment experiment_of(RunOptions const& options, Problems& problems) {
+    if (options.strategy) strategy_named(*options.strategy);
+    auto const text = read_text(options.experiment);
+    auto experiment = read_experiment(text, all_overrides(options, text), problems);
+    auto const name = strategy_in(experiment.document);
+    if (options.strategy && experiment.document.is_object() && name && name != options.strategy)
+        throw ConfigError(fmt::format("--strategy says \"{}\" and --set says \"{}\" (strategy.name) leave one of them out",
+                                      *options.strategy, *name));
+    problems.throw_if_any();
+    return experiment;
 }
 
 // A missing or foreign dataset is bad input, told at the place in the file that names it.
@@ -120,10 +144,22 @@ void check_trials(PreparedRun const& prepared, Problems& problems) {
     }
 }
 
+// Dedicated servers own no shards: the advice is about the trainers before them.
+std::string idle_advice(PreparedRun const& prepared) {
+    auto const& strategy = prepared.experiment.strategy;
+    auto const& entry = strategy_named(strategy.name);
+    if (entry.rows == Rows::travel) return "";
+    int const last = prepared.trainers, workers = entry.all_trainers ? trainers_with_data(strategy, last) : last;
+    auto advice = shard_advice(prepared.shards, workers);
+    if (advice.empty() || workers == last) return advice;
+    if (workers + 1 == last) return fmt::format("trainer {} (rank {}) only serves; without it: {}", workers, last, advice);
+    return fmt::format("trainers {}-{} (ranks {}-{}) only serve; without them: {}", workers, last - 1, workers + 1, last,
+                       advice);
+}
+
 std::vector<std::string> notes_for(PreparedRun const& prepared) {
     std::vector<std::string> notes;
-    bool const shards_bind = strategy_named(prepared.experiment.strategy.name).rows == Rows::stay;
-    if (auto advice = shard_advice(prepared.shards, prepared.trainers); shards_bind && !advice.empty()) notes.push_back(std::move(advice));
+    if (auto advice = idle_advice(prepared); !advice.empty()) notes.push_back(std::move(advice));
     std::int64_t smallest = INT64_MAX;
     for (auto const& shard : prepared.manifest.train) smallest = std::min(smallest, shard.rows);
     std::int64_t largest_batch = 0;
@@ -170,11 +206,9 @@ PreparedRun prepare_run(RunOptions const& options, int trainers) {
     if (trainers < 1)
         throw ConfigError(
             fmt::format("{} trainers cannot train (at least 1 is needed) use --trainers N or mpirun -np N+1", trainers));
-    if (!options.strategy.empty()) strategy_named(options.strategy);
     Problems problems(options.experiment);
     PreparedRun prepared;
-    prepared.experiment = read_experiment(read_text(options.experiment), all_overrides(options), problems);
-    problems.throw_if_any();
+    prepared.experiment = experiment_of(options, problems);
     auto const& experiment = prepared.experiment;
     prepared.manifest = manifest_of(experiment, problems);
     default_loss(prepared.experiment, natural_loss(prepared.manifest.task), problems);

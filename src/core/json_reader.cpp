@@ -135,6 +135,8 @@ namespace {
 std::string checked(Check<double> const& check, double value) { return check ? check(value) : std::string(); }
 
 std::string read_integer(Json const& json, std::int64_t& out, Check<double> const& check) {
+    if (!json.is_integer() && json.is_number() && std::abs(json.number()) >= 0x1p63)
+        return fmt::format("out of range (got {})", json.number());
     if (!json.is_integer()) return "type";
     if (auto refused = checked(check, static_cast<double>(json.integer())); !refused.empty()) return refused;
     out = json.integer();

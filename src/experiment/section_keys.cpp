@@ -25,11 +25,13 @@ bool OwnKeys::include(std::string_view key, Names const& owners) const {
     return false;
 }
 
-Check<std::string> available(std::string what, Names now, Names const& later) {
-    return [=, known = one_of(now)](std::string const& v) -> std::string {
+void read_choice(ObjectReader& reader, std::string_view key, std::string& out, Names const& now, Names const& later) {
+    if (auto const* given = reader.take(key); given != nullptr && !given->is_string())
+        return reader.problem(key, fmt::format("expected one of {} (got {})", fmt::join(now, ", "), given->kind()));
+    reader.read(key, out, [&, known = one_of(now)](std::string const& v) -> std::string {
         if (std::find(later.begin(), later.end(), v) == later.end()) return known(v);
-        return fmt::format("{} \"{}\" is not available in this version (available: {})", what, v, fmt::join(now, ", "));
-    };
+        return fmt::format("{} \"{}\" is not available in this version (available: {})", key, v, fmt::join(now, ", "));
+    });
 }
 
 void refuse_later_keys(ObjectReader& reader, Names const& later) {

@@ -18,13 +18,16 @@ struct Name {
     Enum value;
 };
 
+// One of `now`; those of `later` are not available in this version. What is no string is told which there are, too.
+void read_choice(ObjectReader& reader, std::string_view key, std::string& out, Names const& now, Names const& later = {});
+
 // Returns the name that holds: the given one, or the default's; empty if an unknown one was given.
 template <class Enum, std::size_t n>
 std::string read_name(ObjectReader& reader, std::string_view key, std::array<Name<Enum>, n> const& table, Enum& out) {
     Names names;
     for (auto const& row : table) names.emplace_back(row.text);
     std::string text;
-    reader.read(key, text, one_of(names));
+    read_choice(reader, key, text, names);
     for (auto const& row : table)
         if (text == row.text) out = row.value;
     if (reader.has(key)) return text;
@@ -47,9 +50,6 @@ private:
     ObjectReader& reader_;
     std::string here_, what_;
 };
-
-// A choice of which this version has only some.
-Check<std::string> available(std::string what, Names now, Names const& later);
 
 void refuse_later_keys(ObjectReader& reader, Names const& later);
 

@@ -71,7 +71,7 @@ DataConfig read_data(ObjectReader reader, Problems& problems) {
     constexpr std::array<Name<LastBatch>, 2> last{{{"keep", LastBatch::keep}, {"drop", LastBatch::drop}}};
     read_name(reader, "last_batch", last, out.last_batch);
     std::string validation = "auto";
-    reader.read("validation", validation, available("validation", {"auto", "replicated"}, {"sharded"}));
+    read_choice(reader, "validation", validation, {"auto", "replicated"}, {"sharded"});
     if (validation == "replicated") out.validation = ValidationData::replicated;
     constexpr std::array<Name<Cache>, 3> caches{{{"all", Cache::all}, {"window", Cache::window}, {"none", Cache::none}}};
     read_name(reader, "cache", caches, out.cache);
@@ -110,10 +110,9 @@ ModelConfig read_model(ObjectReader reader, Json const& section) {
 
 SearchConfig read_search(ObjectReader reader) {
     SearchConfig out;
-    reader.read(
-        "procedure", out.procedure,
-        available("procedure", {"grid", "random"}, {"asha", "hyperband", "pbt", "tpe", "sha", "bohb", "median", "cmaes"}));
-    reader.read("metric", out.metric, one_of(metric_names()));
+    read_choice(reader, "procedure", out.procedure, {"grid", "random"},
+                {"asha", "hyperband", "pbt", "tpe", "sha", "bohb", "median", "cmaes"});
+    read_choice(reader, "metric", out.metric, metric_names());
     out.mode = natural_mode(out.metric);
     constexpr std::array<Name<Mode>, 2> modes{{{"min", Mode::min}, {"max", Mode::max}}};
     read_name(reader, "mode", modes, out.mode);
@@ -139,7 +138,7 @@ SearchConfig read_search(ObjectReader reader) {
 RunConfig read_run(ObjectReader reader) {
     RunConfig out;
     require_text(reader, "dir", out.dir, "write the run directory, for example \"runs/digits\"");
-    reader.read("device", out.device, one_of({"auto", "cpu", "cuda"}));
+    read_choice(reader, "device", out.device, {"auto", "cpu", "cuda"});
     if (auto const* threads = reader.take("threads"); threads != nullptr && threads->is_string()) {
         if (threads->string() != "auto")
             reader.problem("threads", fmt::format("expected \"auto\" or an integer (got \"{}\")", threads->string()));

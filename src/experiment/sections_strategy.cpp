@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
+#include <cstdint>
 #include <optional>
 
 #include "experiment/section_keys.hpp"
@@ -107,27 +109,40 @@ bool has_keys(Injection const& injection, std::string_view first, std::string_vi
            (second.empty() || injection.values[1].first == second);
 }
 
-bool take_injection(Injection const& injection, InjectConfig& out) {
-    if (injection.name == "slow" && has_keys(injection, "rank", "factor")) {
-        SlowRank const slow{static_cast<int>(injection.values[0].second), injection.values[1].second};
-        out.slow.push_back(slow);
-        return slow.rank >= 1 && slow.factor >= 1;
-    }
-    if (injection.name != "delay" || !has_keys(injection, "sync_s")) return false;
+constexpr double k_most_slow = 1000, k_longest_delay_s = 3600;
+
+// Why it cannot be, or empty. Comparisons are the way round that NaN fails.
+std::string take_slow(double rank, double factor, InjectConfig& out) {
+    std::string_view const ranks = "trainers are ranks 1 and up";
+    if (rank == 0) return fmt::format("cannot be: rank 0 schedules and does not train ({})", ranks);
+    if (!(rank >= 1 && rank <= INT32_MAX) || rank != std::floor(rank)) return fmt::format("has no trainer's rank ({})", ranks);
+    if (!(factor >= 1 && factor <= k_most_slow)) return fmt::format("has a factor out of range (1 to {})", k_most_slow);
+    out.slow.push_back({static_cast<int>(rank), factor});
+    return "";
+}
+
+std::string take_injection(Injection const& injection, InjectConfig& out) {
+    if (injection.name == "slow" && has_keys(injection, "rank", "factor"))
+        return take_slow(injection.values[0].second, injection.values[1].second, out);
+    if (injection.name != "delay" || !has_keys(injection, "sync_s"))
+        return fmt::format("is none that is known: write \"slow:rank=3,factor=2\" (a trainer's rank, a factor of 1 to {}) or "
+                           "\"delay:sync_s=20\" (0 to {})",
+                           k_most_slow, k_longest_delay_s);
     out.sync_s = injection.values[0].second;
-    return out.sync_s >= 0;
+    if (out.sync_s >= 0 && out.sync_s <= k_longest_delay_s) return "";
+    return fmt::format("has a delay out of range (0 to {} seconds)", k_longest_delay_s);
 }
 
 }  // namespace
 
 StrategyConfig read_strategy(ObjectReader reader) {
     StrategyConfig out;
-    reader.read("name", out.name,
-                one_of({"mop", "task_parallel", "model_averaging", "allreduce", "parameter_server", "sequential"}));
+    read_choice(reader, "name", out.name,
+                {"mop", "task_parallel", "model_averaging", "allreduce", "parameter_server", "sequential"});
     if (out.name == "model_averaging") out.batch = GroupBatch::per_worker;
     OwnKeys const own(reader, out.name);
     if (own.include("policy", {"mop"}))
-        reader.read("policy", out.policy, available("policy", {"planned"}, {"lrtf", "random", "ring"}));
+        read_choice(reader, "policy", out.policy, {"planned"}, {"lrtf", "random", "ring"});
     read_group_keys(reader, own, out);
     read_server_keys(reader, own, out);
     read_averaging_keys(reader, own, out);
@@ -141,11 +156,8 @@ StrategyConfig read_strategy(ObjectReader reader) {
 void read_inject(ObjectReader& reader, InjectConfig& out) {
     reader.read("inject", out.as_written);
     for (auto const& text : out.as_written) {
-        auto const injection = parse_injection(text);
-        if (injection && take_injection(*injection, out)) continue;
-        reader.problem("inject", fmt::format("\"{}\" is none that is known: write \"slow:rank=3,factor=2\" (a trainer's rank, a "
-                                             "factor of at least 1) or \"delay:sync_s=20\"",
-                                             text));
+        auto const refused = take_injection(parse_injection(text).value_or(Injection{}), out);
+        if (!refused.empty()) reader.problem("inject", fmt::format("\"{}\" {}", text, refused));
     }
 }
 

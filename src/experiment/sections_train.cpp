@@ -121,7 +121,7 @@ TrainConfig read_train(ObjectReader reader) {
     reader.read("batch_size", out.batch_size, at_least(1));
     read_loss(reader, out);
     std::string precision = "fp32";
-    reader.read("precision", precision, available("precision", {"fp32", "bf16"}, {"tf32", "fp16", "mixed", "fp64"}));
+    read_choice(reader, "precision", precision, {"fp32", "bf16"}, {"tf32", "fp16", "mixed", "fp64"});
     if (precision == "bf16") out.precision = Precision::bf16;
     reader.read("clip_norm", out.clip_norm, above(0));
     reader.read("clip_value", out.clip_value, above(0));

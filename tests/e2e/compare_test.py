@@ -81,6 +81,30 @@ class Compare(Case):
                 self.assertEqual(values.get("time_to_target_s"), min((line["wall_s"] for line in there), default=None))
                 self.assertEqual(values.get("epochs_to_target"), min((line["epoch"] + 1 for line in there), default=None))
 
+    def test_a_target_that_is_not_reached_says_so(self):
+        best = self.document("mop", "sequential")[1]["mop"]["values"]["best"]
+        self.edited("worse")
+        lines = [{**line, "val_accuracy": 0} for line in self.curve("mop")]
+        (self.cwd / "worse" / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        some, none = (self.compared("mop", "worse", f"--target={target}") for target in (best, 2))
+        for row in ("time to target, s", "epochs to target"):
+            self.assertRegex(some, rf"\n{row} +\d\S* +not reached\n")
+            self.assertRegex(none, rf"\n{row} +not reached +not reached\n")
+        self.assertEqual(self.document("mop", "--target=2")[1]["mop"]["values"]["time_to_target_s"], None)
+        self.assertNotIn("not reached", self.compared("mop", "worse"))
+
+    def test_heads_are_whole_where_they_fit(self):
+        self.edited("task_parallel_remote", lambda j: (j.update(strategy="task_parallel"),
+                                                       j["experiment"].update(strategy={"name": "task_parallel", "data": "remote"})))
+        text = self.compared("mop", "task_parallel_remote")
+        self.assertRegex(text, r"\A +mop +task_parallel_remote\n +task_parallel\n +remote\n")
+        self.assertRegex(self.compared("mop/", "./task_parallel_remote/"), r"\A +mop +task_parallel_remote\n")
+        long = "a_folder_that_is_" + "much_" * 20 + "too_long"
+        self.edited(long)
+        text = self.compared("mop", long)
+        self.assertLessEqual(max(map(len, text.split("\nx: ")[0].splitlines())), 100)
+        self.assertIn(long, "".join(line.strip() for line in text.splitlines()))
+
     def test_every_run_reaches_the_target_unless_told_otherwise(self):
         for name, factor in (("worse", 0.5), ("hopeless", None)):
             self.edited(name)
@@ -125,7 +149,7 @@ class Compare(Case):
             text = self.compared("mop", "ps", *["sequential"] * others)
             self.assertLessEqual(max(map(len, text.splitlines())), 100)
             self.assertEqual(text.count("makespan, s"), tables, text)
-        self.assertRegex(self.compared("mop", "ps"), r"parameter_\n +server\n +async s=1 \*\n")
+        self.assertRegex(self.compared("mop", "ps"), r"parameter_server\n +async s=1 \*\n")
         self.assertIn("\n* ps: slowed down on purpose (slow:rank=2,factor=3)\n", text)
 
     def test_refuses_what_did_other_work(self):
@@ -162,9 +186,16 @@ class Compare(Case):
     def test_refuses_bad_input(self):
         self.refuse("nothing: not a run directory (it has no experiment.json)\ndigits: not a run directory (it has no experiment.json)",
                     "compare", "mop", "nothing", "digits")
-        for text in ("1gb", "fast", "0gbit", "-1gbit"):
+        for text in ("1gb", "fast", "0gbit", "-1gbit", "infgbit"):
             self.refuse(f'--bandwidth: "{text}" is no bandwidth, write for example 1gbit, 100mbit or 12.5GB/s', "compare", "mop",
                         f"--bandwidth={text}")
+        self.refuse('--bandwidth: "" is no bandwidth, write for example 1gbit, 100mbit or 12.5GB/s', "compare", "mop", "--bandwidth", "")
+        for text in ("1e-300gbit", "0.9kbit", "101tbit", "1e300gbit"):
+            self.refuse(f'--bandwidth: "{text}" is out of range (1kbit to 100tbit a second)', "compare", "mop", f"--bandwidth={text}")
+        for text in ("nan", "inf", "-inf"):
+            self.refuse("--target must be a finite number", "compare", "mop", f"--target={text}")
+        for text in ("1kbit", "100tbit"):
+            self.assertIn(f"\ncost model over {text}, 0 (", self.compared("mop", "--bandwidth", text, "--latency", "0"))
         self.refuse('--latency: "1" is no duration, write for example 0.1ms, 20us or 1s', "compare", "mop", "--bandwidth=1gbit",
                     "--latency=1")
 

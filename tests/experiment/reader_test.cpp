@@ -146,11 +146,47 @@ TEST(Reader, StrategiesHaveKeysOfTheirOwn) {
 TEST(Reader, InjectionsAreSpeltOut) {
     auto const said = [](char const* list) { return complaints(document(), {std::string("run.inject=") + list}); };
     EXPECT_EQ(said(R"(["slow:rank=3,factor=2", "delay:sync_s=20"])"), "");
-    std::string const known =
-        "is none that is known: write \"slow:rank=3,factor=2\" (a trainer's rank, a factor of at least 1) or \"delay:sync_s=20\"";
-    for (std::string const wrong : {"slow:rank=0,factor=2", "delay:20", "slow:rank=1,factor=0.5", "slow", "delay:sync_s=2s"})
-        EXPECT_EQ(said(("[\"" + wrong + "\"]").c_str()),
-                  "--set run.inject=[\"" + wrong + "\"]: \"" + wrong + "\" " + known);
+    auto const refused = [&](std::string const& text, std::string const& why) {
+        EXPECT_EQ(said(("[\"" + text + "\"]").c_str()), "--set run.inject=[\"" + text + "\"]: \"" + text + "\" " + why);
+    };
+    for (auto const* text : {"delay:20", "slow", "delay:sync_s=2s", "slow:rank=1"})
+        refused(text,
+                "is none that is known: write \"slow:rank=3,factor=2\" (a trainer's rank, a factor of 1 to 1000) or "
+                "\"delay:sync_s=20\" (0 to 3600)");
+    refused("slow:rank=0,factor=2", "cannot be: rank 0 schedules and does not train (trainers are ranks 1 and up)");
+    for (auto const* rank : {"-1", "1.5", "1e300", "nan"})
+        refused(std::string("slow:rank=") + rank + ",factor=2", "has no trainer's rank (trainers are ranks 1 and up)");
+    for (auto const* factor : {"0.5", "1001", "1e300", "inf", "nan"})
+        refused(std::string("slow:rank=2,factor=") + factor, "has a factor out of range (1 to 1000)");
+    for (auto const* seconds : {"-1", "3601", "1e300", "inf", "nan"})
+        refused(std::string("delay:sync_s=") + seconds, "has a delay out of range (0 to 3600 seconds)");
+    EXPECT_EQ(said(R"(["slow:rank=1,factor=1", "slow:rank=2,factor=1000", "delay:sync_s=0", "delay:sync_s=3600"])"), "");
+}
+
+TEST(Reader, IntegersBeyondTheirRangeAreCalledThat) {
+    auto const set = [](std::string const& setting) {
+        auto said = complaints(document(), {"strategy={\"name\":\"model_averaging\"}", setting});
+        return said.substr(std::min(said.size(), ("--set " + setting + ": ").size()));
+    };
+    for (auto const* setting : {"strategy.every=99999999999999999999", "seed=99999999999999999999", "train.epochs=99999999999999999999",
+                                "search.trials=99999999999999999999"})
+        EXPECT_EQ(set(setting), "out of range (got 1e+20)") << setting;
+    EXPECT_EQ(set("train.epochs=9999999999"), "out of range (got 9999999999)");
+    EXPECT_EQ(set("strategy.every=2.5"), "expected an integer (got a number)");
+}
+
+TEST(Reader, ChoicesAreListedForAnotherKindToo) {
+    auto const averaging = [](std::string const& keys) {
+        return complaints(with("\"strategy\": {\"name\": \"model_averaging\", " + keys + "}"));
+    };
+    EXPECT_EQ(averaging("\"momentum\": 0.9"),
+              "e.json:2:53: /strategy/momentum: expected one of local, averaged, reset (got a number)");
+    EXPECT_EQ(complaints(with("\"strategy\": {\"name\": 3}")),
+              "e.json:2:22: /strategy/name: expected one of mop, task_parallel, model_averaging, allreduce, parameter_server, "
+              "sequential (got an integer)");
+    EXPECT_EQ(complaints(document(), {"run.device=true"}), "--set run.device=true: expected one of auto, cpu, cuda (got a boolean)");
+    EXPECT_EQ(complaints(document(), {"search.procedure=null"}),
+              "--set search.procedure=null: expected one of grid, random (got null)");
 }
 
 TEST(Reader, WhatThisVersionDoesNotHave) {

@@ -8,11 +8,12 @@
 #include <array>
 #include <cmath>
 #include <filesystem>
+#include <iterator>
 
 namespace hopscotch {
 namespace {
 
-constexpr std::size_t k_widest_head = 11;
+constexpr std::size_t k_usual_head = 11;  // short words share a line as far as this
 constexpr std::array<std::pair<double, std::string_view>, 5> k_bytes{
     {{1e12, "TB"}, {1e9, "GB"}, {1e6, "MB"}, {1e3, "kB"}, {1, "bytes"}}};
 
@@ -55,7 +56,7 @@ std::string four_digits(double value) {
 }
 
 std::string value_text(Measure const& row, std::size_t run) {
-    if (!row.values[run]) return "-";
+    if (!row.values[run]) return row.absent;
     double const value = *row.values[run];
     if (row.quantity == Quantity::fraction) return fmt::format("{:.1f}", 100 * value);
     if (row.quantity == Quantity::bytes) return four_digits(value / bytes_unit(row).first);
@@ -70,21 +71,16 @@ std::string ratio_text(Measure const& row, std::size_t run) {
     return fmt::format("{:.{}f}x", *ratio, *ratio >= 100 ? 0 : *ratio >= 10 ? 1 : 2);
 }
 
-// Words of a head, one under the other; long ones are cut at an underscore, or anywhere.
-std::vector<std::string> head_of(Comparison const& comparison, std::size_t run) {
-    auto const& compared = comparison.runs[run];
-    auto const folder = std::filesystem::path(compared.dir).lexically_normal();
-    auto name = folder.has_filename() ? folder.filename().string() : folder.parent_path().filename().string();
+// Lines of at most so many letters, cut at a space, else behind an underscore, else anywhere.
+std::vector<std::string> wrapped(std::string rest, std::size_t widest) {
     std::vector<std::string> out;
-    if (name != compared.label) out.push_back(name.substr(0, k_widest_head));
-    std::string rest = compared.label + (injected(compared).empty() ? "" : " *");
     while (!rest.empty()) {
         auto end = rest.size();
-        if (end > k_widest_head) {
-            end = rest.rfind(' ', k_widest_head);
+        if (end > widest) {
+            end = rest.rfind(' ', widest);
             if (end == rest.npos || end == 0) {
-                auto const underscore = rest.rfind('_', k_widest_head - 1);
-                end = underscore == rest.npos ? k_widest_head : underscore + 1;
+                auto const underscore = rest.rfind('_', widest - 1);
+                end = underscore == rest.npos ? widest : underscore + 1;
             }
         }
         out.push_back(rest.substr(0, end));
@@ -94,13 +90,35 @@ std::vector<std::string> head_of(Comparison const& comparison, std::size_t run) 
     return out;
 }
 
+std::size_t longest_word(std::string_view text) {
+    std::size_t longest = 0;
+    while (!text.empty()) {
+        auto const end = std::min(text.find(' '), text.size());
+        longest = std::max(longest, end);
+        text.remove_prefix(std::min(text.size(), end + 1));
+    }
+    return longest;
+}
+
+// The folder, and below it the strategy unless that is the folder's name. room: of a column that has the width to itself.
+std::vector<std::string> head_of(Comparison const& comparison, std::size_t run, std::size_t room) {
+    auto const& compared = comparison.runs[run];
+    auto const folder = std::filesystem::path(compared.dir).lexically_normal();
+    auto const name = folder.has_filename() ? folder.filename().string() : folder.parent_path().filename().string();
+    std::vector<std::string> out;
+    if (name != compared.label) out = wrapped(name, room);
+    auto const label = compared.label + (injected(compared).empty() ? "" : " *");
+    std::ranges::copy(wrapped(label, std::min(room, std::max(k_usual_head, longest_word(label)))), std::back_inserter(out));
+    return out;
+}
+
 struct Column {
     std::vector<std::string> head, values, ratios;  // ratios: all of one width, or all empty
     std::size_t width = 0;
 };
 
-Column column_of(Comparison const& comparison, std::vector<Measure const*> const& rows, std::size_t run) {
-    Column out{head_of(comparison, run), {}, {}, 0};
+Column column_of(std::vector<Measure const*> const& rows, std::size_t run, std::vector<std::string> head) {
+    Column out{std::move(head), {}, {}, 0};
     std::size_t widest_ratio = 0, widest_value = 0;
     for (auto const* row : rows) {
         out.values.push_back(value_text(*row, run));
@@ -153,7 +171,9 @@ std::string table(Comparison const& comparison, std::vector<Measure> const& meas
         widest_name = std::max(widest_name, names.back().size());
     }
     std::vector<Column> columns;
-    for (std::size_t run = 0; run < comparison.runs.size(); ++run) columns.push_back(column_of(comparison, rows, run));
+    auto const room = std::max(k_usual_head, width - std::min(width, widest_name + 2));
+    for (std::size_t run = 0; run < comparison.runs.size(); ++run)
+        columns.push_back(column_of(rows, run, head_of(comparison, run, room)));
     std::string out;
     for (std::size_t first = 0, last = 0; first < columns.size(); first = last) {
         std::size_t used = widest_name;

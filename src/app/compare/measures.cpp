@@ -72,11 +72,10 @@ Number best_value(ComparedRun const& run, MetricTarget const& target) {
     return best;
 }
 
-// The least of `amount` over the trials' epochs that reach the target.
+// The least of `amount` over the trials' epochs that reach the target, which there is.
 Number least_to_target(ComparedRun const& run, MetricTarget const& target,
                        std::function<Number(Json const&)> const& amount) {
     Number least;
-    if (!target.value) return least;
     for (auto const& line : run.metrics) {
         auto const value = number_in(line, target.metric);
         if (!value || better(*target.value, *value, target.mode)) continue;
@@ -91,23 +90,30 @@ public:
 
     // Left out where no run has a value, or all are 0 and nobody would miss it.
     void add(std::string key, std::string name, Quantity quantity, OfRun const& value) {
-        Measure row{std::move(key), std::move(name), quantity, {}, {}};
-        for (auto const& run : runs_) row.values.push_back(value(run));
+        auto row = measured({std::move(key), std::move(name), quantity, {}, {}}, value);
         bool const told = std::any_of(row.values.begin(), row.values.end(),
                                       [&](auto const& each) { return each && (quantity != Quantity::bytes || *each != 0); });
-        if (!told) return;
-        row.reference.assign(runs_.size(), row.values.front());
-        row.reference.front() = std::nullopt;
-        rows_.push_back(std::move(row));
+        if (told) rows_.push_back(std::move(row));
     }
 
     void add(std::string const& key, std::string name, Quantity quantity) {
         add(key, std::move(name), quantity, [&](auto const& run) { return number_in(run.summary, key); });
     }
 
+    void add_to_target(std::string key, std::string name, Quantity quantity, OfRun const& value) {
+        rows_.push_back(measured({std::move(key), std::move(name), quantity, {}, {}, "not reached"}, value));
+    }
+
     std::vector<Measure> take() { return std::move(rows_); }
 
 private:
+    Measure measured(Measure row, OfRun const& value) const {
+        for (auto const& run : runs_) row.values.push_back(value(run));
+        row.reference.assign(runs_.size(), row.values.front());
+        row.reference.front() = std::nullopt;
+        return row;
+    }
+
     std::vector<ComparedRun> const& runs_;
     std::vector<Measure> rows_;
 };
@@ -158,10 +164,11 @@ std::vector<Measure> measures_of(std::vector<ComparedRun> const& runs, MetricTar
     rows.add("peak_rss_bytes", "memory, most", Quantity::bytes,
              [](auto const& run) { return largest(numbers_in(run.summary, "peak_rss_bytes")); });
     rows.add("best", "best " + target.metric, Quantity::metric, [&](auto const& run) { return best_value(run, target); });
-    rows.add("time_to_target_s", "time to target", Quantity::seconds, [&](auto const& run) {
+    if (!target.value) return rows.take();
+    rows.add_to_target("time_to_target_s", "time to target", Quantity::seconds, [&](auto const& run) {
         return least_to_target(run, target, [](auto const& line) { return number_in(line, "wall_s"); });
     });
-    rows.add("epochs_to_target", "epochs to target", Quantity::count, [&](auto const& run) {
+    rows.add_to_target("epochs_to_target", "epochs to target", Quantity::count, [&](auto const& run) {
         return least_to_target(run, target, [](auto const& line) -> Number {
             auto const epoch = number_in(line, "epoch");
             return epoch ? Number(*epoch + 1) : std::nullopt;

@@ -16,6 +16,7 @@ struct Measure {
     Quantity quantity = Quantity::count;
     std::vector<std::optional<double>> values;     // by run
     std::vector<std::optional<double>> reference;  // by run: what the ratio is to; the run itself: none
+    std::string absent = "-";                      // the table's text for a run without a value
 
     // value / reference, where both exist and the reference is not 0.
     std::optional<double> ratio(std::size_t run) const;
@@ -29,7 +30,7 @@ struct MetricTarget {
 };
 MetricTarget make_target(std::vector<ComparedRun> const& runs, std::optional<double> wanted);
 
-// What was measured, as ratios to the first run. Rows that no run has are left out.
+// What was measured, as ratios to the first run. Rows that no run has are left out, but not those of a target.
 std::vector<Measure> measures_of(std::vector<ComparedRun> const& runs, MetricTarget const& target);
 
 // Bytes of one kind ("state", "gradient") that all ranks sent.

@@ -20,6 +20,7 @@ struct Scale {
 };
 constexpr Scale k_bandwidths[] = {{"kbit", 125}, {"mbit", 125e3}, {"gbit", 125e6}, {"tbit", 125e9},
                                   {"kb/s", 1e3}, {"mb/s", 1e6},   {"gb/s", 1e9}};
+constexpr double k_slowest = 125, k_fastest = 12.5e12;  // 1kbit, 100tbit
 constexpr Scale k_durations[] = {{"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}};
 
 std::string lower(std::string_view text) {
@@ -49,10 +50,13 @@ double parse_bandwidth(std::string_view text, std::string_view option) {
     if (!value || *value <= 0)
         throw ConfigError(
             fmt::format("{}: \"{}\" is no bandwidth, write for example 1gbit, 100mbit or 12.5GB/s", option, text));
+    if (*value < k_slowest || *value > k_fastest)
+        throw ConfigError(fmt::format("{}: \"{}\" is out of range (1kbit to 100tbit a second)", option, text));
     return *value;
 }
 
 double parse_duration(std::string_view text, std::string_view option) {
+    if (text == "0") return 0;
     auto const value = parse(text, k_durations);
     if (!value)
         throw ConfigError(fmt::format("{}: \"{}\" is no duration, write for example 0.1ms, 20us or 1s", option, text));
