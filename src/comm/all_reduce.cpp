@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 namespace hopscotch {
 namespace {
 
 constexpr std::size_t k_line = 16;     // floats
 constexpr std::size_t k_swapped = 4096;  // floats that two ranks swap whole
+constexpr std::size_t k_at_once = 1 << 14;  // floats of a chunk that everyone sends to everyone at the same time
 constexpr std::size_t k_block = 2048;  // floats that stay in the first cache while they are added
 
 void add(std::span<float> into, float const* from) {
@@ -74,26 +76,32 @@ void add_in_rank_order(std::span<float> own, std::span<float const> scratch, int
     }
 }
 
+// Everyone with everyone. Small values: all at once, for the latency. Large ones: with the ranks at distance 1, then 2, ..., so
+// that each link carries one message at a time; many senders to one receiver would overrun its link while others idle.
 Exchange::Plan deterministic(RankGroup const& group, std::span<float> values, BufferPool& pool) {
     int const k = group.size();
+    bool const at_once = values.size() <= k_at_once * static_cast<std::size_t>(k);
     auto const chunk = [&](int c) { return part(values, chunk_of(values.size(), c, k)); };
     auto const own = chunk(group.self);
     Exchange::Plan plan;
     plan.scratch = pool.acquire(own.size() * static_cast<std::size_t>(k - 1) * sizeof(float));
     auto const scratch = floats_in(plan.scratch);
-    Exchange::Round reduce, gather;
-    std::size_t at = 0;
-    for (int rank = 0; rank < k; ++rank) {
-        if (rank == group.self) continue;
-        auto const peer = group.ranks[static_cast<std::size_t>(rank)];
-        reduce.sends.push_back({peer, bytes_of(chunk(rank))});
-        reduce.receives.push_back({peer, room_of(scratch.subspan(at, own.size()))});
-        gather.sends.push_back({peer, bytes_of(own)});
-        gather.receives.push_back({peer, room_of(chunk(rank))});
-        at += own.size();
+    std::vector<Exchange::Round> reduce(1), gather(1);
+    for (int distance = 1; distance < k; ++distance) {
+        int const to = (group.self + distance) % k, from = (group.self + k - distance) % k;
+        auto const room = scratch.subspan(static_cast<std::size_t>(from < group.self ? from : from - 1) * own.size(), own.size());
+        auto const rank_of = [&](int member) { return group.ranks[static_cast<std::size_t>(member)]; };
+        if (!at_once && distance > 1) {
+            reduce.emplace_back();
+            gather.emplace_back();
+        }
+        reduce.back().sends.push_back({rank_of(to), bytes_of(chunk(to))});
+        reduce.back().receives.push_back({rank_of(from), room_of(room)});
+        gather.back().sends.push_back({rank_of(to), bytes_of(own)});
+        gather.back().receives.push_back({rank_of(from), room_of(chunk(from))});
     }
-    reduce.then = [own, scratch, self = group.self, k] { add_in_rank_order(own, scratch, self, k); };
-    plan.rounds = {std::move(reduce), std::move(gather)};
+    reduce.back().then = [own, scratch, self = group.self, k] { add_in_rank_order(own, scratch, self, k); };
+    for (auto* rounds : {&reduce, &gather}) std::ranges::move(*rounds, std::back_inserter(plan.rounds));
     return plan;
 }
 

@@ -325,8 +325,6 @@ void Courier::dispatch(Rank from, ByteView bytes) {
             return;
         case MessageKind::offer:
             return transfers_->on_offer(from, decode<Offer>(body), now);
-        case MessageKind::grant:
-            return transfers_->on_grant(from, decode<Grant>(body), now);
         case MessageKind::received:
             return transfers_->on_received(from, decode<Received>(body));
         default:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every kind of control message, and the structs of those that the courier itself speaks. A push of one state:
-//   rank 1 -> 2  Offer{id 7, bytes, header}     rank 2 -> 1  Grant{id 7, tag 12}      (2 has a pooled, touched buffer)
-//   rank 1 -> 2  pieces of 8 MB with tag 12     rank 2 -> 1  Received{id 7}           (only now does 1 let go of its copy)
+//   rank 1 -> 2  Offer{id 7, bytes, header}, pieces of 8 MB with tag 8: MPI holds them back until 2 has a pooled buffer for them
+//   rank 2 -> 1  Received{id 7}: only now does 1 let go of its copy
 #pragma once
 #include <cstdint>
 #include <string>
@@ -11,11 +11,11 @@
 
 namespace hopscotch {
 
-inline constexpr std::uint16_t k_protocol = 2;
+inline constexpr std::uint16_t k_protocol = 3;
 
 enum class MessageKind : std::uint16_t {
     // clang-format off
-    offer, grant, received, heartbeat,       // courier to courier
+    offer, received, heartbeat,       // courier to courier
     greeting,                                // likewise: opens the connection before the first hop needs it
     state, gradient, parameters, rows,       // what a push brought
     welcome, hello,                          // roll call
@@ -50,15 +50,6 @@ struct Offer {
 template <class A>
 void fields(A& a, Offer& m) {
     a(m.id, m.kind, m.bytes, m.header);
-}
-
-struct Grant {
-    std::uint64_t id = 0;
-    int tag = 0;  // of the pieces
-};
-template <class A>
-void fields(A& a, Grant& m) {
-    a(m.id, m.tag);
 }
 
 struct Received {

@@ -11,8 +11,12 @@ namespace hopscotch {
 namespace {
 
 constexpr int k_first_piece_tag = 1;  // tag 0 is for control messages
-constexpr int k_piece_tags = 30000;   // MPI promises tags up to 32767
+constexpr std::uint64_t k_piece_tags = 30000;  // MPI promises tags up to 32767
+constexpr std::size_t k_turns = 2;    // pushes of parameter servers at once
 constexpr std::size_t k_window = 4;   // pieces handed to the world at once
+
+// Ids of one sender count up, so what is under way between two ranks differs in its tag.
+int piece_tag(std::uint64_t id) { return k_first_piece_tag + static_cast<int>(id % k_piece_tags); }
 
 Traffic traffic_of(MessageKind kind) {
     switch (kind) {
@@ -26,18 +30,44 @@ Traffic traffic_of(MessageKind kind) {
 }  // namespace
 
 void Transfers::offer(Rank to, Offer what, Buffer state, double now) {
-    auto const id = what.id = next_id_++;
-    what.bytes = state.bytes().size();
-    courier_.post(to, MessageKind::offer, encode(what));
-    Out out;
-    out.to = to;
-    out.kind = what.kind;
-    out.state = std::move(state);
-    out.since = now;
-    outgoing_.emplace(id, std::move(out));
+    Waiting push{to, std::move(what), std::move(state)};
+    if (traffic_of(push.what.kind) != Traffic::gradient) return start(std::move(push), now);
+    waiting_.push_back(std::move(push));
+    start_waiting(now);
 }
 
-// Granting depends on this rank's own progress only (it allocates if the pool is empty), so pushes never deadlock.
+void Transfers::start(Waiting push, double now) {
+    auto const id = push.what.id = next_id_++;
+    push.what.bytes = push.state.bytes().size();
+    courier_.post(push.to, MessageKind::offer, encode(push.what));
+    Out out;
+    out.to = push.to;
+    out.kind = push.what.kind;
+    out.state = std::move(push.state);
+    out.tag = piece_tag(id);
+    out.since = now;
+    send_pieces(outgoing_.emplace(id, std::move(out)).first->second, now);
+}
+
+void Transfers::start_waiting(double now) {
+    while (!waiting_.empty()) {
+        std::erase_if(turns_, [this](std::uint64_t id) {
+            auto const under_way = outgoing_.find(id);
+            return under_way == outgoing_.end() || under_way->second.all_out();
+        });
+        if (turns_.size() >= k_turns) return;
+        int const size = courier_.world_.size();
+        auto const distance = [&](Waiting const& push) { return (push.to.value - last_to_.value - 1 + size) % size; };
+        auto const next = std::ranges::min_element(waiting_, {}, distance);
+        last_to_ = next->to;
+        turns_.push_back(next_id_);
+        start(std::move(*next), now);
+        waiting_.erase(next);
+    }
+}
+
+// The receives are the consent: MPI holds pieces back until then. It depends on this rank's own progress only (it allocates if
+// the pool is empty), so pushes never deadlock.
 void Transfers::on_offer(Rank from, Offer offer, double now) {
     if (abandoned_) return;
     In in;
@@ -47,21 +77,12 @@ void Transfers::on_offer(Rank from, Offer offer, double now) {
     in.header = std::move(offer.header);
     in.state = courier_.pool().acquire(offer.bytes);
     in.since = now;
-    int const tag = k_first_piece_tag + next_tag_++ % k_piece_tags;
+    int const tag = piece_tag(offer.id);
     auto const bytes = in.state.bytes();
     for (std::size_t at = 0; at < bytes.size(); at += courier_.options_.piece_bytes)
         in.requests.push_back(courier_.world_.receive(
             from, tag, bytes.subspan(at, std::min(courier_.options_.piece_bytes, bytes.size() - at))));
     incoming_.push_back(std::move(in));
-    courier_.post(from, MessageKind::grant, encode(Grant{offer.id, tag}));
-}
-
-void Transfers::on_grant(Rank from, Grant const& grant, double now) {
-    if (abandoned_) return;
-    auto const found = outgoing_.find(grant.id);
-    require(found != outgoing_.end() && found->second.to == from, "Grant for a transfer that does not exist");
-    found->second.tag = grant.tag;
-    found->second.since = now;
 }
 
 void Transfers::on_received(Rank from, Received const& received) {
@@ -81,7 +102,7 @@ bool Transfers::send_pieces(Out& out, double now) {
         moved = true;
     }
     auto const bytes = out.state.bytes();
-    while (out.tag != 0 && out.next < bytes.size() && out.requests.size() < k_window) {
+    while (out.next < bytes.size() && out.requests.size() < k_window) {
         auto const piece = bytes.subspan(out.next, std::min(courier_.options_.piece_bytes, bytes.size() - out.next));
         out.requests.push_back(courier_.world_.send(out.to, out.tag, piece));
         courier_.sent_[static_cast<std::size_t>(traffic_of(out.kind))] += piece.size();
@@ -95,6 +116,7 @@ bool Transfers::send_pieces(Out& out, double now) {
 bool Transfers::progress(double now) {
     bool moved = false;
     for (auto& [id, out] : outgoing_) moved |= send_pieces(out, now);
+    if (!waiting_.empty()) start_waiting(now);
     for (auto in = incoming_.begin(); in != incoming_.end();) {
         while (!in->requests.empty() && courier_.world_.done(in->requests.front())) {
             in->requests.pop_front();
@@ -115,6 +137,7 @@ bool Transfers::progress(double now) {
 
 void Transfers::abandon() {
     abandoned_ = true;
+    waiting_.clear();
     for (auto const& [id, out] : outgoing_)
         for (auto const request : out.requests) courier_.world_.cancel(request);
     for (auto const& in : incoming_)
@@ -124,8 +147,7 @@ void Transfers::abandon() {
 }
 
 bool Transfers::pieces_in_flight() const {
-    return !incoming_.empty() ||
-           std::any_of(outgoing_.begin(), outgoing_.end(), [](auto const& entry) { return entry.second.tag != 0; });
+    return !incoming_.empty() || !outgoing_.empty();
 }
 
 void Transfers::check_deadlines(double now) const {
@@ -133,13 +155,12 @@ void Transfers::check_deadlines(double now) const {
     for (auto const& [id, out] : outgoing_)
         if (late(out.since))
             throw CommError(
-                fmt::format("{} took no {} for {:.0f} s (state of {} bytes, {} handed over) is that host alive and not "
-                            "stopped? run.deadline_s sets this limit",
-                            courier_.peer_name(out.to), out.tag == 0 ? "offered state" : "piece of a state", now - out.since,
-                            out.state.bytes().size(), out.next));
+                fmt::format("{} took no piece of a state for {:.0f} s (state of {} bytes, {} handed over) is that host alive and "
+                            "not stopped? run.deadline_s sets this limit",
+                            courier_.peer_name(out.to), now - out.since, out.state.bytes().size(), out.next));
     for (auto const& in : incoming_)
         if (late(in.since))
-            throw CommError(fmt::format("{} sent no piece of a granted state for {:.0f} s; run.deadline_s sets this limit",
+            throw CommError(fmt::format("{} sent no piece of an offered state for {:.0f} s; run.deadline_s sets this limit",
                                         courier_.peer_name(in.from), now - in.since));
 }
 

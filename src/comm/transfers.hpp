@@ -5,6 +5,7 @@
 #include <deque>
 #include <list>
 #include <map>
+#include <vector>
 
 #include "comm/courier.hpp"
 
@@ -12,16 +13,15 @@ namespace hopscotch {
 
 class Transfers {
 public:
-    explicit Transfers(Courier& courier) : courier_(courier) {}
+    explicit Transfers(Courier& courier) : courier_(courier), last_to_(courier.world().rank()) {}
 
     void offer(Rank to, Offer what, Buffer state, double now);  // id and bytes are filled in here
     void on_offer(Rank from, Offer offer, double now);
-    void on_grant(Rank from, Grant const& grant, double now);
     void on_received(Rank from, Received const& received);
 
     bool progress(double now);      // true if something moved
     bool pieces_in_flight() const;  // do not back off now
-    bool idle() const { return outgoing_.empty() && incoming_.empty(); }
+    bool idle() const { return outgoing_.empty() && incoming_.empty() && waiting_.empty(); }
     void check_deadlines(double now) const;  // throws CommError
     void abandon();  // the job ends: none is waited for any more, and none begins
 
@@ -30,10 +30,11 @@ private:
         Rank to;
         MessageKind kind = MessageKind::state;
         Buffer state;
-        int tag = 0;           // 0: waiting for the Grant
+        int tag = 0;
         std::size_t next = 0;  // first byte not yet handed to the world
         std::deque<Request> requests;
         double since = 0;  // of the last progress
+        bool all_out() const { return next == state.bytes().size() && requests.empty(); }
     };
     struct In {
         Rank from;
@@ -44,13 +45,24 @@ private:
         std::deque<Request> requests;
         double since = 0;
     };
+    // Of parameter servers: two at a time (the second hides how the first begins), each rank beginning with its neighbour. Many
+    // at once to one receiver would overrun its link while others idle (incast: Vasudevan et al. 2009).
+    struct Waiting {
+        Rank to;
+        Offer what;
+        Buffer state;
+    };
+    void start(Waiting push, double now);
+    void start_waiting(double now);
     bool send_pieces(Out& out, double now);
 
     Courier& courier_;
     std::uint64_t next_id_ = 1;
-    int next_tag_ = 0;
     bool abandoned_ = false;
     std::map<std::uint64_t, Out> outgoing_;
+    std::list<Waiting> waiting_;
+    std::vector<std::uint64_t> turns_;   // ids of those that have begun and whose pieces were not all out
+    Rank last_to_;                       // where the one before went; this rank: nowhere yet
     std::list<In> incoming_;
 };
 

@@ -147,7 +147,7 @@ struct StrategyConfig {
     ServerPlacement placement = ServerPlacement::colocated;  // dedicated: the last trainers serve and own no shards
     int staleness = 3;     // ssp: a worker is never more than this many steps ahead of the slowest
     int aggregate = 0;     // backup: a step is complete with the gradients of the first so many workers; 0: all but one
-    double part_mb = 4;    // parameters are cut into parts of at most this size (2^20 bytes)
+    double part_mb = 4;    // no part is larger (2^20 bytes); eight a server or more, unless they would be under 256 KB
 
     // model_averaging
     std::int64_t every = 0;  // steps between means; 0: "epoch"

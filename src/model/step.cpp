@@ -182,4 +182,6 @@ void Step::update(double lr, std::int64_t step) {
 
 double Step::loss_sum() const { return loss_sum_.item<double>(); }
 
+void Step::set_loss_sum(double sum) { loss_sum_.fill_(sum); }
+
 }  // namespace hopscotch

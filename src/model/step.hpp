@@ -51,6 +51,7 @@ public:
     at::Tensor evaluate(at::Tensor const& x);
 
     double loss_sum() const;  // over the rows since begin_unit; waits for the device
+    void set_loss_sum(double sum);
 
 private:
     void report_gradients();

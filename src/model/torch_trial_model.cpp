@@ -134,12 +134,6 @@ double TorchTrialModel::lr(std::int64_t batch) const {
     return scheduled_lr(config_.train, data_.train_rows, *counters_.samples, batch, reductions);
 }
 
-UnitSums TorchTrialModel::train_unit(ShardSource& shard, UnitAddress const& address, std::function<void()> const& on_batch) {
-    begin_pass(shard, address, config_.train.batch_size);
-    while (auto const rows = next_gradient({}, on_batch)) update(rows);
-    return end_pass();
-}
-
 void TorchTrialModel::begin_pass(ShardSource& shard, UnitAddress const& address, std::int64_t batch_size) {
     require(!state_.empty(), "training needs a bound state");
     workspace_.enter();
@@ -148,6 +142,19 @@ void TorchTrialModel::begin_pass(ShardSource& shard, UnitAddress const& address,
     step_.use(Step::Weights::trained);
     step_.begin_unit();
     shard.begin(pass_.order, pass_.cut);
+}
+
+PassCursor TorchTrialModel::cursor() {
+    fetch();
+    return {static_cast<std::int64_t>(pass_.next), {pass_.rows, step_.loss_sum()}};
+}
+
+void TorchTrialModel::skip_to(PassCursor const& cursor) {
+    require(cursor.batches >= 0 && static_cast<std::size_t>(cursor.batches) <= pass_.cut.size(), "a cursor behind the end of its pass");
+    pass_.next = static_cast<std::size_t>(cursor.batches);
+    pass_.rows = cursor.sums.rows;
+    step_.set_loss_sum(cursor.sums.loss);
+    pass_.shard->begin(pass_.order, std::span(pass_.cut).subspan(pass_.next));
 }
 
 std::int64_t TorchTrialModel::next_gradient(GradientReady const& ready, std::function<void()> const& on_batch) {

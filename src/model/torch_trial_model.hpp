@@ -18,9 +18,11 @@ public:
     StateLayout const& layout() const override { return layout_; }
     void initialise(MutableBytes state, std::uint64_t seed, TrialId trial) override;
     void bind(MutableBytes state) override;
-    UnitSums train_unit(ShardSource& shard, UnitAddress const& address, std::function<void()> const& on_batch) override;
+    std::int64_t batch_size() const override { return config_.train.batch_size; }
     void begin_pass(ShardSource& shard, UnitAddress const& address, std::int64_t batch_size) override;
     std::int64_t next_gradient(GradientReady const& ready, std::function<void()> const& on_batch) override;
+    PassCursor cursor() override;
+    void skip_to(PassCursor const& cursor) override;
     UnitSums end_pass() override;
     std::span<float> gradient() override;
     void update(std::int64_t rows) override;

@@ -3,6 +3,12 @@
 
 namespace hopscotch {
 
+UnitSums TrialModel::train_unit(ShardSource& shard, UnitAddress const& address, std::function<void()> const& on_batch) {
+    begin_pass(shard, address, batch_size());
+    while (auto const rows = next_gradient({}, on_batch)) update(rows);
+    return end_pass();
+}
+
 DataSchema schema_of(Manifest const& manifest) {
     return {manifest.task, manifest.shape, manifest.outputs, manifest.rows(Split::train), manifest.categories};
 }

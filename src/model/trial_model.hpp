@@ -80,6 +80,12 @@ private:
     std::unique_ptr<Impl> impl_;
 };
 
+// How far a pass has come, between two updates: with it and the state the rest can be trained elsewhere, to the same bits.
+struct PassCursor {
+    std::int64_t batches = 0;
+    UnitSums sums;
+};
+
 // Floats [first, last) of TrialModel::gradient() are final while a backward pass still computes others.
 using GradientReady = std::function<void(std::size_t first, std::size_t last)>;
 
@@ -97,11 +103,17 @@ public:
 
     // Trains every batch of the unit on the bound state. on_batch is called after each batch (progress). The loss is
     // summed on the way and read once; rows of a dropped last batch are not counted.
-    virtual UnitSums train_unit(ShardSource& shard, UnitAddress const& address, std::function<void()> const& on_batch) = 0;
+    UnitSums train_unit(ShardSource& shard, UnitAddress const& address, std::function<void()> const& on_batch);
 
-    // A unit cut open, for trainers that train a trial together: begin_pass; for every update next_gradient, whatever is done to
-    // gradient(), update; end_pass. train_unit is just this, with nothing done to gradients and the configured batch size.
+    // A unit cut open, for trainers that train a trial together or save it on the way: begin_pass; for every update next_gradient,
+    // whatever is done to gradient(), update; end_pass. train_unit is just this, with nothing done to gradients.
+    virtual std::int64_t batch_size() const = 0;  // train.batch_size
     virtual void begin_pass(ShardSource& shard, UnitAddress const& address, std::int64_t batch_size) = 0;
+
+    // Between updates. cursor: of the pass under way, and the bound block is up to date. skip_to: right after begin_pass of the same
+    // unit with the same batch size, on the state that belongs to the cursor.
+    virtual PassCursor cursor() = 0;
+    virtual void skip_to(PassCursor const& cursor) = 0;
 
     // Rows of the next update (train.accumulate batches), whose mean gradient is in gradient() then; 0: the pass is over, and
     // nothing was computed. ready may be told of parts of it before that, each once.

@@ -7,16 +7,19 @@
 namespace hopscotch {
 namespace {
 
-constexpr std::size_t k_most_parts = 4096;
+constexpr std::size_t k_most_parts = 4096, k_parts_a_server = 8, k_small_part_bytes = 1 << 18;
 
 }  // namespace
 
 std::vector<ServedRange> cut_parts(StateLayout const& layout, std::size_t part_bytes, int servers) {
     auto const n = layout.end_of(Block::parameter) / sizeof(float);
-    // Pushes of all parts may be under way at once, each with a tag of its own.
-    auto const smallest = (n / k_most_parts + 16) / 16 * 16;
-    auto const most = std::max<std::size_t>(smallest, part_bytes / sizeof(float) / 16 * 16);
     auto const each = static_cast<std::size_t>(servers);
+    // Pushes of all parts may be under way at once, each with a tag of its own. Several parts a server: workers have their last
+    // layers' gradients first, all of them, and should not all go to the same server for long.
+    auto const floats = [](std::size_t bytes) { return bytes / sizeof(float) / 16 * 16; };
+    auto const smallest = (n / k_most_parts + 16) / 16 * 16;
+    auto const share = std::max(floats(k_small_part_bytes), n / (k_parts_a_server * each) / 16 * 16);
+    auto const most = std::max(smallest, std::min(share, floats(part_bytes)));
     auto const count = ((n + most - 1) / most + each - 1) / each * each;
     std::vector<ServedRange> out;
     for (std::size_t c = 0; c < count; ++c)

@@ -118,7 +118,7 @@ TEST(Courier, StatesOfAnySizeArriveWholeWithTheirHeaders) {
     });
 }
 
-// Everyone pushes to everyone at once: grants depend on the receiver's own progress only, so nothing locks up.
+// Everyone pushes to everyone at once: receives depend on the receiver's own progress only, so nothing locks up.
 TEST(Courier, CrossingPushesDoNotDeadlock) {
     on_every_rank(4, [](World& world) {
         Post post(world, {.piece_bytes = 1 << 16});
@@ -170,7 +170,7 @@ TEST(Courier, ASilentTrainerIsNamedWithinTheDeadline) {
     }
 }
 
-TEST(Courier, APushThatNobodyGrantsFailsWithinTheDeadline) {
+TEST(Courier, APushThatNobodyTakesFailsWithinTheDeadline) {
     if (testing::mpi_world()) GTEST_SKIP() << "a silent MPI rank could not leave in good order";
     auto const hub = make_thread_hub(2);
     auto const world = make_thread_world(hub, Rank(0));
@@ -179,7 +179,7 @@ TEST(Courier, APushThatNobodyGrantsFailsWithinTheDeadline) {
     try {
         while (true) courier.receive(1);
     } catch (CommError const& error) {
-        EXPECT_NE(std::string(error.what()).find("rank 1 took no offered state"), std::string::npos) << error.what();
+        EXPECT_NE(std::string(error.what()).find("rank 1 took no piece of a state"), std::string::npos) << error.what();
     }
 }
 

@@ -42,19 +42,15 @@ public:
         model_->initialise(state, seed, trial);
     }
     void bind(MutableBytes state) override { model_->bind(state); }
-    UnitSums train_unit(ShardSource& shard, UnitAddress const& address, std::function<void()> const& on_batch) override {
-        if (fault_ == Fault::training && address.epoch == 1 && address.shard == ShardId(3)) {
-            model_->begin_pass(shard, address, 7);  // in the middle of a pass that nobody ends
-            model_->next_gradient({}, on_batch);
-            throw std::runtime_error("no memory left");
-        }
-        return model_->train_unit(shard, address, on_batch);
-    }
+    std::int64_t batch_size() const override { return model_->batch_size(); }
     void begin_pass(ShardSource& shard, UnitAddress const& address, std::int64_t batch_size) override {
-        if (fault_ == Fault::training && address.epoch == 1 && address.shard == ShardId(3)) throw std::runtime_error("no memory left");
+        batches_left_ = fault_ == Fault::training && address.epoch == 1 && address.shard == ShardId(3) ? 1 : -1;
         model_->begin_pass(shard, address, batch_size);
     }
+    PassCursor cursor() override { return model_->cursor(); }
+    void skip_to(PassCursor const& cursor) override { model_->skip_to(cursor); }
     std::int64_t next_gradient(GradientReady const& ready, std::function<void()> const& on_batch) override {
+        if (batches_left_-- == 0) throw std::runtime_error("no memory left");  // in the middle of a pass that nobody ends
         return model_->next_gradient(ready, on_batch);
     }
     UnitSums end_pass() override { return model_->end_pass(); }
@@ -85,6 +81,7 @@ private:
     std::unique_ptr<TrialModel> model_;
     Fault fault_;
     int epochs_ = 0;
+    std::int64_t batches_left_ = -1;  // until it throws; negative: it does not
 };
 
 ModelFactory with_fault(Fault fault) {

@@ -167,7 +167,9 @@ public:
         model_->initialise(state, seed, trial);
     }
     void bind(MutableBytes state) override { model_->bind(state); }
-    UnitSums train_unit(ShardSource&, UnitAddress const&, std::function<void()> const&) override { return {}; }
+    std::int64_t batch_size() const override { return model_->batch_size(); }
+    PassCursor cursor() override { return model_->cursor(); }
+    void skip_to(PassCursor const& cursor) override { model_->skip_to(cursor); }
     void begin_pass(ShardSource& shard, UnitAddress const& address, std::int64_t batch_size) override {
         model_->begin_pass(shard, address, batch_size);
     }

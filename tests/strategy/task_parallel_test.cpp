@@ -211,7 +211,7 @@ TEST_F(Unanswered, LateRowsAreDropped) {
     EXPECT_EQ(client.take(wanted).bytes().size(), 8 * wanted);
 }
 
-// Who leaves takes what is still on its way, so that nobody waits for a grant.
+// Who leaves takes what is still on its way, so that nobody waits for that.
 TEST_F(Unanswered, WhatIsOnItsWayIsTakenBeforeLeaving) {
     RowClient client(resources_, [](Incoming) {});
     auto const ticket = client.ask({0, ShardId(0), 0, 3, {}});

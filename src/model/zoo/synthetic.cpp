@@ -66,11 +66,7 @@ public:
         counters_ = counters_of(state, layout_);
     }
 
-    UnitSums train_unit(ShardSource& shard, UnitAddress const& address, std::function<void()> const& on_batch) override {
-        begin_pass(shard, address, config_.train.batch_size);
-        while (auto const rows = next_gradient({}, on_batch)) update(rows);
-        return end_pass();
-    }
+    std::int64_t batch_size() const override { return config_.train.batch_size; }
 
     void begin_pass(ShardSource& shard, UnitAddress const& address, std::int64_t batch_size) override {
         require(!state_.empty(), "training needs a bound state");
@@ -98,6 +94,13 @@ public:
         sums_.loss += loss() * static_cast<double>(rows);
         if (on_batch) on_batch();
         return rows;
+    }
+
+    PassCursor cursor() override { return {static_cast<std::int64_t>(next_), sums_}; }
+
+    void skip_to(PassCursor const& cursor) override {
+        next_ = static_cast<std::size_t>(cursor.batches);
+        sums_ = cursor.sums;
     }
 
     UnitSums end_pass() override { return sums_; }
