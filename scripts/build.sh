@@ -10,7 +10,7 @@ shift
 folder=build
 [[ "$preset" == release ]] || folder="build-$preset"
 
-jobs=$(nproc)
+jobs=$(env -u OMP_NUM_THREADS nproc)
 memory_jobs=$(awk '/^MemAvailable/ { print int($2 / 1500000) }' /proc/meminfo)
 (( memory_jobs < jobs )) && jobs=$memory_jobs
 (( jobs < 1 )) && jobs=1

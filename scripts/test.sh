@@ -12,7 +12,7 @@ fi
 
 if [[ "${1:-}" != --sanitize ]]; then
     scripts/build.sh release
-    exec ctest --test-dir build -j "$(nproc)" --output-on-failure "$@"
+    exec ctest --test-dir build -j "$(env -u OMP_NUM_THREADS nproc)" --output-on-failure "$@"
 fi
 shift
 

@@ -48,7 +48,7 @@ void add_run(CLI::App& app, RunOptions& options) {
         ->type_name("WHAT");
     run->add_option("--trainers", options.trainers, "Without mpirun: that many trainer threads (default: one per core)")
         ->type_name("N");
-    run->add_flag("--resume", options.resume, "Not available in this version: an error");
+    run->add_flag("--resume", options.resume, "Go on with the run in run.dir, or start it if there is none");
     run->add_flag("--overwrite", options.overwrite, "Replace an existing run directory");
     run->add_flag("--dry-run", options.dry_run, "Check everything and print what would run; write and train nothing");
     run->add_flag("--quiet", options.quiet, "No progress, only the result");

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "run/run_directory.hpp"
 #include "strategy/roll_call.hpp"
 
 namespace hopscotch {
@@ -21,6 +22,9 @@ struct RunOptions {
     std::optional<int> trainers;          // threads; under mpirun it must be np - 1
     bool resume = false, overwrite = false, dry_run = false, quiet = false;
 };
+inline RunDirUse run_dir_use(RunOptions const& options) {
+    return options.resume ? RunDirUse::resume : options.overwrite ? RunDirUse::overwrite : RunDirUse::fresh;
+}
 int run_command(RunOptions const& options);
 
 struct ReplayOptions {

@@ -8,8 +8,12 @@
 #include <cstdio>
 #include <filesystem>
 #include <optional>
+#include <set>
 
+#include "app/best_model.hpp"
+#include "app/continuation.hpp"
 #include "app/result_text.hpp"
+#include "app/run_facts.hpp"
 #include "core/clock.hpp"
 #include "core/error.hpp"
 #include "core/hash.hpp"
@@ -28,46 +32,31 @@ void on_signal(int signal) {
     std::signal(signal, SIG_DFL);
 }
 
-RunFacts facts_of(PreparedRun const& prepared, std::vector<Hello> const& hellos) {
-    RunFacts facts;
-    facts.experiment = prepared.experiment.document;
-    facts.name = prepared.experiment.name;
-    facts.seed = prepared.experiment.seed;
-    facts.version = build_info().version;
-    facts.git_hash = build_info().git;
-    facts.versions = Json::object({{"torch", build_info().torch}});
-    facts.dataset_hash = to_hex(dataset_hash(prepared.manifest));
-    facts.strategy = prepared.experiment.strategy.name;
-    for (auto const& hello : hellos) facts.hosts.push_back(hello.host);
-    facts.owners = prepared.owners;
-    facts.owners.trainers = prepared.trainers;
-    facts.any_trainers = strategy_named(facts.strategy).bits == Bits::any_trainers;
-    facts.start_unix_s = unix_s();
-    return facts;
-}
-
 // The run between the roll call and the end: laps out, records in.
 class Job : public LapSink {
 public:
     Job(PreparedRun& prepared, Courier& courier, std::vector<Hello> const& hellos, RunOptions const& options)
         : prepared_(prepared),
+          courier_(courier),
           director_(*prepared.director),
           facts_(facts_of(prepared, hellos)),
-          directory_(prepared.experiment.run.dir, options.overwrite ? RunDirUse::overwrite : RunDirUse::fresh, facts_),
+          directory_(prepared.experiment.run.dir, run_dir_use(options), facts_),
           recorder_(directory_, facts_, prepared.experiment),
           strategy_(strategy_named(prepared.experiment.strategy.name)
                         .make({courier, prepared.experiment, prepared.owners, nullptr})),
           pump_(courier, facts_.hosts, prepared.experiment.run.stall_s),
           progress_(options.quiet ? ProgressMode::quiet : progress_mode(terminal_of(2)), terminal_of(2).columns,
                     [](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }) {
+        if (prepared.resumption) continuation_.emplace(*prepared.resumption, prepared.experiment);
         for (auto const& trial : director_.trials())
             total_units_ += static_cast<double>(trial.epochs_wanted * prepared.shards);
     }
 
     void run() {
         started_s_ = monotonic_s();
+        if (continuation_) go_on();
         release();
-        while (!director_.finished()) {
+        while (!director_.finished() || (continuation_ && continuation_->waits())) {
             pump_.take(*this, 0.1);
             recorder_.tick();
             show_progress();
@@ -78,6 +67,8 @@ public:
 
     void lap_done(LapRecord const& record) override {
         homes_[record.trial] = record.home;
+        here_.insert({record.trial, record.epoch});
+        if (continuation_ && continuation_->trained_again(record)) return strategy_->lap_done(record);
         director_.record(record);
         auto const& trial = director_.trials()[record.trial.index()];
         recorder_.lap_done(record, trial);
@@ -101,7 +92,8 @@ public:
         lap.trial = best.id;
         lap.epoch = best.tally.best->epoch;
         lap.assignment = director_.trials()[best.id.index()].assignment;
-        strategy_->score_best(lap, homes_.at(best.id));
+        if (auto const* file = file_of_best(lap.trial, lap.epoch)) lap.from = file->file;
+        strategy_->score_best(lap, lap.from.empty() ? homes_.at(best.id) : TrainerId(0));
         while (!test_record_ && g_signal == 0) pump_.take(*this, 0.1);
         if (!test_record_) return std::nullopt;
         if (test_record_->outcome != Outcome::finished) {
@@ -114,28 +106,15 @@ public:
     }
 
     void scored(LapRecord const& record) override { test_record_ = record; }
+    void saved(Saved const& saved) override { recorder_.saved(saved); }
 
     // best/model.safetensors and best/model.json, from the trainer that validated that epoch.
     void write_best(Summary const& summary) {
         if (!summary.best_trial || g_signal != 0) return;
         auto const& best = summary.trials[summary.best_trial->index()];
         auto const& trial = director_.trials()[summary.best_trial->index()];
-        auto const state = strategy_->fetch_best(best.id, best.tally.best->epoch, homes_.at(best.id));
-        Workspace workspace("cpu", 1);
-        auto const model = make_trial_model(prepared_.config_of(trial.assignment), prepared_.manifest, workspace);
-        model->bind(state.bytes());
-        auto const folder = directory_.file("best");
-        std::filesystem::create_directories(folder);
-        auto const about = Json::object({{"format", 1},
-                                         {"trial", static_cast<std::int64_t>(best.id.value)},
-                                         {"epoch", best.tally.best->epoch},
-                                         {"metrics", to_json(*best.tally.best)},
-                                         {"config", to_json(trial.assignment)},
-                                         {"model", model_document(trial.assignment)},
-                                         {"state_hash_of", "the whole state after that epoch"},
-                                         {"state_hash", to_hex(state_hash(state.bytes(), model->layout()))}});
-        model->save((folder / "model.safetensors").string(), Json::object({{"format", "pt"}, {"hopscotch_trial", std::to_string(best.id.value)}}));
-        write_atomically(folder / "model.json", about.dump(2) + "\n");
+        auto const state = best_state(best.id, best.tally.best->epoch);
+        write_best_model(prepared_, directory_.file("best"), {trial, *best.tally.best, state.bytes()});
     }
 
     Recorder& recorder() { return recorder_; }
@@ -143,28 +122,32 @@ public:
     double started_s() const { return started_s_; }
 
 private:
+    // What earlier jobs have recorded, then what is left of every trial.
+    void go_on() {
+        for (auto const& lap : continuation_->begin(director_, recorder_)) strategy_->execute(lap);
+        units_ = static_cast<double>(continuation_->units());
+        for (auto const& trial : director_.trials()) ended_ += has_ended(trial.status) ? 1 : 0;
+    }
+
+    // The best state of an earlier job.
+    LapSink::Saved const* file_of_best(TrialId trial, int epoch) const {
+        return continuation_ && !here_.contains({trial, epoch}) ? continuation_->file_after(trial, epoch) : nullptr;
+    }
+
+    Buffer best_state(TrialId trial, int epoch) {
+        auto const* saved = file_of_best(trial, epoch);
+        if (saved == nullptr) return strategy_->fetch_best(trial, epoch, homes_.at(trial));
+        CheckpointFile const file(directory_.file(saved->file));
+        auto state = courier_.pool().acquire(file.state_bytes());
+        file.read_state(state.bytes());
+        return state;
+    }
+
     void release() {
         for (auto const& lap : director_.release()) {
             recorder_.released(lap);
             strategy_->execute(lap);
         }
-    }
-
-    // The model section as this trial had it, with the data it expects: enough to build the network again.
-    Json model_document(Assignment const& assignment) const {
-        auto document = prepared_.experiment.document;
-        for (auto const& [path, value] : assignment) document.set(path, value);
-        auto out = Json::object({{"model", document.at("model")},
-                                 {"outputs", prepared_.manifest.outputs},
-                                 {"task", std::string(name_of(prepared_.manifest.task))},
-                                 {"class_names", prepared_.manifest.class_names},
-                                 {"categories", prepared_.manifest.categories},
-                                 {"mean", prepared_.manifest.mean},
-                                 {"stddev", prepared_.manifest.stddev}});
-        out["shape"] = Json(prepared_.manifest.shape);
-        // What the features are called, so that predict can tell another table apart.
-        if (auto const* names = prepared_.manifest.provenance.find("features")) out["column_features"] = *names;
-        return out;
     }
 
     void show_progress() {
@@ -189,6 +172,7 @@ private:
     }
 
     PreparedRun& prepared_;
+    Courier& courier_;
     Director& director_;
     RunFacts facts_;
     RunDirectory directory_;
@@ -197,6 +181,8 @@ private:
     Pump pump_;
     Progress progress_;
     std::map<TrialId, TrainerId> homes_;
+    std::set<std::pair<TrialId, int>> here_;  // laps that came to an end in this job
+    std::optional<Continuation> continuation_;
     std::optional<LapRecord> test_record_;
     double started_s_ = 0, next_view_s_ = 0, units_ = 0, total_units_ = 0;
     std::int64_t ended_ = 0;
@@ -265,6 +251,7 @@ int run_after_roll_call(PreparedRun& prepared, RunOptions const& options, Courie
                                  : fmt::format("no trial finished an epoch with a finite {}", so_far.metric);
         auto const summary = finish(std::move(end), failure);
         if (!failure.empty()) log_error(failure);
+        if (summary.status == RunStatus::finished) std::filesystem::remove_all(job.directory().file("checkpoints"));
         print_result(summary, prepared.manifest.task, job.directory().path());
         return summary.status == RunStatus::finished ? 0 : 1;
     } catch (std::exception const& error) {
@@ -280,8 +267,13 @@ int run_job(World& world, PreparedRun prepared, RunOptions const& options, doubl
     std::signal(SIGINT, on_signal);
     Courier courier(world, {.deadline_s = prepared.experiment.run.deadline_s});
     measure_largest_trial(prepared);
+    auto const& run = prepared.experiment.run;
+    if (!prepared.resumption) prepared.run_id = new_run_id();
+    CheckpointTarget const target{std::filesystem::absolute(run.dir), prepared.run_id,
+                                  prepared.resumption ? prepared.resumption->journal.incarnation + 1 : 1, run.checkpoint_every_s,
+                                  run.checkpoint_mbps};
     Welcome const welcome{prepared.experiment.document.dump(), prepared.experiment.strategy.name, prepared.owners,
-                          prepared.state_bytes};
+                          prepared.state_bytes, target};
     if (!options.quiet)
         for (auto const& note : prepared.notes) log_warning(note);
     std::vector<Hello> hellos;

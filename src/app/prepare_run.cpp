@@ -11,6 +11,7 @@
 
 #include "app/prepared_run.hpp"
 #include "core/error.hpp"
+#include "core/hash.hpp"
 #include "data/augment.hpp"
 #include "data/shard.hpp"
 #include "experiment/metric.hpp"
@@ -199,10 +200,8 @@ double PreparedRun::unit_cost(Assignment const& assignment) const {
 }
 
 PreparedRun prepare_run(RunOptions const& options, int trainers) {
-    if (options.resume)
-        throw ConfigError(
-            "--resume is not available in this version (it comes with checkpoints) start again with --overwrite or another "
-            "run.dir");
+    if (options.resume && options.overwrite)
+        throw ConfigError("--resume and --overwrite exclude each other (one goes on with a run, the other deletes it) choose one");
     if (trainers < 1)
         throw ConfigError(
             fmt::format("{} trainers cannot train (at least 1 is needed) use --trainers N or mpirun -np N+1", trainers));
@@ -220,16 +219,22 @@ PreparedRun prepare_run(RunOptions const& options, int trainers) {
     check_metric(experiment, prepared.manifest, problems);
     check_trials(prepared, problems);
     problems.throw_if_any();
+    auto in_flight = experiment.search.in_flight.value_or(4 * trainers);
+    if (options.resume && holds_run(experiment.run.dir)) {
+        prepared.resumption = read_resumption(experiment, to_hex(dataset_hash(prepared.manifest)), trainers);
+        prepared.run_id = prepared.resumption->facts.run_id;
+        // What the job before had begun is alive, however many trainers there are now.
+        in_flight = std::max(in_flight, static_cast<std::int64_t>(prepared.resumption->journal.assignments.size()));
+    }
     auto const cost = [&](Assignment const& assignment) { return prepared.unit_cost(assignment); };
-    prepared.director =
-        std::make_unique<Director>(experiment, cost, prepared.shards, experiment.search.in_flight.value_or(4 * trainers));
+    prepared.director = std::make_unique<Director>(experiment, cost, prepared.shards, in_flight);
     auto const trials = static_cast<std::int64_t>(prepared.director->trials().size());
     prepared.owners = make_owners(prepared.shards, trainers_with_data(experiment.strategy, trainers), trials);
-    prepared.in_flight = std::min(trials, experiment.search.in_flight.value_or(4 * trainers));
+    prepared.in_flight = std::min(trials, in_flight);
     for (auto const& entry : zoo())
         if (entry.name == experiment.model.name) prepared.synthetic = entry.synthetic;
     prepared.notes = notes_for(prepared);
-    check_run_dir(experiment.run.dir, options.overwrite ? RunDirUse::overwrite : RunDirUse::fresh);
+    check_run_dir(experiment.run.dir, run_dir_use(options));
     return prepared;
 }
 

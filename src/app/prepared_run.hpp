@@ -4,11 +4,13 @@
 #pragma once
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "app/commands.hpp"
 #include "data/manifest.hpp"
+#include "app/resumption.hpp"
 #include "model/trial_model.hpp"
 #include "schedule/director.hpp"
 #include "schedule/visit.hpp"
@@ -26,6 +28,8 @@ struct PreparedRun {
     std::unique_ptr<Director> director;
     bool synthetic = false;
     std::uint64_t state_bytes = 0, weight_bytes = 0;  // of the largest trial, and of its parameters; once a job starts
+    std::string run_id;
+    std::optional<Resumption> resumption;             // --resume, and there is a run to go on with
     std::vector<std::string> notes;  // for the user: idle trainers, uneven shards, batches larger than a shard
 
     double unit_cost(Assignment const& assignment) const;       // FLOPs of a unit

@@ -20,7 +20,7 @@ enum class MessageKind : std::uint16_t {
     state, gradient, parameters, rows,       // what a push brought
     welcome, hello,                          // roll call
     lap, stop, fetch_best, score_best, shutdown,  // rank 0 -> trainers
-    lap_done, scored, goodbye, fatal,             // trainer -> rank 0
+    lap_done, checkpointed, scored, goodbye, fatal,  // trainer -> rank 0
     share,                                        // among trainers that train a lap together; the first also sends lap
     serve, pull, rows_wanted,                     // to a trainer's service: a parameter server, or who holds rows
     test                                     // benchmarks and tests

@@ -176,7 +176,8 @@ struct RunConfig {
     std::string device = "auto";     // auto | cpu | cuda
     int threads = 1;                 // of torch, per trainer; "auto" = 1 (bits must not depend on the trainers)
     bool exact = true;               // same bits for any number of trainers
-    double checkpoint_every_s = 60;  // for checkpoints (recorded; checkpoints come with --resume)
+    double checkpoint_every_s = 60;  // a trial's newest copy on the disk is not older than this, if the disk keeps up
+    double checkpoint_mbps = 0;      // a trainer writes at most so many megabytes a second; 0: no limit
     double deadline_s = 60;          // longest wait for a reply or a transfer
     double stall_s = 300;            // longest wait for batch progress
     InjectConfig inject;             // array of texts

@@ -154,7 +154,7 @@ void TorchTrialModel::skip_to(PassCursor const& cursor) {
     pass_.next = static_cast<std::size_t>(cursor.batches);
     pass_.rows = cursor.sums.rows;
     step_.set_loss_sum(cursor.sums.loss);
-    pass_.shard->begin(pass_.order, std::span(pass_.cut).subspan(pass_.next));
+    if (pass_.next < pass_.cut.size()) pass_.shard->begin(pass_.order, std::span(pass_.cut).subspan(pass_.next));
 }
 
 std::int64_t TorchTrialModel::next_gradient(GradientReady const& ready, std::function<void()> const& on_batch) {

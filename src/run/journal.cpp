@@ -23,6 +23,11 @@ TrialEnd trial_end_from_json(Json const& json) {
             static_cast<int>(json.at("epochs").integer())};
 }
 
+LapSink::Saved saved_from_json(Json const& json) {
+    return {TrialId(json.at("trial").integer()), static_cast<int>(json.at("member").integer()), static_cast<int>(json.at("epoch").integer()),
+            static_cast<int>(json.at("step").integer()), json.at("batch").integer(), json.at("file").string()};
+}
+
 void take_line(std::string_view text, Journal& journal) {
     Problems problems("");
     Json const line = parse_json(text, problems);
@@ -35,6 +40,11 @@ void take_line(std::string_view text, Journal& journal) {
         journal.laps.push_back(lap_record_from_json(line));
     } else if (name == "trial_ended") {
         journal.ended.push_back(trial_end_from_json(line));
+    } else if (name == "checkpoint") {
+        journal.saved.push_back(saved_from_json(line));
+    } else if (name == "run_resumed") {
+        journal.incarnation = static_cast<int>(line.at("incarnation").integer());
+        journal.status.clear();
     } else if (name == "run_ended") {
         journal.status = line.at("status").string();
     } else {
@@ -52,6 +62,20 @@ void JournalWriter::append(Json line) {
 void JournalWriter::lap_released(Lap const& lap) { append(event("lap_released", to_json(lap))); }
 
 void JournalWriter::lap_done(LapRecord const& record) { append(event("lap_done", to_json(record))); }
+
+void JournalWriter::checkpoint(LapSink::Saved const& saved) {
+    append(event("checkpoint", Json::object({{"trial", saved.trial.value},
+                                             {"member", saved.member},
+                                             {"epoch", saved.epoch},
+                                             {"step", saved.step},
+                                             {"batch", saved.batch},
+                                             {"file", saved.file}})));
+}
+
+void JournalWriter::run_resumed(int incarnation, int trainers) {
+    append(event("run_resumed", Json::object({{"incarnation", incarnation}, {"trainers", trainers}})));
+    file_.sync();
+}
 
 void JournalWriter::trial_ended(TrialView const& trial) {
     append(event("trial_ended", Json::object({{"trial", trial.id.value},

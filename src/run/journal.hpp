@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // journal.jsonl: what was decided and what came of it, in order, a JSON object a line (docs/formats.md). It is enough to
 // replay a run and to resume it. Each line is written at once and synced in groups; what a crash cuts off is run again.
+//   {"event": "run_resumed", ...}   {"event": "checkpoint", ...}
 //   {"event": "lap_released", ...}   {"event": "lap_done", ...}   {"event": "trial_ended", ...}   {"event": "run_ended",
 //   ...}
 #pragma once
@@ -23,6 +24,8 @@ public:
 
     void lap_released(Lap const& lap);
     void lap_done(LapRecord const& record);
+    void checkpoint(LapSink::Saved const& saved);  // of a file that is durable
+    void run_resumed(int incarnation, int trainers);
     void trial_ended(TrialView const& trial);
     void run_ended(std::string_view status, std::string_view reason);
     void sync() { file_.sync(); }
@@ -44,7 +47,9 @@ struct Journal {
     std::vector<LapRecord> laps;                // finished, diverged and failed ones, in the order of their ends
     std::map<TrialId, Assignment> assignments;  // of every trial that was released
     std::vector<TrialEnd> ended;
-    std::string status;                 // of the run; empty while it has not ended
+    std::vector<LapSink::Saved> saved;  // files that may have been deleted since
+    int incarnation = 1;                // how many jobs have written it
+    std::string status;                 // of the run; empty while it has not ended; of the last job that said so
     std::uintmax_t complete_bytes = 0;  // up to the end of the last whole line; the rest of the file is a torn tail
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/recorder.hpp"
 
+#include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "experiment/reader.hpp"
@@ -10,9 +12,6 @@
 namespace hopscotch {
 namespace {
 
-bool has_ended(TrialStatus status) {
-    return status != TrialStatus::waiting && status != TrialStatus::running && status != TrialStatus::paused;
-}
 
 }  // namespace
 
@@ -25,7 +24,63 @@ Recorder::Recorder(RunDirectory const& directory, RunFacts const& facts, Experim
       trace_(directory.file("trace.json"), facts.hosts, facts.start_unix_s),
       tally_(experiment.search.metric, experiment.search.mode, facts.trainers()) {}
 
-void Recorder::released(Lap const& lap) { journal_.lap_released(lap); }
+void Recorder::restore(Journal const& journal, std::function<LossKind(TrialId)> const& loss) {
+    incarnation_ = journal.incarnation + 1;
+    journal_.run_resumed(incarnation_, facts_.trainers());
+    for (auto const& lap : journal.released) known_.insert({lap.trial, lap.epoch});
+    for (auto const& record : journal.laps) {
+        auto const metrics = tally_.add(record, loss(record.trial));
+        metrics_.append(record.trial, metrics, end_unix_s(record) - facts_.start_unix_s);
+        trace_.add(record);
+    }
+    for (auto const& end : journal.ended)
+        if (end.status != name_of(TrialStatus::interrupted)) ended_.insert(end.trial);
+    for (auto const& file : journal.saved)
+        if (std::filesystem::exists(directory_ / file.file)) files_[file.trial].push_back(file);
+}
+
+void Recorder::released(Lap const& lap) {
+    if (!known_.contains({lap.trial, lap.epoch})) journal_.lap_released(lap);
+}
+
+void Recorder::saved(LapSink::Saved const& saved) {
+    journal_.checkpoint(saved);
+    files_[saved.trial].push_back(saved);
+    surplus_.insert(saved.trial);
+}
+
+// Never the last two of a trial, nor the state after the best epoch of all.
+void Recorder::delete_surplus() {
+    auto const best = best_lap();
+    for (auto const trial : surplus_) {
+        auto& files = files_[trial];
+        auto const place = [](LapSink::Saved const& file) { return std::tuple(file.epoch, file.step, file.batch); };
+        std::ranges::stable_sort(files, std::greater(), place);
+        for (std::size_t i = 2; i < files.size();) {
+            bool const holds_best = best && *best == std::pair(trial, files[i].epoch - 1) && files[i].step == 0 && files[i].batch == 0;
+            std::error_code ignored;
+            if (!holds_best) std::filesystem::remove(directory_ / files[i].file, ignored);
+            if (holds_best)
+                ++i;
+            else
+                files.erase(files.begin() + static_cast<std::ptrdiff_t>(i));
+        }
+    }
+    surplus_.clear();
+}
+
+void Recorder::tick() {
+    journal_.sync_if_due();
+    if (surplus_.empty()) return;
+    journal_.sync();
+    delete_surplus();
+}
+
+std::optional<std::pair<TrialId, int>> Recorder::best_lap() const {
+    auto const trial = tally_.best_trial();
+    if (!trial) return std::nullopt;
+    return std::pair(*trial, tally_.of(*trial).best->epoch);
+}
 
 Metrics Recorder::lap_done(LapRecord const& record, TrialView const& trial) {
     append_server_log(directory_ / "server_log.jsonl", record);  // before the journal says that the lap is done

@@ -8,6 +8,8 @@
 // Writes journal.jsonl, metrics.jsonl, trace.json and, where there is one, server_log.jsonl as it goes, trials.csv and
 // summary.json in finish().
 #pragma once
+#include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -40,12 +42,17 @@ class Recorder {
 public:
     Recorder(RunDirectory const& directory, RunFacts const& facts, Experiment const& experiment);
 
+    // First, if the run goes on: what earlier jobs recorded. loss: of a trial. Starts a new incarnation in the journal.
+    void restore(Journal const& journal, std::function<LossKind(TrialId)> const& loss);
+
     void released(Lap const& lap);
+    void saved(LapSink::Saved const& saved);  // older files of that trial go once the journal's line is durable
     // trial: the director's view after it took the record. An end of the trial is journalled too. Returns the metrics.
     Metrics lap_done(LapRecord const& record, TrialView const& trial);
-    void tick() { journal_.sync_if_due(); }
+    void tick();
     bool finished() const { return finished_; }
     std::optional<BestSoFar> best() const;  // trial and value of search.metric, for the progress view
+    std::optional<std::pair<TrialId, int>> best_lap() const;  // the same's trial and epoch
 
     // What the records add up to so far; writes nothing.
     Summary summarise(RunEnd const& end, std::vector<TrialView> const& trials) const;
@@ -56,6 +63,7 @@ public:
 
 private:
     void end_trial(TrialView const& trial);
+    void delete_surplus();
 
     std::filesystem::path directory_;
     RunFacts facts_;
@@ -65,6 +73,10 @@ private:
     TraceWriter trace_;
     Tally tally_;
     std::set<TrialId> ended_;
+    std::map<TrialId, std::vector<LapSink::Saved>> files_;  // that are there, by place
+    std::set<TrialId> surplus_;                             // trials that may have too many of them
+    std::set<std::pair<TrialId, int>> known_;               // laps that earlier jobs released
+    int incarnation_ = 1;
     bool finished_ = false;
 };
 

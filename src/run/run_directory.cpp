@@ -77,6 +77,14 @@ void clear(fs::path const& path) {
     for (auto const& name : entries_of(path)) fs::remove_all(path / name);
 }
 
+void renew(fs::path const& path) {
+    auto const journal = path / "journal.jsonl";
+    auto const text = read_whole(journal);
+    auto const whole = text.rfind('\n') + 1;  // npos + 1 is 0
+    write_atomically(journal, std::string_view(text).substr(0, whole));
+    for (auto const* name : {"metrics.jsonl", "trace.json", "summary.json", "trials.csv"}) fs::remove(path / name);
+}
+
 std::vector<std::string> strings(Json const& array) {
     std::vector<std::string> out;
     for (auto const& value : array.array()) out.push_back(value.string());
@@ -88,10 +96,6 @@ std::vector<std::string> strings(Json const& array) {
 void check_run_dir(fs::path const& path, RunDirUse use) {
     if (path.empty())
         throw ConfigError("run.dir: is missing (a run leaves its results there) for example \"dir\": \"runs/first\"");
-    if (use == RunDirUse::resume)
-        throw ConfigError(fmt::format(
-            "--resume: is not available yet (runs write no checkpoints) use --overwrite, or another run.dir than {}",
-            path.string()));
     std::error_code error;
     auto const status = fs::status(path, error);
     if (fs::exists(status) && !fs::is_directory(status))
@@ -100,8 +104,17 @@ void check_run_dir(fs::path const& path, RunDirUse use) {
     if (!names.empty() && use == RunDirUse::fresh)
         throw ConfigError(fmt::format(
             "{}: exists already (a run directory is never mixed) use --overwrite, or another run.dir", path.string()));
-    if (!names.empty()) check_removable(path, names);
+    if (!names.empty() && use == RunDirUse::overwrite) check_removable(path, names);
+    if (!names.empty() && use == RunDirUse::resume && !holds_run(path))
+        throw ConfigError(fmt::format("{}: holds no run that could be resumed (journal.jsonl or experiment.json is missing) use "
+                                      "another run.dir",
+                                      path.string()));
     check_writable(path);
+}
+
+bool holds_run(fs::path const& path) {
+    std::error_code error;
+    return fs::exists(path / "experiment.json", error) && fs::exists(path / "journal.jsonl", error);
 }
 
 Json to_json(RunFacts const& facts) {
@@ -118,6 +131,7 @@ Json to_json(RunFacts const& facts) {
          {"hosts", std::move(hosts)},
          {"owners", std::move(owners)},
          {"start_unix_s", facts.start_unix_s},
+         {"run_id", facts.run_id},
          {"experiment", facts.experiment}});
 }
 
@@ -139,6 +153,7 @@ RunFacts read_run_facts(fs::path const& directory) {
         facts.owners.trainers = static_cast<int>(json.at("trainers").integer());
         facts.start_unix_s = json.at("start_unix_s").number();
         facts.experiment = json.at("experiment");
+        if (auto const* id = json.find("run_id")) facts.run_id = id->string();  // runs of older versions have none
     } catch (Error const& error) {  // adds the file, which at() cannot know
         throw DataError(fmt::format("{}: {} (not written by this hopscotch?)", file.string(), error.what()));
     }
@@ -148,7 +163,10 @@ RunFacts read_run_facts(fs::path const& directory) {
 RunDirectory::RunDirectory(fs::path path, RunDirUse use, RunFacts const& facts) : path_(std::move(path)) {
     check_run_dir(path_, use);
     fs::create_directories(path_);
-    clear(path_);
+    if (use == RunDirUse::resume && holds_run(path_))
+        renew(path_);
+    else
+        clear(path_);
     write_atomically(file("experiment.json"), to_json(facts).dump(2) + "\n");
 }
 

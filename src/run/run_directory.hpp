@@ -13,6 +13,9 @@ namespace hopscotch {
 
 enum class RunDirUse { fresh, overwrite, resume };
 
+// Whether a run has begun there: then --resume goes on with it, else it starts one.
+bool holds_run(std::filesystem::path const& path);
+
 // Throws ConfigError, and leaves nothing on the disk, when the directory cannot be used: it holds a run already (fresh),
 // files that no run has written (overwrite never deletes those), or it cannot be created or written.
 void check_run_dir(std::filesystem::path const& path, RunDirUse use);
@@ -28,6 +31,7 @@ struct RunFacts {
     std::string strategy;
     std::vector<std::string> hosts;  // by trainer
     OwnerTable owners;
+    std::string run_id;        // of the run, whatever jobs work on it: checkpoints of another are foreign
     bool any_trainers = true;  // the strategy's bits do not depend on the number of trainers
     double start_unix_s = 0;  // what trace.json and metrics.jsonl count from
 
@@ -43,7 +47,8 @@ RunFacts read_run_facts(std::filesystem::path const& directory);
 class RunDirectory {
 public:
     // Rank 0. Creates the directory (clears it for overwrite) and writes experiment.json. Checks again what
-    // check_run_dir checked: another job may have come between.
+    // check_run_dir checked: another job may have come between. resume: journal.jsonl becomes a new file with its whole lines, so
+    // that a job that still writes the old one writes where nobody reads; what is rebuilt from the journal is removed.
     RunDirectory(std::filesystem::path path, RunDirUse use, RunFacts const& facts);
 
     std::filesystem::path const& path() const { return path_; }

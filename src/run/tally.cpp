@@ -74,14 +74,16 @@ void Tally::add_times(LapRecord const& record) {
     alone_s_[record.trial] += covered_s(record.units) + record.valid_seconds;
     auto& trial = trials_[record.trial];
     for (auto const& unit : record.units) {
-        require(unit.trainer.value >= 0 && unit.trainer.index() < busy_s_.size(), "a unit's trainer is not of this run");
+        require(unit.trainer.value >= 0, "a unit's trainer is not of this run");
+        if (unit.trainer.index() >= busy_s_.size()) busy_s_.resize(unit.trainer.index() + 1);  // an earlier job had more
         if (units_++ == 0 || unit.start_unix_s < first_unix_s_) first_unix_s_ = unit.start_unix_s;
         busy_s_[unit.trainer.index()] += unit.seconds;
         trial.train_s += unit.seconds;
         if (unit.wait_s >= 0) gaps_s_.push_back(static_cast<float>(unit.wait_s));
     }
     if (record.valid_seconds > 0) {
-        require(record.home.value >= 0 && record.home.index() < busy_s_.size(), "a lap's home is not of this run");
+        require(record.home.value >= 0, "a lap's home is not of this run");
+        if (record.home.index() >= busy_s_.size()) busy_s_.resize(record.home.index() + 1);
         busy_s_[record.home.index()] += record.valid_seconds;
         trial.valid_s += record.valid_seconds;
     }

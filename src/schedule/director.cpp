@@ -20,6 +20,10 @@ std::string_view name_of(TrialStatus status) {
     return names[static_cast<std::size_t>(status)];
 }
 
+bool has_ended(TrialStatus status) {
+    return status != TrialStatus::waiting && status != TrialStatus::running && status != TrialStatus::paused;
+}
+
 Director::Director(Experiment const& experiment, std::function<double(Assignment const&)> unit_cost, int shards,
                    std::int64_t in_flight)
     : search_(make_search(experiment)), metric_(experiment.search.metric), shards_(shards), in_flight_(in_flight) {

@@ -19,6 +19,7 @@ namespace hopscotch {
 
 enum class TrialStatus { waiting, running, finished, stopped, paused, diverged, failed, interrupted };
 std::string_view name_of(TrialStatus status);
+bool has_ended(TrialStatus status);  // neither waiting nor running nor paused
 
 struct TrialView {
     TrialId id;

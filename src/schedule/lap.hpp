@@ -20,6 +20,7 @@ struct Lap {
     std::int64_t release = 0;   // laps released together are equals; earlier releases run first
     double remaining_cost = 0;  // of the trial from this lap on, in FLOPs: among equals the longest runs first
     Assignment assignment;
+    std::string from = {};      // resumed: the file in the run directory with the state to go on with; empty: where the lap before ended
 };
 
 struct UnitRecord {
@@ -66,6 +67,15 @@ class LapSink {
 public:
     virtual ~LapSink() = default;
     virtual void lap_done(LapRecord const& record) = 0;
+    // A file in the run directory holds a trial now: after `batch` batches of unit `step` of that epoch.
+    struct Saved {
+        TrialId trial;
+        int member = 0;  // if the states of trainers that train it together differ
+        int epoch = 0, step = 0;
+        std::int64_t batch = 0;
+        std::string file;
+    };
+    virtual void saved(Saved const&) {}
     virtual void scored(LapRecord const&) {}  // the best trial on the test shards, in the record's valid_ fields
 };
 

@@ -90,7 +90,7 @@ void GroupTrainer::run(Lap const& lap, Journey& journey) {
     std::string complaint;
     try {
         auto& state = states_[lap.trial];
-        if (!state) state = resources_.runner->initial_state(lap, resources_.courier.pool());
+        if (!state) state = lap.from.empty() ? resources_.runner->initial_state(lap, resources_.courier.pool()) : load(journey);
         SharedLap::Part part{lap, state.bytes(), own_visits(resources_.owners, resources_.runner->self(), lap.trial),
                              local_batch_size(config_of(lap), group_.self())};
         mine.emplace(*resources_.runner, std::move(part), resources_.courier.activity());

@@ -16,7 +16,7 @@ template <class A>
 void fields(A& a, Lap& m) {
     std::string assignment;
     if constexpr (std::is_same_v<A, Encoder>) assignment = to_json(m.assignment).dump();
-    a(m.trial, m.epoch, m.attempt, m.release, m.remaining_cost, assignment);
+    a(m.trial, m.epoch, m.attempt, m.release, m.remaining_cost, assignment, m.from);
     if constexpr (std::is_same_v<A, Decoder>) m.assignment = assignment_from_json(parse_json_or_throw(assignment, "lap"));
 }
 
@@ -38,16 +38,41 @@ void fields(A& a, OwnerTable& m) {
     a(m.version, m.trainers, m.owner);
 }
 
+// Where and when trainers write checkpoints.
+struct CheckpointTarget {
+    std::string run_dir, run_id;  // no run_dir: nothing is written
+    int incarnation = 1;
+    double every_s = 60, mbps = 0;  // RunConfig's
+};
+template <class A>
+void fields(A& a, CheckpointTarget& m) {
+    a(m.run_dir, m.run_id, m.incarnation, m.every_s, m.mbps);
+}
+
+// Trainer -> rank 0: this file is durable now.
+struct Checkpointed {
+    TrialId trial;
+    int member = 0;
+    int epoch = 0, step = 0;
+    std::int64_t batch = 0;
+    std::string file;  // in the run directory
+};
+template <class A>
+void fields(A& a, Checkpointed& m) {
+    a(m.trial, m.member, m.epoch, m.step, m.batch, m.file);
+}
+
 // Rank 0 -> trainers, first of all.
 struct Welcome {
     std::string experiment;  // the whole document, with --set applied
     std::string strategy;
     OwnerTable owners;
     std::uint64_t state_bytes = 0;  // of the largest trial: buffers of this size are touched before the run; 0: none
+    CheckpointTarget checkpoints = {};
 };
 template <class A>
 void fields(A& a, Welcome& m) {
-    a(m.experiment, m.strategy, m.owners, m.state_bytes);
+    a(m.experiment, m.strategy, m.owners, m.state_bytes, m.checkpoints);
 }
 
 // Trainer -> rank 0: the answer to the roll call.
@@ -70,10 +95,14 @@ struct Journey {
     std::int64_t valid_batch = 0;
     LapRecord record;
     double pushed_unix_s = 0;  // for hop latency
+    // Of the unit at `step`, if it has begun: batches trained, the sums over their rows.
+    std::int64_t batches = 0, rows = 0;
+    double loss_sum = 0;
+    double saved_unix_s = 0;  // when the trial's newest checkpoint was made, or its first unit began
 };
 template <class A>
 void fields(A& a, Journey& m) {
-    a(m.lap, m.step, m.valid_shard, m.valid_batch, m.record, m.pushed_unix_s);
+    a(m.lap, m.step, m.valid_shard, m.valid_batch, m.record, m.pushed_unix_s, m.batches, m.rows, m.loss_sum, m.saved_unix_s);
 }
 
 // Among trainers that train a lap together: the n-th time that all tell all.

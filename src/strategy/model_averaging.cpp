@@ -57,6 +57,7 @@ public:
 
 private:
     void train_lap(SharedLap& mine, StepPlan const& plan, LapRecord& record) override;
+    bool state_is_whole() const override { return what_is_same() == Same::state; }  // else slots differ
     Same what_is_same() const override { return config().momentum == SlotPolicy::local ? Same::parameters : Same::state; }
 
     struct Round {

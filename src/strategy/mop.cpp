@@ -105,6 +105,7 @@ private:
             std::min_element(ready_.begin(), ready_.end(), [this](auto& a, auto& b) { return goes_before(a, b); });
         auto ready = std::move(*first);
         ready_.erase(first);
+        if (!ready.state && !ready.journey.lap.from.empty()) return go_on_from_file(std::move(ready));
         auto const started_s = monotonic_s();
         auto const wait_s = ready.queued_s <= last_end_s_ ? started_s - last_end_s_ : -1;
         bool const validation = validating(ready);
@@ -121,6 +122,16 @@ private:
         last_end_s_ = monotonic_s();
         if (ready.journey.record.outcome != Outcome::finished) return end_trial(ready);
         if (complete) return end_lap(ready);
+        if (!validation) save_if_due(ready.journey, ready.state.bytes());
+        move_on(std::move(ready));
+    }
+
+    // A lap that another job has begun: on to where its next unit is.
+    void go_on_from_file(Ready ready) {
+        auto& journey = ready.journey;
+        ready.state = load(journey);
+        journey.lap.from.clear();
+        journey.record.state_hash = state_hash(ready.state.bytes(), resources_.runner->layout(journey.lap));
         move_on(std::move(ready));
     }
 

@@ -79,7 +79,9 @@ void ParameterServer::handle(Incoming message) {
     auto const serve = decode<ServeLap>(message.body);
     auto& runner = *resources_.runner;
     Buffer state;
-    if (!served_.contains(serve.lap.trial)) state = runner.initial_state(serve.lap, resources_.courier.pool());
+    auto journey = begin(serve.lap);
+    if (!served_.contains(serve.lap.trial))
+        state = serve.lap.from.empty() ? runner.initial_state(serve.lap, resources_.courier.pool()) : load(journey);
     begin_serving(serve, state.bytes(), served_lap(serve.lap, plan_of(serve.lap)));
 }
 

@@ -208,7 +208,7 @@ void serve_job(Courier& courier, Welcome const& welcome, BuildInfo const& build,
         await_shutdown(courier);
         return leave(courier);
     }
-    auto const strategy = strategy_named(welcome.strategy).make({courier, experiment, welcome.owners, &*runner});
+    auto const strategy = strategy_named(welcome.strategy).make({courier, experiment, welcome.owners, &*runner, welcome.checkpoints});
     strategy->serve();
     courier.close();
 }

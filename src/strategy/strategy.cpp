@@ -62,6 +62,10 @@ void Pump::take(LapSink& sink, double timeout_s) {
     switch (message->kind) {
         case MessageKind::lap_done:
             return sink.lap_done(decode<LapRecord>(message->body));
+        case MessageKind::checkpointed: {
+            auto const saved = decode<Checkpointed>(message->body);
+            return sink.saved({saved.trial, saved.member, saved.epoch, saved.step, saved.batch, saved.file});
+        }
         case MessageKind::scored:
             return sink.scored(decode<LapRecord>(message->body));
         case MessageKind::fatal:

@@ -25,6 +25,7 @@ struct Resources {
     Experiment const& experiment;
     OwnerTable owners;
     TrialRunner* runner = nullptr;
+    CheckpointTarget checkpoints = {};  // no run_dir: none are written
 };
 
 class Strategy {

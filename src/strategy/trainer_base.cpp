@@ -34,7 +34,12 @@ Buffer BestSnapshot::copy(BufferPool& pool) const {
 }
 
 TrainerBase::TrainerBase(Resources resources)
-    : resources_(std::move(resources)), best_(resources_.experiment.search.metric, resources_.experiment.search.mode) {}
+    : resources_(std::move(resources)), best_(resources_.experiment.search.metric, resources_.experiment.search.mode) {
+    if (resources_.runner == nullptr || resources_.checkpoints.run_dir.empty()) return;
+    checkpointer_.emplace(resources_.checkpoints, resources_.courier.pool(), [this](Checkpointed const& saved) {
+        resources_.courier.send(Rank(0), MessageKind::checkpointed, encode(saved));
+    });
+}
 
 void TrainerBase::forget(TrialId trial) {
     for (int rank = 1; rank < resources_.courier.world().size(); ++rank)
@@ -94,6 +99,7 @@ void TrainerBase::answer(Incoming message) {
         case MessageKind::stop: {
             auto const trial = decode<TrialMessage>(message.body).trial;
             drop(trial);
+            saved_unix_s_.erase(trial);
             return resources_.runner->forget(trial);
         }
         default: handle(std::move(message));
@@ -110,10 +116,14 @@ void TrainerBase::answer_fetch(TrialMessage const& asked) {
 }
 
 void TrainerBase::answer_score(Lap const& asked) {
-    require(best_.holds(asked.trial, asked.epoch), "the snapshot to be scored is on another trainer");
+    bool const from_file = !asked.from.empty();
+    require(from_file || best_.holds(asked.trial, asked.epoch), "the snapshot to be scored is on another trainer");
     auto& activity = resources_.courier.activity();
     busy_with(asked, ShardId(-1), Phase::validation);
-    auto snapshot = best_.copy(resources_.courier.pool());
+    Journey behind;  // in a file that epoch is the beginning of the next
+    behind.lap = asked;
+    ++behind.lap.epoch;
+    auto snapshot = from_file ? load(behind) : best_.copy(resources_.courier.pool());
     auto const record = resources_.runner->score_test(asked, snapshot.bytes(), &activity);
     resources_.courier.send(Rank(0), MessageKind::scored, encode(record));
 }
@@ -126,7 +136,72 @@ Journey TrainerBase::begin(Lap const& lap) const {
     journey.record.attempt = lap.attempt;
     journey.record.home = home_of(lap.trial);
     journey.record.units.reserve(static_cast<std::size_t>(resources_.runner->shards()));
+    if (auto const saved = saved_unix_s_.find(lap.trial); saved != saved_unix_s_.end()) journey.saved_unix_s = saved->second;
     return journey;
+}
+
+void TrainerBase::save_if_due(Journey& journey, ByteView state) {
+    if (journey.saved_unix_s == 0) journey.saved_unix_s = unix_s();
+    if (checkpointer_ && state_is_whole() && checkpointer_->due(journey.saved_unix_s)) save(journey, state);
+}
+
+void TrainerBase::save(Journey& journey, ByteView state) {
+    save_best();
+    Checkpoint about;
+    about.place = {journey.lap.epoch, journey.step, journey.batches};
+    about.record = journey.record;
+    about.rows = journey.rows;
+    about.loss_sum = journey.loss_sum;
+    about.layout_hash = resources_.runner->layout(journey.lap).hash();
+    checkpointer_->save(std::move(about), state);
+    journey.saved_unix_s = unix_s();
+}
+
+// Between laps: the place is the beginning of the next one.
+void TrainerBase::rest(Journey const& done, ByteView state) {
+    Journey next;
+    next.lap = done.lap;
+    ++next.lap.epoch;
+    next.record.trial = next.lap.trial;
+    next.record.epoch = next.lap.epoch;
+    next.saved_unix_s = done.saved_unix_s;
+    save_if_due(next, state);
+    saved_unix_s_[next.lap.trial] = next.saved_unix_s;
+}
+
+// A run that goes on after the best epoch of all must find that state too.
+void TrainerBase::save_best() {
+    if (!std::exchange(best_unsaved_, false)) return;
+    Checkpoint about;
+    about.place = {best_.epoch() + 1, 0, 0};
+    about.record.trial = best_.trial();
+    about.record.epoch = best_.epoch() + 1;
+    about.layout_hash = best_layout_;
+    checkpointer_->keep(std::move(about), best_.bytes());
+}
+
+Buffer TrainerBase::load(Journey& journey) const {
+    CheckpointFile const file(std::filesystem::path(resources_.checkpoints.run_dir) / journey.lap.from);
+    auto const& about = file.about();
+    auto const wrong = [&](std::string_view what) {
+        throw DataError(fmt::format("{}: {}", journey.lap.from, what));
+    };
+    if (about.run_id != resources_.checkpoints.run_id) wrong("is of another run");
+    if (about.record.trial != journey.lap.trial || about.place.epoch != journey.lap.epoch) wrong("is of another trial or epoch");
+    if (about.layout_hash != resources_.runner->layout(journey.lap).hash()) wrong("holds a state of another layout");
+    auto state = resources_.courier.pool().acquire(file.state_bytes());
+    file.read_state(state.bytes());
+    auto const attempt = journey.record.attempt;
+    auto const home = journey.record.home;
+    journey.record = about.record;
+    journey.record.attempt = attempt;
+    journey.record.home = home;
+    journey.step = about.place.step;
+    journey.batches = about.place.batch;
+    journey.rows = about.rows;
+    journey.loss_sum = about.loss_sum;
+    journey.saved_unix_s = unix_s();
+    return state;
 }
 
 TrainerId TrainerBase::home_of(TrialId trial) const {
@@ -136,9 +211,16 @@ TrainerId TrainerBase::home_of(TrialId trial) const {
 void TrainerBase::finish(Journey& journey, MutableBytes state) {
     journey.record.state_bytes = state.size();
     auto const start = monotonic_s();
-    if (journey.record.outcome == Outcome::finished)
+    if (journey.record.outcome == Outcome::finished) {
+        auto const before = std::pair(best_.trial(), best_.epoch());
         best_.consider(journey.record, loss_of(resources_.experiment, journey.lap.assignment), state,
                        resources_.courier.pool());
+        if (checkpointer_ && before != std::pair(best_.trial(), best_.epoch())) {
+            best_unsaved_ = true;
+            best_layout_ = resources_.runner->layout(journey.lap).hash();
+        }
+        rest(journey, state);
+    }
     journey.record.valid_seconds += monotonic_s() - start;  // keeping a snapshot is the last part of validation
     resources_.courier.send(Rank(0), MessageKind::lap_done, encode(journey.record));
 }
@@ -146,7 +228,9 @@ void TrainerBase::finish(Journey& journey, MutableBytes state) {
 void TrainerBase::train(Journey& journey, MutableBytes state) {
     auto& activity = resources_.courier.activity();
     busy_with(journey.lap, planned_shard(journey.lap.trial, journey.step, resources_.runner->shards()), Phase::compute);
-    resources_.runner->run_unit(journey, state, &activity);
+    if (journey.saved_unix_s == 0) journey.saved_unix_s = unix_s();
+    TrialRunner::OnTheWay const on_the_way{[&] { return checkpointer_->due(journey.saved_unix_s); }, [&] { save(journey, state); }};
+    resources_.runner->run_unit(journey, state, &activity, checkpointer_ ? &on_the_way : nullptr);
     ++activity.units;
 }
 
@@ -166,6 +250,7 @@ std::uint64_t TrainerBase::own_bytes() const {
 
 void TrainerBase::say_goodbye() {
     auto& courier = resources_.courier;
+    checkpointer_.reset();  // after the last word nothing is written any more
     courier.leave_quietly();
     Goodbye goodbye;
     for (auto const traffic : {Traffic::state, Traffic::gradient, Traffic::data, Traffic::control})

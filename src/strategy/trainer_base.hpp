@@ -3,10 +3,12 @@
 // leave at shutdown.
 #pragma once
 #include <deque>
+#include <map>
 #include <optional>
 #include <vector>
 
 #include "run/metrics.hpp"
+#include "strategy/checkpointer.hpp"
 #include "strategy/strategy.hpp"
 
 namespace hopscotch {
@@ -17,6 +19,9 @@ class BestSnapshot {
 public:
     BestSnapshot(std::string metric, Mode mode) : metric_(std::move(metric)), mode_(mode) {}
     void consider(LapRecord const& record, LossKind loss, MutableBytes state, BufferPool& pool);
+    TrialId trial() const { return trial_; }
+    int epoch() const { return epoch_; }  // -1: nothing yet
+    ByteView bytes() const { return snapshot_.bytes(); }
     bool holds(TrialId trial, int epoch) const { return snapshot_ && trial_ == trial && epoch_ == epoch; }
     Buffer copy(BufferPool& pool) const;
 
@@ -51,6 +56,11 @@ protected:
     bool validate(Journey& journey, MutableBytes state);
     virtual TrainerId home_of(TrialId trial) const;
     void set_aside(Incoming message) { postponed_.push_back(std::move(message)); }  // for when the work under way is done
+    // Checkpoints, if they are on. save_if_due: of a state between units. load: the state that journey.lap.from holds, and where
+    // the journey goes on. Throws DataError.
+    void save_if_due(Journey& journey, ByteView state);
+    Buffer load(Journey& journey) const;
+    virtual bool state_is_whole() const { return true; }  // false: other trainers hold parts of it between laps
     void busy_with(Lap const& lap, ShardId shard, Phase phase);
     virtual double idle_wait_s() const { return 1; }  // how long a trainer without work may wait for a message
 
@@ -59,6 +69,9 @@ protected:
     std::uint64_t staged_bytes_ = 0;  // of training rows copied from other trainers
 
 private:
+    void save(Journey& journey, ByteView state);
+    void save_best();
+    void rest(Journey const& done, ByteView state);
     void say_goodbye();
     std::uint64_t own_bytes() const;
     void answer(Incoming message);
@@ -69,6 +82,10 @@ private:
 
     std::deque<Incoming> postponed_;
     BestSnapshot best_;
+    bool best_unsaved_ = false;
+    std::uint64_t best_layout_ = 0;
+    std::map<TrialId, double> saved_unix_s_;  // of states that rest here
+    std::optional<Checkpointer> checkpointer_;
     std::uint64_t fetched_bytes_ = 0;  // of snapshots sent to rank 0
 };
 

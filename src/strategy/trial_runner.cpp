@@ -129,7 +129,28 @@ double epoch_loss(LapRecord const& record, LossKind loss) {
 
 }  // namespace
 
-void TrialRunner::run_unit(Journey& journey, MutableBytes state, Activity* activity) {
+UnitSums TrialRunner::train_rest(Journey& journey, TrialModel& trial_model, Activity* activity, OnTheWay const* on_the_way) {
+    auto const& lap = journey.lap;
+    auto const shard = planned_shard(lap.trial, journey.step, shards());
+    auto const address = UnitAddress{static_cast<std::uint64_t>(experiment_.seed), lap.trial, lap.epoch, shard};
+    trial_model.begin_pass(*train_.at(shard), address, trial_model.batch_size());
+    if (journey.batches > 0) trial_model.skip_to({journey.batches, {journey.rows, journey.loss_sum}});
+    auto const sign = batch_sign(activity);
+    while (auto const rows = trial_model.next_gradient({}, sign)) {
+        trial_model.update(rows);
+        if (on_the_way == nullptr || !on_the_way->wanted()) continue;
+        auto const cursor = trial_model.cursor();
+        journey.batches = cursor.batches;
+        journey.rows = cursor.sums.rows;
+        journey.loss_sum = cursor.sums.loss;
+        on_the_way->take();
+    }
+    journey.batches = journey.rows = 0;
+    journey.loss_sum = 0;
+    return trial_model.end_pass();
+}
+
+void TrialRunner::run_unit(Journey& journey, MutableBytes state, Activity* activity, OnTheWay const* on_the_way) {
     auto const& lap = journey.lap;
     auto const shard = planned_shard(lap.trial, journey.step, shards());
     auto const what = fmt::format("unit on shard {}", shard.value);
@@ -141,8 +162,7 @@ void TrialRunner::run_unit(Journey& journey, MutableBytes state, Activity* activ
         unit.trainer = self_;
         unit.start_unix_s = unix_s();
         auto const start = monotonic_s();
-        auto const address = UnitAddress{static_cast<std::uint64_t>(experiment_.seed), lap.trial, lap.epoch, shard};
-        auto const sums = trial_model.train_unit(*train_.at(shard), address, batch_sign(activity));
+        auto const sums = train_rest(journey, trial_model, activity, on_the_way);
         unit.rows = sums.rows;
         unit.loss_sum = sums.loss;
         unit.state_hash = state_hash(state, trial_model.layout());

@@ -37,10 +37,16 @@ public:
     // The trial's state before its first unit.
     Buffer initial_state(Lap const& lap, BufferPool& pool);
 
-    // Trains the unit at journey.step, appends its UnitRecord and moves on one step. Never throws for what the trial did:
-    // divergence and exceptions end up in journey.record.outcome and reason. activity tells the courier of progress; may be
-    // null.
-    void run_unit(Journey& journey, MutableBytes state, Activity* activity);
+    // Between two updates of a unit: whether its place is wanted; if so journey has it, and the state is up to date.
+    struct OnTheWay {
+        std::function<bool()> wanted;
+        std::function<void()> take;
+    };
+
+    // Trains the unit at journey.step (what is left of it), appends its UnitRecord and moves on one step. Never throws for what
+    // the trial did: divergence and exceptions end up in journey.record.outcome and reason. activity tells the courier of
+    // progress; it and on_the_way may be null.
+    void run_unit(Journey& journey, MutableBytes state, Activity* activity, OnTheWay const* on_the_way = nullptr);
 
     // Validates one piece, no longer than a training unit. True when validation is complete.
     bool run_validation_piece(Journey& journey, MutableBytes state, Activity* activity);
@@ -81,6 +87,7 @@ public:
 
 private:
     bool validate_piece(Journey& journey, TrialModel& trial_model, Evaluation& sums, Activity* activity);
+    UnitSums train_rest(Journey& journey, TrialModel& trial_model, Activity* activity, OnTheWay const* on_the_way);
     template <class Work>
     void guarded(Journey& journey, std::string const& what, Work work);
 

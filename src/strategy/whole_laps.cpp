@@ -26,8 +26,10 @@ void WholeLaps::work() {
     auto journey = begin(lap);
     auto& state = states_[lap.trial];
     if (!state) prepare(journey, state);
-    while (journey.step < resources_.runner->shards() && journey.record.outcome == Outcome::finished)
+    while (journey.step < resources_.runner->shards() && journey.record.outcome == Outcome::finished) {
         train_unit(journey, state.bytes());
+        save_if_due(journey, state.bytes());
+    }
     while (journey.record.outcome == Outcome::finished && !validate(journey, state.bytes())) {
     }
     finish(journey, state.bytes());
@@ -36,6 +38,10 @@ void WholeLaps::work() {
 
 // A model that cannot even be built ends its own trial only.
 void WholeLaps::prepare(Journey& journey, Buffer& state) {
+    if (!journey.lap.from.empty()) {
+        state = load(journey);
+        return;
+    }
     try {
         state = resources_.runner->initial_state(journey.lap, resources_.courier.pool());
     } catch (std::exception const& error) {

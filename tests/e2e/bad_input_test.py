@@ -135,8 +135,6 @@ class BadInput(Case):
     def test_unknown_and_unavailable(self):
         self.changed('--set strategy.name="foo": unknown value "foo" (known: mop, task_parallel, model_averaging, allreduce, parameter_server, sequential)', "--set", 'strategy.name="foo"')
         self.refused('strategy "foo" is unknown (known: mop, task_parallel, model_averaging, allreduce, parameter_server, sequential)', "--strategy", "foo")
-        self.refused("--resume is not available in this version (it comes with checkpoints) start again with --overwrite or another run.dir",
-                     "--resume")
 
     def test_cuda_on_a_cpu_build(self):
         if "CPU build" not in self.run_hopscotch("--version")[1]:

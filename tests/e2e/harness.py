@@ -83,7 +83,8 @@ class Case(unittest.TestCase):
         return done.returncode, done.stdout, done.stderr
 
     def start(self, *args, np=None):
-        process = subprocess.Popen(self.command(args, np), cwd=self.cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        process = subprocess.Popen(self.command(args, np), cwd=self.cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                   start_new_session=True)  # so that a test can kill all of it at once
         self.addCleanup(lambda: process.poll() is None and (process.kill(), process.communicate()))
         return process
 

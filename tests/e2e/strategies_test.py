@@ -1,12 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every strategy through the binary: runs replay, lost and stopped ranks are named within the deadline, a signal ends in order."""
-import os
-import signal
-import time
+"""Every strategy through the binary: runs replay, and who waits for a slow trainer is not taken for stalled."""
+import re
 import unittest
-import unittest.mock
 
-import faults_test
 from harness import Case, experiment
 
 STRATEGIES = [
@@ -19,8 +15,6 @@ STRATEGIES = [
     {"name": "task_parallel"},
     {"name": "task_parallel", "data": "remote"},
 ]
-
-
 ONE_OF_EACH = [STRATEGIES[0], *STRATEGIES[2:5], STRATEGIES[7]]
 
 
@@ -45,13 +39,12 @@ class Replays(Case):
         self.assertEqual(code, 1, out + err)
         self.assertIn("2 of 2 trials differ from the journal of out", err)
 
-
     def test_replay_of_a_lap_that_now_diverges(self):
         self.write(experiment(strategy=STRATEGIES[0]))
         self.succeed("--quiet", "--trainers", "2")
         for name in ("experiment.json", "journal.jsonl"):
             path = self.cwd / "out" / name
-            path.write_text(path.read_text().replace("0.03", "1e38"))
+            path.write_text(re.sub(r"(?<=[\[:, ])0\.03(?=[\]},\s])", "1e38", path.read_text()))  # whole numbers, not digits of times
         code, out, err = self.run_hopscotch("replay", "out")
         self.assertEqual(code, 1, out + err)
         self.assertIn("1 of 2 trials differ from the journal of out", err)
@@ -66,67 +59,6 @@ class SlowRanks(Case):
                               strategy={"name": "model_averaging"},
                               run={"dir": "out", "device": "cpu", "stall_s": 1, "deadline_s": 2, "inject": ["slow:rank=2,factor=10"]}))
         self.succeed("--quiet", "--trainers", "2")
-
-
-class LostRanks(Case):
-    pid_of_rank = faults_test.Faults.pid_of_rank
-
-    def begin_all(self, deadline_s):
-        """One endless job of each strategy, side by side, each past its first lap."""
-        jobs = []
-        for i, strategy in enumerate(ONE_OF_EACH):
-            self.write(experiment(model={"name": "synthetic", "seconds_per_batch": 0.005, "parameters": 10000},
-                                  train={"epochs": 5000, "batch_size": 32, "optimizer": {"name": "sgd", "lr": 0.1}},
-                                  strategy=strategy, run={"dir": f"out{i}", "device": "cpu", "deadline_s": deadline_s}), f"e{i}.json")
-            with unittest.mock.patch.dict(os.environ, faults_test.PATIENT):
-                jobs.append(self.start("run", f"e{i}.json", np=4))
-        for i, process in enumerate(jobs):
-            journal = self.cwd / f"out{i}/journal.jsonl"
-            self.wait_for(lambda: journal.exists() and "lap_done" in journal.read_text(), "a lap was done", process)
-        return jobs
-
-    def ends(self, jobs):
-        begin = time.monotonic()
-        said = []
-        for process in jobs:
-            out, err = process.communicate(timeout=3 * faults_test.LIMIT_S)
-            self.assertNotEqual(process.returncode, 0, out + err)
-            said.append(out + err)
-        self.assertLessEqual(time.monotonic() - begin, faults_test.LIMIT_S)
-        return said
-
-    def test_killed_trainer(self):
-        jobs = self.begin_all(deadline_s=60)
-        for process in jobs:
-            os.kill(self.pid_of_rank(process, 2), signal.SIGKILL)
-        for said in self.ends(jobs):
-            self.assertRegex(said, r"\brank 2\b")
-
-    def test_stopped_trainer(self):
-        jobs = self.begin_all(deadline_s=3)
-        victims = [self.pid_of_rank(process, 2) for process in jobs]
-        for victim in victims:
-            os.kill(victim, signal.SIGSTOP)
-        try:
-            all_said = self.ends(jobs)
-        finally:
-            for victim in victims:
-                try:
-                    os.kill(victim, signal.SIGKILL)
-                except ProcessLookupError:
-                    pass
-        for i, said in enumerate(all_said):
-            self.assertRegex(said, r"rank 2 \(.+, pid \d+\) has been silent for \d+ s .*; it was last seen "
-                                   r"(computing|waiting|validating).* in trial \d+, epoch \d+, shard -?\d+", ONE_OF_EACH[i])
-            self.assertEqual(self.summary(f"out{i}")["status"], "failed")
-
-    def test_signal(self):
-        jobs = self.begin_all(deadline_s=60)
-        for process in jobs:
-            process.send_signal(signal.SIGTERM)
-        self.ends(jobs)
-        for i in range(len(jobs)):
-            self.assertEqual(self.summary(f"out{i}")["status"], "interrupted", ONE_OF_EACH[i])
 
 
 if __name__ == "__main__":

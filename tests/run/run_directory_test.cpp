@@ -83,10 +83,12 @@ TEST(RunDirectory, UnwritableParentIsNamedWithTheReason) {
     EXPECT_NE(kernel.find("no writing in /proc: "), std::string::npos) << kernel;
 }
 
-TEST(RunDirectory, MissingAndResumeAreClearErrors) {
+TEST(RunDirectory, MissingIsAClearError) {
     Scratch scratch;
     EXPECT_NE(refusal("", RunDirUse::fresh).find("run.dir: is missing"), std::string::npos);
-    EXPECT_NE(refusal(scratch / "digits", RunDirUse::resume).find("--resume: is not available yet"), std::string::npos);
+    EXPECT_EQ(refusal(scratch / "digits", RunDirUse::resume), "") << "there is nothing yet: it begins";
+    write(scratch / "digits" / "experiment.json", "{}");
+    EXPECT_NE(refusal(scratch / "digits", RunDirUse::resume).find("holds no run that could be resumed"), std::string::npos);
 }
 
 }  // namespace

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a job goes on with a run that others have begun: the director hears what is known, every trial that has not ended starts at
+// its furthest checkpoint, and laps between it and the end of the journal are trained again, to the same bits.
+#pragma once
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "app/resumption.hpp"
+#include "run/recorder.hpp"
+#include "schedule/director.hpp"
+
+namespace hopscotch {
+
+class Continuation {
+public:
+    // Both must outlive it.
+    Continuation(Resumption const& resumption, Experiment const& experiment)
+        : resumption_(resumption), experiment_(experiment) {}
+
+    // Once, before anything is released: the laps to execute.
+    std::vector<Lap> begin(Director& director, Recorder& recorder);
+
+    // Whether this lap is one that the journal has; then it is not news. Throws Error if it came out different.
+    bool trained_again(LapRecord const& record);
+    bool waits() const { return !again_.empty(); }  // for such laps
+    std::size_t units() const { return units_; }    // that are known
+
+    // The file with the state after that lap; null: there is none.
+    LapSink::Saved const* file_after(TrialId trial, int epoch) const;
+
+private:
+    struct Start {
+        int epoch = 0, last = 0;  // laps; the first one from
+        std::string file;         // this file; empty: from nothing
+    };
+    std::optional<Start> start_of(TrialView const& trial, Recorder const& recorder) const;
+    LapSink::Saved const* furthest(TrialId trial, int last_epoch) const;
+
+    Resumption const& resumption_;
+    Experiment const& experiment_;
+    std::map<std::pair<TrialId, int>, std::uint64_t> again_;  // the hash of the state at its end
+    std::size_t units_ = 0;
+};
+
+}  // namespace hopscotch

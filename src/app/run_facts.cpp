@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/run_facts.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <span>
+
+#include "app/commands.hpp"
+#include "core/clock.hpp"
+#include "core/hash.hpp"
+#include "strategy/strategy.hpp"
+
+namespace hopscotch {
+
+std::string new_run_id() {
+    auto const seed = fmt::format("{} {} {:.6f}", host_name(), getpid(), unix_s());
+    return to_hex(xxh3(std::as_bytes(std::span(seed))));
+}
+
+RunFacts facts_of(PreparedRun const& prepared, std::vector<Hello> const& hellos) {
+    RunFacts facts;
+    facts.experiment = prepared.experiment.document;
+    facts.name = prepared.experiment.name;
+    facts.seed = prepared.experiment.seed;
+    facts.version = build_info().version;
+    facts.git_hash = build_info().git;
+    facts.versions = Json::object({{"torch", build_info().torch}});
+    facts.dataset_hash = to_hex(dataset_hash(prepared.manifest));
+    facts.strategy = prepared.experiment.strategy.name;
+    for (auto const& hello : hellos) facts.hosts.push_back(hello.host);
+    facts.owners = prepared.owners;
+    facts.owners.trainers = prepared.trainers;
+    facts.any_trainers = strategy_named(facts.strategy).bits == Bits::any_trainers;
+    facts.start_unix_s = prepared.resumption ? prepared.resumption->facts.start_unix_s : unix_s();
+    facts.run_id = prepared.run_id;
+    return facts;
+}
+
+}  // namespace hopscotch

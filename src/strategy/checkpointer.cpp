@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strategy/checkpointer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <utility>
+
+#include "core/clock.hpp"
+#include "core/error.hpp"
+#include "core/log.hpp"
+
+namespace hopscotch {
+namespace {
+
+constexpr std::size_t k_most_queued_bytes = 1U << 30;
+constexpr double k_retry_s = 1;
+
+}  // namespace
+
+Checkpointer::Checkpointer(CheckpointTarget target, BufferPool& pool, std::function<void(Checkpointed const&)> saved)
+    : target_(std::move(target)), pool_(pool), saved_(std::move(saved)), thread_([this] { run(); }) {}
+
+Checkpointer::~Checkpointer() {
+    {
+        std::lock_guard const lock(mutex_);
+        stopping_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+}
+
+bool Checkpointer::due(double saved_unix_s) const {
+    if (unix_s() - saved_unix_s < target_.every_s) return false;
+    std::lock_guard const lock(mutex_);
+    return monotonic_s() >= rests_until_s_ && queued_bytes_ < k_most_queued_bytes;
+}
+
+Checkpointer::Item Checkpointer::copy_of(Checkpoint about, ByteView state) {
+    Item item{std::move(about), pool_.acquire(state.size())};
+    std::memcpy(item.state.bytes().data(), state.data(), state.size());
+    item.about.run_id = target_.run_id;
+    return item;
+}
+
+void Checkpointer::enqueue(Item item) {
+    {
+        std::lock_guard const lock(mutex_);
+        std::erase_if(queue_, [&](Item const& old) {
+            if (item.replaces(old)) queued_bytes_ -= old.state.bytes().size();
+            return item.replaces(old);
+        });
+        queued_bytes_ += item.state.bytes().size();
+        queue_.push_back(std::move(item));
+    }
+    changed_.notify_all();
+}
+
+void Checkpointer::save(Checkpoint about, ByteView state) { enqueue(copy_of(std::move(about), state)); }
+
+void Checkpointer::keep(Checkpoint about, ByteView state) {
+    auto item = copy_of(std::move(about), state);
+    item.kept = true;
+    enqueue(std::move(item));
+}
+
+std::size_t Checkpointer::drain(double deadline_s) {
+    std::unique_lock lock(mutex_);
+    for (auto& item : queue_) item.failed = false;
+    draining_ = true;
+    changed_.notify_all();
+    changed_.wait_for(lock, std::chrono::duration<double>(deadline_s),
+                      [this] { return !writing_ && std::ranges::all_of(queue_, &Item::failed); });
+    return queue_.size() + (writing_ ? 1 : 0);
+}
+
+void Checkpointer::run() {
+    std::unique_lock lock(mutex_);
+    while (!stopping_) {
+        auto const next = std::ranges::find(queue_, false, &Item::failed);
+        if (next == queue_.end()) {
+            if (queue_.empty() || draining_)
+                changed_.wait(lock);
+            else if (changed_.wait_for(lock, std::chrono::duration<double>(k_retry_s)) == std::cv_status::timeout)
+                for (auto& item : queue_) item.failed = false;
+            continue;
+        }
+        auto item = std::move(*next);
+        queue_.erase(next);
+        writing_ = true;
+        lock.unlock();
+        auto const start = monotonic_s();
+        bool const written = write(item);
+        auto const bytes = item.state.bytes().size();
+        lock.lock();
+        writing_ = false;
+        if (target_.mbps > 0) rests_until_s_ = start + static_cast<double>(bytes) / (target_.mbps * 1e6);
+        if (written)
+            queued_bytes_ -= bytes;
+        else
+            put_back(std::move(item));
+        changed_.notify_all();
+    }
+}
+
+// What is newer of the same trial takes its place.
+void Checkpointer::put_back(Item item) {
+    if (std::ranges::any_of(queue_, [&](Item const& newer) { return newer.replaces(item); })) {
+        queued_bytes_ -= item.state.bytes().size();
+        return;
+    }
+    item.failed = true;
+    queue_.push_front(std::move(item));
+}
+
+bool Checkpointer::write(Item const& item) {
+    auto const name = checkpoint_name(item.about, target_.incarnation);
+    auto const path = std::filesystem::path(target_.run_dir) / name;
+    try {
+        std::filesystem::create_directories(path.parent_path());
+        write_checkpoint(path, item.about, item.state.bytes());
+        CheckpointFile(path).verify();  // older files are deleted because this one is there
+    } catch (std::exception const& error) {
+        if (!std::exchange(trouble_, true))
+            log_warning(fmt::format("trial {} is at risk, its checkpoint could not be written: {} (is run.dir full, or not on a "
+                                    "file system that all hosts share?) training goes on, it is tried again",
+                                    item.about.record.trial.value, error.what()));
+        return false;
+    }
+    if (std::exchange(trouble_, false)) log_info("checkpoints can be written again");
+    saved_({item.about.record.trial, item.about.member, item.about.place.epoch, item.about.place.step, item.about.place.batch, name});
+    return true;
+}
+
+}  // namespace hopscotch

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// A trainer's checkpoints, written by a thread of its own while it trains. What cannot be written (disk full, no permission) is
+// tried again until something newer of that trial replaces it; training goes on.
+#pragma once
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "comm/buffer_pool.hpp"
+#include "run/checkpoint.hpp"
+#include "strategy/messages.hpp"
+
+namespace hopscotch {
+
+class Checkpointer {
+public:
+    // saved: called by the thread when a file is durable.
+    Checkpointer(CheckpointTarget target, BufferPool& pool, std::function<void(Checkpointed const&)> saved);
+    ~Checkpointer();  // gives up what is not written
+
+    // Whether a trial whose newest copy on the disk is of then should be saved now: older than checkpoint_every_s, and the disk
+    // has had its rest (checkpoint_mbps).
+    bool due(double saved_unix_s) const;
+
+    // Copies the state and returns. save: what is not written yet of the same trial is dropped. keep: a state that is wanted
+    // whatever comes after it.
+    void save(Checkpoint about, ByteView state);
+    void keep(Checkpoint about, ByteView state);
+
+    // Until all is written, or has failed once more, or the deadline has passed. How many are not written.
+    std::size_t drain(double deadline_s);
+
+    CheckpointTarget const& target() const { return target_; }
+
+private:
+    struct Item {
+        Checkpoint about;
+        Buffer state;
+        bool kept = false, failed = false;
+        bool replaces(Item const& old) const {
+            return !kept && !old.kept && old.about.record.trial == about.record.trial && old.about.member == about.member;
+        }
+    };
+    Item copy_of(Checkpoint about, ByteView state);
+    void enqueue(Item item);
+    void run();
+    bool write(Item const& item);  // false: it could not be
+    void put_back(Item item);
+
+    CheckpointTarget target_;
+    BufferPool& pool_;
+    std::function<void(Checkpointed const&)> saved_;
+    mutable std::mutex mutex_;
+    std::condition_variable changed_;
+    std::deque<Item> queue_;
+    std::size_t queued_bytes_ = 0;  // of what is being written too
+    bool writing_ = false, stopping_ = false, draining_ = false;
+    double rests_until_s_ = 0;
+    bool trouble_ = false;  // the last write failed; the thread's own
+    std::thread thread_;
+};
+
+}  // namespace hopscotch

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs that are killed and go on with --resume: the same states, metrics and best model as one that nobody disturbed."""
+import hashlib
+import os
+import random
+import signal
+import unittest
+
+from harness import Case, experiment
+
+TRAIN = {"epochs": 6, "batch_size": 4, "optimizer": {"name": "adam", "lr": 0.01}}
+MODEL = {"name": "mlp", "hidden": [48], "dropout": 0.2}
+SPACE = {"train.optimizer.lr": [0.001, 0.003, 0.01, 0.03]}
+# The last saves nothing, since its trainers' optimizers differ: it begins anew.
+OTHERS = [{"name": "task_parallel"}, {"name": "sequential"}, {"name": "allreduce"}, {"name": "parameter_server"},
+          {"name": "model_averaging", "momentum": "averaged"}, {"name": "model_averaging"}]
+
+
+def disturbed(folder="out", **changes):
+    """Checkpoints all the time, also inside units."""
+    run = {"dir": folder, "device": "cpu", "checkpoint_every_s": 0.01}
+    return experiment(model=MODEL, train=TRAIN, space=SPACE, run=run, **changes)
+
+
+class Resume(Case):
+    def outcome(self, folder):
+        """What must not depend on how often a run was killed."""
+        summary = self.summary(folder)
+        best = hashlib.sha256((self.cwd / folder / "best/model.safetensors").read_bytes()).hexdigest()
+        trials = [(trial["id"], trial["status"], trial["state_hash"], trial["epochs"], trial["best"]["epoch"], trial["best"]["val_loss"])
+                  for trial in summary["trials"]]
+        return summary["status"], summary["best_trial"], trials, self.hashes(folder), best
+
+    def undisturbed(self, folder="quiet", trainers="3", **changes):
+        self.write(disturbed(folder, **changes), "quiet.json")
+        code, out, err = self.run_hopscotch("run", "quiet.json", "--quiet", "--trainers", trainers)
+        self.assertEqual(code, 0, err + out)
+        return self.outcome(folder)
+
+    def kill_at(self, process, laps, checkpoints=0, folder="out"):
+        """SIGKILL to the whole job once the journal is that long; true if it was still running."""
+        journal = self.cwd / folder / "journal.jsonl"
+
+        def there():
+            text = journal.read_text() if journal.exists() else ""
+            return process.poll() is not None or text.count('"lap_done"') >= laps and text.count('"checkpoint"') >= checkpoints
+        self.wait_for(lambda: there() or process.poll() is not None, f"{laps} laps", process) if process.poll() is None else None
+        if process.poll() is not None:
+            return False
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        return True
+
+    def resumed(self, trainers="3", folder="out"):
+        code, out, err = self.run_hopscotch("run", "e.json", "--quiet", "--resume", "--trainers", trainers)
+        self.assertEqual(code, 0, err + out)
+        return err
+
+    def killed(self, laps, checkpoints=1, trainers="3", resume=False):
+        process = self.start("run", "e.json", "--quiet", "--trainers", trainers, *(["--resume"] if resume else []))
+        return self.kill_at(process, laps, checkpoints)
+
+    def test_killed_again_and_again(self):
+        expected = self.undisturbed()
+        self.write(disturbed())
+        self.assertTrue(self.killed(laps=2))
+        times = 1
+        numbers = random.Random(7)
+        for laps in (6, 10, 15, 20):
+            times += self.killed(laps=laps, checkpoints=numbers.randrange(30), trainers=str(numbers.randrange(1, 5)), resume=True)
+        self.resumed(trainers="2")
+        self.assertEqual(self.outcome("out"), expected)
+        self.assertEqual(sum(line["event"] == "run_resumed" for line in self.journal()), 5)
+        self.assertFalse((self.cwd / "out/checkpoints").exists())
+        code, out, err = self.run_hopscotch("replay", "out")
+        self.assertEqual((code, err), (0, ""), out)
+
+    def test_other_strategies(self):
+        for number, strategy in enumerate(OTHERS):
+            with self.subTest(strategy=strategy):
+                expected = self.undisturbed(f"quiet{number}", strategy=strategy)
+                folder = f"out{number}"
+                self.write(disturbed(folder, strategy=strategy))
+                process = self.start("run", "e.json", "--quiet", "--trainers", "3")
+                self.assertTrue(self.kill_at(process, laps=5, checkpoints=0 if strategy == OTHERS[-1] else 1, folder=folder))
+                self.resumed()
+                self.assertEqual(self.outcome(folder), expected)
+
+    def test_damaged_checkpoints(self):
+        expected = self.undisturbed()
+        self.write(disturbed())
+        self.assertTrue(self.killed(laps=8, checkpoints=12))
+        files = sorted((self.cwd / "out/checkpoints").glob("*.ckpt"))
+        for number, path in enumerate(files):
+            content = bytearray(path.read_bytes())
+            if number % 3 == 0:
+                content[len(content) // 2] ^= 1
+            elif number % 3 == 1:
+                del content[len(content) // 3:]
+            path.write_bytes(content)
+        with open(self.cwd / "out/journal.jsonl", "a") as journal:
+            journal.write('{"event": "lap_do')  # torn
+        err = self.resumed()
+        self.assertIn(files[0].name, err)
+        self.assertIn("an older checkpoint is used", err)
+        self.assertEqual(self.outcome("out"), expected)
+
+    def test_without_any_checkpoint(self):
+        expected = self.undisturbed()
+        document = disturbed()
+        document["run"]["checkpoint_every_s"] = 1000
+        self.write(document)
+        self.assertTrue(self.killed(laps=12, checkpoints=0))
+        self.resumed()
+        self.assertEqual(self.outcome("out"), expected)
+
+    def test_of_a_run_that_has_ended(self):
+        self.write(disturbed())
+        self.succeed("--quiet")
+        expected = self.outcome("out")
+        self.resumed(trainers="2")
+        self.assertEqual(self.outcome("out"), expected)
+
+    def test_starts_where_nothing_is(self):
+        self.write(disturbed())
+        self.resumed()
+        self.assertEqual(self.summary()["status"], "finished")
+
+    def test_changed_experiments_are_refused(self):
+        self.write(disturbed())
+        self.assertTrue(self.killed(laps=1))
+        self.refuse('out: cannot go on with this run, because the experiment is another (only section run may change) use another '
+                    'run.dir, or undo:\n  seed: was 42, is 43\n  train.batch_size: was 4, is 8', "run", "e.json", "--resume",
+                    "--set", "train.batch_size=8", "--set", "seed=43", "--trainers", "3")
+        self.refuse("--resume and --overwrite exclude each other (one goes on with a run, the other deletes it) choose one",
+                    "run", "e.json", "--resume", "--overwrite")
+
+
+if __name__ == "__main__":
+    unittest.main()
