@@ -247,7 +247,7 @@ int run_cli(int argc, char** argv) {
     } catch (DataError const& error) {
         return report(error, 2, "");  // files that are missing, damaged or not what they should be
     } catch (std::exception const& error) {
-        return report(error, 1, "hopscotch: ");
+        return report(error, is_resumable(error) ? k_exit_resumable : k_exit_failed, "hopscotch: ");
     }
 }
 

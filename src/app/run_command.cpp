@@ -2,28 +2,25 @@
 // Where a run starts: as MPI ranks, or as threads of this process. What rank 0 does with it is job.hpp.
 #include <fmt/format.h>
 
-#include <csignal>
 #include <cstdio>
+#include <cstdlib>
+#include <filesystem>
 #include <optional>
 #include <thread>
 
 #include "app/commands.hpp"
 #include "app/job.hpp"
 #include "app/prepared_run.hpp"
+#include "app/signals.hpp"
 #include "comm/mpi_world.hpp"
 #include "comm/thread_world.hpp"
 #include "core/clock.hpp"
 #include "core/error.hpp"
 #include "core/log.hpp"
+#include "run/summary.hpp"
 
 namespace hopscotch {
 namespace {
-
-// mpirun signals every rank; a trainer goes on until rank 0, which heard it too, says shutdown.
-void ignore_signals() {
-    std::signal(SIGTERM, SIG_IGN);
-    std::signal(SIGINT, SIG_IGN);
-}
 
 // Bad input on rank 0: the trainers wait for a Welcome that will not come.
 int dismiss(World& world, int exit_code) {
@@ -41,6 +38,15 @@ PreparedRun prepare_for_mpi(RunOptions const& options, int trainers) {
     return prepare_run(options, trainers);
 }
 
+// --resume of a run that has finished: nothing is left to do, nothing is touched.
+bool told_finished(PreparedRun const& prepared) {
+    auto const& dir = prepared.experiment.run.dir;
+    if (!prepared.resumption || prepared.resumption->journal.status != name_of(RunStatus::finished)) return false;
+    if (!std::filesystem::exists(std::filesystem::path(dir) / "summary.json")) return false;
+    fmt::print("{}: this run has finished; nothing is left to do\n", dir);
+    return true;
+}
+
 int schedule_mpi(MpiWorld& world, RunOptions const& options, double started_s) {
     std::optional<PreparedRun> prepared;
     try {
@@ -50,13 +56,14 @@ int schedule_mpi(MpiWorld& world, RunOptions const& options, double started_s) {
         std::fprintf(stderr, "%s\n", error.what());
         return dismiss(world, 2);
     }
-    if (options.dry_run) return dismiss(world, 0);
+    if (options.dry_run || told_finished(*prepared)) return dismiss(world, 0);
     return run_job(world, std::move(*prepared), options, started_s);
 }
 
 int run_under_mpi(MpiWorld& world, RunOptions const& options, double started_s) {
     auto const who = fmt::format("rank {} {}", world.rank().value, host_name());
     log_setup(who, LogLevel::info);
+    int failure_code = k_exit_failed;
     try {
         int exit_code = 0;
         if (world.rank() == Rank(0)) {
@@ -69,9 +76,10 @@ int run_under_mpi(MpiWorld& world, RunOptions const& options, double started_s) 
         return exit_code;
     } catch (std::exception const& error) {
         std::fprintf(stderr, "[rank %d %s] %s\n", world.rank().value, host_name().c_str(), error.what());
+        if (is_resumable(error)) failure_code = k_exit_resumable;
     }
-    world.abort(1);
-    return 1;
+    world.abort(failure_code);
+    return failure_code;
 }
 
 int run_as_threads(RunOptions const& options, double started_s) {
@@ -83,12 +91,19 @@ int run_as_threads(RunOptions const& options, double started_s) {
         print_plan(prepared);
         return 0;
     }
+    if (told_finished(prepared)) return 0;
     int exit_code = 1;
     run_thread_ranks(trainers + 1, [&](World& world) {
-        if (world.rank() == Rank(0))
+        if (world.rank() != Rank(0)) return trainer_main(world, build_info());
+        try {
             exit_code = run_job(world, std::move(prepared), options, started_s);
-        else
-            trainer_main(world, build_info());
+        } catch (std::exception const& error) {
+            if (!is_resumable(error)) throw;
+            // A trainer that hangs in a batch could not be joined; there is nothing left to write.
+            std::fprintf(stderr, "hopscotch: %s\n", error.what());
+            std::fflush(nullptr);
+            std::_Exit(k_exit_resumable);
+        }
     });
     return exit_code;
 }

@@ -104,6 +104,12 @@ std::optional<Incoming> Courier::receive(double timeout_s, Desk desk) {
     return std::nullopt;
 }
 
+bool Courier::pushes_delivered() {
+    std::lock_guard const engine(engine_);
+    std::lock_guard const lock(mutex_);
+    return pushes_.empty() && transfers_->nothing_leaves();
+}
+
 void Courier::watch_peers(double deadline_s, double stall_s) {
     std::lock_guard const lock(mutex_);
     stall_s_ = stall_s;
@@ -319,6 +325,7 @@ void Courier::dispatch(Rank from, ByteView bytes) {
         if (kind == MessageKind::heartbeat) peers_[from.index()].take(decode<Heartbeat>(body));
     }
     if (kind == MessageKind::shutdown) activity_.leave = true;
+    if (kind == MessageKind::pause) activity_.pause = true;
     switch (kind) {
         case MessageKind::heartbeat:
         case MessageKind::greeting:

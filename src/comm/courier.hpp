@@ -44,6 +44,7 @@ struct Activity {
     std::atomic<std::int32_t> trial = -1, epoch = 0, shard = -1;
     std::atomic<Phase> phase = Phase::compute;
     std::atomic<bool> leave = false;  // set by the courier when rank 0 has said shutdown
+    std::atomic<bool> pause = false;  // likewise pause: no further than the next batch
 };
 
 class Transfers;
@@ -57,6 +58,9 @@ public:
     // Any thread. Return at once. kind: state, gradient, parameters or rows. What goes to this rank itself stays in memory.
     void send(Rank to, MessageKind kind, Bytes body);
     void push(Rank to, Bytes header, Buffer state, MessageKind kind = MessageKind::state);
+
+    // Whether all that was pushed from here has arrived.
+    bool pushes_delivered();
 
     // The next control message or arrived push for this desk, in order of arrival per sender; none after timeout_s. Rethrows
     // what broke the courier: CommError names the silent rank and the seconds.

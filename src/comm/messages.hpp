@@ -11,7 +11,7 @@
 
 namespace hopscotch {
 
-inline constexpr std::uint16_t k_protocol = 3;
+inline constexpr std::uint16_t k_protocol = 4;
 
 enum class MessageKind : std::uint16_t {
     // clang-format off
@@ -19,8 +19,8 @@ enum class MessageKind : std::uint16_t {
     greeting,                                // likewise: opens the connection before the first hop needs it
     state, gradient, parameters, rows,       // what a push brought
     welcome, hello,                          // roll call
-    lap, stop, fetch_best, score_best, shutdown,  // rank 0 -> trainers
-    lap_done, checkpointed, scored, goodbye, fatal,  // trainer -> rank 0
+    lap, stop, fetch_best, score_best, pause, save, shutdown,  // rank 0 -> trainers
+    lap_done, checkpointed, scored, paused, all_saved, goodbye, fatal,  // trainer -> rank 0
     share,                                        // among trainers that train a lap together; the first also sends lap
     serve, pull, rows_wanted,                     // to a trainer's service: a parameter server, or who holds rows
     test                                     // benchmarks and tests

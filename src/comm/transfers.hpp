@@ -21,6 +21,7 @@ public:
 
     bool progress(double now);      // true if something moved
     bool pieces_in_flight() const;  // do not back off now
+    bool nothing_leaves() const { return outgoing_.empty() && waiting_.empty(); }
     bool idle() const { return outgoing_.empty() && incoming_.empty() && waiting_.empty(); }
     void check_deadlines(double now) const;  // throws CommError
     void abandon();  // the job ends: none is waited for any more, and none begins

@@ -9,4 +9,8 @@ std::string where(std::source_location const& at) {
     return std::string(file) + ":" + std::to_string(at.line());
 }
 
+bool is_resumable(std::exception const& error) {
+    return dynamic_cast<CommError const*>(&error) != nullptr || dynamic_cast<IoError const*>(&error) != nullptr;
+}
+
 }  // namespace hopscotch

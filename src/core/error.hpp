@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The four exception classes and the one always-on check. Expected outcomes (a trial that diverges) are values, never
+// The exception classes and the one always-on check. Expected outcomes (a trial that diverges) are values, never
 // exceptions; only main and a thread's outermost function catch.
 #pragma once
 #include <source_location>
@@ -26,11 +26,23 @@ public:
     using Error::Error;
 };
 
+// The disk or its file system refuses: full, no permission, gone.
+class IoError : public Error {
+public:
+    using Error::Error;
+};
+
 // A data file is missing, damaged or of another format.
 class DataError : public Error {
 public:
     using Error::Error;
 };
+
+// Exit codes besides 0: of runs that failed, of bad input, of runs that --resume can go on with (EX_TEMPFAIL).
+inline constexpr int k_exit_failed = 1, k_exit_bad_input = 2, k_exit_resumable = 75;
+
+// Whether another try may succeed: a peer was lost, or a disk full.
+bool is_resumable(std::exception const& error);
 
 // "error.cpp:12": the file's last path component and the line.
 std::string where(std::source_location const& at);

@@ -178,6 +178,7 @@ struct RunConfig {
     bool exact = true;               // same bits for any number of trainers
     double checkpoint_every_s = 60;  // a trial's newest copy on the disk is not older than this, if the disk keeps up
     double checkpoint_mbps = 0;      // a trainer writes at most so many megabytes a second; 0: no limit
+    double grace_s = 30;             // after a signal: states are saved and the job is gone within this
     double deadline_s = 60;          // longest wait for a reply or a transfer
     double stall_s = 300;            // longest wait for batch progress
     InjectConfig inject;             // array of texts

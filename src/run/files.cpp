@@ -17,7 +17,7 @@ namespace hopscotch {
 namespace {
 
 void check_io(bool ok, std::filesystem::path const& path, std::string_view what) {
-    if (!ok) throw Error(fmt::format("{}: cannot {} ({})", path.string(), what, std::strerror(errno)));
+    if (!ok) throw IoError(fmt::format("{}: cannot {} ({})", path.string(), what, std::strerror(errno)));
 }
 
 }  // namespace

@@ -143,6 +143,12 @@ Summary Recorder::summarise(RunEnd const& end, std::vector<TrialView> const& tri
     return out;
 }
 
+void Recorder::write_summary_so_far(RunEnd const& end, std::vector<TrialView> trials) const {
+    for (auto& trial : trials)
+        if (!has_ended(trial.status)) trial.status = TrialStatus::interrupted;
+    write_summary(directory_ / "summary.json", summarise(end, trials));
+}
+
 Summary Recorder::finish(RunEnd const& end, std::vector<TrialView> const& trials) {
     for (auto const& trial : trials) end_trial(trial);
     if (!std::exchange(finished_, true)) journal_.run_ended(name_of(end.status), end.reason);

@@ -57,6 +57,9 @@ public:
     // What the records add up to so far; writes nothing.
     Summary summarise(RunEnd const& end, std::vector<TrialView> const& trials) const;
 
+    // summary.json of a run that is about to be interrupted, in case the end does not come to writing it.
+    void write_summary_so_far(RunEnd const& end, std::vector<TrialView> trials) const;
+
     // Journals the trials that have not ended and the run's end, writes trials.csv and summary.json, closes the trace.
     // Again: trials.csv and summary.json once more, with what the caller knows by then.
     Summary finish(RunEnd const& end, std::vector<TrialView> const& trials);

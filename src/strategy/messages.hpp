@@ -99,10 +99,11 @@ struct Journey {
     std::int64_t batches = 0, rows = 0;
     double loss_sum = 0;
     double saved_unix_s = 0;  // when the trial's newest checkpoint was made, or its first unit began
+    bool saved = false;       // that checkpoint is of this very place
 };
 template <class A>
 void fields(A& a, Journey& m) {
-    a(m.lap, m.step, m.valid_shard, m.valid_batch, m.record, m.pushed_unix_s, m.batches, m.rows, m.loss_sum, m.saved_unix_s);
+    a(m.lap, m.step, m.valid_shard, m.valid_batch, m.record, m.pushed_unix_s, m.batches, m.rows, m.loss_sum, m.saved_unix_s, m.saved);
 }
 
 // Among trainers that train a lap together: the n-th time that all tell all.
@@ -134,6 +135,24 @@ struct TrialMessage {  // stop, fetch_best: about one trial
 template <class A>
 void fields(A& a, TrialMessage& m) {
     a(m.trial, m.epoch);
+}
+
+// Rank 0 -> trainers that have paused: write what has no copy of its present place on the disk, within so long.
+struct Save {
+    double deadline_s = 0;
+};
+template <class A>
+void fields(A& a, Save& m) {
+    a(m.deadline_s);
+}
+
+// The answer: how many states could not be written.
+struct AllSaved {
+    std::uint64_t unsaved = 0;
+};
+template <class A>
+void fields(A& a, AllSaved& m) {
+    a(m.unsaved);
 }
 
 struct Shutdown {

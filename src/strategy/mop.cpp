@@ -70,6 +70,12 @@ private:
         std::erase_if(delayed_, of_trial);
     }
 
+    void save_all() override {
+        for (auto* list : {&ready_, &delayed_})
+            for (auto& ready : *list) save_waiting(ready.journey, ready.state.bytes());
+        for (auto& [trial, mine] : at_home_) save_resting(trial, mine.resting.bytes());
+    }
+
     bool has_work() const override { return !ready_.empty() || (!delayed_.empty() && seconds_to_next_delayed() == 0); }
 
     // Hops that run.inject holds back, in the order of their arrival.

@@ -8,6 +8,7 @@
 
 #include "core/clock.hpp"
 #include "core/error.hpp"
+#include "core/log.hpp"
 #include "strategy/allreduce.hpp"
 #include "strategy/model_averaging.hpp"
 #include "strategy/mop.hpp"
@@ -66,6 +67,14 @@ void Pump::take(LapSink& sink, double timeout_s) {
             auto const saved = decode<Checkpointed>(message->body);
             return sink.saved({saved.trial, saved.member, saved.epoch, saved.step, saved.batch, saved.file});
         }
+        case MessageKind::all_saved:
+            if (auto const unsaved = decode<AllSaved>(message->body).unsaved; unsaved > 0)
+                log_warning(fmt::format("rank {} could not save {} state(s): what they learned since the copies before is lost",
+                                        message->from.value, unsaved));
+            [[fallthrough]];
+        case MessageKind::paused:
+            ++heard_[message->kind];
+            return;
         case MessageKind::scored:
             return sink.scored(decode<LapRecord>(message->body));
         case MessageKind::fatal:
@@ -73,6 +82,26 @@ void Pump::take(LapSink& sink, double timeout_s) {
         default:
             break;  // an answer that came too late to matter
     }
+}
+
+bool Pump::hear_from_all(MessageKind kind, LapSink& sink, double until_s) {
+    while (heard_[kind] < courier_.world().size() - 1) {
+        if (monotonic_s() >= until_s) return false;
+        take(sink, 0.05);
+    }
+    return true;
+}
+
+bool Pump::pause(LapSink& sink, double deadline_s) {
+    auto const until_s = monotonic_s() + deadline_s;
+    auto const tell_all = [&](MessageKind kind, Bytes const& body) {
+        heard_[kind] = 0;
+        for (int rank = 1; rank < courier_.world().size(); ++rank) courier_.send(Rank(rank), kind, body);
+    };
+    tell_all(MessageKind::pause, {});
+    if (!hear_from_all(MessageKind::paused, sink, until_s)) return false;
+    tell_all(MessageKind::save, encode(Save{until_s - monotonic_s()}));
+    return hear_from_all(MessageKind::all_saved, sink, until_s);
 }
 
 int Pump::busy_trainers() const {

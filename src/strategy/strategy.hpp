@@ -3,6 +3,7 @@
 // never decides what to train. Every rank builds the same strategy from the same experiment.
 #pragma once
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -80,8 +81,13 @@ public:
     int busy_trainers() const;
     std::uint64_t units_done() const;
 
+    // Has all trainers stop at their next batch and write every state that has no copy of its present place on the disk. Returns
+    // after deadline_s at the latest: true if all of them have done both. What comes meanwhile reaches the sink.
+    bool pause(LapSink& sink, double deadline_s);
+
 private:
     void check_stalls();
+    bool hear_from_all(MessageKind kind, LapSink& sink, double until_s);
 
     struct Progress {
         std::uint64_t batches = 0;
@@ -92,6 +98,7 @@ private:
     double stall_s_;
     std::vector<Progress> progress_;
     double next_check_ = 0;
+    std::map<MessageKind, int> heard_;  // paused, all_saved: from how many
 };
 
 }  // namespace hopscotch

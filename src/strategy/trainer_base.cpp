@@ -13,6 +13,11 @@
 #include "data/row_block.hpp"
 
 namespace hopscotch {
+namespace {
+
+constexpr double k_pausing_s = 0.005;  // between looks at what is on its way out
+
+}  // namespace
 
 void BestSnapshot::consider(LapRecord const& record, LossKind loss, MutableBytes state, BufferPool& pool) {
     auto const value = metric_value(metrics_of(record, loss), metric_);
@@ -63,7 +68,8 @@ void TrainerBase::score_best(Lap const& lap, TrainerId home) {
 }
 
 std::optional<Incoming> TrainerBase::next_message() {
-    if (postponed_.empty()) return resources_.courier.receive(has_work() ? 0 : idle_wait_s());
+    bool const hurries = paused() && !said_paused_;
+    if (postponed_.empty()) return resources_.courier.receive(may_work() ? 0 : hurries ? k_pausing_s : idle_wait_s());
     auto first = std::move(postponed_.front());
     postponed_.pop_front();
     return first;
@@ -79,15 +85,16 @@ void TrainerBase::busy_with(Lap const& lap, ShardId shard, Phase phase) {
 
 void TrainerBase::serve() {
     while (true) {
-        if (!has_work()) resources_.courier.activity().trial = -1;
+        if (!may_work()) resources_.courier.activity().trial = -1;
         try {
             while (auto message = next_message()) {
                 if (message->kind == MessageKind::shutdown) return say_goodbye();
                 answer(std::move(*message));
             }
-            if (has_work()) work();
+            if (may_work()) work();
+            if (paused()) say_paused();
         } catch (JobEnded const&) {
-            resources_.courier.activity().trial = -1;  // the shutdown message is in the inbox
+            resources_.courier.activity().trial = -1;  // why is in the inbox
         }
     }
 }
@@ -96,10 +103,12 @@ void TrainerBase::answer(Incoming message) {
     switch (message.kind) {
         case MessageKind::fetch_best: return answer_fetch(decode<TrialMessage>(message.body));
         case MessageKind::score_best: return answer_score(decode<Lap>(message.body));
+        case MessageKind::pause: return;  // the courier has told
+        case MessageKind::save: return answer_save(decode<Save>(message.body));
         case MessageKind::stop: {
             auto const trial = decode<TrialMessage>(message.body).trial;
             drop(trial);
-            saved_unix_s_.erase(trial);
+            resting_.erase(trial);
             return resources_.runner->forget(trial);
         }
         default: handle(std::move(message));
@@ -128,7 +137,7 @@ void TrainerBase::answer_score(Lap const& asked) {
     resources_.courier.send(Rank(0), MessageKind::scored, encode(record));
 }
 
-Journey TrainerBase::begin(Lap const& lap) const {
+Journey TrainerBase::begin(Lap const& lap) {
     Journey journey;
     journey.lap = lap;
     journey.record.trial = lap.trial;
@@ -136,13 +145,18 @@ Journey TrainerBase::begin(Lap const& lap) const {
     journey.record.attempt = lap.attempt;
     journey.record.home = home_of(lap.trial);
     journey.record.units.reserve(static_cast<std::size_t>(resources_.runner->shards()));
-    if (auto const saved = saved_unix_s_.find(lap.trial); saved != saved_unix_s_.end()) journey.saved_unix_s = saved->second;
+    if (auto const rested = resting_.extract(lap.trial)) {
+        journey.saved_unix_s = rested.mapped().saved_unix_s;
+        journey.saved = rested.mapped().saved;
+    }
     return journey;
 }
 
 void TrainerBase::save_if_due(Journey& journey, ByteView state) {
     if (journey.saved_unix_s == 0) journey.saved_unix_s = unix_s();
-    if (checkpointer_ && state_is_whole() && checkpointer_->due(journey.saved_unix_s)) save(journey, state);
+    if (!checkpointer_ || !state_is_whole()) return;
+    if (!journey.saved && (checkpointer_->due(journey.saved_unix_s) || paused())) save(journey, state);
+    if (paused()) throw Paused{};
 }
 
 void TrainerBase::save(Journey& journey, ByteView state) {
@@ -150,11 +164,42 @@ void TrainerBase::save(Journey& journey, ByteView state) {
     Checkpoint about;
     about.place = {journey.lap.epoch, journey.step, journey.batches};
     about.record = journey.record;
+    about.record.valid_seconds = 0;  // a validation under way begins anew
     about.rows = journey.rows;
     about.loss_sum = journey.loss_sum;
     about.layout_hash = resources_.runner->layout(journey.lap).hash();
     checkpointer_->save(std::move(about), state);
     journey.saved_unix_s = unix_s();
+    journey.saved = true;
+}
+
+// Once nothing is on its way out: whoever gets it has it then, and will save it.
+void TrainerBase::say_paused() {
+    if (said_paused_ || may_work() || !resources_.courier.pushes_delivered()) return;
+    said_paused_ = true;
+    resources_.courier.send(Rank(0), MessageKind::paused, {});
+}
+
+void TrainerBase::answer_save(Save const& asked) {
+    AllSaved answer;
+    if (checkpointer_) {
+        save_until_s_ = monotonic_s() + asked.deadline_s;
+        save_best();
+        save_all();
+        answer.unsaved = checkpointer_->drain(save_until_s_ - monotonic_s());
+    }
+    resources_.courier.send(Rank(0), MessageKind::all_saved, encode(answer));
+}
+
+// One after another, since each waits in memory a second time until it is written.
+void TrainerBase::save_waiting(Journey& journey, ByteView state) {
+    if (journey.saved || !state_is_whole() || state.empty()) return;
+    save(journey, state);
+    checkpointer_->drain(save_until_s_ - monotonic_s());
+}
+
+void TrainerBase::save_resting(TrialId trial, ByteView state) {
+    if (auto const found = resting_.find(trial); found != resting_.end()) save_waiting(found->second, state);
 }
 
 // Between laps: the place is the beginning of the next one.
@@ -164,9 +209,10 @@ void TrainerBase::rest(Journey const& done, ByteView state) {
     ++next.lap.epoch;
     next.record.trial = next.lap.trial;
     next.record.epoch = next.lap.epoch;
+    next.lap.from.clear();
     next.saved_unix_s = done.saved_unix_s;
-    save_if_due(next, state);
-    saved_unix_s_[next.lap.trial] = next.saved_unix_s;
+    if (checkpointer_ && state_is_whole() && checkpointer_->due(next.saved_unix_s)) save(next, state);
+    resting_.insert_or_assign(next.lap.trial, std::move(next));
 }
 
 // A run that goes on after the best epoch of all must find that state too.
@@ -201,6 +247,7 @@ Buffer TrainerBase::load(Journey& journey) const {
     journey.rows = about.rows;
     journey.loss_sum = about.loss_sum;
     journey.saved_unix_s = unix_s();
+    journey.saved = true;
     return state;
 }
 
@@ -229,8 +276,13 @@ void TrainerBase::train(Journey& journey, MutableBytes state) {
     auto& activity = resources_.courier.activity();
     busy_with(journey.lap, planned_shard(journey.lap.trial, journey.step, resources_.runner->shards()), Phase::compute);
     if (journey.saved_unix_s == 0) journey.saved_unix_s = unix_s();
-    TrialRunner::OnTheWay const on_the_way{[&] { return checkpointer_->due(journey.saved_unix_s); }, [&] { save(journey, state); }};
+    TrialRunner::OnTheWay const on_the_way{[&] { return paused() || checkpointer_->due(journey.saved_unix_s); },
+                                           [&] {
+                                               save(journey, state);
+                                               if (paused()) throw Paused{};
+                                           }};
     resources_.runner->run_unit(journey, state, &activity, checkpointer_ ? &on_the_way : nullptr);
+    journey.saved = false;
     ++activity.units;
 }
 

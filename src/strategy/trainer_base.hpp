@@ -50,17 +50,22 @@ protected:
     virtual bool has_work() const = 0;
     virtual void work() = 0;
 
-    Journey begin(Lap const& lap) const;
+    Journey begin(Lap const& lap);
     void finish(Journey& journey, MutableBytes state);  // LapDone; state may be empty if the trial ended early
     void train(Journey& journey, MutableBytes state);   // run_unit with the courier told
     bool validate(Journey& journey, MutableBytes state);
     virtual TrainerId home_of(TrialId trial) const;
     void set_aside(Incoming message) { postponed_.push_back(std::move(message)); }  // for when the work under way is done
-    // Checkpoints, if they are on. save_if_due: of a state between units. load: the state that journey.lap.from holds, and where
-    // the journey goes on. Throws DataError.
+    // Checkpoints, if they are on. save_if_due: of a state between units; throws Paused if the job pauses. load: the state that
+    // journey.lap.from holds, and where the journey goes on. Throws DataError.
     void save_if_due(Journey& journey, ByteView state);
     Buffer load(Journey& journey) const;
     virtual bool state_is_whole() const { return true; }  // false: other trainers hold parts of it between laps
+    // The job pauses: every state that waits here, with its place, or with its trial if it rests between laps.
+    virtual void save_all() = 0;
+    void save_waiting(Journey& journey, ByteView state);
+    void save_resting(TrialId trial, ByteView state);
+    virtual bool works_while_paused() const { return false; }  // since others wait for it
     void busy_with(Lap const& lap, ShardId shard, Phase phase);
     virtual double idle_wait_s() const { return 1; }  // how long a trainer without work may wait for a message
 
@@ -72,6 +77,10 @@ private:
     void save(Journey& journey, ByteView state);
     void save_best();
     void rest(Journey const& done, ByteView state);
+    bool may_work() const { return has_work() && (!paused() || works_while_paused()); }
+    bool paused() const { return resources_.courier.activity().pause; }
+    void say_paused();
+    void answer_save(Save const& asked);
     void say_goodbye();
     std::uint64_t own_bytes() const;
     void answer(Incoming message);
@@ -84,7 +93,9 @@ private:
     BestSnapshot best_;
     bool best_unsaved_ = false;
     std::uint64_t best_layout_ = 0;
-    std::map<TrialId, double> saved_unix_s_;  // of states that rest here
+    std::map<TrialId, Journey> resting_;  // of states that rest here: the beginning of their next lap
+    bool said_paused_ = false;
+    double save_until_s_ = 0;
     std::optional<Checkpointer> checkpointer_;
     std::uint64_t fetched_bytes_ = 0;  // of snapshots sent to rank 0
 };

@@ -18,6 +18,8 @@ namespace hopscotch {
 
 // Thrown out of a unit when rank 0 has ended the job meanwhile.
 struct JobEnded {};
+// The same, but the job goes on: the state is saved.
+struct Paused : JobEnded {};
 
 // Makes the model of a trial; tests inject one that misbehaves.
 using ModelFactory = std::function<std::unique_ptr<TrialModel>(TrialConfig const&, Manifest const&, Workspace&)>;

@@ -28,10 +28,9 @@ void WholeLaps::work() {
     if (!state) prepare(journey, state);
     while (journey.step < resources_.runner->shards() && journey.record.outcome == Outcome::finished) {
         train_unit(journey, state.bytes());
-        save_if_due(journey, state.bytes());
+        if (journey.record.outcome == Outcome::finished) save_if_due(journey, state.bytes());
     }
-    while (journey.record.outcome == Outcome::finished && !validate(journey, state.bytes())) {
-    }
+    while (journey.record.outcome == Outcome::finished && !validate(journey, state.bytes())) save_if_due(journey, state.bytes());
     finish(journey, state.bytes());
     if (journey.record.outcome != Outcome::finished) drop(lap.trial);
 }

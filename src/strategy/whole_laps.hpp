@@ -16,6 +16,9 @@ protected:
 
     void handle(Incoming message) override;
     void drop(TrialId trial) override;
+    void save_all() override {
+        for (auto& [trial, state] : states_) save_resting(trial, state.bytes());
+    }
     bool has_work() const override { return !laps_.empty(); }
     void work() override;
 

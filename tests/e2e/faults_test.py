@@ -11,6 +11,7 @@ from harness import Case, experiment
 
 # mpirun kills each rank that is left so long after it passed a signal on: 1 s by default, which a busy machine may need for anything.
 PATIENT = {"OMPI_MCA_odls_base_sigkill_timeout": "3"}
+RESUMABLE = 75
 LIMIT_S = 10  # of the issue: from the loss of a trainer to the end of the job
 
 
@@ -31,6 +32,13 @@ class Faults(Case):
         self.assertNotEqual(process.returncode, 0, out + err)
         return out + err
 
+    def interrupted_at_once(self, process):
+        """What is there even if mpirun kills every rank a second after it passed the signal on."""
+        self.ended(process)
+        summary = self.summary()
+        self.assertEqual(summary["status"], "interrupted")
+        self.assertEqual({trial["status"] for trial in summary["trials"]}, {"interrupted"})
+
     def pid_of_rank(self, process, rank):
         for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
             try:
@@ -42,11 +50,8 @@ class Faults(Case):
                 continue
         self.fail(f"mpirun has no child of rank {rank}")
 
-    def interrupted(self, process, signals=1):
-        self.ended(process)
-        summary = self.summary()
-        self.assertEqual(summary["status"], "interrupted")
-        self.assertEqual({trial["status"] for trial in summary["trials"]}, {"interrupted"})
+    def interrupted(self, process):
+        self.interrupted_at_once(process)
         last = self.journal()[-1]
         self.assertEqual((last["event"], last["status"]), ("run_ended", "interrupted"))
         self.assertEqual(sum(line["event"] == "run_ended" for line in self.journal()), 1)
@@ -54,10 +59,11 @@ class Faults(Case):
         return last["reason"]
 
     def test_sigterm_and_sigint_with_threads(self):
-        for number in (signal.SIGTERM, signal.SIGINT):
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1):
             process = self.begin("--trainers", "2", "--overwrite")
             process.send_signal(number)
             self.assertEqual(self.interrupted(process), f"signal {number.value}")
+            self.assertEqual(process.returncode, RESUMABLE)
             (self.cwd / "out/journal.jsonl").unlink()
 
     def test_sigterm_to_mpirun(self):
@@ -72,7 +78,25 @@ class Faults(Case):
         with unittest.mock.patch.dict(os.environ, PATIENT):
             process = self.begin(np=3, batch_s=30, wait_for="lap_released")
         process.send_signal(signal.SIGTERM)
-        self.interrupted(process)
+        self.interrupted_at_once(process)
+
+    def test_sigusr1_within_a_long_batch(self):
+        # run.grace_s is over before the batch is.
+        for np, threads in ((None, ("--trainers", "2")), (3, ())):
+            process = self.begin(*threads, "--overwrite", "--set", "run.grace_s=1", np=np, batch_s=30, wait_for="lap_released")
+            process.send_signal(signal.SIGUSR1)
+            self.interrupted(process)
+            if np is None:
+                self.assertEqual(process.returncode, RESUMABLE)
+            (self.cwd / "out/journal.jsonl").unlink()
+
+    def test_second_sigint_ends_at_once(self):
+        process = self.begin("--trainers", "2", batch_s=30, wait_for="lap_released")
+        process.send_signal(signal.SIGINT)
+        self.wait_for(lambda: (self.cwd / "out/summary.json").exists(), "a first summary", process)
+        process.send_signal(signal.SIGINT)
+        self.interrupted_at_once(process)
+        self.assertEqual(process.returncode, -signal.SIGINT)
 
     def test_interrupted_run_replays(self):
         process = self.begin("--trainers", "2", "--set", "model.seconds_per_batch=0.001")
@@ -98,7 +122,7 @@ class Faults(Case):
             except ProcessLookupError:
                 pass
         self.assertRegex(said, r"rank 2 \(.+, pid \d+\) has been silent for \d+ s")
-        self.assertEqual(self.summary()["status"], "failed")
+        self.assertEqual(self.summary()["status"], "interrupted")
 
 
 if __name__ == "__main__":

@@ -61,7 +61,7 @@ class LostRanks(Case):
         for i, said in enumerate(all_said):
             self.assertRegex(said, r"rank 2 \(.+, pid \d+\) has been silent for \d+ s .*; it was last seen "
                                    r"(computing|waiting|validating).* in trial \d+, epoch \d+, shard -?\d+", ONE_OF_EACH[i])
-            self.assertEqual(self.summary(f"out{i}")["status"], "failed")
+            self.assertEqual(self.summary(f"out{i}")["status"], "interrupted")
 
     def test_signal(self):
         jobs = self.begin_all(deadline_s=60)

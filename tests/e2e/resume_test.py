@@ -22,7 +22,7 @@ def disturbed(folder="out", **changes):
     return experiment(model=MODEL, train=TRAIN, space=SPACE, run=run, **changes)
 
 
-class Resume(Case):
+class Disturbed(Case):
     def outcome(self, folder):
         """What must not depend on how often a run was killed."""
         summary = self.summary(folder)
@@ -60,6 +60,8 @@ class Resume(Case):
         process = self.start("run", "e.json", "--quiet", "--trainers", trainers, *(["--resume"] if resume else []))
         return self.kill_at(process, laps, checkpoints)
 
+
+class Resume(Disturbed):
     def test_killed_again_and_again(self):
         expected = self.undisturbed()
         self.write(disturbed())
@@ -118,8 +120,9 @@ class Resume(Case):
         self.write(disturbed())
         self.succeed("--quiet")
         expected = self.outcome("out")
+        before = self.listing()
         self.resumed(trainers="2")
-        self.assertEqual(self.outcome("out"), expected)
+        self.assertEqual((self.listing(), self.outcome("out")), (before, expected))
 
     def test_starts_where_nothing_is(self):
         self.write(disturbed())
@@ -134,6 +137,45 @@ class Resume(Case):
                     "--set", "train.batch_size=8", "--set", "seed=43", "--trainers", "3")
         self.refuse("--resume and --overwrite exclude each other (one goes on with a run, the other deletes it) choose one",
                     "run", "e.json", "--resume", "--overwrite")
+
+
+class Signals(Disturbed):
+    def interrupted(self, folder, strategy, np=None):
+        """A run that a signal interrupts after some laps; it saves nothing before."""
+        document = disturbed(folder, strategy=strategy)
+        document["run"]["checkpoint_every_s"] = 1000
+        self.write(document)
+        process = self.start("run", "e.json", "--quiet", *([] if np else ["--trainers", "3"]), np=np)
+        journal = self.cwd / folder / "journal.jsonl"
+        self.wait_for(lambda: journal.exists() and journal.read_text().count('"lap_done"') >= 5, "five laps", process)
+        process.send_signal(signal.SIGUSR1)
+        out, err = process.communicate(timeout=30)
+        self.assertEqual(process.returncode, 75, out + err)
+        self.assertEqual(self.summary(folder)["status"], "interrupted")
+
+    def nothing_is_lost(self, folder):
+        """Every trial that was under way has a file of where it was: no lap is trained again."""
+        done, saved = {}, {}
+        for line in self.journal(folder):
+            if line["event"] == "lap_done":
+                done[line["trial"]] = line["epoch"] + 1
+            elif line["event"] == "checkpoint":
+                saved[line["trial"]] = max(saved.get(line["trial"], 0), line["epoch"])
+                self.assertTrue((self.cwd / folder / line["file"]).exists() or saved[line["trial"]] > line["epoch"])
+        for trial, laps in done.items():
+            if laps < TRAIN["epochs"]:
+                self.assertEqual(saved.get(trial), laps, f"trial {trial}")
+
+    def test_every_strategy(self):
+        for number, strategy in enumerate([{"name": "mop"}, *OTHERS[:-1]]):
+            for np in (None, 4) if number == 0 else (None,):
+                with self.subTest(strategy=strategy, np=np):
+                    expected = self.undisturbed(f"quiet{number}{np}", strategy=strategy)
+                    folder = f"out{number}{np}"
+                    self.interrupted(folder, strategy, np)
+                    self.nothing_is_lost(folder)
+                    self.resumed()
+                    self.assertEqual(self.outcome(folder), expected)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/running_job.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "app/best_model.hpp"
+#include "app/run_facts.hpp"
+#include "app/signals.hpp"
+#include "core/clock.hpp"
+#include "core/log.hpp"
+#include "experiment/reader.hpp"
+#include "run/checkpoint.hpp"
+
+namespace hopscotch {
+
+RunningJob::RunningJob(PreparedRun& prepared, Courier& courier, std::vector<Hello> const& hellos, RunOptions const& options)
+    : prepared_(prepared),
+      courier_(courier),
+      director_(*prepared.director),
+      facts_(facts_of(prepared, hellos)),
+      directory_(prepared.experiment.run.dir, run_dir_use(options), facts_),
+      recorder_(directory_, facts_, prepared.experiment),
+      strategy_(strategy_named(prepared.experiment.strategy.name).make({courier, prepared.experiment, prepared.owners, nullptr})),
+      pump_(courier, facts_.hosts, prepared.experiment.run.stall_s),
+      progress_(options.quiet ? ProgressMode::quiet : progress_mode(terminal_of(2)), terminal_of(2).columns,
+                [](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }) {
+    if (prepared.resumption) continuation_.emplace(*prepared.resumption, prepared.experiment);
+    for (auto const& trial : director_.trials()) total_units_ += static_cast<double>(trial.epochs_wanted * prepared.shards);
+}
+
+void RunningJob::run() {
+    started_s_ = monotonic_s();
+    if (continuation_) go_on();
+    release();
+    while (!director_.finished() || (continuation_ && continuation_->waits())) {
+        pump_.take(*this, 0.1);
+        recorder_.tick();
+        show_progress();
+        if (signal_caught() != 0) return;
+    }
+    progress_.finish(view());
+}
+
+bool RunningJob::pause() {
+    pausing_ = true;
+    bool const in_time = pump_.pause(*this, prepared_.experiment.run.grace_s);
+    director_.interrupt();
+    return in_time;
+}
+
+void RunningJob::lap_done(LapRecord const& record) {
+    homes_[record.trial] = record.home;
+    here_.insert({record.trial, record.epoch});
+    if (continuation_ && continuation_->trained_again(record)) return strategy_->lap_done(record);
+    director_.record(record);
+    auto const& trial = director_.trials()[record.trial.index()];
+    recorder_.lap_done(record, trial);
+    units_ += static_cast<double>(record.units.size());
+    if (trial.status != TrialStatus::running) {
+        strategy_->forget(record.trial);
+        ++ended_;
+        total_units_ -= static_cast<double>((trial.epochs_wanted - record.epoch - 1) * prepared_.shards);
+        if (trial.status != TrialStatus::finished && trial.status != TrialStatus::stopped)
+            log_warning(fmt::format("trial {} {}: {}", trial.id.value, name_of(trial.status), trial.reason));
+    }
+    release();
+    strategy_->lap_done(record);
+}
+
+std::optional<Metrics> RunningJob::test_best(Summary const& summary) {
+    if (!summary.best_trial || signal_caught() != 0 || prepared_.manifest.test.empty()) return std::nullopt;
+    auto const& best = summary.trials[summary.best_trial->index()];
+    Lap lap;
+    lap.trial = best.id;
+    lap.epoch = best.tally.best->epoch;
+    lap.assignment = director_.trials()[best.id.index()].assignment;
+    if (auto const* file = file_of_best(lap.trial, lap.epoch)) lap.from = file->file;
+    strategy_->score_best(lap, lap.from.empty() ? homes_.at(best.id) : TrainerId(0));
+    while (!test_record_ && signal_caught() == 0) pump_.take(*this, 0.1);
+    if (!test_record_) return std::nullopt;
+    if (test_record_->outcome != Outcome::finished) {
+        log_warning(fmt::format("trial {} could not be scored on the test shards: {}", best.id.value, test_record_->reason));
+        return std::nullopt;
+    }
+    auto metrics = metrics_of(*test_record_, loss_of(prepared_.experiment, lap.assignment));
+    metrics.rows = test_record_->valid_rows;
+    return metrics;
+}
+
+// From the trainer that validated that epoch, or from an earlier job's file.
+void RunningJob::write_best(Summary const& summary) {
+    if (!summary.best_trial || signal_caught() != 0) return;
+    auto const& best = summary.trials[summary.best_trial->index()];
+    auto const& trial = director_.trials()[summary.best_trial->index()];
+    auto const state = best_state(best.id, best.tally.best->epoch);
+    write_best_model(prepared_, directory_.file("best"), {trial, *best.tally.best, state.bytes()});
+}
+
+// What earlier jobs have recorded, then what is left of every trial.
+void RunningJob::go_on() {
+    for (auto const& lap : continuation_->begin(director_, recorder_)) strategy_->execute(lap);
+    units_ = static_cast<double>(continuation_->units());
+    for (auto const& trial : director_.trials()) ended_ += has_ended(trial.status) ? 1 : 0;
+}
+
+// The best state of an earlier job.
+LapSink::Saved const* RunningJob::file_of_best(TrialId trial, int epoch) const {
+    return continuation_ && !here_.contains({trial, epoch}) ? continuation_->file_after(trial, epoch) : nullptr;
+}
+
+Buffer RunningJob::best_state(TrialId trial, int epoch) {
+    auto const* saved = file_of_best(trial, epoch);
+    if (saved == nullptr) return strategy_->fetch_best(trial, epoch, homes_.at(trial));
+    CheckpointFile const file(directory_.file(saved->file));
+    auto state = courier_.pool().acquire(file.state_bytes());
+    file.read_state(state.bytes());
+    return state;
+}
+
+void RunningJob::release() {
+    if (pausing_) return;
+    for (auto const& lap : director_.release()) {
+        recorder_.released(lap);
+        strategy_->execute(lap);
+    }
+}
+
+void RunningJob::show_progress() {
+    auto const now = monotonic_s();
+    if (now < next_view_s_) return;
+    next_view_s_ = now + 0.1;
+    progress_.update(view(), now);
+}
+
+ProgressState RunningJob::view() const {
+    ProgressState state;
+    state.elapsed_s = monotonic_s() - started_s_;
+    state.done = std::max(units_, std::min(static_cast<double>(pump_.units_done()), total_units_));
+    state.total = total_units_;
+    state.busy = pump_.busy_trainers();
+    state.trainers = prepared_.trainers;
+    state.trials_done = ended_;
+    state.trials = static_cast<std::int64_t>(director_.trials().size());
+    state.metric = prepared_.experiment.search.metric;
+    state.best = recorder_.best();
+    return state;
+}
+
+}  // namespace hopscotch

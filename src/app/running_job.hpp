@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// A run between the roll call and the end, on rank 0: laps out, records in.
+#pragma once
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "app/commands.hpp"
+#include "app/continuation.hpp"
+#include "app/prepared_run.hpp"
+#include "run/progress.hpp"
+#include "run/recorder.hpp"
+#include "strategy/messages.hpp"
+#include "strategy/strategy.hpp"
+
+namespace hopscotch {
+
+class RunningJob : public LapSink {
+public:
+    RunningJob(PreparedRun& prepared, Courier& courier, std::vector<Hello> const& hellos, RunOptions const& options);
+
+    // Until every trial has ended, or a signal came.
+    void run();
+
+    // After a signal: has the trainers save what they have learned, within run.grace_s. False: not all of them did.
+    bool pause();
+
+    // The best trial's numbers on the test shards. Nothing if there are none, or they could not be had.
+    std::optional<Metrics> test_best(Summary const& summary);
+    // best/model.safetensors and best/model.json.
+    void write_best(Summary const& summary);
+
+    Recorder& recorder() { return recorder_; }
+    RunDirectory const& directory() const { return directory_; }
+    double started_s() const { return started_s_; }
+
+    void lap_done(LapRecord const& record) override;
+    void scored(LapRecord const& record) override { test_record_ = record; }
+    void saved(Saved const& saved) override { recorder_.saved(saved); }
+
+private:
+    void go_on();
+    LapSink::Saved const* file_of_best(TrialId trial, int epoch) const;
+    Buffer best_state(TrialId trial, int epoch);
+    void release();
+    void show_progress();
+    ProgressState view() const;
+
+    PreparedRun& prepared_;
+    Courier& courier_;
+    Director& director_;
+    RunFacts facts_;
+    RunDirectory directory_;
+    Recorder recorder_;
+    std::unique_ptr<Strategy> strategy_;
+    Pump pump_;
+    Progress progress_;
+    std::map<TrialId, TrainerId> homes_;
+    std::set<std::pair<TrialId, int>> here_;  // laps that came to an end in this job
+    std::optional<Continuation> continuation_;
+    std::optional<LapRecord> test_record_;
+    double started_s_ = 0, next_view_s_ = 0, units_ = 0, total_units_ = 0;
+    std::int64_t ended_ = 0;
+    bool pausing_ = false;
+};
+
+}  // namespace hopscotch

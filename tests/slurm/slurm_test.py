@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The templates of slurm/ on a real Slurm: a private one with two nodes on this machine (scripts/slurm_local.sh). What happens to a
+job must not show in its result: the states are those of a plain run with threads. Exit code 77: Slurm is not installed."""
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "e2e"))
+from harness import BINARY, SOURCE, Case, experiment  # noqa: E402
+
+LOCAL = str(SOURCE / "scripts/slurm_local.sh")
+PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun")
+OVER = {"COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "PREEMPTED", "OUT_OF_MEMORY"}
+FOLDER = None  # of the private Slurm
+
+
+def setUpModule():
+    global FOLDER
+    temporary = tempfile.TemporaryDirectory(prefix="hopscotch-slurm-")
+    unittest.addModuleCleanup(temporary.cleanup)
+    FOLDER = f"{temporary.name}/s"
+    os.environ.update(HOPSCOTCH_SLURM=FOLDER, HOPSCOTCH_SLURM_CPUS="32", HOPSCOTCH_HOME=str(SOURCE))
+    unittest.addModuleCleanup(subprocess.run, [LOCAL, "down"], check=True)
+    subprocess.run([LOCAL, "up"], check=True)
+
+
+def lasting(**changes):
+    """Two trials of 8 laps, some 6 s with two trainers; states are saved several times a second."""
+    run = {"dir": "out", "device": "cpu", "checkpoint_every_s": 0.2}
+    return experiment(model={"name": "synthetic", "seconds_per_batch": 0.016, "parameters": 10000},
+                      train={"epochs": 8, "batch_size": 32, "optimizer": {"name": "sgd", "lr": 0.1}}, run=run, **changes)
+
+
+class Slurm(Case):
+    def setUp(self):
+        super().setUp()
+        self.jobs = []
+        self.addCleanup(lambda: self.jobs and self.slurm("scancel", *self.jobs))
+
+    def slurm(self, *command, env=None):
+        done = subprocess.run([LOCAL, "run", *map(str, command)], cwd=self.cwd, capture_output=True, text=True, timeout=60,
+                              env={**os.environ, **(env or {})})
+        self.assertEqual(done.returncode, 0, f"{command}: {done.stderr}")
+        return done.stdout.strip()
+
+    def submit(self, template, *args, options=("--ntasks=3",), env=None):
+        job = self.slurm("sbatch", "--parsable", *options, SOURCE / "slurm" / template, "e.json", *args, env=env)
+        self.jobs.append(job)
+        return job
+
+    def field(self, job, name):
+        return re.search(rf"\b{name}=(\S+)", self.slurm("scontrol", "-o", "show", "job", job))[1]
+
+    def output(self):
+        return "".join(path.read_text(errors="replace") for path in sorted(self.cwd.glob("hopscotch-*.out")))
+
+    def until(self, condition, what, seconds=40):
+        end = time.monotonic() + seconds
+        while not condition():
+            if time.monotonic() > end:
+                self.fail(f"no {what} within {seconds} s\n{self.slurm('squeue')}\n{self.slurm('sinfo')}\n{self.output()}")
+            time.sleep(0.05)
+
+    def until_saved(self, folder="out", times=1):
+        """Until the run, started so many times, has finished a lap and saved a state since its last start."""
+        def there():
+            path = self.cwd / folder / "journal.jsonl"
+            text = path.read_text() if path.exists() else ""
+            newest = text.rpartition('"run_resumed"')[2]
+            return text.count('"run_resumed"') == times - 1 and '"lap_done"' in newest and '"checkpoint"' in newest
+        self.until(there, f"lap of start {times} in {folder}")
+
+    def ended(self, job, state="COMPLETED", exit_code=0, restarts=0):
+        self.until(lambda: self.field(job, "JobState") in OVER, f"end of job {job}")
+        found = tuple(self.field(job, name) for name in ("JobState", "ExitCode", "Restarts"))
+        self.assertEqual(found[::2], (state, str(restarts)), self.output())
+        if state != "CANCELLED":
+            self.assertEqual(found[1], f"{exit_code}:0", self.output())
+
+    def states(self, folder="out"):
+        summary = self.summary(folder)
+        self.assertEqual(summary["status"], "finished")
+        return {trial["id"]: trial["state_hash"] for trial in summary["trials"]}
+
+    def plain(self, *args):
+        """The states of a plain run with threads. A synthetic model sleeps less here, which is no part of its state."""
+        synthetic = json.loads((self.cwd / "e.json").read_text())["model"]["name"] == "synthetic"
+        faster = ["--set", "model.seconds_per_batch=0"] if synthetic else []
+        self.succeed("--quiet", "--trainers", "2", "--overwrite", "--set", "run.dir=plain", *faster, *args)
+        return self.states("plain")
+
+    def resumed_as_if_undisturbed(self, job, restarts=1):
+        self.ended(job, restarts=restarts)
+        self.assertEqual(self.states(), self.plain())
+        self.assertEqual(sum(line["event"] == "run_resumed" for line in self.journal()), restarts)
+
+    def was_interrupted(self, signal_number):
+        """The run has saved its trials and stopped by itself; nobody killed it."""
+        ends = [line for line in self.journal() if line["event"] == "run_ended" and line["status"] == "interrupted"]
+        self.assertEqual([line["reason"] for line in ends], [f"signal {signal_number}"], self.output())
+
+    def processes(self, *of_job):
+        """The pids of what runs with all of these in its environment."""
+        wanted, pids = {text.encode() for text in of_job}, []
+        for environ in pathlib.Path("/proc").glob("[0-9]*/environ"):
+            try:
+                pids += [int(environ.parent.name)] if wanted <= set(environ.read_bytes().split(b"\0")) else []
+            except OSError:
+                continue  # it has ended
+        return pids
+
+    def kill_rank(self, job, rank):
+        for pid in self.processes(f"SLURM_JOB_ID={job}", f"PMIX_RANK={rank}"):
+            os.kill(pid, signal.SIGKILL)
+
+
+class Results(Slurm):
+    def test_every_template_is_accepted(self):
+        self.write(lasting())
+        for template in sorted((SOURCE / "slurm").glob("*.sbatch")):
+            size = ["--nodes=2", "--ntasks=17"] if template.name == "cpu-multinode.sbatch" else []  # it asks for four nodes
+            self.slurm("sbatch", "--test-only", *size, template, "e.json")
+
+    def test_one_node_two_nodes_and_mpirun(self):
+        self.write(experiment())
+        jobs = [self.submit("cpu.sbatch"),
+                self.submit("gpu-multinode.sbatch", "--set", "run.dir=gpu", options=()),
+                self.submit("cpu-multinode.sbatch", "--set", "run.dir=mpirun", options=("--nodes=2", "--ntasks=5", "--ntasks-per-node=3"),
+                            env={"HOPSCOTCH_LAUNCHER": "mpirun"})]
+        for job in jobs:
+            self.ended(job)
+        expected = self.plain()
+        for folder in ("out", "gpu", "mpirun"):
+            self.assertEqual(self.states(folder), expected)
+
+    def test_trainers_are_spread_evenly(self):
+        # Rank 0 and four trainers on the first node, four on the second: trainer i, rank i + 1, has GPU i mod 4 for itself.
+        self.write(experiment())
+        (self.cwd / "where").write_text('#!/bin/sh\necho "rank $PMIX_RANK on $SLURMD_NODENAME"\n')
+        (self.cwd / "where").chmod(0o755)
+        job = self.submit("gpu-multinode.sbatch", options=("--exclusive",), env={"HOPSCOTCH": str(self.cwd / "where")})
+        self.until(lambda: self.field(job, "JobState") in OVER, "end")
+        found = dict(re.findall(r"rank (\d) on (n\d)", self.output()))
+        self.assertEqual(found, {str(rank): "n1" if rank <= 4 else "n2" for rank in range(9)})
+
+    def test_array(self):
+        self.write(lasting())
+        array = self.submit("array.sbatch", options=("--ntasks=3", "--array=0-3"))
+        folders = [f"runs/e-seed{seed}" for seed in range(4)]
+        # The last task's job id is the array's: it must go back into the queue alone.
+        self.until_saved(folders[3])
+        self.slurm("scancel", "--batch", "--signal=USR1", f"{array}_3")
+        for task in range(4):
+            self.ended(f"{array}_{task}", restarts=int(task == 3))
+        for seed, folder in enumerate(folders):
+            self.assertEqual(self.states(folder), self.plain("--set", f"seed={seed}"))
+
+
+class Disturbed(Slurm):
+    def begin(self, *args, options=("--ntasks=3",), env=None):
+        self.write(lasting())
+        job = self.submit("preemptible.sbatch", *args, options=options, env=env)
+        self.until_saved()
+        return job
+
+    def test_preempted(self):
+        job = self.begin()
+        self.jobs.append(self.slurm("sbatch", "--parsable", "--partition=high", "--nodes=2", "--exclusive", "--wrap=true"))
+        self.resumed_as_if_undisturbed(job)
+        self.was_interrupted(signal.SIGTERM)
+
+    def test_warned_before_the_time_limit(self):
+        job = self.begin()
+        self.slurm("scancel", "--batch", "--signal=USR1", job)  # what --signal=B:USR1@120 does
+        self.resumed_as_if_undisturbed(job)
+        self.was_interrupted(signal.SIGUSR1)
+
+    def test_warned_under_mpirun(self):
+        job = self.begin(env={"HOPSCOTCH_LAUNCHER": "mpirun"})
+        self.slurm("scancel", "--batch", "--signal=USR1", job)
+        self.resumed_as_if_undisturbed(job)
+        self.was_interrupted(signal.SIGUSR1)
+
+    def test_cancelled(self):
+        job = self.begin()
+        self.slurm("scancel", job)
+        self.ended(job, state="CANCELLED")
+        self.succeed("--quiet", "--resume", "--trainers", "2")
+        self.assertEqual(self.states(), self.plain())
+
+    def test_lost_node(self):
+        job = self.begin(options=("--nodes=2", "--ntasks=3", "--ntasks-per-node=2"))
+        self.lose("n2")
+        self.until(lambda: self.slurm("sinfo", "-h", "-n", "n2", "-p", "low", "-o", "%t").startswith("down"), "loss of n2")
+        subprocess.run([LOCAL, "start", "n2"], check=True)
+        self.resumed_as_if_undisturbed(job)
+
+    def lose(self, node):
+        """Slurm's daemons of a node go, as if its network did; the ranks stay."""
+        os.kill(int(pathlib.Path(FOLDER, f"slurmd-{node}.pid").read_text()), signal.SIGKILL)
+        for log in pathlib.Path("/proc").glob("[0-9]*/fd/3"):
+            if os.path.realpath(log) == f"{FOLDER}/slurmd-{node}.log":
+                os.kill(int(log.parts[2]), signal.SIGKILL)
+
+    def test_killed_ranks_and_the_limit_of_restarts(self):
+        job = self.begin(env={"HOPSCOTCH_REQUEUES": "1"})
+        self.kill_rank(job, 2)
+        self.until_saved(times=2)
+        self.kill_rank(job, 1)
+        self.ended(job, state="FAILED", exit_code=137, restarts=1)
+        self.assertIn("not requeued (HOPSCOTCH_REQUEUES is 1)", self.output())
+        self.succeed("--quiet", "--resume", "--trainers", "2")
+        self.assertEqual(self.states(), self.plain())
+
+    def test_what_would_only_crash_again_is_not_requeued(self):
+        self.write(lasting())
+        (self.cwd / "crash").write_text("#!/bin/sh\nkill -9 $$\n")
+        (self.cwd / "crash").chmod(0o755)
+        crash = self.submit("preemptible.sbatch", env={"HOPSCOTCH": str(self.cwd / "crash")})
+        self.ended(crash, state="FAILED", exit_code=137)
+        self.assertIn("it would only crash again", self.output())
+        bad = self.submit("preemptible.sbatch", "--set", "train.epochs=none")
+        self.ended(bad, state="FAILED", exit_code=2)
+
+
+if __name__ == "__main__":
+    os.environ["PATH"] += ":/usr/sbin:/sbin"
+    missing = [name for name in PROGRAMS if shutil.which(name) is None]
+    if missing:
+        print(f"skipped: no {', '.join(missing)} here; `scripts/slurm_local.sh up` installs Slurm where it may")
+        sys.exit(77)
+    unittest.main(verbosity=2)
