@@ -17,6 +17,7 @@
 #include "app/commands.hpp"
 #include "app/data_commands.hpp"
 #include "core/error.hpp"
+#include "core/fault.hpp"
 #include "core/json_reader.hpp"
 #include "core/log.hpp"
 
@@ -190,7 +191,10 @@ void add_compare(CLI::App& app, CompareOptions& options) {
 
 int parse_and_run(int argc, char** argv) {
     CLI::App app("Hopscotch trains many deep-learning models at once: the data stays, the models hop.", "hopscotch");
-    app.set_version_flag("--version", version_text, "Print the version, and those of LibTorch and MPI");
+    bool const verbose = std::find(argv, argv + argc, std::string_view("--verbose")) != argv + argc;
+    app.set_version_flag("--version", [verbose] { return version_text() + (verbose ? "\n" + fault_points_text() : ""); },
+                         "Print the version, and those of LibTorch and MPI; with --verbose also where HOPSCOTCH_FAULT strikes");
+    app.add_flag_function("--verbose", [](std::int64_t) {}, "With --version: say more");
     app.set_help_flag("-h,--help", "Print this help");
     app.require_subcommand(1);
     app.get_formatter()->column_width(28);
@@ -241,6 +245,7 @@ int report(std::exception const& error, int exit_code, std::string_view who) {
 int run_cli(int argc, char** argv) {
     log_setup("", LogLevel::info);
     try {
+        check_faults();
         return parse_and_run(argc, argv);
     } catch (ConfigError const& error) {
         return report(error, 2, "");

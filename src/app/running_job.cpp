@@ -9,6 +9,7 @@
 #include "app/run_facts.hpp"
 #include "app/signals.hpp"
 #include "core/clock.hpp"
+#include "core/fault.hpp"
 #include "core/log.hpp"
 #include "experiment/reader.hpp"
 #include "run/checkpoint.hpp"
@@ -51,6 +52,7 @@ bool RunningJob::pause() {
 }
 
 void RunningJob::lap_done(LapRecord const& record) {
+    fault_point("lap.record");
     homes_[record.trial] = record.home;
     here_.insert({record.trial, record.epoch});
     if (continuation_ && continuation_->trained_again(record)) return strategy_->lap_done(record);
@@ -92,6 +94,8 @@ std::optional<Metrics> RunningJob::test_best(Summary const& summary) {
 // From the trainer that validated that epoch, or from an earlier job's file.
 void RunningJob::write_best(Summary const& summary) {
     if (!summary.best_trial || signal_caught() != 0) return;
+    recorder_.stop_if_replaced();
+    fault_point("end.best");
     auto const& best = summary.trials[summary.best_trial->index()];
     auto const& trial = director_.trials()[summary.best_trial->index()];
     auto const state = best_state(best.id, best.tally.best->epoch);

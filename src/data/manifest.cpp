@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "core/error.hpp"
+#include "core/fault.hpp"
 #include "core/hash.hpp"
 #include "core/json_reader.hpp"
 
@@ -225,6 +226,7 @@ Manifest read_manifest(std::filesystem::path const& directory) {
 }
 
 void write_manifest(std::filesystem::path const& directory, Manifest const& manifest) {
+    fault_point("import.manifest");
     auto const path = directory / "dataset.json";
     auto const unfinished = directory / "dataset.json.tmp";
     std::ofstream out(unfinished, std::ios::binary);

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "core/error.hpp"
+#include "core/fault.hpp"
 #include "core/hash.hpp"
 #include "data/shard_layout.hpp"
 
@@ -18,6 +19,7 @@ ShardWriter::ShardWriter(std::filesystem::path path, Manifest const& manifest, s
       rows_(rows),
       task_(manifest.task),
       file_(Hdf5File::create(path_)) {
+    fault_point("import.shard");
     file_.create_dataset("/features", features_layout(manifest, rows));
     file_.create_dataset("/labels", labels_layout(manifest, rows));
 }

@@ -3,21 +3,37 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <fstream>
 #include <sstream>
 
 #include "core/clock.hpp"
 #include "core/error.hpp"
+#include "core/fault.hpp"
 
 namespace hopscotch {
 namespace {
 
 void check_io(bool ok, std::filesystem::path const& path, std::string_view what) {
     if (!ok) throw IoError(fmt::format("{}: cannot {} ({})", path.string(), what, std::strerror(errno)));
+}
+
+// "checkpoint.sync": what core/fault.hpp calls a step of writing this file.
+std::string point_of(std::filesystem::path path, std::string_view step) {
+    if (path.extension() == ".tmp") path.replace_extension();
+    return fmt::format("{}.{}", path.extension() == ".ckpt" ? "checkpoint" : path.stem().string(), step);
+}
+
+// False, with errno, as the system would say it.
+bool survives(std::filesystem::path const& path, std::string_view step) {
+    if (fault_at(point_of(path, step)) == Fault::none) return true;
+    errno = ENOSPC;
+    return false;
 }
 
 }  // namespace
@@ -34,6 +50,16 @@ AppendFile::~AppendFile() {
 }
 
 void AppendFile::append(std::string_view bytes) {
+    std::string changed;
+    auto const fault = fault_at(point_of(path_, "append"));
+    if (fault == Fault::enospc) errno = ENOSPC;
+    check_io(fault != Fault::enospc, path_, "write");
+    if (fault == Fault::flip && !bytes.empty()) {
+        changed = bytes;
+        changed[changed.size() / 2] = static_cast<char>(changed[changed.size() / 2] ^ 1);
+        bytes = changed;
+    }
+    if (fault == Fault::tear) bytes = bytes.substr(0, bytes.size() / 2);
     while (!bytes.empty()) {
         auto const written = ::write(fd_, bytes.data(), bytes.size());
         if (written < 0 && errno == EINTR) continue;
@@ -41,12 +67,18 @@ void AppendFile::append(std::string_view bytes) {
         bytes.remove_prefix(static_cast<std::size_t>(written));
     }
     dirty_ = true;
+    if (fault == Fault::tear) std::raise(SIGKILL);
+}
+
+bool AppendFile::is_current() const {
+    struct stat mine {}, there {};
+    return ::fstat(fd_, &mine) == 0 && ::stat(path_.c_str(), &there) == 0 && mine.st_ino == there.st_ino && mine.st_dev == there.st_dev;
 }
 
 void AppendFile::sync() {
     if (!dirty_) return;
     // EINVAL: a pipe or a file system without sync; there is nothing to wait for then.
-    check_io(::fdatasync(fd_) == 0 || errno == EINVAL, path_, "sync");
+    check_io(survives(path_, "sync") && (::fdatasync(fd_) == 0 || errno == EINVAL), path_, "sync");
     dirty_ = false;
     synced_at_s_ = monotonic_s();
 }
@@ -81,7 +113,7 @@ void write_atomically(std::filesystem::path const& path, std::initializer_list<B
             for (auto const part : parts) file.append({reinterpret_cast<char const*>(part.data()), part.size()});
             file.sync();
         }
-        check_io(std::rename(temporary.c_str(), path.c_str()) == 0, path, "replace");
+        check_io(survives(temporary, "rename") && std::rename(temporary.c_str(), path.c_str()) == 0, path, "replace");
         sync_directory(path.has_parent_path() ? path.parent_path() : ".");
     } catch (...) {
         std::filesystem::remove(temporary, ignored);  // a full disk keeps no half

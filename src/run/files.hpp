@@ -21,6 +21,8 @@ public:
 
     void append(std::string_view bytes);
     void sync();         // everything appended so far survives a power cut
+    // Whether this is still the file of that name: not deleted, and nobody has put another one there.
+    bool is_current() const;
     void sync_if_due();  // sync() unless nothing is new or the last one is less than k_sync_every_s ago
 
     static constexpr double k_sync_every_s = 0.1;

@@ -28,6 +28,7 @@ public:
     void run_resumed(int incarnation, int trainers);
     void trial_ended(TrialView const& trial);
     void run_ended(std::string_view status, std::string_view reason);
+    bool is_current() const { return file_.is_current(); }
     void sync() { file_.sync(); }
     void sync_if_due() { file_.sync_if_due(); }  // call it from the loop that waits for messages
 

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/recorder.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <tuple>
 #include <utility>
 
+#include "core/clock.hpp"
+#include "core/error.hpp"
 #include "experiment/reader.hpp"
 #include "run/files.hpp"
 #include "run/server_log.hpp"
 
 namespace hopscotch {
-namespace {
-
-
-}  // namespace
 
 Recorder::Recorder(RunDirectory const& directory, RunFacts const& facts, Experiment const& experiment)
     : directory_(directory.path()),
@@ -69,8 +69,20 @@ void Recorder::delete_surplus() {
     surplus_.clear();
 }
 
+void Recorder::stop_if_replaced() {
+    if (journal_.is_current()) return;
+    finished_ = true;
+    throw Error(fmt::format("{}: another job goes on with this run (its journal.jsonl is a new file, or gone); this one stops and leaves the "
+                            "directory to it",
+                            directory_.string()));
+}
+
 void Recorder::tick() {
     journal_.sync_if_due();
+    if (auto const now = monotonic_s(); now >= next_look_s_ || !surplus_.empty()) {
+        next_look_s_ = now + 1;
+        stop_if_replaced();
+    }
     if (surplus_.empty()) return;
     journal_.sync();
     delete_surplus();
@@ -144,12 +156,14 @@ Summary Recorder::summarise(RunEnd const& end, std::vector<TrialView> const& tri
 }
 
 void Recorder::write_summary_so_far(RunEnd const& end, std::vector<TrialView> trials) const {
+    if (!journal_.is_current()) return;
     for (auto& trial : trials)
         if (!has_ended(trial.status)) trial.status = TrialStatus::interrupted;
     write_summary(directory_ / "summary.json", summarise(end, trials));
 }
 
 Summary Recorder::finish(RunEnd const& end, std::vector<TrialView> const& trials) {
+    if (!finished_) stop_if_replaced();
     for (auto const& trial : trials) end_trial(trial);
     if (!std::exchange(finished_, true)) journal_.run_ended(name_of(end.status), end.reason);
     trace_.close();

@@ -50,6 +50,9 @@ public:
     // trial: the director's view after it took the record. An end of the trial is journalled too. Returns the metrics.
     Metrics lap_done(LapRecord const& record, TrialView const& trial);
     void tick();
+    // Throws Error if another job has taken the directory over (a resumed run, while this one seemed dead): from then on this one
+    // writes and deletes nothing there. tick() and finish() look too.
+    void stop_if_replaced();
     bool finished() const { return finished_; }
     std::optional<BestSoFar> best() const;  // trial and value of search.metric, for the progress view
     std::optional<std::pair<TrialId, int>> best_lap() const;  // the same's trial and epoch
@@ -81,6 +84,7 @@ private:
     std::set<std::pair<TrialId, int>> known_;               // laps that earlier jobs released
     int incarnation_ = 1;
     bool finished_ = false;
+    double next_look_s_ = 0;
 };
 
 }  // namespace hopscotch

@@ -91,6 +91,11 @@ std::vector<std::string> strings(Json const& array) {
     return out;
 }
 
+// What a job leaves that died before it had recorded anything: the next one begins anew.
+bool is_of_beginning(std::string const& name) {
+    return name == "experiment.json" || name == "experiment.json.tmp";
+}
+
 }  // namespace
 
 void check_run_dir(fs::path const& path, RunDirUse use) {
@@ -105,7 +110,7 @@ void check_run_dir(fs::path const& path, RunDirUse use) {
         throw ConfigError(fmt::format(
             "{}: exists already (a run directory is never mixed) use --overwrite, or another run.dir", path.string()));
     if (!names.empty() && use == RunDirUse::overwrite) check_removable(path, names);
-    if (!names.empty() && use == RunDirUse::resume && !holds_run(path))
+    if (!names.empty() && use == RunDirUse::resume && !holds_run(path) && !std::ranges::all_of(names, is_of_beginning))
         throw ConfigError(fmt::format("{}: holds no run that could be resumed (journal.jsonl or experiment.json is missing) use "
                                       "another run.dir",
                                       path.string()));

@@ -11,6 +11,7 @@
 
 #include "core/clock.hpp"
 #include "core/error.hpp"
+#include "core/fault.hpp"
 #include "strategy/trainer_base.hpp"
 
 namespace hopscotch {
@@ -38,6 +39,7 @@ private:
         require(message.kind == MessageKind::state, fmt::format("unexpected message {}", static_cast<int>(message.kind)));
         auto journey = decode<Journey>(message.body);
         if (dropped_.contains(journey.lap.trial)) return;
+        fault_point("hop.receive");
         hop_s_.push_back(unix_s() - journey.pushed_unix_s);
         auto const hash = journey.record.state_hash;
         delayed_.push_back({std::move(journey), std::move(message.state), monotonic_s() + hop_delay_s_, hash});
@@ -192,6 +194,7 @@ private:
         ++journey.record.hops;
         journey.record.hop_bytes += static_cast<std::int64_t>(ready.state.bytes().size());
         journey.pushed_unix_s = unix_s();
+        if (fault_at("hop.send") == Fault::flip) ready.state.bytes().front() ^= std::byte{1};
         resources_.courier.push(rank_of(next), encode(journey), std::move(ready.state));
     }
 

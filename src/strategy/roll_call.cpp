@@ -14,6 +14,7 @@
 
 #include "core/clock.hpp"
 #include "core/error.hpp"
+#include "core/fault.hpp"
 #include "core/log.hpp"
 #include "strategy/strategy.hpp"
 #include "strategy/trainer_base.hpp"
@@ -103,6 +104,7 @@ std::vector<Hello> call_roll(Courier& courier, Welcome const& welcome, BuildInfo
 }
 
 JobTotals end_job(Courier& courier, int exit_code, double deadline_s) {
+    fault_point("end.shutdown");
     auto const ranks = courier.world().size();
     courier.leave_quietly();
     for (int rank = 1; rank < ranks; ++rank) courier.send(Rank(rank), MessageKind::shutdown, encode(Shutdown{exit_code}));
@@ -180,6 +182,7 @@ void greet_next(Courier& courier, OwnerTable const& owners, TrainerId self) {
 }
 
 void serve_job(Courier& courier, Welcome const& welcome, BuildInfo const& build, ModelFactory const& factory) {
+    fault_point("start.welcome");
     auto const self = trainer_of(courier.world().rank());
     Problems problems("experiment");
     auto const experiment = read_experiment(welcome.experiment, {}, problems);
@@ -203,6 +206,7 @@ void serve_job(Courier& courier, Welcome const& welcome, BuildInfo const& build,
         hello.error = error.what();
     }
     greet_next(courier, welcome.owners, self);
+    fault_point("start.hello");
     courier.send(Rank(0), MessageKind::hello, encode(hello));
     if (!runner) {
         await_shutdown(courier);

@@ -10,6 +10,7 @@
 
 #include "core/clock.hpp"
 #include "core/error.hpp"
+#include "core/fault.hpp"
 #include "data/row_block.hpp"
 
 namespace hopscotch {
@@ -181,6 +182,7 @@ void TrainerBase::say_paused() {
 }
 
 void TrainerBase::answer_save(Save const& asked) {
+    fault_point("pause.save");
     AllSaved answer;
     if (checkpointer_) {
         save_until_s_ = monotonic_s() + asked.deadline_s;
@@ -269,11 +271,13 @@ void TrainerBase::finish(Journey& journey, MutableBytes state) {
         rest(journey, state);
     }
     journey.record.valid_seconds += monotonic_s() - start;  // keeping a snapshot is the last part of validation
+    fault_point("lap.done");
     resources_.courier.send(Rank(0), MessageKind::lap_done, encode(journey.record));
 }
 
 void TrainerBase::train(Journey& journey, MutableBytes state) {
     auto& activity = resources_.courier.activity();
+    fault_point("unit.begin");
     busy_with(journey.lap, planned_shard(journey.lap.trial, journey.step, resources_.runner->shards()), Phase::compute);
     if (journey.saved_unix_s == 0) journey.saved_unix_s = unix_s();
     TrialRunner::OnTheWay const on_the_way{[&] { return paused() || checkpointer_->due(journey.saved_unix_s); },
@@ -301,6 +305,7 @@ std::uint64_t TrainerBase::own_bytes() const {
 }
 
 void TrainerBase::say_goodbye() {
+    fault_point("end.goodbye");
     auto& courier = resources_.courier;
     checkpointer_.reset();  // after the last word nothing is written any more
     courier.leave_quietly();

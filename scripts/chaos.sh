@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# Runs that are killed, filled up and interrupted at random instants and resumed until they finish: scripts/chaos.sh [ROUNDS [SEED]].
+# 200 rounds by default, a quarter of an hour. Prints what happened in each; ends with 1 at the first that came out different.
+# SPDX-License-Identifier: Apache-2.0
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+scripts/setup.sh
+scripts/build.sh release hopscotch
+export OMP_NUM_THREADS=1 HOPSCOTCH="$PWD/build/hopscotch" HOPSCOTCH_SOURCE="$PWD" HOPSCOTCH_MPIRUN="mpirun --oversubscribe --bind-to none"
+if [[ $(id -u) -eq 0 ]]; then
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+fi
+cd tests/e2e
+exec python3 -B chaos.py "$@"

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/fault.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <charconv>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <deque>
+#include <thread>
+#include <vector>
+
+#include "core/error.hpp"
+
+namespace hopscotch {
+namespace {
+
+enum class Kind { kill, fail, enospc, tear, flip, delay };
+constexpr std::array<std::string_view, 6> k_kinds{"kill", "throw", "enospc", "tear", "flip", "delay"};
+
+struct Point {
+    std::string_view name, what;
+};
+constexpr std::array k_points{
+    Point{"start.welcome", "a trainer has heard what the job is about"},
+    Point{"start.hello", "a trainer has opened its shards and is about to say so"},
+    Point{"unit.begin", "a trainer begins a unit"},
+    Point{"hop.send", "a trainer sends a state"},
+    Point{"hop.receive", "a trainer has received a state"},
+    Point{"lap.done", "a trainer is about to tell rank 0 of a finished lap"},
+    Point{"lap.record", "rank 0 has heard of a finished lap"},
+    Point{"pause.save", "a trainer is about to save what it holds, after a signal"},
+    Point{"end.best", "rank 0 is about to write the best model"},
+    Point{"end.shutdown", "rank 0 sends the trainers home"},
+    Point{"end.goodbye", "a trainer says its last word"},
+    Point{"import.shard", "data import begins a shard"},
+    Point{"import.manifest", "data import writes dataset.json"},
+    Point{"journal.append", "a line of journal.jsonl"},
+    Point{"journal.sync", "lines of it reach the disk"},
+    Point{"journal.rename", "a resumed run makes it its own"},
+    Point{"checkpoint.append", "a part of a checkpoint is written"},
+    Point{"checkpoint.sync", "it reaches the disk"},
+    Point{"checkpoint.rename", "it gets its name"},
+    Point{"metrics.append", "a line of metrics.jsonl"},
+    Point{"trace.append", "a lap's part of trace.json"},
+    Point{"experiment.append", "experiment.json is written"},
+    Point{"experiment.rename", "it gets its name"},
+    Point{"trials.append", "trials.csv is written"},
+    Point{"summary.append", "summary.json is written"},
+    Point{"summary.rename", "it gets its name"},
+    Point{"model.append", "best/model.json is written"},
+};
+
+struct Order {
+    std::string point;
+    int nth = 1;
+    Kind kind = Kind::kill;
+    std::atomic<int> seen = 0;
+};
+
+bool is_known(std::string_view point) {
+    return std::ranges::find(k_points, point, &Point::name) != k_points.end();
+}
+
+std::vector<std::string_view> split(std::string_view text, char at) {
+    std::vector<std::string_view> out;
+    for (std::size_t start = 0; start <= text.size();) {
+        auto const end = std::min(text.find(at, start), text.size());
+        out.push_back(text.substr(start, end - start));
+        start = end + 1;
+    }
+    return out;
+}
+
+bool read_number(std::string_view text, int& out) {
+    auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+    return error == std::errc() && end == text.data() + text.size();
+}
+
+// Before MPI has been asked: as the launchers tell it. Without one this process is everything.
+bool is_this_rank(int rank) {
+    for (auto const* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"})
+        if (auto const* value = std::getenv(name)) return value == std::to_string(rank);
+    return true;
+}
+
+std::deque<Order> read_orders() {
+    std::deque<Order> out;
+    auto const* text = std::getenv("HOPSCOTCH_FAULT");
+    if (text == nullptr || *text == 0) return out;
+    for (auto const part : split(text, ',')) {
+        auto const fields = split(part, ':');
+        int nth = 0, rank = -1;
+        auto const kind = fields.size() < 3 ? k_kinds.end() : std::ranges::find(k_kinds, fields[2]);
+        bool const good = fields.size() <= 4 && kind != k_kinds.end() && is_known(fields[0]) && read_number(fields[1], nth) && nth > 0 &&
+                          (fields.size() < 4 || read_number(fields[3], rank));
+        if (!good)
+            throw ConfigError(fmt::format("HOPSCOTCH_FAULT: \"{}\" is not POINT:NTH:KIND[:RANK] (--version --verbose lists the points)", part));
+        if (rank >= 0 && !is_this_rank(rank)) continue;
+        auto& order = out.emplace_back();
+        order.point = fields[0];
+        order.nth = nth;
+        order.kind = static_cast<Kind>(kind - k_kinds.begin());
+    }
+    return out;
+}
+
+std::deque<Order>& orders() {
+    static std::deque<Order> all = read_orders();
+    return all;
+}
+
+Fault carry_out(Order const& order) {
+    switch (order.kind) {
+        case Kind::kill: std::raise(SIGKILL); break;
+        case Kind::fail: throw Error(fmt::format("fault on purpose at {}", order.point));
+        case Kind::delay: std::this_thread::sleep_for(std::chrono::milliseconds(300)); break;
+        case Kind::enospc: return Fault::enospc;
+        case Kind::tear: return Fault::tear;
+        case Kind::flip: return Fault::flip;
+    }
+    return Fault::none;
+}
+
+}  // namespace
+
+Fault fault_at(std::string_view point) {
+    for (auto& order : orders())
+        if (order.point == point && ++order.seen == order.nth) return carry_out(order);
+    return Fault::none;
+}
+
+void fault_point(std::string_view point) {
+    auto const fault = fault_at(point);
+    if (fault == Fault::enospc) throw IoError(fmt::format("No space left on device (a fault on purpose at {})", point));
+    if (fault == Fault::tear) std::raise(SIGKILL);
+}
+
+std::string fault_points_text() {
+    std::string out = "HOPSCOTCH_FAULT=POINT:NTH:KIND[:RANK][,...]   kinds: ";
+    for (auto const kind : k_kinds) out += fmt::format("{}{}", kind == k_kinds.front() ? "" : ", ", kind);
+    for (auto const& point : k_points) out += fmt::format("\n  {:<18} {}", point.name, point.what);
+    return out;
+}
+
+void check_faults() { orders(); }
+
+}  // namespace hopscotch

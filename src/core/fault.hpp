@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Faults on purpose, to see what they cost: HOPSCOTCH_FAULT=POINT:NTH:KIND[:RANK][,...]. When this process (or only this rank under a
+// launcher) comes by the point for the NTH time, the fault happens, once. Compiled in always, off unless the variable is set.
+//   HOPSCOTCH_FAULT=checkpoint.sync:3:kill:2    rank 2 dies just before its third checkpoint reaches the disk
+#pragma once
+#include <string>
+#include <string_view>
+
+namespace hopscotch {
+
+// What is left to the caller; kill (SIGKILL), throw (Error) and delay (0.3 s) have happened when fault_at returns.
+enum class Fault {
+    none,
+    enospc,  // as if the disk were full
+    tear,    // half of what is written reaches the file, then the process dies
+    flip     // one bit is another
+};
+Fault fault_at(std::string_view point);
+
+// At points where nothing is written: enospc throws IoError there, tear kills, flip does nothing.
+void fault_point(std::string_view point);
+
+// The points, one a line.
+std::string fault_points_text();
+
+// Throws ConfigError if the variable cannot be understood.
+void check_faults();
+
+}  // namespace hopscotch

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A short version of scripts/chaos.sh, every point at which HOPSCOTCH_FAULT can strike, and a job that another has replaced."""
+import os
+import re
+import signal
+import subprocess
+import unittest
+
+import chaos
+from harness import BINARY
+from resume_test import Disturbed, disturbed
+
+KINDS = ("kill", "throw", "enospc", "tear")
+OF_IMPORT = {"import.shard", "import.manifest"}
+OF_SIGNALS = {"pause.save"}
+OF_RESUMED_RUNS = {"journal.rename"}
+SMALL = {"train": {"epochs": 2, "batch_size": 8, "optimizer": {"name": "adam", "lr": 0.01}}, "space": {"train.optimizer.lr": [0.003, 0.01]}}
+
+
+def points():
+    text = subprocess.run([BINARY, "--version", "--verbose"], capture_output=True, text=True, check=True).stdout
+    return set(re.findall(r"(?m)^  (\S+) ", text))
+
+
+def kinds_at(point):
+    """Where nothing is written, a full disk or a torn write is no news."""
+    return KINDS if re.search(r"\.(append|sync|rename)$", point) else KINDS[:2]
+
+
+class Chaos(unittest.TestCase):
+    def test_ten_rounds(self):
+        chaos.rounds(10, seed="suite")
+
+
+class Faults(Disturbed):
+    def small(self, folder):
+        document = disturbed(folder)
+        document.update(SMALL)
+        self.write(document)
+
+    def test_every_point_of_a_run(self):
+        self.small("quiet")
+        self.succeed("--quiet", "--trainers", "2")
+        expected = self.outcome("quiet")
+        for number, point in enumerate(sorted(points() - OF_IMPORT - OF_SIGNALS - OF_RESUMED_RUNS)):
+            kind = kinds_at(point)[number % len(kinds_at(point))]
+            with self.subTest(point=point, kind=kind):
+                folder = f"out-{point}"
+                self.small(folder)
+                code, out, err = self.run_hopscotch("run", "e.json", "--quiet", "--trainers", "2", env={"HOPSCOTCH_FAULT": f"{point}:1:{kind}"})
+                survived = point.startswith("checkpoint") and kind in ("throw", "enospc")  # training goes on, it is tried again
+                self.assertEqual(code == 0, survived, out + err)
+                self.assertNotEqual(code, 2, out + err)
+                self.resumed("2", folder)
+                self.assertEqual(self.outcome(folder), expected)
+
+    def test_points_of_a_resumed_run(self):
+        self.small("out")
+        for number, point in enumerate(("lap.record", "journal.rename", "journal.append", "experiment.rename", "start.hello", "end.best")):
+            kind = kinds_at(point)[number % len(kinds_at(point))]
+            code, out, err = self.run_hopscotch("run", "e.json", "--quiet", "--resume", "--trainers", "2", env={"HOPSCOTCH_FAULT": f"{point}:2:{kind}" if number == 0 else f"{point}:1:{kind}"})
+            self.assertNotIn(code, (0, 2), f"{point}: {out}{err}")
+        self.resumed("2")
+        resumed = self.outcome("out")
+        self.small("quiet")
+        self.succeed("--quiet", "--trainers", "2")
+        self.assertEqual(resumed, self.outcome("quiet"))
+
+    def test_while_it_saves(self):
+        self.write(disturbed())
+        process = subprocess.Popen([BINARY, "run", "e.json", "--quiet", "--trainers", "2"], cwd=self.cwd, stdout=subprocess.PIPE,
+                                   stderr=subprocess.STDOUT, text=True, env={**os.environ, "HOPSCOTCH_FAULT": "pause.save:1:kill"})
+        self.wait_for_event(process)
+        process.send_signal(signal.SIGUSR1)
+        out, _ = process.communicate(timeout=30)
+        self.assertEqual(process.returncode, -signal.SIGKILL, out)
+        self.resumed()
+        self.assertEqual(self.outcome("out"), self.undisturbed())
+
+    def test_import(self):
+        for point in sorted(OF_IMPORT):
+            for kind in KINDS:
+                with self.subTest(point=point, kind=kind):
+                    arguments = ("data", "import", "csv", "table.csv", "--out", f"{point}-{kind}", "--shards", "2")
+                    (self.cwd / "table.csv").write_text("a,label\n" + "".join(f"{i},{i % 2}\n" for i in range(40)))
+                    code, out, err = self.run_hopscotch(*arguments, env={"HOPSCOTCH_FAULT": f"{point}:1:{kind}"})
+                    self.assertNotEqual(code, 0, out + err)
+                    code, out, err = self.run_hopscotch("data", "verify", f"{point}-{kind}")
+                    self.assertNotEqual(code, 0, "half a dataset passes for a whole one")
+
+    def test_bad_variable(self):
+        for text in ("nowhere:1:kill", "hop.send:0:kill", "hop.send:1:maim", "hop.send:1", "hop.send:1:kill:x", "a:1:kill:2:3"):
+            code, out, err = self.run_hopscotch("models", env={"HOPSCOTCH_FAULT": text})
+            self.assertEqual((code, out), (2, ""))
+            self.assertIn(f'HOPSCOTCH_FAULT: "{text}" is not POINT:NTH:KIND[:RANK]', err)
+
+
+class Replaced(Disturbed):
+    def test_the_job_before_stops_and_harms_nothing(self):
+        # The first job is stopped, as a host that is cut off; a second goes on with the run; then the first wakes.
+        expected = self.undisturbed()
+        self.write(disturbed())
+        orphan = self.start("run", "e.json", "--quiet", "--trainers", "3")
+        journal = self.cwd / "out/journal.jsonl"
+        self.wait_for(lambda: journal.exists() and journal.read_text().count('"lap_done"') >= 4, "four laps", orphan)
+        orphan.send_signal(signal.SIGSTOP)
+        self.resumed(trainers="2")
+        before = self.listing()
+        orphan.send_signal(signal.SIGCONT)
+        out, err = orphan.communicate(timeout=30)
+        self.assertEqual(orphan.returncode, 1, out + err)
+        self.assertIn("out: another job goes on with this run", err)
+        after = {name: size for name, size in self.listing().items() if not name.startswith("out/checkpoints")}
+        self.assertEqual(after, before)
+        self.assertEqual(self.outcome("out"), expected)
+
+
+if __name__ == "__main__":
+    unittest.main()
