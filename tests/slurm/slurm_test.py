@@ -14,7 +14,7 @@ import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "e2e"))
-from harness import BINARY, SOURCE, Case, experiment  # noqa: E402
+from harness import SOURCE, Case, experiment  # noqa: E402
 
 LOCAL = str(SOURCE / "scripts/slurm_local.sh")
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun")
@@ -27,15 +27,15 @@ def setUpModule():
     temporary = tempfile.TemporaryDirectory(prefix="hopscotch-slurm-")
     unittest.addModuleCleanup(temporary.cleanup)
     FOLDER = f"{temporary.name}/s"
-    os.environ.update(HOPSCOTCH_SLURM=FOLDER, HOPSCOTCH_SLURM_CPUS="32", HOPSCOTCH_HOME=str(SOURCE))
+    os.environ.update(HOPSCOTCH_SLURM=FOLDER, HOPSCOTCH_HOME=str(SOURCE))
     unittest.addModuleCleanup(subprocess.run, [LOCAL, "down"], check=True)
     subprocess.run([LOCAL, "up"], check=True)
 
 
 def lasting(**changes):
-    """Two trials of 8 laps, some 6 s with two trainers; states are saved several times a second."""
+    """Two trials of 8 laps, some 5 s with two trainers; states are saved several times a second."""
     run = {"dir": "out", "device": "cpu", "checkpoint_every_s": 0.2}
-    return experiment(model={"name": "synthetic", "seconds_per_batch": 0.016, "parameters": 10000},
+    return experiment(model={"name": "synthetic", "seconds_per_batch": 0.012, "parameters": 10000},
                       train={"epochs": 8, "batch_size": 32, "optimizer": {"name": "sgd", "lr": 0.1}}, run=run, **changes)
 
 
@@ -97,32 +97,40 @@ class Slurm(Case):
         self.succeed("--quiet", "--trainers", "2", "--overwrite", "--set", "run.dir=plain", *faster, *args)
         return self.states("plain")
 
-    def resumed_as_if_undisturbed(self, job, restarts=1):
-        self.ended(job, restarts=restarts)
-        self.assertEqual(self.states(), self.plain())
-        self.assertEqual(sum(line["event"] == "run_resumed" for line in self.journal()), restarts)
+    def resumed_as_if_undisturbed(self, job, folder="out"):
+        self.ended(job, restarts=1)
+        self.assertEqual(self.states(folder), self.plain())
+        self.assertEqual(sum(line["event"] == "run_resumed" for line in self.journal(folder)), 1)
 
-    def was_interrupted(self, signal_number):
+    def was_interrupted(self, signal_number, folder="out"):
         """The run has saved its trials and stopped by itself; nobody killed it."""
-        ends = [line for line in self.journal() if line["event"] == "run_ended" and line["status"] == "interrupted"]
+        ends = [line for line in self.journal(folder) if line["event"] == "run_ended" and line["status"] == "interrupted"]
         self.assertEqual([line["reason"] for line in ends], [f"signal {signal_number}"], self.output())
 
-    def processes(self, *of_job):
-        """The pids of what runs with all of these in its environment."""
-        wanted, pids = {text.encode() for text in of_job}, []
+    def kill_rank(self, job, rank):
+        wanted = {f"SLURM_CONF={FOLDER}/slurm.conf".encode(), f"SLURM_JOB_ID={job}".encode(), f"PMIX_RANK={rank}".encode()}
         for environ in pathlib.Path("/proc").glob("[0-9]*/environ"):
             try:
-                pids += [int(environ.parent.name)] if wanted <= set(environ.read_bytes().split(b"\0")) else []
+                found = wanted <= set(environ.read_bytes().split(b"\0"))
             except OSError:
                 continue  # it has ended
-        return pids
+            if found:
+                os.kill(int(environ.parent.name), signal.SIGKILL)
 
-    def kill_rank(self, job, rank):
-        for pid in self.processes(f"SLURM_JOB_ID={job}", f"PMIX_RANK={rank}"):
-            os.kill(pid, signal.SIGKILL)
+    def program(self, name, text):
+        """A stand-in for hopscotch."""
+        (self.cwd / name).write_text(f"#!/bin/sh\n{text}\n")
+        (self.cwd / name).chmod(0o755)
+        return str(self.cwd / name)
+
+    def begin(self, *args, options=("--ntasks=3",), env=None):
+        self.write(lasting())
+        job = self.submit("preemptible.sbatch", *args, options=options, env=env)
+        self.until_saved()
+        return job
 
 
-class Results(Slurm):
+class Undisturbed(Slurm):
     def test_every_template_is_accepted(self):
         self.write(lasting())
         for template in sorted((SOURCE / "slurm").glob("*.sbatch")):
@@ -131,25 +139,54 @@ class Results(Slurm):
 
     def test_one_node_two_nodes_and_mpirun(self):
         self.write(experiment())
-        jobs = [self.submit("cpu.sbatch"),
-                self.submit("gpu-multinode.sbatch", "--set", "run.dir=gpu", options=()),
-                self.submit("cpu-multinode.sbatch", "--set", "run.dir=mpirun", options=("--nodes=2", "--ntasks=5", "--ntasks-per-node=3"),
+        jobs = [self.submit("cpu.sbatch", "--set=run.dir=cpu"),
+                self.submit("gpu-multinode.sbatch", "--set", "run.dir=gpu", options=("--ntasks=5", "--ntasks-per-node=3")),
+                self.submit("cpu-multinode.sbatch", "--set", "run.dir=mpirun", options=("--nodes=2", "--ntasks=3", "--ntasks-per-node=2"),
                             env={"HOPSCOTCH_LAUNCHER": "mpirun"})]
         for job in jobs:
             self.ended(job)
         expected = self.plain()
-        for folder in ("out", "gpu", "mpirun"):
+        for folder in ("cpu", "gpu", "mpirun"):
             self.assertEqual(self.states(folder), expected)
 
     def test_trainers_are_spread_evenly(self):
         # Rank 0 and four trainers on the first node, four on the second: trainer i, rank i + 1, has GPU i mod 4 for itself.
         self.write(experiment())
-        (self.cwd / "where").write_text('#!/bin/sh\necho "rank $PMIX_RANK on $SLURMD_NODENAME"\n')
-        (self.cwd / "where").chmod(0o755)
-        job = self.submit("gpu-multinode.sbatch", options=("--exclusive",), env={"HOPSCOTCH": str(self.cwd / "where")})
-        self.until(lambda: self.field(job, "JobState") in OVER, "end")
-        found = dict(re.findall(r"rank (\d) on (n\d)", self.output()))
-        self.assertEqual(found, {str(rank): "n1" if rank <= 4 else "n2" for rank in range(9)})
+        where = self.program("where", 'echo "rank $PMIX_RANK on $SLURMD_NODENAME"')
+        for launcher in ("srun", "mpirun"):
+            job = self.submit("gpu-multinode.sbatch", options=("--exclusive", "--ntasks-per-node=8", f"--output={launcher}.out"),
+                              env={"HOPSCOTCH": where, "HOPSCOTCH_LAUNCHER": launcher})
+            self.until(lambda: self.field(job, "JobState") in OVER, "end")
+            found = dict(re.findall(r"rank (\d) on (n\d)", (self.cwd / f"{launcher}.out").read_text()))
+            self.assertEqual(found, {str(rank): "n1" if rank <= 4 else "n2" for rank in range(9)}, launcher)
+
+
+class Stopped(Slurm):
+    """Slurm wants the job to stop."""
+
+    def test_preempted(self):
+        job = self.begin()
+        self.jobs.append(self.slurm("sbatch", "--parsable", "--partition=high", "--nodes=2", "--exclusive", "--wrap=true"))
+        self.resumed_as_if_undisturbed(job)
+        self.was_interrupted(signal.SIGTERM)
+
+    def test_warned_before_the_time_limit(self):
+        self.write(lasting())
+        jobs = {launcher: self.submit("preemptible.sbatch", "--set", f"run.dir={launcher}", env={"HOPSCOTCH_LAUNCHER": launcher})
+                for launcher in ("srun", "mpirun")}
+        for launcher, job in jobs.items():
+            self.until_saved(launcher)
+            self.slurm("scancel", "--batch", "--signal=USR1", job)  # what --signal=B:USR1@120 does
+        for launcher, job in jobs.items():
+            self.resumed_as_if_undisturbed(job, folder=launcher)
+            self.was_interrupted(signal.SIGUSR1, folder=launcher)
+
+    def test_cancelled(self):
+        job = self.begin()
+        self.slurm("scancel", job)
+        self.ended(job, state="CANCELLED")
+        self.succeed("--quiet", "--resume", "--trainers", "2")
+        self.assertEqual(self.states(), self.plain())
 
     def test_array(self):
         self.write(lasting())
@@ -164,37 +201,8 @@ class Results(Slurm):
             self.assertEqual(self.states(folder), self.plain("--set", f"seed={seed}"))
 
 
-class Disturbed(Slurm):
-    def begin(self, *args, options=("--ntasks=3",), env=None):
-        self.write(lasting())
-        job = self.submit("preemptible.sbatch", *args, options=options, env=env)
-        self.until_saved()
-        return job
-
-    def test_preempted(self):
-        job = self.begin()
-        self.jobs.append(self.slurm("sbatch", "--parsable", "--partition=high", "--nodes=2", "--exclusive", "--wrap=true"))
-        self.resumed_as_if_undisturbed(job)
-        self.was_interrupted(signal.SIGTERM)
-
-    def test_warned_before_the_time_limit(self):
-        job = self.begin()
-        self.slurm("scancel", "--batch", "--signal=USR1", job)  # what --signal=B:USR1@120 does
-        self.resumed_as_if_undisturbed(job)
-        self.was_interrupted(signal.SIGUSR1)
-
-    def test_warned_under_mpirun(self):
-        job = self.begin(env={"HOPSCOTCH_LAUNCHER": "mpirun"})
-        self.slurm("scancel", "--batch", "--signal=USR1", job)
-        self.resumed_as_if_undisturbed(job)
-        self.was_interrupted(signal.SIGUSR1)
-
-    def test_cancelled(self):
-        job = self.begin()
-        self.slurm("scancel", job)
-        self.ended(job, state="CANCELLED")
-        self.succeed("--quiet", "--resume", "--trainers", "2")
-        self.assertEqual(self.states(), self.plain())
+class Lost(Slurm):
+    """Something dies."""
 
     def test_lost_node(self):
         job = self.begin(options=("--nodes=2", "--ntasks=3", "--ntasks-per-node=2"))
@@ -222,13 +230,19 @@ class Disturbed(Slurm):
 
     def test_what_would_only_crash_again_is_not_requeued(self):
         self.write(lasting())
-        (self.cwd / "crash").write_text("#!/bin/sh\nkill -9 $$\n")
-        (self.cwd / "crash").chmod(0o755)
-        crash = self.submit("preemptible.sbatch", env={"HOPSCOTCH": str(self.cwd / "crash")})
+        crash = self.submit("preemptible.sbatch", env={"HOPSCOTCH": self.program("crash", "kill -9 $$")})
         self.ended(crash, state="FAILED", exit_code=137)
         self.assertIn("it would only crash again", self.output())
         bad = self.submit("preemptible.sbatch", "--set", "train.epochs=none")
         self.ended(bad, state="FAILED", exit_code=2)
+        self.plain()
+        changed = self.submit("preemptible.sbatch", "--set", "run.dir=plain")  # another experiment in the folder of a finished run
+        self.ended(changed, state="FAILED", exit_code=2)
+
+    def test_an_mpirun_that_outlives_a_finished_run_is_ended(self):
+        self.write(lasting())
+        hangs = self.program("hangs", """mkdir -p out && echo '{\n  "status": "finished"\n}' > out/summary.json && exec sleep 1000""")
+        self.ended(self.submit("preemptible.sbatch", env={"HOPSCOTCH": hangs, "HOPSCOTCH_LAUNCHER": "mpirun"}))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,97 @@
+# Sourced by the templates of this folder: starts `hopscotch run --resume`, passes Slurm's warning before the time limit on, and
+# puts a job that has not finished back into the queue. A template or the environment may set:
+#   HOPSCOTCH_HOME       the repository; default: the folder in which sbatch was called
+#   HOPSCOTCH            the binary; default: build/hopscotch of the repository
+#   HOPSCOTCH_LAUNCHER   srun (default) or mpirun
+#   HOPSCOTCH_REQUEUES   how often a job may go back into the queue; default 0, never
+# Exit codes of the job: 0 finished, 1 failed, 2 bad input, 75 interrupted: the same sbatch goes on with it.
+# SPDX-License-Identifier: Apache-2.0
+HOPSCOTCH=${HOPSCOTCH:-$HOPSCOTCH_HOME/build/hopscotch}
+
+say() { echo "[slurm job $SLURM_JOB_ID, restarts ${SLURM_RESTART_COUNT:-0}] $*" >&2; }
+
+# hopscotch_job EXPERIMENT [OPTIONS of `hopscotch run`]
+hopscotch_job() {
+    [[ -f ${1:-} ]] || { say "no experiment '${1:-}': sbatch TEMPLATE EXPERIMENT.json [OPTIONS]"; exit 2; }
+    run_dir=$(run_dir_of "$@")
+    local before launcher code=0
+    before=$(progress)
+    # Without these two bash would die of the signals; with them it acts on them as soon as its `wait` returns.
+    trap 'say "told to stop soon"; kill -USR1 "$launcher"' USR1
+    trap 'ending=yes' TERM
+    unset SLURM_NTASKS_PER_NODE  # the most that a node gets: srun warns when it is not the same for all
+    "launch_with_${HOPSCOTCH_LAUNCHER:-srun}" "$@" --resume &
+    launcher=$!
+    [[ ${HOPSCOTCH_LAUNCHER:-srun} == srun ]] || end_when_finished "$launcher" &
+    while kill -0 "$launcher" 2> /dev/null; do wait "$launcher"; done
+    wait "$launcher" || code=$?
+    conclude "$code" "$before"
+}
+
+launch_with_srun() {
+    exec srun --mpi=pmix --cpus-per-task="${SLURM_CPUS_PER_TASK:-1}" "$HOPSCOTCH" run "$@"
+}
+
+# mpirun by itself fills one node after the other; it shall start as many ranks on each as srun does.
+launch_with_mpirun() {
+    local hosts
+    hosts=$(srun --mpi=none printenv SLURMD_NODENAME | sort -V | uniq -c | awk '{ printf "%s%s:%s", comma, $2, $1; comma = "," }')
+    exec mpirun -host "$hosts" --bind-to none "$HOPSCOTCH" run "$@"
+}
+
+# mpirun may outlive its ranks when a node was lost, although the run has finished without it.
+end_when_finished() {
+    while kill -0 "$1" 2> /dev/null; do
+        sleep 5
+        [[ $(status) != finished ]] || { sleep 5; kill -TERM "$1" 2> /dev/null; }
+    done
+}
+
+# The last --set counts, before the experiment's section run.
+run_dir_of() {
+    local word dir
+    dir=$(tr '\n' ' ' < "$1" | sed -nE 's/.*"run"[[:space:]]*:[[:space:]]*\{([^}]*)\}.*/\1/p' |
+          sed -nE 's/.*"dir"[[:space:]]*:[[:space:]]*"([^"]*)".*/\1/p')
+    for word in "$@"; do
+        [[ $word =~ ^(--set=)?run\.dir=(.+)$ ]] && dir=${BASH_REMATCH[2]}
+    done
+    echo "$dir"
+}
+
+# finished, interrupted, failed; empty while it runs and if it was killed.
+status() { sed -nE '/"status"/ { s/.*"status": *"([a-z]+)".*/\1/p; q }' "$run_dir/summary.json" 2> /dev/null; }
+
+# How much has been saved for good.
+progress() { grep -cE '"event":"(lap_done|checkpoint)"' "$run_dir/journal.jsonl" 2> /dev/null || true; }
+
+# Slurm kills the whole step when one rank dies, so the launcher's exit code alone does not tell what became of the run.
+conclude() {
+    local code=$1 before=$2 after state
+    state=$(status)
+    after=$(progress)
+    [[ $code != 2 ]] || exit 2
+    [[ $state != finished ]] || exit 0
+    say "hopscotch ended with $code, status ${state:-unknown}; saved so far: ${after:-0} laps and checkpoints, ${before:-0} at the start"
+    [[ $state != failed ]] || exit 1
+    # Cancelled, past its limit, or requeued by Slurm itself: that is Slurm's decision.
+    [[ -z ${ending:-} ]] || exit 75
+    if ((${SLURM_RESTART_COUNT:-0} >= ${HOPSCOTCH_REQUEUES:-0})); then
+        say "not requeued (HOPSCOTCH_REQUEUES is ${HOPSCOTCH_REQUEUES:-0}); the same sbatch goes on with it"
+    elif ((code != 75 && ${after:-0} <= ${before:-0})); then
+        say "not requeued, since it would only crash again: nothing was saved in this start"
+    else
+        requeue || say "could not be requeued; the same sbatch goes on with it"
+    fi
+    ((code != 0)) || code=75  # of a launcher that lost its ranks
+    exit "$code"
+}
+
+requeue() {
+    local id=$SLURM_JOB_ID
+    # The id of an array's last task is the array's own: with it all tasks would be requeued.
+    [[ -z ${SLURM_ARRAY_JOB_ID:-} ]] || id=${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID
+    # The script may live on on a node that Slurm has lost: it must not stop the job that has taken over.
+    [[ $(scontrol -o show job "$id") == *" Restarts=${SLURM_RESTART_COUNT:-0} "* ]] && scontrol requeue "$id"
+}
+
+[[ -x $HOPSCOTCH ]] || { say "no program $HOPSCOTCH: call sbatch in Hopscotch's folder, or set HOPSCOTCH_HOME or HOPSCOTCH"; exit 2; }
