@@ -5,6 +5,7 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <optional>
 
 #include "app/result_text.hpp"
 #include "app/run_facts.hpp"
@@ -43,55 +44,121 @@ RunEnd end_of(JobTotals const& totals) {
     return end;
 }
 
-int run_after_roll_call(PreparedRun& prepared, RunOptions const& options, Courier& courier, std::vector<Hello> const& hellos,
-                        double started_s) {
-    RunningJob job(prepared, courier, hellos, options);
-    auto const told = [&](RunEnd end, std::string const& failure = "") {
-        end.reason = signal_caught() != 0 ? fmt::format("signal {}", signal_caught()) : failure;
-        end.status = signal_caught() != 0 ? RunStatus::interrupted : failure.empty() ? RunStatus::finished : RunStatus::failed;
-        end.wall_s = monotonic_s() - started_s;
-        end.setup_s = job.started_s() - started_s;
-        end.synthetic = prepared.synthetic;
-        end.weight_bytes = static_cast<std::int64_t>(prepared.weight_bytes);
-        return end;
-    };
-    auto const& trials = prepared.director->trials();
+class Run {
+public:
+    Run(PreparedRun& prepared, RunOptions options, Courier& courier, double started_s)
+        : prepared_(prepared), options_(std::move(options)), courier_(courier), started_s_(started_s) {}
+
+    // The exit code; nothing if trainers were lost: those that are left wait to hear how the job goes on.
+    std::optional<int> attempt();
+    void go_on();
+
+private:
+    void call_roll_of_living();
+    int work(RunningJob& job);
+    void pause(RunningJob& job);
+    void tell(RunningJob& job, std::exception const& error);
+    RunEnd end(RunEnd end, std::string const& failure = "") const;
+
+    PreparedRun& prepared_;
+    RunOptions options_;
+    Courier& courier_;
+    double started_s_;
+};
+
+void Run::call_roll_of_living() {
+    auto const& run = prepared_.experiment.run;
+    CheckpointTarget const target{std::filesystem::absolute(run.dir), prepared_.run_id,
+                                  prepared_.resumption ? prepared_.resumption->journal.incarnation + 1 : 1, run.checkpoint_every_s,
+                                  run.checkpoint_mbps};
+    Welcome const welcome{prepared_.experiment.document.dump(), prepared_.experiment.strategy.name, prepared_.owners,
+                          prepared_.state_bytes, target};
+    auto const hellos = call_roll(courier_, welcome, build_info(), run);
+    prepared_.hosts.resize(static_cast<std::size_t>(prepared_.trainers));
+    for (auto const& [rank, hello] : hellos) prepared_.hosts[trainer_of(rank).index()] = hello.host;
+}
+
+std::optional<int> Run::attempt() {
     try {
-        job.run();
-        // The best model is fetched before the trainers leave; what the summary needs from them comes after.
-        auto const so_far = job.recorder().summarise({}, trials);
-        job.write_best(so_far);
-        auto const test = job.test_best(so_far);
-        if (signal_caught() != 0) {
-            // mpirun kills all ranks a second after it passed a signal on: this much must be there by then.
-            job.recorder().write_summary_so_far(told({}), trials);
-            if (!job.pause()) {
-                job.recorder().finish(told({}), trials);
-                throw CommError(fmt::format("signal {}: not all trainers were done with their batch and had saved their states within "
-                                            "{:.0f} s; what they learned since the copies before is lost; run.grace_s sets this limit",
-                                            signal_caught(), prepared.experiment.run.grace_s));
-            }
-        }
-        auto end = end_of(end_job(courier, 0, prepared.experiment.run.deadline_s));
-        end.test = test;
-        auto const failure = so_far.best_trial ? "" : fmt::format("no trial finished an epoch with a finite {}", so_far.metric);
-        auto const summary = job.recorder().finish(told(std::move(end), failure), trials);
-        if (summary.status == RunStatus::failed) log_error(failure);
-        if (summary.status == RunStatus::finished) std::filesystem::remove_all(job.directory().file("checkpoints"));
-        print_result(summary, prepared.manifest.task, job.directory().path());
-        return summary.status == RunStatus::finished ? 0 : summary.status == RunStatus::failed ? 1 : k_exit_resumable;
-    } catch (std::exception const& error) {
-        if (job.recorder().finished()) throw;  // the first end is the one to tell
-        prepared.director->interrupt();
+        call_roll_of_living();
+    } catch (ConfigError const& error) {
+        if (courier_.activity().lost > 0) throw CommError(error.what());  // it began well
+        std::fprintf(stderr, "%s\n", error.what());
+        end_job(courier_, k_exit_bad_input, prepared_.experiment.run.deadline_s);
+        return k_exit_bad_input;
+    }
+    RunningJob job(prepared_, courier_, options_);
+    // Where the bits do not depend on the number of trainers, fewer can go on.
+    if (strategy_named(prepared_.experiment.strategy.name).bits == Bits::any_trainers) courier_.survive_losses();
+    try {
         try {
-            auto end = told({}, error.what());
-            if (is_resumable(error)) end.status = RunStatus::interrupted;
-            job.recorder().finish(end, trials);
-        } catch (std::exception const& second) {
-            log_error(fmt::format("the run directory is incomplete: {}", second.what()));  // the first error is the one to tell
+            return work(job);
+        } catch (TrainerLost const& lost) {
+            job.leave_behind(lost);
+            return std::nullopt;
         }
+    } catch (std::exception const& error) {
+        tell(job, error);
         throw;
     }
+}
+
+void Run::go_on() {
+    options_.resume = true;
+    options_.overwrite = false;
+    prepare_to_go_on(prepared_);
+}
+
+int Run::work(RunningJob& job) {
+    job.run();
+    // The best model is fetched before the trainers leave; what the summary needs from them comes after.
+    auto const& trials = prepared_.director->trials();
+    auto const so_far = job.recorder().summarise({}, trials);
+    job.write_best(so_far);
+    auto const test = job.test_best(so_far);
+    if (signal_caught() != 0) pause(job);
+    auto totals = end_of(end_job(courier_, 0, prepared_.experiment.run.deadline_s));
+    totals.test = test;
+    auto const failure = so_far.best_trial ? "" : fmt::format("no trial finished an epoch with a finite {}", so_far.metric);
+    auto const summary = job.recorder().finish(end(std::move(totals), failure), trials);
+    if (summary.status == RunStatus::failed) log_error(failure);
+    if (summary.status == RunStatus::finished) std::filesystem::remove_all(job.directory().file("checkpoints"));
+    print_result(summary, prepared_.manifest.task, job.directory().path());
+    return summary.status == RunStatus::finished ? 0 : summary.status == RunStatus::failed ? k_exit_failed : k_exit_resumable;
+}
+
+void Run::pause(RunningJob& job) {
+    auto const& trials = prepared_.director->trials();
+    // mpirun kills all ranks a second after it passed a signal on: this much must be there by then.
+    job.recorder().write_summary_so_far(end({}), trials);
+    if (job.pause()) return;
+    job.recorder().finish(end({}), trials);
+    throw CommError(fmt::format("signal {}: not all trainers were done with their batch and had saved their states within {:.0f} s; what "
+                                "they learned since the copies before is lost; run.grace_s sets this limit",
+                                signal_caught(), prepared_.experiment.run.grace_s));
+}
+
+void Run::tell(RunningJob& job, std::exception const& error) {
+    if (job.recorder().finished()) return;  // the first end is the one to tell
+    prepared_.director->interrupt();
+    try {
+        auto told = end({}, error.what());
+        if (is_resumable(error)) told.status = RunStatus::interrupted;
+        job.recorder().finish(told, prepared_.director->trials());
+    } catch (std::exception const& second) {
+        log_error(fmt::format("the run directory is incomplete: {}", second.what()));  // the first error is the one to tell
+    }
+}
+
+RunEnd Run::end(RunEnd end, std::string const& failure) const {
+    bool const interrupted = signal_caught() != 0;
+    end.reason = interrupted ? fmt::format("signal {}", signal_caught()) : failure;
+    end.status = interrupted ? RunStatus::interrupted : failure.empty() ? RunStatus::finished : RunStatus::failed;
+    end.wall_s = monotonic_s() - started_s_;
+    end.setup_s = prepared_.training_since_s.value_or(monotonic_s()) - started_s_;
+    end.synthetic = prepared_.synthetic;
+    end.weight_bytes = static_cast<std::int64_t>(prepared_.weight_bytes);
+    return end;
 }
 
 }  // namespace
@@ -100,24 +167,14 @@ int run_job(World& world, PreparedRun prepared, RunOptions const& options, doubl
     catch_signals();
     Courier courier(world, {.deadline_s = prepared.experiment.run.deadline_s});
     measure_largest_trial(prepared);
-    auto const& run = prepared.experiment.run;
     if (!prepared.resumption) prepared.run_id = new_run_id();
-    CheckpointTarget const target{std::filesystem::absolute(run.dir), prepared.run_id,
-                                  prepared.resumption ? prepared.resumption->journal.incarnation + 1 : 1, run.checkpoint_every_s,
-                                  run.checkpoint_mbps};
-    Welcome const welcome{prepared.experiment.document.dump(), prepared.experiment.strategy.name, prepared.owners,
-                          prepared.state_bytes, target};
     if (!options.quiet)
         for (auto const& note : prepared.notes) log_warning(note);
-    std::vector<Hello> hellos;
-    try {
-        hellos = call_roll(courier, welcome, build_info(), prepared.experiment.run.deadline_s);
-    } catch (ConfigError const& error) {
-        std::fprintf(stderr, "%s\n", error.what());
-        end_job(courier, 2, prepared.experiment.run.deadline_s);
-        return 2;
+    Run run(prepared, options, courier, started_s);
+    while (true) {
+        if (auto const exit_code = run.attempt()) return *exit_code;
+        run.go_on();
     }
-    return run_after_roll_call(prepared, options, courier, hellos, started_s);
 }
 
 }  // namespace hopscotch

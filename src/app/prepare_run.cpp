@@ -175,6 +175,16 @@ std::vector<std::string> notes_for(PreparedRun const& prepared) {
     return notes;
 }
 
+void prepare_director(PreparedRun& prepared) {
+    auto in_flight = prepared.experiment.search.in_flight.value_or(4 * prepared.trainers);
+    // What the job before had begun is alive, however many trainers there are now.
+    if (prepared.resumption)
+        in_flight = std::max(in_flight, static_cast<std::int64_t>(prepared.resumption->journal.assignments.size()));
+    auto const cost = [&](Assignment const& assignment) { return prepared.unit_cost(assignment); };
+    prepared.director = std::make_unique<Director>(prepared.experiment, cost, prepared.shards, in_flight);
+    prepared.in_flight = std::min(static_cast<std::int64_t>(prepared.director->trials().size()), in_flight);
+}
+
 // What the trainers of a real run find out in the roll call.
 void check_shards(PreparedRun const& prepared) {
     try {
@@ -199,6 +209,12 @@ double PreparedRun::unit_cost(Assignment const& assignment) const {
     return flops_per_row(config_of(assignment).model, schema) * static_cast<double>(schema.train_rows) / shards;
 }
 
+void prepare_to_go_on(PreparedRun& prepared) {
+    prepared.resumption = read_resumption(prepared.experiment, to_hex(dataset_hash(prepared.manifest)), prepared.trainers);
+    prepared.run_id = prepared.resumption->facts.run_id;
+    prepare_director(prepared);
+}
+
 PreparedRun prepare_run(RunOptions const& options, int trainers) {
     if (options.resume && options.overwrite)
         throw ConfigError("--resume and --overwrite exclude each other (one goes on with a run, the other deletes it) choose one");
@@ -219,18 +235,12 @@ PreparedRun prepare_run(RunOptions const& options, int trainers) {
     check_metric(experiment, prepared.manifest, problems);
     check_trials(prepared, problems);
     problems.throw_if_any();
-    auto in_flight = experiment.search.in_flight.value_or(4 * trainers);
-    if (options.resume && holds_run(experiment.run.dir)) {
-        prepared.resumption = read_resumption(experiment, to_hex(dataset_hash(prepared.manifest)), trainers);
-        prepared.run_id = prepared.resumption->facts.run_id;
-        // What the job before had begun is alive, however many trainers there are now.
-        in_flight = std::max(in_flight, static_cast<std::int64_t>(prepared.resumption->journal.assignments.size()));
-    }
-    auto const cost = [&](Assignment const& assignment) { return prepared.unit_cost(assignment); };
-    prepared.director = std::make_unique<Director>(experiment, cost, prepared.shards, in_flight);
+    if (options.resume && holds_run(experiment.run.dir))
+        prepare_to_go_on(prepared);
+    else
+        prepare_director(prepared);
     auto const trials = static_cast<std::int64_t>(prepared.director->trials().size());
     prepared.owners = make_owners(prepared.shards, trainers_with_data(experiment.strategy, trainers), trials);
-    prepared.in_flight = std::min(trials, in_flight);
     for (auto const& entry : zoo())
         if (entry.name == experiment.model.name) prepared.synthetic = entry.synthetic;
     prepared.notes = notes_for(prepared);

@@ -27,7 +27,10 @@ struct PreparedRun {
     std::int64_t in_flight = 0;
     std::unique_ptr<Director> director;
     bool synthetic = false;
-    std::uint64_t state_bytes = 0, weight_bytes = 0;  // of the largest trial, and of its parameters; once a job starts
+    // Once a job has started.
+    std::uint64_t state_bytes = 0, weight_bytes = 0;  // of the largest trial, and of its parameters
+    std::vector<std::string> hosts;                   // by trainer
+    std::optional<double> training_since_s;           // monotonic: when the first lap was released
     std::string run_id;
     std::optional<Resumption> resumption;             // --resume, and there is a run to go on with
     std::vector<std::string> notes;  // for the user: idle trainers, uneven shards, batches larger than a shard
@@ -38,6 +41,9 @@ struct PreparedRun {
 
 // Throws ConfigError with every problem of the experiment, the dataset and the run directory at once.
 PreparedRun prepare_run(RunOptions const& options, int trainers);
+
+// The same job after a loss: what is left to do is read from the run directory, the owners are as they are now.
+void prepare_to_go_on(PreparedRun& prepared);
 
 // For trainers that are threads of one process: throws ConfigError if more than one of them would train a model that draws
 // from torch's own generator.

@@ -80,9 +80,9 @@ ReplayedLaps replay_together(Experiment const& experiment, Journal const& journa
         auto const deadline_s = experiment.run.deadline_s;
         Courier courier(world, {.deadline_s = deadline_s});
         auto const hellos =
-            call_roll(courier, {experiment.document.dump(), experiment.strategy.name, owners, 0}, build_info(), deadline_s);
+            call_roll(courier, {experiment.document.dump(), experiment.strategy.name, owners, 0}, build_info(), experiment.run);
         std::vector<std::string> hosts;
-        for (auto const& hello : hellos) hosts.push_back(hello.host);
+        for (auto const& [rank, hello] : hellos) hosts.push_back(hello.host);
         auto const strategy = strategy_named(experiment.strategy.name).make({courier, experiment, owners, nullptr});
         Pump pump(courier, hosts, experiment.run.stall_s);
         for (auto const& lap : laps) {

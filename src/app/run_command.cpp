@@ -72,6 +72,7 @@ int run_under_mpi(MpiWorld& world, RunOptions const& options, double started_s) 
             ignore_signals();
             trainer_main(world, build_info());
         }
+        if (!world.whole()) world.finish_without_the_lost(exit_code);
         world.finish();
         return exit_code;
     } catch (std::exception const& error) {

@@ -18,7 +18,7 @@ std::string new_run_id() {
     return to_hex(xxh3(std::as_bytes(std::span(seed))));
 }
 
-RunFacts facts_of(PreparedRun const& prepared, std::vector<Hello> const& hellos) {
+RunFacts facts_of(PreparedRun const& prepared) {
     RunFacts facts;
     facts.experiment = prepared.experiment.document;
     facts.name = prepared.experiment.name;
@@ -28,7 +28,7 @@ RunFacts facts_of(PreparedRun const& prepared, std::vector<Hello> const& hellos)
     facts.versions = Json::object({{"torch", build_info().torch}});
     facts.dataset_hash = to_hex(dataset_hash(prepared.manifest));
     facts.strategy = prepared.experiment.strategy.name;
-    for (auto const& hello : hellos) facts.hosts.push_back(hello.host);
+    facts.hosts = prepared.hosts;
     facts.owners = prepared.owners;
     facts.owners.trainers = prepared.trainers;
     facts.any_trainers = strategy_named(facts.strategy).bits == Bits::any_trainers;

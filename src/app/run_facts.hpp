@@ -10,6 +10,6 @@
 namespace hopscotch {
 
 std::string new_run_id();  // no two runs have the same
-RunFacts facts_of(PreparedRun const& prepared, std::vector<Hello> const& hellos);
+RunFacts facts_of(PreparedRun const& prepared);
 
 }  // namespace hopscotch

@@ -16,12 +16,13 @@
 
 namespace hopscotch {
 
-RunningJob::RunningJob(PreparedRun& prepared, Courier& courier, std::vector<Hello> const& hellos, RunOptions const& options)
+RunningJob::RunningJob(PreparedRun& prepared, Courier& courier, RunOptions const& options)
     : prepared_(prepared),
       courier_(courier),
       director_(*prepared.director),
-      facts_(facts_of(prepared, hellos)),
-      directory_(prepared.experiment.run.dir, run_dir_use(options), facts_),
+      facts_(facts_of(prepared)),
+      directory_(prepared.experiment.run.dir, run_dir_use(options), facts_,
+                 prepared.resumption ? prepared.resumption->journal.complete_bytes : 0),
       recorder_(directory_, facts_, prepared.experiment),
       strategy_(strategy_named(prepared.experiment.strategy.name).make({courier, prepared.experiment, prepared.owners, nullptr})),
       pump_(courier, facts_.hosts, prepared.experiment.run.stall_s),
@@ -33,6 +34,7 @@ RunningJob::RunningJob(PreparedRun& prepared, Courier& courier, std::vector<Hell
 
 void RunningJob::run() {
     started_s_ = monotonic_s();
+    if (!prepared_.training_since_s) prepared_.training_since_s = started_s_;
     if (continuation_) go_on();
     release();
     while (!director_.finished() || (continuation_ && continuation_->waits())) {
@@ -49,6 +51,34 @@ bool RunningJob::pause() {
     bool const in_time = pump_.pause(*this, prepared_.experiment.run.grace_s);
     director_.interrupt();
     return in_time;
+}
+
+void RunningJob::bury(TrainerLost const& lost) {
+    log_warning(fmt::format("{}; the job goes on without it", lost.what()));
+    auto const trainer = trainer_of(lost.rank);
+    courier_.bury(lost.rank);
+    for (auto const rank : courier_.living()) courier_.send(rank, MessageKind::lost, encode(Lost{lost.rank, lost.what()}));
+    recorder_.trainer_lost({trainer, facts_.hosts[trainer.index()], lost.what(), unix_s()});
+    if (courier_.living().empty()) throw CommError(fmt::format("{}; no trainer is left", lost.what()));
+    std::vector<TrainerId> heirs;
+    for (auto const rank : courier_.living()) heirs.push_back(trainer_of(rank));
+    if (!strategy_named(prepared_.experiment.strategy.name).all_trainers) heirs.resize(1);
+    prepared_.owners = without(prepared_.owners, trainer, heirs);
+}
+
+void RunningJob::leave_behind(TrainerLost const& lost) {
+    pausing_ = true;
+    auto next = lost;
+    while (true) {
+        bury(next);
+        try {
+            if (pump_.pause(*this, prepared_.experiment.run.stall_s)) return;
+            throw CommError(fmt::format("{}; the other trainers did not stop within {:.0f} s; run.stall_s sets this limit", next.what(),
+                                        prepared_.experiment.run.stall_s));
+        } catch (TrainerLost const& another) {
+            next = another;
+        }
+    }
 }
 
 void RunningJob::lap_done(LapRecord const& record) {
@@ -79,7 +109,7 @@ std::optional<Metrics> RunningJob::test_best(Summary const& summary) {
     lap.epoch = best.tally.best->epoch;
     lap.assignment = director_.trials()[best.id.index()].assignment;
     if (auto const* file = file_of_best(lap.trial, lap.epoch)) lap.from = file->file;
-    strategy_->score_best(lap, lap.from.empty() ? homes_.at(best.id) : TrainerId(0));
+    strategy_->score_best(lap, lap.from.empty() ? homes_.at(best.id) : prepared_.owners.of(ShardId(0)));
     while (!test_record_ && signal_caught() == 0) pump_.take(*this, 0.1);
     if (!test_record_) return std::nullopt;
     if (test_record_->outcome != Outcome::finished) {

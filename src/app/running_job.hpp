@@ -19,13 +19,17 @@ namespace hopscotch {
 
 class RunningJob : public LapSink {
 public:
-    RunningJob(PreparedRun& prepared, Courier& courier, std::vector<Hello> const& hellos, RunOptions const& options);
+    RunningJob(PreparedRun& prepared, Courier& courier, RunOptions const& options);
 
     // Until every trial has ended, or a signal came.
     void run();
 
     // After a signal: has the trainers save what they have learned, within run.grace_s. False: not all of them did.
     bool pause();
+
+    // After a loss: the others leave what they are at, save it, and wait to hear how the job goes on; prepared.owners is without the
+    // lost. Throws CommError if nobody is left, or they do not answer.
+    void leave_behind(TrainerLost const& lost);
 
     // The best trial's numbers on the test shards. Nothing if there are none, or they could not be had.
     std::optional<Metrics> test_best(Summary const& summary);
@@ -34,7 +38,6 @@ public:
 
     Recorder& recorder() { return recorder_; }
     RunDirectory const& directory() const { return directory_; }
-    double started_s() const { return started_s_; }
 
     void lap_done(LapRecord const& record) override;
     void scored(LapRecord const& record) override { test_record_ = record; }
@@ -42,6 +45,7 @@ public:
 
 private:
     void go_on();
+    void bury(TrainerLost const& lost);
     LapSink::Saved const* file_of_best(TrialId trial, int epoch) const;
     Buffer best_state(TrialId trial, int epoch);
     void release();

@@ -5,6 +5,7 @@
 #include <sys/prctl.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "comm/transfers.hpp"
 #include "core/clock.hpp"
@@ -110,12 +111,79 @@ bool Courier::pushes_delivered() {
     return pushes_.empty() && transfers_->nothing_leaves();
 }
 
-void Courier::watch_peers(double deadline_s, double stall_s) {
+void Courier::watch_peers(Watch const& watch) {
     std::lock_guard const lock(mutex_);
-    stall_s_ = stall_s;
-    deadline_s_ = deadline_s;
+    stall_s_ = watch.stall_s;
+    deadline_s_ = watch.deadline_s;
+    silence_s_ = std::min(watch.silence_s, watch.deadline_s);
     for (auto& peer : peers_) peer.heard = peer.moved = monotonic_s();
     watching_ = true;
+}
+
+void Courier::survive_losses() {
+    std::lock_guard const lock(mutex_);
+    surviving_ = true;
+}
+
+bool Courier::survives_losses() const {
+    std::lock_guard const lock(mutex_);
+    return surviving_;
+}
+
+void Courier::give_up(Rank rank, std::string const& why) {
+    {
+        std::lock_guard const lock(mutex_);
+        if (std::exchange(peers_[rank.index()].told, true)) return;
+    }
+    deliver({rank, MessageKind::lost, encode(Lost{rank, why}), {}});
+}
+
+bool Courier::is_lost(Rank rank) const {
+    std::lock_guard const lock(mutex_);
+    return peers_[rank.index()].lost || peers_[rank.index()].told;
+}
+
+std::vector<Rank> Courier::living() const {
+    std::lock_guard const lock(mutex_);
+    std::vector<Rank> out;
+    for (std::size_t rank = 1; rank < peers_.size(); ++rank)
+        if (!peers_[rank].lost && !peers_[rank].told) out.emplace_back(rank);
+    return out;
+}
+
+void Courier::bury(Rank rank) {
+    std::lock_guard const engine(engine_);
+    if (!buried(rank)) post(rank, MessageKind::lost, encode(Lost{rank, ""}));  // should it wake
+    bury_now(rank);
+}
+
+// Under the engine's lock.
+void Courier::bury_now(Rank rank) {
+    {
+        std::lock_guard const lock(mutex_);
+        auto& peer = peers_[rank.index()];
+        peer.told = true;
+        if (std::exchange(peer.lost, true)) return;
+    }
+    world_.lose(rank);
+    transfers_->bury(rank);
+    for (auto* list : {&sends_, &arrivals_}) {
+        for (auto& pending : *list)
+            if (pending.peer == rank) graves_.push_back(std::move(pending));
+        std::erase_if(*list, [&](Pending const& pending) { return pending.peer == rank; });
+    }
+}
+
+bool Courier::buried(Rank rank) const {
+    std::lock_guard const lock(mutex_);
+    return peers_[rank.index()].lost;
+}
+
+// A trainer hears from rank 0 that another one is lost, or that it is itself taken for lost.
+void Courier::on_lost(Lost const& lost) {
+    if (lost.rank == world_.rank()) world_.vanish();
+    bury_now(lost.rank);
+    ++activity_.lost;
 }
 
 void Courier::leave_quietly() {
@@ -256,6 +324,7 @@ void Courier::post(Rank to, MessageKind kind, Bytes const& body) {
     sent_[static_cast<std::size_t>(Traffic::control)] += pending.bytes.size();
 }
 
+
 bool Courier::send_queued() {
     std::deque<Outgoing> outgoing;
     std::deque<QueuedPush> pushes;
@@ -264,6 +333,8 @@ bool Courier::send_queued() {
         outgoing.swap(outbox_);
         pushes.swap(pushes_);
     }
+    std::erase_if(outgoing, [this](Outgoing const& message) { return buried(message.to); });
+    std::erase_if(pushes, [this](QueuedPush const& push) { return buried(push.to); });
     if (alone_) {
         std::erase_if(outgoing, [](Outgoing const& message) { return message.to != Rank(0); });
         pushes.clear();
@@ -294,6 +365,7 @@ bool Courier::take_arrivals() {
         moved = true;
     }
     std::vector<Rank> waiting;
+    std::vector<Pending> whole;
     for (auto pending = arrivals_.begin(); pending != arrivals_.end();) {
         bool const held = std::find(waiting.begin(), waiting.end(), pending->peer) != waiting.end();
         if (held || !world_.done(pending->request)) {
@@ -301,12 +373,11 @@ bool Courier::take_arrivals() {
             ++pending;
             continue;
         }
-        auto const message = std::move(*pending);
+        whole.push_back(std::move(*pending));
         pending = arrivals_.erase(pending);
-        dispatch(message.peer, message.bytes);
-        moved = true;
     }
-    return moved;
+    for (auto const& message : whole) dispatch(message.peer, message.bytes);  // which may change arrivals_
+    return moved || !whole.empty();
 }
 
 void Courier::dispatch(Rank from, ByteView bytes) {
@@ -318,6 +389,7 @@ void Courier::dispatch(Rank from, ByteView bytes) {
         throw CommError(fmt::format("{} speaks protocol {}, this build {} start every rank from one build", peer_name(from),
                                     version, k_protocol));
     auto const body = bytes.subspan(sizeof version + sizeof kind);
+    if (buried(from)) return;  // it has woken, but the job goes on without it
     auto const now = monotonic_s();
     {
         std::lock_guard const lock(mutex_);
@@ -326,6 +398,7 @@ void Courier::dispatch(Rank from, ByteView bytes) {
     }
     if (kind == MessageKind::shutdown) activity_.leave = true;
     if (kind == MessageKind::pause) activity_.pause = true;
+    if (kind == MessageKind::lost) return on_lost(decode<Lost>(body));
     switch (kind) {
         case MessageKind::heartbeat:
         case MessageKind::greeting:
@@ -357,27 +430,39 @@ void Courier::beat(double now) {
     Heartbeat const heartbeat{activity_.batches, activity_.units, TrialId(activity_.trial.load()), activity_.epoch,
                               ShardId(activity_.shard.load()), activity_.phase};
     if (world_.rank() != Rank(0)) return post(Rank(0), MessageKind::heartbeat, encode(heartbeat));
-    for (int rank = 1; rank < world_.size(); ++rank) post(Rank(rank), MessageKind::heartbeat, encode(heartbeat));
+    for (int rank = 1; rank < world_.size(); ++rank)
+        if (!buried(Rank(rank))) post(Rank(rank), MessageKind::heartbeat, encode(heartbeat));
 }
 
 void Courier::check_peers(double now) {
+    auto const dead = world_.failed();
     std::unique_lock lock(mutex_);
-    if (!watching_) return;
     bool const scheduler = world_.rank() == Rank(0);
+    for (auto const rank : dead)
+        if (scheduler || rank == Rank(0)) peers_[rank.index()].heard = -1e9;  // as silent as can be
+    if (!watching_) return;
     for (std::size_t rank = scheduler ? 1 : 0; rank < (scheduler ? peers_.size() : 1); ++rank) {
         auto const silent = now - peers_[rank].heard;
-        if (silent <= deadline_s_.load()) continue;
-        auto const last = peers_[rank].last_work;
+        if (silent <= silence_s_.load() || peers_[rank].told || peers_[rank].lost) continue;
+        auto const why = lost_text(peers_[rank], Rank(static_cast<int>(rank)), silent);
+        bool const goes_on = surviving_;
         lock.unlock();
-        auto const at = last ? fmt::format("; it was last seen {} in trial {}, epoch {}, shard {}",
-                                                                     name_of(last->phase), last->trial.value, last->epoch,
-                                                                     last->shard.value)
-                                                       : "";
-        throw CommError(
-            fmt::format("{} has been silent for {:.0f} s (its process or host is gone, stopped or cut off{}); "
-                        "run.deadline_s sets this limit",
-                        peer_name(Rank(static_cast<int>(rank))), silent, at));
+        if (!goes_on) throw CommError(why);
+        give_up(Rank(static_cast<int>(rank)), why);
+        lock.lock();
     }
+}
+
+// Under mutex_.
+std::string Courier::lost_text(Peer const& peer, Rank rank, double silent) const {
+    auto const name = peer.name.empty() ? fmt::format("rank {}", rank.value) : peer.name;
+    auto const& last = peer.last_work;
+    auto const at = last ? fmt::format("; it was last seen {} in trial {}, epoch {}, shard {}", name_of(last->phase), last->trial.value,
+                                       last->epoch, last->shard.value)
+                         : "";
+    if (silent > 1e8) return fmt::format("{} is dead, MPI says{}", name, at);
+    return fmt::format("{} has been silent for {:.0f} s (its process or host is gone, stopped or cut off{}); run.silence_s sets this limit",
+                       name, silent, at);
 }
 
 }  // namespace hopscotch

@@ -45,6 +45,7 @@ struct Activity {
     std::atomic<Phase> phase = Phase::compute;
     std::atomic<bool> leave = false;  // set by the courier when rank 0 has said shutdown
     std::atomic<bool> pause = false;  // likewise pause: no further than the next batch
+    std::atomic<std::size_t> lost = 0;  // ranks of which rank 0 has said so: what they owe will not come
 };
 
 class Transfers;
@@ -71,10 +72,23 @@ public:
     void start(std::shared_ptr<Exchange> exchange);
     bool finish(Exchange const& exchange);
 
-    // From here on, ranks (rank 0 on trainers; all on rank 0) must be heard from every deadline_s. Heartbeats themselves
+    // From here on, ranks (rank 0 on trainers; all on rank 0) must be heard from every silence_s. Heartbeats themselves
     // flow from the start until leave_quietly(): peers end in good order now, and nothing may be sent behind the last word.
-    // stall_s: how long an exchange may stand still while nobody in the job finishes a batch (a peer may be computing).
-    void watch_peers(double deadline_s, double stall_s = 300);
+    struct Watch {
+        double deadline_s = 60;  // for each step of a transfer
+        double silence_s = 10;   // no more than deadline_s
+        double stall_s = 300;    // how long an exchange may stand still while nobody in the job finishes a batch (a peer may compute)
+    };
+    void watch_peers(Watch const& watch);
+    // Rank 0. From here on a silent trainer is no failure of this courier: a message of kind lost (from it, once) says so, and the
+    // job may go on without it. give_up: the same for another reason.
+    void survive_losses();
+    bool survives_losses() const;
+    void give_up(Rank rank, std::string const& why);
+    bool is_lost(Rank rank) const;
+    std::vector<Rank> living() const;  // trainers
+    // What is under way to or from that rank is forgotten, and nothing is sent to or taken from it any more.
+    void bury(Rank rank);
     void set_peer_name(Rank rank, std::string name);  // "rank 2 (node7)" in errors
     void leave_quietly();
     std::optional<Heartbeat> last_heartbeat(Rank rank) const;
@@ -106,6 +120,7 @@ private:
         std::string name;
         double heard = 0, moved = 0;                    // when; moved: its counter of batches
         std::optional<Heartbeat> heartbeat, last_work;  // the newest one, and the newest within a lap
+        bool told = false, lost = false;                // told: a message of kind lost has been delivered; lost: buried
         void take(Heartbeat const& beat) {
             if (!heartbeat || heartbeat->batches != beat.batches) moved = heard;
             heartbeat = beat;
@@ -119,6 +134,9 @@ private:
     void check_exchanges(double now);
     bool pump();
     void abandon_peers();
+    void bury_now(Rank rank);
+    bool buried(Rank rank) const;
+    void on_lost(Lost const& lost);
     bool send_queued();
     bool take_arrivals();
     bool finish_sends();
@@ -129,10 +147,12 @@ private:
     std::deque<Incoming>& inbox(Desk desk) { return inboxes_[static_cast<std::size_t>(desk)]; }
     void post(Rank to, MessageKind kind, Bytes const& body);  // courier thread only
     std::string peer_name(Rank rank) const;
+    std::string lost_text(Peer const& peer, Rank rank, double silent) const;
 
     World& world_;
     CourierOptions options_;
     std::atomic<double> deadline_s_;
+    std::atomic<double> silence_s_ = 60;
     std::shared_ptr<BufferPool> pool_ = std::make_shared<BufferPool>();
     Activity activity_;
     std::array<std::atomic<std::uint64_t>, k_traffics> sent_{};
@@ -150,13 +170,14 @@ private:
     std::array<std::deque<Incoming>, 2> inboxes_;  // by Desk
     std::exception_ptr failure_;
     std::vector<Peer> peers_;
-    bool watching_ = false, quiet_ = false, closing_ = false;
+    bool watching_ = false, quiet_ = false, closing_ = false, surviving_ = false;
     std::atomic<bool> stopping_ = false;
 
     // Under the engine's lock, which whoever calls the world holds. Taken before mutex_.
     std::mutex engine_;
     std::unique_ptr<Transfers> transfers_;
     std::deque<Pending> sends_, arrivals_;
+    std::deque<Pending> graves_;  // with the dead: MPI may write there for ever
     Exchanges exchanges_;
     double next_beat_ = 0;
     bool alone_ = false;  // only messages to rank 0 matter any more

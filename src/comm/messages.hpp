@@ -20,12 +20,22 @@ enum class MessageKind : std::uint16_t {
     state, gradient, parameters, rows,       // what a push brought
     welcome, hello,                          // roll call
     lap, stop, fetch_best, score_best, pause, save, shutdown,  // rank 0 -> trainers
+    lost,  // rank 0 -> trainers, and its courier to itself: the job goes on without that rank
     lap_done, checkpointed, scored, paused, all_saved, goodbye, fatal,  // trainer -> rank 0
     share,                                        // among trainers that train a lap together; the first also sends lap
     serve, pull, rows_wanted,                     // to a trainer's service: a parameter server, or who holds rows
     test                                     // benchmarks and tests
     // clang-format on
 };
+
+struct Lost {
+    Rank rank;
+    std::string why;
+};
+template <class A>
+void fields(A& a, Lost& m) {
+    a(m.rank, m.why);
+}
 
 // Who on a rank takes a message: its own thread, or its service (a parameter server, the rows that others read).
 enum class Desk { main, service };

@@ -3,10 +3,15 @@
 
 #include <fmt/format.h>
 #include <mpi.h>
+#if defined(OPEN_MPI) && __has_include(<mpi-ext.h>)
+#include <mpi-ext.h>
+#endif
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <source_location>
+#include <utility>
 #include <vector>
 
 #include "core/error.hpp"
@@ -21,6 +26,27 @@ void check(int code, std::source_location at = std::source_location::current()) 
     int length = 0;
     MPI_Error_string(code, text, &length);
     throw CommError(fmt::format("MPI: {} [{}]", text, where(at)));
+}
+
+// Of a library with ULFM, when the peer is dead: nothing comes of that call, but the communicator goes on.
+bool says_peer_failed(int code) {
+#ifdef MPIX_ERR_PROC_FAILED
+    if (code == MPI_SUCCESS) return false;
+    int kind = MPI_SUCCESS;
+    MPI_Error_class(code, &kind);
+    return kind == MPIX_ERR_PROC_FAILED || kind == MPIX_ERR_PROC_FAILED_PENDING;
+#else
+    static_cast<void>(code);
+    return false;
+#endif
+}
+
+constexpr unsigned k_vanished_s = 600, k_finished_s = 1;  // until a rank that nobody waits for, or ends, does so by itself
+
+[[noreturn]] void sleep_and_exit(unsigned seconds, int exit_code) {
+    std::fflush(nullptr);
+    while (seconds > 0) seconds = ::sleep(seconds);
+    std::_Exit(exit_code);
 }
 
 struct CloseCommunicator {
@@ -49,6 +75,17 @@ struct MpiWorld::Impl {
     int size = 0;
     std::vector<MPI_Request> requests;
     std::vector<std::size_t> free_slots;
+    bool someone_failed = false, someone_lost = false;
+
+    // False if the peer is dead.
+    bool went_well(int code, std::source_location at = std::source_location::current()) {
+        if (says_peer_failed(code)) {
+            someone_failed = true;
+            return false;
+        }
+        check(code, at);
+        return true;
+    }
 
     std::size_t slot() {
         if (free_slots.empty()) {
@@ -87,21 +124,21 @@ int MpiWorld::size() const { return impl_->size; }
 
 Request MpiWorld::send(Rank to, int tag, ByteView bytes) {
     auto const slot = impl_->slot();
-    check(MPI_Isend(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, to.value, tag, impl_->comm.handle(),
-                    &impl_->requests[slot]));
+    impl_->went_well(MPI_Isend(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, to.value, tag, impl_->comm.handle(),
+                               &impl_->requests[slot]));
     return {slot};
 }
 
 Request MpiWorld::receive(Rank from, int tag, MutableBytes into) {
     auto const slot = impl_->slot();
-    check(MPI_Irecv(into.data(), static_cast<int>(into.size()), MPI_BYTE, from.value, tag, impl_->comm.handle(),
-                    &impl_->requests[slot]));
+    impl_->went_well(MPI_Irecv(into.data(), static_cast<int>(into.size()), MPI_BYTE, from.value, tag, impl_->comm.handle(),
+                               &impl_->requests[slot]));
     return {slot};
 }
 
 bool MpiWorld::done(Request request) {
     int flag = 0;
-    check(MPI_Test(&impl_->requests[request.slot], &flag, MPI_STATUS_IGNORE));
+    if (!impl_->went_well(MPI_Test(&impl_->requests[request.slot], &flag, MPI_STATUS_IGNORE))) return false;
     if (flag != 0) impl_->free_slots.push_back(request.slot);
     return flag != 0;
 }
@@ -117,7 +154,7 @@ void MpiWorld::cancel(Request request) {
 std::optional<Arrival> MpiWorld::probe(int tag) {
     int flag = 0;
     MPI_Status status;
-    check(MPI_Iprobe(MPI_ANY_SOURCE, tag, impl_->comm.handle(), &flag, &status));
+    if (!impl_->went_well(MPI_Iprobe(MPI_ANY_SOURCE, tag, impl_->comm.handle(), &flag, &status))) return std::nullopt;
     if (flag == 0) return std::nullopt;
     int bytes = 0;
     check(MPI_Get_count(&status, MPI_BYTE, &bytes));
@@ -126,6 +163,40 @@ std::optional<Arrival> MpiWorld::probe(int tag) {
 
 void MpiWorld::library_all_reduce(std::span<float> values) {
     check(MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_FLOAT, MPI_SUM, impl_->comm.handle()));
+}
+
+std::vector<Rank> MpiWorld::failed() {
+    std::vector<Rank> out;
+#ifdef MPIX_ERR_PROC_FAILED
+    if (!std::exchange(impl_->someone_failed, false)) return out;
+    MPI_Group dead = MPI_GROUP_NULL, all = MPI_GROUP_NULL;
+    check(MPIX_Comm_failure_ack(impl_->comm.handle()));
+    check(MPIX_Comm_failure_get_acked(impl_->comm.handle(), &dead));
+    check(MPI_Comm_group(impl_->comm.handle(), &all));
+    int count = 0;
+    MPI_Group_size(dead, &count);
+    for (int i = 0; i < count; ++i) {
+        int rank = MPI_UNDEFINED;
+        MPI_Group_translate_ranks(dead, 1, &i, all, &rank);
+        out.emplace_back(rank);
+    }
+    MPI_Group_free(&dead);
+    MPI_Group_free(&all);
+#endif
+    return out;
+}
+
+void MpiWorld::lose(Rank) { impl_->someone_lost = true; }
+bool MpiWorld::whole() const { return !impl_->someone_lost; }
+
+// A rank that ends without MPI_Finalize would make some launchers end the job.
+void MpiWorld::vanish() { sleep_and_exit(k_vanished_s, 0); }
+
+void MpiWorld::finish_without_the_lost(int exit_code) {
+    if (rank() != Rank(0)) sleep_and_exit(k_finished_s, exit_code);
+    std::fflush(nullptr);
+    MPI_Abort(MPI_COMM_WORLD, exit_code);
+    std::_Exit(exit_code);
 }
 
 void MpiWorld::abort(int exit_code) {

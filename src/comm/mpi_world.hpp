@@ -16,6 +16,8 @@ public:
     // Does not finalise: MPI_Finalize hangs when other ranks are lost. Call finish() on the healthy path.
     ~MpiWorld() override;
     void finish();  // Collective. MPI_Finalize
+    // Instead, where ranks are lost: no rank can wait for the others. Rank 0, the last one, ends whatever is left of the job.
+    [[noreturn]] void finish_without_the_lost(int exit_code);
 
     Rank rank() const override;
     int size() const override;
@@ -25,6 +27,10 @@ public:
     bool done(Request request) override;
     void cancel(Request request) override;
     std::optional<Arrival> probe(int tag) override;
+    std::vector<Rank> failed() override;
+    void lose(Rank rank) override;
+    bool whole() const;  // no rank is lost
+    [[noreturn]] void vanish() override;
     [[noreturn]] void abort(int exit_code) override;
 
     // Collective. The library's own all-reduce, for benchmarks to compare with; no courier may use this world meanwhile.

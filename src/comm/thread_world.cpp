@@ -127,6 +127,8 @@ public:
         return std::nullopt;
     }
 
+    [[noreturn]] void vanish() override { throw CommError("the job goes on without this rank"); }
+
     [[noreturn]] void abort(int) override {
         hub_->aborted = true;
         throw CommError("the job was aborted");

@@ -135,6 +135,26 @@ bool Transfers::progress(double now) {
     return moved;
 }
 
+void Transfers::bury(Rank rank) {
+    std::erase_if(waiting_, [&](Waiting const& push) { return push.to == rank; });
+    for (auto out = outgoing_.begin(); out != outgoing_.end();) {
+        if (out->second.to != rank) {
+            ++out;
+            continue;
+        }
+        out_graves_.push_back(std::move(out->second));
+        out = outgoing_.erase(out);
+    }
+    for (auto in = incoming_.begin(); in != incoming_.end();) {
+        if (in->from != rank) {
+            ++in;
+            continue;
+        }
+        in_graves_.push_back(std::move(*in));
+        in = incoming_.erase(in);
+    }
+}
+
 void Transfers::abandon() {
     abandoned_ = true;
     waiting_.clear();

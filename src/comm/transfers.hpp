@@ -24,6 +24,7 @@ public:
     bool nothing_leaves() const { return outgoing_.empty() && waiting_.empty(); }
     bool idle() const { return outgoing_.empty() && incoming_.empty() && waiting_.empty(); }
     void check_deadlines(double now) const;  // throws CommError
+    void bury(Rank rank);  // nothing comes or goes there any more
     void abandon();  // the job ends: none is waited for any more, and none begins
 
 private:
@@ -65,6 +66,8 @@ private:
     std::vector<std::uint64_t> turns_;   // ids of those that have begun and whose pieces were not all out
     Rank last_to_;                       // where the one before went; this rank: nowhere yet
     std::list<In> incoming_;
+    std::vector<Out> out_graves_;  // buffers that MPI may touch for ever
+    std::vector<In> in_graves_;
 };
 
 }  // namespace hopscotch

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/byte_view.hpp"
 #include "core/ids.hpp"
@@ -35,6 +36,13 @@ public:
     virtual bool done(Request request) = 0;             // once true, the request is spent
     virtual void cancel(Request request) = 0;           // at the end of a job: it need not come about any more
     virtual std::optional<Arrival> probe(int tag) = 0;  // the next message with this tag, from anyone
+
+    // Ranks that the library knows to be dead (ULFM). Most libraries never know: then silence must tell.
+    virtual std::vector<Rank> failed() { return {}; }
+    virtual void lose(Rank) {}  // nobody talks to that rank any more
+
+    // The job goes on without this rank, which was silent too long. It does no more, and does not disturb the others by ending.
+    [[noreturn]] virtual void vanish() = 0;
 
     // Ends the whole job at once, on every rank, whatever state it is in.
     [[noreturn]] virtual void abort(int exit_code) = 0;

@@ -179,6 +179,7 @@ struct RunConfig {
     double checkpoint_every_s = 60;  // a trial's newest copy on the disk is not older than this, if the disk keeps up
     double checkpoint_mbps = 0;      // a trainer writes at most so many megabytes a second; 0: no limit
     double grace_s = 30;             // after a signal: states are saved and the job is gone within this
+    double silence_s = 10;           // a trainer that is not heard from for so long is lost
     double deadline_s = 60;          // longest wait for a reply or a transfer
     double stall_s = 300;            // longest wait for batch progress
     InjectConfig inject;             // array of texts

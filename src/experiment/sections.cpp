@@ -149,6 +149,7 @@ RunConfig read_run(ObjectReader reader) {
     reader.read("checkpoint_every_s", out.checkpoint_every_s, above(0));
     reader.read("checkpoint_mbps", out.checkpoint_mbps, at_least(0));
     reader.read("grace_s", out.grace_s, above(0));
+    reader.read("silence_s", out.silence_s, above(0));
     reader.read("deadline_s", out.deadline_s, above(0));
     reader.read("stall_s", out.stall_s, above(0));
     read_inject(reader, out.inject);

@@ -42,6 +42,9 @@ void take_line(std::string_view text, Journal& journal) {
         journal.ended.push_back(trial_end_from_json(line));
     } else if (name == "checkpoint") {
         journal.saved.push_back(saved_from_json(line));
+    } else if (name == "trainer_lost") {
+        journal.lost.push_back({TrainerId(line.at("trainer").integer()), line.at("host").string(), line.at("reason").string(),
+                                line.at("unix_s").number()});
     } else if (name == "run_resumed") {
         journal.incarnation = static_cast<int>(line.at("incarnation").integer());
         journal.status.clear();
@@ -70,6 +73,10 @@ void JournalWriter::checkpoint(LapSink::Saved const& saved) {
                                              {"step", saved.step},
                                              {"batch", saved.batch},
                                              {"file", saved.file}})));
+}
+
+void JournalWriter::trainer_lost(TrainerLoss const& loss) {
+    append(event("trainer_lost", Json::object({{"trainer", loss.trainer.value}, {"host", loss.host}, {"reason", loss.reason}})));
 }
 
 void JournalWriter::run_resumed(int incarnation, int trainers) {

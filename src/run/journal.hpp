@@ -18,6 +18,13 @@
 
 namespace hopscotch {
 
+// A trainer that a job went on without.
+struct TrainerLoss {
+    TrainerId trainer;
+    std::string host, reason;
+    double unix_s = 0;
+};
+
 class JournalWriter {
 public:
     explicit JournalWriter(std::filesystem::path const& path) : file_(path) {}
@@ -25,6 +32,7 @@ public:
     void lap_released(Lap const& lap);
     void lap_done(LapRecord const& record);
     void checkpoint(LapSink::Saved const& saved);  // of a file that is durable
+    void trainer_lost(TrainerLoss const& loss);
     void run_resumed(int incarnation, int trainers);
     void trial_ended(TrialView const& trial);
     void run_ended(std::string_view status, std::string_view reason);
@@ -49,6 +57,7 @@ struct Journal {
     std::map<TrialId, Assignment> assignments;  // of every trial that was released
     std::vector<TrialEnd> ended;
     std::vector<LapSink::Saved> saved;  // files that may have been deleted since
+    std::vector<TrainerLoss> lost;
     int incarnation = 1;                // how many jobs have written it
     std::string status;                 // of the run; empty while it has not ended; of the last job that said so
     std::uintmax_t complete_bytes = 0;  // up to the end of the last whole line; the rest of the file is a torn tail

@@ -26,6 +26,7 @@ Recorder::Recorder(RunDirectory const& directory, RunFacts const& facts, Experim
 
 void Recorder::restore(Journal const& journal, std::function<LossKind(TrialId)> const& loss) {
     incarnation_ = journal.incarnation + 1;
+    lost_ = journal.lost;
     journal_.run_resumed(incarnation_, facts_.trainers());
     for (auto const& lap : journal.released) known_.insert({lap.trial, lap.epoch});
     for (auto const& record : journal.laps) {
@@ -37,6 +38,11 @@ void Recorder::restore(Journal const& journal, std::function<LossKind(TrialId)> 
         if (end.status != name_of(TrialStatus::interrupted)) ended_.insert(end.trial);
     for (auto const& file : journal.saved)
         if (std::filesystem::exists(directory_ / file.file)) files_[file.trial].push_back(file);
+}
+
+void Recorder::trainer_lost(TrainerLoss loss) {
+    journal_.trainer_lost(loss);
+    lost_.push_back(std::move(loss));
 }
 
 void Recorder::released(Lap const& lap) {
@@ -122,6 +128,8 @@ Summary Recorder::summarise(RunEnd const& end, std::vector<TrialView> const& tri
     out.test = end.test;
     out.strategy = facts_.strategy;
     out.trainers = facts_.trainers();
+    out.lost = lost_;
+    out.jobs = incarnation_;
     out.shards = facts_.shards();
     out.exact = experiment_.run.exact && facts_.any_trainers;
     out.synthetic = end.synthetic;

@@ -46,6 +46,7 @@ public:
     void restore(Journal const& journal, std::function<LossKind(TrialId)> const& loss);
 
     void released(Lap const& lap);
+    void trainer_lost(TrainerLoss loss);  // the job goes on without it
     void saved(LapSink::Saved const& saved);  // older files of that trial go once the journal's line is durable
     // trial: the director's view after it took the record. An end of the trial is journalled too. Returns the metrics.
     Metrics lap_done(LapRecord const& record, TrialView const& trial);
@@ -82,6 +83,7 @@ private:
     std::map<TrialId, std::vector<LapSink::Saved>> files_;  // that are there, by place
     std::set<TrialId> surplus_;                             // trials that may have too many of them
     std::set<std::pair<TrialId, int>> known_;               // laps that earlier jobs released
+    std::vector<TrainerLoss> lost_;
     int incarnation_ = 1;
     bool finished_ = false;
     double next_look_s_ = 0;

@@ -77,11 +77,10 @@ void clear(fs::path const& path) {
     for (auto const& name : entries_of(path)) fs::remove_all(path / name);
 }
 
-void renew(fs::path const& path) {
+void renew(fs::path const& path, std::uintmax_t known_bytes) {
     auto const journal = path / "journal.jsonl";
     auto const text = read_whole(journal);
-    auto const whole = text.rfind('\n') + 1;  // npos + 1 is 0
-    write_atomically(journal, std::string_view(text).substr(0, whole));
+    write_atomically(journal, std::string_view(text).substr(0, known_bytes));
     for (auto const* name : {"metrics.jsonl", "trace.json", "summary.json", "trials.csv"}) fs::remove(path / name);
 }
 
@@ -92,8 +91,10 @@ std::vector<std::string> strings(Json const& array) {
 }
 
 // What a job leaves that died before it had recorded anything: the next one begins anew.
-bool is_of_beginning(std::string const& name) {
-    return name == "experiment.json" || name == "experiment.json.tmp";
+bool holds_only_a_beginning(fs::path const& path, std::vector<std::string> const& names) {
+    return std::ranges::all_of(names, [&](std::string const& name) {
+        return name == "experiment.json.tmp" || (name == "experiment.json" && is_mark(path, name));
+    });
 }
 
 }  // namespace
@@ -110,7 +111,7 @@ void check_run_dir(fs::path const& path, RunDirUse use) {
         throw ConfigError(fmt::format(
             "{}: exists already (a run directory is never mixed) use --overwrite, or another run.dir", path.string()));
     if (!names.empty() && use == RunDirUse::overwrite) check_removable(path, names);
-    if (!names.empty() && use == RunDirUse::resume && !holds_run(path) && !std::ranges::all_of(names, is_of_beginning))
+    if (!names.empty() && use == RunDirUse::resume && !holds_run(path) && !holds_only_a_beginning(path, names))
         throw ConfigError(fmt::format("{}: holds no run that could be resumed (journal.jsonl or experiment.json is missing) use "
                                       "another run.dir",
                                       path.string()));
@@ -165,11 +166,12 @@ RunFacts read_run_facts(fs::path const& directory) {
     return facts;
 }
 
-RunDirectory::RunDirectory(fs::path path, RunDirUse use, RunFacts const& facts) : path_(std::move(path)) {
+RunDirectory::RunDirectory(fs::path path, RunDirUse use, RunFacts const& facts, std::uintmax_t known_journal_bytes)
+    : path_(std::move(path)) {
     check_run_dir(path_, use);
     fs::create_directories(path_);
     if (use == RunDirUse::resume && holds_run(path_))
-        renew(path_);
+        renew(path_, known_journal_bytes);
     else
         clear(path_);
     write_atomically(file("experiment.json"), to_json(facts).dump(2) + "\n");

@@ -47,9 +47,10 @@ RunFacts read_run_facts(std::filesystem::path const& directory);
 class RunDirectory {
 public:
     // Rank 0. Creates the directory (clears it for overwrite) and writes experiment.json. Checks again what
-    // check_run_dir checked: another job may have come between. resume: journal.jsonl becomes a new file with its whole lines, so
-    // that a job that still writes the old one writes where nobody reads; what is rebuilt from the journal is removed.
-    RunDirectory(std::filesystem::path path, RunDirUse use, RunFacts const& facts);
+    // check_run_dir checked: another job may have come between. resume: journal.jsonl becomes a new file with the first
+    // known_journal_bytes of the old (what the caller has read), so that a job that still writes the old one writes where nobody
+    // reads; what is rebuilt from the journal is removed.
+    RunDirectory(std::filesystem::path path, RunDirUse use, RunFacts const& facts, std::uintmax_t known_journal_bytes = 0);
 
     std::filesystem::path const& path() const { return path_; }
     std::filesystem::path file(std::string_view name) const { return path_ / name; }  // "journal.jsonl"

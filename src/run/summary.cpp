@@ -49,11 +49,21 @@ Json to_json(std::vector<ByteCounts> const& by_rank) {
 }
 
 // What not every run has.
+Json to_json(std::vector<TrainerLoss> const& losses) {
+    Json::Array out;
+    for (auto const& loss : losses)
+        out.push_back(Json::object(
+            {{"trainer", loss.trainer.value}, {"host", loss.host}, {"unix_s", loss.unix_s}, {"reason", loss.reason}}));
+    return out;
+}
+
 void add_what_applies(Summary const& summary, Json& out) {
     if (!summary.exposed_s.empty()) out["exposed_s"] = summary.exposed_s;
     if (!summary.staleness.empty()) out["staleness"] = summary.staleness;
     if (!summary.batch_norm.empty()) out["batch_norm"] = summary.batch_norm;
     if (!summary.injected.empty()) out["injected"] = summary.injected;
+    if (summary.jobs > 1) out["jobs"] = summary.jobs;
+    if (!summary.lost.empty()) out["lost"] = to_json(summary.lost);
     if (summary.hop_s) out["hop_ms"] = milliseconds(summary.hop_s);
     if (summary.synthetic) out["synthetic"] = true;
     if (summary.status != RunStatus::finished) out["reason"] = summary.reason;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/json.hpp"
+#include "run/journal.hpp"
 #include "run/tally.hpp"
 #include "schedule/director.hpp"
 
@@ -34,6 +35,8 @@ struct Summary {
     std::string reason;  // interrupted, failed: why
     std::string strategy;
     int trainers = 0, shards = 0;
+    int jobs = 1;                    // that have worked on the run: more with --resume, and after the loss of a trainer
+    std::vector<TrainerLoss> lost;   // of all of them
     bool exact = true;               // run.exact
     bool synthetic = false;          // the model only pretends to train: seconds are real, metrics are not
     double wall_s = 0, setup_s = 0;  // the whole process; before the first lap was released

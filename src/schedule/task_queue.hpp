@@ -14,6 +14,7 @@ namespace hopscotch {
 class TaskQueue {
 public:
     explicit TaskQueue(int trainers) : trains_(static_cast<std::size_t>(trainers)) {}
+    void without(TrainerId lost) { trains_.at(lost.index()) = TrialId(-1); }  // it never takes anything
 
     void add_lap(TrialId trial, double remaining_cost);  // cost: of the trial, from this lap on
     void lap_done(TrialId trial);

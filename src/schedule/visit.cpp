@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "core/error.hpp"
 
@@ -29,6 +30,22 @@ OwnerTable make_owners(int shards, int trainers, std::int64_t trials) {
     bool const blocks = trials >= shards;
     for (std::int64_t s = 0; s < shards; ++s) out.owner.emplace_back(blocks ? s * owning / shards : s % owning);
     return out;
+}
+
+OwnerTable without(OwnerTable table, TrainerId lost, std::vector<TrainerId> const& heirs) {
+    require(!heirs.empty(), "no trainer is left");
+    std::map<TrainerId, int> shards;
+    for (auto const heir : heirs) shards[heir] = static_cast<int>(std::ranges::count(table.owner, heir));
+    for (auto& trainer : table.owner) {
+        if (trainer != lost) continue;
+        auto const heir = std::ranges::min_element(shards, {}, [](auto const& entry) { return entry.second; });
+        trainer = heir->first;
+        ++heir->second;
+    }
+    table.lost.push_back(lost);
+    table.trainers = std::max(table.trainers, shards.rbegin()->first.value + 1);
+    ++table.version;
+    return table;
 }
 
 std::int64_t hops_per_lap(TrialId trial, OwnerTable const& owners) {

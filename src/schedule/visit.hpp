@@ -16,8 +16,9 @@ ShardId planned_shard(TrialId trial, int step, int shards);
 // shard -> trainer; version + 1 after every change. Every trainer gets floor or ceil of S/W shards.
 struct OwnerTable {
     int version = 1;
-    int trainers = 0;
+    int trainers = 0;              // ids below this; the lost ones too
     std::vector<TrainerId> owner;  // by shard
+    std::vector<TrainerId> lost = {};  // own nothing
 
     TrainerId of(ShardId shard) const { return owner[shard.index()]; }
     std::vector<ShardId> shards_of(TrainerId trainer) const;
@@ -26,6 +27,9 @@ struct OwnerTable {
 // Neighbouring shards together (a step to a shard of the same trainer is a stay, 0 bytes) when there are at least as many
 // trials as shards; else dealt out like cards, so that the first trials start on different trainers.
 OwnerTable make_owners(int shards, int trainers, std::int64_t trials);
+
+// The lost trainer's shards go to the heirs, each to the one that has the fewest then. All others stay where they are.
+OwnerTable without(OwnerTable table, TrainerId lost, std::vector<TrainerId> const& heirs);
 
 struct TrialCost {
     TrialId trial;

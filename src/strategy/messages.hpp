@@ -35,7 +35,7 @@ void fields(A& a, LapRecord& m) {
 
 template <class A>
 void fields(A& a, OwnerTable& m) {
-    a(m.version, m.trainers, m.owner);
+    a(m.version, m.trainers, m.owner, m.lost);
 }
 
 // Where and when trainers write checkpoints.
@@ -137,22 +137,33 @@ void fields(A& a, TrialMessage& m) {
     a(m.trial, m.epoch);
 }
 
+// Rank 0 -> trainers: stop at the next batch; the answer has the same round, when nothing is on its way out any more.
+struct Pause {
+    int round = 0;
+};
+template <class A>
+void fields(A& a, Pause& m) {
+    a(m.round);
+}
+
 // Rank 0 -> trainers that have paused: write what has no copy of its present place on the disk, within so long.
 struct Save {
+    int round = 0;
     double deadline_s = 0;
 };
 template <class A>
 void fields(A& a, Save& m) {
-    a(m.deadline_s);
+    a(m.round, m.deadline_s);
 }
 
 // The answer: how many states could not be written.
 struct AllSaved {
+    int round = 0;
     std::uint64_t unsaved = 0;
 };
 template <class A>
 void fields(A& a, AllSaved& m) {
-    a(m.unsaved);
+    a(m.round, m.unsaved);
 }
 
 struct Shutdown {
@@ -165,7 +176,7 @@ void fields(A& a, Shutdown& m) {
 
 // Trainer -> rank 0, the last word.
 struct Goodbye {
-    std::vector<std::uint64_t> bytes;  // by Traffic
+    std::vector<std::uint64_t> bytes = std::vector<std::uint64_t>(4);  // by Traffic
     std::uint64_t peak_rss_bytes = 0;
     std::vector<double> hop_s;  // push to arrival, one a hop
     // Training rows with their labels that this trainer holds or owns, and those of them that it copied from other trainers.

@@ -44,79 +44,78 @@ std::uint64_t memory_bytes() {
     return sysinfo(&info) == 0 ? static_cast<std::uint64_t>(info.totalram) * info.mem_unit : 0;
 }
 
-// Each complaint once, however many trainers have it; the ranks in front if only some do.
-void refuse_complaints(std::vector<Hello> const& hellos) {
-    std::map<std::string, std::vector<int>> complaints;
-    for (std::size_t i = 0; i < hellos.size(); ++i)
-        if (!hellos[i].error.empty()) complaints[hellos[i].error].push_back(static_cast<int>(i) + 1);
+// Each complaint once, however many trainers have it.
+void refuse_complaints(std::map<Rank, Hello> const& hellos) {
+    std::set<std::string> complaints;
+    for (auto const& [rank, hello] : hellos)
+        if (!hello.error.empty()) complaints.insert(hello.error);
     std::string text;
-    for (auto const& [complaint, ranks] : complaints) text += (text.empty() ? "" : "\n") + complaint;
+    for (auto const& complaint : complaints) text += (text.empty() ? "" : "\n") + complaint;
     if (!text.empty()) throw ConfigError(text);
 }
 
-void refuse_differences(std::vector<Hello> const& hellos, std::string const& build) {
-    for (std::size_t i = 0; i < hellos.size(); ++i) {
-        auto const& hello = hellos[i];
+void refuse_differences(std::map<Rank, Hello> const& hellos, std::string const& build) {
+    auto const& [first_rank, first] = *hellos.begin();
+    for (auto const& [rank, hello] : hellos) {
         if (hello.build != build)
             throw ConfigError(fmt::format("rank {} ({}) runs build {}, rank 0 runs {} start every rank from one build",
-                                          i + 1, hello.host, hello.build, build));
-        if (hello.dataset_hash != hellos.front().dataset_hash)
+                                          rank.value, hello.host, hello.build, build));
+        if (hello.dataset_hash != first.dataset_hash)
             throw ConfigError(
-                fmt::format("rank {} ({}) sees another dataset than rank 1 ({}) copy one dataset directory to all hosts, "
+                fmt::format("rank {} ({}) sees another dataset than rank {} ({}) copy one dataset directory to all hosts, "
                             "or use a shared file system",
-                            i + 1, hello.host, hellos.front().host));
-        if (hello.cpu != hellos.front().cpu)
-            log_warning(fmt::format("rank {} ({}) has another CPU than rank 1 ({} / {}): bits may differ between them",
-                                    i + 1, hello.host, hello.cpu, hellos.front().cpu));
+                            rank.value, hello.host, first_rank.value, first.host));
+        if (hello.cpu != first.cpu)
+            log_warning(fmt::format("rank {} ({}) has another CPU than rank {} ({} / {}): bits may differ between them",
+                                    rank.value, hello.host, first_rank.value, hello.cpu, first.cpu));
     }
 }
 
 }  // namespace
 
-std::vector<Hello> call_roll(Courier& courier, Welcome const& welcome, BuildInfo const& build, double deadline_s) {
-    auto const ranks = courier.world().size();
-    for (int rank = 1; rank < ranks; ++rank) courier.send(Rank(rank), MessageKind::welcome, encode(welcome));
-    std::map<int, Hello> answers;
+std::map<Rank, Hello> call_roll(Courier& courier, Welcome const& welcome, BuildInfo const& build, RunConfig const& run) {
+    auto const ranks = courier.living();
+    for (auto const rank : ranks) courier.send(rank, MessageKind::welcome, encode(welcome));
+    std::map<Rank, Hello> answers;
+    auto const deadline_s = run.deadline_s;
     auto const deadline = monotonic_s() + deadline_s;
-    while (static_cast<int>(answers.size()) < ranks - 1) {
+    while (answers.size() < ranks.size()) {
         if (monotonic_s() > deadline) {
             std::vector<int> missing;
-            for (int rank = 1; rank < ranks; ++rank)
-                if (!answers.contains(rank)) missing.push_back(rank);
+            for (auto const rank : ranks)
+                if (!answers.contains(rank)) missing.push_back(rank.value);
             throw CommError(
                 fmt::format("rank(s) {} did not answer the roll call within {:.0f} s; run.deadline_s sets this limit",
                             fmt::join(missing, ", "), deadline_s));
         }
         auto const message = courier.receive(0.1);
         if (!message) continue;
-        if (message->kind == MessageKind::fatal) throw CommError(decode<Fatal>(message->body).text);
+        throw_bad_news(*message);
         if (message->kind != MessageKind::hello) continue;
-        auto& hello = answers[message->from.value] = decode<Hello>(message->body);
+        auto& hello = answers[message->from] = decode<Hello>(message->body);
         courier.set_peer_name(message->from,
                               fmt::format("rank {} ({}, pid {})", message->from.value, hello.host, hello.pid));
     }
-    std::vector<Hello> hellos;
-    for (auto& [rank, hello] : answers) hellos.push_back(std::move(hello));
-    refuse_complaints(hellos);
-    refuse_differences(hellos, build.version + " " + build.git);
-    courier.watch_peers(deadline_s);
-    return hellos;
+    refuse_complaints(answers);
+    refuse_differences(answers, build.version + " " + build.git);
+    courier.watch_peers({deadline_s, run.silence_s, run.stall_s});
+    return answers;
 }
 
 JobTotals end_job(Courier& courier, int exit_code, double deadline_s) {
     fault_point("end.shutdown");
-    auto const ranks = courier.world().size();
+    auto const ranks = courier.living();
     courier.leave_quietly();
-    for (int rank = 1; rank < ranks; ++rank) courier.send(Rank(rank), MessageKind::shutdown, encode(Shutdown{exit_code}));
+    for (auto const rank : ranks) courier.send(rank, MessageKind::shutdown, encode(Shutdown{exit_code}));
     JobTotals totals;
-    std::map<int, Goodbye> goodbyes;
+    std::map<Rank, Goodbye> goodbyes;
     auto const deadline = monotonic_s() + deadline_s;
-    while (static_cast<int>(goodbyes.size()) < ranks - 1) {
+    while (goodbyes.size() < ranks.size()) {
         if (monotonic_s() > deadline)
-            throw CommError(fmt::format("only {} of {} trainers left in good order within {:.0f} s", goodbyes.size(),
-                                        ranks - 1, deadline_s));
+            throw CommError(fmt::format("only {} of {} trainers left in good order within {:.0f} s", goodbyes.size(), ranks.size(),
+                                        deadline_s));
         auto const message = courier.receive(0.1);
-        if (message && message->kind == MessageKind::goodbye) goodbyes[message->from.value] = decode<Goodbye>(message->body);
+        if (message && message->kind == MessageKind::goodbye) goodbyes[message->from] = decode<Goodbye>(message->body);
     }
     courier.close();
     totals.peak_rss_bytes.push_back(peak_rss_bytes());
@@ -124,7 +123,8 @@ JobTotals end_job(Courier& courier, int exit_code, double deadline_s) {
     for (auto const traffic : {Traffic::state, Traffic::gradient, Traffic::data, Traffic::control})
         own.push_back(courier.bytes_sent(traffic));
     totals.bytes_by_rank.push_back(std::move(own));
-    for (auto const& [rank, goodbye] : goodbyes) {
+    for (int rank = 1; rank < courier.world().size(); ++rank) {
+        auto const& goodbye = goodbyes[Rank(rank)];  // of a lost rank: nothing
         totals.bytes_by_rank.push_back(goodbye.bytes);
         totals.storage_bytes += goodbye.storage_bytes;
         totals.staged_bytes += goodbye.staged_bytes;
@@ -137,6 +137,12 @@ JobTotals end_job(Courier& courier, int exit_code, double deadline_s) {
 }
 
 namespace {
+
+struct Trainer {
+    Courier& courier;
+    BuildInfo const& build;
+    ModelFactory const& factory;
+};
 
 Hello introduce(BuildInfo const& build) {
     Hello hello;
@@ -181,40 +187,57 @@ void greet_next(Courier& courier, OwnerTable const& owners, TrainerId self) {
     for (auto const trainer : next) courier.send(rank_of(trainer), MessageKind::greeting, {});
 }
 
-void serve_job(Courier& courier, Welcome const& welcome, BuildInfo const& build, ModelFactory const& factory) {
-    fault_point("start.welcome");
-    auto const self = trainer_of(courier.world().rank());
-    Problems problems("experiment");
-    auto const experiment = read_experiment(welcome.experiment, {}, problems);
-    problems.throw_if_any();
-    // Rank 0 sees all trainers and knows best who stands still: it has the first word.
-    courier.watch_peers(experiment.run.deadline_s, experiment.run.stall_s + experiment.run.deadline_s);
-    auto hello = introduce(build);
-    std::optional<TrialRunner> runner;
+// Opens what this trainer owns by that table; what keeps it from doing so is in the Hello.
+Hello open_data(std::optional<TrialRunner>& runner, Welcome const& welcome, Experiment const& experiment, Trainer const& trainer) {
+    auto const self = trainer_of(trainer.courier.world().rank());
+    auto const shards = welcome.owners.shards_of(self);
+    auto hello = introduce(trainer.build);
     try {
-        runner.emplace(experiment, welcome.owners.shards_of(self), self, factory);
-        if (runner->device() != "cpu") courier.pool().set_pinning({pin_host_memory, unpin_host_memory});
-        bool const works =
-            !welcome.owners.shards_of(self).empty() || strategy_named(welcome.strategy).rows == Rows::travel;
+        if (runner)
+            runner->adopt(shards);
+        else
+            runner.emplace(experiment, shards, self, trainer.factory);
+        if (runner->device() != "cpu") trainer.courier.pool().set_pinning({pin_host_memory, unpin_host_memory});
+        bool const works = !shards.empty() || strategy_named(welcome.strategy).rows == Rows::travel;
         if (works) {
             runner->open_validation();
-            courier.pool().reserve(welcome.state_bytes, ready_buffers(welcome.state_bytes));
+            trainer.courier.pool().reserve(welcome.state_bytes, ready_buffers(welcome.state_bytes));
         }
         hello.device = runner->device();
         hello.dataset_hash = dataset_hash(runner->manifest());
     } catch (Error const& error) {
         hello.error = error.what();
     }
-    greet_next(courier, welcome.owners, self);
-    fault_point("start.hello");
-    courier.send(Rank(0), MessageKind::hello, encode(hello));
-    if (!runner) {
-        await_shutdown(courier);
-        return leave(courier);
+    return hello;
+}
+
+// Until rank 0 says shutdown. After a loss it welcomes the others again, with a table of owners without the lost one.
+void serve_job(Trainer const& trainer, Welcome welcome) {
+    fault_point("start.welcome");
+    auto& courier = trainer.courier;
+    Problems problems("experiment");
+    auto const experiment = read_experiment(welcome.experiment, {}, problems);
+    problems.throw_if_any();
+    auto const& run = experiment.run;
+    // Rank 0 sees all trainers and knows best who stands still: it has the first word.
+    courier.watch_peers({run.deadline_s, run.silence_s, run.stall_s + run.deadline_s});
+    std::optional<TrialRunner> runner;
+    while (true) {
+        courier.activity().pause = false;
+        auto const hello = open_data(runner, welcome, experiment, trainer);
+        greet_next(courier, welcome.owners, trainer_of(courier.world().rank()));
+        fault_point("start.hello");
+        courier.send(Rank(0), MessageKind::hello, encode(hello));
+        if (!runner) {
+            await_shutdown(courier);
+            return leave(courier);
+        }
+        auto const strategy =
+            strategy_named(welcome.strategy).make({courier, experiment, welcome.owners, &*runner, welcome.checkpoints});
+        auto next = strategy->serve();
+        if (!next) return courier.close();
+        welcome = std::move(*next);
     }
-    auto const strategy = strategy_named(welcome.strategy).make({courier, experiment, welcome.owners, &*runner, welcome.checkpoints});
-    strategy->serve();
-    courier.close();
 }
 
 // Rank 0 prints the message and ends the job; if it cannot, this rank does.
@@ -239,10 +262,10 @@ void report_fatal(World& world, Courier& courier, std::string const& text) {
 void trainer_main(World& world, BuildInfo const& build, ModelFactory const& factory) {
     Courier courier(world, {});
     try {
-        courier.watch_peers(CourierOptions{}.deadline_s);
-        auto const welcome = await_welcome(courier);
+        courier.watch_peers({.silence_s = Courier::Watch{}.deadline_s});  // rank 0 may be reading
+        auto welcome = await_welcome(courier);
         if (!welcome) return leave(courier);
-        serve_job(courier, *welcome, build, factory);
+        serve_job({courier, build, factory}, std::move(*welcome));
     } catch (std::exception const& error) {
         report_fatal(world, courier, error.what());
     }

@@ -2,6 +2,7 @@
 // How a job starts and ends. Rank 0: Welcome to all, a Hello from each within a deadline; at the end Shutdown to all, a
 // Goodbye from each. Trainers: wait for Welcome, open and read their shards, say Hello, serve the strategy, say Goodbye.
 #pragma once
+#include <map>
 #include <string>
 #include <vector>
 
@@ -15,9 +16,9 @@ struct BuildInfo {
     std::string version, git, torch;
 };
 
-// Rank 0. Throws CommError that lists the ranks that did not answer, ConfigError with what the trainers found wrong
-// (each complaint once), builds or datasets that differ. Warnings (different CPUs) go to the log.
-std::vector<Hello> call_roll(Courier& courier, Welcome const& welcome, BuildInfo const& build, double deadline_s);
+// Rank 0. The answers of all living trainers. Throws CommError that lists the ranks that did not answer, ConfigError with what the
+// trainers found wrong (each complaint once), builds or datasets that differ; TrainerLost. Warnings (different CPUs) go to the log.
+std::map<Rank, Hello> call_roll(Courier& courier, Welcome const& welcome, BuildInfo const& build, RunConfig const& run);
 
 struct JobTotals {
     std::vector<std::uint64_t> bytes = std::vector<std::uint64_t>(4);  // by Traffic, of all ranks

@@ -36,6 +36,8 @@ RowClient::RowClient(Resources const& resources, std::function<void(Incoming)> s
     : courier_(resources.courier),
       owners_(resources.owners),
       stall_s_(resources.experiment.run.stall_s),
+      first_(static_cast<Ticket>(resources.owners.version) << 40U),
+      next_(first_),
       set_aside_(std::move(set_aside)) {}
 
 RowClient::Ticket RowClient::ask(RowsWanted wanted) {
@@ -64,6 +66,7 @@ void RowClient::wait_for(Asked& asked) {
     while (!asked.rows) {
         if (auto message = courier_.receive(0.1)) sort(std::move(*message));
         if (courier_.activity().leave) throw JobEnded{};
+        if (courier_.activity().lost > owners_.lost.size()) throw Paused{};  // the job is about to be put together anew
         if (!asked.rows && monotonic_s() > deadline)
             throw CommError(fmt::format("rank {} sent no rows of shard {} for {:.0f} s; run.stall_s sets this limit",
                                         rank_of(owners_.of(asked.shard)).value, asked.shard.value, stall_s_));
@@ -76,7 +79,9 @@ void RowClient::sort(Incoming message) {
 }
 
 void RowClient::keep(Incoming message) {
-    auto const found = asked_.find(decode<Ticket>(message.body));
+    auto const ticket = decode<Ticket>(message.body);
+    if (ticket < first_) return;  // asked for before a trainer was lost
+    auto const found = asked_.find(ticket);
     require(found != asked_.end(), "rows came that nobody asked for");
     if (found->second.wanted)
         found->second.rows = std::move(message.state);
@@ -96,6 +101,7 @@ void RowClient::drop(Ticket ticket) {
 void RowClient::settle() {
     std::erase_if(asked_, [](auto const& entry) { return static_cast<bool>(entry.second.rows); });
     for (auto& [ticket, asked] : asked_) asked.wanted = false;
+    if (courier_.activity().lost > owners_.lost.size()) return;  // some of it never comes
     auto const deadline = monotonic_s() + k_settle_s;
     while (!asked_.empty() && monotonic_s() < deadline)
         if (auto message = courier_.receive(0.05)) sort(std::move(*message));

@@ -46,9 +46,9 @@ private:
     Courier& courier_;
     OwnerTable const& owners_;
     double stall_s_;
+    Ticket first_, next_;  // of this owner table: what was asked before it is no concern
     std::function<void(Incoming)> set_aside_;
     std::map<Ticket, Asked> asked_;
-    Ticket next_ = 1;
     double waited_s_ = 0;
 };
 

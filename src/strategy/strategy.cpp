@@ -56,10 +56,16 @@ Pump::Pump(Courier& courier, std::vector<std::string> hosts, double stall_s)
     for (auto& progress : progress_) progress.since = monotonic_s();
 }
 
+void throw_bad_news(Incoming const& message) {
+    if (message.kind == MessageKind::fatal) throw CommError(decode<Fatal>(message.body).text);
+    if (message.kind == MessageKind::lost) throw TrainerLost(decode<Lost>(message.body));
+}
+
 void Pump::take(LapSink& sink, double timeout_s) {
     auto const message = courier_.receive(timeout_s);
     check_stalls();
     if (!message) return;
+    throw_bad_news(*message);
     switch (message->kind) {
         case MessageKind::lap_done:
             return sink.lap_done(decode<LapRecord>(message->body));
@@ -67,25 +73,31 @@ void Pump::take(LapSink& sink, double timeout_s) {
             auto const saved = decode<Checkpointed>(message->body);
             return sink.saved({saved.trial, saved.member, saved.epoch, saved.step, saved.batch, saved.file});
         }
-        case MessageKind::all_saved:
-            if (auto const unsaved = decode<AllSaved>(message->body).unsaved; unsaved > 0)
-                log_warning(fmt::format("rank {} could not save {} state(s): what they learned since the copies before is lost",
-                                        message->from.value, unsaved));
-            [[fallthrough]];
         case MessageKind::paused:
-            ++heard_[message->kind];
-            return;
+            return hear(message->from, message->kind, decode<Pause>(message->body).round);
+        case MessageKind::all_saved: {
+            auto const saved = decode<AllSaved>(message->body);
+            if (saved.unsaved > 0)
+                log_warning(fmt::format("rank {} could not save {} state(s): what they learned since the copies before is lost",
+                                        message->from.value, saved.unsaved));
+            return hear(message->from, message->kind, saved.round);
+        }
         case MessageKind::scored:
             return sink.scored(decode<LapRecord>(message->body));
-        case MessageKind::fatal:
-            throw CommError(decode<Fatal>(message->body).text);
         default:
             break;  // an answer that came too late to matter
     }
 }
 
+void Pump::hear(Rank from, MessageKind kind, int round) {
+    if (round == round_) heard_[kind].insert(from.value);
+}
+
 bool Pump::hear_from_all(MessageKind kind, LapSink& sink, double until_s) {
-    while (heard_[kind] < courier_.world().size() - 1) {
+    auto const all = [&] {
+        return std::ranges::all_of(courier_.living(), [&](Rank rank) { return heard_[kind].contains(rank.value); });
+    };
+    while (!all()) {
         if (monotonic_s() >= until_s) return false;
         take(sink, 0.05);
     }
@@ -94,20 +106,21 @@ bool Pump::hear_from_all(MessageKind kind, LapSink& sink, double until_s) {
 
 bool Pump::pause(LapSink& sink, double deadline_s) {
     auto const until_s = monotonic_s() + deadline_s;
+    ++round_;
+    heard_.clear();
     auto const tell_all = [&](MessageKind kind, Bytes const& body) {
-        heard_[kind] = 0;
-        for (int rank = 1; rank < courier_.world().size(); ++rank) courier_.send(Rank(rank), kind, body);
+        for (auto const rank : courier_.living()) courier_.send(rank, kind, body);
     };
-    tell_all(MessageKind::pause, {});
+    tell_all(MessageKind::pause, encode(Pause{round_}));
     if (!hear_from_all(MessageKind::paused, sink, until_s)) return false;
-    tell_all(MessageKind::save, encode(Save{until_s - monotonic_s()}));
+    tell_all(MessageKind::save, encode(Save{round_, until_s - monotonic_s()}));
     return hear_from_all(MessageKind::all_saved, sink, until_s);
 }
 
 int Pump::busy_trainers() const {
     int busy = 0;
-    for (int rank = 1; rank < courier_.world().size(); ++rank) {
-        auto const beat = courier_.last_heartbeat(Rank(rank));
+    for (auto const rank : courier_.living()) {
+        auto const beat = courier_.last_heartbeat(rank);
         busy += beat && beat->trial.value >= 0 ? 1 : 0;
     }
     return busy;
@@ -129,6 +142,7 @@ void Pump::check_stalls() {
     bool somebody_works = false;
     std::uint64_t batches = 0;
     for (std::size_t i = 0; i < progress_.size(); ++i) {
+        if (courier_.is_lost(Rank(static_cast<int>(i) + 1))) continue;
         auto const beat = courier_.last_heartbeat(Rank(static_cast<int>(i) + 1));
         bool const idle = !beat || beat->trial.value < 0;
         if (idle || beat->batches != progress_[i].batches) progress_[i] = {beat ? beat->batches : 0, now};
@@ -143,10 +157,11 @@ void Pump::check_stalls() {
     if (!hangs && !(waits && !somebody_works)) return;
     auto const stalled = hangs ? *hangs : *waits;
     auto const beat = courier_.last_heartbeat(Rank(static_cast<int>(stalled) + 1));
-    throw CommError(fmt::format(
-        "rank {} ({}) finished no batch of trial {}, epoch {}, shard {} for {:.0f} s ({}); run.stall_s sets this limit",
-        stalled + 1, hosts_[stalled], beat->trial.value, beat->epoch, beat->shard.value, now - progress_[stalled].since,
-        name_of(beat->phase)));
+    auto const why = fmt::format(
+        "rank {} ({}) finished no batch of trial {}, epoch {}, shard {} for {:.0f} s ({}); run.stall_s sets this limit", stalled + 1,
+        hosts_[stalled], beat->trial.value, beat->epoch, beat->shard.value, now - progress_[stalled].since, name_of(beat->phase));
+    if (!hangs || !courier_.survives_losses()) throw CommError(why);
+    courier_.give_up(Rank(static_cast<int>(stalled) + 1), why);
 }
 
 }  // namespace hopscotch

@@ -5,11 +5,14 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "comm/courier.hpp"
+#include "core/error.hpp"
 #include "schedule/lap.hpp"
 #include "schedule/visit.hpp"
 #include "strategy/trial_runner.hpp"
@@ -49,8 +52,9 @@ public:
     // Rank 0, Local. Has the trainer that validated it score that snapshot on the test shards; the record reaches scored().
     virtual void score_best(Lap const& lap, TrainerId home) = 0;
 
-    // Trainers. Serves laps until rank 0 says shutdown. Throws CommError when rank 0 is silent or a transfer fails.
-    virtual void serve() = 0;
+    // Trainers. Serves laps until rank 0 says shutdown; or until it says how the job goes on after a loss, which is returned.
+    // Throws CommError when rank 0 is silent or a transfer fails.
+    virtual std::optional<Welcome> serve() = 0;
 };
 
 // What a trial's bits depend on besides the experiment: nothing, or the number of trainers too.
@@ -72,6 +76,16 @@ StrategyEntry const& strategy_named(std::string_view name);  // throws ConfigErr
 // How many of so many trainers, the first ones, may own shards: dedicated parameter servers own none. At least 1.
 int trainers_with_data(StrategyConfig const& config, int trainers);
 
+// Rank 0: a trainer is lost, but the job may go on without it (Courier::survive_losses).
+class TrainerLost : public CommError {
+public:
+    explicit TrainerLost(Lost const& lost) : CommError(lost.why), rank(lost.rank) {}
+    Rank rank;
+};
+
+// Rank 0. Throws what a message tells of: CommError with a trainer's own words if it failed, TrainerLost. Nothing otherwise.
+void throw_bad_news(Incoming const& message);
+
 // Rank 0. Takes messages into the sink until `finished` says so or nothing came for `idle_s`. Throws CommError with a
 // trainer's own words if one of them fails, and names rank, host, trial, unit and seconds when one makes no batch progress.
 class Pump {
@@ -81,13 +95,14 @@ public:
     int busy_trainers() const;
     std::uint64_t units_done() const;
 
-    // Has all trainers stop at their next batch and write every state that has no copy of its present place on the disk. Returns
+    // Has all living trainers stop at their next batch and write every state that has no copy of its present place on the disk. Returns
     // after deadline_s at the latest: true if all of them have done both. What comes meanwhile reaches the sink.
     bool pause(LapSink& sink, double deadline_s);
 
 private:
     void check_stalls();
     bool hear_from_all(MessageKind kind, LapSink& sink, double until_s);
+    void hear(Rank from, MessageKind kind, int round);
 
     struct Progress {
         std::uint64_t batches = 0;
@@ -98,7 +113,8 @@ private:
     double stall_s_;
     std::vector<Progress> progress_;
     double next_check_ = 0;
-    std::map<MessageKind, int> heard_;  // paused, all_saved: from how many
+    int round_ = 0;                                    // of pauses
+    std::map<MessageKind, std::set<std::int32_t>> heard_;  // of this round: paused, all_saved, from these ranks
 };
 
 }  // namespace hopscotch

@@ -20,6 +20,7 @@ public:
         : WholeLaps(std::move(resources)),
           queue_(resources_.owners.trainers),
           client_(resources_, [this](Incoming message) { set_aside(std::move(message)); }) {
+        for (auto const lost : resources_.owners.lost) queue_.without(lost);
         if (resources_.runner == nullptr) return;
         auto const own = resources_.owners.shards_of(resources_.runner->self());
         if (!own.empty()) service_.emplace(resources_.courier, *resources_.runner, own);

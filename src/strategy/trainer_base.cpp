@@ -48,8 +48,8 @@ TrainerBase::TrainerBase(Resources resources)
 }
 
 void TrainerBase::forget(TrialId trial) {
-    for (int rank = 1; rank < resources_.courier.world().size(); ++rank)
-        resources_.courier.send(Rank(rank), MessageKind::stop, encode(TrialMessage{trial, 0}));
+    for (auto const rank : resources_.courier.living())
+        resources_.courier.send(rank, MessageKind::stop, encode(TrialMessage{trial, 0}));
 }
 
 Buffer TrainerBase::fetch_best(TrialId trial, int epoch, TrainerId home) {
@@ -57,7 +57,7 @@ Buffer TrainerBase::fetch_best(TrialId trial, int epoch, TrainerId home) {
     resources_.courier.send(rank_of(home), MessageKind::fetch_best, encode(TrialMessage{trial, epoch}));
     while (monotonic_s() < deadline) {
         auto message = resources_.courier.receive(0.1);
-        if (message && message->kind == MessageKind::fatal) throw CommError(decode<Fatal>(message->body).text);
+        if (message) throw_bad_news(*message);
         if (message && message->kind == MessageKind::state) return std::move(message->state);
     }
     throw CommError(fmt::format("rank {} did not send the best model of trial {} within {:.0f} s", rank_of(home).value,
@@ -69,7 +69,7 @@ void TrainerBase::score_best(Lap const& lap, TrainerId home) {
 }
 
 std::optional<Incoming> TrainerBase::next_message() {
-    bool const hurries = paused() && !said_paused_;
+    bool const hurries = paused() && pause_round_;
     if (postponed_.empty()) return resources_.courier.receive(may_work() ? 0 : hurries ? k_pausing_s : idle_wait_s());
     auto first = std::move(postponed_.front());
     postponed_.pop_front();
@@ -84,12 +84,16 @@ void TrainerBase::busy_with(Lap const& lap, ShardId shard, Phase phase) {
     activity.trial = lap.trial.value;
 }
 
-void TrainerBase::serve() {
+std::optional<Welcome> TrainerBase::serve() {
     while (true) {
         if (!may_work()) resources_.courier.activity().trial = -1;
         try {
             while (auto message = next_message()) {
-                if (message->kind == MessageKind::shutdown) return say_goodbye();
+                if (message->kind == MessageKind::shutdown) {
+                    say_goodbye();
+                    return std::nullopt;
+                }
+                if (message->kind == MessageKind::welcome) return decode<Welcome>(message->body);
                 answer(std::move(*message));
             }
             if (may_work()) work();
@@ -104,7 +108,10 @@ void TrainerBase::answer(Incoming message) {
     switch (message.kind) {
         case MessageKind::fetch_best: return answer_fetch(decode<TrialMessage>(message.body));
         case MessageKind::score_best: return answer_score(decode<Lap>(message.body));
-        case MessageKind::pause: return;  // the courier has told
+        case MessageKind::pause:
+            resources_.courier.activity().pause = true;
+            pause_round_ = decode<Pause>(message.body).round;
+            return;
         case MessageKind::save: return answer_save(decode<Save>(message.body));
         case MessageKind::stop: {
             auto const trial = decode<TrialMessage>(message.body).trial;
@@ -176,14 +183,13 @@ void TrainerBase::save(Journey& journey, ByteView state) {
 
 // Once nothing is on its way out: whoever gets it has it then, and will save it.
 void TrainerBase::say_paused() {
-    if (said_paused_ || may_work() || !resources_.courier.pushes_delivered()) return;
-    said_paused_ = true;
-    resources_.courier.send(Rank(0), MessageKind::paused, {});
+    if (!pause_round_ || may_work() || !resources_.courier.pushes_delivered()) return;
+    resources_.courier.send(Rank(0), MessageKind::paused, encode(Pause{*std::exchange(pause_round_, std::nullopt)}));
 }
 
 void TrainerBase::answer_save(Save const& asked) {
     fault_point("pause.save");
-    AllSaved answer;
+    AllSaved answer{asked.round};
     if (checkpointer_) {
         save_until_s_ = monotonic_s() + asked.deadline_s;
         save_best();
@@ -310,6 +316,7 @@ void TrainerBase::say_goodbye() {
     checkpointer_.reset();  // after the last word nothing is written any more
     courier.leave_quietly();
     Goodbye goodbye;
+    goodbye.bytes.clear();
     for (auto const traffic : {Traffic::state, Traffic::gradient, Traffic::data, Traffic::control})
         goodbye.bytes.push_back(courier.bytes_sent(traffic));
     // A result on its way to rank 0 is no hop: bytes.state is exactly hops x state size.

@@ -39,7 +39,7 @@ public:
     void forget(TrialId trial) override;                                   // rank 0
     Buffer fetch_best(TrialId trial, int epoch, TrainerId home) override;  // rank 0
     void score_best(Lap const& lap, TrainerId home) override;              // rank 0
-    void serve() override;                                                 // trainers
+    std::optional<Welcome> serve() override;                                                 // trainers
 
 protected:
     explicit TrainerBase(Resources resources);
@@ -94,7 +94,7 @@ private:
     bool best_unsaved_ = false;
     std::uint64_t best_layout_ = 0;
     std::map<TrialId, Journey> resting_;  // of states that rest here: the beginning of their next lap
-    bool said_paused_ = false;
+    std::optional<int> pause_round_;  // to be answered
     double save_until_s_ = 0;
     std::optional<Checkpointer> checkpointer_;
     std::uint64_t fetched_bytes_ = 0;  // of snapshots sent to rank 0

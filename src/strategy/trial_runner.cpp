@@ -28,7 +28,15 @@ TrialRunner::TrialRunner(Experiment experiment, std::vector<ShardId> const& shar
       workspace_(device_, experiment_.run.threads) {
     for (auto const& slow : experiment_.run.inject.slow)
         if (slow.rank == self_.value + 1) slow_factor_ *= slow.factor;
+    adopt(shards);
+}
+
+void TrialRunner::adopt(std::vector<ShardId> const& shards) {
+    models_.clear();  // they may point to sources that go
+    validations_.clear();
+    std::erase_if(train_, [&](auto const& entry) { return std::ranges::find(shards, entry.first) == shards.end(); });
     for (auto const shard : shards) {
+        if (train_.contains(shard)) continue;
         auto const& file = manifest_.train.at(shard.index());
         train_.emplace(shard, open_shard_source(experiment_.data.path, file, manifest_, experiment_.data));
     }

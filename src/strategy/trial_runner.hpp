@@ -33,6 +33,9 @@ public:
     TrialRunner(Experiment experiment, std::vector<ShardId> const& shards, TrainerId self,
                 ModelFactory factory = make_trial_model);
 
+    // After a loss: these shards are its own now. What has been begun is forgotten. Throws as the constructor does.
+    void adopt(std::vector<ShardId> const& shards);
+
     // For a trainer that has no shards of its own but validates: where it has some, it is done already.
     void open_validation();
 

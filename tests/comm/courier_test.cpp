@@ -155,6 +155,34 @@ TEST(Courier, HeartbeatsCarryTheActivity) {
     });
 }
 
+// Threads only, as below. A loss is news, once; then that rank is dead: nothing goes to it, nothing comes from it.
+TEST(Courier, ASilentTrainerIsLostAndBuriedWhereTheJobSurvives) {
+    if (testing::mpi_world()) GTEST_SKIP() << "a silent MPI rank could not leave in good order";
+    auto const hub = make_thread_hub(3);
+    auto const world = make_thread_world(hub, Rank(0)), silent = make_thread_world(hub, Rank(1)), other = make_thread_world(hub, Rank(2));
+    Courier courier(*world, {.heartbeat_s = 0.01}), alive(*other, {.heartbeat_s = 0.01});
+    courier.survive_losses();
+    auto block = courier.pool().acquire(100);
+    courier.push(Rank(1), {}, std::move(block));  // it will never take it
+    courier.watch_peers({.silence_s = 0.3});
+    std::optional<Incoming> news;
+    while (!news) news = courier.receive(1);
+    ASSERT_EQ(news->kind, MessageKind::lost);
+    EXPECT_EQ(decode<Lost>(news->body).rank, Rank(1));
+    EXPECT_TRUE(courier.is_lost(Rank(1)));
+    EXPECT_EQ(courier.living(), std::vector<Rank>{Rank(2)});
+    EXPECT_FALSE(courier.pushes_delivered());
+    courier.bury(Rank(1));
+    EXPECT_TRUE(courier.pushes_delivered());
+    Courier awake(*silent, {});  // it wakes, and talks
+    awake.send(Rank(0), MessageKind::test, {});
+    alive.send(Rank(0), MessageKind::test, {std::byte{7}});
+    auto const next = courier.receive(5);
+    ASSERT_TRUE(next);
+    EXPECT_EQ(next->from, Rank(2));
+    EXPECT_THROW(while (true) awake.receive(1), CommError) << "it hears that the job goes on without it";
+}
+
 // Threads only: a rank that says nothing (it has no courier) must be named, with the seconds.
 TEST(Courier, ASilentTrainerIsNamedWithinTheDeadline) {
     if (testing::mpi_world()) GTEST_SKIP() << "a silent MPI rank could not leave in good order";
@@ -162,7 +190,7 @@ TEST(Courier, ASilentTrainerIsNamedWithinTheDeadline) {
     auto const world = make_thread_world(hub, Rank(0));
     Courier courier(*world, {});
     courier.set_peer_name(Rank(1), "rank 1 (node9)");
-    courier.watch_peers(0.05);
+    courier.watch_peers({.silence_s = 0.05});
     try {
         while (true) courier.receive(1);
     } catch (CommError const& error) {

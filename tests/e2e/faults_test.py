@@ -110,8 +110,11 @@ class Faults(Case):
         os.kill(self.pid_of_rank(process, 2), signal.SIGKILL)
         self.assertRegex(self.ended(process), r"\brank 2\b")
 
-    def test_stopped_trainer(self):
-        process = self.begin(np=3, deadline_s=2)
+    def test_stopped_trainers(self):
+        # The first is taken for lost, and the job goes on without it; then none is left.
+        process = self.begin("--set", "run.silence_s=2", np=3)
+        os.kill(self.pid_of_rank(process, 1), signal.SIGSTOP)
+        self.wait_for_event(process, "trainer_lost")
         victim = self.pid_of_rank(process, 2)
         os.kill(victim, signal.SIGSTOP)
         try:

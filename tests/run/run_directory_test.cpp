@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "run/files.hpp"
 #include "run/run_directory.hpp"
 
 #include <gtest/gtest.h>
@@ -88,7 +89,33 @@ TEST(RunDirectory, MissingIsAClearError) {
     EXPECT_NE(refusal("", RunDirUse::fresh).find("run.dir: is missing"), std::string::npos);
     EXPECT_EQ(refusal(scratch / "digits", RunDirUse::resume), "") << "there is nothing yet: it begins";
     write(scratch / "digits" / "experiment.json", "{}");
-    EXPECT_NE(refusal(scratch / "digits", RunDirUse::resume).find("holds no run that could be resumed"), std::string::npos);
+    EXPECT_NE(refusal(scratch / "digits", RunDirUse::resume).find("holds no run that could be resumed"), std::string::npos)
+        << "that is somebody's own file";
+}
+
+TEST(RunDirectory, AJobThatDiedBeforeItsFirstLineIsNoObstacle) {
+    Scratch scratch;
+    RunFacts facts;
+    facts.experiment = Json::object({});
+    facts.versions = Json::object({});
+    auto const run = scratch / "digits";
+    write(run / "experiment.json.tmp", "{");
+    EXPECT_EQ(refusal(run, RunDirUse::resume), "");
+    RunDirectory const directory(run, RunDirUse::resume, facts);
+    EXPECT_FALSE(fs::exists(run / "experiment.json.tmp"));
+    EXPECT_EQ(refusal(run, RunDirUse::resume), "");
+}
+
+TEST(RunDirectory, ResumeTakesOfTheJournalWhatHasBeenRead) {
+    Scratch scratch;
+    RunFacts facts;
+    facts.experiment = Json::object({});
+    facts.versions = Json::object({});
+    auto const run = scratch / "digits";
+    RunDirectory const first(run, RunDirUse::fresh, facts);
+    write(run / "journal.jsonl", "known\nwritten since by a job that still lives\n");
+    RunDirectory const second(run, RunDirUse::resume, facts, 6);
+    EXPECT_EQ(read_whole(run / "journal.jsonl"), "known\n");
 }
 
 }  // namespace

@@ -113,5 +113,36 @@ TEST(Advice, SaysWhatItCostsAndWhatFits) {
     EXPECT_DOUBLE_EQ(shard_utilisation(8, 12), 8.0 / 12);
 }
 
+TEST(Owners, HeirsShareWhatALostTrainerHadAndKeepTheirOwn) {
+    for (int shards = 1; shards <= 12; ++shards)
+        for (int trainers = 2; trainers <= 6; ++trainers) {
+            auto const before = make_owners(shards, trainers, 100);
+            auto table = before;
+            std::vector<TrainerId> living;
+            for (int id = 0; id < trainers; ++id) living.emplace_back(id);
+            while (living.size() > 1) {
+                auto const lost = living[static_cast<std::size_t>(shards) % living.size()];
+                std::erase(living, lost);
+                auto const old = table;
+                table = without(old, lost, living);
+                std::size_t least = 99, most = 0;
+                for (auto const trainer : living) {
+                    least = std::min(least, table.shards_of(trainer).size());
+                    most = std::max(most, table.shards_of(trainer).size());
+                }
+                EXPECT_LE(most - least, 1U) << shards << " shards, " << living.size() << " left";
+                for (std::size_t s = 0; s < old.owner.size(); ++s)
+                    EXPECT_TRUE(old.owner[s] == table.owner[s] || old.owner[s] == lost);
+                EXPECT_TRUE(table.shards_of(lost).empty());
+                EXPECT_EQ(table.version, old.version + 1);
+            }
+            EXPECT_EQ(table.lost.size(), static_cast<std::size_t>(trainers) - 1);
+        }
+    EXPECT_THROW(without(make_owners(3, 1, 1), TrainerId(0), {}), Error);
+    auto const single = without(make_owners(4, 1, 1), TrainerId(0), {TrainerId(2)});  // sequential: one owns all
+    EXPECT_EQ(single.shards_of(TrainerId(2)).size(), 4U);
+    EXPECT_EQ(single.trainers, 3);
+}
+
 }  // namespace
 }  // namespace hopscotch

@@ -221,7 +221,9 @@ TEST(RollCall, RanksThatDoNotAnswerAreListed) {
     auto const world = make_thread_world(hub, Rank(0));
     Courier courier(*world, {});
     try {
-        call_roll(courier, Welcome{}, k_test_build, 0.05);
+        RunConfig run;
+        run.deadline_s = 0.05;
+        call_roll(courier, Welcome{}, k_test_build, run);
         FAIL() << "nobody answered, and nobody complained";
     } catch (CommError const& error) {
         EXPECT_NE(std::string(error.what()).find("rank(s) 1, 2 did not answer the roll call"), std::string::npos) << error.what();

@@ -52,9 +52,9 @@ inline JobResult run_as_scheduler(World& world, Experiment const& experiment, in
     auto const& entry = strategy_named(experiment.strategy.name);
     result.owners = make_owners(shards, trainers_with_data(experiment.strategy, world.size() - 1), static_cast<std::int64_t>(trials.size()));
     Courier courier(world, {});
-    auto const hellos = call_roll(courier, {experiment.document.dump(), experiment.strategy.name, result.owners, 0}, k_test_build, 30);
+    auto const hellos = call_roll(courier, {experiment.document.dump(), experiment.strategy.name, result.owners, 0}, k_test_build, RunConfig{});
     std::vector<std::string> hosts;
-    for (auto const& hello : hellos) hosts.push_back(hello.host);
+    for (auto const& [rank, hello] : hellos) hosts.push_back(hello.host);
     auto const strategy = entry.make({courier, experiment, result.owners, nullptr});
     for (std::size_t t = 0; t < trials.size(); ++t)
         for (int epoch = 0; epoch < experiment.train.epochs; ++epoch)
