@@ -66,6 +66,11 @@ void print_provenance(Json const& provenance) {
     }
 }
 
+void print_links(std::filesystem::path const& directory, Manifest const& manifest) {
+    if (auto const links = links_out_of(directory, manifest); !links.empty())
+        fmt::print("{:<12}shards are links out of the directory: {}\n", "note", links);
+}
+
 void print_dataset(std::filesystem::path const& directory, Manifest const& manifest) {
     fmt::print("{:<12}{}\n", "dataset", directory.string());
     fmt::print("{:<12}{}\n", "task", task_text(manifest));
@@ -100,6 +105,7 @@ int report_import(std::filesystem::path const& directory, ImportReport const& re
 int inspect_dataset(std::filesystem::path const& directory) {
     auto const manifest = read_manifest(directory);
     print_dataset(directory, manifest);
+    print_links(directory, manifest);
     fmt::print("provenance\n");
     print_provenance(manifest.provenance);
     return 0;
@@ -108,6 +114,7 @@ int inspect_dataset(std::filesystem::path const& directory) {
 int verify_dataset(std::filesystem::path const& directory) {
     auto const start = monotonic_s();
     auto const report = verify_files(directory);
+    print_links(directory, read_manifest(directory));
     for (auto const& failure : report.failures) fmt::print("{}\n", failure);
     if (!report.failures.empty()) {
         fmt::print("{}: {} failure{}\n", directory.string(), report.failures.size(), report.failures.size() == 1 ? "" : "s");

@@ -39,7 +39,12 @@ TrialConfig config_of(Experiment const& experiment, Assignment const& assignment
     return config;
 }
 
-// What best/model.json says of the data that the model expects.
+// What best/model.json says: whose model it is, and of the data that it expects.
+struct Best {
+    TrialId trial;
+    Manifest data;
+};
+
 Manifest expected_data(Json const& model) {
     Manifest out;
     auto const numbers = [&](char const* key) {
@@ -58,6 +63,15 @@ Manifest expected_data(Json const& model) {
     out.mean = numbers("mean");
     out.stddev = numbers("stddev");
     return out;
+}
+
+Best read_best(std::filesystem::path const& file) {
+    auto const best = parse_json_or_throw(read_whole(file), file.string());
+    try {
+        return {TrialId(static_cast<int>(best.at("trial").integer())), expected_data(best.at("model"))};
+    } catch (Error const& error) {  // adds the file
+        throw DataError(fmt::format("{}: {} (not written by this hopscotch?)", file.string(), error.what()));
+    }
 }
 
 // The dataset's rows must mean what the training rows meant; they are normalised as those were.
@@ -149,7 +163,8 @@ std::string metrics_text(LapRecord const& record, Trained const& trained) {
 }
 
 // The best trial's stored weights, or those of another trial, trained again.
-Trained trained_trial(std::filesystem::path const& run_dir, std::optional<int> wanted, Workspace& workspace) {
+Trained trained_trial(PredictOptions const& options, Workspace& workspace) {
+    std::filesystem::path const run_dir = options.run_dir;
     if (!std::filesystem::exists(run_dir / "experiment.json"))
         throw ConfigError(fmt::format("{}: not a run directory (it has no experiment.json)", run_dir.string()));
     auto const facts = read_run_facts(run_dir);
@@ -159,17 +174,17 @@ Trained trained_trial(std::filesystem::path const& run_dir, std::optional<int> w
     auto const best_file = run_dir / "best" / "model.json";
     if (!std::filesystem::exists(best_file))
         throw ConfigError(fmt::format("{}: has no best/model.json (did the run finish?) run the experiment to its end", run_dir.string()));
-    auto const best = parse_json_or_throw(read_whole(best_file), best_file.string());
-    auto const best_trial = TrialId(static_cast<int>(best.at("trial").integer()));
-    auto const trial = wanted ? TrialId(*wanted) : best_trial;
+    auto best = read_best(best_file);
+    auto const trial = options.trial ? TrialId(*options.trial) : best.trial;
     auto const journal = read_journal(run_dir / "journal.jsonl");
     if (!journal.assignments.contains(trial))
         throw ConfigError(fmt::format("{}: there is no trial {} in this run", run_dir.string(), trial.value));
     Trained out;
-    out.manifest = expected_data(best.at("model"));
+    normalised_as(best.data, read_manifest(options.dataset), options.dataset);  // before a model is made of its numbers
+    out.manifest = std::move(best.data);
     out.config = config_of(experiment, journal.assignments.at(trial));
     out.manifest.train = {{"", 1, 0}};
-    if (trial == best_trial) {
+    if (trial == best.trial) {
         out.config.model.init_from = (run_dir / "best" / "model.safetensors").string();
         out.config.model.init_mode = InitFrom::strict;
         out.config.model.freeze.clear();
@@ -188,7 +203,7 @@ Trained trained_trial(std::filesystem::path const& run_dir, std::optional<int> w
 
 int predict_command(PredictOptions const& options) {
     Workspace workspace(resolve_device(options.device, 0), 1);
-    auto trained = trained_trial(options.run_dir, options.trial, workspace);
+    auto trained = trained_trial(options, workspace);
     auto const data = normalised_as(trained.manifest, read_manifest(options.dataset), options.dataset);
     // The same model, but reading features of this dataset's type.
     trained.model = make_trial_model(trained.config, data, workspace);

@@ -14,6 +14,7 @@
 #include "core/hash.hpp"
 #include "data/augment.hpp"
 #include "data/shard.hpp"
+#include "data/verify.hpp"
 #include "experiment/metric.hpp"
 #include "run/run_directory.hpp"
 #include "search/search.hpp"
@@ -170,6 +171,8 @@ std::vector<std::string> notes_for(PreparedRun const& prepared) {
         notes.push_back(
             fmt::format("batch_size {} is larger than a shard ({} rows): such a unit is a single step of all its rows",
                         largest_batch, smallest));
+    if (auto const links = links_out_of(prepared.experiment.data.path, prepared.manifest); !links.empty())
+        notes.push_back(fmt::format("shards are links out of {}: {}", prepared.experiment.data.path, links));
     if (prepared.synthetic)
         notes.push_back("the model is synthetic: it sleeps instead of training, its losses and accuracies mean nothing");
     return notes;

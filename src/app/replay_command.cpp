@@ -12,8 +12,8 @@
 #include "app/replay_together.hpp"
 #include "core/error.hpp"
 #include "core/hash.hpp"
-#include "run/files.hpp"
 #include "run/journal.hpp"
+#include "run/run_directory.hpp"
 #include "run/server_log.hpp"
 #include "strategy/server_replay.hpp"
 #include "strategy/strategy.hpp"
@@ -21,6 +21,8 @@
 
 namespace hopscotch {
 namespace {
+
+constexpr int k_most_threads = 1024;
 
 struct Verdicts {
     std::int64_t units = 0;
@@ -59,11 +61,16 @@ Verdicts replay_trial(TrialRunner& runner, Journal const& journal, TrialId trial
     return verdicts;
 }
 
-OwnerTable recorded_owners(std::filesystem::path const& run_dir) {
-    auto const file = parse_json_or_throw(read_whole(run_dir / "experiment.json"), "experiment.json");
-    OwnerTable owners;
-    owners.trainers = static_cast<int>(file.at("trainers").integer());
-    for (auto const& owner : file.at("owners").array()) owners.owner.emplace_back(owner.integer());
+// Each trainer of the run becomes a thread, and looks up whose each shard of the dataset is.
+OwnerTable recorded_owners(std::filesystem::path const& run_dir, Experiment const& experiment) {
+    auto owners = read_run_facts(run_dir).owners;
+    auto const shards = read_manifest(experiment.data.path).train.size();
+    if (owners.owner.size() != shards)
+        throw DataError(fmt::format("{}: 'owners' names the owners of {} shards (the dataset has {}) is it another dataset?",
+                                    (run_dir / "experiment.json").string(), owners.owner.size(), shards));
+    if (owners.trainers > k_most_threads)
+        throw ConfigError(fmt::format("{}: a run of {} trainers cannot be replayed in one process (at most {} can)", run_dir.string(),
+                                      owners.trainers, k_most_threads));
     return owners;
 }
 
@@ -82,7 +89,7 @@ ReplayedLaps replay_servers(std::filesystem::path const& run_dir, Experiment con
                             std::set<TrialId> const& trials) {
     auto const file = run_dir / "server_log.jsonl";
     auto const log = read_server_log(file);
-    auto const owners = recorded_owners(run_dir);
+    auto const owners = recorded_owners(run_dir, experiment);
     ReplayedLaps out;
     for (auto const trial : trials) {
         ServerReplay replay(experiment, owners);
@@ -110,9 +117,8 @@ Experiment recorded_experiment(std::filesystem::path const& run_dir) {
     auto const path = run_dir / "experiment.json";
     if (!std::filesystem::exists(path))
         throw ConfigError(fmt::format("{}: not a run directory (it has no experiment.json)", run_dir.string()));
-    auto const file = parse_json_or_throw(read_whole(path), path.string());
     Problems problems(path.string());
-    auto experiment = read_experiment(file.at("experiment").dump(), {}, problems);
+    auto experiment = read_experiment(read_run_facts(run_dir).experiment.dump(), {}, problems);
     problems.throw_if_any();
     return experiment;
 }
@@ -138,7 +144,7 @@ int replay_command(ReplayOptions const& options) {
         return tell(replayed.differences, wanted.size(), fmt::format("{} laps", replayed.laps), options.run_dir);
     }
     if (strategy_named(experiment.strategy.name).bits == Bits::same_trainers) {
-        auto const replayed = replay_together(experiment, journal, recorded_owners(run_dir), wanted);
+        auto const replayed = replay_together(experiment, journal, recorded_owners(run_dir, experiment), wanted);
         return tell(replayed.differences, wanted.size(), fmt::format("{} laps", replayed.laps), options.run_dir);
     }
     std::vector<ShardId> shards;

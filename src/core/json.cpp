@@ -7,6 +7,7 @@
 #include <cmath>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <unordered_map>
 
 #include "core/error.hpp"
 #include "core/json_reader.hpp"
@@ -68,14 +69,10 @@ public:
     bool end_object() override { return close(); }
     bool end_array() override { return close(); }
     bool key(string_t& v) override {
-        auto& object = stack_.back()->object();
         auto const at = token_start();
-        for (auto const& member : object)
-            if (member.key == v)
-                problems_.add(
-                    at, path() + "/" + v,
-                    fmt::format("duplicate key (first at line {}) remove one of the two", member.key_position.line));
-        object.push_back({v, Json(), at});
+        if (auto const [first, is_new] = lines_of_keys_.back().try_emplace(v, at.line); !is_new)
+            problems_.add(at, path() + "/" + v, fmt::format("duplicate key (first at line {}) remove one of the two", first->second));
+        stack_.back()->object().push_back({v, Json(), at});
         return true;
     }
     bool parse_error(std::size_t position, std::string const& token, nlohmann::json::exception const& error) override {
@@ -141,10 +138,12 @@ private:
             return false;
         }
         stack_.push_back(put(std::move(value)));  // a parent's vector does not grow while its child is open
+        lines_of_keys_.emplace_back();
         return true;
     }
     bool close() {
         stack_.pop_back();
+        lines_of_keys_.pop_back();
         return true;
     }
 
@@ -153,6 +152,7 @@ private:
     Problems& problems_;
     std::vector<std::size_t> line_starts_;
     std::vector<Json*> stack_;
+    std::vector<std::unordered_map<std::string, int>> lines_of_keys_;  // of each open object
 };
 
 nlohmann::ordered_json to_nlohmann(Json const& json) {
@@ -176,7 +176,8 @@ nlohmann::ordered_json to_nlohmann(Json const& json) {
 template <class T, class Variant>
 auto& expect(Variant& value, std::string_view wanted, Json const& json) {
     auto* held = std::get_if<T>(&value);
-    require(held != nullptr, fmt::format("expected {} (got {})", wanted, json.kind()));
+    if (held == nullptr) [[unlikely]]  // the text is made only then
+        require(false, fmt::format("expected {} (got {})", wanted, json.kind()));
     return *held;
 }
 
@@ -216,7 +217,7 @@ Json const* Json::find(std::string_view key) const {
 
 Json const& Json::at(std::string_view key) const {
     auto const* found = find(key);
-    require(found != nullptr, fmt::format("key '{}' is missing", key));
+    if (found == nullptr) [[unlikely]] require(false, fmt::format("key '{}' is missing", key));
     return *found;
 }
 

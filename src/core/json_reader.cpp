@@ -68,11 +68,14 @@ std::size_t distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
+constexpr std::size_t k_longest_word = 256;
+
 std::string nearest(std::string_view word, std::vector<std::string> const& known) {
     std::string best;
     std::size_t best_distance = std::max<std::size_t>(1, word.size() / 3) + 1;
+    if (word.size() > k_longest_word) return best;  // no typing error; and the distance takes time with the square
     for (auto const& candidate : known)
-        if (auto const d = distance(word, candidate); d < best_distance) {
+        if (auto const d = candidate.size() > k_longest_word ? best_distance : distance(word, candidate); d < best_distance) {
             best_distance = d;
             best = candidate;
         }
@@ -89,6 +92,9 @@ Check<double> between(double low, double high) {
     return [=](double v) {
         return v >= low && v <= high ? "" : fmt::format("must be between {} and {} (got {})", low, high, v);
     };
+}
+Check<double> up_to(double high, Check<double> low) {
+    return [=](double v) { return v <= high ? low(v) : fmt::format("must be at most {} (got {})", high, v); };
 }
 Check<std::string> one_of(std::vector<std::string> allowed) {
     return [allowed = std::move(allowed)](std::string const& v) -> std::string {
@@ -202,6 +208,7 @@ void ObjectReader::read(std::string_view key, std::optional<double>& out, Check<
 void ObjectReader::read(std::string_view key, std::string& out, Check<std::string> const& check) {
     read_as(key, out, "a string", [&](Json const& json, std::string& value) -> std::string {
         if (!json.is_string()) return "type";
+        if (json.string().find('\0') != std::string::npos) return "must not contain \\u0000";  // what is behind it would be lost in paths
         if (check)
             if (auto refused = check(json.string()); !refused.empty()) return refused;
         value = json.string();

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <hdf5.h>
 
+#include <algorithm>
+#include <functional>
 #include <numeric>
 
 #include "core/error.hpp"
@@ -56,7 +58,15 @@ ElementType element_type(hid_t type) {
     return ElementType::other;
 }
 
+// A link may lead out of the file, and with it out of the dataset directory.
+void refuse_link(std::filesystem::path const& path, Hdf5Id const& file, std::string const& name) {
+    H5L_info_t info{};
+    if (H5Lget_info(file.handle(), name.c_str(), &info, H5P_DEFAULT) < 0 || info.type == H5L_TYPE_HARD) return;
+    throw DataError(fmt::format("{}: '{}' is a link to another place (only this file is read) import the dataset again", path.string(), name));
+}
+
 Hdf5Id open_dataset(std::filesystem::path const& path, Hdf5Id const& file, std::string const& name) {
+    refuse_link(path, file, name);
     Hdf5Id dataset(H5Dopen2(file.handle(), name.c_str(), H5P_DEFAULT));
     if (!dataset) hdf5_failed(path, fmt::format("no dataset '{}'", name), "import the dataset again");
     return dataset;
@@ -125,7 +135,8 @@ void Hdf5Close::operator()(std::int64_t id) noexcept {
 }
 
 Hdf5File Hdf5File::open(std::filesystem::path const& path) {
-    if (!std::filesystem::exists(path))
+    std::error_code refused;  // a name too long is no file either
+    if (!std::filesystem::exists(path, refused))
         throw DataError(
             fmt::format("{}: no such file (named in dataset.json) restore it or import the dataset again", path.string()));
     Hdf5Lock const lock;
@@ -149,6 +160,23 @@ Hdf5Layout Hdf5File::layout(std::string const& name) const {
     std::vector<hsize_t> dims(static_cast<std::size_t>(std::max(H5Sget_simple_extent_ndims(space.handle()), 0)));
     if (!dims.empty()) H5Sget_simple_extent_dims(space.handle(), dims.data(), nullptr);
     return {stored_type(dataset), {dims.begin(), dims.end()}};
+}
+
+void Hdf5File::check_stored(std::string const& name) const {
+    constexpr double most_packed = 1100;  // deflate's best is 1032 to 1; a reader takes memory for what a file says it holds
+    Hdf5Lock const lock;
+    auto const dataset = open_dataset(path_, file_, name);
+    Hdf5Id const properties(H5Dget_create_plist(dataset.handle()));
+    if (H5Pget_layout(properties.handle()) == H5D_VIRTUAL || H5Pget_external_count(properties.handle()) > 0)
+        throw DataError(fmt::format("{}: the rows of '{}' are kept in another file (only this one is read) import the dataset again",
+                                    path_.string(), name));
+    auto const [type, dims] = layout(name);
+    auto const bytes = std::accumulate(dims.begin(), dims.end(), static_cast<double>(element_bytes(type)), std::multiplies<>());
+    std::error_code ignored;
+    auto const in_file = std::min<std::uintmax_t>(H5Dget_storage_size(dataset.handle()), std::filesystem::file_size(path_, ignored));
+    if (bytes <= static_cast<double>(in_file) * (H5Pget_nfilters(properties.handle()) > 0 ? most_packed : 1)) return;
+    throw DataError(fmt::format("{}: '{}' is not whole ({} bytes for rows of {:.0f}) restore it or import the dataset again",
+                                path_.string(), name, in_file, bytes));
 }
 
 std::optional<std::int64_t> Hdf5File::offset_of_rows(std::string const& name) const {

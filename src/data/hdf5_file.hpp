@@ -54,6 +54,9 @@ public:
 
     Hdf5Layout layout(std::string const& name) const;  // DataError if there is no such dataset
 
+    // DataError unless all of it lies in this very file.
+    void check_stored(std::string const& name) const;
+
     // Where the rows begin in the file, if they lie there in one block in this machine's byte order; else nothing.
     std::optional<std::int64_t> offset_of_rows(std::string const& name) const;
 

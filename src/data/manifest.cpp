@@ -17,6 +17,8 @@
 namespace hopscotch {
 namespace {
 
+constexpr std::int64_t k_most_features = 1 << 28;  // sizes of shards stay far below 2^63
+
 constexpr std::string_view k_again = "import the dataset again";
 
 Json shards_json(std::vector<ShardFile> const& files) {
@@ -136,9 +138,9 @@ private:
             ShardFile file;
             std::string hash;
             shard.read("file", file.file);
-            shard.read("rows", file.rows, at_least(0));
+            shard.read("rows", file.rows, up_to(UINT32_MAX, at_least(0)));  // rows are counted in 32 bits
             shard.read("xxh64", hash);
-            if (file.file.empty() || file.file.find('/') != file.file.npos)
+            if (file.file.empty() || file.file == "." || file.file == ".." || file.file.find('/') != file.file.npos)
                 shard.problem("file", fmt::format("'{}' is not the name of a file beside dataset.json", file.file));
             try {
                 file.xxh64 = from_hex(hash);
@@ -153,6 +155,8 @@ private:
     void check() {
         auto const& m = manifest_;
         if (m.shape.empty()) problems_.add("shape is empty (a row has at least one feature)");
+        if (std::accumulate(m.shape.begin(), m.shape.end(), 1.0, std::multiplies<>()) > k_most_features)
+            return problems_.add(fmt::format("shape says that a row has more than {} features", k_most_features));
         if (m.train.empty()) problems_.add("there are no training shards");
         auto const scales = static_cast<std::size_t>(m.shape.size() == 3 ? m.shape[0] : m.row_size());
         if (m.mean.size() != scales || m.stddev.size() != scales)
@@ -173,6 +177,7 @@ private:
 };
 
 std::string read_text(std::filesystem::path const& path) {
+    if (!std::filesystem::is_regular_file(path)) throw DataError(fmt::format("{}: cannot be read (it is no file)", path.string()));
     std::ifstream in(path, std::ios::binary);
     std::ostringstream text;
     text << in.rdbuf();
@@ -204,10 +209,11 @@ std::vector<ShardFile> const& Manifest::files(Split split) const {
 
 Manifest read_manifest(std::filesystem::path const& directory) {
     auto const path = directory / "dataset.json";
-    if (!std::filesystem::exists(directory))
+    std::error_code refused;  // a name too long is no directory either
+    if (!std::filesystem::exists(directory, refused))
         throw DataError(
             fmt::format("{}: no such dataset directory; make one with 'hopscotch data import'", directory.string()));
-    if (!std::filesystem::exists(path))
+    if (!std::filesystem::exists(path, refused))
         throw DataError(
             fmt::format("{}: not a dataset directory (it has no dataset.json) make one with 'hopscotch data import'",
                         directory.string()));

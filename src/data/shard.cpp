@@ -24,6 +24,7 @@ void check_dataset(Hdf5File const& open, std::filesystem::path const& path, std:
     if (found.type != wanted.type || found.dims != wanted.dims)
         throw DataError(fmt::format("{}: dataset '{}' is {} (dataset.json says {}) import the dataset again", path.string(),
                                     name, shown(found), shown(wanted)));
+    open.check_stored(name);
 }
 
 void check_labels(std::filesystem::path const& directory, ShardFile const& file, std::vector<std::int64_t> const& labels,

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <span>
 #include <type_traits>
 
@@ -24,12 +25,12 @@ constexpr double k_tolerance = 1e-4;        // of mean and stddev, relative; sum
 
 class FileVerifier {
 public:
-    // stats: takes the rows in; null: they do not count.
-    FileVerifier(std::filesystem::path path, Manifest const& manifest, VerifyReport& report, FeatureStats* stats)
+    // stats: takes the rows in, made when there are some; null: they do not count.
+    FileVerifier(std::filesystem::path path, Manifest const& manifest, VerifyReport& report, std::optional<FeatureStats>* stats)
         : path_(std::move(path)), manifest_(manifest), report_(report), stats_(stats) {}
 
     void verify(ShardFile const& file) try {
-        if (std::filesystem::exists(path_)) {
+        if (std::error_code refused; std::filesystem::is_regular_file(path_, refused)) {
             report_.bytes += static_cast<std::int64_t>(std::filesystem::file_size(path_));
             if (auto const hash = hash_file(path_); hash != file.xxh64)
                 fail(
@@ -37,6 +38,7 @@ public:
         }
         auto const open = Hdf5File::open(path_);
         check_layout(open, path_, file, manifest_);
+        if (stats_ != nullptr && !*stats_) stats_->emplace(static_cast<std::size_t>(manifest_.row_size()), manifest_.type);
         auto const piece = std::max<std::int64_t>(1, static_cast<std::int64_t>(k_piece_bytes / row_bytes(manifest_)));
         for (std::int64_t first = 0; first < file.rows; first += piece)
             check_rows(open, first, std::min(piece, file.rows - first));
@@ -72,7 +74,7 @@ private:
         auto const width = static_cast<std::size_t>(manifest_.row_size());
         for (std::size_t i = 0; i * width < values.size(); ++i) {
             auto const row = std::span(values).subspan(i * width, width);
-            if (stats_ != nullptr) stats_->add(row);
+            if (stats_ != nullptr) (*stats_)->add(row);
             auto const place = first + static_cast<std::int64_t>(i);
             if (check_finite(row, "/features", place)) check_categories(row, place);
         }
@@ -123,7 +125,7 @@ private:
     std::filesystem::path path_;
     Manifest const& manifest_;
     VerifyReport& report_;
-    FeatureStats* stats_;
+    std::optional<FeatureStats>* stats_;
     std::int64_t bad_values_ = 0;
 };
 
@@ -149,12 +151,31 @@ void check_moments(std::filesystem::path const& directory, Manifest const& manif
 VerifyReport verify_files(std::filesystem::path const& directory) {
     auto const manifest = read_manifest(directory);
     VerifyReport report;
-    FeatureStats stats(static_cast<std::size_t>(manifest.row_size()), manifest.type);
+    std::optional<FeatureStats> stats;
     for (auto split : {Split::train, Split::valid, Split::test})
         for (auto const& file : manifest.files(split))
             FileVerifier(directory / file.file, manifest, report, split == Split::train ? &stats : nullptr).verify(file);
-    if (report.failures.empty()) check_moments(directory, manifest, stats, report);
+    if (report.failures.empty() && stats) check_moments(directory, manifest, *stats, report);
     return report;
+}
+
+std::string links_out_of(std::filesystem::path const& directory, Manifest const& manifest) {
+    namespace fs = std::filesystem;
+    std::error_code refused;
+    auto const home = fs::weakly_canonical(directory, refused);
+    std::string first;
+    int more = 0;
+    for (auto split : {Split::train, Split::valid, Split::test})
+        for (auto const& file : manifest.files(split)) {
+            if (!fs::is_symlink(directory / file.file, refused)) continue;
+            auto const target = fs::weakly_canonical(directory / file.file, refused);
+            if (refused || target.parent_path() == home) continue;
+            if (!first.empty())
+                ++more;
+            else
+                first = fmt::format("{} leads to {}", file.file, target.string());
+        }
+    return more == 0 ? first : fmt::format("{} (and {} more)", first, more);
 }
 
 SplitSummary summarise(std::filesystem::path const& directory, Manifest const& manifest, Split split) {

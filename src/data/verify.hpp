@@ -26,6 +26,9 @@ struct SplitSummary {
     std::int64_t absent = 0;                                       // files that do not
 };
 
+// "train-00003.h5 leads to /scratch/x.h5 (and 7 more)": shards that are links out of the directory. Empty: there are none.
+std::string links_out_of(std::filesystem::path const& directory, Manifest const& manifest);
+
 SplitSummary summarise(std::filesystem::path const& directory, Manifest const& manifest, Split split);
 
 }  // namespace hopscotch

@@ -84,7 +84,7 @@ struct EarlyStopping {        // a trial ends, as stopped, when search.metric ha
 };
 
 struct TrainConfig {
-    int epochs = 10;
+    int epochs = 10;  // at most 100000
     int batch_size = 32;
     LossKind loss = LossKind::cross_entropy;  // default: cross_entropy, bce_with_logits for multilabel, mse for a regression
     double label_smoothing = 0;               // cross_entropy: [0, 1)
@@ -105,7 +105,7 @@ struct SearchConfig {
     // train_loss, or val_ and one of loss, accuracy, top5, f1, auc, mae, r2, perplexity; a regression: val_loss unless given
     std::string metric = "val_accuracy";
     Mode mode = Mode::max;
-    std::optional<std::int64_t> trials;     // random: how many; grid: all
+    std::optional<std::int64_t> trials;     // random: how many, at most a million; grid: all
     std::optional<std::int64_t> in_flight;  // trials alive at once; default min(all, 4 x trainers)
     Json start_with;                        // array of assignments {dotted path: value} tried first
     Json forbid;  // array of conditions {dotted path: value | [values] | {"above": x} | {"below": x}}
@@ -180,7 +180,7 @@ struct RunConfig {
     double checkpoint_mbps = 0;      // a trainer writes at most so many megabytes a second; 0: no limit
     double grace_s = 30;             // after a signal: states are saved and the job is gone within this
     double silence_s = 10;           // a trainer that is not heard from for so long is lost
-    double deadline_s = 60;          // longest wait for a reply or a transfer
+    double deadline_s = 60;          // longest wait for a reply or a transfer, at most 1e9
     double stall_s = 300;            // longest wait for batch progress
     InjectConfig inject;             // array of texts
 };
@@ -192,7 +192,7 @@ struct Experiment {
     ModelConfig model;
     TrainConfig train;
     SearchConfig search;
-    Json space;  // as written, see experiment/space.hpp
+    Json space;  // as written, see experiment/space.hpp; at most 256 keys and 10000 listed values
     StrategyConfig strategy;
     RunConfig run;
     Json document;  // the whole, as read, with --set applied: what resolve() assigns into

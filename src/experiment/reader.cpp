@@ -111,7 +111,10 @@ Experiment read_experiment(std::string_view text, std::vector<std::string> const
 
 TrialConfig resolve(Experiment const& experiment, Assignment const& assignment, Problems& problems) {
     TrialConfig out;
-    Json document = experiment.document;
+    Json document(Json::Object{});  // of what a trial reads alone: this is done for every value of the space
+    document.place(experiment.document.at_position());
+    for (auto const* section : {"data", "model", "train"})
+        if (auto const* given = experiment.document.find(section)) document[section] = *given;
     // What is searched but not active in this trial is absent, even if the document gives it a value.
     if (experiment.space.is_object())
         for (auto const& member : experiment.space.object()) erase(document, member.key);

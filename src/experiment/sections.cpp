@@ -116,7 +116,7 @@ SearchConfig read_search(ObjectReader reader) {
     out.mode = natural_mode(out.metric);
     constexpr std::array<Name<Mode>, 2> modes{{{"min", Mode::min}, {"max", Mode::max}}};
     read_name(reader, "mode", modes, out.mode);
-    reader.read("trials", out.trials, at_least(1));
+    reader.read("trials", out.trials, up_to(1e6, at_least(1)));  // as many as a grid may have
     if (out.procedure == "random" && !out.trials)
         if (auto const* given = reader.take("trials"); given == nullptr || given->is_null())
             reader.missing("trials", "say how many configurations random search should draw, for example 16");
@@ -136,6 +136,7 @@ SearchConfig read_search(ObjectReader reader) {
 }
 
 RunConfig read_run(ObjectReader reader) {
+    auto const limit = up_to(1e9, above(0));  // longer ones are more than clocks count
     RunConfig out;
     require_text(reader, "dir", out.dir, "write the run directory, for example \"runs/digits\"");
     read_choice(reader, "device", out.device, {"auto", "cpu", "cuda"});
@@ -143,15 +144,15 @@ RunConfig read_run(ObjectReader reader) {
         if (threads->string() != "auto")
             reader.problem("threads", fmt::format("expected \"auto\" or an integer (got \"{}\")", threads->string()));
     } else {
-        reader.read("threads", out.threads, at_least(1));
+        reader.read("threads", out.threads, up_to(1024, at_least(1)));
     }
     reader.read("exact", out.exact);
     reader.read("checkpoint_every_s", out.checkpoint_every_s, above(0));
     reader.read("checkpoint_mbps", out.checkpoint_mbps, at_least(0));
-    reader.read("grace_s", out.grace_s, above(0));
-    reader.read("silence_s", out.silence_s, above(0));
-    reader.read("deadline_s", out.deadline_s, above(0));
-    reader.read("stall_s", out.stall_s, above(0));
+    reader.read("grace_s", out.grace_s, limit);
+    reader.read("silence_s", out.silence_s, limit);
+    reader.read("deadline_s", out.deadline_s, limit);
+    reader.read("stall_s", out.stall_s, limit);
     read_inject(reader, out.inject);
     reader.finish();
     return out;

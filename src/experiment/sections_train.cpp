@@ -10,6 +10,8 @@
 namespace hopscotch {
 namespace {
 
+constexpr double k_most_epochs = 100'000;  // all laps of a trial are listed at once
+
 void read_decay(ObjectReader& reader, OptimizerConfig& out) {
     enum class Decay { all, weights };
     constexpr std::array<Name<Decay>, 2> decays{{{"all", Decay::all}, {"weights", Decay::weights}}};
@@ -117,7 +119,7 @@ EarlyStopping read_early_stopping(ObjectReader reader) {
 
 TrainConfig read_train(ObjectReader reader) {
     TrainConfig out;
-    reader.read("epochs", out.epochs, at_least(1));
+    reader.read("epochs", out.epochs, up_to(k_most_epochs, at_least(1)));
     reader.read("batch_size", out.batch_size, at_least(1));
     read_loss(reader, out);
     std::string precision = "fp32";

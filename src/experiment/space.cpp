@@ -129,9 +129,19 @@ Space read_space(Experiment const& experiment, Problems& problems) {
                      "is empty (nothing to search) add for example \"train.optimizer.lr\": [0.01, 0.1]");
         return out;
     }
+    if (space.object().size() > k_most_parameters) {
+        problems.add(space.at_position(), "/space", fmt::format("has {} keys (at most {})", space.object().size(), k_most_parameters));
+        return out;
+    }
     for (auto const& member : space.object())
         if (auto parameter = read_parameter(member, problems)) out.parameters.push_back(std::move(*parameter));
     if (problems.entries().size() > before) return out;  // conditions and starts would only repeat it
+    std::size_t listed = 0;
+    for (auto const& parameter : out.parameters) listed += parameter.values.size();
+    if (listed > k_most_listed) {
+        problems.add(space.at_position(), "/space", fmt::format("lists {} values (at most {})", listed, k_most_listed));
+        return out;
+    }
     sort_parameters(out, problems);
     read_forbid(experiment.search.forbid, out, problems);
     if (problems.entries().size() > before) return out;

@@ -3,6 +3,7 @@
 // written into the document, one at a time, and what the reader then says is reported where the space says it.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 #include "experiment/reader.hpp"
@@ -18,11 +19,10 @@ void activate(Space const& space, Parameter const& parameter, Assignment& wanted
         for (auto const& parent : space.parameters) {
             if (parent.path != condition.path) continue;
             auto const values = all_values(parent).value_or(parent.values);
-            for (auto const& value : values)
-                if (Assignment const only{{parent.path, value}}; holds(condition, only)) {
-                    wanted.emplace_back(parent.path, value);
-                    break;
-                }
+            auto const good = std::find_if(values.begin(), values.end(), [&](Json const& value) {
+                return holds(condition, Assignment{{parent.path, value}});
+            });
+            wanted.emplace_back(parent.path, good != values.end() ? *good : parent.values.front());  // in any case: it is not asked for again
             activate(space, parent, wanted);
         }
     }

@@ -114,12 +114,16 @@ private:
         out_.values = list.array();
         if (out_.values.empty())
             problems_.add(list.at_position(), path, "is empty (nothing to search) list at least one value");
+        if (out_.values.size() > k_most_listed)
+            return problems_.add(list.at_position(), path, fmt::format("lists {} values (at most {})", out_.values.size(), k_most_listed));
         for (std::size_t i = 0; i < out_.values.size(); ++i)
             for (std::size_t j = 0; j < i; ++j)
-                if (out_.values[i] == out_.values[j])
+                if (out_.values[i] == out_.values[j]) {
                     problems_.add(out_.values[i].at_position(), fmt::format("{}/{}", path, i),
                                   fmt::format("{} is listed twice (one configuration would be trained twice) remove one",
                                               out_.values[i].dump()));
+                    break;
+                }
     }
 
     void read_object(Json const& object) {

@@ -9,6 +9,9 @@
 
 namespace hopscotch {
 
+// Every listed value is tried in a document of its own.
+inline constexpr std::size_t k_most_parameters = 256, k_most_listed = 10'000;
+
 // None after a complaint.
 std::optional<Parameter> read_parameter(Json::Member const& member, Problems& problems);
 

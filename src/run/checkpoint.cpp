@@ -10,6 +10,7 @@
 #include <array>
 #include <bit>
 #include <cerrno>
+#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -53,9 +54,9 @@ Checkpoint from_header(Json const& json) {
     require(json.at("format").integer() == k_format, "another format (written by another version of hopscotch?)");
     Checkpoint out;
     out.run_id = json.at("run").string();
-    out.member = static_cast<int>(json.at("member").integer());
-    out.place = {static_cast<int>(json.at("epoch").integer()), static_cast<int>(json.at("step").integer()), json.at("batch").integer()};
-    out.rows = json.at("rows").integer();
+    out.member = count_in(json, "member", k_most_trainers);
+    out.place = {count_in(json, "epoch"), count_in(json, "step"), integer_in(json, "batch", 0, INT64_MAX)};
+    out.rows = integer_in(json, "rows", 0, INT64_MAX);
     auto const& loss = json.at("loss_sum");
     out.loss_sum = loss.is_null() ? std::numeric_limits<double>::quiet_NaN() : loss.number();
     out.layout_hash = from_hex(json.at("layout").string());
@@ -83,6 +84,18 @@ std::string checkpoint_name(Checkpoint const& checkpoint, int incarnation) {
                        place.batch, incarnation, checkpoint.member > 0 ? fmt::format("-m{}", checkpoint.member) : "");
 }
 
+bool is_checkpoint_name(std::string_view name, LapSink::Saved const& saved) {
+    Checkpoint about;
+    about.member = saved.member;
+    about.place = {saved.epoch, saved.step, saved.batch};
+    about.record.trial = saved.trial;
+    int incarnation = 0;
+    auto const mark = name.rfind("-i");
+    if (mark == name.npos) return false;
+    std::from_chars(name.data() + mark + 2, name.data() + name.size(), incarnation);
+    return name == checkpoint_name(about, incarnation);
+}
+
 void write_checkpoint(std::filesystem::path const& path, Checkpoint const& checkpoint, ByteView state) {
     auto const header = header_of(checkpoint).dump();
     Preamble preamble;
@@ -94,7 +107,7 @@ void write_checkpoint(std::filesystem::path const& path, Checkpoint const& check
 }
 
 CheckpointFile::CheckpointFile(std::filesystem::path path) : path_(std::move(path)) {
-    fd_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+    fd_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);  // a link leads elsewhere, a pipe has no end
     if (fd_ < 0) throw DataError(fmt::format("{}: cannot open ({})", path_.string(), std::strerror(errno)));
     try {
         Preamble preamble;

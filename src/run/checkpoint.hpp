@@ -37,6 +37,9 @@ struct Checkpoint {
 // "checkpoints/trial-00003-e0004-s002-b00000016-i1.ckpt". attempt: of the run, so that no two writers share a name.
 std::string checkpoint_name(Checkpoint const& checkpoint, int incarnation);
 
+// Is it what checkpoint_name() calls this file in some incarnation? A name in a damaged journal must lead nowhere else.
+bool is_checkpoint_name(std::string_view name, LapSink::Saved const& saved);
+
 // On return the file survives a power cut. Throws Error with errno's text; then no part of it is left under that name.
 void write_checkpoint(std::filesystem::path const& path, Checkpoint const& checkpoint, ByteView state);
 

@@ -6,6 +6,7 @@
 #include "core/clock.hpp"
 #include "core/error.hpp"
 #include "core/json_reader.hpp"
+#include "run/checkpoint.hpp"
 #include "run/journal_codec.hpp"
 
 namespace hopscotch {
@@ -19,13 +20,22 @@ Json event(std::string_view name, Json body) {
 }
 
 TrialEnd trial_end_from_json(Json const& json) {
-    return {TrialId(json.at("trial").integer()), json.at("status").string(), json.at("reason").string(),
-            static_cast<int>(json.at("epochs").integer())};
+    return {TrialId(count_in(json, "trial")), json.at("status").string(), json.at("reason").string(), count_in(json, "epochs")};
 }
 
 LapSink::Saved saved_from_json(Json const& json) {
-    return {TrialId(json.at("trial").integer()), static_cast<int>(json.at("member").integer()), static_cast<int>(json.at("epoch").integer()),
-            static_cast<int>(json.at("step").integer()), json.at("batch").integer(), json.at("file").string()};
+    LapSink::Saved const saved{TrialId(count_in(json, "trial")), count_in(json, "member", k_most_trainers), count_in(json, "epoch"), count_in(json, "step"),
+                               integer_in(json, "batch", 0, INT64_MAX), json.at("file").string()};
+    if (!is_checkpoint_name(saved.file, saved))  // it will be read, and deleted
+        throw Error(fmt::format("'{}' is not the name of that checkpoint", saved.file));
+    return saved;
+}
+
+LapRecord lap_done_from_json(Json const& json, Journal const& journal) {
+    auto record = lap_record_from_json(json);
+    if (!journal.assignments.contains(record.trial)) throw Error(fmt::format("trial {} was not released before", record.trial.value));
+    if (record.home.value < 0 && record.valid_seconds > 0) throw Error("'home' is -1 (who validated?)");
+    return record;
 }
 
 void take_line(std::string_view text, Journal& journal) {
@@ -37,7 +47,7 @@ void take_line(std::string_view text, Journal& journal) {
         journal.released.push_back(lap_from_json(line));
         journal.assignments[journal.released.back().trial] = journal.released.back().assignment;
     } else if (name == "lap_done") {
-        journal.laps.push_back(lap_record_from_json(line));
+        journal.laps.push_back(lap_done_from_json(line, journal));
     } else if (name == "trial_ended") {
         journal.ended.push_back(trial_end_from_json(line));
     } else if (name == "checkpoint") {
@@ -46,7 +56,7 @@ void take_line(std::string_view text, Journal& journal) {
         journal.lost.push_back({TrainerId(line.at("trainer").integer()), line.at("host").string(), line.at("reason").string(),
                                 line.at("unix_s").number()});
     } else if (name == "run_resumed") {
-        journal.incarnation = static_cast<int>(line.at("incarnation").integer());
+        journal.incarnation = count_in(line, "incarnation");
         journal.status.clear();
     } else if (name == "run_ended") {
         journal.status = line.at("status").string();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/journal_codec.hpp"
 
+#include <fmt/format.h>
+
 #include <limits>
 
 #include "core/error.hpp"
@@ -30,7 +32,7 @@ double real(Json const& json, std::string_view key) {
     return value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.number();
 }
 
-int integer(Json const& json, std::string_view key) { return static_cast<int>(json.at(key).integer()); }
+std::int64_t amount(Json const& json, std::string_view key) { return integer_in(json, key, 0, INT64_MAX); }
 
 Json to_json(UnitRecord const& unit) {
     return Json::object({{"shard", unit.shard.value},
@@ -45,9 +47,9 @@ Json to_json(UnitRecord const& unit) {
 
 UnitRecord unit_from_json(Json const& json) {
     UnitRecord unit;
-    unit.shard = ShardId(integer(json, "shard"));
-    unit.trainer = TrainerId(integer(json, "trainer"));
-    unit.rows = json.at("rows").integer();
+    unit.shard = ShardId(count_in(json, "shard"));
+    unit.trainer = TrainerId(count_in(json, "trainer", k_most_trainers));
+    unit.rows = amount(json, "rows");
     unit.loss_sum = real(json, "loss_sum");
     unit.start_unix_s = real(json, "start_unix_s");
     unit.seconds = real(json, "seconds");
@@ -70,7 +72,7 @@ Json validation_json(LapRecord const& record) {
 }
 
 void read_validation(Json const& json, LapRecord& record) {
-    record.valid_rows = json.at("rows").integer();
+    record.valid_rows = amount(json, "rows");
     record.valid_loss = real(json, "loss_sum");
     record.valid_correct = real(json, "correct");
     record.valid_top5 = real(json, "top5");
@@ -85,12 +87,20 @@ void read_validation(Json const& json, LapRecord& record) {
 void read_exchange(Json const& json, LapRecord& record) {
     if (auto const* exposed = json.find("exposed_s"))
         for (auto const& seconds : exposed->array()) record.exposed_s.push_back(seconds.number());
-    if (auto const* rounds = json.find("sync_rounds")) record.sync_rounds = rounds->integer();
+    if (json.find("sync_rounds") != nullptr) record.sync_rounds = amount(json, "sync_rounds");
     if (auto const* staleness = json.find("staleness"))
         for (auto const& gradients : staleness->array()) record.staleness.push_back(gradients.integer());
 }
 
 }  // namespace
+
+std::int64_t integer_in(Json const& json, std::string_view key, std::int64_t low, std::int64_t high) {
+    auto const value = json.at(key).integer();
+    if (value < low || value > high) throw Error(fmt::format("'{}' is {} (from {} to {} is possible)", key, value, low, high));
+    return value;
+}
+
+int count_in(Json const& json, std::string_view key, int most) { return static_cast<int>(integer_in(json, key, 0, most)); }
 
 Json to_json(Lap const& lap) {
     return Json::object({{"trial", lap.trial.value},
@@ -103,9 +113,9 @@ Json to_json(Lap const& lap) {
 
 Lap lap_from_json(Json const& json) {
     Lap lap;
-    lap.trial = TrialId(integer(json, "trial"));
-    lap.epoch = integer(json, "epoch");
-    lap.attempt = integer(json, "attempt");
+    lap.trial = TrialId(count_in(json, "trial"));
+    lap.epoch = count_in(json, "epoch");
+    lap.attempt = count_in(json, "attempt");
     lap.release = json.at("release").integer();
     lap.remaining_cost = real(json, "remaining_cost");
     lap.assignment = assignment_from_json(json.at("assignment"));
@@ -137,17 +147,17 @@ Json to_json(LapRecord const& record) {
 
 LapRecord lap_record_from_json(Json const& json) {
     LapRecord record;
-    record.trial = TrialId(integer(json, "trial"));
-    record.epoch = integer(json, "epoch");
-    record.attempt = integer(json, "attempt");
+    record.trial = TrialId(count_in(json, "trial"));
+    record.epoch = count_in(json, "epoch");
+    record.attempt = count_in(json, "attempt");
     record.outcome = outcome_of(json.at("outcome").string());
     record.reason = json.at("reason").string();
-    record.home = TrainerId(integer(json, "home"));
-    record.hops = json.at("hops").integer();
-    record.hop_bytes = json.at("hop_bytes").integer();
+    record.home = TrainerId(integer_in(json, "home", -1, k_most_trainers));  // -1: between laps
+    record.hops = amount(json, "hops");
+    record.hop_bytes = amount(json, "hop_bytes");
     record.lr = real(json, "lr");
     record.state_hash = from_hex(json.at("state_hash").string());
-    record.state_bytes = static_cast<std::uint64_t>(json.at("state_bytes").integer());
+    record.state_bytes = static_cast<std::uint64_t>(amount(json, "state_bytes"));
     read_validation(json.at("validation"), record);
     read_exchange(json, record);
     for (auto const& unit : json.at("units").array()) record.units.push_back(unit_from_json(unit));

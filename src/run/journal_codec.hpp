@@ -1,10 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Laps and their records as JSON and back, bit for bit: hashes are hex, numbers that are not finite are null.
 #pragma once
+#include <cstdint>
+#include <string_view>
+
 #include "core/json.hpp"
 #include "schedule/lap.hpp"
 
 namespace hopscotch {
+
+inline constexpr int k_most = INT32_MAX - 1;          // trials, epochs, attempts: one more is counted
+inline constexpr int k_most_trainers = UINT16_MAX;  // a server log counts workers so
+
+// Throw Error that names the key and the range: other files are indexed, and memory is taken, by these numbers.
+std::int64_t integer_in(Json const& json, std::string_view key, std::int64_t low, std::int64_t high);
+int count_in(Json const& json, std::string_view key, int most = k_most);  // 0 to most
 
 Json to_json(Lap const& lap);
 Lap lap_from_json(Json const& json);  // throws Error naming the key that is missing or ill-typed

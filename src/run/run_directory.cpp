@@ -12,6 +12,7 @@
 
 #include "core/error.hpp"
 #include "run/files.hpp"
+#include "run/journal_codec.hpp"
 
 namespace hopscotch {
 namespace {
@@ -60,6 +61,13 @@ void check_removable(fs::path const& path, std::vector<std::string> const& names
             fmt::format("{}: is not a run directory (--overwrite removes only runs) use another run.dir", path.string()));
 }
 
+// What a run has written are no links; writing through one would change files elsewhere.
+void refuse_links(fs::path const& path, std::vector<std::string> const& names) {
+    for (auto const& name : names)
+        if (fs::is_symlink(path / name))
+            throw ConfigError(fmt::format("{}: is a link (a run goes on in its own directory only) put the real one there", (path / name).string()));
+}
+
 // The only honest test of "may I write here": permissions, read-only mounts and quotas all answer it. Removed at once.
 void check_writable(fs::path const& path) {
     fs::path existing = fs::absolute(path).lexically_normal();
@@ -97,6 +105,17 @@ bool holds_only_a_beginning(fs::path const& path, std::vector<std::string> const
     });
 }
 
+OwnerTable owners_from_json(Json const& json) {
+    OwnerTable owners;
+    owners.trainers = static_cast<int>(integer_in(json, "trainers", 1, k_most_trainers));
+    for (auto const& owner : json.at("owners").array()) {
+        if (owner.integer() < 0 || owner.integer() >= owners.trainers)
+            throw Error(fmt::format("'owners' names trainer {} (there are {})", owner.integer(), owners.trainers));
+        owners.owner.emplace_back(owner.integer());
+    }
+    return owners;
+}
+
 }  // namespace
 
 void check_run_dir(fs::path const& path, RunDirUse use) {
@@ -115,6 +134,7 @@ void check_run_dir(fs::path const& path, RunDirUse use) {
         throw ConfigError(fmt::format("{}: holds no run that could be resumed (journal.jsonl or experiment.json is missing) use "
                                       "another run.dir",
                                       path.string()));
+    if (use == RunDirUse::resume) refuse_links(path, names);
     check_writable(path);
 }
 
@@ -155,8 +175,7 @@ RunFacts read_run_facts(fs::path const& directory) {
         facts.dataset_hash = json.at("dataset_hash").string();
         facts.strategy = json.at("strategy").string();
         facts.hosts = strings(json.at("hosts"));
-        for (auto const& owner : json.at("owners").array()) facts.owners.owner.emplace_back(owner.integer());
-        facts.owners.trainers = static_cast<int>(json.at("trainers").integer());
+        facts.owners = owners_from_json(json);
         facts.start_unix_s = json.at("start_unix_s").number();
         facts.experiment = json.at("experiment");
         if (auto const* id = json.find("run_id")) facts.run_id = id->string();  // runs of older versions have none

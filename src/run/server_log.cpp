@@ -8,6 +8,7 @@
 #include "core/error.hpp"
 #include "core/json.hpp"
 #include "run/files.hpp"
+#include "run/journal_codec.hpp"
 
 namespace hopscotch {
 
@@ -26,6 +27,22 @@ void append_server_log(std::filesystem::path const& file, LapRecord const& recor
     AppendFile(file).append(lines);
 }
 
+namespace {
+
+void take_line(Json const& json, std::map<std::pair<TrialId, int>, ServerLog>& log) {
+    auto& parts = log[{TrialId(count_in(json, "trial")), count_in(json, "epoch")}];
+    auto const part = static_cast<std::size_t>(count_in(json, "part"));
+    if (part == 0) parts.clear();  // the lap was trained again
+    if (part != parts.size()) throw Error(fmt::format("part {} does not follow part {}", part, parts.size()));
+    auto& order = parts.emplace_back();
+    for (auto const& worker : json.at("order").array()) {
+        if (worker.integer() < 0 || worker.integer() > k_most_trainers) throw Error(fmt::format("worker {} cannot be", worker.integer()));
+        order.push_back(static_cast<std::uint16_t>(worker.integer()));
+    }
+}
+
+}  // namespace
+
 std::map<std::pair<TrialId, int>, ServerLog> read_server_log(std::filesystem::path const& file) {
     std::map<std::pair<TrialId, int>, ServerLog> out;
     std::istringstream text(read_whole(file));
@@ -33,13 +50,11 @@ std::map<std::pair<TrialId, int>, ServerLog> read_server_log(std::filesystem::pa
     for (std::string line; std::getline(text, line);) {
         auto const name = fmt::format("{}:{}", file.string(), ++number);
         auto const json = parse_json_or_throw(line, name);
-        auto& parts = out[{TrialId(json.at("trial").integer()), static_cast<int>(json.at("epoch").integer())}];
-        auto const part = static_cast<std::size_t>(json.at("part").integer());
-        if (part == 0) parts.clear();  // the lap was trained again
-        if (part != parts.size())
-            throw DataError(fmt::format("{}: part {} does not follow part {}", name, part, parts.size()));
-        auto& order = parts.emplace_back();
-        for (auto const& worker : json.at("order").array()) order.push_back(static_cast<std::uint16_t>(worker.integer()));
+        try {
+            take_line(json, out);
+        } catch (Error const& error) {  // adds the file
+            throw DataError(fmt::format("{}: {}", name, error.what()));
+        }
     }
     return out;
 }

@@ -39,7 +39,7 @@ std::vector<ServedRange> cut_parts(StateLayout const& layout, std::size_t part_b
 std::vector<ServedRange> parts_of(StrategyConfig const& config, TrainConfig const& train, StateLayout const& layout,
                                   int servers) {
     if (train.clip_norm) return {{{0, layout.end_of(Block::parameter) / sizeof(float)}, 0}};
-    return cut_parts(layout, static_cast<std::size_t>(config.part_mb * (1 << 20)), servers);
+    return cut_parts(layout, static_cast<std::size_t>(std::min(config.part_mb, 1e6) * (1 << 20)), servers);
 }
 
 int servers_of(StrategyConfig const& config, int workers) {

@@ -242,7 +242,9 @@ Buffer TrainerBase::load(Journey& journey) const {
     };
     if (about.run_id != resources_.checkpoints.run_id) wrong("is of another run");
     if (about.record.trial != journey.lap.trial || about.place.epoch != journey.lap.epoch) wrong("is of another trial or epoch");
-    if (about.layout_hash != resources_.runner->layout(journey.lap).hash()) wrong("holds a state of another layout");
+    auto const& layout = resources_.runner->layout(journey.lap);
+    if (about.layout_hash != layout.hash() || file.state_bytes() != layout.bytes) wrong("holds a state of another layout");
+    if (about.place.step > resources_.runner->shards()) wrong("is at a shard that does not exist");
     auto state = resources_.courier.pool().acquire(file.state_bytes());
     file.read_state(state.bytes());
     auto const attempt = journey.record.attempt;

@@ -141,5 +141,20 @@ TEST(Nearest, SwapsAndLimits) {
     EXPECT_EQ(nearest("x", {}), "");
 }
 
+TEST(Nearest, LongWordsAreNoTypingErrors) {  // the distance takes time and memory with the product of both lengths
+    std::string const long_word(1 << 20, 'k');
+    EXPECT_EQ(nearest(long_word, {"epochs", std::string(1 << 20, 'x')}), "");
+    EXPECT_EQ(nearest("epcohs", {long_word, "epochs"}), "epochs");
+}
+
+TEST(Reader, NoTextHasANulThatCutsItOff) {
+    Read in("{\"path\": \"data\\u0000/../../secret\"}");
+    ObjectReader reader(in.json, "", in.problems);
+    std::string path = "as it was";
+    reader.read("path", path);
+    EXPECT_EQ(path, "as it was");
+    EXPECT_EQ(in.problems.text(), "f.json:1:10: /path: must not contain \\u0000");
+}
+
 }  // namespace
 }  // namespace hopscotch

@@ -73,6 +73,14 @@ TEST(Json, DuplicateKeysWithTheirPath) {
     EXPECT_EQ(complaints("{\"a\": {\"b\": 1}, \"c\": {\"b\": 1}}"), "");
 }
 
+TEST(Json, AKeyThatComesAThousandTimesIsToldAThousandTimesNotAMillion) {
+    std::string text = "{\"a\": 0";
+    for (int i = 0; i < 1000; ++i) text += ", \"a\": 0";
+    Problems problems("f.json");
+    parse_json(text + "}", problems);
+    EXPECT_EQ(problems.entries().size(), 1000U);
+}
+
 TEST(Json, SyntaxErrors) {
     EXPECT_EQ(complaints(""), "f.json:1:1: /: the file is empty (expected one JSON object)");
     EXPECT_EQ(complaints(" \n"), "f.json:2:1: /: the file is empty (expected one JSON object)");

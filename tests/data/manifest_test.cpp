@@ -87,6 +87,13 @@ INSTANTIATE_TEST_SUITE_P(
         BadManifest{"names", "\"outputs\": 2", "\"outputs\": 3", "dataset.json: 2 class names for 3 classes"},
         BadManifest{"path", "train-00001.h5", "../train.h5",
                     "dataset.json:12:13: /train/1/file: '../train.h5' is not the name of a file beside dataset.json"},
+        BadManifest{"folder", "train-00001.h5", "..",
+                    "dataset.json:12:13: /train/1/file: '..' is not the name of a file beside dataset.json"},
+        BadManifest{"nul", "train-00001.h5", "train-00001.h5\\u0000x", "dataset.json:12:13: /train/1/file: must not contain \\u0000\n"
+                    "dataset.json:12:13: /train/1/file: '' is not the name of a file beside dataset.json"},
+        BadManifest{"huge_rows", "[1,8,8]", "[65536,65536,65536,65536]", "dataset.json: shape says that a row has more than 268435456 features"},
+        BadManifest{"many_rows", "\"rows\":7", "\"rows\":4294967296",
+                    "dataset.json:11:37: /train/0/rows: must be at most 4294967295 (got 4294967296)"},
         BadManifest{"hash", "0000000000000003", "3",
                     "dataset.json:15:47: /valid/0/xxh64: '3' is not a hash (sixteen hex digits)"}),
     [](auto const& row) { return row.param.name; });
@@ -114,6 +121,11 @@ TEST(Manifest, missing_directories_and_files_are_named) {
     std::filesystem::create_directory(dir / "empty");
     EXPECT_EQ(thrown<DataError>([&] { read_manifest(dir / "empty"); }, dir.path()),
               "empty: not a dataset directory (it has no dataset.json) make one with 'hopscotch data import'");
+    std::string const long_name(300, 'd');
+    EXPECT_EQ(thrown<DataError>([&] { read_manifest(dir / long_name); }, dir.path()),
+              long_name + ": no such dataset directory; make one with 'hopscotch data import'");
+    std::filesystem::create_directories(dir / "odd/dataset.json");
+    EXPECT_EQ(thrown<DataError>([&] { read_manifest(dir / "odd"); }, dir.path()), "odd/dataset.json: cannot be read (it is no file)");
 }
 
 }  // namespace

@@ -306,5 +306,59 @@ TEST(ShardSource, other_layouts_and_byte_orders_are_read_through_hdf5) {
     EXPECT_TRUE(Hdf5File::open(dir / "ours.h5").offset_of_rows("/features").has_value());
 }
 
+// A sound HDF5 file whose /labels are something else.
+std::string refusal_of_labels(std::string const& what) {
+    TemporaryDirectory const dir;
+    Manifest m;
+    m.shape = {2};
+    m.outputs = 3;
+    Rng rng(1);
+    auto const truth = random_rows(m, 8, rng);
+    write(dir / "secret.h5", m, truth);
+    auto file = write(dir / "train-00000.h5", m, truth);
+    auto const path = dir / "train-00000.h5";
+    auto const open = H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
+    H5Ldelete(open, "labels", H5P_DEFAULT);
+    hsize_t rows = 8;
+    if (what == "huge") {
+        rows = 1ULL << 31;
+        file.rows = 1LL << 31;
+        H5Ldelete(open, "features", H5P_DEFAULT);
+    }
+    auto const put = [&](char const* name, int rank) {
+        hsize_t const dims[] = {rows, 2};
+        auto const space = H5Screate_simple(rank, dims, nullptr);
+        auto const properties = H5Pcreate(H5P_DATASET_CREATE);
+        if (what == "raw") H5Pset_external(properties, (dir / "secret.h5").c_str(), 0, H5F_UNLIMITED);
+        if (what == "virtual") H5Pset_virtual(properties, space, (dir / "secret.h5").c_str(), "/labels", space);
+        H5Dclose(H5Dcreate2(open, name, rank == 1 ? H5T_NATIVE_INT64 : H5T_NATIVE_FLOAT, space, H5P_DEFAULT, properties, H5P_DEFAULT));
+        H5Pclose(properties);
+        H5Sclose(space);
+    };
+    if (what == "huge") put("features", 2);
+    if (what == "external")
+        H5Lcreate_external((dir / "secret.h5").c_str(), "/labels", open, "labels", H5P_DEFAULT, H5P_DEFAULT);
+    else if (what == "soft")
+        H5Lcreate_soft("/features", open, "labels", H5P_DEFAULT, H5P_DEFAULT);
+    else
+        put("labels", 1);
+    H5Fclose(open);
+    return thrown<DataError>([&] { check_shard(dir.path(), file, m); }, dir.path());
+}
+
+TEST(ShardSource, no_dataset_leads_out_of_its_file) {
+    for (auto const* link : {"external", "soft"})
+        EXPECT_EQ(refusal_of_labels(link),
+                  "train-00000.h5: '/labels' is a link to another place (only this file is read) import the dataset again");
+    for (auto const* storage : {"raw", "virtual"})
+        EXPECT_EQ(refusal_of_labels(storage),
+                  "train-00000.h5: the rows of '/labels' are kept in another file (only this one is read) import the dataset again");
+}
+
+TEST(ShardSource, no_memory_is_taken_for_rows_that_are_not_there) {
+    auto const said = refusal_of_labels("huge");
+    EXPECT_TRUE(said.starts_with("train-00000.h5: '/features' is not whole (0 bytes for rows of 17179869184)")) << said;
+}
+
 }  // namespace
 }  // namespace hopscotch

@@ -160,5 +160,18 @@ TEST(VerifyTasks, categories_are_integers_in_their_range) {
                   "2)"}));
 }
 
+TEST_F(Verify, links_out_of_the_directory_are_noticed) {
+    auto const manifest = read_manifest(data());
+    EXPECT_EQ(links_out_of(data(), manifest), "");
+    std::filesystem::rename(data() / "train-00000.h5", data() / "real.h5");
+    std::filesystem::create_symlink("real.h5", data() / "train-00000.h5");
+    EXPECT_EQ(links_out_of(data(), manifest), "") << "a link that stays inside";
+    for (std::string const name : {"train-00000.h5", "train-00001.h5"}) {
+        std::filesystem::remove(data() / name);
+        std::filesystem::create_symlink(data() / "../a.csv", data() / name);
+    }
+    EXPECT_EQ(links_out_of(data(), manifest), "train-00000.h5 leads to " + std::filesystem::canonical(dir_ / "a.csv").string() + " (and 1 more)");
+}
+
 }  // namespace
 }  // namespace hopscotch

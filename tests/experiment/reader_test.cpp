@@ -171,7 +171,7 @@ TEST(Reader, IntegersBeyondTheirRangeAreCalledThat) {
     for (auto const* setting : {"strategy.every=99999999999999999999", "seed=99999999999999999999", "train.epochs=99999999999999999999",
                                 "search.trials=99999999999999999999"})
         EXPECT_EQ(set(setting), "out of range (got 1e+20)") << setting;
-    EXPECT_EQ(set("train.epochs=9999999999"), "out of range (got 9999999999)");
+    EXPECT_EQ(set("train.batch_size=9999999999"), "out of range (got 9999999999)");
     EXPECT_EQ(set("strategy.every=2.5"), "expected an integer (got a number)");
 }
 
@@ -306,6 +306,18 @@ TEST(Assignments, ToJsonAndBack) {
     Assignment const assignment{{"train.optimizer.lr", 0.1}, {"model.hidden", Json(Json::Array{1, 2})}};
     EXPECT_EQ(to_json(assignment).dump(), R"({"train.optimizer.lr":0.1,"model.hidden":[1,2]})");
     EXPECT_EQ(assignment_from_json(to_json(assignment)), assignment);
+}
+
+// What would be listed, waited for or started without an end.
+TEST(Reader, AmountsThatNoMachineHasAreRefused) {
+    auto const space = std::string("\"space\": {\"train.optimizer.lr\": [0.1]}, ");
+    auto const said = [&](std::string const& more) { return complaints(document(space + more)); };
+    EXPECT_NE(said("\"train\": {\"epochs\": 2000000000}").find("/train/epochs: must be at most 100000 "), std::string::npos);
+    EXPECT_NE(said("\"search\": {\"procedure\": \"random\", \"trials\": 1000000000000}").find("/search/trials: must be at most 1000000 "), std::string::npos);
+    auto const limits = complaints("{\"data\": {\"path\": \"d\"}, \"model\": {\"name\": \"mlp\"}, \"space\": {\"train.optimizer.lr\": [0.1]}, \"run\": {\"dir\": \"r\", "
+                                   "\"threads\": 2000000000, \"deadline_s\": 1e300, \"stall_s\": 1e10}}");
+    for (std::string const key : {"threads: must be at most 1024 ", "deadline_s: must be at most 1000000000 ", "stall_s: must be at most"})
+        EXPECT_NE(limits.find("/run/" + key), std::string::npos) << limits;
 }
 
 }  // namespace

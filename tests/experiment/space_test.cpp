@@ -187,5 +187,33 @@ TEST(Space, Starts) {
               "e.json:4:42: /search/start_with/0/model.d: unknown key (not in the space)");
 }
 
+TEST(Space, IsOfASizeThatCanBeTried) {
+    std::string keys, values;
+    for (int i = 0; i < 300; ++i) keys += (i > 0 ? ", \"model.k" : "\"model.k") + std::to_string(i) + "\": [1]";
+    for (int i = 0; i < 20000; ++i) values += (i > 0 ? ", 1e-" : "1e-") + std::to_string(i);
+    EXPECT_NE(complaints(document("\"space\": {" + keys + "}")).find("/space: has 300 keys (at most 256)"), std::string::npos);
+    auto const listed = complaints(document("\"space\": {\"train.optimizer.lr\": [" + values + "]}"));
+    EXPECT_NE(listed.find("/space/train.optimizer.lr: lists 20000 values (at most 10000)"), std::string::npos) << listed.substr(0, 200);
+}
+
+TEST(Space, AValueListedAThousandTimesIsToldAThousandTimesNotAMillion) {
+    std::string values = "0.1";
+    for (int i = 0; i < 1000; ++i) values += ", 0.1";
+    auto const said = complaints(document("\"space\": {\"train.optimizer.lr\": [" + values + "]}"));
+    EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 999);
+}
+
+// Every parameter waits for two others by conditions that never hold: they must not be followed along every path.
+TEST(Space, ConditionsThatNeverHoldTakeNoTime) {
+    std::string space = "\"model.a0\": [1], \"model.b0\": [1]";
+    for (int i = 1; i < 40; ++i)
+        for (char const* name : {"a", "b"}) {
+            auto const before = std::to_string(i - 1);
+            space += ", \"model." + std::string(name) + std::to_string(i) + "\": {\"type\": \"choice\", \"values\": [1], \"when\": {\"model.a" + before +
+                     "\": 2, \"model.b" + before + "\": 2}}";
+        }
+    EXPECT_EQ(complaints(document("\"space\": {" + space + "}")), "");
+}
+
 }  // namespace
 }  // namespace hopscotch

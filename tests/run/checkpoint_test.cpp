@@ -2,6 +2,7 @@
 #include "run/checkpoint.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <vector>
@@ -103,6 +104,34 @@ TEST(Checkpoint, NamesDifferWhereverTheContentMay) {
     auto other = one;
     other.member = 2;
     EXPECT_EQ(checkpoint_name(other, 3), "checkpoints/trial-00000-e0004-s0001-b000016-i3-m2.ckpt");
+}
+
+// Written with checksums that fit, by whoever wants to be read.
+TEST(Checkpoint, PlacesThatCannotBeAreRefused) {
+    Scratch scratch;
+    auto const path = scratch / "c.ckpt";
+    auto const refused = [&](auto const& change) {
+        auto bad = some_checkpoint();
+        change(bad);
+        write_checkpoint(path, bad, some_state(64));
+        return complaint_about(path).starts_with(path.string() + ": ");
+    };
+    EXPECT_FALSE(refused([](Checkpoint&) {}));
+    EXPECT_TRUE(refused([](Checkpoint& c) { c.place.epoch = -1; }));
+    EXPECT_TRUE(refused([](Checkpoint& c) { c.place.step = -1; }));
+    EXPECT_TRUE(refused([](Checkpoint& c) { c.place.batch = -1; }));
+    EXPECT_TRUE(refused([](Checkpoint& c) { c.member = -1; }));
+    EXPECT_TRUE(refused([](Checkpoint& c) { c.record.trial = TrialId(-1); }));
+    EXPECT_TRUE(refused([](Checkpoint& c) { c.record.units[0].shard = ShardId(-1); }));
+}
+
+TEST(Checkpoint, LinksAndPipesAreNotFollowed) {
+    Scratch scratch;
+    write_checkpoint(scratch / "real", some_checkpoint(), some_state(64));
+    std::filesystem::create_symlink(scratch / "real", scratch / "link");
+    EXPECT_NE(complaint_about(scratch / "link").find("link: cannot open"), std::string::npos);
+    ASSERT_EQ(::mkfifo((scratch / "pipe").c_str(), 0600), 0);
+    EXPECT_NE(complaint_about(scratch / "pipe").find("pipe: "), std::string::npos);
 }
 
 }  // namespace

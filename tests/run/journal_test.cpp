@@ -8,6 +8,7 @@
 
 #include "core/error.hpp"
 #include "run/records.hpp"
+#include "run/server_log.hpp"
 
 namespace hopscotch {
 namespace {
@@ -96,6 +97,7 @@ TEST(Journal, WhatTrainersWaitedForEachOtherComesBack) {
     Scratch scratch;
     {
         JournalWriter writer(scratch / "j");
+        for (int trial : {0, 1}) writer.lap_released(some_lap(trial, 0));
         writer.lap_done(exchanging(first_trial()));
         writer.lap_done(second_trial());
     }
@@ -143,6 +145,7 @@ TEST(Journal, NotFiniteIsNullAndComesBackAsNaN) {
     record.outcome = Outcome::diverged;
     record.units[1].loss_sum = std::numeric_limits<double>::infinity();
     record.valid_loss = std::numeric_limits<double>::quiet_NaN();
+    JournalWriter(scratch / "j").lap_released(some_lap(0, 0));
     JournalWriter(scratch / "j").lap_done(record);
     auto const text = slurp(scratch / "j");
     EXPECT_EQ(text.find("nan"), text.npos) << text;
@@ -184,6 +187,67 @@ TEST(Journal, EveryOtherBadLineIsNamed) {
     write(path, flipped);
     EXPECT_TRUE(message_of(path).starts_with(path.string() + ":3: ")) << message_of(path);
     EXPECT_NE(message_of(scratch / "absent").find("absent: cannot read"), std::string::npos);
+}
+
+// By these numbers other things are indexed, and memory is taken.
+TEST(Journal, NumbersThatCannotBeAreRefused) {
+    Scratch scratch;
+    auto const good = slurp(written(scratch));
+    for (auto const& [from, to] : std::initializer_list<std::pair<std::string, std::string>>{
+             {"\"trial\":0", "\"trial\":-1"}, {"\"trial\":0", "\"trial\":4294967296"}, {"\"epoch\":0", "\"epoch\":-7"},
+             {"\"trainer\":1", "\"trainer\":2000000000"}, {"\"shard\":1", "\"shard\":-1"}, {"\"home\":0", "\"home\":-1"},
+             {"\"rows\":10", "\"rows\":-10"}, {"\"hops\":2", "\"hops\":-2"}}) {
+        auto text = good;
+        ASSERT_NE(text.find(from), text.npos) << from;
+        write(scratch / "bad", text.replace(text.find(from), from.size(), to));
+        EXPECT_NE(message_of(scratch / "bad"), "") << to;
+    }
+    write(scratch / "bad", good.substr(good.find('\n') + 1));  // without the first release
+    EXPECT_EQ(message_of(scratch / "bad"), (scratch / "bad").string() + ":2: trial 0 was not released before");
+}
+
+// --resume reads them, and deletes them when newer ones are there.
+TEST(Journal, CheckpointsHaveTheNamesThatTheyWereGiven) {
+    Scratch scratch;
+    std::string const name = "checkpoints/trial-00003-e0004-s0002-b000016-i2-m1.ckpt";
+    JournalWriter(scratch / "j").checkpoint({TrialId(3), 1, 4, 2, 16, name});
+    ASSERT_EQ(read_journal(scratch / "j").saved.at(0).file, name);
+    for (std::string const bad : {"/etc/passwd", "../outside", "checkpoints/../../outside", "", ".", "checkpoints", "checkpoints/link/x.ckpt",
+                                  "checkpoints/trial-00004-e0004-s0002-b000016-i2-m1.ckpt", "checkpoints/trial-00003-e0004-s0002-b000016-i-m1.ckpt",
+                                  "checkpoints/trial-00003-e0004-s0002-b000016-i2/../../../x.ckpt", "./checkpoints/trial-00003-e0004-s0002-b000016-i2-m1.ckpt"}) {
+        std::filesystem::remove(scratch / "j");
+        JournalWriter(scratch / "j").checkpoint({TrialId(3), 1, 4, 2, 16, bad});
+        EXPECT_EQ(message_of(scratch / "j"), (scratch / "j").string() + ":1: '" + bad + "' is not the name of that checkpoint");
+    }
+}
+
+TEST(Journal, IsAFileAndNothingElse) {
+    Scratch scratch;
+    for (std::string const other : {"/dev/zero", "/dev/null", "/tmp"}) {
+        std::filesystem::create_symlink(other, scratch / "j");
+        EXPECT_EQ(message_of(scratch / "j"), (scratch / "j").string() + ": cannot read (it is no file)");
+        std::filesystem::remove(scratch / "j");
+    }
+}
+
+TEST(ServerLog, DamageIsNamedByLine) {
+    Scratch scratch;
+    auto record = first_trial();
+    record.server_log = {{0, 1}, {1, 0}};
+    append_server_log(scratch / "log", record);
+    auto const good = slurp(scratch / "log");
+    ASSERT_EQ(read_server_log(scratch / "log").size(), 1U);
+    for (auto const& [from, to] : std::initializer_list<std::pair<std::string, std::string>>{
+             {"\"trial\"", "\"trail\""}, {"[0,1]", "7"}, {"[0,1]", "[-1]"}, {"[0,1]", "[65536]"}, {"\"epoch\":0", "\"epoch\":-1"}}) {
+        auto text = good;
+        write(scratch / "bad", text.replace(text.find(from), from.size(), to));
+        try {
+            read_server_log(scratch / "bad");
+            ADD_FAILURE() << to << " was read";
+        } catch (DataError const& error) {
+            EXPECT_TRUE(std::string(error.what()).starts_with((scratch / "bad").string() + ":1: ")) << error.what();
+        }
+    }
 }
 
 }  // namespace

@@ -51,6 +51,11 @@ protected:
         Experiment experiment;
         Recorder recorder(RunDirectory(directory_, RunDirUse::fresh, facts), facts, experiment);
         EXPECT_FALSE(recorder.best());
+        for (int trial : {0, 1}) {
+            Lap lap;
+            lap.trial = TrialId(trial);
+            recorder.released(lap);
+        }
         recorder.lap_done(first_trial(), view(0, TrialStatus::finished));
         auto diverged = second_trial(std::numeric_limits<double>::quiet_NaN());
         diverged.outcome = Outcome::diverged;

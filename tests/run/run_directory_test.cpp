@@ -118,5 +118,42 @@ TEST(RunDirectory, ResumeTakesOfTheJournalWhatHasBeenRead) {
     EXPECT_EQ(read_whole(run / "journal.jsonl"), "known\n");
 }
 
+TEST(RunDirectory, ARunDoesNotGoOnThroughLinks) {
+    Scratch scratch;
+    auto const run = scratch / "run";
+    write(run / "experiment.json", k_ours);
+    write(run / "journal.jsonl", "");
+    ASSERT_EQ(refusal(run, RunDirUse::resume), "");
+    fs::create_directories(scratch / "elsewhere");
+    for (auto const* name : {"checkpoints", "best", "server_log.jsonl"}) {
+        fs::create_symlink(scratch / "elsewhere", run / name);
+        EXPECT_EQ(refusal(run, RunDirUse::resume),
+                  (run / name).string() + ": is a link (a run goes on in its own directory only) put the real one there");
+        fs::remove(run / name);
+    }
+}
+
+TEST(RunFacts, OwnersAreTrainersOfTheRun) {
+    Scratch scratch;
+    RunFacts facts;
+    facts.experiment = facts.versions = Json::object({});
+    facts.owners.trainers = 2;
+    facts.owners.owner = {TrainerId(0), TrainerId(1)};
+    auto const read = [&] {
+        write(scratch / "experiment.json", to_json(facts).dump());
+        return read_run_facts(scratch.path()).shards();
+    };
+    EXPECT_EQ(read(), 2);
+    for (int const owner : {-1, 2}) {
+        facts.owners.owner[1] = TrainerId(owner);
+        EXPECT_THROW(read(), DataError) << owner;
+    }
+    facts.owners.owner.clear();
+    for (int const trainers : {0, -3, 2000000000}) {
+        facts.owners.trainers = trainers;
+        EXPECT_THROW(read(), DataError) << trainers;
+    }
+}
+
 }  // namespace
 }  // namespace hopscotch
