@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs that are killed, filled up and interrupted at random instants and resumed until they finish: scripts/chaos.sh [ROUNDS [SEED]].
 # 200 rounds by default, a quarter of an hour. Prints what happened in each; ends with 1 at the first that came out different.
+# scripts/chaos.sh --losses [ROUNDS]: jobs that lose one, then two of four trainers and must finish by themselves.
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -12,4 +13,8 @@ if [[ $(id -u) -eq 0 ]]; then
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 fi
 cd tests/e2e
+if [[ "${1:-}" == --losses ]]; then
+    shift
+    exec python3 -B losses.py "$@"
+fi
 exec python3 -B chaos.py "$@"

@@ -30,7 +30,7 @@ void differences(Json const& before, Json const& now, std::string const& path, s
 void refuse_changes(RunFacts const& facts, Experiment const& experiment, std::string const& dataset_hash, int trainers) {
     std::vector<std::string> changes;
     differences(facts.experiment, experiment.document, "", changes);
-    std::erase_if(changes, [](std::string const& change) { return change.starts_with("run."); });
+    std::erase_if(changes, [](std::string const& change) { return change.starts_with("run.") || change.starts_with("data.stage:"); });
     if (facts.dataset_hash != dataset_hash)
         changes.push_back(fmt::format("the dataset's hash: was {}, is {}", facts.dataset_hash, dataset_hash));
     if (strategy_named(experiment.strategy.name).bits == Bits::same_trainers && facts.trainers() != trainers)
@@ -39,7 +39,7 @@ void refuse_changes(RunFacts const& facts, Experiment const& experiment, std::st
     if (changes.empty()) return;
     std::string text;
     for (auto const& change : changes) text += "\n  " + change;
-    throw ConfigError(fmt::format("{}: cannot go on with this run, because the experiment is another (only section run may change) "
+    throw ConfigError(fmt::format("{}: cannot go on with this run, because the experiment is another (only section run and data.stage may change) "
                                   "use another run.dir, or undo:{}",
                                   experiment.run.dir, text));
 }

@@ -36,6 +36,7 @@ struct DataConfig {
     LastBatch last_batch = LastBatch::keep;
     ValidationData validation = ValidationData::automatic;  // so far every trainer holds it all; "sharded" is an error
     Cache cache = Cache::all;     // all: shards in memory; window: read ahead in pieces; none: each row from the file
+    std::string stage;            // a directory on each host: shards are copied there first, and checked; "": they are read where they are
     // Rows are shuffled in the whole shard (0), or: the shard is cut into windows of so many rows, the windows come in
     // random order and are shuffled each in itself. `window` holds three of them in memory and takes 0 as 65536.
     std::int64_t shuffle_rows = 0;

@@ -75,6 +75,7 @@ DataConfig read_data(ObjectReader reader, Problems& problems) {
     if (validation == "replicated") out.validation = ValidationData::replicated;
     constexpr std::array<Name<Cache>, 3> caches{{{"all", Cache::all}, {"window", Cache::window}, {"none", Cache::none}}};
     read_name(reader, "cache", caches, out.cache);
+    reader.read("stage", out.stage);
     reader.read("shuffle_rows", out.shuffle_rows, at_least(0));
     reader.finish();
     return out;

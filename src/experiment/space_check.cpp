@@ -48,7 +48,7 @@ void check_paths(Space const& space, Problems& problems) {
         if (!inside)
             problems.add(parameter.key_at, "/space/" + path,
                          "cannot be searched (only settings in model, train and data can, such as train.optimizer.lr)");
-        if (path == "data.path" || path == "data.validation" || path == "data.cache")
+        if (path == "data.path" || path == "data.validation" || path == "data.cache" || path == "data.stage")
             problems.add(parameter.key_at, "/space/" + path, "cannot be searched (all trials share it)");
         for (auto const& other : space.parameters)
             if (other.path.starts_with(path + "."))

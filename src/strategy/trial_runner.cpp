@@ -10,6 +10,7 @@
 
 #include "core/clock.hpp"
 #include "core/error.hpp"
+#include "data/stage.hpp"
 #include "schedule/lap_metric.hpp"
 
 namespace hopscotch {
@@ -37,16 +38,20 @@ void TrialRunner::adopt(std::vector<ShardId> const& shards) {
     std::erase_if(train_, [&](auto const& entry) { return std::ranges::find(shards, entry.first) == shards.end(); });
     for (auto const shard : shards) {
         if (train_.contains(shard)) continue;
-        auto const& file = manifest_.train.at(shard.index());
-        train_.emplace(shard, open_shard_source(experiment_.data.path, file, manifest_, experiment_.data));
+        train_.emplace(shard, open(manifest_.train.at(shard.index())));
     }
     if (!shards.empty()) open_validation();  // an idle trainer validates nothing either
 }
 
+std::unique_ptr<ShardSource> TrialRunner::open(ShardFile const& file) const {
+    auto const& data = experiment_.data;
+    return open_shard_source(data.stage.empty() ? std::filesystem::path(data.path) : stage_file(data.path, file, manifest_, data.stage), file,
+                             manifest_, data);
+}
+
 void TrialRunner::open_validation() {
     if (!valid_.empty()) return;
-    for (auto const& file : manifest_.valid)
-        valid_.push_back(open_shard_source(experiment_.data.path, file, manifest_, experiment_.data));
+    for (auto const& file : manifest_.valid) valid_.push_back(open(file));
     // What is only read at the very end should not be missed there.
     for (auto const& file : manifest_.test) check_shard(experiment_.data.path, file, manifest_);
 }

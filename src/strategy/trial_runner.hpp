@@ -91,6 +91,7 @@ public:
     Experiment const& experiment() const { return experiment_; }
 
 private:
+    std::unique_ptr<ShardSource> open(ShardFile const& file) const;
     bool validate_piece(Journey& journey, TrialModel& trial_model, Evaluation& sums, Activity* activity);
     UnitSums train_rest(Journey& journey, TrialModel& trial_model, Activity* activity, OnTheWay const* on_the_way);
     template <class Work>

@@ -100,7 +100,8 @@ class Slurm(Case):
     def resumed_as_if_undisturbed(self, job, folder="out"):
         self.ended(job, restarts=1)
         self.assertEqual(self.states(folder), self.plain())
-        self.assertEqual(sum(line["event"] == "run_resumed" for line in self.journal(folder)), 1)
+        # More than once where the job itself went on without a trainer before Slurm ended it.
+        self.assertGreaterEqual(sum(line["event"] == "run_resumed" for line in self.journal(folder)), 1)
 
     def was_interrupted(self, signal_number, folder="out"):
         """The run has saved its trials and stopped by itself; nobody killed it."""

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Jobs that lose trainers and go on without them."""
+import os
+import signal
+import unittest
+
+import faults_test
+import resume_test
+from harness import RECOVERY
+
+
+class Survivors(resume_test.Disturbed):
+    """Where the bits do not depend on the number of trainers, the others go on, in the same job, and nothing shows in the result."""
+    launcher_options = RECOVERY
+    pid_of_rank = faults_test.Faults.pid_of_rank
+
+    def begin(self, folder, strategy):
+        document = resume_test.disturbed(folder, strategy=strategy)
+        document["run"].update({"silence_s": 2, "checkpoint_every_s": 0.2})
+        self.write(document)
+        process = self.start("run", "e.json", "--quiet", np=5)
+        self.wait_for_event(process, folder=folder)
+        return process
+
+    def finished(self, process, folder, expected, lost):
+        out, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 0, out + err)
+        self.assertEqual(self.outcome(folder), expected)
+        self.assertEqual(sorted(loss["trainer"] for loss in self.summary(folder)["lost"]), lost)
+        for trainer in lost:
+            self.assertRegex(err, rf"rank {trainer + 1} \(.*the job goes on without it")
+
+    def test_killed_trainers(self):
+        for number, (strategy, ranks) in enumerate([("mop", [2]), ("mop", [4, 1]), ("task_parallel", [3]), ("sequential", [1])]):
+            with self.subTest(strategy=strategy, ranks=ranks):
+                expected = self.undisturbed(f"quiet{number}", strategy={"name": strategy})
+                process = self.begin(f"out{number}", {"name": strategy})
+                for rank in ranks:
+                    os.kill(self.pid_of_rank(process, rank), signal.SIGKILL)
+                self.finished(process, f"out{number}", expected, sorted(rank - 1 for rank in ranks))
+                code, out, err = self.run_hopscotch("replay", f"out{number}")
+                self.assertEqual((code, err), (0, ""), out)
+
+    def test_stopped_trainer_wakes(self):
+        expected = self.undisturbed("quiet", strategy={"name": "mop"})
+        process = self.begin("out", {"name": "mop"})
+        victim = self.pid_of_rank(process, 2)
+        os.kill(victim, signal.SIGSTOP)
+        try:
+            self.wait_for_event(process, "trainer_lost")
+        finally:
+            os.kill(victim, signal.SIGCONT)
+        self.finished(process, "out", expected, [1])
+
+    def test_all_trainers(self):
+        # This mpirun returns 0 even if a rank asked for another code: the status in summary.json counts.
+        process = self.begin("out", {"name": "mop"})
+        for rank in (1, 2, 3, 4):
+            os.kill(self.pid_of_rank(process, rank), signal.SIGKILL)
+        out, err = process.communicate(timeout=60)
+        self.assertIn("no trainer is left", err)
+        self.assertEqual(self.summary()["status"], "interrupted")
+
+
+if __name__ == "__main__":
+    unittest.main()

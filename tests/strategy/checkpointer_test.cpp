@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strategy/checkpointer.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <mutex>
+
+#include "core/clock.hpp"
+#include "tiny_dataset.hpp"
+
+namespace hopscotch {
+namespace {
+
+namespace fs = std::filesystem;
+
+class CheckpointerTest : public ::testing::Test {
+protected:
+    std::unique_ptr<Checkpointer> make(double every_s, double mbps = 0) {
+        CheckpointTarget const target{run_dir_, "run", 1, every_s, mbps};
+        return std::make_unique<Checkpointer>(target, *pool_, [this](Checkpointed const& saved) {
+            std::lock_guard const lock(mutex_);
+            saved_.push_back(saved);
+        });
+    }
+    static Checkpoint at(int trial, int epoch, int step = 0) {
+        Checkpoint about;
+        about.place = {epoch, step, 0};
+        about.record.trial = TrialId(trial);
+        about.record.epoch = epoch;
+        return about;
+    }
+    static std::vector<std::byte> state(int value) { return std::vector<std::byte>(1000, static_cast<std::byte>(value)); }
+    std::vector<std::byte> read(std::string const& name) const {
+        CheckpointFile const file(run_dir_ / name);
+        std::vector<std::byte> out(file.state_bytes());
+        file.read_state(out);
+        return out;
+    }
+    std::vector<Checkpointed> saved() {
+        std::lock_guard const lock(mutex_);
+        return saved_;
+    }
+
+    testing::TemporaryDirectory scratch_;
+    fs::path run_dir_ = scratch_.path() / "run";
+    std::shared_ptr<BufferPool> pool_ = std::make_shared<BufferPool>();
+    std::mutex mutex_;
+    std::vector<Checkpointed> saved_;
+};
+
+TEST_F(CheckpointerTest, WhatIsToldIsOnTheDisk) {
+    auto const checkpointer = make(60);
+    auto bytes = state(7);
+    checkpointer->save(at(3, 2, 1), bytes);
+    std::ranges::fill(bytes, std::byte{9});  // the trial trains on; the copy does not
+    EXPECT_EQ(checkpointer->drain(10), 0U);
+    ASSERT_EQ(saved().size(), 1U);
+    EXPECT_EQ(saved()[0].trial, TrialId(3));
+    EXPECT_EQ(std::pair(saved()[0].epoch, saved()[0].step), std::pair(2, 1));
+    EXPECT_EQ(read(saved()[0].file), state(7));
+}
+
+TEST_F(CheckpointerTest, OfATrialThatWaitsTheNewestIsWrittenAndWhatIsKeptToo) {
+    std::ofstream(run_dir_) << "in the way";  // nothing can be written yet
+    auto const checkpointer = make(60);
+    checkpointer->save(at(0, 1), state(1));
+    checkpointer->keep(at(0, 1), state(2));
+    checkpointer->save(at(1, 1), state(3));
+    EXPECT_EQ(checkpointer->drain(10), 3U);
+    checkpointer->save(at(0, 2), state(4));
+    EXPECT_EQ(checkpointer->drain(10), 3U) << "the newer one of trial 0 takes the place of the older";
+    EXPECT_TRUE(saved().empty());
+    fs::remove(run_dir_);
+    EXPECT_EQ(checkpointer->drain(10), 0U);
+    std::map<std::pair<int, int>, std::vector<std::byte>> there;
+    for (auto const& each : saved()) there[{each.trial.value, each.epoch}] = read(each.file);
+    EXPECT_EQ(there, (std::map<std::pair<int, int>, std::vector<std::byte>>{{{0, 1}, state(2)}, {{0, 2}, state(4)}, {{1, 1}, state(3)}}));
+}
+
+TEST_F(CheckpointerTest, DueIsWhatIsOldUnlessTheDiskRests) {
+    auto const now = unix_s();
+    auto const patient = make(60);
+    EXPECT_FALSE(patient->due(now - 59));
+    EXPECT_TRUE(patient->due(now - 61));
+    auto const slow = make(0.001, 1e-6);  // a byte a second
+    EXPECT_TRUE(slow->due(now - 1));
+    slow->save(at(0, 1), state(1));
+    EXPECT_EQ(slow->drain(10), 0U);
+    EXPECT_FALSE(slow->due(now - 1)) << "a thousand bytes at a byte a second";
+}
+
+}  // namespace
+}  // namespace hopscotch
