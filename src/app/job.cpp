@@ -89,7 +89,7 @@ std::optional<int> Run::attempt() {
     }
     RunningJob job(prepared_, courier_, options_);
     // Where the bits do not depend on the number of trainers, fewer can go on.
-    if (strategy_named(prepared_.experiment.strategy.name).bits == Bits::any_trainers) courier_.survive_losses();
+    if (strategy_named(prepared_.experiment.strategy.name).bits == Bits::any_trainers) courier_.peers().survive_losses();
     try {
         try {
             return work(job);

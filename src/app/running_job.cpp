@@ -57,11 +57,11 @@ void RunningJob::bury(TrainerLost const& lost) {
     log_warning(fmt::format("{}; the job goes on without it", lost.what()));
     auto const trainer = trainer_of(lost.rank);
     courier_.bury(lost.rank);
-    for (auto const rank : courier_.living()) courier_.send(rank, MessageKind::lost, encode(Lost{lost.rank, lost.what()}));
+    for (auto const rank : courier_.peers().living()) courier_.send(rank, MessageKind::lost, encode(Lost{lost.rank, lost.what()}));
     recorder_.trainer_lost({trainer, facts_.hosts[trainer.index()], lost.what(), unix_s()});
-    if (courier_.living().empty()) throw CommError(fmt::format("{}; no trainer is left", lost.what()));
+    if (courier_.peers().living().empty()) throw CommError(fmt::format("{}; no trainer is left", lost.what()));
     std::vector<TrainerId> heirs;
-    for (auto const rank : courier_.living()) heirs.push_back(trainer_of(rank));
+    for (auto const rank : courier_.peers().living()) heirs.push_back(trainer_of(rank));
     if (!strategy_named(prepared_.experiment.strategy.name).all_trainers) heirs.resize(1);
     prepared_.owners = without(prepared_.owners, trainer, heirs);
 }

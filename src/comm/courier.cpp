@@ -34,8 +34,7 @@ Bytes envelope(MessageKind kind, Bytes const& body) {
 Courier::Courier(World& world, CourierOptions options)
     : world_(world),
       options_(options),
-      deadline_s_(options.deadline_s),
-      peers_(static_cast<std::size_t>(world.size())),
+      peers_(world.rank(), world.size(), options.deadline_s),
       transfers_(std::make_unique<Transfers>(*this)) {
     thread_ = std::thread([this] { run(); });
 }
@@ -111,60 +110,19 @@ bool Courier::pushes_delivered() {
     return pushes_.empty() && transfers_->nothing_leaves();
 }
 
-void Courier::watch_peers(Watch const& watch) {
-    std::lock_guard const lock(mutex_);
-    stall_s_ = watch.stall_s;
-    deadline_s_ = watch.deadline_s;
-    silence_s_ = std::min(watch.silence_s, watch.deadline_s);
-    for (auto& peer : peers_) peer.heard = peer.moved = monotonic_s();
-    watching_ = true;
-}
-
-void Courier::survive_losses() {
-    std::lock_guard const lock(mutex_);
-    surviving_ = true;
-}
-
-bool Courier::survives_losses() const {
-    std::lock_guard const lock(mutex_);
-    return surviving_;
-}
-
 void Courier::give_up(Rank rank, std::string const& why) {
-    {
-        std::lock_guard const lock(mutex_);
-        if (std::exchange(peers_[rank.index()].told, true)) return;
-    }
-    deliver({rank, MessageKind::lost, encode(Lost{rank, why}), {}});
-}
-
-bool Courier::is_lost(Rank rank) const {
-    std::lock_guard const lock(mutex_);
-    return peers_[rank.index()].lost || peers_[rank.index()].told;
-}
-
-std::vector<Rank> Courier::living() const {
-    std::lock_guard const lock(mutex_);
-    std::vector<Rank> out;
-    for (std::size_t rank = 1; rank < peers_.size(); ++rank)
-        if (!peers_[rank].lost && !peers_[rank].told) out.emplace_back(rank);
-    return out;
+    if (peers_.give_up(rank)) deliver({rank, MessageKind::lost, encode(Lost{rank, why}), {}});
 }
 
 void Courier::bury(Rank rank) {
     std::lock_guard const engine(engine_);
-    if (!buried(rank)) post(rank, MessageKind::lost, encode(Lost{rank, ""}));  // should it wake
+    if (!peers_.is_buried(rank)) post(rank, MessageKind::lost, encode(Lost{rank, ""}));  // should it wake
     bury_now(rank);
 }
 
 // Under the engine's lock.
 void Courier::bury_now(Rank rank) {
-    {
-        std::lock_guard const lock(mutex_);
-        auto& peer = peers_[rank.index()];
-        peer.told = true;
-        if (std::exchange(peer.lost, true)) return;
-    }
+    if (!peers_.bury(rank)) return;
     world_.lose(rank);
     transfers_->bury(rank);
     for (auto* list : {&sends_, &arrivals_}) {
@@ -172,11 +130,6 @@ void Courier::bury_now(Rank rank) {
             if (pending.peer == rank) graves_.push_back(std::move(pending));
         std::erase_if(*list, [&](Pending const& pending) { return pending.peer == rank; });
     }
-}
-
-bool Courier::buried(Rank rank) const {
-    std::lock_guard const lock(mutex_);
-    return peers_[rank.index()].lost;
 }
 
 // A trainer hears from rank 0 that another one is lost, or that it is itself taken for lost.
@@ -187,30 +140,9 @@ void Courier::on_lost(Lost const& lost) {
 }
 
 void Courier::leave_quietly() {
+    peers_.stop_watching();
     std::lock_guard const lock(mutex_);
-    watching_ = false;
     quiet_ = true;
-}
-
-void Courier::set_peer_name(Rank rank, std::string name) {
-    std::lock_guard const lock(mutex_);
-    peers_[rank.index()].name = std::move(name);
-}
-
-std::optional<Heartbeat> Courier::last_heartbeat(Rank rank) const {
-    std::lock_guard const lock(mutex_);
-    return peers_[rank.index()].heartbeat;
-}
-
-double Courier::job_still_s() const {
-    std::lock_guard const lock(mutex_);
-    return monotonic_s() - peers_[0].moved;
-}
-
-std::string Courier::peer_name(Rank rank) const {
-    std::lock_guard const lock(mutex_);
-    auto const& name = peers_[rank.index()].name;
-    return name.empty() ? fmt::format("rank {}", rank.value) : name;
 }
 
 void Courier::close() {
@@ -275,9 +207,9 @@ void Courier::loop() {
         if (closing_ && settled) return;
         if (closing_) {
             if (closing_since == 0) closing_since = now;
-            if (now - closing_since > deadline_s_)
+            if (now - closing_since > peers_.deadline_s())
                 throw CommError(
-                    fmt::format("messages were not taken for {:.0f} s at the end of the job", deadline_s_.load()));
+                    fmt::format("messages were not taken for {:.0f} s at the end of the job", peers_.deadline_s()));
         }
         if (queued) continue;
         // A trainer without work loses nothing by looking more often.
@@ -294,7 +226,7 @@ bool Courier::turn(double now) {
     if (pump()) return true;
     transfers_->check_deadlines(now);
     check_exchanges(now);
-    check_peers(now);
+    check_peers();
     return false;
 }
 
@@ -310,9 +242,9 @@ bool Courier::pump() {
 
 void Courier::check_exchanges(double now) {
     auto const wait = exchanges_.longest_wait(now);
-    if (wait.seconds <= stall_s_.load() || job_still_s() <= stall_s_.load()) return;
+    if (wait.seconds <= peers_.stall_s() || peers_.job_still_s() <= peers_.stall_s()) return;
     std::string peers;
-    for (auto const peer : wait.peers) peers += (peers.empty() ? "" : ", ") + peer_name(peer);
+    for (auto const peer : wait.peers) peers += (peers.empty() ? "" : ", ") + peers_.name(peer);
     throw CommError(fmt::format("{}: nothing came from or was taken by {} for {:.0f} s; run.stall_s sets this limit", wait.what,
                                 peers, wait.seconds));
 }
@@ -333,8 +265,8 @@ bool Courier::send_queued() {
         outgoing.swap(outbox_);
         pushes.swap(pushes_);
     }
-    std::erase_if(outgoing, [this](Outgoing const& message) { return buried(message.to); });
-    std::erase_if(pushes, [this](QueuedPush const& push) { return buried(push.to); });
+    std::erase_if(outgoing, [this](Outgoing const& message) { return peers_.is_buried(message.to); });
+    std::erase_if(pushes, [this](QueuedPush const& push) { return peers_.is_buried(push.to); });
     if (alone_) {
         std::erase_if(outgoing, [](Outgoing const& message) { return message.to != Rank(0); });
         pushes.clear();
@@ -386,16 +318,13 @@ void Courier::dispatch(Rank from, ByteView bytes) {
     auto kind = MessageKind::test;
     decoder(version, kind);
     if (version != k_protocol)
-        throw CommError(fmt::format("{} speaks protocol {}, this build {} start every rank from one build", peer_name(from),
+        throw CommError(fmt::format("{} speaks protocol {}, this build {} start every rank from one build", peers_.name(from),
                                     version, k_protocol));
     auto const body = bytes.subspan(sizeof version + sizeof kind);
-    if (buried(from)) return;  // it has woken, but the job goes on without it
+    if (peers_.is_buried(from)) return;  // it has woken, but the job goes on without it
     auto const now = monotonic_s();
-    {
-        std::lock_guard const lock(mutex_);
-        peers_[from.index()].heard = now;
-        if (kind == MessageKind::heartbeat) peers_[from.index()].take(decode<Heartbeat>(body));
-    }
+    peers_.heard_from(from);
+    if (kind == MessageKind::heartbeat) peers_.take(from, decode<Heartbeat>(body));
     if (kind == MessageKind::shutdown) activity_.leave = true;
     if (kind == MessageKind::pause) activity_.pause = true;
     if (kind == MessageKind::lost) return on_lost(decode<Lost>(body));
@@ -431,38 +360,15 @@ void Courier::beat(double now) {
                               ShardId(activity_.shard.load()), activity_.phase};
     if (world_.rank() != Rank(0)) return post(Rank(0), MessageKind::heartbeat, encode(heartbeat));
     for (int rank = 1; rank < world_.size(); ++rank)
-        if (!buried(Rank(rank))) post(Rank(rank), MessageKind::heartbeat, encode(heartbeat));
+        if (!peers_.is_buried(Rank(rank))) post(Rank(rank), MessageKind::heartbeat, encode(heartbeat));
 }
 
-void Courier::check_peers(double now) {
-    auto const dead = world_.failed();
-    std::unique_lock lock(mutex_);
-    bool const scheduler = world_.rank() == Rank(0);
-    for (auto const rank : dead)
-        if (scheduler || rank == Rank(0)) peers_[rank.index()].heard = -1e9;  // as silent as can be
-    if (!watching_) return;
-    for (std::size_t rank = scheduler ? 1 : 0; rank < (scheduler ? peers_.size() : 1); ++rank) {
-        auto const silent = now - peers_[rank].heard;
-        if (silent <= silence_s_.load() || peers_[rank].told || peers_[rank].lost) continue;
-        auto const why = lost_text(peers_[rank], Rank(static_cast<int>(rank)), silent);
-        bool const goes_on = surviving_;
-        lock.unlock();
-        if (!goes_on) throw CommError(why);
-        give_up(Rank(static_cast<int>(rank)), why);
-        lock.lock();
+void Courier::check_peers() {
+    for (auto const rank : world_.failed()) peers_.is_dead(rank);
+    for (auto const& lost : peers_.silent()) {
+        if (!peers_.survives_losses()) throw CommError(lost.why);
+        give_up(lost.rank, lost.why);
     }
-}
-
-// Under mutex_.
-std::string Courier::lost_text(Peer const& peer, Rank rank, double silent) const {
-    auto const name = peer.name.empty() ? fmt::format("rank {}", rank.value) : peer.name;
-    auto const& last = peer.last_work;
-    auto const at = last ? fmt::format("; it was last seen {} in trial {}, epoch {}, shard {}", name_of(last->phase), last->trial.value,
-                                       last->epoch, last->shard.value)
-                         : "";
-    if (silent > 1e8) return fmt::format("{} is dead, MPI says{}", name, at);
-    return fmt::format("{} has been silent for {:.0f} s (its process or host is gone, stopped or cut off{}); run.silence_s sets this limit",
-                       name, silent, at);
 }
 
 }  // namespace hopscotch

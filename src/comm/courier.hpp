@@ -20,6 +20,7 @@
 #include "comm/buffer_pool.hpp"
 #include "comm/exchange.hpp"
 #include "comm/messages.hpp"
+#include "comm/peers.hpp"
 #include "comm/traffic.hpp"
 #include "comm/world.hpp"
 
@@ -72,29 +73,15 @@ public:
     void start(std::shared_ptr<Exchange> exchange);
     bool finish(Exchange const& exchange);
 
-    // From here on, ranks (rank 0 on trainers; all on rank 0) must be heard from every silence_s. Heartbeats themselves
-    // flow from the start until leave_quietly(): peers end in good order now, and nothing may be sent behind the last word.
-    struct Watch {
-        double deadline_s = 60;  // for each step of a transfer
-        double silence_s = 10;   // no more than deadline_s
-        double stall_s = 300;    // how long an exchange may stand still while nobody in the job finishes a batch (a peer may compute)
-    };
-    void watch_peers(Watch const& watch);
-    // Rank 0. From here on a silent trainer is no failure of this courier: a message of kind lost (from it, once) says so, and the
-    // job may go on without it. give_up: the same for another reason.
-    void survive_losses();
-    bool survives_losses() const;
-    void give_up(Rank rank, std::string const& why);
-    bool is_lost(Rank rank) const;
-    std::vector<Rank> living() const;  // trainers
-    // What is under way to or from that rank is forgotten, and nothing is sent to or taken from it any more.
-    void bury(Rank rank);
-    void set_peer_name(Rank rank, std::string name);  // "rank 2 (node7)" in errors
+    // The others, as this courier hears them. Heartbeats flow from the start until leave_quietly(): peers end in good order now,
+    // and nothing may be sent behind the last word.
+    Peers& peers() { return peers_; }
     void leave_quietly();
-    std::optional<Heartbeat> last_heartbeat(Rank rank) const;
 
-    // Seconds since rank 0 last told of a batch that some trainer has finished: while others get on, one may have to wait.
-    double job_still_s() const;
+    // Rank 0. give_up: a message of kind lost, as from that rank, tells that the job may go on without it; silence does the same where
+    // losses are survived. bury: what is under way to or from it is forgotten, and nothing goes to or comes from it any more.
+    void give_up(Rank rank, std::string const& why);
+    void bury(Rank rank);
 
     // Waits until everything sent has been delivered, then stops; after rank 0's shutdown only what was sent to rank 0, since
     // others may have left. Throws CommError after deadline_s.
@@ -116,17 +103,6 @@ private:
         Bytes bytes;
         Request request;
     };
-    struct Peer {
-        std::string name;
-        double heard = 0, moved = 0;                    // when; moved: its counter of batches
-        std::optional<Heartbeat> heartbeat, last_work;  // the newest one, and the newest within a lap
-        bool told = false, lost = false;                // told: a message of kind lost has been delivered; lost: buried
-        void take(Heartbeat const& beat) {
-            if (!heartbeat || heartbeat->batches != beat.batches) moved = heard;
-            heartbeat = beat;
-            if (beat.trial.value >= 0) last_work = beat;
-        }
-    };
 
     void run() noexcept;
     void loop();
@@ -135,29 +111,25 @@ private:
     bool pump();
     void abandon_peers();
     void bury_now(Rank rank);
-    bool buried(Rank rank) const;
     void on_lost(Lost const& lost);
     bool send_queued();
     bool take_arrivals();
     bool finish_sends();
     void dispatch(Rank from, ByteView bytes);
     void beat(double now);
-    void check_peers(double now);
+    void check_peers();
     void deliver(Incoming incoming);
     std::deque<Incoming>& inbox(Desk desk) { return inboxes_[static_cast<std::size_t>(desk)]; }
     void post(Rank to, MessageKind kind, Bytes const& body);  // courier thread only
-    std::string peer_name(Rank rank) const;
-    std::string lost_text(Peer const& peer, Rank rank, double silent) const;
 
     World& world_;
     CourierOptions options_;
-    std::atomic<double> deadline_s_;
-    std::atomic<double> silence_s_ = 60;
     std::shared_ptr<BufferPool> pool_ = std::make_shared<BufferPool>();
     Activity activity_;
+    Peers peers_;
     std::array<std::atomic<std::uint64_t>, k_traffics> sent_{};
 
-    mutable std::mutex mutex_;  // of everything down to watching_
+    mutable std::mutex mutex_;  // of everything down to closing_
     std::condition_variable wake_courier_, wake_owner_;
     std::deque<Outgoing> outbox_;
     struct QueuedPush {
@@ -169,8 +141,7 @@ private:
     std::deque<QueuedPush> pushes_;
     std::array<std::deque<Incoming>, 2> inboxes_;  // by Desk
     std::exception_ptr failure_;
-    std::vector<Peer> peers_;
-    bool watching_ = false, quiet_ = false, closing_ = false, surviving_ = false;
+    bool quiet_ = false, closing_ = false;
     std::atomic<bool> stopping_ = false;
 
     // Under the engine's lock, which whoever calls the world holds. Taken before mutex_.
@@ -182,7 +153,6 @@ private:
     double next_beat_ = 0;
     bool alone_ = false;  // only messages to rank 0 matter any more
 
-    std::atomic<double> stall_s_ = 300;
     std::atomic<int> helpers_ = 0;      // threads in finish()
     std::atomic<double> helped_s_ = 0;  // when the last one left it
     std::thread thread_;

@@ -10,6 +10,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <set>
 #include <source_location>
 #include <utility>
 #include <vector>
@@ -75,6 +76,7 @@ struct MpiWorld::Impl {
     int size = 0;
     std::vector<MPI_Request> requests;
     std::vector<std::size_t> free_slots;
+    std::set<std::size_t> ruined;  // the peer died: the library calls them complete, but what they were for has not come about
     bool someone_failed = false, someone_lost = false;
 
     // False if the peer is dead.
@@ -124,27 +126,34 @@ int MpiWorld::size() const { return impl_->size; }
 
 Request MpiWorld::send(Rank to, int tag, ByteView bytes) {
     auto const slot = impl_->slot();
-    impl_->went_well(MPI_Isend(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, to.value, tag, impl_->comm.handle(),
-                               &impl_->requests[slot]));
+    if (!impl_->went_well(MPI_Isend(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, to.value, tag, impl_->comm.handle(),
+                                    &impl_->requests[slot])))
+        impl_->ruined.insert(slot);
     return {slot};
 }
 
 Request MpiWorld::receive(Rank from, int tag, MutableBytes into) {
     auto const slot = impl_->slot();
-    impl_->went_well(MPI_Irecv(into.data(), static_cast<int>(into.size()), MPI_BYTE, from.value, tag, impl_->comm.handle(),
-                               &impl_->requests[slot]));
+    if (!impl_->went_well(MPI_Irecv(into.data(), static_cast<int>(into.size()), MPI_BYTE, from.value, tag, impl_->comm.handle(),
+                                    &impl_->requests[slot])))
+        impl_->ruined.insert(slot);
     return {slot};
 }
 
 bool MpiWorld::done(Request request) {
     int flag = 0;
-    if (!impl_->went_well(MPI_Test(&impl_->requests[request.slot], &flag, MPI_STATUS_IGNORE))) return false;
+    if (impl_->ruined.contains(request.slot)) return false;
+    if (!impl_->went_well(MPI_Test(&impl_->requests[request.slot], &flag, MPI_STATUS_IGNORE))) {
+        impl_->ruined.insert(request.slot);
+        return false;
+    }
     if (flag != 0) impl_->free_slots.push_back(request.slot);
     return flag != 0;
 }
 
 // A receive that is cancelled writes nowhere any more; a send is left to the peer, which may have begun to take it.
 void MpiWorld::cancel(Request request) {
+    if (impl_->ruined.contains(request.slot)) return;
     auto& pending = impl_->requests[request.slot];
     MPI_Cancel(&pending);
     MPI_Request_free(&pending);

@@ -171,17 +171,17 @@ bool Transfers::pieces_in_flight() const {
 }
 
 void Transfers::check_deadlines(double now) const {
-    auto const late = [&](double since) { return now - since > courier_.deadline_s_.load(); };
+    auto const late = [&](double since) { return now - since > courier_.peers().deadline_s(); };
     for (auto const& [id, out] : outgoing_)
         if (late(out.since))
             throw CommError(
                 fmt::format("{} took no piece of a state for {:.0f} s (state of {} bytes, {} handed over) is that host alive and "
                             "not stopped? run.deadline_s sets this limit",
-                            courier_.peer_name(out.to), now - out.since, out.state.bytes().size(), out.next));
+                            courier_.peers().name(out.to), now - out.since, out.state.bytes().size(), out.next));
     for (auto const& in : incoming_)
         if (late(in.since))
             throw CommError(fmt::format("{} sent no piece of an offered state for {:.0f} s; run.deadline_s sets this limit",
-                                        courier_.peer_name(in.from), now - in.since));
+                                        courier_.peers().name(in.from), now - in.since));
 }
 
 }  // namespace hopscotch

@@ -98,7 +98,7 @@ std::vector<Bytes> Group::share(Bytes mine, std::string const& what) {
             if (message) set_aside_(std::move(*message));
             throw JobEnded{};
         }
-        if (!message && monotonic_s() > deadline && courier_.job_still_s() > stall_s_)
+        if (!message && monotonic_s() > deadline && courier_.peers().job_still_s() > stall_s_)
             throw CommError(fmt::format("{}: only {} of {} trainers had their say within {:.0f} s; run.stall_s sets this limit",
                                         what, come.size(), size(), stall_s_));
         if (!message) continue;

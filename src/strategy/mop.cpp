@@ -41,6 +41,7 @@ private:
         if (dropped_.contains(journey.lap.trial)) return;
         fault_point("hop.receive");
         hop_s_.push_back(unix_s() - journey.pushed_unix_s);
+        journey.saved = false;  // by a thread of who sent it, which may die before it is written
         auto const hash = journey.record.state_hash;
         delayed_.push_back({std::move(journey), std::move(message.state), monotonic_s() + hop_delay_s_, hash});
         if (hop_delay_s_ == 0) admit_delayed();

@@ -146,7 +146,7 @@ void ParameterServer::wait(SharedLap& mine, ServedLapWorker& worker, std::int64_
         if (activity.leave) throw JobEnded{};
         auto const silent = monotonic_s() - heard;
         auto const stall_s = resources_.experiment.run.stall_s;
-        if (silent > stall_s && resources_.courier.job_still_s() > stall_s)
+        if (silent > stall_s && resources_.courier.peers().job_still_s() > stall_s)
             throw CommError(fmt::format("{}: no parameters came from rank {} for {:.0f} s; run.stall_s sets this limit",
                                         place(mine.lap(), step), worker.servers_awaited(), silent));
     }

@@ -74,7 +74,7 @@ void refuse_differences(std::map<Rank, Hello> const& hellos, std::string const& 
 }  // namespace
 
 std::map<Rank, Hello> call_roll(Courier& courier, Welcome const& welcome, BuildInfo const& build, RunConfig const& run) {
-    auto const ranks = courier.living();
+    auto const ranks = courier.peers().living();
     for (auto const rank : ranks) courier.send(rank, MessageKind::welcome, encode(welcome));
     std::map<Rank, Hello> answers;
     auto const deadline_s = run.deadline_s;
@@ -93,18 +93,18 @@ std::map<Rank, Hello> call_roll(Courier& courier, Welcome const& welcome, BuildI
         throw_bad_news(*message);
         if (message->kind != MessageKind::hello) continue;
         auto& hello = answers[message->from] = decode<Hello>(message->body);
-        courier.set_peer_name(message->from,
+        courier.peers().set_name(message->from,
                               fmt::format("rank {} ({}, pid {})", message->from.value, hello.host, hello.pid));
     }
     refuse_complaints(answers);
     refuse_differences(answers, build.version + " " + build.git);
-    courier.watch_peers({deadline_s, run.silence_s, run.stall_s});
+    courier.peers().watch({deadline_s, run.silence_s, run.stall_s});
     return answers;
 }
 
 JobTotals end_job(Courier& courier, int exit_code, double deadline_s) {
     fault_point("end.shutdown");
-    auto const ranks = courier.living();
+    auto const ranks = courier.peers().living();
     courier.leave_quietly();
     for (auto const rank : ranks) courier.send(rank, MessageKind::shutdown, encode(Shutdown{exit_code}));
     JobTotals totals;
@@ -220,7 +220,7 @@ void serve_job(Trainer const& trainer, Welcome welcome) {
     problems.throw_if_any();
     auto const& run = experiment.run;
     // Rank 0 sees all trainers and knows best who stands still: it has the first word.
-    courier.watch_peers({run.deadline_s, run.silence_s, run.stall_s + run.deadline_s});
+    courier.peers().watch({run.deadline_s, run.silence_s, run.stall_s + run.deadline_s});
     std::optional<TrialRunner> runner;
     while (true) {
         courier.activity().pause = false;
@@ -262,7 +262,7 @@ void report_fatal(World& world, Courier& courier, std::string const& text) {
 void trainer_main(World& world, BuildInfo const& build, ModelFactory const& factory) {
     Courier courier(world, {});
     try {
-        courier.watch_peers({.silence_s = Courier::Watch{}.deadline_s});  // rank 0 may be reading
+        courier.peers().watch({.silence_s = Peers::Watch{}.deadline_s});  // rank 0 may be reading
         auto welcome = await_welcome(courier);
         if (!welcome) return leave(courier);
         serve_job({courier, build, factory}, std::move(*welcome));

@@ -95,7 +95,7 @@ void Pump::hear(Rank from, MessageKind kind, int round) {
 
 bool Pump::hear_from_all(MessageKind kind, LapSink& sink, double until_s) {
     auto const all = [&] {
-        return std::ranges::all_of(courier_.living(), [&](Rank rank) { return heard_[kind].contains(rank.value); });
+        return std::ranges::all_of(courier_.peers().living(), [&](Rank rank) { return heard_[kind].contains(rank.value); });
     };
     while (!all()) {
         if (monotonic_s() >= until_s) return false;
@@ -109,7 +109,7 @@ bool Pump::pause(LapSink& sink, double deadline_s) {
     ++round_;
     heard_.clear();
     auto const tell_all = [&](MessageKind kind, Bytes const& body) {
-        for (auto const rank : courier_.living()) courier_.send(rank, kind, body);
+        for (auto const rank : courier_.peers().living()) courier_.send(rank, kind, body);
     };
     tell_all(MessageKind::pause, encode(Pause{round_}));
     if (!hear_from_all(MessageKind::paused, sink, until_s)) return false;
@@ -119,8 +119,8 @@ bool Pump::pause(LapSink& sink, double deadline_s) {
 
 int Pump::busy_trainers() const {
     int busy = 0;
-    for (auto const rank : courier_.living()) {
-        auto const beat = courier_.last_heartbeat(rank);
+    for (auto const rank : courier_.peers().living()) {
+        auto const beat = courier_.peers().last_heartbeat(rank);
         busy += beat && beat->trial.value >= 0 ? 1 : 0;
     }
     return busy;
@@ -129,7 +129,7 @@ int Pump::busy_trainers() const {
 std::uint64_t Pump::units_done() const {
     std::uint64_t units = 0;
     for (int rank = 1; rank < courier_.world().size(); ++rank)
-        if (auto const beat = courier_.last_heartbeat(Rank(rank))) units += beat->units;
+        if (auto const beat = courier_.peers().last_heartbeat(Rank(rank))) units += beat->units;
     return units;
 }
 
@@ -142,8 +142,8 @@ void Pump::check_stalls() {
     bool somebody_works = false;
     std::uint64_t batches = 0;
     for (std::size_t i = 0; i < progress_.size(); ++i) {
-        if (courier_.is_lost(Rank(static_cast<int>(i) + 1))) continue;
-        auto const beat = courier_.last_heartbeat(Rank(static_cast<int>(i) + 1));
+        if (courier_.peers().is_lost(Rank(static_cast<int>(i) + 1))) continue;
+        auto const beat = courier_.peers().last_heartbeat(Rank(static_cast<int>(i) + 1));
         bool const idle = !beat || beat->trial.value < 0;
         if (idle || beat->batches != progress_[i].batches) progress_[i] = {beat ? beat->batches : 0, now};
         batches += progress_[i].batches;
@@ -156,11 +156,11 @@ void Pump::check_stalls() {
     courier_.activity().batches = batches;  // trainers that wait hear from it that the job goes on
     if (!hangs && !(waits && !somebody_works)) return;
     auto const stalled = hangs ? *hangs : *waits;
-    auto const beat = courier_.last_heartbeat(Rank(static_cast<int>(stalled) + 1));
+    auto const beat = courier_.peers().last_heartbeat(Rank(static_cast<int>(stalled) + 1));
     auto const why = fmt::format(
         "rank {} ({}) finished no batch of trial {}, epoch {}, shard {} for {:.0f} s ({}); run.stall_s sets this limit", stalled + 1,
         hosts_[stalled], beat->trial.value, beat->epoch, beat->shard.value, now - progress_[stalled].since, name_of(beat->phase));
-    if (!hangs || !courier_.survives_losses()) throw CommError(why);
+    if (!hangs || !courier_.peers().survives_losses()) throw CommError(why);
     courier_.give_up(Rank(static_cast<int>(stalled) + 1), why);
 }
 

@@ -5,8 +5,6 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <cmath>
-#include <cstring>
 
 #include "core/clock.hpp"
 #include "core/error.hpp"
@@ -20,25 +18,6 @@ constexpr double k_pausing_s = 0.005;  // between looks at what is on its way ou
 
 }  // namespace
 
-void BestSnapshot::consider(LapRecord const& record, LossKind loss, MutableBytes state, BufferPool& pool) {
-    auto const value = metric_value(metrics_of(record, loss), metric_);
-    if (record.outcome != Outcome::finished || !std::isfinite(value)) return;
-    bool const tie = snapshot_ && value == value_;
-    bool const earlier = std::pair(record.trial, record.epoch) < std::pair(trial_, epoch_);
-    if (snapshot_ && !(tie ? earlier : better(value, value_, mode_))) return;
-    if (!snapshot_ || snapshot_.bytes().size() != state.size()) snapshot_ = pool.acquire(state.size());
-    std::memcpy(snapshot_.bytes().data(), state.data(), state.size());
-    trial_ = record.trial;
-    epoch_ = record.epoch;
-    value_ = value;
-}
-
-Buffer BestSnapshot::copy(BufferPool& pool) const {
-    auto out = pool.acquire(snapshot_.bytes().size());
-    std::memcpy(out.bytes().data(), snapshot_.bytes().data(), out.bytes().size());
-    return out;
-}
-
 TrainerBase::TrainerBase(Resources resources)
     : resources_(std::move(resources)), best_(resources_.experiment.search.metric, resources_.experiment.search.mode) {
     if (resources_.runner == nullptr || resources_.checkpoints.run_dir.empty()) return;
@@ -48,7 +27,7 @@ TrainerBase::TrainerBase(Resources resources)
 }
 
 void TrainerBase::forget(TrialId trial) {
-    for (auto const rank : resources_.courier.living())
+    for (auto const rank : resources_.courier.peers().living())
         resources_.courier.send(rank, MessageKind::stop, encode(TrialMessage{trial, 0}));
 }
 

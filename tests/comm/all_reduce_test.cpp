@@ -144,7 +144,7 @@ TEST(AllReduce, AStandstillNamesThePeerAndTheExchange) {
     run_thread_ranks(3, [](World& world) {
         testing::barrier(world);
         Courier courier(world, {});
-        courier.watch_peers({.stall_s = 0.2});
+        courier.peers().watch({.stall_s = 0.2});
         courier.leave_quietly();  // only the exchange is watched
         auto const group = whole_world(world);
         std::vector<float> values(100);

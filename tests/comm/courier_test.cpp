@@ -141,7 +141,7 @@ TEST(Courier, HeartbeatsCarryTheActivity) {
             for (int rank = 1; rank < world.size(); ++rank) EXPECT_EQ(number(post.next().body), 1);
             for (int rank = 1; rank < world.size(); ++rank) {
                 std::optional<Heartbeat> beat;
-                while (!beat || beat->batches != 42) beat = courier.last_heartbeat(Rank(rank));
+                while (!beat || beat->batches != 42) beat = courier.peers().last_heartbeat(Rank(rank));
                 EXPECT_EQ(beat->trial, TrialId(7));
             }
             for (int rank = 1; rank < world.size(); ++rank) courier.send(Rank(rank), MessageKind::test, number(2));
@@ -161,16 +161,16 @@ TEST(Courier, ASilentTrainerIsLostAndBuriedWhereTheJobSurvives) {
     auto const hub = make_thread_hub(3);
     auto const world = make_thread_world(hub, Rank(0)), silent = make_thread_world(hub, Rank(1)), other = make_thread_world(hub, Rank(2));
     Courier courier(*world, {.heartbeat_s = 0.01}), alive(*other, {.heartbeat_s = 0.01});
-    courier.survive_losses();
+    courier.peers().survive_losses();
     auto block = courier.pool().acquire(100);
     courier.push(Rank(1), {}, std::move(block));  // it will never take it
-    courier.watch_peers({.silence_s = 0.3});
+    courier.peers().watch({.silence_s = 0.3});
     std::optional<Incoming> news;
     while (!news) news = courier.receive(1);
     ASSERT_EQ(news->kind, MessageKind::lost);
     EXPECT_EQ(decode<Lost>(news->body).rank, Rank(1));
-    EXPECT_TRUE(courier.is_lost(Rank(1)));
-    EXPECT_EQ(courier.living(), std::vector<Rank>{Rank(2)});
+    EXPECT_TRUE(courier.peers().is_lost(Rank(1)));
+    EXPECT_EQ(courier.peers().living(), std::vector<Rank>{Rank(2)});
     EXPECT_FALSE(courier.pushes_delivered());
     courier.bury(Rank(1));
     EXPECT_TRUE(courier.pushes_delivered());
@@ -189,8 +189,8 @@ TEST(Courier, ASilentTrainerIsNamedWithinTheDeadline) {
     auto const hub = make_thread_hub(2);
     auto const world = make_thread_world(hub, Rank(0));
     Courier courier(*world, {});
-    courier.set_peer_name(Rank(1), "rank 1 (node9)");
-    courier.watch_peers({.silence_s = 0.05});
+    courier.peers().set_name(Rank(1), "rank 1 (node9)");
+    courier.peers().watch({.silence_s = 0.05});
     try {
         while (true) courier.receive(1);
     } catch (CommError const& error) {

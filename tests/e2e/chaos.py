@@ -3,6 +3,7 @@
 full, a signal) and resumed on another number of trainers until it finishes. In the end its states, metrics and best model must be
 those of the same run undisturbed. chaos_test.py does ten rounds, scripts/chaos.sh as many as you like."""
 import hashlib
+import json
 import os
 import pathlib
 import random
@@ -39,7 +40,6 @@ class Round:
         return experiment(run={"dir": name, "device": "cpu", "checkpoint_every_s": 0.02, "deadline_s": 20}, **EXPERIMENTS[index])
 
     def write(self, document):
-        import json
         (self.folder / "e.json").write_text(json.dumps(document))
 
     def launch(self, misfortune=None):
@@ -70,16 +70,19 @@ class Round:
             return
         except subprocess.TimeoutExpired:
             pass
-        if misfortune == "kill all":
-            os.killpg(process.pid, signal.SIGKILL)
-        elif misfortune == "kill the launcher":
-            process.kill()
-        elif misfortune == "kill a rank":
-            ranks = children(process.pid)
-            if ranks:
-                os.kill(self.numbers.choice(ranks), signal.SIGKILL)
-        elif misfortune in ("SIGUSR1", "SIGTERM"):
-            process.send_signal(getattr(signal, misfortune))
+        try:
+            if misfortune == "kill all":
+                os.killpg(process.pid, signal.SIGKILL)
+            elif misfortune == "kill the launcher":
+                process.kill()
+            elif misfortune == "kill a rank":
+                ranks = children(process.pid)
+                if ranks:
+                    os.kill(self.numbers.choice(ranks), signal.SIGKILL)
+            elif misfortune in ("SIGUSR1", "SIGTERM"):
+                process.send_signal(getattr(signal, misfortune))
+        except ProcessLookupError:
+            pass  # it ended just now
 
     def disturbed(self, duration_s):
         for attempt in range(40):
@@ -122,8 +125,14 @@ class Round:
 
 
 def children(pid):
-    out = subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True).stdout
-    return [int(word) for word in out.split()]
+    out = []
+    for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        try:
+            if int(stat.read_text().rpartition(")")[2].split()[1]) == pid:
+                out.append(int(stat.parent.name))
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+    return out
 
 
 def end_all(process):
