@@ -141,6 +141,10 @@ void Courier::on_lost(Lost const& lost) {
 
 void Courier::leave_quietly() {
     peers_.stop_watching();
+    stop_beating();
+}
+
+void Courier::stop_beating() {
     std::lock_guard const lock(mutex_);
     quiet_ = true;
 }
@@ -325,7 +329,11 @@ void Courier::dispatch(Rank from, ByteView bytes) {
     auto const now = monotonic_s();
     peers_.heard_from(from);
     if (kind == MessageKind::heartbeat) peers_.take(from, decode<Heartbeat>(body));
-    if (kind == MessageKind::shutdown) activity_.leave = true;
+    if (kind == MessageKind::shutdown) {
+        activity_.leave = true;
+        peers_.stop_watching();  // rank 0 only listens from here on
+    }
+    if (kind == MessageKind::goodbye) peers_.has_left(from);
     if (kind == MessageKind::pause) activity_.pause = true;
     if (kind == MessageKind::lost) return on_lost(decode<Lost>(body));
     switch (kind) {

@@ -77,6 +77,7 @@ public:
     // and nothing may be sent behind the last word.
     Peers& peers() { return peers_; }
     void leave_quietly();
+    void stop_beating();  // rank 0, which goes on listening until all have left
 
     // Rank 0. give_up: a message of kind lost, as from that rank, tells that the job may go on without it; silence does the same where
     // losses are survived. bury: what is under way to or from it is forgotten, and nothing goes to or comes from it any more.

@@ -9,11 +9,17 @@
 #include "core/clock.hpp"
 
 namespace hopscotch {
+namespace {
+
+constexpr double k_nap_s = 0.5;
+
+}  // namespace
 
 void Peers::watch(Watch const& watch) {
     std::lock_guard const lock(mutex_);
     watch_ = watch;
-    for (auto& peer : peers_) peer.heard = peer.moved = monotonic_s();
+    looked_ = monotonic_s();
+    for (auto& peer : peers_) peer.heard = peer.moved = looked_;
     watching_ = true;
 }
 
@@ -59,6 +65,11 @@ void Peers::take(Rank rank, Heartbeat const& beat) {
     if (beat.trial.value >= 0) peer.last_work = beat;
 }
 
+void Peers::has_left(Rank rank) {
+    std::lock_guard const lock(mutex_);
+    peers_[rank.index()].left = true;
+}
+
 void Peers::is_dead(Rank rank) {
     std::lock_guard const lock(mutex_);
     peers_[rank.index()].dead = true;
@@ -84,16 +95,19 @@ bool Peers::survives_losses() const {
     return surviving_;
 }
 
-std::vector<Lost> Peers::silent() const {
+std::vector<Lost> Peers::silent() {
     std::lock_guard const lock(mutex_);
     std::vector<Lost> out;
     if (!watching_) return out;
+    // Who was not awake to listen (a stopped machine, a starved process) has no right to call others silent.
+    auto const slept_s = monotonic_s() - std::exchange(looked_, monotonic_s());
+    for (auto& peer : peers_) peer.heard += slept_s > k_nap_s ? slept_s : 0;
     bool const scheduler = self_ == Rank(0);
     auto const limit_s = std::min(watch_.silence_s, watch_.deadline_s);
     for (std::size_t i = scheduler ? 1 : 0; i < (scheduler ? peers_.size() : 1); ++i) {
         auto const& peer = peers_[i];
         auto const silent_s = monotonic_s() - peer.heard;
-        bool const gone = peer.dead || silent_s > limit_s;
+        bool const gone = !peer.left && (peer.dead || silent_s > limit_s);
         if (gone && !peer.given_up && !peer.buried) out.push_back({Rank(i), why(peer, Rank(i), silent_s)});
     }
     return out;

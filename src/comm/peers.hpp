@@ -34,14 +34,15 @@ public:
 
     void heard_from(Rank rank);
     void take(Rank rank, Heartbeat const& beat);
-    void is_dead(Rank rank);  // MPI says so
+    void is_dead(Rank rank);   // MPI says so
+    void has_left(Rank rank);  // in good order: its silence means nothing
     std::optional<Heartbeat> last_heartbeat(Rank rank) const;
     double job_still_s() const;  // since rank 0 last told of a batch that some trainer has finished: while others get on, one may have to wait
 
     // Rank 0. From here on the silence of a trainer is no failure but news, once: the job may go on without it.
     void survive_losses();
     bool survives_losses() const;
-    std::vector<Lost> silent() const;  // who is silent too long, and is not given up yet
+    std::vector<Lost> silent();        // who is silent too long, and is not given up yet; to be asked often
     bool give_up(Rank rank);           // false: it was already
     bool bury(Rank rank);              // nobody talks to it any more; false: that was so already
     bool is_buried(Rank rank) const;
@@ -53,7 +54,7 @@ private:
         std::string name;
         double heard = 0, moved = 0;                    // when; moved: its counter of batches
         std::optional<Heartbeat> heartbeat, last_work;  // the newest one, and the newest within a lap
-        bool dead = false, given_up = false, buried = false;
+        bool dead = false, left = false, given_up = false, buried = false;
     };
     std::string why(Peer const& peer, Rank rank, double silent_s) const;
     std::string name_of_peer(Peer const& peer, Rank rank) const;
@@ -63,6 +64,7 @@ private:
     std::vector<Peer> peers_;
     Watch watch_;
     bool watching_ = false, surviving_ = false;
+    double looked_ = 0;  // when silent() was asked last
 };
 
 }  // namespace hopscotch

@@ -104,8 +104,8 @@ std::map<Rank, Hello> call_roll(Courier& courier, Welcome const& welcome, BuildI
 
 JobTotals end_job(Courier& courier, int exit_code, double deadline_s) {
     fault_point("end.shutdown");
-    auto const ranks = courier.peers().living();
-    courier.leave_quietly();
+    auto ranks = courier.peers().living();
+    courier.stop_beating();
     for (auto const rank : ranks) courier.send(rank, MessageKind::shutdown, encode(Shutdown{exit_code}));
     JobTotals totals;
     std::map<Rank, Goodbye> goodbyes;
@@ -116,6 +116,9 @@ JobTotals end_job(Courier& courier, int exit_code, double deadline_s) {
                                         deadline_s));
         auto const message = courier.receive(0.1);
         if (message && message->kind == MessageKind::goodbye) goodbyes[message->from] = decode<Goodbye>(message->body);
+        if (!message || message->kind != MessageKind::lost || goodbyes.contains(message->from)) continue;
+        courier.bury(message->from);  // everything that it had to give was here before
+        std::erase(ranks, message->from);
     }
     courier.close();
     totals.peak_rss_bytes.push_back(peak_rss_bytes());

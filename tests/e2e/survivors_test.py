@@ -3,6 +3,7 @@
 import os
 import signal
 import unittest
+import unittest.mock
 
 import faults_test
 import resume_test
@@ -51,6 +52,14 @@ class Survivors(resume_test.Disturbed):
         finally:
             os.kill(victim, signal.SIGCONT)
         self.finished(process, "out", expected, [1])
+
+    def test_killed_while_it_leaves(self):
+        # Nobody waits run.deadline_s (60 s) for the last word of a rank that is silent.
+        expected = self.undisturbed("quiet", strategy={"name": "mop"})
+        with unittest.mock.patch.dict(os.environ, {"HOPSCOTCH_FAULT": "end.goodbye:1:kill:2"}):
+            process = self.begin("out", {"name": "mop"})
+        out, err = process.communicate(timeout=30)
+        self.assertEqual((process.returncode, self.outcome("out")), (0, expected), out + err)
 
     def test_all_trainers(self):
         # This mpirun returns 0 even if a rank asked for another code: the status in summary.json counts.
