@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/peers.hpp"
+
+#include <gtest/gtest.h>
+
+#include "core/clock.hpp"
+
+namespace hopscotch {
+namespace {
+
+void let_pass(double seconds) {
+    for (auto const until = monotonic_s() + seconds; monotonic_s() < until;) {
+    }
+}
+
+std::vector<Lost> ask_until_somebody_is_silent(Peers& peers) {
+    while (true)
+        if (auto silent = peers.silent(); !silent.empty()) return silent;
+}
+
+TEST(Peers, WhoSleptCallsNobodySilent) {
+    Peers peers(Rank(0), 3, 60);
+    peers.watch({.silence_s = 0.1});
+    let_pass(0.6);  // this process was stopped, or starved
+    EXPECT_TRUE(peers.silent().empty());
+    EXPECT_EQ(ask_until_somebody_is_silent(peers).size(), 2U);
+}
+
+TEST(Peers, TheDeadTheLostAndThoseThatLeft) {
+    Peers peers(Rank(0), 4, 60);
+    peers.watch({.silence_s = 60});
+    peers.is_dead(Rank(1));  // MPI says so: nobody waits for silence
+    auto const silent = peers.silent();
+    ASSERT_EQ(silent.size(), 1U);
+    EXPECT_EQ(silent[0].rank, Rank(1));
+    EXPECT_EQ(silent[0].why, "rank 1 is dead, MPI says");
+    EXPECT_TRUE(peers.give_up(Rank(1)));
+    EXPECT_FALSE(peers.give_up(Rank(1))) << "it is news once";
+    EXPECT_TRUE(peers.silent().empty());
+    peers.has_left(Rank(2));
+    peers.is_dead(Rank(2));  // its process has ended, in good order
+    EXPECT_TRUE(peers.silent().empty());
+    EXPECT_EQ(peers.living(), (std::vector<Rank>{Rank(2), Rank(3)}));
+    EXPECT_TRUE(peers.is_lost(Rank(1)) && !peers.is_buried(Rank(1)));
+    EXPECT_TRUE(peers.bury(Rank(1)));
+    EXPECT_FALSE(peers.bury(Rank(1)));
+}
+
+TEST(Peers, ATrainerWatchesRankZeroOnly) {
+    Peers peers(Rank(2), 3, 60);
+    peers.watch({.silence_s = 0.05});
+    auto const silent = ask_until_somebody_is_silent(peers);
+    ASSERT_EQ(silent.size(), 1U);
+    EXPECT_EQ(silent[0].rank, Rank(0));
+    peers.stop_watching();
+    EXPECT_TRUE(peers.silent().empty());
+}
+
+}  // namespace
+}  // namespace hopscotch
