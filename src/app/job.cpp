@@ -47,15 +47,20 @@ RunEnd end_of(JobTotals const& totals) {
 class Run {
 public:
     Run(PreparedRun& prepared, RunOptions options, Courier& courier, double started_s)
-        : prepared_(prepared), options_(std::move(options)), courier_(courier), started_s_(started_s) {}
+        : prepared_(prepared),
+          options_(std::move(options)),
+          courier_(courier),
+          started_s_(started_s),
+          incarnation_(prepared.resumption ? prepared.resumption->journal.incarnation + 1 : 1) {}
 
-    // The exit code; nothing if trainers were lost: those that are left wait to hear how the job goes on.
+    // The exit code; nothing if trainers were lost: those that are left have what was theirs, and wait for laps.
     std::optional<int> attempt();
     void go_on();
+    void call_roll_of_living();
 
 private:
-    void call_roll_of_living();
     int work(RunningJob& job);
+    void regroup(RunningJob& job, TrainerLost lost);
     void pause(RunningJob& job);
     void tell(RunningJob& job, std::exception const& error);
     RunEnd end(RunEnd end, std::string const& failure = "") const;
@@ -64,13 +69,12 @@ private:
     RunOptions options_;
     Courier& courier_;
     double started_s_;
+    int incarnation_;
 };
 
 void Run::call_roll_of_living() {
     auto const& run = prepared_.experiment.run;
-    CheckpointTarget const target{std::filesystem::absolute(run.dir), prepared_.run_id,
-                                  prepared_.resumption ? prepared_.resumption->journal.incarnation + 1 : 1, run.checkpoint_every_s,
-                                  run.checkpoint_mbps};
+    CheckpointTarget const target{std::filesystem::absolute(run.dir), prepared_.run_id, incarnation_, run.checkpoint_every_s, run.checkpoint_mbps};
     Welcome const welcome{prepared_.experiment.document.dump(), prepared_.experiment.strategy.name, prepared_.owners,
                           prepared_.state_bytes, target};
     auto const hellos = call_roll(courier_, welcome, build_info(), run);
@@ -79,14 +83,6 @@ void Run::call_roll_of_living() {
 }
 
 std::optional<int> Run::attempt() {
-    try {
-        call_roll_of_living();
-    } catch (ConfigError const& error) {
-        if (courier_.activity().lost > 0) throw CommError(error.what());  // it began well
-        std::fprintf(stderr, "%s\n", error.what());
-        end_job(courier_, k_exit_bad_input, prepared_.experiment.run.deadline_s);
-        return k_exit_bad_input;
-    }
     RunningJob job(prepared_, courier_, options_);
     // Where the bits do not depend on the number of trainers, fewer can go on.
     if (strategy_named(prepared_.experiment.strategy.name).bits == Bits::any_trainers) courier_.peers().survive_losses();
@@ -94,12 +90,27 @@ std::optional<int> Run::attempt() {
         try {
             return work(job);
         } catch (TrainerLost const& lost) {
-            job.leave_behind(lost);
+            regroup(job, lost);
             return std::nullopt;
         }
     } catch (std::exception const& error) {
         tell(job, error);
         throw;
+    }
+}
+
+// Until all that are left have left what they were at and answered the roll by the new table: more may be lost meanwhile.
+void Run::regroup(RunningJob& job, TrainerLost lost) {
+    ++incarnation_;
+    while (true) {
+        try {
+            job.leave_behind(lost);
+            return call_roll_of_living();
+        } catch (TrainerLost const& another) {
+            lost = another;
+        } catch (ConfigError const& error) {
+            throw CommError(error.what());  // the job began well
+        }
     }
 }
 
@@ -171,6 +182,13 @@ int run_job(World& world, PreparedRun prepared, RunOptions const& options, doubl
     if (!options.quiet)
         for (auto const& note : prepared.notes) log_warning(note);
     Run run(prepared, options, courier, started_s);
+    try {
+        run.call_roll_of_living();
+    } catch (ConfigError const& error) {
+        std::fprintf(stderr, "%s\n", error.what());
+        end_job(courier, k_exit_bad_input, prepared.experiment.run.deadline_s);
+        return k_exit_bad_input;
+    }
     while (true) {
         if (auto const exit_code = run.attempt()) return *exit_code;
         run.go_on();

@@ -68,17 +68,10 @@ void RunningJob::bury(TrainerLost const& lost) {
 
 void RunningJob::leave_behind(TrainerLost const& lost) {
     pausing_ = true;
-    auto next = lost;
-    while (true) {
-        bury(next);
-        try {
-            if (pump_.pause(*this, prepared_.experiment.run.stall_s)) return;
-            throw CommError(fmt::format("{}; the other trainers did not stop within {:.0f} s; run.stall_s sets this limit", next.what(),
-                                        prepared_.experiment.run.stall_s));
-        } catch (TrainerLost const& another) {
-            next = another;
-        }
-    }
+    bury(lost);
+    if (!pump_.pause(*this, prepared_.experiment.run.stall_s))
+        throw CommError(fmt::format("{}; the other trainers did not stop within {:.0f} s; run.stall_s sets this limit", lost.what(),
+                                    prepared_.experiment.run.stall_s));
 }
 
 void RunningJob::lap_done(LapRecord const& record) {

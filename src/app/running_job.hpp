@@ -28,7 +28,7 @@ public:
     bool pause();
 
     // After a loss: the others leave what they are at, save it, and wait to hear how the job goes on; prepared.owners is without the
-    // lost. Throws CommError if nobody is left, or they do not answer.
+    // lost. Throws TrainerLost for the next one, CommError if nobody is left, or they do not answer.
     void leave_behind(TrainerLost const& lost);
 
     // The best trial's numbers on the test shards. Nothing if there are none, or they could not be had.

@@ -53,6 +53,14 @@ class Survivors(resume_test.Disturbed):
             os.kill(victim, signal.SIGCONT)
         self.finished(process, "out", expected, [1])
 
+    def test_killed_while_they_regroup(self):
+        # Rank 3 dies when it has heard how the job goes on without rank 2, before it says so.
+        expected = self.undisturbed("quiet", strategy={"name": "mop"})
+        with unittest.mock.patch.dict(os.environ, {"HOPSCOTCH_FAULT": "start.hello:2:kill:3"}):
+            process = self.begin("out", {"name": "mop"})
+        os.kill(self.pid_of_rank(process, 2), signal.SIGKILL)
+        self.finished(process, "out", expected, [1, 2])
+
     def test_killed_while_it_leaves(self):
         # Nobody waits run.deadline_s (60 s) for the last word of a rank that is silent.
         expected = self.undisturbed("quiet", strategy={"name": "mop"})
