@@ -39,14 +39,14 @@ std::vector<Lap> Continuation::begin(Director& director, Recorder& recorder) {
     return out;
 }
 
-// Nothing for a trial that has ended, unless the best state of all was its and is lost.
+// Nothing for a trial that has ended, unless the best state of all was its, or its own best one is wanted, and is lost.
 std::optional<Continuation::Start> Continuation::start_of(TrialView const& trial, Recorder const& recorder) const {
-    auto const best = recorder.best_lap();
-    bool const best_is_lost = best && best->first == trial.id && file_after(trial.id, best->second) == nullptr;
+    auto const best = recorder.wanted_epoch(trial.id);
+    bool const best_is_lost = best && file_after(trial.id, *best) == nullptr;
     bool const ended = has_ended(trial.status);
     if (ended && !best_is_lost) return std::nullopt;
-    auto const* file = furthest(trial.id, best_is_lost ? best->second : trial.epochs_done);
-    int const last = ended ? best->second : trial.epochs_wanted;
+    auto const* file = furthest(trial.id, best_is_lost ? *best : trial.epochs_done);
+    int const last = ended ? *best : trial.epochs_wanted;
     return file == nullptr ? Start{0, last, ""} : Start{file->epoch, last, file->file};
 }
 

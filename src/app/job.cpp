@@ -39,6 +39,7 @@ RunEnd end_of(JobTotals const& totals) {
     for (auto const& bytes : totals.bytes_by_rank) end.bytes_by_rank.push_back(counts_of(bytes));
     end.storage_bytes = static_cast<std::int64_t>(totals.storage_bytes);
     end.staged_bytes = static_cast<std::int64_t>(totals.staged_bytes);
+    end.spilled_bytes = static_cast<std::int64_t>(totals.spilled_bytes);
     for (auto const bytes : totals.peak_rss_bytes) end.peak_rss_bytes.push_back(static_cast<std::int64_t>(bytes));
     for (auto const seconds : totals.hop_s) end.hop_s.push_back(static_cast<float>(seconds));
     return end;
@@ -126,6 +127,7 @@ int Run::work(RunningJob& job) {
     auto const& trials = prepared_.director->trials();
     auto const so_far = job.recorder().summarise({}, trials);
     job.write_best(so_far);
+    if (prepared_.experiment.run.keep_best == KeepBest::trial) job.write_best_of_trials(so_far);
     auto const test = job.test_best(so_far);
     if (signal_caught() != 0) pause(job);
     auto totals = end_of(end_job(courier_, 0, prepared_.experiment.run.deadline_s));

@@ -114,7 +114,7 @@ Buffer train_again(Experiment const& experiment, Journal const& journal, TrialId
     if (!best) throw ConfigError(fmt::format("trial {} finished no epoch; there is nothing to predict with", trial.value));
     fmt::print(stderr, "only the best trial's weights are stored: training trial {} again, {} epoch{}\n", trial.value,
                *best + 1, *best == 0 ? "" : "s");
-    TrialRunner runner(experiment, shards, TrainerId(0));
+    TrialRunner runner(experiment, shards, {TrainerId(0)});
     Journey journey;
     journey.lap.trial = trial;
     journey.lap.assignment = journal.assignments.at(trial);

@@ -218,16 +218,17 @@ void prepare_to_go_on(PreparedRun& prepared) {
     prepare_director(prepared);
 }
 
-PreparedRun prepare_run(RunOptions const& options, int trainers) {
+PreparedRun prepare_run(RunOptions const& options, std::function<int(RunConfig const&)> const& trainers_of) {
     if (options.resume && options.overwrite)
         throw ConfigError("--resume and --overwrite exclude each other (one goes on with a run, the other deletes it) choose one");
-    if (trainers < 1)
-        throw ConfigError(
-            fmt::format("{} trainers cannot train (at least 1 is needed) use --trainers N or mpirun -np N+1", trainers));
     Problems problems(options.experiment);
     PreparedRun prepared;
     prepared.experiment = experiment_of(options, problems);
     auto const& experiment = prepared.experiment;
+    auto const trainers = trainers_of(experiment.run);
+    if (trainers < 1)
+        throw ConfigError(
+            fmt::format("{} trainers cannot train (at least 1 is needed) use --trainers N or mpirun -np N+1", trainers));
     prepared.manifest = manifest_of(experiment, problems);
     default_loss(prepared.experiment, natural_loss(prepared.manifest.task), problems);
     if (prepared.manifest.task == Task::regression) default_metric(prepared.experiment, "val_loss", problems);

@@ -39,8 +39,9 @@ struct PreparedRun {
     TrialConfig config_of(Assignment const& assignment) const;  // of a trial that has been checked
 };
 
-// Throws ConfigError with every problem of the experiment, the dataset and the run directory at once.
-PreparedRun prepare_run(RunOptions const& options, int trainers);
+// Throws ConfigError with every problem of the experiment, the dataset and the run directory at once. trainers_of: how many
+// trainers such a job has; may throw ConfigError.
+PreparedRun prepare_run(RunOptions const& options, std::function<int(RunConfig const&)> const& trainers_of);
 
 // The same job after a loss: what is left to do is read from the run directory, the owners are as they are now.
 void prepare_to_go_on(PreparedRun& prepared);

@@ -149,7 +149,7 @@ int replay_command(ReplayOptions const& options) {
     }
     std::vector<ShardId> shards;
     for (std::size_t s = 0; s < read_manifest(experiment.data.path).train.size(); ++s) shards.emplace_back(s);
-    TrialRunner runner(experiment, shards, TrainerId(0));
+    TrialRunner runner(experiment, shards, {TrainerId(0)});
     auto const pool = std::make_shared<BufferPool>();
     std::int64_t units = 0;
     std::vector<std::string> differences;

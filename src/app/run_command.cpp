@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <thread>
 
@@ -13,6 +14,7 @@
 #include "app/prepared_run.hpp"
 #include "app/signals.hpp"
 #include "comm/mpi_world.hpp"
+#include "comm/shared_world.hpp"
 #include "comm/thread_world.hpp"
 #include "core/clock.hpp"
 #include "core/error.hpp"
@@ -24,18 +26,24 @@ namespace {
 
 // Bad input on rank 0: the trainers wait for a Welcome that will not come.
 int dismiss(World& world, int exit_code) {
+    announce(world, false);
     Courier courier(world, {});
     end_job(courier, exit_code, CourierOptions{}.deadline_s);
     return exit_code;
 }
 
-PreparedRun prepare_for_mpi(RunOptions const& options, int trainers) {
-    if (options.trainers && *options.trainers != trainers)
-        throw ConfigError(
-            fmt::format("--trainers {} under a launcher with {} processes (rank 0 schedules, the others train) "
-                        "leave --trainers out, or start {} processes",
-                        *options.trainers, trainers + 1, *options.trainers + 1));
-    return prepare_run(options, trainers);
+PreparedRun prepare_for_mpi(RunOptions const& options, int processes) {
+    auto const trainers_of = [&](RunConfig const& run) {
+        int const schedulers = run.scheduler == SchedulerPlacement::dedicated ? 1 : 0;
+        int const trainers = processes - schedulers;
+        if (options.trainers && *options.trainers != trainers)
+            throw ConfigError(fmt::format("--trainers {} under a launcher with {} processes ({}) leave --trainers out, or start {} processes",
+                                          *options.trainers, processes,
+                                          schedulers == 1 ? "rank 0 schedules, the others train" : "all of them train",
+                                          *options.trainers + schedulers));
+        return trainers;
+    };
+    return prepare_run(options, trainers_of);
 }
 
 // --resume of a run that has finished: nothing is left to do, nothing is touched.
@@ -47,17 +55,45 @@ bool told_finished(PreparedRun const& prepared) {
     return true;
 }
 
+// The trainer beside the scheduler is a thread. Where it is lost, or the job fails, it is left as it is: the process ends.
+int schedule_and_train(MpiWorld& world, PreparedRun prepared, RunOptions const& options, double started_s) {
+    auto const job = std::make_shared<SharedJob>(world);
+    std::thread trainer([job] { trainer_main(job->trainer(), build_info()); });
+    try {
+        auto const exit_code = run_job(job->world(), std::move(prepared), options, started_s);
+        if (world.whole())
+            trainer.join();
+        else
+            trainer.detach();
+        return exit_code;
+    } catch (...) {
+        trainer.detach();
+        throw;
+    }
+}
+
 int schedule_mpi(MpiWorld& world, RunOptions const& options, double started_s) {
     std::optional<PreparedRun> prepared;
     try {
-        prepared = prepare_for_mpi(options, world.size() - 1);
+        prepared = prepare_for_mpi(options, world.size());
         if (options.dry_run) print_plan(*prepared);
     } catch (ConfigError const& error) {
         std::fprintf(stderr, "%s\n", error.what());
         return dismiss(world, 2);
     }
     if (options.dry_run || told_finished(*prepared)) return dismiss(world, 0);
+    bool const shared = prepared->experiment.run.scheduler == SchedulerPlacement::shared;
+    announce(world, shared);
+    if (shared) prepared->notes.push_back(fmt::format("rank 0 trains too (run.scheduler is shared): its trainer is called rank {}", world.size()));
+    if (shared) return schedule_and_train(world, std::move(*prepared), options, started_s);
     return run_job(world, std::move(*prepared), options, started_s);
+}
+
+void train_under_mpi(MpiWorld& world) {
+    ignore_signals();
+    if (!await_announcement(world, CourierOptions{}.deadline_s)) return trainer_main(world, build_info());
+    SharedJob job(world);
+    trainer_main(job.world(), build_info());
 }
 
 int run_under_mpi(MpiWorld& world, RunOptions const& options, double started_s) {
@@ -69,8 +105,7 @@ int run_under_mpi(MpiWorld& world, RunOptions const& options, double started_s) 
         if (world.rank() == Rank(0)) {
             exit_code = schedule_mpi(world, options, started_s);
         } else {
-            ignore_signals();
-            trainer_main(world, build_info());
+            train_under_mpi(world);
         }
         if (!world.whole()) world.finish_without_the_lost(exit_code);
         world.finish();
@@ -86,7 +121,7 @@ int run_under_mpi(MpiWorld& world, RunOptions const& options, double started_s) 
 int run_as_threads(RunOptions const& options, double started_s) {
     auto const cores = std::max(1U, std::thread::hardware_concurrency());
     int const trainers = options.trainers.value_or(static_cast<int>(cores));
-    auto prepared = prepare_run(options, trainers);
+    auto prepared = prepare_run(options, [&](RunConfig const&) { return trainers; });
     check_threads(prepared);
     if (options.dry_run) {
         print_plan(prepared);

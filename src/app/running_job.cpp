@@ -140,10 +140,38 @@ LapSink::Saved const* RunningJob::file_of_best(TrialId trial, int epoch) const {
 Buffer RunningJob::best_state(TrialId trial, int epoch) {
     auto const* saved = file_of_best(trial, epoch);
     if (saved == nullptr) return strategy_->fetch_best(trial, epoch, homes_.at(trial));
-    CheckpointFile const file(directory_.file(saved->file));
+    return state_in(*saved);
+}
+
+Buffer RunningJob::state_in(LapSink::Saved const& saved) {
+    CheckpointFile const file(directory_.file(saved.file));
     auto state = courier_.pool().acquire(file.state_bytes());
     file.read_state(state.bytes());
     return state;
+}
+
+LapSink::Saved const* RunningJob::await_file_after(TrialId trial, int epoch, double until_s) {
+    while (true) {
+        if (auto const* saved = recorder_.file_after(trial, epoch); saved != nullptr || monotonic_s() >= until_s || signal_caught() != 0) return saved;
+        pump_.take(*this, 0.05);
+    }
+}
+
+void RunningJob::write_best_of_trials(Summary const& summary) {
+    auto const until_s = monotonic_s() + prepared_.experiment.run.deadline_s;
+    for (auto const& each : summary.trials) {
+        if (!each.tally.best) continue;
+        auto const* saved = await_file_after(each.id, each.tally.best->epoch, until_s);
+        if (signal_caught() != 0) return;
+        if (saved == nullptr) {
+            log_warning(fmt::format("trial {}: its best state has not reached the disk; best/trial-{} is left out", each.id.value, each.id.value));
+            continue;
+        }
+        recorder_.stop_if_replaced();
+        auto const state = state_in(*saved);
+        write_best_model(prepared_, directory_.file("best") / fmt::format("trial-{}", each.id.value),
+                         {director_.trials()[each.id.index()], *each.tally.best, state.bytes()});
+    }
 }
 
 void RunningJob::release() {

@@ -35,6 +35,9 @@ public:
     std::optional<Metrics> test_best(Summary const& summary);
     // best/model.safetensors and best/model.json.
     void write_best(Summary const& summary);
+    // The same of every trial in best/trial-N, from the files that trainers keep (run.keep_best "trial"). What has not reached the
+    // disk within run.deadline_s is left out with a warning.
+    void write_best_of_trials(Summary const& summary);
 
     Recorder& recorder() { return recorder_; }
     RunDirectory const& directory() const { return directory_; }
@@ -48,6 +51,8 @@ private:
     void bury(TrainerLost const& lost);
     LapSink::Saved const* file_of_best(TrialId trial, int epoch) const;
     Buffer best_state(TrialId trial, int epoch);
+    Buffer state_in(LapSink::Saved const& saved);
+    LapSink::Saved const* await_file_after(TrialId trial, int epoch, double until_s);
     void release();
     void show_progress();
     ProgressState view() const;

@@ -8,8 +8,10 @@
 #endif
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <mutex>
 #include <set>
 #include <source_location>
 #include <utility>
@@ -56,24 +58,54 @@ struct CloseCommunicator {
 };
 using Communicator = UniqueHandle<MPI_Comm, CloseCommunicator>;
 
-MPI_Comm initialised() {
+// MPI_THREAD_SERIALIZED: one caller at a time.
+std::mutex& library() {
+    static std::mutex mutex;
+    return mutex;
+}
+
+void initialise() {
     int provided = 0;
     check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided));
     if (provided < MPI_THREAD_SERIALIZED)
         throw CommError(
             "this MPI library does not offer MPI_THREAD_SERIALIZED (the courier thread needs it) use another build");
+}
+
+MPI_Comm copy_of(MPI_Comm other) {
     MPI_Comm comm = MPI_COMM_NULL;
-    check(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+    check(MPI_Comm_dup(other, &comm));
     check(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
     return comm;
+}
+
+// The ranks of the processes on this host.
+std::vector<int> ranks_on_host() {
+    MPI_Comm here = MPI_COMM_NULL;
+    int rank = 0, size = 0;
+    check(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
+    check(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &here));
+    Communicator const comm(here);
+    check(MPI_Comm_size(comm.handle(), &size));
+    std::vector<int> ranks(static_cast<std::size_t>(size));
+    check(MPI_Allgather(&rank, 1, MPI_INT, ranks.data(), 1, MPI_INT, comm.handle()));
+    return ranks;
 }
 
 }  // namespace
 
 struct MpiWorld::Impl {
-    Communicator comm{initialised()};
+    explicit Impl(MPI_Comm own) : comm(own) {
+        int number = 0;
+        check(MPI_Comm_rank(comm.handle(), &number));
+        check(MPI_Comm_size(comm.handle(), &size));
+        rank = Rank(number);
+    }
+
+    Communicator comm;
     Rank rank;
     int size = 0;
+    std::vector<int> on_host;  // ranks
     std::vector<MPI_Request> requests;
     std::vector<std::size_t> free_slots;
     std::set<std::size_t> ruined;  // the peer died: the library calls them complete, but what they were for has not come about
@@ -100,11 +132,14 @@ struct MpiWorld::Impl {
     }
 };
 
-MpiWorld::MpiWorld() : impl_(std::make_unique<Impl>()) {
-    int rank = 0;
-    check(MPI_Comm_rank(impl_->comm.handle(), &rank));
-    check(MPI_Comm_size(impl_->comm.handle(), &impl_->size));
-    impl_->rank = Rank(rank);
+MpiWorld::MpiWorld() {
+    initialise();
+    impl_ = std::make_unique<Impl>(copy_of(MPI_COMM_WORLD));
+    impl_->on_host = ranks_on_host();
+}
+
+MpiWorld::MpiWorld(MpiWorld const& other) : impl_(std::make_unique<Impl>(copy_of(other.impl_->comm.handle()))) {
+    impl_->on_host = other.impl_->on_host;
 }
 
 MpiWorld::~MpiWorld() {
@@ -124,7 +159,21 @@ void MpiWorld::finish() {
 Rank MpiWorld::rank() const { return impl_->rank; }
 int MpiWorld::size() const { return impl_->size; }
 
+int MpiWorld::processes_on_host() const { return static_cast<int>(impl_->on_host.size()); }
+
+int MpiWorld::trainers_on_host() const { return processes_on_host() - static_cast<int>(std::ranges::count(impl_->on_host, 0)); }
+
+int MpiWorld::processes_before_on_host() const {
+    return static_cast<int>(std::ranges::count_if(impl_->on_host, [&](int rank) { return rank < impl_->rank.value; }));
+}
+
+// Rank 0 is no trainer.
+int MpiWorld::number_on_host() const {
+    return processes_before_on_host() - static_cast<int>(std::ranges::count(impl_->on_host, 0));
+}
+
 Request MpiWorld::send(Rank to, int tag, ByteView bytes) {
+    std::lock_guard const lock(library());
     auto const slot = impl_->slot();
     if (!impl_->went_well(MPI_Isend(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, to.value, tag, impl_->comm.handle(),
                                     &impl_->requests[slot])))
@@ -133,6 +182,7 @@ Request MpiWorld::send(Rank to, int tag, ByteView bytes) {
 }
 
 Request MpiWorld::receive(Rank from, int tag, MutableBytes into) {
+    std::lock_guard const lock(library());
     auto const slot = impl_->slot();
     if (!impl_->went_well(MPI_Irecv(into.data(), static_cast<int>(into.size()), MPI_BYTE, from.value, tag, impl_->comm.handle(),
                                     &impl_->requests[slot])))
@@ -141,6 +191,7 @@ Request MpiWorld::receive(Rank from, int tag, MutableBytes into) {
 }
 
 bool MpiWorld::done(Request request) {
+    std::lock_guard const lock(library());
     int flag = 0;
     if (impl_->ruined.contains(request.slot)) return false;
     if (!impl_->went_well(MPI_Test(&impl_->requests[request.slot], &flag, MPI_STATUS_IGNORE))) {
@@ -153,6 +204,7 @@ bool MpiWorld::done(Request request) {
 
 // A receive that is cancelled writes nowhere any more; a send is left to the peer, which may have begun to take it.
 void MpiWorld::cancel(Request request) {
+    std::lock_guard const lock(library());
     if (impl_->ruined.contains(request.slot)) return;
     auto& pending = impl_->requests[request.slot];
     MPI_Cancel(&pending);
@@ -161,6 +213,7 @@ void MpiWorld::cancel(Request request) {
 }
 
 std::optional<Arrival> MpiWorld::probe(int tag) {
+    std::lock_guard const lock(library());
     int flag = 0;
     MPI_Status status;
     if (!impl_->went_well(MPI_Iprobe(MPI_ANY_SOURCE, tag, impl_->comm.handle(), &flag, &status))) return std::nullopt;
@@ -177,6 +230,7 @@ void MpiWorld::library_all_reduce(std::span<float> values) {
 std::vector<Rank> MpiWorld::failed() {
     std::vector<Rank> out;
 #ifdef MPIX_ERR_PROC_FAILED
+    std::lock_guard const lock(library());
     if (!std::exchange(impl_->someone_failed, false)) return out;
     MPI_Group dead = MPI_GROUP_NULL, all = MPI_GROUP_NULL;
     check(MPIX_Comm_failure_ack(impl_->comm.handle()));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The job as MPI processes. mpi_world.cpp is the only file that includes mpi.h. Nothing collective after the start.
+// The job as MPI processes. mpi_world.cpp is the only file that includes mpi.h. Nothing collective after the start. Two worlds of
+// one process may be used by a thread each: the library is called by one thread at a time.
 #pragma once
 #include <memory>
 #include <span>
@@ -13,6 +14,8 @@ public:
     // Collective. Initialises MPI with MPI_THREAD_SERIALIZED (throws CommError if the library gives less), on a duplicated
     // communicator with MPI_ERRORS_RETURN.
     MpiWorld();
+    // Collective. The same ranks again, for a second courier of a process: the two see nothing of each other's messages.
+    explicit MpiWorld(MpiWorld const& other);
     // Does not finalise: MPI_Finalize hangs when other ranks are lost. Call finish() on the healthy path.
     ~MpiWorld() override;
     void finish();  // Collective. MPI_Finalize
@@ -22,6 +25,10 @@ public:
     Rank rank() const override;
     int size() const override;
     std::string name() const override { return "mpi"; }
+    int number_on_host() const override;
+    int trainers_on_host() const override;
+    int processes_on_host() const;  // trainers or not
+    int processes_before_on_host() const;
     Request send(Rank to, int tag, ByteView bytes) override;
     Request receive(Rank from, int tag, MutableBytes into) override;
     bool done(Request request) override;

@@ -64,6 +64,8 @@ public:
     Rank rank() const override { return rank_; }
     int size() const override { return static_cast<int>(hub_->boxes.size()); }
     std::string name() const override { return "threads"; }
+    int number_on_host() const override { return rank_.value - 1; }
+    int trainers_on_host() const override { return size() - 1; }
 
     Request send(Rank to, int tag, ByteView bytes) override {
         alive();

@@ -29,6 +29,8 @@ public:
     virtual Rank rank() const = 0;
     virtual int size() const = 0;
     virtual std::string name() const = 0;  // "mpi" or "threads"
+    virtual int number_on_host() const = 0;  // of a trainer: how many trainers of lower rank run on this host
+    virtual int trainers_on_host() const = 0;
 
     // Local. At most 2^31-1 bytes a call; the courier cuts larger things into pieces. Throw CommError.
     virtual Request send(Rank to, int tag, ByteView bytes) = 0;

@@ -31,6 +31,8 @@ constexpr std::array k_points{
     Point{"unit.begin", "a trainer begins a unit"},
     Point{"hop.send", "a trainer sends a state"},
     Point{"hop.receive", "a trainer has received a state"},
+    Point{"spill.write", "a waiting state goes to the disk (run.state_memory)"},
+    Point{"spill.read", "it comes back"},
     Point{"lap.done", "a trainer is about to tell rank 0 of a finished lap"},
     Point{"lap.record", "rank 0 has heard of a finished lap"},
     Point{"pause.save", "a trainer is about to save what it holds, after a signal"},

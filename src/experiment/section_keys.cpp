@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 
 namespace hopscotch {
@@ -46,6 +47,23 @@ Check<double> at_least_zero_below_one() {
 
 Check<std::string> not_empty() {
     return [](std::string const& v) { return v.empty() ? "must not be empty" : ""; };
+}
+
+void read_bytes(ObjectReader& reader, std::string_view key, std::uint64_t& out) {
+    std::string text = "auto";
+    if (!reader.has(key)) return;
+    reader.read(key, text);
+    if (text == "auto") return;
+    constexpr std::array<std::pair<std::string_view, double>, 4> units{{{"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}}};
+    double number = 0;
+    auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    std::string_view const unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
+    for (auto const& [name, bytes] : units)
+        if (error == std::errc() && unit == name && number > 0 && number * bytes < 1e18) {
+            out = static_cast<std::uint64_t>(number * bytes);
+            return;
+        }
+    reader.problem(key, fmt::format("expected \"auto\" or a size such as \"512MB\" or \"4GB\" (got \"{}\")", text));
 }
 
 void require_text(ObjectReader& reader, std::string_view key, std::string& out, std::string_view suggestion) {

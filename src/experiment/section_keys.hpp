@@ -2,6 +2,7 @@
 // What the sections of the reader share: names that stand for enums, keys that belong to some names only, lists of numbers.
 #pragma once
 #include <array>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -55,6 +56,9 @@ void refuse_later_keys(ObjectReader& reader, Names const& later);
 
 Check<double> at_least_zero_below_one();
 Check<std::string> not_empty();
+
+// "512MB", "4GB", or "auto", which leaves out as it is.
+void read_bytes(ObjectReader& reader, std::string_view key, std::uint64_t& out);
 
 void require_text(ObjectReader& reader, std::string_view key, std::string& out, std::string_view suggestion);
 

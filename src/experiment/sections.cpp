@@ -147,6 +147,13 @@ RunConfig read_run(ObjectReader reader) {
     } else {
         reader.read("threads", out.threads, up_to(1024, at_least(1)));
     }
+    constexpr std::array<Name<SchedulerPlacement>, 2> schedulers{
+        {{"dedicated", SchedulerPlacement::dedicated}, {"shared", SchedulerPlacement::shared}}};
+    constexpr std::array<Name<KeepBest>, 2> kept{{{"run", KeepBest::run}, {"trial", KeepBest::trial}}};
+    read_name(reader, "scheduler", schedulers, out.scheduler);
+    read_bytes(reader, "state_memory", out.state_memory);
+    reader.read("spill", out.spill);
+    read_name(reader, "keep_best", kept, out.keep_best);
     reader.read("exact", out.exact);
     reader.read("checkpoint_every_s", out.checkpoint_every_s, above(0));
     reader.read("checkpoint_mbps", out.checkpoint_mbps, at_least(0));

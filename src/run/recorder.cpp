@@ -50,26 +50,43 @@ void Recorder::released(Lap const& lap) {
 }
 
 void Recorder::saved(LapSink::Saved const& saved) {
+    if (saved.file.empty()) {
+        checkpoints_.at_risk.insert(saved.trial);
+        return;
+    }
+    checkpoints_.at_risk.erase(saved.trial);
+    ++checkpoints_.written;
+    checkpoints_.longest_gap_s = std::max(checkpoints_.longest_gap_s, saved.gap_s);
     journal_.checkpoint(saved);
     files_[saved.trial].push_back(saved);
     surplus_.insert(saved.trial);
 }
 
-// Never the last two of a trial, nor the state after the best epoch of all.
+LapSink::Saved const* Recorder::file_after(TrialId trial, int epoch) const {
+    auto const found = files_.find(trial);
+    if (found == files_.end()) return nullptr;
+    auto const file = std::ranges::find_if(found->second, [&](auto const& each) { return each.epoch == epoch + 1 && each.step == 0 && each.batch == 0; });
+    return file == found->second.end() ? nullptr : &*file;
+}
+
+bool Recorder::is_kept(LapSink::Saved const& file) const {
+    return file.step == 0 && file.batch == 0 && wanted_epoch(file.trial) == file.epoch - 1;
+}
+
+// Never the last two of a trial.
 void Recorder::delete_surplus() {
-    auto const best = best_lap();
     for (auto const trial : surplus_) {
         auto& files = files_[trial];
         auto const place = [](LapSink::Saved const& file) { return std::tuple(file.epoch, file.step, file.batch); };
         std::ranges::stable_sort(files, std::greater(), place);
         for (std::size_t i = 2; i < files.size();) {
-            bool const holds_best = best && *best == std::pair(trial, files[i].epoch - 1) && files[i].step == 0 && files[i].batch == 0;
-            std::error_code ignored;
-            if (!holds_best) std::filesystem::remove(directory_ / files[i].file, ignored);
-            if (holds_best)
+            if (is_kept(files[i])) {
                 ++i;
-            else
-                files.erase(files.begin() + static_cast<std::ptrdiff_t>(i));
+                continue;
+            }
+            std::error_code ignored;
+            std::filesystem::remove(directory_ / files[i].file, ignored);
+            files.erase(files.begin() + static_cast<std::ptrdiff_t>(i));
         }
     }
     surplus_.clear();
@@ -94,10 +111,10 @@ void Recorder::tick() {
     delete_surplus();
 }
 
-std::optional<std::pair<TrialId, int>> Recorder::best_lap() const {
-    auto const trial = tally_.best_trial();
-    if (!trial) return std::nullopt;
-    return std::pair(*trial, tally_.of(*trial).best->epoch);
+std::optional<int> Recorder::wanted_epoch(TrialId trial) const {
+    bool const wanted = experiment_.run.keep_best == KeepBest::trial || tally_.best_trial() == trial;
+    auto const& best = tally_.of(trial).best;
+    return wanted && best ? std::optional(best->epoch) : std::nullopt;
 }
 
 Metrics Recorder::lap_done(LapRecord const& record, TrialView const& trial) {
@@ -144,6 +161,12 @@ Summary Recorder::summarise(RunEnd const& end, std::vector<TrialView> const& tri
     out.bytes_by_rank = end.bytes_by_rank;
     out.storage_bytes = end.storage_bytes;
     out.staged_bytes = end.staged_bytes;
+    out.spilled_bytes = end.spilled_bytes;
+    out.checkpoints = checkpoints_;
+    std::erase_if(out.checkpoints.at_risk, [&](TrialId trial) {
+        auto const status = trials.at(trial.index()).status;
+        return has_ended(status) && status != TrialStatus::interrupted;
+    });
     out.weight_bytes = end.weight_bytes;
     out.exposed_s = tally_.exposed_s();
     out.sync_rounds = tally_.sync_rounds();

@@ -32,7 +32,7 @@ struct RunEnd {
     double wall_s = 0, setup_s = 0;
     ByteCounts bytes;
     std::vector<ByteCounts> bytes_by_rank;
-    std::int64_t storage_bytes = 0, staged_bytes = 0, weight_bytes = 0;  // as in Summary
+    std::int64_t storage_bytes = 0, staged_bytes = 0, weight_bytes = 0, spilled_bytes = 0;  // as in Summary
     std::vector<std::int64_t> peak_rss_bytes;  // by rank
     std::vector<float> hop_s;                  // seconds of every hop that was measured; may be empty
     bool synthetic = false;                    // ZooEntry::synthetic of the model
@@ -48,6 +48,7 @@ public:
     void released(Lap const& lap);
     void trainer_lost(TrainerLoss loss);  // the job goes on without it
     void saved(LapSink::Saved const& saved);  // older files of that trial go once the journal's line is durable
+    LapSink::Saved const* file_after(TrialId trial, int epoch) const;  // null: none has been saved of just that place
     // trial: the director's view after it took the record. An end of the trial is journalled too. Returns the metrics.
     Metrics lap_done(LapRecord const& record, TrialView const& trial);
     void tick();
@@ -56,7 +57,8 @@ public:
     void stop_if_replaced();
     bool finished() const { return finished_; }
     std::optional<BestSoFar> best() const;  // trial and value of search.metric, for the progress view
-    std::optional<std::pair<TrialId, int>> best_lap() const;  // the same's trial and epoch
+    // The epoch of this trial whose state is wanted at the end: if the trial is the best one, or run.keep_best says "trial".
+    std::optional<int> wanted_epoch(TrialId trial) const;
 
     // What the records add up to so far; writes nothing.
     Summary summarise(RunEnd const& end, std::vector<TrialView> const& trials) const;
@@ -70,6 +72,7 @@ public:
 
 private:
     void end_trial(TrialView const& trial);
+    bool is_kept(LapSink::Saved const& file) const;
     void delete_surplus();
 
     std::filesystem::path directory_;
@@ -83,6 +86,7 @@ private:
     std::map<TrialId, std::vector<LapSink::Saved>> files_;  // that are there, by place
     std::set<TrialId> surplus_;                             // trials that may have too many of them
     std::set<std::pair<TrialId, int>> known_;               // laps that earlier jobs released
+    CheckpointFacts checkpoints_;
     std::vector<TrainerLoss> lost_;
     int incarnation_ = 1;
     bool finished_ = false;

@@ -109,6 +109,12 @@ Json to_json(Summary const& summary) {
                              {"unit_gap_ms", milliseconds(summary.unit_gap_s)},
                              {"sync_rounds", summary.sync_rounds}});
     add_what_applies(summary, out);
+    if (auto const& made = summary.checkpoints; made.written > 0 || !made.at_risk.empty()) {
+        Json::Array at_risk;
+        for (auto const trial : made.at_risk) at_risk.emplace_back(static_cast<std::int64_t>(trial.value));
+        out["checkpoints"] = Json::object({{"written", made.written}, {"longest_gap_s", made.longest_gap_s}, {"at_risk", std::move(at_risk)}});
+    }
+    if (summary.spilled_bytes > 0) out["spilled_bytes"] = summary.spilled_bytes;
     out["metric"] = summary.metric;
     out["mode"] = summary.mode == Mode::max ? "max" : "min";
     out["best_trial"] = summary.best_trial ? Json(summary.best_trial->value) : Json();

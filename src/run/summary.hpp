@@ -3,6 +3,7 @@
 #pragma once
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,12 @@ std::string_view name_of(RunStatus status);
 
 struct ByteCounts {
     std::int64_t state = 0, gradient = 0, data = 0, control = 0;
+};
+
+struct CheckpointFacts {
+    std::int64_t written = 0;
+    double longest_gap_s = 0;   // the most training that a loss could have cost: LapSink::Saved::gap_s
+    std::set<TrialId> at_risk;  // trials not ended whose newest state could not be written
 };
 
 struct TrialSummary {
@@ -47,6 +54,8 @@ struct Summary {
     std::vector<std::int64_t> peak_rss_bytes;  // by rank
     // Training rows with their labels: held or owned by all trainers, and copies among them.
     std::int64_t storage_bytes = 0, staged_bytes = 0;
+    std::int64_t spilled_bytes = 0;       // waiting states that went to the disk (run.state_memory)
+    CheckpointFacts checkpoints;          // of this job
     std::int64_t weight_bytes = 0;        // parameters of the largest trial
     std::vector<double> exposed_s;        // by trainer, sums of LapRecord::exposed_s; empty: not measured
     std::int64_t sync_rounds = 0;

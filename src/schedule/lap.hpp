@@ -67,13 +67,15 @@ class LapSink {
 public:
     virtual ~LapSink() = default;
     virtual void lap_done(LapRecord const& record) = 0;
-    // A file in the run directory holds a trial now: after `batch` batches of unit `step` of that epoch.
+    // A file in the run directory holds a trial now: after `batch` batches of unit `step` of that epoch. Or, without a file: it could
+    // not be written, and the trial is at risk until one is.
     struct Saved {
         TrialId trial;
         int member = 0;  // if the states of trainers that train it together differ
         int epoch = 0, step = 0;
         std::int64_t batch = 0;
         std::string file;
+        double gap_s = 0;  // what a loss would have cost a moment before: since the copy before it was made
     };
     virtual void saved(Saved const&) {}
     virtual void scored(LapRecord const&) {}  // the best trial on the test shards, in the record's valid_ fields

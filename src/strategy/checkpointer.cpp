@@ -39,7 +39,7 @@ bool Checkpointer::due(double saved_unix_s) const {
 }
 
 Checkpointer::Item Checkpointer::copy_of(Checkpoint about, ByteView state) {
-    Item item{std::move(about), pool_.acquire(state.size())};
+    Item item{std::move(about), pool_.acquire(state.size()), 0, std::nullopt};
     std::memcpy(item.state.bytes().data(), state.data(), state.size());
     item.about.run_id = target_.run_id;
     return item;
@@ -49,8 +49,10 @@ void Checkpointer::enqueue(Item item) {
     {
         std::lock_guard const lock(mutex_);
         std::erase_if(queue_, [&](Item const& old) {
-            if (item.replaces(old)) queued_bytes_ -= old.state.bytes().size();
-            return item.replaces(old);
+            if (!item.replaces(old)) return false;
+            queued_bytes_ -= old.state.bytes().size();
+            item.since_unix_s = std::min(item.since_unix_s, old.since_unix_s);
+            return true;
         });
         queued_bytes_ += item.state.bytes().size();
         queue_.push_back(std::move(item));
@@ -58,11 +60,15 @@ void Checkpointer::enqueue(Item item) {
     changed_.notify_all();
 }
 
-void Checkpointer::save(Checkpoint about, ByteView state) { enqueue(copy_of(std::move(about), state)); }
-
-void Checkpointer::keep(Checkpoint about, ByteView state) {
+void Checkpointer::save(Checkpoint about, ByteView state, double since_unix_s) {
     auto item = copy_of(std::move(about), state);
-    item.kept = true;
+    item.since_unix_s = since_unix_s;
+    enqueue(std::move(item));
+}
+
+void Checkpointer::keep(Checkpoint about, ByteView state, Best best) {
+    auto item = copy_of(std::move(about), state);
+    item.kept = best;
     enqueue(std::move(item));
 }
 
@@ -127,11 +133,19 @@ bool Checkpointer::write(Item const& item) {
             log_warning(fmt::format("trial {} is at risk, its checkpoint could not be written: {} (is run.dir full, or not on a "
                                     "file system that all hosts share?) training goes on, it is tried again",
                                     item.about.record.trial.value, error.what()));
+        if (at_risk_.insert(item.about.record.trial).second) tell(item, "");
         return false;
     }
     if (std::exchange(trouble_, false)) log_info("checkpoints can be written again");
-    saved_({item.about.record.trial, item.about.member, item.about.place.epoch, item.about.place.step, item.about.place.batch, name});
+    at_risk_.erase(item.about.record.trial);
+    tell(item, name);
     return true;
+}
+
+void Checkpointer::tell(Item const& item, std::string file) {
+    auto const& place = item.about.place;
+    auto const gap_s = item.since_unix_s > 0 ? unix_s() - item.since_unix_s : 0;
+    saved_({item.about.record.trial, item.about.member, place.epoch, place.step, place.batch, std::move(file), gap_s});
 }
 
 }  // namespace hopscotch

@@ -6,6 +6,8 @@
 #include <deque>
 #include <functional>
 #include <mutex>
+#include <optional>
+#include <set>
 #include <string>
 #include <thread>
 
@@ -17,7 +19,7 @@ namespace hopscotch {
 
 class Checkpointer {
 public:
-    // saved: called by the thread when a file is durable.
+    // saved: called by the thread when a file is durable, and without a file when one could not be written.
     Checkpointer(CheckpointTarget target, BufferPool& pool, std::function<void(Checkpointed const&)> saved);
     ~Checkpointer();  // gives up what is not written
 
@@ -25,10 +27,11 @@ public:
     // has had its rest (checkpoint_mbps).
     bool due(double saved_unix_s) const;
 
-    // Copies the state and returns. save: what is not written yet of the same trial is dropped. keep: a state that is wanted
-    // whatever comes after it.
-    void save(Checkpoint about, ByteView state);
-    void keep(Checkpoint about, ByteView state);
+    // Copies the state and returns. save: what is not written yet of the same trial is dropped; since_unix_s: when its copy before
+    // was made. keep: a state that is wanted whatever comes after it; of the bests of one trial, the newest.
+    void save(Checkpoint about, ByteView state, double since_unix_s);
+    enum class Best { of_run, of_trial };
+    void keep(Checkpoint about, ByteView state, Best best);
 
     // Until all is written, or has failed once more, or the deadline has passed. How many are not written.
     std::size_t drain(double deadline_s);
@@ -39,15 +42,18 @@ private:
     struct Item {
         Checkpoint about;
         Buffer state;
-        bool kept = false, failed = false;
+        double since_unix_s = 0;
+        std::optional<Best> kept;  // none: the trial's place
+        bool failed = false;
         bool replaces(Item const& old) const {
-            return !kept && !old.kept && old.about.record.trial == about.record.trial && old.about.member == about.member;
+            return kept == old.kept && kept != Best::of_run && old.about.record.trial == about.record.trial && old.about.member == about.member;
         }
     };
     Item copy_of(Checkpoint about, ByteView state);
     void enqueue(Item item);
     void run();
     bool write(Item const& item);  // false: it could not be
+    void tell(Item const& item, std::string file);
     void put_back(Item item);
 
     CheckpointTarget target_;
@@ -59,7 +65,8 @@ private:
     std::size_t queued_bytes_ = 0;  // of what is being written too
     bool writing_ = false, stopping_ = false, draining_ = false;
     double rests_until_s_ = 0;
-    bool trouble_ = false;  // the last write failed; the thread's own
+    bool trouble_ = false;  // the last write failed; the thread's own, as
+    std::set<TrialId> at_risk_;
     std::thread thread_;
 };
 

@@ -76,22 +76,25 @@ std::string GroupTrainer::place(Lap const& lap, std::int64_t step) const {
 void GroupTrainer::work() {
     auto const lap = std::move(laps_.front());
     laps_.pop_front();
+    balance(laps_, states_);
     for (int k = 1; is_root() && k < group_.size(); ++k)
         resources_.courier.send(group_.ranks().ranks[static_cast<std::size_t>(k)], MessageKind::lap, encode(lap));
     auto journey = begin(lap);
     busy_with(lap, ShardId(-1), Phase::compute);
     run(lap, journey);
-    if (is_root()) finish(journey, states_[lap.trial].bytes());
-    if (journey.record.outcome != Outcome::finished) drop(lap.trial);
+    if (is_root()) finish(journey, current_.bytes());
+    if (journey.record.outcome != Outcome::finished) return drop(lap.trial);
+    states_[lap.trial] = store().hold(std::move(current_));
 }
 
 void GroupTrainer::run(Lap const& lap, Journey& journey) {
     std::optional<SharedLap> mine;
     std::string complaint;
     try {
-        auto& state = states_[lap.trial];
-        if (!state) state = lap.from.empty() ? resources_.runner->initial_state(lap, resources_.courier.pool()) : load(journey);
-        SharedLap::Part part{lap, state.bytes(), own_visits(resources_.owners, resources_.runner->self(), lap.trial),
+        auto rested = states_.extract(lap.trial);
+        current_ = rested ? store().take(std::move(rested.mapped())) : Buffer();
+        if (!current_) current_ = lap.from.empty() ? resources_.runner->initial_state(lap, resources_.courier.pool()) : load(journey);
+        SharedLap::Part part{lap, current_.bytes(), own_visits(resources_.owners, resources_.runner->self(), lap.trial),
                              local_batch_size(config_of(lap), group_.self())};
         mine.emplace(*resources_.runner, std::move(part), resources_.courier.activity());
     } catch (std::exception const& error) {

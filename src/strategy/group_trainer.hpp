@@ -51,7 +51,7 @@ private:
     TrainerId home_of(TrialId) const override { return root(); }
     void drop(TrialId trial) override;
     void save_all() override {
-        for (auto& [trial, state] : states_) save_resting(trial, state.bytes());
+        for (auto& [trial, state] : states_) save_resting(trial, state);
     }
     bool works_while_paused() const override { return !is_root(); }  // in a lap that the root has begun
     bool has_work() const override { return !laps_.empty(); }
@@ -65,8 +65,9 @@ private:
     Outcome all_ready(Lap const& lap, Journey& journey, std::string const& complaint);
 
     std::deque<Lap> laps_;
-    std::map<TrialId, Buffer> states_;
-    std::vector<float> float_buffers_;           // of average_buffers: exchanges that a shutdown cuts off still point here
+    States states_;
+    Buffer current_;  // of the lap under way: exchanges that a shutdown cuts off still point here
+    std::vector<float> float_buffers_;           // of average_buffers, as long
     std::vector<std::int64_t> integer_buffers_;  // "
     std::set<TrialId> ended_;
 };

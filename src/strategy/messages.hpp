@@ -49,17 +49,18 @@ void fields(A& a, CheckpointTarget& m) {
     a(m.run_dir, m.run_id, m.incarnation, m.every_s, m.mbps);
 }
 
-// Trainer -> rank 0: this file is durable now.
+// Trainer -> rank 0: LapSink::Saved.
 struct Checkpointed {
     TrialId trial;
     int member = 0;
     int epoch = 0, step = 0;
     std::int64_t batch = 0;
     std::string file;  // in the run directory
+    double gap_s = 0;
 };
 template <class A>
 void fields(A& a, Checkpointed& m) {
-    a(m.trial, m.member, m.epoch, m.step, m.batch, m.file);
+    a(m.trial, m.member, m.epoch, m.step, m.batch, m.file, m.gap_s);
 }
 
 // Rank 0 -> trainers, first of all.
@@ -78,13 +79,14 @@ void fields(A& a, Welcome& m) {
 // Trainer -> rank 0: the answer to the roll call.
 struct Hello {
     std::string host, build, torch, cpu, device;
-    std::int32_t pid = 0, cores = 0;
+    std::int32_t pid = 0, cores = 0;      // online on its host
+    std::vector<std::int32_t> own_cores;  // it may run on these
     std::uint64_t memory_bytes = 0, dataset_hash = 0;
     std::string error;  // what keeps this trainer from training; empty: ready
 };
 template <class A>
 void fields(A& a, Hello& m) {
-    a(m.host, m.build, m.torch, m.cpu, m.device, m.pid, m.cores, m.memory_bytes, m.dataset_hash, m.error);
+    a(m.host, m.build, m.torch, m.cpu, m.device, m.pid, m.cores, m.own_cores, m.memory_bytes, m.dataset_hash, m.error);
 }
 
 // What travels with a state: where its trial is on the way, and the lap's record so far.
@@ -181,10 +183,11 @@ struct Goodbye {
     std::vector<double> hop_s;  // push to arrival, one a hop
     // Training rows with their labels that this trainer holds or owns, and those of them that it copied from other trainers.
     std::uint64_t storage_bytes = 0, staged_bytes = 0;
+    std::uint64_t spilled_bytes = 0;  // of waiting states, written to the disk (run.state_memory)
 };
 template <class A>
 void fields(A& a, Goodbye& m) {
-    a(m.bytes, m.peak_rss_bytes, m.hop_s, m.storage_bytes, m.staged_bytes);
+    a(m.bytes, m.peak_rss_bytes, m.hop_s, m.storage_bytes, m.staged_bytes, m.spilled_bytes);
 }
 
 struct Fatal {

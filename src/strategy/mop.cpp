@@ -29,9 +29,10 @@ public:
 private:
     struct Ready {
         Journey journey;
-        Buffer state;  // empty: the trial's very first unit builds it
+        WaitingState waiting;  // empty: the trial's very first unit builds it
         double queued_s = 0;
         std::uint64_t expected_hash = 0;  // of a state that came over the network; 0: it never left
+        Buffer state = {};                // in its turn
     };
 
     void handle(Incoming message) override {
@@ -43,7 +44,7 @@ private:
         hop_s_.push_back(unix_s() - journey.pushed_unix_s);
         journey.saved = false;  // by a thread of who sent it, which may die before it is written
         auto const hash = journey.record.state_hash;
-        delayed_.push_back({std::move(journey), std::move(message.state), monotonic_s() + hop_delay_s_, hash});
+        delayed_.push_back({std::move(journey), store().hold(std::move(message.state)), monotonic_s() + hop_delay_s_, hash});
         if (hop_delay_s_ == 0) admit_delayed();
     }
 
@@ -75,8 +76,8 @@ private:
 
     void save_all() override {
         for (auto* list : {&ready_, &delayed_})
-            for (auto& ready : *list) save_waiting(ready.journey, ready.state.bytes());
-        for (auto& [trial, mine] : at_home_) save_resting(trial, mine.resting.bytes());
+            for (auto& ready : *list) save_waiting(ready.journey, ready.waiting);
+        for (auto& [trial, mine] : at_home_) save_resting(trial, mine.resting);
     }
 
     bool has_work() const override { return !ready_.empty() || (!delayed_.empty() && seconds_to_next_delayed() == 0); }
@@ -92,6 +93,7 @@ private:
     }
 
     void enqueue(Ready ready) {
+        if (ready.state) ready.waiting = store().hold(std::move(ready.state));
         ready.queued_s = monotonic_s();
         ready_.push_back(std::move(ready));
     }
@@ -114,7 +116,8 @@ private:
             std::min_element(ready_.begin(), ready_.end(), [this](auto& a, auto& b) { return goes_before(a, b); });
         auto ready = std::move(*first);
         ready_.erase(first);
-        if (!ready.state && !ready.journey.lap.from.empty()) return go_on_from_file(std::move(ready));
+        balance();
+        if (!ready.waiting && !ready.journey.lap.from.empty()) return go_on_from_file(std::move(ready));
         auto const started_s = monotonic_s();
         auto const wait_s = ready.queued_s <= last_end_s_ ? started_s - last_end_s_ : -1;
         bool const validation = validating(ready);
@@ -135,6 +138,19 @@ private:
         move_on(std::move(ready));
     }
 
+    // The order in which they run; after them what rests here and waits for rank 0.
+    void balance() {
+        if (!store().crowded()) return;
+        std::vector<Ready const*> queued;
+        for (auto* list : {&ready_, &delayed_})
+            for (auto const& ready : *list) queued.push_back(&ready);
+        std::ranges::stable_sort(queued, [this](auto* a, auto* b) { return goes_before(*a, *b); });
+        std::vector<WaitingState const*> order;
+        for (auto const* ready : queued) order.push_back(&ready->waiting);
+        for (auto const& [trial, mine] : at_home_) order.push_back(&mine.resting);
+        store().balance(order);
+    }
+
     // A lap that another job has begun: on to where its next unit is.
     void go_on_from_file(Ready ready) {
         auto& journey = ready.journey;
@@ -148,6 +164,7 @@ private:
     bool prepare(Ready& ready) {
         auto& record = ready.journey.record;
         try {
+            ready.state = store().take(std::move(ready.waiting));
             if (!ready.state) {
                 ready.state = resources_.runner->initial_state(ready.journey.lap, resources_.courier.pool());
             } else if (ready.expected_hash != 0) {
@@ -180,7 +197,7 @@ private:
     void end_lap(Ready& ready) {
         auto const trial = ready.journey.lap.trial;
         finish(ready.journey, ready.state.bytes());
-        at_home_[trial].resting = std::move(ready.state);
+        at_home_[trial].resting = store().hold(std::move(ready.state));
         start_next(trial);
     }
 
@@ -201,7 +218,7 @@ private:
 
     struct AtHome {
         std::deque<Lap> laps;  // released, not yet started
-        Buffer resting;        // between laps
+        WaitingState resting;  // between laps
         bool under_way = false;
     };
     std::map<TrialId, AtHome> at_home_;

@@ -16,6 +16,7 @@
 #include "core/error.hpp"
 #include "core/fault.hpp"
 #include "core/log.hpp"
+#include "strategy/placement.hpp"
 #include "strategy/strategy.hpp"
 #include "strategy/trainer_base.hpp"
 
@@ -71,6 +72,12 @@ void refuse_differences(std::map<Rank, Hello> const& hellos, std::string const& 
     }
 }
 
+void advise_on_seating(std::map<Rank, Hello> const& hellos, int threads) {
+    std::map<Rank, Seating> seatings;
+    for (auto const& [rank, hello] : hellos) seatings[rank] = {hello.host, hello.cores, hello.own_cores};
+    for (auto const& line : seating_advice(seatings, threads)) log_warning(line);
+}
+
 }  // namespace
 
 std::map<Rank, Hello> call_roll(Courier& courier, Welcome const& welcome, BuildInfo const& build, RunConfig const& run) {
@@ -98,6 +105,7 @@ std::map<Rank, Hello> call_roll(Courier& courier, Welcome const& welcome, BuildI
     }
     refuse_complaints(answers);
     refuse_differences(answers, build.version + " " + build.git);
+    if (courier.world().name() == "mpi") advise_on_seating(answers, run.threads);
     courier.peers().watch({deadline_s, run.silence_s, run.stall_s});
     return answers;
 }
@@ -131,6 +139,7 @@ JobTotals end_job(Courier& courier, int exit_code, double deadline_s) {
         totals.bytes_by_rank.push_back(goodbye.bytes);
         totals.storage_bytes += goodbye.storage_bytes;
         totals.staged_bytes += goodbye.staged_bytes;
+        totals.spilled_bytes += goodbye.spilled_bytes;
         totals.peak_rss_bytes.push_back(goodbye.peak_rss_bytes);
         totals.hop_s.insert(totals.hop_s.end(), goodbye.hop_s.begin(), goodbye.hop_s.end());
     }
@@ -154,7 +163,8 @@ Hello introduce(BuildInfo const& build) {
     hello.torch = build.torch;
     hello.cpu = cpu_model();
     hello.pid = static_cast<std::int32_t>(getpid());
-    hello.cores = static_cast<std::int32_t>(std::thread::hardware_concurrency());
+    hello.cores = online_cores();
+    hello.own_cores = allowed_cores();
     hello.memory_bytes = memory_bytes();
     return hello;
 }
@@ -199,7 +209,7 @@ Hello open_data(std::optional<TrialRunner>& runner, Welcome const& welcome, Expe
         if (runner)
             runner->adopt(shards);
         else
-            runner.emplace(experiment, shards, self, trainer.factory);
+            runner.emplace(experiment, shards, TrialRunner::Seat{self, trainer.courier.world().number_on_host()}, trainer.factory);
         if (runner->device() != "cpu") trainer.courier.pool().set_pinning({pin_host_memory, unpin_host_memory});
         bool const works = !shards.empty() || strategy_named(welcome.strategy).rows == Rows::travel;
         if (works) {

@@ -26,6 +26,7 @@ struct JobTotals {
     std::vector<double> hop_s;
     std::vector<std::vector<std::uint64_t>> bytes_by_rank;  // by Traffic; rank 0 first
     std::uint64_t storage_bytes = 0, staged_bytes = 0;      // of training rows: all trainers', and copies among them
+    std::uint64_t spilled_bytes = 0;                        // of waiting states
 };
 
 // Rank 0. Everyone leaves; the courier is closed. Throws CommError after deadline_s.

@@ -44,7 +44,7 @@ void average_buffers(std::vector<MutableBytes> const& states, std::vector<double
 
 struct ServerReplay::Worker {
     Worker(Experiment const& experiment, OwnerTable const& owners, TrainerId trainer)
-        : runner(experiment, owners.shards_of(trainer), trainer) {}
+        : runner(experiment, owners.shards_of(trainer), {trainer}) {}
 
     TrialRunner runner;
     Activity activity;

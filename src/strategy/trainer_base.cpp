@@ -5,6 +5,8 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <cmath>
+#include <set>
 
 #include "core/clock.hpp"
 #include "core/error.hpp"
@@ -20,7 +22,12 @@ constexpr double k_pausing_s = 0.005;  // between looks at what is on its way ou
 
 TrainerBase::TrainerBase(Resources resources)
     : resources_(std::move(resources)), best_(resources_.experiment.search.metric, resources_.experiment.search.mode) {
-    if (resources_.runner == nullptr || resources_.checkpoints.run_dir.empty()) return;
+    if (resources_.runner == nullptr) return;
+    auto const& run = resources_.experiment.run;
+    std::filesystem::path const dir = resources_.checkpoints.run_dir;
+    auto const& spill = !run.spill.empty() ? std::filesystem::path(run.spill) : dir.empty() ? std::filesystem::temp_directory_path() : dir / "checkpoints";
+    store_.emplace(resources_.courier.pool(), state_memory(run.state_memory, resources_.courier.world().trainers_on_host()), spill);
+    if (dir.empty()) return;
     checkpointer_.emplace(resources_.checkpoints, resources_.courier.pool(), [this](Checkpointed const& saved) {
         resources_.courier.send(Rank(0), MessageKind::checkpointed, encode(saved));
     });
@@ -155,7 +162,7 @@ void TrainerBase::save(Journey& journey, ByteView state) {
     about.rows = journey.rows;
     about.loss_sum = journey.loss_sum;
     about.layout_hash = resources_.runner->layout(journey.lap).hash();
-    checkpointer_->save(std::move(about), state);
+    checkpointer_->save(std::move(about), state, journey.saved_unix_s);
     journey.saved_unix_s = unix_s();
     journey.saved = true;
 }
@@ -179,14 +186,26 @@ void TrainerBase::answer_save(Save const& asked) {
 }
 
 // One after another, since each waits in memory a second time until it is written.
-void TrainerBase::save_waiting(Journey& journey, ByteView state) {
-    if (journey.saved || !state_is_whole() || state.empty()) return;
-    save(journey, state);
+void TrainerBase::save_waiting(Journey& journey, WaitingState const& state) {
+    if (journey.saved || !state_is_whole() || !state) return;
+    store().look(state, [&](ByteView bytes) { save(journey, bytes); });
     checkpointer_->drain(save_until_s_ - monotonic_s());
 }
 
-void TrainerBase::save_resting(TrialId trial, ByteView state) {
+void TrainerBase::save_resting(TrialId trial, WaitingState const& state) {
     if (auto const found = resting_.find(trial); found != resting_.end()) save_waiting(found->second, state);
+}
+
+void TrainerBase::balance(std::deque<Lap> const& laps, States const& states) {
+    if (!store().crowded()) return;
+    std::vector<WaitingState const*> order;
+    std::set<TrialId> seen;
+    for (auto const& lap : laps)
+        if (auto const state = states.find(lap.trial); state != states.end() && seen.insert(lap.trial).second)
+            order.push_back(&state->second);
+    for (auto const& [trial, state] : states)
+        if (!seen.contains(trial)) order.push_back(&state);
+    store().balance(order);
 }
 
 // Between laps: the place is the beginning of the next one.
@@ -210,7 +229,22 @@ void TrainerBase::save_best() {
     about.record.trial = best_.trial();
     about.record.epoch = best_.epoch() + 1;
     about.layout_hash = best_layout_;
-    checkpointer_->keep(std::move(about), best_.bytes());
+    checkpointer_->keep(std::move(about), best_.bytes(), Checkpointer::Best::of_run);
+}
+
+// Rank 0 knows which of these files is the best one: this trainer has seen the trial only since it has been at home here.
+void TrainerBase::keep_best_of_trial(Journey const& journey, ByteView state) {
+    auto const& search = resources_.experiment.search;
+    auto const value = metric_value(metrics_of(journey.record, loss_of(resources_.experiment, journey.lap.assignment)), search.metric);
+    auto const before = bests_.find(journey.lap.trial);
+    if (!std::isfinite(value) || (before != bests_.end() && !better(value, before->second, search.mode))) return;
+    bests_[journey.lap.trial] = value;
+    Checkpoint about;
+    about.place = {journey.lap.epoch + 1, 0, 0};
+    about.record.trial = journey.lap.trial;
+    about.record.epoch = journey.lap.epoch + 1;
+    about.layout_hash = resources_.runner->layout(journey.lap).hash();
+    checkpointer_->keep(std::move(about), state, Checkpointer::Best::of_trial);
 }
 
 Buffer TrainerBase::load(Journey& journey) const {
@@ -255,6 +289,7 @@ void TrainerBase::finish(Journey& journey, MutableBytes state) {
             best_unsaved_ = true;
             best_layout_ = resources_.runner->layout(journey.lap).hash();
         }
+        if (checkpointer_ && resources_.experiment.run.keep_best == KeepBest::trial) keep_best_of_trial(journey, state);
         rest(journey, state);
     }
     journey.record.valid_seconds += monotonic_s() - start;  // keeping a snapshot is the last part of validation
@@ -307,6 +342,7 @@ void TrainerBase::say_goodbye() {
     goodbye.peak_rss_bytes = peak_rss_bytes();
     goodbye.hop_s = std::move(hop_s_);
     goodbye.staged_bytes = staged_bytes_;
+    goodbye.spilled_bytes = store_->written_bytes();
     goodbye.storage_bytes = own_bytes() + staged_bytes_;
     courier.send(Rank(0), MessageKind::goodbye, encode(goodbye));
 }

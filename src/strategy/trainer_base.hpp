@@ -9,6 +9,7 @@
 
 #include "strategy/best_snapshot.hpp"
 #include "strategy/checkpointer.hpp"
+#include "strategy/state_store.hpp"
 #include "strategy/strategy.hpp"
 
 namespace hopscotch {
@@ -42,8 +43,11 @@ protected:
     virtual bool state_is_whole() const { return true; }  // false: other trainers hold parts of it between laps
     // The job pauses: every state that waits here, with its place, or with its trial if it rests between laps.
     virtual void save_all() = 0;
-    void save_waiting(Journey& journey, ByteView state);
-    void save_resting(TrialId trial, ByteView state);
+    void save_waiting(Journey& journey, WaitingState const& state);
+    void save_resting(TrialId trial, WaitingState const& state);
+    StateStore& store() { return *store_; }  // of all states that wait
+    using States = std::map<TrialId, WaitingState>;
+    void balance(std::deque<Lap> const& laps, States const& states);  // they run in this order; the others wait for rank 0
     virtual bool works_while_paused() const { return false; }  // since others wait for it
     void busy_with(Lap const& lap, ShardId shard, Phase phase);
     virtual double idle_wait_s() const { return 1; }  // how long a trainer without work may wait for a message
@@ -55,6 +59,7 @@ protected:
 private:
     void save(Journey& journey, ByteView state);
     void save_best();
+    void keep_best_of_trial(Journey const& journey, ByteView state);
     void rest(Journey const& done, ByteView state);
     bool may_work() const { return has_work() && (!paused() || works_while_paused()); }
     bool paused() const { return resources_.courier.activity().pause; }
@@ -72,10 +77,12 @@ private:
     BestSnapshot best_;
     bool best_unsaved_ = false;
     std::uint64_t best_layout_ = 0;
+    std::map<TrialId, double> bests_;     // run.keep_best "trial": of the laps that ended here
     std::map<TrialId, Journey> resting_;  // of states that rest here: the beginning of their next lap
     std::optional<int> pause_round_;  // to be answered
     double save_until_s_ = 0;
     std::optional<Checkpointer> checkpointer_;
+    std::optional<StateStore> store_;
     std::uint64_t fetched_bytes_ = 0;  // of snapshots sent to rank 0
 };
 

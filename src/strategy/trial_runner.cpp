@@ -20,12 +20,12 @@ constexpr std::int64_t k_batches_between_signs = 16;  // of life in a validation
 
 }  // namespace
 
-TrialRunner::TrialRunner(Experiment experiment, std::vector<ShardId> const& shards, TrainerId self, ModelFactory factory)
+TrialRunner::TrialRunner(Experiment experiment, std::vector<ShardId> const& shards, Seat seat, ModelFactory factory)
     : experiment_(std::move(experiment)),
-      self_(self),
+      self_(seat.self),
       factory_(std::move(factory)),
       manifest_(read_manifest(experiment_.data.path)),
-      device_(resolve_device(experiment_.run.device, self.value)),
+      device_(resolve_device(experiment_.run.device, seat.number_on_host)),
       workspace_(device_, experiment_.run.threads) {
     for (auto const& slow : experiment_.run.inject.slow)
         if (slow.rank == self_.value + 1) slow_factor_ *= slow.factor;

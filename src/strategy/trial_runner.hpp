@@ -30,7 +30,12 @@ void note_scores(Evaluation const& sums, LapRecord& record);
 class TrialRunner {
 public:
     // Opens the shards (and all of validation). Throws DataError, ConfigError.
-    TrialRunner(Experiment experiment, std::vector<ShardId> const& shards, TrainerId self,
+    // Which of the job's trainers, and the how manieth on its host (it takes the GPU of that number).
+    struct Seat {
+        TrainerId self;
+        int number_on_host = 0;
+    };
+    TrialRunner(Experiment experiment, std::vector<ShardId> const& shards, Seat seat,
                 ModelFactory factory = make_trial_model);
 
     // After a loss: these shards are its own now. What has been begun is forgotten. Throws as the constructor does.

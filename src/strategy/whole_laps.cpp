@@ -23,30 +23,31 @@ void WholeLaps::drop(TrialId trial) {
 void WholeLaps::work() {
     auto const lap = std::move(laps_.front());
     laps_.pop_front();
+    balance(laps_, states_);
     auto journey = begin(lap);
-    auto& state = states_[lap.trial];
-    if (!state) prepare(journey, state);
+    auto state = state_of(journey);
     while (journey.step < resources_.runner->shards() && journey.record.outcome == Outcome::finished) {
         train_unit(journey, state.bytes());
         if (journey.record.outcome == Outcome::finished) save_if_due(journey, state.bytes());
     }
     while (journey.record.outcome == Outcome::finished && !validate(journey, state.bytes())) save_if_due(journey, state.bytes());
     finish(journey, state.bytes());
-    if (journey.record.outcome != Outcome::finished) drop(lap.trial);
+    if (journey.record.outcome != Outcome::finished) return drop(lap.trial);
+    states_[lap.trial] = store().hold(std::move(state));
 }
 
 // A model that cannot even be built ends its own trial only.
-void WholeLaps::prepare(Journey& journey, Buffer& state) {
-    if (!journey.lap.from.empty()) {
-        state = load(journey);
-        return;
-    }
+Buffer WholeLaps::state_of(Journey& journey) {
+    auto rested = states_.extract(journey.lap.trial);
+    if (!rested && !journey.lap.from.empty()) return load(journey);
     try {
-        state = resources_.runner->initial_state(journey.lap, resources_.courier.pool());
+        if (rested) return store().take(std::move(rested.mapped()));
+        return resources_.runner->initial_state(journey.lap, resources_.courier.pool());
     } catch (std::exception const& error) {
         journey.record.outcome = Outcome::failed;
         journey.record.reason = fmt::format("epoch {} on trainer {} ({}): {}", journey.lap.epoch,
                                             resources_.runner->self().value, host_name(), error.what());
+        return {};
     }
 }
 

@@ -17,7 +17,7 @@ protected:
     void handle(Incoming message) override;
     void drop(TrialId trial) override;
     void save_all() override {
-        for (auto& [trial, state] : states_) save_resting(trial, state.bytes());
+        for (auto& [trial, state] : states_) save_resting(trial, state);
     }
     bool has_work() const override { return !laps_.empty(); }
     void work() override;
@@ -26,10 +26,10 @@ protected:
     Lap const& next_lap() const { return laps_.front(); }
 
 private:
-    void prepare(Journey& journey, Buffer& state);
+    Buffer state_of(Journey& journey);
 
     std::deque<Lap> laps_;
-    std::map<TrialId, Buffer> states_;
+    States states_;
     std::set<TrialId> ended_;
 };
 

@@ -14,6 +14,7 @@ KINDS = ("kill", "throw", "enospc", "tear")
 OF_IMPORT = {"import.shard", "import.manifest"}
 OF_SIGNALS = {"pause.save"}
 OF_RESUMED_RUNS = {"journal.rename"}
+OF_SPILLING = {"spill.write", "spill.read"}
 SMALL = {"train": {"epochs": 2, "batch_size": 8, "optimizer": {"name": "adam", "lr": 0.01}}, "space": {"train.optimizer.lr": [0.003, 0.01]}}
 
 
@@ -42,7 +43,7 @@ class Faults(Disturbed):
         self.small("quiet")
         self.succeed("--quiet", "--trainers", "2")
         expected = self.outcome("quiet")
-        for number, point in enumerate(sorted(points() - OF_IMPORT - OF_SIGNALS - OF_RESUMED_RUNS)):
+        for number, point in enumerate(sorted(points() - OF_IMPORT - OF_SIGNALS - OF_RESUMED_RUNS - OF_SPILLING)):
             kind = kinds_at(point)[number % len(kinds_at(point))]
             with self.subTest(point=point, kind=kind):
                 folder = f"out-{point}"
@@ -53,6 +54,20 @@ class Faults(Disturbed):
                 self.assertNotEqual(code, 2, out + err)
                 self.resumed("2", folder)
                 self.assertEqual(self.outcome(folder), expected)
+
+    def test_points_of_spilling(self):
+        expected = self.undisturbed()
+        for point in sorted(OF_SPILLING):
+            for kind, code_of_kind in (("kill", -signal.SIGKILL), ("throw", 0), ("enospc", 0), ("flip", 0)):
+                with self.subTest(point=point, kind=kind):
+                    folder = f"out-{point}-{kind}"
+                    self.write(disturbed(folder))
+                    code, out, err = self.run_hopscotch("run", "e.json", "--quiet", "--trainers", "1", "--set", "run.state_memory=1kB",
+                                                        env={"HOPSCOTCH_FAULT": f"{point}:3:{kind}"})
+                    self.assertEqual(code, code_of_kind, out + err)
+                    self.assertEqual("stay in memory" in err, point == "spill.write" and kind in ("throw", "enospc"), err)
+                    self.resumed("2", folder)
+                    self.assertEqual(self.outcome(folder), expected)
 
     def test_points_of_a_resumed_run(self):
         self.small("out")

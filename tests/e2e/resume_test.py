@@ -6,7 +6,7 @@ import random
 import signal
 import unittest
 
-from harness import Case, experiment
+from harness import Case, experiment, strict_json
 
 TRAIN = {"epochs": 6, "batch_size": 4, "optimizer": {"name": "adam", "lr": 0.01}}
 MODEL = {"name": "mlp", "hidden": [48], "dropout": 0.2}
@@ -111,6 +111,44 @@ class Resume(Disturbed):
         before = self.listing()
         self.resumed(trainers="2")
         self.assertEqual((self.listing(), self.outcome("out")), (before, expected))
+
+    def test_states_on_the_disk(self):
+        # More states than run.state_memory holds: they come and go, and nothing changes.
+        expected = self.undisturbed()
+        document = disturbed()
+        document["run"]["state_memory"] = "1kB"
+        self.write(document)
+        self.assertTrue(self.killed(laps=6, trainers="1"))
+        self.resumed(trainers="1")
+        self.assertEqual(self.outcome("out"), expected)
+        self.assertGreater(self.summary()["spilled_bytes"], 100_000)
+
+    def test_best_of_every_trial(self):
+        # Killed in the middle, too: a state that is wanted and lost is trained again.
+        document = disturbed("quiet")
+        document["run"]["keep_best"] = "trial"
+        self.write(document)
+        self.succeed("--quiet", "--trainers", "2")
+        expected = self.models_of_trials("quiet")
+        for laps in (3, 12):
+            document["run"]["dir"] = f"out{laps}"
+            self.write(document)
+            process = self.start("run", "e.json", "--quiet", "--trainers", "3")
+            self.assertTrue(self.kill_at(process, laps, folder=f"out{laps}"))
+            self.resumed(folder=f"out{laps}")
+            self.assertEqual(self.models_of_trials(f"out{laps}"), expected)
+
+    def models_of_trials(self, folder):
+        best = {}
+        for trial in self.summary(folder)["trials"]:
+            directory = self.cwd / folder / f"best/trial-{trial['id']}"
+            about = strict_json((directory / "model.json").read_text())
+            self.assertEqual((about["trial"], about["epoch"]), (trial["id"], trial["best"]["epoch"]))
+            best[trial["id"]] = (about["state_hash"], hashlib.sha256((directory / "model.safetensors").read_bytes()).hexdigest())
+        self.assertEqual(len(best), 4)
+        of_run = (self.cwd / folder / "best/model.safetensors").read_bytes()
+        self.assertEqual(best[self.summary(folder)["best_trial"]][1], hashlib.sha256(of_run).hexdigest())
+        return best
 
     def test_starts_where_nothing_is(self):
         self.write(disturbed())

@@ -10,16 +10,16 @@ import resume_test
 from harness import RECOVERY
 
 
-class Survivors(resume_test.Disturbed):
-    """Where the bits do not depend on the number of trainers, the others go on, in the same job, and nothing shows in the result."""
+class Jobs(resume_test.Disturbed):
     launcher_options = RECOVERY
     pid_of_rank = faults_test.Faults.pid_of_rank
+    processes, scheduler = 5, "dedicated"
 
     def begin(self, folder, strategy):
         document = resume_test.disturbed(folder, strategy=strategy)
-        document["run"].update({"silence_s": 2, "checkpoint_every_s": 0.2})
+        document["run"].update({"silence_s": 2, "checkpoint_every_s": 0.2, "scheduler": self.scheduler})
         self.write(document)
-        process = self.start("run", "e.json", "--quiet", np=5)
+        process = self.start("run", "e.json", "--quiet", np=self.processes)
         self.wait_for_event(process, folder=folder)
         return process
 
@@ -27,9 +27,13 @@ class Survivors(resume_test.Disturbed):
         out, err = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 0, out + err)
         self.assertEqual(self.outcome(folder), expected)
-        self.assertEqual(sorted(loss["trainer"] for loss in self.summary(folder)["lost"]), lost)
+        self.assertEqual(sorted(loss["trainer"] for loss in self.summary(folder).get("lost", [])), lost)
         for trainer in lost:
             self.assertRegex(err, rf"rank {trainer + 1} \(.*the job goes on without it")
+
+
+class Survivors(Jobs):
+    """Where the bits do not depend on the number of trainers, the others go on, in the same job, and nothing shows in the result."""
 
     def test_killed_trainers(self):
         for number, (strategy, ranks) in enumerate([("mop", [2]), ("mop", [4, 1]), ("task_parallel", [3]), ("sequential", [1])]):
@@ -77,6 +81,42 @@ class Survivors(resume_test.Disturbed):
         out, err = process.communicate(timeout=60)
         self.assertIn("no trainer is left", err)
         self.assertEqual(self.summary()["status"], "interrupted")
+
+
+class SharedScheduler(Jobs):
+    """run.scheduler "shared": rank 0's process trains too, so that every process does."""
+    processes, scheduler = 3, "shared"
+
+    def test_same_bits_as_a_dedicated_one(self):
+        for number, strategy in enumerate([{"name": "mop"}, {"name": "allreduce"}, {"name": "task_parallel", "data": "remote"}]):
+            with self.subTest(strategy=strategy["name"]):
+                expected = self.undisturbed(f"quiet{number}", trainers="3", strategy=strategy)
+                self.finished(self.begin(f"out{number}", strategy), f"out{number}", expected, [])
+                self.assertEqual(self.summary(f"out{number}")["trainers"], 3)
+
+    def test_killed_trainers(self):
+        expected = self.undisturbed("quiet", strategy={"name": "mop"})
+        process = self.begin("out", {"name": "mop"})
+        os.kill(self.pid_of_rank(process, 2), signal.SIGKILL)
+        self.finished(process, "out", expected, [1])
+
+    def test_interrupted_and_resumed_elsewhere(self):
+        expected = self.undisturbed("quiet", strategy={"name": "mop"})
+        process = self.begin("out", {"name": "mop"})
+        process.send_signal(signal.SIGUSR1)
+        out, err = process.communicate(timeout=30)
+        self.assertEqual(self.summary()["status"], "interrupted", out + err)
+        self.resumed(trainers="2")
+        self.assertEqual(self.outcome("out"), expected)
+
+    def test_number_of_trainers(self):
+        document = resume_test.disturbed()
+        document["run"]["scheduler"] = "shared"
+        self.write(document)
+        code, out, err = self.run_hopscotch("run", "e.json", "--dry-run", np=3)
+        self.assertEqual((code, "3 trainers" in out), (0, True), out + err)
+        code, out, err = self.run_hopscotch("run", "e.json", "--trainers", "2", np=3)
+        self.assertIn("--trainers 2 under a launcher with 3 processes (all of them train) leave --trainers out, or start 2 processes", err)
 
 
 if __name__ == "__main__":

@@ -52,7 +52,7 @@ protected:
 TEST_F(CheckpointerTest, WhatIsToldIsOnTheDisk) {
     auto const checkpointer = make(60);
     auto bytes = state(7);
-    checkpointer->save(at(3, 2, 1), bytes);
+    checkpointer->save(at(3, 2, 1), bytes, 0);
     std::ranges::fill(bytes, std::byte{9});  // the trial trains on; the copy does not
     EXPECT_EQ(checkpointer->drain(10), 0U);
     ASSERT_EQ(saved().size(), 1U);
@@ -64,18 +64,40 @@ TEST_F(CheckpointerTest, WhatIsToldIsOnTheDisk) {
 TEST_F(CheckpointerTest, OfATrialThatWaitsTheNewestIsWrittenAndWhatIsKeptToo) {
     std::ofstream(run_dir_) << "in the way";  // nothing can be written yet
     auto const checkpointer = make(60);
-    checkpointer->save(at(0, 1), state(1));
-    checkpointer->keep(at(0, 1), state(2));
-    checkpointer->save(at(1, 1), state(3));
+    checkpointer->save(at(0, 1), state(1), 0);
+    checkpointer->keep(at(0, 1), state(2), Checkpointer::Best::of_run);
+    checkpointer->save(at(1, 1), state(3), 0);
     EXPECT_EQ(checkpointer->drain(10), 3U);
-    checkpointer->save(at(0, 2), state(4));
+    checkpointer->save(at(0, 2), state(4), 0);
     EXPECT_EQ(checkpointer->drain(10), 3U) << "the newer one of trial 0 takes the place of the older";
-    EXPECT_TRUE(saved().empty());
+    for (auto const& each : saved()) EXPECT_EQ(each.file, "");
+    EXPECT_EQ(saved().size(), 2U) << "each trial is said to be at risk, once";
     fs::remove(run_dir_);
     EXPECT_EQ(checkpointer->drain(10), 0U);
     std::map<std::pair<int, int>, std::vector<std::byte>> there;
-    for (auto const& each : saved()) there[{each.trial.value, each.epoch}] = read(each.file);
+    for (auto const& each : saved())
+        if (!each.file.empty()) there[{each.trial.value, each.epoch}] = read(each.file);
     EXPECT_EQ(there, (std::map<std::pair<int, int>, std::vector<std::byte>>{{{0, 1}, state(2)}, {{0, 2}, state(4)}, {{1, 1}, state(3)}}));
+}
+
+TEST_F(CheckpointerTest, OfTheBestsOfATrialTheNewestIsWritten) {
+    std::ofstream(run_dir_) << "in the way";
+    auto const checkpointer = make(60);
+    for (int epoch = 1; epoch <= 3; ++epoch) checkpointer->keep(at(0, epoch), state(epoch), Checkpointer::Best::of_trial);
+    checkpointer->keep(at(1, 1), state(9), Checkpointer::Best::of_trial);
+    checkpointer->save(at(0, 4), state(4), 0);
+    EXPECT_EQ(checkpointer->drain(10), 3U);
+}
+
+TEST_F(CheckpointerTest, TellsWhatALossWouldHaveCost) {
+    std::ofstream(run_dir_) << "in the way";
+    auto const checkpointer = make(60);
+    checkpointer->save(at(0, 1), state(1), unix_s() - 100);
+    checkpointer->save(at(0, 2), state(2), unix_s());  // the one before was never written
+    fs::remove(run_dir_);
+    EXPECT_EQ(checkpointer->drain(10), 0U);
+    EXPECT_GE(saved().back().gap_s, 100);
+    EXPECT_LT(saved().back().gap_s, 100 + 60);
 }
 
 TEST_F(CheckpointerTest, DueIsWhatIsOldUnlessTheDiskRests) {
@@ -85,7 +107,7 @@ TEST_F(CheckpointerTest, DueIsWhatIsOldUnlessTheDiskRests) {
     EXPECT_TRUE(patient->due(now - 61));
     auto const slow = make(0.001, 1e-6);  // a byte a second
     EXPECT_TRUE(slow->due(now - 1));
-    slow->save(at(0, 1), state(1));
+    slow->save(at(0, 1), state(1), 0);
     EXPECT_EQ(slow->drain(10), 0U);
     EXPECT_FALSE(slow->due(now - 1)) << "a thousand bytes at a byte a second";
 }

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ranks of a job whose rank 0 has a trainer beside the scheduler in its process: of N processes, process r is rank r, and that
+// trainer is rank N. So as many processes as GPUs train on all of them.
+//   process 0:  rank 0 (scheduler)  rank N (trainer)      between the two: threads
+//   process r:  rank r                                    to rank N by a communicator of its own, else as in a dedicated job
+#pragma once
+#include <memory>
+
+#include "comm/mpi_world.hpp"
+#include "comm/thread_world.hpp"
+
+namespace hopscotch {
+
+// Process 0: tells the others whether the job is shared. Each process once, before anything else.
+void announce(World& world, bool shared);
+// The others. Throws CommError after deadline_s.
+bool await_announcement(World& world, double deadline_s);
+
+// Two worlds as one, in which the last rank is reached through a world of its own.
+class SharedWorld : public World {
+public:
+    struct Apart {
+        World& world;
+        Rank there;  // who that rank is in its own world
+        Rank here;   // and in this one
+    };
+    struct Self {
+        Rank rank;
+        int number_on_host = 0, trainers_on_host = 1;
+    };
+    // first: of all other ranks. Both must outlive this.
+    SharedWorld(World& first, Apart apart, Self self, int size) : first_(first), apart_(apart), self_(self), size_(size) {}
+
+    Rank rank() const override { return self_.rank; }
+    int size() const override { return size_; }
+    std::string name() const override { return first_.name(); }
+    int number_on_host() const override { return self_.number_on_host; }
+    int trainers_on_host() const override { return self_.trainers_on_host; }
+    Request send(Rank to, int tag, ByteView bytes) override;
+    Request receive(Rank from, int tag, MutableBytes into) override;
+    bool done(Request request) override;
+    void cancel(Request request) override;
+    std::optional<Arrival> probe(int tag) override;
+    std::vector<Rank> failed() override { return first_.failed(); }
+    void lose(Rank rank) override { first_.lose(rank); }
+    [[noreturn]] void vanish() override;
+    [[noreturn]] void abort(int exit_code) override;
+
+private:
+    World& of(Request request) { return request.slot % 2 == 0 ? first_ : apart_.world; }
+
+    World& first_;
+    Apart apart_;
+    Self self_;
+    int size_;
+};
+
+// Collective: the world of a process of a shared job, and in process 0 the two of its ranks.
+class SharedJob {
+public:
+    explicit SharedJob(MpiWorld& processes);
+    World& world() { return *world_; }      // of this process's rank
+    World& trainer() { return *trainer_; }  // process 0: of the trainer beside the scheduler
+
+private:
+    MpiWorld beside_;  // messages of rank N
+    std::shared_ptr<ThreadHub> hub_ = make_thread_hub(2);
+    std::unique_ptr<World> scheduler_end_ = make_thread_world(hub_, Rank(0)), trainer_end_ = make_thread_world(hub_, Rank(1));
+    std::unique_ptr<World> world_, trainer_;
+};
+
+}  // namespace hopscotch
