@@ -19,6 +19,8 @@
 namespace hopscotch {
 namespace {
 
+constexpr int k_most_damages = 3;  // a host whose memory fails does so again
+
 void measure_largest_trial(PreparedRun& prepared) {
     Workspace workspace("cpu", 1);
     for (auto const& trial : prepared.director->trials()) {
@@ -54,14 +56,15 @@ public:
           started_s_(started_s),
           incarnation_(prepared.resumption ? prepared.resumption->journal.incarnation + 1 : 1) {}
 
-    // The exit code; nothing if trainers were lost: those that are left have what was theirs, and wait for laps.
+    // The exit code; nothing if trainers or a state were lost: those that are left have what was theirs, and wait for laps.
     std::optional<int> attempt();
     void go_on();
     void call_roll_of_living();
 
 private:
     int work(RunningJob& job);
-    void regroup(RunningJob& job, TrainerLost lost);
+    void note_damage(StateDamaged const& damaged);
+    void regroup(RunningJob& job);
     void pause(RunningJob& job);
     void tell(RunningJob& job, std::exception const& error);
     RunEnd end(RunEnd end, std::string const& failure = "") const;
@@ -71,6 +74,7 @@ private:
     Courier& courier_;
     double started_s_;
     int incarnation_;
+    int damages_ = 0;
 };
 
 void Run::call_roll_of_living() {
@@ -91,24 +95,36 @@ std::optional<int> Run::attempt() {
         try {
             return work(job);
         } catch (TrainerLost const& lost) {
-            regroup(job, lost);
-            return std::nullopt;
+            job.bury(lost);
+        } catch (StateDamaged const& damaged) {
+            note_damage(damaged);
         }
+        regroup(job);
+        return std::nullopt;
     } catch (std::exception const& error) {
         tell(job, error);
         throw;
     }
 }
 
+// A state that comes damaged costs its trial what it has learned since its last checkpoint, and not the trial.
+void Run::note_damage(StateDamaged const& damaged) {
+    if (++damages_ > k_most_damages)
+        throw CommError(fmt::format("{}; this is the {}th of this job, it ends here: --resume goes on, without those hosts", damaged.what(), damages_));
+    log_warning(fmt::format("{}; the trial goes back to its last checkpoint", damaged.what()));
+}
+
 // Until all that are left have left what they were at and answered the roll by the new table: more may be lost meanwhile.
-void Run::regroup(RunningJob& job, TrainerLost lost) {
+void Run::regroup(RunningJob& job) {
     ++incarnation_;
     while (true) {
         try {
-            job.leave_behind(lost);
+            job.leave_off();
             return call_roll_of_living();
-        } catch (TrainerLost const& another) {
-            lost = another;
+        } catch (TrainerLost const& lost) {
+            job.bury(lost);
+        } catch (StateDamaged const& damaged) {
+            note_damage(damaged);
         } catch (ConfigError const& error) {
             throw CommError(error.what());  // the job began well
         }

@@ -54,6 +54,7 @@ bool RunningJob::pause() {
 }
 
 void RunningJob::bury(TrainerLost const& lost) {
+    pausing_ = true;
     log_warning(fmt::format("{}; the job goes on without it", lost.what()));
     auto const trainer = trainer_of(lost.rank);
     courier_.bury(lost.rank);
@@ -66,12 +67,10 @@ void RunningJob::bury(TrainerLost const& lost) {
     prepared_.owners = without(prepared_.owners, trainer, heirs);
 }
 
-void RunningJob::leave_behind(TrainerLost const& lost) {
+void RunningJob::leave_off() {
     pausing_ = true;
-    bury(lost);
     if (!pump_.pause(*this, prepared_.experiment.run.stall_s))
-        throw CommError(fmt::format("{}; the other trainers did not stop within {:.0f} s; run.stall_s sets this limit", lost.what(),
-                                    prepared_.experiment.run.stall_s));
+        throw CommError(fmt::format("the trainers did not stop within {:.0f} s; run.stall_s sets this limit", prepared_.experiment.run.stall_s));
 }
 
 void RunningJob::lap_done(LapRecord const& record) {

@@ -27,9 +27,12 @@ public:
     // After a signal: has the trainers save what they have learned, within run.grace_s. False: not all of them did.
     bool pause();
 
-    // After a loss: the others leave what they are at, save it, and wait to hear how the job goes on; prepared.owners is without the
-    // lost. Throws TrainerLost for the next one, CommError if nobody is left, or they do not answer.
-    void leave_behind(TrainerLost const& lost);
+    // After a loss: prepared.owners is without that trainer. Throws CommError if nobody is left.
+    void bury(TrainerLost const& lost);
+
+    // The trainers leave what they are at, save it, and wait to hear how the job goes on. Throws CommError if they do not answer, and as
+    // run() does.
+    void leave_off();
 
     // The best trial's numbers on the test shards. Nothing if there are none, or they could not be had.
     std::optional<Metrics> test_best(Summary const& summary);
@@ -48,7 +51,6 @@ public:
 
 private:
     void go_on();
-    void bury(TrainerLost const& lost);
     LapSink::Saved const* file_of_best(TrialId trial, int epoch) const;
     Buffer best_state(TrialId trial, int epoch);
     Buffer state_in(LapSink::Saved const& saved);

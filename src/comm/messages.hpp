@@ -11,7 +11,7 @@
 
 namespace hopscotch {
 
-inline constexpr std::uint16_t k_protocol = 4;
+inline constexpr std::uint16_t k_protocol = 5;
 
 enum class MessageKind : std::uint16_t {
     // clang-format off
@@ -21,7 +21,7 @@ enum class MessageKind : std::uint16_t {
     welcome, hello,                          // roll call
     lap, stop, fetch_best, score_best, pause, save, shutdown,  // rank 0 -> trainers
     lost,  // rank 0 -> trainers, and its courier to itself: the job goes on without that rank
-    lap_done, checkpointed, scored, paused, all_saved, goodbye, fatal,  // trainer -> rank 0
+    lap_done, checkpointed, scored, paused, all_saved, damaged, goodbye, fatal,  // trainer -> rank 0
     share,                                        // among trainers that train a lap together; the first also sends lap
     serve, pull, rows_wanted,                     // to a trainer's service: a parameter server, or who holds rows
     test                                     // benchmarks and tests

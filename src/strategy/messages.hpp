@@ -190,7 +190,7 @@ void fields(A& a, Goodbye& m) {
     a(m.bytes, m.peak_rss_bytes, m.hop_s, m.storage_bytes, m.staged_bytes, m.spilled_bytes);
 }
 
-struct Fatal {
+struct Fatal {  // damaged: likewise
     std::string text;
 };
 template <class A>

@@ -32,6 +32,7 @@ private:
         WaitingState waiting;  // empty: the trial's very first unit builds it
         double queued_s = 0;
         std::uint64_t expected_hash = 0;  // of a state that came over the network; 0: it never left
+        Rank from = {};                   // which sent it
         Buffer state = {};                // in its turn
     };
 
@@ -44,7 +45,7 @@ private:
         hop_s_.push_back(unix_s() - journey.pushed_unix_s);
         journey.saved = false;  // by a thread of who sent it, which may die before it is written
         auto const hash = journey.record.state_hash;
-        delayed_.push_back({std::move(journey), store().hold(std::move(message.state)), monotonic_s() + hop_delay_s_, hash});
+        delayed_.push_back({std::move(journey), store().hold(std::move(message.state)), monotonic_s() + hop_delay_s_, hash, message.from});
         if (hop_delay_s_ == 0) admit_delayed();
     }
 
@@ -63,7 +64,7 @@ private:
         if (!mine.under_way) return;
         auto const lap = std::move(mine.laps.front());
         mine.laps.pop_front();
-        enqueue({begin(lap), std::move(mine.resting), 0, 0});
+        enqueue({begin(lap), std::move(mine.resting)});
     }
 
     void drop(TrialId trial) override {
@@ -124,6 +125,8 @@ private:
         bool complete = false;
         if (!prepare(ready)) {
             complete = true;
+        } else if (came_damaged(ready)) {
+            return;  // rank 0 has the job go on from the checkpoints
         } else if (validation) {
             complete = validate(ready.journey, ready.state.bytes());
         } else {
@@ -160,19 +163,25 @@ private:
         move_on(std::move(ready));
     }
 
-    // Builds the first state, or checks one that came over the network. False (and the outcome says why) if that fails.
+    bool came_damaged(Ready& ready) {
+        auto const expected = std::exchange(ready.expected_hash, 0);
+        if (expected == 0 || state_hash(ready.state.bytes(), resources_.runner->layout(ready.journey.lap)) == expected) return false;
+        auto const text = fmt::format("trial {}, epoch {}: its state was damaged on its way from rank {} to rank {} ({}): check the memory of both "
+                                      "and the network",
+                                      ready.journey.lap.trial.value, ready.journey.lap.epoch, ready.from.value,
+                                      resources_.courier.world().rank().value, host_name());
+        resources_.courier.send(Rank(0), MessageKind::damaged, encode(Fatal{text}));
+        return true;
+    }
+
+    // Brings the state here, or builds the first one. False (and the outcome says why) if that fails.
     bool prepare(Ready& ready) {
         auto& record = ready.journey.record;
         try {
             ready.state = store().take(std::move(ready.waiting));
             if (!ready.state) {
                 ready.state = resources_.runner->initial_state(ready.journey.lap, resources_.courier.pool());
-            } else if (ready.expected_hash != 0) {
-                auto const hash = state_hash(ready.state.bytes(), resources_.runner->layout(ready.journey.lap));
-                require(hash == ready.expected_hash,
-                        "the state was damaged on its way here (hashes differ) check memory and network");
             }
-            ready.expected_hash = 0;
             return true;
         } catch (std::exception const& error) {
             record.outcome = Outcome::failed;

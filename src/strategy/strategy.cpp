@@ -58,6 +58,7 @@ Pump::Pump(Courier& courier, std::vector<std::string> hosts, double stall_s)
 
 void throw_bad_news(Incoming const& message) {
     if (message.kind == MessageKind::fatal) throw CommError(decode<Fatal>(message.body).text);
+    if (message.kind == MessageKind::damaged) throw StateDamaged(decode<Fatal>(message.body).text);
     if (message.kind == MessageKind::lost) throw TrainerLost(decode<Lost>(message.body));
 }
 

@@ -83,7 +83,14 @@ public:
     Rank rank;
 };
 
-// Rank 0. Throws what a message tells of: CommError with a trainer's own words if it failed, TrainerLost. Nothing otherwise.
+// Rank 0: a state did not arrive as it left, and is gone. Its trial must begin again from a checkpoint.
+class StateDamaged : public CommError {
+public:
+    using CommError::CommError;
+};
+
+// Rank 0. Throws what a message tells of: CommError with a trainer's own words if it failed, TrainerLost, StateDamaged. Nothing
+// otherwise.
 void throw_bad_news(Incoming const& message);
 
 // Rank 0. Takes messages into the sink until `finished` says so or nothing came for `idle_s`. Throws CommError with a

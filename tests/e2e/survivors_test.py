@@ -83,6 +83,19 @@ class Survivors(Jobs):
         self.assertEqual(self.summary()["status"], "interrupted")
 
 
+class DamagedHop(resume_test.Disturbed):
+    def test_its_trial_goes_back_to_its_last_checkpoint(self):
+        expected = self.undisturbed(strategy={"name": "mop"})
+        for np, trainers in ((None, ("--trainers", "3")), (4, ())):
+            document = resume_test.disturbed("out", strategy={"name": "mop"})
+            self.write(document)
+            code, out, err = self.run_hopscotch("run", "e.json", "--quiet", "--overwrite", *trainers, np=np, env={"HOPSCOTCH_FAULT": "hop.send:9:flip:1"})
+            self.assertEqual(code, 0, out + err)
+            self.assertRegex(err, r"trial \d+, epoch \d+: its state was damaged on its way from rank \d to rank \d \(.*; the trial goes back to its last checkpoint")
+            self.assertEqual(self.outcome("out"), expected)
+            self.assertEqual((self.summary()["jobs"], self.summary().get("lost")), (2, None))
+
+
 class SharedScheduler(Jobs):
     """run.scheduler "shared": rank 0's process trains too, so that every process does."""
     processes, scheduler = 3, "shared"
