@@ -28,7 +28,7 @@ EXPERIMENTS = [
      "space": {"train.optimizer.lr": [0.01, 0.03, 0.1]}},
 ]
 # What can happen, and how often. A fault strikes at the nth write, wherever that is.
-MISFORTUNES = {"kill a rank": 4, "kill all": 4, "kill the launcher": 2, "disk full": 3, "torn write": 2, "flipped bit": 1, "SIGUSR1": 2, "SIGTERM": 2}
+MISFORTUNES = {"kill a rank": 4, "kill all": 4, "kill the launcher": 2, "disk full": 3, "torn write": 2, "flipped bit": 2, "SIGUSR1": 2, "SIGTERM": 2}
 
 
 class Round:
@@ -51,15 +51,21 @@ class Round:
         nth = numbers.choice([1, 2, 3, 5, 10, 20, 40, 80])
         faults = {"disk full": (["journal.append", "journal.sync", "checkpoint.append", "checkpoint.sync", "checkpoint.rename",
                                  "summary.append", "model.append", "lap.record"], "enospc"),
-                  "torn write": (["journal.append", "checkpoint.append"], "tear"), "flipped bit": (["checkpoint.append"], "flip")}
+                  "torn write": (["journal.append", "checkpoint.append"], "tear"), "flipped bit": (["checkpoint.append", "hop.send", "spill.read"], "flip")}
         what = f"{misfortune} "
         if misfortune in faults:
             points, kind = faults[misfortune]
             environment["HOPSCOTCH_FAULT"] = f"{numbers.choice(points)}:{nth}:{kind}"
             what = environment["HOPSCOTCH_FAULT"] + " "
         command = [BINARY, "run", "e.json", "--resume", "--quiet"]
-        command = [*MPIRUN, "-np", str(trainers + 1), *command] if with_mpi else [*command, "--trainers", str(trainers)]
-        self.history.append(what + f"on {trainers} trainers{' by mpirun' if with_mpi else ''}")
+        shared, spilling = numbers.random() < 0.3, numbers.random() < 0.3
+        if spilling:
+            command += ["--set", "run.state_memory=2kB"]
+        if with_mpi and shared:
+            command += ["--set", "run.scheduler=shared"]
+        command = [*MPIRUN, "-np", str(trainers + (0 if shared and trainers > 1 else 1)), *command] if with_mpi else [*command, "--trainers", str(trainers)]
+        self.history.append(what + f"on {trainers} trainers{' by mpirun' if with_mpi else ''}{', shared' if with_mpi and shared else ''}"
+                            f"{', spilling' if spilling else ''}")
         return subprocess.Popen(command, cwd=self.folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                 text=True, start_new_session=True)
 
