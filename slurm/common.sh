@@ -13,16 +13,18 @@ say() { echo "[slurm job $SLURM_JOB_ID, restarts ${SLURM_RESTART_COUNT:-0}] $*" 
 # hopscotch_job EXPERIMENT [OPTIONS of `hopscotch run`]
 hopscotch_job() {
     [[ -f ${1:-} ]] || { say "no experiment '${1:-}': sbatch TEMPLATE EXPERIMENT.json [OPTIONS]"; exit 2; }
-    run_dir=$(run_dir_of "$@")
-    local before launcher code=0
+    local plan before ends_before launcher code=0
+    plan=$("$HOPSCOTCH" run "$@" --resume --dry-run) || exit 2  # bad input: it has said why
+    run_dir=$(sed -n 's/^run dir *//p' <<< "$plan")
     before=$(progress)
+    ends_before=$(ends)
     # Without these two bash would die of the signals; with them it acts on them as soon as its `wait` returns.
     trap 'say "told to stop soon"; kill -USR1 "$launcher"' USR1
     trap 'ending=yes' TERM
     unset SLURM_NTASKS_PER_NODE  # the most that a node gets: srun warns when it is not the same for all
     "launch_with_${HOPSCOTCH_LAUNCHER:-srun}" "$@" --resume &
     launcher=$!
-    [[ ${HOPSCOTCH_LAUNCHER:-srun} == srun ]] || end_when_finished "$launcher" &
+    [[ ${HOPSCOTCH_LAUNCHER:-srun} == srun ]] || end_when_ended "$launcher" "$ends_before" &
     while kill -0 "$launcher" 2> /dev/null; do wait "$launcher"; done
     wait "$launcher" || code=$?
     conclude "$code" "$before"
@@ -39,27 +41,19 @@ launch_with_mpirun() {
     exec mpirun -host "$hosts" --bind-to none "$HOPSCOTCH" run "$@"
 }
 
-# mpirun may outlive its ranks when a node was lost, although the run has finished without it.
-end_when_finished() {
+# mpirun may outlive its ranks when a node was lost, although the run has finished without it. $2: how often it had ended before.
+end_when_ended() {
     while kill -0 "$1" 2> /dev/null; do
         sleep 5
-        [[ $(status) != finished ]] || { sleep 5; kill -TERM "$1" 2> /dev/null; }
+        (($(ends) <= $2)) || { sleep 5; kill -TERM "$1"; sleep 1; kill -TERM "$1"; } 2> /dev/null  # it takes two to end it
     done
-}
-
-# The last --set counts, before the experiment's section run.
-run_dir_of() {
-    local word dir
-    dir=$(tr '\n' ' ' < "$1" | sed -nE 's/.*"run"[[:space:]]*:[[:space:]]*\{([^}]*)\}.*/\1/p' |
-          sed -nE 's/.*"dir"[[:space:]]*:[[:space:]]*"([^"]*)".*/\1/p')
-    for word in "$@"; do
-        [[ $word =~ ^(--set=)?run\.dir=(.+)$ ]] && dir=${BASH_REMATCH[2]}
-    done
-    echo "$dir"
 }
 
 # finished, interrupted, failed; empty while it runs and if it was killed.
 status() { sed -nE '/"status"/ { s/.*"status": *"([a-z]+)".*/\1/p; q }' "$run_dir/summary.json" 2> /dev/null; }
+
+# How often a job on this run has come to its end, whatever that was.
+ends() { grep -cE '"event":"run_ended"' "$run_dir/journal.jsonl" 2> /dev/null || true; }
 
 # How much has been saved for good.
 progress() { grep -cE '"event":"(lap_done|checkpoint)"' "$run_dir/journal.jsonl" 2> /dev/null || true; }

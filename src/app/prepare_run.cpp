@@ -13,7 +13,6 @@
 #include "core/error.hpp"
 #include "core/hash.hpp"
 #include "data/augment.hpp"
-#include "data/shard.hpp"
 #include "data/verify.hpp"
 #include "experiment/metric.hpp"
 #include "run/run_directory.hpp"
@@ -188,17 +187,6 @@ void prepare_director(PreparedRun& prepared) {
     prepared.in_flight = std::min(static_cast<std::int64_t>(prepared.director->trials().size()), in_flight);
 }
 
-// What the trainers of a real run find out in the roll call.
-void check_shards(PreparedRun const& prepared) {
-    try {
-        for (auto const split : {Split::train, Split::valid, Split::test})
-            for (auto const& file : prepared.manifest.files(split))
-                check_shard(prepared.experiment.data.path, file, prepared.manifest);
-    } catch (DataError const& error) {
-        throw ConfigError(error.what());
-    }
-}
-
 }  // namespace
 
 TrialConfig PreparedRun::config_of(Assignment const& assignment) const {
@@ -265,42 +253,6 @@ void check_threads(PreparedRun const& prepared) {
                         "the whole process shares) use --trainers 1, or a process for each: mpirun -np {}",
                         model.file, working, model.name, working + 1));
     }
-}
-
-void print_plan(PreparedRun const& prepared) {
-    auto const& trials = prepared.director->trials();
-    std::vector<TrialCost> costs;
-    std::int64_t units = 0, hops = 0;
-    double longest = 0, shortest = 0;
-    for (auto const& trial : trials) {
-        costs.push_back({trial.id, trial.unit_cost, 0, trial.epochs_wanted});
-        units += static_cast<std::int64_t>(prepared.shards) * trial.epochs_wanted;
-        hops += hops_per_lap(trial.id, prepared.owners) * trial.epochs_wanted;
-        auto const cost = trial.unit_cost * trial.epochs_wanted;
-        longest = std::max(longest, cost);
-        shortest = shortest == 0 ? cost : std::min(shortest, cost);
-    }
-    check_shards(prepared);
-    bool const hopping = prepared.experiment.strategy.name == "mop";
-    auto const bound = lower_bound(costs, prepared.owners);
-    auto const simulated = simulate_planned(costs, prepared.owners, prepared.in_flight);
-    fmt::print("experiment   {} ({} trials by {}, model {}{})\n", prepared.experiment.name, trials.size(),
-               prepared.experiment.search.procedure, prepared.experiment.model.name,
-               prepared.synthetic ? ", synthetic" : "");
-    fmt::print("data         {} ({} rows in {} shards, {} validation rows)\n", prepared.experiment.data.path,
-               prepared.schema.train_rows, prepared.shards, prepared.manifest.rows(Split::valid));
-    fmt::print("strategy     {} on {} trainers, {} trials in flight\n", prepared.experiment.strategy.name, prepared.trainers,
-               prepared.in_flight);
-    fmt::print("work         {} units{}; the longest trial costs {:.2f} times the shortest\n", units,
-               hopping ? fmt::format(", {} hops", hops) : "", longest / shortest);
-    if (bound > 0 && hopping)
-        fmt::print("schedule     {:.3f} of the lower bound, trainers busy {:.0f} % (simulated, without validation)\n",
-                   simulated.makespan / bound, 100 * simulated.busy / (simulated.makespan * prepared.trainers));
-    for (std::size_t i = 0; i < std::min<std::size_t>(3, trials.size()); ++i)
-        fmt::print("trial {:<6} {}\n", trials[i].id.value, to_json(trials[i].assignment).dump());
-    if (trials.size() > 3) fmt::print("...          {} more\n", trials.size() - 3);
-    for (auto const& note : prepared.notes) fmt::print("note         {}\n", note);
-    fmt::print("dry run: nothing was written or trained\n");
 }
 
 }  // namespace hopscotch

@@ -97,7 +97,8 @@ private:
     friend class Transfers;
     struct Outgoing {
         Rank to;
-        Bytes bytes;
+        MessageKind kind;
+        Bytes body;
     };
     struct Pending {  // a control message on its way out or in
         Rank peer;

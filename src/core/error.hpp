@@ -26,6 +26,12 @@ public:
     using Error::Error;
 };
 
+// A trainer: rank 0 is silent. Either it is gone, and the job with it, or this trainer is cut off, and the job goes on without it.
+class SchedulerSilent : public CommError {
+public:
+    using CommError::CommError;
+};
+
 // The disk or its file system refuses: full, no permission, gone.
 class IoError : public Error {
 public:

@@ -279,6 +279,10 @@ void trainer_main(World& world, BuildInfo const& build, ModelFactory const& fact
         auto welcome = await_welcome(courier);
         if (!welcome) return leave(courier);
         serve_job({courier, build, factory}, std::move(*welcome));
+    } catch (SchedulerSilent const& error) {
+        // To abort the job is not this rank's to do: it may be the only one that does not hear of it any more.
+        log_error(fmt::format("rank {} ({}): {}", world.rank().value, host_name(), error.what()));
+        if (world.name() != "threads") std::_Exit(k_exit_resumable);
     } catch (std::exception const& error) {
         report_fatal(world, courier, error.what());
     }

@@ -44,14 +44,18 @@ TEST(RunDirectory, ExistingRunIsRefusedWithoutOverwrite) {
     EXPECT_EQ(slurp(run / "experiment.json"), k_ours);
 }
 
+RunFacts no_facts() {
+    RunFacts facts;
+    facts.experiment = facts.versions = Json::object({});
+    return facts;
+}
+
 TEST(RunDirectory, OverwriteClearsARun) {
     Scratch scratch;
     auto const run = scratch / "digits";
     for (auto const* name : {"journal.jsonl", "metrics.jsonl", "trials.csv", "best/model.json", "summary.json.tmp"})
         write(run / name, "x");
-    RunFacts facts;
-    facts.experiment = Json::object({});
-    facts.versions = Json::object({});
+    auto const facts = no_facts();
     RunDirectory const directory(run, RunDirUse::overwrite, facts);
     std::vector<std::string> names;
     for (auto const& entry : fs::directory_iterator(run)) names.push_back(entry.path().filename());
@@ -95,9 +99,7 @@ TEST(RunDirectory, MissingIsAClearError) {
 
 TEST(RunDirectory, AJobThatDiedBeforeItsFirstLineIsNoObstacle) {
     Scratch scratch;
-    RunFacts facts;
-    facts.experiment = Json::object({});
-    facts.versions = Json::object({});
+    auto const facts = no_facts();
     auto const run = scratch / "digits";
     write(run / "experiment.json.tmp", "{");
     EXPECT_EQ(refusal(run, RunDirUse::resume), "");
@@ -108,9 +110,7 @@ TEST(RunDirectory, AJobThatDiedBeforeItsFirstLineIsNoObstacle) {
 
 TEST(RunDirectory, ResumeTakesOfTheJournalWhatHasBeenRead) {
     Scratch scratch;
-    RunFacts facts;
-    facts.experiment = Json::object({});
-    facts.versions = Json::object({});
+    auto const facts = no_facts();
     auto const run = scratch / "digits";
     RunDirectory const first(run, RunDirUse::fresh, facts);
     write(run / "journal.jsonl", "known\nwritten since by a job that still lives\n");
@@ -135,8 +135,7 @@ TEST(RunDirectory, ARunDoesNotGoOnThroughLinks) {
 
 TEST(RunFacts, OwnersAreTrainersOfTheRun) {
     Scratch scratch;
-    RunFacts facts;
-    facts.experiment = facts.versions = Json::object({});
+    auto facts = no_facts();
     facts.owners.trainers = 2;
     facts.owners.owner = {TrainerId(0), TrainerId(1)};
     auto const read = [&] {

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// When a trainer saves what, and how a trial goes on from a file: the same for every strategy.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "core/clock.hpp"
+#include "core/error.hpp"
+#include "core/fault.hpp"
+#include "strategy/trainer_base.hpp"
+
+namespace hopscotch {
+
+void TrainerBase::save_if_due(Journey& journey, ByteView state) {
+    if (journey.saved_unix_s == 0) journey.saved_unix_s = unix_s();
+    if (!checkpointer_ || !state_is_whole()) return;
+    if (!journey.saved && (checkpointer_->due(journey.saved_unix_s) || paused())) save(journey, state);
+    if (paused()) throw Paused{};
+}
+
+void TrainerBase::save(Journey& journey, ByteView state) {
+    save_best();
+    Checkpoint about;
+    about.place = {journey.lap.epoch, journey.step, journey.batches};
+    about.record = journey.record;
+    about.record.valid_seconds = 0;  // a validation under way begins anew
+    about.rows = journey.rows;
+    about.loss_sum = journey.loss_sum;
+    about.layout_hash = resources_.runner->layout(journey.lap).hash();
+    checkpointer_->save(std::move(about), state, journey.saved_unix_s);
+    journey.saved_unix_s = unix_s();
+    journey.saved = true;
+}
+
+// Once nothing is on its way out: whoever gets it has it then, and will save it.
+void TrainerBase::say_paused() {
+    if (!pause_round_ || may_work() || !resources_.courier.pushes_delivered()) return;
+    resources_.courier.send(Rank(0), MessageKind::paused, encode(Pause{*std::exchange(pause_round_, std::nullopt)}));
+}
+
+void TrainerBase::answer_save(Save const& asked) {
+    fault_point("pause.save");
+    AllSaved answer{asked.round};
+    if (checkpointer_) {
+        save_until_s_ = monotonic_s() + asked.deadline_s;
+        save_best();
+        save_all();
+        answer.unsaved = checkpointer_->drain(save_until_s_ - monotonic_s());
+    }
+    resources_.courier.send(Rank(0), MessageKind::all_saved, encode(answer));
+}
+
+// One after another, since each waits in memory a second time until it is written.
+void TrainerBase::save_waiting(Journey& journey, WaitingState const& state) {
+    if (journey.saved || !state_is_whole() || !state) return;
+    store().look(state, [&](ByteView bytes) { save(journey, bytes); });
+    checkpointer_->drain(save_until_s_ - monotonic_s());
+}
+
+void TrainerBase::save_resting(TrialId trial, WaitingState const& state) {
+    if (auto const found = resting_.find(trial); found != resting_.end()) save_waiting(found->second, state);
+}
+
+// Between laps: the place is the beginning of the next one.
+void TrainerBase::rest(Journey const& done, ByteView state) {
+    Journey next;
+    next.lap = done.lap;
+    ++next.lap.epoch;
+    next.record.trial = next.lap.trial;
+    next.record.epoch = next.lap.epoch;
+    next.lap.from.clear();
+    next.saved_unix_s = done.saved_unix_s;
+    if (checkpointer_ && state_is_whole() && checkpointer_->due(next.saved_unix_s)) save(next, state);
+    resting_.insert_or_assign(next.lap.trial, std::move(next));
+}
+
+// A run that goes on after the best epoch of all must find that state too.
+void TrainerBase::save_best() {
+    if (!std::exchange(best_unsaved_, false)) return;
+    Checkpoint about;
+    about.place = {best_.epoch() + 1, 0, 0};
+    about.record.trial = best_.trial();
+    about.record.epoch = best_.epoch() + 1;
+    about.layout_hash = best_layout_;
+    checkpointer_->keep(std::move(about), best_.bytes(), Checkpointer::Best::of_run);
+}
+
+// Rank 0 knows which of these files is the best one: this trainer has seen the trial only since it has been at home here.
+void TrainerBase::keep_best_of_trial(Journey const& journey, ByteView state) {
+    auto const& search = resources_.experiment.search;
+    auto const value = metric_value(metrics_of(journey.record, loss_of(resources_.experiment, journey.lap.assignment)), search.metric);
+    auto const before = bests_.find(journey.lap.trial);
+    if (!std::isfinite(value) || (before != bests_.end() && !better(value, before->second, search.mode))) return;
+    bests_[journey.lap.trial] = value;
+    Checkpoint about;
+    about.place = {journey.lap.epoch + 1, 0, 0};
+    about.record.trial = journey.lap.trial;
+    about.record.epoch = journey.lap.epoch + 1;
+    about.layout_hash = resources_.runner->layout(journey.lap).hash();
+    checkpointer_->keep(std::move(about), state, Checkpointer::Best::of_trial);
+}
+
+Buffer TrainerBase::load(Journey& journey) const {
+    CheckpointFile const file(std::filesystem::path(resources_.checkpoints.run_dir) / journey.lap.from);
+    auto const& about = file.about();
+    auto const wrong = [&](std::string_view what) {
+        throw DataError(fmt::format("{}: {}", journey.lap.from, what));
+    };
+    if (about.run_id != resources_.checkpoints.run_id) wrong("is of another run");
+    if (about.record.trial != journey.lap.trial || about.place.epoch != journey.lap.epoch) wrong("is of another trial or epoch");
+    auto const& layout = resources_.runner->layout(journey.lap);
+    if (about.layout_hash != layout.hash() || file.state_bytes() != layout.bytes) wrong("holds a state of another layout");
+    if (about.place.step > resources_.runner->shards()) wrong("is at a shard that does not exist");
+    auto state = resources_.courier.pool().acquire(file.state_bytes());
+    file.read_state(state.bytes());
+    auto const attempt = journey.record.attempt;
+    auto const home = journey.record.home;
+    journey.record = about.record;
+    journey.record.attempt = attempt;
+    journey.record.home = home;
+    journey.step = about.place.step;
+    journey.batches = about.place.batch;
+    journey.rows = about.rows;
+    journey.loss_sum = about.loss_sum;
+    journey.saved_unix_s = unix_s();
+    journey.saved = true;
+    return state;
+}
+
+}  // namespace hopscotch
