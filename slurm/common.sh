@@ -53,7 +53,11 @@ end_when_ended() {
 status() { sed -nE '/"status"/ { s/.*"status": *"([a-z]+)".*/\1/p; q }' "$run_dir/summary.json" 2> /dev/null; }
 
 # How often a job on this run has come to its end, whatever that was.
-ends() { grep -cE '"event":"run_ended"' "$run_dir/journal.jsonl" 2> /dev/null || true; }
+ends() {
+    local count
+    count=$(grep -cE '"event":"run_ended"' "$run_dir/journal.jsonl" 2> /dev/null) || true
+    echo "${count:-0}"
+}
 
 # How much has been saved for good.
 progress() { grep -cE '"event":"(lap_done|checkpoint)"' "$run_dir/journal.jsonl" 2> /dev/null || true; }

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Several hosts on one Linux machine for mpirun: network namespaces on a bridge, each with its own name, address, /dev/shm and
-# temporary folder, and links of a given rate. Needs root and iproute2.
+# temporary folder (also as $TMPDIR/hopscotch-hosts/disk, whatever the host), and links of a given rate. Needs root and iproute2.
 #   hosts.sh up N            make hosts h0 .. h(N-1)
 #   hosts.sh rate RATE       limit every link, both directions: 1gbit, 100mbit, off
-#   hosts.sh run NP CMD...   mpirun with NP ranks, one a host in turn, over TCP alone
-#   hosts.sh cut I           unplug host I's link
+#   hosts.sh run NP CMD...   mpirun with NP ranks, one a host in turn, over TCP alone; CMD may begin with options of mpirun
+#   hosts.sh cut I, heal I   unplug host I's link, and plug it in again
+#   hosts.sh lose I          host I loses its power: its link is cut, then its processes are gone; nobody is told
 #   hosts.sh down            remove everything
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
@@ -14,7 +15,7 @@ folder=${TMPDIR:-/tmp}/hopscotch-hosts
 count() { ip netns list | grep -c "^$name[0-9]" || true; }
 
 up() {
-    mkdir -p "$folder"
+    mkdir -p "$folder/disk"
     ip link add "${name}br" type bridge
     ip link set "${name}br" up
     : > "$folder/hostfile"
@@ -35,7 +36,14 @@ up() {
 while [[ "\$1" == -* ]]; do shift; done
 i=\$((\${1##*.} - 10)); shift
 mkdir -p $folder/tmp\$i
-exec ip netns exec $name\$i unshare --uts --mount bash -c "hostname h\$i; mount -t tmpfs tmpfs /dev/shm; mount --bind $folder/hosts /etc/hosts; export TMPDIR=$folder/tmp\$i; \$*"
+inside() {
+    exec ip netns exec $name\$i unshare --uts --mount bash -c "hostname h\$i; mount -t tmpfs tmpfs /dev/shm; mount --bind $folder/hosts /etc/hosts; mount --bind $folder/tmp\$i $folder/disk; export TMPDIR=$folder/tmp\$i; \$*"
+}
+((i > 0)) || inside "\$@"
+# Like ssh, this end does not learn over a cut link that the other one is gone.
+(inside "\$@") && code=0 || code=\$?
+while [[ -e $folder/cut\$i ]]; do sleep 0.2; done
+exit \$code
 AGENT
     chmod +x "$folder/agent"
 }
@@ -61,9 +69,25 @@ run() {
         --mca btl_tcp_if_include "$net.0/24" --mca oob_tcp_if_include "$net.0/24" -np "$np" "$(printf '%q ' "$@")"
 }
 
+cut() {
+    touch "$folder/cut$1"
+    ip link set "${name}v$1" down
+}
+
+heal() {
+    ip link set "${name}v$1" up
+    rm -f "$folder/cut$1"
+}
+
+lose() {
+    cut "$1"
+    ip netns pids "$name$1" | xargs -r kill -9
+}
+
 down() {
     for ((i = $(count) - 1; i >= 0; i--)); do
         ip netns pids "$name$i" | xargs -r kill -9
+        ip link del "${name}v$i" 2> /dev/null || true  # connections that were cut keep a namespace, and its end of the link, for minutes
         ip netns del "$name$i"
     done
     ip link del "${name}br" 2> /dev/null || true
@@ -71,7 +95,6 @@ down() {
 }
 
 case "${1:-}" in
-    up | rate | run | down) "$@" ;;
-    cut) ip link set "${name}v$2" down ;;
-    *) sed -n '2,9p' "$0" && exit 2 ;;
+    up | rate | run | cut | heal | lose | down) "$@" ;;
+    *) sed -n '2,10p' "$0" && exit 2 ;;
 esac
