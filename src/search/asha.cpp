@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// Asynchronous successive halving (Li et al., MLSys 2020). promote: Algorithm 2 of the paper; a trial pauses at its rung and is
+// taken up again once it is among the best 1/eta of those who reached it. stop: who is not among them on arrival ends (the rule
+// of Optuna and Determined; the first to arrive always pass).
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "search/rule.hpp"
+#include "search/rungs.hpp"
+
+namespace hopscotch {
+namespace {
+
+struct Entry {
+    double loss = k_worst;
+    TrialId trial;
+    bool promoted = false;
+    bool operator<(Entry const& other) const { return std::pair(loss, trial) < std::pair(other.loss, other.trial); }
+};
+
+class Asha : public Rule {
+public:
+    Asha(Halving const& halving, std::optional<std::int64_t> most)
+        : eta_(static_cast<std::size_t>(halving.eta)), most_(most), epochs_(asha_rungs(halving)), rungs_(epochs_.size()) {}
+
+    bool wants() const override { return true; }
+    int start(TrialId, int) override {
+        rung_of_.push_back(0);
+        return epochs_.front();
+    }
+    void fail(TrialId trial, History const&) override { insert(trial, k_worst); }
+
+protected:
+    // Its place in its rung, from 0.
+    std::size_t insert(TrialId trial, double loss) {
+        auto& rung = rungs_[rung_of_[trial.index()]];
+        Entry const entry{loss, trial};
+        return static_cast<std::size_t>(rung.insert(std::lower_bound(rung.begin(), rung.end(), entry), entry) - rung.begin());
+    }
+    bool is_at_the_top(TrialId trial) const { return rung_of_[trial.index()] + 1 == rungs_.size(); }
+    std::string place_text(std::size_t rung, std::size_t place, std::size_t passing) const {
+        return fmt::format("rung {} ({} epoch{}): rank {} of {}, {} go{} on", rung, epochs_[rung], epochs_[rung] == 1 ? "" : "s",
+                           place + 1, rungs_[rung].size(), passing, passing == 1 ? "es" : "");
+    }
+
+    std::size_t eta_;
+    std::optional<std::int64_t> most_;
+    std::vector<int> epochs_;
+    std::vector<std::vector<Entry>> rungs_;  // best first, equals by id
+    std::vector<std::size_t> rung_of_;       // by trial: the one it is at or on its way to
+};
+
+class Promoting : public Asha {
+public:
+    using Asha::Asha;
+
+    bool pauses() const override { return true; }
+    bool can_resume() const override { return promotable().has_value(); }
+    std::optional<Resumption> resume() override {
+        auto const best = promotable();
+        if (!best) return std::nullopt;
+        auto& entry = rungs_[best->rung][best->place];
+        entry.promoted = true;
+        rung_of_[entry.trial.index()] = best->rung + 1;
+        return Resumption{entry.trial, epochs_[best->rung + 1]};
+    }
+
+    Verdict decide(TrialId trial, History const& history) override {
+        auto const rung = rung_of_[trial.index()];
+        auto const place = insert(trial, history.of(trial).losses.back());
+        if (is_at_the_top(trial)) return {};
+        Verdict out;
+        out.kind = is_hopeless(rung, place) ? Verdict::Kind::stop : Verdict::Kind::pause;
+        out.why = place_text(rung, place, rungs_[rung].size() / eta_);
+        return out;
+    }
+
+private:
+    struct Seat {
+        std::size_t rung = 0, place = 0;
+    };
+
+    // The best of the highest rung of which somebody may go on.
+    std::optional<Seat> promotable() const {
+        for (std::size_t rung = rungs_.size() - 1; rung-- > 0;) {
+            auto const& entries = rungs_[rung];
+            for (std::size_t i = 0; i < entries.size() / eta_ && entries[i].loss != k_worst; ++i)
+                if (!entries[i].promoted) return Seat{rung, i};
+        }
+        return std::nullopt;
+    }
+
+    // Places only get worse; with all trials in the rung no more than this go on.
+    bool is_hopeless(std::size_t rung, std::size_t place) const {
+        if (!most_) return false;
+        auto passing = static_cast<std::size_t>(*most_) / eta_;
+        for (std::size_t i = 0; i < rung; ++i) passing /= eta_;
+        return place >= passing;
+    }
+};
+
+class Stopping : public Asha {
+public:
+    using Asha::Asha;
+
+    // Equals of the last who passes, pass.
+    Verdict decide(TrialId trial, History const& history) override {
+        auto& rung = rung_of_[trial.index()];
+        auto const loss = history.of(trial).losses.back();
+        auto const place = insert(trial, loss);
+        if (is_at_the_top(trial)) return {};
+        auto const passing = std::max<std::size_t>(rungs_[rung].size() / eta_, 1);
+        Verdict out;
+        out.why = place_text(rung, place, passing);
+        if (loss <= rungs_[rung][passing - 1].loss)
+            out.until_epoch = epochs_[++rung];
+        else
+            out.kind = Verdict::Kind::stop;
+        return out;
+    }
+};
+
+}  // namespace
+
+std::unique_ptr<Rule> make_asha(Experiment const& experiment, std::optional<std::int64_t> most) {
+    Halving const halving{experiment.search.eta, experiment.search.min_epochs, most_epochs(experiment)};
+    if (experiment.search.variant == AshaVariant::stop) return std::make_unique<Stopping>(halving, most);
+    return std::make_unique<Promoting>(halving, most);
+}
+
+}  // namespace hopscotch
