@@ -36,7 +36,8 @@ protected:
     std::size_t insert(TrialId trial, double loss) {
         auto& rung = rungs_[rung_of_[trial.index()]];
         Entry const entry{loss, trial};
-        return static_cast<std::size_t>(rung.insert(std::lower_bound(rung.begin(), rung.end(), entry), entry) - rung.begin());
+        auto const at = rung.insert(std::lower_bound(rung.begin(), rung.end(), entry), entry);
+        return static_cast<std::size_t>(at - rung.begin());
     }
     bool is_at_the_top(TrialId trial) const { return rung_of_[trial.index()] + 1 == rungs_.size(); }
     std::string place_text(std::size_t rung, std::size_t place, std::size_t passing) const {
@@ -71,7 +72,7 @@ public:
         auto const place = insert(trial, history.of(trial).losses.back());
         if (is_at_the_top(trial)) return {};
         Verdict out;
-        out.kind = is_hopeless(rung, place) ? Verdict::Kind::stop : Verdict::Kind::pause;
+        out.kind = is_hopeless(place) ? Verdict::Kind::stop : Verdict::Kind::pause;
         out.why = place_text(rung, place, rungs_[rung].size() / eta_);
         return out;
     }
@@ -91,13 +92,8 @@ private:
         return std::nullopt;
     }
 
-    // Places only get worse; with all trials in the rung no more than this go on.
-    bool is_hopeless(std::size_t rung, std::size_t place) const {
-        if (!most_) return false;
-        auto passing = static_cast<std::size_t>(*most_) / eta_;
-        for (std::size_t i = 0; i < rung; ++i) passing /= eta_;
-        return place >= passing;
-    }
+    // Places only get worse, and no rung holds more trials than there are.
+    bool is_hopeless(std::size_t place) const { return most_ && place >= static_cast<std::size_t>(*most_) / eta_; }
 };
 
 class Stopping : public Asha {

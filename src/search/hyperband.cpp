@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "search/bracket.hpp"
 
@@ -77,7 +76,7 @@ private:
 std::unique_ptr<Rule> make_successive_halving(Experiment const& experiment, std::optional<std::int64_t> most) {
     auto const halving = halving_of(experiment);
     // Not known with a budget of epochs alone: as many as leave one for the last rung.
-    auto const trials = most.value_or(std::llround(std::pow(halving.eta, most_halvings(halving))));
+    auto const trials = most.value_or(lone_survivor_trials(halving));
     std::vector<std::vector<Rung>> table{halving_bracket(trials, halving)};
     return std::make_unique<Hyperband>(std::move(table), halving.eta, Hyperband::Iterations::one);
 }

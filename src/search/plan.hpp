@@ -10,7 +10,7 @@
 namespace hopscotch {
 
 struct SearchPlan {
-    enum class Bound { exact, at_most };  // at_most: the rule ends trials that it cannot know yet, or values run out
+    enum class Bound { exact, about, at_most };  // if nobody fails; what a rule will find, one cannot know
 
     std::vector<std::vector<Rung>> brackets;  // sizes at most; one rung in one bracket: all trials to their end
     std::int64_t iterations = 1;              // of all the brackets; the last may be cut short
@@ -23,6 +23,6 @@ struct SearchPlan {
 SearchPlan plan_of(Experiment const& experiment);
 
 // Lines for a terminal: the table of rungs and the sums.
-std::string text_of(SearchPlan const& plan, SearchConfig const& search);
+std::string text_of(SearchPlan const& plan);
 
 }  // namespace hopscotch

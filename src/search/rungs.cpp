@@ -20,6 +20,8 @@ int most_halvings(Halving const& halving) {
     return s;
 }
 
+std::int64_t lone_survivor_trials(Halving const& halving) { return power(halving.eta, most_halvings(halving)); }
+
 std::vector<Rung> bracket_of(std::int64_t trials, int halvings, Halving const& halving) {
     std::vector<Rung> out;
     for (int i = 0; i <= halvings; ++i)

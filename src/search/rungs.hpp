@@ -20,6 +20,9 @@ struct Halving {
 // The largest s with min_epochs * eta^s <= max_epochs.
 int most_halvings(Halving const& halving);
 
+// eta^s with that s: trials of which one is left for the last rung.
+std::int64_t lone_survivor_trials(Halving const& halving);
+
 // One bracket: n trials, then floor(n / eta^i), at least 1; epochs floor(max / eta^(s - i)), the last max_epochs.
 std::vector<Rung> bracket_of(std::int64_t trials, int halvings, Halving const& halving);
 
