@@ -15,7 +15,7 @@ namespace {
 struct Entry {
     double loss = k_worst;
     TrialId trial;
-    bool promoted = false;
+    bool rests = true;  // paused here: not promoted, nor stopped
     bool operator<(Entry const& other) const { return std::pair(loss, trial) < std::pair(other.loss, other.trial); }
 };
 
@@ -56,23 +56,37 @@ class Promoting : public Asha {
 public:
     using Asha::Asha;
 
+    int start(TrialId trial, int wanted) override {
+        ++pending_;
+        return Asha::start(trial, wanted);
+    }
+    void close() override { closed_ = true; }
+    void fail(TrialId trial, History const& history) override {
+        --pending_;
+        Asha::fail(trial, history);
+    }
+
     bool pauses() const override { return true; }
-    bool can_resume() const override { return promotable().has_value(); }
+    bool can_resume() const override { return next().has_value(); }
     std::optional<Resumption> resume() override {
-        auto const best = promotable();
+        auto const best = next();
         if (!best) return std::nullopt;
         auto& entry = rungs_[best->rung][best->place];
-        entry.promoted = true;
+        entry.rests = false;
         rung_of_[entry.trial.index()] = best->rung + 1;
+        ++pending_;
         return Resumption{entry.trial, epochs_[best->rung + 1]};
     }
 
     Verdict decide(TrialId trial, History const& history) override {
         auto const rung = rung_of_[trial.index()];
         auto const place = insert(trial, history.of(trial).losses.back());
+        --pending_;
         if (is_at_the_top(trial)) return {};
+        bool const hopeless = is_hopeless(place);
+        rungs_[rung][place].rests = !hopeless;
         Verdict out;
-        out.kind = is_hopeless(place) ? Verdict::Kind::stop : Verdict::Kind::pause;
+        out.kind = hopeless ? Verdict::Kind::stop : Verdict::Kind::pause;
         out.why = place_text(rung, place, rungs_[rung].size() / eta_);
         return out;
     }
@@ -82,18 +96,31 @@ private:
         std::size_t rung = 0, place = 0;
     };
 
-    // The best of the highest rung of which somebody may go on.
-    std::optional<Seat> promotable() const {
-        for (std::size_t rung = rungs_.size() - 1; rung-- > 0;) {
-            auto const& entries = rungs_[rung];
-            for (std::size_t i = 0; i < entries.size() / eta_ && entries[i].loss != k_worst; ++i)
-                if (!entries[i].promoted) return Seat{rung, i};
-        }
+    std::optional<Seat> next() const {
+        for (std::size_t rung = rungs_.size() - 1; rung-- > 0;)
+            if (auto const found = best_of(rung, rungs_[rung].size() / eta_)) return found;
+        // At the end, with too few trials for all rungs: the best one goes all the way nevertheless.
+        if (!closed_ || pending_ > 0 || !rungs_.back().empty()) return std::nullopt;
+        for (std::size_t rung = rungs_.size() - 1; rung-- > 0;)
+            if (auto const found = best_of(rung, rungs_[rung].size())) return found;
+        return std::nullopt;
+    }
+
+    // Among the first so many of a rung, if somebody rests there.
+    std::optional<Seat> best_of(std::size_t rung, std::size_t places) const {
+        auto const& entries = rungs_[rung];
+        for (std::size_t i = 0; i < places && entries[i].loss != k_worst; ++i)
+            if (entries[i].rests) return Seat{rung, i};
         return std::nullopt;
     }
 
     // Places only get worse, and no rung holds more trials than there are.
-    bool is_hopeless(std::size_t place) const { return most_ && place >= static_cast<std::size_t>(*most_) / eta_; }
+    bool is_hopeless(std::size_t place) const {
+        return most_ && place >= std::max<std::size_t>(static_cast<std::size_t>(*most_) / eta_, 1);
+    }
+
+    std::int64_t pending_ = 0;  // started or taken up again, and not heard of
+    bool closed_ = false;
 };
 
 class Stopping : public Asha {

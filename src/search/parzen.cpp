@@ -19,8 +19,10 @@ double mass_between(double a, double b) {
     return normal_cdf(b) - normal_cdf(a);
 }
 
+double scaled(Axis const& axis, double x) { return axis.log ? std::log(x) : x; }
+
 // The larger gap to a neighbour; the bounds count as neighbours of one that is alone.
-std::vector<double> neighbour_gaps(std::vector<double> const& mu, Axis const& axis) {
+std::vector<double> neighbour_gaps(std::vector<double> const& mu, double low, double high) {
     std::vector<std::size_t> order(mu.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return mu[a] < mu[b]; });
@@ -28,8 +30,8 @@ std::vector<double> neighbour_gaps(std::vector<double> const& mu, Axis const& ax
     for (std::size_t i = 0; i < order.size(); ++i) {
         double const here = mu[order[i]];
         bool const alone = order.size() == 1;
-        double const left = i > 0 ? here - mu[order[i - 1]] : alone ? here - axis.low : 0;
-        double const right = i + 1 < order.size() ? mu[order[i + 1]] - here : alone ? axis.high - here : 0;
+        double const left = i > 0 ? here - mu[order[i - 1]] : alone ? here - low : 0;
+        double const right = i + 1 < order.size() ? mu[order[i + 1]] - here : alone ? high - here : 0;
         out[order[i]] = std::max(left, right);
     }
     return out;
@@ -61,49 +63,49 @@ std::vector<double> parzen_weights(std::size_t observations) {
     return out;
 }
 
-Parzen::Parzen(std::vector<Axis> axes, std::vector<std::vector<double>> const& rows, Bandwidth bandwidth)
+Parzen::Parzen(std::vector<Axis> axes, std::vector<std::vector<double>> const& rows)
     : axes_(std::move(axes)), weights_(parzen_weights(rows.size())) {
     weights_.push_back(1);
     double const sum = std::accumulate(weights_.begin(), weights_.end(), 0.0);
     for (auto& weight : weights_) weight /= sum;
     for (auto weight : weights_) log_weights_.push_back(std::log(weight));
-    for (std::size_t key = 0; key < axes_.size(); ++key) kernels_.push_back(kernels_of(key, rows, bandwidth));
+    for (std::size_t key = 0; key < axes_.size(); ++key) kernels_.push_back(kernels_of(key, rows));
 }
 
-Parzen::Kernels Parzen::kernels_of(std::size_t key, std::vector<std::vector<double>> const& rows, Bandwidth bandwidth) const {
+Parzen::Kernels Parzen::kernels_of(std::size_t key, std::vector<std::vector<double>> const& rows) const {
     auto const& axis = axes_[key];
     Kernels out;
-    for (auto const& row : rows) out.mu.push_back(row[key]);
+    for (auto const& row : rows) out.mu.push_back(axis.categories > 0 ? row[key] : scaled(axis, row[key]));
     if (axis.categories > 0) return out;
-    double const range = axis.high - axis.low;
-    auto const n = static_cast<double>(rows.size());
-    if (bandwidth == Bandwidth::neighbours)
-        out.sigma = neighbour_gaps(out.mu, axis);
-    else
-        out.sigma.assign(rows.size(), 0.2 * std::pow(std::max(n, 1.0), -1.0 / (static_cast<double>(axes_.size()) + 4)) * range);
-    double const least = range / std::min(100.0, n + 2);
-    for (auto& sigma : out.sigma) sigma = std::clamp(sigma, least, range);
-    out.mu.push_back((axis.low + axis.high) / 2);
-    out.sigma.push_back(range);
-    for (std::size_t i = 0; i < out.mu.size(); ++i)
-        out.mass.push_back(mass_between((axis.low - out.mu[i]) / out.sigma[i], (axis.high - out.mu[i]) / out.sigma[i]));
+    double const low = scaled(axis, axis.low), high = scaled(axis, axis.high);
+    out.sigma = neighbour_gaps(out.mu, low, high);
+    double const least = (high - low) / std::min(100.0, static_cast<double>(rows.size()) + 2);
+    for (auto& sigma : out.sigma) sigma = std::clamp(sigma, least, high - low);
+    out.mu.push_back((low + high) / 2);
+    out.sigma.push_back(high - low);
+    for (std::size_t i = 0; i < out.mu.size(); ++i) {
+        out.mass.push_back(mass_between((low - out.mu[i]) / out.sigma[i], (high - out.mu[i]) / out.sigma[i]));
+        out.log_scale.push_back(-std::log(out.sigma[i] * out.mass[i] * std::sqrt(2 * std::numbers::pi)));
+    }
     return out;
 }
 
 double Parzen::draw(std::size_t key, std::size_t kernel, double u) const {
     auto const& axis = axes_[key];
-    auto const& [mu, sigma, mass] = kernels_[key];
+    auto const& [mu, sigma, mass, log_scale] = kernels_[key];
     if (axis.categories > 0) {
         double sum = 0;
         for (std::size_t c = 0; c + 1 < axis.categories; ++c)
             if ((sum += std::exp(log_density(key, kernel, static_cast<double>(c)))) > u) return static_cast<double>(c);
         return static_cast<double>(axis.categories - 1);
     }
-    double const below = normal_cdf((axis.low - mu[kernel]) / sigma[kernel]) + u * mass[kernel];
-    double const above = normal_cdf((mu[kernel] - axis.high) / sigma[kernel]) + (1 - u) * mass[kernel];
+    // From the nearer tail, which has more digits.
+    double const below = normal_cdf((scaled(axis, axis.low) - mu[kernel]) / sigma[kernel]) + u * mass[kernel];
+    double const above = normal_cdf((mu[kernel] - scaled(axis, axis.high)) / sigma[kernel]) + (1 - u) * mass[kernel];
     double const tail = std::min(below, above);
     double const z = tail <= 0 ? k_nothing : normal_quantile(tail);
-    double const x = std::clamp(mu[kernel] + sigma[kernel] * (below <= above ? z : -z), axis.low, axis.high);
+    double const scaled_x = mu[kernel] + sigma[kernel] * (below <= above ? z : -z);
+    double const x = std::clamp(axis.log ? std::exp(scaled_x) : scaled_x, axis.low, axis.high);
     if (axis.step == 0) return x;
     double const first = axis.low + axis.step / 2, last = axis.high - axis.step / 2;
     return std::clamp(first + std::nearbyint((x - first) / axis.step) * axis.step, first, last);
@@ -111,18 +113,20 @@ double Parzen::draw(std::size_t key, std::size_t kernel, double u) const {
 
 double Parzen::log_density(std::size_t key, std::size_t kernel, double x) const {
     auto const& axis = axes_[key];
-    auto const& [mu, sigma, mass] = kernels_[key];
+    auto const& [mu, sigma, mass, log_scale] = kernels_[key];
     if (axis.categories > 0) {
         auto const n = static_cast<double>(axis.categories);
         if (kernel == mu.size()) return -std::log(n);
         double const prior = 1.0 / static_cast<double>(mu.size() + 1);
         return std::log((mu[kernel] == x ? 1 + prior : prior) / (1 + n * prior));
     }
-    double const z = (x - mu[kernel]) / sigma[kernel];
-    if (std::abs(z) > k_far) return k_nothing;
-    if (axis.step == 0) return -0.5 * z * z - std::log(sigma[kernel] * mass[kernel] * std::sqrt(2 * std::numbers::pi));
-    double const half = axis.step / 2 / sigma[kernel];
-    return std::log(mass_between(z - half, z + half) / mass[kernel]);
+    auto const z_of = [&](double at) { return (scaled(axis, at) - mu[kernel]) / sigma[kernel]; };
+    if (axis.step > 0) {
+        double const from = z_of(x - axis.step / 2), to = z_of(x + axis.step / 2);
+        return from > k_far || to < -k_far ? k_nothing : std::log(mass_between(from, to) / mass[kernel]);
+    }
+    double const z = z_of(x);
+    return std::abs(z) > k_far ? k_nothing : log_scale[kernel] - 0.5 * z * z;
 }
 
 std::vector<std::vector<double>> Parzen::sample(std::size_t count, std::function<double()> const& uniform) const {
@@ -134,8 +138,13 @@ std::vector<std::vector<double>> Parzen::sample(std::size_t count, std::function
         chosen.push_back(std::min(static_cast<std::size_t>(at - cumulated.begin()), weights_.size() - 1));
     }
     std::vector<std::vector<double>> out(count, std::vector<double>(axes_.size()));
-    for (std::size_t key = 0; key < axes_.size(); ++key)
+    auto const draw_all = [&](std::size_t key) {
         for (std::size_t i = 0; i < count; ++i) out[i][key] = draw(key, chosen[i], uniform());
+    };
+    for (std::size_t key = 0; key < axes_.size(); ++key)
+        if (axes_[key].categories > 0) draw_all(key);
+    for (std::size_t key = 0; key < axes_.size(); ++key)
+        if (axes_[key].categories == 0) draw_all(key);
     return out;
 }
 
