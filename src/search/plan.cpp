@@ -111,7 +111,7 @@ void count_adaptive(Experiment const& experiment, SearchPlan& plan) {
         plan.bound = SearchPlan::Bound::about;
         return count_bracket(asha_table(many, halving), plan);
     }
-    if (search.procedure != "tpe") plan.bound = SearchPlan::Bound::at_most;
+    if (search.procedure != "tpe" || experiment.space.find("train.epochs") != nullptr) plan.bound = SearchPlan::Bound::at_most;
     count_bracket({{many, static_cast<int>(longest_trial(experiment))}}, plan);
 }
 
