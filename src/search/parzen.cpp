@@ -10,7 +10,7 @@
 namespace hopscotch {
 namespace {
 
-constexpr double k_far = 9;  // standard deviations: a kernel gives nothing there that the prior's would not drown
+constexpr double k_far = 8;  // standard deviations: a kernel gives nothing there that the prior's would not drown
 constexpr double k_nothing = -std::numeric_limits<double>::infinity();
 
 double mass_between(double a, double b) {
@@ -96,7 +96,7 @@ double Parzen::draw(std::size_t key, std::size_t kernel, double u) const {
     if (axis.categories > 0) {
         double sum = 0;
         for (std::size_t c = 0; c + 1 < axis.categories; ++c)
-            if ((sum += std::exp(log_density(key, kernel, static_cast<double>(c)))) > u) return static_cast<double>(c);
+            if ((sum += probability(key, kernel, static_cast<double>(c))) > u) return static_cast<double>(c);
         return static_cast<double>(axis.categories - 1);
     }
     // From the nearer tail, which has more digits.
@@ -111,22 +111,34 @@ double Parzen::draw(std::size_t key, std::size_t kernel, double u) const {
     return std::clamp(first + std::nearbyint((x - first) / axis.step) * axis.step, first, last);
 }
 
-double Parzen::log_density(std::size_t key, std::size_t kernel, double x) const {
+double Parzen::probability(std::size_t key, std::size_t kernel, double category) const {
+    auto const& mu = kernels_[key].mu;
+    auto const n = static_cast<double>(axes_[key].categories);
+    if (kernel == mu.size()) return 1 / n;
+    double const prior = 1.0 / static_cast<double>(mu.size() + 1);
+    return (mu[kernel] == category ? 1 + prior : prior) / (1 + n * prior);
+}
+
+void Parzen::add_log_densities(std::size_t key, double x, std::vector<double>& terms) const {
     auto const& axis = axes_[key];
     auto const& [mu, sigma, mass, log_scale] = kernels_[key];
     if (axis.categories > 0) {
-        auto const n = static_cast<double>(axis.categories);
-        if (kernel == mu.size()) return -std::log(n);
-        double const prior = 1.0 / static_cast<double>(mu.size() + 1);
-        return std::log((mu[kernel] == x ? 1 + prior : prior) / (1 + n * prior));
+        double const hit = std::log(probability(key, 0, mu.empty() ? x : mu[0])), miss = std::log(probability(key, 0, -1));
+        for (std::size_t i = 0; i < mu.size(); ++i) terms[i] += mu[i] == x ? hit : miss;
+        terms.back() += std::log(probability(key, mu.size(), x));
+    } else if (axis.step > 0) {
+        double const from = scaled(axis, x - axis.step / 2), to = scaled(axis, x + axis.step / 2);
+        for (std::size_t i = 0; i < mu.size(); ++i) {
+            double const a = (from - mu[i]) / sigma[i], b = (to - mu[i]) / sigma[i];
+            terms[i] += a > k_far || b < -k_far ? k_nothing : std::log(mass_between(a, b) / mass[i]);
+        }
+    } else {
+        double const at = scaled(axis, x);
+        for (std::size_t i = 0; i < mu.size(); ++i) {
+            double const z = (at - mu[i]) / sigma[i];
+            terms[i] += std::abs(z) > k_far ? k_nothing : log_scale[i] - 0.5 * z * z;
+        }
     }
-    auto const z_of = [&](double at) { return (scaled(axis, at) - mu[kernel]) / sigma[kernel]; };
-    if (axis.step > 0) {
-        double const from = z_of(x - axis.step / 2), to = z_of(x + axis.step / 2);
-        return from > k_far || to < -k_far ? k_nothing : std::log(mass_between(from, to) / mass[kernel]);
-    }
-    double const z = z_of(x);
-    return std::abs(z) > k_far ? k_nothing : log_scale[kernel] - 0.5 * z * z;
 }
 
 std::vector<std::vector<double>> Parzen::sample(std::size_t count, std::function<double()> const& uniform) const {
@@ -149,14 +161,9 @@ std::vector<std::vector<double>> Parzen::sample(std::size_t count, std::function
 }
 
 double Parzen::log_density(std::span<double const> point) const {
-    std::vector<double> terms(weights_.size());
-    double most = k_nothing;
-    for (std::size_t kernel = 0; kernel < terms.size(); ++kernel) {
-        terms[kernel] = log_weights_[kernel];
-        for (std::size_t key = 0; key < axes_.size() && terms[kernel] > k_nothing; ++key)
-            terms[kernel] += log_density(key, kernel, point[key]);
-        most = std::max(most, terms[kernel]);
-    }
+    auto terms = log_weights_;
+    for (std::size_t key = 0; key < axes_.size(); ++key) add_log_densities(key, point[key], terms);
+    double const most = *std::max_element(terms.begin(), terms.end());
     double sum = 0;
     for (auto term : terms)
         if (term - most > -40) sum += std::exp(term - most);

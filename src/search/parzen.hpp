@@ -43,7 +43,8 @@ public:
 private:
     Kernels kernels_of(std::size_t key, std::vector<std::vector<double>> const& rows) const;
     double draw(std::size_t key, std::size_t kernel, double u) const;
-    double log_density(std::size_t key, std::size_t kernel, double x) const;
+    void add_log_densities(std::size_t key, double x, std::vector<double>& terms) const;  // of each kernel
+    double probability(std::size_t key, std::size_t kernel, double category) const;
 
     std::vector<Axis> axes_;
     std::vector<double> weights_, log_weights_;

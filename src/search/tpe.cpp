@@ -121,21 +121,23 @@ Split split_results(History const& history, Fidelity fidelity, std::size_t start
     int const epochs = fidelity == Fidelity::deepest ? deepest_level(history, startup) : 0;
     Split out;
     if (fidelity == Fidelity::deepest && epochs == 0) return out;
-    std::vector<std::pair<double, std::size_t>> results;
+    using Result = std::pair<double, std::size_t>;
+    std::vector<Result> judged, pending;
     for (std::size_t i = 0; i < history.size(); ++i) {
         auto const& trial = history.trials()[i];
         if (auto const loss = loss_for(trial, epochs))
-            results.emplace_back(*loss, i);
+            judged.emplace_back(*loss, i);
         else if (trial.state == TrialHistory::State::running)
-            out.bad.push_back(i);
+            pending.emplace_back(k_worst, i);
     }
-    if (results.size() < startup) return {};
-    auto const n = good_results(results.size());
-    std::partial_sort(results.begin(), results.begin() + static_cast<std::ptrdiff_t>(n), results.end());
-    for (std::size_t i = 0; i < results.size(); ++i)
-        (i < n && results[i].first != k_worst ? out.good : out.bad).push_back(results[i].second);
-    std::sort(out.good.begin(), out.good.end());
-    std::sort(out.bad.begin(), out.bad.end());
+    if (judged.size() < startup) return out;
+    auto ordered = judged;
+    auto const last_good = ordered.begin() + static_cast<std::ptrdiff_t>(good_results(judged.size())) - 1;
+    std::nth_element(ordered.begin(), last_good, ordered.end());
+    for (auto const& each : judged) (each <= *last_good && each.first != k_worst ? out.good : out.bad).push_back(each.second);
+    auto const results = static_cast<std::ptrdiff_t>(out.bad.size());
+    for (auto const& each : pending) out.bad.push_back(each.second);
+    std::inplace_merge(out.bad.begin(), out.bad.begin() + results, out.bad.end());
     if (out.bad.size() > k_most_bad) out.bad.erase(out.bad.begin(), out.bad.end() - k_most_bad);
     return out;
 }

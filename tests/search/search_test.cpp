@@ -81,6 +81,8 @@ TEST(Grid, ConditionsPruneAndForbidRemoves) {
 TEST(Grid, StartsComeFirstAndOnce) {
     EXPECT_EQ(texts(R"({"model.a": [1, 2, 3]})", R"({"procedure": "grid", "start_with": [{"model.a": 3}, {"model.a": 2}]})"),
               (Texts{R"({"model.a":3})", R"({"model.a":2})", R"({"model.a":1})"}));
+    EXPECT_EQ(texts(R"({"model.a": [1, 2]})", R"({"procedure": "grid", "start_with": [{"model.a": 2.0}]})").size(), 2U)
+        << "2.0 is 2";
 }
 
 TEST(Grid, EpochsMayBeSearched) {
