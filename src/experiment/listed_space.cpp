@@ -45,7 +45,8 @@ Json listed_space(Experiment const& experiment, Problems& problems) {
         auto const& each = list.array()[i];
         auto const here = fmt::format("{}/{}", path, i);
         if (!each.is_object()) {
-            problems.add(each.at_position(), here, fmt::format("expected an object of {{path: value}} (got {})", each.kind()));
+            problems.add(each.at_position(), here,
+                         fmt::format("expected an object of {{path: value}} (got {})", each.kind()));
             continue;
         }
         if (std::find(list.array().begin(), list.array().begin() + static_cast<std::ptrdiff_t>(i), each) !=

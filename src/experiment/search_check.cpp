@@ -28,13 +28,9 @@ bool has_zero_and_more(Parameter const& parameter) {
 
 // Does the size or the meaning of the state's tensors depend on this key? A model's own arguments: one cannot know.
 bool changes_the_layout(Parameter const& parameter) {
-    constexpr std::array<std::string_view, 7> in_train{"train.loss",
-                                                       "train.optimizer",
-                                                       "train.optimizer.name",
-                                                       "train.optimizer.centered",
-                                                       "train.optimizer.decay",
-                                                       "train.schedule",
-                                                       "train.schedule.name"};
+    constexpr std::array<std::string_view, 7> in_train{
+        "train.loss",     "train.optimizer",    "train.optimizer.name", "train.optimizer.centered", "train.optimizer.decay",
+        "train.schedule", "train.schedule.name"};
     if (parameter.path.starts_with("model.")) return parameter.path != "model.dropout";
     if (makes_a_slot(parameter.path)) return has_zero_and_more(parameter);
     return std::find(in_train.begin(), in_train.end(), parameter.path) != in_train.end();
@@ -48,28 +44,31 @@ public:
     void epochs() {
         int const most = search_.max_epochs.value_or(experiment_.train.epochs);
         if (most > experiment_.train.epochs)
-            add("max_epochs", fmt::format("must be at most train.epochs (got {} > {}; schedules end there) raise train.epochs", most,
-                                          experiment_.train.epochs));
+            add("max_epochs",
+                fmt::format("must be at most train.epochs (got {} > {}; schedules end there) raise train.epochs", most,
+                            experiment_.train.epochs));
         else if (search_.min_epochs > most)
             add("min_epochs", fmt::format("must be at most {} (got {} > {})",
                                           search_.max_epochs ? "max_epochs" : "train.epochs", search_.min_epochs, most));
         for (auto const& parameter : space_.parameters)
             if ((parameter.path == "train.epochs" || parameter.path == "train") && !is_constant(parameter))
-                problems_.add(parameter.key_at, "/space/" + parameter.path,
-                              fmt::format("cannot be searched with {} (it compares trials after the same number of epochs, and "
-                                          "schedules end at train.epochs) leave it out",
-                                          search_.procedure));
+                problems_.add(
+                    parameter.key_at, "/space/" + parameter.path,
+                    fmt::format("cannot be searched with {} (it compares trials after the same number of epochs, and "
+                                "schedules end at train.epochs) leave it out",
+                                search_.procedure));
     }
 
     void mutable_keys() {
         for (auto const& parameter : space_.parameters)
             if (!is_constant(parameter) && changes_the_layout(parameter))
-                problems_.add(parameter.key_at, "/space/" + parameter.path,
-                              makes_a_slot(parameter.path)
-                                  ? "cannot be both 0 and more with pbt (0 has no tensor in the state that trials take over from "
-                                    "each other) leave 0 out"
-                                  : "cannot be searched with pbt (trials take over each other's state, and this changes what is in "
-                                    "it) make it a constant");
+                problems_.add(
+                    parameter.key_at, "/space/" + parameter.path,
+                    makes_a_slot(parameter.path)
+                        ? "cannot be both 0 and more with pbt (0 has no tensor in the state that trials take over from "
+                          "each other) leave 0 out"
+                        : "cannot be searched with pbt (trials take over each other's state, and this changes what is in "
+                          "it) make it a constant");
     }
 
     void components() {
@@ -86,8 +85,8 @@ public:
     }
 
     void dimensions() {
-        auto const searched = static_cast<std::size_t>(
-            std::count_if(space_.parameters.begin(), space_.parameters.end(), [](auto const& each) { return !is_constant(each); }));
+        auto const searched = static_cast<std::size_t>(std::count_if(space_.parameters.begin(), space_.parameters.end(),
+                                                                     [](auto const& each) { return !is_constant(each); }));
         if (searched > k_most_sobol)
             problems_.add(experiment_.space.at_position(), "/space",
                           fmt::format("searches {} keys (sobol: at most {}) use random", searched, k_most_sobol));

@@ -26,19 +26,19 @@ struct TpeConfig {              // samplers that learn (tpe, bohb)
 };
 
 struct PbtConfig {
-    int population = 10;                     // trials
-    int interval = 1;                        // epochs between decisions
-    double quantile = 0.25;                  // so many of the worst take over one of as many of the best; at most 0.5
-    double resample = 0.25;                  // probability that a value is drawn anew instead of perturbed
-    std::vector<double> factors{0.8, 1.2};   // numbers are multiplied by one of these; lists move to a neighbour
+    int population = 10;                    // trials
+    int interval = 1;                       // epochs between decisions
+    double quantile = 0.25;                 // so many of the worst take over one of as many of the best; at most 0.5
+    double resample = 0.25;                 // probability that a value is drawn anew instead of perturbed
+    std::vector<double> factors{0.8, 1.2};  // numbers are multiplied by one of these; lists move to a neighbour
 };
 
 struct SearchConfig {
-    // grid, random, sobol, tpe, manual, ablation train each trial to its end; successive_halving, hyperband, bohb, asha, median
-    // and pbt decide on the way who goes on.
+    // grid, random, sobol, tpe, manual, ablation train each trial to its end; successive_halving, hyperband, bohb, asha,
+    // median and pbt decide on the way who goes on.
     std::string procedure = "grid";
-    // Where a procedure that decides takes its configurations from: random (default), sobol, tpe, grid, manual. Of the others it
-    // is their own name.
+    // Where a procedure that decides takes its configurations from: random (default), sobol, tpe, grid, manual. Of the
+    // others it is their own name.
     std::string sampler = "grid";
     // train_loss, or val_ and one of loss, accuracy, top5, f1, auc, mae, r2, perplexity; a regression: val_loss unless given
     std::string metric = "val_accuracy";
@@ -47,17 +47,18 @@ struct SearchConfig {
                                             // one iteration unless given; grid, manual, ablation: all they list
     std::optional<std::int64_t> in_flight;  // trials alive at once; default min(all, 4 x trainers)
     Json start_with;                        // array of assignments {dotted path: value} tried first
-    Json forbid;  // array of conditions {dotted path: value | [values] | {"above": x} | {"below": x}}
+    Json forbid;          // array of conditions {dotted path: value | [values] | {"above": x} | {"below": x}}
     Json configurations;  // manual: array of assignments {dotted path: value}, instead of a space; what one does not name is
                           // as the document has it
 
-    int eta = 3;                       // successive_halving, hyperband, asha: one in eta goes on, to eta times as many epochs
-    int min_epochs = 1;                // epochs before the first decision
-    std::optional<int> max_epochs;     // nobody trains longer; at most, and unless given, train.epochs
-    AshaVariant variant = AshaVariant::promote;  // asha: trials pause and the best are taken up again | the worst end at once
-    int min_trials = 5;                // median: nobody is stopped before so many others have come as far
-    TpeConfig tpe;                     // keys startup, candidates, multivariate
-    PbtConfig pbt;                     // keys population, interval, quantile, resample, factors
+    int eta = 3;                    // successive_halving, hyperband, asha: one in eta goes on, to eta times as many epochs
+    int min_epochs = 1;             // epochs before the first decision
+    std::optional<int> max_epochs;  // nobody trains longer; at most, and unless given, train.epochs
+    AshaVariant variant =
+        AshaVariant::promote;  // asha: trials pause and the best are taken up again | the worst end at once
+    int min_trials = 5;        // median: nobody is stopped before so many others have come as far
+    TpeConfig tpe;             // keys startup, candidates, multivariate
+    PbtConfig pbt;             // keys population, interval, quantile, resample, factors
     SearchBudget budget;
 
     double lookahead = 1;       // a result reaches the search so many laps after its virtual end (docs/architecture.md)

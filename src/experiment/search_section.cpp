@@ -18,7 +18,9 @@ Names const k_ruled{"successive_halving", "hyperband", "bohb", "asha", "median",
 Names const k_counted{"grid", "random", "sobol", "tpe", "successive_halving", "hyperband", "bohb", "asha", "median"};
 Names const k_starting{"grid", "random", "sobol", "tpe", "successive_halving", "hyperband", "bohb", "asha", "median", "pbt"};
 
-bool is_one_of(std::string const& name, Names const& names) { return std::find(names.begin(), names.end(), name) != names.end(); }
+bool is_one_of(std::string const& name, Names const& names) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+}
 
 // The name that holds; empty if what is given is none.
 std::string read_procedure(ObjectReader& reader, std::string& out) {
@@ -108,8 +110,8 @@ void read_tpe(ObjectReader& reader, OwnKeys const& own, TpeConfig& out) {
 }  // namespace
 
 std::vector<std::string> procedure_names() {
-    return {"grid", "random", "sobol", "tpe", "manual", "ablation", "successive_halving", "hyperband", "bohb", "asha", "median",
-            "pbt"};
+    return {"grid",      "random", "sobol", "tpe",    "manual", "ablation", "successive_halving",
+            "hyperband", "bohb",   "asha",  "median", "pbt"};
 }
 
 SearchConfig read_search(ObjectReader reader) {

@@ -30,8 +30,9 @@ std::vector<Ablation> ablations(Space const& space) {
     }
     for (auto const& each : out)
         if (is_forbidden(space, each.assignment))
-            throw ConfigError(fmt::format("/search/forbid: excludes {} (ablation needs every one of its trials) remove a condition",
-                                          to_json(each.assignment).dump()));
+            throw ConfigError(
+                fmt::format("/search/forbid: excludes {} (ablation needs every one of its trials) remove a condition",
+                            to_json(each.assignment).dump()));
     return out;
 }
 
@@ -40,7 +41,8 @@ std::vector<Delta> delta_table(Space const& space, std::vector<std::optional<dou
     auto const baseline = loss_of(0);
     std::vector<Delta> out;
     for (auto const& each : ablations(space)) {
-        Delta row{each.path.empty() ? "baseline" : fmt::format("{} = {}", each.path, each.value.dump()), loss_of(out.size()), {}};
+        Delta row{
+            each.path.empty() ? "baseline" : fmt::format("{} = {}", each.path, each.value.dump()), loss_of(out.size()), {}};
         if (row.loss && baseline) row.delta = *row.loss - *baseline;
         out.push_back(std::move(row));
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asynchronous successive halving (Li et al., MLSys 2020). promote: Algorithm 2 of the paper; a trial pauses at its rung and is
-// taken up again once it is among the best 1/eta of those who reached it. stop: who is not among them on arrival ends (the rule
-// of Optuna and Determined; the first to arrive always pass).
+// Asynchronous successive halving (Li et al., MLSys 2020). promote: Algorithm 2 of the paper; a trial pauses at its rung and
+// is taken up again once it is among the best 1/eta of those who reached it. stop: who is not among them on arrival ends
+// (the rule of Optuna and Determined; the first to arrive always pass).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -41,8 +41,8 @@ protected:
     }
     bool is_at_the_top(TrialId trial) const { return rung_of_[trial.index()] + 1 == rungs_.size(); }
     std::string place_text(std::size_t rung, std::size_t place, std::size_t passing) const {
-        return fmt::format("rung {} ({} epoch{}): rank {} of {}, {} go{} on", rung, epochs_[rung], epochs_[rung] == 1 ? "" : "s",
-                           place + 1, rungs_[rung].size(), passing, passing == 1 ? "es" : "");
+        return fmt::format("rung {} ({} epoch{}): rank {} of {}, {} go{} on", rung, epochs_[rung],
+                           epochs_[rung] == 1 ? "" : "s", place + 1, rungs_[rung].size(), passing, passing == 1 ? "es" : "");
     }
 
     std::size_t eta_;

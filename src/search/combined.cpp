@@ -82,7 +82,8 @@ Verdict CombinedSearch::report(Report const& report) {
             fmt::format("a report of trial {} (there are {})", report.trial.value, history_.size()));
     auto& trial = history_.of(report.trial);
     if (trial.state == TrialHistory::State::ended) return {Verdict::Kind::stop, 0, {}, 0, {}, ""};
-    require(trial.state == TrialHistory::State::running, fmt::format("a report of trial {}, which is paused", report.trial.value));
+    require(trial.state == TrialHistory::State::running,
+            fmt::format("a report of trial {}, which is paused", report.trial.value));
     if (!report.loss || !std::isfinite(*report.loss)) {
         grant(trial.epochs() + 1 - trial.until_epoch);
         history_.add_loss(report.trial, k_worst);
@@ -91,8 +92,8 @@ Verdict CombinedSearch::report(Report const& report) {
         rule_->fail(report.trial, history_);
         return {Verdict::Kind::stop, 0, {}, 0, {}, ""};
     }
-    require(report.epoch == trial.epochs(), fmt::format("lap {} of trial {} was reported after {} laps", report.epoch,
-                                                        report.trial.value, trial.epochs()));
+    require(report.epoch == trial.epochs(),
+            fmt::format("lap {} of trial {} was reported after {} laps", report.epoch, report.trial.value, trial.epochs()));
     history_.add_loss(report.trial, *report.loss);
     Verdict on;
     on.until_epoch = trial.until_epoch;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A search procedure from its two halves: the sampler says what is tried next, the rule who goes on. Here they are kept apart
-// from the book-keeping that all procedures share: ids, start_with, limits, duplicates, failures, the budget.
+// A search procedure from its two halves: the sampler says what is tried next, the rule who goes on. Here they are kept
+// apart from the book-keeping that all procedures share: ids, start_with, limits, duplicates, failures, the budget.
 #pragma once
 #include <memory>
 
@@ -34,8 +34,8 @@ private:
     Verdict decide(TrialId trial);
     void follow(TrialHistory& trial, Verdict const& verdict);
     void close();
-    void grant(int epochs);      // or take back
-    bool is_spent() const;       // budget.epochs
+    void grant(int epochs);  // or take back
+    bool is_spent() const;   // budget.epochs
 
     std::unique_ptr<SearchInput const> input_;
     std::unique_ptr<Sampler> sampler_;

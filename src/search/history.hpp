@@ -18,7 +18,7 @@ struct TrialHistory {
     Assignment assignment;
     std::vector<double> losses;  // of each reported lap, lower is better; the last one of a trial that failed is k_worst
     State state = State::running;
-    int until_epoch = 0;         // the next decision comes after so many laps
+    int until_epoch = 0;  // the next decision comes after so many laps
 
     int epochs() const { return static_cast<int>(losses.size()); }
     bool failed() const { return !losses.empty() && losses.back() == k_worst; }

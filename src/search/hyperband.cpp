@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Successive halving (Jamieson and Talwalkar 2016): one bracket. Hyperband (Li et al. 2018): brackets that trade many trials for
-// long ones, and iterations of them. Brackets do not depend on each other, so they run interleaved: the earliest that has work
-// gives it, and a new one opens when all others wait for results.
+// Successive halving (Jamieson and Talwalkar 2016): one bracket. Hyperband (Li et al. 2018): brackets that trade many trials
+// for long ones, and iterations of them. Brackets do not depend on each other, so they run interleaved: the earliest that
+// has work gives it, and a new one opens when all others wait for results.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,7 +23,8 @@ public:
         : table_(std::move(table)), eta_(eta), iterations_(iterations) {}
 
     bool wants() const override {
-        return !closed_ && (iterations_ == Iterations::endless || brackets_.size() < table_.size() || brackets_.back().wants());
+        return !closed_ &&
+               (iterations_ == Iterations::endless || brackets_.size() < table_.size() || brackets_.back().wants());
     }
     int start(TrialId, int) override {
         auto open = std::find_if(brackets_.begin(), brackets_.end(), [](Bracket const& each) { return each.wants(); });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parzen estimators of TPE (Bergstra et al., NIPS 2011) as Optuna builds them: one kernel an observation, a truncated normal or
-// a smoothed category, and a wide one as prior. Same kernels, weights and clipping; tests compare with Optuna's numbers.
+// Parzen estimators of TPE (Bergstra et al., NIPS 2011) as Optuna builds them: one kernel an observation, a truncated normal
+// or a smoothed category, and a wide one as prior. Same kernels, weights and clipping; tests compare with Optuna's numbers.
 #pragma once
 #include <functional>
 #include <span>
@@ -34,7 +34,7 @@ public:
 
     struct Kernels {  // of one key, by observation, the prior last; categories have no sigma, and none for the prior
         std::vector<double> mu, sigma;
-        std::vector<double> mass;  // of the normal inside the bounds
+        std::vector<double> mass;       // of the normal inside the bounds
         std::vector<double> log_scale;  // of its density
     };
     std::vector<double> const& weights() const { return weights_; }  // they add up to 1

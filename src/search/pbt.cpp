@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Population based training without a barrier: at its own decision points a trial is ranked by everybody's last loss. If it is
-// among the worst it takes over the state that one of the best had after its last reported lap, and explores from there.
+// Population based training without a barrier: at its own decision points a trial is ranked by everybody's last loss. If it
+// is among the worst it takes over the state that one of the best had after its last reported lap, and explores from there.
 #include "search/pbt.hpp"
 
 #include <fmt/format.h>
@@ -82,19 +82,19 @@ public:
         out.source = donor;
         out.source_epoch = history.of(donor).epochs() - 1;
         out.assignment = allowed(history.of(donor).assignment, rng);
-        out.why = fmt::format("epoch {}: rank {} of {}, takes over trial {} after its epoch {}", epochs, place + 1, ranked.size(),
-                              donor.value, out.source_epoch + 1);
+        out.why = fmt::format("epoch {}: rank {} of {}, takes over trial {} after its epoch {}", epochs, place + 1,
+                              ranked.size(), donor.value, out.source_epoch + 1);
         return out;
     }
 
 private:
-    // Best first, by the last loss, equals by id. Those that have ended are no donors: their states may be gone. Those that have
-    // just taken over another state are none before it has a loss.
+    // Best first, by the last loss, equals by id. Those that have ended are no donors: their states may be gone. Those that
+    // have just taken over another state are none before it has a loss.
     std::vector<TrialId> alive(History const& history) const {
         std::vector<std::pair<double, TrialId>> ranked;
         for (auto member : members_)
             if (auto const& each = history.of(member); each.state != TrialHistory::State::ended && !each.losses.empty() &&
-                                                     each.epochs() != cloned_at_[member.index()])
+                                                       each.epochs() != cloned_at_[member.index()])
                 ranked.emplace_back(each.losses.back(), member);
         std::sort(ranked.begin(), ranked.end());
         std::vector<TrialId> out;

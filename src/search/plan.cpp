@@ -24,7 +24,8 @@ struct Limits {
 
 // As many as there are, if they can be counted.
 std::int64_t configurations(Experiment const& experiment) {
-    if (experiment.search.sampler == "manual") return static_cast<std::int64_t>(experiment.search.configurations.array().size());
+    if (experiment.search.sampler == "manual")
+        return static_cast<std::int64_t>(experiment.search.configurations.array().size());
     Problems told("");
     auto const space = read_space(experiment, told);
     auto const all = every_configuration(space);
@@ -105,13 +106,15 @@ void count_adaptive(Experiment const& experiment, SearchPlan& plan) {
     auto const many = limit.at_most(limit.epochs.value_or(limit.there));  // a trial has an epoch at least
     if (search.procedure == "hyperband" || search.procedure == "bohb") return count_hyperband(limit, halving, plan);
     if (search.procedure == "successive_halving")
-        return count_bracket(halving_bracket(limit.at_most(limit.trials.value_or(lone_survivor_trials(halving))), halving), plan);
+        return count_bracket(halving_bracket(limit.at_most(limit.trials.value_or(lone_survivor_trials(halving))), halving),
+                             plan);
     if (search.procedure == "pbt") return count_bracket({{limit.at_most(search.pbt.population), longest}}, plan);
     if (search.procedure == "asha" && search.variant == AshaVariant::promote) {
         plan.bound = SearchPlan::Bound::about;
         return count_bracket(asha_table(many, halving), plan);
     }
-    if (search.procedure != "tpe" || experiment.space.find("train.epochs") != nullptr) plan.bound = SearchPlan::Bound::at_most;
+    if (search.procedure != "tpe" || experiment.space.find("train.epochs") != nullptr)
+        plan.bound = SearchPlan::Bound::at_most;
     count_bracket({{many, static_cast<int>(longest_trial(experiment))}}, plan);
 }
 

@@ -15,7 +15,8 @@ public:
     std::optional<Assignment> ask(History const& history) override {
         Rng rng(sampler_key(experiment_, history));
         return fresh_.find(
-            history, [&] { return draw(space_, [&] { return rng.uniform(); }); }, [&](std::uint32_t n) { return rng.below(n); });
+            history, [&] { return draw(space_, [&] { return rng.uniform(); }); },
+            [&](std::uint32_t n) { return rng.below(n); });
     }
 
 private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who goes on and for how many epochs: one half of a procedure, the other is its sampler. A rule is told of trials that start,
-// come to a decision point or fail; it may pause trials and take them up again.
+// Who goes on and for how many epochs: one half of a procedure, the other is its sampler. A rule is told of trials that
+// start, come to a decision point or fail; it may pause trials and take them up again.
 #pragma once
 #include <memory>
 #include <optional>
@@ -28,9 +28,9 @@ public:
     // No further trial will start: there is no other configuration, or there are enough.
     virtual void close() {}
 
-    virtual bool pauses() const { return false; }                                   // resume() may have something one day
-    virtual bool can_resume() const { return false; }                               // ... and has something now
-    virtual std::optional<Resumption> resume() { return std::nullopt; }             // before any new trial
+    virtual bool pauses() const { return false; }                        // resume() may have something one day
+    virtual bool can_resume() const { return false; }                    // ... and has something now
+    virtual std::optional<Resumption> resume() { return std::nullopt; }  // before any new trial
 
     // At a decision point, which is the last loss in the history. A verdict of go_on leads to until_epoch.
     virtual Verdict decide(TrialId trial, History const& history) = 0;

@@ -35,7 +35,8 @@ std::optional<Assignment> Fresh::find(History const& history, std::function<Assi
     }
     if (!allowed)
         throw ConfigError(
-            "/search/forbid: 1000 draws in a row were excluded (nothing or next to nothing is left to try) remove a condition");
+            "/search/forbid: 1000 draws in a row were excluded (nothing or next to nothing is left to try) remove a "
+            "condition");
     return std::nullopt;
 }
 

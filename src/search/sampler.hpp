@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where configurations come from: one half of a procedure, the other is its rule. A sampler is asked for the configuration of
-// the trial with the id history.size(); it sees what was proposed before and what came of it.
+// Where configurations come from: one half of a procedure, the other is its rule. A sampler is asked for the configuration
+// of the trial with the id history.size(); it sees what was proposed before and what came of it.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -19,15 +19,15 @@ public:
     // Never a forbidden configuration nor one that the history has seen. None: there is no other left.
     virtual std::optional<Assignment> ask(History const& history) = 0;
 
-    virtual bool learns() const { return false; }                                 // from results: then it is asked late
-    virtual std::optional<std::size_t> size() const { return std::nullopt; }      // of a list
+    virtual bool learns() const { return false; }                             // from results: then it is asked late
+    virtual std::optional<std::size_t> size() const { return std::nullopt; }  // of a list
 };
 
 // A stream of a trial's own, so that no order of events changes what is drawn for it.
 std::uint64_t sampler_key(Experiment const& experiment, History const& history);
 
-// Draws until something new comes: at most 1000 times, then chooses among what is left, if that can be listed. Throws ConfigError
-// if the space has next to nothing that is allowed.
+// Draws until something new comes: at most 1000 times, then chooses among what is left, if that can be listed. Throws
+// ConfigError if the space has next to nothing that is allowed.
 class Fresh {
 public:
     explicit Fresh(Space const& space) : space_(space) {}

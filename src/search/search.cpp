@@ -85,8 +85,8 @@ std::unique_ptr<Search> make_search(Experiment const& experiment) {
     auto sampler = row_of(k_samplers, search.sampler, "sampler").make(input->experiment, input->space);
     auto const most = most_trials(search, *sampler, input->space.start_with.size());
     if (!most && !search.budget.epochs && procedure.ends == Ends::never)
-        throw ConfigError(fmt::format("/search/trials: missing (required) say how many configurations {} should try",
-                                      search.procedure));
+        throw ConfigError(
+            fmt::format("/search/trials: missing (required) say how many configurations {} should try", search.procedure));
     auto rule = procedure.rule(*input, most);
     return std::make_unique<CombinedSearch>(std::move(input), std::move(sampler), std::move(rule), most);
 }

@@ -12,7 +12,8 @@ inline constexpr std::size_t k_sobol_dimensions = 21;
 // Coordinate `dimension` of point `index` (from 0), times 2^32.
 std::uint32_t sobol_point(std::uint32_t index, std::size_t dimension);
 
-// Owen's nested scrambling by hashing (Laine and Karras 2011, Burley 2020): every key gives another sequence that is as even.
+// Owen's nested scrambling by hashing (Laine and Karras 2011, Burley 2020): every key gives another sequence that is as
+// even.
 std::uint32_t owen_scrambled(std::uint32_t point, std::uint32_t key);
 
 }  // namespace hopscotch

@@ -13,8 +13,8 @@
 namespace hopscotch {
 namespace {
 
-constexpr int k_attempts = 20;              // to find something new with the model, before a random draw does it
-constexpr std::size_t k_most_bad = 1000;    // the newest: what a proposal costs must not grow for ever
+constexpr int k_attempts = 20;            // to find something new with the model, before a random draw does it
+constexpr std::size_t k_most_bad = 1000;  // the newest: what a proposal costs must not grow for ever
 
 // The loss by which a trial is judged. None: it has no result of that kind.
 std::optional<double> loss_for(TrialHistory const& trial, int epochs) {
@@ -99,7 +99,8 @@ public:
         auto const startup = static_cast<std::size_t>(experiment_.search.tpe.startup);
         auto const split = split_results(history, fidelity_, startup);
         for (int i = 0; i < k_attempts && !split.good.empty(); ++i)
-            if (auto found = model_.propose(history, split, uniform); !is_forbidden(space_, found) && !history.has_seen(found))
+            if (auto found = model_.propose(history, split, uniform);
+                !is_forbidden(space_, found) && !history.has_seen(found))
                 return found;
         return fresh_.find(
             history, [&] { return draw(space_, uniform); }, [&](std::uint32_t n) { return rng.below(n); });
@@ -134,7 +135,8 @@ Split split_results(History const& history, Fidelity fidelity, std::size_t start
     auto ordered = judged;
     auto const last_good = ordered.begin() + static_cast<std::ptrdiff_t>(good_results(judged.size())) - 1;
     std::nth_element(ordered.begin(), last_good, ordered.end());
-    for (auto const& each : judged) (each <= *last_good && each.first != k_worst ? out.good : out.bad).push_back(each.second);
+    for (auto const& each : judged)
+        (each <= *last_good && each.first != k_worst ? out.good : out.bad).push_back(each.second);
     auto const results = static_cast<std::ptrdiff_t>(out.bad.size());
     for (auto const& each : pending) out.bad.push_back(each.second);
     std::inplace_merge(out.bad.begin(), out.bad.begin() + results, out.bad.end());
@@ -159,7 +161,8 @@ Assignment TpeModel::propose(History const& history, Split const& split, Uniform
         if (std::find(single_.begin(), single_.end(), &parameter) != single_.end())
             choose(history, split, {&parameter}, uniform, chosen);
         auto const* value = value_of(chosen, parameter.path);
-        out.emplace_back(parameter.path, value != nullptr ? *value : to_value(parameter, is_number(parameter) ? parameter.low : 0));
+        out.emplace_back(parameter.path,
+                         value != nullptr ? *value : to_value(parameter, is_number(parameter) ? parameter.low : 0));
     }
     return in_order(space_, out);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tree-structured Parzen estimator (Bergstra et al., NIPS 2011), with the rules and defaults of Optuna 5: fed with NumPy's
-// stream it gives Optuna's configurations.
+// The tree-structured Parzen estimator (Bergstra et al., NIPS 2011), with the rules and defaults of Optuna 5: fed with
+// NumPy's stream it gives Optuna's configurations.
 #pragma once
 #include <cstddef>
 #include <vector>
@@ -17,8 +17,8 @@ std::size_t good_results(std::size_t results);
 // enough (BOHB's rule), whoever goes on or not.
 enum class Fidelity { last, deepest };
 
-// Indices of trials, in their order. Failed trials are never good; pending ones count as bad (constant liar), so that trials at
-// the same time do not all try the same. Both empty: fewer than startup results.
+// Indices of trials, in their order. Failed trials are never good; pending ones count as bad (constant liar), so that trials
+// at the same time do not all try the same. Both empty: fewer than startup results.
 struct Split {
     std::vector<std::size_t> good, bad;
 };

@@ -7,7 +7,8 @@ namespace hopscotch {
 namespace {
 
 // The search section on line 2, the rest on line 3.
-std::string with_search(std::string const& search, std::string const& rest = R"("space": {"train.optimizer.lr": [0.1, 0.2]})") {
+std::string with_search(std::string const& search,
+                        std::string const& rest = R"("space": {"train.optimizer.lr": [0.1, 0.2]})") {
     return document("\"search\": " + search + ",\n" + rest);
 }
 std::string said(std::string const& search) { return complaints(with_search(search)); }
@@ -21,7 +22,8 @@ SearchConfig read(std::string const& search) {
 }
 
 TEST(SearchSection, EveryKey) {
-    auto const asha = read(R"({"procedure": "asha", "sampler": "tpe", "trials": 50, "eta": 4, "min_epochs": 2, "max_epochs": 8,
+    auto const asha =
+        read(R"({"procedure": "asha", "sampler": "tpe", "trials": 50, "eta": 4, "min_epochs": 2, "max_epochs": 8,
         "variant": "stop", "startup": 7, "candidates": 30, "multivariate": false, "in_flight": 6, "lookahead": 0.5,
         "deterministic": false, "budget": {"trials": 40, "epochs": 300}, "start_with": [{"train.optimizer.lr": 0.2}]})");
     EXPECT_EQ(asha.sampler, "tpe");
@@ -39,7 +41,8 @@ TEST(SearchSection, EveryKey) {
     EXPECT_EQ(asha.budget.trials, 40);
     EXPECT_EQ(asha.budget.epochs, 300);
     EXPECT_EQ(asha.start_with.array().size(), 1U);
-    auto const pbt = read(R"({"procedure": "pbt", "population": 6, "interval": 3, "quantile": 0.5, "resample": 0, "factors": [0.5, 2]})");
+    auto const pbt =
+        read(R"({"procedure": "pbt", "population": 6, "interval": 3, "quantile": 0.5, "resample": 0, "factors": [0.5, 2]})");
     EXPECT_EQ(pbt.pbt.population, 6);
     EXPECT_EQ(pbt.pbt.interval, 3);
     EXPECT_EQ(pbt.pbt.quantile, 0.5);
@@ -73,16 +76,19 @@ TEST(SearchSection, KeysOfOtherProcedures) {
               "procedure here is \"random\") leave it out");
     EXPECT_EQ(said(R"({"procedure": "asha", "trials": 3, "startup": 3})"),
               "e.json:2:57: /search/startup: startup belongs to tpe (the sampler here is \"random\") leave it out");
-    EXPECT_EQ(said(R"({"procedure": "pbt", "trials": 3})"),
-              "e.json:2:42: /search/trials: trials belongs to grid, random, sobol, tpe, successive_halving, hyperband, bohb, asha "
-              "and median (the procedure here is \"pbt\") leave it out");
+    EXPECT_EQ(
+        said(R"({"procedure": "pbt", "trials": 3})"),
+        "e.json:2:42: /search/trials: trials belongs to grid, random, sobol, tpe, successive_halving, hyperband, bohb, asha "
+        "and median (the procedure here is \"pbt\") leave it out");
     EXPECT_EQ(said(R"({"procedure": "pbt", "sampler": "tpe"})"),
               "e.json:2:43: /search/sampler: unknown value \"tpe\" (known: random, sobol, grid, manual)");
     EXPECT_EQ(said(R"({"procedure": "ablation", "start_with": []})"),
-              "e.json:2:51: /search/start_with: start_with belongs to grid, random, sobol, tpe, successive_halving, hyperband, bohb, "
+              "e.json:2:51: /search/start_with: start_with belongs to grid, random, sobol, tpe, successive_halving, "
+              "hyperband, bohb, "
               "asha, median and pbt (the procedure here is \"ablation\") leave it out");
     EXPECT_EQ(said(R"({"procedure": "ashaa", "eta": 3})").substr(0, 61),
-              "e.json:2:25: /search/procedure: unknown value \"ashaa\" (known:") << "and nothing about eta";
+              "e.json:2:25: /search/procedure: unknown value \"ashaa\" (known:")
+        << "and nothing about eta";
 }
 
 TEST(SearchSection, TrialsWhereTheyAreNeeded) {
@@ -90,12 +96,14 @@ TEST(SearchSection, TrialsWhereTheyAreNeeded) {
         EXPECT_EQ(said("{\"procedure\": \"" + procedure + "\"}"),
                   "e.json:2:11: /search/trials: missing (required) say how many configurations " + procedure +
                       " search should draw, for example 16");
-    EXPECT_EQ(said(R"({"procedure": "successive_halving"})"),
-              "e.json:2:11: /search/trials: missing (required) say how many configurations successive halving search should draw, "
-              "for example 16");
-    for (auto const* enough : {R"({"procedure": "asha", "budget": {"epochs": 9}})", R"({"procedure": "tpe", "budget": {"trials": 9}})",
-                               R"({"procedure": "asha", "sampler": "grid"})", R"({"procedure": "hyperband"})", R"({"procedure": "bohb"})",
-                               R"({"procedure": "pbt"})", R"({"procedure": "ablation"})"})
+    EXPECT_EQ(
+        said(R"({"procedure": "successive_halving"})"),
+        "e.json:2:11: /search/trials: missing (required) say how many configurations successive halving search should draw, "
+        "for example 16");
+    for (auto const* enough :
+         {R"({"procedure": "asha", "budget": {"epochs": 9}})", R"({"procedure": "tpe", "budget": {"trials": 9}})",
+          R"({"procedure": "asha", "sampler": "grid"})", R"({"procedure": "hyperband"})", R"({"procedure": "bohb"})",
+          R"({"procedure": "pbt"})", R"({"procedure": "ablation"})"})
         EXPECT_EQ(said(enough), "") << enough;
 }
 
@@ -114,26 +122,31 @@ TEST(SearchSection, Ranges) {
 TEST(SearchSection, EpochsOfRules) {
     std::string const space = R"("space": {"train.optimizer.lr": [0.1, 0.2]}, "train": {"epochs": 9})";
     EXPECT_EQ(said(R"({"procedure": "asha", "trials": 3, "max_epochs": 27})", space),
-              "e.json:2:60: /search/max_epochs: must be at most train.epochs (got 27 > 9; schedules end there) raise train.epochs");
+              "e.json:2:60: /search/max_epochs: must be at most train.epochs (got 27 > 9; schedules end there) raise "
+              "train.epochs");
     EXPECT_EQ(said(R"({"procedure": "asha", "trials": 3, "min_epochs": 10})", space),
               "e.json:2:60: /search/min_epochs: must be at most train.epochs (got 10 > 9)");
     EXPECT_EQ(said(R"({"procedure": "asha", "trials": 3, "min_epochs": 5, "max_epochs": 4})", space),
               "e.json:2:60: /search/min_epochs: must be at most max_epochs (got 5 > 4)");
     EXPECT_EQ(said(R"({"procedure": "bohb"})", R"("space": {"train.epochs": [3, 9]})"),
-              "e.json:3:11: /space/train.epochs: cannot be searched with bohb (it compares trials after the same number of epochs, "
+              "e.json:3:11: /space/train.epochs: cannot be searched with bohb (it compares trials after the same number of "
+              "epochs, "
               "and schedules end at train.epochs) leave it out");
     EXPECT_EQ(said(R"({"procedure": "tpe", "trials": 2})", R"("space": {"train.epochs": [3, 9]})"), "");
 }
 
 TEST(SearchSection, PbtLeavesTheStateAsItIs) {
-    EXPECT_EQ(said(R"({"procedure": "pbt"})", R"("space": {"model.hidden": [[8], [16]], "train.optimizer.name": ["sgd", "adam"],
+    EXPECT_EQ(
+        said(R"({"procedure": "pbt"})", R"("space": {"model.hidden": [[8], [16]], "train.optimizer.name": ["sgd", "adam"],
 "train.optimizer.momentum": [0, 0.9], "model.dropout": [0, 0.1], "train.batch_size": [16, 32], "model.activation": ["relu"]})"),
-              "e.json:3:11: /space/model.hidden: cannot be searched with pbt (trials take over each other's state, and this changes "
-              "what is in it) make it a constant\n"
-              "e.json:3:40: /space/train.optimizer.name: cannot be searched with pbt (trials take over each other's state, and this "
-              "changes what is in it) make it a constant\n"
-              "e.json:4:1: /space/train.optimizer.momentum: cannot be both 0 and more with pbt (0 has no tensor in the state that "
-              "trials take over from each other) leave 0 out");
+        "e.json:3:11: /space/model.hidden: cannot be searched with pbt (trials take over each other's state, and this "
+        "changes "
+        "what is in it) make it a constant\n"
+        "e.json:3:40: /space/train.optimizer.name: cannot be searched with pbt (trials take over each other's state, and "
+        "this "
+        "changes what is in it) make it a constant\n"
+        "e.json:4:1: /space/train.optimizer.momentum: cannot be both 0 and more with pbt (0 has no tensor in the state that "
+        "trials take over from each other) leave 0 out");
     EXPECT_EQ(said(R"({"procedure": "pbt"})",
                    R"("space": {"train.optimizer.momentum": {"type": "float", "low": 0.5, "high": 0.9}})"),
               "");
@@ -141,7 +154,8 @@ TEST(SearchSection, PbtLeavesTheStateAsItIs) {
 
 TEST(SearchSection, AblationNeedsLists) {
     EXPECT_EQ(said(R"({"procedure": "ablation"})", R"("space": {"model.dropout": {"type": "float", "low": 0, "high": 1}})"),
-              "e.json:3:28: /space/model.dropout: ablation needs a list: the value that is kept, then what stands for leaving it out");
+              "e.json:3:28: /space/model.dropout: ablation needs a list: the value that is kept, then what stands for "
+              "leaving it out");
     EXPECT_EQ(said(R"({"procedure": "ablation"})", R"("space": {"model.dropout": [0.1]})"),
               "e.json:3:10: /space: has nothing to leave out (ablation) list a second value for a key");
 }
@@ -155,19 +169,26 @@ TEST(SearchSection, SobolHasSoManyDimensions) {
 
 TEST(SearchSection, ConfigurationsOfManual) {
     std::string const none = R"("train": {"epochs": 3})";
-    EXPECT_EQ(said(R"({"procedure": "manual", "configurations": [{"train.optimizer.lr": 0.1}, {"model.hidden": [8]}]})", none), "");
-    EXPECT_EQ(said(R"({"procedure": "asha", "sampler": "manual", "configurations": [{"train.optimizer.lr": 0.1}]})", none), "");
+    EXPECT_EQ(
+        said(R"({"procedure": "manual", "configurations": [{"train.optimizer.lr": 0.1}, {"model.hidden": [8]}]})", none),
+        "");
+    EXPECT_EQ(said(R"({"procedure": "asha", "sampler": "manual", "configurations": [{"train.optimizer.lr": 0.1}]})", none),
+              "");
     // Values that do not go with each other are fine in different configurations, and told in the same.
-    std::string const both = R"({"train.optimizer.name": "adam", "train.optimizer.beta1": 0.8}, {"train.optimizer.momentum": 0.9})";
+    std::string const both =
+        R"({"train.optimizer.name": "adam", "train.optimizer.beta1": 0.8}, {"train.optimizer.momentum": 0.9})";
     EXPECT_EQ(said("{\"procedure\": \"manual\", \"configurations\": [" + both + "]}", none), "");
     EXPECT_EQ(said(R"({"procedure": "manual", "configurations": [{"train.optimizer.momentum": 2},
-{"train.optimizer.name": "adam", "train.optimizer.momentum": 0.9}, {"trian.epochs": 2}]})", none),
+{"train.optimizer.name": "adam", "train.optimizer.momentum": 0.9}, {"trian.epochs": 2}]})",
+                   none),
               "e.json:3:69: /space/trian.epochs: cannot be searched (only settings in model, train and data can, such as "
               "train.optimizer.lr)");
     EXPECT_EQ(said(R"({"procedure": "manual", "configurations": [{"train.optimizer.momentum": 2},
-{"train.optimizer.name": "adam", "train.optimizer.momentum": 0.9}]})", none),
+{"train.optimizer.name": "adam", "train.optimizer.momentum": 0.9}]})",
+                   none),
               "e.json:2:83: /search/configurations/0: /train/optimizer/momentum: must be at least 0 and below 1 (got 2)\n"
-              "e.json:3:62: /search/configurations/1: /train/optimizer/momentum: momentum belongs to sgd and rmsprop (the name here "
+              "e.json:3:62: /search/configurations/1: /train/optimizer/momentum: momentum belongs to sgd and rmsprop (the "
+              "name here "
               "is \"adam\") leave it out");
     EXPECT_EQ(said(R"({"procedure": "manual"})", none),
               "e.json: /search/configurations: missing (required) list them, for example [{\"train.optimizer.lr\": 0.1}]");
@@ -176,10 +197,12 @@ TEST(SearchSection, ConfigurationsOfManual) {
     EXPECT_EQ(said(R"({"procedure": "manual", "configurations": [{"train.epochs": 2}, 3, {"train.epochs": 2}]})", none),
               "e.json:2:75: /search/configurations/1: expected an object of {path: value} (got an integer)\n"
               "e.json:2:78: /search/configurations/2: is listed twice (it would be trained twice) remove one");
-    EXPECT_EQ(said(R"({"procedure": "manual", "configurations": [{"train.epochs": 2}]})", R"("space": {"train.epochs": [1]})"),
-              "e.json:3:10: /space: belongs to other procedures (manual tries what search.configurations lists) leave it out");
+    EXPECT_EQ(
+        said(R"({"procedure": "manual", "configurations": [{"train.epochs": 2}]})", R"("space": {"train.epochs": [1]})"),
+        "e.json:3:10: /space: belongs to other procedures (manual tries what search.configurations lists) leave it out");
     EXPECT_EQ(said(R"({"procedure": "random", "trials": 2, "configurations": []})"),
-              "e.json:2:66: /search/configurations: configurations belongs to manual (the sampler here is \"random\") leave it out");
+              "e.json:2:66: /search/configurations: configurations belongs to manual (the sampler here is \"random\") leave "
+              "it out");
 }
 
 }  // namespace

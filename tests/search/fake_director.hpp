@@ -92,7 +92,8 @@ private:
                 trials_.push_back({proposal->assignment, State::running, 0, 0, {}, {}, ""});
                 log_.push_back("new " + std::to_string(index));
             } else {
-                check(index < trials_.size() && trials_[index].state == State::paused, "it resumes " + std::to_string(index) + ", which is not paused");
+                check(index < trials_.size() && trials_[index].state == State::paused,
+                      "it resumes " + std::to_string(index) + ", which is not paused");
                 if (broken_) return;
                 trials_[index].state = State::running;
                 log_.push_back(std::to_string(index) + " -> " + std::to_string(proposal->until_epoch));
@@ -110,7 +111,8 @@ private:
         ++trial.epochs;
         if (!loss) return end(id, State::failed);
         trial.losses.push_back(*loss);
-        if (trial.epochs < trial.until) return check(verdict.kind == Verdict::Kind::go_on, "it decides between decision points");
+        if (trial.epochs < trial.until)
+            return check(verdict.kind == Verdict::Kind::go_on, "it decides between decision points");
         trial.why = verdict.why;
         obey(id, verdict);
     }

@@ -32,7 +32,8 @@ class Explore : public ::testing::Test {
 protected:
     Assignment step(std::string const& space, std::string const& from, PbtConfig const& config) {
         Problems problems("");
-        return explored(space_from(space), assignment_from_json(parse_json(from, problems)), config, [&] { return rng_.uniform(); });
+        return explored(space_from(space), assignment_from_json(parse_json(from, problems)), config,
+                        [&] { return rng_.uniform(); });
     }
     // Every value that comes in a hundred steps.
     std::set<std::string> values(std::string const& parameter, std::string const& from) {
@@ -55,7 +56,8 @@ using Values = std::set<std::string>;
 TEST_F(Explore, MultipliesAndClips) {
     EXPECT_EQ(values(R"({"type": "float", "low": 0.0, "high": 10})", "1.0"), (Values{"0.8", "1.2"}));
     EXPECT_EQ(values(R"({"type": "float", "low": 0.9, "high": 1.125})", "1.0"), (Values{"0.9", "1.125"}));
-    EXPECT_EQ(values(R"({"type": "float", "low": 1e-5, "high": 0.1, "log": true})", "0.1"), (Values{"0.08000000000000002", "0.1"}));
+    EXPECT_EQ(values(R"({"type": "float", "low": 1e-5, "high": 0.1, "log": true})", "0.1"),
+              (Values{"0.08000000000000002", "0.1"}));
 }
 
 TEST_F(Explore, IntegersAndStepsMoveByOneAtLeast) {
@@ -180,8 +182,10 @@ TEST(Pbt, FindsBetterRatesThanItStartsWith) {
 }
 
 TEST(Pbt, OneIsNoPopulation) {
-    auto const search = make_search(search_experiment(R"({"procedure": "pbt", "population": 1})", k_rates, R"({"epochs": 5})"));
-    FakeDirector director(*search, 8, [](TrialId, auto const&, int) { return std::optional(1.0); }, 1);
+    auto const search =
+        make_search(search_experiment(R"({"procedure": "pbt", "population": 1})", k_rates, R"({"epochs": 5})"));
+    FakeDirector director(
+        *search, 8, [](TrialId, auto const&, int) { return std::optional(1.0); }, 1);
     ASSERT_TRUE(director.run());
     EXPECT_EQ(director.trials()[0].epochs, 5);
     EXPECT_EQ(director.clones(), 0U);

@@ -26,7 +26,8 @@ TEST(Plan, Hyperband) {
     EXPECT_EQ(plan.iterations, 2);
     EXPECT_EQ(plan.trials, 60);
     EXPECT_EQ(plan.epochs, 357 + 11 + 3 * 2 + 6 + 18);
-    auto const short_one = plan_of(search_experiment(R"({"procedure": "bohb"})", R"({"train.batch_size": [1, 2, 4]})", R"({"epochs": 9})"));
+    auto const short_one =
+        plan_of(search_experiment(R"({"procedure": "bohb"})", R"({"train.batch_size": [1, 2, 4]})", R"({"epochs": 9})"));
     EXPECT_EQ(short_one.trials, 3) << "there are no more";
     EXPECT_EQ(short_one.epochs, 3 + 2 + 6);
 }
@@ -36,7 +37,8 @@ TEST(Plan, TheOthers) {
               "rungs: 27 to epoch 1, 9 to epoch 3, 3 to epoch 9, 1 to epoch 27\n27 trials, 81 epochs in all\n");
     EXPECT_EQ(text(R"({"procedure": "asha", "trials": 27})", 10),
               "rungs: 27 to epoch 1, 9 to epoch 3, 3 to epoch 9, 1 to epoch 10\n27 trials, about 64 epochs in all\n");
-    EXPECT_EQ(text(R"({"procedure": "asha", "trials": 27, "variant": "stop"})", 9), "27 trials, at most 243 epochs in all\n");
+    EXPECT_EQ(text(R"({"procedure": "asha", "trials": 27, "variant": "stop"})", 9),
+              "27 trials, at most 243 epochs in all\n");
     EXPECT_EQ(text(R"({"procedure": "random", "trials": 5})", 4), "5 trials, 20 epochs in all\n");
     EXPECT_EQ(text(R"({"procedure": "grid"})", 4, R"({"train.epochs": [2, 9]})"), "2 trials, 11 epochs in all\n");
     EXPECT_EQ(text(R"({"procedure": "tpe", "trials": 50})", 4), "50 trials, 200 epochs in all\n");
@@ -44,10 +46,12 @@ TEST(Plan, TheOthers) {
               "3 trials, 12 epochs in all\n");
     EXPECT_EQ(text(R"({"procedure": "pbt"})", 20), "10 trials, 200 epochs in all\n");
     EXPECT_EQ(text(R"({"procedure": "median", "trials": 8, "max_epochs": 3})", 20), "8 trials, at most 24 epochs in all\n");
-    EXPECT_EQ(text(R"({"procedure": "asha", "sampler": "grid"})", 9, R"({"train.batch_size": [1, 2, 4, 8, 16, 32, 64, 128, 256]})"),
+    EXPECT_EQ(text(R"({"procedure": "asha", "sampler": "grid"})", 9,
+                   R"({"train.batch_size": [1, 2, 4, 8, 16, 32, 64, 128, 256]})"),
               "rungs: 9 to epoch 1, 3 to epoch 3, 1 to epoch 9\n9 trials, about 21 epochs in all\n");
     EXPECT_EQ(text(R"({"procedure": "pbt", "budget": {"epochs": 60}})", 20), "10 trials, about 60 epochs in all\n");
-    EXPECT_EQ(text(R"({"procedure": "tpe", "trials": 2})", 4, R"({"train.epochs": [2, 9]})"), "2 trials, at most 18 epochs in all\n");
+    EXPECT_EQ(text(R"({"procedure": "tpe", "trials": 2})", 4, R"({"train.epochs": [2, 9]})"),
+              "2 trials, at most 18 epochs in all\n");
 }
 
 // Without failures the plan of the synchronous ones is what happens.
@@ -57,7 +61,8 @@ TEST(Plan, IsWhatHappens) {
         auto const experiment = search_experiment(search_text, k_unit, R"({"epochs": 27})");
         auto const plan = plan_of(experiment);
         auto const search = make_search(experiment);
-        FakeDirector director(*search, 7, [](TrialId id, auto const&, int) { return std::optional(id.value * 7 % 11 * 1.0); }, 3);
+        FakeDirector director(
+            *search, 7, [](TrialId id, auto const&, int) { return std::optional(id.value * 7 % 11 * 1.0); }, 3);
         ASSERT_TRUE(director.run());
         std::int64_t epochs = 0;
         for (auto const& trial : director.trials()) epochs += trial.epochs;

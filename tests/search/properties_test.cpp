@@ -21,13 +21,22 @@ bool one_in(Rng& rng, std::uint32_t n) { return below(rng, n) == 0; }
 // Keys of the model: the reader of the experiment takes any.
 std::string random_parameter(Rng& rng, std::string const& when) {
     switch (below(rng, 7)) {
-        case 0: return fmt::format(R"({{"type": "float", "low": {}, "high": {}{}}})", -double(below(rng, 3)), below(rng, 5), when);
-        case 1: return fmt::format(R"({{"type": "float", "low": 1e-{}, "high": {}, "log": true{}}})", 1 + below(rng, 6), 1 + below(rng, 9), when);
-        case 2: return fmt::format(R"({{"type": "float", "low": 0, "high": {}, "step": 0.25{}}})", below(rng, 3), when);
-        case 3: return fmt::format(R"({{"type": "int", "low": {}, "high": {}{}}})", -int(below(rng, 3)), below(rng, 9), when);
-        case 4: return fmt::format(R"({{"type": "int", "low": 1, "high": {}, "log": true{}}})", 1 + below(rng, 99), when);
-        case 5: return fmt::format(R"({{"type": "choice", "values": ["p", "q", "r"]{}}})", when);
-        default: return fmt::format(R"({{"type": "choice", "values": [16, 32, 64, 128]{}}})", when);
+        case 0:
+            return fmt::format(R"({{"type": "float", "low": {}, "high": {}{}}})", -double(below(rng, 3)), below(rng, 5),
+                               when);
+        case 1:
+            return fmt::format(R"({{"type": "float", "low": 1e-{}, "high": {}, "log": true{}}})", 1 + below(rng, 6),
+                               1 + below(rng, 9), when);
+        case 2:
+            return fmt::format(R"({{"type": "float", "low": 0, "high": {}, "step": 0.25{}}})", below(rng, 3), when);
+        case 3:
+            return fmt::format(R"({{"type": "int", "low": {}, "high": {}{}}})", -int(below(rng, 3)), below(rng, 9), when);
+        case 4:
+            return fmt::format(R"({{"type": "int", "low": 1, "high": {}, "log": true{}}})", 1 + below(rng, 99), when);
+        case 5:
+            return fmt::format(R"({{"type": "choice", "values": ["p", "q", "r"]{}}})", when);
+        default:
+            return fmt::format(R"({{"type": "choice", "values": [16, 32, 64, 128]{}}})", when);
     }
 }
 
@@ -100,7 +109,8 @@ void expect_allowed(Space const& space, Assignment const& assignment, std::strin
 // A loss that is worth learning, with ties.
 double loss_of(Assignment const& assignment, int epochs) {
     double out = 0;
-    for (auto const& [path, value] : assignment) out += value.is_number() ? std::abs(value.number()) : value.string() == "q" ? 1 : 0;
+    for (auto const& [path, value] : assignment)
+        out += value.is_number() ? std::abs(value.number()) : value.string() == "q" ? 1 : 0;
     return std::floor(out * 4) / 4 + 1.0 / epochs;
 }
 
@@ -134,7 +144,8 @@ Experiment any_experiment(std::string const& search, std::string const& space, i
     auto const end = forbid == search.npos ? "" : search.substr(forbid);
     auto out = search_experiment(R"({"procedure": "random", "trials": 1)" + (end.empty() ? "}" : end), space, train,
                                  std::to_string(seed));
-    auto const pbt = search_experiment(search.substr(0, forbid) + (end.empty() ? "" : "}"), R"({"train.batch_size": [1]})", train);
+    auto const pbt =
+        search_experiment(search.substr(0, forbid) + (end.empty() ? "" : "}"), R"({"train.batch_size": [1]})", train);
     auto const conditions = out.search.forbid;
     out.search = pbt.search;
     out.search.forbid = conditions;
@@ -180,8 +191,8 @@ TEST_P(Any, SpaceOrderOfArrivalAndFailures) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Search, Any,
-                         ::testing::Values("random", "sobol", "tpe", "successive_halving", "hyperband", "bohb", "asha", "median",
-                                           "pbt"),
+                         ::testing::Values("random", "sobol", "tpe", "successive_halving", "hyperband", "bohb", "asha",
+                                           "median", "pbt"),
                          [](auto const& each) { return std::string(each.param); });
 
 // Whatever the settings, somebody can always go on.
@@ -191,11 +202,16 @@ TEST(Search, NoDeadlockForAnyEpochsEtaAndInFlight) {
         for (int epochs = 1; epochs <= 30; epochs += epochs < 10 ? 1 : 5)
             for (int eta = 2; eta <= 5; ++eta) {
                 auto const experiment =
-                    search_experiment(fmt::format(R"({{"procedure": "{}", "eta": {}, "trials": 30}})", procedure, eta), space,
-                                      fmt::format("{{\"epochs\": {}}}", epochs));
+                    search_experiment(fmt::format(R"({{"procedure": "{}", "eta": {}, "trials": 30}})", procedure, eta),
+                                      space, fmt::format("{{\"epochs\": {}}}", epochs));
                 for (std::size_t in_flight : {1, 2, 3, 7, 50}) {
                     auto const search = make_search(experiment);
-                    FakeDirector director(*search, in_flight, [](TrialId id, auto const&, int) { return std::optional(id.value * 0.37 - std::floor(id.value * 0.37)); }, in_flight);
+                    FakeDirector director(
+                        *search, in_flight,
+                        [](TrialId id, auto const&, int) {
+                            return std::optional(id.value * 0.37 - std::floor(id.value * 0.37));
+                        },
+                        in_flight);
                     ASSERT_TRUE(director.run()) << procedure << " " << epochs << " " << eta << " " << in_flight;
                     EXPECT_EQ(director.trials().size(), 30U);
                     EXPECT_GE(director.count_at(epochs), 1U) << "nobody reached the end";
@@ -207,8 +223,9 @@ TEST(Search, NoDeadlockForAnyEpochsEtaAndInFlight) {
 TEST(Search, SameCallsSameAnswers) {
     std::string const space = R"({"train.optimizer.lr": {"type": "float", "low": 1e-4, "high": 1, "log": true},
                                   "train.batch_size": [16, 32, 64]})";
-    for (auto const* text : {R"({"procedure": "bohb", "startup": 5})", R"({"procedure": "asha", "trials": 40, "sampler": "sobol"})",
-                             R"({"procedure": "pbt"})", R"({"procedure": "tpe", "trials": 30})"}) {
+    for (auto const* text :
+         {R"({"procedure": "bohb", "startup": 5})", R"({"procedure": "asha", "trials": 40, "sampler": "sobol"})",
+          R"({"procedure": "pbt"})", R"({"procedure": "tpe", "trials": 30})"}) {
         auto const run = [&] {
             auto const search = make_search(search_experiment(text, space, R"({"epochs": 9})"));
             FakeDirector director(

@@ -85,7 +85,8 @@ TEST(Hyperband, EveryBracketKeepsItsBest) {
 
 TEST(Hyperband, IterationsUntilTheTrialsAreUsedUp) {
     auto const search = make_search(search_experiment(R"({"procedure": "hyperband", "trials": 60})", k_unit, train_for(27)));
-    FakeDirector director(*search, 8, [](TrialId id, auto const&, int) { return std::optional<double>(id.value); }, 1);
+    FakeDirector director(
+        *search, 8, [](TrialId id, auto const&, int) { return std::optional<double>(id.value); }, 1);
     ASSERT_TRUE(director.run());
     EXPECT_EQ(director.trials().size(), 60U);
     EXPECT_EQ(director.count_at(27), 8U + 1) << "the eleven of the second iteration leave one";
@@ -127,11 +128,17 @@ TEST(SuccessiveHalving, SaysWhy) {
 
 // One worker, 12 trials, rungs 1, 3, 9: Algorithm 2 of the paper.
 TEST(Asha, PromotionTrace) {
-    std::map<int, std::map<int, double>> const losses{
-        {0, {{1, .50}, {3, .30}, {9, .25}}}, {1, {{1, .40}, {3, .35}, {9, .33}}}, {2, {{1, .60}}},
-        {3, {{1, .40}, {3, .28}, {9, .20}}}, {4, {{1, .30}, {3, .29}, {9, .28}}}, {5, {{1, .70}}},
-        {6, {{1, .35}, {3, .34}, {9, .34}}}, {8, {{1, .20}, {3, .15}, {9, .10}}}, {9, {{1, .45}}},
-        {10, {{1, .55}}},                    {11, {{1, .44}}}};
+    std::map<int, std::map<int, double>> const losses{{0, {{1, .50}, {3, .30}, {9, .25}}},
+                                                      {1, {{1, .40}, {3, .35}, {9, .33}}},
+                                                      {2, {{1, .60}}},
+                                                      {3, {{1, .40}, {3, .28}, {9, .20}}},
+                                                      {4, {{1, .30}, {3, .29}, {9, .28}}},
+                                                      {5, {{1, .70}}},
+                                                      {6, {{1, .35}, {3, .34}, {9, .34}}},
+                                                      {8, {{1, .20}, {3, .15}, {9, .10}}},
+                                                      {9, {{1, .45}}},
+                                                      {10, {{1, .55}}},
+                                                      {11, {{1, .44}}}};
     auto const search = make_search(search_experiment(R"({"procedure": "asha", "trials": 12})", k_unit, train_for(9)));
     FakeDirector director(
         *search, 1,
@@ -142,9 +149,9 @@ TEST(Asha, PromotionTrace) {
         },
         1);
     ASSERT_TRUE(director.run());
-    EXPECT_EQ(director.log(), (std::vector<std::string>{"new 0", "new 1", "new 2", "1 -> 3", "new 3", "new 4", "4 -> 3", "new 5",
-                                                        "new 6", "6 -> 3", "4 -> 9", "new 7", "new 8", "8 -> 3", "8 -> 9",
-                                                        "new 9", "new 10", "new 11"}));
+    EXPECT_EQ(director.log(), (std::vector<std::string>{"new 0", "new 1", "new 2", "1 -> 3", "new 3", "new 4", "4 -> 3",
+                                                        "new 5", "new 6", "6 -> 3", "4 -> 9", "new 7", "new 8", "8 -> 3",
+                                                        "8 -> 9", "new 9", "new 10", "new 11"}));
 }
 
 // .50 .40 .60 .40 .30 .70 .35 NaN .20 at rung 0: Optuna's and Determined's decisions.
@@ -187,8 +194,8 @@ TEST(Asha, EveryPromotionIsAmongTheBestOfItsRung) {
 // Completed curves 1.0, .9, 1.2 at the first epoch.
 TEST(Median, VerdictsOfOptuna) {
     auto const after = [](std::optional<double> loss) {
-        auto const search = make_search(
-            search_experiment(R"({"procedure": "median", "trials": 4, "min_trials": 3})", k_unit, train_for(3)));
+        auto const search =
+            make_search(search_experiment(R"({"procedure": "median", "trials": 4, "min_trials": 3})", k_unit, train_for(3)));
         for (double each : {1.0, .9, 1.2}) search->report({search->next()->trial, 0, each});
         return search->report({search->next()->trial, 0, loss}).kind;
     };
@@ -199,9 +206,8 @@ TEST(Median, VerdictsOfOptuna) {
 }
 
 TEST(Median, BestSoFarAgainstRunningMeans) {
-    auto const search =
-        make_search(search_experiment(R"({"procedure": "median", "trials": 9, "min_trials": 2, "min_epochs": 2})", k_unit,
-                                      train_for(4)));
+    auto const search = make_search(search_experiment(
+        R"({"procedure": "median", "trials": 9, "min_trials": 2, "min_epochs": 2})", k_unit, train_for(4)));
     auto const trials = [&] {
         std::vector<TrialId> out;
         for (int i = 0; i < 3; ++i) out.push_back(search->next()->trial);
@@ -228,17 +234,32 @@ TEST(Budget, EndsEveryProcedure) {
           R"({"procedure": "random", "budget": {"epochs": 60}})", R"({"procedure": "median", "budget": {"epochs": 60}})",
           R"({"procedure": "pbt", "budget": {"epochs": 60}})"}) {
         auto const search = make_search(search_experiment(search_text, k_unit, train_for(9)));
-        FakeDirector director(*search, 4, [](TrialId id, auto const&, int) { return std::optional<double>(-id.value); }, 1);
+        FakeDirector director(
+            *search, 4, [](TrialId id, auto const&, int) { return std::optional<double>(-id.value); }, 1);
         ASSERT_TRUE(director.run()) << search_text;
         std::size_t epochs = 0;
         for (auto const& trial : director.trials()) epochs += trial.losses.size();
         EXPECT_GE(epochs, 60U) << search_text;
         EXPECT_LE(epochs, 60U + 9) << search_text;
     }
-    auto const search = make_search(search_experiment(R"({"procedure": "random", "trials": 9, "budget": {"trials": 5}})", k_unit));
-    FakeDirector director(*search, 4, [](TrialId, auto const&, int) { return std::optional(1.0); }, 1);
+    auto const search =
+        make_search(search_experiment(R"({"procedure": "random", "trials": 9, "budget": {"trials": 5}})", k_unit));
+    FakeDirector director(
+        *search, 4, [](TrialId, auto const&, int) { return std::optional(1.0); }, 1);
     ASSERT_TRUE(director.run());
     EXPECT_EQ(director.trials().size(), 5U);
+}
+
+TEST(Budget, WhatAFailedTrialLeavesGoesToOthers) {
+    auto const search = make_search(
+        search_experiment(R"({"procedure": "random", "trials": 5, "budget": {"epochs": 20}})", k_unit, train_for(10)));
+    auto const first = search->next(), second = search->next();
+    ASSERT_TRUE(first && second);
+    EXPECT_FALSE(search->next()) << "20 epochs have been handed out";
+    EXPECT_FALSE(search->finished()) << "some may come back";
+    search->report({first->trial, 0, std::nullopt});
+    EXPECT_TRUE(search->next()) << "nine of them";
+    EXPECT_FALSE(search->next());
 }
 
 }  // namespace

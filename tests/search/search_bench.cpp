@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a search costs rank 0: microseconds of next() and of report(), on average over a whole search of 10,000 trials (tpe and
-// bohb: of each key's kernels). No test: build the target search_bench and run it.
+// What a search costs rank 0: microseconds of next() and of report(), on average over a whole search of 10,000 trials (tpe
+// and bohb: of each key's kernels). No test: build the target search_bench and run it.
 #include <fmt/format.h>
 
 #include <time.h>
@@ -77,7 +77,8 @@ void measure(std::string const& name, std::string const& search_text) {
         each.until = verdict.until_epoch;
         if (!on || each.until <= each.epochs) alive.erase(alive.begin() + static_cast<std::ptrdiff_t>(turn % alive.size()));
     }
-    fmt::print("{:<28} {:>8} next {:>9.2f} us {:>9} reports {:>7.2f} us\n", name, next.calls, next.us(), report.calls, report.us());
+    fmt::print("{:<28} {:>8} next {:>9.2f} us {:>9} reports {:>7.2f} us\n", name, next.calls, next.us(), report.calls,
+               report.us());
     std::fflush(stdout);
 }
 

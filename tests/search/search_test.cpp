@@ -228,6 +228,15 @@ TEST(Manual, TriesTheListInItsOrder) {
     EXPECT_EQ(problems.text(), "");
 }
 
+// nesterov needs momentum: told at once where all trials are known beforehand, else left out like what is forbidden.
+TEST(MakeSearch, WhatTheReaderRefusesIsNotTried) {
+    std::string const space = R"({"train.optimizer.nesterov": [false, true], "train.optimizer.momentum": [0.9, 0]})";
+    EXPECT_NE(thrown(space, R"({"procedure": "random", "trials": 4})").find("/train/optimizer/nesterov: needs momentum"),
+              std::string::npos);
+    EXPECT_EQ(texts(space, R"({"procedure": "median", "trials": 9})").size(), 3U);
+    EXPECT_EQ(texts(space, R"({"procedure": "tpe", "trials": 9})").size(), 3U);
+}
+
 TEST(MakeSearch, KnowsWhatTheReaderKnows) {
     EXPECT_EQ(search_names(), procedure_names());
     for (auto const& name : search_names()) {

@@ -23,15 +23,14 @@ TEST(Sobol, PointsOfScipy) {
     std::array<std::uint32_t, 21> halves{};
     halves.fill(2147483648U);
     EXPECT_EQ(point(1), halves);
-    EXPECT_EQ(point(5), (std::array<std::uint32_t, 21>{3758096384U, 3758096384U, 536870912U,  1610612736U, 3758096384U, 2684354560U,
-                                                       3758096384U, 1610612736U, 1610612736U, 536870912U,  1610612736U, 3758096384U,
-                                                       3758096384U, 536870912U,  3758096384U, 1610612736U, 3758096384U, 1610612736U,
-                                                       1610612736U, 2684354560U, 2684354560U}));
-    EXPECT_EQ(point(777),
-              (std::array<std::uint32_t, 21>{2973761536U, 4022337536U, 700448768U,  1178599424U, 2730491904U, 1530920960U, 817889280U,
-                                             3275751424U, 1497366528U, 1388314624U, 3200253952U, 2990538752U, 1648361472U, 2034237440U,
-                                             2445279232U, 2210398208U, 1732247552U, 3711959040U, 1589641216U, 3233808384U,
-                                             1019215872U}));
+    EXPECT_EQ(point(5), (std::array<std::uint32_t, 21>{
+                            3758096384U, 3758096384U, 536870912U,  1610612736U, 3758096384U, 2684354560U, 3758096384U,
+                            1610612736U, 1610612736U, 536870912U,  1610612736U, 3758096384U, 3758096384U, 536870912U,
+                            3758096384U, 1610612736U, 3758096384U, 1610612736U, 1610612736U, 2684354560U, 2684354560U}));
+    EXPECT_EQ(point(777), (std::array<std::uint32_t, 21>{
+                              2973761536U, 4022337536U, 700448768U,  1178599424U, 2730491904U, 1530920960U, 817889280U,
+                              3275751424U, 1497366528U, 1388314624U, 3200253952U, 2990538752U, 1648361472U, 2034237440U,
+                              2445279232U, 2210398208U, 1732247552U, 3711959040U, 1589641216U, 3233808384U, 1019215872U}));
 }
 
 // Of 2^k points each of 2^k equal intervals has one, in every dimension, scrambled or not.
@@ -76,8 +75,9 @@ TEST(Sobol, FillsEverySlice) {
 
 TEST(Sobol, TriesAllOfAFiniteSpaceOnce) {
     std::set<std::string> texts;
-    auto const all = tried(R"({"procedure": "sobol", "trials": 99, "start_with": [{"train.batch_size": 4, "train.accumulate": 3}]})",
-                           R"({"train.batch_size": [1, 2, 4, 8, 16], "train.accumulate": {"type": "int", "low": 1, "high": 5}})");
+    auto const all =
+        tried(R"({"procedure": "sobol", "trials": 99, "start_with": [{"train.batch_size": 4, "train.accumulate": 3}]})",
+              R"({"train.batch_size": [1, 2, 4, 8, 16], "train.accumulate": {"type": "int", "low": 1, "high": 5}})");
     for (auto const& each : all) texts.insert(to_json(each).dump());
     EXPECT_EQ(all.size(), 25U);
     EXPECT_EQ(texts.size(), 25U);

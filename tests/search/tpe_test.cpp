@@ -33,7 +33,8 @@ TEST(Normal, QuantileInvertsTheDistribution) {
     EXPECT_NEAR(normal_quantile(0.975), 1.959963984540054, 1e-14);
     EXPECT_NEAR(normal_quantile(1e-10), -6.361340902404056, 1e-12);
     EXPECT_NEAR(normal_quantile(0.5), 0, 1e-16);
-    for (double p : {1e-300, 1e-12, 1e-5, 0.01, 0.2, 0.4999, 0.7, 0.999}) EXPECT_NEAR(normal_cdf(normal_quantile(p)) / p, 1, 1e-11);
+    for (double p : {1e-300, 1e-12, 1e-5, 0.01, 0.2, 0.4999, 0.7, 0.999})
+        EXPECT_NEAR(normal_cdf(normal_quantile(p)) / p, 1, 1e-11);
 }
 
 TEST(Parzen, KernelsAndDensities) {
@@ -113,7 +114,8 @@ std::vector<Assignment> optuna_sequence(Space const& space, TpeConfig const& con
     auto const random = numpy_stream(42), modelled = numpy_stream(42);
     std::vector<Assignment> out;
     for (std::size_t i = 0; i < trials; ++i) {
-        out.push_back(i < 10 ? draw(space, random) : model.propose(history, split_results(history, Fidelity::last, 10), modelled));
+        out.push_back(i < 10 ? draw(space, random)
+                             : model.propose(history, split_results(history, Fidelity::last, 10), modelled));
         history.add(out.back(), 1);
         history.add_loss(TrialId(i), loss(out.back()));
         history.of(TrialId(i)).state = TrialHistory::State::ended;
@@ -224,17 +226,15 @@ double branin(double x, double y) {
 }
 
 double best_of(std::string const& procedure, int seed) {
-    auto const search = make_search(
-        search_experiment(procedure,
-                          R"({"train.optimizer.lr": {"type": "float", "low": 0, "high": 15},
+    auto const search = make_search(search_experiment(procedure,
+                                                      R"({"train.optimizer.lr": {"type": "float", "low": 0, "high": 15},
                               "train.optimizer.weight_decay": {"type": "float", "low": 0, "high": 15}})",
-                          R"({"epochs": 1})", std::to_string(seed)));
+                                                      R"({"epochs": 1})", std::to_string(seed)));
     double best = k_worst;
     FakeDirector director(
         *search, 1,
         [&](TrialId, FakeDirector::Trial const& trial, int) {
-            double const loss =
-                branin(trial.assignment[0].second.number() - 5, trial.assignment[1].second.number());
+            double const loss = branin(trial.assignment[0].second.number() - 5, trial.assignment[1].second.number());
             best = std::min(best, loss);
             return std::optional(loss);
         },
