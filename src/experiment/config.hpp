@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/json.hpp"
+#include "experiment/search_config.hpp"
 
 namespace hopscotch {
 
@@ -20,7 +21,6 @@ enum class ScheduleKind { constant, step, multistep, exponential, cosine, one_cy
 enum class LossKind { cross_entropy, bce_with_logits, mse, huber };
 enum class Precision { fp32, bf16 };
 enum class InitFrom { strict, head, partial };
-enum class Mode { min, max };
 
 struct AugmentConfig {                  // training rows only, one array entry each, applied in order
     AugmentKind kind = AugmentKind::flip;
@@ -99,17 +99,6 @@ struct TrainConfig {
     EarlyStopping early_stopping;
     OptimizerConfig optimizer;
     ScheduleConfig schedule;
-};
-
-struct SearchConfig {
-    std::string procedure = "grid";
-    // train_loss, or val_ and one of loss, accuracy, top5, f1, auc, mae, r2, perplexity; a regression: val_loss unless given
-    std::string metric = "val_accuracy";
-    Mode mode = Mode::max;
-    std::optional<std::int64_t> trials;     // random: how many, at most a million; grid: all
-    std::optional<std::int64_t> in_flight;  // trials alive at once; default min(all, 4 x trainers)
-    Json start_with;                        // array of assignments {dotted path: value} tried first
-    Json forbid;  // array of conditions {dotted path: value | [values] | {"above": x} | {"below": x}}
 };
 
 enum class GroupBatch { split, per_worker };

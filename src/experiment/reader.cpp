@@ -7,6 +7,7 @@
 
 #include "core/error.hpp"
 #include "experiment/metric.hpp"
+#include "experiment/search_section.hpp"
 #include "experiment/sections.hpp"
 #include "experiment/space.hpp"
 
@@ -101,11 +102,18 @@ Experiment read_experiment(std::string_view text, std::vector<std::string> const
     out.model = base.model;
     out.train = base.train;
     out.search = read_search(reader.child("search"));
-    if (auto const* space = reader.take("space"); space != nullptr) out.space = *space;
+    auto const* space = reader.take("space");
+    if (space != nullptr) out.space = *space;
+    bool const listed = out.search.sampler == "manual";
+    if (listed && space != nullptr)
+        reader.problem("space", "belongs to other procedures (manual tries what search.configurations lists) leave it out");
+    std::size_t const unlisted = problems.entries().size();
+    if (listed) out.space = listed_space(out, problems);
+    bool const has_space = problems.entries().size() == unlisted;
     out.strategy = read_strategy(reader.child("strategy"));
     out.run = read_run(reader.child("run"));
     reader.finish();
-    check_space(out, problems);
+    if (has_space) check_space(out, problems);
     return out;
 }
 

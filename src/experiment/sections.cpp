@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "experiment/metric.hpp"
 #include "experiment/section_keys.hpp"
 
 namespace hopscotch {
@@ -106,33 +105,6 @@ ModelConfig read_model(ObjectReader reader, Json const& section) {
     // Each argument keeps its own place. What is said of them as a whole is said of the model that was named.
     auto const* name = section.find("name");
     out.arguments.place(name != nullptr ? name->at_position() : section.at_position());
-    return out;
-}
-
-SearchConfig read_search(ObjectReader reader) {
-    SearchConfig out;
-    read_choice(reader, "procedure", out.procedure, {"grid", "random"},
-                {"asha", "hyperband", "pbt", "tpe", "sha", "bohb", "median", "cmaes"});
-    read_choice(reader, "metric", out.metric, metric_names());
-    out.mode = natural_mode(out.metric);
-    constexpr std::array<Name<Mode>, 2> modes{{{"min", Mode::min}, {"max", Mode::max}}};
-    read_name(reader, "mode", modes, out.mode);
-    reader.read("trials", out.trials, up_to(1e6, at_least(1)));  // as many as a grid may have
-    if (out.procedure == "random" && !out.trials)
-        if (auto const* given = reader.take("trials"); given == nullptr || given->is_null())
-            reader.missing("trials", "say how many configurations random search should draw, for example 16");
-    reader.read("in_flight", out.in_flight, at_least(1));
-    for (auto const& [key, place] : {std::pair{"start_with", &out.start_with}, std::pair{"forbid", &out.forbid}}) {
-        auto const* given = reader.take(key);
-        if (given == nullptr) continue;
-        if (given->is_array())
-            *place = *given;
-        else
-            reader.problem(key, fmt::format("expected an array of objects (got {})", given->kind()));
-    }
-    refuse_later_keys(reader, {"sampler", "eta", "min_epochs", "max_epochs", "deterministic", "start_from", "lookahead",
-                               "repeats", "folds", "retries", "budget"});
-    reader.finish();
     return out;
 }
 

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "experiment/reader.hpp"
+#include "experiment/search_section.hpp"
 #include "experiment/space.hpp"
 
 namespace hopscotch {
@@ -95,7 +96,7 @@ private:
 
 // A grid must know its points; random draws need none.
 void check_counts(Experiment const& experiment, Space const& space, Problems& problems) {
-    bool const grid = experiment.search.procedure == "grid";
+    bool const grid = experiment.search.sampler == "grid";
     for (auto const& parameter : space.parameters) {
         auto const path = "/space/" + parameter.path;
         if (grid && !all_values(parameter))
@@ -103,7 +104,23 @@ void check_counts(Experiment const& experiment, Space const& space, Problems& pr
                          "a grid needs to know how many points (add \"count\": 5 or a \"step\", or list the values)");
         if (!grid && parameter.count)
             problems.add(parameter.at, path + "/count",
-                         fmt::format("belongs to grid (the procedure is \"{}\") leave it out", experiment.search.procedure));
+                         fmt::format("belongs to grid (the procedure is \"{}\") leave it out", experiment.search.sampler));
+    }
+}
+
+// What is listed is tried as it is listed: its values need not go with each other.
+void check_configurations(Experiment const& experiment, Problems& problems) {
+    auto const& list = experiment.search.configurations.array();
+    auto const assignments = listed_configurations(experiment);
+    std::set<std::string> said;  // what is wrong with the document itself has been said
+    for (auto const& entry : problems.entries()) said.insert(entry.path + entry.problem);
+    for (std::size_t i = 0; i < assignments.size(); ++i) {
+        Problems found("");
+        resolve(experiment, assignments[i], found);
+        for (auto const& entry : found.entries())
+            if (said.insert(entry.path + entry.problem).second)
+                problems.add(entry.at.line != 0 ? entry.at : list[i].at_position(), fmt::format("/search/configurations/{}", i),
+                             fmt::format("{}: {}", entry.path, entry.problem));
     }
 }
 
@@ -115,7 +132,9 @@ void check_space(Experiment const& experiment, Problems& problems) {
     if (problems.entries().size() > before) return;
     check_paths(space, problems);
     check_counts(experiment, space, problems);
+    check_search(experiment, space, problems);
     if (problems.entries().size() > before) return;
+    if (experiment.search.sampler == "manual") return check_configurations(experiment, problems);
     ValueCheck values(experiment, space, problems);
     for (auto const& parameter : space.parameters) values.check(parameter);
 }

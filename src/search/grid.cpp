@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "core/error.hpp"
-#include "search/undecided.hpp"
+#include "search/list.hpp"
 
 namespace hopscotch {
 namespace {
@@ -46,20 +46,6 @@ std::optional<Assignment> configuration(Space const& space, std::vector<std::vec
     return in_order(space, out);
 }
 
-class Grid : public UndecidedSearch {
-public:
-    Grid(Experiment const& experiment, std::vector<Assignment> all) : UndecidedSearch(experiment), all_(std::move(all)) {}
-
-    std::optional<Proposal> next() override {
-        if (finished()) return std::nullopt;
-        return start(all_[static_cast<std::size_t>(started())]);
-    }
-    bool finished() const override { return started() == static_cast<std::int64_t>(all_.size()); }
-
-private:
-    std::vector<Assignment> all_;
-};
-
 }  // namespace
 
 std::optional<std::vector<Assignment>> every_configuration(Space const& space) {
@@ -81,23 +67,22 @@ std::optional<std::vector<Assignment>> every_configuration(Space const& space) {
     return out;
 }
 
-std::unique_ptr<Search> make_grid(Experiment const& experiment, Space const& space) {
-    auto grid = every_configuration(space);
-    if (!grid)
+std::unique_ptr<Sampler> make_grid(Experiment const& experiment, Space const& space) {
+    auto all = every_configuration(space);
+    if (!all)
         throw ConfigError(
             "/space: has more than a million points (a grid trains them all) list fewer values or use the procedure random");
-    auto all = space.start_with;
-    for (auto& each : *grid)
-        if (std::find(space.start_with.begin(), space.start_with.end(), each) == space.start_with.end())
-            all.push_back(std::move(each));
-    if (all.empty())
+    auto const outside = static_cast<std::size_t>(std::count_if(
+        space.start_with.begin(), space.start_with.end(),
+        [&](Assignment const& start) { return std::find(all->begin(), all->end(), start) == all->end(); }));
+    if (all->size() + outside == 0)
         throw ConfigError("/search/forbid: excludes every configuration (nothing is left to train) remove a condition");
     if (experiment.search.trials)
         throw ConfigError(fmt::format(
             "/search/trials: grid tries all {} configurations (trials would leave some out) leave it out or use the "
             "procedure random",
-            all.size()));
-    return std::make_unique<Grid>(experiment, std::move(all));
+            all->size() + outside));
+    return std::make_unique<List>(std::move(*all));
 }
 
 }  // namespace hopscotch

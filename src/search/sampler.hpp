@@ -1,19 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
-// Draws values of a space from a source of uniform numbers, in the way of Optuna's RandomSampler (same transforms, same
-// number of draws): fed with NumPy's stream it gives Optuna's values. An int covers half a step beyond its bounds; a choice
-// of n takes n numbers, and the largest wins.
+// Where configurations come from: one half of a procedure, the other is its rule. A sampler is asked for the configuration
+// of the trial with the id history.size(); it sees what was proposed before and what came of it.
 #pragma once
+#include <cstdint>
 #include <functional>
+#include <memory>
+#include <optional>
 
 #include "experiment/space.hpp"
+#include "search/history.hpp"
 
 namespace hopscotch {
 
-using Uniform = std::function<double()>;  // each call: the next number of [0, 1)
+class Sampler {
+public:
+    virtual ~Sampler() = default;
 
-Json draw(Parameter const& parameter, Uniform const& uniform);
+    // Never a forbidden configuration nor one that the history has seen. None: there is no other left.
+    virtual std::optional<Assignment> ask(History const& history) = 0;
 
-// One configuration: parents before children, inactive parameters absent (and nothing drawn for them).
-Assignment draw(Space const& space, Uniform const& uniform);
+    virtual bool learns() const { return false; }                             // from results: then it is asked late
+    virtual std::optional<std::size_t> size() const { return std::nullopt; }  // of a list
+};
+
+// A stream of a trial's own, so that no order of events changes what is drawn for it.
+std::uint64_t sampler_key(Experiment const& experiment, History const& history);
+
+// Draws until something new comes: at most 1000 times, then chooses among what is left, if that can be listed. Throws
+// ConfigError if the space has next to nothing that is allowed.
+class Fresh {
+public:
+    explicit Fresh(Space const& space) : space_(space) {}
+
+    // draw: the next one, allowed or not; below(n): a number of 0..n-1.
+    std::optional<Assignment> find(History const& history, std::function<Assignment()> const& draw,
+                                   std::function<std::uint32_t(std::uint32_t)> const& below);
+
+private:
+    Space const& space_;
+    std::optional<std::vector<Assignment>> left_;  // once 1000 draws were not enough
+};
+
+std::unique_ptr<Sampler> make_grid(Experiment const& experiment, Space const& space);
+std::unique_ptr<Sampler> make_random(Experiment const& experiment, Space const& space);
+std::unique_ptr<Sampler> make_sobol(Experiment const& experiment, Space const& space);
+std::unique_ptr<Sampler> make_tpe(Experiment const& experiment, Space const& space);
+std::unique_ptr<Sampler> make_manual(Experiment const& experiment, Space const& space);
+std::unique_ptr<Sampler> make_ablation(Experiment const& experiment, Space const& space);
 
 }  // namespace hopscotch

@@ -4,38 +4,96 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 
 #include "core/error.hpp"
-#include "experiment/space.hpp"
-#include "search/grid.hpp"
-#include "search/random.hpp"
+#include "search/combined.hpp"
 
 namespace hopscotch {
 namespace {
 
-struct Row {
+using Most = std::optional<std::int64_t>;
+using MakeRule = std::unique_ptr<Rule> (*)(SearchInput const&, Most);
+
+std::unique_ptr<Rule> no_rule(SearchInput const&, Most) { return make_no_rule(); }
+
+enum class Ends { never, by_itself };  // without a number of trials or a budget
+
+struct Procedure {
     char const* name;
-    std::unique_ptr<Search> (*make)(Experiment const&, Space const&);
+    MakeRule rule;
+    Ends ends = Ends::never;
 };
 
-constexpr std::array<Row, 2> k_table{{{"grid", make_grid}, {"random", make_random}}};
+// The sampler is the experiment's: of those without a rule it has their own name.
+constexpr std::array<Procedure, 12> k_procedures{
+    {{"grid", no_rule},
+     {"random", no_rule},
+     {"sobol", no_rule},
+     {"tpe", no_rule},
+     {"manual", no_rule},
+     {"ablation", no_rule},
+     {"successive_halving", [](auto const& in, Most most) { return make_successive_halving(in.experiment, most); }},
+     {"hyperband", [](auto const& in, Most most) { return make_hyperband(in.experiment, most); }, Ends::by_itself},
+     {"bohb", [](auto const& in, Most most) { return make_hyperband(in.experiment, most); }, Ends::by_itself},
+     {"asha", [](auto const& in, Most most) { return make_asha(in.experiment, most); }},
+     {"median", [](auto const& in, Most) { return make_median(in.experiment); }},
+     {"pbt", [](auto const& in, Most) { return make_pbt(in.experiment, in.space); }, Ends::by_itself}}};
+
+struct SamplerRow {
+    char const* name;
+    std::unique_ptr<Sampler> (*make)(Experiment const&, Space const&);
+};
+
+constexpr std::array<SamplerRow, 6> k_samplers{{{"grid", make_grid},
+                                                {"random", make_random},
+                                                {"sobol", make_sobol},
+                                                {"tpe", make_tpe},
+                                                {"manual", make_manual},
+                                                {"ablation", make_ablation}}};
+
+// The smallest of what the experiment wants, its budget allows and a list holds.
+Most most_trials(SearchConfig const& search, Sampler const& sampler, std::size_t starts) {
+    auto out = search.trials;
+    if (auto const& budget = search.budget.trials) out = std::min(out.value_or(*budget), *budget);
+    if (auto const size = sampler.size()) {
+        auto const all = static_cast<std::int64_t>(*size + starts);  // at most: a start may be on the list
+        out = std::min(out.value_or(all), all);
+    }
+    return out;
+}
+
+template <class Table>
+auto const& row_of(Table const& table, std::string const& name, char const* key) {
+    for (auto const& row : table)
+        if (name == row.name) return row;
+    std::vector<std::string> names;
+    for (auto const& row : table) names.emplace_back(row.name);
+    throw ConfigError(fmt::format("/search/{}: \"{}\" is not available in this version (available: {})", key, name,
+                                  fmt::join(names, ", ")));
+}
 
 }  // namespace
 
 std::unique_ptr<Search> make_search(Experiment const& experiment) {
     Problems problems("experiment");
-    auto const space = read_space(experiment, problems);
+    auto input = std::make_unique<SearchInput const>(SearchInput{experiment, read_space(experiment, problems)});
     problems.throw_if_any();
-    for (auto const& row : k_table)
-        if (experiment.search.procedure == row.name) return row.make(experiment, space);
-    throw ConfigError(fmt::format("/search/procedure: \"{}\" is not available in this version (available: {})",
-                                  experiment.search.procedure, fmt::join(search_names(), ", ")));
+    auto const& search = experiment.search;
+    auto const& procedure = row_of(k_procedures, search.procedure, "procedure");
+    auto sampler = row_of(k_samplers, search.sampler, "sampler").make(input->experiment, input->space);
+    auto const most = most_trials(search, *sampler, input->space.start_with.size());
+    if (!most && !search.budget.epochs && procedure.ends == Ends::never)
+        throw ConfigError(
+            fmt::format("/search/trials: missing (required) say how many configurations {} should try", search.procedure));
+    auto rule = procedure.rule(*input, most);
+    return std::make_unique<CombinedSearch>(std::move(input), std::move(sampler), std::move(rule), most);
 }
 
 std::vector<std::string> search_names() {
     std::vector<std::string> out;
-    for (auto const& row : k_table) out.emplace_back(row.name);
+    for (auto const& row : k_procedures) out.emplace_back(row.name);
     return out;
 }
 

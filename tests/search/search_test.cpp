@@ -5,7 +5,9 @@
 
 #include "core/error.hpp"
 #include "experiment/reader.hpp"
+#include "experiment/search_section.hpp"
 #include "experiment/space.hpp"
+#include "search/ablation.hpp"
 #include "search/search.hpp"
 
 namespace hopscotch {
@@ -79,6 +81,8 @@ TEST(Grid, ConditionsPruneAndForbidRemoves) {
 TEST(Grid, StartsComeFirstAndOnce) {
     EXPECT_EQ(texts(R"({"model.a": [1, 2, 3]})", R"({"procedure": "grid", "start_with": [{"model.a": 3}, {"model.a": 2}]})"),
               (Texts{R"({"model.a":3})", R"({"model.a":2})", R"({"model.a":1})"}));
+    EXPECT_EQ(texts(R"({"model.a": [1, 2]})", R"({"procedure": "grid", "start_with": [{"model.a": 2.0}]})").size(), 2U)
+        << "2.0 is 2";
 }
 
 TEST(Grid, EpochsMayBeSearched) {
@@ -107,10 +111,9 @@ TEST(Both, DecideNothing) {
         auto const first = made->next();
         EXPECT_EQ(first->kind, Proposal::Kind::start);
         EXPECT_EQ(made->report({first->trial, 0, 0.5}).kind, Verdict::Kind::go_on);
-        EXPECT_EQ(made->report({first->trial, 1, std::nullopt}).kind, Verdict::Kind::go_on);
+        made->report({first->trial, 1, std::nullopt});
         EXPECT_FALSE(made->finished());
     }
-    EXPECT_EQ(search_names(), (Texts{"grid", "random"}));
 }
 
 std::string const k_floats = R"({"model.a": {"type": "float", "low": 0, "high": 1}, "model.b": [1, 2, 3]})";
@@ -170,11 +173,93 @@ TEST(Random, ConditionsAndForbid) {
     EXPECT_NE(thrown(R"({"model.a": [1]})", R"({"procedure": "random", "trials": 2, "forbid": [{"model.a": 1}]})"), "");
 }
 
+TEST(Ablation, LeavesOneComponentOut) {
+    std::string const space = R"({"model.dropout": [0.3, 0], "train.batch_size": 32,
+                                  "data.augment": [["flip", "crop"], ["flip"], ["crop"], []],
+                                  "train.optimizer.name": ["sgd", "adam"],
+                                  "train.optimizer.momentum": {"type": "choice", "values": [0.9, 0], "when": {"train.optimizer.name": "sgd"}}})";
+    EXPECT_EQ(
+        texts(space, R"({"procedure": "ablation"})"),
+        (Texts{
+            R"({"model.dropout":0.3,"train.batch_size":32,"data.augment":["flip","crop"],"train.optimizer.name":"sgd","train.optimizer.momentum":0.9})",
+            R"({"model.dropout":0,"train.batch_size":32,"data.augment":["flip","crop"],"train.optimizer.name":"sgd","train.optimizer.momentum":0.9})",
+            R"({"model.dropout":0.3,"train.batch_size":32,"data.augment":["flip"],"train.optimizer.name":"sgd","train.optimizer.momentum":0.9})",
+            R"({"model.dropout":0.3,"train.batch_size":32,"data.augment":["crop"],"train.optimizer.name":"sgd","train.optimizer.momentum":0.9})",
+            R"({"model.dropout":0.3,"train.batch_size":32,"data.augment":[],"train.optimizer.name":"sgd","train.optimizer.momentum":0.9})",
+            R"({"model.dropout":0.3,"train.batch_size":32,"data.augment":["flip","crop"],"train.optimizer.name":"adam"})",
+            R"({"model.dropout":0.3,"train.batch_size":32,"data.augment":["flip","crop"],"train.optimizer.name":"sgd","train.optimizer.momentum":0})"}));
+    EXPECT_EQ(thrown(R"({"model.a": [1, 2]})", R"({"procedure": "ablation", "forbid": [{"model.a": 2}]})"),
+              "/search/forbid: excludes {\"model.a\":2} (ablation needs every one of its trials) remove a condition");
+}
+
+TEST(Ablation, DeltaTable) {
+    Problems problems("");
+    auto const space = read_space(experiment_with(R"({"model.a": [1, 2], "model.b": ["x", "y"]})", k_grid), problems);
+    auto const table = delta_table(space, {0.5, 0.75, std::nullopt});
+    ASSERT_EQ(table.size(), 3U);
+    EXPECT_EQ(table[0].component, "baseline");
+    EXPECT_EQ(table[0].delta, 0);
+    EXPECT_EQ(table[1].component, "model.a = 2");
+    EXPECT_EQ(table[1].delta, 0.25);
+    EXPECT_EQ(table[2].component, "model.b = \"y\"");
+    EXPECT_FALSE(table[2].delta);
+    EXPECT_FALSE(delta_table(space, {std::nullopt, 1.0})[1].delta) << "nothing to compare with";
+}
+
+TEST(Manual, TriesTheListInItsOrder) {
+    Problems problems("e.json");
+    auto const experiment = read_experiment(
+        R"({"data": {"path": "d"}, "model": {"name": "mlp"}, "run": {"dir": "r"},
+            "train": {"epochs": 4, "optimizer": {"lr": 0.5}},
+            "search": {"procedure": "manual", "configurations": [{"train.optimizer.lr": 0.1, "model.hidden": [8]},
+                                                                 {"train.epochs": 2},
+                                                                 {"train.optimizer.name": "adam", "train.optimizer.beta1": 0.8}]}})",
+        {}, problems);
+    ASSERT_EQ(problems.text(), "");
+    auto const proposals = all(*make_search(experiment));
+    ASSERT_EQ(proposals.size(), 3U);
+    EXPECT_EQ(to_json(proposals[0].assignment).dump(), R"({"train.optimizer.lr":0.1,"model.hidden":[8],"train.epochs":4})");
+    EXPECT_EQ(to_json(proposals[1].assignment).dump(), R"({"train.optimizer.lr":0.5,"train.epochs":2})") << "the document's lr";
+    EXPECT_EQ(proposals[1].until_epoch, 2);
+    auto const third = resolve(experiment, proposals[2].assignment, problems).train;
+    EXPECT_EQ(third.optimizer.kind, OptimizerKind::adam);
+    EXPECT_EQ(third.optimizer.lr, 0.5);
+    EXPECT_EQ(third.optimizer.beta1, 0.8);
+    EXPECT_EQ(problems.text(), "");
+}
+
+// nesterov needs momentum: told at once where all trials are known beforehand, else left out like what is forbidden.
+TEST(MakeSearch, WhatTheReaderRefusesIsNotTried) {
+    std::string const space = R"({"train.optimizer.nesterov": [false, true], "train.optimizer.momentum": [0.9, 0]})";
+    EXPECT_NE(thrown(space, R"({"procedure": "random", "trials": 4})").find("/train/optimizer/nesterov: needs momentum"),
+              std::string::npos);
+    EXPECT_EQ(texts(space, R"({"procedure": "median", "trials": 9})").size(), 3U);
+    EXPECT_EQ(texts(space, R"({"procedure": "tpe", "trials": 9})").size(), 3U);
+}
+
+TEST(MakeSearch, KnowsWhatTheReaderKnows) {
+    EXPECT_EQ(search_names(), procedure_names());
+    for (auto const& name : search_names()) {
+        bool const counted = name != "grid" && name != "manual" && name != "ablation" && name != "pbt";
+        auto experiment = experiment_with(
+            R"({"train.optimizer.lr": [0.1, 0.2]})",
+            name == "manual" ? R"({"procedure": "grid"})" : "{\"procedure\": \"" + name + "\"" + (counted ? ", \"trials\": 2}" : "}"));
+        if (name == "manual") continue;  // has no space
+        auto const made = make_search(experiment);
+        EXPECT_EQ(made->decides_nothing(), name == "grid" || name == "random" || name == "sobol" || name == "ablation") << name;
+        EXPECT_EQ(made->clones(), name == "pbt");
+        EXPECT_TRUE(made->next()) << name;
+    }
+}
+
 TEST(MakeSearch, RefusesWhatIsNotThere) {
     auto experiment = experiment_with(k_floats, R"({"procedure": "random", "trials": 2})");
-    experiment.search.procedure = "asha";
+    experiment.search.procedure = "gp";
     EXPECT_THROW(make_search(experiment), ConfigError);
     experiment.search.procedure = "random";
+    experiment.search.sampler = "gp";
+    EXPECT_THROW(make_search(experiment), ConfigError);
+    experiment.search.sampler = "random";
     experiment.search.trials.reset();
     EXPECT_THROW(make_search(experiment), ConfigError);
     experiment.search.trials = 2;

@@ -6,7 +6,7 @@
 #include <random>
 
 #include "core/rng.hpp"
-#include "search/sampler.hpp"
+#include "search/draw.hpp"
 
 namespace hopscotch {
 namespace {
@@ -37,7 +37,7 @@ Space space_of(std::vector<Parameter> parameters) {
     return out;
 }
 
-TEST(Sampler, NumpyStream) {
+TEST(Draw, NumpyStream) {
     auto next = numpy_stream(42);
     EXPECT_EQ(next(), 0.37454011884736249);
     EXPECT_EQ(next(), 0.95071430640991617);
@@ -45,7 +45,7 @@ TEST(Sampler, NumpyStream) {
 }
 
 // RandomSampler(seed=42) of Optuna 3.1 and later: lr float log [1e-5, 1e-1], k int [1, 8], o {sgd, adam}.
-TEST(Sampler, GivesOptunasValues) {
+TEST(Draw, GivesOptunasValues) {
     auto lr = range(Parameter::Type::real, 1e-5, 1e-1);
     lr.log = true;
     auto choice = range(Parameter::Type::choice, 0, 0);
@@ -66,7 +66,7 @@ TEST(Sampler, GivesOptunasValues) {
     }
 }
 
-TEST(Sampler, StaysInsideAndReachesTheEnds) {
+TEST(Draw, StaysInsideAndReachesTheEnds) {
     auto stepped = range(Parameter::Type::real, 0.1, 0.35);
     stepped.step = 0.1;
     auto skipping = range(Parameter::Type::integer, 1, 8);
@@ -100,7 +100,7 @@ TEST(Sampler, StaysInsideAndReachesTheEnds) {
     EXPECT_EQ(draw(range(Parameter::Type::real, 2, 2), [] { return 0.7; }).number(), 2);
 }
 
-TEST(Sampler, DimensionsAreIndependent) {
+TEST(Draw, DimensionsAreIndependent) {
     auto log = range(Parameter::Type::real, 1e-4, 1e-1);
     log.log = true;
     auto const space = space_of({log, range(Parameter::Type::real, 0, 1)});

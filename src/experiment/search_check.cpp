@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a search procedure asks of the space and of train: checked at the start, said where it is written.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "experiment/reader.hpp"
+#include "experiment/search_section.hpp"
+
+namespace hopscotch {
+namespace {
+
+constexpr std::size_t k_most_sobol = 21;  // rows of the table of direction numbers in search/sobol.cpp
+
+bool is_constant(Parameter const& parameter) {
+    return parameter.type == Parameter::Type::constant || parameter.values.size() == 1;
+}
+
+// Zero means no slot in the state, and anything else one.
+bool makes_a_slot(std::string_view path) { return path == "train.optimizer.momentum" || path == "train.ema"; }
+
+bool has_zero_and_more(Parameter const& parameter) {
+    if (parameter.type != Parameter::Type::choice) return parameter.low == 0 && parameter.high > 0;
+    auto const is_zero = [](Json const& value) { return value.is_number() && value.number() == 0; };
+    return std::any_of(parameter.values.begin(), parameter.values.end(), is_zero) && parameter.values.size() > 1;
+}
+
+// Does the size or the meaning of the state's tensors depend on this key? A model's own arguments: one cannot know.
+bool changes_the_layout(Parameter const& parameter) {
+    constexpr std::array<std::string_view, 7> in_train{
+        "train.loss",     "train.optimizer",    "train.optimizer.name", "train.optimizer.centered", "train.optimizer.decay",
+        "train.schedule", "train.schedule.name"};
+    if (parameter.path.starts_with("model.")) return parameter.path != "model.dropout";
+    if (makes_a_slot(parameter.path)) return has_zero_and_more(parameter);
+    return std::find(in_train.begin(), in_train.end(), parameter.path) != in_train.end();
+}
+
+class SearchCheck {
+public:
+    SearchCheck(Experiment const& experiment, Space const& space, Problems& problems)
+        : search_(experiment.search), experiment_(experiment), space_(space), problems_(problems) {}
+
+    void epochs() {
+        int const most = search_.max_epochs.value_or(experiment_.train.epochs);
+        if (most > experiment_.train.epochs)
+            add("max_epochs",
+                fmt::format("must be at most train.epochs (got {} > {}; schedules end there) raise train.epochs", most,
+                            experiment_.train.epochs));
+        else if (search_.min_epochs > most)
+            add("min_epochs", fmt::format("must be at most {} (got {} > {})",
+                                          search_.max_epochs ? "max_epochs" : "train.epochs", search_.min_epochs, most));
+        for (auto const& parameter : space_.parameters)
+            if ((parameter.path == "train.epochs" || parameter.path == "train") && !is_constant(parameter))
+                problems_.add(
+                    parameter.key_at, "/space/" + parameter.path,
+                    fmt::format("cannot be searched with {} (it compares trials after the same number of epochs, and "
+                                "schedules end at train.epochs) leave it out",
+                                search_.procedure));
+    }
+
+    void mutable_keys() {
+        for (auto const& parameter : space_.parameters)
+            if (!is_constant(parameter) && changes_the_layout(parameter))
+                problems_.add(
+                    parameter.key_at, "/space/" + parameter.path,
+                    makes_a_slot(parameter.path)
+                        ? "cannot be both 0 and more with pbt (0 has no tensor in the state that trials take over from "
+                          "each other) leave 0 out"
+                        : "cannot be searched with pbt (trials take over each other's state, and this changes what is in "
+                          "it) make it a constant");
+    }
+
+    void components() {
+        std::size_t others = 0;
+        for (auto const& parameter : space_.parameters) {
+            if (parameter.type == Parameter::Type::real || parameter.type == Parameter::Type::integer)
+                problems_.add(parameter.at, "/space/" + parameter.path,
+                              "ablation needs a list: the value that is kept, then what stands for leaving it out");
+            others += parameter.values.size() - 1;
+        }
+        if (others == 0)
+            problems_.add(experiment_.space.at_position(), "/space",
+                          "has nothing to leave out (ablation) list a second value for a key");
+    }
+
+    void dimensions() {
+        auto const searched = static_cast<std::size_t>(std::count_if(space_.parameters.begin(), space_.parameters.end(),
+                                                                     [](auto const& each) { return !is_constant(each); }));
+        if (searched > k_most_sobol)
+            problems_.add(experiment_.space.at_position(), "/space",
+                          fmt::format("searches {} keys (sobol: at most {}) use random", searched, k_most_sobol));
+    }
+
+private:
+    void add(std::string_view key, std::string_view problem) {
+        auto const* section = experiment_.document.find("search");
+        auto const* given = section != nullptr ? section->find(key) : nullptr;
+        problems_.add(given != nullptr ? given->at_position() : Position{}, fmt::format("/search/{}", key), problem);
+    }
+
+    SearchConfig const& search_;
+    Experiment const& experiment_;
+    Space const& space_;
+    Problems& problems_;
+};
+
+}  // namespace
+
+void check_search(Experiment const& experiment, Space const& space, Problems& problems) {
+    auto const& procedure = experiment.search.procedure;
+    SearchCheck check(experiment, space, problems);
+    bool const decides = procedure == "bohb" || procedure == "pbt" || experiment.search.sampler != procedure;
+    if (decides) check.epochs();
+    if (procedure == "pbt") check.mutable_keys();
+    if (procedure == "ablation") check.components();
+    if (experiment.search.sampler == "sobol") check.dimensions();
+}
+
+}  // namespace hopscotch

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// The section `search` of an experiment: the comment beside a field is its manual; docs/search.md says when to use what.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/json.hpp"
+
+namespace hopscotch {
+
+enum class Mode { min, max };
+enum class AshaVariant { promote, stop };
+
+// Ends the search early. What is in training then goes on to its next decision.
+struct SearchBudget {
+    std::optional<std::int64_t> trials;  // no more configurations than this
+    std::optional<std::int64_t> epochs;  // no new ones, and nobody goes on, once so many trial-epochs have been handed out
+};
+
+struct TpeConfig {              // samplers that learn (tpe, bohb)
+    std::int64_t startup = 10;  // random until so many results are there; of a rule: results of one number of epochs
+    int candidates = 24;        // drawn from the good trials' density; the best ratio of good to bad is tried
+    bool multivariate = true;   // one density over all keys that are always active; false: one a key
+};
+
+struct PbtConfig {
+    int population = 10;                    // trials
+    int interval = 1;                       // epochs between decisions
+    double quantile = 0.25;                 // so many of the worst take over one of as many of the best; at most 0.5
+    double resample = 0.25;                 // probability that a value is drawn anew instead of perturbed
+    std::vector<double> factors{0.8, 1.2};  // numbers are multiplied by one of these; lists move to a neighbour
+};
+
+struct SearchConfig {
+    // grid, random, sobol, tpe, manual, ablation train each trial to its end; successive_halving, hyperband, bohb, asha,
+    // median and pbt decide on the way who goes on.
+    std::string procedure = "grid";
+    // Where a procedure that decides takes its configurations from: random (default), sobol, tpe, grid, manual. Of the
+    // others it is their own name.
+    std::string sampler = "grid";
+    // train_loss, or val_ and one of loss, accuracy, top5, f1, auc, mae, r2, perplexity; a regression: val_loss unless given
+    std::string metric = "val_accuracy";
+    Mode mode = Mode::max;
+    std::optional<std::int64_t> trials;     // how many, at most a million; hyperband: iterations until so many have started,
+                                            // one iteration unless given; grid, manual, ablation: all they list
+    std::optional<std::int64_t> in_flight;  // trials alive at once; default min(all, 4 x trainers)
+    Json start_with;                        // array of assignments {dotted path: value} tried first
+    Json forbid;          // array of conditions {dotted path: value | [values] | {"above": x} | {"below": x}}
+    Json configurations;  // manual: array of assignments {dotted path: value}, instead of a space; what one does not name is
+                          // as the document has it
+
+    int eta = 3;                    // successive_halving, hyperband, asha: one in eta goes on, to eta times as many epochs
+    int min_epochs = 1;             // epochs before the first decision
+    std::optional<int> max_epochs;  // nobody trains longer; at most, and unless given, train.epochs
+    AshaVariant variant =
+        AshaVariant::promote;  // asha: trials pause and the best are taken up again | the worst end at once
+    int min_trials = 5;        // median: nobody is stopped before so many others have come as far
+    TpeConfig tpe;             // keys startup, candidates, multivariate
+    PbtConfig pbt;             // keys population, interval, quantile, resample, factors
+    SearchBudget budget;
+
+    double lookahead = 1;       // a result reaches the search so many laps after its virtual end (docs/architecture.md)
+    bool deterministic = true;  // false: decide by arrival; then only the journal can replay the run
+};
+
+}  // namespace hopscotch

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "search/bracket.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace hopscotch {
+
+int Bracket::start() {
+    ++started_;
+    ++waiting_for_;
+    return rungs_.front().epochs;
+}
+
+void Bracket::close() {
+    closed_ = true;
+    halve_if_complete();
+}
+
+Rule::Resumption Bracket::resume() {
+    auto const trial = ready_.front();
+    ready_.pop_front();
+    return {trial, rungs_[rung_].epochs};
+}
+
+std::int64_t Bracket::survivors() const {
+    if (rung_ + 1 == rungs_.size()) return 0;
+    return rungs_[rung_ + 1].trials;
+}
+
+std::size_t Bracket::arrive(TrialId trial, double loss) {
+    std::pair const entry(loss, trial);
+    auto const at = results_.insert(std::lower_bound(results_.begin(), results_.end(), entry), entry);
+    auto const place = static_cast<std::size_t>(at - results_.begin());
+    --waiting_for_;
+    halve_if_complete();
+    return place;
+}
+
+Verdict Bracket::decide(TrialId trial, double loss) {
+    auto const [trials, epochs] = rungs_[rung_];
+    auto const go_on = survivors();
+    auto const rung = rung_;
+    auto const came = results_.size() + 1;
+    auto const place = arrive(trial, loss);
+    Verdict out;
+    if (go_on == 0) return out;
+    // Others may still push it down, but none up: who is out now, is out.
+    out.kind = static_cast<std::int64_t>(place) >= go_on ? Verdict::Kind::stop : Verdict::Kind::pause;
+    out.why = fmt::format("{}rung {} ({} epoch{}): rank {} of {} so far, {} of {} go on", name_, rung, epochs,
+                          epochs == 1 ? "" : "s", place + 1, came, go_on, trials);
+    return out;
+}
+
+// A rung may be smaller than the table says: too few configurations, or too many failed.
+void Bracket::halve_if_complete() {
+    if (waiting_for_ > 0 || wants() || !ready_.empty() || results_.empty()) return;
+    auto const came = static_cast<std::int64_t>(results_.size());
+    auto const most = std::min(survivors(), std::max<std::int64_t>(came / eta_, 1));
+    for (auto const& [loss, trial] : results_)
+        if (loss != k_worst && static_cast<std::int64_t>(ready_.size()) < most) ready_.push_back(trial);
+    waiting_for_ = static_cast<std::int64_t>(ready_.size());
+    results_.clear();
+    if (survivors() > 0) ++rung_;
+}
+
+}  // namespace hopscotch

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// One bracket of successive halving as a state machine. A rung is decided when all its trials have reported or failed; who
+// failed ranks last and never goes on, and nobody waits for it.
+#pragma once
+#include <deque>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "search/rule.hpp"
+#include "search/rungs.hpp"
+
+namespace hopscotch {
+
+class Bracket {
+public:
+    // name: how the log of decisions calls it, "" or "bracket 2, ".
+    Bracket(std::vector<Rung> rungs, int eta, std::string name)
+        : rungs_(std::move(rungs)), eta_(eta), name_(std::move(name)) {}
+
+    bool wants() const { return !closed_ && started_ < rungs_.front().trials; }
+    int start();   // one more; returns its first decision point
+    void close();  // no more come: halve what is there
+
+    bool can_resume() const { return !ready_.empty(); }
+    Rule::Resumption resume();
+
+    Verdict decide(TrialId trial, double loss);
+    void fail(TrialId trial) { arrive(trial, k_worst); }
+    bool finished() const { return !wants() && ready_.empty() && waiting_for_ == 0; }
+
+private:
+    std::size_t arrive(TrialId trial, double loss);  // its place among those who came, from 0
+    void halve_if_complete();
+    std::int64_t survivors() const;  // of the present rung, at most
+
+    std::vector<Rung> rungs_;
+    int eta_;
+    std::string name_;
+    bool closed_ = false;
+    std::int64_t started_ = 0;
+    std::size_t rung_ = 0;
+    std::int64_t waiting_for_ = 0;                     // results of the present rung
+    std::vector<std::pair<double, TrialId>> results_;  // of the present rung, best first; equals by id
+    std::deque<TrialId> ready_;                        // survivors that have not been taken up again
+};
+
+}  // namespace hopscotch

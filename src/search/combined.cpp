@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "search/combined.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "core/error.hpp"
+#include "experiment/reader.hpp"
+
+namespace hopscotch {
+namespace {
+
+constexpr int k_most_refused = 1000;  // configurations in a row that the reader does not take
+
+// Every trial to its end.
+class NoRule : public Rule {
+public:
+    bool wants() const override { return true; }
+    int start(TrialId, int wanted) override { return wanted; }
+    Verdict decide(TrialId, History const&) override { return {}; }
+    void fail(TrialId, History const&) override {}
+    bool decides() const override { return false; }
+};
+
+}  // namespace
+
+std::unique_ptr<Rule> make_no_rule() { return std::make_unique<NoRule>(); }
+
+int most_epochs(Experiment const& experiment) { return experiment.search.max_epochs.value_or(experiment.train.epochs); }
+
+CombinedSearch::CombinedSearch(std::unique_ptr<SearchInput const> input, std::unique_ptr<Sampler> sampler,
+                               std::unique_ptr<Rule> rule, std::optional<std::int64_t> most)
+    : input_(std::move(input)), sampler_(std::move(sampler)), rule_(std::move(rule)), most_(most) {}
+
+std::optional<Proposal> CombinedSearch::next() {
+    for (;;) {
+        if (is_spent()) return std::nullopt;
+        if (auto const again = rule_->resume()) {
+            auto& trial = history_.of(again->trial);
+            trial.state = TrialHistory::State::running;
+            trial.until_epoch = again->until_epoch;
+            ++running_;
+            grant(trial.until_epoch - trial.epochs());
+            return Proposal{Proposal::Kind::resume, again->trial, {}, again->until_epoch};
+        }
+        if (closed_ || !rule_->wants()) return std::nullopt;
+        int epochs = 0;
+        if (auto assignment = configuration(epochs)) return start(std::move(*assignment), epochs);
+        close();  // which may let somebody go on
+    }
+}
+
+// start_with first. What the reader refuses is an error where all trials are known before the first starts, and is left out
+// where one can only know during the run.
+std::optional<Assignment> CombinedSearch::configuration(int& epochs) {
+    auto const& starts = input_->space.start_with;
+    for (int refused = 0;; ++refused) {
+        auto const first = history_.size() < starts.size() && refused == 0;
+        auto assignment = first ? std::optional(starts[history_.size()]) : sampler_->ask(history_);
+        if (!assignment) return std::nullopt;
+        Problems problems(fmt::format("trial {}", history_.size()));
+        epochs = resolve(input_->experiment, *assignment, problems).train.epochs;
+        if (problems.empty()) return assignment;
+        if (decides_nothing() || first || refused == k_most_refused) problems.throw_if_any();
+        history_.refuse(*assignment);
+    }
+}
+
+Proposal CombinedSearch::start(Assignment assignment, int epochs) {
+    TrialId const trial(history_.size());
+    int const until = rule_->start(trial, epochs);
+    history_.add(assignment, until);
+    ++running_;
+    grant(until);
+    if (most_ && static_cast<std::int64_t>(history_.size()) >= *most_) close();
+    return {Proposal::Kind::start, trial, std::move(assignment), until};
+}
+
+Verdict CombinedSearch::report(Report const& report) {
+    require(report.trial.value >= 0 && report.trial.index() < history_.size(),
+            fmt::format("a report of trial {} (there are {})", report.trial.value, history_.size()));
+    auto& trial = history_.of(report.trial);
+    if (trial.state == TrialHistory::State::ended) return {Verdict::Kind::stop, 0, {}, 0, {}, ""};
+    require(trial.state == TrialHistory::State::running,
+            fmt::format("a report of trial {}, which is paused", report.trial.value));
+    if (!report.loss || !std::isfinite(*report.loss)) {
+        grant(trial.epochs() + 1 - trial.until_epoch);
+        history_.add_loss(report.trial, k_worst);
+        trial.state = TrialHistory::State::ended;
+        --running_;
+        rule_->fail(report.trial, history_);
+        return {Verdict::Kind::stop, 0, {}, 0, {}, ""};
+    }
+    require(report.epoch == trial.epochs(),
+            fmt::format("lap {} of trial {} was reported after {} laps", report.epoch, report.trial.value, trial.epochs()));
+    history_.add_loss(report.trial, *report.loss);
+    Verdict on;
+    on.until_epoch = trial.until_epoch;
+    return trial.epochs() < trial.until_epoch ? on : decide(report.trial);
+}
+
+Verdict CombinedSearch::decide(TrialId id) {
+    auto& trial = history_.of(id);
+    auto verdict = rule_->decide(id, history_);
+    bool const further = verdict.until_epoch > trial.epochs();
+    if (further && is_spent()) {
+        verdict = {};
+        verdict.kind = Verdict::Kind::stop;
+        verdict.why = fmt::format("the budget of {} epochs is spent", *input_->experiment.search.budget.epochs);
+    }
+    follow(trial, verdict);
+    return verdict;
+}
+
+void CombinedSearch::follow(TrialHistory& trial, Verdict const& verdict) {
+    using enum Verdict::Kind;
+    if (verdict.kind == clone) trial.assignment = verdict.assignment;
+    bool const goes_on = (verdict.kind == go_on || verdict.kind == clone) && verdict.until_epoch > trial.epochs();
+    if (goes_on) {
+        grant(verdict.until_epoch - trial.epochs());
+        trial.until_epoch = verdict.until_epoch;
+        return;
+    }
+    trial.state = verdict.kind == pause ? TrialHistory::State::paused : TrialHistory::State::ended;
+    --running_;
+}
+
+void CombinedSearch::close() {
+    closed_ = true;
+    rule_->close();
+}
+
+void CombinedSearch::grant(int epochs) { granted_epochs_ += epochs; }
+
+bool CombinedSearch::is_spent() const {
+    auto const& most = input_->experiment.search.budget.epochs;
+    return most && granted_epochs_ >= *most;
+}
+
+bool CombinedSearch::finished() const {
+    // Epochs that are handed out and not trained may come back when a trial fails.
+    if (is_spent()) return running_ == 0;
+    bool const starts = !closed_ && rule_->wants();
+    return !starts && !(rule_->pauses() && (running_ > 0 || rule_->can_resume()));
+}
+
+}  // namespace hopscotch

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// A search procedure from its two halves: the sampler says what is tried next, the rule who goes on. Here they are kept
+// apart from the book-keeping that all procedures share: ids, start_with, limits, duplicates, failures, the budget.
+#pragma once
+#include <memory>
+
+#include "search/rule.hpp"
+#include "search/sampler.hpp"
+#include "search/search.hpp"
+
+namespace hopscotch {
+
+// What both halves look at; it must not move while they live.
+struct SearchInput {
+    Experiment experiment;
+    Space space;
+};
+
+class CombinedSearch : public Search {
+public:
+    // most: configurations in all; none: until the rule wants no more or there is no other.
+    CombinedSearch(std::unique_ptr<SearchInput const> input, std::unique_ptr<Sampler> sampler, std::unique_ptr<Rule> rule,
+                   std::optional<std::int64_t> most);
+
+    std::optional<Proposal> next() override;
+    Verdict report(Report const& report) override;
+    bool finished() const override;
+    bool decides_nothing() const override { return !rule_->decides() && !sampler_->learns(); }
+    bool clones() const override { return rule_->clones(); }
+
+private:
+    std::optional<Assignment> configuration(int& epochs);
+    Proposal start(Assignment assignment, int epochs);
+    Verdict decide(TrialId trial);
+    void follow(TrialHistory& trial, Verdict const& verdict);
+    void close();
+    void grant(int epochs);  // or take back
+    bool is_spent() const;   // budget.epochs
+
+    std::unique_ptr<SearchInput const> input_;
+    std::unique_ptr<Sampler> sampler_;
+    std::unique_ptr<Rule> rule_;
+    std::optional<std::int64_t> most_;
+    History history_;
+    std::int64_t running_ = 0, granted_epochs_ = 0;
+    bool closed_ = false;  // no further trial starts
+};
+
+}  // namespace hopscotch

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "search/history.hpp"
+
+#include <fmt/format.h>
+
+#include <iterator>
+
+#include "core/error.hpp"
+
+namespace hopscotch {
+
+// 1 and 1.0 are the same value.
+std::string History::key_of(Assignment const& assignment) {
+    std::string out;
+    for (auto const& [path, value] : assignment)
+        fmt::format_to(std::back_inserter(out), "{}={};", path,
+                       value.is_number() ? fmt::format("{}", value.number()) : value.dump());
+    return out;
+}
+
+void History::add(Assignment assignment, int until_epoch) {
+    seen_.insert(key_of(assignment));
+    auto& trial = trials_.emplace_back();
+    trial.assignment = std::move(assignment);
+    trial.until_epoch = until_epoch;
+}
+
+void History::add_loss(TrialId trial, double loss) {
+    auto& losses = of(trial).losses;
+    losses.push_back(loss);
+    if (losses.size() > reached_.size()) reached_.push_back(0);
+    ++reached_[losses.size() - 1];
+}
+
+std::size_t History::reached(int epochs) const {
+    require(epochs >= 1, "there is no loss before the first epoch");
+    return static_cast<std::size_t>(epochs) <= reached_.size() ? reached_[static_cast<std::size_t>(epochs) - 1] : 0;
+}
+
+}  // namespace hopscotch

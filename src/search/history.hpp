@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a search has proposed and heard of, by trial: samplers learn from it, rules decide by it.
+#pragma once
+#include <limits>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "core/ids.hpp"
+#include "experiment/config.hpp"
+
+namespace hopscotch {
+
+inline constexpr double k_worst = std::numeric_limits<double>::infinity();  // the loss of who failed or diverged
+
+struct TrialHistory {
+    enum class State { running, paused, ended };
+    Assignment assignment;
+    std::vector<double> losses;  // of each reported lap, lower is better; the last one of a trial that failed is k_worst
+    State state = State::running;
+    int until_epoch = 0;  // the next decision comes after so many laps
+
+    int epochs() const { return static_cast<int>(losses.size()); }
+    bool failed() const { return !losses.empty() && losses.back() == k_worst; }
+};
+
+class History {
+public:
+    std::size_t size() const { return trials_.size(); }
+    TrialHistory const& of(TrialId trial) const { return trials_.at(trial.index()); }
+    TrialHistory& of(TrialId trial) { return trials_.at(trial.index()); }
+    std::vector<TrialHistory> const& trials() const { return trials_; }
+
+    void add(Assignment assignment, int until_epoch);
+    void add_loss(TrialId trial, double loss);
+    void refuse(Assignment const& assignment) { seen_.insert(key_of(assignment)); }  // never to be proposed
+
+    bool has_seen(Assignment const& assignment) const { return seen_.contains(key_of(assignment)); }
+
+    // How many trials have a loss after so many epochs (that of a failure counts); 0 beyond the longest.
+    std::size_t reached(int epochs) const;
+    int longest() const { return static_cast<int>(reached_.size()); }
+
+private:
+    static std::string key_of(Assignment const& assignment);
+
+    std::vector<TrialHistory> trials_;
+    std::unordered_set<std::string> seen_;
+    std::vector<std::size_t> reached_;
+};
+
+}  // namespace hopscotch

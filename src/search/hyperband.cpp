@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// Successive halving (Jamieson and Talwalkar 2016): one bracket. Hyperband (Li et al. 2018): brackets that trade many trials
+// for long ones, and iterations of them. Brackets do not depend on each other, so they run interleaved: the earliest that
+// has work gives it, and a new one opens when all others wait for results.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "search/bracket.hpp"
+
+namespace hopscotch {
+namespace {
+
+Halving halving_of(Experiment const& experiment) {
+    return {experiment.search.eta, experiment.search.min_epochs, most_epochs(experiment)};
+}
+
+class Hyperband : public Rule {
+public:
+    enum class Iterations { one, endless };
+
+    Hyperband(std::vector<std::vector<Rung>> table, int eta, Iterations iterations)
+        : table_(std::move(table)), eta_(eta), iterations_(iterations) {}
+
+    bool wants() const override {
+        return !closed_ &&
+               (iterations_ == Iterations::endless || brackets_.size() < table_.size() || brackets_.back().wants());
+    }
+    int start(TrialId, int) override {
+        auto open = std::find_if(brackets_.begin(), brackets_.end(), [](Bracket const& each) { return each.wants(); });
+        if (open == brackets_.end()) {
+            add_bracket();
+            open = brackets_.end() - 1;
+        }
+        bracket_of_.push_back(static_cast<std::size_t>(open - brackets_.begin()));
+        return open->start();
+    }
+    void close() override {
+        closed_ = true;
+        for (auto& each : brackets_) each.close();
+    }
+
+    bool pauses() const override { return true; }
+    bool can_resume() const override {
+        return std::any_of(brackets_.begin(), brackets_.end(), [](Bracket const& each) { return each.can_resume(); });
+    }
+    std::optional<Resumption> resume() override {
+        while (first_ < brackets_.size() && brackets_[first_].finished()) ++first_;
+        for (auto i = first_; i < brackets_.size(); ++i)
+            if (brackets_[i].can_resume()) return brackets_[i].resume();
+        return std::nullopt;
+    }
+
+    Verdict decide(TrialId trial, History const& history) override {
+        return brackets_[bracket_of_[trial.index()]].decide(trial, history.of(trial).losses.back());
+    }
+    void fail(TrialId trial, History const&) override { brackets_[bracket_of_[trial.index()]].fail(trial); }
+
+private:
+    void add_bracket() {
+        auto const number = brackets_.size();
+        auto const name = table_.size() == 1 ? "" : fmt::format("bracket {}, ", number);
+        brackets_.emplace_back(table_[number % table_.size()], eta_, name);
+    }
+
+    std::vector<std::vector<Rung>> table_;
+    int eta_;
+    Iterations iterations_;
+    bool closed_ = false;
+    std::vector<Bracket> brackets_;
+    std::vector<std::size_t> bracket_of_;  // by trial
+    std::size_t first_ = 0;                // all before it are finished
+};
+
+}  // namespace
+
+std::unique_ptr<Rule> make_successive_halving(Experiment const& experiment, std::optional<std::int64_t> most) {
+    auto const halving = halving_of(experiment);
+    // Not known with a budget of epochs alone: as many as leave one for the last rung.
+    auto const trials = most.value_or(lone_survivor_trials(halving));
+    std::vector<std::vector<Rung>> table{halving_bracket(trials, halving)};
+    return std::make_unique<Hyperband>(std::move(table), halving.eta, Hyperband::Iterations::one);
+}
+
+std::unique_ptr<Rule> make_hyperband(Experiment const& experiment, std::optional<std::int64_t> most) {
+    auto const halving = halving_of(experiment);
+    bool const bounded = most || experiment.search.budget.epochs;
+    return std::make_unique<Hyperband>(hyperband_table(halving), halving.eta,
+                                       bounded ? Hyperband::Iterations::endless : Hyperband::Iterations::one);
+}
+
+}  // namespace hopscotch

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// The sampler of what can be listed beforehand, in the order of the list.
+#pragma once
+#include <algorithm>
+#include <utility>
+
+#include "search/sampler.hpp"
+
+namespace hopscotch {
+
+class List : public Sampler {
+public:
+    explicit List(std::vector<Assignment> all) : all_(std::move(all)) {}
+
+    std::optional<Assignment> ask(History const& history) override {
+        while (next_ < all_.size() && history.has_seen(all_[next_])) ++next_;
+        return next_ < all_.size() ? std::optional(all_[next_++]) : std::nullopt;
+    }
+    std::optional<std::size_t> size() const override { return all_.size(); }
+
+private:
+    std::vector<Assignment> all_;
+    std::size_t next_ = 0;
+};
+
+}  // namespace hopscotch

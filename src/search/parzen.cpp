@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "search/parzen.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <numeric>
+
+namespace hopscotch {
+namespace {
+
+constexpr double k_far = 8;  // standard deviations: a kernel gives nothing there that the prior's would not drown
+constexpr double k_nothing = -std::numeric_limits<double>::infinity();
+
+double mass_between(double a, double b) {
+    // Of the tail, if both are on one side: the difference of two numbers near 1 has no digits.
+    if (a > 0) return normal_cdf(-a) - normal_cdf(-b);
+    return normal_cdf(b) - normal_cdf(a);
+}
+
+double scaled(Axis const& axis, double x) { return axis.log ? std::log(x) : x; }
+
+// The larger gap to a neighbour; the bounds count as neighbours of one that is alone.
+std::vector<double> neighbour_gaps(std::vector<double> const& mu, double low, double high) {
+    std::vector<std::size_t> order(mu.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return mu[a] < mu[b]; });
+    std::vector<double> out(mu.size());
+    for (std::size_t i = 0; i < order.size(); ++i) {
+        double const here = mu[order[i]];
+        bool const alone = order.size() == 1;
+        double const left = i > 0 ? here - mu[order[i - 1]] : alone ? here - low : 0;
+        double const right = i + 1 < order.size() ? mu[order[i + 1]] - here : alone ? high - here : 0;
+        out[order[i]] = std::max(left, right);
+    }
+    return out;
+}
+
+}  // namespace
+
+double normal_cdf(double z) { return 0.5 * std::erfc(-z / std::numbers::sqrt2); }
+
+double normal_quantile(double p) {
+    if (p > 0.5) return -normal_quantile(1 - p);
+    // Abramowitz and Stegun 26.2.23 to three digits, then Halley's iteration, which trebles them.
+    double const t = std::sqrt(-2 * std::log(p));
+    double z = (2.515517 + t * (0.802853 + t * 0.010328)) / (1 + t * (1.432788 + t * (0.189269 + t * 0.001308))) - t;
+    for (int i = 0; i < 3; ++i) {
+        double const error = (normal_cdf(z) - p) * std::sqrt(2 * std::numbers::pi) * std::exp(z * z / 2);
+        z -= error / (1 + z * error / 2);
+    }
+    return z;
+}
+
+std::vector<double> parzen_weights(std::size_t observations) {
+    std::vector<double> out(observations, 1.0);
+    if (observations < 25) return out;
+    auto const old = observations - 25;
+    auto const n = static_cast<double>(observations);
+    for (std::size_t i = 0; i < old; ++i)
+        out[i] = old == 1 ? 1 / n : std::lerp(1 / n, 1.0, static_cast<double>(i) / static_cast<double>(old - 1));
+    return out;
+}
+
+Parzen::Parzen(std::vector<Axis> axes, std::vector<std::vector<double>> const& rows)
+    : axes_(std::move(axes)), weights_(parzen_weights(rows.size())) {
+    weights_.push_back(1);
+    double const sum = std::accumulate(weights_.begin(), weights_.end(), 0.0);
+    for (auto& weight : weights_) weight /= sum;
+    for (auto weight : weights_) log_weights_.push_back(std::log(weight));
+    for (std::size_t key = 0; key < axes_.size(); ++key) kernels_.push_back(kernels_of(key, rows));
+}
+
+Parzen::Kernels Parzen::kernels_of(std::size_t key, std::vector<std::vector<double>> const& rows) const {
+    auto const& axis = axes_[key];
+    Kernels out;
+    for (auto const& row : rows) out.mu.push_back(axis.categories > 0 ? row[key] : scaled(axis, row[key]));
+    if (axis.categories > 0) return out;
+    double const low = scaled(axis, axis.low), high = scaled(axis, axis.high);
+    out.sigma = neighbour_gaps(out.mu, low, high);
+    double const least = (high - low) / std::min(100.0, static_cast<double>(rows.size()) + 2);
+    for (auto& sigma : out.sigma) sigma = std::clamp(sigma, least, high - low);
+    out.mu.push_back((low + high) / 2);
+    out.sigma.push_back(high - low);
+    for (std::size_t i = 0; i < out.mu.size(); ++i) {
+        out.mass.push_back(mass_between((low - out.mu[i]) / out.sigma[i], (high - out.mu[i]) / out.sigma[i]));
+        out.log_scale.push_back(-std::log(out.sigma[i] * out.mass[i] * std::sqrt(2 * std::numbers::pi)));
+    }
+    return out;
+}
+
+double Parzen::draw(std::size_t key, std::size_t kernel, double u) const {
+    auto const& axis = axes_[key];
+    auto const& [mu, sigma, mass, log_scale] = kernels_[key];
+    if (axis.categories > 0) {
+        double sum = 0;
+        for (std::size_t c = 0; c + 1 < axis.categories; ++c)
+            if ((sum += probability(key, kernel, static_cast<double>(c))) > u) return static_cast<double>(c);
+        return static_cast<double>(axis.categories - 1);
+    }
+    // From the nearer tail, which has more digits.
+    double const below = normal_cdf((scaled(axis, axis.low) - mu[kernel]) / sigma[kernel]) + u * mass[kernel];
+    double const above = normal_cdf((mu[kernel] - scaled(axis, axis.high)) / sigma[kernel]) + (1 - u) * mass[kernel];
+    double const tail = std::min(below, above);
+    double const z = tail <= 0 ? k_nothing : normal_quantile(tail);
+    double const scaled_x = mu[kernel] + sigma[kernel] * (below <= above ? z : -z);
+    double const x = std::clamp(axis.log ? std::exp(scaled_x) : scaled_x, axis.low, axis.high);
+    if (axis.step == 0) return x;
+    double const first = axis.low + axis.step / 2, last = axis.high - axis.step / 2;
+    return std::clamp(first + std::nearbyint((x - first) / axis.step) * axis.step, first, last);
+}
+
+double Parzen::probability(std::size_t key, std::size_t kernel, double category) const {
+    auto const& mu = kernels_[key].mu;
+    auto const n = static_cast<double>(axes_[key].categories);
+    if (kernel == mu.size()) return 1 / n;
+    double const prior = 1.0 / static_cast<double>(mu.size() + 1);
+    return (mu[kernel] == category ? 1 + prior : prior) / (1 + n * prior);
+}
+
+void Parzen::add_log_densities(std::size_t key, double x, std::vector<double>& terms) const {
+    auto const& axis = axes_[key];
+    auto const& [mu, sigma, mass, log_scale] = kernels_[key];
+    if (axis.categories > 0) {
+        double const hit = std::log(probability(key, 0, mu.empty() ? x : mu[0])), miss = std::log(probability(key, 0, -1));
+        for (std::size_t i = 0; i < mu.size(); ++i) terms[i] += mu[i] == x ? hit : miss;
+        terms.back() += std::log(probability(key, mu.size(), x));
+    } else if (axis.step > 0) {
+        double const from = scaled(axis, x - axis.step / 2), to = scaled(axis, x + axis.step / 2);
+        for (std::size_t i = 0; i < mu.size(); ++i) {
+            double const a = (from - mu[i]) / sigma[i], b = (to - mu[i]) / sigma[i];
+            terms[i] += a > k_far || b < -k_far ? k_nothing : std::log(mass_between(a, b) / mass[i]);
+        }
+    } else {
+        double const at = scaled(axis, x);
+        for (std::size_t i = 0; i < mu.size(); ++i) {
+            double const z = (at - mu[i]) / sigma[i];
+            terms[i] += std::abs(z) > k_far ? k_nothing : log_scale[i] - 0.5 * z * z;
+        }
+    }
+}
+
+std::vector<std::vector<double>> Parzen::sample(std::size_t count, std::function<double()> const& uniform) const {
+    std::vector<double> cumulated(weights_.size());
+    std::partial_sum(weights_.begin(), weights_.end(), cumulated.begin());
+    std::vector<std::size_t> chosen;
+    for (std::size_t i = 0; i < count; ++i) {
+        auto const at = std::upper_bound(cumulated.begin(), cumulated.end(), uniform() * cumulated.back());
+        chosen.push_back(std::min(static_cast<std::size_t>(at - cumulated.begin()), weights_.size() - 1));
+    }
+    std::vector<std::vector<double>> out(count, std::vector<double>(axes_.size()));
+    auto const draw_all = [&](std::size_t key) {
+        for (std::size_t i = 0; i < count; ++i) out[i][key] = draw(key, chosen[i], uniform());
+    };
+    for (std::size_t key = 0; key < axes_.size(); ++key)
+        if (axes_[key].categories > 0) draw_all(key);
+    for (std::size_t key = 0; key < axes_.size(); ++key)
+        if (axes_[key].categories == 0) draw_all(key);
+    return out;
+}
+
+double Parzen::log_density(std::span<double const> point) const {
+    auto terms = log_weights_;
+    for (std::size_t key = 0; key < axes_.size(); ++key) add_log_densities(key, point[key], terms);
+    double const most = *std::max_element(terms.begin(), terms.end());
+    double sum = 0;
+    for (auto term : terms)
+        if (term - most > -40) sum += std::exp(term - most);
+    return most + std::log(sum);
+}
+
+}  // namespace hopscotch

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "search/plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <optional>
+
+#include "core/error.hpp"
+#include "search/grid.hpp"
+#include "search/rule.hpp"
+
+namespace hopscotch {
+namespace {
+
+struct Limits {
+    std::optional<std::int64_t> trials, epochs;
+    std::int64_t there = 0;
+
+    std::int64_t at_most(std::int64_t wanted) const { return std::min({wanted, trials.value_or(wanted), there}); }
+};
+
+// As many as there are, if they can be counted.
+std::int64_t configurations(Experiment const& experiment) {
+    if (experiment.search.sampler == "manual")
+        return static_cast<std::int64_t>(experiment.search.configurations.array().size());
+    Problems told("");
+    auto const space = read_space(experiment, told);
+    auto const all = every_configuration(space);
+    if (!all) return std::numeric_limits<std::int64_t>::max();
+    auto const outside = std::count_if(space.start_with.begin(), space.start_with.end(), [&](Assignment const& start) {
+        return std::find(all->begin(), all->end(), start) == all->end();
+    });
+    return static_cast<std::int64_t>(all->size()) + outside;
+}
+
+// All trials are known beforehand: ask for them.
+void count_all(Search& search, SearchPlan& plan) {
+    int longest = 0;
+    while (auto const proposal = search.next()) {
+        ++plan.trials;
+        plan.epochs += proposal->until_epoch;
+        longest = std::max(longest, proposal->until_epoch);
+    }
+    plan.brackets = {{{plan.trials, longest}}};
+}
+
+// Bracket by bracket, until there are no more configurations; one iteration if nothing else ends it.
+void count_hyperband(Limits const& limit, Halving const& halving, SearchPlan& plan) {
+    plan.brackets = hyperband_table(halving);
+    auto const most = limit.at_most(limit.there);
+    for (std::size_t i = 0; plan.trials < most; ++i) {
+        if (limit.epochs ? plan.epochs >= *limit.epochs : !limit.trials && i == plan.brackets.size()) break;
+        auto const& table = plan.brackets[i % plan.brackets.size()];
+        auto const trials = std::min(table.front().trials, most - plan.trials);
+        plan.iterations = static_cast<std::int64_t>(i / plan.brackets.size()) + 1;
+        plan.trials += trials;
+        plan.epochs += epochs_of(bracket_of(trials, static_cast<int>(table.size()) - 1, halving));
+    }
+}
+
+void count_bracket(std::vector<Rung> rungs, SearchPlan& plan) {
+    plan.trials = rungs.front().trials;
+    plan.epochs = epochs_of(rungs);
+    plan.brackets = {std::move(rungs)};
+}
+
+// Some promotions turn out to have been early, and the last ones of a rung never come.
+std::vector<Rung> asha_table(std::int64_t trials, Halving const& halving) {
+    std::vector<Rung> out;
+    for (auto epochs : asha_rungs(halving)) {
+        out.push_back({trials, epochs});
+        trials /= halving.eta;
+    }
+    return out;
+}
+
+std::int64_t longest_trial(Experiment const& experiment) {
+    auto const* searched = experiment.space.find("train.epochs");
+    if (searched == nullptr) return most_epochs(experiment);
+    std::int64_t out = 1;
+    Problems told("");
+    for (auto const& parameter : read_space(experiment, told).parameters)
+        if (parameter.path == "train.epochs")
+            for (auto const& value : parameter.values) out = std::max(out, value.integer());
+    return out;
+}
+
+// What is asked for, allowed by the budget or on a list (none: nobody said), and what there is.
+Limits limits_of(Experiment const& experiment) {
+    auto const& search = experiment.search;
+    Limits out{search.trials, search.budget.epochs, configurations(experiment)};
+    if (auto const& trials = search.budget.trials) out.trials = std::min(out.trials.value_or(*trials), *trials);
+    bool const listed = search.sampler == "grid" || search.sampler == "manual";
+    if (listed) out.trials = std::min(out.trials.value_or(out.there), out.there);
+    return out;
+}
+
+void count_adaptive(Experiment const& experiment, SearchPlan& plan) {
+    auto const& search = experiment.search;
+    auto const limit = limits_of(experiment);
+    int const longest = most_epochs(experiment);
+    Halving const halving{search.eta, search.min_epochs, longest};
+    auto const many = limit.at_most(limit.epochs.value_or(limit.there));  // a trial has an epoch at least
+    if (search.procedure == "hyperband" || search.procedure == "bohb") return count_hyperband(limit, halving, plan);
+    if (search.procedure == "successive_halving")
+        return count_bracket(halving_bracket(limit.at_most(limit.trials.value_or(lone_survivor_trials(halving))), halving),
+                             plan);
+    if (search.procedure == "pbt") return count_bracket({{limit.at_most(search.pbt.population), longest}}, plan);
+    if (search.procedure == "asha" && search.variant == AshaVariant::promote) {
+        plan.bound = SearchPlan::Bound::about;
+        return count_bracket(asha_table(many, halving), plan);
+    }
+    if (search.procedure != "tpe" || experiment.space.find("train.epochs") != nullptr)
+        plan.bound = SearchPlan::Bound::at_most;
+    count_bracket({{many, static_cast<int>(longest_trial(experiment))}}, plan);
+}
+
+}  // namespace
+
+SearchPlan plan_of(Experiment const& experiment) {
+    auto const search = make_search(experiment);
+    SearchPlan plan;
+    if (search->decides_nothing())
+        count_all(*search, plan);
+    else
+        count_adaptive(experiment, plan);
+    auto const& budget = experiment.search.budget.epochs;
+    if (!budget || plan.epochs <= *budget) return plan;
+    plan.epochs = *budget;
+    plan.bound = SearchPlan::Bound::about;  // who is in training goes on to its next decision
+    return plan;
+}
+
+std::string text_of(SearchPlan const& plan) {
+    std::string out;
+    bool const rungs = plan.brackets.size() > 1 || plan.brackets.front().size() > 1;
+    for (std::size_t i = 0; rungs && i < plan.brackets.size(); ++i) {
+        out += plan.brackets.size() > 1 ? fmt::format("bracket {}:", i) : "rungs:";
+        for (auto const& [trials, epochs] : plan.brackets[i])
+            out += fmt::format("{} {} to epoch {}", &trials == &plan.brackets[i].front().trials ? "" : ",", trials, epochs);
+        out += "\n";
+    }
+    constexpr std::array<char const*, 3> words{"", "about ", "at most "};
+    if (plan.iterations > 1) out += fmt::format("{} iterations of these brackets, ", plan.iterations);
+    return out + fmt::format("{} trials, {}{} epochs in all\n", plan.trials, words[static_cast<std::size_t>(plan.bound)],
+                             plan.epochs);
+}
+
+}  // namespace hopscotch

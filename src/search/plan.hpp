@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a search will cost before it starts: trials, rungs, epochs. For --dry-run.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "experiment/config.hpp"
+#include "search/rungs.hpp"
+
+namespace hopscotch {
+
+struct SearchPlan {
+    enum class Bound { exact, about, at_most };  // if nobody fails; what a rule will find, one cannot know
+
+    std::vector<std::vector<Rung>> brackets;  // sizes at most; one rung in one bracket: all trials to their end
+    std::int64_t iterations = 1;              // of all the brackets; the last may be cut short
+    std::int64_t trials = 0;
+    std::int64_t epochs = 0;  // of all trials together; a decision never trains an epoch again
+    Bound bound = Bound::exact;
+};
+
+// Throws ConfigError as make_search does.
+SearchPlan plan_of(Experiment const& experiment);
+
+// Lines for a terminal: the table of rungs and the sums.
+std::string text_of(SearchPlan const& plan);
+
+}  // namespace hopscotch

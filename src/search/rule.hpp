@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who goes on and for how many epochs: one half of a procedure, the other is its sampler. A rule is told of trials that
+// start, come to a decision point or fail; it may pause trials and take them up again.
+#pragma once
+#include <memory>
+#include <optional>
+
+#include "search/history.hpp"
+#include "search/search.hpp"
+
+namespace hopscotch {
+
+struct Space;
+
+class Rule {
+public:
+    struct Resumption {
+        TrialId trial;
+        int until_epoch = 0;
+    };
+
+    virtual ~Rule() = default;
+
+    // May a new trial start, now or ever? Once false it stays false.
+    virtual bool wants() const = 0;
+    // The next trial in number has been proposed; wanted: the epochs of its configuration. Returns its first decision point.
+    virtual int start(TrialId trial, int wanted) = 0;
+    // No further trial will start: there is no other configuration, or there are enough.
+    virtual void close() {}
+
+    virtual bool pauses() const { return false; }                        // resume() may have something one day
+    virtual bool can_resume() const { return false; }                    // ... and has something now
+    virtual std::optional<Resumption> resume() { return std::nullopt; }  // before any new trial
+
+    // At a decision point, which is the last loss in the history. A verdict of go_on leads to until_epoch.
+    virtual Verdict decide(TrialId trial, History const& history) = 0;
+    // The trial has ended: it failed on the way to the decision point history.of(trial).until_epoch.
+    virtual void fail(TrialId trial, History const& history) = 0;
+
+    virtual bool decides() const { return true; }
+    virtual bool clones() const { return false; }
+};
+
+// max_epochs, or train.epochs.
+int most_epochs(Experiment const& experiment);
+
+// most: how many trials there will be; none: not known.
+std::unique_ptr<Rule> make_no_rule();
+std::unique_ptr<Rule> make_successive_halving(Experiment const& experiment, std::optional<std::int64_t> most);
+std::unique_ptr<Rule> make_hyperband(Experiment const& experiment, std::optional<std::int64_t> most);
+std::unique_ptr<Rule> make_asha(Experiment const& experiment, std::optional<std::int64_t> most);
+std::unique_ptr<Rule> make_median(Experiment const& experiment);
+std::unique_ptr<Rule> make_pbt(Experiment const& experiment, Space const& space);
+
+}  // namespace hopscotch

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tree-structured Parzen estimator (Bergstra et al., NIPS 2011), with the rules and defaults of Optuna 5: fed with
+// NumPy's stream it gives Optuna's configurations.
+#pragma once
+#include <cstddef>
+#include <vector>
+
+#include "search/draw.hpp"
+#include "search/history.hpp"
+
+namespace hopscotch {
+
+// How many results count as good: ceil(n / 10), at most 25 (Optuna's rule).
+std::size_t good_results(std::size_t results);
+
+// last: the last loss of trials that have ended. deepest: the losses after the largest number of epochs for which there are
+// enough (BOHB's rule), whoever goes on or not.
+enum class Fidelity { last, deepest };
+
+// Indices of trials, in their order. Failed trials are never good; pending ones count as bad (constant liar), so that trials
+// at the same time do not all try the same. Both empty: fewer than startup results.
+struct Split {
+    std::vector<std::size_t> good, bad;
+};
+Split split_results(History const& history, Fidelity fidelity, std::size_t startup);
+
+// The estimator itself. Of candidates drawn where the good trials are, it takes the one with the best ratio of good to bad.
+class TpeModel {
+public:
+    TpeModel(Space const& space, TpeConfig const& config);  // space: must outlive it
+
+    // Perhaps a forbidden configuration, or one that was there already.
+    Assignment propose(History const& history, Split const& split, Uniform const& uniform) const;
+
+private:
+    using Keys = std::vector<Parameter const*>;
+    void choose(History const& history, Split const& split, Keys const& keys, Uniform const& uniform, Assignment& out) const;
+
+    Space const& space_;
+    int candidates_;
+    Keys joint_, single_;  // keys with one density together, and with one each
+};
+
+}  // namespace hopscotch

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "documents.hpp"
+
+namespace hopscotch {
+namespace {
+
+// The search section on line 2, the rest on line 3.
+std::string with_search(std::string const& search,
+                        std::string const& rest = R"("space": {"train.optimizer.lr": [0.1, 0.2]})") {
+    return document("\"search\": " + search + ",\n" + rest);
+}
+std::string said(std::string const& search) { return complaints(with_search(search)); }
+std::string said(std::string const& search, std::string const& rest) { return complaints(with_search(search, rest)); }
+
+SearchConfig read(std::string const& search) {
+    Problems problems("e.json");
+    auto out = read_experiment(with_search(search), {}, problems).search;
+    EXPECT_EQ(problems.text(), "") << search;
+    return out;
+}
+
+TEST(SearchSection, EveryKey) {
+    auto const asha =
+        read(R"({"procedure": "asha", "sampler": "tpe", "trials": 50, "eta": 4, "min_epochs": 2, "max_epochs": 8,
+        "variant": "stop", "startup": 7, "candidates": 30, "multivariate": false, "in_flight": 6, "lookahead": 0.5,
+        "deterministic": false, "budget": {"trials": 40, "epochs": 300}, "start_with": [{"train.optimizer.lr": 0.2}]})");
+    EXPECT_EQ(asha.sampler, "tpe");
+    EXPECT_EQ(asha.trials, 50);
+    EXPECT_EQ(asha.eta, 4);
+    EXPECT_EQ(asha.min_epochs, 2);
+    EXPECT_EQ(asha.max_epochs, 8);
+    EXPECT_EQ(asha.variant, AshaVariant::stop);
+    EXPECT_EQ(asha.tpe.startup, 7);
+    EXPECT_EQ(asha.tpe.candidates, 30);
+    EXPECT_FALSE(asha.tpe.multivariate);
+    EXPECT_EQ(asha.in_flight, 6);
+    EXPECT_EQ(asha.lookahead, 0.5);
+    EXPECT_FALSE(asha.deterministic);
+    EXPECT_EQ(asha.budget.trials, 40);
+    EXPECT_EQ(asha.budget.epochs, 300);
+    EXPECT_EQ(asha.start_with.array().size(), 1U);
+    auto const pbt =
+        read(R"({"procedure": "pbt", "population": 6, "interval": 3, "quantile": 0.5, "resample": 0, "factors": [0.5, 2]})");
+    EXPECT_EQ(pbt.pbt.population, 6);
+    EXPECT_EQ(pbt.pbt.interval, 3);
+    EXPECT_EQ(pbt.pbt.quantile, 0.5);
+    EXPECT_EQ(pbt.pbt.resample, 0);
+    EXPECT_EQ(pbt.pbt.factors, (std::vector<double>{0.5, 2}));
+    EXPECT_EQ(read(R"({"procedure": "median", "trials": 9, "min_trials": 2})").min_trials, 2);
+}
+
+TEST(SearchSection, Defaults) {
+    auto const sampler = [](std::string const& search) { return read(search).sampler; };
+    EXPECT_EQ(sampler("{}"), "grid");
+    EXPECT_EQ(sampler(R"({"procedure": "sobol", "trials": 2})"), "sobol");
+    EXPECT_EQ(sampler(R"({"procedure": "hyperband"})"), "random");
+    EXPECT_EQ(sampler(R"({"procedure": "bohb"})"), "tpe");
+    EXPECT_EQ(sampler(R"({"procedure": "pbt"})"), "random");
+    auto const out = read("{}");
+    EXPECT_EQ(out.eta, 3);
+    EXPECT_EQ(out.min_epochs, 1);
+    EXPECT_FALSE(out.max_epochs);
+    EXPECT_EQ(out.variant, AshaVariant::promote);
+    EXPECT_EQ(out.lookahead, 1);
+    EXPECT_TRUE(out.deterministic);
+}
+
+TEST(SearchSection, KeysOfOtherProcedures) {
+    EXPECT_EQ(said(R"({"procedure": "random", "trials": 3, "eta": 3, "population": 9, "sampler": "tpe"})"),
+              "e.json:2:55: /search/eta: eta belongs to successive_halving, hyperband, bohb and asha (the procedure here is "
+              "\"random\") leave it out\n"
+              "e.json:2:72: /search/population: population belongs to pbt (the procedure here is \"random\") leave it out\n"
+              "e.json:2:86: /search/sampler: sampler belongs to successive_halving, hyperband, asha, median and pbt (the "
+              "procedure here is \"random\") leave it out");
+    EXPECT_EQ(said(R"({"procedure": "asha", "trials": 3, "startup": 3})"),
+              "e.json:2:57: /search/startup: startup belongs to tpe (the sampler here is \"random\") leave it out");
+    EXPECT_EQ(
+        said(R"({"procedure": "pbt", "trials": 3})"),
+        "e.json:2:42: /search/trials: trials belongs to grid, random, sobol, tpe, successive_halving, hyperband, bohb, asha "
+        "and median (the procedure here is \"pbt\") leave it out");
+    EXPECT_EQ(said(R"({"procedure": "pbt", "sampler": "tpe"})"),
+              "e.json:2:43: /search/sampler: unknown value \"tpe\" (known: random, sobol, grid, manual)");
+    EXPECT_EQ(said(R"({"procedure": "ablation", "start_with": []})"),
+              "e.json:2:51: /search/start_with: start_with belongs to grid, random, sobol, tpe, successive_halving, "
+              "hyperband, bohb, "
+              "asha, median and pbt (the procedure here is \"ablation\") leave it out");
+    EXPECT_EQ(said(R"({"procedure": "ashaa", "eta": 3})").substr(0, 61),
+              "e.json:2:25: /search/procedure: unknown value \"ashaa\" (known:")
+        << "and nothing about eta";
+}
+
+TEST(SearchSection, TrialsWhereTheyAreNeeded) {
+    for (std::string procedure : {"sobol", "tpe", "asha", "median"})
+        EXPECT_EQ(said("{\"procedure\": \"" + procedure + "\"}"),
+                  "e.json:2:11: /search/trials: missing (required) say how many configurations " + procedure +
+                      " search should draw, for example 16");
+    EXPECT_EQ(
+        said(R"({"procedure": "successive_halving"})"),
+        "e.json:2:11: /search/trials: missing (required) say how many configurations successive halving search should draw, "
+        "for example 16");
+    for (auto const* enough :
+         {R"({"procedure": "asha", "budget": {"epochs": 9}})", R"({"procedure": "tpe", "budget": {"trials": 9}})",
+          R"({"procedure": "asha", "sampler": "grid"})", R"({"procedure": "hyperband"})", R"({"procedure": "bohb"})",
+          R"({"procedure": "pbt"})", R"({"procedure": "ablation"})"})
+        EXPECT_EQ(said(enough), "") << enough;
+}
+
+TEST(SearchSection, Ranges) {
+    EXPECT_EQ(said(R"({"procedure": "asha", "trials": 3, "eta": 1, "min_epochs": 0, "lookahead": -1})"),
+              "e.json:2:53: /search/eta: must be at least 2 (got 1)\n"
+              "e.json:2:70: /search/min_epochs: must be at least 1 (got 0)\n"
+              "e.json:2:86: /search/lookahead: must be at least 0 (got -1)");
+    EXPECT_EQ(said(R"({"procedure": "pbt", "quantile": 0.6, "factors": [0.8, 0]})"),
+              "e.json:2:44: /search/quantile: must be between 0 and 0.5 (got 0.6)\n"
+              "e.json:2:60: /search/factors: element 1 must be greater than 0 (got 0)");
+    EXPECT_EQ(said(R"({"procedure": "pbt", "factors": []})"),
+              "e.json:2:43: /search/factors: is empty (numbers could not be perturbed) write [0.8, 1.2]");
+}
+
+TEST(SearchSection, EpochsOfRules) {
+    std::string const space = R"("space": {"train.optimizer.lr": [0.1, 0.2]}, "train": {"epochs": 9})";
+    EXPECT_EQ(said(R"({"procedure": "asha", "trials": 3, "max_epochs": 27})", space),
+              "e.json:2:60: /search/max_epochs: must be at most train.epochs (got 27 > 9; schedules end there) raise "
+              "train.epochs");
+    EXPECT_EQ(said(R"({"procedure": "asha", "trials": 3, "min_epochs": 10})", space),
+              "e.json:2:60: /search/min_epochs: must be at most train.epochs (got 10 > 9)");
+    EXPECT_EQ(said(R"({"procedure": "asha", "trials": 3, "min_epochs": 5, "max_epochs": 4})", space),
+              "e.json:2:60: /search/min_epochs: must be at most max_epochs (got 5 > 4)");
+    EXPECT_EQ(said(R"({"procedure": "bohb"})", R"("space": {"train.epochs": [3, 9]})"),
+              "e.json:3:11: /space/train.epochs: cannot be searched with bohb (it compares trials after the same number of "
+              "epochs, "
+              "and schedules end at train.epochs) leave it out");
+    EXPECT_EQ(said(R"({"procedure": "tpe", "trials": 2})", R"("space": {"train.epochs": [3, 9]})"), "");
+}
+
+TEST(SearchSection, PbtLeavesTheStateAsItIs) {
+    EXPECT_EQ(
+        said(R"({"procedure": "pbt"})", R"("space": {"model.hidden": [[8], [16]], "train.optimizer.name": ["sgd", "adam"],
+"train.optimizer.momentum": [0, 0.9], "model.dropout": [0, 0.1], "train.batch_size": [16, 32], "model.activation": ["relu"]})"),
+        "e.json:3:11: /space/model.hidden: cannot be searched with pbt (trials take over each other's state, and this "
+        "changes "
+        "what is in it) make it a constant\n"
+        "e.json:3:40: /space/train.optimizer.name: cannot be searched with pbt (trials take over each other's state, and "
+        "this "
+        "changes what is in it) make it a constant\n"
+        "e.json:4:1: /space/train.optimizer.momentum: cannot be both 0 and more with pbt (0 has no tensor in the state that "
+        "trials take over from each other) leave 0 out");
+    EXPECT_EQ(said(R"({"procedure": "pbt"})",
+                   R"("space": {"train.optimizer.momentum": {"type": "float", "low": 0.5, "high": 0.9}})"),
+              "");
+}
+
+TEST(SearchSection, AblationNeedsLists) {
+    EXPECT_EQ(said(R"({"procedure": "ablation"})", R"("space": {"model.dropout": {"type": "float", "low": 0, "high": 1}})"),
+              "e.json:3:28: /space/model.dropout: ablation needs a list: the value that is kept, then what stands for "
+              "leaving it out");
+    EXPECT_EQ(said(R"({"procedure": "ablation"})", R"("space": {"model.dropout": [0.1]})"),
+              "e.json:3:10: /space: has nothing to leave out (ablation) list a second value for a key");
+}
+
+TEST(SearchSection, SobolHasSoManyDimensions) {
+    std::string space;
+    for (int i = 0; i < 22; ++i) space += (i > 0 ? ", " : "") + ("\"model.k" + std::to_string(i)) + "\": [1, 2]";
+    EXPECT_EQ(said(R"({"procedure": "sobol", "trials": 3})", "\"space\": {" + space + "}"),
+              "e.json:3:10: /space: searches 22 keys (sobol: at most 21) use random");
+}
+
+TEST(SearchSection, ConfigurationsOfManual) {
+    std::string const none = R"("train": {"epochs": 3})";
+    EXPECT_EQ(
+        said(R"({"procedure": "manual", "configurations": [{"train.optimizer.lr": 0.1}, {"model.hidden": [8]}]})", none),
+        "");
+    EXPECT_EQ(said(R"({"procedure": "asha", "sampler": "manual", "configurations": [{"train.optimizer.lr": 0.1}]})", none),
+              "");
+    // Values that do not go with each other are fine in different configurations, and told in the same.
+    std::string const both =
+        R"({"train.optimizer.name": "adam", "train.optimizer.beta1": 0.8}, {"train.optimizer.momentum": 0.9})";
+    EXPECT_EQ(said("{\"procedure\": \"manual\", \"configurations\": [" + both + "]}", none), "");
+    EXPECT_EQ(said(R"({"procedure": "manual", "configurations": [{"train.optimizer.momentum": 2},
+{"train.optimizer.name": "adam", "train.optimizer.momentum": 0.9}, {"trian.epochs": 2}]})",
+                   none),
+              "e.json:3:69: /space/trian.epochs: cannot be searched (only settings in model, train and data can, such as "
+              "train.optimizer.lr)");
+    EXPECT_EQ(said(R"({"procedure": "manual", "configurations": [{"train.optimizer.momentum": 2},
+{"train.optimizer.name": "adam", "train.optimizer.momentum": 0.9}]})",
+                   none),
+              "e.json:2:83: /search/configurations/0: /train/optimizer/momentum: must be at least 0 and below 1 (got 2)\n"
+              "e.json:3:62: /search/configurations/1: /train/optimizer/momentum: momentum belongs to sgd and rmsprop (the "
+              "name here "
+              "is \"adam\") leave it out");
+    EXPECT_EQ(said(R"({"procedure": "manual"})", none),
+              "e.json: /search/configurations: missing (required) list them, for example [{\"train.optimizer.lr\": 0.1}]");
+    EXPECT_EQ(said(R"({"procedure": "manual", "configurations": []})", none),
+              "e.json:2:53: /search/configurations: is empty (nothing to train) list at least one");
+    EXPECT_EQ(said(R"({"procedure": "manual", "configurations": [{"train.epochs": 2}, 3, {"train.epochs": 2}]})", none),
+              "e.json:2:75: /search/configurations/1: expected an object of {path: value} (got an integer)\n"
+              "e.json:2:78: /search/configurations/2: is listed twice (it would be trained twice) remove one");
+    EXPECT_EQ(
+        said(R"({"procedure": "manual", "configurations": [{"train.epochs": 2}]})", R"("space": {"train.epochs": [1]})"),
+        "e.json:3:10: /space: belongs to other procedures (manual tries what search.configurations lists) leave it out");
+    EXPECT_EQ(said(R"({"procedure": "random", "trials": 2, "configurations": []})"),
+              "e.json:2:66: /search/configurations: configurations belongs to manual (the sampler here is \"random\") leave "
+              "it out");
+}
+
+}  // namespace
+}  // namespace hopscotch

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// A director that obeys the contract of search.hpp and checks that the search does, too: it keeps in_flight trials alive and
+// finishes their laps one at a time, in a random order.
+#pragma once
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/rng.hpp"
+#include "experiment/reader.hpp"
+#include "search/search.hpp"
+
+namespace hopscotch {
+
+inline Experiment search_experiment(std::string const& search, std::string const& space, std::string const& train = "{}",
+                                    std::string const& seed = "1") {
+    Problems problems("e.json");
+    auto out = read_experiment(R"({"data": {"path": "d"}, "model": {"name": "mlp"}, "run": {"dir": "r"}, "seed": )" + seed +
+                                   R"(, "train": )" + train + R"(, "search": )" + search +
+                                   (space.empty() ? "" : R"(, "space": )" + space) + "}",
+                               {}, problems);
+    EXPECT_EQ(problems.text(), "") << search << space;
+    return out;
+}
+
+class FakeDirector {
+public:
+    enum class State { running, paused, finished, stopped, failed };
+    struct Trial {
+        Assignment assignment;
+        State state = State::running;
+        int epochs = 0, until = 0;
+        std::vector<double> losses;
+        std::vector<int> decisions;  // epochs at which it was paused, stopped or finished
+        std::string why;
+    };
+    using Loss = std::function<std::optional<double>(TrialId, Trial const&, int epochs)>;
+
+    // loss: after so many epochs; none: the trial fails there.
+    FakeDirector(Search& search, std::size_t in_flight, Loss loss, std::uint64_t seed)
+        : search_(search), in_flight_(in_flight), loss_(std::move(loss)), rng_(seed) {}
+
+    // To the end, or at most so many laps. False: the contract was broken, see the failure.
+    bool run(std::size_t most_laps = 1'000'000) {
+        for (std::size_t laps = 0; laps < most_laps && !broken_; ++laps) {
+            fill();
+            if (alive_.empty()) {
+                if (!search_.finished()) fail("nothing is alive, nothing starts, and the search has not finished");
+                return !broken_;
+            }
+            if (search_.finished()) was_finished_ = true;
+            advance(alive_[rng_.below(static_cast<std::uint32_t>(alive_.size()))]);
+        }
+        if (!broken_) fail("the search does not end");
+        return false;
+    }
+
+    std::vector<Trial> const& trials() const { return trials_; }
+    std::vector<std::string> const& log() const { return log_; }  // new 0, 0 -> 3
+    std::size_t count(State state) const {
+        return static_cast<std::size_t>(
+            std::count_if(trials_.begin(), trials_.end(), [&](auto const& each) { return each.state == state; }));
+    }
+    std::size_t count_at(int epochs) const {  // trials with at least so many
+        return static_cast<std::size_t>(
+            std::count_if(trials_.begin(), trials_.end(), [&](auto const& each) { return each.epochs >= epochs; }));
+    }
+    std::size_t clones() const { return clones_; }
+
+private:
+    void fail(std::string const& what) {
+        broken_ = true;
+        ADD_FAILURE() << what;
+    }
+    void check(bool good, std::string const& what) {
+        if (!good && !broken_) fail(what);
+    }
+
+    void fill() {
+        while (alive_.size() < in_flight_) {
+            auto const proposal = search_.next();
+            if (!proposal) return;
+            check(!was_finished_, "it proposes after it has finished");
+            auto const index = proposal->trial.index();
+            if (proposal->kind == Proposal::Kind::start) {
+                check(index == trials_.size(), "ids are not in the order of the proposals");
+                if (broken_) return;
+                trials_.push_back({proposal->assignment, State::running, 0, 0, {}, {}, ""});
+                log_.push_back("new " + std::to_string(index));
+            } else {
+                check(index < trials_.size() && trials_[index].state == State::paused,
+                      "it resumes " + std::to_string(index) + ", which is not paused");
+                if (broken_) return;
+                trials_[index].state = State::running;
+                log_.push_back(std::to_string(index) + " -> " + std::to_string(proposal->until_epoch));
+            }
+            check(proposal->until_epoch > trials_[index].epochs, "it asks for epochs that have been trained");
+            trials_[index].until = proposal->until_epoch;
+            alive_.push_back(proposal->trial);
+        }
+    }
+
+    void advance(TrialId id) {
+        auto& trial = trials_[id.index()];
+        auto const loss = loss_(id, trial, trial.epochs + 1);
+        auto const verdict = search_.report({id, trial.epochs, loss});
+        ++trial.epochs;
+        if (!loss) return end(id, State::failed);
+        trial.losses.push_back(*loss);
+        if (trial.epochs < trial.until)
+            return check(verdict.kind == Verdict::Kind::go_on, "it decides between decision points");
+        trial.why = verdict.why;
+        obey(id, verdict);
+    }
+
+    void obey(TrialId id, Verdict const& verdict) {
+        auto& trial = trials_[id.index()];
+        using enum Verdict::Kind;
+        if (verdict.kind == clone) {
+            auto const& source = trials_.at(verdict.source.index());
+            check(search_.clones(), "it clones and has not said so");
+            check(source.epochs == verdict.source_epoch + 1, "the state it wants is not the last one that was reported");
+            check(source.state == State::running && verdict.source != id, "it clones who has ended, or itself");
+            trial.assignment = verdict.assignment;
+            ++clones_;
+        }
+        if (verdict.kind == stop) return end(id, State::stopped);
+        if (verdict.kind == pause) return end(id, State::paused);
+        if (verdict.until_epoch <= trial.epochs) return end(id, State::finished);
+        trial.until = verdict.until_epoch;
+    }
+
+    void end(TrialId id, State state) {
+        trials_[id.index()].state = state;
+        trials_[id.index()].decisions.push_back(trials_[id.index()].epochs);
+        std::erase(alive_, id);
+    }
+
+    Search& search_;
+    std::size_t in_flight_;
+    Loss loss_;
+    Rng rng_;
+    std::vector<Trial> trials_;
+    std::vector<TrialId> alive_;
+    std::vector<std::string> log_;
+    std::size_t clones_ = 0;
+    bool broken_ = false, was_finished_ = false;
+};
+
+}  // namespace hopscotch

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "search/plan.hpp"
+
+#include <gtest/gtest.h>
+
+#include "core/error.hpp"
+#include "fake_director.hpp"
+
+namespace hopscotch {
+namespace {
+
+std::string const k_unit = R"({"train.optimizer.lr": {"type": "float", "low": 0, "high": 1}})";
+
+std::string text(std::string const& search, int epochs, std::string const& space = k_unit) {
+    return text_of(plan_of(search_experiment(search, space, "{\"epochs\": " + std::to_string(epochs) + "}")));
+}
+
+TEST(Plan, Hyperband) {
+    EXPECT_EQ(text(R"({"procedure": "hyperband"})", 27),
+              "bracket 0: 27 to epoch 1, 9 to epoch 3, 3 to epoch 9, 1 to epoch 27\n"
+              "bracket 1: 12 to epoch 3, 4 to epoch 9, 1 to epoch 27\n"
+              "bracket 2: 6 to epoch 9, 2 to epoch 27\n"
+              "bracket 3: 4 to epoch 27\n"
+              "49 trials, 357 epochs in all\n");
+    auto const plan = plan_of(search_experiment(R"({"procedure": "hyperband", "trials": 60})", k_unit, R"({"epochs": 27})"));
+    EXPECT_EQ(plan.iterations, 2);
+    EXPECT_EQ(plan.trials, 60);
+    EXPECT_EQ(plan.epochs, 357 + 11 + 3 * 2 + 6 + 18);
+    auto const short_one =
+        plan_of(search_experiment(R"({"procedure": "bohb"})", R"({"train.batch_size": [1, 2, 4]})", R"({"epochs": 9})"));
+    EXPECT_EQ(short_one.trials, 3) << "there are no more";
+    EXPECT_EQ(short_one.epochs, 3 + 2 + 6);
+}
+
+TEST(Plan, TheOthers) {
+    EXPECT_EQ(text(R"({"procedure": "successive_halving", "trials": 27})", 27),
+              "rungs: 27 to epoch 1, 9 to epoch 3, 3 to epoch 9, 1 to epoch 27\n27 trials, 81 epochs in all\n");
+    EXPECT_EQ(text(R"({"procedure": "asha", "trials": 27})", 10),
+              "rungs: 27 to epoch 1, 9 to epoch 3, 3 to epoch 9, 1 to epoch 10\n27 trials, about 64 epochs in all\n");
+    EXPECT_EQ(text(R"({"procedure": "asha", "trials": 27, "variant": "stop"})", 9),
+              "27 trials, at most 243 epochs in all\n");
+    EXPECT_EQ(text(R"({"procedure": "random", "trials": 5})", 4), "5 trials, 20 epochs in all\n");
+    EXPECT_EQ(text(R"({"procedure": "grid"})", 4, R"({"train.epochs": [2, 9]})"), "2 trials, 11 epochs in all\n");
+    EXPECT_EQ(text(R"({"procedure": "tpe", "trials": 50})", 4), "50 trials, 200 epochs in all\n");
+    EXPECT_EQ(text(R"({"procedure": "tpe", "trials": 50})", 4, R"({"train.batch_size": [1, 2, 4]})"),
+              "3 trials, 12 epochs in all\n");
+    EXPECT_EQ(text(R"({"procedure": "pbt"})", 20), "10 trials, 200 epochs in all\n");
+    EXPECT_EQ(text(R"({"procedure": "median", "trials": 8, "max_epochs": 3})", 20), "8 trials, at most 24 epochs in all\n");
+    EXPECT_EQ(text(R"({"procedure": "asha", "sampler": "grid"})", 9,
+                   R"({"train.batch_size": [1, 2, 4, 8, 16, 32, 64, 128, 256]})"),
+              "rungs: 9 to epoch 1, 3 to epoch 3, 1 to epoch 9\n9 trials, about 21 epochs in all\n");
+    EXPECT_EQ(text(R"({"procedure": "pbt", "budget": {"epochs": 60}})", 20), "10 trials, about 60 epochs in all\n");
+    EXPECT_EQ(text(R"({"procedure": "tpe", "trials": 2})", 4, R"({"train.epochs": [2, 9]})"),
+              "2 trials, at most 18 epochs in all\n");
+}
+
+// Without failures the plan of the synchronous ones is what happens.
+TEST(Plan, IsWhatHappens) {
+    for (auto const* search_text : {R"({"procedure": "hyperband"})", R"({"procedure": "hyperband", "trials": 60, "eta": 2})",
+                                    R"({"procedure": "successive_halving", "trials": 50})", R"({"procedure": "pbt"})"}) {
+        auto const experiment = search_experiment(search_text, k_unit, R"({"epochs": 27})");
+        auto const plan = plan_of(experiment);
+        auto const search = make_search(experiment);
+        FakeDirector director(
+            *search, 7, [](TrialId id, auto const&, int) { return std::optional(id.value * 7 % 11 * 1.0); }, 3);
+        ASSERT_TRUE(director.run());
+        std::int64_t epochs = 0;
+        for (auto const& trial : director.trials()) epochs += trial.epochs;
+        EXPECT_EQ(std::ssize(director.trials()), plan.trials) << search_text;
+        EXPECT_EQ(epochs, plan.epochs) << search_text;
+    }
+}
+
+}  // namespace
+}  // namespace hopscotch

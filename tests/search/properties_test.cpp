@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+// What must hold for any space, any settings, any order of arrival and any failures.
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "experiment/space.hpp"
+#include "fake_director.hpp"
+#include "search/plan.hpp"
+
+namespace hopscotch {
+namespace {
+
+using State = FakeDirector::State;
+
+std::uint32_t below(Rng& rng, std::uint32_t n) { return rng.below(n); }
+bool one_in(Rng& rng, std::uint32_t n) { return below(rng, n) == 0; }
+
+// Keys of the model: the reader of the experiment takes any.
+std::string random_parameter(Rng& rng, std::string const& when) {
+    switch (below(rng, 7)) {
+        case 0:
+            return fmt::format(R"({{"type": "float", "low": {}, "high": {}{}}})", -double(below(rng, 3)), below(rng, 5),
+                               when);
+        case 1:
+            return fmt::format(R"({{"type": "float", "low": 1e-{}, "high": {}, "log": true{}}})", 1 + below(rng, 6),
+                               1 + below(rng, 9), when);
+        case 2:
+            return fmt::format(R"({{"type": "float", "low": 0, "high": {}, "step": 0.25{}}})", below(rng, 3), when);
+        case 3:
+            return fmt::format(R"({{"type": "int", "low": {}, "high": {}{}}})", -int(below(rng, 3)), below(rng, 9), when);
+        case 4:
+            return fmt::format(R"({{"type": "int", "low": 1, "high": {}, "log": true{}}})", 1 + below(rng, 99), when);
+        case 5:
+            return fmt::format(R"({{"type": "choice", "values": ["p", "q", "r"]{}}})", when);
+        default:
+            return fmt::format(R"({{"type": "choice", "values": [16, 32, 64, 128]{}}})", when);
+    }
+}
+
+// The first key is a choice that others may hang on.
+std::string random_space(Rng& rng, std::string const& prefix) {
+    std::string out = "{\"" + prefix + "0\": [\"p\", \"q\", \"r\"]";
+    for (std::uint32_t i = 1, n = 1 + below(rng, 4); i <= n; ++i) {
+        auto const when = one_in(rng, 3) ? R"(, "when": {")" + prefix + R"(0": ["p", "q"]})" : "";
+        out += fmt::format(", \"{}{}\": {}", prefix, i, random_parameter(rng, when));
+    }
+    return out + "}";
+}
+
+// All that a procedure may be told.
+std::string random_search(Rng& rng, std::string const& procedure, std::string const& prefix, int epochs) {
+    std::string out = "{\"procedure\": \"" + procedure + "\"";
+    auto const add = [&](std::string const& key, auto value) { out += fmt::format(", \"{}\": {}", key, value); };
+    bool const halving =
+        procedure == "hyperband" || procedure == "bohb" || procedure == "successive_halving" || procedure == "asha";
+    bool const ruled = halving || procedure == "median" || procedure == "pbt";
+    bool const endless = procedure == "hyperband" || procedure == "bohb";
+    if (procedure != "pbt" && (!endless || one_in(rng, 2))) add("trials", 1 + below(rng, 40));
+    if (one_in(rng, 6)) out += fmt::format(R"(, "budget": {{"epochs": {}}})", 1 + below(rng, 60));
+    if (halving && one_in(rng, 2)) add("eta", 2 + below(rng, 4));
+    if (ruled && procedure != "pbt" && one_in(rng, 3)) add("min_epochs", 1 + below(rng, static_cast<std::uint32_t>(epochs)));
+    if (procedure == "asha" && one_in(rng, 2)) add("variant", "\"stop\"");
+    if (ruled && procedure != "bohb" && one_in(rng, 2)) {
+        char const* const samplers[] = {"\"random\"", "\"sobol\"", "\"tpe\""};
+        add("sampler", samplers[below(rng, procedure == "pbt" ? 2 : 3)]);
+        if (out.find("tpe") != out.npos) add("startup", 1 + below(rng, 8));
+    }
+    if (procedure == "pbt") {
+        add("population", 1 + below(rng, 12));
+        add("interval", 1 + below(rng, 4));
+        add("quantile", below(rng, 3) * 0.25);
+    }
+    if (procedure == "tpe" || procedure == "bohb") add("startup", 1 + below(rng, 8));
+    if (procedure == "tpe" && one_in(rng, 2)) add("multivariate", false);
+    if (one_in(rng, 3)) out += ", \"forbid\": [{\"" + prefix + "0\": \"q\", \"" + prefix + "1\": {\"above\": 1}}]";
+    return out + "}";
+}
+
+bool inside(Parameter const& parameter, Json const& value) {
+    if (parameter.type == Parameter::Type::choice || parameter.type == Parameter::Type::constant)
+        return std::find(parameter.values.begin(), parameter.values.end(), value) != parameter.values.end();
+    double const x = value.number();
+    bool const whole = parameter.type == Parameter::Type::integer;
+    if (x < parameter.low || x > parameter.high || (whole && !value.is_integer())) return false;
+    if (!parameter.step) return true;
+    double const steps = (x - parameter.low) / *parameter.step;
+    return std::abs(steps - std::nearbyint(steps)) < 1e-9;
+}
+
+void expect_allowed(Space const& space, Assignment const& assignment, std::string const& about) {
+    Assignment so_far;
+    std::size_t active = 0;
+    for (auto index : space.order) {
+        auto const& parameter = space.parameters[index];
+        auto const* value = value_of(assignment, parameter.path);
+        ASSERT_EQ(value != nullptr, is_active(parameter, so_far)) << parameter.path << about;
+        if (value == nullptr) continue;
+        ++active;
+        EXPECT_TRUE(inside(parameter, *value)) << parameter.path << " " << value->dump() << about;
+        so_far.emplace_back(parameter.path, *value);
+    }
+    EXPECT_EQ(active, assignment.size());
+    EXPECT_FALSE(is_forbidden(space, assignment)) << about;
+}
+
+// A loss that is worth learning, with ties.
+double loss_of(Assignment const& assignment, int epochs) {
+    double out = 0;
+    for (auto const& [path, value] : assignment)
+        out += value.is_number() ? std::abs(value.number()) : value.string() == "q" ? 1 : 0;
+    return std::floor(out * 4) / 4 + 1.0 / epochs;
+}
+
+void expect_within_table(Experiment const& experiment, FakeDirector const& director, std::string const& about) {
+    auto const plan = plan_of(experiment);
+    if (experiment.search.budget.epochs) return;  // what failures leave of it goes to others
+    EXPECT_LE(director.trials().size(), static_cast<std::size_t>(plan.trials)) << about;
+    // Who has so many epochs has been let into the first rung that is as long.
+    for (int epochs = 1; plan.bound == SearchPlan::Bound::exact && epochs <= plan.brackets.front().back().epochs; ++epochs) {
+        std::int64_t most = 0;
+        for (auto const& bracket : plan.brackets)
+            for (auto const& rung : bracket)
+                if (rung.epochs >= epochs) {
+                    most += rung.trials * plan.iterations;
+                    break;
+                }
+        EXPECT_LE(director.count_at(epochs), static_cast<std::size_t>(most)) << epochs << about;
+    }
+    std::int64_t epochs = 0;
+    for (auto const& trial : director.trials()) epochs += std::ssize(trial.losses);
+    if (plan.bound == SearchPlan::Bound::exact || plan.bound == SearchPlan::Bound::at_most) {
+        EXPECT_LE(epochs, plan.epochs) << about;
+    }
+}
+
+// The check of pbt refuses keys of the model, whose values are the state's shape; here nobody trains.
+Experiment any_experiment(std::string const& search, std::string const& space, int epochs, std::uint64_t seed) {
+    auto const train = fmt::format("{{\"epochs\": {}}}", epochs);
+    if (search.find("pbt") == search.npos) return search_experiment(search, space, train, std::to_string(seed));
+    auto const forbid = search.find(", \"forbid\"");
+    auto const end = forbid == search.npos ? "" : search.substr(forbid);
+    auto out = search_experiment(R"({"procedure": "random", "trials": 1)" + (end.empty() ? "}" : end), space, train,
+                                 std::to_string(seed));
+    auto const pbt =
+        search_experiment(search.substr(0, forbid) + (end.empty() ? "" : "}"), R"({"train.batch_size": [1]})", train);
+    auto const conditions = out.search.forbid;
+    out.search = pbt.search;
+    out.search.forbid = conditions;
+    return out;
+}
+
+class Any : public ::testing::TestWithParam<char const*> {};
+
+TEST_P(Any, SpaceOrderOfArrivalAndFailures) {
+    std::string const procedure = GetParam();
+    for (std::uint64_t seed = 0; seed < 400; ++seed) {
+        Rng rng(stream_key(seed, Purpose::search, {1}));
+        std::string const prefix = "model.x";
+        int const epochs = 1 + static_cast<int>(below(rng, 30));
+        auto const space_text = random_space(rng, prefix);
+        auto const search_text = random_search(rng, procedure, prefix, epochs);
+        auto const about = fmt::format(" seed {}, {} epochs: {} {}", seed, epochs, search_text, space_text);
+        auto const experiment = any_experiment(search_text, space_text, epochs, seed);
+        Problems said("");
+        auto const space = read_space(experiment, said);
+        ASSERT_EQ(said.text(), "") << about;
+        auto const search = make_search(experiment);
+        double const failing = one_in(rng, 3) ? 0 : rng.uniform() * (one_in(rng, 5) ? 1 : 0.2);
+        FakeDirector director(
+            *search, 1 + below(rng, 12),
+            [&](TrialId, FakeDirector::Trial const& trial, int epoch) -> std::optional<double> {
+                if (rng.uniform() < failing) return std::nullopt;
+                return loss_of(trial.assignment, epoch);
+            },
+            seed);
+        ASSERT_TRUE(director.run(100'000)) << about;
+        std::set<std::string> texts;
+        for (auto const& trial : director.trials()) {
+            expect_allowed(space, trial.assignment, about);
+            bool const fresh = texts.insert(to_json(trial.assignment).dump()).second;
+            EXPECT_TRUE(fresh || procedure == "pbt") << "twice" << about;
+            EXPECT_LE(trial.epochs, epochs) << about;
+            EXPECT_NE(trial.state, State::running) << about;
+        }
+        expect_within_table(experiment, director, about);
+        if (::testing::Test::HasFailure()) return;
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Search, Any,
+                         ::testing::Values("random", "sobol", "tpe", "successive_halving", "hyperband", "bohb", "asha",
+                                           "median", "pbt"),
+                         [](auto const& each) { return std::string(each.param); });
+
+// Whatever the settings, somebody can always go on.
+TEST(Search, NoDeadlockForAnyEpochsEtaAndInFlight) {
+    std::string const space = R"({"train.optimizer.lr": {"type": "float", "low": 0, "high": 1}})";
+    for (auto const* procedure : {"hyperband", "asha", "successive_halving"})
+        for (int epochs = 1; epochs <= 30; epochs += epochs < 10 ? 1 : 5)
+            for (int eta = 2; eta <= 5; ++eta) {
+                auto const experiment =
+                    search_experiment(fmt::format(R"({{"procedure": "{}", "eta": {}, "trials": 30}})", procedure, eta),
+                                      space, fmt::format("{{\"epochs\": {}}}", epochs));
+                for (std::size_t in_flight : {1, 2, 3, 7, 50}) {
+                    auto const search = make_search(experiment);
+                    FakeDirector director(
+                        *search, in_flight,
+                        [](TrialId id, auto const&, int) {
+                            return std::optional(id.value * 0.37 - std::floor(id.value * 0.37));
+                        },
+                        in_flight);
+                    ASSERT_TRUE(director.run()) << procedure << " " << epochs << " " << eta << " " << in_flight;
+                    EXPECT_EQ(director.trials().size(), 30U);
+                    EXPECT_GE(director.count_at(epochs), 1U) << "nobody reached the end";
+                }
+            }
+}
+
+// The same calls give the same answers, and a trial's failure does not change what others were offered before.
+TEST(Search, SameCallsSameAnswers) {
+    std::string const space = R"({"train.optimizer.lr": {"type": "float", "low": 1e-4, "high": 1, "log": true},
+                                  "train.batch_size": [16, 32, 64]})";
+    for (auto const* text :
+         {R"({"procedure": "bohb", "startup": 5})", R"({"procedure": "asha", "trials": 40, "sampler": "sobol"})",
+          R"({"procedure": "pbt"})", R"({"procedure": "tpe", "trials": 30})"}) {
+        auto const run = [&] {
+            auto const search = make_search(search_experiment(text, space, R"({"epochs": 9})"));
+            FakeDirector director(
+                *search, 5,
+                [](TrialId, FakeDirector::Trial const& trial, int epoch) {
+                    return std::optional(std::abs(std::log10(trial.assignment[0].second.number()) + 2) / epoch);
+                },
+                4);
+            EXPECT_TRUE(director.run());
+            std::string out;
+            for (auto const& each : director.log()) out += each + "\n";
+            for (auto const& each : director.trials()) out += to_json(each.assignment).dump() + each.why + "\n";
+            return out;
+        };
+        EXPECT_EQ(run(), run()) << text;
+    }
+}
+
+}  // namespace
+}  // namespace hopscotch

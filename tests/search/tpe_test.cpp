@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+// Optuna's numbers (master of 2026-11 and 5.0.0), to ten digits.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "fake_director.hpp"
+#include "search/parzen.hpp"
+#include "search/tpe.hpp"
+
+namespace hopscotch {
+namespace {
+
+using Rows = std::vector<std::vector<double>>;
+
+Uniform numpy_stream(unsigned seed) {
+    return [engine = std::make_shared<std::mt19937>(seed)] {
+        double const high = static_cast<double>((*engine)() >> 5);
+        return (high * 67108864.0 + static_cast<double>((*engine)() >> 6)) / 9007199254740992.0;
+    };
+}
+
+double log_density(Parzen const& parzen, double x) { return parzen.log_density(std::vector{x}); }
+
+Rows column(std::vector<double> const& values) {
+    Rows out;
+    for (double value : values) out.push_back({value});
+    return out;
+}
+
+TEST(Normal, QuantileInvertsTheDistribution) {
+    EXPECT_NEAR(normal_quantile(0.975), 1.959963984540054, 1e-14);
+    EXPECT_NEAR(normal_quantile(1e-10), -6.361340902404056, 1e-12);
+    EXPECT_NEAR(normal_quantile(0.5), 0, 1e-16);
+    for (double p : {1e-300, 1e-12, 1e-5, 0.01, 0.2, 0.4999, 0.7, 0.999})
+        EXPECT_NEAR(normal_cdf(normal_quantile(p)) / p, 1, 1e-11);
+}
+
+TEST(Parzen, KernelsAndDensities) {
+    Parzen const good({Axis{}}, column({.35, .25, .30}));
+    EXPECT_EQ(good.kernels(0).mu, (std::vector{.35, .25, .30, .5}));
+    for (std::size_t i = 0; i < 4; ++i) {
+        EXPECT_NEAR(good.kernels(0).sigma[i], i == 3 ? 1 : .2, 1e-15);
+        EXPECT_EQ(good.weights()[i], .25);
+    }
+    Parzen const bad({Axis{}}, column({.10, .90, .60, .75, .50, .05, .40}));
+    std::vector const sigma{.3, .15, .15, .15, 1.0 / 9, 1.0 / 9, .3, 1.0};
+    for (std::size_t i = 0; i < 8; ++i) EXPECT_NEAR(bad.kernels(0).sigma[i], sigma[i], 1e-15);
+    std::vector const x{0.0, .1, .3, .5, .9};
+    std::vector const l{-0.25993075856, 0.201750028513, 0.606556235173, 0.208904991321, -1.343024708386};
+    std::vector const g{0.04322966977, 0.097383061603, -0.34576577293, 0.208883951745, -0.131353545711};
+    for (std::size_t i = 0; i < 5; ++i) {
+        EXPECT_NEAR(log_density(good, x[i]), l[i], 1e-11);
+        EXPECT_NEAR(log_density(bad, x[i]), g[i], 1e-11);
+    }
+    Parzen const one({Axis{}}, column({.3}));
+    EXPECT_NEAR(one.kernels(0).sigma[0], .7, 1e-15) << "the bounds are its neighbours";
+    EXPECT_NEAR(log_density(one, .3), 0.069896163472, 1e-11);
+}
+
+TEST(Parzen, LogarithmsIntegersAndChoices) {
+    Axis log;
+    log.low = 1e-5;
+    log.high = 1e-1;
+    log.log = true;
+    Parzen const rates({log}, column({1e-4, 1e-3, 1e-2, 3e-3}));
+    std::vector const sigma{2.302585, 2.302585, 1.535057, 1.535057, 9.210340};
+    for (std::size_t i = 0; i < 5; ++i) EXPECT_NEAR(rates.kernels(0).sigma[i], sigma[i], 1e-6);
+    EXPECT_NEAR(log_density(rates, 1e-3), -1.946850125814, 1e-11);
+    Axis whole;
+    whole.low = 7.5;
+    whole.high = 128.5;
+    whole.step = 1;
+    Parzen const sizes({whole}, column({16, 32, 64}));
+    EXPECT_NEAR(sizes.kernels(0).sigma[0], 24.2, 1e-12);
+    EXPECT_NEAR(log_density(sizes, 8), -4.441993162489, 1e-11);
+    EXPECT_NEAR(log_density(sizes, 32), -4.32141248083, 1e-11);
+    Axis letters;
+    letters.categories = 3;
+    Parzen const choices({letters}, column({0, 2, 2}));
+    EXPECT_NEAR(log_density(choices, 0), -1.098612288668, 1e-11);
+    EXPECT_NEAR(log_density(choices, 1), -1.658228076604, 1e-11);
+    EXPECT_NEAR(log_density(choices, 2), -0.741937344729, 1e-11);
+}
+
+TEST(Parzen, Weights) {
+    auto const weights = parzen_weights(30);
+    EXPECT_NEAR(weights[0], 1.0 / 30, 1e-15);
+    EXPECT_NEAR(weights[1], .275, 1e-12);
+    EXPECT_NEAR(weights[2], .516666666667, 1e-12);
+    EXPECT_NEAR(std::accumulate(weights.begin(), weights.end(), 0.0), 27.583333333333, 1e-11);
+    EXPECT_EQ(parzen_weights(25), std::vector<double>(25, 1.0));
+    EXPECT_EQ(parzen_weights(0), std::vector<double>());
+    std::vector<std::size_t> good;
+    for (std::size_t n : {10, 11, 20, 25, 100, 250, 1000}) good.push_back(good_results(n));
+    EXPECT_EQ(good, (std::vector<std::size_t>{1, 2, 2, 3, 10, 25, 25}));
+}
+
+Space space_from(std::string const& space) {
+    auto experiment = search_experiment(R"({"procedure": "random", "trials": 1})", R"({"train.batch_size": [1]})");
+    Problems problems("");
+    experiment.space = parse_json(space, problems);
+    auto out = read_space(experiment, problems);
+    EXPECT_EQ(problems.text(), "");
+    return out;
+}
+
+// What Optuna's TPESampler(seed=42, constant_liar=False) tries: the first ten at random, from a stream of their own.
+std::vector<Assignment> optuna_sequence(Space const& space, TpeConfig const& config, std::size_t trials,
+                                        std::function<double(Assignment const&)> const& loss) {
+    History history;
+    TpeModel const model(space, config);
+    auto const random = numpy_stream(42), modelled = numpy_stream(42);
+    std::vector<Assignment> out;
+    for (std::size_t i = 0; i < trials; ++i) {
+        out.push_back(i < 10 ? draw(space, random)
+                             : model.propose(history, split_results(history, Fidelity::last, 10), modelled));
+        history.add(out.back(), 1);
+        history.add_loss(TrialId(i), loss(out.back()));
+        history.of(TrialId(i)).state = TrialHistory::State::ended;
+    }
+    return out;
+}
+
+TEST(Tpe, OptunasSequenceOfOneKey) {
+    auto const space = space_from(R"({"x": {"type": "float", "low": 0, "high": 1}})");
+    for (auto const multivariate : {true, false}) {  // with one key it is the same
+        TpeConfig config;
+        config.multivariate = multivariate;
+        auto const tried = optuna_sequence(space, config, 15, [](Assignment const& each) {
+            double const x = each[0].second.number();
+            return (x - .3) * (x - .3);
+        });
+        std::vector const expected{.4123147351, .3900184336, .3636399085, .3468508914, .2430263298};
+        for (std::size_t i = 0; i < 5; ++i) EXPECT_NEAR(tried[10 + i][0].second.number(), expected[i], 6e-11);
+    }
+}
+
+struct Row {
+    std::size_t trial;
+    double a;
+    int b;
+    char const* c;
+    int d;
+    double e;
+};
+
+void expect_mixed_sequence(TpeConfig const& config, std::vector<Row> const& expected) {
+    auto const space = space_from(R"({"a": {"type": "float", "low": 1e-5, "high": 1e-1, "log": true},
+                                      "b": {"type": "int", "low": 1, "high": 8}, "c": ["x", "y", "z"],
+                                      "d": {"type": "int", "low": 8, "high": 512, "log": true},
+                                      "e": {"type": "float", "low": 0, "high": 1, "step": 0.25}})");
+    auto const tried = optuna_sequence(space, config, 30, [](Assignment const& each) {
+        double const a = std::log10(each[0].second.number()) + 3;
+        double const b = each[1].second.number() - 5;
+        auto const& c = each[2].second.string();
+        double const d = std::log2(each[3].second.number()) - 6;
+        return a * a + b * b * .1 + (c == "x" ? 0 : c == "y" ? 1 : .5) + d * d * .2 + each[4].second.number();
+    });
+    for (auto const& [trial, a, b, c, d, e] : expected) {
+        EXPECT_NEAR(tried[trial][0].second.number() / a, 1, 1e-10) << trial;
+        EXPECT_EQ(tried[trial][1].second.integer(), b) << trial;
+        EXPECT_EQ(tried[trial][2].second.string(), c) << trial;
+        EXPECT_EQ(tried[trial][3].second.integer(), d) << trial;
+        EXPECT_EQ(tried[trial][4].second.number(), e) << trial;
+    }
+}
+
+// Of Optuna 5.0.0 with argsort(kind="stable"): NumPy's default leaves open which of equal kernels is next to its neighbours.
+TEST(Tpe, OptunasSequenceOfAllKindsTogether) {
+    expect_mixed_sequence({}, {{10, 0.0002252656479547921, 6, "x", 14, 0.25},
+                               {11, 0.0008401537600709047, 7, "x", 9, 0.0},
+                               {12, 0.000454849368215163, 7, "x", 64, 0.0},
+                               {13, 0.0015851392413238471, 8, "x", 67, 0.0},
+                               {14, 0.0014081602557127315, 8, "x", 85, 0.25},
+                               {15, 0.000106792479139478, 7, "x", 70, 0.25},
+                               {28, 0.0001985111181690937, 5, "x", 97, 0.25},
+                               {29, 0.0007056836734993398, 5, "x", 78, 0.25}});
+}
+
+TEST(Tpe, OptunasSequenceOfAllKindsEachAlone) {
+    TpeConfig config;
+    config.multivariate = false;
+    expect_mixed_sequence(config, {{10, 0.0011341054259189538, 6, "x", 71, 0.0},
+                                   {11, 0.0008639030150964932, 6, "x", 61, 0.0},
+                                   {12, 0.0025309074187411396, 6, "x", 72, 0.0},
+                                   {13, 0.0017245758136678212, 6, "x", 125, 0.0},
+                                   {14, 0.00040431797336401077, 5, "x", 37, 0.25},
+                                   {15, 0.009845602772537137, 6, "x", 186, 0.25}});  // then letters are equally good
+}
+
+TEST(Tpe, WhatCountsAsGoodAndBad) {
+    History history;
+    for (int i = 0; i < 14; ++i) history.add({{"x", Json(i)}}, 3);
+    auto const end = [&](int trial, std::vector<double> losses) {
+        for (double loss : losses) history.add_loss(TrialId(trial), loss);
+        history.of(TrialId(trial)).state = TrialHistory::State::ended;
+    };
+    for (int i = 0; i < 9; ++i) end(i, {9.0, 8.0 - i});
+    EXPECT_TRUE(split_results(history, Fidelity::last, 10).good.empty()) << "nine results are too few";
+    end(9, {k_worst});
+    auto split = split_results(history, Fidelity::last, 10);
+    EXPECT_EQ(split.good, (std::vector<std::size_t>{8}));
+    EXPECT_EQ(split.bad.size(), 13U) << "the others, the failed one and the four that are pending";
+    end(10, {k_worst});
+    EXPECT_EQ(split_results(history, Fidelity::last, 10).good, (std::vector<std::size_t>{7, 8}));
+    // After one epoch all are equal and the lower ids win; after two there are only nine.
+    EXPECT_EQ(split_results(history, Fidelity::deepest, 10).good, (std::vector<std::size_t>{0, 1}));
+    EXPECT_EQ(split_results(history, Fidelity::deepest, 9).good, (std::vector<std::size_t>{7, 8}));
+    history.of(TrialId(11)).state = TrialHistory::State::paused;
+    EXPECT_EQ(split_results(history, Fidelity::last, 10).bad.size(), 11U) << "who is paused is not pending";
+    History failures;
+    for (int i = 0; i < 12; ++i) {
+        failures.add({{"x", Json(i)}}, 1);
+        failures.add_loss(TrialId(i), k_worst);
+        failures.of(TrialId(i)).state = TrialHistory::State::ended;
+    }
+    EXPECT_TRUE(split_results(failures, Fidelity::last, 10).good.empty());
+}
+
+double branin(double x, double y) {
+    double const pi = 3.14159265358979323846;
+    double const a = y - 5.1 / (4 * pi * pi) * x * x + 5 / pi * x - 6;
+    return a * a + 10 * (1 - 1 / (8 * pi)) * std::cos(x) + 10;
+}
+
+double best_of(std::string const& procedure, int seed) {
+    auto const search = make_search(search_experiment(procedure,
+                                                      R"({"train.optimizer.lr": {"type": "float", "low": 0, "high": 15},
+                              "train.optimizer.weight_decay": {"type": "float", "low": 0, "high": 15}})",
+                                                      R"({"epochs": 1})", std::to_string(seed)));
+    double best = k_worst;
+    FakeDirector director(
+        *search, 1,
+        [&](TrialId, FakeDirector::Trial const& trial, int) {
+            double const loss = branin(trial.assignment[0].second.number() - 5, trial.assignment[1].second.number());
+            best = std::min(best, loss);
+            return std::optional(loss);
+        },
+        1);
+    EXPECT_TRUE(director.run());
+    return best;
+}
+
+double median_of(std::string const& procedure) {
+    std::vector<double> best;
+    for (int seed = 0; seed < 50; ++seed) best.push_back(best_of(procedure, seed));
+    std::sort(best.begin(), best.end());
+    return (best[24] + best[25]) / 2;
+}
+
+TEST(Tpe, BeatsRandomOnBranin) {
+    EXPECT_NEAR(branin(3.14159265358979, 2.275), 0.39788735772973816, 1e-12);
+    EXPECT_NEAR(branin(2.5, 7.5), 24.129964413622268, 1e-12);
+    double const random = median_of(R"({"procedure": "random", "trials": 60})");
+    double const joint = median_of(R"({"procedure": "tpe", "trials": 60})");
+    double const single = median_of(R"({"procedure": "tpe", "trials": 60, "multivariate": false})");
+    RecordProperty("random", std::to_string(random));
+    EXPECT_LT(joint, 0.75 * random) << joint << " " << single << " " << random;
+    EXPECT_LT(single, 0.75 * random) << joint << " " << single << " " << random;
+}
+
+}  // namespace
+}  // namespace hopscotch
