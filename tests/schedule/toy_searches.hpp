@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+// Searches that are small enough to be seen through, for tests of directors: they check that the director keeps its word.
+#pragma once
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "core/rng.hpp"
+#include "search/search.hpp"
+
+namespace hopscotch {
+
+inline double toy_random(std::int64_t seed, std::int64_t a, std::int64_t b) {
+    return Rng(stream_key(static_cast<std::uint64_t>(seed), Purpose::search, {a, b})).uniform();
+}
+
+// What all have in common: trials with random costs; every lap must be reported, in order, and nothing of a trial that is closed.
+class ToySearch : public Search {
+public:
+    ToySearch(std::int64_t seed, std::int64_t trials) : seed_(seed), trials_(trials) {}
+
+    std::optional<Proposal> next() override {
+        if (auto resumed = resume()) return resumed;
+        if (started_ == trials_) return std::nullopt;
+        TrialId const id(started_++);
+        open_[id] = {0, first_until(id)};
+        return Proposal{Proposal::Kind::start, id, assignment(id.value), open_[id].until};
+    }
+
+    Verdict report(Report const& report) override {
+        EXPECT_TRUE(open_.contains(report.trial)) << "trial " << report.trial.value << " is closed";
+        auto& of = open_[report.trial];
+        EXPECT_EQ(report.epoch, of.laps++) << "trial " << report.trial.value;
+        if (!report.loss) {
+            open_.erase(report.trial);
+            lost(report.trial);
+            return {};
+        }
+        auto verdict = heard(report);
+        if (of.laps != of.until) return verdict;
+        verdict = decide(report);
+        bool const ends = verdict.kind == Verdict::Kind::stop ||
+                          (verdict.kind == Verdict::Kind::go_on && verdict.until_epoch <= of.laps);
+        if (ends)
+            open_.erase(report.trial);
+        else if (verdict.kind != Verdict::Kind::pause)
+            of.until = verdict.until_epoch;
+        return verdict;
+    }
+
+    bool finished() const override { return started_ == trials_ && open_.empty(); }
+
+protected:
+    struct Open {
+        int laps = 0, until = 0;
+    };
+    Assignment assignment(std::int64_t about) const {
+        return {{"model.cost", 0.5 + 3 * toy_random(seed_, about, -1)}};
+    }
+    Proposal resumption(TrialId trial, int until) {
+        open_[trial].until = until;
+        return {Proposal::Kind::resume, trial, {}, until};
+    }
+    static Verdict verdict_of(Verdict::Kind kind, int until = 0) {
+        Verdict out;
+        out.kind = kind;
+        out.until_epoch = until;
+        return out;
+    }
+
+    virtual int first_until(TrialId trial) = 0;
+    virtual std::optional<Proposal> resume() { return std::nullopt; }
+    virtual Verdict heard(Report const&) { return {}; }
+    virtual Verdict decide(Report const& report) = 0;  // at a decision point
+    virtual void lost(TrialId) {}
+
+    std::int64_t seed_, trials_, started_ = 0;
+    std::map<TrialId, Open> open_;  // that the search has not done with
+};
+
+// Asynchronous successive halving that promotes (Li et al. 2020), top rung first; rungs after r, r eta, r eta^2 ... epochs.
+class ToyAsha : public ToySearch {
+public:
+    ToyAsha(std::int64_t trials, int eta, int max_epochs) : ToySearch(1, trials), eta_(eta) {
+        for (std::int64_t r = 1; r < max_epochs; r *= eta) rungs_.push_back(static_cast<int>(r));
+        rungs_.push_back(max_epochs);
+        results_.resize(rungs_.size());
+        promoted_.resize(rungs_.size());
+    }
+    std::size_t at_the_top() const { return results_.back().size(); }
+    bool finished() const override {
+        return started_ == trials_ && std::ranges::all_of(open_, [](auto const& each) { return each.second.laps == each.second.until; }) && !promotable();
+    }
+
+private:
+    int first_until(TrialId) override { return rungs_[0]; }
+
+    std::optional<std::pair<std::size_t, TrialId>> promotable() const {
+        for (std::size_t k = rungs_.size() - 1; k-- > 0;) {
+            auto left = results_[k].size() / static_cast<std::size_t>(eta_);
+            for (auto at = results_[k].begin(); left > 0; ++at, --left)
+                if (!promoted_[k].contains(at->second)) return std::pair{k, at->second};
+        }
+        return std::nullopt;
+    }
+    std::optional<Proposal> resume() override {
+        auto const next = promotable();
+        if (!next) return std::nullopt;
+        promoted_[next->first].insert(next->second);
+        return resumption(next->second, rungs_[next->first + 1]);
+    }
+    Verdict decide(Report const& report) override {
+        auto const k = static_cast<std::size_t>(std::ranges::find(rungs_, report.epoch + 1) - rungs_.begin());
+        results_[k].insert({*report.loss, report.trial});
+        if (k + 1 == rungs_.size()) return verdict_of(Verdict::Kind::go_on);
+        auto out = verdict_of(Verdict::Kind::pause);
+        out.why = "rung " + std::to_string(k) + ", " + std::to_string(results_[k].size()) + " results";
+        return out;
+    }
+
+    int eta_;
+    std::vector<int> rungs_;
+    std::vector<std::set<std::pair<double, TrialId>>> results_;  // by rung, best first
+    std::vector<std::set<TrialId>> promoted_;
+};
+
+// Stops, pauses, goes on and resumes at random; what it does depends on the losses that it has heard, in their order.
+class ToyDice : public ToySearch {
+public:
+    ToyDice(std::int64_t seed, std::int64_t trials, int max_epochs) : ToySearch(seed, trials), max_(max_epochs) {}
+    bool finished() const override { return started_ == trials_ && paused_.empty() && ToySearch::finished(); }
+
+private:
+    int step() { return 1 + static_cast<int>(3 * throw_dice()); }
+    double throw_dice() { return toy_random(seed_, ++throws_, static_cast<std::int64_t>(1e9 * heard_)); }
+    int first_until(TrialId) override { return std::min(max_, step()); }
+
+    std::optional<Proposal> resume() override {
+        if (paused_.empty() || throw_dice() < 0.3) return std::nullopt;
+        auto const id = paused_.back();
+        paused_.pop_back();
+        return resumption(id, std::min(max_, open_[id].laps + step()));
+    }
+    Verdict heard(Report const& report) override {
+        heard_ = 0.7 * heard_ + *report.loss;
+        return {};
+    }
+    Verdict decide(Report const& report) override {
+        int const laps = report.epoch + 1;
+        double const dice = throw_dice();
+        if (dice < 0.2 || laps == max_) return verdict_of(dice < 0.1 ? Verdict::Kind::stop : Verdict::Kind::go_on, laps);
+        if (dice > 0.7) {
+            paused_.push_back(report.trial);
+            return verdict_of(Verdict::Kind::pause);
+        }
+        return verdict_of(Verdict::Kind::go_on, std::min(max_, laps + step()));
+    }
+
+    int max_;
+    std::int64_t throws_ = 0;
+    double heard_ = 0;
+    std::vector<TrialId> paused_;
+};
+
+// Population based training (Jaderberg et al. 2017), asynchronous: the worst quarter is replaced by clones of the best.
+class ToyPbt : public ToySearch {
+public:
+    ToyPbt(std::int64_t seed, std::int64_t population, int interval, int epochs)
+        : ToySearch(seed, population), interval_(interval), epochs_(epochs) {}
+    bool clones() const override { return true; }
+
+private:
+    int first_until(TrialId) override { return std::min(interval_, epochs_); }
+    Verdict heard(Report const& report) override {
+        last_[report.trial] = {*report.loss, report.epoch};
+        return {};
+    }
+    void lost(TrialId trial) override { last_.erase(trial); }
+
+    Verdict decide(Report const& report) override {
+        int const laps = report.epoch + 1;
+        if (laps >= epochs_) return verdict_of(Verdict::Kind::go_on, laps);
+        int const until = std::min(epochs_, laps + interval_);
+        std::vector<std::pair<double, TrialId>> ranks;
+        for (auto const& [trial, result] : last_) ranks.emplace_back(result.first, trial);
+        std::ranges::sort(ranks);
+        auto const quarter = ranks.size() / 4;
+        bool const bad = std::any_of(ranks.end() - static_cast<std::ptrdiff_t>(quarter), ranks.end(),
+                                     [&](auto const& each) { return each.second == report.trial; });
+        if (!bad) return verdict_of(Verdict::Kind::go_on, until);
+        auto const pick = static_cast<std::size_t>(toy_random(seed_, report.trial.value, laps) * static_cast<double>(quarter));
+        auto out = verdict_of(Verdict::Kind::clone, until);
+        out.source = ranks[pick].second;
+        out.source_epoch = last_[out.source].second;
+        out.assignment = assignment(1000 * laps + report.trial.value);
+        return out;
+    }
+
+    int interval_, epochs_;
+    std::map<TrialId, std::pair<double, int>> last_;  // loss, epoch
+};
+
+}  // namespace hopscotch
