@@ -57,6 +57,8 @@ public:
     // Timing is drawn from the seed. bad: laps that do not finish.
     SimulatedJob(Director& director, std::uint64_t seed, Bad bad = {}) : director_(director), rng_(seed), bad_(std::move(bad)) {}
 
+    std::function<double(LapId const&)> loss;  // instead of one that is drawn from the state
+
     // A job that goes on with the files of another that was killed: it feeds the known records again, in any order that the
     // director's releases allow.
     void go_on_from(SimulatedJob const& killed) {
@@ -165,7 +167,7 @@ private:
         }
         auto const state = stream_key(before, Purpose::synthetic, {lap.epoch, static_cast<std::int64_t>(1e6 * toy_cost(lap.assignment))});
         record.state_hash = state;
-        record.valid_loss = Rng(state).uniform();
+        record.valid_loss = loss ? loss(id) : Rng(state).uniform();
         if (bad_) record.outcome = bad_(id);
         if (record.outcome != Outcome::finished) record.reason = "as told";
         states_[id] = state;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 
@@ -52,13 +53,14 @@ public:
 
     bool finished() const override { return started_ == trials_ && open_.empty(); }
 
+    // Of a trial, or of what it becomes.
+    std::function<double(std::int64_t)> cost = [this](std::int64_t about) { return 0.5 + 3 * toy_random(seed_, about, -1); };
+
 protected:
     struct Open {
         int laps = 0, until = 0;
     };
-    Assignment assignment(std::int64_t about) const {
-        return {{"model.cost", 0.5 + 3 * toy_random(seed_, about, -1)}};
-    }
+    Assignment assignment(std::int64_t about) const { return {{"model.cost", cost(about)}}; }
     Proposal resumption(TrialId trial, int until) {
         open_[trial].until = until;
         return {Proposal::Kind::resume, trial, {}, until};
