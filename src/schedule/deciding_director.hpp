@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The director of procedures that decide on the way (ASHA, Hyperband, PBT, TPE ...). Trials run on the clock of
 // lap_clock.hpp; the search is asked and told in its order, and real trainers get every lap that is certain, which is
-// usually long before it is their turn. Two shards, in flight 2, one epoch to the first decision, lookahead 1:
-//   virtual time  0 next() next(): trials 0, 1 | 2 both laps end: next() next(): 2, 3 | 4 report(0, 0) report(1, 0), and
-//   what
-//                 they decide; 2 and 3 end: next() next() ...
-//   real time     laps of 0 to 3 are released at once; all others wait for the records of 0 and 1
-// At a decision point a trial holds no place of in_flight; it takes one again when it goes on. Where the search clones, its
-// population is fixed and nobody would fill the place: so trials train on, and a verdict takes effect at the end of the lap
-// that is under way when it falls.
+// usually long before it is their turn. Two shards, in flight 2, one epoch to the first decision, lookahead 1, unit cost 1:
+//   virtual time  0: next() next(): trials 0, 1 start        2: their laps end; next() next(): 2, 3 start
+//                 4: those end too; report(0, 0) report(1, 0) and what they decide; next() next() ...
+//   real time     laps of 0 to 3 are released at once; the clock stands at 4 until the records of 0 and 1 are there
+// At a decision point a trial holds no place of in_flight; it takes one again when it goes on, if need be one more than
+// there are. Where the search clones, its population is fixed and nobody would fill the place: so trials train on, and a
+// verdict takes effect at the end of the lap that is under way when it falls.
 #pragma once
 #include <map>
 #include <optional>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What it costs that decisions wait for virtual time: simulated makespans and utilisations with decisions in virtual time, over
-// those with decisions by arrival. Real units take the virtual cost, times an error of the trial, times a jitter of 5 %.
+// What it costs that decisions wait for virtual time: simulated makespans and utilisations with decisions in virtual time,
+// over those with decisions by arrival. Real units take the virtual cost, times an error of the trial, times a jitter of 5
+// %.
 #pragma once
 #include <cmath>
 
@@ -9,7 +10,7 @@
 
 namespace hopscotch {
 
-enum class Procedure { asha, dice, pbt };
+enum class Procedure { asha, dice, median, pbt };
 
 struct Case {
     Procedure procedure = Procedure::asha;
@@ -36,12 +37,14 @@ inline Simulated simulate(Case const& in, std::int64_t seed, double lookahead, D
     auto const search = [&]() -> std::unique_ptr<ToySearch> {
         if (in.procedure == Procedure::asha) return std::make_unique<ToyAsha>(in.trials, 3, in.epochs);
         if (in.procedure == Procedure::dice) return std::make_unique<ToyDice>(seed, in.trials, in.epochs);
+        if (in.procedure == Procedure::median) return std::make_unique<ToyMedian>(in.trials, in.epochs);
         return std::make_unique<ToyPbt>(seed, in.trials, 4, in.epochs);
     };
     auto made = search();
     // A clone keeps the cost of its trial: hyperparameters only.
     made->cost = [&in, seed](std::int64_t about) { return lognormal(in.spread, seed, 1, about % 1000); };
-    auto const director = make_director(toy_experiment(in.epochs), std::move(made), {toy_cost, in.trainers, in.in_flight, lookahead, by});
+    auto const director =
+        make_director(toy_experiment(in.epochs), std::move(made), {toy_cost, in.trainers, in.in_flight, lookahead, by});
     SimulatedJob job(*director, static_cast<std::uint64_t>(seed));
     job.loss = [seed](LapId const& lap) { return toy_random(seed, lap.trial.value, -7) + 1.0 / (lap.epoch + 1); };
     auto const cost = [&](LapId const& lap, int step) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The real half of a run, in numbers: trainers that take the laps of a director, one after another for each trial, for as long
-// as they like. A trial's state is a number that depends on all that has happened to it, and its loss on the state; so two runs
-// with equal losses have taken the same decisions and trained the same laps.
+// The real half of a run, in numbers: trainers that take the laps of a director, one after another for each trial, for as
+// long as they like. A trial's state is a number that depends on all that has happened to it, and its loss on the state; so
+// two runs with equal losses have taken the same decisions and trained the same laps.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -55,7 +55,8 @@ public:
     using Bad = std::function<Outcome(LapId const&)>;
 
     // Timing is drawn from the seed. bad: laps that do not finish.
-    SimulatedJob(Director& director, std::uint64_t seed, Bad bad = {}) : director_(director), rng_(seed), bad_(std::move(bad)) {}
+    SimulatedJob(Director& director, std::uint64_t seed, Bad bad = {})
+        : director_(director), rng_(seed), bad_(std::move(bad)) {}
 
     std::function<double(LapId const&)> loss;  // instead of one that is drawn from the state
 
@@ -165,7 +166,8 @@ private:
         } else if (lap.epoch > 0) {
             before = states_.at({trial, lap.epoch - 1});
         }
-        auto const state = stream_key(before, Purpose::synthetic, {lap.epoch, static_cast<std::int64_t>(1e6 * toy_cost(lap.assignment))});
+        auto const state =
+            stream_key(before, Purpose::synthetic, {lap.epoch, static_cast<std::int64_t>(1e6 * toy_cost(lap.assignment))});
         record.state_hash = state;
         record.valid_loss = loss ? loss(id) : Rng(state).uniform();
         if (bad_) record.outcome = bad_(id);

@@ -17,7 +17,8 @@ inline double toy_random(std::int64_t seed, std::int64_t a, std::int64_t b) {
     return Rng(stream_key(static_cast<std::uint64_t>(seed), Purpose::search, {a, b})).uniform();
 }
 
-// What all have in common: trials with random costs; every lap must be reported, in order, and nothing of a trial that is closed.
+// What all have in common: trials with random costs; every lap must be reported, in order, and nothing of a trial that is
+// closed.
 class ToySearch : public Search {
 public:
     ToySearch(std::int64_t seed, std::int64_t trials) : seed_(seed), trials_(trials) {}
@@ -42,8 +43,8 @@ public:
         auto verdict = heard(report);
         if (of.laps != of.until) return verdict;
         verdict = decide(report);
-        bool const ends = verdict.kind == Verdict::Kind::stop ||
-                          (verdict.kind == Verdict::Kind::go_on && verdict.until_epoch <= of.laps);
+        bool const ends =
+            verdict.kind == Verdict::Kind::stop || (verdict.kind == Verdict::Kind::go_on && verdict.until_epoch <= of.laps);
         if (ends)
             open_.erase(report.trial);
         else if (verdict.kind != Verdict::Kind::pause)
@@ -93,7 +94,9 @@ public:
     }
     std::size_t at_the_top() const { return results_.back().size(); }
     bool finished() const override {
-        return started_ == trials_ && std::ranges::all_of(open_, [](auto const& each) { return each.second.laps == each.second.until; }) && !promotable();
+        return started_ == trials_ &&
+               std::ranges::all_of(open_, [](auto const& each) { return each.second.laps == each.second.until; }) &&
+               !promotable();
     }
 
 private:
@@ -166,6 +169,29 @@ private:
     std::vector<TrialId> paused_;
 };
 
+// The median rule (Golovin et al. 2017): after each epoch, who is worse than half of those that have been there stops.
+class ToyMedian : public ToySearch {
+public:
+    ToyMedian(std::int64_t trials, int max_epochs) : ToySearch(1, trials), max_(max_epochs) {
+        heard_.resize(static_cast<std::size_t>(max_epochs));
+    }
+
+private:
+    int first_until(TrialId) override { return 1; }
+    Verdict decide(Report const& report) override {
+        int const laps = report.epoch + 1;
+        auto& rivals = heard_[static_cast<std::size_t>(report.epoch)];
+        auto const better = std::ranges::count_if(rivals, [&](double loss) { return loss < *report.loss; });
+        bool const bad = rivals.size() >= 5 && 2 * better > static_cast<std::int64_t>(rivals.size());
+        rivals.push_back(*report.loss);
+        if (bad) return verdict_of(Verdict::Kind::stop);
+        return verdict_of(Verdict::Kind::go_on, std::min(max_, laps + 1));
+    }
+
+    int max_;
+    std::vector<std::vector<double>> heard_;  // by epoch
+};
+
 // Population based training (Jaderberg et al. 2017), asynchronous: the worst quarter is replaced by clones of the best.
 class ToyPbt : public ToySearch {
 public:
@@ -192,7 +218,8 @@ private:
         bool const bad = std::any_of(ranks.end() - static_cast<std::ptrdiff_t>(quarter), ranks.end(),
                                      [&](auto const& each) { return each.second == report.trial; });
         if (!bad) return verdict_of(Verdict::Kind::go_on, until);
-        auto const pick = static_cast<std::size_t>(toy_random(seed_, report.trial.value, laps) * static_cast<double>(quarter));
+        auto const pick =
+            static_cast<std::size_t>(toy_random(seed_, report.trial.value, laps) * static_cast<double>(quarter));
         auto out = verdict_of(Verdict::Kind::clone, until);
         out.source = ranks[pick].second;
         out.source_epoch = last_[out.source].second;

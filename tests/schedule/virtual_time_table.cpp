@@ -25,8 +25,9 @@ void row(hopscotch::Case const& in, char const* name, int seeds) {
 int main(int count, char** words) {
     using hopscotch::Procedure;
     int const seeds = count > 1 ? std::atoi(words[1]) : 4;
-    std::puts("makespan (utilisation) over decisions by arrival; W = S\n"
-              "| procedure W, trials | spread | error | in flight | by arrival: utilisation | D = 0 | 0.5 | 1 | 2 | 4 laps |");
+    std::puts(
+        "makespan (utilisation) over decisions by arrival; W = S\n"
+        "| procedure W, trials | spread | error | in flight | by arrival: utilisation | D = 0 | 0.5 | 1 | 2 | 4 laps |");
     for (int const trainers : {8, 16})
         for (double const spread : {0.0, 0.5})
             for (double const error : {0.05, 0.2})
@@ -35,6 +36,8 @@ int main(int count, char** words) {
         for (double const spread : {0.0, 0.6}) {
             row({Procedure::asha, trainers, 15 * trainers, 9, spread, 0.05, 0}, "asha", seeds);
             row({Procedure::dice, trainers, 15 * trainers, 9, spread, 0.05, 0}, "dice", seeds);
+            row({Procedure::median, trainers, 15 * trainers, 9, spread, 0.05, 0}, "median", seeds);
+            row({Procedure::median, trainers, 2 * trainers, 9, spread, 0.05, 0}, "median", seeds);
             row({Procedure::pbt, trainers, 2 * trainers, 40, spread, 0.05, 0}, "pbt", seeds);
         }
 }

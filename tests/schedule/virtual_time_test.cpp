@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decisions in virtual time are a function of the experiment: properties over random searches, timings, failures and crashes.
+// Decisions in virtual time are a function of the experiment: properties over random searches, timings, failures and
+// crashes.
 #include <gtest/gtest.h>
 
 #include <iostream>
 
-#include "schedule/simulated_job.hpp"
-#include "schedule/toy_searches.hpp"
+#include "schedule/makespans.hpp"
 
 namespace hopscotch {
 namespace {
@@ -64,8 +64,8 @@ VirtualCluster::Cost wild_costs(Rng& rng) {
 }
 
 std::string about(Instance const& in) {
-    return fmt::format("seed {} kind {} trials {} epochs {} shards {} in flight {} lookahead {}", in.seed, in.kind, in.trials,
-                       in.epochs, in.options.shards, in.options.in_flight, in.options.lookahead);
+    return fmt::format("seed {} kind {} trials {} epochs {} shards {} in flight {} lookahead {}", in.seed, in.kind,
+                       in.trials, in.epochs, in.options.shards, in.options.in_flight, in.options.lookahead);
 }
 
 void expect_all_ended(Director const& director, Instance const& in) {
@@ -86,7 +86,8 @@ TEST(VirtualTime, NeitherTrainersNorTimingMatter) {
             auto const director = director_of(in);
             SimulatedJob job(*director, static_cast<std::uint64_t>(100 * seed + trainers), outcomes_of(in));
             Rng timing(static_cast<std::uint64_t>(trainers));
-            bool const ended = trainers == 0 ? job.run_in_any_order() : job.run_on(in.options.shards, trainers, wild_costs(timing));
+            bool const ended =
+                trainers == 0 ? job.run_in_any_order() : job.run_on(in.options.shards, trainers, wild_costs(timing));
             ASSERT_TRUE(ended) << about(in) << " hangs with " << trainers << " trainers";
             expect_all_ended(*director, in);
             if (trainers == 0) expected = job.outcome();
@@ -110,7 +111,8 @@ TEST(VirtualTime, ACrashAndAResumeDoNotMatter) {
             SimulatedJob resumed(*second, static_cast<std::uint64_t>(9 * seed + crash), outcomes_of(in));
             resumed.go_on_from(killed);
             Rng timing(static_cast<std::uint64_t>(crash));
-            ASSERT_TRUE(resumed.run_on(in.options.shards, 1 + crash, wild_costs(timing))) << about(in) << " hangs after " << stop_at;
+            ASSERT_TRUE(resumed.run_on(in.options.shards, 1 + crash, wild_costs(timing)))
+                << about(in) << " hangs after " << stop_at;
             ASSERT_EQ(resumed.outcome(), undisturbed.outcome()) << about(in) << ", killed after " << stop_at;
         }
     }
@@ -137,6 +139,31 @@ TEST(VirtualTime, ByArrivalTheOrderOfRecordsDecides) {
         differ += outcomes.size() > 1 ? 1 : 0;
     }
     EXPECT_GT(differ, k_instances / 4);
+}
+
+// The rows of the reference simulation: trials on as many trainers as shards, promotion ASHA, three in flight each.
+TEST(VirtualTime, CostsNoTimeWithOneLapOfLookahead) {
+    for (int const trainers : {8, 16})
+        for (double const spread : {0.0, 0.5})
+            for (double const error : {0.05, 0.2}) {
+                auto const out = compare({Procedure::asha, trainers, 15 * trainers, 9, spread, error, 3 * trainers}, 1, 3);
+                std::cout << trainers << " trainers, spread " << spread << ", error " << error << ": makespan "
+                          << out.makespan << ", utilisation " << out.utilisation << " of " << out.by_arrival << "\n";
+                EXPECT_LE(out.makespan, 1.03);
+            }
+}
+
+TEST(VirtualTime, KeepsTrainersAsBusyAsArrivalOrder) {
+    for (int const trainers : {8, 16})
+        for (double const spread : {0.0, 0.6})
+            for (auto const procedure : {Procedure::asha, Procedure::dice, Procedure::median, Procedure::pbt}) {
+                bool const population = procedure == Procedure::pbt;
+                Case const in{procedure, trainers, (population ? 2 : 15) * trainers, population ? 40 : 9, spread};
+                auto const out = compare(in, 1, 3);
+                std::cout << trainers << " trainers, spread " << spread << ", procedure " << static_cast<int>(procedure)
+                          << ": utilisation " << out.utilisation << " of " << out.by_arrival << "\n";
+                EXPECT_GE(out.utilisation, 0.97);
+            }
 }
 
 }  // namespace
