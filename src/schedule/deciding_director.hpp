@@ -49,7 +49,7 @@ private:
         std::vector<double> values = {};      // of the laps whose records are there; not finite: it ended the trial
         std::int64_t release = 0;             // of its laps
         std::optional<Verdict> clone = {};    // what it becomes before its next lap
-        std::map<int, Clone> clones = {};    // by lap that one starts with, until its record is there
+        std::map<int, Clone> clones = {};     // by lap that one starts with, until its record is there
         std::optional<TrialStatus> end = {};  // as soon as its last lap has been reported
         std::string why = {};                 // of the end
     };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // When a lap ends and when the search hears of it, as far as decisions are concerned. PURE. Two clocks:
-//   virtual  laps run on a virtual cluster of one trainer a shard; the report of a lap is due at its virtual end + lookahead
-//   x
-//            the mean virtual duration of a lap (of those that have ended). The clock stands while a due record is missing.
+//   virtual  laps run on a virtual cluster of one trainer a shard. The report of a lap is due at its virtual end +
+//            lookahead x the mean virtual duration of a lap (of those that have ended). The clock must not go past a report
+//            that is due and not yet known.
 //   arrival  a lap ends, and is due, when its record arrives.
 // Reports are due in the order in which their laps end, ties by (trial, epoch).
 #pragma once

@@ -35,8 +35,7 @@ using SimulatedTask = std::function<void(SimulatedUnit const&)>;  // called when
 
 class VirtualCluster {
 public:
-    // Of a unit (step 0..S-1) or of a lap's validation (step S; 0: there is none), in any unit of time. Asked when the task
-    // starts.
+    // Of a unit (step 0..S-1), or of a lap's validation (step S; 0: there is none). Asked when the task starts.
     using Cost = std::function<double(LapId const&, int step)>;
 
     VirtualCluster(OwnerTable owners, Cost cost, SimulatedTask on_task = {});
