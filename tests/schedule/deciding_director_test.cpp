@@ -29,7 +29,7 @@ struct Script : Search {
     std::vector<std::pair<TrialId, int>> resumes;  // offered as soon as the trial is paused
     std::int64_t trials = 1, started = 0;
     int until = 1;
-    bool may_clone = false;
+    bool may_clone = false, says_finished = false;
     std::string heard;
     std::set<TrialId> paused;
 
@@ -52,7 +52,7 @@ struct Script : Search {
         if (found->second.kind == Kind::pause) paused.insert(report.trial);
         return found->second;
     }
-    bool finished() const override { return false; }
+    bool finished() const override { return says_finished && started == trials && resumes.empty(); }
     bool clones() const override { return may_clone; }
 };
 
@@ -173,6 +173,19 @@ TEST(DecidingDirector, PausedTrialsAreResumedOrNeverPromoted) {
     EXPECT_EQ(stage.status(0), TrialStatus::stopped);
     EXPECT_EQ(stage.trial(0).reason, "never promoted");
     EXPECT_TRUE(stage.director->finished());
+}
+
+TEST(DecidingDirector, WhenTheSearchHasFinishedNobodyStaysPaused) {
+    Script script;
+    script.trials = 2;
+    script.says_finished = true;
+    script.verdicts[{TrialId(0), 0}] = verdict(Kind::pause);
+    script.verdicts[{TrialId(1), 0}] = verdict(Kind::go_on, 2);
+    Stage stage(script, 9, options(1, 2, 0));
+    stage.done(0, 0);
+    EXPECT_EQ(stage.status(0), TrialStatus::stopped);
+    stage.done(1, 0);
+    EXPECT_FALSE(stage.director->finished());
 }
 
 TEST(DecidingDirector, AStopHasAReason) {
@@ -304,6 +317,12 @@ TEST(DecidingDirector, EarlyStoppingFillsTheRestOfTheCurve) {
     EXPECT_EQ(stage.status(0), TrialStatus::stopped);
     EXPECT_EQ(stage.trial(0).reason, "no better val_loss for 2 epochs (best 0.25 in epoch 0)");
     EXPECT_EQ(stage.released(), "1:0 1:1 ");
+    Script last;
+    last.until = 2;
+    Stage at_the_end(last, 2, options(1, 1, 0), R"(, "early_stopping": {"patience": 1})");
+    at_the_end.done(0, 0, 0.25);
+    at_the_end.done(0, 1, 0.5);
+    EXPECT_EQ(at_the_end.status(0), TrialStatus::finished);  // it would have ended anyway
     Script clones;
     clones.may_clone = true;
     EXPECT_THROW(Stage(clones, 9, {}, R"(, "early_stopping": {"patience": 2})"), ConfigError);
