@@ -103,6 +103,7 @@ void DecidingDirector::advance() {
 }
 
 void DecidingDirector::fill() {
+    if (nothing_now_) return;
     while (!nothing_now_ && running_ < options_.in_flight) {
         auto const proposal = search_->next();
         nothing_now_ = !proposal;
@@ -112,7 +113,7 @@ void DecidingDirector::fill() {
         else
             resume(*proposal);
     }
-    if (search_->finished()) end_paused();
+    if (nothing_now_ && search_->finished()) end_paused();
 }
 
 void DecidingDirector::lap_over(LapId lap) {

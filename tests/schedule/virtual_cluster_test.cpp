@@ -31,6 +31,21 @@ TEST(VirtualCluster, EndsOfLapsComeByTrialAndUnitsByRelease) {
     EXPECT_EQ(cluster.busy(), 4);
 }
 
+TEST(VirtualCluster, AValidationGoesFirst) {
+    std::vector<int> began;
+    VirtualCluster cluster(
+        make_owners(1, 1, 1), [](LapId const&, int) { return 1.0; },
+        [&](SimulatedUnit const& unit) { began.push_back(10 * unit.trial.value + unit.step); });
+    cluster.add({lap(1), 1, 1});
+    cluster.start_ready();
+    cluster.add({lap(0), 0, 1});  // released before
+    while (auto const end = cluster.next_end()) {
+        cluster.run_until(*end);
+        cluster.start_ready();
+    }
+    EXPECT_EQ(began, (std::vector{10, 11, 0, 1}));
+}
+
 TEST(VirtualCluster, WhatIsRemovedLeavesItsTrainerFree) {
     VirtualCluster cluster(make_owners(1, 1, 1), [](LapId const&, int step) { return step == 0 ? 5.0 : 0.0; });
     cluster.add({lap(0), 0, 1});
