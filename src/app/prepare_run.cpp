@@ -183,7 +183,12 @@ void prepare_director(PreparedRun& prepared) {
     if (prepared.resumption)
         in_flight = std::max(in_flight, static_cast<std::int64_t>(prepared.resumption->journal.assignments.size()));
     auto const cost = [&](Assignment const& assignment) { return prepared.unit_cost(assignment); };
-    prepared.director = std::make_unique<Director>(prepared.experiment, cost, prepared.shards, in_flight);
+    auto search = make_search(prepared.experiment);
+    if (!search->decides_nothing())
+        throw ConfigError(fmt::format(
+            "/search/procedure: \"{}\" decides on the way, which is not available in this version (use grid or random)",
+            prepared.experiment.search.procedure));
+    prepared.director = make_director(prepared.experiment, std::move(search), {cost, prepared.shards, in_flight});
     prepared.in_flight = std::min(static_cast<std::int64_t>(prepared.director->trials().size()), in_flight);
 }
 

@@ -13,7 +13,8 @@ namespace hopscotch {
 namespace {
 
 constexpr std::pair<Outcome, std::string_view> k_outcomes[] = {
-    {Outcome::finished, "finished"}, {Outcome::diverged, "diverged"}, {Outcome::failed, "failed"}};
+    {Outcome::finished, "finished"}, {Outcome::diverged, "diverged"}, {Outcome::failed, "failed"},
+    {Outcome::stopped, "stopped"}};
 
 std::string_view outcome_name(Outcome outcome) {
     for (auto const& [value, name] : k_outcomes)
@@ -24,7 +25,7 @@ std::string_view outcome_name(Outcome outcome) {
 Outcome outcome_of(std::string_view word) {
     for (auto const& [value, name] : k_outcomes)
         if (name == word) return value;
-    throw Error("'outcome' is '" + std::string(word) + "' (known: finished, diverged, failed)");
+    throw Error("'outcome' is '" + std::string(word) + "' (known: finished, diverged, failed, stopped)");
 }
 
 double real(Json const& json, std::string_view key) {

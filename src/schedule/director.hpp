@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Search and schedule together: fed with lap records, it releases laps. PURE. It never knows which strategy runs them.
-// Procedures that decide nothing have all laps of a trial released at its admission, longest trial first, at most
-// in_flight trials alive; with early stopping only as many as it cannot undo, and more with every record that comes in.
-// Adaptive procedures need the virtual cluster (DESIGN 4.1), which is an error until it exists.
+// Search and schedule together: fed with lap records, a director releases laps. PURE. It never knows which strategy runs
+// them. What it releases is a function of the records it was given: a resumed run feeds it the known ones again, in their
+// order in the journal, and gets the same laps.
 #pragma once
 #include <functional>
 #include <memory>
@@ -10,9 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "schedule/early_stop.hpp"
 #include "schedule/lap.hpp"
-#include "schedule/visit.hpp"
 #include "search/search.hpp"
 
 namespace hopscotch {
@@ -23,44 +20,57 @@ bool has_ended(TrialStatus status);  // neither waiting nor running nor paused
 
 struct TrialView {
     TrialId id;
-    Assignment assignment;
+    Assignment assignment;  // of the last lap that was released: a clone takes new values
     TrialStatus status = TrialStatus::waiting;
     std::string reason;
-    int epochs_wanted = 0, epochs_done = 0;
-    double unit_cost = 0;  // FLOPs of one unit
+    int epochs_wanted = 0, epochs_done = 0;  // wanted: up to the next decision
+    double unit_cost = 0;                    // FLOPs of one unit
 };
+
+// What a search that decides has decided, in the order of the decisions: for the journal and for people.
+struct Decision {
+    enum class Kind { start, resume, go_on, finish, pause, clone, stop } kind = Kind::start;
+    TrialId trial = {};
+    int epoch = -1;       // after this lap, as the search saw it; start: -1
+    int until_epoch = 0;  // start, resume, go_on, clone: the next decision point
+    LapId source = {};    // clone
+    std::string why = {};
+    double virtual_time = 0;  // by arrival: how many records had come
+};
+std::string_view name_of(Decision::Kind kind);
 
 class Director {
 public:
-    // unit_cost: FLOPs of one unit of a trial; in_flight: trials alive at once.
-    Director(Experiment const& experiment, std::function<double(Assignment const&)> unit_cost, int shards,
-             std::int64_t in_flight);
+    virtual ~Director() = default;
 
-    std::vector<Lap> release();            // laps that may start now; call after construction and after each record
-    void record(LapRecord const& record);  // a finished lap, or a trial's end by divergence or failure
-    void interrupt();                      // no more laps; trials that are not ended become interrupted
-    bool finished() const;                 // every trial has ended
-    std::vector<TrialView> const& trials() const { return trials_; }
+    virtual std::vector<Lap> release() = 0;            // laps that may start now; call at first and after each record
+    virtual void record(LapRecord const& record) = 0;  // a finished lap, or a trial's end; known ones are dropped
+    virtual void interrupt() = 0;                      // no more laps; trials that are not ended become interrupted
+    virtual bool finished() const = 0;                 // every trial has ended, and no more will come
+    virtual std::vector<TrialView> const& trials() const = 0;
 
-private:
-    // What the director knows of a trial beyond what it shows.
-    struct Plan {
-        LossKind loss = LossKind::cross_entropy;
-        EarlyStop stop;
-        int released = 0;  // laps
-    };
-    void add(Proposal proposal, Experiment const& experiment, double unit_cost);
-    void release_laps(TrialId trial, std::vector<Lap>& out);
-    void end_lap(TrialView& view, double value);
+    // Since the last call. Nothing from a search that decides nothing.
+    virtual std::vector<Decision> take_decisions() { return {}; }
 
-    std::unique_ptr<Search> search_;
-    std::string metric_;
-    int shards_;
-    std::int64_t in_flight_;
-    std::vector<TrialView> trials_;
-    std::vector<Plan> plans_;       // by trial
-    std::vector<TrialId> waiting_;  // longest first
-    bool interrupted_ = false;
+    // Where the search clones: every lap's state must be kept, also of trials that have ended, until it is named here: no
+    // decision can ask for it any more, and clones that did have trained a lap.
+    virtual std::vector<LapId> take_releases() { return {}; }
 };
+
+// When a search hears of a lap (DESIGN 4.1). virtual_time: at its virtual end plus lookahead x the mean virtual duration of
+// a lap, so that decisions are a function of the experiment. arrival: as soon as its record is there; depends on timing.
+enum class DecideBy { virtual_time, arrival };
+
+struct DirectorOptions {
+    std::function<double(Assignment const&)> unit_cost;  // FLOPs of one unit of a trial
+    int shards = 1;
+    std::int64_t in_flight = 0;  // trials with a lap to train at once; 0: 2 x shards (searches that decide), all (others)
+    double lookahead = 1;
+    DecideBy decide_by = DecideBy::virtual_time;
+};
+
+// Throws ConfigError for early stopping where the search clones (a trial that has stopped could not be replaced).
+std::unique_ptr<Director> make_director(Experiment const& experiment, std::unique_ptr<Search> search,
+                                        DirectorOptions options);
 
 }  // namespace hopscotch

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A lap: one trial, one epoch: a unit on every shard, then validation. The atom of search decisions.
 #pragma once
+#include <compare>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +15,13 @@ namespace hopscotch {
 
 inline constexpr double k_no_score = std::numeric_limits<double>::quiet_NaN();
 
+// A lap, and the state that a trial has at its end.
+struct LapId {
+    TrialId trial;
+    int epoch = 0;
+    constexpr auto operator<=>(LapId const&) const = default;
+};
+
 struct Lap {
     TrialId trial;
     int epoch = 0;
@@ -21,6 +30,8 @@ struct Lap {
     double remaining_cost = 0;  // of the trial from this lap on, in FLOPs: among equals the longest runs first
     Assignment assignment;
     std::string from = {};      // resumed: the file in the run directory with the state to go on with; empty: where the lap before ended
+    // It starts from the state after that lap, of this trial or another, which is kept for it; empty: from its own.
+    std::optional<LapId> clone_of = {};
 };
 
 struct UnitRecord {
@@ -34,7 +45,8 @@ struct UnitRecord {
     std::uint64_t state_hash = 0;  // after the unit
 };
 
-enum class Outcome { finished, diverged, failed };
+// stopped: from outside, by what is not a function of the experiment (a user, a limit of hours).
+enum class Outcome { finished, diverged, failed, stopped };
 
 // What came of a lap; everything the journal, the metrics and the search need.
 struct LapRecord {

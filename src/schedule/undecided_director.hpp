@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// The director of procedures that decide nothing on the way: all laps of a trial are released at its admission, longest
+// trial first, at most in_flight trials alive; with early stopping only as many as it cannot undo, and more with every
+// record.
+#pragma once
+#include "schedule/director.hpp"
+#include "schedule/early_stop.hpp"
+
+namespace hopscotch {
+
+class UndecidedDirector : public Director {
+public:
+    UndecidedDirector(Experiment const& experiment, std::unique_ptr<Search> search, DirectorOptions const& options);
+
+    std::vector<Lap> release() override;
+    void record(LapRecord const& record) override;
+    void interrupt() override;
+    bool finished() const override;
+    std::vector<TrialView> const& trials() const override { return trials_; }
+
+private:
+    // What the director knows of a trial beyond what it shows.
+    struct Plan {
+        LossKind loss = LossKind::cross_entropy;
+        EarlyStop stop;
+        int released = 0;  // laps
+    };
+    void add(Proposal proposal, Experiment const& experiment, double unit_cost);
+    void release_laps(TrialId trial, std::vector<Lap>& out);
+    void end_lap(TrialView& view, double value);
+
+    std::unique_ptr<Search> search_;
+    std::string metric_;
+    Mode mode_;
+    int shards_;
+    std::int64_t in_flight_;
+    std::vector<TrialView> trials_;
+    std::vector<Plan> plans_;       // by trial
+    std::vector<TrialId> waiting_;  // longest first
+    bool interrupted_ = false;
+};
+
+}  // namespace hopscotch

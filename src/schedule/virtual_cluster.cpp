@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/virtual_cluster.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/error.hpp"
+
+namespace hopscotch {
+
+VirtualCluster::VirtualCluster(OwnerTable owners, Cost cost, SimulatedTask on_task)
+    : owners_(std::move(owners)),
+      shards_(static_cast<int>(owners_.owner.size())),
+      cost_(std::move(cost)),
+      on_task_(std::move(on_task)),
+      queues_(static_cast<std::size_t>(owners_.trainers)),
+      runs_(static_cast<std::size_t>(owners_.trainers), 0) {}
+
+VirtualCluster::Key VirtualCluster::key(Place const& place) const {
+    return {place.step == shards_ ? 0 : 1, place.lap.release, -place.lap.remaining, place.lap.id.trial};
+}
+
+void VirtualCluster::enqueue(Place& place) {
+    place.trainer = owners_.of(planned_shard(place.lap.id.trial, place.step == shards_ ? 0 : place.step, shards_));
+    queues_[place.trainer.index()].insert(key(place));
+    changed_.insert(place.trainer);
+}
+
+void VirtualCluster::add(VirtualLap const& lap) {
+    auto const [at, is_new] = laps_.try_emplace(lap.id.trial, Place{lap, 0, {}, std::nullopt});
+    require(is_new, fmt::format("trial {} has a lap on the virtual cluster already", lap.id.trial.value));
+    enqueue(at->second);
+}
+
+void VirtualCluster::remove(TrialId trial) {
+    auto const found = laps_.find(trial);
+    if (found == laps_.end()) return;
+    auto const& place = found->second;
+    if (place.ends) {
+        ends_.erase({*place.ends, trial});
+        runs_[place.trainer.index()] = 0;
+        changed_.insert(place.trainer);
+    } else {
+        queues_[place.trainer.index()].erase(key(place));
+    }
+    laps_.erase(found);
+}
+
+void VirtualCluster::start_ready() {
+    for (auto const trainer : changed_) {
+        auto const t = trainer.index();
+        if (runs_[t] != 0 || queues_[t].empty()) continue;
+        auto& place = laps_.at(std::get<TrialId>(*queues_[t].begin()));
+        queues_[t].erase(queues_[t].begin());
+        double const cost = cost_(place.lap.id, place.step);
+        require(std::isfinite(cost) && cost >= 0,
+                fmt::format("a unit of trial {} costs {}", place.lap.id.trial.value, cost));
+        if (on_task_) on_task_({place.lap.id.trial, place.lap.id.epoch, place.step, trainer, now_, now_ + cost});
+        place.ends = now_ + cost;
+        ends_.emplace(*place.ends, place.lap.id.trial);
+        runs_[t] = 1;
+        busy_ += cost;
+    }
+    changed_.clear();
+}
+
+std::optional<double> VirtualCluster::next_end() const {
+    return ends_.empty() ? std::nullopt : std::optional(ends_.begin()->first);
+}
+
+// True if that was the last of its lap.
+bool VirtualCluster::end_task(Place& place) {
+    runs_[place.trainer.index()] = 0;
+    changed_.insert(place.trainer);
+    place.ends.reset();
+    ++place.step;
+    if (place.step > shards_ || (place.step == shards_ && cost_(place.lap.id, shards_) == 0)) return true;
+    enqueue(place);
+    return false;
+}
+
+std::vector<LapId> VirtualCluster::run_until(double time) {
+    now_ = std::max(now_, time);
+    std::vector<LapId> over;
+    while (!ends_.empty() && ends_.begin()->first <= now_) {
+        auto const trial = ends_.begin()->second;
+        ends_.erase(ends_.begin());
+        auto const found = laps_.find(trial);
+        if (!end_task(found->second)) continue;
+        over.push_back(found->second.lap.id);
+        laps_.erase(found);
+    }
+    std::ranges::sort(over);
+    return over;
+}
+
+}  // namespace hopscotch
