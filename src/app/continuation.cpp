@@ -18,25 +18,37 @@ std::vector<Lap> Continuation::begin(Director& director, Recorder& recorder) {
     auto const& journal = resumption_.journal;
     for (auto const& complaint : resumption_.damaged) log_warning(complaint + "; an older checkpoint is used");
     recorder.restore(journal, [&](TrialId trial) { return loss_of(experiment_, journal.assignments.at(trial)); });
-    auto released = director.release();
+    std::vector<Lap> released;
+    auto const take = [&] {
+        std::ranges::move(director.release(), std::back_inserter(released));
+        for (auto const& decision : director.take_decisions()) recorder.decided(decision);
+    };
+    take();
     std::map<std::pair<TrialId, int>, std::uint64_t> known;
     for (auto const& record : journal.laps) {
         director.record(record);
         known[{record.trial, record.epoch}] = record.state_hash;
         units_ += record.units.size();
-        std::ranges::move(director.release(), std::back_inserter(released));
+        take();
     }
+    for (auto const& trial : director.trials())
+        if (auto const start = start_of(trial, recorder)) starts_[trial.id] = *start;
     std::vector<Lap> out;
     for (auto& lap : released) {
         recorder.released(lap);
-        auto const start = start_of(director.trials()[lap.trial.index()], recorder);
-        if (!start || lap.epoch < start->epoch || lap.epoch > start->last) continue;
-        if (lap.epoch == start->epoch) lap.from = start->file;
+        auto const start = starts_.find(lap.trial);
+        if (start == starts_.end() || lap.epoch < start->second.epoch || lap.epoch > start->second.last) continue;
+        place(lap);
         lap.attempt = journal.incarnation + 1;
         if (auto const before = known.find({lap.trial, lap.epoch}); before != known.end()) again_.insert(*before);
         out.push_back(std::move(lap));
     }
     return out;
+}
+
+void Continuation::place(Lap& lap) {
+    auto const start = starts_.find(lap.trial);
+    if (start != starts_.end() && lap.epoch == start->second.epoch) lap.from = start->second.file;
 }
 
 // Nothing for a trial that has ended, unless the best state of all was its, or its own best one is wanted, and is lost.

@@ -21,6 +21,9 @@ public:
     // Once, before anything is released: the laps to execute.
     std::vector<Lap> begin(Director& director, Recorder& recorder);
 
+    // The first lap of a trial in this job starts from its file.
+    void place(Lap& lap);
+
     // Whether this lap is one that the journal has; then it is not news. Throws Error if it came out different.
     bool trained_again(LapRecord const& record);
     bool waits() const { return !again_.empty(); }  // for such laps
@@ -40,6 +43,7 @@ private:
     Resumption const& resumption_;
     Experiment const& experiment_;
     std::map<std::pair<TrialId, int>, std::uint64_t> again_;  // the hash of the state at its end
+    std::map<TrialId, Start> starts_;  // of trials that have not begun here
     std::size_t units_ = 0;
 };
 

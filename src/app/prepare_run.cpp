@@ -23,6 +23,8 @@
 namespace hopscotch {
 namespace {
 
+constexpr int k_checked_trials = 32;
+
 std::string read_text(std::string const& path) {
     std::ifstream file(path);
     if (!file || std::filesystem::is_directory(path))
@@ -137,7 +139,8 @@ void check_trials(PreparedRun const& prepared, Problems& problems) {
     };
     check(TrialConfig{experiment.model, experiment.train, experiment.data});
     auto const search = make_search(experiment);
-    while (problems.empty() && search->decides_nothing()) {
+    // Of a search that decides, the first ones: what comes later and cannot be built ends its own trial only.
+    for (int i = 0; problems.empty() && (search->decides_nothing() || i < k_checked_trials); ++i) {
         auto const proposal = search->next();
         if (!proposal) return;
         auto const config = resolve(experiment, proposal->assignment, problems);
@@ -177,33 +180,45 @@ std::vector<std::string> notes_for(PreparedRun const& prepared) {
     return notes;
 }
 
-void prepare_director(PreparedRun& prepared) {
-    auto in_flight = prepared.experiment.search.in_flight.value_or(4 * prepared.trainers);
-    // What the job before had begun is alive, however many trainers there are now.
-    if (prepared.resumption)
-        in_flight = std::max(in_flight, static_cast<std::int64_t>(prepared.resumption->journal.assignments.size()));
-    auto const cost = [&](Assignment const& assignment) { return prepared.unit_cost(assignment); };
-    auto search = make_search(prepared.experiment);
-    if (!search->decides_nothing())
-        throw ConfigError(fmt::format(
-            "/search/procedure: \"{}\" decides on the way, which is not available in this version (use grid or random)",
-            prepared.experiment.search.procedure));
-    prepared.director = make_director(prepared.experiment, std::move(search), {cost, prepared.shards, in_flight});
-    prepared.in_flight = std::min(static_cast<std::int64_t>(prepared.director->trials().size()), in_flight);
-}
-
-}  // namespace
-
-TrialConfig PreparedRun::config_of(Assignment const& assignment) const {
+TrialConfig trial_config_of(Experiment const& experiment, Assignment const& assignment) {
     Problems problems("trial");
     auto config = resolve(experiment, assignment, problems);
     problems.throw_if_any();
     return config;
 }
 
-double PreparedRun::unit_cost(Assignment const& assignment) const {
-    return flops_per_row(config_of(assignment).model, schema) * static_cast<double>(schema.train_rows) / shards;
+double unit_cost_of(Experiment const& experiment, Assignment const& assignment, DataSchema const& schema, int shards) {
+    return flops_per_row(trial_config_of(experiment, assignment).model, schema) * static_cast<double>(schema.train_rows) / shards;
 }
+
+void prepare_director(PreparedRun& prepared) {
+    auto const& config = prepared.experiment.search;
+    auto search = make_search(prepared.experiment);
+    if (search->clones())
+        throw ConfigError(fmt::format("/search/procedure: \"{}\" is not available in this version (trials cannot take over states yet)",
+                                      config.procedure));
+    prepared.decides = !search->decides_nothing();
+    prepared.plan = plan_of(prepared.experiment);
+    // Decisions must not depend on the trainers.
+    auto in_flight = config.in_flight.value_or(prepared.decides ? 2 * prepared.shards : 4 * prepared.trainers);
+    // What the job before had begun is alive, however many trainers there are now.
+    if (prepared.resumption && !prepared.decides)
+        in_flight = std::max(in_flight, static_cast<std::int64_t>(prepared.resumption->journal.assignments.size()));
+    DirectorOptions options;
+    options.unit_cost = [experiment = prepared.experiment, schema = prepared.schema, shards = prepared.shards](Assignment const& assignment) {
+        return unit_cost_of(experiment, assignment, schema, shards);
+    };
+    options.shards = prepared.shards;
+    options.in_flight = in_flight;
+    options.lookahead = config.lookahead;
+    options.decide_by = config.deterministic ? DecideBy::virtual_time : DecideBy::arrival;
+    prepared.director = make_director(prepared.experiment, std::move(search), std::move(options));
+    prepared.in_flight = std::min(static_cast<std::int64_t>(prepared.director->trials().size()), in_flight);
+}
+
+}  // namespace
+
+TrialConfig PreparedRun::config_of(Assignment const& assignment) const { return trial_config_of(experiment, assignment); }
 
 void prepare_to_go_on(PreparedRun& prepared) {
     prepared.resumption = read_resumption(prepared.experiment, to_hex(dataset_hash(prepared.manifest)), prepared.trainers);

@@ -14,6 +14,7 @@
 #include "model/trial_model.hpp"
 #include "schedule/director.hpp"
 #include "schedule/visit.hpp"
+#include "search/plan.hpp"
 
 namespace hopscotch {
 
@@ -26,6 +27,8 @@ struct PreparedRun {
     OwnerTable owners;
     std::int64_t in_flight = 0;
     std::unique_ptr<Director> director;
+    SearchPlan plan;       // what the search will cost
+    bool decides = false;  // the search does, on the way: trials come and go
     bool synthetic = false;
     // Once a job has started.
     std::uint64_t state_bytes = 0, weight_bytes = 0;  // of the largest trial, and of its parameters
@@ -35,7 +38,6 @@ struct PreparedRun {
     std::optional<Resumption> resumption;             // --resume, and there is a run to go on with
     std::vector<std::string> notes;  // for the user: idle trainers, uneven shards, batches larger than a shard
 
-    double unit_cost(Assignment const& assignment) const;       // FLOPs of a unit
     TrialConfig config_of(Assignment const& assignment) const;  // of a trial that has been checked
 };
 

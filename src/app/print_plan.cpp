@@ -22,6 +22,13 @@ void check_shards(PreparedRun const& prepared) {
     }
 }
 
+// Lines below the first stand under it.
+std::string indented(std::string text) {
+    while (text.ends_with('\n')) text.pop_back();
+    for (auto at = text.find('\n'); at != text.npos; at = text.find('\n', at + 1)) text.insert(at + 1, 13, ' ');
+    return text;
+}
+
 }  // namespace
 
 void print_plan(PreparedRun const& prepared) {
@@ -41,22 +48,24 @@ void print_plan(PreparedRun const& prepared) {
     bool const hopping = prepared.experiment.strategy.name == "mop";
     auto const bound = lower_bound(costs, prepared.owners);
     auto const simulated = simulate_planned(costs, prepared.owners, prepared.in_flight);
-    fmt::print("experiment   {} ({} trials by {}, model {}{})\n", prepared.experiment.name, trials.size(),
+    fmt::print("experiment   {} ({} trials by {}, model {}{})\n", prepared.experiment.name, prepared.plan.trials,
                prepared.experiment.search.procedure, prepared.experiment.model.name,
                prepared.synthetic ? ", synthetic" : "");
     fmt::print("data         {} ({} rows in {} shards, {} validation rows)\n", prepared.experiment.data.path,
                prepared.schema.train_rows, prepared.shards, prepared.manifest.rows(Split::valid));
+    if (prepared.decides) fmt::print("search       {}\n", indented(text_of(prepared.plan)));
     fmt::print("strategy     {} on {} trainers, {} trials in flight\n", prepared.experiment.strategy.name, prepared.trainers,
                prepared.in_flight);
     fmt::print("run dir      {}\n", prepared.experiment.run.dir);
-    fmt::print("work         {} units{}; the longest trial costs {:.2f} times the shortest\n", units,
-               hopping ? fmt::format(", {} hops", hops) : "", longest / shortest);
-    if (bound > 0 && hopping)
+    if (!prepared.decides)
+        fmt::print("work         {} units{}; the longest trial costs {:.2f} times the shortest\n", units,
+                   hopping ? fmt::format(", {} hops", hops) : "", longest / shortest);
+    if (bound > 0 && hopping && !prepared.decides)
         fmt::print("schedule     {:.3f} of the lower bound, trainers busy {:.0f} % (simulated, without validation)\n",
                    simulated.makespan / bound, 100 * simulated.busy / (simulated.makespan * prepared.trainers));
     for (std::size_t i = 0; i < std::min<std::size_t>(3, trials.size()); ++i)
         fmt::print("trial {:<6} {}\n", trials[i].id.value, to_json(trials[i].assignment).dump());
-    if (trials.size() > 3) fmt::print("...          {} more\n", trials.size() - 3);
+    if (trials.size() > 3 && !prepared.decides) fmt::print("...          {} more\n", trials.size() - 3);
     for (auto const& note : prepared.notes) fmt::print("note         {}\n", note);
     fmt::print("dry run: nothing was written or trained\n");
 }

@@ -29,7 +29,6 @@ RunningJob::RunningJob(PreparedRun& prepared, Courier& courier, RunOptions const
       progress_(options.quiet ? ProgressMode::quiet : progress_mode(terminal_of(2)), terminal_of(2).columns,
                 [](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }) {
     if (prepared.resumption) continuation_.emplace(*prepared.resumption, prepared.experiment);
-    for (auto const& trial : director_.trials()) total_units_ += static_cast<double>(trial.epochs_wanted * prepared.shards);
 }
 
 void RunningJob::run() {
@@ -79,18 +78,22 @@ void RunningJob::lap_done(LapRecord const& record) {
     here_.insert({record.trial, record.epoch});
     if (continuation_ && continuation_->trained_again(record)) return strategy_->lap_done(record);
     director_.record(record);
-    auto const& trial = director_.trials()[record.trial.index()];
-    recorder_.lap_done(record, trial);
+    recorder_.lap_done(record, director_.trials()[record.trial.index()]);
     units_ += static_cast<double>(record.units.size());
-    if (trial.status != TrialStatus::running) {
-        strategy_->forget(record.trial);
-        ++ended_;
-        total_units_ -= static_cast<double>((trial.epochs_wanted - record.epoch - 1) * prepared_.shards);
-        if (trial.status != TrialStatus::finished && trial.status != TrialStatus::stopped)
-            log_warning(fmt::format("trial {} {}: {}", trial.id.value, name_of(trial.status), trial.reason));
-    }
+    end_trials();
     release();
     strategy_->lap_done(record);
+}
+
+// A lap may end other trials than its own: what it leaves undecided no longer is.
+void RunningJob::end_trials() {
+    for (auto const& trial : director_.trials()) {
+        if (!has_ended(trial.status) || !ended_.insert(trial.id).second) continue;
+        recorder_.trial_ended(trial);
+        strategy_->forget(trial.id);
+        if (trial.status == TrialStatus::failed || trial.status == TrialStatus::diverged)
+            log_warning(fmt::format("trial {} {}: {}", trial.id.value, name_of(trial.status), trial.reason));
+    }
 }
 
 std::optional<Metrics> RunningJob::test_best(Summary const& summary) {
@@ -128,7 +131,8 @@ void RunningJob::write_best(Summary const& summary) {
 void RunningJob::go_on() {
     for (auto const& lap : continuation_->begin(director_, recorder_)) strategy_->execute(lap);
     units_ = static_cast<double>(continuation_->units());
-    for (auto const& trial : director_.trials()) ended_ += has_ended(trial.status) ? 1 : 0;
+    for (auto const& trial : director_.trials())
+        if (has_ended(trial.status)) ended_.insert(trial.id);
 }
 
 // The best state of an earlier job.
@@ -175,8 +179,10 @@ void RunningJob::write_best_of_trials(Summary const& summary) {
 
 void RunningJob::release() {
     if (pausing_) return;
-    for (auto const& lap : director_.release()) {
+    for (auto const& decision : director_.take_decisions()) recorder_.decided(decision);
+    for (auto& lap : director_.release()) {
         recorder_.released(lap);
+        if (continuation_) continuation_->place(lap);
         strategy_->execute(lap);
     }
 }
@@ -191,12 +197,16 @@ void RunningJob::show_progress() {
 ProgressState RunningJob::view() const {
     ProgressState state;
     state.elapsed_s = monotonic_s() - started_s_;
-    state.done = std::max(units_, std::min(static_cast<double>(pump_.units_done()), total_units_));
-    state.total = total_units_;
+    double wanted = 0;
+    for (auto const& trial : director_.trials())
+        wanted += static_cast<double>((has_ended(trial.status) ? trial.epochs_done : trial.epochs_wanted) * prepared_.shards);
+    auto const planned = static_cast<double>(prepared_.plan.epochs * prepared_.shards);
+    state.total = prepared_.decides && !director_.finished() ? std::max(wanted, planned) : wanted;
+    state.done = std::max(units_, std::min(static_cast<double>(pump_.units_done()), state.total));
     state.busy = pump_.busy_trainers();
     state.trainers = prepared_.trainers;
-    state.trials_done = ended_;
-    state.trials = static_cast<std::int64_t>(director_.trials().size());
+    state.trials_done = static_cast<std::int64_t>(ended_.size());
+    state.trials = std::max(prepared_.decides && !director_.finished() ? prepared_.plan.trials : 0, static_cast<std::int64_t>(director_.trials().size()));
     state.metric = prepared_.experiment.search.metric;
     state.best = recorder_.best();
     return state;

@@ -56,6 +56,7 @@ private:
     Buffer state_in(LapSink::Saved const& saved);
     LapSink::Saved const* await_file_after(TrialId trial, int epoch, double until_s);
     void release();
+    void end_trials();
     void show_progress();
     ProgressState view() const;
 
@@ -72,8 +73,8 @@ private:
     std::set<std::pair<TrialId, int>> here_;  // laps that came to an end in this job
     std::optional<Continuation> continuation_;
     std::optional<LapRecord> test_record_;
-    double started_s_ = 0, next_view_s_ = 0, units_ = 0, total_units_ = 0;
-    std::int64_t ended_ = 0;
+    double started_s_ = 0, next_view_s_ = 0, units_ = 0;
+    std::set<TrialId> ended_;
     bool pausing_ = false;
 };
 

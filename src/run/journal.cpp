@@ -48,6 +48,8 @@ void take_line(std::string_view text, Journal& journal) {
         journal.assignments[journal.released.back().trial] = journal.released.back().assignment;
     } else if (name == "lap_done") {
         journal.laps.push_back(lap_done_from_json(line, journal));
+    } else if (name == "decision") {
+        journal.decisions.push_back(decision_from_json(line));
     } else if (name == "trial_ended") {
         journal.ended.push_back(trial_end_from_json(line));
     } else if (name == "checkpoint") {
@@ -75,6 +77,8 @@ void JournalWriter::append(Json line) {
 void JournalWriter::lap_released(Lap const& lap) { append(event("lap_released", to_json(lap))); }
 
 void JournalWriter::lap_done(LapRecord const& record) { append(event("lap_done", to_json(record))); }
+
+void JournalWriter::decided(Decision const& decision) { append(event("decision", to_json(decision))); }
 
 void JournalWriter::checkpoint(LapSink::Saved const& saved) {
     append(event("checkpoint", Json::object({{"trial", saved.trial.value},

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // journal.jsonl: what was decided and what came of it, in order, a JSON object a line (docs/formats.md). It is enough to
 // replay a run and to resume it. Each line is written at once and synced in groups; what a crash cuts off is run again.
-//   {"event": "run_resumed", ...}   {"event": "checkpoint", ...}
+//   {"event": "decision", ...}   {"event": "run_resumed", ...}   {"event": "checkpoint", ...}
 //   {"event": "lap_released", ...}   {"event": "lap_done", ...}   {"event": "trial_ended", ...}   {"event": "run_ended",
 //   ...}
 #pragma once
@@ -31,6 +31,7 @@ public:
 
     void lap_released(Lap const& lap);
     void lap_done(LapRecord const& record);
+    void decided(Decision const& decision);
     void checkpoint(LapSink::Saved const& saved);  // of a file that is durable
     void trainer_lost(TrainerLoss const& loss);
     void run_resumed(int incarnation, int trainers);
@@ -55,6 +56,7 @@ struct Journal {
     std::vector<Lap> released;
     std::vector<LapRecord> laps;                // finished, diverged and failed ones, in the order of their ends
     std::map<TrialId, Assignment> assignments;  // of every trial that was released
+    std::vector<Decision> decisions;            // of the search
     std::vector<TrialEnd> ended;
     std::vector<LapSink::Saved> saved;  // files that may have been deleted since
     std::vector<TrainerLoss> lost;

@@ -123,6 +123,37 @@ Lap lap_from_json(Json const& json) {
     return lap;
 }
 
+Json to_json(Decision const& decision) {
+    auto out = Json::object({{"kind", name_of(decision.kind)},
+                             {"trial", decision.trial.value},
+                             {"epoch", decision.epoch},
+                             {"until_epoch", decision.until_epoch},
+                             {"virtual_time", decision.virtual_time},
+                             {"why", decision.why}});
+    if (decision.kind == Decision::Kind::clone)
+        out["source"] = Json::object({{"trial", decision.source.trial.value}, {"epoch", decision.source.epoch}});
+    return out;
+}
+
+Decision decision_from_json(Json const& json) {
+    Decision out;
+    auto const& name = json.at("kind").string();
+    bool known = false;
+    for (auto const kind : {Decision::Kind::start, Decision::Kind::resume, Decision::Kind::go_on, Decision::Kind::finish,
+                            Decision::Kind::pause, Decision::Kind::clone, Decision::Kind::stop}) {
+        known |= name == name_of(kind);
+        if (name == name_of(kind)) out.kind = kind;
+    }
+    if (!known) throw Error("'kind' is '" + name + "', which is no decision");
+    out.trial = TrialId(count_in(json, "trial"));
+    out.epoch = static_cast<int>(integer_in(json, "epoch", -1, k_most));
+    out.until_epoch = count_in(json, "until_epoch");
+    out.virtual_time = real(json, "virtual_time");
+    out.why = json.at("why").string();
+    if (auto const* source = json.find("source")) out.source = {TrialId(count_in(*source, "trial")), count_in(*source, "epoch")};
+    return out;
+}
+
 Json to_json(LapRecord const& record) {
     Json::Array units;
     units.reserve(record.units.size());

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Laps and their records as JSON and back, bit for bit: hashes are hex, numbers that are not finite are null.
+// Laps, their records and decisions as JSON and back, bit for bit: hashes are hex, numbers that are not finite are null.
 #pragma once
 #include <cstdint>
 #include <string_view>
 
 #include "core/json.hpp"
+#include "schedule/director.hpp"
 #include "schedule/lap.hpp"
 
 namespace hopscotch {
@@ -18,6 +19,9 @@ int count_in(Json const& json, std::string_view key, int most = k_most);  // 0 t
 
 Json to_json(Lap const& lap);
 Lap lap_from_json(Json const& json);  // throws Error naming the key that is missing or ill-typed
+
+Json to_json(Decision const& decision);
+Decision decision_from_json(Json const& json);  // likewise
 
 Json to_json(LapRecord const& record);
 LapRecord lap_record_from_json(Json const& json);  // likewise

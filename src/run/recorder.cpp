@@ -34,6 +34,7 @@ void Recorder::restore(Journal const& journal, std::function<LossKind(TrialId)> 
         metrics_.append(record.trial, metrics, end_unix_s(record) - facts_.start_unix_s);
         trace_.add(record);
     }
+    decisions_.assign(journal.decisions.begin(), journal.decisions.end());
     for (auto const& end : journal.ended)
         if (end.status != name_of(TrialStatus::interrupted)) ended_.insert(end.trial);
     for (auto const& file : journal.saved)
@@ -47,6 +48,18 @@ void Recorder::trainer_lost(TrainerLoss loss) {
 
 void Recorder::released(Lap const& lap) {
     if (!known_.contains({lap.trial, lap.epoch})) journal_.lap_released(lap);
+}
+
+void Recorder::decided(Decision const& decision) {
+    if (decisions_.empty()) return journal_.decided(decision);
+    auto const& before = decisions_.front();
+    auto const same = [&](auto... member) { return ((before.*member == decision.*member) && ...); };
+    if (!same(&Decision::kind, &Decision::trial, &Decision::epoch, &Decision::until_epoch, &Decision::source))
+        throw Error(fmt::format("{}: the search decides otherwise than the journal has it: trial {}, epoch {}: {} and now trial {}, epoch {}: {} (was "
+                                "the journal edited, or written by another version?) start again with --overwrite",
+                                directory_.string(), before.trial.value, before.epoch, name_of(before.kind), decision.trial.value, decision.epoch,
+                                name_of(decision.kind)));
+    decisions_.pop_front();
 }
 
 void Recorder::saved(LapSink::Saved const& saved) {

@@ -8,6 +8,7 @@
 // Writes journal.jsonl, metrics.jsonl, trace.json and, where there is one, server_log.jsonl as it goes, trials.csv and
 // summary.json in finish().
 #pragma once
+#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
@@ -46,6 +47,9 @@ public:
     void restore(Journal const& journal, std::function<LossKind(TrialId)> const& loss);
 
     void released(Lap const& lap);
+    // In their order. What earlier jobs have journalled is only compared: throws Error if the search now decides otherwise.
+    void decided(Decision const& decision);
+    void trial_ended(TrialView const& trial) { end_trial(trial); }  // without a lap of its own that has just come
     void trainer_lost(TrainerLoss loss);  // the job goes on without it
     void saved(LapSink::Saved const& saved);  // older files of that trial go once the journal's line is durable
     LapSink::Saved const* file_after(TrialId trial, int epoch) const;  // null: none has been saved of just that place
@@ -83,6 +87,7 @@ private:
     TraceWriter trace_;
     Tally tally_;
     std::set<TrialId> ended_;
+    std::deque<Decision> decisions_;  // of earlier jobs, to come again
     std::map<TrialId, std::vector<LapSink::Saved>> files_;  // that are there, by place
     std::set<TrialId> surplus_;                             // trials that may have too many of them
     std::set<std::pair<TrialId, int>> known_;               // laps that earlier jobs released

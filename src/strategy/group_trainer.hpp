@@ -50,8 +50,9 @@ private:
     TrainerId root() const { return group_.trainers().front(); }
     TrainerId home_of(TrialId) const override { return root(); }
     void drop(TrialId trial) override;
-    void save_all() override {
-        for (auto& [trial, state] : states_) save_resting(trial, state);
+    WaitingState const* state_at_rest(TrialId trial) const override {
+        auto const found = states_.find(trial);
+        return found == states_.end() ? nullptr : &found->second;
     }
     bool works_while_paused() const override { return !is_root(); }  // in a lap that the root has begun
     bool has_work() const override { return !laps_.empty(); }

@@ -78,7 +78,11 @@ private:
     void save_all() override {
         for (auto* list : {&ready_, &delayed_})
             for (auto& ready : *list) save_waiting(ready.journey, ready.waiting);
-        for (auto& [trial, mine] : at_home_) save_resting(trial, mine.resting);
+        save_resting();
+    }
+    WaitingState const* state_at_rest(TrialId trial) const override {
+        auto const found = at_home_.find(trial);
+        return found == at_home_.end() ? nullptr : &found->second.resting;
     }
 
     bool has_work() const override { return !ready_.empty() || (!delayed_.empty() && seconds_to_next_delayed() == 0); }

@@ -73,6 +73,7 @@ void TrainerBase::busy_with(Lap const& lap, ShardId shard, Phase phase) {
 std::optional<Welcome> TrainerBase::serve() {
     while (true) {
         if (!may_work()) resources_.courier.activity().trial = -1;
+        save_one_at_rest();
         try {
             while (auto message = next_message()) {
                 if (message->kind == MessageKind::shutdown) {

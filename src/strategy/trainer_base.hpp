@@ -42,9 +42,10 @@ protected:
     Buffer load(Journey& journey) const;
     virtual bool state_is_whole() const { return true; }  // false: other trainers hold parts of it between laps
     // The job pauses: every state that waits here, with its place, or with its trial if it rests between laps.
-    virtual void save_all() = 0;
+    virtual void save_all() { save_resting(); }
     void save_waiting(Journey& journey, WaitingState const& state);
-    void save_resting(TrialId trial, WaitingState const& state);
+    void save_resting();
+    virtual WaitingState const* state_at_rest(TrialId trial) const = 0;  // null: none is here
     StateStore& store() { return *store_; }  // of all states that wait
     using States = std::map<TrialId, WaitingState>;
     void balance(std::deque<Lap> const& laps, States const& states);  // they run in this order; the others wait for rank 0
@@ -59,6 +60,7 @@ protected:
 private:
     void save(Journey& journey, ByteView state);
     void save_best();
+    void save_one_at_rest();
     void keep_best_of_trial(Journey const& journey, ByteView state);
     void rest(Journey const& done, ByteView state);
     bool may_work() const { return has_work() && (!paused() || works_while_paused()); }
@@ -80,7 +82,7 @@ private:
     std::map<TrialId, double> bests_;     // run.keep_best "trial": of the laps that ended here
     std::map<TrialId, Journey> resting_;  // of states that rest here: the beginning of their next lap
     std::optional<int> pause_round_;  // to be answered
-    double save_until_s_ = 0;
+    double save_until_s_ = 0, next_look_s_ = 0;
     std::optional<Checkpointer> checkpointer_;
     std::optional<StateStore> store_;
     std::uint64_t fetched_bytes_ = 0;  // of snapshots sent to rank 0

@@ -10,6 +10,11 @@
 #include "strategy/trainer_base.hpp"
 
 namespace hopscotch {
+namespace {
+
+constexpr double k_look_s = 0.1;  // between looks at states that rest
+
+}  // namespace
 
 void TrainerBase::save_if_due(Journey& journey, ByteView state) {
     if (journey.saved_unix_s == 0) journey.saved_unix_s = unix_s();
@@ -57,8 +62,20 @@ void TrainerBase::save_waiting(Journey& journey, WaitingState const& state) {
     checkpointer_->drain(save_until_s_ - monotonic_s());
 }
 
-void TrainerBase::save_resting(TrialId trial, WaitingState const& state) {
-    if (auto const found = resting_.find(trial); found != resting_.end()) save_waiting(found->second, state);
+void TrainerBase::save_resting() {
+    for (auto& [trial, journey] : resting_)
+        if (auto const* state = state_at_rest(trial)) save_waiting(journey, *state);
+}
+
+// A trial that is paused for long grows old here.
+void TrainerBase::save_one_at_rest() {
+    if (!checkpointer_ || paused() || monotonic_s() < next_look_s_) return;
+    next_look_s_ = monotonic_s() + k_look_s;
+    for (auto& [trial, journey] : resting_) {
+        auto const* state = state_at_rest(trial);
+        if (journey.saved || state == nullptr || !*state || !state_is_whole() || !checkpointer_->due(journey.saved_unix_s)) continue;
+        return store().look(*state, [&](ByteView bytes) { save(journey, bytes); });
+    }
 }
 
 // Between laps: the place is the beginning of the next one.

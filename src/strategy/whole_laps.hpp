@@ -16,8 +16,9 @@ protected:
 
     void handle(Incoming message) override;
     void drop(TrialId trial) override;
-    void save_all() override {
-        for (auto& [trial, state] : states_) save_resting(trial, state);
+    WaitingState const* state_at_rest(TrialId trial) const override {
+        auto const found = states_.find(trial);
+        return found == states_.end() ? nullptr : &found->second;
     }
     bool has_work() const override { return !laps_.empty(); }
     void work() override;
