@@ -10,6 +10,8 @@
 
 namespace hopscotch {
 
+inline constexpr std::int64_t k_most_trials = 1'000'000;  // of any search
+
 enum class Mode { min, max };
 enum class AshaVariant { promote, stop };
 

@@ -47,15 +47,15 @@ void read_metric(ObjectReader& reader, SearchConfig& out) {
 }
 
 void read_budget(ObjectReader reader, SearchBudget& out) {
-    reader.read("trials", out.trials, up_to(1e6, at_least(1)));
-    reader.read("epochs", out.epochs, at_least(1));
+    reader.read("trials", out.trials, up_to(k_most_trials, at_least(1)));
+    reader.read("epochs", out.epochs, up_to(1e12, at_least(1)));
     refuse_later_keys(reader, {"hours", "target"});
     reader.finish();
 }
 
 void read_trials(ObjectReader& reader, std::string const& procedure, SearchConfig& out) {
     if (!OwnKeys(reader, procedure, "procedure").include("trials", k_counted)) return;
-    reader.read("trials", out.trials, up_to(1e6, at_least(1)));  // as many as a grid may have
+    reader.read("trials", out.trials, up_to(k_most_trials, at_least(1)));
     auto const* given = reader.take("trials");
     bool const listed = out.sampler == "grid" || out.sampler == "manual";
     bool const own = listed || procedure == "hyperband" || procedure == "bohb" || out.budget.trials || out.budget.epochs;

@@ -73,7 +73,7 @@ Proposal CombinedSearch::start(Assignment assignment, int epochs) {
     history_.add(assignment, until);
     ++running_;
     grant(until);
-    if (most_ && static_cast<std::int64_t>(history_.size()) >= *most_) close();
+    if (std::ssize(history_.trials()) >= most_.value_or(k_most_trials)) close();
     return {Proposal::Kind::start, trial, std::move(assignment), until};
 }
 

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <optional>
 
 #include "core/error.hpp"
@@ -29,7 +28,7 @@ std::int64_t configurations(Experiment const& experiment) {
     Problems told("");
     auto const space = read_space(experiment, told);
     auto const all = every_configuration(space);
-    if (!all) return std::numeric_limits<std::int64_t>::max();
+    if (!all) return k_most_trials;
     auto const outside = std::count_if(space.start_with.begin(), space.start_with.end(), [&](Assignment const& start) {
         return std::find(all->begin(), all->end(), start) == all->end();
     });
