@@ -62,7 +62,7 @@ public:
 enum class DecideBy { virtual_time, arrival };
 
 struct DirectorOptions {
-    std::function<double(Assignment const&)> unit_cost;  // FLOPs of one unit of a trial
+    std::function<double(Assignment const&)> unit_cost;  // FLOPs of one unit of a trial; is kept
     int shards = 1;
     std::int64_t in_flight = 0;  // trials with a lap to train at once; 0: 2 x shards (searches that decide), all (others)
     double lookahead = 1;

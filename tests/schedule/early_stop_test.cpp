@@ -39,17 +39,17 @@ double any_cost(Assignment const&) { return 1; }
 
 // Runs one trial alone; returns it, and checks that every lap that was released was also wanted.
 TrialView run_alone(Experiment const& experiment, std::vector<int> const& hundredths) {
-    Director director(experiment, any_cost, 2, 1);
+    auto const director = make_director(experiment, make_search(experiment), {any_cost, 2, 1});
     auto const records = accuracies(hundredths);
     std::size_t next = 0;
-    for (auto laps = director.release(); !laps.empty(); laps = director.release())
+    for (auto laps = director->release(); !laps.empty(); laps = director->release())
         for (auto const& lap : laps) {
             EXPECT_EQ(static_cast<std::size_t>(lap.epoch), next);
-            EXPECT_FALSE(director.finished()) << "lap " << next << " is one too many";
-            director.record(records.at(next++));
+            EXPECT_FALSE(director->finished()) << "lap " << next << " is one too many";
+            director->record(records.at(next++));
         }
-    EXPECT_TRUE(director.finished());
-    return director.trials().front();
+    EXPECT_TRUE(director->finished());
+    return director->trials().front();
 }
 
 TEST(EarlyStopping, EndsATrialThatNoLongerImproves) {
@@ -77,9 +77,9 @@ TEST(EarlyStopping, WhatIsNoMoreThanMinDeltaIsNoImprovement) {
 
 TEST(EarlyStopping, IsOffByDefaultAndSearchable) {
     auto const experiment = impatient(R"({"train.early_stopping.patience": [0, 2]})", 5, "{}");
-    Director director(experiment, any_cost, 1, 2);
+    auto const director = make_director(experiment, make_search(experiment), {any_cost, 1, 2});
     std::vector<int> laps(2);
-    for (auto const& lap : director.release()) ++laps[lap.trial.index()];
+    for (auto const& lap : director->release()) ++laps[lap.trial.index()];
     EXPECT_EQ(laps, (std::vector{5, 2}));
 }
 
@@ -96,19 +96,19 @@ TEST(EarlyStopping, IsAFunctionOfTheTrialAlone) {
     }
     std::vector<int> expected;
     for (int round = 0; round < 50; ++round) {
-        Director director(experiment, any_cost, 3, 1 + round % 6);
+        auto const director = make_director(experiment, make_search(experiment), {any_cost, 3, 1 + round % 6});
         std::vector<std::vector<int>> open(6);  // released laps that have not come back, by trial
         auto const take = [&] {
-            for (auto const& lap : director.release()) open[lap.trial.index()].push_back(lap.epoch);
+            for (auto const& lap : director->release()) open[lap.trial.index()].push_back(lap.epoch);
         };
-        for (take(); !director.finished(); take()) {
+        for (take(); !director->finished(); take()) {
             auto const trial = random() % open.size();
             if (open[trial].empty()) continue;
-            director.record(records[trial][static_cast<std::size_t>(open[trial].front())]);
+            director->record(records[trial][static_cast<std::size_t>(open[trial].front())]);
             open[trial].erase(open[trial].begin());
         }
         std::vector<int> ends;
-        for (auto const& view : director.trials()) ends.push_back(view.epochs_done);
+        for (auto const& view : director->trials()) ends.push_back(view.epochs_done);
         for (auto const& laps : open) EXPECT_TRUE(laps.empty()) << "a lap was released that nobody wants";
         if (round == 0) expected = ends;
         EXPECT_EQ(ends, expected);

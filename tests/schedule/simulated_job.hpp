@@ -133,8 +133,8 @@ private:
         } else if (lap.epoch > 0) {
             before = states_.at({trial, lap.epoch - 1});
         }
-        auto const state =
-            stream_key(before, Purpose::synthetic, {lap.epoch, static_cast<std::int64_t>(1e6 * toy_cost(lap.assignment))});
+        auto const values = std::hash<std::string>{}(to_json(lap.assignment).dump());
+        auto const state = stream_key(before, Purpose::synthetic, {lap.epoch, static_cast<std::int64_t>(values)});
         record.state_hash = state;
         record.valid_loss = loss ? loss(id) : Rng(state).uniform();
         if (bad_) record.outcome = bad_(id);
