@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <tuple>
 
 #include "core/error.hpp"
 #include "core/hash.hpp"
@@ -31,6 +32,8 @@ std::vector<Lap> Continuation::begin(Director& director, Recorder& recorder) {
         units_ += record.units.size();
         take();
     }
+    for (auto const& lap : released)
+        if (lap.clone_of) clones_[{lap.trial, lap.epoch}] = *lap.clone_of;
     for (auto const& trial : director.trials())
         if (auto const start = start_of(trial, recorder)) starts_[trial.id] = *start;
     std::vector<Lap> out;
@@ -54,12 +57,38 @@ void Continuation::place(Lap& lap) {
 // Nothing for a trial that has ended, unless the best state of all was its, or its own best one is wanted, and is lost.
 std::optional<Continuation::Start> Continuation::start_of(TrialView const& trial, Recorder const& recorder) const {
     auto const best = recorder.wanted_epoch(trial.id);
-    bool const best_is_lost = best && file_after(trial.id, *best) == nullptr;
+    // The first epoch after which a state is wanted that no file has.
+    auto lost = best && file_after(trial.id, *best) == nullptr ? best : std::nullopt;
+    auto const asked = wanted_by_clones(trial.id);
+    if (asked) lost = std::min(lost.value_or(*asked), *asked);
     bool const ended = has_ended(trial.status);
-    if (ended && !best_is_lost) return std::nullopt;
-    auto const* file = furthest(trial.id, best_is_lost ? *best : trial.epochs_done);
-    int const last = ended ? *best : trial.epochs_wanted;
+    if (ended && !lost) return std::nullopt;
+    int const upto = lost.value_or(trial.epochs_done);
+    int const last = !ended ? trial.epochs_wanted : asked ? trial.epochs_done - 1 : *best;
+    auto const* file = furthest(trial.id, upto);
+    // What it was before it became another's clone is of no use behind that.
+    auto const clone = last_clone(trial.id, upto);
+    if (clone && (file == nullptr || std::tuple(file->epoch, file->step, file->batch) <= std::tuple(clone->epoch, 0, std::int64_t{0})))
+        return Start{clone->epoch, last, ""};
     return file == nullptr ? Start{0, last, ""} : Start{file->epoch, last, file->file};
+}
+
+std::optional<LapId> Continuation::last_clone(TrialId trial, int epoch) const {
+    auto const after = clones_.upper_bound({trial, epoch});
+    if (after == clones_.begin() || std::prev(after)->first.trial != trial) return std::nullopt;
+    return std::prev(after)->first;
+}
+
+// The first of its laps whose end a lap that has not been trained begins with, and no file holds.
+std::optional<int> Continuation::wanted_by_clones(TrialId trial) const {
+    std::optional<int> first;
+    for (auto const& [clone, source] : clones_) {
+        if (source.trial != trial || file_after(source.trial, source.epoch) != nullptr) continue;
+        auto const* own = furthest(clone.trial, INT32_MAX);
+        bool const begun = own != nullptr && std::tuple(own->epoch, own->step, own->batch) > std::tuple(clone.epoch, 0, std::int64_t{0});
+        if (!begun) first = std::min(first.value_or(source.epoch), source.epoch);
+    }
+    return first;
 }
 
 // The file with the furthest place in these laps.

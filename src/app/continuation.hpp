@@ -38,12 +38,16 @@ private:
         std::string file;         // this file; empty: from nothing
     };
     std::optional<Start> start_of(TrialView const& trial, Recorder const& recorder) const;
+    // Its last lap up to that one which begins with another's state.
+    std::optional<LapId> last_clone(TrialId trial, int epoch) const;
+    std::optional<int> wanted_by_clones(TrialId trial) const;
     LapSink::Saved const* furthest(TrialId trial, int last_epoch) const;
 
     Resumption const& resumption_;
     Experiment const& experiment_;
     std::map<std::pair<TrialId, int>, std::uint64_t> again_;  // the hash of the state at its end
     std::map<TrialId, Start> starts_;  // of trials that have not begun here
+    std::map<LapId, LapId> clones_;    // lap: what it begins with
     std::size_t units_ = 0;
 };
 

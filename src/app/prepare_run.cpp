@@ -194,9 +194,11 @@ double unit_cost_of(Experiment const& experiment, Assignment const& assignment, 
 void prepare_director(PreparedRun& prepared) {
     auto const& config = prepared.experiment.search;
     auto search = make_search(prepared.experiment);
-    if (search->clones())
-        throw ConfigError(fmt::format("/search/procedure: \"{}\" is not available in this version (trials cannot take over states yet)",
-                                      config.procedure));
+    auto const& strategy = prepared.experiment.strategy.name;
+    if (search->clones() && (strategy == "parameter_server" || strategy == "model_averaging"))
+        throw ConfigError(fmt::format("/search/procedure: {} lets trials take over each other's states, which {} keeps in parts on several trainers "
+                                      "use another strategy",
+                                      config.procedure, strategy));
     prepared.decides = !search->decides_nothing();
     prepared.plan = plan_of(prepared.experiment);
     // Decisions must not depend on the trainers.

@@ -129,7 +129,8 @@ void RunningJob::write_best(Summary const& summary) {
 
 // What earlier jobs have recorded, then what is left of every trial.
 void RunningJob::go_on() {
-    for (auto const& lap : continuation_->begin(director_, recorder_)) strategy_->execute(lap);
+    for (auto& lap : continuation_->begin(director_, recorder_)) execute(std::move(lap));
+    for (auto const& lap : director_.take_releases()) recorder_.let_go(lap);
     units_ = static_cast<double>(continuation_->units());
     for (auto const& trial : director_.trials())
         if (has_ended(trial.status)) ended_.insert(trial.id);
@@ -183,8 +184,31 @@ void RunningJob::release() {
     for (auto& lap : director_.release()) {
         recorder_.released(lap);
         if (continuation_) continuation_->place(lap);
-        strategy_->execute(lap);
+        execute(std::move(lap));
     }
+    for (auto const& lap : director_.take_releases()) recorder_.let_go(lap);
+}
+
+// A lap that begins with another's state takes it from the file; it, and what follows of its trial, waits until there is one.
+void RunningJob::execute(Lap lap) {
+    held_[lap.trial].push_back(std::move(lap));
+    execute_held();
+}
+
+void RunningJob::execute_held() {
+    for (auto& [trial, laps] : held_) {
+        while (!laps.empty() && !pausing_) {
+            auto& lap = laps.front();
+            if (lap.clone_of && lap.from.empty()) {
+                auto const* file = recorder_.file_after(lap.clone_of->trial, lap.clone_of->epoch);
+                if (file == nullptr) break;
+                lap.from = file->file;
+            }
+            strategy_->execute(lap);
+            laps.pop_front();
+        }
+    }
+    std::erase_if(held_, [](auto const& entry) { return entry.second.empty(); });
 }
 
 void RunningJob::show_progress() {

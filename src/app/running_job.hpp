@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A run between the roll call and the end, on rank 0: laps out, records in.
 #pragma once
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -47,7 +48,10 @@ public:
 
     void lap_done(LapRecord const& record) override;
     void scored(LapRecord const& record) override { test_record_ = record; }
-    void saved(Saved const& saved) override { recorder_.saved(saved); }
+    void saved(Saved const& saved) override {
+        recorder_.saved(saved);
+        execute_held();
+    }
 
 private:
     void go_on();
@@ -56,6 +60,8 @@ private:
     Buffer state_in(LapSink::Saved const& saved);
     LapSink::Saved const* await_file_after(TrialId trial, int epoch, double until_s);
     void release();
+    void execute(Lap lap);
+    void execute_held();
     void end_trials();
     void show_progress();
     ProgressState view() const;
@@ -75,6 +81,7 @@ private:
     std::optional<LapRecord> test_record_;
     double started_s_ = 0, next_view_s_ = 0, units_ = 0;
     std::set<TrialId> ended_;
+    std::map<TrialId, std::deque<Lap>> held_;  // the first begins with another's state, which has not reached the disk
     bool pausing_ = false;
 };
 

@@ -103,13 +103,22 @@ std::int64_t integer_in(Json const& json, std::string_view key, std::int64_t low
 
 int count_in(Json const& json, std::string_view key, int most) { return static_cast<int>(integer_in(json, key, 0, most)); }
 
+namespace {
+
+Json to_json(LapId const& lap) { return Json::object({{"trial", lap.trial.value}, {"epoch", lap.epoch}}); }
+LapId lap_id_from_json(Json const& json) { return {TrialId(count_in(json, "trial")), count_in(json, "epoch")}; }
+
+}  // namespace
+
 Json to_json(Lap const& lap) {
-    return Json::object({{"trial", lap.trial.value},
+    auto out = Json::object({{"trial", lap.trial.value},
                          {"epoch", lap.epoch},
                          {"attempt", lap.attempt},
                          {"release", lap.release},
                          {"remaining_cost", lap.remaining_cost},
                          {"assignment", to_json(lap.assignment)}});
+    if (lap.clone_of) out["clone_of"] = to_json(*lap.clone_of);
+    return out;
 }
 
 Lap lap_from_json(Json const& json) {
@@ -120,6 +129,7 @@ Lap lap_from_json(Json const& json) {
     lap.release = json.at("release").integer();
     lap.remaining_cost = real(json, "remaining_cost");
     lap.assignment = assignment_from_json(json.at("assignment"));
+    if (auto const* source = json.find("clone_of")) lap.clone_of = lap_id_from_json(*source);
     return lap;
 }
 
@@ -130,8 +140,7 @@ Json to_json(Decision const& decision) {
                              {"until_epoch", decision.until_epoch},
                              {"virtual_time", decision.virtual_time},
                              {"why", decision.why}});
-    if (decision.kind == Decision::Kind::clone)
-        out["source"] = Json::object({{"trial", decision.source.trial.value}, {"epoch", decision.source.epoch}});
+    if (decision.kind == Decision::Kind::clone) out["source"] = to_json(decision.source);
     return out;
 }
 
@@ -150,7 +159,7 @@ Decision decision_from_json(Json const& json) {
     out.until_epoch = count_in(json, "until_epoch");
     out.virtual_time = real(json, "virtual_time");
     out.why = json.at("why").string();
-    if (auto const* source = json.find("source")) out.source = {TrialId(count_in(*source, "trial")), count_in(*source, "epoch")};
+    if (auto const* source = json.find("source")) out.source = lap_id_from_json(*source);
     return out;
 }
 

@@ -12,6 +12,7 @@
 #include "experiment/reader.hpp"
 #include "run/files.hpp"
 #include "run/server_log.hpp"
+#include "search/search.hpp"
 
 namespace hopscotch {
 
@@ -22,7 +23,8 @@ Recorder::Recorder(RunDirectory const& directory, RunFacts const& facts, Experim
       journal_(directory.file("journal.jsonl")),
       metrics_(directory.file("metrics.jsonl")),
       trace_(directory.file("trace.json"), facts.hosts, facts.start_unix_s),
-      tally_(experiment.search.metric, experiment.search.mode, facts.trainers()) {}
+      tally_(experiment.search.metric, experiment.search.mode, facts.trainers()),
+      clones_(make_search(experiment)->clones()) {}
 
 void Recorder::restore(Journal const& journal, std::function<LossKind(TrialId)> const& loss) {
     incarnation_ = journal.incarnation + 1;
@@ -47,6 +49,7 @@ void Recorder::trainer_lost(TrainerLoss loss) {
 }
 
 void Recorder::released(Lap const& lap) {
+    if (lap.clone_of) clones_of_[*lap.clone_of].push_back({lap.trial, lap.epoch});
     if (!known_.contains({lap.trial, lap.epoch})) journal_.lap_released(lap);
 }
 
@@ -83,7 +86,27 @@ LapSink::Saved const* Recorder::file_after(TrialId trial, int epoch) const {
 }
 
 bool Recorder::is_kept(LapSink::Saved const& file) const {
-    return file.step == 0 && file.batch == 0 && wanted_epoch(file.trial) == file.epoch - 1;
+    if (file.step != 0 || file.batch != 0) return false;
+    return wanted_epoch(file.trial) == file.epoch - 1 || (clones_ && is_wanted_by_clones({file.trial, file.epoch - 1}));
+}
+
+// Until no decision can ask for it, and who has begun with it has a file of its own from then on.
+bool Recorder::is_wanted_by_clones(LapId lap) const {
+    if (!let_go_.contains(lap)) return true;
+    auto const clones = clones_of_.find(lap);
+    if (clones == clones_of_.end()) return false;
+    return std::ranges::any_of(clones->second, [&](LapId clone) {
+        auto const files = files_.find(clone.trial);
+        bool const later = files != files_.end() && std::ranges::any_of(files->second, [&](auto const& file) {
+            return std::tuple(file.epoch, file.step, file.batch) > std::tuple(clone.epoch, 0, std::int64_t{0});
+        });
+        return !later && !ended_.contains(clone.trial);
+    });
+}
+
+void Recorder::let_go(LapId lap) {
+    let_go_.insert(lap);
+    surplus_.insert(lap.trial);
 }
 
 // Never the last two of a trial.

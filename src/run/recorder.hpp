@@ -49,6 +49,7 @@ public:
     void released(Lap const& lap);
     // In their order. What earlier jobs have journalled is only compared: throws Error if the search now decides otherwise.
     void decided(Decision const& decision);
+    void let_go(LapId lap);  // Director::take_releases
     void trial_ended(TrialView const& trial) { end_trial(trial); }  // without a lap of its own that has just come
     void trainer_lost(TrainerLoss loss);  // the job goes on without it
     void saved(LapSink::Saved const& saved);  // older files of that trial go once the journal's line is durable
@@ -77,6 +78,7 @@ public:
 private:
     void end_trial(TrialView const& trial);
     bool is_kept(LapSink::Saved const& file) const;
+    bool is_wanted_by_clones(LapId lap) const;
     void delete_surplus();
 
     std::filesystem::path directory_;
@@ -88,6 +90,9 @@ private:
     Tally tally_;
     std::set<TrialId> ended_;
     std::deque<Decision> decisions_;  // of earlier jobs, to come again
+    bool clones_;                                  // the search does
+    std::set<LapId> let_go_;                       // boundary states that no decision can ask for any more
+    std::map<LapId, std::vector<LapId>> clones_of_;  // laps that begin with one
     std::map<TrialId, std::vector<LapSink::Saved>> files_;  // that are there, by place
     std::set<TrialId> surplus_;                             // trials that may have too many of them
     std::set<std::pair<TrialId, int>> known_;               // laps that earlier jobs released

@@ -66,9 +66,9 @@ void Checkpointer::save(Checkpoint about, ByteView state, double since_unix_s) {
     enqueue(std::move(item));
 }
 
-void Checkpointer::keep(Checkpoint about, ByteView state, Best best) {
+void Checkpointer::keep(Checkpoint about, ByteView state, Kept kept) {
     auto item = copy_of(std::move(about), state);
-    item.kept = best;
+    item.kept = kept;
     enqueue(std::move(item));
 }
 

@@ -30,8 +30,8 @@ public:
     // Copies the state and returns. save: what is not written yet of the same trial is dropped; since_unix_s: when its copy before
     // was made. keep: a state that is wanted whatever comes after it; of the bests of one trial, the newest.
     void save(Checkpoint about, ByteView state, double since_unix_s);
-    enum class Best { of_run, of_trial };
-    void keep(Checkpoint about, ByteView state, Best best);
+    enum class Kept { best_of_run, best_of_trial, boundary };
+    void keep(Checkpoint about, ByteView state, Kept kept);
 
     // Until all is written, or has failed once more, or the deadline has passed. How many are not written.
     std::size_t drain(double deadline_s);
@@ -43,10 +43,11 @@ private:
         Checkpoint about;
         Buffer state;
         double since_unix_s = 0;
-        std::optional<Best> kept;  // none: the trial's place
+        std::optional<Kept> kept;  // none: the trial's place
         bool failed = false;
         bool replaces(Item const& old) const {
-            return kept == old.kept && kept != Best::of_run && old.about.record.trial == about.record.trial && old.about.member == about.member;
+            bool const newest_counts = !kept || kept == Kept::best_of_trial;
+            return newest_counts && kept == old.kept && old.about.record.trial == about.record.trial && old.about.member == about.member;
         }
     };
     Item copy_of(Checkpoint about, ByteView state);

@@ -92,7 +92,7 @@ void GroupTrainer::run(Lap const& lap, Journey& journey) {
     std::string complaint;
     try {
         auto rested = states_.extract(lap.trial);
-        current_ = rested ? store().take(std::move(rested.mapped())) : Buffer();
+        current_ = rested && lap.from.empty() ? store().take(std::move(rested.mapped())) : Buffer();
         if (!current_) current_ = lap.from.empty() ? resources_.runner->initial_state(lap, resources_.courier.pool()) : load(journey);
         SharedLap::Part part{lap, current_.bytes(), own_visits(resources_.owners, resources_.runner->self(), lap.trial),
                              local_batch_size(config_of(lap), group_.self())};

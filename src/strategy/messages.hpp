@@ -13,10 +13,18 @@
 namespace hopscotch {
 
 template <class A>
+void fields(A& a, LapId& m) {
+    a(m.trial, m.epoch);
+}
+
+template <class A>
 void fields(A& a, Lap& m) {
     std::string assignment;
+    bool clone = m.clone_of.has_value();
+    auto source = m.clone_of.value_or(LapId{});
     if constexpr (std::is_same_v<A, Encoder>) assignment = to_json(m.assignment).dump();
-    a(m.trial, m.epoch, m.attempt, m.release, m.remaining_cost, assignment, m.from);
+    a(m.trial, m.epoch, m.attempt, m.release, m.remaining_cost, assignment, m.from, clone, source);
+    if (clone) m.clone_of = source;
     if constexpr (std::is_same_v<A, Decoder>) m.assignment = assignment_from_json(parse_json_or_throw(assignment, "lap"));
 }
 

@@ -64,6 +64,7 @@ private:
         if (!mine.under_way) return;
         auto const lap = std::move(mine.laps.front());
         mine.laps.pop_front();
+        if (!lap.from.empty()) mine.resting = {};  // it becomes another's
         enqueue({begin(lap), std::move(mine.resting)});
     }
 

@@ -12,6 +12,7 @@
 #include "core/error.hpp"
 #include "core/fault.hpp"
 #include "data/row_block.hpp"
+#include "search/search.hpp"
 
 namespace hopscotch {
 namespace {
@@ -23,6 +24,7 @@ constexpr double k_pausing_s = 0.005;  // between looks at what is on its way ou
 TrainerBase::TrainerBase(Resources resources)
     : resources_(std::move(resources)), best_(resources_.experiment.search.metric, resources_.experiment.search.mode) {
     if (resources_.runner == nullptr) return;
+    search_clones_ = make_search(resources_.experiment)->clones();
     auto const& run = resources_.experiment.run;
     std::filesystem::path const dir = resources_.checkpoints.run_dir;
     auto const& spill = !run.spill.empty() ? std::filesystem::path(run.spill) : dir.empty() ? std::filesystem::temp_directory_path() : dir / "checkpoints";
@@ -174,7 +176,7 @@ void TrainerBase::finish(Journey& journey, MutableBytes state) {
             best_unsaved_ = true;
             best_layout_ = resources_.runner->layout(journey.lap).hash();
         }
-        if (checkpointer_ && resources_.experiment.run.keep_best == KeepBest::trial) keep_best_of_trial(journey, state);
+        keep_boundary(journey, state);
         rest(journey, state);
     }
     journey.record.valid_seconds += monotonic_s() - start;  // keeping a snapshot is the last part of validation

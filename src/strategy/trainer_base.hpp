@@ -61,7 +61,8 @@ private:
     void save(Journey& journey, ByteView state);
     void save_best();
     void save_one_at_rest();
-    void keep_best_of_trial(Journey const& journey, ByteView state);
+    void keep_boundary(Journey const& journey, ByteView state);
+    void keep(Journey const& journey, ByteView state, Checkpointer::Kept kept);
     void rest(Journey const& done, ByteView state);
     bool may_work() const { return has_work() && (!paused() || works_while_paused()); }
     bool paused() const { return resources_.courier.activity().pause; }
@@ -83,6 +84,7 @@ private:
     std::map<TrialId, Journey> resting_;  // of states that rest here: the beginning of their next lap
     std::optional<int> pause_round_;  // to be answered
     double save_until_s_ = 0, next_look_s_ = 0;
+    bool search_clones_ = false;          // every boundary state is kept
     std::optional<Checkpointer> checkpointer_;
     std::optional<StateStore> store_;
     std::uint64_t fetched_bytes_ = 0;  // of snapshots sent to rank 0

@@ -99,22 +99,30 @@ void TrainerBase::save_best() {
     about.record.trial = best_.trial();
     about.record.epoch = best_.epoch() + 1;
     about.layout_hash = best_layout_;
-    checkpointer_->keep(std::move(about), best_.bytes(), Checkpointer::Best::of_run);
+    checkpointer_->keep(std::move(about), best_.bytes(), Checkpointer::Kept::best_of_run);
 }
 
-// Rank 0 knows which of these files is the best one: this trainer has seen the trial only since it has been at home here.
-void TrainerBase::keep_best_of_trial(Journey const& journey, ByteView state) {
+// What the end of a lap is kept for. Rank 0 knows which file holds a trial's best: this trainer has seen the trial only since it has
+// been at home here.
+void TrainerBase::keep_boundary(Journey const& journey, ByteView state) {
+    if (!checkpointer_ || !state_is_whole()) return;
+    if (search_clones_) return keep(journey, state, Checkpointer::Kept::boundary);
+    if (resources_.experiment.run.keep_best != KeepBest::trial) return;
     auto const& search = resources_.experiment.search;
     auto const value = metric_value(metrics_of(journey.record, loss_of(resources_.experiment, journey.lap.assignment)), search.metric);
     auto const before = bests_.find(journey.lap.trial);
     if (!std::isfinite(value) || (before != bests_.end() && !better(value, before->second, search.mode))) return;
     bests_[journey.lap.trial] = value;
+    keep(journey, state, Checkpointer::Kept::best_of_trial);
+}
+
+void TrainerBase::keep(Journey const& journey, ByteView state, Checkpointer::Kept kept) {
     Checkpoint about;
     about.place = {journey.lap.epoch + 1, 0, 0};
     about.record.trial = journey.lap.trial;
     about.record.epoch = journey.lap.epoch + 1;
     about.layout_hash = resources_.runner->layout(journey.lap).hash();
-    checkpointer_->keep(std::move(about), state, Checkpointer::Best::of_trial);
+    checkpointer_->keep(std::move(about), state, kept);
 }
 
 Buffer TrainerBase::load(Journey& journey) const {
@@ -124,12 +132,18 @@ Buffer TrainerBase::load(Journey& journey) const {
         throw DataError(fmt::format("{}: {}", journey.lap.from, what));
     };
     if (about.run_id != resources_.checkpoints.run_id) wrong("is of another run");
-    if (about.record.trial != journey.lap.trial || about.place.epoch != journey.lap.epoch) wrong("is of another trial or epoch");
+    auto const& source = journey.lap.clone_of;
+    bool const clones = source && about.record.trial == source->trial && about.place.epoch == source->epoch + 1 && about.place.step == 0;
+    bool const own = about.record.trial == journey.lap.trial && about.place.epoch == journey.lap.epoch;
+    if (!own && !clones) wrong("is of another trial or epoch");
     auto const& layout = resources_.runner->layout(journey.lap);
     if (about.layout_hash != layout.hash() || file.state_bytes() != layout.bytes) wrong("holds a state of another layout");
     if (about.place.step > resources_.runner->shards()) wrong("is at a shard that does not exist");
     auto state = resources_.courier.pool().acquire(file.state_bytes());
     file.read_state(state.bytes());
+    journey.saved_unix_s = unix_s();
+    journey.saved = own;
+    if (!own) return state;  // the lap begins with it
     auto const attempt = journey.record.attempt;
     auto const home = journey.record.home;
     journey.record = about.record;
@@ -139,8 +153,6 @@ Buffer TrainerBase::load(Journey& journey) const {
     journey.batches = about.place.batch;
     journey.rows = about.rows;
     journey.loss_sum = about.loss_sum;
-    journey.saved_unix_s = unix_s();
-    journey.saved = true;
     return state;
 }
 

@@ -66,8 +66,8 @@ TrialConfig TrialRunner::config_of(Lap const& lap) const {
 
 TrialModel& TrialRunner::model(Lap const& lap) {
     auto& made = models_[lap.trial];
-    if (!made) made = factory_(config_of(lap), manifest_, workspace_);
-    return *made;
+    if (!made.model || made.assignment != lap.assignment) made = {lap.assignment, factory_(config_of(lap), manifest_, workspace_)};
+    return *made.model;
 }
 
 Buffer TrialRunner::initial_state(Lap const& lap, BufferPool& pool) {

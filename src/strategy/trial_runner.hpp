@@ -112,7 +112,11 @@ private:
     Workspace workspace_;
     std::map<ShardId, std::unique_ptr<ShardSource>> train_;
     std::vector<std::unique_ptr<ShardSource>> valid_;
-    std::map<TrialId, std::unique_ptr<TrialModel>> models_;
+    struct Made {
+        Assignment assignment;  // a clone takes new values
+        std::unique_ptr<TrialModel> model;
+    };
+    std::map<TrialId, Made> models_;
     std::map<TrialId, Evaluation> validations_;  // of the laps that are being validated
 };
 

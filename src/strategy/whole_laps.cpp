@@ -39,7 +39,7 @@ void WholeLaps::work() {
 // A model that cannot even be built ends its own trial only.
 Buffer WholeLaps::state_of(Journey& journey) {
     auto rested = states_.extract(journey.lap.trial);
-    if (!rested && !journey.lap.from.empty()) return load(journey);
+    if (!journey.lap.from.empty()) return load(journey);
     try {
         if (rested) return store().take(std::move(rested.mapped()));
         return resources_.runner->initial_state(journey.lap, resources_.courier.pool());

@@ -65,7 +65,7 @@ TEST_F(CheckpointerTest, OfATrialThatWaitsTheNewestIsWrittenAndWhatIsKeptToo) {
     std::ofstream(run_dir_) << "in the way";  // nothing can be written yet
     auto const checkpointer = make(60);
     checkpointer->save(at(0, 1), state(1), 0);
-    checkpointer->keep(at(0, 1), state(2), Checkpointer::Best::of_run);
+    checkpointer->keep(at(0, 1), state(2), Checkpointer::Kept::best_of_run);
     checkpointer->save(at(1, 1), state(3), 0);
     EXPECT_EQ(checkpointer->drain(10), 3U);
     checkpointer->save(at(0, 2), state(4), 0);
@@ -83,8 +83,8 @@ TEST_F(CheckpointerTest, OfATrialThatWaitsTheNewestIsWrittenAndWhatIsKeptToo) {
 TEST_F(CheckpointerTest, OfTheBestsOfATrialTheNewestIsWritten) {
     std::ofstream(run_dir_) << "in the way";
     auto const checkpointer = make(60);
-    for (int epoch = 1; epoch <= 3; ++epoch) checkpointer->keep(at(0, epoch), state(epoch), Checkpointer::Best::of_trial);
-    checkpointer->keep(at(1, 1), state(9), Checkpointer::Best::of_trial);
+    for (int epoch = 1; epoch <= 3; ++epoch) checkpointer->keep(at(0, epoch), state(epoch), Checkpointer::Kept::best_of_trial);
+    checkpointer->keep(at(1, 1), state(9), Checkpointer::Kept::best_of_trial);
     checkpointer->save(at(0, 4), state(4), 0);
     EXPECT_EQ(checkpointer->drain(10), 3U);
 }

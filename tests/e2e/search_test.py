@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every search procedure through the binary: the same decisions and the same bits on any number of trainers, killed or not."""
+import unittest
+
+from resume_test import Disturbed
+from harness import experiment
+
+SPACE = {"train.optimizer.lr": {"type": "float", "low": 0.0003, "high": 0.3, "log": True}, "model.hidden": [[16], [32], [48]]}
+RULES = [
+    {"procedure": "asha", "trials": 9},
+    {"procedure": "asha", "variant": "stop", "trials": 9, "sampler": "sobol"},
+    {"procedure": "hyperband"},
+    {"procedure": "successive_halving", "trials": 9, "sampler": "tpe"},
+    {"procedure": "bohb", "tpe": {"startup": 4}},
+    {"procedure": "median", "trials": 8, "min_trials": 3},
+    {"procedure": "tpe", "trials": 8, "tpe": {"startup": 4}},
+]
+OTHERS = [
+    {"procedure": "sobol", "trials": 4},
+    {"procedure": "ablation"},
+    {"procedure": "manual", "configurations": [{"train.optimizer.lr": 0.01}, {"train.optimizer.lr": 0.1, "model.hidden": [8]}]},
+]
+
+
+def searching(search, folder="out", **changes):
+    space = {} if search["procedure"] == "manual" else {"space": SPACE}
+    if search["procedure"] == "ablation":
+        space = {"space": {"model.dropout": [0.2, 0.0], "model.hidden": [[32], [4]]}}
+    document = experiment(model={"name": "mlp", "hidden": [32], "dropout": 0.1},
+                          train={"epochs": 9, "batch_size": 16, "optimizer": {"name": "adam", "lr": 0.01}},
+                          search={"metric": "val_accuracy", "eta": 3, **search} if search["procedure"] in ("asha", "hyperband", "successive_halving", "bohb")
+                          else {"metric": "val_accuracy", **search},
+                          run={"dir": folder, "device": "cpu", "checkpoint_every_s": 0.02}, **space, **changes)
+    if not space:
+        document.pop("space", None)
+    return document
+
+
+class Searches(Disturbed):
+    def decisions(self, folder):
+        return [(line["kind"], line["trial"], line["epoch"], line["until_epoch"], line["virtual_time"], line["why"])
+                for line in self.journal(folder) if line["event"] == "decision"]
+
+    def everything(self, folder):
+        return self.outcome(folder), self.decisions(folder)
+
+    def run_once(self, search, folder, *args, np=None, **changes):
+        self.write(searching(search, folder, **changes))
+        self.succeed("--quiet", *args, np=np)
+        return self.everything(folder)
+
+    def test_same_decisions_and_bits_on_any_trainers(self):
+        for number, search in enumerate(RULES):
+            with self.subTest(search=search):
+                expected = self.run_once(search, f"one{number}", "--trainers", "1")
+                self.assertEqual(self.run_once(search, f"three{number}", "--trainers", "3"), expected)
+                if number < 3:
+                    self.assertEqual(self.run_once(search, f"mpi{number}", np=5), expected)
+                self.assertGreater(len(expected[1]), 8)
+                statuses = {trial[1] for trial in expected[0][2]}
+                self.assertLessEqual(statuses, {"finished", "stopped"})
+                self.assertEqual("stopped" in statuses, search["procedure"] != "tpe" and search["procedure"] != "median" or "stopped" in statuses)
+                self.assertGreater(self.summary(f"one{number}")["trials"][expected[0][1]]["best"]["val_accuracy"], 0.9)
+
+    def test_killed_and_resumed(self):
+        for number, search in enumerate(RULES[:1] + RULES[2:3] + RULES[4:5]):
+            with self.subTest(search=search):
+                expected = self.run_once(search, f"quiet{number}", "--trainers", "2")
+                self.write(searching(search, f"out{number}"))
+                killed = 0
+                for laps in (3, 8, 13, 18):
+                    process = self.start("run", "e.json", "--quiet", "--resume", "--trainers", "3")
+                    killed += self.kill_at(process, laps, folder=f"out{number}")
+                self.assertGreater(killed, 0)
+                self.resumed("2", f"out{number}")
+                self.assertEqual(self.everything(f"out{number}"), expected)
+
+    def test_other_strategies_decide_alike(self):
+        mop = self.run_once(RULES[0], "mop", "--trainers", "2")
+        for name in ("task_parallel", "sequential"):
+            with self.subTest(strategy=name):
+                self.assertEqual(self.run_once(RULES[0], name, "--trainers", "3", strategy={"name": name}), mop)
+        self.run_once(RULES[0], "allreduce", "--trainers", "2", strategy={"name": "allreduce"})
+
+    def test_by_arrival(self):
+        search = {**RULES[0], "deterministic": False}
+        self.run_once(search, "out", "--trainers", "3")
+        code, out, err = self.run_hopscotch("replay", "out")
+        self.assertEqual((code, err), (0, ""), out)
+
+    def test_those_that_decide_nothing(self):
+        for number, search in enumerate(OTHERS):
+            with self.subTest(search=search):
+                self.assertEqual(self.run_once(search, f"one{number}", "--trainers", "1"), self.run_once(search, f"two{number}", "--trainers", "2"))
+
+    def test_dry_run_tells_what_it_will_cost(self):
+        self.write(searching(RULES[2]))
+        code, out, err = self.run_hopscotch("run", "e.json", "--dry-run")
+        self.assertEqual((code, err), (0, ""), out)
+        self.assertRegex(out, r"(?s)search .*bracket.*trials.*epochs")
+
+    def test_diverging_trials_block_nobody(self):
+        search = {"procedure": "asha", "trials": 9}
+        document = searching(search)
+        document["space"]["train.optimizer.lr"] = [0.01, 0.03, 1e30]
+        document["train"]["optimizer"] = {"name": "sgd", "lr": 0.1}
+        self.write(document)
+        self.succeed("--quiet", "--trainers", "2")
+        statuses = [trial["status"] for trial in self.summary()["trials"]]
+        self.assertIn("diverged", statuses)
+        self.assertIn("finished", statuses)
+
+
+if __name__ == "__main__":
+    unittest.main()
