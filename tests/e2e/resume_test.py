@@ -18,7 +18,7 @@ OTHERS = [{"name": "task_parallel"}, {"name": "sequential"}, {"name": "allreduce
 def disturbed(folder="out", **changes):
     """Checkpoints all the time, also inside units."""
     run = {"dir": folder, "device": "cpu", "checkpoint_every_s": 0.01}
-    return experiment(model=MODEL, train=TRAIN, space=SPACE, run=run, **changes)
+    return experiment(**{"model": MODEL, "train": TRAIN, "space": SPACE, "run": run, **changes})
 
 
 class Disturbed(Case):
