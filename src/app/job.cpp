@@ -142,8 +142,9 @@ int Run::work(RunningJob& job) {
     // The best model is fetched before the trainers leave; what the summary needs from them comes after.
     auto const& trials = prepared_.director->trials();
     auto const so_far = job.recorder().summarise({}, trials);
-    job.write_best(so_far);
+    // First those that have to reach the disk: while rank 0 fetches the best of all it takes no news of files.
     if (prepared_.experiment.run.keep_best == KeepBest::trial) job.write_best_of_trials(so_far);
+    job.write_best(so_far);
     auto const test = job.test_best(so_far);
     if (signal_caught() != 0) pause(job);
     auto totals = end_of(end_job(courier_, 0, prepared_.experiment.run.deadline_s));

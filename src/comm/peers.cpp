@@ -100,13 +100,14 @@ std::vector<Lost> Peers::silent() {
     std::vector<Lost> out;
     if (!watching_) return out;
     // Who was not awake to listen (a stopped machine, a starved process) has no right to call others silent.
-    auto const slept_s = monotonic_s() - std::exchange(looked_, monotonic_s());
+    auto const now = monotonic_s();
+    auto const slept_s = now - std::exchange(looked_, now);
     for (auto& peer : peers_) peer.heard += slept_s > k_nap_s ? slept_s : 0;
     bool const scheduler = self_ == Rank(0);
     auto const limit_s = std::min(watch_.silence_s, watch_.deadline_s);
     for (std::size_t i = scheduler ? 1 : 0; i < (scheduler ? peers_.size() : 1); ++i) {
         auto const& peer = peers_[i];
-        auto const silent_s = monotonic_s() - peer.heard;
+        auto const silent_s = now - peer.heard;
         bool const gone = !peer.left && (peer.dead || silent_s > limit_s);
         if (gone && !peer.given_up && !peer.buried) out.push_back({Rank(i), why(peer, Rank(i), silent_s)});
     }

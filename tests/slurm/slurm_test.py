@@ -14,7 +14,7 @@ import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "e2e"))
-from harness import SOURCE, Case, experiment  # noqa: E402
+from harness import BINARY, SOURCE, Case, experiment  # noqa: E402
 
 LOCAL = str(SOURCE / "scripts/slurm_local.sh")
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun")
@@ -119,8 +119,9 @@ class Slurm(Case):
                 os.kill(int(environ.parent.name), signal.SIGKILL)
 
     def program(self, name, text):
-        """A stand-in for hopscotch."""
-        (self.cwd / name).write_text(f"#!/bin/sh\n{text}\n")
+        """A stand-in for hopscotch, but for the dry run with which the scripts begin."""
+        real = f'case "$*" in *--dry-run*) exec {BINARY} "$@";; esac'
+        (self.cwd / name).write_text(f"#!/bin/sh\n{real}\n{text}\n")
         (self.cwd / name).chmod(0o755)
         return str(self.cwd / name)
 
@@ -242,7 +243,8 @@ class Lost(Slurm):
 
     def test_an_mpirun_that_outlives_a_finished_run_is_ended(self):
         self.write(lasting())
-        hangs = self.program("hangs", """mkdir -p out && echo '{\n  "status": "finished"\n}' > out/summary.json && exec sleep 1000""")
+        hangs = self.program("hangs", """mkdir -p out && echo '{\n  "status": "finished"\n}' > out/summary.json &&
+                                            echo '{"event":"run_ended"}' >> out/journal.jsonl && exec sleep 1000""")
         self.ended(self.submit("preemptible.sbatch", env={"HOPSCOTCH": hangs, "HOPSCOTCH_LAUNCHER": "mpirun"}))
 
 
