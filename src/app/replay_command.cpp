@@ -45,19 +45,53 @@ void replay_lap(TrialRunner& runner, LapRecord const& recorded, Lap const& lap, 
     if (recorded.outcome == Outcome::finished) runner.end_epoch(lap, state, recorded);
 }
 
-Verdicts replay_trial(TrialRunner& runner, Journal const& journal, TrialId trial, BufferPool& pool) {
+// As they were released: a clone takes new values on the way.
+std::map<LapId, Lap const*> released_laps(Journal const& journal) {
+    std::map<LapId, Lap const*> out;
+    for (auto const& lap : journal.released) out[{lap.trial, lap.epoch}] = &lap;
+    return out;
+}
+
+// These trials and those whose states they have taken over.
+std::set<TrialId> with_sources(Journal const& journal, std::set<TrialId> trials) {
+    for (std::size_t before = 0; before != trials.size();) {
+        before = trials.size();
+        for (auto const& lap : journal.released)
+            if (lap.clone_of && trials.contains(lap.trial)) trials.insert(lap.clone_of->trial);
+    }
+    return trials;
+}
+
+// Laps of these trials in the order of their ends: a clone begins with a state that is known by then.
+Verdicts replay_trials(TrialRunner& runner, Journal const& journal, std::set<TrialId> const& trials, BufferPool& pool) {
     Verdicts verdicts;
-    Buffer state;
+    auto const released = released_laps(journal);
+    std::map<TrialId, Buffer> states;
+    std::map<LapId, Buffer> sources;
+    for (auto const& [id, lap] : released)
+        if (lap->clone_of && trials.contains(id.trial)) sources[*lap->clone_of];
+    auto const copy = [&](Buffer const& state) {
+        auto out = pool.acquire(state.bytes().size());
+        std::ranges::copy(state.bytes(), out.bytes().begin());
+        return out;
+    };
     for (auto const& recorded : journal.laps) {
-        if (recorded.trial != trial) continue;
-        Lap lap;
-        lap.trial = trial;
-        lap.epoch = recorded.epoch;
-        lap.assignment = journal.assignments.at(trial);
+        if (!trials.contains(recorded.trial)) continue;
+        LapId const id{recorded.trial, recorded.epoch};
+        auto const found = released.find(id);
+        require(found != released.end(), fmt::format("trial {}, epoch {} was trained and never released", id.trial.value, id.epoch));
+        auto const& lap = *found->second;
+        auto& state = states[id.trial];
+        if (lap.clone_of) {
+            auto const& source = sources.at(*lap.clone_of);
+            require(static_cast<bool>(source), "a clone began with a state that no lap before it has left");
+            state = copy(source);
+        }
         if (!state) state = runner.initial_state(lap, pool);
         replay_lap(runner, recorded, lap, state.bytes(), verdicts);
+        if (auto const wanted = sources.find(id); wanted != sources.end()) wanted->second = copy(state);
     }
-    runner.forget(trial);
+    for (auto const trial : trials) runner.forget(trial);
     return verdicts;
 }
 
@@ -153,8 +187,14 @@ int replay_command(ReplayOptions const& options) {
     auto const pool = std::make_shared<BufferPool>();
     std::int64_t units = 0;
     std::vector<std::string> differences;
-    for (auto const trial : wanted) {
-        auto const verdicts = replay_trial(runner, journal, trial, *pool);
+    bool const clones = std::ranges::any_of(journal.released, [](Lap const& lap) { return lap.clone_of.has_value(); });
+    std::vector<std::set<TrialId>> groups;
+    if (clones)
+        groups.push_back(with_sources(journal, wanted));
+    else
+        for (auto const trial : wanted) groups.push_back({trial});
+    for (auto const& trials : groups) {
+        auto const verdicts = replay_trials(runner, journal, trials, *pool);
         units += verdicts.units;
         // The first difference is the cause; what follows it is its consequence or more of the same.
         if (!verdicts.differences.empty()) differences.push_back(verdicts.differences.front());

@@ -47,7 +47,7 @@ struct SearchConfig {
     Mode mode = Mode::max;
     std::optional<std::int64_t> trials;     // how many, at most a million; hyperband: iterations until so many have started,
                                             // one iteration unless given; grid, manual, ablation: all they list
-    std::optional<std::int64_t> in_flight;  // trials alive at once; default min(all, 4 x trainers)
+    std::optional<std::int64_t> in_flight;  // trials in training at once; default 2 x shards, or min(all, 4 x trainers) if nothing is decided on the way
     Json start_with;                        // array of assignments {dotted path: value} tried first
     Json forbid;          // array of conditions {dotted path: value | [values] | {"above": x} | {"below": x}}
     Json configurations;  // manual: array of assignments {dotted path: value}, instead of a space; what one does not name is

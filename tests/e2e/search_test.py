@@ -15,6 +15,7 @@ RULES = [
     {"procedure": "median", "trials": 8, "min_trials": 3},
     {"procedure": "tpe", "trials": 8, "tpe": {"startup": 4}},
 ]
+PBT = {"procedure": "pbt", "pbt": {"population": 6, "interval": 2, "quantile": 0.34}}
 OTHERS = [
     {"procedure": "sobol", "trials": 4},
     {"procedure": "ablation"},
@@ -24,6 +25,8 @@ OTHERS = [
 
 def searching(search, folder="out", **changes):
     space = {} if search["procedure"] == "manual" else {"space": SPACE}
+    if search["procedure"] == "pbt":
+        space = {"space": {"train.optimizer.lr": SPACE["train.optimizer.lr"], "model.dropout": {"type": "float", "low": 0.0, "high": 0.5}}}
     if search["procedure"] == "ablation":
         space = {"space": {"model.dropout": [0.2, 0.0], "model.hidden": [[32], [4]]}}
     document = experiment(model={"name": "mlp", "hidden": [32], "dropout": 0.1},
@@ -81,6 +84,31 @@ class Searches(Disturbed):
             with self.subTest(strategy=name):
                 self.assertEqual(self.run_once(RULES[0], name, "--trainers", "3", strategy={"name": name}), mop)
         self.run_once(RULES[0], "allreduce", "--trainers", "2", strategy={"name": "allreduce"})
+
+    def test_population_based_training(self):
+        expected = self.run_once(PBT, "one", "--trainers", "1")
+        kinds = [decision[0] for decision in expected[1]]
+        self.assertGreater(kinds.count("clone"), 3)
+        self.assertEqual(self.run_once(PBT, "three", "--trainers", "3"), expected)
+        self.assertEqual(self.run_once(PBT, "mpi", np=4), expected)
+        self.assertEqual(self.run_once(PBT, "tasks", "--trainers", "3", strategy={"name": "task_parallel"}), expected)
+        self.write(searching(PBT, "out"))
+        killed = 0
+        for laps in (4, 11, 19, 27, 36, 45):
+            process = self.start("run", "e.json", "--quiet", "--resume", "--trainers", str(laps % 3 + 1))
+            killed += self.kill_at(process, laps)
+        self.assertGreater(killed, 2)
+        self.resumed("2")
+        self.assertEqual(self.everything("out"), expected)
+        code, out, err = self.run_hopscotch("replay", "out")
+        self.assertEqual((code, err), (0, ""), out)
+
+    def test_states_in_parts_cannot_be_taken_over(self):
+        for name in ("parameter_server", "model_averaging"):
+            self.write(searching(PBT, strategy={"name": name}))
+            code, out, err = self.run_hopscotch("run", "e.json", "--dry-run")
+            self.assertEqual(code, 2)
+            self.assertIn(f"pbt lets trials take over each other's states, which {name} keeps in parts", err)
 
     def test_by_arrival(self):
         search = {**RULES[0], "deterministic": False}

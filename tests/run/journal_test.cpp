@@ -115,6 +115,38 @@ TEST(Journal, WhatTrainersWaitedForEachOtherComesBack) {
     EXPECT_EQ(journal.laps[1].sync_rounds, 0);
 }
 
+TEST(Journal, DecisionsAndClonesComeBack) {
+    Scratch scratch;
+    Decision clone;
+    clone.kind = Decision::Kind::clone;
+    clone.trial = TrialId(4);
+    clone.epoch = 5;
+    clone.until_epoch = 8;
+    clone.source = {TrialId(2), 3};
+    clone.why = "rank 5 of 6: from trial 2";
+    clone.virtual_time = 1.0 / 3;
+    auto lap = some_lap(4, 6);
+    lap.clone_of = clone.source;
+    {
+        JournalWriter writer(scratch / "j");
+        writer.lap_released(lap);
+        writer.lap_released(some_lap(0, 0));
+        writer.decided({Decision::Kind::start, TrialId(0), -1, 3, {}, "", 0});
+        writer.decided(clone);
+    }
+    auto const journal = read_journal(scratch / "j");
+    EXPECT_EQ(journal.released[0].clone_of, clone.source);
+    EXPECT_EQ(journal.released[1].clone_of, std::nullopt);
+    ASSERT_EQ(journal.decisions.size(), 2U);
+    EXPECT_EQ(journal.decisions[0].epoch, -1);
+    auto const& back = journal.decisions[1];
+    EXPECT_EQ(back.kind, clone.kind);
+    EXPECT_EQ(std::tuple(back.trial, back.epoch, back.until_epoch, back.source, back.why, back.virtual_time),
+              std::tuple(clone.trial, clone.epoch, clone.until_epoch, clone.source, clone.why, clone.virtual_time));
+    write(scratch / "bad", R"({"event": "decision", "kind": "guess"})" "\n");
+    EXPECT_NE(message_of(scratch / "bad").find("'guess', which is no decision"), std::string::npos) << message_of(scratch / "bad");
+}
+
 TEST(Journal, OfAnOlderVersionHasNoScores) {
     Scratch scratch;
     auto text = slurp(written(scratch));

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <fmt/format.h>
+
 #include <limits>
 
 #include "core/error.hpp"
@@ -170,6 +172,38 @@ TEST_F(RecorderTest, TestMetricsAreThereIfMeasured) {
 }
 
 // A regression's hits are no accuracy, also when only its trial says that it is one.
+TEST_F(RecorderTest, BoundaryStatesStayUntilClonesHaveFilesOfTheirOwn) {
+    auto const facts = some_facts();
+    Problems problems("e.json");
+    auto const experiment = read_experiment(R"({"name": "p", "data": {"path": "x"}, "model": {"name": "mlp"}, "train": {"optimizer": {"name": "sgd", "lr": 0.1}},
+        "search": {"procedure": "pbt"}, "space": {"train.optimizer.lr": {"type": "float", "low": 0.01, "high": 1.0}}, "run": {"dir": "x"}})", {}, problems);
+    ASSERT_TRUE(problems.empty());
+    Recorder recorder(RunDirectory(directory_, RunDirUse::fresh, facts), facts, experiment);
+    auto const save = [&](int trial, int epoch, int step) {
+        LapSink::Saved const saved{TrialId(trial), 0, epoch, step, 0, fmt::format("checkpoints/{}-{}-{}", trial, epoch, step)};
+        write(directory_ / saved.file, "x");
+        recorder.saved(saved);
+        recorder.tick();
+    };
+    auto const there = [&](int trial, int epoch) { return std::filesystem::exists(directory_ / fmt::format("checkpoints/{}-{}-0", trial, epoch)); };
+    for (int epoch = 1; epoch <= 6; ++epoch) save(0, epoch, 0);
+    EXPECT_TRUE(there(0, 1) && there(0, 2)) << "any of them may still be asked for";
+    Lap clone;
+    clone.trial = TrialId(1);
+    clone.epoch = 4;
+    clone.clone_of = LapId{TrialId(0), 1};
+    recorder.released(clone);
+    save(1, 4, 0);  // what it was before
+    recorder.let_go({TrialId(0), 0});
+    recorder.let_go({TrialId(0), 1});
+    recorder.tick();
+    EXPECT_FALSE(there(0, 1)) << "nobody began with it";
+    EXPECT_TRUE(there(0, 2)) << "trial 1 did, and has nothing later";
+    save(1, 4, 1);
+    save(0, 6, 1);
+    EXPECT_FALSE(there(0, 2));
+}
+
 TEST_F(RecorderTest, TheLossIsTheTrialsOwn) {
     auto const facts = some_facts();
     Problems problems("f.json");
