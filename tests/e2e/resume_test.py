@@ -26,7 +26,7 @@ class Disturbed(Case):
         """What must not depend on how often a run was killed."""
         summary = self.summary(folder)
         best = hashlib.sha256((self.cwd / folder / "best/model.safetensors").read_bytes()).hexdigest()
-        trials = [(trial["id"], trial["status"], trial["state_hash"], trial["epochs"], trial["best"]["epoch"], trial["best"]["val_loss"])
+        trials = [(trial["id"], trial["status"], trial["state_hash"], trial["epochs"], *((trial["best"]["epoch"], trial["best"]["val_loss"]) if trial["best"] else ()))
                   for trial in summary["trials"]]
         return summary["status"], summary["best_trial"], trials, self.hashes(folder), best
 
