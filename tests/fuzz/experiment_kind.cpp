@@ -43,7 +43,17 @@ constexpr std::string_view k_good[] = {
     R"({"data": {"path": "d"}, "model": {"name": "lenet"}, "train": {"optimizer": {"name": "rmsprop", "alpha": 0.9, "centered": true},
 "schedule": {"name": "one_cycle", "pct_start": 0.2, "div_factor": 10, "final_div_factor": 100}}, "space": {"train.optimizer.lr": [0.1]},
 "strategy": {"name": "model_averaging", "every": 5, "momentum": "averaged", "via": "master", "outer": {"lr": 0.7, "momentum": 0.9, "nesterov": true},
-             "algorithm": "deterministic", "bucket_mb": 1, "first_bucket_mb": 0.5}, "run": {"dir": "r"}})"};
+             "algorithm": "deterministic", "bucket_mb": 1, "first_bucket_mb": 0.5},
+"run": {"dir": "r", "scheduler": "shared", "state_memory": "4GB", "spill": "/tmp", "keep_best": "trial"}})",
+    R"({"data": {"path": "d"}, "model": {"name": "mlp"}, "train": {"epochs": 27, "optimizer": {"name": "sgd"}},
+"search": {"procedure": "asha", "sampler": "tpe", "variant": "stop", "trials": 30, "eta": 4, "min_epochs": 2, "max_epochs": 20, "lookahead": 0.5, "startup": 5,
+           "candidates": 12, "multivariate": false, "deterministic": false, "budget": {"trials": 20, "epochs": 200}},
+"space": {"train.optimizer.lr": {"type": "float", "low": 1e-4, "high": 1, "log": true}, "model.hidden": [[16], [32]]}, "run": {"dir": "r"}})",
+    R"({"data": {"path": "d"}, "model": {"name": "mlp"}, "train": {"epochs": 9, "optimizer": {"name": "adam"}},
+"search": {"procedure": "pbt", "population": 6, "interval": 2, "quantile": 0.3, "resample": 0.1, "factors": [0.5, 2]},
+"space": {"train.optimizer.lr": {"type": "float", "low": 1e-4, "high": 1, "log": true}}, "run": {"dir": "r"}})",
+    R"({"data": {"path": "d"}, "model": {"name": "mlp"}, "train": {"optimizer": {"name": "adam"}},
+"search": {"procedure": "manual", "configurations": [{"train.optimizer.lr": 0.1}, {"model.hidden": [8]}]}, "run": {"dir": "r"}})"};
 
 constexpr int k_most_trials = 200;  // looked at; there may be a million
 
@@ -77,6 +87,7 @@ public:
             if (!proposal) break;
             resolve(experiment, proposal->assignment, problems);
             (void)loss_of(experiment, proposal->assignment);
+            search->report({proposal->trial, proposal->until_epoch - 1, i % 5 == 4 ? std::optional<double>() : 1.0 / (1 + i % 7)});
         }
         (void)experiment.document.dump(2);
     }

@@ -62,6 +62,7 @@ std::string good_journal() {
         writer.lap_done(testing::exchanging(first_trial()));
         auto const checkpoint = some_checkpoint();
         writer.checkpoint({TrialId(0), 0, 1, 2, 16, checkpoint_name(checkpoint, 1)});
+        writer.decided({Decision::Kind::clone, TrialId(1), 0, 2, {TrialId(0), 0}, "rank 2 of 2", 0.5});
         writer.run_resumed(2, 3);
         writer.lap_done(second_trial());
         TrialView trial;
