@@ -121,6 +121,20 @@ class Searches(Disturbed):
             with self.subTest(search=search):
                 self.assertEqual(self.run_once(search, f"one{number}", "--trainers", "1"), self.run_once(search, f"two{number}", "--trainers", "2"))
 
+    def test_asha_finds_what_the_grid_finds_for_less(self):
+        def searched(procedure):
+            document = experiment(model={"name": "mlp", "hidden": [64]}, train={"epochs": 9, "batch_size": 32, "optimizer": {"name": "sgd", "lr": 0.1, "momentum": 0.9}},
+                                  search={"metric": "val_accuracy", **procedure}, run={"dir": procedure["procedure"], "device": "cpu"},
+                                  space={"train.optimizer.lr": [0.01, 0.03, 0.1, 0.3], "model.hidden": [[16], [32], [64], [128]]})
+            self.write(document)
+            self.succeed("--quiet", "--trainers", "2")
+            trials = self.summary(procedure["procedure"])["trials"]
+            return sum(trial["epochs"] for trial in trials), max(trial["best"]["val_accuracy"] for trial in trials)
+        all_epochs, best = searched({"procedure": "grid"})
+        epochs, found = searched({"procedure": "asha", "sampler": "grid"})
+        self.assertLessEqual(epochs, 0.4 * all_epochs)
+        self.assertGreaterEqual(found, best - 0.005)
+
     def test_dry_run_tells_what_it_will_cost(self):
         self.write(searching(RULES[2]))
         code, out, err = self.run_hopscotch("run", "e.json", "--dry-run")
