@@ -11,6 +11,7 @@
 #include "core/hash.hpp"
 #include "core/log.hpp"
 #include "experiment/reader.hpp"
+#include "search/search.hpp"
 #include "strategy/strategy.hpp"
 
 namespace hopscotch {
@@ -32,10 +33,17 @@ std::vector<Lap> Continuation::begin(Director& director, Recorder& recorder) {
         units_ += record.units.size();
         take();
     }
+    if (make_search(experiment_)->clones())
+        for (auto const& record : journal.laps)
+            if (record.outcome == Outcome::finished) pinned_.insert({record.trial, record.epoch});
+    for (auto const& lap : director.take_releases()) {
+        recorder.let_go(lap);
+        pinned_.erase(lap);
+    }
     for (auto const& lap : released)
         if (lap.clone_of) clones_[{lap.trial, lap.epoch}] = *lap.clone_of;
-    for (auto const& trial : director.trials())
-        if (auto const start = start_of(trial, recorder)) starts_[trial.id] = *start;
+    while (find_starts(director.trials(), recorder)) {
+    }
     std::vector<Lap> out;
     for (auto& lap : released) {
         recorder.released(lap);
@@ -47,6 +55,21 @@ std::vector<Lap> Continuation::begin(Director& director, Recorder& recorder) {
         out.push_back(std::move(lap));
     }
     return out;
+}
+
+// True if laps that must be trained again begin with states that no file holds either: then those must be, too.
+bool Continuation::find_starts(std::vector<TrialView> const& trials, Recorder const& recorder) {
+    bool more = false;
+    starts_.clear();
+    for (auto const& trial : trials) {
+        auto const start = start_of(trial, recorder);
+        if (!start) continue;
+        starts_[trial.id] = *start;
+        int const first = start->epoch + (start->file.empty() ? 0 : 1);
+        for (auto clone = clones_.lower_bound({trial.id, first}); clone != clones_.end() && clone->first.trial == trial.id; ++clone)
+            if (file_after(clone->second.trial, clone->second.epoch) == nullptr) more |= pinned_.insert(clone->second).second;
+    }
+    return more;
 }
 
 void Continuation::place(Lap& lap) {
@@ -79,16 +102,11 @@ std::optional<LapId> Continuation::last_clone(TrialId trial, int epoch) const {
     return std::prev(after)->first;
 }
 
-// The first of its laps whose end a lap that has not been trained begins with, and no file holds.
+// The first of its laps whose end a decision may ask for, or has asked for, and no file holds.
 std::optional<int> Continuation::wanted_by_clones(TrialId trial) const {
-    std::optional<int> first;
-    for (auto const& [clone, source] : clones_) {
-        if (source.trial != trial || file_after(source.trial, source.epoch) != nullptr) continue;
-        auto const* own = furthest(clone.trial, INT32_MAX);
-        bool const begun = own != nullptr && std::tuple(own->epoch, own->step, own->batch) > std::tuple(clone.epoch, 0, std::int64_t{0});
-        if (!begun) first = std::min(first.value_or(source.epoch), source.epoch);
-    }
-    return first;
+    for (auto lap = pinned_.lower_bound({trial, 0}); lap != pinned_.end() && lap->trial == trial; ++lap)
+        if (file_after(trial, lap->epoch) == nullptr) return lap->epoch;
+    return std::nullopt;
 }
 
 // The file with the furthest place in these laps.

@@ -4,6 +4,7 @@
 #pragma once
 #include <map>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "app/resumption.hpp"
@@ -37,6 +38,7 @@ private:
         int epoch = 0, last = 0;  // laps; the first one from
         std::string file;         // this file; empty: from nothing
     };
+    bool find_starts(std::vector<TrialView> const& trials, Recorder const& recorder);
     std::optional<Start> start_of(TrialView const& trial, Recorder const& recorder) const;
     // Its last lap up to that one which begins with another's state.
     std::optional<LapId> last_clone(TrialId trial, int epoch) const;
@@ -48,6 +50,7 @@ private:
     std::map<std::pair<TrialId, int>, std::uint64_t> again_;  // the hash of the state at its end
     std::map<TrialId, Start> starts_;  // of trials that have not begun here
     std::map<LapId, LapId> clones_;    // lap: what it begins with
+    std::set<LapId> pinned_;           // laps whose ends may be begun with
     std::size_t units_ = 0;
 };
 

@@ -130,7 +130,6 @@ void RunningJob::write_best(Summary const& summary) {
 // What earlier jobs have recorded, then what is left of every trial.
 void RunningJob::go_on() {
     for (auto& lap : continuation_->begin(director_, recorder_)) execute(std::move(lap));
-    for (auto const& lap : director_.take_releases()) recorder_.let_go(lap);
     units_ = static_cast<double>(continuation_->units());
     for (auto const& trial : director_.trials())
         if (has_ended(trial.status)) ended_.insert(trial.id);

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every search procedure through the binary: the same decisions and the same bits on any number of trainers, killed or not."""
+import os
+import signal
 import unittest
 
+from faults_test import Faults
+from harness import RECOVERY, experiment
 from resume_test import Disturbed
-from harness import experiment
 
 SPACE = {"train.optimizer.lr": {"type": "float", "low": 0.0003, "high": 0.3, "log": True}, "model.hidden": [[16], [32], [48]]}
 RULES = [
@@ -38,7 +41,7 @@ def searching(search, folder="out", **changes):
     return document
 
 
-class Searches(Disturbed):
+class Case(Disturbed):
     def decisions(self, folder):
         return [(line["kind"], line["trial"], line["epoch"], line["until_epoch"], line["virtual_time"], line["why"])
                 for line in self.journal(folder) if line["event"] == "decision"]
@@ -51,6 +54,8 @@ class Searches(Disturbed):
         self.succeed("--quiet", *args, np=np)
         return self.everything(folder)
 
+
+class Searches(Case):
     def test_same_decisions_and_bits_on_any_trainers(self):
         for number, search in enumerate(RULES):
             with self.subTest(search=search):
@@ -111,10 +116,15 @@ class Searches(Disturbed):
             self.assertIn(f"pbt lets trials take over each other's states, which {name} keeps in parts", err)
 
     def test_by_arrival(self):
-        search = {**RULES[0], "deterministic": False}
-        self.run_once(search, "out", "--trainers", "3")
-        code, out, err = self.run_hopscotch("replay", "out")
-        self.assertEqual((code, err), (0, ""), out)
+        # Whatever it decides, a killed run decides it again from its journal.
+        for number, search in enumerate((RULES[0], PBT)):
+            folder = f"out{number}"
+            self.write(searching({**search, "deterministic": False}, folder))
+            for laps in (4, 12):
+                self.kill_at(self.start("run", "e.json", "--quiet", "--resume", "--trainers", "3"), laps, folder=folder)
+            self.resumed("2", folder)
+            code, out, err = self.run_hopscotch("replay", folder)
+            self.assertEqual((code, err), (0, ""), out)
 
     def test_those_that_decide_nothing(self):
         for number, search in enumerate(OTHERS):
@@ -151,6 +161,27 @@ class Searches(Disturbed):
         statuses = [trial["status"] for trial in self.summary()["trials"]]
         self.assertIn("diverged", statuses)
         self.assertIn("finished", statuses)
+
+
+class LostTrainers(Case):
+    launcher_options = RECOVERY
+    pid_of_rank = Faults.pid_of_rank
+
+    def test_decisions_outlive_a_trainer(self):
+        for number, search in enumerate((RULES[0], PBT)):
+            with self.subTest(search=search):
+                search = {**search, "trials": 27} if number == 0 else {**search, "population": 12}
+                expected = self.run_once(search, f"quiet{number}", "--trainers", "2")
+                document = searching(search, f"out{number}")
+                document["run"]["silence_s"] = 1
+                self.write(document)
+                process = self.start("run", "e.json", "--quiet", np=4)
+                self.wait_for_event(process, folder=f"out{number}")
+                os.kill(self.pid_of_rank(process, 2), signal.SIGKILL)
+                out, err = process.communicate(timeout=60)
+                self.assertEqual(process.returncode, 0, out + err)
+                self.assertEqual(len(self.summary(f"out{number}")["lost"]), 1)
+                self.assertEqual(self.everything(f"out{number}"), expected)
 
 
 if __name__ == "__main__":
