@@ -33,7 +33,7 @@ std::vector<Lap> Continuation::begin(Director& director, Recorder& recorder) {
         units_ += record.units.size();
         take();
     }
-    if (make_search(experiment_)->clones())
+    if (procedure_clones(experiment_.search.procedure))
         for (auto const& record : journal.laps)
             if (record.outcome == Outcome::finished) pinned_.insert({record.trial, record.epoch});
     for (auto const& lap : director.take_releases()) {

@@ -24,7 +24,7 @@ Recorder::Recorder(RunDirectory const& directory, RunFacts const& facts, Experim
       metrics_(directory.file("metrics.jsonl")),
       trace_(directory.file("trace.json"), facts.hosts, facts.start_unix_s),
       tally_(experiment.search.metric, experiment.search.mode, facts.trainers()),
-      clones_(make_search(experiment)->clones()) {}
+      clones_(procedure_clones(experiment.search.procedure)) {}
 
 void Recorder::restore(Journal const& journal, std::function<LossKind(TrialId)> const& loss) {
     incarnation_ = journal.incarnation + 1;

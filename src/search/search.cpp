@@ -91,6 +91,8 @@ std::unique_ptr<Search> make_search(Experiment const& experiment) {
     return std::make_unique<CombinedSearch>(std::move(input), std::move(sampler), std::move(rule), most);
 }
 
+bool procedure_clones(std::string_view procedure) { return procedure == "pbt"; }
+
 std::vector<std::string> search_names() {
     std::vector<std::string> out;
     for (auto const& row : k_procedures) out.emplace_back(row.name);

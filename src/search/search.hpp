@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/ids.hpp"
@@ -61,5 +62,8 @@ public:
 // Throws ConfigError that lists the known names.
 std::unique_ptr<Search> make_search(Experiment const& experiment);
 std::vector<std::string> search_names();
+
+// Search::clones() of this procedure, for who needs no search.
+bool procedure_clones(std::string_view procedure);
 
 }  // namespace hopscotch

@@ -24,7 +24,7 @@ constexpr double k_pausing_s = 0.005;  // between looks at what is on its way ou
 TrainerBase::TrainerBase(Resources resources)
     : resources_(std::move(resources)), best_(resources_.experiment.search.metric, resources_.experiment.search.mode) {
     if (resources_.runner == nullptr) return;
-    search_clones_ = make_search(resources_.experiment)->clones();
+    search_clones_ = procedure_clones(resources_.experiment.search.procedure);
     auto const& run = resources_.experiment.run;
     std::filesystem::path const dir = resources_.checkpoints.run_dir;
     auto const& spill = !run.spill.empty() ? std::filesystem::path(run.spill) : dir.empty() ? std::filesystem::temp_directory_path() : dir / "checkpoints";

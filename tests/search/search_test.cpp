@@ -247,7 +247,7 @@ TEST(MakeSearch, KnowsWhatTheReaderKnows) {
         if (name == "manual") continue;  // has no space
         auto const made = make_search(experiment);
         EXPECT_EQ(made->decides_nothing(), name == "grid" || name == "random" || name == "sobol" || name == "ablation") << name;
-        EXPECT_EQ(made->clones(), name == "pbt");
+        EXPECT_EQ(made->clones(), procedure_clones(name));
         EXPECT_TRUE(made->next()) << name;
     }
 }
