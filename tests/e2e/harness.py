@@ -7,6 +7,7 @@ import pathlib
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -92,6 +93,18 @@ class Case(unittest.TestCase):
                                    start_new_session=True)  # so that a test can kill all of it at once
         self.addCleanup(lambda: process.poll() is None and (process.kill(), process.communicate()))
         return process
+
+    def end_of(self, process, folder="out", timeout=60):
+        """What it wrote until it ended; if it hangs, what it hangs at."""
+        try:
+            return process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            out, err = process.communicate()
+            summary, journal = self.cwd / folder / "summary.json", self.cwd / folder / "journal.jsonl"
+            status = strict_json(summary.read_text())["status"] if summary.exists() else "none"
+            last = journal.read_text().splitlines()[-8:] if journal.exists() else []
+            self.fail(f"hangs; status {status}; {out}{err}\n" + "\n".join(line[:300] for line in last))
 
     def succeed(self, *args, np=None):
         code, out, err = self.run_hopscotch("run", "e.json", *args, np=np)

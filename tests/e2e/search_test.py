@@ -178,7 +178,7 @@ class LostTrainers(Case):
                 process = self.start("run", "e.json", "--quiet", np=4)
                 self.wait_for_event(process, folder=f"out{number}")
                 os.kill(self.pid_of_rank(process, 2), signal.SIGKILL)
-                out, err = process.communicate(timeout=60)
+                out, err = self.end_of(process, f"out{number}")
                 self.assertEqual(process.returncode, 0, out + err)
                 self.assertEqual(len(self.summary(f"out{number}")["lost"]), 1)
                 self.assertEqual(self.everything(f"out{number}"), expected)

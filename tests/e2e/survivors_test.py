@@ -30,7 +30,7 @@ class Jobs(resume_test.Disturbed):
         return super().undisturbed(folder, trainers, **LONG, **changes)
 
     def finished(self, process, folder, expected, lost):
-        out, err = process.communicate(timeout=60)
+        out, err = self.end_of(process, folder)
         self.assertEqual(process.returncode, 0, out + err)
         self.assertEqual(self.outcome(folder), expected)
         self.assertEqual(sorted(loss["trainer"] for loss in self.summary(folder).get("lost", [])), lost)

@@ -55,6 +55,7 @@ constexpr std::string_view k_good[] = {
     R"({"data": {"path": "d"}, "model": {"name": "mlp"}, "train": {"optimizer": {"name": "adam"}},
 "search": {"procedure": "manual", "configurations": [{"train.optimizer.lr": 0.1}, {"model.hidden": [8]}]}, "run": {"dir": "r"}})"};
 
+constexpr int k_most_laps = 30;     // of a trial, reported
 constexpr int k_most_trials = 200;  // looked at; there may be a million
 
 class ExperimentKind : public Kind {
@@ -87,7 +88,9 @@ public:
             if (!proposal) break;
             resolve(experiment, proposal->assignment, problems);
             (void)loss_of(experiment, proposal->assignment);
-            search->report({proposal->trial, proposal->until_epoch - 1, i % 5 == 4 ? std::optional<double>() : 1.0 / (1 + i % 7)});
+            auto const loss = i % 5 == 4 ? std::optional<double>() : 1.0 / (1 + i % 7);
+            if (proposal->kind == Proposal::Kind::resume || proposal->until_epoch > k_most_laps) continue;
+            for (int epoch = 0; epoch < (loss ? proposal->until_epoch : 1); ++epoch) search->report({proposal->trial, epoch, loss});
         }
         (void)experiment.document.dump(2);
     }
