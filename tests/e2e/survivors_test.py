@@ -10,7 +10,7 @@ import resume_test
 from harness import RECOVERY
 
 
-LONG = {"train": {**resume_test.TRAIN, "epochs": 20}}  # so that nothing has finished before it is killed
+LONG = {"train": {**resume_test.TRAIN, "epochs": 12}}  # so that nothing has finished before it is killed
 
 
 class Jobs(resume_test.Disturbed):
