@@ -125,6 +125,11 @@ LapSink::Saved const* Continuation::file_after(TrialId trial, int epoch) const {
     return file == found->second.end() ? nullptr : &*file;
 }
 
+bool Continuation::waits_for(TrialId trial) const {
+    auto const first = again_.lower_bound({trial, 0});
+    return first != again_.end() && first->first.first == trial;
+}
+
 bool Continuation::trained_again(LapRecord const& record) {
     auto const known = again_.find({record.trial, record.epoch});
     if (known == again_.end()) return false;

@@ -28,6 +28,7 @@ public:
     // Whether this lap is one that the journal has; then it is not news. Throws Error if it came out different.
     bool trained_again(LapRecord const& record);
     bool waits() const { return !again_.empty(); }  // for such laps
+    bool waits_for(TrialId trial) const;
     std::size_t units() const { return units_; }    // that are known
 
     // The file with the state after that lap; null: there is none.

@@ -90,7 +90,8 @@ void RunningJob::end_trials() {
     for (auto const& trial : director_.trials()) {
         if (!has_ended(trial.status) || !ended_.insert(trial.id).second) continue;
         recorder_.trial_ended(trial);
-        strategy_->forget(trial.id);
+        // Its state may be wanted after laps that are being trained again.
+        if (!continuation_ || !continuation_->waits_for(trial.id)) strategy_->forget(trial.id);
         if (trial.status == TrialStatus::failed || trial.status == TrialStatus::diverged)
             log_warning(fmt::format("trial {} {}: {}", trial.id.value, name_of(trial.status), trial.reason));
     }

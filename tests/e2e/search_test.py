@@ -83,6 +83,18 @@ class Searches(Case):
                 self.resumed("2", f"out{number}")
                 self.assertEqual(self.everything(f"out{number}"), expected)
 
+    def test_killed_without_any_checkpoint(self):
+        # Everything is trained again, also trials that the search has done with before they have come that far.
+        search = {**RULES[0], "trials": 27}
+        expected = self.run_once(search, "quiet", "--trainers", "2")
+        for laps in (9, 20, 30):
+            document = searching(search, f"out{laps}")
+            document["run"]["checkpoint_every_s"] = 1000
+            self.write(document)
+            self.assertTrue(self.kill_at(self.start("run", "e.json", "--quiet", "--trainers", "3"), laps, folder=f"out{laps}"))
+            out, err = self.end_of(self.start("run", "e.json", "--quiet", "--resume", "--trainers", "3"), f"out{laps}", timeout=30)
+            self.assertEqual(self.everything(f"out{laps}"), expected, out + err)
+
     def test_other_strategies_decide_alike(self):
         mop = self.run_once(RULES[0], "mop", "--trainers", "2")
         for name in ("task_parallel", "sequential"):
