@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <tuple>
 
 #include "core/error.hpp"
 #include "core/hash.hpp"
@@ -91,7 +90,7 @@ std::optional<Continuation::Start> Continuation::start_of(TrialView const& trial
     auto const* file = furthest(trial.id, upto);
     // What it was before it became another's clone is of no use behind that.
     auto const clone = last_clone(trial.id, upto);
-    if (clone && (file == nullptr || std::tuple(file->epoch, file->step, file->batch) <= std::tuple(clone->epoch, 0, std::int64_t{0})))
+    if (clone && (file == nullptr || place_of(*file) <= start_of_epoch(clone->epoch)))
         return Start{clone->epoch, last, ""};
     return file == nullptr ? Start{0, last, ""} : Start{file->epoch, last, file->file};
 }
@@ -119,10 +118,7 @@ LapSink::Saved const* Continuation::furthest(TrialId trial, int last_epoch) cons
 
 LapSink::Saved const* Continuation::file_after(TrialId trial, int epoch) const {
     auto const found = resumption_.files.find(trial);
-    if (found == resumption_.files.end()) return nullptr;
-    auto const file = std::ranges::find_if(
-        found->second, [&](auto const& each) { return each.epoch == epoch + 1 && each.step == 0 && each.batch == 0; });
-    return file == found->second.end() ? nullptr : &*file;
+    return found == resumption_.files.end() ? nullptr : hopscotch::file_after(found->second, epoch);
 }
 
 bool Continuation::waits_for(TrialId trial) const {

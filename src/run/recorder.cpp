@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <tuple>
 #include <utility>
 
 #include "core/clock.hpp"
@@ -78,15 +77,18 @@ void Recorder::saved(LapSink::Saved const& saved) {
     surplus_.insert(saved.trial);
 }
 
+LapSink::Saved const* file_after(std::vector<LapSink::Saved> const& files, int epoch) {
+    auto const file = std::ranges::find(files, start_of_epoch(epoch + 1), place_of);
+    return file == files.end() ? nullptr : &*file;
+}
+
 LapSink::Saved const* Recorder::file_after(TrialId trial, int epoch) const {
     auto const found = files_.find(trial);
-    if (found == files_.end()) return nullptr;
-    auto const file = std::ranges::find_if(found->second, [&](auto const& each) { return each.epoch == epoch + 1 && each.step == 0 && each.batch == 0; });
-    return file == found->second.end() ? nullptr : &*file;
+    return found == files_.end() ? nullptr : hopscotch::file_after(found->second, epoch);
 }
 
 bool Recorder::is_kept(LapSink::Saved const& file) const {
-    if (file.step != 0 || file.batch != 0) return false;
+    if (place_of(file) != start_of_epoch(file.epoch)) return false;
     return wanted_epoch(file.trial) == file.epoch - 1 || (clones_ && is_wanted_by_clones({file.trial, file.epoch - 1}));
 }
 
@@ -98,7 +100,7 @@ bool Recorder::is_wanted_by_clones(LapId lap) const {
     return std::ranges::any_of(clones->second, [&](LapId clone) {
         auto const files = files_.find(clone.trial);
         bool const later = files != files_.end() && std::ranges::any_of(files->second, [&](auto const& file) {
-            return std::tuple(file.epoch, file.step, file.batch) > std::tuple(clone.epoch, 0, std::int64_t{0});
+            return place_of(file) > start_of_epoch(clone.epoch);
         });
         return !later && !ended_.contains(clone.trial);
     });
@@ -113,8 +115,7 @@ void Recorder::let_go(LapId lap) {
 void Recorder::delete_surplus() {
     for (auto const trial : surplus_) {
         auto& files = files_[trial];
-        auto const place = [](LapSink::Saved const& file) { return std::tuple(file.epoch, file.step, file.batch); };
-        std::ranges::stable_sort(files, std::greater(), place);
+        std::ranges::stable_sort(files, std::greater(), place_of);
         for (std::size_t i = 2; i < files.size();) {
             if (is_kept(files[i])) {
                 ++i;

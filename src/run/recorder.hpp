@@ -14,6 +14,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "experiment/config.hpp"
@@ -38,6 +39,12 @@ struct RunEnd {
     std::vector<float> hop_s;                  // seconds of every hop that was measured; may be empty
     bool synthetic = false;                    // ZooEntry::synthetic of the model
 };
+
+// How far its trial has come in a file.
+inline auto place_of(LapSink::Saved const& file) { return std::tuple(file.epoch, file.step, file.batch); }
+inline auto start_of_epoch(int epoch) { return std::tuple(epoch, 0, std::int64_t{0}); }
+// Of a trial's files the one with its state after that epoch; null: there is none.
+LapSink::Saved const* file_after(std::vector<LapSink::Saved> const& files, int epoch);
 
 class Recorder {
 public:

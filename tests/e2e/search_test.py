@@ -95,6 +95,18 @@ class Searches(Case):
             out, err = self.end_of(self.start("run", "e.json", "--quiet", "--resume", "--trainers", "3"), f"out{laps}", timeout=30)
             self.assertEqual(self.everything(f"out{laps}"), expected, out + err)
 
+    def test_a_journal_of_other_decisions_is_refused(self):
+        self.write(searching(RULES[0]))
+        self.assertTrue(self.kill_at(self.start("run", "e.json", "--quiet", "--trainers", "2"), 9))
+        path = self.cwd / "out/journal.jsonl"
+        lines = path.read_text().splitlines(keepends=True)
+        at = next(i for i, line in enumerate(lines) if '"kind":"pause"' in line or '"kind":"stop"' in line)
+        lines[at] = lines[at].replace('"kind":"pause"', '"kind":"go_on"').replace('"kind":"stop"', '"kind":"go_on"')
+        path.write_text("".join(lines))
+        code, out, err = self.run_hopscotch("run", "e.json", "--quiet", "--resume", "--trainers", "2")
+        self.assertEqual(code, 1, out + err)
+        self.assertRegex(err, r"the search decides otherwise than the journal has it: trial \d+, epoch \d+: go_on and now")
+
     def test_other_strategies_decide_alike(self):
         mop = self.run_once(RULES[0], "mop", "--trainers", "2")
         for name in ("task_parallel", "sequential"):

@@ -102,6 +102,19 @@ class DamagedHop(resume_test.Disturbed):
             self.assertEqual((self.summary()["jobs"], self.summary().get("lost")), (2, None))
 
 
+    def test_a_job_whose_states_are_damaged_again_and_again_ends(self):
+        expected = self.undisturbed(strategy={"name": "mop"})
+        self.write(resume_test.disturbed("out", strategy={"name": "mop"}))
+        faults = ",".join(f"hop.send:{nth}:flip" for nth in (5, 20, 35, 50))
+        code, out, err = self.run_hopscotch("run", "e.json", "--quiet", "--trainers", "3", env={"HOPSCOTCH_FAULT": faults})
+        self.assertEqual(code, 75, out + err)
+        self.assertEqual(err.count("the trial goes back to its last checkpoint"), 3)
+        self.assertIn("this is the 4th of this job, it ends here: --resume goes on", err)
+        self.assertEqual(self.summary()["status"], "interrupted")
+        self.resumed("2")
+        self.assertEqual(self.outcome("out"), expected)
+
+
 class SharedScheduler(Jobs):
     """run.scheduler "shared": rank 0's process trains too, so that every process does."""
     processes, scheduler = 3, "shared"
