@@ -12,6 +12,7 @@
 
 #include "core/rng.hpp"
 #include "experiment/reader.hpp"
+#include "experiment/space.hpp"
 #include "search/search.hpp"
 
 namespace hopscotch {
@@ -24,6 +25,15 @@ inline Experiment search_experiment(std::string const& search, std::string const
                                    (space.empty() ? "" : R"(, "space": )" + space) + "}",
                                {}, problems);
     EXPECT_EQ(problems.text(), "") << search << space;
+    return out;
+}
+
+inline Space space_from(std::string const& space) {
+    auto experiment = search_experiment(R"({"procedure": "random", "trials": 1})", R"({"train.batch_size": [1]})");
+    Problems problems("");
+    experiment.space = parse_json(space, problems);
+    auto out = read_space(experiment, problems);
+    EXPECT_EQ(problems.text(), "");
     return out;
 }
 

@@ -19,15 +19,6 @@ TEST(Pbt, QuantileSizes) {
     EXPECT_EQ(quantile_size(10, 0.3), 3U) << "10 x 0.3 is a hair more than 3";
 }
 
-Space space_from(std::string const& space) {
-    auto experiment = search_experiment(R"({"procedure": "random", "trials": 1})", R"({"train.batch_size": [1]})");
-    Problems problems("");
-    experiment.space = parse_json(space, problems);
-    auto out = read_space(experiment, problems);
-    EXPECT_EQ(problems.text(), "");
-    return out;
-}
-
 class Explore : public ::testing::Test {
 protected:
     Assignment step(std::string const& space, std::string const& from, PbtConfig const& config) {

@@ -97,15 +97,6 @@ TEST(Parzen, Weights) {
     EXPECT_EQ(good, (std::vector<std::size_t>{1, 2, 2, 3, 10, 25, 25}));
 }
 
-Space space_from(std::string const& space) {
-    auto experiment = search_experiment(R"({"procedure": "random", "trials": 1})", R"({"train.batch_size": [1]})");
-    Problems problems("");
-    experiment.space = parse_json(space, problems);
-    auto out = read_space(experiment, problems);
-    EXPECT_EQ(problems.text(), "");
-    return out;
-}
-
 // What Optuna's TPESampler(seed=42, constant_liar=False) tries: the first ten at random, from a stream of their own.
 std::vector<Assignment> optuna_sequence(Space const& space, TpeConfig const& config, std::size_t trials,
                                         std::function<double(Assignment const&)> const& loss) {
