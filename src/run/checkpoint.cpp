@@ -40,13 +40,14 @@ ByteView bytes_of(std::string_view text) { return std::as_bytes(std::span(text))
 Json header_of(Checkpoint const& checkpoint) {
     return Json::object({{"format", k_format},
                          {"run", checkpoint.run_id},
-                         {"member", checkpoint.member},
                          {"epoch", checkpoint.place.epoch},
                          {"step", checkpoint.place.step},
                          {"batch", checkpoint.place.batch},
                          {"rows", checkpoint.rows},
                          {"loss_sum", checkpoint.loss_sum},
                          {"layout", to_hex(checkpoint.layout_hash)},
+                         {"parts_bytes", static_cast<std::int64_t>(checkpoint.parts.size())},
+                         {"parts_hash", to_hex(xxh3(checkpoint.parts))},
                          {"record", to_json(checkpoint.record)}});
 }
 
@@ -54,7 +55,6 @@ Checkpoint from_header(Json const& json) {
     require(json.at("format").integer() == k_format, "another format (written by another version of hopscotch?)");
     Checkpoint out;
     out.run_id = json.at("run").string();
-    out.member = count_in(json, "member", k_most_trainers);
     out.place = {count_in(json, "epoch"), count_in(json, "step"), integer_in(json, "batch", 0, INT64_MAX)};
     out.rows = integer_in(json, "rows", 0, INT64_MAX);
     auto const& loss = json.at("loss_sum");
@@ -80,13 +80,12 @@ void read_at(int fd, std::filesystem::path const& path, MutableBytes into, std::
 
 std::string checkpoint_name(Checkpoint const& checkpoint, int incarnation) {
     auto const& place = checkpoint.place;
-    return fmt::format("checkpoints/trial-{:05}-e{:04}-s{:04}-b{:06}-i{}{}.ckpt", checkpoint.record.trial.value, place.epoch, place.step,
-                       place.batch, incarnation, checkpoint.member > 0 ? fmt::format("-m{}", checkpoint.member) : "");
+    return fmt::format("checkpoints/trial-{:05}-e{:04}-s{:04}-b{:06}-i{}.ckpt", checkpoint.record.trial.value, place.epoch, place.step,
+                       place.batch, incarnation);
 }
 
 bool is_checkpoint_name(std::string_view name, LapSink::Saved const& saved) {
     Checkpoint about;
-    about.member = saved.member;
     about.place = {saved.epoch, saved.step, saved.batch};
     about.record.trial = saved.trial;
     int incarnation = 0;
@@ -103,7 +102,7 @@ void write_checkpoint(std::filesystem::path const& path, Checkpoint const& check
     preamble.state_bytes = state.size();
     preamble.header_hash = xxh3(bytes_of(header));
     preamble.state_hash = xxh3(state);
-    write_atomically(path, {std::as_bytes(std::span(&preamble, 1)), bytes_of(header), state});
+    write_atomically(path, {std::as_bytes(std::span(&preamble, 1)), bytes_of(header), state, ByteView(checkpoint.parts)});
 }
 
 CheckpointFile::CheckpointFile(std::filesystem::path path) : path_(std::move(path)) {
@@ -117,13 +116,20 @@ CheckpointFile::CheckpointFile(std::filesystem::path path) : path_(std::move(pat
         if (::fstat(fd_, &status) != 0) throw DataError(fmt::format("{}: cannot stat ({})", path_.string(), std::strerror(errno)));
         auto const size = static_cast<std::uint64_t>(status.st_size);
         bool const sane = preamble.header_bytes <= k_longest_header && preamble.state_bytes <= size;
-        if (!sane || sizeof preamble + preamble.header_bytes + preamble.state_bytes != size)
-            throw DataError(fmt::format("{}: is torn or damaged (its length is not what it says)", path_.string()));
+        auto const before_parts = sizeof preamble + preamble.header_bytes + preamble.state_bytes;
+        auto const wrong_length = fmt::format("{}: is torn or damaged (its length is not what it says)", path_.string());
+        if (!sane || before_parts > size) throw DataError(wrong_length);
         std::string header(preamble.header_bytes, '\0');
         read_at(fd_, path_, std::as_writable_bytes(std::span(header)), sizeof preamble);
         if (xxh3(bytes_of(header)) != preamble.header_hash)
             throw DataError(fmt::format("{}: is damaged (the hash of its header differs)", path_.string()));
-        about_ = from_header(parse_json_or_throw(header, path_.string()));
+        auto const json = parse_json_or_throw(header, path_.string());
+        about_ = from_header(json);
+        if (json.at("parts_bytes").integer() != static_cast<std::int64_t>(size - before_parts)) throw DataError(wrong_length);
+        about_.parts.resize(size - before_parts);
+        read_at(fd_, path_, about_.parts, before_parts);
+        if (to_hex(xxh3(about_.parts)) != json.at("parts_hash").string())
+            throw DataError(fmt::format("{}: is damaged (the hash of its parts differs)", path_.string()));
         state_offset_ = sizeof preamble + header.size();
         state_bytes_ = preamble.state_bytes;
         state_hash_ = preamble.state_hash;

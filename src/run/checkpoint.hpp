@@ -4,12 +4,13 @@
 //
 // A file is whole or not there: temporary name, fsync, rename, fsync of the directory. It holds, little-endian:
 //   "HOPSCOTCHCKPT1\n\0"   u64 bytes of the header   u64 bytes of the state   u64 xxh3 of the header   u64 xxh3 of the state
-//   header: JSON           state: the block as it hops (model/state.hpp)
+//   header: JSON           state: the block as it hops (model/state.hpp)                 parts: Checkpoint::parts
 // A journal line names a file only when it is there (docs/formats.md).
 #pragma once
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/byte_view.hpp"
 #include "core/json.hpp"
@@ -26,12 +27,12 @@ struct Place {
 
 struct Checkpoint {
     std::string run_id;     // RunFacts::run_id: a file of another run is foreign
-    int member = 0;         // of the trainers that train the trial together, if their states differ
     Place place;
     LapRecord record;       // of the lap under way, its finished units
     std::int64_t rows = 0;  // of the unit under way, trained so far
     double loss_sum = 0;    // over them
     std::uint64_t layout_hash = 0;
+    std::vector<std::byte> parts;            // of a lap that several trainers train together: what is each one's own, in the strategy's encoding
 };
 
 // "checkpoints/trial-00003-e0004-s002-b00000016-i1.ckpt". attempt: of the run, so that no two writers share a name.

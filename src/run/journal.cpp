@@ -24,7 +24,7 @@ TrialEnd trial_end_from_json(Json const& json) {
 }
 
 LapSink::Saved saved_from_json(Json const& json) {
-    LapSink::Saved const saved{TrialId(count_in(json, "trial")), count_in(json, "member", k_most_trainers), count_in(json, "epoch"), count_in(json, "step"),
+    LapSink::Saved const saved{TrialId(count_in(json, "trial")), count_in(json, "epoch"), count_in(json, "step"),
                                integer_in(json, "batch", 0, INT64_MAX), json.at("file").string()};
     if (!is_checkpoint_name(saved.file, saved))  // it will be read, and deleted
         throw Error(fmt::format("'{}' is not the name of that checkpoint", saved.file));
@@ -82,7 +82,6 @@ void JournalWriter::decided(Decision const& decision) { append(event("decision",
 
 void JournalWriter::checkpoint(LapSink::Saved const& saved) {
     append(event("checkpoint", Json::object({{"trial", saved.trial.value},
-                                             {"member", saved.member},
                                              {"epoch", saved.epoch},
                                              {"step", saved.step},
                                              {"batch", saved.batch},

@@ -83,7 +83,6 @@ public:
     // not be written, and the trial is at risk until one is.
     struct Saved {
         TrialId trial;
-        int member = 0;  // if the states of trainers that train it together differ
         int epoch = 0, step = 0;
         std::int64_t batch = 0;
         std::string file;

@@ -15,12 +15,12 @@ public:
     explicit Allreduce(Resources resources) : GroupTrainer(std::move(resources)) {}
 
 private:
-    void train_lap(SharedLap& mine, StepPlan const& plan, LapRecord& record) override {
+    void train_lap(SharedLap& mine, StepPlan const& plan, Journey& journey) override {
         auto const& config = resources_.experiment.strategy;
         Buckets buckets(group_, all_reduce_of(config.algorithm),
                         cut_buckets(mine.model().layout(), bucket_sizes(config), config_of(mine.lap()).train.optimizer));
         SyncStatistics statistics(group_, mine.model(), config.batch_norm);
-        for (std::int64_t step = 0; step < plan.steps(); ++step) {
+        for (auto step = journey.batches; step < plan.steps(); ++step) {
             statistics.begin_step(fmt::format("batch statistics of {}", place(mine.lap(), step)));
             buckets.begin(mine.gradient(), plan.share(group_.self(), step),
                           fmt::format("gradient of {}", place(mine.lap(), step)));
@@ -29,8 +29,9 @@ private:
             buckets.finish();
             group_.delay_if_injected();
             mine.update(plan.total(step));
+            look_at_clock(mine, journey, step + 1);
         }
-        record.sync_rounds = plan.steps();
+        journey.record.sync_rounds = plan.steps();
     }
 };
 

@@ -47,7 +47,7 @@ private:
         bool failed = false;
         bool replaces(Item const& old) const {
             bool const newest_counts = !kept || kept == Kept::best_of_trial;
-            return newest_counts && kept == old.kept && old.about.record.trial == about.record.trial && old.about.member == about.member;
+            return newest_counts && kept == old.kept && old.about.record.trial == about.record.trial;
         }
     };
     Item copy_of(Checkpoint about, ByteView state);

@@ -9,6 +9,7 @@
 
 #include "core/clock.hpp"
 #include "core/error.hpp"
+#include "strategy/group_messages.hpp"
 #include "strategy/step_plan.hpp"
 
 namespace hopscotch {
@@ -84,11 +85,13 @@ void Group::keep(Incoming const& message) {
     shared_[share.sequence][message.from] = std::move(share.body);
 }
 
-std::vector<Bytes> Group::share(Bytes mine, std::string const& what) {
+std::vector<Bytes> Group::share(Bytes mine, std::string const& what, To to) {
     Waiting const waiting(courier_.activity(), exposed_s_);
     auto const sequence = next_share_++;
+    bool const tells_all = to == To::all;
     for (auto const rank : ranks_.ranks)
-        if (rank != courier_.world().rank()) courier_.send(rank, MessageKind::share, encode(Share{sequence, mine}));
+        if (rank != courier_.world().rank() && (tells_all || rank == ranks_.ranks.front())) courier_.send(rank, MessageKind::share, encode(Share{sequence, mine}));
+    if (!tells_all && self() != 0) return {};
     auto& come = shared_[sequence];
     come[courier_.world().rank()] = std::move(mine);
     auto const deadline = monotonic_s() + stall_s_;

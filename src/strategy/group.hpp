@@ -31,8 +31,9 @@ public:
     // Until they are done. Throws JobEnded when rank 0 has ended the job.
     void wait(std::vector<std::shared_ptr<Exchange>> const& exchanges);
 
-    // Every member's bytes, in their order. what: for errors.
-    std::vector<Bytes> share(Bytes mine, std::string const& what);
+    // Every member's bytes, in their order; with To::first only the first member gets them, the others nothing. what: for errors.
+    enum class To { all, first };
+    std::vector<Bytes> share(Bytes mine, std::string const& what, To to = To::all);
 
     // A member that is ahead has told before this one asks: such a message (MessageKind::share) is kept.
     void keep(Incoming const& message);

@@ -31,6 +31,17 @@ struct GroupTrainer::Part {
     }
 };
 
+// What a member says before a lap begins.
+struct GroupTrainer::Start {
+    std::string complaint;  // empty: ready
+    std::int64_t steps_to_look = 1;
+
+    template <class A>
+    friend void fields(A& a, Start& m) {
+        a(m.complaint, m.steps_to_look);
+    }
+};
+
 GroupTrainer::GroupTrainer(Resources resources)
     : TrainerBase(std::move(resources)), group_(resources_, [this](Incoming message) { set_aside(std::move(message)); }) {
     if (resources_.experiment.strategy.scale_lr && resources_.runner != nullptr) resources_.runner->scale_lr(group_.size());
@@ -97,6 +108,7 @@ void GroupTrainer::run(Lap const& lap, Journey& journey) {
         SharedLap::Part part{lap, current_.bytes(), own_visits(resources_.owners, resources_.runner->self(), lap.trial),
                              local_batch_size(config_of(lap), group_.self())};
         mine.emplace(*resources_.runner, std::move(part), resources_.courier.activity());
+        if (!journey.parts.empty()) mine->go_on(decode<std::vector<MemberPlace>>(journey.parts).at(static_cast<std::size_t>(group_.self())), own());
     } catch (std::exception const& error) {
         complaint = fmt::format("epoch {} on trainer {} ({}): {}", lap.epoch, resources_.runner->self().value, host_name(),
                                 error.what());
@@ -110,18 +122,20 @@ void GroupTrainer::run(Lap const& lap, Journey& journey) {
 
 // Nobody starts what somebody cannot take part in.
 Outcome GroupTrainer::all_ready(Lap const& lap, Journey& journey, std::string const& complaint) {
-    auto const* bytes = reinterpret_cast<std::byte const*>(complaint.data());
-    auto const all = group_.share(Bytes(bytes, bytes + complaint.size()), fmt::format("the start of {}", place(lap, 0)));
+    auto const all = group_.share(encode(Start{complaint, steps_to_look()}), fmt::format("the start of {}", place(lap, 0)));
     for (auto const& each : all)
-        if (!each.empty() && journey.record.reason.empty())
-            journey.record.reason.assign(reinterpret_cast<char const*>(each.data()), each.size());
+        if (journey.record.reason.empty()) journey.record.reason = decode<Start>(each).complaint;
+    next_look_ = journey.batches + decode<Start>(all.front()).steps_to_look;
+    first_step_ = journey.batches;
+    lap_started_s_ = monotonic_s();
+    if (journey.saved_unix_s == 0) journey.saved_unix_s = unix_s();
     return journey.record.reason.empty() ? Outcome::finished : Outcome::failed;
 }
 
 void GroupTrainer::train(SharedLap& mine, Journey& journey) {
     auto const plan = plan_of(mine.lap());
     group_.take_exposed_s();
-    train_lap(mine, plan, journey.record);
+    train_lap(mine, plan, journey);
     mine.finish();
     average_buffers(mine, buffer_share(plan));
 }

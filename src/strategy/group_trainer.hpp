@@ -27,11 +27,15 @@ public:
 protected:
     explicit GroupTrainer(Resources resources);
 
-    // Trains this trainer's part of the lap and leaves the same parameters and slots on every member.
-    virtual void train_lap(SharedLap& mine, StepPlan const& plan, LapRecord& record) = 0;
+    // Trains this trainer's part of the lap (from step journey.batches on) and leaves the same parameters and slots on every member.
+    virtual void train_lap(SharedLap& mine, StepPlan const& plan, Journey& journey) = 0;
+    // Every member calls it at the same steps, so many of which are done, where all hold what is the same. Once a second or
+    // so the first one says whether the lap so far is saved, into one file. Throws Paused if the job pauses.
+    void look_at_clock(SharedLap& mine, Journey& journey, std::int64_t steps);
     // What must be the same everywhere when train_lap has returned: all of the state, unless a strategy says otherwise.
     enum class Same { state, parameters };
     virtual Same what_is_same() const { return Same::state; }
+    SharedLap::Own own() const { return what_is_same() == Same::state ? SharedLap::Own::buffers : SharedLap::Own::buffers_and_slots; }
     virtual void let_go(TrialId) {}  // of what the strategy itself keeps for a trial that has ended
 
     void handle(Incoming message) override;
@@ -46,6 +50,7 @@ protected:
     Group group_;
 
 private:
+    struct Start;
     struct Part;  // what a member says at the end of its training
     TrainerId root() const { return group_.trainers().front(); }
     TrainerId home_of(TrialId) const override { return root(); }
@@ -64,6 +69,8 @@ private:
     void agree(SharedLap& mine, Journey& journey);
     void validate_together(SharedLap& mine, Journey& journey);
     Outcome all_ready(Lap const& lap, Journey& journey, std::string const& complaint);
+    std::int64_t steps_to_look() const;
+    void save_lap(SharedLap& mine, Journey& journey, std::int64_t steps);
 
     std::deque<Lap> laps_;
     States states_;
@@ -71,6 +78,9 @@ private:
     std::vector<float> float_buffers_;           // of average_buffers, as long
     std::vector<std::int64_t> integer_buffers_;  // "
     std::set<TrialId> ended_;
+    std::int64_t next_look_ = 0;                                    // of look_at_clock: a step
+    double lap_started_s_ = 0, steps_per_s_ = 0;                    // the first trainer's
+    std::int64_t first_step_ = 0;                                   // of this lap, likewise
 };
 
 }  // namespace hopscotch

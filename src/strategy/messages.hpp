@@ -5,46 +5,10 @@
 #include <utility>
 #include <vector>
 
-#include "comm/codec.hpp"
-#include "experiment/reader.hpp"
-#include "schedule/lap.hpp"
-#include "schedule/visit.hpp"
+#include "strategy/journey.hpp"
+#include "strategy/lap_codec.hpp"
 
 namespace hopscotch {
-
-template <class A>
-void fields(A& a, LapId& m) {
-    a(m.trial, m.epoch);
-}
-
-template <class A>
-void fields(A& a, Lap& m) {
-    std::string assignment;
-    bool clone = m.clone_of.has_value();
-    auto source = m.clone_of.value_or(LapId{});
-    if constexpr (std::is_same_v<A, Encoder>) assignment = to_json(m.assignment).dump();
-    a(m.trial, m.epoch, m.attempt, m.release, m.remaining_cost, assignment, m.from, clone, source);
-    if (clone) m.clone_of = source;
-    if constexpr (std::is_same_v<A, Decoder>) m.assignment = assignment_from_json(parse_json_or_throw(assignment, "lap"));
-}
-
-template <class A>
-void fields(A& a, UnitRecord& m) {
-    a(m.shard, m.trainer, m.rows, m.loss_sum, m.start_unix_s, m.seconds, m.wait_s, m.state_hash);
-}
-
-template <class A>
-void fields(A& a, LapRecord& m) {
-    a(m.trial, m.epoch, m.attempt, m.outcome, m.reason, m.units, m.home, m.hops, m.hop_bytes, m.valid_rows, m.valid_loss,
-      m.valid_correct, m.valid_top5, m.valid_f1, m.valid_auc, m.valid_mae, m.valid_r2,
-      m.valid_start_unix_s, m.valid_seconds, m.lr, m.state_hash, m.state_bytes, m.exposed_s, m.sync_rounds, m.staleness,
-      m.server_log);
-}
-
-template <class A>
-void fields(A& a, OwnerTable& m) {
-    a(m.version, m.trainers, m.owner, m.lost);
-}
 
 // Where and when trainers write checkpoints.
 struct CheckpointTarget {
@@ -60,7 +24,6 @@ void fields(A& a, CheckpointTarget& m) {
 // Trainer -> rank 0: LapSink::Saved.
 struct Checkpointed {
     TrialId trial;
-    int member = 0;
     int epoch = 0, step = 0;
     std::int64_t batch = 0;
     std::string file;  // in the run directory
@@ -68,7 +31,7 @@ struct Checkpointed {
 };
 template <class A>
 void fields(A& a, Checkpointed& m) {
-    a(m.trial, m.member, m.epoch, m.step, m.batch, m.file, m.gap_s);
+    a(m.trial, m.epoch, m.step, m.batch, m.file, m.gap_s);
 }
 
 // Rank 0 -> trainers, first of all.
@@ -95,35 +58,6 @@ struct Hello {
 template <class A>
 void fields(A& a, Hello& m) {
     a(m.host, m.build, m.torch, m.cpu, m.device, m.pid, m.cores, m.own_cores, m.memory_bytes, m.dataset_hash, m.error);
-}
-
-// What travels with a state: where its trial is on the way, and the lap's record so far.
-struct Journey {
-    Lap lap;
-    int step = 0;         // visits done in this lap; S: on the way home or validating
-    int valid_shard = 0;  // the next piece of validation
-    std::int64_t valid_batch = 0;
-    LapRecord record;
-    double pushed_unix_s = 0;  // for hop latency
-    // Of the unit at `step`, if it has begun: batches trained, the sums over their rows.
-    std::int64_t batches = 0, rows = 0;
-    double loss_sum = 0;
-    double saved_unix_s = 0;  // when the trial's newest checkpoint was made, or its first unit began
-    bool saved = false;       // that checkpoint is of this very place
-};
-template <class A>
-void fields(A& a, Journey& m) {
-    a(m.lap, m.step, m.valid_shard, m.valid_batch, m.record, m.pushed_unix_s, m.batches, m.rows, m.loss_sum, m.saved_unix_s, m.saved);
-}
-
-// Among trainers that train a lap together: the n-th time that all tell all.
-struct Share {
-    std::uint64_t sequence = 0;
-    Bytes body;
-};
-template <class A>
-void fields(A& a, Share& m) {
-    a(m.sequence, m.body);
 }
 
 // To the service of a trainer that owns this shard: it answers with a push of kind rows, whose header is the ticket.

@@ -56,7 +56,7 @@ public:
     explicit ModelAveraging(Resources resources) : GroupTrainer(std::move(resources)) {}
 
 private:
-    void train_lap(SharedLap& mine, StepPlan const& plan, LapRecord& record) override;
+    void train_lap(SharedLap& mine, StepPlan const& plan, Journey& journey) override;
     bool state_is_whole() const override { return what_is_same() == Same::state; }  // else slots differ
     Same what_is_same() const override { return config().momentum == SlotPolicy::local ? Same::parameters : Same::state; }
 
@@ -83,11 +83,11 @@ ModelAveraging::Round ModelAveraging::round_from(std::int64_t first, StepPlan co
 }
 
 // anchor: the parameters after the last mean, for the outer optimizer; an epoch ends with a mean, so it starts from one.
-void ModelAveraging::train_lap(SharedLap& mine, StepPlan const& plan, LapRecord& record) {
+void ModelAveraging::train_lap(SharedLap& mine, StepPlan const& plan, Journey& journey) {
     auto const start = ranges_of(mine.state(), mine.model().layout()).parameters;
     std::vector<float> anchor;
     if (config().outer) anchor.assign(start.begin(), start.end());
-    for (Round round; round.last < plan.steps(); ++record.sync_rounds) {
+    for (Round round{0, journey.batches}; round.last < plan.steps();) {
         round = round_from(round.last, plan);
         for (auto step = round.first; step < round.last; ++step) {
             if (mine.next_gradient() > 0)
@@ -97,6 +97,8 @@ void ModelAveraging::train_lap(SharedLap& mine, StepPlan const& plan, LapRecord&
         }
         average(mine, round, anchor);
         group_.delay_if_injected();
+        ++journey.record.sync_rounds;
+        look_at_clock(mine, journey, round.last);
     }
 }
 

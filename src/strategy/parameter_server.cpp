@@ -22,7 +22,7 @@ public:
     explicit ParameterServer(Resources resources);
 
 private:
-    void train_lap(SharedLap& mine, StepPlan const& plan, LapRecord& record) override;
+    void train_lap(SharedLap& mine, StepPlan const& plan, Journey& journey) override;
     Same what_is_same() const override { return Same::parameters; }  // slots are the first worker's
     void let_go(TrialId trial) override;
     void handle(Incoming message) override;
@@ -96,7 +96,8 @@ void ParameterServer::let_go(TrialId trial) {
     }
 }
 
-void ParameterServer::train_lap(SharedLap& mine, StepPlan const& plan, LapRecord& record) {
+void ParameterServer::train_lap(SharedLap& mine, StepPlan const& plan, Journey& journey) {
+    auto& record = journey.record;
     auto const& layout = mine.model().layout();
     auto const counters = counters_of(mine.state(), layout);
     auto const lap = served_lap(mine.lap(), plan);

@@ -43,11 +43,57 @@ bool SharedLap::open_next_shard() {
     unit.start_unix_s = unix_s();
     unit.wait_s = -1;
     units_.push_back(unit);
+    open(shard);
+    return true;
+}
+
+void SharedLap::open(ShardId shard) {
     activity_.shard = shard.value;
     auto const seed = static_cast<std::uint64_t>(runner_.experiment().seed);
     model_.begin_pass(runner_.shard(shard), {seed, part_.lap.trial, part_.lap.epoch, shard}, part_.batch_size);
     open_ = true;
-    return true;
+}
+
+namespace {
+
+template <class Work>
+void each_own(SharedLap::Own own, StateLayout const& layout, MutableBytes state, Work work) {
+    for (auto const& tensor : layout.tensors)
+        if (tensor.block == Block::buffer || (own == SharedLap::Own::buffers_and_slots && tensor.block == Block::slot))
+            work(state.subspan(tensor.offset, tensor.bytes));
+}
+
+}  // namespace
+
+MemberPlace SharedLap::place(Own own) {
+    MemberPlace out;
+    guarded([&] {
+        if (open_) {
+            auto const cursor = model_.cursor();
+            out.batches = cursor.batches;
+            out.rows = cursor.sums.rows;
+            out.loss_sum = cursor.sums.loss;
+        }
+        each_own(own, model_.layout(), part_.state, [&](MutableBytes bytes) { out.own.insert(out.own.end(), bytes.begin(), bytes.end()); });
+    });
+    out.units = units_;
+    out.failed = outcome_ != Outcome::finished;
+    return out;
+}
+
+void SharedLap::go_on(MemberPlace const& place, Own own) {
+    std::size_t at = 0;
+    each_own(own, model_.layout(), part_.state, [&](MutableBytes bytes) {
+        require(bytes.size() <= place.own.size() - at, "a checkpoint of another model");
+        std::copy_n(place.own.begin() + static_cast<std::ptrdiff_t>(at), bytes.size(), bytes.begin());
+        at += bytes.size();
+    });
+    require(place.units.size() <= part_.shards.size(), "a checkpoint with the units of another trainer");
+    units_ = place.units;
+    next_shard_ = units_.size();
+    if (units_.empty()) return;
+    open(part_.shards[next_shard_ - 1]);
+    model_.skip_to({place.batches, {place.rows, place.loss_sum}});
 }
 
 void SharedLap::close_pass() {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "strategy/group_messages.hpp"
 #include "strategy/trial_runner.hpp"
 
 namespace hopscotch {
@@ -32,6 +33,13 @@ public:
     void fetch();
     void store();
 
+    // What of the state differs between members.
+    enum class Own { buffers, buffers_and_slots };
+    // Between updates, and the state is up to date then. go_on: first of all, on a state that somebody had at that place; what is this
+    // member's own is written into it. Throws what opening the shard throws.
+    MemberPlace place(Own own);
+    void go_on(MemberPlace const& place, Own own);
+
     // After the last update: closes the pass, looks for what is not finite.
     void finish();
 
@@ -44,6 +52,7 @@ public:
 
 private:
     bool open_next_shard();
+    void open(ShardId shard);
     void close_pass();
     template <class Work>
     void guarded(Work work);

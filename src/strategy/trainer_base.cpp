@@ -189,7 +189,7 @@ void TrainerBase::train(Journey& journey, MutableBytes state) {
     fault_point("unit.begin");
     busy_with(journey.lap, planned_shard(journey.lap.trial, journey.step, resources_.runner->shards()), Phase::compute);
     if (journey.saved_unix_s == 0) journey.saved_unix_s = unix_s();
-    TrialRunner::OnTheWay const on_the_way{[&] { return paused() || checkpointer_->due(journey.saved_unix_s); },
+    TrialRunner::OnTheWay const on_the_way{[&] { return save_is_due(journey); },
                                            [&] {
                                                save(journey, state);
                                                if (paused()) throw Paused{};

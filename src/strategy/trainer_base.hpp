@@ -40,6 +40,10 @@ protected:
     // journey.lap.from holds, and where the journey goes on. Throws DataError.
     void save_if_due(Journey& journey, ByteView state);
     Buffer load(Journey& journey) const;
+    bool saves() const { return checkpointer_.has_value(); }
+    bool save_is_due(Journey const& journey) const { return paused() || checkpointer_->due(journey.saved_unix_s); }  // inside a lap
+    void save(Journey& journey, ByteView state, Bytes parts = {});
+    bool paused() const { return resources_.courier.activity().pause; }
     virtual bool state_is_whole() const { return true; }  // false: other trainers hold parts of it between laps
     // The job pauses: every state that waits here, with its place, or with its trial if it rests between laps.
     virtual void save_all() { save_resting(); }
@@ -58,14 +62,12 @@ protected:
     std::uint64_t staged_bytes_ = 0;  // of training rows copied from other trainers
 
 private:
-    void save(Journey& journey, ByteView state);
     void save_best();
     void save_one_at_rest();
     void keep_boundary(Journey const& journey, ByteView state);
     void keep(Journey const& journey, ByteView state, Checkpointer::Kept kept);
     void rest(Journey const& done, ByteView state);
     bool may_work() const { return has_work() && (!paused() || works_while_paused()); }
-    bool paused() const { return resources_.courier.activity().pause; }
     void say_paused();
     void answer_save(Save const& asked);
     void say_goodbye();

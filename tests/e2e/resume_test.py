@@ -96,6 +96,38 @@ class Resume(Disturbed):
         self.assertIn("an older checkpoint is used", err)
         self.assertEqual(self.outcome("out"), expected)
 
+    def inside_laps(self, folder):
+        """Trials whose newest file is of a lap that was not finished, behind its first step."""
+        done, newest = {}, {}
+        for line in self.journal(folder):
+            if line["event"] == "lap_done":
+                done[line["trial"]] = line["epoch"] + 1
+            elif line["event"] == "checkpoint":
+                newest[line["trial"]] = (line["epoch"], line["batch"])
+        return [trial for trial, (epoch, batch) in newest.items() if batch > 0 and epoch == done.get(trial, 0)]
+
+    def test_inside_a_lap_of_all_trainers(self):
+        """Batch statistics of each trainer's own rows, optimizers of its own: each goes on with its own."""
+        changes = {"model": {**MODEL, "batch_norm": True}, "train": {**TRAIN, "batch_size": 12}}
+        for number, strategy in enumerate(({"name": "allreduce"}, {"name": "model_averaging", "momentum": "averaged", "every": 5},
+                                           {"name": "model_averaging", "every": 5})):
+            with self.subTest(strategy=strategy):
+                expected = self.undisturbed(f"quiet{number}", strategy=strategy, **changes)
+                folder = f"out{number}"
+                self.write(disturbed(folder, strategy=strategy, **changes))
+                inside = 0
+                for times in range(4):
+                    process = self.start("run", "e.json", "--quiet", "--trainers", "3", *(["--resume"] if times else []))
+                    journal = self.cwd / folder / "journal.jsonl"
+                    self.wait_for(lambda: journal.exists() and len(self.laps(folder)) >= 1 + 5 * times and self.inside_laps(folder), "a lap that is saved",
+                                  process)
+                    os.killpg(process.pid, signal.SIGKILL)
+                    process.communicate()
+                    inside += len(self.inside_laps(folder))
+                self.assertGreater(inside, 0)
+                self.resumed()
+                self.assertEqual(self.outcome(folder), expected)
+
     def test_without_any_checkpoint(self):
         expected = self.undisturbed()
         document = disturbed()

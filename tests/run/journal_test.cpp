@@ -241,14 +241,14 @@ TEST(Journal, NumbersThatCannotBeAreRefused) {
 // --resume reads them, and deletes them when newer ones are there.
 TEST(Journal, CheckpointsHaveTheNamesThatTheyWereGiven) {
     Scratch scratch;
-    std::string const name = "checkpoints/trial-00003-e0004-s0002-b000016-i2-m1.ckpt";
-    JournalWriter(scratch / "j").checkpoint({TrialId(3), 1, 4, 2, 16, name});
+    std::string const name = "checkpoints/trial-00003-e0004-s0002-b000016-i2.ckpt";
+    JournalWriter(scratch / "j").checkpoint({TrialId(3), 4, 2, 16, name});
     ASSERT_EQ(read_journal(scratch / "j").saved.at(0).file, name);
     for (std::string const bad : {"/etc/passwd", "../outside", "checkpoints/../../outside", "", ".", "checkpoints", "checkpoints/link/x.ckpt",
-                                  "checkpoints/trial-00004-e0004-s0002-b000016-i2-m1.ckpt", "checkpoints/trial-00003-e0004-s0002-b000016-i-m1.ckpt",
-                                  "checkpoints/trial-00003-e0004-s0002-b000016-i2/../../../x.ckpt", "./checkpoints/trial-00003-e0004-s0002-b000016-i2-m1.ckpt"}) {
+                                  "checkpoints/trial-00004-e0004-s0002-b000016-i2.ckpt", "checkpoints/trial-00003-e0004-s0002-b000016-i.ckpt",
+                                  "checkpoints/trial-00003-e0004-s0002-b000016-i2/../../../x.ckpt", "./checkpoints/trial-00003-e0004-s0002-b000016-i2.ckpt"}) {
         std::filesystem::remove(scratch / "j");
-        JournalWriter(scratch / "j").checkpoint({TrialId(3), 1, 4, 2, 16, bad});
+        JournalWriter(scratch / "j").checkpoint({TrialId(3), 4, 2, 16, bad});
         EXPECT_EQ(message_of(scratch / "j"), (scratch / "j").string() + ":1: '" + bad + "' is not the name of that checkpoint");
     }
 }

@@ -180,7 +180,7 @@ TEST_F(RecorderTest, BoundaryStatesStayUntilClonesHaveFilesOfTheirOwn) {
     ASSERT_TRUE(problems.empty());
     Recorder recorder(RunDirectory(directory_, RunDirUse::fresh, facts), facts, experiment);
     auto const save = [&](int trial, int epoch, int step) {
-        LapSink::Saved const saved{TrialId(trial), 0, epoch, step, 0, fmt::format("checkpoints/{}-{}-{}", trial, epoch, step)};
+        LapSink::Saved const saved{TrialId(trial), epoch, step, 0, fmt::format("checkpoints/{}-{}-{}", trial, epoch, step)};
         write(directory_ / saved.file, "x");
         recorder.saved(saved);
         recorder.tick();

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// How laps, their records and the owner table travel: the fields that comm/codec.hpp turns into bytes.
+#pragma once
+#include <string>
+
+#include "comm/codec.hpp"
+#include "experiment/reader.hpp"
+#include "schedule/lap.hpp"
+#include "schedule/visit.hpp"
+
+namespace hopscotch {
+
+template <class A>
+void fields(A& a, LapId& m) {
+    a(m.trial, m.epoch);
+}
+
+template <class A>
+void fields(A& a, Lap& m) {
+    std::string assignment;
+    bool clone = m.clone_of.has_value();
+    auto source = m.clone_of.value_or(LapId{});
+    if constexpr (std::is_same_v<A, Encoder>) assignment = to_json(m.assignment).dump();
+    a(m.trial, m.epoch, m.attempt, m.release, m.remaining_cost, assignment, m.from, clone, source);
+    if (clone) m.clone_of = source;
+    if constexpr (std::is_same_v<A, Decoder>) m.assignment = assignment_from_json(parse_json_or_throw(assignment, "lap"));
+}
+
+template <class A>
+void fields(A& a, UnitRecord& m) {
+    a(m.shard, m.trainer, m.rows, m.loss_sum, m.start_unix_s, m.seconds, m.wait_s, m.state_hash);
+}
+
+template <class A>
+void fields(A& a, LapRecord& m) {
+    a(m.trial, m.epoch, m.attempt, m.outcome, m.reason, m.units, m.home, m.hops, m.hop_bytes, m.valid_rows, m.valid_loss,
+      m.valid_correct, m.valid_top5, m.valid_f1, m.valid_auc, m.valid_mae, m.valid_r2,
+      m.valid_start_unix_s, m.valid_seconds, m.lr, m.state_hash, m.state_bytes, m.exposed_s, m.sync_rounds, m.staleness,
+      m.server_log);
+}
+
+template <class A>
+void fields(A& a, OwnerTable& m) {
+    a(m.version, m.trainers, m.owner, m.lost);
+}
+
+}  // namespace hopscotch
