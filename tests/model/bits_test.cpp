@@ -47,6 +47,51 @@ std::uint64_t trained_hash(Case const& c, int trial_id, std::size_t shift = 0) {
     return trial.hash(state);
 }
 
+// A unit that is left between two updates and taken up by another model object, as after a checkpoint.
+TEST(Bits, AUnitMayBeLeftAtAnyBatchAndTakenUpElsewhere) {
+    auto all = cases();
+    all.push_back({"mlp", Json::object({{"batch_norm", true}}), OptimizerKind::adam, 0.0});
+    for (auto const& c : all) {
+        auto config = config_of(c);
+        config.train.accumulate = 2;  // 5 batches of 30 rows: the last update is of one
+        Trial whole(config, digits(30));
+        auto const shard = source(random_shard(whole.manifest, 30, 1));
+        AlignedBlock expected(whole->layout().bytes);
+        whole->initialise(expected.bytes(), 42, TrialId(3));
+        whole->bind(expected.bytes());
+        auto const sums = whole->train_unit(*shard, unit(3, 0, 0), {});
+        for (std::int64_t updates = 0; updates <= 3; ++updates) {
+            Trial first(config, digits(30)), second(config, digits(30));
+            AlignedBlock left(first->layout().bytes), taken(first->layout().bytes, 64);
+            first->initialise(left.bytes(), 42, TrialId(3));
+            first->bind(left.bytes());
+            first->begin_pass(*shard, unit(3, 0, 0), first->batch_size());
+            for (std::int64_t i = 0; i < updates; ++i) first->update(first->next_gradient({}, {}));
+            auto const cursor = first->cursor();
+            std::memcpy(taken.bytes().data(), left.bytes().data(), left.bytes().size());
+            second->bind(taken.bytes());
+            second->begin_pass(*shard, unit(3, 0, 0), second->batch_size());
+            second->skip_to(cursor);
+            while (auto const rows = second->next_gradient({}, {})) second->update(rows);
+            auto const found = second->end_pass();
+            EXPECT_EQ(second.hash(taken), whole.hash(expected)) << c.model << " left after " << updates << " updates";
+            EXPECT_EQ(found.rows, sums.rows);
+            EXPECT_EQ(found.loss, sums.loss);
+        }
+    }
+}
+
+TEST(Bits, ACursorBehindTheEndOfItsPassIsRefused) {
+    Trial trial(trial_config("logistic"), digits(30));
+    auto const shard = source(random_shard(trial.manifest, 30, 1));
+    AlignedBlock state(trial->layout().bytes);
+    trial->initialise(state.bytes(), 42, TrialId(0));
+    trial->bind(state.bytes());
+    trial->begin_pass(*shard, unit(0, 0, 0), trial->batch_size());
+    EXPECT_THROW(trial->skip_to({6, {}}), Error);
+    EXPECT_THROW(trial->skip_to({-1, {}}), Error);
+}
+
 TEST(Bits, ThreeThreadsAtOnceEqualTheMainThread) {
     for (auto const& c : cases()) {
         auto const expected = trained_hash(c, 3);
