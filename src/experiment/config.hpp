@@ -4,9 +4,11 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "core/ids.hpp"
 #include "core/json.hpp"
 #include "experiment/search_config.hpp"
 
@@ -21,6 +23,7 @@ enum class ScheduleKind { constant, step, multistep, exponential, cosine, one_cy
 enum class LossKind { cross_entropy, bce_with_logits, mse, huber };
 enum class Precision { fp32, bf16 };
 enum class InitFrom { strict, head, partial };
+enum class SeedScope { trial, experiment };
 
 struct AugmentConfig {                  // training rows only, one array entry each, applied in order
     AugmentKind kind = AugmentKind::flip;
@@ -97,6 +100,9 @@ struct TrainConfig {
     double ema = 0;                           // [0, 1): validation and best/ use weights averaged with this decay; 0: off
     bool outer_momentum = false;              // no setting: resolve() says so when strategy.outer has momentum, which is state
     EarlyStopping early_stopping;
+    // Whose random numbers (first weights, shuffling, dropout, augmentation) a trial has: its own, or all trials have the same,
+    // so that only the settings differ; of search.repeats: all trials of the same repeat.
+    SeedScope seed_scope = SeedScope::trial;
     OptimizerConfig optimizer;
     ScheduleConfig schedule;
 };
@@ -206,6 +212,13 @@ struct TrialConfig {
     ModelConfig model;
     TrainConfig train;
     DataConfig data;
+    int repeat = 0, fold = 0;  // of search.repeats and search.folds
+
+    // What a trial's random numbers are addressed by, in place of the trial. The order of the shards is always its own.
+    TrialId seed_key(TrialId trial) const { return train.seed_scope == SeedScope::trial ? trial : TrialId(repeat); }
 };
+
+// Entries at the end of an assignment, where copies of a configuration are trained: which one this is.
+inline constexpr std::string_view k_repeat_entry = "search.repeat", k_fold_entry = "search.fold";
 
 }  // namespace hopscotch

@@ -127,6 +127,9 @@ TrialConfig resolve(Experiment const& experiment, Assignment const& assignment, 
     if (experiment.space.is_object())
         for (auto const& member : experiment.space.object()) erase(document, member.key);
     for (auto const& [path, value] : assignment) {
+        if (path == k_repeat_entry) out.repeat = static_cast<int>(value.integer());
+        if (path == k_fold_entry) out.fold = static_cast<int>(value.integer());
+        if (path == k_repeat_entry || path == k_fold_entry) continue;
         auto const* entry = experiment.space.find(path);
         assign(document, path, value, entry != nullptr ? entry->at_position() : Position{});
     }

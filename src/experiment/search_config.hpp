@@ -14,6 +14,7 @@ inline constexpr std::int64_t k_most_trials = 1'000'000;  // of any search
 
 enum class Mode { min, max };
 enum class AshaVariant { promote, stop };
+enum class Objective { last, best };
 
 // Ends the search early. What is in training then goes on to its next decision.
 struct SearchBudget {
@@ -35,6 +36,12 @@ struct PbtConfig {
     std::vector<double> factors{0.8, 1.2};  // numbers are multiplied by one of these; lists move to a neighbour
 };
 
+// One line of subject_to; both are exclusive.
+struct Constraint {
+    std::string name;  // a name of measure_names()
+    std::optional<double> above, below;
+};
+
 struct SearchConfig {
     // grid, random, sobol, tpe, manual, ablation train each trial to its end; successive_halving, hyperband, bohb, asha,
     // median and pbt decide on the way who goes on.
@@ -45,6 +52,14 @@ struct SearchConfig {
     // train_loss, or val_ and one of loss, accuracy, top5, f1, auc, mae, r2, perplexity; a regression: val_loss unless given
     std::string metric = "val_accuracy";
     Mode mode = Mode::max;
+    Objective objective = Objective::last;  // what is compared: the metric as the last epoch had it | as the best epoch so far had it
+    // Every configuration is trained so many times, as trials of their own with other random numbers; the mean decides. Not of pbt.
+    int repeats = 1;
+    // Cross-validation: every configuration is trained so many times (for each repeat), each time without another part of the
+    // training shards, on which it is validated; 1: off, else at most one part a shard. Not of pbt.
+    int folds = 1;
+    std::vector<Constraint> subject_to;  // {"parameters": {"below": 1e6}}: configurations that do not meet it are not tried
+    std::vector<std::string> pareto;     // two of: a metric, parameters, state_mb, flops_per_row, train_s: the summary lists the front
     std::optional<std::int64_t> trials;     // how many, at most a million; hyperband: iterations until so many have started,
                                             // one iteration unless given; grid, manual, ablation: all they list
     std::optional<std::int64_t> in_flight;  // trials in training at once; default 2 x shards, or min(all, 4 x trainers) if nothing is decided on the way
@@ -65,6 +80,8 @@ struct SearchConfig {
 
     double lookahead = 1;       // a result reaches the search so many laps after its virtual end (docs/architecture.md)
     bool deterministic = true;  // false: decide by arrival; then only the journal can replay the run
+
+    int copies() const { return repeats * folds; }  // trials of one configuration
 };
 
 }  // namespace hopscotch

@@ -119,6 +119,7 @@ SearchConfig read_search(ObjectReader reader) {
     auto const procedure = read_procedure(reader, out.procedure);
     auto const sampler = read_sampler(reader, procedure, out.sampler);
     read_metric(reader, out);
+    read_objectives(reader, procedure, out);
     read_budget(reader.child("budget"), out.budget);
     read_trials(reader, procedure, out);
     reader.read("in_flight", out.in_flight, at_least(1));
@@ -129,7 +130,7 @@ SearchConfig read_search(ObjectReader reader) {
     read_tpe(reader, OwnKeys(reader, sampler, "sampler"), out.tpe);
     reader.read("lookahead", out.lookahead, up_to(1e6, at_least(0)));
     reader.read("deterministic", out.deterministic);
-    refuse_later_keys(reader, {"start_from", "repeats", "folds", "retries"});
+    refuse_later_keys(reader, {"start_from", "retries"});
     reader.finish();
     return out;
 }

@@ -130,6 +130,8 @@ TrainConfig read_train(ObjectReader reader) {
     reader.read("accumulate", out.accumulate, at_least(1));
     reader.read("ema", out.ema, at_least_zero_below_one());
     out.early_stopping = read_early_stopping(reader.child("early_stopping"));
+    constexpr std::array<Name<SeedScope>, 2> scopes{{{"trial", SeedScope::trial}, {"experiment", SeedScope::experiment}}};
+    read_name(reader, "seed_scope", scopes, out.seed_scope);
     out.optimizer = read_optimizer(reader.child("optimizer"));
     out.schedule = read_schedule(reader.child("schedule"));
     reader.finish();

@@ -103,6 +103,7 @@ void DecidingDirector::advance() {
 }
 
 void DecidingDirector::fill() {
+    stop_ended();
     if (nothing_now_) return;
     while (!nothing_now_ && running_ < options_.in_flight) {
         auto const proposal = search_->next();
@@ -128,7 +129,8 @@ void DecidingDirector::deliver(LapId lap) {
     double const value = plan.values[static_cast<std::size_t>(lap.epoch)];
     if (plan.end) return std::isfinite(value) ? conclude(lap.trial) : bury(lap.trial);  // the search is done with it
     plan.stop.observe(lap.epoch, value);
-    auto const loss = search_loss(value, experiment_.search.mode);
+    plan.told = objective_value(experiment_.search, plan.told, value);
+    auto const loss = search_loss(plan.told, experiment_.search.mode);
     auto const verdict = search_->report({lap.trial, lap.epoch, loss});
     nothing_now_ = false;
     if (search_->clones()) pins_.reported(lap);

@@ -45,6 +45,7 @@ private:
         int until = 0;                        // laps; the last of them is a decision point
         int begun = 0, reported = 0;          // laps, on the clock
         int released = 0;                     // laps
+        double told = k_no_score;             // what the search went by at the last report
         bool runs = false;                    // a lap of it is under way on the clock
         std::vector<double> values = {};      // of the laps whose records are there; not finite: it ended the trial
         std::int64_t release = 0;             // of its laps
@@ -80,6 +81,7 @@ private:
     void conclude(TrialId trial);
     void bury(TrialId trial);
     void end_paused();
+    void stop_ended();
     void drop_clone(Plan& plan);
     void decide(Decision decision);
 

@@ -49,11 +49,11 @@ void DecidingDirector::replace(LapId lap, Verdict const& verdict) {
     plan.until = verdict.until_epoch;
 }
 
-// Its own early stopping has ended the trial. For the search it goes on with the loss of its last lap, in no time.
+// Its own early stopping has ended the trial. For the search it goes on with what it was told last, in no time.
 void DecidingDirector::plateau(TrialId trial, Verdict verdict) {
     auto& plan = plan_of(trial);
     if (!plan.end) stop(trial, plan.stop.reason());
-    auto const loss = search_loss(plan.values.back(), experiment_.search.mode);
+    auto const loss = search_loss(plan.told, experiment_.search.mode);
     for (;;) {
         bool const decision = plan.reported == plan.until;
         if (decision && (verdict.kind != Verdict::Kind::go_on || verdict.until_epoch <= plan.until)) break;
@@ -98,7 +98,16 @@ void DecidingDirector::bury(TrialId trial) {
     plan.clones.clear();
 }
 
+// The search has decided on trials that wait for its decision.
+void DecidingDirector::stop_ended() {
+    for (auto const& [trial, why] : search_->take_ended()) {
+        require(paused_.erase(trial) == 1, fmt::format("the search ends trial {}, which is not paused", trial.value));
+        if (!plan_of(trial).end) stop(trial, why);
+    }
+}
+
 void DecidingDirector::end_paused() {
+    stop_ended();
     for (auto const trial : std::exchange(paused_, {}))
         if (!plan_of(trial).end) stop(trial, "never promoted");
 }

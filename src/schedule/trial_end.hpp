@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a lap's outcome means for its trial and for the search: one rule for all directors. PURE.
 #pragma once
+#include <algorithm>
 #include <cmath>
 #include <optional>
 
@@ -12,6 +13,13 @@ namespace hopscotch {
 inline std::optional<double> search_loss(double metric, Mode mode) {
     if (!std::isfinite(metric)) return std::nullopt;
     return mode == Mode::max ? -metric : metric;
+}
+
+// What the search goes by after a lap, given what it went by before it (NaN: this is the first): search.objective. A failure
+// stays one.
+inline double objective_value(SearchConfig const& search, double before, double value) {
+    if (search.objective == Objective::last || !std::isfinite(before) || !std::isfinite(value)) return value;
+    return search.mode == Mode::max ? std::max(before, value) : std::min(before, value);
 }
 
 // Of a trial whose lap did not finish.

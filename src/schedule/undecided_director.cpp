@@ -16,8 +16,7 @@ namespace hopscotch {
 UndecidedDirector::UndecidedDirector(Experiment const& experiment, std::unique_ptr<Search> search,
                                      DirectorOptions const& options)
     : search_(std::move(search)),
-      metric_(experiment.search.metric),
-      mode_(experiment.search.mode),
+      config_(experiment.search),
       shards_(options.shards),
       in_flight_(options.in_flight > 0 ? options.in_flight : INT64_MAX) {
     while (auto proposal = search_->next()) {
@@ -41,7 +40,7 @@ void UndecidedDirector::add(Proposal proposal, Experiment const& experiment, dou
     view.unit_cost = unit_cost;
     waiting_.push_back(view.id);
     trials_.push_back(std::move(view));
-    plans_.push_back({train.loss, EarlyStop(train.early_stopping, metric_, mode_)});
+    plans_.push_back({train.loss, EarlyStop(train.early_stopping, config_.metric, config_.mode)});
 }
 
 std::vector<Lap> UndecidedDirector::release() {
@@ -85,8 +84,10 @@ void UndecidedDirector::record(LapRecord const& record) {
     bool const good = record.outcome == Outcome::finished;
     require(!good || record.epoch == view.epochs_done,
             fmt::format("lap {} of trial {} came before lap {}", record.epoch, view.id.value, view.epochs_done));
-    auto const value = good ? lap_metric(record, metric_, plans_[view.id.index()].loss) : k_no_score;
-    search_->report({view.id, record.epoch, search_loss(value, mode_)});
+    auto& plan = plans_[view.id.index()];
+    auto const value = good ? lap_metric(record, config_.metric, plan.loss) : k_no_score;
+    plan.told = objective_value(config_, plan.told, value);
+    search_->report({view.id, record.epoch, search_loss(plan.told, config_.mode)});
     if (good) return end_lap(view, value);
     view.status = status_of(record.outcome);
     view.reason = record.reason;

@@ -24,14 +24,14 @@ private:
         LossKind loss = LossKind::cross_entropy;
         EarlyStop stop;
         int released = 0;  // laps
+        double told = k_no_score;  // what the search went by at the last report
     };
     void add(Proposal proposal, Experiment const& experiment, double unit_cost);
     void release_laps(TrialId trial, std::vector<Lap>& out);
     void end_lap(TrialView& view, double value);
 
     std::unique_ptr<Search> search_;
-    std::string metric_;
-    Mode mode_;
+    SearchConfig config_;
     int shards_;
     std::int64_t in_flight_;
     std::vector<TrialView> trials_;

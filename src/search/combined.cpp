@@ -51,18 +51,56 @@ std::optional<Proposal> CombinedSearch::next() {
     }
 }
 
+namespace {
+
+double measured(Measures const& measures, std::string const& name) {
+    if (name == "parameters") return measures.parameters;
+    return name == "state_mb" ? measures.state_mb : measures.flops_per_row;
+}
+
+std::string text_of(Constraint const& constraint) {
+    if (!constraint.above) return fmt::format("below {:.10g}", *constraint.below);
+    auto const above = fmt::format("above {:.10g}", *constraint.above);
+    return constraint.below ? fmt::format("{} and below {:.10g}", above, *constraint.below) : above;
+}
+
+}  // namespace
+
+// needed_by: who cannot do without this configuration, so that it is an error; empty: it is left out.
+bool CombinedSearch::is_allowed(Assignment const& assignment, std::string const& needed_by) const {
+    auto const& constraints = input_->experiment.search.subject_to;
+    if (constraints.empty() || !input_->measure) return true;
+    auto const measures = input_->measure(assignment);
+    for (auto const& constraint : constraints) {
+        double const value = measured(measures, constraint.name);
+        if (value > constraint.above.value_or(-k_worst) && value < constraint.below.value_or(k_worst)) continue;
+        if (needed_by.empty()) return false;
+        throw ConfigError(fmt::format("/search/subject_to/{}: must be {}, and is {:.10g} of {} ({}) change one of the two", constraint.name,
+                                      text_of(constraint), value, to_json(assignment).dump(), needed_by));
+    }
+    return true;
+}
+
 // start_with first. What the reader refuses is an error where all trials are known before the first starts, and is left out
-// where one can only know during the run.
+// where one can only know during the run. What search.subject_to excludes is left out, too.
 std::optional<Assignment> CombinedSearch::configuration(int& epochs) {
     auto const& starts = input_->space.start_with;
-    for (int refused = 0;; ++refused) {
-        auto const first = history_.size() < starts.size() && refused == 0;
-        auto assignment = first ? std::optional(starts[history_.size()]) : sampler_->ask(history_);
+    bool const ablates = input_->experiment.search.procedure == "ablation";
+    for (int refused = 0, excluded = 0;;) {
+        bool const first = history_.size() < starts.size() && refused + excluded == 0;
+        bool const enough = excluded > k_most_refused && !sampler_->size();  // there is next to nothing else
+        auto assignment = first ? std::optional(starts[history_.size()]) : enough ? std::nullopt : sampler_->ask(history_);
+        if (!assignment && excluded > 0 && history_.size() == 0)
+            throw ConfigError("/search/subject_to: excludes every configuration (nothing is left to train) remove a condition");
         if (!assignment) return std::nullopt;
         Problems problems(fmt::format("trial {}", history_.size()));
         epochs = resolve(input_->experiment, *assignment, problems).train.epochs;
-        if (problems.empty()) return assignment;
-        if (decides_nothing() || first || refused == k_most_refused) problems.throw_if_any();
+        if (!problems.empty()) {
+            if (decides_nothing() || first || refused++ == k_most_refused) problems.throw_if_any();
+        } else {
+            if (is_allowed(*assignment, first ? "start_with names it" : ablates ? "ablation needs all of its trials" : "")) return assignment;
+            ++excluded;
+        }
         history_.refuse(*assignment);
     }
 }
@@ -131,7 +169,7 @@ void CombinedSearch::close() {
     rule_->close();
 }
 
-void CombinedSearch::grant(int epochs) { granted_epochs_ += epochs; }
+void CombinedSearch::grant(int epochs) { granted_epochs_ += static_cast<std::int64_t>(epochs) * input_->experiment.search.copies(); }
 
 bool CombinedSearch::is_spent() const {
     auto const& most = input_->experiment.search.budget.epochs;

@@ -14,6 +14,7 @@ namespace hopscotch {
 struct SearchInput {
     Experiment experiment;
     Space space;
+    Measure measure = {};  // none: search.subject_to is not looked at
 };
 
 class CombinedSearch : public Search {
@@ -30,6 +31,7 @@ public:
 
 private:
     std::optional<Assignment> configuration(int& epochs);
+    bool is_allowed(Assignment const& assignment, std::string const& needed_by) const;  // by search.subject_to
     Proposal start(Assignment assignment, int epochs);
     Verdict decide(TrialId trial);
     void follow(TrialHistory& trial, Verdict const& verdict);

@@ -43,7 +43,7 @@ void count_all(Search& search, SearchPlan& plan) {
         plan.epochs += proposal->until_epoch;
         longest = std::max(longest, proposal->until_epoch);
     }
-    plan.brackets = {{{plan.trials, longest}}};
+    plan.brackets = {{{plan.trials / plan.copies, longest}}};
 }
 
 // Bracket by bracket, until there are no more configurations; one iteration if nothing else ends it.
@@ -87,10 +87,11 @@ std::int64_t longest_trial(Experiment const& experiment) {
     return out;
 }
 
-// What is asked for, allowed by the budget or on a list (none: nobody said), and what there is.
+// Of configurations: what is asked for, allowed by the budget or on a list (none: nobody said), and what there is.
 Limits limits_of(Experiment const& experiment) {
     auto const& search = experiment.search;
     Limits out{search.trials, search.budget.epochs, configurations(experiment)};
+    if (out.epochs) out.epochs = (*out.epochs + search.copies() - 1) / search.copies();
     if (auto const& trials = search.budget.trials) out.trials = std::min(out.trials.value_or(*trials), *trials);
     bool const listed = search.sampler == "grid" || search.sampler == "manual";
     if (listed) out.trials = std::min(out.trials.value_or(out.there), out.there);
@@ -119,13 +120,18 @@ void count_adaptive(Experiment const& experiment, SearchPlan& plan) {
 
 }  // namespace
 
-SearchPlan plan_of(Experiment const& experiment) {
-    auto const search = make_search(experiment);
+SearchPlan plan_of(Experiment const& experiment, Measure const& measure) {
+    auto const search = make_search(experiment, measure);
     SearchPlan plan;
-    if (search->decides_nothing())
+    plan.copies = experiment.search.copies();
+    if (search->decides_nothing()) {
         count_all(*search, plan);
-    else
+    } else {
         count_adaptive(experiment, plan);
+        plan.trials *= plan.copies;
+        plan.epochs *= plan.copies;
+        if (!experiment.search.subject_to.empty() && plan.bound == SearchPlan::Bound::exact) plan.bound = SearchPlan::Bound::at_most;
+    }
     auto const& budget = experiment.search.budget.epochs;
     if (!budget || plan.epochs <= *budget) return plan;
     plan.epochs = *budget;
@@ -144,6 +150,7 @@ std::string text_of(SearchPlan const& plan) {
     }
     constexpr std::array<char const*, 3> words{"", "about ", "at most "};
     if (plan.iterations > 1) out += fmt::format("{} iterations of these brackets, ", plan.iterations);
+    if (plan.copies > 1) out += fmt::format("{} configurations, {} times each: ", plan.trials / plan.copies, plan.copies);
     return out + fmt::format("{} trials, {}{} epochs in all\n", plan.trials, words[static_cast<std::size_t>(plan.bound)],
                              plan.epochs);
 }

@@ -6,6 +6,7 @@
 
 #include "experiment/config.hpp"
 #include "search/rungs.hpp"
+#include "search/search.hpp"
 
 namespace hopscotch {
 
@@ -14,13 +15,14 @@ struct SearchPlan {
 
     std::vector<std::vector<Rung>> brackets;  // sizes at most; one rung in one bracket: all trials to their end
     std::int64_t iterations = 1;              // of all the brackets; the last may be cut short
-    std::int64_t trials = 0;
+    std::int64_t trials = 0;  // copies of a configuration are trials each
+    int copies = 1;           // of each: search.repeats x search.folds; brackets count configurations
     std::int64_t epochs = 0;  // of all trials together; a decision never trains an epoch again
     Bound bound = Bound::exact;
 };
 
 // Throws ConfigError as make_search does.
-SearchPlan plan_of(Experiment const& experiment);
+SearchPlan plan_of(Experiment const& experiment, Measure const& measure = {});
 
 // Lines for a terminal: the table of rungs and the sums.
 std::string text_of(SearchPlan const& plan);

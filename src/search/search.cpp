@@ -9,6 +9,7 @@
 
 #include "core/error.hpp"
 #include "search/combined.hpp"
+#include "search/repeated.hpp"
 
 namespace hopscotch {
 namespace {
@@ -76,9 +77,9 @@ auto const& row_of(Table const& table, std::string const& name, char const* key)
 
 }  // namespace
 
-std::unique_ptr<Search> make_search(Experiment const& experiment) {
+std::unique_ptr<Search> make_search(Experiment const& experiment, Measure measure) {
     Problems problems("experiment");
-    auto input = std::make_unique<SearchInput const>(SearchInput{experiment, read_space(experiment, problems)});
+    auto input = std::make_unique<SearchInput const>(SearchInput{experiment, read_space(experiment, problems), std::move(measure)});
     problems.throw_if_any();
     auto const& search = experiment.search;
     auto const& procedure = row_of(k_procedures, search.procedure, "procedure");
@@ -88,7 +89,10 @@ std::unique_ptr<Search> make_search(Experiment const& experiment) {
         throw ConfigError(
             fmt::format("/search/trials: missing (required) say how many configurations {} should try", search.procedure));
     auto rule = procedure.rule(*input, most);
-    return std::make_unique<CombinedSearch>(std::move(input), std::move(sampler), std::move(rule), most);
+    auto combined = std::make_unique<CombinedSearch>(std::move(input), std::move(sampler), std::move(rule), most);
+    if (search.copies() == 1) return combined;
+    bool const ruled = procedure.rule != &no_rule;
+    return std::make_unique<RepeatedSearch>(std::move(combined), search, ruled ? std::optional(most_epochs(experiment)) : std::nullopt);
 }
 
 bool procedure_clones(std::string_view procedure) { return procedure == "pbt"; }

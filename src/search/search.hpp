@@ -3,6 +3,7 @@
 // order give the same answers. Whoever calls it (the director) does so in virtual-time order, so the same experiment gives
 // the same calls. A trial that has been proposed and not reported is pending, and the procedures count it as that.
 #pragma once
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -52,6 +53,13 @@ public:
     // next() will never propose again. Trials that are paused then end as stopped: they were never promoted.
     virtual bool finished() const = 0;
 
+    // Paused trials that have ended since the last call: they are stopped, and why.
+    struct Ended {
+        TrialId trial;
+        std::string why;
+    };
+    virtual std::vector<Ended> take_ended() { return {}; }
+
     // Procedures that decide nothing on the way: the director may ask for every trial at once and release every lap.
     virtual bool decides_nothing() const { return false; }
 
@@ -59,8 +67,14 @@ public:
     virtual bool clones() const { return false; }
 };
 
-// Throws ConfigError that lists the known names.
-std::unique_ptr<Search> make_search(Experiment const& experiment);
+// What search.subject_to constrains, of a configuration: only those who know the models can say it.
+struct Measures {
+    double parameters = 0, state_mb = 0, flops_per_row = 0;
+};
+using Measure = std::function<Measures(Assignment const&)>;
+
+// measure: where there is search.subject_to. Throws ConfigError that lists the known names.
+std::unique_ptr<Search> make_search(Experiment const& experiment, Measure measure = {});
 std::vector<std::string> search_names();
 
 // Search::clones() of this procedure, for who needs no search.

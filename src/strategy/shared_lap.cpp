@@ -49,8 +49,7 @@ bool SharedLap::open_next_shard() {
 
 void SharedLap::open(ShardId shard) {
     activity_.shard = shard.value;
-    auto const seed = static_cast<std::uint64_t>(runner_.experiment().seed);
-    model_.begin_pass(runner_.shard(shard), {seed, part_.lap.trial, part_.lap.epoch, shard}, part_.batch_size);
+    model_.begin_pass(runner_.shard(shard), runner_.address_of(part_.lap, shard), part_.batch_size);
     open_ = true;
 }
 

@@ -64,16 +64,24 @@ TrialConfig TrialRunner::config_of(Lap const& lap) const {
     return config;
 }
 
-TrialModel& TrialRunner::model(Lap const& lap) {
+TrialRunner::Made& TrialRunner::made(Lap const& lap) {
     auto& made = models_[lap.trial];
-    if (!made.model || made.assignment != lap.assignment) made = {lap.assignment, factory_(config_of(lap), manifest_, workspace_)};
-    return *made.model;
+    if (made.model && made.assignment == lap.assignment) return made;
+    auto const config = config_of(lap);
+    made = {lap.assignment, factory_(config, manifest_, workspace_), config.seed_key(lap.trial)};
+    return made;
+}
+
+TrialModel& TrialRunner::model(Lap const& lap) { return *made(lap).model; }
+
+UnitAddress TrialRunner::address_of(Lap const& lap, ShardId shard) {
+    return {static_cast<std::uint64_t>(experiment_.seed), made(lap).seed_key, lap.epoch, shard};
 }
 
 Buffer TrialRunner::initial_state(Lap const& lap, BufferPool& pool) {
     auto& trial_model = model(lap);
     auto state = pool.acquire(trial_model.layout().bytes);
-    trial_model.initialise(state.bytes(), static_cast<std::uint64_t>(experiment_.seed), lap.trial);
+    trial_model.initialise(state.bytes(), static_cast<std::uint64_t>(experiment_.seed), made(lap).seed_key);
     return state;
 }
 
@@ -145,8 +153,7 @@ double epoch_loss(LapRecord const& record, LossKind loss) {
 UnitSums TrialRunner::train_rest(Journey& journey, TrialModel& trial_model, Activity* activity, OnTheWay const* on_the_way) {
     auto const& lap = journey.lap;
     auto const shard = planned_shard(lap.trial, journey.step, shards());
-    auto const address = UnitAddress{static_cast<std::uint64_t>(experiment_.seed), lap.trial, lap.epoch, shard};
-    trial_model.begin_pass(*train_.at(shard), address, trial_model.batch_size());
+    trial_model.begin_pass(*train_.at(shard), address_of(lap, shard), trial_model.batch_size());
     if (journey.batches > 0) trial_model.skip_to({journey.batches, {journey.rows, journey.loss_sum}});
     auto const sign = batch_sign(activity);
     while (auto const rows = trial_model.next_gradient({}, sign)) {

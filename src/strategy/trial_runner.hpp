@@ -72,6 +72,7 @@ public:
     // job. activity may be null.
     TrialModel& model(Lap const& lap);
     TrialConfig config_of(Lap const& lap) const;  // of that model
+    UnitAddress address_of(Lap const& lap, ShardId shard);  // of its random numbers: train.seed_scope says whose they are
     ShardSource& shard(ShardId shard) { return *train_.at(shard); }
     void set_shard(ShardId shard, std::unique_ptr<ShardSource> source) { train_[shard] = std::move(source); }  // of another's
     std::function<void()> batch_sign(Activity* activity) const;
@@ -115,7 +116,9 @@ private:
     struct Made {
         Assignment assignment;  // a clone takes new values
         std::unique_ptr<TrialModel> model;
+        TrialId seed_key;
     };
+    Made& made(Lap const& lap);
     std::map<TrialId, Made> models_;
     std::map<TrialId, Evaluation> validations_;  // of the laps that are being validated
 };

@@ -83,7 +83,7 @@ TEST(Reader, UnknownKeyWithTheNearestName) {
     EXPECT_EQ(
         complaints(train(R"({"lerning_rate": 1, "epcohs": 3})")),
         "e.json:2:11: /train/lerning_rate: unknown key (known: accumulate, batch_size, class_weights, clip_norm, "
-        "clip_value, early_stopping, ema, epochs, huber_delta, label_smoothing, loss, optimizer, precision, schedule)\n"
+        "clip_value, early_stopping, ema, epochs, huber_delta, label_smoothing, loss, optimizer, precision, schedule, seed_scope)\n"
         "e.json:2:30: /train/epcohs: unknown key (did you mean \"epochs\"?)");
     EXPECT_EQ(complaints(with(R"("modle": {})")), "e.json:2:1: /modle: unknown key (did you mean \"model\"?)");
 }
@@ -197,11 +197,11 @@ TEST(Reader, WhatThisVersionDoesNotHave) {
     EXPECT_EQ(complaints(with(R"("strategy": {"policy": "ring"})")),
               "e.json:2:24: /strategy/policy: policy \"ring\" is not available in this version (available: planned)");
     EXPECT_EQ(
-        complaints(with(R"("search": {"procedure": "gp", "folds": 3, "budget": {"hours": 3}})")),
+        complaints(with(R"("search": {"procedure": "gp", "retries": 3, "budget": {"hours": 3}})")),
         "e.json:2:25: /search/procedure: procedure \"gp\" is not available in this version (available: grid, random, sobol, tpe, "
         "manual, ablation, successive_halving, hyperband, bohb, asha, median, pbt)\n"
-        "e.json:2:40: /search/folds: \"folds\" is not available in this version (leave it out)\n"
-        "e.json:2:63: /search/budget/hours: \"hours\" is not available in this version (leave it out)");
+        "e.json:2:42: /search/retries: \"retries\" is not available in this version (leave it out)\n"
+        "e.json:2:65: /search/budget/hours: \"hours\" is not available in this version (leave it out)");
     EXPECT_EQ(complaints(train(R"({"precision": "fp16"})")),
               "e.json:2:24: /train/precision: precision \"fp16\" is not available in this version (available: fp32, bf16)");
     EXPECT_EQ(complaints("{\"model\": {\"name\": \"mlp\"}, \"run\": {\"dir\": \"r\"}, \"space\": {\"train.epochs\": 1},\n"
@@ -268,7 +268,7 @@ TEST(Overrides, ComplaintsNameTheOption) {
     EXPECT_EQ(
         complaints(document(), {"train.lerning_rate=0.1"}),
         "--set train.lerning_rate=0.1: unknown key (known: accumulate, batch_size, class_weights, clip_norm, clip_value, "
-        "early_stopping, ema, epochs, huber_delta, label_smoothing, loss, optimizer, precision, schedule)");
+        "early_stopping, ema, epochs, huber_delta, label_smoothing, loss, optimizer, precision, schedule, seed_scope)");
     EXPECT_EQ(
         complaints(document(), {"train.epochs=0", "train.epocs=1"}),
         "--set train.epochs=0: must be at least 1 (got 0)\n--set train.epocs=1: unknown key (did you mean \"epochs\"?)");

@@ -51,6 +51,59 @@ TEST(SearchSection, EveryKey) {
     EXPECT_EQ(read(R"({"procedure": "median", "trials": 9, "min_trials": 2})").min_trials, 2);
 }
 
+TEST(SearchSection, WhatIsCompared) {
+    auto const out = read(R"({"objective": "best", "repeats": 3, "folds": 2, "pareto": ["val_accuracy", "parameters"],
+        "subject_to": {"parameters": {"below": 1e6}, "flops_per_row": {"above": 10, "below": 1e9}}})");
+    EXPECT_EQ(out.objective, Objective::best);
+    EXPECT_EQ(out.repeats, 3);
+    EXPECT_EQ(out.folds, 2);
+    EXPECT_EQ(out.copies(), 6);
+    EXPECT_EQ(out.pareto, (std::vector<std::string>{"val_accuracy", "parameters"}));
+    ASSERT_EQ(out.subject_to.size(), 2U);
+    EXPECT_EQ(out.subject_to[0].name, "parameters");
+    EXPECT_EQ(out.subject_to[0].below, 1e6);
+    EXPECT_FALSE(out.subject_to[0].above);
+    EXPECT_EQ(out.subject_to[1].above, 10);
+    EXPECT_EQ(read("{}").objective, Objective::last);
+    EXPECT_EQ(read("{}").copies(), 1);
+}
+
+TEST(SearchSection, CopiesOfAConfiguration) {
+    EXPECT_EQ(said(R"({"repeats": 0, "folds": 0, "objective": "first"})"),
+              "e.json:2:23: /search/repeats: must be at least 1 (got 0)\n"
+              "e.json:2:35: /search/folds: must be at least 1 (got 0)\n"
+              "e.json:2:51: /search/objective: unknown value \"first\" (known: last, best)");
+    EXPECT_EQ(said(R"({"procedure": "pbt", "repeats": 2})"),
+              "e.json:2:43: /search/repeats: cannot be more than 1 with pbt (its trials take over each other's states, so copies of "
+              "a configuration do not stay copies) leave it out");
+    EXPECT_EQ(said(R"({"procedure": "pbt", "repeats": 1, "folds": 1})"), "");
+    std::string const reserved = R"("space": {"search.repeat": [0, 1]})";
+    EXPECT_EQ(said(R"({"repeats": 2})", reserved),
+              "e.json:3:11: /space/search.repeat: cannot be searched (only settings in model, train and data can, such as "
+              "train.optimizer.lr)");
+}
+
+TEST(SearchSection, Constraints) {
+    EXPECT_EQ(said(R"({"subject_to": {"parametrs": {"below": 1}, "val_loss": {"below": 1}, "parameters": {},
+"state_mb": {"above": 3, "below": 2, "belw": 1}, "flops_per_row": 3}})"),
+              "e.json:2:40: /search/subject_to/parametrs: is not known and cannot be constrained (known: parameters, state_mb, "
+              "flops_per_row)\n"
+              "e.json:2:66: /search/subject_to/val_loss: is a result and cannot be constrained (known: parameters, state_mb, "
+              "flops_per_row)\n"
+              "e.json:2:94: /search/subject_to/parameters/below: missing (required) say which values are allowed, for example "
+              "{\"below\": 1e6}\n"
+              "e.json:3:35: /search/subject_to/state_mb/below: must be greater than above (2 <= 3; nothing is between them)\n"
+              "e.json:3:38: /search/subject_to/state_mb/belw: unknown key (did you mean \"below\"?)\n"
+              "e.json:3:67: /search/subject_to/flops_per_row: expected an object (got an integer)");
+}
+
+TEST(SearchSection, ParetoIsOfTwo) {
+    EXPECT_EQ(said(R"({"pareto": ["val_loss"]})"),
+              "e.json:2:22: /search/pareto: expected two different names, for example [\"val_accuracy\", \"parameters\"]");
+    EXPECT_EQ(said(R"({"pareto": ["val_loss", "val_loss"]})").substr(0, 59), "e.json:2:22: /search/pareto: expected two different names, ");
+    EXPECT_EQ(said(R"({"pareto": ["val_loss", "params"]})").substr(0, 59), "e.json:2:22: /search/pareto: unknown value \"params\" (known:");
+}
+
 TEST(SearchSection, Defaults) {
     auto const sampler = [](std::string const& search) { return read(search).sampler; };
     EXPECT_EQ(sampler("{}"), "grid");

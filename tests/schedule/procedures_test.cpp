@@ -18,7 +18,12 @@ std::string const k_procedures[] = {
     R"("procedure": "tpe", "trials": 24, "startup": 6)",
     R"("procedure": "pbt", "population": 12, "interval": 2)",
     R"("procedure": "pbt", "population": 12, "interval": 1)",
-    R"("procedure": "asha", "trials": 1000, "budget": {"epochs": 60})"};
+    R"("procedure": "asha", "trials": 1000, "budget": {"epochs": 60})",
+    R"("procedure": "asha", "trials": 12, "eta": 2, "repeats": 3, "objective": "best")",
+    R"("procedure": "asha", "trials": 12, "variant": "stop", "folds": 2)",
+    R"("procedure": "hyperband", "repeats": 2, "folds": 2, "in_flight": 3)",
+    R"("procedure": "median", "trials": 12, "repeats": 2, "budget": {"epochs": 100})",
+    R"("procedure": "tpe", "trials": 12, "startup": 6, "repeats": 2)"};
 
 Experiment experiment_of(std::string const& procedure, std::string const& more) {
     Problems problems("f.json");

@@ -64,6 +64,7 @@ public:
             }
             if (search_.finished()) was_finished_ = true;
             advance(alive_[rng_.below(static_cast<std::uint32_t>(alive_.size()))]);
+            stop_ended();
         }
         if (!broken_) fail("the search does not end");
         return false;
@@ -142,6 +143,15 @@ private:
         if (verdict.kind == pause) return end(id, State::paused);
         if (verdict.until_epoch <= trial.epochs) return end(id, State::finished);
         trial.until = verdict.until_epoch;
+    }
+
+    void stop_ended() {
+        for (auto const& [id, why] : search_.take_ended()) {
+            auto& trial = trials_.at(id.index());
+            check(trial.state == State::paused, "it ends " + std::to_string(id.value) + ", which is not paused");
+            trial.state = State::stopped;
+            trial.why = why;
+        }
     }
 
     void end(TrialId id, State state) {

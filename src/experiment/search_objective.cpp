@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// The keys of `search` that say what is compared: copies of a configuration, constraints, the Pareto front.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "experiment/metric.hpp"
+#include "experiment/search_section.hpp"
+#include "experiment/section_keys.hpp"
+
+namespace hopscotch {
+namespace {
+
+constexpr int k_most_repeats = 100, k_most_folds = 10'000;
+
+// Trials that take over each other's states are no copies of a configuration any more.
+void read_copies(ObjectReader& reader, std::string const& procedure, SearchConfig& out) {
+    reader.read("repeats", out.repeats, up_to(k_most_repeats, at_least(1)));
+    reader.read("folds", out.folds, up_to(k_most_folds, at_least(1)));
+    for (auto const& [key, count] : {std::pair("repeats", out.repeats), std::pair("folds", out.folds)})
+        if (count > 1 && procedure == "pbt")
+            reader.problem(key, fmt::format("cannot be more than 1 with pbt (its trials take over each other's states, so copies of a "
+                                            "configuration do not stay copies) leave it out"));
+}
+
+void read_constraint(Json::Member const& member, ObjectReader reader, SearchConfig& out) {
+    Constraint constraint{member.key, {}, {}};
+    reader.read("above", constraint.above);
+    reader.read("below", constraint.below);
+    reader.finish();
+    if (!member.value.is_object()) return;
+    if (constraint.above && constraint.below && *constraint.above >= *constraint.below)
+        reader.problem("below", fmt::format("must be greater than above ({} <= {}; nothing is between them)", *constraint.below,
+                                            *constraint.above));
+    if (constraint.above || constraint.below) return out.subject_to.push_back(constraint);
+    reader.missing("below", R"(say which values are allowed, for example {"below": 1e6})");
+}
+
+void read_constraints(ObjectReader& reader, SearchConfig& out) {
+    auto const* given = reader.take("subject_to");
+    if (given == nullptr) return;
+    auto section = reader.child("subject_to");
+    if (!given->is_object()) return;
+    auto const known = measure_names();
+    for (auto const& member : given->object()) {
+        if (std::find(known.begin(), known.end(), member.key) != known.end()) {
+            read_constraint(member, section.child(member.key), out);
+            continue;
+        }
+        section.take(member.key);
+        auto const metrics = metric_names();
+        bool const metric = std::find(metrics.begin(), metrics.end(), member.key) != metrics.end();
+        section.problem(member.key, fmt::format("{} be constrained (known: {})",
+                                                metric ? "is a result and cannot" : "is not known and cannot", fmt::join(known, ", ")));
+    }
+}
+
+void read_pareto(ObjectReader& reader, SearchConfig& out) {
+    reader.read("pareto", out.pareto);
+    auto known = metric_names();
+    for (auto& name : measure_names()) known.push_back(std::move(name));
+    known.emplace_back("train_s");
+    auto const* given = reader.take("pareto");
+    if (given == nullptr || !given->is_array()) return;
+    for (auto const& name : out.pareto)
+        if (auto const refused = one_of(known)(name); !refused.empty()) return reader.problem("pareto", refused);
+    if (out.pareto.size() != 2 || out.pareto[0] == out.pareto[1])
+        reader.problem("pareto", R"(expected two different names, for example ["val_accuracy", "parameters"])");
+}
+
+}  // namespace
+
+std::vector<std::string> measure_names() { return {"parameters", "state_mb", "flops_per_row"}; }
+
+void read_objectives(ObjectReader& reader, std::string const& procedure, SearchConfig& out) {
+    constexpr std::array<Name<Objective>, 2> objectives{{{"last", Objective::last}, {"best", Objective::best}}};
+    read_name(reader, "objective", objectives, out.objective);
+    read_copies(reader, procedure, out);
+    read_constraints(reader, out);
+    read_pareto(reader, out);
+}
+
+}  // namespace hopscotch

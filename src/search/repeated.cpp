@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "search/repeated.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/error.hpp"
+
+namespace hopscotch {
+namespace {
+
+Verdict stopped(std::string why) {
+    Verdict out;
+    out.kind = Verdict::Kind::stop;
+    out.why = std::move(why);
+    return out;
+}
+
+}  // namespace
+
+RepeatedSearch::RepeatedSearch(std::unique_ptr<Search> inner, SearchConfig const& search, std::optional<int> last_epoch)
+    : inner_(std::move(inner)), repeats_(search.repeats), folds_(search.folds), copies_(search.copies()), last_epoch_(last_epoch) {
+    require(copies_ >= 1 && !inner_->clones(), "copies of a configuration cannot take over other trials' states");
+}
+
+std::optional<Proposal> RepeatedSearch::next() {
+    if (!resumes_.empty()) return resume_copy();
+    if (has_copies_to_start()) return start_copy();
+    auto const proposal = inner_->next();
+    if (!proposal) return std::nullopt;
+    ++undecided_;
+    if (proposal->kind == Proposal::Kind::start) {
+        groups_.push_back({proposal->assignment, {}, proposal->until_epoch});
+        return start_copy();
+    }
+    groups_[proposal->trial.index()].until = proposal->until_epoch;
+    resume_waiting(proposal->trial.index());
+    return resume_copy();
+}
+
+bool RepeatedSearch::has_copies_to_start() const { return !groups_.empty() && std::ssize(groups_.back().copies) < copies_; }
+
+// Ids are the search's to give, one after the other: so a copy of what has failed meanwhile starts too, for one lap.
+Proposal RepeatedSearch::start_copy() {
+    auto& group = groups_.back();
+    auto const number = static_cast<int>(group.copies.size());
+    int const until = group.alive ? group.until : 1;
+    group.copies.push_back({});
+    group.copies.back().until = until;
+    auto assignment = group.assignment;
+    if (repeats_ > 1) assignment.emplace_back(k_repeat_entry, number / folds_);
+    if (folds_ > 1) assignment.emplace_back(k_fold_entry, number % folds_);
+    return {Proposal::Kind::start, trial_of(groups_.size() - 1, group.copies.size() - 1), std::move(assignment), until};
+}
+
+Proposal RepeatedSearch::resume_copy() {
+    auto const trial = resumes_.front();
+    resumes_.pop_front();
+    auto& copy = copy_of(trial);
+    copy.state = Copy::State::running;
+    copy.until = group_of(trial).until;
+    return {Proposal::Kind::resume, trial, {}, copy.until};
+}
+
+void RepeatedSearch::resume_waiting(std::size_t group) {
+    auto const& copies = groups_[group].copies;
+    for (std::size_t i = 0; i < copies.size(); ++i)
+        if (copies[i].state == Copy::State::waiting) resumes_.push_back(trial_of(group, i));
+}
+
+Verdict RepeatedSearch::report(Report const& report) {
+    auto const trial = report.trial;
+    require(trial.value >= 0 && number_of_group(trial) < groups_.size() && number_of_copy(trial) < group_of(trial).copies.size(),
+            fmt::format("a report of trial {}, which has not started", trial.value));
+    auto& copy = copy_of(trial);
+    if (copy.state == Copy::State::ended) return stopped("");
+    require(copy.state == Copy::State::running, fmt::format("a report of trial {}, which is paused", trial.value));
+    if (!report.loss || !std::isfinite(*report.loss)) {
+        copy.state = Copy::State::ended;
+        fail(trial);
+        return stopped("");
+    }
+    copy.losses.push_back(*report.loss);
+    bool const whole = lap_is_whole(group_of(trial));
+    auto const verdict = whole ? tell(number_of_group(trial)) : Verdict{};
+    if (std::ssize(copy.losses) < copy.until) {
+        Verdict on;
+        on.until_epoch = copy.until;
+        return on;
+    }
+    return whole ? obey(trial, verdict) : wait(trial);
+}
+
+// Have all copies trained the next lap that the inner search is to hear of?
+bool RepeatedSearch::lap_is_whole(Group const& group) const {
+    return group.alive && std::ssize(group.copies) == copies_ && std::ranges::all_of(group.copies, [&](Copy const& copy) {
+               return std::ssize(copy.losses) > group.told;
+           });
+}
+
+// Added in the order of the copies, whoever came last.
+Verdict RepeatedSearch::tell(std::size_t number) {
+    auto& group = groups_[number];
+    double sum = 0;
+    for (auto const& copy : group.copies) sum += copy.losses[static_cast<std::size_t>(group.told)];
+    int const epoch = group.told++;
+    return inner_->report({TrialId(number), epoch, sum / copies_});
+}
+
+// The first to come to a decision point wait for the others. At its end a copy waits for nobody.
+Verdict RepeatedSearch::wait(TrialId trial) {
+    auto& copy = copy_of(trial);
+    auto const& group = group_of(trial);
+    bool const ends = is_at_its_end(group, copy);
+    copy.state = group.alive && !ends ? Copy::State::waiting : Copy::State::ended;
+    if (ends) return {};
+    if (!group.alive) return stopped(group.why);
+    Verdict out;
+    out.kind = Verdict::Kind::pause;
+    out.why = fmt::format("epoch {}: waits for the other trials of its configuration", copy.until);
+    return out;
+}
+
+// The last of them to come has what the inner search says of all.
+Verdict RepeatedSearch::obey(TrialId trial, Verdict const& verdict) {
+    auto& group = group_of(trial);
+    auto& copy = copy_of(trial);
+    require(verdict.kind != Verdict::Kind::clone, "copies of a configuration cannot take over other trials' states");
+    if (verdict.kind == Verdict::Kind::go_on && verdict.until_epoch > copy.until) {
+        group.until = copy.until = verdict.until_epoch;
+        resume_waiting(number_of_group(trial));
+        return verdict;
+    }
+    --undecided_;
+    if (verdict.kind == Verdict::Kind::pause) {
+        copy.state = Copy::State::waiting;
+        return verdict;
+    }
+    copy.state = Copy::State::ended;
+    end_group(number_of_group(trial), verdict.why);
+    return is_at_its_end(group, copy) ? Verdict{} : verdict;
+}
+
+bool RepeatedSearch::is_at_its_end(Group const& group, Copy const& copy) const {
+    return copy.until >= last_epoch_.value_or(group.until);
+}
+
+void RepeatedSearch::fail(TrialId trial) {
+    auto const number = number_of_group(trial);
+    if (!groups_[number].alive) return;
+    inner_->report({TrialId(number), groups_[number].told, std::nullopt});
+    --undecided_;
+    end_group(number, fmt::format("trial {} of the same configuration has failed", trial.value));
+}
+
+// Who waits is stopped now; who trains, at its next decision point.
+void RepeatedSearch::end_group(std::size_t number, std::string const& why) {
+    auto& group = groups_[number];
+    group.alive = false;
+    group.why = why;
+    for (std::size_t i = 0; i < group.copies.size(); ++i) {
+        if (group.copies[i].state != Copy::State::waiting) continue;
+        group.copies[i].state = Copy::State::ended;
+        std::erase(resumes_, trial_of(number, i));
+        ended_.push_back({trial_of(number, i), why});
+    }
+}
+
+bool RepeatedSearch::finished() const {
+    if (!resumes_.empty() || has_copies_to_start() || !inner_->finished()) return false;
+    return decides_nothing() || undecided_ == 0;
+}
+
+}  // namespace hopscotch

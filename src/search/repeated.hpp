@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// search.repeats and search.folds: another search whose every trial is a group of copies, each a trial of its own. Inner trial
+// i stands for the trials i*R ... i*R+R-1. The inner search hears of a lap when all copies have trained it, as the mean of their
+// losses. Three copies (trials 0, 1, 2) of a configuration that a rule pauses after lap 0:
+//   report(0, lap 0) -> pause   report(2, lap 0) -> pause   report(1, lap 0): the inner search is told the mean and says go_on
+//   -> go_on for trial 1; next() -> resume 0, next() -> resume 2
+// A copy that fails ends its group: the inner search is told so at once, and the others end at their next decision point.
+#pragma once
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "search/search.hpp"
+
+namespace hopscotch {
+
+class RepeatedSearch : public Search {
+public:
+    // last_epoch: where every trial is at its end, so that nobody waits there; none: at its first decision point.
+    RepeatedSearch(std::unique_ptr<Search> inner, SearchConfig const& search, std::optional<int> last_epoch);
+
+    std::optional<Proposal> next() override;
+    Verdict report(Report const& report) override;
+    bool finished() const override;
+    std::vector<Ended> take_ended() override { return std::exchange(ended_, {}); }
+    bool decides_nothing() const override { return inner_->decides_nothing(); }
+
+private:
+    struct Copy {
+        enum class State { running, waiting, ended } state = State::running;  // waiting: paused at a decision point
+        std::vector<double> losses = {};
+        int until = 0;
+    };
+    struct Group {
+        Assignment assignment;
+        std::vector<Copy> copies = {};  // that have been proposed
+        int until = 0;                  // the next decision point of the group
+        int told = 0;                   // laps that the inner search has heard of
+        bool alive = true;              // for the inner search
+        std::string why = {};           // it is not alive
+    };
+
+    std::size_t number_of_group(TrialId trial) const { return trial.index() / static_cast<std::size_t>(copies_); }
+    std::size_t number_of_copy(TrialId trial) const { return trial.index() % static_cast<std::size_t>(copies_); }
+    TrialId trial_of(std::size_t group, std::size_t copy) const { return TrialId(group * static_cast<std::size_t>(copies_) + copy); }
+    Group& group_of(TrialId trial) { return groups_[number_of_group(trial)]; }
+    Copy& copy_of(TrialId trial) { return group_of(trial).copies[number_of_copy(trial)]; }
+
+    bool has_copies_to_start() const;
+    Proposal start_copy();
+    Proposal resume_copy();
+    void resume_waiting(std::size_t group);
+    bool lap_is_whole(Group const& group) const;
+    Verdict tell(std::size_t number);
+    Verdict wait(TrialId trial);
+    Verdict obey(TrialId trial, Verdict const& verdict);
+    bool is_at_its_end(Group const& group, Copy const& copy) const;
+    void fail(TrialId trial);
+    void end_group(std::size_t number, std::string const& why);
+
+    std::unique_ptr<Search> inner_;
+    int repeats_, folds_, copies_;
+    std::optional<int> last_epoch_;
+    std::vector<Group> groups_;  // by inner trial
+    std::deque<TrialId> resumes_;
+    std::vector<Ended> ended_;
+    int undecided_ = 0;  // groups on their way: a report may let copies that wait go on
+};
+
+}  // namespace hopscotch
