@@ -104,7 +104,7 @@ void check_metric(Experiment const& experiment, Manifest const& manifest, Proble
         complain(fmt::format("val_auc needs two classes or a multilabel dataset (this one has {} {}) use \"{}\"", manifest.outputs,
                              tokens ? "tokens" : "classes", tokens ? "val_perplexity" : "val_f1"));
     if (name == "val_f1" && tokens) complain("val_f1 is not measured on tokens; use \"val_perplexity\"");
-    if (name.starts_with("val_") && manifest.valid.empty())
+    if (name.starts_with("val_") && manifest.valid.empty() && experiment.search.folds == 1)
         complain(fmt::format(
             "{} needs validation shards (the dataset has none) import with --valid 0.2, or use \"train_loss\"", name));
 }

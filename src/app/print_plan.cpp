@@ -39,7 +39,7 @@ void print_plan(PreparedRun const& prepared) {
     for (auto const& trial : trials) {
         costs.push_back({trial.id, trial.unit_cost, 0, trial.epochs_wanted});
         units += static_cast<std::int64_t>(prepared.shards) * trial.epochs_wanted;
-        hops += hops_per_lap(trial.id, prepared.owners) * trial.epochs_wanted;
+        hops += hops_per_lap(trial.id, prepared.owners, held_out_of(trial.assignment, prepared.experiment.search.folds)) * trial.epochs_wanted;
         auto const cost = trial.unit_cost * trial.epochs_wanted;
         longest = std::max(longest, cost);
         shortest = shortest == 0 ? cost : std::min(shortest, cost);

@@ -11,6 +11,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <deque>
+#include <random>
 #include <thread>
 #include <vector>
 
@@ -19,8 +20,8 @@
 namespace hopscotch {
 namespace {
 
-enum class Kind { kill, fail, enospc, tear, flip, delay };
-constexpr std::array<std::string_view, 6> k_kinds{"kill", "throw", "enospc", "tear", "flip", "delay"};
+enum class Kind { kill, fail, enospc, tear, flip, delay, jitter };
+constexpr std::array<std::string_view, 7> k_kinds{"kill", "throw", "enospc", "tear", "flip", "delay", "jitter"};
 
 struct Point {
     std::string_view name, what;
@@ -116,8 +117,15 @@ std::deque<Order>& orders() {
     return all;
 }
 
+// Different in every process and every time: what a run comes to must not depend on it.
+void sleep_a_while() {
+    thread_local std::minstd_rand numbers(std::random_device{}());
+    std::this_thread::sleep_for(std::chrono::microseconds(std::uniform_int_distribution(0, 10'000)(numbers)));
+}
+
 Fault carry_out(Order const& order) {
     switch (order.kind) {
+        case Kind::jitter: sleep_a_while(); break;
         case Kind::kill: std::raise(SIGKILL); break;
         case Kind::fail: throw Error(fmt::format("fault on purpose at {}", order.point));
         case Kind::delay: std::this_thread::sleep_for(std::chrono::milliseconds(300)); break;
@@ -132,7 +140,7 @@ Fault carry_out(Order const& order) {
 
 Fault fault_at(std::string_view point) {
     for (auto& order : orders())
-        if (order.point == point && ++order.seen == order.nth) return carry_out(order);
+        if (order.point == point && (++order.seen == order.nth || (order.kind == Kind::jitter && order.seen > order.nth))) return carry_out(order);
     return Fault::none;
 }
 

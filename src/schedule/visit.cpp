@@ -10,8 +10,20 @@
 
 namespace hopscotch {
 
-ShardId planned_shard(TrialId trial, int step, int shards) {
-    return ShardId((static_cast<std::int64_t>(trial.value) + step) % shards);
+HeldOut held_out_of(Assignment const& assignment, int folds) {
+    for (auto const& [path, value] : assignment)
+        if (path == k_fold_entry) return {static_cast<int>(value.integer()), folds};
+    return {};
+}
+
+ShardId planned_shard(TrialId trial, int step, int shards, HeldOut const& held_out) {
+    auto const around = [&](int k) { return ShardId((static_cast<std::int64_t>(trial.value) + k) % shards); };
+    if (held_out.folds == 1) return around(step);
+    int left = step;
+    for (bool const held : {false, true})
+        for (int k = 0; k < shards; ++k)
+            if (held_out.has(around(k)) == held && left-- == 0) return around(k);
+    throw Error(fmt::format("step {} of {}", step, shards));
 }
 
 std::vector<ShardId> OwnerTable::shards_of(TrainerId trainer) const {
@@ -48,12 +60,12 @@ OwnerTable without(OwnerTable table, TrainerId lost, std::vector<TrainerId> cons
     return table;
 }
 
-std::int64_t hops_per_lap(TrialId trial, OwnerTable const& owners) {
+std::int64_t hops_per_lap(TrialId trial, OwnerTable const& owners, HeldOut const& held_out) {
     int const shards = static_cast<int>(owners.owner.size());
     std::int64_t hops = 0;
     for (int step = 0; step < shards; ++step) {
-        auto const here = owners.of(planned_shard(trial, step, shards));
-        auto const next = owners.of(planned_shard(trial, step + 1, shards));  // after the last step: home
+        auto const here = owners.of(planned_shard(trial, step, shards, held_out));
+        auto const next = owners.of(planned_shard(trial, (step + 1) % shards, shards, held_out));  // after the last step: home
         if (here != next) ++hops;
     }
     return hops;

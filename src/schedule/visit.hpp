@@ -7,11 +7,19 @@
 #include <vector>
 
 #include "core/ids.hpp"
+#include "experiment/config.hpp"
 
 namespace hopscotch {
 
-// `planned`: in every epoch trial t visits t, t+1, ..., t+S-1 (mod S). step: 0..S-1.
-ShardId planned_shard(TrialId trial, int step, int shards);
+// search.folds: the shards that a trial does not train on, every `folds`-th one; it is validated on them.
+struct HeldOut {
+    int fold = 0, folds = 1;
+    bool has(ShardId shard) const { return folds > 1 && shard.value % folds == fold; }
+};
+HeldOut held_out_of(Assignment const& assignment, int folds);
+
+// `planned`: in every epoch trial t visits t, t+1, ..., t+S-1 (mod S), those held out after the others. step: 0..S-1.
+ShardId planned_shard(TrialId trial, int step, int shards, HeldOut const& held_out = {});
 
 // shard -> trainer; version + 1 after every change. Every trainer gets floor or ceil of S/W shards.
 struct OwnerTable {
@@ -39,7 +47,7 @@ struct TrialCost {
 };
 
 // Hops of one lap: changes of owner on the way round and back home.
-std::int64_t hops_per_lap(TrialId trial, OwnerTable const& owners);
+std::int64_t hops_per_lap(TrialId trial, OwnerTable const& owners, HeldOut const& held_out = {});
 
 // max(longest trial alone, most loaded trainer), validation included. The makespan of no schedule is smaller.
 double lower_bound(std::vector<TrialCost> const& trials, OwnerTable const& owners);

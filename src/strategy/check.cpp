@@ -72,6 +72,19 @@ void check_injection(InjectConfig const& inject, int trainers, Problems& problem
                          fmt::format("rank {} does not train here (trainers are ranks 1 to {})", slow.rank, trainers));
 }
 
+// Of the shards that are there, and where a state comes by all of them.
+void check_folds(Experiment const& experiment, int shards, Problems& problems) {
+    auto const folds = experiment.search.folds;
+    if (folds == 1) return;
+    if (folds > shards)
+        problems.add({}, "/search/folds",
+                     fmt::format("{} parts cannot be made of {} shards (each needs one at least) use at most {}", folds, shards, shards));
+    if (trains_in_a_group(experiment.strategy.name))
+        problems.add({}, "/search/folds",
+                     fmt::format("is not available with {} (it validates on shards that everybody has) use mop, task_parallel or sequential",
+                                 experiment.strategy.name));
+}
+
 void check_statistics(Experiment const& experiment, TrialConfig const& config, Problems& problems) {
     bool const own = config.model.name == "plugin" || config.model.name == "torchscript";
     if (experiment.strategy.batch_norm != NormStatistics::sync || !own) return;
@@ -86,6 +99,7 @@ void check_strategy(Experiment const& experiment, TrialConfig const& config, int
     check_batch(experiment, config, workers, problems);
     check_injection(experiment.run.inject, trainers, problems);
     check_statistics(experiment, config, problems);
+    check_folds(experiment, shards, problems);
     if (experiment.strategy.name != "parameter_server") return;
     check_servers(experiment.strategy, trainers, workers, problems);
     check_update(experiment.strategy, config.train, workers, problems);

@@ -40,7 +40,8 @@ void GroupTrainer::save_lap(SharedLap& mine, Journey& journey, std::int64_t step
     for (auto const& each : all) places.push_back(decode<MemberPlace>(each));
     if (!is_root() || std::ranges::any_of(places, &MemberPlace::failed)) return;
     journey.batches = steps;
-    save(journey, mine.state(), encode(places));
+    journey.parts = encode(places);
+    save(journey, mine.state());
 }
 
 }  // namespace hopscotch

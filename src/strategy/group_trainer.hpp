@@ -53,7 +53,7 @@ private:
     struct Start;
     struct Part;  // what a member says at the end of its training
     TrainerId root() const { return group_.trainers().front(); }
-    TrainerId home_of(TrialId) const override { return root(); }
+    TrainerId home_of(Lap const&) const override { return root(); }
     void drop(TrialId trial) override;
     WaitingState const* state_at_rest(TrialId trial) const override {
         auto const found = states_.find(trial);

@@ -23,7 +23,7 @@ public:
         : TrainerBase(std::move(resources)), hop_delay_s_(resources_.experiment.run.inject.sync_s) {}
 
     void execute(Lap const& lap) override {
-        resources_.courier.send(rank_of(home_of(lap.trial)), MessageKind::lap, encode(lap));
+        resources_.courier.send(rank_of(home_of(lap)), MessageKind::lap, encode(lap));
     }
 
 private:
@@ -136,8 +136,9 @@ private:
             complete = validate(ready.journey, ready.state.bytes());
         } else {
             auto const prepared_s = monotonic_s() - started_s;
+            auto const units = ready.journey.record.units.size();
             train(ready.journey, ready.state.bytes());
-            if (!ready.journey.record.units.empty()) charge(ready.journey.record.units.back(), prepared_s, wait_s);
+            if (ready.journey.record.units.size() > units) charge(ready.journey.record.units.back(), prepared_s, wait_s);
         }
         last_end_s_ = monotonic_s();
         if (ready.journey.record.outcome != Outcome::finished) return end_trial(ready);
@@ -220,8 +221,8 @@ private:
         auto& journey = ready.journey;
         auto const shards = resources_.runner->shards();
         auto const next = journey.step < shards
-                              ? resources_.owners.of(planned_shard(journey.lap.trial, journey.step, shards))
-                              : home_of(journey.lap.trial);
+                              ? resources_.owners.of(resources_.runner->shard_of(journey.lap, journey.step))
+                              : home_of(journey.lap);
         if (next == resources_.runner->self()) return enqueue(std::move(ready));
         ++journey.record.hops;
         journey.record.hop_bytes += static_cast<std::int64_t>(ready.state.bytes().size());

@@ -10,7 +10,7 @@ class Sequential : public WholeLaps {
 public:
     explicit Sequential(Resources resources) : WholeLaps(std::move(resources)) {}
 
-    void execute(Lap const& lap) override { resources_.courier.send(rank_of(home_of(lap.trial)), MessageKind::lap, encode(lap)); }
+    void execute(Lap const& lap) override { resources_.courier.send(rank_of(home_of(lap)), MessageKind::lap, encode(lap)); }
 };
 
 }  // namespace

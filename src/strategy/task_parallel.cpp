@@ -63,7 +63,7 @@ private:
     }
 
     // Trainers.
-    TrainerId home_of(TrialId) const override { return resources_.runner->self(); }
+    TrainerId home_of(Lap const&) const override { return resources_.runner->self(); }
 
     void handle(Incoming message) override {
         if (message.kind == MessageKind::rows) return client_.keep(std::move(message));

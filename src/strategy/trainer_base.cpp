@@ -140,7 +140,7 @@ Journey TrainerBase::begin(Lap const& lap) {
     journey.record.trial = lap.trial;
     journey.record.epoch = lap.epoch;
     journey.record.attempt = lap.attempt;
-    journey.record.home = home_of(lap.trial);
+    journey.record.home = home_of(lap);
     journey.record.units.reserve(static_cast<std::size_t>(resources_.runner->shards()));
     if (auto const rested = resting_.extract(lap.trial)) {
         journey.saved_unix_s = rested.mapped().saved_unix_s;
@@ -161,8 +161,9 @@ void TrainerBase::balance(std::deque<Lap> const& laps, States const& states) {
     store().balance(order);
 }
 
-TrainerId TrainerBase::home_of(TrialId trial) const {
-    return resources_.owners.of(planned_shard(trial, 0, static_cast<int>(resources_.owners.owner.size())));
+TrainerId TrainerBase::home_of(Lap const& lap) const {
+    auto const shards = static_cast<int>(resources_.owners.owner.size());
+    return resources_.owners.of(planned_shard(lap.trial, 0, shards, held_out_of(lap.assignment, resources_.experiment.search.folds)));
 }
 
 void TrainerBase::finish(Journey& journey, MutableBytes state) {
@@ -187,7 +188,7 @@ void TrainerBase::finish(Journey& journey, MutableBytes state) {
 void TrainerBase::train(Journey& journey, MutableBytes state) {
     auto& activity = resources_.courier.activity();
     fault_point("unit.begin");
-    busy_with(journey.lap, planned_shard(journey.lap.trial, journey.step, resources_.runner->shards()), Phase::compute);
+    busy_with(journey.lap, resources_.runner->shard_of(journey.lap, journey.step), Phase::compute);
     if (journey.saved_unix_s == 0) journey.saved_unix_s = unix_s();
     TrialRunner::OnTheWay const on_the_way{[&] { return save_is_due(journey); },
                                            [&] {

@@ -34,7 +34,7 @@ protected:
     void finish(Journey& journey, MutableBytes state);  // LapDone; state may be empty if the trial ended early
     void train(Journey& journey, MutableBytes state);   // run_unit with the courier told
     bool validate(Journey& journey, MutableBytes state);
-    virtual TrainerId home_of(TrialId trial) const;
+    virtual TrainerId home_of(Lap const& lap) const;
     void set_aside(Incoming message) { postponed_.push_back(std::move(message)); }  // for when the work under way is done
     // Checkpoints, if they are on. save_if_due: of a state between units; throws Paused if the job pauses. load: the state that
     // journey.lap.from holds, and where the journey goes on. Throws DataError.
@@ -42,7 +42,7 @@ protected:
     Buffer load(Journey& journey) const;
     bool saves() const { return checkpointer_.has_value(); }
     bool save_is_due(Journey const& journey) const { return paused() || checkpointer_->due(journey.saved_unix_s); }  // inside a lap
-    void save(Journey& journey, ByteView state, Bytes parts = {});
+    void save(Journey& journey, ByteView state);
     bool paused() const { return resources_.courier.activity().pause; }
     virtual bool state_is_whole() const { return true; }  // false: other trainers hold parts of it between laps
     // The job pauses: every state that waits here, with its place, or with its trial if it rests between laps.

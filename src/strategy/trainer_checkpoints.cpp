@@ -23,7 +23,7 @@ void TrainerBase::save_if_due(Journey& journey, ByteView state) {
     if (paused()) throw Paused{};
 }
 
-void TrainerBase::save(Journey& journey, ByteView state, Bytes parts) {
+void TrainerBase::save(Journey& journey, ByteView state) {
     save_best();
     Checkpoint about;
     about.place = {journey.lap.epoch, journey.step, journey.batches};
@@ -32,7 +32,7 @@ void TrainerBase::save(Journey& journey, ByteView state, Bytes parts) {
     about.rows = journey.rows;
     about.loss_sum = journey.loss_sum;
     about.layout_hash = resources_.runner->layout(journey.lap).hash();
-    about.parts = std::move(parts);
+    about.parts = journey.parts;
     checkpointer_->save(std::move(about), state, journey.saved_unix_s);
     journey.saved_unix_s = unix_s();
     journey.saved = true;

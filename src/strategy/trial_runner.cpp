@@ -11,15 +11,8 @@
 #include "core/clock.hpp"
 #include "core/error.hpp"
 #include "data/stage.hpp"
-#include "schedule/lap_metric.hpp"
 
 namespace hopscotch {
-namespace {
-
-constexpr std::int64_t k_batches_between_signs = 16;  // of life in a validation
-
-}  // namespace
-
 TrialRunner::TrialRunner(Experiment experiment, std::vector<ShardId> const& shards, Seat seat, ModelFactory factory)
     : experiment_(std::move(experiment)),
       self_(seat.self),
@@ -51,7 +44,8 @@ std::unique_ptr<ShardSource> TrialRunner::open(ShardFile const& file) const {
 
 void TrialRunner::open_validation() {
     if (!valid_.empty()) return;
-    for (auto const& file : manifest_.valid) valid_.push_back(open(file));
+    if (experiment_.search.folds == 1)
+        for (auto const& file : manifest_.valid) valid_.push_back(open(file));
     // What is only read at the very end should not be missed there.
     for (auto const& file : manifest_.test) check_shard(experiment_.data.path, file, manifest_);
 }
@@ -86,8 +80,7 @@ Buffer TrialRunner::initial_state(Lap const& lap, BufferPool& pool) {
 }
 
 // A failing trial never hurts another: what it throws becomes its outcome.
-template <class Work>
-void TrialRunner::guarded(Journey& journey, std::string const& what, Work work) {
+void TrialRunner::guarded(Journey& journey, std::string const& what, std::function<void()> const& work) {
     auto& record = journey.record;
     try {
         work();
@@ -110,49 +103,9 @@ std::function<void()> TrialRunner::batch_sign(Activity* activity) const {
     };
 }
 
-Evaluation TrialRunner::validate_part(Lap const& lap, MutableBytes state, int k, int parts, Activity* activity) {
-    auto& trial_model = model(lap);
-    trial_model.bind(state);
-    auto const sign = batch_sign(activity);
-    Evaluation sums(manifest_.task, manifest_.outputs);
-    std::int64_t all = 0, before = 0;
-    for (auto const& source : valid_) all += trial_model.evaluation_batches(source->rows());
-    auto const first = all * k / parts, last = all * (k + 1) / parts;
-    for (auto const& source : valid_) {
-        auto const here = trial_model.evaluation_batches(source->rows());
-        for (auto batch = std::max(first, before); batch < std::min(last, before + here); ++batch) {
-            trial_model.evaluate(*source, {batch - before, 1}, sums);
-            sign();
-        }
-        before += here;
-    }
-    return sums;
-}
-
-void note_scores(Evaluation const& sums, LapRecord& record) {
-    auto const scores = sums.scores();
-    record.valid_rows = sums.rows();
-    record.valid_loss = sums.loss();
-    record.valid_correct = sums.correct();
-    record.valid_top5 = sums.top5();
-    record.valid_f1 = scores.f1;
-    record.valid_auc = scores.auc;
-    record.valid_mae = scores.mae;
-    record.valid_r2 = scores.r2;
-}
-
-namespace {
-
-// What a plateau schedule goes by: of validation, or of training where there is none.
-double epoch_loss(LapRecord const& record, LossKind loss) {
-    return lap_metric(record, record.valid_rows > 0 ? "val_loss" : "train_loss", loss);
-}
-
-}  // namespace
-
 UnitSums TrialRunner::train_rest(Journey& journey, TrialModel& trial_model, Activity* activity, OnTheWay const* on_the_way) {
     auto const& lap = journey.lap;
-    auto const shard = planned_shard(lap.trial, journey.step, shards());
+    auto const shard = shard_of(lap, journey.step);
     trial_model.begin_pass(*train_.at(shard), address_of(lap, shard), trial_model.batch_size());
     if (journey.batches > 0) trial_model.skip_to({journey.batches, {journey.rows, journey.loss_sum}});
     auto const sign = batch_sign(activity);
@@ -172,7 +125,8 @@ UnitSums TrialRunner::train_rest(Journey& journey, TrialModel& trial_model, Acti
 
 void TrialRunner::run_unit(Journey& journey, MutableBytes state, Activity* activity, OnTheWay const* on_the_way) {
     auto const& lap = journey.lap;
-    auto const shard = planned_shard(lap.trial, journey.step, shards());
+    auto const shard = shard_of(lap, journey.step);
+    if (held_out(lap).has(shard)) return evaluate_held_out(journey, state, activity);
     auto const what = fmt::format("unit on shard {}", shard.value);
     guarded(journey, what, [&] {
         auto& trial_model = model(lap);
@@ -197,79 +151,6 @@ void TrialRunner::run_unit(Journey& journey, MutableBytes state, Activity* activ
         journey.record.units.push_back(unit);
     });
     ++journey.step;
-}
-
-bool TrialRunner::run_validation_piece(Journey& journey, MutableBytes state, Activity* activity) {
-    auto& record = journey.record;
-    guarded(journey, "validation", [&] {
-        auto& trial_model = model(journey.lap);
-        trial_model.bind(state);
-        auto const start = monotonic_s();
-        if (record.valid_seconds == 0 && !valid_.empty()) record.valid_start_unix_s = unix_s();
-        auto& sums = validations_.try_emplace(record.trial, manifest_.task, manifest_.outputs).first->second;
-        bool const complete = valid_.empty() || validate_piece(journey, trial_model, sums, activity);
-        if (complete) {
-            end_validation(journey.lap, sums, record);
-            validations_.erase(record.trial);
-        }
-        record.valid_seconds += valid_.empty() ? 0 : monotonic_s() - start;
-    });
-    return record.outcome != Outcome::finished || journey.valid_shard == static_cast<int>(valid_.size());
-}
-
-void TrialRunner::end_validation(Lap const& lap, Evaluation const& sums, LapRecord& record) {
-    note_scores(sums, record);
-    model(lap).end_epoch(epoch_loss(record, loss_of(experiment_, lap.assignment)));
-    if (record.valid_rows == 0 || std::isfinite(record.valid_loss)) return;
-    record.outcome = Outcome::diverged;
-    record.reason = fmt::format("epoch {}: the validation loss is not finite (a smaller learning rate may help)", record.epoch);
-}
-
-// A piece is at most as many batches as a training shard has rows for. True after the last.
-bool TrialRunner::validate_piece(Journey& journey, TrialModel& trial_model, Evaluation& sums, Activity* activity) {
-    auto& shard = *valid_[static_cast<std::size_t>(journey.valid_shard)];
-    auto const all = trial_model.evaluation_batches(shard.rows());
-    auto const most = std::max<std::int64_t>(1, trial_model.evaluation_batches(manifest_.train.front().rows));
-    auto const end = journey.valid_batch + std::min(all - journey.valid_batch, most);
-    while (journey.valid_batch < end) {
-        auto const size = std::min(end - journey.valid_batch, k_batches_between_signs);
-        trial_model.evaluate(shard, {journey.valid_batch, size}, sums);
-        journey.valid_batch += size;
-        if (activity != nullptr) ++activity->batches;
-    }
-    if (journey.valid_batch < all) return false;
-    journey.valid_batch = 0;
-    return ++journey.valid_shard == static_cast<int>(valid_.size());
-}
-
-LapRecord TrialRunner::score_test(Lap const& lap, MutableBytes state, Activity* activity) {
-    Journey journey;
-    journey.lap = lap;
-    journey.record.trial = lap.trial;
-    journey.record.epoch = lap.epoch;
-    guarded(journey, "test", [&] {
-        auto& trial_model = model(lap);
-        trial_model.bind(state);
-        Evaluation sums(manifest_.task, manifest_.outputs);
-        for (auto const& file : manifest_.test) {
-            auto const shard = open_shard_source(experiment_.data.path, file, manifest_, experiment_.data);
-            auto const all = trial_model.evaluation_batches(shard->rows());
-            for (std::int64_t batch = 0; batch < all; ++batch) {
-                trial_model.evaluate(*shard, {batch, 1}, sums);
-                if (activity == nullptr) continue;
-                ++activity->batches;
-                if (activity->leave.load(std::memory_order_relaxed)) throw JobEnded{};
-            }
-        }
-        note_scores(sums, journey.record);
-    });
-    return journey.record;
-}
-
-void TrialRunner::end_epoch(Lap const& lap, MutableBytes state, LapRecord const& record) {
-    auto& trial_model = model(lap);
-    trial_model.bind(state);
-    trial_model.end_epoch(epoch_loss(record, loss_of(experiment_, lap.assignment)));
 }
 
 void TrialRunner::forget(TrialId trial) {

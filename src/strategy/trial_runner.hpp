@@ -53,9 +53,9 @@ public:
         std::function<void()> take;
     };
 
-    // Trains the unit at journey.step (what is left of it), appends its UnitRecord and moves on one step. Never throws for what
-    // the trial did: divergence and exceptions end up in journey.record.outcome and reason. activity tells the courier of
-    // progress; it and on_the_way may be null.
+    // Trains the unit at journey.step (what is left of it), appends its UnitRecord and moves on one step; on a shard that the trial holds
+    // out it validates, into journey.parts. Never throws for what the trial did: divergence and exceptions end up in
+    // journey.record.outcome and reason. activity tells the courier of progress; it and on_the_way may be null.
     void run_unit(Journey& journey, MutableBytes state, Activity* activity, OnTheWay const* on_the_way = nullptr);
 
     // Validates one piece, no longer than a training unit. True when validation is complete.
@@ -90,6 +90,8 @@ public:
 
     void forget(TrialId trial);
     Manifest const& manifest() const { return manifest_; }
+    ShardId shard_of(Lap const& lap, int step) const { return planned_shard(lap.trial, step, shards(), held_out(lap)); }
+    HeldOut held_out(Lap const& lap) const { return held_out_of(lap.assignment, experiment_.search.folds); }
     StateLayout const& layout(Lap const& lap) { return model(lap).layout(); }
     int shards() const { return static_cast<int>(manifest_.train.size()); }
     TrainerId self() const { return self_; }
@@ -99,9 +101,9 @@ public:
 private:
     std::unique_ptr<ShardSource> open(ShardFile const& file) const;
     bool validate_piece(Journey& journey, TrialModel& trial_model, Evaluation& sums, Activity* activity);
+    void evaluate_held_out(Journey& journey, MutableBytes state, Activity* activity);
     UnitSums train_rest(Journey& journey, TrialModel& trial_model, Activity* activity, OnTheWay const* on_the_way);
-    template <class Work>
-    void guarded(Journey& journey, std::string const& what, Work work);
+    void guarded(Journey& journey, std::string const& what, std::function<void()> const& work);
 
     Experiment experiment_;
     TrainerId self_;

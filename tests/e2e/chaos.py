@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rounds of misfortune. In each a run is hit again and again at random instants (a rank, all of them or the launcher killed, the disk
-full, a signal) and resumed on another number of trainers until it finishes. In the end its states, metrics and best model must be
-those of the same run undisturbed. chaos_test.py does ten rounds, scripts/chaos.sh as many as you like."""
+full, a signal, delays at units and messages) and resumed on another number of trainers until it finishes. In the end its states, metrics,
+decisions and best model must be those of the same run undisturbed. chaos_test.py does ten rounds, scripts/chaos.sh as many as you like."""
 import hashlib
 import json
 import os
@@ -16,7 +16,10 @@ import time
 from harness import BINARY, MPIRUN, SOURCE, experiment, strict_json
 
 ADAM = {"epochs": 10, "batch_size": 8, "optimizer": {"name": "adam", "lr": 0.01}}
-# What is trained: 16 trials with Adam and dropout; trials that stop by themselves; whole trials on a trainer; a schedule with a memory.
+SEARCHED = {"model": {"name": "mlp", "hidden": [32], "dropout": 0.1}, "train": {**ADAM, "epochs": 9, "batch_size": 16},
+            "space": {"train.optimizer.lr": {"type": "float", "low": 0.0003, "high": 0.3, "log": True}, "model.dropout": {"type": "float", "low": 0, "high": 0.5}}}
+# What is trained: 16 trials with Adam and dropout; trials that stop by themselves; whole trials on a trainer; a schedule with a memory;
+# searches that decide on the way.
 EXPERIMENTS = [
     {"model": {"name": "mlp", "hidden": [32], "dropout": 0.2}, "train": ADAM,
      "space": {"train.optimizer.lr": [0.001, 0.003, 0.01, 0.03], "model.hidden": [[16], [32], [48], [64]]}},
@@ -26,7 +29,11 @@ EXPERIMENTS = [
      "space": {"train.optimizer.lr": [0.001, 0.003, 0.01, 0.03]}},
     {"model": {"name": "mlp", "hidden": [32]}, "train": {**ADAM, "epochs": 10, "schedule": {"name": "plateau", "patience": 1}, "ema": 0.9},
      "space": {"train.optimizer.lr": [0.01, 0.03, 0.1]}},
+    *({**SEARCHED, "search": search} for search in (
+        {"procedure": "asha", "trials": 12}, {"procedure": "pbt", "population": 6, "interval": 2, "quantile": 0.34},
+        {"procedure": "tpe", "trials": 8, "startup": 4}, {"procedure": "hyperband"}, {"procedure": "bohb", "startup": 4})),
 ]
+JITTER = ",".join(f"{point}:1:jitter" for point in ("unit.begin", "hop.send", "hop.receive", "lap.done", "lap.record"))
 # What can happen, and how often. A fault strikes at the nth write, wherever that is.
 MISFORTUNES = {"kill a rank": 4, "kill all": 4, "kill the launcher": 2, "disk full": 3, "torn write": 2, "flipped bit": 2, "SIGUSR1": 2, "SIGTERM": 2}
 
@@ -59,6 +66,10 @@ class Round:
             what = environment["HOPSCOTCH_FAULT"] + " "
         command = [BINARY, "run", "e.json", "--resume", "--quiet"]
         shared, spilling = numbers.random() < 0.3, numbers.random() < 0.3
+        if numbers.random() < 0.3:
+            before = environment.get("HOPSCOTCH_FAULT")
+            environment["HOPSCOTCH_FAULT"] = f"{before},{JITTER}" if before else JITTER
+            what += "and delays "
         if spilling:
             command += ["--set", "run.state_memory=2kB"]
         if with_mpi and shared:
@@ -149,14 +160,20 @@ def end_all(process):
         pass
 
 
+def decisions(journal):
+    """Of all jobs together: what is decided again after a resumption is journalled once."""
+    return [tuple(line[key] for key in ("kind", "trial", "epoch", "until_epoch", "virtual_time", "why")) for line in journal if line["event"] == "decision"]
+
+
 def outcome(folder):
+    journal = [strict_json(line) for line in (folder / "journal.jsonl").read_text().splitlines()]
     summary = strict_json((folder / "summary.json").read_text())
     trials = [(trial["id"], trial["status"], trial["state_hash"], trial["epochs"], trial["best"]["epoch"], trial["best"]["val_loss"])
               for trial in summary["trials"]]
     units = sorted((line["trial"], line["epoch"], unit["shard"], unit["state_hash"])
-                   for line in map(strict_json, (folder / "journal.jsonl").read_text().splitlines()) if line["event"] == "lap_done"
+                   for line in journal if line["event"] == "lap_done"
                    for unit in line["units"])
-    return (summary["status"], summary["best_trial"], trials, units, hashlib.sha256((folder / "best/model.safetensors").read_bytes()).hexdigest())
+    return (summary["status"], summary["best_trial"], trials, units, decisions(journal), hashlib.sha256((folder / "best/model.safetensors").read_bytes()).hexdigest())
 
 
 def rounds(count, seed=0, said=lambda text: None):
@@ -181,4 +198,4 @@ if __name__ == "__main__":
         started = rounds(wanted, int(sys.argv[2]) if len(sys.argv) > 2 else 0, lambda text: print(text, flush=True))
     except AssertionError as error:
         sys.exit(f"chaos: {error}")
-    print(f"chaos: {wanted} rounds, {started} jobs, {time.monotonic() - began:.0f} s: every state hash, metric and best model is the undisturbed run's")
+    print(f"chaos: {wanted} rounds, {started} jobs, {time.monotonic() - began:.0f} s: every state hash, metric, decision and best model is the undisturbed run's")

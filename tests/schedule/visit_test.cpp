@@ -29,6 +29,32 @@ TEST(PlannedShard, IsALatinSquare) {
     EXPECT_EQ(planned_shard(TrialId(2147483647), 2147483647, 3), ShardId((2147483647LL * 2) % 3));
 }
 
+TEST(PlannedShard, HeldOutShardsComeLastAndEveryShardIsHeldOutOnce) {
+    for (int shards : {2, 3, 8, 13})
+        for (int folds = 2; folds <= shards; ++folds)
+            for (int trial : {0, 1, 7}) {
+                std::multiset<ShardId> held;
+                for (int fold = 0; fold < folds; ++fold) {
+                    HeldOut const out{fold, folds};
+                    std::set<ShardId> visited;
+                    bool validates = false;
+                    for (int step = 0; step < shards; ++step) {
+                        auto const shard = planned_shard(TrialId(trial), step, shards, out);
+                        visited.insert(shard);
+                        EXPECT_TRUE(out.has(shard) || !validates) << "trains after it has been validated";
+                        validates = out.has(shard);
+                        if (validates) held.insert(shard);
+                    }
+                    EXPECT_EQ(visited.size(), static_cast<std::size_t>(shards));
+                    EXPECT_TRUE(validates);
+                }
+                EXPECT_EQ(held.size(), static_cast<std::size_t>(shards));
+                EXPECT_EQ(std::set<ShardId>(held.begin(), held.end()).size(), static_cast<std::size_t>(shards));
+            }
+    EXPECT_EQ(held_out_of({{"train.batch_size", 8}, {"search.fold", 2}}, 3).fold, 2);
+    EXPECT_FALSE(held_out_of({{"train.batch_size", 8}}, 1).has(ShardId(0)));
+}
+
 TEST(Owners, AreBalanced) {
     for (int shards = 1; shards <= 20; ++shards)
         for (int trainers = 1; trainers <= 24; ++trainers)

@@ -63,15 +63,22 @@ public:
         Result result;
         result.state_bytes = model->layout().bytes;
         auto const count = static_cast<int>(shards_.size());
+        auto const folds = experiment_.search.folds;
+        auto const held_out = [&](int shard) { return folds > 1 && shard % folds == config.fold; };
         for (int epoch = 0; epoch < k_epochs; ++epoch) {
             for (int step = 0; step < count; ++step) {
                 auto const shard = (trial.value + step) % count;
+                if (held_out(shard)) continue;
                 model->train_unit(*shards_[static_cast<std::size_t>(shard)],
                                   {static_cast<std::uint64_t>(experiment_.seed), trial, epoch, ShardId(shard)}, [] {});
                 result.hashes.push_back(state_hash(state, model->layout()));
             }
             Evaluation sums(manifest_.task, manifest_.outputs);
-            for (auto const& shard : valid_) model->evaluate(*shard, {0, model->evaluation_batches(shard->rows())}, sums);
+            auto const evaluate = [&](ShardSource& shard) { model->evaluate(shard, {0, model->evaluation_batches(shard.rows())}, sums); };
+            for (auto const& shard : valid_)
+                if (folds == 1) evaluate(*shard);
+            for (int step = 0; step < count; ++step)
+                if (auto const shard = (trial.value + step) % count; held_out(shard)) evaluate(*shards_[static_cast<std::size_t>(shard)]);
             model->end_epoch(sums.loss() / static_cast<double>(sums.rows()));
             result.validation.push_back(std::move(sums));
         }
@@ -90,15 +97,17 @@ inline void expect_same_bits(JobResult const& job, Experiment const& experiment,
     Alone alone(experiment);
     for (std::size_t t = 0; t < trials.size(); ++t) {
         auto const expected = alone.train(TrialId(t), trials[t]);
+        auto const trained = expected.hashes.size() / k_epochs;  // shards: all but those held out
         for (int epoch = 0; epoch < k_epochs; ++epoch) {
             auto const found = job.laps.find({TrialId(t), epoch});
             ASSERT_NE(found, job.laps.end());
             auto const& lap = found->second;
             ASSERT_EQ(lap.outcome, Outcome::finished) << lap.reason;
-            ASSERT_EQ(lap.units.size(), static_cast<std::size_t>(shards));
+            ASSERT_EQ(lap.units.size(), trained);
+            EXPECT_LE(trained, static_cast<std::size_t>(shards));
             for (std::size_t u = 0; u < lap.units.size(); ++u)
                 EXPECT_EQ(to_hex(lap.units[u].state_hash),
-                          to_hex(expected.hashes[static_cast<std::size_t>(epoch * shards) + u]))
+                          to_hex(expected.hashes[static_cast<std::size_t>(epoch) * trained + u]))
                     << "trial " << t << " epoch " << epoch << " unit " << u;
             auto const& sums = expected.validation[static_cast<std::size_t>(epoch)];
             EXPECT_EQ(lap.valid_rows, sums.rows());
@@ -117,7 +126,7 @@ inline void expect_equal(JobResult const& job, Experiment const& experiment, std
     for (auto const& [key, lap] : job.laps) {
         hops += lap.hops;
         hop_bytes += static_cast<std::uint64_t>(lap.hops) * lap.state_bytes;
-        EXPECT_EQ(lap.hops, hops_per_lap(key.first, job.owners));
+        EXPECT_EQ(lap.hops, hops_per_lap(key.first, job.owners, held_out_of(trials[key.first.index()], experiment.search.folds)));
     }
     // The byte counter: exactly hops x state size, nothing for stays.
     EXPECT_EQ(job.totals.bytes[static_cast<std::size_t>(Traffic::state)], hop_bytes) << hops << " hops";

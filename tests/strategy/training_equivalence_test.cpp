@@ -51,6 +51,24 @@ TEST(Training, EveryFeatureEqualsOneProcessAlone) {
         });
 }
 
+// Cross-validation: training without a part of the shards, validation on just these, wherever they are.
+TEST(Training, FoldsEqualOneProcessAlone) {
+    for (auto const* cache : {"all", "window"})
+        on_every_rank(3, [&](World& world) {
+            auto const prepare = [&](Json& described, std::filesystem::path const& data) {
+                make_tiny_dataset(data, 4, 30);
+                described["data"]["cache"] = Json(cache);
+                described["search"]["folds"] = 3;
+            };
+            std::vector<Assignment> trials;
+            for (int fold = 0; fold < 3; ++fold)
+                for (double const lr : {0.05, 0.1}) trials.push_back({{"train.optimizer.lr", lr}, {"search.fold", fold}});
+            trials.push_back({{"model", parse_json_or_throw(R"({"name": "mlp", "hidden": [9], "batch_norm": true, "dropout": 0.2})", "test")},
+                              {"train.optimizer.lr", 0.05}, {"search.fold", 1}});
+            run_trials(world, prepare, trials);
+        });
+}
+
 // Every model of the zoo, large ones at reduced width, on data that it takes.
 struct ZooCase {
     Manifest data;
