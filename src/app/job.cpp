@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <optional>
@@ -15,6 +16,7 @@
 #include "core/error.hpp"
 #include "core/hash.hpp"
 #include "core/log.hpp"
+#include "experiment/search_section.hpp"
 
 namespace hopscotch {
 namespace {
@@ -68,6 +70,7 @@ private:
     void pause(RunningJob& job);
     void tell(RunningJob& job, std::exception const& error);
     RunEnd end(RunEnd end, std::string const& failure = "") const;
+    void measure_trials(RunEnd& end) const;
 
     PreparedRun& prepared_;
     RunOptions options_;
@@ -180,6 +183,13 @@ void Run::tell(RunningJob& job, std::exception const& error) {
     }
 }
 
+void Run::measure_trials(RunEnd& end) const {
+    auto const asked = measure_names();
+    auto const& pareto = prepared_.experiment.search.pareto;
+    if (std::ranges::find_first_of(pareto, asked) == pareto.end()) return;
+    for (auto const& trial : prepared_.director->trials()) end.measures[trial.id] = prepared_.measure(trial.assignment);
+}
+
 RunEnd Run::end(RunEnd end, std::string const& failure) const {
     bool const interrupted = signal_caught() != 0;
     end.reason = interrupted ? fmt::format("signal {}", signal_caught()) : failure;
@@ -187,6 +197,7 @@ RunEnd Run::end(RunEnd end, std::string const& failure) const {
     end.wall_s = monotonic_s() - started_s_;
     end.setup_s = prepared_.training_since_s.value_or(monotonic_s()) - started_s_;
     end.synthetic = prepared_.synthetic;
+    if (!interrupted) measure_trials(end);  // there is little time after a signal
     end.weight_bytes = static_cast<std::int64_t>(prepared_.weight_bytes);
     return end;
 }

@@ -9,6 +9,7 @@
 #include <set>
 #include <sstream>
 
+#include "app/measure.hpp"
 #include "app/prepared_run.hpp"
 #include "core/error.hpp"
 #include "core/hash.hpp"
@@ -88,13 +89,12 @@ LossKind natural_loss(Task task) {
     }
 }
 
-// Without classes there is no accuracy, without validation shards no val_ anything.
-void check_metric(Experiment const& experiment, Manifest const& manifest, Problems& problems) {
+// Without classes there is no accuracy, without validation shards no val_ anything. key: of search, where the metric is named.
+void check_metric(Experiment const& experiment, Manifest const& manifest, std::string const& key, std::string const& name, Problems& problems) {
     auto const* search = experiment.document.find("search");
-    auto const* metric = search != nullptr ? search->find("metric") : nullptr;
-    auto const& name = experiment.search.metric;
+    auto const* metric = search != nullptr ? search->find(key) : nullptr;
     auto const complain = [&](std::string const& problem) {
-        problems.add(metric != nullptr ? metric->at_position() : Position{}, "/search/metric", problem);
+        problems.add(metric != nullptr ? metric->at_position() : Position{}, "/search/" + key, problem);
     };
     if (auto const loss = experiment.train.loss; !has_metric(loss, name))
         complain(fmt::format("{} needs {} (the loss is {}) use \"val_loss\" with mode \"min\"", name, needed_by(name),
@@ -107,6 +107,13 @@ void check_metric(Experiment const& experiment, Manifest const& manifest, Proble
     if (name.starts_with("val_") && manifest.valid.empty() && experiment.search.folds == 1)
         complain(fmt::format(
             "{} needs validation shards (the dataset has none) import with --valid 0.2, or use \"train_loss\"", name));
+}
+
+void check_metrics(Experiment const& experiment, Manifest const& manifest, Problems& problems) {
+    check_metric(experiment, manifest, "metric", experiment.search.metric, problems);
+    auto const known = metric_names();
+    for (auto const& name : experiment.search.pareto)
+        if (std::ranges::find(known, name) != known.end()) check_metric(experiment, manifest, "pareto", name, problems);
 }
 
 // Where the value at this path ("/data/augment/0") is written: there, in the space, or at the innermost part that exists.
@@ -138,7 +145,7 @@ void check_trials(PreparedRun const& prepared, Problems& problems) {
             problems.add(at.line != 0 ? at : place_of(path, experiment.document, assignment), path, problem);
     };
     check(TrialConfig{experiment.model, experiment.train, experiment.data});
-    auto const search = make_search(experiment);
+    auto const search = make_search(experiment, prepared.measure);
     // Of a search that decides, the first ones: what comes later and cannot be built ends its own trial only.
     for (int i = 0; problems.empty() && (search->decides_nothing() || i < k_checked_trials); ++i) {
         auto const proposal = search->next();
@@ -193,14 +200,18 @@ double unit_cost_of(Experiment const& experiment, Assignment const& assignment, 
 
 void prepare_director(PreparedRun& prepared) {
     auto const& config = prepared.experiment.search;
-    auto search = make_search(prepared.experiment);
+    auto search = make_search(prepared.experiment, prepared.measure);
     auto const& strategy = prepared.experiment.strategy.name;
     if (search->clones() && (strategy == "parameter_server" || strategy == "model_averaging"))
         throw ConfigError(fmt::format("/search/procedure: {} lets trials take over each other's states, which {} keeps in parts on several trainers "
                                       "use another strategy",
                                       config.procedure, strategy));
+    auto const& strategy_config = prepared.experiment.strategy;
+    if (config.copies() > 1 && strategy == "model_averaging" && strategy_config.momentum == SlotPolicy::local)
+        throw ConfigError("/search: repeats and folds need the best state of every trial, which model_averaging with strategy.momentum \"local\" "
+                          "has in parts on several trainers; use \"averaged\" or another strategy");
     prepared.decides = !search->decides_nothing();
-    prepared.plan = plan_of(prepared.experiment);
+    prepared.plan = plan_of(prepared.experiment, prepared.measure);
     // Decisions must not depend on the trainers.
     auto in_flight = config.in_flight.value_or(prepared.decides ? 2 * prepared.shards : 4 * prepared.trainers);
     // What the job before had begun is alive, however many trainers there are now.
@@ -246,7 +257,9 @@ PreparedRun prepare_run(RunOptions const& options, std::function<int(RunConfig c
     prepared.schema = schema_of(prepared.manifest);
     prepared.shards = static_cast<int>(prepared.manifest.train.size());
     prepared.trainers = trainers;
-    check_metric(experiment, prepared.manifest, problems);
+    if (experiment.search.folds > 1) throw ConfigError("/search/folds: not available yet (leave it out)");
+    prepared.measure = make_measure(experiment, prepared.manifest);
+    check_metrics(experiment, prepared.manifest, problems);
     check_trials(prepared, problems);
     problems.throw_if_any();
     if (options.resume && holds_run(experiment.run.dir))

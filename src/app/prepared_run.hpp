@@ -27,6 +27,7 @@ struct PreparedRun {
     OwnerTable owners;
     std::int64_t in_flight = 0;
     std::unique_ptr<Director> director;
+    Measure measure;       // of a configuration
     SearchPlan plan;       // what the search will cost
     bool decides = false;  // the search does, on the way: trials come and go
     bool synthetic = false;

@@ -53,7 +53,7 @@ void print_plan(PreparedRun const& prepared) {
                prepared.synthetic ? ", synthetic" : "");
     fmt::print("data         {} ({} rows in {} shards, {} validation rows)\n", prepared.experiment.data.path,
                prepared.schema.train_rows, prepared.shards, prepared.manifest.rows(Split::valid));
-    if (prepared.decides) fmt::print("search       {}\n", indented(text_of(prepared.plan)));
+    if (prepared.decides || prepared.plan.copies > 1) fmt::print("search       {}\n", indented(text_of(prepared.plan)));
     fmt::print("strategy     {} on {} trainers, {} trials in flight\n", prepared.experiment.strategy.name, prepared.trainers,
                prepared.in_flight);
     fmt::print("run dir      {}\n", prepared.experiment.run.dir);

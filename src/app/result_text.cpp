@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+#include "run/comparisons.hpp"
 #include "run/leaderboard.hpp"
 #include "run/terminal.hpp"
 
@@ -52,7 +53,7 @@ void print_exchange(Summary const& summary) {
 }  // namespace
 
 void print_result(Summary const& summary, Task task, std::filesystem::path const& run_dir) {
-    fmt::print("{}", leaderboard(summary, terminal_of(1).columns));
+    fmt::print("{}{}{}", leaderboard(summary, terminal_of(1).columns), ablation_text(summary), pareto_text(summary));
     if (summary.test)
         fmt::print("test: {} rows, {}\n", summary.test->rows, test_text(*summary.test, task));
     fmt::print("{} in {:.2f} s (set-up {:.2f} s): {} units{}\n", name_of(summary.status), summary.wall_s, summary.setup_s,

@@ -105,6 +105,7 @@ std::optional<Metrics> RunningJob::test_best(Summary const& summary) {
     lap.epoch = best.tally.best->epoch;
     lap.assignment = director_.trials()[best.id.index()].assignment;
     if (auto const* file = file_of_best(lap.trial, lap.epoch)) lap.from = file->file;
+    if (lap.from.empty() && prepared_.experiment.search.copies() > 1) return std::nullopt;
     strategy_->score_best(lap, lap.from.empty() ? homes_.at(best.id) : prepared_.owners.of(ShardId(0)));
     while (!test_record_ && signal_caught() == 0) pump_.take(*this, 0.1);
     if (!test_record_) return std::nullopt;
@@ -125,6 +126,8 @@ void RunningJob::write_best(Summary const& summary) {
     auto const& best = summary.trials[summary.best_trial->index()];
     auto const& trial = director_.trials()[summary.best_trial->index()];
     auto const state = best_state(best.id, best.tally.best->epoch);
+    if (!state && signal_caught() != 0) return;
+    if (!state) return log_warning(fmt::format("trial {}: its best state has not reached the disk; best/ is left out", best.id.value));
     write_best_model(prepared_, directory_.file("best"), {trial, *best.tally.best, state.bytes()});
 }
 
@@ -136,13 +139,16 @@ void RunningJob::go_on() {
         if (has_ended(trial.status)) ended_.insert(trial.id);
 }
 
-// The best state of an earlier job.
-LapSink::Saved const* RunningJob::file_of_best(TrialId trial, int epoch) const {
+// The best state of an earlier job; or of a group, where trainers could not know that it would be the best.
+LapSink::Saved const* RunningJob::file_of_best(TrialId trial, int epoch) {
+    if (prepared_.experiment.search.copies() > 1) return await_file_after(trial, epoch, monotonic_s() + prepared_.experiment.run.deadline_s);
     return continuation_ && !here_.contains({trial, epoch}) ? continuation_->file_after(trial, epoch) : nullptr;
 }
 
 Buffer RunningJob::best_state(TrialId trial, int epoch) {
     auto const* saved = file_of_best(trial, epoch);
+    bool const kept = prepared_.experiment.search.copies() > 1;
+    if (saved == nullptr && kept) return {};
     if (saved == nullptr) return strategy_->fetch_best(trial, epoch, homes_.at(trial));
     return state_in(*saved);
 }

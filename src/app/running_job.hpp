@@ -55,7 +55,7 @@ public:
 
 private:
     void go_on();
-    LapSink::Saved const* file_of_best(TrialId trial, int epoch) const;
+    LapSink::Saved const* file_of_best(TrialId trial, int epoch);
     Buffer best_state(TrialId trial, int epoch);
     Buffer state_in(LapSink::Saved const& saved);
     LapSink::Saved const* await_file_after(TrialId trial, int epoch, double until_s);

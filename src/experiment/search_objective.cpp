@@ -12,12 +12,14 @@
 namespace hopscotch {
 namespace {
 
-constexpr int k_most_repeats = 100, k_most_folds = 10'000;
+constexpr int k_most_copies = 1000;
 
 // Trials that take over each other's states are no copies of a configuration any more.
 void read_copies(ObjectReader& reader, std::string const& procedure, SearchConfig& out) {
-    reader.read("repeats", out.repeats, up_to(k_most_repeats, at_least(1)));
-    reader.read("folds", out.folds, up_to(k_most_folds, at_least(1)));
+    reader.read("repeats", out.repeats, up_to(k_most_copies, at_least(1)));
+    reader.read("folds", out.folds, up_to(k_most_copies, at_least(1)));
+    if (out.copies() > k_most_copies)
+        reader.problem("folds", fmt::format("repeats x folds must be at most {} (got {})", k_most_copies, out.copies()));
     for (auto const& [key, count] : {std::pair("repeats", out.repeats), std::pair("folds", out.folds)})
         if (count > 1 && procedure == "pbt")
             reader.problem(key, fmt::format("cannot be more than 1 with pbt (its trials take over each other's states, so copies of a "

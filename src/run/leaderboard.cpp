@@ -5,10 +5,10 @@
 
 #include <algorithm>
 
+#include "run/comparisons.hpp"
+
 namespace hopscotch {
 namespace {
-
-constexpr std::size_t k_rows = 10;
 
 std::string_view last_word(std::string_view path) { return path.substr(path.rfind('.') + 1); }
 
@@ -44,6 +44,42 @@ std::string row(std::size_t rank, TrialSummary const& trial, Summary const& summ
     return shows_loss(summary, width) ? out + fmt::format(" {:>9.4f}", best.val_loss) : out;
 }
 
+// "3-5  0.9720 0.0031  lr=0.1": the trials of a group, mean, standard deviation.
+std::string row(std::size_t rank, GroupTally const& group) {
+    auto const trials = fmt::format("{}-{}", group.trials.front().value, group.trials.back().value);
+    return fmt::format("{:>4} {:>9}  {:>12.4f} {:>8.4f}", rank, trials, *group.mean, group.spread);
+}
+
+std::vector<GroupTally const*> ranked_groups(Summary const& summary) {
+    std::vector<GroupTally const*> out;
+    for (auto const& group : summary.groups)
+        if (group.mean) out.push_back(&group);
+    std::stable_sort(out.begin(), out.end(), [&](auto const* a, auto const* b) { return better(*a->mean, *b->mean, summary.mode); });
+    return out;
+}
+
+// The line, then as much of the configuration as there is room for.
+std::string with_config(std::string const& line, Assignment const& assignment, std::size_t width) {
+    auto const room = width > line.size() + 2 ? width - line.size() - 2 : 0;
+    auto const config = cut(short_config(assignment), room);
+    return cut(config.empty() ? line : line + "  " + config, width) + "\n";
+}
+
+std::string rest_of(std::size_t ranked, std::size_t without, std::string const& what) {
+    auto out = ranked > k_leaderboard_rows ? fmt::format("     ... {} more\n", ranked - k_leaderboard_rows) : "";
+    return without > 0 ? out + fmt::format("     {} without {}\n", without, what) : out;
+}
+
+std::string group_table(Summary const& summary, std::size_t width) {
+    auto const groups = ranked_groups(summary);
+    auto out = cut(fmt::format("{:>4} {:>9}  {:>12} {:>8}  config", "rank", "trials", summary.metric, "spread"), width) + "\n";
+    for (std::size_t i = 0; i < std::min(groups.size(), k_leaderboard_rows); ++i) {
+        auto const& first = summary.trials.at(groups[i]->trials.front().index());
+        out += with_config(row(i + 1, *groups[i]), configuration_of(first.assignment), width);
+    }
+    return out + rest_of(groups.size(), summary.groups.size() - groups.size(), fmt::format("a finite {} of every trial", summary.metric));
+}
+
 }  // namespace
 
 std::string short_config(Assignment const& assignment) {
@@ -59,21 +95,15 @@ std::string short_config(Assignment const& assignment) {
 
 std::string leaderboard(Summary const& summary, int columns) {
     auto const width = static_cast<std::size_t>(std::max(columns, 40));
+    if (!summary.groups.empty()) return group_table(summary, width);
     auto const trials = ranked(summary);
     auto const* loss = shows_loss(summary, width) ? "  val_loss" : "";
     auto out =
         cut(fmt::format("{:>4} {:>5}  {:>12} {:>5}{}  config", "rank", "trial", summary.metric, "epoch", loss), width) +
         "\n";
-    for (std::size_t i = 0; i < std::min(trials.size(), k_rows); ++i) {
-        auto const line = row(i + 1, *trials[i], summary, width);
-        auto const room = width > line.size() + 2 ? width - line.size() - 2 : 0;
-        auto const config = cut(short_config(trials[i]->assignment), room);
-        out += cut(config.empty() ? line : line + "  " + config, width) + "\n";
-    }
-    if (trials.size() > k_rows) out += fmt::format("     ... {} more\n", trials.size() - k_rows);
-    if (auto const without = summary.trials.size() - trials.size(); without > 0)
-        out += fmt::format("     {} without a finite {}\n", without, summary.metric);
-    return out;
+    for (std::size_t i = 0; i < std::min(trials.size(), k_leaderboard_rows); ++i)
+        out += with_config(row(i + 1, *trials[i], summary, width), trials[i]->assignment, width);
+    return out + rest_of(trials.size(), summary.trials.size() - trials.size(), fmt::format("a finite {}", summary.metric));
 }
 
 }  // namespace hopscotch

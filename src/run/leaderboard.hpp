@@ -10,8 +10,10 @@ namespace hopscotch {
 // "lr=0.1 hidden=[64]": the last word of each path, or the whole path where two end alike.
 std::string short_config(Assignment const& assignment);
 
-// At most 10 trials, best first by summary.metric; then how many more there are, and how many have no metric. No line is
-// longer than `columns` (40 at least); configurations are shortened first.
+inline constexpr std::size_t k_leaderboard_rows = 10;
+
+// At most so many trials, best first by summary.metric; then how many more there are, and how many have no metric. Where there
+// are copies of configurations, groups of them by their means instead. No line is longer than `columns` (40 at least); configurations are shortened first.
 std::string leaderboard(Summary const& summary, int columns);
 
 }  // namespace hopscotch

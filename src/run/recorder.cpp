@@ -9,6 +9,7 @@
 #include "core/clock.hpp"
 #include "core/error.hpp"
 #include "experiment/reader.hpp"
+#include "run/comparisons.hpp"
 #include "run/files.hpp"
 #include "run/server_log.hpp"
 #include "search/search.hpp"
@@ -22,7 +23,7 @@ Recorder::Recorder(RunDirectory const& directory, RunFacts const& facts, Experim
       journal_(directory.file("journal.jsonl")),
       metrics_(directory.file("metrics.jsonl")),
       trace_(directory.file("trace.json"), facts.hosts, facts.start_unix_s),
-      tally_(experiment.search.metric, experiment.search.mode, facts.trainers()),
+      tally_(experiment.search.metric, experiment.search.mode, facts.trainers(), {experiment.search.objective, experiment.search.copies()}),
       clones_(procedure_clones(experiment.search.procedure)) {}
 
 void Recorder::restore(Journal const& journal, std::function<LossKind(TrialId)> const& loss) {
@@ -149,7 +150,7 @@ void Recorder::tick() {
 }
 
 std::optional<int> Recorder::wanted_epoch(TrialId trial) const {
-    bool const wanted = experiment_.run.keep_best == KeepBest::trial || tally_.best_trial() == trial;
+    bool const wanted = keeps_every_best(experiment_) || tally_.best_trial() == trial;
     auto const& best = tally_.of(trial).best;
     return wanted && best ? std::optional(best->epoch) : std::nullopt;
 }
@@ -217,9 +218,13 @@ Summary Recorder::summarise(RunEnd const& end, std::vector<TrialView> const& tri
     out.metric = tally_.metric();
     out.mode = tally_.mode();
     out.best_trial = tally_.best_trial();
+    out.objective = experiment_.search.objective;
+    out.groups = tally_.groups();
     for (auto const& trial : trials)
         out.trials.push_back(
             {trial.id, std::string(name_of(trial.status)), trial.reason, trial.assignment, tally_.of(trial.id)});
+    out.pareto = pareto_of(out, experiment_.search, end.measures);
+    out.ablation = ablation_of(out, experiment_);
     return out;
 }
 

@@ -37,6 +37,7 @@ struct RunEnd {
     std::int64_t storage_bytes = 0, staged_bytes = 0, weight_bytes = 0, spilled_bytes = 0;  // as in Summary
     std::vector<std::int64_t> peak_rss_bytes;  // by rank
     std::vector<float> hop_s;                  // seconds of every hop that was measured; may be empty
+    std::map<TrialId, Measures> measures;      // of trials, where search.pareto asks for them
     bool synthetic = false;                    // ZooEntry::synthetic of the model
 };
 
@@ -69,7 +70,7 @@ public:
     void stop_if_replaced();
     bool finished() const { return finished_; }
     std::optional<BestSoFar> best() const;  // trial and value of search.metric, for the progress view
-    // The epoch of this trial whose state is wanted at the end: if the trial is the best one, or run.keep_best says "trial".
+    // The epoch of this trial whose state is wanted at the end: if the trial is the best one, or keeps_every_best().
     std::optional<int> wanted_epoch(TrialId trial) const;
 
     // What the records add up to so far; writes nothing.

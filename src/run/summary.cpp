@@ -4,6 +4,7 @@
 #include "core/hash.hpp"
 #include "experiment/metric.hpp"
 #include "experiment/reader.hpp"
+#include "run/comparisons.hpp"
 #include "run/files.hpp"
 
 namespace hopscotch {
@@ -69,6 +70,47 @@ void add_what_applies(Summary const& summary, Json& out) {
     if (summary.status != RunStatus::finished) out["reason"] = summary.reason;
 }
 
+Json to_json(Summary const& summary, GroupTally const& group) {
+    Json::Array ids;
+    for (auto const trial : group.trials) ids.emplace_back(trial.value);
+    return Json::object({{"trials", std::move(ids)},
+                         {"config", to_json(configuration_of(summary.trials.at(group.trials.front().index()).assignment))},
+                         {"mean", group.mean ? Json(*group.mean) : Json()},
+                         {"spread", group.mean ? Json(group.spread) : Json()},
+                         {"values", group.values}});
+}
+
+Json to_json(ParetoFront const& front) {
+    Json::Array trials, values;
+    for (auto const& point : front.points) {
+        trials.emplace_back(point.trial.value);
+        values.emplace_back(Json::Array{point.values[0], point.values[1]});
+    }
+    return Json::object({{"metrics", Json::Array{front.names[0], front.names[1]}}, {"trials", std::move(trials)}, {"values", std::move(values)}});
+}
+
+Json to_json(AblationRow const& row) {
+    return Json::object({{"key", row.key},
+                         {"value", row.value},
+                         {"trial", row.trial.value},
+                         {"difference", row.difference ? Json(*row.difference) : Json()}});
+}
+
+// What only some searches compare.
+void add_comparisons(Summary const& summary, Json& out) {
+    if (summary.objective == Objective::best) out["objective"] = "best";
+    if (!summary.groups.empty()) {
+        Json::Array groups;
+        for (auto const& group : summary.groups) groups.push_back(to_json(summary, group));
+        out["groups"] = std::move(groups);
+    }
+    if (summary.pareto) out["pareto"] = to_json(*summary.pareto);
+    if (summary.ablation.empty()) return;
+    Json::Array rows;
+    for (auto const& row : summary.ablation) rows.push_back(to_json(row));
+    out["ablation"] = std::move(rows);
+}
+
 }  // namespace
 
 std::string_view name_of(RunStatus status) {
@@ -119,6 +161,7 @@ Json to_json(Summary const& summary) {
     out["mode"] = summary.mode == Mode::max ? "max" : "min";
     out["best_trial"] = summary.best_trial ? Json(summary.best_trial->value) : Json();
     if (summary.test) out["test"] = test_json(*summary.test);
+    add_comparisons(summary, out);
     out["trials"] = std::move(trials);
     return out;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // summary.json: one document that says how the run went and what came out (docs/formats.md; a contract).
 #pragma once
+#include <array>
 #include <filesystem>
 #include <optional>
 #include <set>
@@ -36,6 +37,24 @@ struct TrialSummary {
     TrialTally tally;
 };
 
+// What search.pareto names, of the trials that no other dominates.
+struct ParetoFront {
+    std::array<std::string, 2> names;
+    struct Point {
+        TrialId trial;
+        std::array<double, 2> values;
+    };
+    std::vector<Point> points;  // by the first, best first
+};
+
+// What a trial of `ablation` changed, and what came of it.
+struct AblationRow {
+    std::string key;
+    Json value;
+    TrialId trial;                     // the first of its group
+    std::optional<double> difference;  // of the metric (the mean of its group): this one's - trial 0's; none: one has none
+};
+
 struct Summary {
     std::string version;  // of hopscotch
     RunStatus status = RunStatus::finished;
@@ -69,6 +88,10 @@ struct Summary {
     std::optional<TrialId> best_trial;  // none: no lap finished with a finite metric
     std::optional<Metrics> test;        // best_trial at its best epoch, its val_ numbers and rows of the test shards
     std::vector<TrialSummary> trials;   // by id
+    Objective objective = Objective::last;
+    std::vector<GroupTally> groups;     // where there are copies
+    std::optional<ParetoFront> pareto;  // where it is asked for
+    std::vector<AblationRow> ablation;  // of that procedure, without the trial that changes nothing
 };
 
 Json to_json(Summary const& summary);

@@ -20,19 +20,21 @@ std::optional<Percentiles> percentiles(std::vector<float> values) {
     return Percentiles{at(0.50), at(0.99)};
 }
 
-Tally::Tally(std::string metric, Mode mode, int trainers)
-    : metric_(std::move(metric)), mode_(mode), busy_s_(static_cast<std::size_t>(trainers)) {}
+Tally::Tally(std::string metric, Mode mode, int trainers, Comparison comparison)
+    : metric_(std::move(metric)), mode_(mode), comparison_(comparison), busy_s_(static_cast<std::size_t>(trainers)) {}
 
 Metrics const& Tally::add(LapRecord const& record, LossKind loss) {
     add_times(record);
     add_exchange(record);
     latest_ = metrics_of(record, loss);
-    if (record.outcome != Outcome::finished) return latest_;
     auto& trial = trials_[record.trial];
+    if (record.outcome == Outcome::diverged || record.outcome == Outcome::failed) trial.failed = true;
+    if (record.outcome != Outcome::finished) return latest_;
     trial.epochs = std::max(trial.epochs, record.epoch + 1);
     trial.last = latest_;
     trial.state_hash = record.state_hash;
     auto const value = metric_value(latest_, metric_);
+    if (!std::isfinite(value)) trial.failed = true;
     if (std::isfinite(value) && (!trial.best || better(value, metric_value(*trial.best, metric_), mode_)))
         trial.best = latest_;
     return latest_;
@@ -95,19 +97,6 @@ TrialTally const& Tally::of(TrialId trial) const {
     static TrialTally const nothing;
     auto const found = trials_.find(trial);
     return found == trials_.end() ? nothing : found->second;
-}
-
-std::optional<TrialId> Tally::best_trial() const {
-    std::optional<TrialId> best;
-    double best_value = 0;
-    for (auto const& [id, trial] : trials_) {
-        if (!trial.best) continue;
-        auto const value = metric_value(*trial.best, metric_);
-        if (best && !better(value, best_value, mode_)) continue;
-        best = id;
-        best_value = value;
-    }
-    return best;
 }
 
 double Tally::makespan_s() const { return units_ > 0 ? last_unix_s_ - first_unix_s_ : 0; }

@@ -18,7 +18,25 @@ struct TrialTally {
     std::optional<Metrics> last;      // of the last finished lap
     std::uint64_t state_hash = 0;     // at its end
     double train_s = 0, valid_s = 0;  // of all laps, unfinished ones included
+    bool failed = false;              // a lap failed, diverged, or had no finite metric
 };
+
+// What trials are compared by.
+struct Comparison {
+    Objective objective = Objective::last;  // of groups; a single trial is as good as its best epoch, whose weights are kept
+    int copies = 1;                         // trials of one configuration: a group
+};
+
+// The trials of one configuration (search.repeats, search.folds): group g is the trials g * copies and the copies - 1 that follow.
+struct GroupTally {
+    std::vector<TrialId> trials;
+    std::vector<double> values;  // of each: of its best epoch, or of its last, as the objective says; NaN: none
+    std::optional<double> mean;  // none: one has failed or has no value
+    double spread = 0;           // standard deviation (n - 1)
+};
+
+// In groups one cannot know before the end whose weights will be the best: then the best state of every trial is kept.
+bool keeps_every_best(Experiment const& experiment);
 
 struct Percentiles {
     double p50 = 0, p99 = 0;
@@ -28,12 +46,15 @@ std::optional<Percentiles> percentiles(std::vector<float> values);
 
 class Tally {
 public:
-    Tally(std::string metric, Mode mode, int trainers);
+    Tally(std::string metric, Mode mode, int trainers, Comparison comparison = {});
 
     Metrics const& add(LapRecord const& record, LossKind loss);  // loss: of its trial; returns the lap's metrics
 
     TrialTally const& of(TrialId trial) const;  // zeros for a trial that finished no lap
-    std::optional<TrialId> best_trial() const;  // the lowest id of equals
+    // The lowest id of equals. In groups: of the group with the best mean the one with the best epoch; a group without a mean
+    // comes after those that have one.
+    std::optional<TrialId> best_trial() const;
+    std::vector<GroupTally> groups() const;     // as far as a trial of them has a lap; none if there are no copies
     double makespan_s() const;                  // last event's end - first unit's start
     double busy_s() const;                      // training and validation, summed over trainers
     double utilisation() const;                 // busy_s / (trainers x makespan)
@@ -51,9 +72,12 @@ public:
 private:
     void add_times(LapRecord const& record);
     void add_exchange(LapRecord const& record);
+    std::optional<TrialId> best_of(std::vector<TrialId> const& trials) const;
+    GroupTally group(int number) const;
 
     std::string metric_;
     Mode mode_;
+    Comparison comparison_;
     std::map<TrialId, TrialTally> trials_;
     std::map<TrialId, double> alone_s_;  // what the trial's laps take with everything free
     std::vector<double> busy_s_;  // by trainer

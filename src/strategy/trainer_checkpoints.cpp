@@ -7,6 +7,7 @@
 #include "core/clock.hpp"
 #include "core/error.hpp"
 #include "core/fault.hpp"
+#include "run/tally.hpp"
 #include "strategy/trainer_base.hpp"
 
 namespace hopscotch {
@@ -108,7 +109,7 @@ void TrainerBase::save_best() {
 void TrainerBase::keep_boundary(Journey const& journey, ByteView state) {
     if (!checkpointer_ || !state_is_whole()) return;
     if (search_clones_) return keep(journey, state, Checkpointer::Kept::boundary);
-    if (resources_.experiment.run.keep_best != KeepBest::trial) return;
+    if (!keeps_every_best(resources_.experiment)) return;
     auto const& search = resources_.experiment.search;
     auto const value = metric_value(metrics_of(journey.record, loss_of(resources_.experiment, journey.lap.assignment)), search.metric);
     auto const before = bests_.find(journey.lap.trial);

@@ -73,6 +73,7 @@ TEST(SearchSection, CopiesOfAConfiguration) {
               "e.json:2:23: /search/repeats: must be at least 1 (got 0)\n"
               "e.json:2:35: /search/folds: must be at least 1 (got 0)\n"
               "e.json:2:51: /search/objective: unknown value \"first\" (known: last, best)");
+    EXPECT_EQ(said(R"({"repeats": 40, "folds": 50})"), "e.json:2:36: /search/folds: repeats x folds must be at most 1000 (got 2000)");
     EXPECT_EQ(said(R"({"procedure": "pbt", "repeats": 2})"),
               "e.json:2:43: /search/repeats: cannot be more than 1 with pbt (its trials take over each other's states, so copies of "
               "a configuration do not stay copies) leave it out");

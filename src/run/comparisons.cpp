@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/comparisons.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "experiment/metric.hpp"
+#include "experiment/space.hpp"
+#include "run/leaderboard.hpp"
+#include "search/ablation.hpp"
+#include "search/pareto.hpp"
+
+namespace hopscotch {
+namespace {
+
+bool is_metric(std::string_view name) { return std::ranges::count(metric_names(), name) > 0; }
+
+double value_of(TrialSummary const& trial, std::string_view name, std::map<TrialId, Measures> const& measures) {
+    if (is_metric(name)) return trial.tally.best ? metric_value(*trial.tally.best, name) : k_no_score;
+    if (name == "train_s") return trial.tally.best ? trial.tally.train_s : k_no_score;
+    auto const found = measures.find(trial.id);
+    if (found == measures.end()) return k_no_score;
+    if (name == "parameters") return found->second.parameters;
+    return name == "state_mb" ? found->second.state_mb : found->second.flops_per_row;
+}
+
+// The search's own mode for its metric; sizes and seconds are better when they are smaller.
+Mode mode_of(std::string const& name, SearchConfig const& search) {
+    if (name == search.metric) return search.mode;
+    return is_metric(name) ? natural_mode(name) : Mode::min;
+}
+
+// By group, or by trial where there are no copies.
+std::optional<double> result_of(Summary const& summary, std::size_t number) {
+    if (!summary.groups.empty()) return number < summary.groups.size() ? summary.groups[number].mean : std::nullopt;
+    if (number >= summary.trials.size() || !summary.trials[number].tally.best) return std::nullopt;
+    return metric_value(*summary.trials[number].tally.best, summary.metric);
+}
+
+}  // namespace
+
+std::optional<ParetoFront> pareto_of(Summary const& summary, SearchConfig const& search, std::map<TrialId, Measures> const& measures) {
+    if (search.pareto.size() != 2) return std::nullopt;
+    ParetoFront out{{search.pareto[0], search.pareto[1]}, {}};
+    std::vector<TwoValues> points;
+    for (auto const& trial : summary.trials)
+        points.push_back({value_of(trial, out.names[0], measures), value_of(trial, out.names[1], measures)});
+    for (auto const i : pareto_front(points, {mode_of(out.names[0], search), mode_of(out.names[1], search)}))
+        out.points.push_back({summary.trials[i].id, points[i]});
+    return out;
+}
+
+std::vector<AblationRow> ablation_of(Summary const& summary, Experiment const& experiment) {
+    std::vector<AblationRow> out;
+    if (experiment.search.procedure != "ablation") return out;
+    Problems told("");  // what is wrong with the space was said when the experiment was read
+    auto const copies = static_cast<std::size_t>(experiment.search.copies());
+    auto const whole = result_of(summary, 0);
+    for (auto const& change : ablations(read_space(experiment, told))) {
+        if (change.path.empty()) continue;
+        std::size_t i = 1;
+        while (i * copies < summary.trials.size() && configuration_of(summary.trials[i * copies].assignment) != change.assignment) ++i;
+        if (i * copies >= summary.trials.size()) continue;
+        AblationRow row{change.path, change.value, TrialId(i * copies), std::nullopt};
+        if (auto const result = result_of(summary, i); result && whole) row.difference = *result - *whole;
+        out.push_back(std::move(row));
+    }
+    return out;
+}
+
+Assignment configuration_of(Assignment const& assignment) {
+    Assignment out;
+    for (auto const& entry : assignment)
+        if (entry.first != k_repeat_entry && entry.first != k_fold_entry) out.push_back(entry);
+    return out;
+}
+
+std::string pareto_text(Summary const& summary) {
+    if (!summary.pareto) return "";
+    auto const& [names, points] = *summary.pareto;
+    auto out = fmt::format("Pareto front of {} and {}: {} of {} trials\n", names[0], names[1], points.size(), summary.trials.size());
+    for (std::size_t i = 0; i < std::min(points.size(), k_leaderboard_rows); ++i)
+        out += fmt::format("     {:>5}  {} {:.6g}, {} {:.6g}\n", points[i].trial.value, names[0], points[i].values[0], names[1],
+                           points[i].values[1]);
+    if (points.size() > k_leaderboard_rows) out += fmt::format("     ... {} more\n", points.size() - k_leaderboard_rows);
+    return out;
+}
+
+std::string ablation_text(Summary const& summary) {
+    if (summary.ablation.empty()) return "";
+    auto const whole = result_of(summary, 0);
+    auto out = fmt::format("what each part is worth: {} against trial 0 ({})\n", summary.metric,
+                           whole ? fmt::format("{:.4f}", *whole) : "which has none");
+    for (auto const& row : summary.ablation)
+        out += fmt::format("     {:>5}  {:>9}  {}\n", row.trial.value,
+                           row.difference ? fmt::format("{:+.4f}", *row.difference) : "none", short_config({{row.key, row.value}}));
+    return out;
+}
+
+}  // namespace hopscotch

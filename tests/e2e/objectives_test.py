@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What searches compare, through the binary: copies of configurations, constraints, the Pareto front, an ablation's table."""
+import statistics
+import unittest
+
+from harness import strict_json
+from search_test import Case, searching
+
+REPEATED = [
+    {"procedure": "asha", "trials": 5, "eta": 2, "repeats": 2, "objective": "best"},
+    {"procedure": "asha", "trials": 5, "variant": "stop", "repeats": 3},
+    {"procedure": "tpe", "trials": 4, "startup": 2, "repeats": 2},
+    {"procedure": "random", "trials": 3, "repeats": 3},
+]
+
+
+class Copies(Case):
+    def expect_groups(self, folder, search):
+        """The summary's groups are what its trials say; the best trial is of the best of them, and its weights are there."""
+        summary = self.summary(folder)
+        size, trials = search["repeats"], summary["trials"]
+        groups = summary["groups"]
+        self.assertEqual([trial for group in groups for trial in group["trials"]], list(range(len(trials))))
+        for group in groups:
+            members = [trials[trial] for trial in group["trials"]]
+            self.assertEqual([member["config"]["search.repeat"] for member in members], list(range(size)))
+            for member in members:
+                self.assertEqual({key: value for key, value in member["config"].items() if key != "search.repeat"}, group["config"])
+            self.assertEqual(len({member["epochs"] for member in members}), 1, "copies go on together")
+            values = [member[search.get("objective", "last")]["val_accuracy"] for member in members]
+            self.assertEqual(group["values"], values)
+            self.assertAlmostEqual(group["mean"], statistics.mean(values))
+            self.assertAlmostEqual(group["spread"], statistics.stdev(values))
+        best = max(groups, key=lambda group: group["mean"])
+        self.assertIn(summary["best_trial"], best["trials"])
+        self.assertEqual(trials[summary["best_trial"]]["best"]["val_accuracy"], max(trials[trial]["best"]["val_accuracy"] for trial in best["trials"]))
+        about = strict_json((self.cwd / folder / "best/model.json").read_text())
+        self.assertEqual((about["trial"], about["epoch"]), (summary["best_trial"], trials[summary["best_trial"]]["best"]["epoch"]))
+
+    def test_same_decisions_and_bits_on_any_trainers(self):
+        for number, search in enumerate(REPEATED):
+            with self.subTest(search=search):
+                expected = self.run_once(search, f"one{number}", "--trainers", "1")
+                self.expect_groups(f"one{number}", search)
+                self.assertEqual(self.run_once(search, f"three{number}", "--trainers", "3"), expected)
+                if number == 0:
+                    self.assertEqual(self.run_once(search, "mpi", np=5), expected)
+        code, out, err = self.run_hopscotch("replay", "one0")
+        self.assertEqual((code, err), (0, ""), out)
+
+    def test_killed_and_resumed(self):
+        search = REPEATED[0]
+        expected = self.run_once(search, "quiet", "--trainers", "2")
+        self.write(searching(search, "out"))
+        killed = 0
+        for laps in (5, 12, 20):
+            process = self.start("run", "e.json", "--quiet", "--resume", "--trainers", "3")
+            killed += self.kill_at(process, laps)
+        self.assertGreater(killed, 0)
+        self.resumed("2", "out")
+        self.assertEqual(self.everything("out"), expected)
+        self.expect_groups("out", search)
+
+    def test_where_all_train_together(self):
+        for number, name in enumerate(("allreduce", "parameter_server")):
+            self.run_once(REPEATED[3], f"out{number}", "--trainers", "2", strategy={"name": name})
+            self.expect_groups(f"out{number}", REPEATED[3])
+        self.write(searching(REPEATED[3], strategy={"name": "model_averaging"}))
+        code, out, err = self.run_hopscotch("run", "e.json", "--dry-run")
+        self.assertEqual(code, 2)
+        self.assertIn("repeats and folds need the best state of every trial", err)
+
+    def test_a_group_with_a_failed_member_comes_last(self):
+        document = searching({"procedure": "grid", "repeats": 2})
+        document["train"] = {"epochs": 3, "batch_size": 16, "optimizer": {"name": "sgd", "lr": 0.1}}
+        document["space"] = {"train.optimizer.lr": [0.05, 1e30]}
+        self.write(document)
+        code, out, err = self.run_hopscotch("run", "e.json", "--trainers", "2")
+        self.assertEqual(code, 0, err)
+        summary = self.summary()
+        self.assertEqual([group["mean"] is None for group in summary["groups"]], [False, True])
+        self.assertIn(summary["best_trial"], (0, 1))
+        self.assertRegex(out, r"rank +trials +val_accuracy +spread +config\n +1 +0-1 ")
+        self.assertIn("1 without a finite val_accuracy of every trial", out)
+        self.assertIn("search.repeat", (self.cwd / "out/trials.csv").read_text().splitlines()[0].split(","))
+
+    def test_dry_run_counts_copies(self):
+        self.write(searching({"procedure": "successive_halving", "trials": 9, "repeats": 2}))
+        code, out, err = self.run_hopscotch("run", "e.json", "--dry-run")
+        self.assertEqual((code, err), (0, ""), out)
+        self.assertIn("9 configurations, 2 times each: 18 trials, 42 epochs in all", out)
+
+
+class Objectives(Case):
+    def test_constraints(self):
+        for number, (search, wanted) in enumerate([({"procedure": "grid"}, 2), ({"procedure": "random", "trials": 3}, 2)]):
+            document = searching({**search, "subject_to": {"parameters": {"below": 2000}, "flops_per_row": {"above": 1}}}, f"out{number}")
+            document["space"] = {"model.hidden": [[8], [16], [32], [48]]}  # 65 h + 10 h + 10 parameters
+            self.write(document)
+            self.succeed("--quiet", "--trainers", "2")
+            self.assertEqual({tuple(trial["config"]["model.hidden"]) for trial in self.summary(f"out{number}")["trials"]}, {(8,), (16,)})
+        document["search"]["subject_to"] = {"state_mb": {"below": 0.0001}}
+        self.write(document)
+        self.refuse("/search/subject_to: excludes every configuration (nothing is left to train) remove a condition", "run", "e.json", "--overwrite")
+
+    def test_pareto(self):
+        document = searching({"procedure": "grid", "pareto": ["val_accuracy", "parameters"]})
+        document["train"]["epochs"] = 3
+        document["space"] = {"model.hidden": [[4], [16], [64]], "train.optimizer.lr": [0.001, 0.1]}
+        self.write(document)
+        code, out, err = self.run_hopscotch("run", "e.json", "--quiet", "--trainers", "2")
+        self.assertEqual(code, 0, err)
+        summary = self.summary()
+        front = summary["pareto"]
+        self.assertEqual(front["metrics"], ["val_accuracy", "parameters"])
+        values = {trial["id"]: (trial["best"]["val_accuracy"], -75 * trial["config"]["model.hidden"][0] - 10) for trial in summary["trials"]}
+        def beaten(trial):
+            return any(values[other] != values[trial] and values[other][0] >= values[trial][0] and values[other][1] >= values[trial][1] for other in values)
+        self.assertEqual(set(front["trials"]), {trial for trial in values if not beaten(trial)})
+        self.assertEqual(front["values"], [[values[trial][0], -values[trial][1]] for trial in front["trials"]])
+        self.assertIn(f"Pareto front of val_accuracy and parameters: {len(front['trials'])} of 6 trials", out)
+
+    def test_pareto_of_what_the_data_has(self):
+        document = searching({"procedure": "grid", "pareto": ["val_mae", "train_s"]})
+        self.write(document)
+        code, out, err = self.run_hopscotch("run", "e.json", "--dry-run")
+        self.assertEqual(code, 2)
+        self.assertIn("/search/pareto: val_mae needs targets", err)
+
+    def test_ablation_prints_what_each_part_is_worth(self):
+        self.write(searching({"procedure": "ablation"}))
+        code, out, err = self.run_hopscotch("run", "e.json", "--quiet", "--trainers", "2")
+        self.assertEqual(code, 0, err)
+        summary = self.summary()
+        accuracy = [trial["best"]["val_accuracy"] for trial in summary["trials"]]
+        self.assertEqual([(row["key"], row["value"], row["trial"]) for row in summary["ablation"]],
+                         [("model.dropout", 0.0, 1), ("model.hidden", [4], 2)])
+        for row in summary["ablation"]:
+            self.assertAlmostEqual(row["difference"], accuracy[row["trial"]] - accuracy[0])
+        self.assertIn(f"what each part is worth: val_accuracy against trial 0 ({accuracy[0]:.4f})", out)
+
+
+if __name__ == "__main__":
+    unittest.main()
