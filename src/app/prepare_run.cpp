@@ -257,7 +257,6 @@ PreparedRun prepare_run(RunOptions const& options, std::function<int(RunConfig c
     prepared.schema = schema_of(prepared.manifest);
     prepared.shards = static_cast<int>(prepared.manifest.train.size());
     prepared.trainers = trainers;
-    if (experiment.search.folds > 1) throw ConfigError("/search/folds: not available yet (leave it out)");
     prepared.measure = make_measure(experiment, prepared.manifest);
     check_metrics(experiment, prepared.manifest, problems);
     check_trials(prepared, problems);

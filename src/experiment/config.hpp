@@ -10,7 +10,9 @@
 
 #include "core/ids.hpp"
 #include "core/json.hpp"
+#include "experiment/run_config.hpp"
 #include "experiment/search_config.hpp"
+#include "experiment/strategy_config.hpp"
 
 namespace hopscotch {
 
@@ -105,90 +107,6 @@ struct TrainConfig {
     SeedScope seed_scope = SeedScope::trial;
     OptimizerConfig optimizer;
     ScheduleConfig schedule;
-};
-
-enum class GroupBatch { split, per_worker };
-enum class NormStatistics { local, sync };
-enum class ReduceAlgorithm { ring, deterministic };
-enum class ServerMode { sync, async, ssp, backup };
-enum class ServerPlacement { colocated, dedicated };
-enum class SlotPolicy { local, averaged, reset };
-enum class AverageVia { allreduce, master };
-enum class TaskData { replicated, remote };
-
-struct OuterOptimizer {  // on the mean of the workers' changes (DiLoCo: Nesterov, lr 0.7, momentum 0.9)
-    double lr = 1;
-    double momentum = 0;
-    bool nesterov = false;
-};
-
-struct StrategyConfig {
-    std::string name = "mop";
-    std::string policy = "planned";  // mop
-
-    // Where all trainers train a trial together (allreduce, parameter_server, model_averaging): each takes batch_size / K rows
-    // of a batch (split), or batch_size rows (per_worker; the default of model_averaging).
-    GroupBatch batch = GroupBatch::split;
-    bool scale_lr = false;  // per_worker: lr x K, the linear scaling rule of Goyal et al.; set schedule.warmup_epochs with it
-    NormStatistics batch_norm = NormStatistics::local;  // allreduce: of the own batch, or of all trainers' together
-
-    // allreduce, and the means of model_averaging. ring is what Horovod and NCCL do; deterministic has bits that do not depend on
-    // buckets. Buckets: first_bucket_mb once, so that communication starts early, then bucket_mb (2^20 bytes), as in PyTorch.
-    ReduceAlgorithm algorithm = ReduceAlgorithm::ring;
-    double first_bucket_mb = 1, bucket_mb = 25;
-
-    // parameter_server
-    ServerMode mode = ServerMode::sync;
-    int servers = 0;  // 0: one on every trainer (colocated), one in all (dedicated)
-    ServerPlacement placement = ServerPlacement::colocated;  // dedicated: the last trainers serve and own no shards
-    int staleness = 3;     // ssp: a worker is never more than this many steps ahead of the slowest
-    int aggregate = 0;     // backup: a step is complete with the gradients of the first so many workers; 0: all but one
-    double part_mb = 4;    // no part is larger (2^20 bytes); eight a server or more, unless they would be under 256 KB
-
-    // model_averaging
-    std::int64_t every = 0;  // steps between means; 0: "epoch"
-    SlotPolicy momentum = SlotPolicy::local;  // of the optimizer's slots at a mean: kept by each, averaged too, or zeroed
-    AverageVia via = AverageVia::allreduce;   // master: all send to the first trainer, which sends the mean back (SparkNet)
-    std::optional<OuterOptimizer> outer;      // none: the mean itself
-
-    // task_parallel
-    TaskData data = TaskData::replicated;  // every trainer fetches all shards once, or rows as they are needed
-};
-
-struct SlowRank {
-    int rank = 0;
-    double factor = 1;
-};
-
-// Trouble on purpose, to see what it does to a strategy. It is said in the summary.
-struct InjectConfig {
-    std::vector<std::string> as_written;  // "slow:rank=3,factor=2", "delay:sync_s=20"
-    std::vector<SlowRank> slow;           // a rank's batches take so many times longer
-    double sync_s = 0;                    // added to each synchronisation: a step or mean of all trainers, a hop
-};
-
-// Does rank 0 only schedule, or does it train beside that? As threads of one process it makes no difference.
-enum class SchedulerPlacement { dedicated, shared };
-
-// Whose best model is there at the end: the run's, or every trial's.
-enum class KeepBest { run, trial };
-
-struct RunConfig {
-    std::string dir;                 // run directory, made by the run
-    std::string device = "auto";     // auto | cpu | cuda
-    SchedulerPlacement scheduler = SchedulerPlacement::dedicated;
-    int threads = 1;                 // of torch, per trainer; "auto" = 1 (bits must not depend on the trainers)
-    bool exact = true;               // same bits for any number of trainers
-    double checkpoint_every_s = 60;  // a trial's newest copy on the disk is not older than this, if the disk keeps up
-    double checkpoint_mbps = 0;      // a trainer writes at most so many megabytes a second; 0: no limit
-    double grace_s = 30;             // after a signal: states are saved and the job is gone within this
-    double silence_s = 10;           // a trainer that is not heard from for so long is lost
-    double deadline_s = 60;          // longest wait for a reply or a transfer, at most 1e9
-    double stall_s = 300;            // longest wait for batch progress
-    std::uint64_t state_memory = 0;  // bytes of waiting states that a trainer keeps in memory; 0: its part of half the host's free memory
-    std::string spill;               // a directory for the other states; empty: in dir
-    KeepBest keep_best = KeepBest::run;
-    InjectConfig inject;  // array of texts
 };
 
 struct Experiment {

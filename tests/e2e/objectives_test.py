@@ -3,7 +3,7 @@
 import statistics
 import unittest
 
-from harness import strict_json
+from harness import SHARDS, strict_json
 from search_test import Case, searching
 
 REPEATED = [
@@ -89,6 +89,48 @@ class Copies(Case):
         code, out, err = self.run_hopscotch("run", "e.json", "--dry-run")
         self.assertEqual((code, err), (0, ""), out)
         self.assertIn("9 configurations, 2 times each: 18 trials, 42 epochs in all", out)
+
+
+class Folds(Case):
+    SEARCH = {"procedure": "asha", "trials": 4, "eta": 2, "folds": 3}
+
+    def test_every_row_is_held_out_once(self):
+        expected = self.run_once(self.SEARCH, "one", "--trainers", "1")
+        rows = {}
+        for lap in self.laps("one"):
+            trained = sum(unit["rows"] for unit in lap["units"])
+            self.assertEqual(len({unit["shard"] for unit in lap["units"]}), SHARDS - SHARDS // 3)
+            rows[lap["trial"]] = lap["validation"]["rows"]
+            self.assertEqual(trained, self.summary("one")["trials"][lap["trial"]]["last"]["rows"])
+        shards = strict_json((self.cwd / "digits/dataset.json").read_text())["train"]
+        for group in self.summary("one")["groups"]:
+            self.assertEqual(sum(rows[trial] for trial in group["trials"]), sum(shard["rows"] for shard in shards))
+        for name, args in (("three", {"np": None}), ("mpi", {"np": 5})):
+            self.assertEqual(self.run_once(self.SEARCH, name, *([] if args["np"] else ["--trainers", "3"]), **args), expected)
+        for name in ("task_parallel", "sequential"):
+            self.assertEqual(self.run_once(self.SEARCH, name, "--trainers", "2", strategy={"name": name}), expected)
+        code, out, err = self.run_hopscotch("replay", "one")
+        self.assertEqual((code, err), (0, ""), out)
+
+    def test_killed_and_resumed(self):
+        expected = self.run_once(self.SEARCH, "quiet", "--trainers", "2")
+        self.write(searching(self.SEARCH, "out"))
+        killed = 0
+        for laps in (3, 9, 15, 25):
+            killed += self.kill_at(self.start("run", "e.json", "--quiet", "--resume", "--trainers", "3"), laps)
+        self.assertGreater(killed, 0)
+        self.resumed("2", "out")
+        self.assertEqual(self.everything("out"), expected)
+
+    def test_what_cannot_be(self):
+        self.write(searching({"procedure": "random", "trials": 2, "folds": SHARDS + 1}))
+        code, out, err = self.run_hopscotch("run", "e.json", "--dry-run")
+        self.assertEqual(code, 2)
+        self.assertIn(f"/search/folds: {SHARDS + 1} parts cannot be made of {SHARDS} shards", err)
+        self.write(searching({"procedure": "random", "trials": 2, "folds": 2}, strategy={"name": "allreduce"}))
+        code, out, err = self.run_hopscotch("run", "e.json", "--dry-run")
+        self.assertEqual(code, 2)
+        self.assertIn("/search/folds: is not available with allreduce", err)
 
 
 class Objectives(Case):

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// The section `run` of an experiment: the comment beside a field is its manual, and docs/running.md.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace hopscotch {
+
+struct SlowRank {
+    int rank = 0;
+    double factor = 1;
+};
+
+// Trouble on purpose, to see what it does to a strategy. It is said in the summary.
+struct InjectConfig {
+    std::vector<std::string> as_written;  // "slow:rank=3,factor=2", "delay:sync_s=20"
+    std::vector<SlowRank> slow;           // a rank's batches take so many times longer
+    double sync_s = 0;                    // added to each synchronisation: a step or mean of all trainers, a hop
+};
+
+// Does rank 0 only schedule, or does it train beside that? As threads of one process it makes no difference.
+enum class SchedulerPlacement { dedicated, shared };
+
+// Whose best model is there at the end: the run's, or every trial's.
+enum class KeepBest { run, trial };
+
+struct RunConfig {
+    std::string dir;                 // run directory, made by the run
+    std::string device = "auto";     // auto | cpu | cuda
+    SchedulerPlacement scheduler = SchedulerPlacement::dedicated;
+    int threads = 1;                 // of torch, per trainer; "auto" = 1 (bits must not depend on the trainers)
+    bool exact = true;               // same bits for any number of trainers
+    double checkpoint_every_s = 60;  // a trial's newest copy on the disk is not older than this, if the disk keeps up
+    double checkpoint_mbps = 0;      // a trainer writes at most so many megabytes a second; 0: no limit
+    double grace_s = 30;             // after a signal: states are saved and the job is gone within this
+    double silence_s = 10;           // a trainer that is not heard from for so long is lost
+    double deadline_s = 60;          // longest wait for a reply or a transfer, at most 1e9
+    double stall_s = 300;            // longest wait for batch progress
+    std::uint64_t state_memory = 0;  // bytes of waiting states that a trainer keeps in memory; 0: its part of half the host's free memory
+    std::string spill;               // a directory for the other states; empty: in dir
+    KeepBest keep_best = KeepBest::run;
+    InjectConfig inject;  // array of texts
+};
+
+}  // namespace hopscotch
