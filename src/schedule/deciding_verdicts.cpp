@@ -100,7 +100,7 @@ void DecidingDirector::bury(TrialId trial) {
 
 void DecidingDirector::end_paused() {
     for (auto const trial : std::exchange(paused_, {}))
-        if (!plan_of(trial).end) stop(trial, "never promoted");
+        if (!plan_of(trial).end) stop(trial, search_->why_left());
 }
 
 void DecidingDirector::drop_clone(Plan& plan) {

@@ -6,6 +6,7 @@
 
 #include "experiment/config.hpp"
 #include "search/rungs.hpp"
+#include "search/search.hpp"
 
 namespace hopscotch {
 
@@ -20,7 +21,7 @@ struct SearchPlan {
 };
 
 // Throws ConfigError as make_search does.
-SearchPlan plan_of(Experiment const& experiment);
+SearchPlan plan_of(Experiment const& experiment, SearchContext const& context = {});
 
 // Lines for a terminal: the table of rungs and the sums.
 std::string text_of(SearchPlan const& plan);

@@ -11,6 +11,7 @@
 
 #include "core/ids.hpp"
 #include "experiment/config.hpp"
+#include "search/past.hpp"
 
 namespace hopscotch {
 
@@ -52,6 +53,9 @@ public:
     // next() will never propose again. Trials that are paused then end as stopped: they were never promoted.
     virtual bool finished() const = 0;
 
+    // Why trials that are still paused then were not taken up again.
+    virtual std::string why_left() const { return "never promoted"; }
+
     // Procedures that decide nothing on the way: the director may ask for every trial at once and release every lap.
     virtual bool decides_nothing() const { return false; }
 
@@ -59,8 +63,13 @@ public:
     virtual bool clones() const { return false; }
 };
 
+// What a search is given besides its experiment.
+struct SearchContext {
+    std::vector<PastTrial> past = {};  // search.start_from; those that the space could not propose are left out
+};
+
 // Throws ConfigError that lists the known names.
-std::unique_ptr<Search> make_search(Experiment const& experiment);
+std::unique_ptr<Search> make_search(Experiment const& experiment, SearchContext const& context = {});
 std::vector<std::string> search_names();
 
 // Search::clones() of this procedure, for who needs no search.

@@ -68,13 +68,13 @@ Json to_value(Parameter const& parameter, double number) {
 }
 
 // Of those that have the keys: one that is not active says nothing.
-std::vector<std::vector<double>> rows_of(History const& history, std::vector<std::size_t> const& trials,
+std::vector<std::vector<double>> rows_of(History const& history, std::vector<std::size_t> const& results,
                                          std::vector<Parameter const*> const& keys) {
     std::vector<std::vector<double>> out;
-    for (auto trial : trials) {
+    for (auto index : results) {
         std::vector<double> row;
         for (auto const* key : keys)
-            if (auto const* value = value_of(history.trials()[trial].assignment, key->path))
+            if (auto const* value = value_of(history.result(index).assignment, key->path))
                 row.push_back(to_number(*key, *value));
         if (row.size() == keys.size()) out.push_back(std::move(row));
     }
@@ -124,8 +124,8 @@ Split split_results(History const& history, Fidelity fidelity, std::size_t start
     if (fidelity == Fidelity::deepest && epochs == 0) return out;
     using Result = std::pair<double, std::size_t>;
     std::vector<Result> judged, pending;
-    for (std::size_t i = 0; i < history.size(); ++i) {
-        auto const& trial = history.trials()[i];
+    for (std::size_t i = 0; i < history.results(); ++i) {
+        auto const& trial = history.result(i);
         if (auto const loss = loss_for(trial, epochs))
             judged.emplace_back(*loss, i);
         else if (trial.state == TrialHistory::State::running)

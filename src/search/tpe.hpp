@@ -17,7 +17,7 @@ std::size_t good_results(std::size_t results);
 // enough (BOHB's rule), whoever goes on or not.
 enum class Fidelity { last, deepest };
 
-// Indices of trials, in their order. Failed trials are never good; pending ones count as bad (constant liar), so that trials
+// Indices of History::results(), in their order. Failed trials are never good; pending ones count as bad (constant liar), so that trials
 // at the same time do not all try the same. Both empty: fewer than startup results.
 struct Split {
     std::vector<std::size_t> good, bad;
