@@ -25,13 +25,12 @@ void History::add(Assignment assignment, int until_epoch) {
     trial.until_epoch = until_epoch;
 }
 
-// One that was cut off is as if paused: its last loss is not what it would have come to.
 void History::add_past(PastTrial past) {
     bool const ended = past.progress == PastTrial::Progress::ended;
     if (ended) seen_.insert(key_of(past.assignment));
     auto& trial = past_.emplace_back();
     trial.assignment = std::move(past.assignment);
-    trial.state = ended ? TrialHistory::State::ended : TrialHistory::State::paused;
+    trial.state = ended ? TrialHistory::State::ended : TrialHistory::State::cut_off;
     for (double loss : past.losses) add_loss(trial, loss);
 }
 

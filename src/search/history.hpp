@@ -16,7 +16,7 @@ namespace hopscotch {
 inline constexpr double k_worst = std::numeric_limits<double>::infinity();  // the loss of who failed or diverged
 
 struct TrialHistory {
-    enum class State { running, paused, ended };
+    enum class State { running, paused, ended, cut_off };  // cut_off: of the past, with its run
     Assignment assignment;
     std::vector<double> losses;  // of each reported lap, lower is better; the last one of a trial that failed is k_worst
     State state = State::running;
