@@ -187,7 +187,7 @@ void Run::measure_trials(RunEnd& end) const {
     auto const asked = measure_names();
     auto const& pareto = prepared_.experiment.search.pareto;
     if (std::ranges::find_first_of(pareto, asked) == pareto.end()) return;
-    for (auto const& trial : prepared_.director->trials()) end.measures[trial.id] = prepared_.measure(trial.assignment);
+    for (auto const& trial : prepared_.director->trials()) end.measures[trial.id] = prepared_.context.measure(trial.assignment);
 }
 
 RunEnd Run::end(RunEnd end, std::string const& failure) const {

@@ -11,11 +11,13 @@
 
 #include "app/measure.hpp"
 #include "app/prepared_run.hpp"
+#include "app/start_from.hpp"
 #include "core/error.hpp"
 #include "core/hash.hpp"
 #include "data/augment.hpp"
 #include "data/verify.hpp"
 #include "experiment/metric.hpp"
+#include "experiment/search_section.hpp"
 #include "run/run_directory.hpp"
 #include "search/search.hpp"
 #include "strategy/check.hpp"
@@ -145,7 +147,7 @@ void check_trials(PreparedRun const& prepared, Problems& problems) {
             problems.add(at.line != 0 ? at : place_of(path, experiment.document, assignment), path, problem);
     };
     check(TrialConfig{experiment.model, experiment.train, experiment.data});
-    auto const search = make_search(experiment, prepared.measure);
+    auto const search = make_search(experiment, prepared.context);
     // Of a search that decides, the first ones: what comes later and cannot be built ends its own trial only.
     for (int i = 0; problems.empty() && (search->decides_nothing() || i < k_checked_trials); ++i) {
         auto const proposal = search->next();
@@ -200,7 +202,7 @@ double unit_cost_of(Experiment const& experiment, Assignment const& assignment, 
 
 void prepare_director(PreparedRun& prepared) {
     auto const& config = prepared.experiment.search;
-    auto search = make_search(prepared.experiment, prepared.measure);
+    auto search = make_search(prepared.experiment, prepared.context);
     auto const& strategy = prepared.experiment.strategy.name;
     if (search->clones() && (strategy == "parameter_server" || strategy == "model_averaging"))
         throw ConfigError(fmt::format("/search/procedure: {} lets trials take over each other's states, which {} keeps in parts on several trainers "
@@ -211,7 +213,7 @@ void prepare_director(PreparedRun& prepared) {
         throw ConfigError("/search: repeats and folds need the best state of every trial, which model_averaging with strategy.momentum \"local\" "
                           "has in parts on several trainers; use \"averaged\" or another strategy");
     prepared.decides = !search->decides_nothing();
-    prepared.plan = plan_of(prepared.experiment, prepared.measure);
+    prepared.plan = plan_of(prepared.experiment, prepared.context);
     // Decisions must not depend on the trainers.
     auto in_flight = config.in_flight.value_or(prepared.decides ? 2 * prepared.shards : 4 * prepared.trainers);
     // What the job before had begun is alive, however many trainers there are now.
@@ -226,6 +228,9 @@ void prepare_director(PreparedRun& prepared) {
     options.lookahead = config.lookahead;
     options.decide_by = config.deterministic ? DecideBy::virtual_time : DecideBy::arrival;
     prepared.director = make_director(prepared.experiment, std::move(search), std::move(options));
+    if (prepared.director->trials().empty())
+        throw ConfigError(fmt::format("/search/start_from: {} has tried every configuration of the space (nothing is left to train) widen the space",
+                                      config.start_from));
     prepared.in_flight = std::min(static_cast<std::int64_t>(prepared.director->trials().size()), in_flight);
 }
 
@@ -257,11 +262,15 @@ PreparedRun prepare_run(RunOptions const& options, std::function<int(RunConfig c
     prepared.schema = schema_of(prepared.manifest);
     prepared.shards = static_cast<int>(prepared.manifest.train.size());
     prepared.trainers = trainers;
-    prepared.measure = make_measure(experiment, prepared.manifest);
+    prepared.context.measure = make_measure(experiment, prepared.manifest);
     check_metrics(experiment, prepared.manifest, problems);
+    check_target(experiment, problems);
+    bool const resumes = options.resume && holds_run(experiment.run.dir);
+    auto known = resumes ? resume_start_from(experiment) : read_start_from(experiment, to_hex(dataset_hash(prepared.manifest)), problems);
+    prepared.context.past = std::move(known.context.past);
     check_trials(prepared, problems);
     problems.throw_if_any();
-    if (options.resume && holds_run(experiment.run.dir))
+    if (resumes)
         prepare_to_go_on(prepared);
     else
         prepare_director(prepared);
@@ -270,6 +279,7 @@ PreparedRun prepare_run(RunOptions const& options, std::function<int(RunConfig c
     for (auto const& entry : zoo())
         if (entry.name == experiment.model.name) prepared.synthetic = entry.synthetic;
     prepared.notes = notes_for(prepared);
+    prepared.notes.insert(prepared.notes.end(), known.notes.begin(), known.notes.end());
     check_run_dir(experiment.run.dir, run_dir_use(options));
     return prepared;
 }

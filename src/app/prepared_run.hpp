@@ -27,7 +27,7 @@ struct PreparedRun {
     OwnerTable owners;
     std::int64_t in_flight = 0;
     std::unique_ptr<Director> director;
-    Measure measure;       // of a configuration
+    SearchContext context;  // what the search knows besides the experiment
     SearchPlan plan;       // what the search will cost
     bool decides = false;  // the search does, on the way: trials come and go
     bool synthetic = false;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "experiment/metric.hpp"
 #include "experiment/reader.hpp"
 #include "experiment/search_section.hpp"
 
@@ -92,6 +93,15 @@ public:
                           fmt::format("searches {} keys (sobol: at most {}) use random", searched, k_most_sobol));
     }
 
+    void target() {
+        auto const& metric = search_.metric;
+        bool const loss = natural_mode(metric) == Mode::min;
+        if (!search_.budget.target || loss || search_.mode == Mode::min || *search_.budget.target <= 1) return;
+        auto const* given = experiment_.document.find("search")->find("budget")->find("target");
+        problems_.add(given->at_position(), "/search/budget/target",
+                      fmt::format("cannot be reached (got {}; {} is at most 1) write 0.9 for 90 %", *search_.budget.target, metric));
+    }
+
 private:
     void add(std::string_view key, std::string_view problem) {
         auto const* section = experiment_.document.find("search");
@@ -106,6 +116,8 @@ private:
 };
 
 }  // namespace
+
+void check_target(Experiment const& experiment, Problems& problems) { SearchCheck(experiment, {}, problems).target(); }
 
 void check_search(Experiment const& experiment, Space const& space, Problems& problems) {
     auto const& procedure = experiment.search.procedure;

@@ -20,6 +20,8 @@ enum class Objective { last, best };
 struct SearchBudget {
     std::optional<std::int64_t> trials;  // no more configurations than this
     std::optional<std::int64_t> epochs;  // no new ones, and nobody goes on, once so many trial-epochs have been handed out
+    std::optional<double> target;        // likewise once a reported search.metric is so good
+    std::optional<std::int64_t> patience;  // likewise once so many trials in a row have left training without a new best; at least 1
 };
 
 struct TpeConfig {              // samplers that learn (tpe, bohb)
@@ -77,6 +79,7 @@ struct SearchConfig {
     TpeConfig tpe;             // keys startup, candidates, multivariate
     PbtConfig pbt;             // keys population, interval, quantile, resample, factors
     SearchBudget budget;
+    std::string start_from;  // the directory of an earlier run: samplers learn from its results and do not propose what it has trained
 
     double lookahead = 1;       // a result reaches the search so many laps after its virtual end (docs/architecture.md)
     bool deterministic = true;  // false: decide by arrival; then only the journal can replay the run

@@ -16,6 +16,10 @@ Names const k_rules{"successive_halving", "hyperband", "asha", "median", "pbt"};
 Names const k_halving{"successive_halving", "hyperband", "bohb", "asha"};
 Names const k_ruled{"successive_halving", "hyperband", "bohb", "asha", "median", "pbt"};
 Names const k_counted{"grid", "random", "sobol", "tpe", "successive_halving", "hyperband", "bohb", "asha", "median"};
+Names const k_patient{"grid",     "random",  "sobol", "tpe",    "manual", "ablation", "successive_halving",
+                      "hyperband", "bohb", "asha",  "median"};
+Names const k_warm{"grid",   "random",    "sobol", "tpe",  "manual", "successive_halving",
+                   "hyperband", "bohb", "asha",  "median", "pbt"};  // ablation needs every one of its trials
 Names const k_starting{"grid", "random", "sobol", "tpe", "successive_halving", "hyperband", "bohb", "asha", "median", "pbt"};
 
 bool is_one_of(std::string const& name, Names const& names) {
@@ -46,10 +50,13 @@ void read_metric(ObjectReader& reader, SearchConfig& out) {
     read_name(reader, "mode", modes, out.mode);
 }
 
-void read_budget(ObjectReader reader, SearchBudget& out) {
+void read_budget(ObjectReader reader, std::string const& procedure, SearchBudget& out) {
     reader.read("trials", out.trials, up_to(k_most_trials, at_least(1)));
     reader.read("epochs", out.epochs, up_to(1e12, at_least(1)));
-    refuse_later_keys(reader, {"hours", "target"});
+    reader.read("target", out.target);
+    // The trials of pbt all end at the same time.
+    if (OwnKeys(reader, procedure, "procedure").include("patience", k_patient)) reader.read("patience", out.patience, at_least(1));
+    refuse_later_keys(reader, {"hours"});
     reader.finish();
 }
 
@@ -120,7 +127,7 @@ SearchConfig read_search(ObjectReader reader) {
     auto const sampler = read_sampler(reader, procedure, out.sampler);
     read_metric(reader, out);
     read_objectives(reader, procedure, out);
-    read_budget(reader.child("budget"), out.budget);
+    read_budget(reader.child("budget"), procedure, out.budget);
     read_trials(reader, procedure, out);
     reader.read("in_flight", out.in_flight, at_least(1));
     read_arrays(reader, sampler.empty() ? "" : procedure, out);
@@ -130,7 +137,8 @@ SearchConfig read_search(ObjectReader reader) {
     read_tpe(reader, OwnKeys(reader, sampler, "sampler"), out.tpe);
     reader.read("lookahead", out.lookahead, up_to(1e6, at_least(0)));
     reader.read("deterministic", out.deterministic);
-    refuse_later_keys(reader, {"start_from", "retries"});
+    if (own.include("start_from", k_warm)) reader.read("start_from", out.start_from, not_empty());
+    refuse_later_keys(reader, {"retries"});
     reader.finish();
     return out;
 }

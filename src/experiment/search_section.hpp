@@ -27,6 +27,9 @@ Json listed_space(Experiment const& experiment, Problems& problems);
 // Of manual: the configurations with what they leave out filled in from the document. The configurations have been checked.
 std::vector<Assignment> listed_configurations(Experiment const& experiment);
 
+// Can budget.target be reached at all? Asked once the metric is known.
+void check_target(Experiment const& experiment, Problems& problems);
+
 // Is the procedure at ease with the space and with train.epochs? Called when both have been read without complaint.
 void check_search(Experiment const& experiment, Space const& space, Problems& problems);
 

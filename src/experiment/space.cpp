@@ -183,6 +183,18 @@ bool is_forbidden(Space const& space, Assignment const& assignment) {
     });
 }
 
+bool is_in(Space const& space, Assignment const& assignment) {
+    std::size_t found = 0;
+    for (auto const& parameter : space.parameters) {
+        auto const* value = value_of(assignment, parameter.path);
+        if ((value != nullptr) != is_active(parameter, assignment)) return false;
+        if (value == nullptr) continue;
+        if (!contains(parameter, *value)) return false;
+        ++found;
+    }
+    return found == assignment.size() && !is_forbidden(space, assignment);
+}
+
 Assignment in_order(Space const& space, Assignment const& assignment) {
     Assignment out;
     for (auto const& parameter : space.parameters)

@@ -55,6 +55,9 @@ bool holds(Condition const& condition, Assignment const& assignment);       // f
 bool is_active(Parameter const& parameter, Assignment const& assignment);   // the parents' values are in the assignment
 bool is_forbidden(Space const& space, Assignment const& assignment);
 
+// Every active parameter with a value of its range (or list), no other key, and not forbidden.
+bool is_in(Space const& space, Assignment const& assignment);
+
 // Puts the values in the order of the space.
 Assignment in_order(Space const& space, Assignment const& assignment);
 

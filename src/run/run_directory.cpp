@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::array<std::string_view, 3> k_marks{"experiment.json", "journal.jsonl", "summary.json"};
-constexpr std::array<std::string_view, 8> k_others{"metrics.jsonl", "trials.csv", "trace.json", "best", "server_log.jsonl",
+constexpr std::array<std::string_view, 9> k_others{"start_from.json", "metrics.jsonl", "trials.csv", "trace.json", "best", "server_log.jsonl",
                                                    "checkpoints",   "tb",         "report.html"};
 
 template <class Names>
@@ -101,7 +101,8 @@ std::vector<std::string> strings(Json const& array) {
 // What a job leaves that died before it had recorded anything: the next one begins anew.
 bool holds_only_a_beginning(fs::path const& path, std::vector<std::string> const& names) {
     return std::ranges::all_of(names, [&](std::string const& name) {
-        return name == "experiment.json.tmp" || (name == "experiment.json" && is_mark(path, name));
+        bool const after_it = name.starts_with("start_from.json") && among(names, "experiment.json");
+        return name == "experiment.json.tmp" || after_it || (name == "experiment.json" && is_mark(path, name));
     });
 }
 
@@ -194,6 +195,8 @@ RunDirectory::RunDirectory(fs::path path, RunDirUse use, RunFacts const& facts, 
     else
         clear(path_);
     write_atomically(file("experiment.json"), to_json(facts).dump(2) + "\n");
+    // Before the journal, which says that there is a run to go on with.
+    if (!facts.past.is_null()) write_atomically(file("start_from.json"), facts.past.dump() + "\n");
 }
 
 }  // namespace hopscotch

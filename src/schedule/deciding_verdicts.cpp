@@ -109,7 +109,7 @@ void DecidingDirector::stop_ended() {
 void DecidingDirector::end_paused() {
     stop_ended();
     for (auto const trial : std::exchange(paused_, {}))
-        if (!plan_of(trial).end) stop(trial, "never promoted");
+        if (!plan_of(trial).end) stop(trial, search_->why_left());
 }
 
 void DecidingDirector::drop_clone(Plan& plan) {

@@ -23,19 +23,53 @@ public:
     bool decides() const override { return false; }
 };
 
+// Likewise, but with a decision after every lap: a result may end the search.
+class LapByLap : public Rule {
+public:
+    bool wants() const override { return true; }
+    int start(TrialId, int wanted) override {
+        wanted_.push_back(wanted);
+        return 1;
+    }
+    Verdict decide(TrialId trial, History const& history) override {
+        Verdict out;
+        out.until_epoch = std::min(history.of(trial).epochs() + 1, wanted_[trial.index()]);
+        return out;
+    }
+    void fail(TrialId, History const&) override {}
+
+private:
+    std::vector<int> wanted_;  // by trial
+};
+
+Verdict stopped(std::string why) {
+    Verdict out;
+    out.kind = Verdict::Kind::stop;
+    out.why = std::move(why);
+    return out;
+}
+
 }  // namespace
 
-std::unique_ptr<Rule> make_no_rule() { return std::make_unique<NoRule>(); }
+std::unique_ptr<Rule> make_no_rule(Experiment const& experiment) {
+    if (Goal::is_set(experiment.search)) return std::make_unique<LapByLap>();
+    return std::make_unique<NoRule>();
+}
 
 int most_epochs(Experiment const& experiment) { return experiment.search.max_epochs.value_or(experiment.train.epochs); }
 
 CombinedSearch::CombinedSearch(std::unique_ptr<SearchInput const> input, std::unique_ptr<Sampler> sampler,
                                std::unique_ptr<Rule> rule, std::optional<std::int64_t> most)
-    : input_(std::move(input)), sampler_(std::move(sampler)), rule_(std::move(rule)), most_(most) {}
+    : input_(std::move(input)),
+      sampler_(std::move(sampler)),
+      rule_(std::move(rule)),
+      most_(most),
+      history_(input_->known),
+      goal_(input_->experiment.search) {}
 
 std::optional<Proposal> CombinedSearch::next() {
     for (;;) {
-        if (is_spent()) return std::nullopt;
+        if (is_spent() || goal_.is_over()) return std::nullopt;
         if (auto const again = rule_->resume()) {
             auto& trial = history_.of(again->trial);
             trial.state = TrialHistory::State::running;
@@ -128,11 +162,13 @@ Verdict CombinedSearch::report(Report const& report) {
         trial.state = TrialHistory::State::ended;
         --running_;
         rule_->fail(report.trial, history_);
+        goal_.left(report.trial);
         return {Verdict::Kind::stop, 0, {}, 0, {}, ""};
     }
     require(report.epoch == trial.epochs(),
             fmt::format("lap {} of trial {} was reported after {} laps", report.epoch, report.trial.value, trial.epochs()));
     history_.add_loss(report.trial, *report.loss);
+    goal_.report(report.trial, trial.epochs(), *report.loss);
     Verdict on;
     on.until_epoch = trial.until_epoch;
     return trial.epochs() < trial.until_epoch ? on : decide(report.trial);
@@ -142,12 +178,12 @@ Verdict CombinedSearch::decide(TrialId id) {
     auto& trial = history_.of(id);
     auto verdict = rule_->decide(id, history_);
     bool const further = verdict.until_epoch > trial.epochs();
-    if (further && is_spent()) {
-        verdict = {};
-        verdict.kind = Verdict::Kind::stop;
-        verdict.why = fmt::format("the budget of {} epochs is spent", *input_->experiment.search.budget.epochs);
-    }
+    if (goal_.is_over() && (further || verdict.kind == Verdict::Kind::pause))
+        verdict = stopped(goal_.why());
+    else if (further && is_spent())
+        verdict = stopped(spent_text());
     follow(trial, verdict);
+    if (trial.state != TrialHistory::State::running) goal_.left(id);
     return verdict;
 }
 
@@ -176,9 +212,18 @@ bool CombinedSearch::is_spent() const {
     return most && granted_epochs_ >= *most;
 }
 
+std::string CombinedSearch::spent_text() const {
+    return fmt::format("the budget of {} epochs is spent", input_->experiment.search.budget.epochs.value_or(0));
+}
+
+std::string CombinedSearch::why_left() const {
+    if (goal_.is_over()) return goal_.why();
+    return is_spent() ? spent_text() : Search::why_left();
+}
+
 bool CombinedSearch::finished() const {
     // Epochs that are handed out and not trained may come back when a trial fails.
-    if (is_spent()) return running_ == 0;
+    if (is_spent() || goal_.is_over()) return running_ == 0;
     bool const starts = !closed_ && rule_->wants();
     return !starts && !(rule_->pauses() && (running_ > 0 || rule_->can_resume()));
 }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A search procedure from its two halves: the sampler says what is tried next, the rule who goes on. Here they are kept
-// apart from the book-keeping that all procedures share: ids, start_with, limits, duplicates, failures, the budget.
+// apart from the book-keeping that all procedures share: ids, start_with, limits, duplicates, failures, budgets.
+// Budgets end a search in this way: no trial starts any more, and who is in training goes on to its next decision.
 #pragma once
 #include <memory>
 
+#include "search/goal.hpp"
 #include "search/rule.hpp"
 #include "search/sampler.hpp"
 #include "search/search.hpp"
@@ -15,6 +17,7 @@ struct SearchInput {
     Experiment experiment;
     Space space;
     Measure measure = {};  // none: search.subject_to is not looked at
+    History known = {};    // of an earlier run
 };
 
 class CombinedSearch : public Search {
@@ -28,6 +31,7 @@ public:
     bool finished() const override;
     bool decides_nothing() const override { return !rule_->decides() && !sampler_->learns(); }
     bool clones() const override { return rule_->clones(); }
+    std::string why_left() const override;
 
 private:
     std::optional<Assignment> configuration(int& epochs);
@@ -38,12 +42,14 @@ private:
     void close();
     void grant(int epochs);  // or take back
     bool is_spent() const;   // budget.epochs
+    std::string spent_text() const;
 
     std::unique_ptr<SearchInput const> input_;
     std::unique_ptr<Sampler> sampler_;
     std::unique_ptr<Rule> rule_;
     std::optional<std::int64_t> most_;
     History history_;
+    Goal goal_;
     std::int64_t running_ = 0, granted_epochs_ = 0;
     bool closed_ = false;  // no further trial starts
 };

@@ -25,8 +25,19 @@ void History::add(Assignment assignment, int until_epoch) {
     trial.until_epoch = until_epoch;
 }
 
-void History::add_loss(TrialId trial, double loss) {
-    auto& losses = of(trial).losses;
+void History::add_past(PastTrial past) {
+    bool const ended = past.progress == PastTrial::Progress::ended;
+    if (ended) seen_.insert(key_of(past.assignment));
+    auto& trial = past_.emplace_back();
+    trial.assignment = std::move(past.assignment);
+    trial.state = ended ? TrialHistory::State::ended : TrialHistory::State::cut_off;
+    for (double loss : past.losses) add_loss(trial, loss);
+}
+
+void History::add_loss(TrialId trial, double loss) { add_loss(of(trial), loss); }
+
+void History::add_loss(TrialHistory& trial, double loss) {
+    auto& losses = trial.losses;
     losses.push_back(loss);
     if (losses.size() > reached_.size()) reached_.push_back(0);
     ++reached_[losses.size() - 1];

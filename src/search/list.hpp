@@ -16,7 +16,10 @@ public:
         while (next_ < all_.size() && history.has_seen(all_[next_])) ++next_;
         return next_ < all_.size() ? std::optional(all_[next_++]) : std::nullopt;
     }
-    std::optional<std::size_t> size() const override { return all_.size(); }
+    std::optional<std::size_t> left(History const& history) const override {
+        return static_cast<std::size_t>(std::count_if(
+            all_.begin(), all_.end(), [&](Assignment const& each) { return !history.has_seen(each); }));
+    }
 
 private:
     std::vector<Assignment> all_;

@@ -8,7 +8,10 @@
 #include <optional>
 
 #include "core/error.hpp"
+#include "experiment/search_section.hpp"
+#include "search/goal.hpp"
 #include "search/grid.hpp"
+#include "search/history.hpp"
 #include "search/rule.hpp"
 
 namespace hopscotch {
@@ -21,14 +24,16 @@ struct Limits {
     std::int64_t at_most(std::int64_t wanted) const { return std::min({wanted, trials.value_or(wanted), there}); }
 };
 
-// As many as there are, if they can be counted.
-std::int64_t configurations(Experiment const& experiment) {
-    if (experiment.search.sampler == "manual")
-        return static_cast<std::int64_t>(experiment.search.configurations.array().size());
+// As many as there are and were not tried in an earlier run, if they can be counted.
+std::int64_t configurations(Experiment const& experiment, SearchContext const& context) {
     Problems told("");
     auto const space = read_space(experiment, told);
-    auto const all = every_configuration(space);
+    History known;
+    for (auto& each : usable_past(space, context.past)) known.add_past(std::move(each));
+    bool const manual = experiment.search.sampler == "manual";
+    auto all = manual ? std::optional(listed_configurations(experiment)) : every_configuration(space);
     if (!all) return k_most_trials;
+    std::erase_if(*all, [&](Assignment const& each) { return known.has_seen(each); });
     auto const outside = std::count_if(space.start_with.begin(), space.start_with.end(), [&](Assignment const& start) {
         return std::find(all->begin(), all->end(), start) == all->end();
     });
@@ -88,9 +93,9 @@ std::int64_t longest_trial(Experiment const& experiment) {
 }
 
 // Of configurations: what is asked for, allowed by the budget or on a list (none: nobody said), and what there is.
-Limits limits_of(Experiment const& experiment) {
+Limits limits_of(Experiment const& experiment, SearchContext const& context) {
     auto const& search = experiment.search;
-    Limits out{search.trials, search.budget.epochs, configurations(experiment)};
+    Limits out{search.trials, search.budget.epochs, configurations(experiment, context)};
     if (out.epochs) out.epochs = (*out.epochs + search.copies() - 1) / search.copies();
     if (auto const& trials = search.budget.trials) out.trials = std::min(out.trials.value_or(*trials), *trials);
     bool const listed = search.sampler == "grid" || search.sampler == "manual";
@@ -98,9 +103,9 @@ Limits limits_of(Experiment const& experiment) {
     return out;
 }
 
-void count_adaptive(Experiment const& experiment, SearchPlan& plan) {
+void count_adaptive(Experiment const& experiment, SearchContext const& context, SearchPlan& plan) {
     auto const& search = experiment.search;
-    auto const limit = limits_of(experiment);
+    auto const limit = limits_of(experiment, context);
     int const longest = most_epochs(experiment);
     Halving const halving{search.eta, search.min_epochs, longest};
     auto const many = limit.at_most(limit.epochs.value_or(limit.there));  // a trial has an epoch at least
@@ -120,18 +125,22 @@ void count_adaptive(Experiment const& experiment, SearchPlan& plan) {
 
 }  // namespace
 
-SearchPlan plan_of(Experiment const& experiment, Measure const& measure) {
-    auto const search = make_search(experiment, measure);
+SearchPlan plan_of(Experiment const& experiment, SearchContext const& context) {
+    auto patient = experiment;  // what the search will cost if no result ends it
+    patient.search.budget.target.reset();
+    patient.search.budget.patience.reset();
+    auto const search = make_search(patient, context);
     SearchPlan plan;
     plan.copies = experiment.search.copies();
     if (search->decides_nothing()) {
         count_all(*search, plan);
     } else {
-        count_adaptive(experiment, plan);
+        count_adaptive(experiment, context, plan);
         plan.trials *= plan.copies;
         plan.epochs *= plan.copies;
         if (!experiment.search.subject_to.empty() && plan.bound == SearchPlan::Bound::exact) plan.bound = SearchPlan::Bound::at_most;
     }
+    if (Goal::is_set(experiment.search)) plan.bound = SearchPlan::Bound::at_most;
     auto const& budget = experiment.search.budget.epochs;
     if (!budget || plan.epochs <= *budget) return plan;
     plan.epochs = *budget;

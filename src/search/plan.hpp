@@ -22,7 +22,7 @@ struct SearchPlan {
 };
 
 // Throws ConfigError as make_search does.
-SearchPlan plan_of(Experiment const& experiment, Measure const& measure = {});
+SearchPlan plan_of(Experiment const& experiment, SearchContext const& context = {});
 
 // Lines for a terminal: the table of rungs and the sums.
 std::string text_of(SearchPlan const& plan);

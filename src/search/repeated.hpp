@@ -26,6 +26,7 @@ public:
     Verdict report(Report const& report) override;
     bool finished() const override;
     std::vector<Ended> take_ended() override { return std::exchange(ended_, {}); }
+    std::string why_left() const override { return inner_->why_left(); }
     bool decides_nothing() const override { return inner_->decides_nothing(); }
 
 private:

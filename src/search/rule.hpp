@@ -45,7 +45,7 @@ public:
 int most_epochs(Experiment const& experiment);
 
 // most: how many trials there will be; none: not known.
-std::unique_ptr<Rule> make_no_rule();
+std::unique_ptr<Rule> make_no_rule(Experiment const& experiment);
 std::unique_ptr<Rule> make_successive_halving(Experiment const& experiment, std::optional<std::int64_t> most);
 std::unique_ptr<Rule> make_hyperband(Experiment const& experiment, std::optional<std::int64_t> most);
 std::unique_ptr<Rule> make_asha(Experiment const& experiment, std::optional<std::int64_t> most);

@@ -31,7 +31,7 @@ std::optional<Assignment> Fresh::find(History const& history, std::function<Assi
     if (left_) {
         std::erase_if(*left_, [&](Assignment const& each) { return history.has_seen(each); });
         if (!left_->empty()) return (*left_)[below(static_cast<std::uint32_t>(left_->size()))];
-        if (history.size() > 0) return std::nullopt;
+        if (history.results() > 0) return std::nullopt;
     }
     if (!allowed)
         throw ConfigError(

@@ -19,8 +19,9 @@ public:
     // Never a forbidden configuration nor one that the history has seen. None: there is no other left.
     virtual std::optional<Assignment> ask(History const& history) = 0;
 
-    virtual bool learns() const { return false; }                             // from results: then it is asked late
-    virtual std::optional<std::size_t> size() const { return std::nullopt; }  // of a list
+    virtual bool learns() const { return false; }  // from results: then it is asked late
+    // Of a list: how many the history has not seen.
+    virtual std::optional<std::size_t> left(History const&) const { return std::nullopt; }
 };
 
 // A stream of a trial's own, so that no order of events changes what is drawn for it.

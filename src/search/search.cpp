@@ -17,7 +17,7 @@ namespace {
 using Most = std::optional<std::int64_t>;
 using MakeRule = std::unique_ptr<Rule> (*)(SearchInput const&, Most);
 
-std::unique_ptr<Rule> no_rule(SearchInput const&, Most) { return make_no_rule(); }
+std::unique_ptr<Rule> no_rule(SearchInput const& in, Most) { return make_no_rule(in.experiment); }
 
 enum class Ends { never, by_itself };  // without a number of trials or a budget
 
@@ -55,12 +55,32 @@ constexpr std::array<SamplerRow, 6> k_samplers{{{"grid", make_grid},
                                                 {"ablation", make_ablation}}};
 
 // The smallest of what the experiment wants, its budget allows and a list holds.
-Most most_trials(SearchConfig const& search, Sampler const& sampler, std::size_t starts) {
+Most most_trials(SearchInput const& input, Sampler const& sampler) {
+    auto const& search = input.experiment.search;
     auto out = search.trials;
     if (auto const& budget = search.budget.trials) out = std::min(out.value_or(*budget), *budget);
-    if (auto const size = sampler.size()) {
-        auto const all = static_cast<std::int64_t>(*size + starts);  // at most: a start may be on the list
+    if (auto const left = sampler.left(input.known)) {
+        auto const all = static_cast<std::int64_t>(*left + input.space.start_with.size());  // at most: a start may be on the list
         out = std::min(out.value_or(all), all);
+    }
+    return out;
+}
+
+// What failed stays the worst.
+void best_so_far(std::vector<double>& losses) {
+    for (std::size_t i = 1; i < losses.size(); ++i)
+        if (losses[i] != k_worst) losses[i] = std::min(losses[i], losses[i - 1]);
+}
+
+// A rule compares trials after the same number of epochs: what a longer run has learnt later is not asked for.
+History known_before(Experiment const& experiment, Space const& space, SearchContext const& context) {
+    History out;
+    auto const most = static_cast<std::size_t>(most_epochs(experiment));
+    bool const ruled = experiment.search.sampler != experiment.search.procedure;
+    for (auto& each : usable_past(space, context.past)) {
+        if (ruled && each.losses.size() > most) each.losses.resize(most);
+        if (experiment.search.objective == Objective::best) best_so_far(each.losses);
+        out.add_past(std::move(each));
     }
     return out;
 }
@@ -77,21 +97,23 @@ auto const& row_of(Table const& table, std::string const& name, char const* key)
 
 }  // namespace
 
-std::unique_ptr<Search> make_search(Experiment const& experiment, Measure measure) {
+std::unique_ptr<Search> make_search(Experiment const& experiment, SearchContext const& context) {
     Problems problems("experiment");
-    auto input = std::make_unique<SearchInput const>(SearchInput{experiment, read_space(experiment, problems), std::move(measure)});
+    auto const space = read_space(experiment, problems);
     problems.throw_if_any();
+    auto input = std::make_unique<SearchInput const>(
+        SearchInput{experiment, space, context.measure, known_before(experiment, space, context)});
     auto const& search = experiment.search;
     auto const& procedure = row_of(k_procedures, search.procedure, "procedure");
     auto sampler = row_of(k_samplers, search.sampler, "sampler").make(input->experiment, input->space);
-    auto const most = most_trials(search, *sampler, input->space.start_with.size());
+    auto const most = most_trials(*input, *sampler);
     if (!most && !search.budget.epochs && procedure.ends == Ends::never)
         throw ConfigError(
             fmt::format("/search/trials: missing (required) say how many configurations {} should try", search.procedure));
     auto rule = procedure.rule(*input, most);
     auto combined = std::make_unique<CombinedSearch>(std::move(input), std::move(sampler), std::move(rule), most);
     if (search.copies() == 1) return combined;
-    bool const ruled = procedure.rule != &no_rule;
+    bool const ruled = procedure.rule != &no_rule || Goal::is_set(search);
     return std::make_unique<RepeatedSearch>(std::move(combined), search, ruled ? std::optional(most_epochs(experiment)) : std::nullopt);
 }
 

@@ -12,6 +12,7 @@
 
 #include "core/ids.hpp"
 #include "experiment/config.hpp"
+#include "search/past.hpp"
 
 namespace hopscotch {
 
@@ -60,6 +61,9 @@ public:
     };
     virtual std::vector<Ended> take_ended() { return {}; }
 
+    // Why trials that are still paused then were not taken up again.
+    virtual std::string why_left() const { return "never promoted"; }
+
     // Procedures that decide nothing on the way: the director may ask for every trial at once and release every lap.
     virtual bool decides_nothing() const { return false; }
 
@@ -73,8 +77,14 @@ struct Measures {
 };
 using Measure = std::function<Measures(Assignment const&)>;
 
-// measure: where there is search.subject_to. Throws ConfigError that lists the known names.
-std::unique_ptr<Search> make_search(Experiment const& experiment, Measure measure = {});
+// What a search is given besides its experiment.
+struct SearchContext {
+    std::vector<PastTrial> past = {};  // search.start_from; those that the space could not propose are left out
+    Measure measure = {};              // where there is search.subject_to
+};
+
+// Throws ConfigError that lists the known names.
+std::unique_ptr<Search> make_search(Experiment const& experiment, SearchContext const& context = {});
 std::vector<std::string> search_names();
 
 // Search::clones() of this procedure, for who needs no search.

@@ -24,6 +24,18 @@ std::optional<double> loss_for(TrialHistory const& trial, int epochs) {
     return std::nullopt;
 }
 
+// Its rule has preferred others to it, so far at least: it has not come as far as those that are judged. Without a rule nobody
+// is: a trial that stops early has its result.
+bool is_left_behind(TrialHistory const& trial, Fidelity fidelity) {
+    using enum TrialHistory::State;
+    return fidelity == Fidelity::deepest && (trial.state == paused || trial.state == ended);
+}
+
+// Those left behind count as results too, but the good ones are the best third of the others at most: a rule lets few go far.
+std::size_t good_of(std::size_t judged, std::size_t left_behind) {
+    return std::min(good_results(judged + left_behind), (judged + 2) / 3);
+}
+
 // The largest number of epochs that enough trials have; 0: none.
 int deepest_level(History const& history, std::size_t startup) {
     for (int epochs = history.longest(); epochs > 0; --epochs)
@@ -68,13 +80,13 @@ Json to_value(Parameter const& parameter, double number) {
 }
 
 // Of those that have the keys: one that is not active says nothing.
-std::vector<std::vector<double>> rows_of(History const& history, std::vector<std::size_t> const& trials,
+std::vector<std::vector<double>> rows_of(History const& history, std::vector<std::size_t> const& results,
                                          std::vector<Parameter const*> const& keys) {
     std::vector<std::vector<double>> out;
-    for (auto trial : trials) {
+    for (auto index : results) {
         std::vector<double> row;
         for (auto const* key : keys)
-            if (auto const* value = value_of(history.trials()[trial].assignment, key->path))
+            if (auto const* value = value_of(history.result(index).assignment, key->path))
                 row.push_back(to_number(*key, *value));
         if (row.size() == keys.size()) out.push_back(std::move(row));
     }
@@ -123,22 +135,25 @@ Split split_results(History const& history, Fidelity fidelity, std::size_t start
     Split out;
     if (fidelity == Fidelity::deepest && epochs == 0) return out;
     using Result = std::pair<double, std::size_t>;
-    std::vector<Result> judged, pending;
-    for (std::size_t i = 0; i < history.size(); ++i) {
-        auto const& trial = history.trials()[i];
-        if (auto const loss = loss_for(trial, epochs))
-            judged.emplace_back(*loss, i);
-        else if (trial.state == TrialHistory::State::running)
-            pending.emplace_back(k_worst, i);
+    std::vector<Result> judged;
+    std::vector<std::size_t> others;
+    std::size_t left_behind = 0;
+    for (std::size_t i = 0; i < history.results(); ++i) {
+        auto const& trial = history.result(i);
+        auto const loss = loss_for(trial, epochs);
+        bool const behind = !loss && is_left_behind(trial, fidelity);
+        left_behind += behind ? 1U : 0U;
+        if (loss) judged.emplace_back(*loss, i);
+        if (behind || (!loss && trial.state == TrialHistory::State::running)) others.push_back(i);
     }
     if (judged.size() < startup) return out;
     auto ordered = judged;
-    auto const last_good = ordered.begin() + static_cast<std::ptrdiff_t>(good_results(judged.size())) - 1;
+    auto const last_good = ordered.begin() + static_cast<std::ptrdiff_t>(good_of(judged.size(), left_behind)) - 1;
     std::nth_element(ordered.begin(), last_good, ordered.end());
     for (auto const& each : judged)
         (each <= *last_good && each.first != k_worst ? out.good : out.bad).push_back(each.second);
     auto const results = static_cast<std::ptrdiff_t>(out.bad.size());
-    for (auto const& each : pending) out.bad.push_back(each.second);
+    out.bad.insert(out.bad.end(), others.begin(), others.end());
     std::inplace_merge(out.bad.begin(), out.bad.begin() + results, out.bad.end());
     if (out.bad.size() > k_most_bad) out.bad.erase(out.bad.begin(), out.bad.end() - k_most_bad);
     return out;

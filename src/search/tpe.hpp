@@ -14,10 +14,10 @@ namespace hopscotch {
 std::size_t good_results(std::size_t results);
 
 // last: the last loss of trials that have ended. deepest: the losses after the largest number of epochs for which there are
-// enough (BOHB's rule), whoever goes on or not.
+// enough (BOHB's rule), whoever goes on or not; who has been left behind before is bad (unlike BOHB; docs/decisions/0025).
 enum class Fidelity { last, deepest };
 
-// Indices of trials, in their order. Failed trials are never good; pending ones count as bad (constant liar), so that trials
+// Indices of History::results(), in their order. Failed trials are never good; pending ones count as bad (constant liar), so that trials
 // at the same time do not all try the same. Both empty: fewer than startup results.
 struct Split {
     std::vector<std::size_t> good, bad;

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "documents.hpp"
+#include "experiment/search_section.hpp"
 
 namespace hopscotch {
 namespace {
@@ -171,6 +172,43 @@ TEST(SearchSection, Ranges) {
               "e.json:2:60: /search/factors: element 1 must be greater than 0 (got 0)");
     EXPECT_EQ(said(R"({"procedure": "pbt", "factors": []})"),
               "e.json:2:43: /search/factors: is empty (numbers could not be perturbed) write [0.8, 1.2]");
+}
+
+TEST(SearchSection, BudgetsThatLookAtResults) {
+    auto const budget = read(R"({"procedure": "grid", "budget": {"target": 0.9, "patience": 5}})").budget;
+    EXPECT_EQ(budget.target, 0.9);
+    EXPECT_EQ(budget.patience, 5);
+    EXPECT_EQ(said(R"({"procedure": "grid", "budget": {"target": "0.9", "patience": 0}})"),
+              "e.json:2:55: /search/budget/target: expected a number (got a string)\n"
+              "e.json:2:74: /search/budget/patience: must be at least 1 (got 0)");
+    EXPECT_EQ(said(R"({"procedure": "pbt", "budget": {"patience": 5}})"),
+              "e.json:2:55: /search/budget/patience: patience belongs to grid, random, sobol, tpe, manual, ablation, "
+              "successive_halving, hyperband, bohb, asha and median (the procedure here is \"pbt\") leave it out");
+}
+
+// Only where the metric cannot be so large; told once the dataset has said which metric holds.
+TEST(SearchSection, TargetsOutOfReach) {
+    auto const told = [](std::string const& search) {
+        Problems problems("e.json");
+        auto const experiment = read_experiment(with_search(search), {}, problems);
+        check_target(experiment, problems);
+        return problems.text();
+    };
+    EXPECT_EQ(told(R"({"budget": {"target": 90}})"),
+              "e.json:2:33: /search/budget/target: cannot be reached (got 90; val_accuracy is at most 1) write 0.9 for 90 %");
+    EXPECT_EQ(told(R"({"budget": {"target": 1}})"), "");
+    EXPECT_EQ(told(R"({"budget": {"target": 90}, "metric": "val_perplexity"})"), "");
+    EXPECT_EQ(told(R"({"budget": {"trials": 90}})"), "");
+}
+
+TEST(SearchSection, StartFrom) {
+    EXPECT_EQ(read(R"({"procedure": "tpe", "trials": 9, "start_from": "runs/first"})").start_from, "runs/first");
+    EXPECT_EQ(said(R"({"procedure": "bohb", "start_from": ""})"), "e.json:2:47: /search/start_from: must not be empty");
+    EXPECT_EQ(said(R"({"procedure": "asha", "trials": 9, "start_from": 7})"),
+              "e.json:2:60: /search/start_from: expected a string (got an integer)");
+    EXPECT_EQ(said(R"({"procedure": "ablation", "start_from": "runs/first"})"),
+              "e.json:2:51: /search/start_from: start_from belongs to grid, random, sobol, tpe, manual, successive_halving, "
+              "hyperband, bohb, asha, median and pbt (the procedure here is \"ablation\") leave it out");
 }
 
 TEST(SearchSection, EpochsOfRules) {

@@ -53,6 +53,9 @@ constexpr std::string_view k_good[] = {
     R"({"data": {"path": "d"}, "model": {"name": "mlp"}, "train": {"epochs": 9, "optimizer": {"name": "adam"}},
 "search": {"procedure": "pbt", "population": 6, "interval": 2, "quantile": 0.3, "resample": 0.1, "factors": [0.5, 2]},
 "space": {"train.optimizer.lr": {"type": "float", "low": 1e-4, "high": 1, "log": true}}, "run": {"dir": "r"}})",
+    R"({"data": {"path": "d"}, "model": {"name": "mlp"}, "train": {"epochs": 5},
+"search": {"procedure": "tpe", "trials": 9, "start_from": "runs/first", "budget": {"target": 0.9, "patience": 4}},
+"space": {"train.optimizer.lr": {"type": "float", "low": 1e-4, "high": 1, "log": true}}, "run": {"dir": "r"}})",
     R"({"data": {"path": "d"}, "model": {"name": "mlp"}, "train": {"optimizer": {"name": "adam"}},
 "search": {"procedure": "manual", "configurations": [{"train.optimizer.lr": 0.1}, {"model.hidden": [8]}]}, "run": {"dir": "r"}})"};
 

@@ -210,46 +210,21 @@ TEST(Tpe, WhatCountsAsGoodAndBad) {
     EXPECT_TRUE(split_results(failures, Fidelity::last, 10).good.empty());
 }
 
-double branin(double x, double y) {
-    double const pi = 3.14159265358979323846;
-    double const a = y - 5.1 / (4 * pi * pi) * x * x + 5 / pi * x - 6;
-    return a * a + 10 * (1 - 1 / (8 * pi)) * std::cos(x) + 10;
-}
-
-double best_of(std::string const& procedure, int seed) {
-    auto const search = make_search(search_experiment(procedure,
-                                                      R"({"train.optimizer.lr": {"type": "float", "low": 0, "high": 15},
-                              "train.optimizer.weight_decay": {"type": "float", "low": 0, "high": 15}})",
-                                                      R"({"epochs": 1})", std::to_string(seed)));
-    double best = k_worst;
-    FakeDirector director(
-        *search, 1,
-        [&](TrialId, FakeDirector::Trial const& trial, int) {
-            double const loss = branin(trial.assignment[0].second.number() - 5, trial.assignment[1].second.number());
-            best = std::min(best, loss);
-            return std::optional(loss);
-        },
-        1);
-    EXPECT_TRUE(director.run());
-    return best;
-}
-
-double median_of(std::string const& procedure) {
-    std::vector<double> best;
-    for (int seed = 0; seed < 50; ++seed) best.push_back(best_of(procedure, seed));
-    std::sort(best.begin(), best.end());
-    return (best[24] + best[25]) / 2;
-}
-
-TEST(Tpe, BeatsRandomOnBranin) {
-    EXPECT_NEAR(branin(3.14159265358979, 2.275), 0.39788735772973816, 1e-12);
-    EXPECT_NEAR(branin(2.5, 7.5), 24.129964413622268, 1e-12);
-    double const random = median_of(R"({"procedure": "random", "trials": 60})");
-    double const joint = median_of(R"({"procedure": "tpe", "trials": 60})");
-    double const single = median_of(R"({"procedure": "tpe", "trials": 60, "multivariate": false})");
-    RecordProperty("random", std::to_string(random));
-    EXPECT_LT(joint, 0.75 * random) << joint << " " << single << " " << random;
-    EXPECT_LT(single, 0.75 * random) << joint << " " << single << " " << random;
+// With a rule: who was left behind before the epochs that are compared is bad, and makes more of the others good.
+TEST(Tpe, WhoIsLeftBehindIsBad) {
+    History history;
+    for (int i = 0; i < 42; ++i) history.add({{"x", Json(i)}}, 3);
+    for (int i = 0; i < 40; ++i) {
+        history.add_loss(TrialId(i), 40.0 - i);
+        if (i < 12) history.add_loss(TrialId(i), i);
+        history.of(TrialId(i)).state = i % 2 == 0 ? TrialHistory::State::ended : TrialHistory::State::paused;
+    }
+    history.add_past({{{"x", Json(50)}}, {0}, PastTrial::Progress::cut_off});
+    auto const split = split_results(history, Fidelity::deepest, 10);
+    EXPECT_EQ(split.good, (std::vector<std::size_t>{1, 2, 3, 4})) << "a third of 12, after the one of the past";
+    EXPECT_EQ(split.bad.size(), 38U) << "8 compared, 28 left behind, 2 in training; not what was cut off";
+    EXPECT_TRUE(std::is_sorted(split.bad.begin(), split.bad.end()));
+    EXPECT_EQ(split_results(history, Fidelity::deepest, 13).good, (std::vector<std::size_t>{0, 38, 39, 40}));
 }
 
 }  // namespace

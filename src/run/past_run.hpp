@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an earlier run found out, for search.start_from: read once from its directory, written into that of the new run
+// (start_from.json), and read from there by --resume, so that the old directory may go.
+#pragma once
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/json.hpp"
+#include "experiment/config.hpp"
+#include "search/past.hpp"
+
+namespace hopscotch {
+
+struct PastRun {
+    std::vector<PastTrial> trials;  // that have reported a lap, by id
+    std::string dataset_hash;       // that it was trained on
+};
+
+// From experiment.json and journal.jsonl; the run may have finished, been interrupted, crashed, or still go on. Losses are of
+// `metric`, whatever that run went by. Throws DataError for what is no run of this version, or if no lap has that metric.
+PastRun read_past_run(std::filesystem::path const& directory, std::string const& metric, Mode mode);
+
+// start_from.json: [{"config": {...}, "losses": [0.3, null], "ended": true}]; null: the trial failed.
+Json to_json(std::vector<PastTrial> const& past);
+std::vector<PastTrial> read_past_trials(std::filesystem::path const& file);  // throws DataError
+
+}  // namespace hopscotch

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "search/past.hpp"
+
+namespace hopscotch {
+
+std::vector<PastTrial> usable_past(Space const& space, std::vector<PastTrial> const& past) {
+    std::vector<PastTrial> out;
+    for (auto const& each : past)
+        if (!each.losses.empty() && is_in(space, each.assignment))
+            out.push_back({in_order(space, each.assignment), each.losses, each.progress});
+    return out;
+}
+
+}  // namespace hopscotch

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Results of an earlier run (search.start_from). Samplers learn from them as from those of this run, and do not propose what
+// has been trained there. Rules never see them.
+#pragma once
+#include <vector>
+
+#include "experiment/space.hpp"
+
+namespace hopscotch {
+
+struct PastTrial {
+    enum class Progress { ended, cut_off };
+
+    Assignment assignment;
+    std::vector<double> losses;  // of each lap, lower is better; infinity is the last one of a trial that failed
+    // cut_off: with its run. Its last loss says little, and it may be proposed again.
+    Progress progress = Progress::ended;
+};
+
+// Those that this space could propose (is_in of experiment/space.hpp), with their values in its order.
+std::vector<PastTrial> usable_past(Space const& space, std::vector<PastTrial> const& past);
+
+}  // namespace hopscotch

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/past_run.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+
+#include "core/error.hpp"
+#include "run/journal.hpp"
+#include "run/records.hpp"
+#include "run/run_directory.hpp"
+
+namespace hopscotch {
+namespace {
+
+using namespace testing;
+
+LapRecord lap(int trial, int epoch, double correct, Outcome outcome = Outcome::finished) {
+    LapRecord out;
+    out.trial = TrialId(trial);
+    out.epoch = epoch;
+    out.outcome = outcome;
+    out.valid_rows = 100;
+    out.valid_correct = correct;
+    out.valid_loss = 50;
+    return out;
+}
+
+// A directory as a run leaves it: four trials, of which one has failed, one was cut off and one has reported nothing.
+std::filesystem::path a_run(Scratch const& scratch) {
+    Problems told("");
+    RunFacts facts;
+    facts.experiment = parse_json(R"({"name": "e", "data": {"path": "d"}, "model": {"name": "mlp"}, "run": {"dir": "r"},
+        "train": {"epochs": 3}, "search": {"procedure": "grid"}, "space": {"train.optimizer.lr": [0.1, 0.2, 0.3, 0.4]}})", told);
+    facts.dataset_hash = "abc";
+    facts.versions = Json::object({});
+    facts.owners = {1, {TrainerId(0)}};
+    RunDirectory const directory(scratch / "run", RunDirUse::fresh, facts);
+    JournalWriter journal(directory.file("journal.jsonl"));
+    for (int trial = 0; trial < 4; ++trial) {
+        Lap released;
+        released.trial = TrialId(trial);
+        released.assignment = {{"train.optimizer.lr", Json(0.1 * (trial + 1))}};
+        journal.lap_released(released);
+    }
+    auto const ended = [&](int trial, TrialStatus status) {
+        TrialView view;
+        view.id = TrialId(trial);
+        view.status = status;
+        journal.trial_ended(view);
+    };
+    journal.lap_done(lap(1, 0, 70));
+    journal.lap_done(lap(0, 0, 80));
+    journal.lap_done(lap(0, 1, 90));
+    journal.lap_done(lap(0, 1, 90));  // trained again
+    ended(0, TrialStatus::finished);
+    journal.lap_done(lap(2, 0, 10));
+    journal.lap_done(lap(2, 1, 0, Outcome::diverged));
+    ended(1, TrialStatus::interrupted);
+    return directory.path();
+}
+
+std::string refusal(std::filesystem::path const& directory, std::string const& metric) {
+    try {
+        read_past_run(directory, metric, Mode::max);
+    } catch (DataError const& error) {
+        return error.what();
+    }
+    return {};
+}
+
+void expect_the_run(std::vector<PastTrial> const& trials) {
+    ASSERT_EQ(trials.size(), 3U) << "who has reported nothing teaches nothing";
+    EXPECT_EQ(trials[0].losses, (std::vector{-0.8, -0.9})) << "lower is better";
+    EXPECT_EQ(trials[1].losses, (std::vector{-0.7}));
+    EXPECT_EQ(trials[2].losses, (std::vector{-0.1, std::numeric_limits<double>::infinity()}));
+    EXPECT_EQ(trials[0].progress, PastTrial::Progress::ended);
+    EXPECT_EQ(trials[1].progress, PastTrial::Progress::cut_off);
+    EXPECT_EQ(trials[2].progress, PastTrial::Progress::ended) << "though nobody has written its end";
+    EXPECT_EQ(trials[0].assignment, (Assignment{{"train.optimizer.lr", Json(0.1)}}));
+}
+
+TEST(PastRun, IsReadAndWrittenAndReadAgain) {
+    Scratch scratch;
+    auto const run = read_past_run(a_run(scratch), "val_accuracy", Mode::max);
+    EXPECT_EQ(run.dataset_hash, "abc");
+    expect_the_run(run.trials);
+    std::ofstream(scratch / "start_from.json") << to_json(run.trials).dump();
+    expect_the_run(read_past_trials(scratch / "start_from.json"));
+}
+
+TEST(PastRun, AnotherMetricOfTheSameRun) {
+    Scratch scratch;
+    auto const run = read_past_run(a_run(scratch), "val_loss", Mode::min);
+    EXPECT_EQ(run.trials.at(0).losses, (std::vector{0.5, 0.5}));
+}
+
+TEST(PastRun, WhatCannotBeUsedIsRefused) {
+    Scratch scratch;
+    auto const directory = a_run(scratch);
+    EXPECT_NE(refusal(directory, "val_mae").find("has no val_mae (it went by val_accuracy)"), std::string::npos) << refusal(directory, "val_mae");
+    std::ofstream(directory / "journal.jsonl", std::ios::app) << "{\"event\": 1}\n";
+    EXPECT_NE(refusal(directory, "val_accuracy").find("journal.jsonl:"), std::string::npos);
+    std::ofstream(scratch / "bad.json") << R"([{"config": {}, "losses": ["x"], "ended": true}])";
+    EXPECT_THROW(read_past_trials(scratch / "bad.json"), DataError);
+}
+
+}  // namespace
+}  // namespace hopscotch
