@@ -19,6 +19,8 @@ enum class AshaVariant { promote, stop };
 struct SearchBudget {
     std::optional<std::int64_t> trials;  // no more configurations than this
     std::optional<std::int64_t> epochs;  // no new ones, and nobody goes on, once so many trial-epochs have been handed out
+    std::optional<double> hours;            // of wall clock, all jobs of the run together: then no trial starts or goes on
+    std::optional<double> hours_per_trial;  // trained and validated: then that trial is stopped, at the end of a lap
 };
 
 struct TpeConfig {              // samplers that learn (tpe, bohb)
@@ -62,6 +64,7 @@ struct SearchConfig {
     TpeConfig tpe;             // keys startup, candidates, multivariate
     PbtConfig pbt;             // keys population, interval, quantile, resample, factors
     SearchBudget budget;
+    int retries = 0;  // how often a trial goes back to its newest checkpoint after a failure that is not its own
 
     double lookahead = 1;       // a result reaches the search so many laps after its virtual end (docs/architecture.md)
     bool deterministic = true;  // false: decide by arrival; then only the journal can replay the run

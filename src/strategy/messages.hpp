@@ -35,7 +35,7 @@ void fields(A& a, UnitRecord& m) {
 
 template <class A>
 void fields(A& a, LapRecord& m) {
-    a(m.trial, m.epoch, m.attempt, m.outcome, m.reason, m.units, m.home, m.hops, m.hop_bytes, m.valid_rows, m.valid_loss,
+    a(m.trial, m.epoch, m.attempt, m.outcome, m.cause, m.reason, m.units, m.home, m.hops, m.hop_bytes, m.valid_rows, m.valid_loss,
       m.valid_correct, m.valid_top5, m.valid_f1, m.valid_auc, m.valid_mae, m.valid_r2,
       m.valid_start_unix_s, m.valid_seconds, m.lr, m.state_hash, m.state_bytes, m.exposed_s, m.sync_rounds, m.staleness,
       m.server_log);
@@ -138,13 +138,23 @@ void fields(A& a, RowsWanted& m) {
     a(m.ticket, m.shard, m.first, m.count, m.rows);
 }
 
-struct TrialMessage {  // stop, fetch_best: about one trial
+struct TrialMessage {  // stop, fetch_best, keep: about one trial
     TrialId trial;
     int epoch = 0;
 };
 template <class A>
 void fields(A& a, TrialMessage& m) {
     a(m.trial, m.epoch);
+}
+
+// Rank 0 -> trainers: this trial's lap ends with the unit under way.
+struct Leave {
+    TrialId trial;
+    std::string why;
+};
+template <class A>
+void fields(A& a, Leave& m) {
+    a(m.trial, m.why);
 }
 
 // Rank 0 -> trainers: stop at the next batch; the answer has the same round, when nothing is on its way out any more.
