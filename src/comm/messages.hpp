@@ -11,7 +11,7 @@
 
 namespace hopscotch {
 
-inline constexpr std::uint16_t k_protocol = 5;
+inline constexpr std::uint16_t k_protocol = 6;
 
 enum class MessageKind : std::uint16_t {
     // clang-format off
@@ -19,7 +19,7 @@ enum class MessageKind : std::uint16_t {
     greeting,                                // likewise: opens the connection before the first hop needs it
     state, gradient, parameters, rows,       // what a push brought
     welcome, hello,                          // roll call
-    lap, stop, fetch_best, score_best, pause, save, shutdown,  // rank 0 -> trainers
+    lap, stop, fetch_best, score_best, pause, save, leave, keep, shutdown,  // rank 0 -> trainers
     lost,  // rank 0 -> trainers, and its courier to itself: the job goes on without that rank
     lap_done, checkpointed, scored, paused, all_saved, damaged, goodbye, fatal,  // trainer -> rank 0
     share,                                        // among trainers that train a lap together; the first also sends lap

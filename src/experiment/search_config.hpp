@@ -22,6 +22,8 @@ struct SearchBudget {
     std::optional<std::int64_t> epochs;  // no new ones, and nobody goes on, once so many trial-epochs have been handed out
     std::optional<double> target;        // likewise once a reported search.metric is so good
     std::optional<std::int64_t> patience;  // likewise once so many trials in a row have left training without a new best; at least 1
+    std::optional<double> hours;            // of wall clock, all jobs of the run together: then no trial starts or goes on
+    std::optional<double> hours_per_trial;  // trained and validated: then that trial is stopped, at the end of a lap
 };
 
 struct TpeConfig {              // samplers that learn (tpe, bohb)
@@ -80,6 +82,7 @@ struct SearchConfig {
     PbtConfig pbt;             // keys population, interval, quantile, resample, factors
     SearchBudget budget;
     std::string start_from;  // the directory of an earlier run: samplers learn from its results and do not propose what it has trained
+    int retries = 0;  // how often a trial goes back to its newest checkpoint after a failure that is not its own
 
     double lookahead = 1;       // a result reaches the search so many laps after its virtual end (docs/architecture.md)
     bool deterministic = true;  // false: decide by arrival; then only the journal can replay the run

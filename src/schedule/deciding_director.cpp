@@ -45,7 +45,9 @@ int DecidingDirector::laps_wanted(Plan const& plan) const {
 }
 
 // How many of them cannot turn out to be one too many.
-int DecidingDirector::laps_ahead(Plan const& plan) const { return plan.stop.certain_laps(plan.reported, laps_wanted(plan)); }
+int DecidingDirector::laps_ahead(Plan const& plan) const {
+    return plan.apart ? plan.until : plan.stop.certain_laps(plan.reported, laps_wanted(plan));
+}
 
 void DecidingDirector::record(LapRecord const& record) {
     require(record.trial.value >= 0 && record.trial.index() < trials_.size(),
@@ -54,7 +56,12 @@ void DecidingDirector::record(LapRecord const& record) {
     auto& plan = plan_of(record.trial);
     auto const known = static_cast<int>(plan.values.size());
     // A lap that was on its way when its trial ended, or one that an earlier attempt has delivered.
-    if (interrupted_ || failed(plan) || record.epoch < known) return;
+    if (interrupted_) return;
+    if (over(plan) || record.epoch < known) {
+        due_.insert(due_.end(), record.orders.begin(), record.orders.end());
+        obey_orders();
+        return advance();
+    }
     require(record.epoch == known && known < plan.released,
             fmt::format("lap {} of trial {} came when {} were known and {} released", record.epoch, view.id.value, known,
                         plan.released));
@@ -68,6 +75,7 @@ void DecidingDirector::record(LapRecord const& record) {
     if (auto const clone = plan.clones.extract(record.epoch)) pins_.let_go(clone.mapped().source);
     // On the clock it may have become another since, which it never will in truth.
     if (failed(plan) && !plan.clones.empty()) view.assignment = plan.clones.begin()->second.before;
+    if (!record.orders.empty()) orders_[{record.trial, record.epoch}] = record.orders;
     clock_->arrived({record.trial, record.epoch});
     advance();
 }
@@ -104,6 +112,7 @@ void DecidingDirector::advance() {
 
 void DecidingDirector::fill() {
     stop_ended();
+    if (!finish_.empty()) return end_paused();
     if (nothing_now_) return;
     while (!nothing_now_ && running_ < options_.in_flight) {
         auto const proposal = search_->next();
@@ -124,29 +133,53 @@ void DecidingDirector::lap_over(LapId lap) {
 }
 
 void DecidingDirector::deliver(LapId lap) {
+    if (auto const orders = orders_.extract(lap)) due_.insert(due_.end(), orders.mapped().begin(), orders.mapped().end());
+    for (auto const& order : due_)
+        if (order.kind == Order::Kind::finish) obey(order);  // nor does this trial go on
+    hear(lap);
+    if (auto& plan = plan_of(lap.trial); plan.resume && rests(lap.trial)) due_.push_back(*std::exchange(plan.resume, std::nullopt));
+    obey_orders();
+}
+
+void DecidingDirector::hear(LapId lap) {
     auto& plan = plan_of(lap.trial);
     plan.reported = lap.epoch + 1;
     double const value = plan.values[static_cast<std::size_t>(lap.epoch)];
     if (plan.end) return std::isfinite(value) ? conclude(lap.trial) : bury(lap.trial);  // the search is done with it
+    if (plan.apart) return hear_apart(lap);
     plan.stop.observe(lap.epoch, value);
     plan.told = objective_value(experiment_.search, plan.told, value);
     auto const loss = search_loss(plan.told, experiment_.search.mode);
-    auto const verdict = search_->report({lap.trial, lap.epoch, loss});
-    nothing_now_ = false;
+    auto const verdict = tell({lap.trial, lap.epoch, loss});
     if (search_->clones()) pins_.reported(lap);
     if (!loss) return bury(lap.trial);
     bool const decision = plan.reported == plan.until;
     bool const finishes = decision && verdict.kind == Verdict::Kind::go_on && verdict.until_epoch <= plan.reported;
     if (plan.stop.due() && !finishes) return plateau(lap.trial, verdict);
+    if (decision && !finish_.empty() && !finishes && verdict.kind != Verdict::Kind::stop) return stop(lap.trial, finish_);
     if (decision) obey(lap, verdict);
     run_on(lap.trial);
     release_certain(lap.trial);
 }
 
+// The search and the director number trials on their own.
+Verdict DecidingDirector::tell(Report report) {
+    report.trial = plan_of(report.trial).known_as.value();
+    auto verdict = search_->report(report);
+    if (verdict.kind == Verdict::Kind::clone) {
+        require(verdict.source.value >= 0 && verdict.source.index() < known_.size(),
+                fmt::format("a clone of trial {}, which the search has not started", verdict.source.value));
+        verdict.source = known_[verdict.source.index()];
+    }
+    nothing_now_ = false;
+    return verdict;
+}
+
 void DecidingDirector::start(Proposal const& proposal) {
-    require(proposal.trial.index() == trials_.size() && proposal.until_epoch > 0,
+    require(proposal.trial.index() == known_.size() && proposal.until_epoch > 0,
             fmt::format("the search starts trial {} until epoch {} ({} trials exist)", proposal.trial.value,
-                        proposal.until_epoch, trials_.size()));
+                        proposal.until_epoch, known_.size()));
+    TrialId const trial(trials_.size());
     Problems told("");  // what is wrong with an assignment was said when the experiment was read
     auto const train = resolve(experiment_, proposal.assignment, told).train;
     if (train.early_stopping.patience > 0 && search_->clones())
@@ -155,7 +188,7 @@ void DecidingDirector::start(Proposal const& proposal) {
                         "be replaced) leave it out",
                         experiment_.search.procedure));
     TrialView view;
-    view.id = proposal.trial;
+    view.id = trial;
     view.assignment = proposal.assignment;
     view.status = TrialStatus::running;
     view.epochs_wanted = proposal.until_epoch;
@@ -164,13 +197,19 @@ void DecidingDirector::start(Proposal const& proposal) {
     Plan plan{train.loss, EarlyStop(train.early_stopping, experiment_.search.metric, experiment_.search.mode)};
     plan.epochs = train.epochs;
     plan.until = proposal.until_epoch;
+    plan.known_as = proposal.trial;
     plans_.push_back(std::move(plan));
-    decide({Decision::Kind::start, proposal.trial, -1, proposal.until_epoch});
-    run_on(proposal.trial);
+    known_.push_back(trial);
+    decide({Decision::Kind::start, trial, -1, proposal.until_epoch});
+    run_on(trial);
 }
 
 void DecidingDirector::resume(Proposal const& proposal) {
-    auto const trial = proposal.trial;
+    auto const trial = known_.at(proposal.trial.index());
+    if (plan_of(trial).apart) {  // only the search believes that it has paused it
+        tell({trial, plan_of(trial).told, std::nullopt});
+        return;
+    }
     require(paused_.contains(trial) && proposal.until_epoch > plan_of(trial).until,
             fmt::format("the search resumes trial {} until epoch {}, which is not paused before it", trial.value,
                         proposal.until_epoch));

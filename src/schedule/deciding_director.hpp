@@ -8,7 +8,10 @@
 // At a decision point a trial holds no place of in_flight; it takes one again when it goes on, if need be one more than
 // there are. Where the search clones, its population is fixed and nobody would fill the place: so trials train on, and a
 // verdict takes effect at the end of the lap that is under way when it falls.
+// What orders have stopped, taken up or made is set apart: the search has no say in it. Trials that it does not know make its numbers
+// for trials other than the director's.
 #pragma once
+#include <deque>
 #include <map>
 #include <optional>
 #include <set>
@@ -32,6 +35,7 @@ public:
     std::vector<TrialView> const& trials() const override { return trials_; }
     std::vector<Decision> take_decisions() override { return std::exchange(decisions_, {}); }
     std::vector<LapId> take_releases() override { return pins_.take(); }
+    std::string finish_reason() const override { return finish_; }
 
 private:
     struct Clone {
@@ -53,9 +57,16 @@ private:
         std::map<int, Clone> clones = {};     // by lap that one starts with, until its record is there
         std::optional<TrialStatus> end = {};  // as soon as its last lap has been reported
         std::string why = {};                 // of the end
+        std::optional<TrialId> known_as = {};  // the search's number for it; none: it knows nothing of it
+        std::optional<LapId> source = {};      // an order made it from that state
+        bool apart = false;
+        std::optional<Order> resume = {};  // to be obeyed when it rests
+        int first = 0, told = 0;  // laps: its first one; apart: how many the search has heard of
     };
     Plan& plan_of(TrialId trial) { return plans_[trial.index()]; }
     static bool failed(Plan const& plan);
+    static bool over(Plan const& plan) { return failed(plan) || (plan.apart && plan.end && plan.reported >= plan.begun); }
+    Verdict tell(Report report);
     int laps_wanted(Plan const& plan) const;
     int laps_ahead(Plan const& plan) const;
 
@@ -64,6 +75,8 @@ private:
     void fill();
     void lap_over(LapId lap);
     void deliver(LapId lap);
+    void hear(LapId lap);
+    void hear_apart(LapId lap);
 
     // Laps.
     void start(Proposal const& proposal);
@@ -85,6 +98,17 @@ private:
     void drop_clone(Plan& plan);
     void decide(Decision decision);
 
+    // Orders.
+    void obey_orders();
+    void obey(Order const& order);
+    void stop_apart(Order const& order);
+    void resume_apart(Order const& order);
+    void clone_apart(Order const& order);
+    void begin_as_clone(TrialId trial);
+    void set_apart(TrialId trial);
+    bool rests(TrialId trial);
+    void forget_clones(TrialId trial);
+
     Experiment experiment_;
     std::unique_ptr<Search> search_;
     DirectorOptions options_;
@@ -92,11 +116,15 @@ private:
     std::unique_ptr<LapClock> clock_;
     std::vector<TrialView> trials_;
     std::vector<Plan> plans_;  // by trial
+    std::vector<TrialId> known_;  // by the search's number
     std::set<TrialId> paused_;
     std::int64_t running_ = 0, grants_ = 0;
     double granted_at_ = -1;
     bool nothing_now_ = false;  // the search has nothing to start before the next report
     bool over_ = false, interrupted_ = false;
+    std::map<LapId, std::vector<Order>> orders_;  // by lap that is not delivered
+    std::deque<Order> due_;
+    std::string finish_;  // why no trial goes on; empty: they do
     Pins pins_;
     std::vector<Lap> out_;
     std::vector<Decision> decisions_;

@@ -58,8 +58,7 @@ void DecidingDirector::plateau(TrialId trial, Verdict verdict) {
         bool const decision = plan.reported == plan.until;
         if (decision && (verdict.kind != Verdict::Kind::go_on || verdict.until_epoch <= plan.until)) break;
         if (decision) plan.until = verdict.until_epoch;
-        verdict = search_->report({trial, plan.reported++, loss});
-        nothing_now_ = false;
+        verdict = tell({trial, plan.reported++, loss});
     }
     if (verdict.kind == Verdict::Kind::pause) paused_.insert(trial);
 }
@@ -92,7 +91,14 @@ void DecidingDirector::bury(TrialId trial) {
     clock_->forget(trial);
     if (plan.runs) --running_;
     plan.runs = false;
+    plan.begun = plan.reported;
     plan.end = trials_[trial.index()].status;
+    forget_clones(trial);
+}
+
+// What it was to become, and will not.
+void DecidingDirector::forget_clones(TrialId trial) {
+    auto& plan = plan_of(trial);
     drop_clone(plan);
     for (auto const& [lap, clone] : plan.clones) pins_.let_go(clone.source);
     plan.clones.clear();
@@ -109,7 +115,7 @@ void DecidingDirector::stop_ended() {
 void DecidingDirector::end_paused() {
     stop_ended();
     for (auto const trial : std::exchange(paused_, {}))
-        if (!plan_of(trial).end) stop(trial, search_->why_left());
+        if (!plan_of(trial).end) stop(trial, finish_.empty() ? search_->why_left() : finish_);
 }
 
 void DecidingDirector::drop_clone(Plan& plan) {

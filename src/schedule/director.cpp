@@ -24,6 +24,11 @@ std::string_view name_of(Decision::Kind kind) {
     return names[static_cast<std::size_t>(kind)];
 }
 
+std::string_view name_of(Order::Kind kind) {
+    constexpr std::array<std::string_view, 4> names{"stop", "resume", "clone", "finish"};
+    return names[static_cast<std::size_t>(kind)];
+}
+
 std::unique_ptr<Director> make_director(Experiment const& experiment, std::unique_ptr<Search> search,
                                         DirectorOptions options) {
     require(options.shards >= 1 && options.in_flight >= 0, "a director needs at least one shard and one trial in flight");

@@ -10,6 +10,7 @@
 
 #include "core/ids.hpp"
 #include "experiment/config.hpp"
+#include "schedule/order.hpp"
 
 namespace hopscotch {
 
@@ -48,13 +49,18 @@ struct UnitRecord {
 // stopped: from outside, by what is not a function of the experiment (a user, a limit of hours).
 enum class Outcome { finished, diverged, failed, stopped };
 
+// Whose fault a failure is: the trial's own (its model threw), or that of where it ran (data that could not be read, memory that
+// was not there), so that it may do better another time.
+enum class Cause { trial, surroundings };
+
 // What came of a lap; everything the journal, the metrics and the search need.
 struct LapRecord {
     TrialId trial;
     int epoch = 0;
     int attempt = 1;
     Outcome outcome = Outcome::finished;
-    std::string reason;             // diverged, failed: why, with the unit
+    Cause cause = Cause::trial;     // failed: through what
+    std::string reason;             // diverged, failed, stopped: why, with the unit
     std::vector<UnitRecord> units;  // in visit order
     TrainerId home;
     std::int64_t hops = 0, hop_bytes = 0;
@@ -72,6 +78,7 @@ struct LapRecord {
     std::vector<std::int64_t> staleness;   // asynchronous servers: gradients applied n versions after the one they were of
     // Servers whose combining depends on timing: by part, the workers in the order in which their gradients came. Not journalled.
     std::vector<std::vector<std::uint16_t>> server_log;
+    std::vector<Order> orders;  // that came with it; given by rank 0
 };
 
 // Where finished laps go (rank 0).

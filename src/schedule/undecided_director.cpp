@@ -15,14 +15,12 @@ namespace hopscotch {
 
 UndecidedDirector::UndecidedDirector(Experiment const& experiment, std::unique_ptr<Search> search,
                                      DirectorOptions const& options)
-    : search_(std::move(search)),
-      config_(experiment.search),
+    : experiment_(experiment),
+      search_(std::move(search)),
+      unit_cost_(options.unit_cost),
       shards_(options.shards),
       in_flight_(options.in_flight > 0 ? options.in_flight : INT64_MAX) {
-    while (auto proposal = search_->next()) {
-        auto const cost = options.unit_cost(proposal->assignment);
-        add(std::move(*proposal), experiment, cost);
-    }
+    while (auto proposal = search_->next()) add(std::move(*proposal));
     // Stable: equals stay in the order of their ids.
     std::stable_sort(waiting_.begin(), waiting_.end(), [&](TrialId a, TrialId b) {
         auto const total = [&](TrialId id) { return trials_[id.index()].unit_cost * trials_[id.index()].epochs_wanted; };
@@ -30,17 +28,18 @@ UndecidedDirector::UndecidedDirector(Experiment const& experiment, std::unique_p
     });
 }
 
-void UndecidedDirector::add(Proposal proposal, Experiment const& experiment, double unit_cost) {
+void UndecidedDirector::add(Proposal proposal) {
     Problems told("");  // what is wrong with an assignment was said when the experiment was read
-    auto const train = resolve(experiment, proposal.assignment, told).train;
+    auto const train = resolve(experiment_, proposal.assignment, told).train;
     TrialView view;
     view.id = proposal.trial;
+    view.unit_cost = unit_cost_(proposal.assignment);
     view.assignment = std::move(proposal.assignment);
     view.epochs_wanted = proposal.until_epoch;
-    view.unit_cost = unit_cost;
     waiting_.push_back(view.id);
     trials_.push_back(std::move(view));
-    plans_.push_back({train.loss, EarlyStop(train.early_stopping, config_.metric, config_.mode)});
+    plans_.push_back({train.loss, EarlyStop(train.early_stopping, experiment_.search.metric, experiment_.search.mode)});
+    plans_.back().epochs = train.epochs;
 }
 
 std::vector<Lap> UndecidedDirector::release() {
@@ -71,6 +70,7 @@ void UndecidedDirector::release_laps(TrialId trial, std::vector<Lap>& out) {
         lap.epoch = plan.released;
         lap.remaining_cost = view.unit_cost * shards_ * (view.epochs_wanted - lap.epoch);
         lap.assignment = view.assignment;
+        if (plan.source && plan.source->epoch + 1 == lap.epoch) lap.clone_of = plan.source;
         out.push_back(std::move(lap));
     }
 }
@@ -78,16 +78,25 @@ void UndecidedDirector::release_laps(TrialId trial, std::vector<Lap>& out) {
 void UndecidedDirector::record(LapRecord const& record) {
     require(record.trial.value >= 0 && record.trial.index() < trials_.size(),
             fmt::format("a record of trial {} (there are {} trials)", record.trial.value, trials_.size()));
+    if (interrupted_) return;
+    for (auto const& order : record.orders)
+        if (order.kind == Order::Kind::finish) finish(order.why);  // nor does this trial go on
+    take(record);
+    for (auto const& order : record.orders) obey(order);
+}
+
+void UndecidedDirector::take(LapRecord const& record) {
     auto& view = trials_[record.trial.index()];
     // A lap that was on its way when its trial ended, or one that an earlier attempt has delivered.
     if (view.status != TrialStatus::running || record.epoch < view.epochs_done) return;
     bool const good = record.outcome == Outcome::finished;
     require(!good || record.epoch == view.epochs_done,
             fmt::format("lap {} of trial {} came before lap {}", record.epoch, view.id.value, view.epochs_done));
+    auto const& search = experiment_.search;
     auto& plan = plans_[view.id.index()];
-    auto const value = good ? lap_metric(record, config_.metric, plan.loss) : k_no_score;
-    plan.told = objective_value(config_, plan.told, value);
-    search_->report({view.id, record.epoch, search_loss(plan.told, config_.mode)});
+    auto const value = good ? lap_metric(record, search.metric, plan.loss) : k_no_score;
+    plan.told = objective_value(search, plan.told, value);
+    if (plan.known) search_->report({view.id, record.epoch, search_loss(plan.told, search.mode)});
     if (good) return end_lap(view, value);
     view.status = status_of(record.outcome);
     view.reason = record.reason;
@@ -101,6 +110,65 @@ void UndecidedDirector::end_lap(TrialView& view, double value) {
     } else if (stop.due()) {
         view.status = TrialStatus::stopped;
         view.reason = stop.reason();
+    } else if (!finish_.empty()) {
+        view.status = TrialStatus::stopped;
+        view.reason = finish_;
+    }
+}
+
+void UndecidedDirector::obey(Order const& order) {
+    if (order.kind == Order::Kind::finish) return finish(order.why);
+    require(order.trial.value >= 0 && order.trial.index() < trials_.size(), "an order for a trial that does not exist");
+    if (order.kind == Order::Kind::clone) return clone(order);
+    auto& view = trials_[order.trial.index()];
+    return order.kind == Order::Kind::stop ? stop(view, order.why) : resume(view);
+}
+
+void UndecidedDirector::stop(TrialView& view, std::string const& why) {
+    if (has_ended(view.status)) return;
+    auto& plan = plans_[view.id.index()];
+    if (std::exchange(plan.known, false)) search_->report({view.id, view.epochs_done, std::nullopt});
+    std::erase(waiting_, view.id);
+    view.status = TrialStatus::stopped;
+    view.reason = why;
+}
+
+// To the end of its epochs, whatever its early stopping says. Laps that came to nothing are released again.
+void UndecidedDirector::resume(TrialView& view) {
+    auto& plan = plans_[view.id.index()];
+    if (view.status != TrialStatus::stopped || view.epochs_done >= plan.epochs) return;
+    plan.known = false;  // it has heard of the end
+    plan.stop = EarlyStop({}, experiment_.search.metric, experiment_.search.mode);
+    plan.released = view.epochs_done;
+    view.epochs_wanted = plan.epochs;
+    view.status = TrialStatus::running;
+    view.reason.clear();
+}
+
+void UndecidedDirector::clone(Order const& order) {
+    Problems told("");  // what is wrong with the assignment was said to who gave the order
+    auto const train = resolve(experiment_, order.assignment, told).train;
+    int const first = order.epoch + 1;
+    if (first >= train.epochs) return;
+    TrialView view;
+    view.id = TrialId(trials_.size());
+    view.assignment = order.assignment;
+    view.status = TrialStatus::running;
+    view.epochs_wanted = train.epochs;
+    view.epochs_done = first;
+    view.unit_cost = unit_cost_(order.assignment);
+    trials_.push_back(std::move(view));
+    EarlyStop const early(train.early_stopping, experiment_.search.metric, experiment_.search.mode);
+    plans_.push_back({train.loss, early, first, k_no_score, train.epochs, LapId{order.trial, order.epoch}, false});
+}
+
+// Who has a lap under way trains it to its end.
+void UndecidedDirector::finish(std::string const& why) {
+    if (!finish_.empty()) return;
+    finish_ = why;
+    for (auto const trial : std::exchange(waiting_, {})) {
+        trials_[trial.index()].status = TrialStatus::stopped;
+        trials_[trial.index()].reason = why;
     }
 }
 

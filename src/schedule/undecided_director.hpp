@@ -3,6 +3,8 @@
 // trial first, at most in_flight trials alive; with early stopping only as many as it cannot undo, and more with every
 // record.
 #pragma once
+#include <optional>
+
 #include "schedule/director.hpp"
 #include "schedule/early_stop.hpp"
 
@@ -17,6 +19,7 @@ public:
     void interrupt() override;
     bool finished() const override;
     std::vector<TrialView> const& trials() const override { return trials_; }
+    std::string finish_reason() const override { return finish_; }
 
 private:
     // What the director knows of a trial beyond what it shows.
@@ -25,18 +28,29 @@ private:
         EarlyStop stop;
         int released = 0;  // laps
         double told = k_no_score;  // what the search went by at the last report
+        int epochs = 0;    // of its configuration
+        std::optional<LapId> source = {};  // a clone's
+        bool known = true;                 // to the search
     };
-    void add(Proposal proposal, Experiment const& experiment, double unit_cost);
+    void add(Proposal proposal);
+    void take(LapRecord const& record);
+    void obey(Order const& order);
+    void stop(TrialView& view, std::string const& why);
+    void resume(TrialView& view);
+    void clone(Order const& order);
+    void finish(std::string const& why);
     void release_laps(TrialId trial, std::vector<Lap>& out);
     void end_lap(TrialView& view, double value);
 
+    Experiment experiment_;
     std::unique_ptr<Search> search_;
-    SearchConfig config_;
+    std::function<double(Assignment const&)> unit_cost_;
     int shards_;
     std::int64_t in_flight_;
     std::vector<TrialView> trials_;
     std::vector<Plan> plans_;       // by trial
     std::vector<TrialId> waiting_;  // longest first
+    std::string finish_;            // why no trial goes on; empty: they do
     bool interrupted_ = false;
 };
 

@@ -72,13 +72,23 @@ void fields(A& a, RowsWanted& m) {
     a(m.ticket, m.shard, m.first, m.count, m.rows);
 }
 
-struct TrialMessage {  // stop, fetch_best: about one trial
+struct TrialMessage {  // stop, fetch_best, keep: about one trial
     TrialId trial;
     int epoch = 0;
 };
 template <class A>
 void fields(A& a, TrialMessage& m) {
     a(m.trial, m.epoch);
+}
+
+// Rank 0 -> trainers: this trial's lap ends with the unit under way.
+struct Leave {
+    TrialId trial;
+    std::string why;
+};
+template <class A>
+void fields(A& a, Leave& m) {
+    a(m.trial, m.why);
 }
 
 // Rank 0 -> trainers: stop at the next batch; the answer has the same round, when nothing is on its way out any more.

@@ -69,6 +69,7 @@ struct Stage {
                                lap.clone_of ? fmt::format("<{}:{}", lap.clone_of->trial.value, lap.clone_of->epoch) : "");
         return out;
     }
+    void ordered(int trial, int epoch, Order order) { orders.push_back(std::move(order)), done(trial, epoch); }
     void done(int trial, int epoch, double loss = 0.5, Outcome outcome = Outcome::finished) {
         LapRecord record;
         record.trial = TrialId(trial);
@@ -77,6 +78,7 @@ struct Stage {
         record.reason = "so it was";
         record.valid_rows = 1;
         record.valid_loss = loss;
+        record.orders = std::exchange(orders, {});
         director->record(record);
     }
     std::string decisions() {
@@ -93,6 +95,7 @@ struct Stage {
     TrialView const& trial(int id) const { return director->trials().at(static_cast<std::size_t>(id)); }
     TrialStatus status(int id) const { return trial(id).status; }
 
+    std::vector<Order> orders;  // that come with the next lap
     Script* search = nullptr;
     std::unique_ptr<Director> director;
 };

@@ -26,6 +26,7 @@ public:
         : director_(director), rng_(seed), bad_(std::move(bad)) {}
 
     std::function<double(LapId const&)> loss;  // instead of one that is drawn from the state
+    std::function<std::vector<Order>(LapId const&)> orders;  // that come with a lap; empty: none
 
     // A job that goes on with the files of another that was killed: it feeds the known records again, in any order that the
     // director's releases allow.
@@ -53,7 +54,7 @@ public:
     void feed(SimulatedJob const& job) {
         take();
         for (auto const& record : job.journal_) {
-            ASSERT_FALSE(queues_[record.trial].empty());
+            ASSERT_FALSE(queues_[record.trial].empty()) << record.trial.value << ":" << record.epoch;
             states_[{record.trial, record.epoch}] = record.state_hash;
             deliver(record);
         }
@@ -86,6 +87,8 @@ public:
             if (!end) return false;
             for (auto const& lap : cluster.run_until(*end)) {
                 busy.erase(lap.trial);
+                auto const& queue = queues_[lap.trial];
+                if (queue.empty() || queue.front().epoch != lap.epoch) continue;  // it came to nothing
                 train(lap.trial);
                 if (--laps == 0) break;
             }
@@ -109,6 +112,10 @@ public:
 
 private:
     void take() {
+        for (auto const& view : director_.trials()) {
+            if (has_ended(view.status)) queues_[view.id].clear();  // what was released comes to nothing
+            if (!has_ended(view.status)) gone_.erase(view.id);     // an order has it go on
+        }
         for (auto& lap : director_.release()) {
             if (!gone_.contains(lap.trial)) queues_[lap.trial].push_back(std::move(lap));
         }
@@ -128,7 +135,8 @@ private:
         record.valid_rows = 1;
         std::uint64_t before = static_cast<std::uint64_t>(trial.value);
         if (lap.clone_of) {
-            EXPECT_TRUE(kept_.contains(*lap.clone_of)) << "a clone of a state that has been released";
+            // (Of what an order has stopped and taken up again before it began, the state is made again.)
+            EXPECT_TRUE(orders || kept_.contains(*lap.clone_of)) << "a clone of a state that has been released";
             before = states_.at(*lap.clone_of);
         } else if (lap.epoch > 0) {
             before = states_.at({trial, lap.epoch - 1});
@@ -139,6 +147,7 @@ private:
         record.valid_loss = loss ? loss(id) : Rng(state).uniform();
         if (bad_) record.outcome = bad_(id);
         if (record.outcome != Outcome::finished) record.reason = "as told";
+        if (orders && !states_.contains(id)) record.orders = orders(id);  // not again when it is trained again
         states_[id] = state;
         kept_.insert(id);
         deliver(record);

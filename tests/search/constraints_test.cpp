@@ -35,7 +35,7 @@ TEST(Constraints, LeaveOutWhatViolatesThem) {
         auto const listed = procedure.find("manual") != procedure.npos;
         auto const experiment =
             listed ? search_experiment("{" + procedure + R"(, "subject_to": {"parameters": {"above": 16}}})", "") : experiment_of(procedure);
-        auto const search = make_search(experiment, product);
+        auto const search = make_search(experiment, {{}, product});
         FakeDirector director(
             *search, 3, [](TrialId id, auto const&, int) { return std::optional(double(id.value % 5)); }, 1);
         ASSERT_TRUE(director.run()) << procedure;
@@ -59,7 +59,7 @@ TEST(Constraints, WithoutAMeasureTheyAreNotLookedAt) {
 
 std::string refused(std::string const& search, std::string const& more = "") {
     try {
-        make_search(experiment_of(search, more), product)->next();
+        make_search(experiment_of(search, more), {{}, product})->next();
     } catch (ConfigError const& error) {
         return error.what();
     }
@@ -80,7 +80,7 @@ TEST(Constraints, NothingLeftIsAnError) {
         auto experiment = experiment_of(procedure);
         experiment.search.subject_to = {{"state_mb", {}, 1}};
         try {
-            make_search(experiment, product)->next();
+            make_search(experiment, {{}, product})->next();
         } catch (ConfigError const& error) {
             return error.what();
         }
@@ -95,8 +95,8 @@ TEST(Constraints, NothingLeftIsAnError) {
 }
 
 TEST(Constraints, ThePlanLeavesThemOutToo) {
-    EXPECT_EQ(plan_of(experiment_of(R"("procedure": "grid")"), product).trials, 5);
-    EXPECT_EQ(plan_of(experiment_of(R"("procedure": "successive_halving", "trials": 9)"), product).bound, SearchPlan::Bound::at_most);
+    EXPECT_EQ(plan_of(experiment_of(R"("procedure": "grid")"), {{}, product}).trials, 5);
+    EXPECT_EQ(plan_of(experiment_of(R"("procedure": "successive_halving", "trials": 9)"), {{}, product}).bound, SearchPlan::Bound::at_most);
 }
 
 }  // namespace
