@@ -207,7 +207,7 @@ void DecidingDirector::start(Proposal const& proposal) {
 void DecidingDirector::resume(Proposal const& proposal) {
     auto const trial = known_.at(proposal.trial.index());
     if (plan_of(trial).apart) {  // only the search believes that it has paused it
-        tell({trial, plan_of(trial).told, std::nullopt});
+        tell({trial, plan_of(trial).heard_of, std::nullopt});
         return;
     }
     require(paused_.contains(trial) && proposal.until_epoch > plan_of(trial).until,

@@ -61,7 +61,7 @@ private:
         std::optional<LapId> source = {};      // an order made it from that state
         bool apart = false;
         std::optional<Order> resume = {};  // to be obeyed when it rests
-        int first = 0, told = 0;  // laps: its first one; apart: how many the search has heard of
+        int first = 0, heard_of = 0;  // laps: its first one; apart: how many the search has heard of
     };
     Plan& plan_of(TrialId trial) { return plans_[trial.index()]; }
     static bool failed(Plan const& plan);

@@ -102,9 +102,9 @@ void DecidingDirector::set_apart(TrialId trial) {
     auto& plan = plan_of(trial);
     bool const waits = paused_.erase(trial) > 0;
     bool const knows = !plan.apart && !plan.end && !waits;
-    if (!plan.apart) plan.told = plan.reported;
+    if (!plan.apart) plan.heard_of = plan.reported;
     plan.apart = true;
-    if (knows) tell({trial, plan.told, std::nullopt});
+    if (knows) tell({trial, plan.heard_of, std::nullopt});
     clock_->forget(trial);
     if (plan.runs) --running_;
     plan.runs = false;

@@ -106,7 +106,9 @@ void DecidingDirector::forget_clones(TrialId trial) {
 
 // The search has decided on trials that wait for its decision.
 void DecidingDirector::stop_ended() {
-    for (auto const& [trial, why] : search_->take_ended()) {
+    for (auto const& [known_as, why] : search_->take_ended()) {
+        auto const trial = known_.at(known_as.index());
+        if (plan_of(trial).apart) continue;  // the user's
         require(paused_.erase(trial) == 1, fmt::format("the search ends trial {}, which is not paused", trial.value));
         if (!plan_of(trial).end) stop(trial, why);
     }

@@ -91,7 +91,7 @@ TEST(Constraints, NothingLeftIsAnError) {
     EXPECT_EQ(none(R"("procedure": "random", "trials": 3)"), said);
     auto endless = search_experiment(R"({"procedure": "random", "trials": 3, "subject_to": {"state_mb": {"below": 1}}})",
                                      R"({"train.optimizer.lr": {"type": "float", "low": 0, "high": 1}, "model.width": [1]})");
-    EXPECT_THROW(make_search(endless, product)->next(), ConfigError);
+    EXPECT_THROW(make_search(endless, {{}, product})->next(), ConfigError);
 }
 
 TEST(Constraints, ThePlanLeavesThemOutToo) {
