@@ -105,7 +105,10 @@ Json to_json(std::vector<PastTrial> const& past) {
     Json::Array out;
     for (auto const& each : past) {
         Json::Array losses;
-        for (double loss : each.losses) losses.push_back(std::isfinite(loss) ? Json(loss) : Json());
+        for (double const loss : each.losses) {
+            losses.emplace_back();
+            if (std::isfinite(loss)) losses.back() = Json(loss);
+        }
         out.push_back(Json::object({{"config", to_json(each.assignment)},
                                     {"losses", std::move(losses)},
                                     {"ended", each.progress == PastTrial::Progress::ended}}));

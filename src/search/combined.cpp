@@ -122,7 +122,7 @@ std::optional<Assignment> CombinedSearch::configuration(int& epochs) {
     bool const ablates = input_->experiment.search.procedure == "ablation";
     for (int refused = 0, excluded = 0;;) {
         bool const first = history_.size() < starts.size() && refused + excluded == 0;
-        bool const enough = excluded > k_most_refused && !sampler_->size();  // there is next to nothing else
+        bool const enough = excluded > k_most_refused && !sampler_->left(history_);  // there is next to nothing else
         auto assignment = first ? std::optional(starts[history_.size()]) : enough ? std::nullopt : sampler_->ask(history_);
         if (!assignment && excluded > 0 && history_.size() == 0)
             throw ConfigError("/search/subject_to: excludes every configuration (nothing is left to train) remove a condition");
