@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "experiment/metric.hpp"
+#include "experiment/search_section.hpp"
 #include "experiment/space.hpp"
 #include "run/leaderboard.hpp"
 #include "search/ablation.hpp"
@@ -42,7 +43,9 @@ std::optional<double> result_of(Summary const& summary, std::size_t number) {
 }  // namespace
 
 std::optional<ParetoFront> pareto_of(Summary const& summary, SearchConfig const& search, std::map<TrialId, Measures> const& measures) {
-    if (search.pareto.size() != 2) return std::nullopt;
+    auto const known = measure_names();
+    bool const sizes = std::ranges::find_first_of(search.pareto, known) != search.pareto.end();
+    if (search.pareto.size() != 2 || (sizes && measures.empty())) return std::nullopt;
     ParetoFront out{{search.pareto[0], search.pareto[1]}, {}};
     std::vector<TwoValues> points;
     for (auto const& trial : summary.trials)

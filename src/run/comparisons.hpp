@@ -12,7 +12,7 @@
 
 namespace hopscotch {
 
-// None if the search names none. Metrics are of a trial's best epoch; trials without one of the two values are left out.
+// None if the search names none, or names sizes that nobody has measured (after a signal there is no time to). Metrics are of a trial's best epoch; trials without one of the two values are left out.
 std::optional<ParetoFront> pareto_of(Summary const& summary, SearchConfig const& search, std::map<TrialId, Measures> const& measures);
 
 // Of procedure ablation; else empty. The metric of a trial's best epoch, or the mean of a group.

@@ -77,7 +77,10 @@ std::string group_table(Summary const& summary, std::size_t width) {
         auto const& first = summary.trials.at(groups[i]->trials.front().index());
         out += with_config(row(i + 1, *groups[i]), configuration_of(first.assignment), width);
     }
-    return out + rest_of(groups.size(), summary.groups.size() - groups.size(), fmt::format("a finite {} of every trial", summary.metric));
+    out += rest_of(groups.size(), summary.groups.size() - groups.size(), fmt::format("a finite {} of every trial", summary.metric));
+    if (!summary.best_trial) return out;
+    return out + fmt::format("     best model: trial {}, epoch {}\n", summary.best_trial->value,
+                             summary.trials.at(summary.best_trial->index()).tally.best->epoch);
 }
 
 }  // namespace

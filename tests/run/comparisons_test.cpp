@@ -52,6 +52,7 @@ TEST(Comparisons, ParetoOfAMetricAndAMeasure) {
     ASSERT_EQ(front->points.size(), 3U);
     EXPECT_EQ(front->points[0].trial, TrialId(2)) << "of 1 MB: 3 s rather than 4 s";
     EXPECT_FALSE(pareto_of(summary, SearchConfig{}, sizes));
+    EXPECT_FALSE(pareto_of(summary, searching("val_accuracy", "parameters"), {})) << "nobody has measured";
     EXPECT_EQ(pareto_text(with_trials({})), "");
 }
 
@@ -111,11 +112,13 @@ TEST(Comparisons, GroupsByTheirMeans) {
     auto summary = with_trials({trial(0, 0.5, 1, first), trial(1, 1, 1, first), trial(2, 0.8, 1, second), trial(3, 0.9, 1, second),
                                 trial(4, 1, 1, {}), trial(5, 1, 1, {})});
     summary.groups = {{{TrialId(0), TrialId(1)}, {0.5, 1}, 0.75, 0.25}, {{TrialId(2), TrialId(3)}, {0.8, 0.9}, 0.85, 0.0625}, {{TrialId(4), TrialId(5)}, {1, k_no_score}, {}, 0}};
+    summary.best_trial = TrialId(3);
     EXPECT_EQ(leaderboard(summary, 80),
               "rank    trials  val_accuracy   spread  config\n"
               "   1       2-3        0.8500   0.0625  lr=0.2\n"
               "   2       0-1        0.7500   0.2500  lr=0.1\n"
-              "     1 without a finite val_accuracy of every trial\n");
+              "     1 without a finite val_accuracy of every trial\n"
+              "     best model: trial 3, epoch 0\n");
     auto const groups = to_json(summary).at("groups");
     EXPECT_EQ(groups.array()[0].dump(), R"({"trials":[0,1],"config":{"train.optimizer.lr":0.1},"mean":0.75,"spread":0.25,"values":[0.5,1.0]})");
     EXPECT_EQ(groups.array()[2].dump(), R"({"trials":[4,5],"config":{},"mean":null,"spread":null,"values":[1.0,null]})");
