@@ -6,7 +6,8 @@
 
 namespace hopscotch {
 
-// Every configuration is built once. One that cannot be built measures nothing: its trial, or the check before the run, says why.
+// Every configuration is built once. One that cannot be built measures nothing: its trial, or the check before the run, says
+// why.
 Measure make_measure(Experiment const& experiment, Manifest const& manifest);
 
 }  // namespace hopscotch

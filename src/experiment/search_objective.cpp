@@ -22,8 +22,9 @@ void read_copies(ObjectReader& reader, std::string const& procedure, SearchConfi
         reader.problem("folds", fmt::format("repeats x folds must be at most {} (got {})", k_most_copies, out.copies()));
     for (auto const& [key, count] : {std::pair("repeats", out.repeats), std::pair("folds", out.folds)})
         if (count > 1 && procedure == "pbt")
-            reader.problem(key, fmt::format("cannot be more than 1 with pbt (its trials take over each other's states, so copies of a "
-                                            "configuration do not stay copies) leave it out"));
+            reader.problem(
+                key, fmt::format("cannot be more than 1 with pbt (its trials take over each other's states, so copies of a "
+                                 "configuration do not stay copies) leave it out"));
 }
 
 void read_constraint(Json::Member const& member, ObjectReader reader, SearchConfig& out) {
@@ -33,8 +34,8 @@ void read_constraint(Json::Member const& member, ObjectReader reader, SearchConf
     reader.finish();
     if (!member.value.is_object()) return;
     if (constraint.above && constraint.below && *constraint.above >= *constraint.below)
-        reader.problem("below", fmt::format("must be greater than above ({} <= {}; nothing is between them)", *constraint.below,
-                                            *constraint.above));
+        reader.problem("below", fmt::format("must be greater than above ({} <= {}; nothing is between them)",
+                                            *constraint.below, *constraint.above));
     if (constraint.above || constraint.below) return out.subject_to.push_back(constraint);
     reader.missing("below", R"(say which values are allowed, for example {"below": 1e6})");
 }
@@ -53,8 +54,9 @@ void read_constraints(ObjectReader& reader, SearchConfig& out) {
         section.take(member.key);
         auto const metrics = metric_names();
         bool const metric = std::find(metrics.begin(), metrics.end(), member.key) != metrics.end();
-        section.problem(member.key, fmt::format("{} be constrained (known: {})",
-                                                metric ? "is a result and cannot" : "is not known and cannot", fmt::join(known, ", ")));
+        section.problem(member.key,
+                        fmt::format("{} be constrained (known: {})",
+                                    metric ? "is a result and cannot" : "is not known and cannot", fmt::join(known, ", ")));
     }
 }
 

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "experiment/metric.hpp"
+#include "experiment/search_section.hpp"
 #include "experiment/space.hpp"
 #include "run/leaderboard.hpp"
 #include "search/ablation.hpp"
@@ -41,8 +42,11 @@ std::optional<double> result_of(Summary const& summary, std::size_t number) {
 
 }  // namespace
 
-std::optional<ParetoFront> pareto_of(Summary const& summary, SearchConfig const& search, std::map<TrialId, Measures> const& measures) {
-    if (search.pareto.size() != 2) return std::nullopt;
+std::optional<ParetoFront> pareto_of(Summary const& summary, SearchConfig const& search,
+                                     std::map<TrialId, Measures> const& measures) {
+    auto const known = measure_names();
+    bool const sizes = std::ranges::find_first_of(search.pareto, known) != search.pareto.end();
+    if (search.pareto.size() != 2 || (sizes && measures.empty())) return std::nullopt;
     ParetoFront out{{search.pareto[0], search.pareto[1]}, {}};
     std::vector<TwoValues> points;
     for (auto const& trial : summary.trials)
@@ -61,7 +65,9 @@ std::vector<AblationRow> ablation_of(Summary const& summary, Experiment const& e
     for (auto const& change : ablations(read_space(experiment, told))) {
         if (change.path.empty()) continue;
         std::size_t i = 1;
-        while (i * copies < summary.trials.size() && configuration_of(summary.trials[i * copies].assignment) != change.assignment) ++i;
+        while (i * copies < summary.trials.size() &&
+               configuration_of(summary.trials[i * copies].assignment) != change.assignment)
+            ++i;
         if (i * copies >= summary.trials.size()) continue;
         AblationRow row{change.path, change.value, TrialId(i * copies), std::nullopt};
         if (auto const result = result_of(summary, i); result && whole) row.difference = *result - *whole;
@@ -80,10 +86,11 @@ Assignment configuration_of(Assignment const& assignment) {
 std::string pareto_text(Summary const& summary) {
     if (!summary.pareto) return "";
     auto const& [names, points] = *summary.pareto;
-    auto out = fmt::format("Pareto front of {} and {}: {} of {} trials\n", names[0], names[1], points.size(), summary.trials.size());
+    auto out = fmt::format("Pareto front of {} and {}: {} of {} trials\n", names[0], names[1], points.size(),
+                           summary.trials.size());
     for (std::size_t i = 0; i < std::min(points.size(), k_leaderboard_rows); ++i)
-        out += fmt::format("     {:>5}  {} {:.6g}, {} {:.6g}\n", points[i].trial.value, names[0], points[i].values[0], names[1],
-                           points[i].values[1]);
+        out += fmt::format("     {:>5}  {} {:.6g}, {} {:.6g}\n", points[i].trial.value, names[0], points[i].values[0],
+                           names[1], points[i].values[1]);
     if (points.size() > k_leaderboard_rows) out += fmt::format("     ... {} more\n", points.size() - k_leaderboard_rows);
     return out;
 }
@@ -95,7 +102,8 @@ std::string ablation_text(Summary const& summary) {
                            whole ? fmt::format("{:.4f}", *whole) : "which has none");
     for (auto const& row : summary.ablation)
         out += fmt::format("     {:>5}  {:>9}  {}\n", row.trial.value,
-                           row.difference ? fmt::format("{:+.4f}", *row.difference) : "none", short_config({{row.key, row.value}}));
+                           row.difference ? fmt::format("{:+.4f}", *row.difference) : "none",
+                           short_config({{row.key, row.value}}));
     return out;
 }
 

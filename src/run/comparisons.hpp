@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run's trials say about each other: the Pareto front (search.pareto) and what an ablation found, for summary.json and as
-// text for the terminal.
+// What a run's trials say about each other: the Pareto front (search.pareto) and what an ablation found, for summary.json
+// and as text for the terminal.
 #pragma once
 #include <map>
 #include <optional>
@@ -12,8 +12,10 @@
 
 namespace hopscotch {
 
-// None if the search names none. Metrics are of a trial's best epoch; trials without one of the two values are left out.
-std::optional<ParetoFront> pareto_of(Summary const& summary, SearchConfig const& search, std::map<TrialId, Measures> const& measures);
+// None if the search names none, or names sizes that nobody has measured (after a signal there is no time to). Metrics are
+// of a trial's best epoch; trials without one of the two values are left out.
+std::optional<ParetoFront> pareto_of(Summary const& summary, SearchConfig const& search,
+                                     std::map<TrialId, Measures> const& measures);
 
 // Of procedure ablation; else empty. The metric of a trial's best epoch, or the mean of a group.
 std::vector<AblationRow> ablation_of(Summary const& summary, Experiment const& experiment);

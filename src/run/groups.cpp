@@ -11,8 +11,8 @@ namespace {
 
 double spread_of(std::vector<double> const& values, double mean) {
     if (values.size() < 2) return 0;
-    double const squares =
-        std::accumulate(values.begin(), values.end(), 0.0, [&](double sum, double value) { return sum + (value - mean) * (value - mean); });
+    double const squares = std::accumulate(values.begin(), values.end(), 0.0,
+                                           [&](double sum, double value) { return sum + (value - mean) * (value - mean); });
     return std::sqrt(squares / static_cast<double>(values.size() - 1));
 }
 
@@ -42,7 +42,8 @@ GroupTally Tally::group(int number) const {
 std::vector<GroupTally> Tally::groups() const {
     std::vector<GroupTally> out;
     if (comparison_.copies == 1 || trials_.empty()) return out;
-    for (int number = 0; number <= trials_.rbegin()->first.value / comparison_.copies; ++number) out.push_back(group(number));
+    for (int number = 0; number <= trials_.rbegin()->first.value / comparison_.copies; ++number)
+        out.push_back(group(number));
     return out;
 }
 

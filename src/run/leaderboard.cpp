@@ -54,7 +54,8 @@ std::vector<GroupTally const*> ranked_groups(Summary const& summary) {
     std::vector<GroupTally const*> out;
     for (auto const& group : summary.groups)
         if (group.mean) out.push_back(&group);
-    std::stable_sort(out.begin(), out.end(), [&](auto const* a, auto const* b) { return better(*a->mean, *b->mean, summary.mode); });
+    std::stable_sort(out.begin(), out.end(),
+                     [&](auto const* a, auto const* b) { return better(*a->mean, *b->mean, summary.mode); });
     return out;
 }
 
@@ -72,12 +73,17 @@ std::string rest_of(std::size_t ranked, std::size_t without, std::string const& 
 
 std::string group_table(Summary const& summary, std::size_t width) {
     auto const groups = ranked_groups(summary);
-    auto out = cut(fmt::format("{:>4} {:>9}  {:>12} {:>8}  config", "rank", "trials", summary.metric, "spread"), width) + "\n";
+    auto out =
+        cut(fmt::format("{:>4} {:>9}  {:>12} {:>8}  config", "rank", "trials", summary.metric, "spread"), width) + "\n";
     for (std::size_t i = 0; i < std::min(groups.size(), k_leaderboard_rows); ++i) {
         auto const& first = summary.trials.at(groups[i]->trials.front().index());
         out += with_config(row(i + 1, *groups[i]), configuration_of(first.assignment), width);
     }
-    return out + rest_of(groups.size(), summary.groups.size() - groups.size(), fmt::format("a finite {} of every trial", summary.metric));
+    out += rest_of(groups.size(), summary.groups.size() - groups.size(),
+                   fmt::format("a finite {} of every trial", summary.metric));
+    if (!summary.best_trial) return out;
+    return out + fmt::format("     best model: trial {}, epoch {}\n", summary.best_trial->value,
+                             summary.trials.at(summary.best_trial->index()).tally.best->epoch);
 }
 
 }  // namespace

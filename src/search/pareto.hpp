@@ -14,8 +14,8 @@ using TwoValues = std::array<double, 2>;
 // Is a at least as good as b in both, and better in one?
 bool dominates(TwoValues const& a, TwoValues const& b, std::array<Mode, 2> modes);
 
-// Indices of the points that no other dominates, by the first value, best first; equals of both values are all there, by index.
-// A point with a value that is not finite is not on the front, and dominates nothing.
+// Indices of the points that no other dominates, by the first value, best first; equals of both values are all there, by
+// index. A point with a value that is not finite is not on the front, and dominates nothing.
 std::vector<std::size_t> pareto_front(std::vector<TwoValues> const& points, std::array<Mode, 2> modes);
 
 }  // namespace hopscotch

@@ -21,7 +21,11 @@ Verdict stopped(std::string why) {
 }  // namespace
 
 RepeatedSearch::RepeatedSearch(std::unique_ptr<Search> inner, SearchConfig const& search, std::optional<int> last_epoch)
-    : inner_(std::move(inner)), repeats_(search.repeats), folds_(search.folds), copies_(search.copies()), last_epoch_(last_epoch) {
+    : inner_(std::move(inner)),
+      repeats_(search.repeats),
+      folds_(search.folds),
+      copies_(search.copies()),
+      last_epoch_(last_epoch) {
     require(copies_ >= 1 && !inner_->clones(), "copies of a configuration cannot take over other trials' states");
 }
 
@@ -72,8 +76,9 @@ void RepeatedSearch::resume_waiting(std::size_t group) {
 
 Verdict RepeatedSearch::report(Report const& report) {
     auto const trial = report.trial;
-    require(trial.value >= 0 && number_of_group(trial) < groups_.size() && number_of_copy(trial) < group_of(trial).copies.size(),
-            fmt::format("a report of trial {}, which has not started", trial.value));
+    require(
+        trial.value >= 0 && number_of_group(trial) < groups_.size() && number_of_copy(trial) < group_of(trial).copies.size(),
+        fmt::format("a report of trial {}, which has not started", trial.value));
     auto& copy = copy_of(trial);
     if (copy.state == Copy::State::ended) return stopped("");
     require(copy.state == Copy::State::running, fmt::format("a report of trial {}, which is paused", trial.value));
@@ -95,9 +100,8 @@ Verdict RepeatedSearch::report(Report const& report) {
 
 // Have all copies trained the next lap that the inner search is to hear of?
 bool RepeatedSearch::lap_is_whole(Group const& group) const {
-    return group.alive && std::ssize(group.copies) == copies_ && std::ranges::all_of(group.copies, [&](Copy const& copy) {
-               return std::ssize(copy.losses) > group.told;
-           });
+    return group.alive && std::ssize(group.copies) == copies_ &&
+           std::ranges::all_of(group.copies, [&](Copy const& copy) { return std::ssize(copy.losses) > group.told; });
 }
 
 // Added in the order of the copies, whoever came last.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// search.repeats and search.folds: another search whose every trial is a group of copies, each a trial of its own. Inner trial
-// i stands for the trials i*R ... i*R+R-1. The inner search hears of a lap when all copies have trained it, as the mean of their
-// losses. Three copies (trials 0, 1, 2) of a configuration that a rule pauses after lap 0:
-//   report(0, lap 0) -> pause   report(2, lap 0) -> pause   report(1, lap 0): the inner search is told the mean and says go_on
+// search.repeats and search.folds: another search whose every trial is a group of copies, each a trial of its own. Inner
+// trial i stands for the trials i*R ... i*R+R-1. The inner search hears of a lap when all copies have trained it, as the
+// mean of their losses. Three copies (trials 0, 1, 2) of a configuration that a rule pauses after lap 0:
+//   report(0, lap 0) -> pause   report(2, lap 0) -> pause   report(1, lap 0): the inner search is told the mean and says
+//   go_on
 //   -> go_on for trial 1; next() -> resume 0, next() -> resume 2
 // A copy that fails ends its group: the inner search is told so at once, and the others end at their next decision point.
 #pragma once
@@ -46,7 +47,9 @@ private:
 
     std::size_t number_of_group(TrialId trial) const { return trial.index() / static_cast<std::size_t>(copies_); }
     std::size_t number_of_copy(TrialId trial) const { return trial.index() % static_cast<std::size_t>(copies_); }
-    TrialId trial_of(std::size_t group, std::size_t copy) const { return TrialId(group * static_cast<std::size_t>(copies_) + copy); }
+    TrialId trial_of(std::size_t group, std::size_t copy) const {
+        return TrialId(group * static_cast<std::size_t>(copies_) + copy);
+    }
     Group& group_of(TrialId trial) { return groups_[number_of_group(trial)]; }
     Copy& copy_of(TrialId trial) { return group_of(trial).copies[number_of_copy(trial)]; }
 

@@ -163,7 +163,7 @@ class Objectives(Case):
         self.assertIn(f"Pareto front of val_accuracy and parameters: {len(front['trials'])} of 6 trials", out)
 
     def test_pareto_of_what_the_data_has(self):
-        document = searching({"procedure": "grid", "pareto": ["val_mae", "train_s"]})
+        document = searching({"procedure": "random", "trials": 2, "pareto": ["val_mae", "train_s"]})
         self.write(document)
         code, out, err = self.run_hopscotch("run", "e.json", "--dry-run")
         self.assertEqual(code, 2)

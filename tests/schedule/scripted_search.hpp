@@ -4,6 +4,8 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "schedule/toy_experiment.hpp"
 
@@ -31,6 +33,8 @@ struct Script : Search {
     bool may_clone = false, says_finished = false;
     std::string heard;
     std::set<TrialId> paused;
+    std::map<LapId, std::vector<Ended>> ends;  // by the report after which they are ended
+    std::vector<Ended> ended;
 
     std::optional<Proposal> next() override {
         for (auto at = resumes.begin(); at != resumes.end(); ++at) {
@@ -46,12 +50,14 @@ struct Script : Search {
     Verdict report(Report const& report) override {
         heard += fmt::format("{}:{}={} ", report.trial.value, report.epoch,
                              report.loss ? fmt::format("{}", *report.loss) : "none");
+        if (auto const end = ends.find({report.trial, report.epoch}); end != ends.end()) ended = end->second;
         auto const found = verdicts.find({report.trial, report.epoch});
         if (found == verdicts.end()) return {};
         if (found->second.kind == Kind::pause) paused.insert(report.trial);
         return found->second;
     }
     bool finished() const override { return says_finished && started == trials && resumes.empty(); }
+    std::vector<Ended> take_ended() override { return std::exchange(ended, {}); }
     bool clones() const override { return may_clone; }
 };
 

@@ -40,6 +40,28 @@ TEST(Verdicts, WhenTheSearchHasFinishedNobodyStaysPaused) {
     EXPECT_FALSE(stage.director->finished());
 }
 
+TEST(Verdicts, PausedTrialsCanBeEndedAtOnce) {
+    Script script;
+    script.trials = 3;
+    script.until = 2;
+    for (int t : {0, 1}) script.verdicts[{TrialId(t), 1}] = verdict(Kind::pause);
+    script.ends[{TrialId(2), 1}] = {{TrialId(0), "another one has failed"}};
+    Stage stage(script, 9, options(1, 3, 0));
+    for (LapId const lap : {LapId{TrialId(0), 0}, {TrialId(1), 0}, {TrialId(2), 0}, {TrialId(0), 1}, {TrialId(1), 1}})
+        stage.done(lap.trial.value, lap.epoch);
+    EXPECT_EQ(stage.status(0), TrialStatus::paused);
+    stage.done(2, 1);
+    EXPECT_EQ(stage.status(0), TrialStatus::stopped);
+    EXPECT_EQ(stage.trial(0).reason, "another one has failed");
+    EXPECT_EQ(stage.trial(1).reason, "never promoted");
+    EXPECT_EQ(stage.decisions(), "start 0:-1 start 1:-1 start 2:-1 pause 0:1 pause 1:1 finish 2:1 stop 0:1 stop 1:1 ");
+    Script wrong;
+    wrong.until = 2;
+    wrong.ends[{TrialId(0), 0}] = {{TrialId(0), "it trains"}};
+    Stage other(wrong, 9, options(1, 1, 0));
+    EXPECT_THROW(other.done(0, 0), Error);
+}
+
 TEST(Verdicts, AStopHasAReason) {
     Script script;
     script.verdicts[{TrialId(0), 0}] = verdict(Kind::stop);

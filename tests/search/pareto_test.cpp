@@ -14,7 +14,9 @@ namespace {
 constexpr std::array<Mode, 2> k_modes[] = {
     {Mode::max, Mode::min}, {Mode::min, Mode::max}, {Mode::min, Mode::min}, {Mode::max, Mode::max}};
 
-bool is_in(std::vector<std::size_t> const& front, std::size_t i) { return std::find(front.begin(), front.end(), i) != front.end(); }
+bool is_in(std::vector<std::size_t> const& front, std::size_t i) {
+    return std::find(front.begin(), front.end(), i) != front.end();
+}
 
 TEST(Pareto, AccuracyAgainstSize) {
     std::vector<TwoValues> const points{{0.9, 100}, {0.95, 200}, {0.8, 300}, {0.95, 250}, {0.99, 900}, {0.7, 50}};
@@ -41,8 +43,8 @@ TEST(Pareto, NoMemberIsDominatedAndEveryOtherIsDominatedByAMember) {
         auto const front = pareto_front(points, modes);
         for (std::size_t i = 0; i < points.size(); ++i) {
             bool const finite = std::isfinite(points[i][0]) && std::isfinite(points[i][1]);
-            bool const beaten =
-                std::any_of(front.begin(), front.end(), [&](std::size_t k) { return dominates(points[k], points[i], modes); });
+            bool const beaten = std::any_of(front.begin(), front.end(),
+                                            [&](std::size_t k) { return dominates(points[k], points[i], modes); });
             EXPECT_EQ(is_in(front, i), finite && !beaten) << "seed " << seed << " point " << i;
         }
         for (std::size_t k = 1; k < front.size(); ++k) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies of a configuration: whatever the procedure, the order of arrival and the failures, the inner search sees one trial a
-// group, whose losses are the means.
+// Copies of a configuration: whatever the procedure, the order of arrival and the failures, the inner search sees one trial
+// a group, whose losses are the means.
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>
@@ -37,7 +37,8 @@ bool has_rule(std::string const& procedure) {
 Experiment experiment_of(std::string const& procedure, std::string const& more = "") {
     std::string const rates = is(procedure, "grid") ? "[0.1, 0.2, 0.3]" : R"({"type": "float", "low": 0, "high": 1})";
     return search_experiment("{" + procedure + more + "}",
-                             R"({"train.optimizer.lr": )" + rates + R"(, "train.batch_size": [16, 32, 64]})", R"({"epochs": 9})");
+                             R"({"train.optimizer.lr": )" + rates + R"(, "train.batch_size": [16, 32, 64]})",
+                             R"({"epochs": 9})");
 }
 
 // Remembers what a search was told.
@@ -167,7 +168,9 @@ TEST(Repeated, OneCopyChangesNothing) {
         for (std::uint64_t seed = 0; seed < 20; ++seed) {
             auto const experiment = experiment_of(procedure);
             auto const plain = make_search(experiment);
-            auto const loss = [](TrialId id, FakeDirector::Trial const& trial, int epochs) { return loss_of(id, trial, epochs); };
+            auto const loss = [](TrialId id, FakeDirector::Trial const& trial, int epochs) {
+                return loss_of(id, trial, epochs);
+            };
             FakeDirector alone(*plain, 1 + seed % 5, loss, seed);
             ASSERT_TRUE(alone.run());
             auto const played = play(procedure, 1, 1 + seed % 5, 0, seed);
@@ -198,19 +201,24 @@ TEST(Repeated, RepeatsAndFoldsAreEntriesOfTheAssignment) {
 }
 
 TEST(Repeated, ThePlanCountsCopies) {
-    auto const text = [](std::string const& procedure, std::string const& more) { return text_of(plan_of(experiment_of(procedure, more))); };
+    auto const text = [](std::string const& procedure, std::string const& more) {
+        return text_of(plan_of(experiment_of(procedure, more)));
+    };
     EXPECT_EQ(text(R"("procedure": "random", "trials": 4)", R"(, "repeats": 3)"),
               "4 configurations, 3 times each: 12 trials, 108 epochs in all\n");
-    EXPECT_EQ(text(R"("procedure": "successive_halving", "trials": 9)", R"(, "repeats": 2, "folds": 2)"),
-              "rungs: 9 to epoch 1, 3 to epoch 3, 1 to epoch 9\n9 configurations, 4 times each: 36 trials, 84 epochs in all\n");
-    auto const plan = plan_of(experiment_of(R"("procedure": "asha", "trials": 40, "budget": {"epochs": 60})", R"(, "repeats": 3)"));
+    EXPECT_EQ(
+        text(R"("procedure": "successive_halving", "trials": 9)", R"(, "repeats": 2, "folds": 2)"),
+        "rungs: 9 to epoch 1, 3 to epoch 3, 1 to epoch 9\n9 configurations, 4 times each: 36 trials, 84 epochs in all\n");
+    auto const plan =
+        plan_of(experiment_of(R"("procedure": "asha", "trials": 40, "budget": {"epochs": 60})", R"(, "repeats": 3)"));
     EXPECT_EQ(plan.epochs, 60);
     EXPECT_LE(plan.trials, 60) << "each has an epoch at least";
 }
 
 // The budget is of epochs that are trained, whoever trains them.
 TEST(Repeated, TheBudgetOfEpochsIsOfAllCopies) {
-    auto const experiment = experiment_of(R"("procedure": "random", "trials": 40, "budget": {"epochs": 54})", R"(, "repeats": 3)");
+    auto const experiment =
+        experiment_of(R"("procedure": "random", "trials": 40, "budget": {"epochs": 54})", R"(, "repeats": 3)");
     auto const search = make_search(experiment);
     std::size_t trials = 0;
     while (search->next()) ++trials;

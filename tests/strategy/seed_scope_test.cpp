@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whose random numbers a trial has (train.seed_scope). Trials t and t + S visit the S shards in the same order, so with the same
-// configuration they differ in nothing but their random numbers.
+// Whose random numbers a trial has (train.seed_scope). Trials t and t + S visit the S shards in the same order, so with the
+// same configuration they differ in nothing but their random numbers.
 #include <set>
 
 #include "alone.hpp"
@@ -51,7 +51,8 @@ void check(World& world, std::string const& strategy, std::string const& scope) 
 
 TEST(SeedScope, TrialsOfTheSameRepeatHaveTheSameRandomNumbersOrNot) {
     for (auto const* strategy : {"mop", "task_parallel", "sequential", "allreduce", "parameter_server", "model_averaging"})
-        for (auto const* scope : {"trial", "experiment"}) on_every_rank(3, [&](World& world) { check(world, strategy, scope); });
+        for (auto const* scope : {"trial", "experiment"})
+            on_every_rank(3, [&](World& world) { check(world, strategy, scope); });
 }
 
 }  // namespace
