@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
 #include <limits>
 #include <map>
 
@@ -77,13 +75,10 @@ PastRun read_past_run(std::filesystem::path const& directory, std::string const&
 
 Json to_json(std::vector<PastTrial> const& past) {
     Json::Array out;
-    for (auto const& each : past) {
-        Json::Array losses;
-        for (double loss : each.losses) losses.push_back(std::isfinite(loss) ? Json(loss) : Json());
+    for (auto const& each : past)
         out.push_back(Json::object({{"config", to_json(each.assignment)},
-                                    {"losses", std::move(losses)},
+                                    {"losses", Json(each.losses)},
                                     {"ended", each.progress == PastTrial::Progress::ended}}));
-    }
     return Json(std::move(out));
 }
 
