@@ -23,7 +23,8 @@ Experiment experiment_of(RunFacts const& facts, std::filesystem::path const& dir
     Problems problems((directory / "experiment.json").string());
     auto out = read_experiment(facts.experiment.dump(), {}, problems);
     if (!problems.empty())
-        throw DataError(fmt::format("{}: is an experiment that this version cannot read:\n{}", directory.string(), problems.text()));
+        throw DataError(
+            fmt::format("{}: is an experiment that this version cannot read:\n{}", directory.string(), problems.text()));
     return out;
 }
 
@@ -31,7 +32,8 @@ Experiment experiment_of(RunFacts const& facts, std::filesystem::path const& dir
 std::map<TrialId, PastTrial::Progress> progress_of(Journal const& journal) {
     std::map<TrialId, PastTrial::Progress> out;
     for (auto const& end : journal.ended)
-        out[end.trial] = end.status == name_of(TrialStatus::interrupted) ? PastTrial::Progress::cut_off : PastTrial::Progress::ended;
+        out[end.trial] =
+            end.status == name_of(TrialStatus::interrupted) ? PastTrial::Progress::cut_off : PastTrial::Progress::ended;
     return out;
 }
 
