@@ -18,7 +18,8 @@ void complain(Experiment const& experiment, std::string const& problem, Problems
 }
 
 std::string counts(std::string const& from, std::size_t known, std::size_t left_out) {
-    auto out = fmt::format("search.start_from: {} trial{} of {} {} known to the search", known, known == 1 ? "" : "s", from, known == 1 ? "is" : "are");
+    auto out = fmt::format("search.start_from: {} trial{} of {} {} known to the search", known, known == 1 ? "" : "s", from,
+                           known == 1 ? "is" : "are");
     return left_out == 0 ? out : out + fmt::format(", {} not (outside this space)", left_out);
 }
 
@@ -29,8 +30,12 @@ StartFrom read_start_from(Experiment const& experiment, std::string const& datas
     auto const& search = experiment.search;
     if (search.start_from.empty()) return out;
     if (!holds_run(search.start_from)) {
-        complain(experiment, fmt::format("{} is no run directory (experiment.json or journal.jsonl is missing) give the run.dir of an earlier run",
-                                         search.start_from), problems);
+        complain(
+            experiment,
+            fmt::format(
+                "{} is no run directory (experiment.json or journal.jsonl is missing) give the run.dir of an earlier run",
+                search.start_from),
+            problems);
         return out;
     }
     try {

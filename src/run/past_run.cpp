@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
 #include <limits>
 #include <map>
 
@@ -25,7 +23,8 @@ Experiment experiment_of(RunFacts const& facts, std::filesystem::path const& dir
     Problems problems((directory / "experiment.json").string());
     auto out = read_experiment(facts.experiment.dump(), {}, problems);
     if (!problems.empty())
-        throw DataError(fmt::format("{}: is an experiment that this version cannot read:\n{}", directory.string(), problems.text()));
+        throw DataError(
+            fmt::format("{}: is an experiment that this version cannot read:\n{}", directory.string(), problems.text()));
     return out;
 }
 
@@ -33,7 +32,8 @@ Experiment experiment_of(RunFacts const& facts, std::filesystem::path const& dir
 std::map<TrialId, PastTrial::Progress> progress_of(Journal const& journal) {
     std::map<TrialId, PastTrial::Progress> out;
     for (auto const& end : journal.ended)
-        out[end.trial] = end.status == name_of(TrialStatus::interrupted) ? PastTrial::Progress::cut_off : PastTrial::Progress::ended;
+        out[end.trial] =
+            end.status == name_of(TrialStatus::interrupted) ? PastTrial::Progress::cut_off : PastTrial::Progress::ended;
     return out;
 }
 
@@ -103,16 +103,10 @@ PastRun read_past_run(std::filesystem::path const& directory, std::string const&
 
 Json to_json(std::vector<PastTrial> const& past) {
     Json::Array out;
-    for (auto const& each : past) {
-        Json::Array losses;
-        for (double const loss : each.losses) {
-            losses.emplace_back();
-            if (std::isfinite(loss)) losses.back() = Json(loss);
-        }
+    for (auto const& each : past)
         out.push_back(Json::object({{"config", to_json(each.assignment)},
-                                    {"losses", std::move(losses)},
+                                    {"losses", Json(each.losses)},
                                     {"ended", each.progress == PastTrial::Progress::ended}}));
-    }
     return Json(std::move(out));
 }
 

@@ -17,8 +17,8 @@ struct PastRun {
     std::string dataset_hash;       // that it was trained on
 };
 
-// From experiment.json and journal.jsonl; the run may have finished, been interrupted, crashed, or still go on. Losses are of
-// `metric`, whatever that run went by. Throws DataError for what is no run of this version, or if no lap has that metric.
+// From experiment.json and journal.jsonl; the run may have finished, been interrupted, crashed, or still go on. Losses are
+// of `metric`, whatever that run went by. Throws DataError for what is no run of this version, or if no lap has that metric.
 PastRun read_past_run(std::filesystem::path const& directory, std::string const& metric, Mode mode);
 
 // start_from.json: [{"config": {...}, "losses": [0.3, null], "ended": true}]; null: the trial failed.

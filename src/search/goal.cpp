@@ -23,7 +23,8 @@ void Goal::left(TrialId trial) {
     if (is_over() || improved_.erase(trial) > 0) return;
     ++without_;
     if (!budget_.patience || without_ < *budget_.patience) return;
-    why_ = fmt::format("budget.patience: {} trial{} in a row without a better {}", without_, without_ == 1 ? "" : "s", metric_);
+    why_ =
+        fmt::format("budget.patience: {} trial{} in a row without a better {}", without_, without_ == 1 ? "" : "s", metric_);
 }
 
 }  // namespace hopscotch

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The budgets that look at results (search.budget.target and patience): has the search found enough, or stopped finding? Once
-// it is over it stays over.
+// The budgets that look at results (search.budget.target and patience): has the search found enough, or stopped finding?
+// Once it is over it stays over.
 #pragma once
 #include <optional>
 #include <set>

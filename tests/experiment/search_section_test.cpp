@@ -179,8 +179,8 @@ TEST(SearchSection, BudgetsThatLookAtResults) {
     EXPECT_EQ(budget.target, 0.9);
     EXPECT_EQ(budget.patience, 5);
     EXPECT_EQ(said(R"({"procedure": "grid", "budget": {"target": "0.9", "patience": 0}})"),
-              "e.json:2:55: /search/budget/target: expected a number (got a string)\n"
-              "e.json:2:74: /search/budget/patience: must be at least 1 (got 0)");
+              "e.json:2:54: /search/budget/target: expected a number or null (got a string)\n"
+              "e.json:2:73: /search/budget/patience: must be at least 1 (got 0)");
     EXPECT_EQ(said(R"({"procedure": "pbt", "budget": {"patience": 5}})"),
               "e.json:2:55: /search/budget/patience: patience belongs to grid, random, sobol, tpe, manual, ablation, "
               "successive_halving, hyperband, bohb, asha and median (the procedure here is \"pbt\") leave it out");

@@ -32,10 +32,12 @@ std::filesystem::path a_run(Scratch const& scratch) {
     Problems told("");
     RunFacts facts;
     facts.experiment = parse_json(R"({"name": "e", "data": {"path": "d"}, "model": {"name": "mlp"}, "run": {"dir": "r"},
-        "train": {"epochs": 3}, "search": {"procedure": "grid"}, "space": {"train.optimizer.lr": [0.1, 0.2, 0.3, 0.4]}})", told);
+        "train": {"epochs": 3}, "search": {"procedure": "grid"}, "space": {"train.optimizer.lr": [0.1, 0.2, 0.3, 0.4]}})",
+                                  told);
     facts.dataset_hash = "abc";
     facts.versions = Json::object({});
-    facts.owners = {1, {TrainerId(0)}};
+    facts.owners.trainers = 1;
+    facts.owners.owner = {TrainerId(0)};
     RunDirectory const directory(scratch / "run", RunDirUse::fresh, facts);
     JournalWriter journal(directory.file("journal.jsonl"));
     for (int trial = 0; trial < 4; ++trial) {
@@ -99,7 +101,8 @@ TEST(PastRun, AnotherMetricOfTheSameRun) {
 TEST(PastRun, WhatCannotBeUsedIsRefused) {
     Scratch scratch;
     auto const directory = a_run(scratch);
-    EXPECT_NE(refusal(directory, "val_mae").find("has no val_mae (it went by val_accuracy)"), std::string::npos) << refusal(directory, "val_mae");
+    EXPECT_NE(refusal(directory, "val_mae").find("has no val_mae (it went by val_accuracy)"), std::string::npos)
+        << refusal(directory, "val_mae");
     std::ofstream(directory / "journal.jsonl", std::ios::app) << "{\"event\": 1}\n";
     EXPECT_NE(refusal(directory, "val_accuracy").find("journal.jsonl:"), std::string::npos);
     std::ofstream(scratch / "bad.json") << R"([{"config": {}, "losses": ["x"], "ended": true}])";

@@ -108,6 +108,23 @@ TEST(RunDirectory, AJobThatDiedBeforeItsFirstLineIsNoObstacle) {
     EXPECT_EQ(refusal(run, RunDirUse::resume), "");
 }
 
+TEST(RunDirectory, WhatTheSearchWasToldIsKeptByResume) {
+    Scratch scratch;
+    auto facts = no_facts();
+    facts.past = Json(Json::Array{7});
+    auto const run = scratch / "digits";
+    RunDirectory const first(run, RunDirUse::fresh, facts);
+    EXPECT_EQ(read_whole(first.file("start_from.json")), "[7]\n");
+    EXPECT_EQ(refusal(run, RunDirUse::resume), "") << "as far as a job came that died before its first line";
+    write(run / "journal.jsonl", "");
+    RunDirectory const resumed(run, RunDirUse::resume, no_facts());
+    EXPECT_EQ(read_whole(first.file("start_from.json")), "[7]\n");
+    RunDirectory const cleared(run, RunDirUse::overwrite, no_facts());
+    EXPECT_FALSE(fs::exists(run / "start_from.json"));
+    write(scratch / "own" / "start_from.json", "{}");
+    EXPECT_NE(refusal(scratch / "own", RunDirUse::resume).find("holds no run"), std::string::npos) << "that is somebody's own file";
+}
+
 TEST(RunDirectory, ResumeTakesOfTheJournalWhatHasBeenRead) {
     Scratch scratch;
     auto const facts = no_facts();

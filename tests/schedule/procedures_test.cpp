@@ -23,7 +23,13 @@ std::string const k_procedures[] = {
     R"("procedure": "asha", "trials": 12, "variant": "stop", "folds": 2)",
     R"("procedure": "hyperband", "repeats": 2, "folds": 2, "in_flight": 3)",
     R"("procedure": "median", "trials": 12, "repeats": 2, "budget": {"epochs": 100})",
-    R"("procedure": "tpe", "trials": 12, "startup": 6, "repeats": 2)"};
+    R"("procedure": "tpe", "trials": 12, "startup": 6, "repeats": 2)",
+    R"("procedure": "random", "trials": 1000, "budget": {"patience": 8})",
+    R"("procedure": "random", "trials": 1000, "budget": {"target": 0.01})",
+    R"("procedure": "tpe", "trials": 1000, "startup": 6, "budget": {"target": 0.005, "patience": 12})",
+    R"("procedure": "asha", "trials": 1000, "budget": {"patience": 10})",
+    R"("procedure": "hyperband", "budget": {"target": 0.01})",
+    R"("procedure": "pbt", "population": 12, "interval": 2, "budget": {"target": 0.01})"};
 
 Experiment experiment_of(std::string const& procedure, std::string const& more) {
     Problems problems("f.json");
@@ -60,6 +66,7 @@ TEST(Procedures, DecideTheSameForAnyTrainersTimingsAndCrashes) {
                 auto const whole = director(DecideBy::virtual_time);
                 SimulatedJob expected(*whole, 1, outcomes(share));
                 ASSERT_TRUE(expected.run_in_any_order()) << about << " hangs";
+                EXPECT_LT(whole->trials().size(), 1000U) << about << ": nothing has ended it";
                 for (auto const& view : whole->trials()) EXPECT_TRUE(has_ended(view.status)) << about << " " << view.id.value;
                 for (int trainers = 1; trainers <= 4; ++trainers) {
                     Rng timing(static_cast<std::uint64_t>(trainers));

@@ -31,7 +31,8 @@ inline double branin(std::vector<double> const& x) {
 
 inline double hartmann6(std::vector<double> const& x) {
     constexpr std::array<double, 4> alpha{1, 1.2, 3, 3.2};
-    constexpr double a[4][6] = {{10, 3, 17, 3.5, 1.7, 8}, {.05, 10, 17, .1, 8, 14}, {3, 3.5, 1.7, 10, 17, 8}, {17, 8, .05, 10, .1, 14}};
+    constexpr double a[4][6] = {
+        {10, 3, 17, 3.5, 1.7, 8}, {.05, 10, 17, .1, 8, 14}, {3, 3.5, 1.7, 10, 17, 8}, {17, 8, .05, 10, .1, 14}};
     constexpr double p[4][6] = {{.1312, .1696, .5569, .0124, .8283, .5886},
                                 {.2329, .4135, .8307, .3736, .1004, .9991},
                                 {.2348, .1451, .3522, .2883, .3047, .6650},
@@ -46,16 +47,15 @@ inline double hartmann6(std::vector<double> const& x) {
 }
 
 inline TestFunction const& function_named(std::string const& name) {
-    static std::vector<TestFunction> const all{
-        {"branin", {{-5, 10}, {0, 15}}, branin},
-        {"hartmann6", {{0, 1}, {0, 1}, {0, 1}, {0, 1}, {0, 1}, {0, 1}}, hartmann6}};
+    static std::vector<TestFunction> const all{{"branin", {{-5, 10}, {0, 15}}, branin},
+                                               {"hartmann6", {{0, 1}, {0, 1}, {0, 1}, {0, 1}, {0, 1}, {0, 1}}, hartmann6}};
     for (auto const& each : all)
         if (each.name == name) return each;
     throw std::invalid_argument("no function " + name);
 }
 
-// How much a trial that has just begun lacks: another ripple for every point, of the size of the function's own range, so that
-// early ranks mislead somewhat. scripts/check_against_optuna.py has the same.
+// How much a trial that has just begun lacks: another ripple for every point, of the size of the function's own range, so
+// that early ranks mislead somewhat. scripts/check_against_optuna.py has the same.
 inline double shortfall(TestFunction const& function, std::vector<double> const& x) {
     double sum = 0;
     for (std::size_t i = 0; i < x.size(); ++i) {
@@ -81,8 +81,9 @@ inline Experiment experiment_for(TestFunction const& function, std::string const
     bool const rungs = procedure == "hyperband" || procedure == "bohb";
     std::string space;
     for (std::size_t i = 0; i < function.bounds.size(); ++i)
-        space += (i == 0 ? "\"" : ", \"") + keys[i] + R"(": {"type": "float", "low": )" + std::to_string(function.bounds[i].first) +
-                 R"(, "high": )" + std::to_string(function.bounds[i].second) + "}";
+        space += (i == 0 ? "\"" : ", \"") + keys[i] + R"(": {"type": "float", "low": )" +
+                 std::to_string(function.bounds[i].first) + R"(, "high": )" + std::to_string(function.bounds[i].second) +
+                 "}";
     auto const limit = rungs ? R"("budget": {"epochs": )" + std::to_string(evaluations) + "}"
                              : R"("trials": )" + std::to_string(evaluations);
     bool const alone = procedure == "tpe-alone";

@@ -44,23 +44,28 @@ TEST(Past, OnlyWhatTheSpaceCouldPropose) {
     auto const space = read_space(experiment, told);
     auto const fits = [&](char const* text) { return is_in(space, assignment_from_json(parse_json(text, told))); };
     EXPECT_TRUE(fits(R"({"train.optimizer.name": "adam", "train.batch_size": 8})"));
-    EXPECT_TRUE(fits(R"({"train.batch_size": 32, "train.optimizer.momentum": 0.9, "train.optimizer.name": "sgd"})")) << "any order";
+    EXPECT_TRUE(fits(R"({"train.batch_size": 32, "train.optimizer.momentum": 0.9, "train.optimizer.name": "sgd"})"))
+        << "any order";
     EXPECT_FALSE(fits(R"({"train.optimizer.name": "adam", "train.batch_size": 33})")) << "outside";
     EXPECT_FALSE(fits(R"({"train.optimizer.name": "adam", "train.batch_size": 8.5})")) << "not whole";
     EXPECT_FALSE(fits(R"({"train.optimizer.name": "lamb", "train.batch_size": 8})")) << "not on the list";
     EXPECT_FALSE(fits(R"({"train.optimizer.name": "adam"})")) << "a key is missing";
     EXPECT_FALSE(fits(R"({"train.optimizer.name": "sgd", "train.batch_size": 8})")) << "an active key is missing";
-    EXPECT_FALSE(fits(R"({"train.optimizer.name": "adam", "train.batch_size": 8, "train.optimizer.momentum": 0.1})")) << "not active";
+    EXPECT_FALSE(fits(R"({"train.optimizer.name": "adam", "train.batch_size": 8, "train.optimizer.momentum": 0.1})"))
+        << "not active";
     EXPECT_FALSE(fits(R"({"train.optimizer.name": "adam", "train.batch_size": 8, "train.epochs": 3})")) << "not searched";
-    EXPECT_FALSE(fits(R"({"train.optimizer.name": "sgd", "train.batch_size": 8, "train.optimizer.momentum": 0.5})")) << "forbidden";
+    EXPECT_FALSE(fits(R"({"train.optimizer.name": "sgd", "train.batch_size": 8, "train.optimizer.momentum": 0.5})"))
+        << "forbidden";
 }
 
 TEST(Past, AFiniteSpaceIsGoneOnWith) {
     SearchContext context;
     context.past = {{both(0.2, 16), {1}}, {both(0.1, 8), {k_worst}}, {both(0.3, 8), {1}, PastTrial::Progress::cut_off}};
-    std::set<std::string> const left{R"({"train.optimizer.lr":0.1,"train.batch_size":16})", R"({"train.optimizer.lr":0.2,"train.batch_size":8})",
-                                     R"({"train.optimizer.lr":0.3,"train.batch_size":8})", R"({"train.optimizer.lr":0.3,"train.batch_size":16})"};
-    for (auto const* search : {R"({"procedure": "grid"})", R"({"procedure": "random", "trials": 9})", R"({"procedure": "sobol", "trials": 9})"}) {
+    std::set<std::string> const left{
+        R"({"train.optimizer.lr":0.1,"train.batch_size":16})", R"({"train.optimizer.lr":0.2,"train.batch_size":8})",
+        R"({"train.optimizer.lr":0.3,"train.batch_size":8})", R"({"train.optimizer.lr":0.3,"train.batch_size":16})"};
+    for (auto const* search :
+         {R"({"procedure": "grid"})", R"({"procedure": "random", "trials": 9})", R"({"procedure": "sobol", "trials": 9})"}) {
         std::set<std::string> tried;
         auto const experiment = search_experiment(search, k_six);
         auto const made = all(*make_search(experiment, context));
@@ -74,11 +79,13 @@ TEST(Past, AFiniteSpaceIsGoneOnWith) {
 TEST(Past, BracketsAreAsLargeAsWhatIsLeft) {
     SearchContext context;
     context.past = {{both(0.2, 16), {1}}, {both(0.1, 8), {1}}, {both(0.3, 8), {1}}};
-    auto const experiment = search_experiment(R"({"procedure": "successive_halving", "sampler": "grid"})", k_six, R"({"epochs": 3})");
+    auto const experiment =
+        search_experiment(R"({"procedure": "successive_halving", "sampler": "grid"})", k_six, R"({"epochs": 3})");
     EXPECT_EQ(text_of(plan_of(experiment)), "rungs: 6 to epoch 1, 2 to epoch 3\n6 trials, 10 epochs in all\n");
     EXPECT_EQ(text_of(plan_of(experiment, context)), "rungs: 3 to epoch 1, 1 to epoch 3\n3 trials, 5 epochs in all\n");
     auto const search = make_search(experiment, context);
-    FakeDirector director(*search, 2, [](TrialId id, auto const&, int) { return 1.0 + id.value; }, 1);
+    FakeDirector director(
+        *search, 2, [](TrialId id, auto const&, int) { return 1.0 + id.value; }, 1);
     ASSERT_TRUE(director.run());
     EXPECT_EQ(director.trials().size(), 3U);
     EXPECT_EQ(director.count_at(3), 1U);
@@ -88,7 +95,8 @@ TEST(Past, EverythingWasTriedBefore) {
     SearchContext context;
     for (double lr : {0.1, 0.2, 0.3})
         for (int size : {8, 16}) context.past.push_back({both(lr, size), {1}});
-    for (auto const* text : {R"({"procedure": "grid"})", R"({"procedure": "random", "trials": 9})", R"({"procedure": "tpe", "trials": 9})"}) {
+    for (auto const* text :
+         {R"({"procedure": "grid"})", R"({"procedure": "random", "trials": 9})", R"({"procedure": "tpe", "trials": 9})"}) {
         auto const search = make_search(search_experiment(text, k_six), context);
         EXPECT_FALSE(search->next()) << text;
         EXPECT_TRUE(search->finished()) << text;
@@ -98,8 +106,10 @@ TEST(Past, EverythingWasTriedBefore) {
 TEST(Past, TpeNeedsNoStartup) {
     auto const experiment = search_experiment(R"({"procedure": "tpe", "trials": 8, "startup": 10})", k_unit);
     int near = 0, near_without = 0;
-    for (auto const& each : all(*make_search(experiment, {results(40)}))) near += std::abs(each[0].second.number() - 0.7) < 0.2 ? 1 : 0;
-    for (auto const& each : all(*make_search(experiment))) near_without += std::abs(each[0].second.number() - 0.7) < 0.2 ? 1 : 0;
+    for (auto const& each : all(*make_search(experiment, {results(40)})))
+        near += std::abs(each[0].second.number() - 0.7) < 0.2 ? 1 : 0;
+    for (auto const& each : all(*make_search(experiment)))
+        near_without += std::abs(each[0].second.number() - 0.7) < 0.2 ? 1 : 0;
     EXPECT_GE(near, 7) << "from the first trial on";
     EXPECT_LE(near_without, 6) << "(otherwise this test says nothing)";
     auto const first = [&](std::vector<PastTrial> past) { return all(*make_search(experiment, {std::move(past)})).front(); };
@@ -126,12 +136,14 @@ TEST(Past, WhatWasCutOffOrFailedIsNoGoodResult) {
 
 // Rungs and medians know nothing of the past: the same trials go on as if there were none.
 TEST(Past, RulesDoNotSeeIt) {
-    for (auto const* text : {R"({"procedure": "asha", "trials": 27})", R"({"procedure": "hyperband"})", R"({"procedure": "median", "trials": 20})",
-                             R"({"procedure": "pbt"})"}) {
+    for (auto const* text : {R"({"procedure": "asha", "trials": 27})", R"({"procedure": "hyperband"})",
+                             R"({"procedure": "median", "trials": 20})", R"({"procedure": "pbt"})"}) {
         auto const experiment = search_experiment(text, k_unit, R"({"epochs": 9})");
         auto const log_of = [&](SearchContext const& context) {
             auto const search = make_search(experiment, context);
-            FakeDirector director(*search, 4, [](TrialId id, auto const&, int epochs) { return std::fmod(id.value * 0.618, 1) + 1.0 / epochs; }, 3);
+            FakeDirector director(
+                *search, 4,
+                [](TrialId id, auto const&, int epochs) { return std::fmod(id.value * 0.618, 1) + 1.0 / epochs; }, 3);
             EXPECT_TRUE(director.run());
             auto out = director.log();
             for (auto const& each : director.trials()) out.push_back(std::to_string(each.epochs) + " " + each.why);
@@ -146,7 +158,8 @@ TEST(Past, LongerTrainingsCountUpToMaxEpochs) {
     auto const experiment = search_experiment(R"({"procedure": "bohb", "max_epochs": 9})", k_unit, R"({"epochs": 20})");
     auto past = results(30, 20);
     for (auto& each : past)
-        for (std::size_t i = 9; i < 20; ++i) each.losses[i] = std::abs(each.assignment[0].second.number() - 0.2);  // it turns
+        for (std::size_t i = 9; i < 20; ++i)
+            each.losses[i] = std::abs(each.assignment[0].second.number() - 0.2);  // it turns
     auto const search = make_search(experiment, {past});
     EXPECT_NEAR(search->next()->assignment[0].second.number(), 0.7, 0.25);
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// One search of a known function, for scripts/check_against_optuna.py: a JSON line a seed with the best value that was found.
-//   search_driver PROCEDURE FUNCTION EVALUATIONS FIRST_SEED SEEDS     evaluations: of hyperband and bohb: epochs, of 27 at most a trial
+// One search of a known function, for scripts/check_against_optuna.py: a JSON line a seed with the best value that was
+// found.
+//   search_driver PROCEDURE FUNCTION EVALUATIONS FIRST_SEED SEEDS     evaluations: of hyperband and bohb: epochs, of 27 at
+//   most a trial
 // The curve of a trial after epoch r of R is f(x) + (1 - r/R) * g(x): see shortfall() in functions.hpp.
 #include <fmt/format.h>
 
