@@ -98,6 +98,7 @@ std::optional<int> Run::attempt() {
             job.bury(lost);
         } catch (StateDamaged const& damaged) {
             note_damage(damaged);
+        } catch (TrialGoesBack const&) {
         }
         regroup(job);
         return std::nullopt;
@@ -182,7 +183,7 @@ void Run::tell(RunningJob& job, std::exception const& error) {
 
 RunEnd Run::end(RunEnd end, std::string const& failure) const {
     bool const interrupted = signal_caught() != 0;
-    end.reason = interrupted ? fmt::format("signal {}", signal_caught()) : failure;
+    end.reason = interrupted ? fmt::format("signal {}", signal_caught()) : failure.empty() ? prepared_.director->finish_reason() : failure;
     end.status = interrupted ? RunStatus::interrupted : failure.empty() ? RunStatus::finished : RunStatus::failed;
     end.wall_s = monotonic_s() - started_s_;
     end.setup_s = prepared_.training_since_s.value_or(monotonic_s()) - started_s_;

@@ -49,7 +49,9 @@ void read_metric(ObjectReader& reader, SearchConfig& out) {
 void read_budget(ObjectReader reader, SearchBudget& out) {
     reader.read("trials", out.trials, up_to(k_most_trials, at_least(1)));
     reader.read("epochs", out.epochs, up_to(1e12, at_least(1)));
-    refuse_later_keys(reader, {"hours", "target"});
+    reader.read("hours", out.hours, above(0));
+    reader.read("hours_per_trial", out.hours_per_trial, above(0));
+    refuse_later_keys(reader, {"target"});
     reader.finish();
 }
 
@@ -129,7 +131,8 @@ SearchConfig read_search(ObjectReader reader) {
     read_tpe(reader, OwnKeys(reader, sampler, "sampler"), out.tpe);
     reader.read("lookahead", out.lookahead, up_to(1e6, at_least(0)));
     reader.read("deterministic", out.deterministic);
-    refuse_later_keys(reader, {"start_from", "repeats", "folds", "retries"});
+    reader.read("retries", out.retries, up_to(1000, at_least(0)));
+    refuse_later_keys(reader, {"start_from", "repeats", "folds"});
     reader.finish();
     return out;
 }

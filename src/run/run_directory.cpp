@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::array<std::string_view, 3> k_marks{"experiment.json", "journal.jsonl", "summary.json"};
-constexpr std::array<std::string_view, 8> k_others{"metrics.jsonl", "trials.csv", "trace.json", "best", "server_log.jsonl",
+constexpr std::array<std::string_view, 9> k_others{"inbox", "metrics.jsonl", "trials.csv", "trace.json", "best", "server_log.jsonl",
                                                    "checkpoints",   "tb",         "report.html"};
 
 template <class Names>

@@ -197,11 +197,11 @@ TEST(Reader, WhatThisVersionDoesNotHave) {
     EXPECT_EQ(complaints(with(R"("strategy": {"policy": "ring"})")),
               "e.json:2:24: /strategy/policy: policy \"ring\" is not available in this version (available: planned)");
     EXPECT_EQ(
-        complaints(with(R"("search": {"procedure": "gp", "folds": 3, "budget": {"hours": 3}})")),
+        complaints(with(R"("search": {"procedure": "gp", "folds": 3, "budget": {"target": 3}})")),
         "e.json:2:25: /search/procedure: procedure \"gp\" is not available in this version (available: grid, random, sobol, tpe, "
         "manual, ablation, successive_halving, hyperband, bohb, asha, median, pbt)\n"
         "e.json:2:40: /search/folds: \"folds\" is not available in this version (leave it out)\n"
-        "e.json:2:63: /search/budget/hours: \"hours\" is not available in this version (leave it out)");
+        "e.json:2:63: /search/budget/target: \"target\" is not available in this version (leave it out)");
     EXPECT_EQ(complaints(train(R"({"precision": "fp16"})")),
               "e.json:2:24: /train/precision: precision \"fp16\" is not available in this version (available: fp32, bf16)");
     EXPECT_EQ(complaints("{\"model\": {\"name\": \"mlp\"}, \"run\": {\"dir\": \"r\"}, \"space\": {\"train.epochs\": 1},\n"
