@@ -82,7 +82,7 @@ void add_data(CLI::App& app, ImportCommands& imports, std::string& directory) {
 }
 
 void add_later(CLI::App& app) {
-    for (auto const* later : {"plan", "report", "ctl"}) {
+    for (auto const* later : {"plan", "report"}) {
         auto* unavailable = add_unavailable(app, later);
         unavailable->callback([later] {
             throw ConfigError(std::string("hopscotch ") + later +
@@ -189,6 +189,21 @@ void add_compare(CLI::App& app, CompareOptions& options) {
                     "Example: hopscotch compare runs/mop runs/ring --bandwidth 1gbit");
 }
 
+void add_ctl(CLI::App& app, CtlOptions& options) {
+    auto* ctl = app.add_subcommand("ctl", "Ask the job that works on a run for something, or say how a run stands");
+    ctl->add_option("run_dir", options.run_dir, "A run directory")->required()->type_name("RUN_DIR");
+    ctl->add_option("action", options.action, "status, stop, resume, clone or finish")->required()->type_name("ACTION");
+    ctl->add_option("arguments", options.arguments, "A trial; for clone also changes, as path=value")->type_name("TRIAL PATH=VALUE...");
+    ctl->add_option("--timeout", options.timeout_s, "Seconds to wait for the job's answer")->capture_default_str()->check(CLI::PositiveNumber);
+    ctl->footer(
+        "hopscotch ctl runs/digits status                              how it stands; needs no job\n"
+        "hopscotch ctl runs/digits stop 4                              trial 4 ends, at the end of the unit under way\n"
+        "hopscotch ctl runs/digits resume 4                            a paused or stopped trial goes on to its last epoch\n"
+        "hopscotch ctl runs/digits clone 4 train.optimizer.lr=0.01     a new trial that begins with the state of trial 4\n"
+        "hopscotch ctl runs/digits finish                              no trial starts; nobody goes on after the next decision\n\n"
+        "Exit codes: 0 the job will do it; 1 it refuses, or no job answers; 2 bad input.");
+}
+
 int parse_and_run(int argc, char** argv) {
     CLI::App app("Hopscotch trains many deep-learning models at once: the data stays, the models hop.", "hopscotch");
     bool const verbose = std::find(argv, argv + argc, std::string_view("--verbose")) != argv + argc;
@@ -202,6 +217,7 @@ int parse_and_run(int argc, char** argv) {
     ReplayOptions replay;
     PredictOptions predict;
     CompareOptions compare;
+    CtlOptions ctl;
     ImportCommands imports;
     BenchCommands benches;
     std::string directory, model;
@@ -212,6 +228,7 @@ int parse_and_run(int argc, char** argv) {
     add_replay(app, replay);
     add_predict(app, predict);
     add_compare(app, compare);
+    add_ctl(app, ctl);
     auto* bench = add_bench(app, benches);
     add_later(app);
     app.footer("Each command has its own --help. Exit codes: 0 done; 1 failed or interrupted; 2 bad input.");
@@ -228,6 +245,7 @@ int parse_and_run(int argc, char** argv) {
     if (app.got_subcommand("replay")) return replay_command(replay);
     if (app.got_subcommand("predict")) return predict_command(predict);
     if (app.got_subcommand("compare")) return compare_command(compare);
+    if (app.got_subcommand("ctl")) return ctl_command(ctl);
     auto* data = app.get_subcommand("data");
     if (data->got_subcommand("inspect")) return inspect_dataset(directory);
     if (data->got_subcommand("verify")) return verify_dataset(directory);

@@ -51,6 +51,13 @@ struct CompareOptions {
 };
 int compare_command(CompareOptions const& options);
 
+struct CtlOptions {
+    std::string run_dir, action;         // status, stop, resume, clone, finish
+    std::vector<std::string> arguments;  // a trial; path=value ...
+    double timeout_s = 10;               // for the job's answer
+};
+int ctl_command(CtlOptions const& options);
+
 int models_command(std::string const& name);
 
 struct BenchStepOptions {

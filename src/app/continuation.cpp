@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 
 #include "core/error.hpp"
 #include "core/hash.hpp"
@@ -20,18 +19,27 @@ std::vector<Lap> Continuation::begin(Director& director, Recorder& recorder) {
     for (auto const& complaint : resumption_.damaged) log_warning(complaint + "; an older checkpoint is used");
     recorder.restore(journal, [&](TrialId trial) { return loss_of(experiment_, journal.assignments.at(trial)); });
     std::vector<Lap> released;
+    std::map<TrialId, int> last;
     auto const take = [&] {
-        std::ranges::move(director.release(), std::back_inserter(released));
+        for (auto& lap : director.release()) {
+            // A trial that was stopped and goes on: what had been released of it from there on came to nothing.
+            if (auto const before = last.find(lap.trial); before != last.end() && before->second >= lap.epoch)
+                std::erase_if(released, [&](Lap const& each) { return each.trial == lap.trial && each.epoch >= lap.epoch; });
+            last[lap.trial] = lap.epoch;
+            released.push_back(std::move(lap));
+        }
         for (auto const& decision : director.take_decisions()) recorder.decided(decision);
     };
     take();
     std::map<std::pair<TrialId, int>, std::uint64_t> known;
     for (auto const& record : journal.laps) {
         director.record(record);
-        known[{record.trial, record.epoch}] = record.state_hash;
+        if (record.outcome == Outcome::finished) known[{record.trial, record.epoch}] = record.state_hash;
         units_ += record.units.size();
         take();
     }
+    // A lap that came when its trial had been stopped, which goes on now, is news when it comes again.
+    std::erase_if(known, [&](auto const& lap) { return lap.first.second >= director.trials()[lap.first.first.index()].epochs_done; });
     if (procedure_clones(experiment_.search.procedure))
         for (auto const& record : journal.laps)
             if (record.outcome == Outcome::finished) pinned_.insert({record.trial, record.epoch});

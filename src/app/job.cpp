@@ -101,6 +101,7 @@ std::optional<int> Run::attempt() {
             job.bury(lost);
         } catch (StateDamaged const& damaged) {
             note_damage(damaged);
+        } catch (TrialGoesBack const&) {
         }
         regroup(job);
         return std::nullopt;
@@ -192,7 +193,7 @@ void Run::measure_trials(RunEnd& end) const {
 
 RunEnd Run::end(RunEnd end, std::string const& failure) const {
     bool const interrupted = signal_caught() != 0;
-    end.reason = interrupted ? fmt::format("signal {}", signal_caught()) : failure;
+    end.reason = interrupted ? fmt::format("signal {}", signal_caught()) : failure.empty() ? prepared_.director->finish_reason() : failure;
     end.status = interrupted ? RunStatus::interrupted : failure.empty() ? RunStatus::finished : RunStatus::failed;
     end.wall_s = monotonic_s() - started_s_;
     end.setup_s = prepared_.training_since_s.value_or(monotonic_s()) - started_s_;

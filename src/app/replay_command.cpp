@@ -78,6 +78,7 @@ Verdicts replay_trials(TrialRunner& runner, Journal const& journal, std::set<Tri
     for (auto const& recorded : journal.laps) {
         if (!trials.contains(recorded.trial)) continue;
         LapId const id{recorded.trial, recorded.epoch};
+        if (recorded.outcome == Outcome::stopped) continue;  // somewhere in it; if its trial went on, the lap came again
         auto const found = released.find(id);
         require(found != released.end(), fmt::format("trial {}, epoch {} was trained and never released", id.trial.value, id.epoch));
         auto const& lap = *found->second;

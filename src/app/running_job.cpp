@@ -25,6 +25,7 @@ RunningJob::RunningJob(PreparedRun& prepared, Courier& courier, RunOptions const
                  prepared.resumption ? prepared.resumption->journal.complete_bytes : 0),
       recorder_(directory_, facts_, prepared.experiment),
       strategy_(strategy_named(prepared.experiment.strategy.name).make({courier, prepared.experiment, prepared.owners, nullptr})),
+      control_(prepared, recorder_, *strategy_),
       pump_(courier, facts_.hosts, prepared.experiment.run.stall_s),
       progress_(options.quiet ? ProgressMode::quiet : progress_mode(terminal_of(2)), terminal_of(2).columns,
                 [](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }) {
@@ -39,6 +40,7 @@ void RunningJob::run() {
     while (!director_.finished() || (continuation_ && continuation_->waits())) {
         pump_.take(*this, 0.1);
         recorder_.tick();
+        control_.tick();
         show_progress();
         if (signal_caught() != 0) return;
     }
@@ -72,17 +74,44 @@ void RunningJob::leave_off() {
         throw CommError(fmt::format("the trainers did not stop within {:.0f} s; run.stall_s sets this limit", prepared_.experiment.run.stall_s));
 }
 
-void RunningJob::lap_done(LapRecord const& record) {
+void RunningJob::lap_done(LapRecord const& came) {
     fault_point("lap.record");
-    homes_[record.trial] = record.home;
-    here_.insert({record.trial, record.epoch});
-    if (continuation_ && continuation_->trained_again(record)) return strategy_->lap_done(record);
+    if (!control_.counts(came)) return;
+    homes_[came.trial] = came.home;
+    here_.insert({came.trial, came.epoch});
+    if (continuation_ && continuation_->trained_again(came)) return strategy_->lap_done(came);
+    if (tries_again(came)) return;
+    auto record = came;
+    record.orders = control_.orders_with(came);
     director_.record(record);
     recorder_.lap_done(record, director_.trials()[record.trial.index()]);
     units_ += static_cast<double>(record.units.size());
     end_trials();
     release();
     strategy_->lap_done(record);
+    take_up();
+}
+
+// A failure that is not the trial's own is not its end, so often as search.retries says.
+bool RunningJob::tries_again(LapRecord const& record) {
+    bool const may = record.outcome == Outcome::failed && record.cause == Cause::surroundings &&
+                     recorder_.retries_of(record.trial) < prepared_.experiment.search.retries &&
+                     !has_ended(director_.trials()[record.trial.index()].status);
+    if (!may) return false;
+    recorder_.retried(record);
+    auto const text = fmt::format("trial {}: {}; it goes back to its last checkpoint (search.retries: {} of {})", record.trial.value, record.reason,
+                                  recorder_.retries_of(record.trial), prepared_.experiment.search.retries);
+    log_warning(text);
+    if (pausing_) return true;  // it will, when the job goes on
+    throw TrialGoesBack(text);
+}
+
+// What had ended, and was forgotten, goes on.
+void RunningJob::take_up() {
+    std::optional<TrialId> taken_up;
+    for (auto const trial : ended_)
+        if (!has_ended(director_.trials()[trial.index()].status)) taken_up = trial;
+    if (taken_up && !pausing_) throw TrialGoesBack(fmt::format("trial {} goes on from its last checkpoint", taken_up->value));
 }
 
 // A lap may end other trials than its own: what it leaves undecided no longer is.
@@ -135,8 +164,10 @@ void RunningJob::write_best(Summary const& summary) {
 void RunningJob::go_on() {
     for (auto& lap : continuation_->begin(director_, recorder_)) execute(std::move(lap));
     units_ = static_cast<double>(continuation_->units());
-    for (auto const& trial : director_.trials())
+    for (auto const& trial : director_.trials()) {
         if (has_ended(trial.status)) ended_.insert(trial.id);
+        if (!has_ended(trial.status)) recorder_.lives(trial.id);
+    }
 }
 
 // The best state of an earlier job; or of a group, where trainers could not know that it would be the best.
@@ -207,6 +238,7 @@ void RunningJob::execute_held() {
             auto& lap = laps.front();
             if (lap.clone_of && lap.from.empty()) {
                 auto const* file = recorder_.file_after(lap.clone_of->trial, lap.clone_of->epoch);
+                if (file == nullptr && asked_for_.insert(*lap.clone_of).second) strategy_->keep_end(lap.clone_of->trial, lap.clone_of->epoch);
                 if (file == nullptr) break;
                 lap.from = file->file;
             }

@@ -10,6 +10,7 @@
 
 #include "app/commands.hpp"
 #include "app/continuation.hpp"
+#include "app/live_control.hpp"
 #include "app/prepared_run.hpp"
 #include "run/progress.hpp"
 #include "run/recorder.hpp"
@@ -17,6 +18,13 @@
 #include "strategy/strategy.hpp"
 
 namespace hopscotch {
+
+// A trial begins again from its newest checkpoint: an order has it go on when its state was gone, or it failed and may try again. As
+// after a damaged state, the job pauses and goes on.
+class TrialGoesBack : public CommError {
+public:
+    using CommError::CommError;
+};
 
 class RunningJob : public LapSink {
 public:
@@ -50,6 +58,7 @@ public:
     void scored(LapRecord const& record) override { test_record_ = record; }
     void saved(Saved const& saved) override {
         recorder_.saved(saved);
+        control_.saved();
         execute_held();
     }
 
@@ -63,6 +72,8 @@ private:
     void execute(Lap lap);
     void execute_held();
     void end_trials();
+    bool tries_again(LapRecord const& record);
+    void take_up();
     void show_progress();
     ProgressState view() const;
 
@@ -73,6 +84,8 @@ private:
     RunDirectory directory_;
     Recorder recorder_;
     std::unique_ptr<Strategy> strategy_;
+    LiveControl control_;
+    std::set<LapId> asked_for_;  // ends of laps that clones begin with and no file holds
     Pump pump_;
     Progress progress_;
     std::map<TrialId, TrainerId> homes_;

@@ -56,7 +56,8 @@ void read_budget(ObjectReader reader, std::string const& procedure, SearchBudget
     reader.read("target", out.target);
     // The trials of pbt all end at the same time.
     if (OwnKeys(reader, procedure, "procedure").include("patience", k_patient)) reader.read("patience", out.patience, at_least(1));
-    refuse_later_keys(reader, {"hours"});
+    reader.read("hours", out.hours, above(0));
+    reader.read("hours_per_trial", out.hours_per_trial, above(0));
     reader.finish();
 }
 
@@ -138,7 +139,7 @@ SearchConfig read_search(ObjectReader reader) {
     reader.read("lookahead", out.lookahead, up_to(1e6, at_least(0)));
     reader.read("deterministic", out.deterministic);
     if (own.include("start_from", k_warm)) reader.read("start_from", out.start_from, not_empty());
-    refuse_later_keys(reader, {"retries"});
+    reader.read("retries", out.retries, up_to(1000, at_least(0)));
     reader.finish();
     return out;
 }

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/clock.hpp"
 #include "core/error.hpp"
 #include "core/json_reader.hpp"
@@ -38,16 +40,36 @@ LapRecord lap_done_from_json(Json const& json, Journal const& journal) {
     return record;
 }
 
+// What earlier jobs spent: from a job's first line to its last.
+void add_seconds(Json const& line, bool first_of_job, Journal& journal) {
+    auto const* at = line.find("unix_s");
+    if (at == nullptr) return;
+    auto const now = at->number();
+    if (!first_of_job && journal.last_unix_s > 0) journal.seconds += std::max(0.0, now - journal.last_unix_s);
+    journal.last_unix_s = now;
+}
+
+void take_lap_done(Json const& line, Journal& journal) {
+    journal.laps.push_back(lap_done_from_json(line, journal));
+    auto const came = std::min(journal.laps.back().orders.size(), journal.orders.size());
+    journal.orders.erase(journal.orders.begin(), journal.orders.begin() + static_cast<std::ptrdiff_t>(came));
+}
+
 void take_line(std::string_view text, Journal& journal) {
     Problems problems("");
     Json const line = parse_json(text, problems);
     if (!problems.empty()) throw Error("is not JSON (edited, or the disk lost a part of the file)");
     auto const& name = line.at("event").string();
+    add_seconds(line, name == "run_resumed", journal);
     if (name == "lap_released") {
         journal.released.push_back(lap_from_json(line));
         journal.assignments[journal.released.back().trial] = journal.released.back().assignment;
     } else if (name == "lap_done") {
-        journal.laps.push_back(lap_done_from_json(line, journal));
+        take_lap_done(line, journal);
+    } else if (name == "order") {
+        journal.orders.push_back(order_from_json(line));
+    } else if (name == "retry") {
+        ++journal.retries[TrialId(count_in(line, "trial"))];
     } else if (name == "decision") {
         journal.decisions.push_back(decision_from_json(line));
     } else if (name == "trial_ended") {
@@ -79,6 +101,16 @@ void JournalWriter::lap_released(Lap const& lap) { append(event("lap_released", 
 void JournalWriter::lap_done(LapRecord const& record) { append(event("lap_done", to_json(record))); }
 
 void JournalWriter::decided(Decision const& decision) { append(event("decision", to_json(decision))); }
+
+void JournalWriter::ordered(Order const& order) {
+    append(event("order", to_json(order)));
+    file_.sync();
+}
+
+void JournalWriter::retried(LapRecord const& record) {
+    append(event("retry", Json::object({{"trial", record.trial.value}, {"epoch", record.epoch}, {"attempt", record.attempt}, {"reason", record.reason}})));
+    file_.sync();
+}
 
 void JournalWriter::checkpoint(LapSink::Saved const& saved) {
     append(event("checkpoint", Json::object({{"trial", saved.trial.value},

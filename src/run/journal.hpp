@@ -2,6 +2,7 @@
 // journal.jsonl: what was decided and what came of it, in order, a JSON object a line (docs/formats.md). It is enough to
 // replay a run and to resume it. Each line is written at once and synced in groups; what a crash cuts off is run again.
 //   {"event": "decision", ...}   {"event": "run_resumed", ...}   {"event": "checkpoint", ...}
+//   {"event": "order", ...}   {"event": "retry", ...}
 //   {"event": "lap_released", ...}   {"event": "lap_done", ...}   {"event": "trial_ended", ...}   {"event": "run_ended",
 //   ...}
 #pragma once
@@ -32,6 +33,8 @@ public:
     void lap_released(Lap const& lap);
     void lap_done(LapRecord const& record);
     void decided(Decision const& decision);
+    void ordered(Order const& order);  // synced: who gave it is told that it holds. It will come with a lap, too
+    void retried(LapRecord const& record);
     void checkpoint(LapSink::Saved const& saved);  // of a file that is durable
     void trainer_lost(TrainerLoss const& loss);
     void run_resumed(int incarnation, int trainers);
@@ -58,9 +61,13 @@ struct Journal {
     std::map<TrialId, Assignment> assignments;  // of every trial that was released
     std::vector<Decision> decisions;            // of the search
     std::vector<TrialEnd> ended;
+    std::vector<Order> orders;        // that have not come with a lap
+    std::map<TrialId, int> retries;   // failures that were not the trial's own and did not end it
     std::vector<LapSink::Saved> saved;  // files that may have been deleted since
     std::vector<TrainerLoss> lost;
     int incarnation = 1;                // how many jobs have written it
+    double seconds = 0;                 // that they wrote, together
+    double last_unix_s = 0;             // its last line
     std::string status;                 // of the run; empty while it has not ended; of the last job that said so
     std::uintmax_t complete_bytes = 0;  // up to the end of the last whole line; the rest of the file is a torn tail
 };

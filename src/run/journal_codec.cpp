@@ -163,6 +163,37 @@ Decision decision_from_json(Json const& json) {
     return out;
 }
 
+Json to_json(Order const& order) {
+    auto out = Json::object({{"kind", name_of(order.kind)}});
+    if (order.kind != Order::Kind::finish) out["trial"] = order.trial.value;
+    if (order.kind == Order::Kind::clone) out["epoch"] = order.epoch;
+    if (order.kind == Order::Kind::clone) out["assignment"] = to_json(order.assignment);
+    out["why"] = order.why;
+    return out;
+}
+
+Order order_from_json(Json const& json) {
+    Order out;
+    auto const& name = json.at("kind").string();
+    bool known = false;
+    for (auto const kind : {Order::Kind::stop, Order::Kind::resume, Order::Kind::clone, Order::Kind::finish}) {
+        known |= name == name_of(kind);
+        if (name == name_of(kind)) out.kind = kind;
+    }
+    if (!known) throw Error("'kind' is '" + name + "' (known: stop, resume, clone, finish)");
+    if (out.kind != Order::Kind::finish) out.trial = TrialId(count_in(json, "trial"));
+    if (out.kind == Order::Kind::clone) out.epoch = count_in(json, "epoch");
+    if (out.kind == Order::Kind::clone) out.assignment = assignment_from_json(json.at("assignment"));
+    out.why = json.at("why").string();
+    return out;
+}
+
+Json to_json(std::vector<Order> const& orders) {
+    Json::Array out;
+    for (auto const& order : orders) out.push_back(to_json(order));
+    return out;
+}
+
 Json to_json(LapRecord const& record) {
     Json::Array units;
     units.reserve(record.units.size());
@@ -180,6 +211,8 @@ Json to_json(LapRecord const& record) {
                          {"state_bytes", record.state_bytes},
                          {"validation", validation_json(record)},
                          {"units", std::move(units)}});
+    if (record.cause != Cause::trial) out["cause"] = "surroundings";
+    if (!record.orders.empty()) out["orders"] = to_json(record.orders);
     if (!record.exposed_s.empty()) out["exposed_s"] = record.exposed_s;
     if (record.sync_rounds > 0) out["sync_rounds"] = record.sync_rounds;
     if (!record.staleness.empty()) out["staleness"] = record.staleness;
@@ -201,6 +234,9 @@ LapRecord lap_record_from_json(Json const& json) {
     record.state_bytes = static_cast<std::uint64_t>(amount(json, "state_bytes"));
     read_validation(json.at("validation"), record);
     read_exchange(json, record);
+    if (json.find("cause") != nullptr) record.cause = Cause::surroundings;
+    if (auto const* orders = json.find("orders"))
+        for (auto const& order : orders->array()) record.orders.push_back(order_from_json(order));
     for (auto const& unit : json.at("units").array()) record.units.push_back(unit_from_json(unit));
     return record;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Laps, their records and decisions as JSON and back, bit for bit: hashes are hex, numbers that are not finite are null.
+// Laps, their records, decisions and orders as JSON and back, bit for bit: hashes are hex, numbers that are not finite are null.
 #pragma once
 #include <cstdint>
 #include <string_view>
@@ -22,6 +22,9 @@ Lap lap_from_json(Json const& json);  // throws Error naming the key that is mis
 
 Json to_json(Decision const& decision);
 Decision decision_from_json(Json const& json);  // likewise
+
+Json to_json(Order const& order);
+Order order_from_json(Json const& json);  // likewise
 
 Json to_json(LapRecord const& record);
 LapRecord lap_record_from_json(Json const& json);  // likewise

@@ -29,6 +29,8 @@ Recorder::Recorder(RunDirectory const& directory, RunFacts const& facts, Experim
 void Recorder::restore(Journal const& journal, std::function<LossKind(TrialId)> const& loss) {
     incarnation_ = journal.incarnation + 1;
     lost_ = journal.lost;
+    retries_ = journal.retries;
+    for (auto const& order : journal.orders) hold_source(order);
     journal_.run_resumed(incarnation_, facts_.trainers());
     for (auto const& lap : journal.released) known_.insert({lap.trial, lap.epoch});
     for (auto const& record : journal.laps) {
@@ -50,7 +52,35 @@ void Recorder::trainer_lost(TrainerLoss loss) {
 
 void Recorder::released(Lap const& lap) {
     if (lap.clone_of) clones_of_[*lap.clone_of].push_back({lap.trial, lap.epoch});
+    if (auto const ordered = lap.clone_of ? ordered_.find(*lap.clone_of) : ordered_.end(); ordered != ordered_.end()) ordered_.erase(ordered);
     if (!known_.contains({lap.trial, lap.epoch})) journal_.lap_released(lap);
+}
+
+void Recorder::ordered(Order const& order) {
+    hold_source(order);
+    journal_.ordered(order);
+}
+
+void Recorder::hold_source(Order const& order) {
+    if (order.kind == Order::Kind::clone) ordered_.insert({order.trial, order.epoch});
+}
+
+void Recorder::retried(LapRecord const& record) {
+    ++retries_[record.trial];
+    journal_.retried(record);
+}
+
+int Recorder::retries_of(TrialId trial) const {
+    auto const found = retries_.find(trial);
+    return found == retries_.end() ? 0 : found->second;
+}
+
+std::optional<int> Recorder::newest_boundary(TrialId trial) const {
+    std::optional<int> out;
+    if (auto const found = files_.find(trial); found != files_.end())
+        for (auto const& file : found->second)
+            if (file.epoch > 0 && place_of(file) == start_of_epoch(file.epoch)) out = std::max(out.value_or(0), file.epoch - 1);
+    return out;
 }
 
 void Recorder::decided(Decision const& decision) {
@@ -90,12 +120,12 @@ LapSink::Saved const* Recorder::file_after(TrialId trial, int epoch) const {
 
 bool Recorder::is_kept(LapSink::Saved const& file) const {
     if (place_of(file) != start_of_epoch(file.epoch)) return false;
-    return wanted_epoch(file.trial) == file.epoch - 1 || (clones_ && is_wanted_by_clones({file.trial, file.epoch - 1}));
+    return wanted_epoch(file.trial) == file.epoch - 1 || is_wanted_by_clones({file.trial, file.epoch - 1});
 }
 
 // Until no decision can ask for it, and who has begun with it has a file of its own from then on.
 bool Recorder::is_wanted_by_clones(LapId lap) const {
-    if (!let_go_.contains(lap)) return true;
+    if ((clones_ && !let_go_.contains(lap)) || ordered_.contains(lap)) return true;
     auto const clones = clones_of_.find(lap);
     if (clones == clones_of_.end()) return false;
     return std::ranges::any_of(clones->second, [&](LapId clone) {
@@ -185,6 +215,7 @@ Summary Recorder::summarise(RunEnd const& end, std::vector<TrialView> const& tri
     out.trainers = facts_.trainers();
     out.lost = lost_;
     out.jobs = incarnation_;
+    for (auto const& [trial, retries] : retries_) out.retries += retries;
     out.shards = facts_.shards();
     out.exact = experiment_.run.exact && facts_.any_trainers;
     out.synthetic = end.synthetic;

@@ -58,6 +58,14 @@ public:
     // In their order. What earlier jobs have journalled is only compared: throws Error if the search now decides otherwise.
     void decided(Decision const& decision);
     void let_go(LapId lap);  // Director::take_releases
+    // The source's file of a clone that is ordered stays until the clone has one of its own.
+    void ordered(Order const& order);
+    void retried(LapRecord const& record);  // it ended nothing
+    int retries_of(TrialId trial) const;
+    void lives(TrialId trial) { ended_.erase(trial); }  // an order has it go on
+    double seconds_of(TrialId trial) const { return tally_.of(trial).train_s + tally_.of(trial).valid_s; }
+    // The newest of its epochs whose end a file holds.
+    std::optional<int> newest_boundary(TrialId trial) const;
     void trial_ended(TrialView const& trial) { end_trial(trial); }  // without a lap of its own that has just come
     void trainer_lost(TrainerLoss loss);  // the job goes on without it
     void saved(LapSink::Saved const& saved);  // older files of that trial go once the journal's line is durable
@@ -87,6 +95,7 @@ private:
     void end_trial(TrialView const& trial);
     bool is_kept(LapSink::Saved const& file) const;
     bool is_wanted_by_clones(LapId lap) const;
+    void hold_source(Order const& order);
     void delete_surplus();
 
     std::filesystem::path directory_;
@@ -99,6 +108,8 @@ private:
     std::set<TrialId> ended_;
     std::deque<Decision> decisions_;  // of earlier jobs, to come again
     bool clones_;                                  // the search does
+    std::multiset<LapId> ordered_;  // that clones will begin with which are not released yet
+    std::map<TrialId, int> retries_;
     std::set<LapId> let_go_;                       // boundary states that no decision can ask for any more
     std::map<LapId, std::vector<LapId>> clones_of_;  // laps that begin with one
     std::map<TrialId, std::vector<LapSink::Saved>> files_;  // that are there, by place

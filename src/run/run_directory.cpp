@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::array<std::string_view, 3> k_marks{"experiment.json", "journal.jsonl", "summary.json"};
-constexpr std::array<std::string_view, 9> k_others{"start_from.json", "metrics.jsonl", "trials.csv", "trace.json", "best", "server_log.jsonl",
+constexpr std::array<std::string_view, 10> k_others{"start_from.json", "inbox", "metrics.jsonl", "trials.csv", "trace.json", "best", "server_log.jsonl",
                                                    "checkpoints",   "tb",         "report.html"};
 
 template <class Names>

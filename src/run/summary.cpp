@@ -67,7 +67,8 @@ void add_what_applies(Summary const& summary, Json& out) {
     if (!summary.lost.empty()) out["lost"] = to_json(summary.lost);
     if (summary.hop_s) out["hop_ms"] = milliseconds(summary.hop_s);
     if (summary.synthetic) out["synthetic"] = true;
-    if (summary.status != RunStatus::finished) out["reason"] = summary.reason;
+    if (summary.retries > 0) out["retries"] = summary.retries;
+    if (summary.status != RunStatus::finished || !summary.reason.empty()) out["reason"] = summary.reason;
 }
 
 Json to_json(Summary const& summary, GroupTally const& group) {

@@ -58,11 +58,12 @@ struct AblationRow {
 struct Summary {
     std::string version;  // of hopscotch
     RunStatus status = RunStatus::finished;
-    std::string reason;  // interrupted, failed: why
+    std::string reason;  // interrupted, failed, finished before its time: why
     std::string strategy;
     int trainers = 0, shards = 0;
     int jobs = 1;                    // that have worked on the run: more with --resume, and after the loss of a trainer
     std::vector<TrainerLoss> lost;   // of all of them
+    std::int64_t retries = 0;        // search.retries that were made
     bool exact = true;               // run.exact
     bool synthetic = false;          // the model only pretends to train: seconds are real, metrics are not
     double wall_s = 0, setup_s = 0;  // the whole process; before the first lap was released

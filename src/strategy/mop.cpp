@@ -41,6 +41,7 @@ private:
         require(message.kind == MessageKind::state, fmt::format("unexpected message {}", static_cast<int>(message.kind)));
         auto journey = decode<Journey>(message.body);
         if (dropped_.contains(journey.lap.trial)) return;
+        if (left_why(journey.lap.trial) != nullptr) return leave_lap(journey, message.state.bytes());
         fault_point("hop.receive");
         hop_s_.push_back(unix_s() - journey.pushed_unix_s);
         journey.saved = false;  // by a thread of who sent it, which may die before it is written
@@ -66,6 +67,23 @@ private:
         mine.laps.pop_front();
         if (!lap.from.empty()) mine.resting = {};  // it becomes another's
         enqueue({begin(lap), std::move(mine.resting)});
+    }
+
+    void leave_waiting(TrialId trial) override {
+        for (auto* list : {&ready_, &delayed_}) {
+            auto const mine = std::ranges::find_if(*list, [&](Ready const& ready) { return ready.journey.lap.trial == trial; });
+            if (mine == list->end()) continue;
+            auto ready = std::move(*mine);
+            if (!ready.waiting) return leave_lap(ready.journey, {});
+            auto const state = store().take(std::move(ready.waiting));
+            return leave_lap(ready.journey, state.bytes());
+        }
+    }
+
+    void leave_lap(Journey& journey, ByteView state) {
+        journey.record.valid_seconds = 0;
+        end_left(journey, state);
+        drop(journey.lap.trial);
     }
 
     void drop(TrialId trial) override {
@@ -191,6 +209,7 @@ private:
             return true;
         } catch (std::exception const& error) {
             record.outcome = Outcome::failed;
+            record.cause = cause_of(error);
             record.reason = fmt::format("epoch {} on trainer {} ({}): {}", ready.journey.lap.epoch,
                                         resources_.runner->self().value, host_name(), error.what());
             return false;

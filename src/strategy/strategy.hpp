@@ -45,6 +45,14 @@ public:
     // Rank 0, Local. The trial has ended: everyone lets go of what belongs to it.
     virtual void forget(TrialId trial) = 0;
 
+    // Rank 0, Local. The lap of this trial that is under way ends with its unit, as stopped: its record says so. May come to nothing
+    // (nothing is under way, or trainers train it together).
+    virtual void leave(TrialId trial, std::string const& why) = 0;
+
+    // Rank 0, Local. The trial's state after that lap goes to a file, which saved() tells of; -1: after the one under way, or where it
+    // rests.
+    virtual void keep_end(TrialId trial, int epoch) = 0;
+
     // Rank 0, Local. The snapshot of a trial's best epoch, asked from the trainer that validated it.
     // Throws CommError if it does not come within run.deadline_s.
     virtual Buffer fetch_best(TrialId trial, int epoch, TrainerId home) = 0;

@@ -40,6 +40,15 @@ void TrainerBase::forget(TrialId trial) {
         resources_.courier.send(rank, MessageKind::stop, encode(TrialMessage{trial, 0}));
 }
 
+void TrainerBase::leave(TrialId trial, std::string const& why) {
+    for (auto const rank : resources_.courier.peers().living()) resources_.courier.send(rank, MessageKind::leave, encode(Leave{trial, why}));
+}
+
+void TrainerBase::keep_end(TrialId trial, int epoch) {
+    for (auto const rank : resources_.courier.peers().living())
+        resources_.courier.send(rank, MessageKind::keep, encode(TrialMessage{trial, epoch}));
+}
+
 Buffer TrainerBase::fetch_best(TrialId trial, int epoch, TrainerId home) {
     auto const deadline = monotonic_s() + resources_.experiment.run.deadline_s;
     resources_.courier.send(rank_of(home), MessageKind::fetch_best, encode(TrialMessage{trial, epoch}));
@@ -102,9 +111,12 @@ void TrainerBase::answer(Incoming message) {
             pause_round_ = decode<Pause>(message.body).round;
             return;
         case MessageKind::save: return answer_save(decode<Save>(message.body));
+        case MessageKind::leave: return answer_leave(decode<Leave>(message.body));
+        case MessageKind::keep: return answer_keep(decode<TrialMessage>(message.body));
         case MessageKind::stop: {
             auto const trial = decode<TrialMessage>(message.body).trial;
             drop(trial);
+            left_.erase(trial);
             resting_.erase(trial);
             return resources_.runner->forget(trial);
         }

@@ -5,6 +5,8 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "strategy/best_snapshot.hpp"
@@ -17,6 +19,8 @@ namespace hopscotch {
 class TrainerBase : public Strategy {
 public:
     void forget(TrialId trial) override;                                   // rank 0
+    void leave(TrialId trial, std::string const& why) override;            // rank 0
+    void keep_end(TrialId trial, int epoch) override;                      // rank 0
     Buffer fetch_best(TrialId trial, int epoch, TrainerId home) override;  // rank 0
     void score_best(Lap const& lap, TrainerId home) override;              // rank 0
     std::optional<Welcome> serve() override;                                                 // trainers
@@ -29,6 +33,12 @@ protected:
     virtual void drop(TrialId trial) = 0;
     virtual bool has_work() const = 0;
     virtual void work() = 0;
+    // Rank 0 has said that this trial's lap ends with the unit under way: what waits here of it ends now, with end_left. What comes
+    // later, when it comes (left_why). Strategies whose trainers train a lap together go on to its end.
+    virtual void leave_waiting(TrialId) {}
+    std::string const* left_why(TrialId trial) const;  // null: go on
+    void end_left(Journey& journey, ByteView state);   // saved, if checkpoints are on, and reported as stopped
+    bool look_for_leave(TrialId trial);                // during a lap: takes messages, and sets others than that one aside
 
     Journey begin(Lap const& lap);
     void finish(Journey& journey, MutableBytes state);  // LapDone; state may be empty if the trial ended early
@@ -82,6 +92,11 @@ private:
     BestSnapshot best_;
     bool best_unsaved_ = false;
     std::uint64_t best_layout_ = 0;
+    void answer_leave(Leave const& asked);
+    void answer_keep(TrialMessage const& asked);
+
+    std::map<TrialId, std::string> left_;  // why
+    std::map<TrialId, std::set<int>> kept_ends_;  // laps whose ends go to files; -1: that of the next
     std::map<TrialId, double> bests_;     // run.keep_best "trial": of the laps that ended here
     std::map<TrialId, Journey> resting_;  // of states that rest here: the beginning of their next lap
     std::optional<int> pause_round_;  // to be answered

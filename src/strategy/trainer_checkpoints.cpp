@@ -108,7 +108,9 @@ void TrainerBase::save_best() {
 // been at home here.
 void TrainerBase::keep_boundary(Journey const& journey, ByteView state) {
     if (!checkpointer_ || !state_is_whole()) return;
-    if (search_clones_) return keep(journey, state, Checkpointer::Kept::boundary);
+    auto const asked = kept_ends_.find(journey.lap.trial);
+    bool const wanted = asked != kept_ends_.end() && asked->second.erase(journey.lap.epoch) + asked->second.erase(-1) > 0;
+    if (search_clones_ || wanted) return keep(journey, state, Checkpointer::Kept::boundary);
     if (!keeps_every_best(resources_.experiment)) return;
     auto const& search = resources_.experiment.search;
     auto const value = metric_value(metrics_of(journey.record, loss_of(resources_.experiment, journey.lap.assignment)), search.metric);
@@ -116,6 +118,46 @@ void TrainerBase::keep_boundary(Journey const& journey, ByteView state) {
     if (!std::isfinite(value) || (before != bests_.end() && !better(value, before->second, search.mode))) return;
     bests_[journey.lap.trial] = value;
     keep(journey, state, Checkpointer::Kept::best_of_trial);
+}
+
+// A state that rests here is at the end of a lap now.
+void TrainerBase::answer_keep(TrialMessage const& asked) {
+    if (!checkpointer_ || !state_is_whole()) return;
+    auto const rested = resting_.find(asked.trial);
+    auto const* state = state_at_rest(asked.trial);
+    bool const here = rested != resting_.end() && state != nullptr && *state && (asked.epoch < 0 || asked.epoch + 1 == rested->second.lap.epoch);
+    if (!here) {
+        kept_ends_[asked.trial].insert(asked.epoch);
+        return;
+    }
+    auto behind = rested->second;
+    --behind.lap.epoch;
+    store().look(*state, [&](ByteView bytes) { keep(behind, bytes, Checkpointer::Kept::boundary); });
+}
+
+void TrainerBase::answer_leave(Leave const& asked) {
+    left_[asked.trial] = asked.why;
+    leave_waiting(asked.trial);
+}
+
+std::string const* TrainerBase::left_why(TrialId trial) const {
+    auto const found = left_.find(trial);
+    return found == left_.end() ? nullptr : &found->second;
+}
+
+void TrainerBase::end_left(Journey& journey, ByteView state) {
+    if (checkpointer_ && !state.empty() && !journey.saved && state_is_whole()) save(journey, state);
+    journey.record.outcome = Outcome::stopped;
+    journey.record.reason = left_.at(journey.lap.trial);
+    finish(journey, {});
+}
+
+bool TrainerBase::look_for_leave(TrialId trial) {
+    while (auto message = resources_.courier.receive(0)) set_aside(std::move(*message));
+    for (auto const& message : postponed_)
+        if (message.kind == MessageKind::leave)
+            if (auto asked = decode<Leave>(message.body); asked.trial == trial) left_[trial] = asked.why;
+    return left_.contains(trial);
 }
 
 void TrainerBase::keep(Journey const& journey, ByteView state, Checkpointer::Kept kept) {

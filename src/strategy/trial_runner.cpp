@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <new>
+#include <string_view>
+#include <system_error>
 #include <thread>
 
 #include "core/clock.hpp"
@@ -50,6 +53,15 @@ void TrialRunner::open_validation() {
     for (auto const& file : manifest_.test) check_shard(experiment_.data.path, file, manifest_);
 }
 
+// Rows that cannot be read and memory that is not there are no trial's fault. LibTorch says the latter in words.
+Cause cause_of(std::exception const& error) {
+    bool const data = dynamic_cast<DataError const*>(&error) != nullptr || dynamic_cast<std::system_error const*>(&error) != nullptr;
+    std::string_view const text = error.what();
+    bool const memory = dynamic_cast<std::bad_alloc const*>(&error) != nullptr || text.find("out of memory") != text.npos ||
+                        text.find("not enough memory") != text.npos;
+    return data || memory ? Cause::surroundings : Cause::trial;
+}
+
 TrialConfig TrialRunner::config_of(Lap const& lap) const {
     Problems problems(fmt::format("trial {}", lap.trial.value));
     auto config = resolve(experiment_, lap.assignment, problems);
@@ -88,6 +100,7 @@ void TrialRunner::guarded(Journey& journey, std::string const& what, std::functi
         throw;  // a lost rank is no bad trial
     } catch (std::exception const& error) {
         record.outcome = Outcome::failed;
+        record.cause = cause_of(error);
         record.reason = fmt::format("{} of epoch {} on trainer {} ({}): {}", what, journey.lap.epoch, self_.value,
                                     host_name(), error.what());
     }

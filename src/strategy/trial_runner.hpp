@@ -27,6 +27,9 @@ using ModelFactory = std::function<std::unique_ptr<TrialModel>(TrialConfig const
 // An evaluation's sums and scores as a record's valid_ fields.
 void note_scores(Evaluation const& sums, LapRecord& record);
 
+// Whose fault it is that this was thrown while a trial was trained.
+Cause cause_of(std::exception const& error);
+
 class TrialRunner {
 public:
     // Opens the shards (and all of validation). Throws DataError, ConfigError.

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/clock.hpp"
 #include "core/error.hpp"
 
@@ -20,6 +22,15 @@ void WholeLaps::drop(TrialId trial) {
     std::erase_if(laps_, [&](Lap const& lap) { return lap.trial == trial; });
 }
 
+// The first of its laps that wait here reports.
+void WholeLaps::leave_waiting(TrialId trial) {
+    auto const lap = std::ranges::find(laps_, trial, &Lap::trial);
+    if (lap == laps_.end()) return;
+    auto journey = begin(*lap);
+    end_left(journey, {});
+    drop(trial);
+}
+
 void WholeLaps::work() {
     auto const lap = std::move(laps_.front());
     laps_.pop_front();
@@ -27,8 +38,13 @@ void WholeLaps::work() {
     auto journey = begin(lap);
     auto state = state_of(journey);
     while (journey.step < resources_.runner->shards() && journey.record.outcome == Outcome::finished) {
+        if (look_for_leave(lap.trial)) break;
         train_unit(journey, state.bytes());
         if (journey.record.outcome == Outcome::finished) save_if_due(journey, state.bytes());
+    }
+    if (left_why(lap.trial) != nullptr && journey.record.outcome == Outcome::finished) {
+        end_left(journey, state.bytes());
+        return drop(lap.trial);
     }
     while (journey.record.outcome == Outcome::finished && !validate(journey, state.bytes())) save_if_due(journey, state.bytes());
     finish(journey, state.bytes());
@@ -45,6 +61,7 @@ Buffer WholeLaps::state_of(Journey& journey) {
         return resources_.runner->initial_state(journey.lap, resources_.courier.pool());
     } catch (std::exception const& error) {
         journey.record.outcome = Outcome::failed;
+        journey.record.cause = cause_of(error);
         journey.record.reason = fmt::format("epoch {} on trainer {} ({}): {}", journey.lap.epoch,
                                             resources_.runner->self().value, host_name(), error.what());
         return {};

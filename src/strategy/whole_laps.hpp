@@ -20,6 +20,7 @@ protected:
         auto const found = states_.find(trial);
         return found == states_.end() ? nullptr : &found->second;
     }
+    void leave_waiting(TrialId trial) override;
     bool has_work() const override { return !laps_.empty(); }
     void work() override;
 

@@ -106,6 +106,20 @@ TEST(SearchSection, ParetoIsOfTwo) {
     EXPECT_EQ(said(R"({"pareto": ["val_loss", "params"]})").substr(0, 59), "e.json:2:22: /search/pareto: unknown value \"params\" (known:");
 }
 
+TEST(SearchSection, Hours) {
+    auto const out = read(R"({"budget": {"hours": 2.5, "hours_per_trial": 0.25}, "retries": 3})");
+    EXPECT_EQ(out.budget.hours, 2.5);
+    EXPECT_EQ(out.budget.hours_per_trial, 0.25);
+    EXPECT_EQ(out.retries, 3);
+    EXPECT_FALSE(read("{}").budget.hours);
+    EXPECT_FALSE(read("{}").budget.hours_per_trial);
+    EXPECT_EQ(read("{}").retries, 0);
+    EXPECT_EQ(said(R"({"budget": {"hours": 0, "hours_per_trial": -1}, "retries": -1})"),
+              "e.json:2:32: /search/budget/hours: must be > 0 (got 0)\n"
+              "e.json:2:54: /search/budget/hours_per_trial: must be > 0 (got -1)\n"
+              "e.json:2:69: /search/retries: must be at least 0 (got -1)");
+}
+
 TEST(SearchSection, Defaults) {
     auto const sampler = [](std::string const& search) { return read(search).sampler; };
     EXPECT_EQ(sampler("{}"), "grid");

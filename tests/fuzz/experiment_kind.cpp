@@ -48,7 +48,7 @@ constexpr std::string_view k_good[] = {
 "run": {"dir": "r", "scheduler": "shared", "state_memory": "4GB", "spill": "/tmp", "keep_best": "trial"}})",
     R"({"data": {"path": "d"}, "model": {"name": "mlp"}, "train": {"epochs": 27, "optimizer": {"name": "sgd"}},
 "search": {"procedure": "asha", "sampler": "tpe", "variant": "stop", "trials": 30, "eta": 4, "min_epochs": 2, "max_epochs": 20, "lookahead": 0.5, "startup": 5,
-           "candidates": 12, "multivariate": false, "deterministic": false, "budget": {"trials": 20, "epochs": 200}},
+           "candidates": 12, "multivariate": false, "deterministic": false, "budget": {"trials": 20, "epochs": 200, "hours": 2, "hours_per_trial": 0.5}, "retries": 2},
 "space": {"train.optimizer.lr": {"type": "float", "low": 1e-4, "high": 1, "log": true}, "model.hidden": [[16], [32]]}, "run": {"dir": "r"}})",
     R"({"data": {"path": "d"}, "model": {"name": "mlp"}, "train": {"epochs": 9, "optimizer": {"name": "adam"}},
 "search": {"procedure": "pbt", "population": 6, "interval": 2, "quantile": 0.3, "resample": 0.1, "factors": [0.5, 2]},

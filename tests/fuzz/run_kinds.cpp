@@ -10,6 +10,7 @@
 #include "fuzz/mutate.hpp"
 #include "run/checkpoint.hpp"
 #include "run/files.hpp"
+#include "run/inbox.hpp"
 #include "run/journal.hpp"
 #include "run/journal_codec.hpp"
 #include "run/records.hpp"
@@ -42,6 +43,13 @@ Checkpoint some_checkpoint() {
     return out;
 }
 
+std::vector<Order> some_orders() {
+    return {{Order::Kind::stop, TrialId(1), -1, {}, "stopped by a user"},
+            {Order::Kind::resume, TrialId(1), -1, {}, "taken up by a user"},
+            {Order::Kind::clone, TrialId(0), 0, {{"train.optimizer.lr", Json(0.2)}}, "cloned by a user"},
+            {Order::Kind::finish, {}, -1, {}, "budget.hours 2 are used up"}};
+}
+
 // As a base file: written by hopscotch itself, read back as text.
 std::string written(std::string const& name, auto const& write_to) {
     testing::Scratch const scratch;
@@ -59,7 +67,12 @@ std::string good_journal() {
             lap.assignment = {{"train.optimizer.lr", Json(0.1)}, {"model.hidden", Json(Json::Array{16})}};
             writer.lap_released(lap);
         }
-        writer.lap_done(testing::exchanging(first_trial()));
+        for (auto const& order : some_orders()) writer.ordered(order);
+        auto first = testing::exchanging(first_trial());
+        first.orders = some_orders();
+        writer.lap_done(first);
+        writer.ordered(some_orders().front());
+        writer.retried(first);
         auto const checkpoint = some_checkpoint();
         writer.checkpoint({TrialId(0), 0, 1, 2, 16, checkpoint_name(checkpoint, 1)});
         writer.decided({Decision::Kind::clone, TrialId(1), 0, 2, {TrialId(0), 0}, "rank 2 of 2", 0.5});
@@ -147,6 +160,25 @@ private:
         append_server_log(path, record);
         append_server_log(path, record);
     }));
+};
+
+class RequestKind : public Kind {
+public:
+    std::string name() const override { return "request"; }
+    std::string place() const override { return ""; }
+    void damage(fs::path const& folder, Rng& rng) override {
+        fs::remove_all(folder / "inbox");
+        fs::create_directories(folder / "inbox");
+        write(folder / "inbox" / "0001-7.json", one_in(rng, 4) ? mutated_bytes(good_.dump(), rng) : mutated_json(good_, rng));
+    }
+    void read(fs::path const& folder) override {
+        for (auto const& letter : Inbox(folder).take())
+            if (letter.problem.empty() && letter.request.kind != Order::Kind::finish && letter.request.trial.value < 0) throw Unexpected("no trial");
+        if (fs::exists(folder / "inbox" / "0001-7.json")) throw Unexpected("a request that stays");
+    }
+
+private:
+    Json good_ = Json::object({{"kind", "clone"}, {"trial", 3}, {"changes", Json::object({{"train.optimizer.lr", 0.1}})}, {"until_unix_s", 4e9}});
 };
 
 class FactsKind : public Kind {
@@ -246,6 +278,7 @@ void add_run_kinds(std::vector<std::unique_ptr<Kind>>& out) {
     out.push_back(std::make_unique<CheckpointKind>());
     out.push_back(std::make_unique<FactsKind>());
     out.push_back(std::make_unique<ServerLogKind>());
+    out.push_back(std::make_unique<RequestKind>());
 }
 
 }  // namespace hopscotch::fuzz

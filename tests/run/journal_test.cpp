@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/journal.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -42,6 +43,51 @@ std::string message_of(std::filesystem::path const& path) {
         return error.what();
     }
     return {};
+}
+
+TEST(Journal, OrdersWaitUntilTheyComeWithALap) {
+    Scratch scratch;
+    Order const stop{Order::Kind::stop, TrialId(1), -1, {}, "stopped by a user"};
+    Order const clone{Order::Kind::clone, TrialId(0), 2, {{"train.optimizer.lr", 0.5}}, "cloned by a user"};
+    Order const finish{Order::Kind::finish, {}, -1, {}, "budget.hours 2 are used up"};
+    {
+        JournalWriter writer(scratch / "j");
+        writer.lap_released(some_lap(0, 4));
+        writer.ordered(stop);
+        writer.ordered(clone);
+        auto record = first_trial();
+        record.outcome = Outcome::failed;
+        record.cause = Cause::surroundings;
+        writer.retried(record);
+        writer.retried(record);
+        record.orders = {stop, clone};
+        writer.lap_done(record);
+        writer.ordered(finish);
+        writer.run_resumed(2, 1);
+    }
+    auto const journal = read_journal(scratch / "j");
+    ASSERT_EQ(journal.laps.size(), 1U);
+    EXPECT_EQ(journal.laps[0].cause, Cause::surroundings);
+    auto const& came = journal.laps[0].orders;
+    ASSERT_EQ(came.size(), 2U);
+    EXPECT_EQ(came[0].trial, TrialId(1));
+    EXPECT_EQ(came[1].kind, Order::Kind::clone);
+    EXPECT_EQ(came[1].epoch, 2);
+    EXPECT_EQ(came[1].assignment, clone.assignment);
+    EXPECT_EQ(came[1].why, "cloned by a user");
+    ASSERT_EQ(journal.orders.size(), 1U);
+    EXPECT_EQ(journal.orders[0].kind, Order::Kind::finish);
+    EXPECT_EQ(journal.retries, (std::map<TrialId, int>{{first_trial().trial, 2}}));
+    EXPECT_GE(journal.seconds, 0);
+}
+
+TEST(Journal, SecondsAreThoseOfAllJobsWithoutTheTimeBetween) {
+    Scratch scratch;
+    auto const line = [](char const* event, double at) { return fmt::format(R"({{"event": "{}", "unix_s": {}, "incarnation": 2, "status": "x", "trial": 0}})", event, at) + "\n"; };
+    write(scratch / "j", line("retry", 100) + line("retry", 130) + line("run_resumed", 5000) + line("retry", 5007));
+    auto const journal = read_journal(scratch / "j");
+    EXPECT_EQ(journal.seconds, 37);
+    EXPECT_EQ(journal.last_unix_s, 5007);
 }
 
 TEST(Journal, ComesBackBitForBit) {

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// hopscotch ctl: says how a run stands, and asks the job that works on it for something.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <thread>
+
+#include "app/commands.hpp"
+#include "core/clock.hpp"
+#include "core/error.hpp"
+#include "experiment/metric.hpp"
+#include "experiment/reader.hpp"
+#include "run/inbox.hpp"
+#include "run/journal.hpp"
+#include "run/leaderboard.hpp"
+#include "run/tally.hpp"
+
+namespace hopscotch {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t k_last_decisions = 8;
+constexpr std::chrono::milliseconds k_look_every{50};
+
+struct Action {
+    char const* name;
+    Order::Kind kind;
+    bool has_trial, has_changes;
+};
+constexpr Action k_actions[] = {{"stop", Order::Kind::stop, true, false},
+                                {"resume", Order::Kind::resume, true, false},
+                                {"clone", Order::Kind::clone, true, true},
+                                {"finish", Order::Kind::finish, false, false}};
+
+TrialId trial_in(std::string const& text) {
+    int id = -1;
+    auto const end = text.data() + text.size();
+    if (auto const [at, error] = std::from_chars(text.data(), end, id); error != std::errc() || at != end || id < 0)
+        throw ConfigError(fmt::format("\"{}\" is no trial (a number from 0 is)", text));
+    return TrialId(id);
+}
+
+// path=value as with --set: JSON, or else a string.
+std::pair<std::string, Json> change_in(std::string const& text) {
+    auto const equals = text.find('=');
+    if (equals == text.npos || equals == 0) throw ConfigError(fmt::format("\"{}\": expected path=value (for example train.optimizer.lr=0.01)", text));
+    Problems no_json("");
+    auto const value = text.substr(equals + 1);
+    auto parsed = parse_json(value, no_json);
+    return {text.substr(0, equals), no_json.empty() ? std::move(parsed) : Json(value)};
+}
+
+LiveRequest request_of(CtlOptions const& options) {
+    auto const action = std::ranges::find(k_actions, options.action, &Action::name);
+    if (action == std::end(k_actions))
+        throw ConfigError(fmt::format("\"{}\" is unknown (known: status, stop, resume, clone, finish)", options.action));
+    std::size_t const least = action->has_trial ? 1 : 0;
+    if (options.arguments.size() < least) throw ConfigError(fmt::format("ctl {}: say which trial (ctl RUN_DIR {} 3)", options.action, options.action));
+    if (options.arguments.size() > least && !action->has_changes)
+        throw ConfigError(fmt::format("ctl {}: \"{}\" is too much", options.action, options.arguments[least]));
+    LiveRequest out;
+    out.kind = action->kind;
+    if (action->has_trial) out.trial = trial_in(options.arguments.front());
+    for (std::size_t i = least; i < options.arguments.size(); ++i) out.changes.push_back(change_in(options.arguments[i]));
+    out.until_unix_s = unix_s() + options.timeout_s;
+    return out;
+}
+
+int ask(CtlOptions const& options) {
+    auto const request = request_of(options);
+    auto const name = post(options.run_dir, request);
+    for (auto const until_s = monotonic_s() + options.timeout_s; monotonic_s() < until_s; std::this_thread::sleep_for(k_look_every)) {
+        auto const answer = take_answer(options.run_dir, name);
+        if (!answer) continue;
+        fmt::print(answer->ok ? stdout : stderr, "{}\n", answer->text);
+        return answer->ok ? 0 : k_exit_failed;
+    }
+    take_back(options.run_dir, name);
+    fmt::print(stderr, "{}: no job has answered within {:g} s (none works on this run?); the request is taken back\n", options.run_dir,
+               options.timeout_s);
+    return k_exit_failed;
+}
+
+Experiment experiment_in(fs::path const& run_dir) {
+    Problems problems((run_dir / "experiment.json").string());
+    auto out = read_experiment(read_run_facts(run_dir).experiment.dump(), {}, problems);
+    problems.throw_if_any();
+    return out;
+}
+
+// By the journal: who has a lap that has not come is in training.
+std::map<std::string, int> trials_by_status(Journal const& journal) {
+    std::map<TrialId, std::string> status;
+    for (auto const& lap : journal.released) status[lap.trial] = "running";
+    for (auto const& decision : journal.decisions)
+        if (decision.kind == Decision::Kind::pause) status[decision.trial] = "paused";
+        else if (decision.kind == Decision::Kind::resume) status[decision.trial] = "running";
+    for (auto const& end : journal.ended) status[end.trial] = end.status;
+    std::map<std::string, int> out;
+    for (auto const& [trial, name] : status) ++out[name];
+    return out;
+}
+
+void print_best(Experiment const& experiment, Journal const& journal) {
+    Tally tally(experiment.search.metric, experiment.search.mode, 1);
+    for (auto const& lap : journal.laps) tally.add(lap, loss_of(experiment, journal.assignments.at(lap.trial)));
+    auto const best = tally.best_trial();
+    if (!best) return fmt::print("best      none has a {} yet\n", experiment.search.metric);
+    auto const& metrics = *tally.of(*best).best;
+    fmt::print("best      trial {}: {} {:.4g} after epoch {}  {}\n", best->value, experiment.search.metric,
+               metric_value(metrics, experiment.search.metric), metrics.epoch, short_config(journal.assignments.at(*best)));
+}
+
+std::string state_of(Journal const& journal) {
+    if (!journal.status.empty()) return journal.status;
+    return fmt::format("a job works on it, or was killed: its last line in the journal is {:.0f} s old", std::max(0.0, unix_s() - journal.last_unix_s));
+}
+
+int print_status(fs::path const& run_dir) {
+    auto const experiment = experiment_in(run_dir);
+    auto const journal = read_journal(run_dir / "journal.jsonl");
+    fmt::print("{}: {}\nstatus    {}\njobs      {}\n", experiment.name, run_dir.string(), state_of(journal), journal.incarnation);
+    std::string trials;
+    for (auto const& [name, count] : trials_by_status(journal)) trials += fmt::format("{}{} {}", trials.empty() ? "" : ", ", count, name);
+    fmt::print("trials    {}\nepochs    {}\n", trials.empty() ? "none has begun" : trials, journal.laps.size());
+    print_best(experiment, journal);
+    for (auto const& order : journal.orders)
+        fmt::print("ordered   {}{} ({})\n", name_of(order.kind), order.trial.value < 0 ? "" : fmt::format(" trial {}", order.trial.value), order.why);
+    auto const first = journal.decisions.size() - std::min(journal.decisions.size(), k_last_decisions);
+    for (std::size_t i = first; i < journal.decisions.size(); ++i) {
+        auto const& each = journal.decisions[i];
+        fmt::print("{}{} trial {}{}{}\n", i == first ? "decided   " : "          ", name_of(each.kind), each.trial.value,
+                   each.epoch < 0 ? "" : fmt::format(" after epoch {}", each.epoch), each.why.empty() ? "" : ": " + each.why);
+    }
+    return 0;
+}
+
+}  // namespace
+
+int ctl_command(CtlOptions const& options) {
+    if (!holds_run(options.run_dir)) throw ConfigError(fmt::format("{}: holds no run (journal.jsonl or experiment.json is missing)", options.run_dir));
+    if (options.action != "status") return ask(options);
+    if (!options.arguments.empty()) throw ConfigError(fmt::format("ctl status: \"{}\" is too much", options.arguments.front()));
+    return print_status(options.run_dir);
+}
+
+}  // namespace hopscotch

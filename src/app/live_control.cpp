@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/live_control.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "core/clock.hpp"
+#include "core/log.hpp"
+#include "experiment/reader.hpp"
+
+namespace hopscotch {
+namespace {
+
+constexpr double k_look_s = 0.5;
+
+std::string epochs_text(int epochs) { return fmt::format("{} epoch{}", epochs, epochs == 1 ? "" : "s"); }
+
+// The assignment with these values, which may be new in it.
+Assignment changed(Assignment assignment, Assignment const& changes) {
+    for (auto const& [path, value] : changes) {
+        auto const at = std::ranges::find(assignment, path, &Assignment::value_type::first);
+        if (at == assignment.end())
+            assignment.emplace_back(path, value);
+        else
+            at->second = value;
+    }
+    return assignment;
+}
+
+double seconds_of(LapRecord const& record) {
+    double out = record.valid_seconds;
+    for (auto const& unit : record.units) out += unit.seconds;
+    return out;
+}
+
+}  // namespace
+
+LiveControl::LiveControl(PreparedRun const& prepared, Recorder& recorder, Strategy& strategy)
+    : prepared_(prepared), recorder_(recorder), strategy_(strategy), inbox_(prepared.experiment.run.dir), started_s_(monotonic_s()) {
+    if (!prepared.resumption) return;
+    waiting_ = prepared.resumption->journal.orders;
+    for (auto const& order : waiting_)
+        if (order.kind == Order::Kind::stop) left_.insert(order.trial);
+}
+
+void LiveControl::tick() {
+    auto const now = monotonic_s();
+    if (now < next_look_s_) return;
+    next_look_s_ = now + k_look_s;
+    for (auto const& letter : inbox_.take()) {
+        auto const answer = letter.problem.empty() ? answer_to(letter.request) : Answer{false, fmt::format("{}: {}", letter.name, letter.problem)};
+        inbox_.answer(letter, answer);
+        log_info(fmt::format("ctl: {}{}", answer.ok ? "" : "refused: ", answer.text));
+    }
+}
+
+Answer LiveControl::answer_to(LiveRequest const& request) {
+    if (request.kind == Order::Kind::finish) return finish();
+    auto const& trials = prepared_.director->trials();
+    if (request.trial.index() >= trials.size())
+        return {false, fmt::format("there is no trial {} (there are {}: 0 to {})", request.trial.value, trials.size(), trials.size() - 1)};
+    auto const& trial = trials[request.trial.index()];
+    if (request.kind == Order::Kind::stop) return stop(trial);
+    if (request.kind == Order::Kind::resume) return resume(trial);
+    return clone(trial, request.changes);
+}
+
+Answer LiveControl::finish() {
+    if (finishing()) return {true, "the run is finishing already"};
+    give({Order::Kind::finish, {}, -1, {}, "finished by a user"});
+    return {true, "the run finishes: no trial starts, and none goes on after its next decision"};
+}
+
+Answer LiveControl::stop(TrialView const& trial) {
+    if (has_ended(trial.status)) return {false, fmt::format("trial {} has ended already: {}", trial.id.value, name_of(trial.status))};
+    if (is_waiting(Order::Kind::stop, trial.id)) return {true, fmt::format("trial {} is being stopped already", trial.id.value)};
+    give({Order::Kind::stop, trial.id, -1, {}, "stopped by a user"});
+    if (trial.status == TrialStatus::running) leave(trial.id, "stopped by a user");
+    return {true, fmt::format("trial {} stops", trial.id.value)};
+}
+
+Answer LiveControl::resume(TrialView const& trial) {
+    auto const id = trial.id.value;
+    int const epochs = prepared_.config_of(trial.assignment).train.epochs;
+    if (finishing()) return {false, "the run is finishing; nobody goes on"};
+    if (is_waiting(Order::Kind::stop, trial.id)) return {false, fmt::format("trial {} is being stopped; try again when it has ended", id)};
+    if (trial.status == TrialStatus::running || trial.status == TrialStatus::waiting)
+        return {false, fmt::format("trial {} is {}; only trials that are paused or have stopped go on", id, name_of(trial.status))};
+    if (trial.status == TrialStatus::failed || trial.status == TrialStatus::diverged)
+        return {false, fmt::format("trial {} has {} ({}); it cannot go on", id, name_of(trial.status), trial.reason)};
+    if (trial.epochs_done >= epochs) return {false, fmt::format("trial {} has been trained for all of its {}", id, epochs_text(epochs))};
+    give({Order::Kind::resume, trial.id, -1, {}, "taken up by a user"});
+    return {true, fmt::format("trial {} goes on after {}, up to {}", id, epochs_text(trial.epochs_done), epochs)};
+}
+
+Answer LiveControl::clone(TrialView const& trial, Assignment const& changes) {
+    auto const id = trial.id.value;
+    auto const& strategy = prepared_.experiment.strategy.name;
+    if (strategy == "parameter_server" || strategy == "model_averaging")
+        return {false, fmt::format("{} keeps states in parts on several trainers; they cannot be cloned", strategy)};
+    if (finishing()) return {false, "the run is finishing; no trial starts"};
+    Wish wish{trial.id, changed(trial.assignment, changes), 0};
+    Problems problems(fmt::format("the clone of trial {}", id));
+    auto const config = resolve(prepared_.experiment, wish.assignment, problems);
+    if (problems.empty()) check_model(config, prepared_.schema, problems);
+    if (!problems.empty()) return {false, problems.text()};
+    wish.epochs = config.train.epochs;
+    Workspace workspace("cpu", 1);
+    auto const layout = [&](TrialConfig const& of) { return make_trial_model(of, prepared_.manifest, workspace)->layout().hash(); };
+    if (layout(config) != layout(prepared_.config_of(trial.assignment)))
+        return {false, fmt::format("the changes alter what is in the state of trial {}, which the clone begins with (a model's own arguments, the "
+                                   "optimizer, a momentum that becomes or was 0); leave those out",
+                                   id)};
+    auto const newest = recorder_.newest_boundary(trial.id);
+    bool const lives = !has_ended(trial.status);
+    if (lives && trial.epochs_done + (trial.status == TrialStatus::running ? 1 : 0) == 0)
+        return {false, fmt::format("trial {} has not begun; there is no state to clone", id)};
+    if (!lives && !newest) return {false, fmt::format("trial {} has ended, and no file holds its state at the end of an epoch", id)};
+    if (!lives) return clone_after(wish, *newest);
+    wishes_.push_back(std::move(wish));
+    strategy_.keep_end(trial.id, -1);
+    return {true, fmt::format("a clone of trial {} begins as soon as its state at the end of an epoch is in a file", id)};
+}
+
+Answer LiveControl::clone_after(Wish const& wish, int epoch) {
+    if (epoch + 1 >= wish.epochs)
+        return {false, fmt::format("trial {} has been trained for {}: nothing is left of the clone's {}; give it more train.epochs", wish.source.value,
+                                   epochs_text(epoch + 1), wish.epochs)};
+    give({Order::Kind::clone, wish.source, epoch, wish.assignment, "cloned by a user"});
+    return {true, fmt::format("a clone of trial {} goes on after epoch {}", wish.source.value, epoch)};
+}
+
+void LiveControl::saved() {
+    std::erase_if(wishes_, [this](Wish const& wish) { return grants(wish); });
+}
+
+bool LiveControl::grants(Wish const& wish) {
+    auto const newest = recorder_.newest_boundary(wish.source);
+    if (!newest) return false;
+    auto const answer = clone_after(wish, *newest);
+    if (!answer.ok) log_warning(answer.text);
+    return true;
+}
+
+std::vector<Order> LiveControl::orders_with(LapRecord const& record) {
+    check_hours(record);
+    return std::exchange(waiting_, {});
+}
+
+void LiveControl::check_hours(LapRecord const& record) {
+    auto const& budget = prepared_.experiment.search.budget;
+    auto const before_s = prepared_.resumption ? prepared_.resumption->journal.seconds : 0;
+    if (budget.hours && !finishing() && before_s + monotonic_s() - started_s_ >= *budget.hours * 3600)
+        give({Order::Kind::finish, {}, -1, {}, fmt::format("budget.hours {} are used up", *budget.hours)});
+    auto const spent_s = recorder_.seconds_of(record.trial) + seconds_of(record);
+    if (!budget.hours_per_trial || spent_s < *budget.hours_per_trial * 3600 || record.outcome != Outcome::finished) return;
+    if (is_waiting(Order::Kind::stop, record.trial)) return;
+    auto const why = fmt::format("budget.hours_per_trial {} are used up", *budget.hours_per_trial);
+    give({Order::Kind::stop, record.trial, -1, {}, why});
+    leave(record.trial, why);
+}
+
+void LiveControl::give(Order order) {
+    recorder_.ordered(order);
+    waiting_.push_back(std::move(order));
+}
+
+void LiveControl::leave(TrialId trial, std::string const& why) {
+    left_.insert(trial);
+    strategy_.leave(trial, why);
+}
+
+bool LiveControl::finishing() const {
+    return !prepared_.director->finish_reason().empty() || is_waiting(Order::Kind::finish, {});
+}
+
+bool LiveControl::is_waiting(Order::Kind kind, TrialId trial) const {
+    return std::ranges::any_of(waiting_, [&](Order const& order) { return order.kind == kind && order.trial == trial; });
+}
+
+}  // namespace hopscotch

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rank 0: what users ask for while a run goes on (`hopscotch ctl`) and the limits of hours become orders, which come with the next
+// lap that ends. An order is in the journal before it is acknowledged; a job that goes on with the run obeys it too.
+#pragma once
+#include <set>
+#include <vector>
+
+#include "app/prepared_run.hpp"
+#include "run/inbox.hpp"
+#include "run/recorder.hpp"
+#include "strategy/strategy.hpp"
+
+namespace hopscotch {
+
+class LiveControl {
+public:
+    // All must outlive it.
+    LiveControl(PreparedRun const& prepared, Recorder& recorder, Strategy& strategy);
+
+    // Takes what has come since, at most every half second.
+    void tick();
+    void saved();  // a file has been written: a clone may have waited for it
+
+    // The orders that come with this lap.
+    std::vector<Order> orders_with(LapRecord const& record);
+
+    // False: it was left by an order that has been taken back since. It never happened.
+    bool counts(LapRecord const& record) const { return record.outcome != Outcome::stopped || left_.contains(record.trial); }
+
+private:
+    struct Wish {
+        TrialId source;
+        Assignment assignment;
+        int epochs = 0;  // of the clone
+    };
+    Answer answer_to(LiveRequest const& request);
+    Answer finish();
+    Answer stop(TrialView const& trial);
+    Answer resume(TrialView const& trial);
+    Answer clone(TrialView const& trial, Assignment const& changes);
+    Answer clone_after(Wish const& wish, int epoch);
+    bool grants(Wish const& wish);
+    void give(Order order);
+    void check_hours(LapRecord const& record);
+    bool finishing() const;
+    bool is_waiting(Order::Kind kind, TrialId trial) const;
+    void leave(TrialId trial, std::string const& why);
+
+    PreparedRun const& prepared_;
+    Recorder& recorder_;
+    Strategy& strategy_;
+    Inbox inbox_;
+    std::vector<Order> waiting_;  // for a lap
+    std::vector<Wish> wishes_;    // clones whose source has no file yet
+    std::set<TrialId> left_;      // by orders of this job
+    double started_s_, next_look_s_ = 0;
+};
+
+}  // namespace hopscotch

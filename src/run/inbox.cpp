@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/inbox.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "core/clock.hpp"
+#include "core/error.hpp"
+#include "core/json_reader.hpp"
+#include "experiment/reader.hpp"
+#include "run/files.hpp"
+#include "run/journal_codec.hpp"
+
+namespace hopscotch {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uintmax_t k_most_bytes = 1 << 20;  // of a request
+constexpr double k_clocks_differ_s = 60;          // between hosts
+constexpr char const* k_request = ".json";
+constexpr char const* k_answer = ".done.json";
+
+bool is_request(std::string const& name) { return name.ends_with(k_request) && !name.ends_with(k_answer); }
+
+Json parsed(std::string const& text) {
+    Problems problems("");
+    auto out = parse_json(text, problems);
+    if (!problems.empty() || !out.is_object()) throw Error("is no JSON object");
+    return out;
+}
+
+Order::Kind kind_named(std::string const& name) {
+    for (auto const kind : {Order::Kind::stop, Order::Kind::resume, Order::Kind::clone, Order::Kind::finish})
+        if (name == name_of(kind)) return kind;
+    throw Error(fmt::format("'kind' is \"{}\" (known: stop, resume, clone, finish)", name));
+}
+
+// The numbers only keep requests apart and in order.
+std::string next_name(fs::path const& folder) {
+    int last = 0;
+    for (auto const& entry : fs::directory_iterator(folder)) last = std::max(last, std::atoi(entry.path().filename().c_str()));
+    return fmt::format("{:04}-{}", last + 1, getpid());
+}
+
+}  // namespace
+
+LiveRequest request_from_text(std::string const& text) {
+    auto const json = parsed(text);
+    LiveRequest out;
+    out.kind = kind_named(json.at("kind").string());
+    if (out.kind != Order::Kind::finish) out.trial = TrialId(count_in(json, "trial"));
+    if (auto const* changes = json.find("changes")) out.changes = assignment_from_json(*changes);
+    out.until_unix_s = json.at("until_unix_s").number();
+    return out;
+}
+
+std::vector<Inbox::Letter> Inbox::take() const {
+    std::vector<Letter> out;
+    std::error_code none;
+    std::vector<fs::path> files;
+    for (auto const& entry : fs::directory_iterator(folder_, none))
+        if (is_request(entry.path().filename().string())) files.push_back(entry.path());
+    std::ranges::sort(files);
+    for (auto const& file : files) {
+        Letter letter;
+        letter.name = file.stem().string();
+        try {
+            if (fs::file_size(file) > k_most_bytes) throw Error("is too large");
+            letter.request = request_from_text(read_whole(file));
+        } catch (std::exception const& error) {
+            letter.problem = error.what();
+        }
+        fs::remove(file, none);
+        bool const late = letter.problem.empty() && unix_s() > letter.request.until_unix_s + k_clocks_differ_s;
+        if (!late) out.push_back(std::move(letter));
+    }
+    return out;
+}
+
+void Inbox::answer(Letter const& letter, Answer const& answer) const {
+    write_atomically(folder_ / (letter.name + k_answer), Json::object({{"ok", answer.ok}, {"text", answer.text}}).dump() + "\n");
+}
+
+std::string post(fs::path const& run_dir, LiveRequest const& request) {
+    auto const folder = run_dir / "inbox";
+    fs::create_directories(folder);
+    auto const name = next_name(folder);
+    auto json = Json::object({{"kind", name_of(request.kind)}});
+    if (request.kind != Order::Kind::finish) json["trial"] = request.trial.value;
+    if (!request.changes.empty()) json["changes"] = to_json(request.changes);
+    json["until_unix_s"] = request.until_unix_s;
+    write_atomically(folder / (name + k_request), json.dump() + "\n");
+    return name;
+}
+
+std::optional<Answer> take_answer(fs::path const& run_dir, std::string const& name) {
+    auto const file = run_dir / "inbox" / (name + k_answer);
+    if (!fs::exists(file)) return std::nullopt;
+    auto const json = parsed(read_whole(file));
+    fs::remove(file);
+    return Answer{json.at("ok").boolean(), json.at("text").string()};
+}
+
+void take_back(fs::path const& run_dir, std::string const& name) {
+    std::error_code none;
+    fs::remove(run_dir / "inbox" / (name + k_request), none);
+}
+
+}  // namespace hopscotch

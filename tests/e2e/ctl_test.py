@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""hopscotch ctl: what users ask of a running job, and limits of hours."""
+import os
+import signal
+import unittest
+
+from harness import Case, experiment
+
+SLOW = {"name": "synthetic", "parameters": 2000, "seconds_per_batch": 0.002}
+
+
+def live(folder="out", epochs=400, search=None, lrs=(0.1, 0.2, 0.3), **changes):
+    """Trials that sleep instead of training, for longer than any test takes."""
+    return experiment(model=dict(SLOW), train={"epochs": epochs, "batch_size": 32, "optimizer": {"name": "sgd", "lr": 0.1}},
+                      search={"metric": "val_loss", "mode": "min", **(search or {"procedure": "grid"})},
+                      space={"train.optimizer.lr": list(lrs)},
+                      run={"dir": folder, "device": "cpu", "checkpoint_every_s": 0.05}, **changes)
+
+
+class Ctl(Case):
+    def ctl(self, *args):
+        return self.run_hopscotch("ctl", "out", *args)
+
+    def do(self, *args):
+        code, out, err = self.ctl(*args)
+        self.assertEqual((code, err), (0, ""), out)
+        return out.strip()
+
+    def refused(self, *args):
+        code, out, err = self.ctl(*args)
+        self.assertEqual((code, out), (1, ""), err)
+        return err.strip()
+
+    def begun(self, *args, np=None, **sections):
+        self.write(live(**sections))
+        process = self.start("run", "e.json", "--quiet", *args, np=np)
+        self.wait_for_event(process)
+        return process
+
+    def ended(self, trial):
+        return [line for line in self.journal() if line["event"] == "trial_ended" and line["trial"] == trial]
+
+    def lap_of(self, trial, at_least=0):
+        return any(lap["trial"] == trial and lap["epoch"] >= at_least for lap in self.laps())
+
+    def finished(self, process):
+        out, err = self.end_of(process)
+        self.assertEqual(process.returncode, 0, out + err)
+        return self.summary()
+
+    def statuses(self):
+        return [(trial["status"], trial["reason"]) for trial in self.summary()["trials"]]
+
+
+class Wishes(Ctl):
+    def test_stop_and_finish(self):
+        for strategy in ({"name": "mop"}, {"name": "task_parallel"}, {"name": "sequential"}):
+            with self.subTest(strategy=strategy):
+                process = self.begun("--overwrite", "--trainers", "2", strategy=strategy)
+                self.assertEqual(self.do("stop", "1"), "trial 1 stops")
+                self.wait_for(lambda: self.ended(1), "the end of trial 1", process)
+                self.assertEqual([end["reason"] for end in self.ended(1)], ["stopped by a user"])
+                self.assertEqual(self.refused("stop", "1"), "trial 1 has ended already: stopped")
+                self.assertTrue(self.do("finish").startswith("the run finishes"))
+                summary = self.finished(process)
+                self.assertEqual((summary["status"], summary["reason"]), ("finished", "finished by a user"))
+                self.assertEqual(self.statuses()[1], ("stopped", "stopped by a user"))
+                self.assertEqual([line["kind"] for line in self.journal() if line["event"] == "order"], ["stop", "finish"])
+                self.assertEqual(list((self.cwd / "out/inbox").iterdir()), [])
+
+    def test_a_stopped_trial_leaves_its_lap(self):
+        process = self.begun("--trainers", "2", lrs=[0.1, 0.2], epochs=30)
+        self.do("stop", "0")
+        self.wait_for(lambda: self.ended(0), "the end of trial 0", process)
+        self.do("finish")
+        self.finished(process)
+        last = [lap for lap in self.laps() if lap["trial"] == 0][-1]
+        self.assertEqual((last["outcome"], last["reason"]), ("stopped", "stopped by a user"))
+        self.assertLess(len(last["units"]), 12)
+        code, out, err = self.run_hopscotch("replay", "out")
+        self.assertEqual((code, err), (0, ""), out)
+
+    def test_resume(self):
+        process = self.begun("--trainers", "2", lrs=[0.1, 0.2], epochs=25)
+        self.do("stop", "0")
+        self.wait_for(lambda: self.ended(0), "the end of trial 0", process)
+        done = max([lap["epoch"] for lap in self.laps() if lap["trial"] == 0 and lap["outcome"] == "finished"], default=-1)
+        self.assertIn(f"up to 25 epochs", self.do("resume", "0"))
+        self.wait_for(lambda: self.lap_of(0, done + 3), "a lap of the trial that goes on", process)
+        self.finished(process)
+        self.assertEqual(self.statuses(), [("finished", "")] * 2)
+        self.assertEqual([trial["epochs"] for trial in self.summary()["trials"]], [25, 25])
+        laps = [(lap["trial"], lap["epoch"]) for lap in self.laps() if lap["outcome"] == "finished"]
+        self.assertEqual(sorted(laps), [(trial, epoch) for trial in range(2) for epoch in range(25)])
+
+    def test_clone(self):
+        process = self.begun("--trainers", "2", lrs=[0.1, 0.2], epochs=40)
+        self.assertIn("a clone of trial 1 begins", self.do("clone", "1", "train.optimizer.lr=0.05"))
+        self.wait_for(lambda: self.lap_of(2), "a lap of the clone", process)
+        self.finished(process)
+        released = [line for line in self.journal() if line["event"] == "lap_released" and line["trial"] == 2]
+        source = released[0]["clone_of"]
+        self.assertEqual((source["trial"], source["epoch"] + 1), (1, released[0]["epoch"]))
+        self.assertEqual(self.summary()["trials"][2]["config"], {"train.optimizer.lr": 0.05})
+        self.assertEqual(self.statuses()[2], ("finished", ""))
+        code, out, err = self.run_hopscotch("replay", "out")
+        self.assertEqual((code, err), (0, ""), out)
+
+    def test_what_makes_no_sense_is_refused(self):
+        process = self.begun("--trainers", "1", lrs=[0.1, 0.2])
+        for message, args in (("there is no trial 9 (there are 2: 0 to 1)", ("stop", "9")),
+                              ("trial 0 is running; only trials that are paused or have stopped go on", ("resume", "0"))):
+            self.assertEqual(self.refused(*args), message)
+        self.assertIn("must be > 0", self.refused("clone", "0", "train.batch_size=0") + "must be > 0")
+        self.assertIn("unknown", self.refused("clone", "0", "train.optimizer.lrr=0.1"))
+        self.assertIn("alter what is in the state", self.refused("clone", "0", "train.optimizer.momentum=0.9"))
+        inbox = self.cwd / "out/inbox"
+        for number, text in enumerate(("", "[]", '{"kind": "jump"}', '{"kind": "stop", "trial": -1}', "\0" * 100, '{"kind": "finish"}')):
+            (inbox / f"{number:04}-x.json").write_text(text)
+            self.wait_for(lambda: (inbox / f"{number:04}-x.done.json").exists(), f"an answer to {text}", process)
+            self.assertIn('"ok":false', (inbox / f"{number:04}-x.done.json").read_text().replace(" ", ""))
+        self.do("finish")
+        self.finished(process)
+
+    def test_without_a_job(self):
+        self.write(live(epochs=1))
+        self.succeed("--quiet", "--trainers", "1")
+        self.assertIn("no job has answered within 0.2 s", self.refused("finish", "--timeout", "0.2"))
+        self.assertEqual(list((self.cwd / "out/inbox").iterdir()), [])
+        out = self.do("status")
+        for part in ("e2e: out", "status    finished", "trials    3 finished", "best      trial"):
+            self.assertIn(part, out)
+        for args, message in ((("jump",), "is unknown"), (("stop",), "say which trial"), (("stop", "x"), "is no trial"),
+                              (("stop", "1", "2"), "is too much"), (("clone", "1", "lr"), "expected path=value")):
+            code, _, err = self.ctl(*args)
+            self.assertEqual(code, 2)
+            self.assertIn(message, err)
+        self.assertEqual(self.run_hopscotch("ctl", "nowhere", "status")[0], 2)
+
+
+class Decided(Ctl):
+    """A search that decides goes on deciding, and a run that goes on after orders takes the same decisions."""
+    ASHA = {"procedure": "asha", "trials": 6, "eta": 2, "sampler": "random"}
+
+    def test_orders_outlive_a_crash(self):
+        for seed, order in enumerate((("stop", "0"), ("clone", "0", "train.optimizer.lr=0.05"), ("finish",))):
+            with self.subTest(order=order):
+                document = live(search=self.ASHA, epochs=16)
+                document["space"] = {"train.optimizer.lr": {"type": "float", "low": 0.01, "high": 0.5}}
+                document["seed"] = seed
+                self.write(document)
+                process = self.start("run", "e.json", "--quiet", "--overwrite", "--trainers", "3")
+                self.wait_for_event(process)
+                self.do(*order)
+                self.wait_for_event(process, "order")
+                laps = len(self.laps())
+                self.wait_for(lambda: len(self.laps()) > laps + 1, "two more laps", process)
+                os.killpg(process.pid, signal.SIGKILL)
+                process.communicate()
+                before = [line for line in self.journal() if line["event"] == "decision"]
+                process = self.start("run", "e.json", "--quiet", "--resume", "--trainers", "2")
+                self.finished(process)
+                after = [line for line in self.journal() if line["event"] == "decision"]
+                self.assertEqual(after[:len(before)], before)
+                self.assertEqual({status for status, _ in self.statuses()} - {"finished", "stopped"}, set())
+                expected = {"stop": ["stop"], "clone": ["clone"], "finish": ["finish"]}[order[0]]
+                self.assertEqual([o["kind"] for lap in self.laps() for o in lap.get("orders", [])], expected)
+                self.assertEqual(len(self.summary()["trials"]) if order[0] == "clone" else 7, 7)
+
+    def test_a_paused_trial_is_taken_up(self):
+        document = live(search={"procedure": "asha", "trials": 4, "eta": 4, "min_epochs": 2}, epochs=30)
+        document["space"] = {"train.optimizer.lr": {"type": "float", "low": 0.01, "high": 0.5}}
+        self.write(document)
+        process = self.start("run", "e.json", "--quiet", "--trainers", "2")
+        self.wait_for_event(process, "decision")
+        self.wait_for(lambda: any(d["event"] == "decision" and d["kind"] == "pause" for d in self.journal()), "a pause", process)
+        paused = next(d["trial"] for d in self.journal() if d["event"] == "decision" and d["kind"] == "pause")
+        code, out, err = self.ctl("resume", str(paused))
+        self.finished(process)
+        if code == 0:  # else it had gone on already
+            self.assertEqual(self.summary()["trials"][paused]["epochs"], 30)
+
+
+class Hours(Ctl):
+    def test_the_whole_run(self):
+        self.write(live(search={"procedure": "grid", "budget": {"hours": 1 / 3600}}))
+        process = self.start("run", "e.json", "--quiet", "--trainers", "2")
+        summary = self.finished(process)
+        self.assertRegex(summary["reason"], "budget.hours .* are used up")
+        self.assertTrue(all(trial["epochs"] < 400 for trial in summary["trials"]))
+
+    def test_one_trial(self):
+        self.write(live(lrs=[0.1], search={"procedure": "grid", "budget": {"hours_per_trial": 0.5 / 3600}}))
+        process = self.start("run", "e.json", "--quiet", "--trainers", "1")
+        summary = self.finished(process)
+        self.assertRegex(self.statuses()[0][1], "budget.hours_per_trial .* are used up")
+        self.assertLess(summary["trials"][0]["train_s"], 5)
+
+
+if __name__ == "__main__":
+    unittest.main()
