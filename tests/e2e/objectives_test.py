@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What searches compare, through the binary: copies of configurations, constraints, the Pareto front, an ablation's table."""
+import os
+import signal
 import statistics
 import unittest
 
-from harness import SHARDS, strict_json
+import faults_test
+from harness import RECOVERY, SHARDS, strict_json
 from search_test import Case, searching
 
 REPEATED = [
@@ -14,7 +17,7 @@ REPEATED = [
 ]
 
 
-class Copies(Case):
+class Grouped(Case):
     def expect_groups(self, folder, search):
         """The summary's groups are what its trials say; the best trial is of the best of them, and its weights are there."""
         summary = self.summary(folder)
@@ -37,6 +40,8 @@ class Copies(Case):
         about = strict_json((self.cwd / folder / "best/model.json").read_text())
         self.assertEqual((about["trial"], about["epoch"]), (summary["best_trial"], trials[summary["best_trial"]]["best"]["epoch"]))
 
+
+class Copies(Grouped):
     def test_same_decisions_and_bits_on_any_trainers(self):
         for number, search in enumerate(REPEATED):
             with self.subTest(search=search):
@@ -131,6 +136,26 @@ class Folds(Case):
         code, out, err = self.run_hopscotch("run", "e.json", "--dry-run")
         self.assertEqual(code, 2)
         self.assertIn("/search/folds: is not available with allreduce", err)
+
+
+class LostTrainers(Grouped):
+    launcher_options = RECOVERY
+    pid_of_rank = faults_test.Faults.pid_of_rank
+
+    def test_the_best_of_a_group_outlives_its_trainer(self):
+        search = {**REPEATED[0], "trials": 12}
+        expected = self.run_once(search, "quiet", "--trainers", "2")
+        document = searching(search, "out")
+        document["run"]["silence_s"] = 1
+        self.write(document)
+        process = self.start("run", "e.json", "--quiet", np=4)
+        self.wait_for_event(process)
+        os.kill(self.pid_of_rank(process, 2), signal.SIGKILL)
+        out, err = self.end_of(process)
+        self.assertEqual(process.returncode, 0, out + err)
+        self.assertEqual(len(self.summary()["lost"]), 1)
+        self.assertEqual(self.everything("out"), expected)
+        self.expect_groups("out", search)
 
 
 class Objectives(Case):

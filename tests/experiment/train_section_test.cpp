@@ -61,6 +61,19 @@ TEST(Train, RangesAreToldAllAtOnce) {
               "e.json:2:29: /train/early_stopping: expected an object (got an integer)");
 }
 
+TEST(Train, SeedScope) {
+    EXPECT_EQ(read("{}").seed_scope, SeedScope::trial);
+    EXPECT_EQ(read(R"({"seed_scope": "experiment"})").seed_scope, SeedScope::experiment);
+    EXPECT_EQ(refused(R"({"seed_scope": "run"})"),
+              "e.json:2:25: /train/seed_scope: unknown value \"run\" (known: trial, experiment)");
+    TrialConfig config;
+    config.repeat = 2;
+    config.fold = 1;
+    EXPECT_EQ(config.seed_key(TrialId(7)), TrialId(7));
+    config.train.seed_scope = SeedScope::experiment;
+    EXPECT_EQ(config.seed_key(TrialId(7)), TrialId(2));
+}
+
 TEST(Train, ClassWeights) {
     EXPECT_EQ(refused(R"({"class_weights": 2})"),
               "e.json:2:28: /train/class_weights: expected an array of numbers (got an integer)");
