@@ -184,6 +184,8 @@ Verdict CombinedSearch::decide(TrialId id) {
         verdict = stopped(spent_text());
     follow(trial, verdict);
     if (trial.state != TrialHistory::State::running) goal_.left(id);
+    // Also of who has come to its end: perhaps nobody else is left to say it of.
+    if (trial.state == TrialHistory::State::ended && goal_.is_over() && verdict.why.empty()) verdict.why = goal_.why();
     return verdict;
 }
 

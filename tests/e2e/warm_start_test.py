@@ -15,7 +15,7 @@ class Budgets(Case):
     def test_target_ends_a_search_alike_on_any_trainers(self):
         for number, search in enumerate(({**RANDOM, "trials": 30}, {"procedure": "asha", "trials": 30}, {"procedure": "pbt", "population": 6})):
             with self.subTest(search=search):
-                search = {**search, "budget": {"target": 0.9}}
+                search = {**search, "in_flight": 4, "budget": {"target": 0.9}}
                 expected = self.run_once(search, f"one{number}", "--trainers", "1")
                 self.assertEqual(self.run_once(search, f"three{number}", "--trainers", "3"), expected)
                 self.assertEqual(self.run_once(search, f"mpi{number}", np=3), expected)
@@ -33,8 +33,8 @@ class Budgets(Case):
         space = {"train.optimizer.lr": [0.1, 1e-6, 2e-6, 3e-6, 4e-6, 5e-6, 6e-6, 7e-6, 8e-6], "model.hidden": [[16]]}
 
         def run(folder, *args):
-            document = searching({**search, "in_flight": 1}, folder)
-            document["space"], document["train"]["epochs"] = space, 2
+            document = searching({**search, "in_flight": 2}, folder)
+            document["space"], document["train"]["epochs"] = space, 3
             self.write(document)
             self.succeed("--quiet", *args)
             return self.everything(folder)
@@ -42,7 +42,8 @@ class Budgets(Case):
         self.assertEqual(run("three", "--trainers", "3"), expected)
         trials = self.summary("one")["trials"]
         self.assertLess(len(trials), 9)
-        self.assertIn("budget.patience: 2 trials in a row without a better val_accuracy", {trial["reason"] for trial in trials})
+        told = {decision[5] for decision in expected[1] if decision[0] in ("finish", "stop")}
+        self.assertIn("budget.patience: 2 trials in a row without a better val_accuracy", told)
 
     def test_killed_and_resumed(self):
         search = {**RANDOM, "trials": 30, "budget": {"target": 0.9, "patience": 20}}
@@ -114,8 +115,10 @@ class WarmStart(Case):
         self.assertFalse((self.cwd / "none").exists())
 
     def test_an_interrupted_run_will_do(self):
-        self.documented(RANDOM, "first", SPACE)
-        self.assertTrue(self.kill_at(self.start("run", "e.json", "--quiet", "--trainers", "2"), 5))
+        document = searching(RANDOM, "first")
+        document["train"]["epochs"] = 100
+        self.write(document)
+        self.assertTrue(self.kill_at(self.start("run", "e.json", "--quiet", "--trainers", "2"), 5, folder="first"))
         self.ran({"procedure": "bohb", "startup": 2, "start_from": "first"}, "out", SPACE, "--trainers", "2")
         past = json.loads((self.cwd / "out/start_from.json").read_text())
         self.assertGreater(len(past), 0)

@@ -96,6 +96,8 @@ TEST(Goal, PatienceEndsARandomSearch) {
         ASSERT_TRUE(director.run());
         EXPECT_EQ(director.trials().size(), expected);
         EXPECT_EQ(director.count(State::stopped), 0U) << "the last one had come to its end";
+        bool const told = expected < 50 && director.trials().back().state == State::finished;
+        EXPECT_EQ(director.trials().back().why, told ? "budget.patience: 4 trials in a row without a better val_loss" : "");
     }
 }
 

@@ -56,6 +56,13 @@ TEST(Past, OnlyWhatTheSpaceCouldPropose) {
     EXPECT_FALSE(fits(R"({"train.optimizer.name": "adam", "train.batch_size": 8, "train.epochs": 3})")) << "not searched";
     EXPECT_FALSE(fits(R"({"train.optimizer.name": "sgd", "train.batch_size": 8, "train.optimizer.momentum": 0.5})"))
         << "forbidden";
+    auto const read = [&](char const* text) { return assignment_from_json(parse_json(text, told)); };
+    auto const usable = usable_past(space, {{read(R"({"train.batch_size": 8, "train.optimizer.name": "adam"})"), {1, 2}},
+                                            {read(R"({"train.batch_size": 8, "train.optimizer.name": "lamb"})"), {1}},
+                                            {read(R"({"train.batch_size": 9, "train.optimizer.name": "adam"})"), {}}});
+    ASSERT_EQ(usable.size(), 1U) << "lamb is not on the list, and the last one has learnt nothing";
+    EXPECT_EQ(to_json(usable[0].assignment).dump(), R"({"train.optimizer.name":"adam","train.batch_size":8})");
+    EXPECT_EQ(usable[0].losses, (std::vector<double>{1, 2}));
 }
 
 TEST(Past, AFiniteSpaceIsGoneOnWith) {
