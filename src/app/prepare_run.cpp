@@ -17,6 +17,7 @@
 #include "core/hash.hpp"
 #include "data/augment.hpp"
 #include "data/verify.hpp"
+#include "experiment/search_section.hpp"
 #include "run/run_directory.hpp"
 #include "search/search.hpp"
 #include "strategy/check.hpp"
