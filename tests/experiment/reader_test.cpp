@@ -201,7 +201,7 @@ TEST(Reader, WhatThisVersionDoesNotHave) {
         "e.json:2:25: /search/procedure: procedure \"gp\" is not available in this version (available: grid, random, sobol, tpe, "
         "manual, ablation, successive_halving, hyperband, bohb, asha, median, pbt)\n"
         "e.json:2:40: /search/folds: \"folds\" is not available in this version (leave it out)\n"
-        "e.json:2:63: /search/budget/target: \"target\" is not available in this version (leave it out)");
+        "e.json:2:64: /search/budget/target: \"target\" is not available in this version (leave it out)");
     EXPECT_EQ(complaints(train(R"({"precision": "fp16"})")),
               "e.json:2:24: /train/precision: precision \"fp16\" is not available in this version (available: fp32, bf16)");
     EXPECT_EQ(complaints("{\"model\": {\"name\": \"mlp\"}, \"run\": {\"dir\": \"r\"}, \"space\": {\"train.epochs\": 1},\n"
