@@ -41,6 +41,7 @@ LiveControl::LiveControl(PreparedRun const& prepared, Recorder& recorder, Strate
     : prepared_(prepared), recorder_(recorder), strategy_(strategy), inbox_(prepared.experiment.run.dir), started_s_(monotonic_s()) {
     if (!prepared.resumption) return;
     waiting_ = prepared.resumption->journal.orders;
+    has_ordered_ = !waiting_.empty() || std::ranges::any_of(prepared.resumption->journal.laps, [](auto const& lap) { return !lap.orders.empty(); });
     for (auto const& order : waiting_)
         if (order.kind == Order::Kind::stop) left_.insert(order.trial);
 }
@@ -145,6 +146,7 @@ bool LiveControl::grants(Wish const& wish) {
 }
 
 std::vector<Order> LiveControl::orders_with(LapRecord const& record) {
+    if (prepared_.director->finished()) return {};
     check_hours(record);
     return std::exchange(waiting_, {});
 }
@@ -163,6 +165,7 @@ void LiveControl::check_hours(LapRecord const& record) {
 }
 
 void LiveControl::give(Order order) {
+    has_ordered_ = true;
     recorder_.ordered(order);
     waiting_.push_back(std::move(order));
 }

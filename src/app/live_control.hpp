@@ -27,6 +27,8 @@ public:
     // False: it was left by an order that has been taken back since. It never happened.
     bool counts(LapRecord const& record) const { return record.outcome != Outcome::stopped || left_.contains(record.trial); }
 
+    bool has_ordered() const { return has_ordered_; }  // somebody, in this run
+
 private:
     struct Wish {
         TrialId source;
@@ -53,6 +55,7 @@ private:
     std::vector<Order> waiting_;  // for a lap
     std::vector<Wish> wishes_;    // clones whose source has no file yet
     std::set<TrialId> left_;      // by orders of this job
+    bool has_ordered_ = false;
     double started_s_, next_look_s_ = 0;
 };
 

@@ -44,6 +44,9 @@ void RunningJob::run() {
         show_progress();
         if (signal_caught() != 0) return;
     }
+    // Laps that orders have made come to nothing may be under way; one may become the best of all.
+    if (control_.has_ordered() && !pump_.settle(*this, prepared_.experiment.run.stall_s))
+        throw CommError(fmt::format("the trainers did not end what they were at within {:.0f} s; run.stall_s sets this limit", prepared_.experiment.run.stall_s));
     progress_.finish(view());
 }
 

@@ -19,9 +19,9 @@ enum class MessageKind : std::uint16_t {
     greeting,                                // likewise: opens the connection before the first hop needs it
     state, gradient, parameters, rows,       // what a push brought
     welcome, hello,                          // roll call
-    lap, stop, fetch_best, score_best, pause, save, leave, keep, shutdown,  // rank 0 -> trainers
+    lap, stop, fetch_best, score_best, pause, save, leave, keep, settle, shutdown,  // rank 0 -> trainers
     lost,  // rank 0 -> trainers, and its courier to itself: the job goes on without that rank
-    lap_done, checkpointed, scored, paused, all_saved, damaged, goodbye, fatal,  // trainer -> rank 0
+    lap_done, checkpointed, scored, paused, all_saved, settled, damaged, goodbye, fatal,  // trainer -> rank 0
     share,                                        // among trainers that train a lap together; the first also sends lap
     serve, pull, rows_wanted,                     // to a trainer's service: a parameter server, or who holds rows
     test                                     // benchmarks and tests

@@ -74,6 +74,7 @@ void Pump::take(LapSink& sink, double timeout_s) {
             auto const saved = decode<Checkpointed>(message->body);
             return sink.saved({saved.trial, saved.epoch, saved.step, saved.batch, saved.file, saved.gap_s});
         }
+        case MessageKind::settled:
         case MessageKind::paused:
             return hear(message->from, message->kind, decode<Pause>(message->body).round);
         case MessageKind::all_saved: {
@@ -116,6 +117,13 @@ bool Pump::pause(LapSink& sink, double deadline_s) {
     if (!hear_from_all(MessageKind::paused, sink, until_s)) return false;
     tell_all(MessageKind::save, encode(Save{round_, until_s - monotonic_s()}));
     return hear_from_all(MessageKind::all_saved, sink, until_s);
+}
+
+bool Pump::settle(LapSink& sink, double deadline_s) {
+    ++round_;
+    heard_.clear();
+    for (auto const rank : courier_.peers().living()) courier_.send(rank, MessageKind::settle, encode(Pause{round_}));
+    return hear_from_all(MessageKind::settled, sink, monotonic_s() + deadline_s);
 }
 
 int Pump::busy_trainers() const {

@@ -114,6 +114,10 @@ public:
     // after deadline_s at the latest: true if all of them have done both. What comes meanwhile reaches the sink.
     bool pause(LapSink& sink, double deadline_s);
 
+    // Until all living trainers have done what they were told, and what they had to say about it has reached the sink: none trains a lap
+    // of a trial that has been forgotten. False: not within deadline_s.
+    bool settle(LapSink& sink, double deadline_s);
+
 private:
     void check_stalls();
     bool hear_from_all(MessageKind kind, LapSink& sink, double until_s);

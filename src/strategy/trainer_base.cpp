@@ -110,6 +110,7 @@ void TrainerBase::answer(Incoming message) {
             resources_.courier.activity().pause = true;
             pause_round_ = decode<Pause>(message.body).round;
             return;
+        case MessageKind::settle: return resources_.courier.send(Rank(0), MessageKind::settled, message.body);
         case MessageKind::save: return answer_save(decode<Save>(message.body));
         case MessageKind::leave: return answer_leave(decode<Leave>(message.body));
         case MessageKind::keep: return answer_keep(decode<TrialMessage>(message.body));

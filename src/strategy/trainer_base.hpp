@@ -38,7 +38,8 @@ protected:
     virtual void leave_waiting(TrialId) {}
     std::string const* left_why(TrialId trial) const;  // null: go on
     void end_left(Journey& journey, ByteView state);   // saved, if checkpoints are on, and reported as stopped
-    bool look_for_leave(TrialId trial);                // during a lap: takes messages, and sets others than that one aside
+    enum class Told { nothing, leave, forget };
+    Told told_of(TrialId trial);  // during a lap: takes messages, and sets them aside
 
     Journey begin(Lap const& lap);
     void finish(Journey& journey, MutableBytes state);  // LapDone; state may be empty if the trial ended early

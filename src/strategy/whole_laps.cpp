@@ -38,13 +38,14 @@ void WholeLaps::work() {
     auto journey = begin(lap);
     auto state = state_of(journey);
     while (journey.step < resources_.runner->shards() && journey.record.outcome == Outcome::finished) {
-        if (look_for_leave(lap.trial)) break;
+        if (told_of(lap.trial) != Told::nothing) break;
         train_unit(journey, state.bytes());
         if (journey.record.outcome == Outcome::finished) save_if_due(journey, state.bytes());
     }
-    if (left_why(lap.trial) != nullptr && journey.record.outcome == Outcome::finished) {
-        end_left(journey, state.bytes());
-        return drop(lap.trial);
+    if (journey.record.outcome == Outcome::finished) {
+        auto const told = told_of(lap.trial);
+        if (told == Told::leave) end_left(journey, state.bytes());
+        if (told != Told::nothing) return drop(lap.trial);
     }
     while (journey.record.outcome == Outcome::finished && !validate(journey, state.bytes())) save_if_due(journey, state.bytes());
     finish(journey, state.bytes());

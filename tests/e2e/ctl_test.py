@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """hopscotch ctl: what users ask of a running job, and limits of hours."""
 import os
+import shutil
 import signal
 import unittest
 
@@ -32,6 +33,7 @@ class Ctl(Case):
         return err.strip()
 
     def begun(self, *args, np=None, **sections):
+        shutil.rmtree(self.cwd / "out", ignore_errors=True)
         self.write(live(**sections))
         process = self.start("run", "e.json", "--quiet", *args, np=np)
         self.wait_for_event(process)
@@ -56,7 +58,7 @@ class Wishes(Ctl):
     def test_stop_and_finish(self):
         for strategy in ({"name": "mop"}, {"name": "task_parallel"}, {"name": "sequential"}):
             with self.subTest(strategy=strategy):
-                process = self.begun("--overwrite", "--trainers", "2", strategy=strategy)
+                process = self.begun("--trainers", "2", strategy=strategy)
                 self.assertEqual(self.do("stop", "1"), "trial 1 stops")
                 self.wait_for(lambda: self.ended(1), "the end of trial 1", process)
                 self.assertEqual([end["reason"] for end in self.ended(1)], ["stopped by a user"])
@@ -69,7 +71,7 @@ class Wishes(Ctl):
                 self.assertEqual(list((self.cwd / "out/inbox").iterdir()), [])
 
     def test_a_stopped_trial_leaves_its_lap(self):
-        process = self.begun("--trainers", "2", lrs=[0.1, 0.2], epochs=30)
+        process = self.begun("--trainers", "2", lrs=[0.1, 0.2])
         self.do("stop", "0")
         self.wait_for(lambda: self.ended(0), "the end of trial 0", process)
         self.do("finish")
@@ -81,17 +83,17 @@ class Wishes(Ctl):
         self.assertEqual((code, err), (0, ""), out)
 
     def test_resume(self):
-        process = self.begun("--trainers", "2", lrs=[0.1, 0.2], epochs=25)
+        process = self.begun("--trainers", "2", lrs=[0.1, 0.2], epochs=80)
         self.do("stop", "0")
         self.wait_for(lambda: self.ended(0), "the end of trial 0", process)
         done = max([lap["epoch"] for lap in self.laps() if lap["trial"] == 0 and lap["outcome"] == "finished"], default=-1)
-        self.assertIn(f"up to 25 epochs", self.do("resume", "0"))
+        self.assertIn("up to 80", self.do("resume", "0"))
         self.wait_for(lambda: self.lap_of(0, done + 3), "a lap of the trial that goes on", process)
         self.finished(process)
         self.assertEqual(self.statuses(), [("finished", "")] * 2)
-        self.assertEqual([trial["epochs"] for trial in self.summary()["trials"]], [25, 25])
+        self.assertEqual([trial["epochs"] for trial in self.summary()["trials"]], [80, 80])
         laps = [(lap["trial"], lap["epoch"]) for lap in self.laps() if lap["outcome"] == "finished"]
-        self.assertEqual(sorted(laps), [(trial, epoch) for trial in range(2) for epoch in range(25)])
+        self.assertEqual(sorted(laps), [(trial, epoch) for trial in range(2) for epoch in range(80)])
 
     def test_clone(self):
         process = self.begun("--trainers", "2", lrs=[0.1, 0.2], epochs=40)
@@ -145,7 +147,7 @@ class Decided(Ctl):
     def test_orders_outlive_a_crash(self):
         for seed, order in enumerate((("stop", "0"), ("clone", "0", "train.optimizer.lr=0.05"), ("finish",))):
             with self.subTest(order=order):
-                document = live(search=self.ASHA, epochs=16)
+                document = live(search=self.ASHA, epochs=64)
                 document["space"] = {"train.optimizer.lr": {"type": "float", "low": 0.01, "high": 0.5}}
                 document["seed"] = seed
                 self.write(document)

@@ -115,9 +115,9 @@ TEST(SearchSection, Hours) {
     EXPECT_FALSE(read("{}").budget.hours_per_trial);
     EXPECT_EQ(read("{}").retries, 0);
     EXPECT_EQ(said(R"({"budget": {"hours": 0, "hours_per_trial": -1}, "retries": -1})"),
-              "e.json:2:32: /search/budget/hours: must be > 0 (got 0)\n"
-              "e.json:2:54: /search/budget/hours_per_trial: must be > 0 (got -1)\n"
-              "e.json:2:69: /search/retries: must be at least 0 (got -1)");
+              "e.json:2:32: /search/budget/hours: must be greater than 0 (got 0)\n"
+              "e.json:2:54: /search/budget/hours_per_trial: must be greater than 0 (got -1)\n"
+              "e.json:2:70: /search/retries: must be at least 0 (got -1)");
 }
 
 TEST(SearchSection, Defaults) {
