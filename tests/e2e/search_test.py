@@ -4,7 +4,7 @@ import os
 import signal
 import unittest
 
-from faults_test import Faults
+import faults_test
 from harness import RECOVERY, experiment
 from resume_test import Disturbed
 
@@ -189,7 +189,7 @@ class Searches(Case):
 
 class LostTrainers(Case):
     launcher_options = RECOVERY
-    pid_of_rank = Faults.pid_of_rank
+    pid_of_rank = faults_test.Faults.pid_of_rank
 
     def test_decisions_outlive_a_trainer(self):
         for number, search in enumerate((RULES[0], PBT)):
