@@ -60,9 +60,7 @@ class Searches(Case):
         for number, search in enumerate(RULES):
             with self.subTest(search=search):
                 expected = self.run_once(search, f"one{number}", "--trainers", "1")
-                self.assertEqual(self.run_once(search, f"three{number}", "--trainers", "3"), expected)
-                if number < 3:
-                    self.assertEqual(self.run_once(search, f"mpi{number}", np=5), expected)
+                self.assertEqual(self.run_once(search, f"mpi{number}", np=4), expected)
                 self.assertGreater(len(expected[1]), 8)
                 statuses = {trial[1] for trial in expected[0][2]}
                 self.assertLessEqual(statuses, {"finished", "stopped"})
@@ -118,7 +116,6 @@ class Searches(Case):
         expected = self.run_once(PBT, "one", "--trainers", "1")
         kinds = [decision[0] for decision in expected[1]]
         self.assertGreater(kinds.count("clone"), 3)
-        self.assertEqual(self.run_once(PBT, "three", "--trainers", "3"), expected)
         self.assertEqual(self.run_once(PBT, "mpi", np=4), expected)
         self.assertEqual(self.run_once(PBT, "tasks", "--trainers", "3", strategy={"name": "task_parallel"}), expected)
         self.write(searching(PBT, "out"))
@@ -153,7 +150,7 @@ class Searches(Case):
     def test_those_that_decide_nothing(self):
         for number, search in enumerate(OTHERS):
             with self.subTest(search=search):
-                self.assertEqual(self.run_once(search, f"one{number}", "--trainers", "1"), self.run_once(search, f"two{number}", "--trainers", "2"))
+                self.assertEqual(self.run_once(search, f"one{number}", "--trainers", "1"), self.run_once(search, f"mpi{number}", np=4))
 
     def test_asha_finds_what_the_grid_finds_for_less(self):
         def searched(procedure):
