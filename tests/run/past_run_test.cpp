@@ -103,6 +103,8 @@ TEST(PastRun, WhatCannotBeUsedIsRefused) {
     auto const directory = a_run(scratch);
     EXPECT_NE(refusal(directory, "val_mae").find("has no val_mae (it went by val_accuracy)"), std::string::npos)
         << refusal(directory, "val_mae");
+    JournalWriter(directory / "journal.jsonl").lap_done(lap(9, 0, 1));
+    EXPECT_NE(refusal(directory, "val_accuracy").find("trial 9 was not released before"), std::string::npos);
     std::ofstream(directory / "journal.jsonl", std::ios::app) << "{\"event\": 1}\n";
     EXPECT_NE(refusal(directory, "val_accuracy").find("journal.jsonl:"), std::string::npos);
     std::ofstream(scratch / "bad.json") << R"([{"config": {}, "losses": ["x"], "ended": true}])";
