@@ -94,7 +94,9 @@ TEST(Comparisons, AblationSaysWhatEachPartIsWorth) {
               "what each part is worth: val_accuracy against trial 0 (0.7500)\n"
               "         1    -0.2500  dropout=0\n"
               "         2       none  augment=[]\n");
-    EXPECT_TRUE(ablation_of(summary, Experiment{}).empty());
+    auto grid = ablating();
+    grid.search.procedure = "grid";
+    EXPECT_TRUE(ablation_of(summary, grid).empty());
 }
 
 TEST(Comparisons, AblationOfGroupsComparesMeans) {
