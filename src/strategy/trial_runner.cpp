@@ -13,6 +13,7 @@
 
 #include "core/clock.hpp"
 #include "core/error.hpp"
+#include "core/fault.hpp"
 #include "data/stage.hpp"
 #include "schedule/lap_metric.hpp"
 
@@ -61,7 +62,8 @@ void TrialRunner::open_validation() {
 
 // Rows that cannot be read and memory that is not there are no trial's fault. LibTorch says the latter in words.
 Cause cause_of(std::exception const& error) {
-    bool const data = dynamic_cast<DataError const*>(&error) != nullptr || dynamic_cast<std::system_error const*>(&error) != nullptr;
+    bool const data = dynamic_cast<DataError const*>(&error) != nullptr || dynamic_cast<IoError const*>(&error) != nullptr ||
+                      dynamic_cast<std::system_error const*>(&error) != nullptr;
     std::string_view const text = error.what();
     bool const memory = dynamic_cast<std::bad_alloc const*>(&error) != nullptr || text.find("out of memory") != text.npos ||
                         text.find("not enough memory") != text.npos;
@@ -159,6 +161,7 @@ UnitSums TrialRunner::train_rest(Journey& journey, TrialModel& trial_model, Acti
     auto const& lap = journey.lap;
     auto const shard = planned_shard(lap.trial, journey.step, shards());
     auto const address = UnitAddress{static_cast<std::uint64_t>(experiment_.seed), lap.trial, lap.epoch, shard};
+    fault_point("unit.rows");
     trial_model.begin_pass(*train_.at(shard), address, trial_model.batch_size());
     if (journey.batches > 0) trial_model.skip_to({journey.batches, {journey.rows, journey.loss_sum}});
     auto const sign = batch_sign(activity);
