@@ -89,6 +89,7 @@ class Wishes(Ctl):
         done = max([lap["epoch"] for lap in self.laps() if lap["trial"] == 0 and lap["outcome"] == "finished"], default=-1)
         self.assertIn("up to 80", self.do("resume", "0"))
         self.wait_for(lambda: self.lap_of(0, done + 3), "a lap of the trial that goes on", process)
+        self.assertNotIn("stopped", self.do("status").split("best")[0])
         self.finished(process)
         self.assertEqual(self.statuses(), [("finished", "")] * 2)
         self.assertEqual([trial["epochs"] for trial in self.summary()["trials"]], [80, 80])
