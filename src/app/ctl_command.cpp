@@ -101,7 +101,13 @@ std::map<std::string, int> trials_by_status(Journal const& journal) {
     for (auto const& decision : journal.decisions)
         if (decision.kind == Decision::Kind::pause) status[decision.trial] = "paused";
         else if (decision.kind == Decision::Kind::resume) status[decision.trial] = "running";
-    for (auto const& end : journal.ended) status[end.trial] = end.status;
+    std::map<TrialId, int> alive;  // orders have had it go on so often, less its ends
+    for (auto const& lap : journal.laps)
+        for (auto const& order : lap.orders) alive[order.trial] += order.kind == Order::Kind::resume ? 1 : 0;
+    for (auto const& end : journal.ended) {
+        bool const interrupted = end.status == name_of(TrialStatus::interrupted);
+        if (interrupted ? !journal.status.empty() : --alive[end.trial] < 0) status[end.trial] = end.status;
+    }
     std::map<std::string, int> out;
     for (auto const& [trial, name] : status) ++out[name];
     return out;

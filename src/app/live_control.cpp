@@ -50,6 +50,7 @@ void LiveControl::tick() {
     auto const now = monotonic_s();
     if (now < next_look_s_) return;
     next_look_s_ = now + k_look_s;
+    saved();  // or what was to save it has ended
     for (auto const& letter : inbox_.take()) {
         auto const answer = letter.problem.empty() ? answer_to(letter.request) : Answer{false, fmt::format("{}: {}", letter.name, letter.problem)};
         inbox_.answer(letter, answer);
@@ -102,7 +103,7 @@ Answer LiveControl::clone(TrialView const& trial, Assignment const& changes) {
     if (strategy == "parameter_server" || strategy == "model_averaging")
         return {false, fmt::format("{} keeps states in parts on several trainers; they cannot be cloned", strategy)};
     if (finishing()) return {false, "the run is finishing; no trial starts"};
-    Wish wish{trial.id, changed(trial.assignment, changes), 0};
+    Wish wish{trial.id, changed(trial.assignment, changes), trial.epochs_done - 1, 0};
     Problems problems(fmt::format("the clone of trial {}", id));
     auto const config = resolve(prepared_.experiment, wish.assignment, problems);
     if (problems.empty()) check_model(config, prepared_.schema, problems);
@@ -139,7 +140,8 @@ void LiveControl::saved() {
 
 bool LiveControl::grants(Wish const& wish) {
     auto const newest = recorder_.newest_boundary(wish.source);
-    if (!newest) return false;
+    bool const ended = has_ended(prepared_.director->trials()[wish.source.index()].status);
+    if (!newest || (*newest < wish.least && !ended)) return false;
     auto const answer = clone_after(wish, *newest);
     if (!answer.ok) log_warning(answer.text);
     return true;

@@ -33,6 +33,7 @@ private:
     struct Wish {
         TrialId source;
         Assignment assignment;
+        int least = 0;   // the lap whose end it asks for, or a later one
         int epochs = 0;  // of the clone
     };
     Answer answer_to(LiveRequest const& request);

@@ -13,6 +13,7 @@
 #include "core/log.hpp"
 #include "experiment/reader.hpp"
 #include "run/checkpoint.hpp"
+#include "search/search.hpp"
 
 namespace hopscotch {
 
@@ -241,7 +242,9 @@ void RunningJob::execute_held() {
             auto& lap = laps.front();
             if (lap.clone_of && lap.from.empty()) {
                 auto const* file = recorder_.file_after(lap.clone_of->trial, lap.clone_of->epoch);
-                if (file == nullptr && asked_for_.insert(*lap.clone_of).second) strategy_->keep_end(lap.clone_of->trial, lap.clone_of->epoch);
+                // Where the search clones, all are written.
+                bool const asks = file == nullptr && !procedure_clones(prepared_.experiment.search.procedure);
+                if (asks && asked_for_.insert(*lap.clone_of).second) strategy_->keep_end(lap.clone_of->trial, lap.clone_of->epoch);
                 if (file == nullptr) break;
                 lap.from = file->file;
             }

@@ -40,8 +40,9 @@ private:
         if (message.kind == MessageKind::lap) return accept_lap(decode<Lap>(message.body));
         require(message.kind == MessageKind::state, fmt::format("unexpected message {}", static_cast<int>(message.kind)));
         auto journey = decode<Journey>(message.body);
-        if (dropped_.contains(journey.lap.trial)) return;
+        // It has ended by now, but what it has learned is saved, and told.
         if (left_why(journey.lap.trial) != nullptr) return leave_lap(journey, message.state.bytes());
+        if (dropped_.contains(journey.lap.trial)) return;
         fault_point("hop.receive");
         hop_s_.push_back(unix_s() - journey.pushed_unix_s);
         journey.saved = false;  // by a thread of who sent it, which may die before it is written

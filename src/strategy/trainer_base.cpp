@@ -117,7 +117,6 @@ void TrainerBase::answer(Incoming message) {
         case MessageKind::stop: {
             auto const trial = decode<TrialMessage>(message.body).trial;
             drop(trial);
-            left_.erase(trial);
             resting_.erase(trial);
             return resources_.runner->forget(trial);
         }

@@ -154,12 +154,13 @@ void TrainerBase::end_left(Journey& journey, ByteView state) {
 
 TrainerBase::Told TrainerBase::told_of(TrialId trial) {
     while (auto message = resources_.courier.receive(0)) set_aside(std::move(*message));
+    bool forgotten = false;
     for (auto const& message : postponed_) {
-        if (message.kind == MessageKind::stop && decode<TrialMessage>(message.body).trial == trial) return Told::forget;
+        if (message.kind == MessageKind::stop) forgotten |= decode<TrialMessage>(message.body).trial == trial;
         if (message.kind != MessageKind::leave) continue;
         if (auto asked = decode<Leave>(message.body); asked.trial == trial) left_[trial] = asked.why;
     }
-    return left_.contains(trial) ? Told::leave : Told::nothing;
+    return left_.contains(trial) ? Told::leave : forgotten ? Told::forget : Told::nothing;
 }
 
 void TrainerBase::keep(Journey const& journey, ByteView state, Checkpointer::Kept kept) {

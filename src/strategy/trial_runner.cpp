@@ -13,6 +13,7 @@
 
 #include "core/clock.hpp"
 #include "core/error.hpp"
+#include "core/fault.hpp"
 #include "data/stage.hpp"
 
 namespace hopscotch {
@@ -55,7 +56,8 @@ void TrialRunner::open_validation() {
 
 // Rows that cannot be read and memory that is not there are no trial's fault. LibTorch says the latter in words.
 Cause cause_of(std::exception const& error) {
-    bool const data = dynamic_cast<DataError const*>(&error) != nullptr || dynamic_cast<std::system_error const*>(&error) != nullptr;
+    bool const data = dynamic_cast<DataError const*>(&error) != nullptr || dynamic_cast<IoError const*>(&error) != nullptr ||
+                      dynamic_cast<std::system_error const*>(&error) != nullptr;
     std::string_view const text = error.what();
     bool const memory = dynamic_cast<std::bad_alloc const*>(&error) != nullptr || text.find("out of memory") != text.npos ||
                         text.find("not enough memory") != text.npos;
@@ -119,6 +121,7 @@ std::function<void()> TrialRunner::batch_sign(Activity* activity) const {
 UnitSums TrialRunner::train_rest(Journey& journey, TrialModel& trial_model, Activity* activity, OnTheWay const* on_the_way) {
     auto const& lap = journey.lap;
     auto const shard = shard_of(lap, journey.step);
+    fault_point("unit.rows");
     trial_model.begin_pass(*train_.at(shard), address_of(lap, shard), trial_model.batch_size());
     if (journey.batches > 0) trial_model.skip_to({journey.batches, {journey.rows, journey.loss_sum}});
     auto const sign = batch_sign(activity);

@@ -40,6 +40,7 @@ Checkpoint some_checkpoint() {
     out.rows = 512;
     out.loss_sum = 0.5;
     out.layout_hash = 0xfedcba9876543210ULL;
+    out.parts.assign(37, std::byte{7});
     return out;
 }
 
@@ -74,7 +75,7 @@ std::string good_journal() {
         writer.ordered(some_orders().front());
         writer.retried(first);
         auto const checkpoint = some_checkpoint();
-        writer.checkpoint({TrialId(0), 0, 1, 2, 16, checkpoint_name(checkpoint, 1)});
+        writer.checkpoint({TrialId(0), 1, 2, 16, checkpoint_name(checkpoint, 1)});
         writer.decided({Decision::Kind::clone, TrialId(1), 0, 2, {TrialId(0), 0}, "rank 2 of 2", 0.5});
         writer.run_resumed(2, 3);
         writer.lap_done(second_trial());

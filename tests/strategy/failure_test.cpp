@@ -230,6 +230,17 @@ TEST(RollCall, RanksThatDoNotAnswerAreListed) {
     }
 }
 
+TEST(Failure, OfDataAndMemoryAreNoTrialsOwn) {
+    EXPECT_EQ(cause_of(DataError("d.h5: is damaged")), Cause::surroundings);
+    EXPECT_EQ(cause_of(IoError("Input/output error")), Cause::surroundings);
+    EXPECT_EQ(cause_of(std::bad_alloc()), Cause::surroundings);
+    EXPECT_EQ(cause_of(std::runtime_error("CUDA out of memory. Tried to allocate 2 GiB")), Cause::surroundings);
+    EXPECT_EQ(cause_of(std::runtime_error("[enforce fail] DefaultCPUAllocator: not enough memory")), Cause::surroundings);
+    EXPECT_EQ(cause_of(std::runtime_error("shapes differ")), Cause::trial);
+    EXPECT_EQ(cause_of(Error("a fault")), Cause::trial);
+    EXPECT_EQ(cause_of(std::logic_error("index out of range")), Cause::trial);
+}
+
 }  // namespace
 }  // namespace hopscotch
 
