@@ -103,6 +103,8 @@ Answer LiveControl::clone(TrialView const& trial, Assignment const& changes) {
     if (strategy == "parameter_server" || strategy == "model_averaging")
         return {false, fmt::format("{} keeps states in parts on several trainers; they cannot be cloned", strategy)};
     if (finishing()) return {false, "the run is finishing; no trial starts"};
+    if (prepared_.experiment.search.copies() > 1)
+        return {false, "a clone would be a copy of no configuration (search.repeats, search.folds); start it as a run of its own"};
     Wish wish{trial.id, changed(trial.assignment, changes), trial.epochs_done - 1, 0};
     Problems problems(fmt::format("the clone of trial {}", id));
     auto const config = resolve(prepared_.experiment, wish.assignment, problems);

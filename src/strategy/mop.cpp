@@ -40,13 +40,15 @@ private:
         if (message.kind == MessageKind::lap) return accept_lap(decode<Lap>(message.body));
         require(message.kind == MessageKind::state, fmt::format("unexpected message {}", static_cast<int>(message.kind)));
         auto journey = decode<Journey>(message.body);
-        // It has ended by now, but what it has learned is saved, and told.
-        if (left_why(journey.lap.trial) != nullptr) return leave_lap(journey, message.state.bytes());
+        auto const hash = journey.record.state_hash;
+        if (left_why(journey.lap.trial) != nullptr) {  // it has ended by now, but what it has learned is saved, and told
+            Ready left{std::move(journey), {}, 0, hash, message.from, std::move(message.state)};
+            return leave_lap(left);
+        }
         if (dropped_.contains(journey.lap.trial)) return;
         fault_point("hop.receive");
         hop_s_.push_back(unix_s() - journey.pushed_unix_s);
         journey.saved = false;  // by a thread of who sent it, which may die before it is written
-        auto const hash = journey.record.state_hash;
         delayed_.push_back({std::move(journey), store().hold(std::move(message.state)), monotonic_s() + hop_delay_s_, hash, message.from});
         if (hop_delay_s_ == 0) admit_delayed();
     }
@@ -75,16 +77,16 @@ private:
             auto const mine = std::ranges::find_if(*list, [&](Ready const& ready) { return ready.journey.lap.trial == trial; });
             if (mine == list->end()) continue;
             auto ready = std::move(*mine);
-            if (!ready.waiting) return leave_lap(ready.journey, {});
-            auto const state = store().take(std::move(ready.waiting));
-            return leave_lap(ready.journey, state.bytes());
+            if (ready.waiting) ready.state = store().take(std::move(ready.waiting));
+            return leave_lap(ready);
         }
     }
 
-    void leave_lap(Journey& journey, ByteView state) {
-        journey.record.valid_seconds = 0;
-        end_left(journey, state);
-        drop(journey.lap.trial);
+    void leave_lap(Ready& ready) {
+        if (ready.state && came_damaged(ready)) return;
+        ready.journey.record.valid_seconds = 0;
+        end_left(ready.journey, ready.state.bytes());
+        drop(ready.journey.lap.trial);
     }
 
     void drop(TrialId trial) override {
@@ -95,9 +97,14 @@ private:
         std::erase_if(delayed_, of_trial);
     }
 
+    // But for states that came damaged: their trials go back to the files before.
     void save_all() override {
         for (auto* list : {&ready_, &delayed_})
-            for (auto& ready : *list) save_waiting(ready.journey, ready.waiting);
+            for (auto& ready : *list) {
+                bool good = true;
+                if (ready.waiting) store().look(ready.waiting, [&](ByteView state) { good = is_as_it_left(ready, state); });
+                if (good) save_waiting(ready.journey, ready.waiting);
+            }
         save_resting();
     }
     WaitingState const* state_at_rest(TrialId trial) const override {
@@ -188,9 +195,15 @@ private:
         move_on(std::move(ready));
     }
 
+    bool is_as_it_left(Ready const& ready, ByteView state) {
+        return ready.expected_hash == 0 || state_hash(state, resources_.runner->layout(ready.journey.lap)) == ready.expected_hash;
+    }
+
     bool came_damaged(Ready& ready) {
-        auto const expected = std::exchange(ready.expected_hash, 0);
-        if (expected == 0 || state_hash(ready.state.bytes(), resources_.runner->layout(ready.journey.lap)) == expected) return false;
+        if (is_as_it_left(ready, ready.state.bytes())) {
+            ready.expected_hash = 0;
+            return false;
+        }
         auto const text = fmt::format("trial {}, epoch {}: its state was damaged on its way from rank {} to rank {} ({}): check the memory of both "
                                       "and the network",
                                       ready.journey.lap.trial.value, ready.journey.lap.epoch, ready.from.value,

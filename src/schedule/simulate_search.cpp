@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/simulate_search.hpp"
+
+#include <cmath>
+#include <deque>
+#include <map>
+#include <set>
+
+#include "core/rng.hpp"
+#include "schedule/virtual_cluster.hpp"
+
+namespace hopscotch {
+namespace {
+
+constexpr std::int64_t k_rows = 1000;
+
+// As any metric sees it.
+LapRecord made_up(LapId const& lap, std::uint64_t seed) {
+    Rng rng(seed ^ (static_cast<std::uint64_t>(lap.trial.value) << 20));
+    double const quality = rng.uniform() * (1 - std::exp2(-lap.epoch - 1));
+    LapRecord out;
+    out.trial = lap.trial;
+    out.epoch = lap.epoch;
+    out.valid_rows = k_rows;
+    out.valid_correct = out.valid_top5 = quality * k_rows;
+    out.valid_loss = (1 - quality) * k_rows;
+    out.valid_f1 = out.valid_auc = out.valid_r2 = quality;
+    out.valid_mae = 1 - quality;
+    UnitRecord unit;
+    unit.rows = k_rows;
+    unit.loss_sum = out.valid_loss;
+    out.units.push_back(unit);
+    return out;
+}
+
+class SearchSimulator {
+public:
+    SearchSimulator(Director& director, OwnerTable const& owners, std::uint64_t seed)
+        : director_(director), seed_(seed), trainers_(owners.trainers), cluster_(owners, [this, shards = std::ssize(owners.owner)](LapId const& lap, int step) {
+              return step == shards ? 0 : director_.trials()[lap.trial.index()].unit_cost;
+          }) {}
+
+    std::optional<SearchSimulation> run(std::int64_t most_laps) {
+        SearchSimulation out;
+        for (take(); !director_.finished();) {
+            cluster_.start_ready();
+            auto const end = cluster_.next_end();
+            if (!end || out.laps > most_laps) return std::nullopt;
+            for (auto const& lap : cluster_.run_until(*end)) {
+                ++out.laps;
+                under_way_.erase(lap.trial);
+                director_.record(made_up(lap, seed_));
+                take();
+            }
+        }
+        out.busy = cluster_.now() > 0 ? cluster_.busy() / (cluster_.now() * trainers_) : 0;
+        return out;
+    }
+
+private:
+    void take() {
+        for (auto& lap : director_.release()) queues_[lap.trial].push_back(std::move(lap));
+        director_.take_releases();
+        std::erase_if(queues_, [this](auto const& entry) { return has_ended(director_.trials()[entry.first.index()].status); });
+        for (auto& [trial, queue] : queues_) {
+            if (queue.empty() || !under_way_.insert(trial).second) continue;
+            cluster_.add({{trial, queue.front().epoch}, queue.front().release, queue.front().remaining_cost});
+            queue.pop_front();
+        }
+    }
+
+    Director& director_;
+    std::uint64_t seed_;
+    int trainers_;
+    VirtualCluster cluster_;
+    std::map<TrialId, std::deque<Lap>> queues_;  // released and not begun
+    std::set<TrialId> under_way_;
+};
+
+}  // namespace
+
+std::optional<SearchSimulation> simulate_search(Director& director, OwnerTable const& owners, std::uint64_t seed, std::int64_t most_units) {
+    return SearchSimulator(director, owners, seed).run(most_units / std::ssize(owners.owner));
+}
+
+}  // namespace hopscotch
