@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "app/prepared_run.hpp"
+#include "schedule/simulate_search.hpp"
 #include "core/error.hpp"
 #include "data/shard.hpp"
 #include "schedule/simulate.hpp"
@@ -29,10 +30,19 @@ std::string indented(std::string text) {
     return text;
 }
 
+// Uses the director up: the trials that are shown are those it began with.
+void print_search_simulation(PreparedRun const& prepared) {
+    auto const simulated = simulate_search(*prepared.director, prepared.owners, static_cast<std::uint64_t>(prepared.experiment.seed));
+    if (!simulated) return;
+    auto const& procedure = prepared.experiment.search.procedure;
+    fmt::print("schedule     trainers busy {:.0f} % (simulated with made-up results, without validation){}\n", 100 * simulated->busy,
+               procedure == "successive_halving" ? "; each rung waits for all of its trials: asha does not" : "");
+}
+
 }  // namespace
 
 void print_plan(PreparedRun const& prepared) {
-    auto const& trials = prepared.director->trials();
+    auto const trials = prepared.director->trials();
     std::vector<TrialCost> costs;
     std::int64_t units = 0, hops = 0;
     double longest = 0, shortest = 0;
@@ -63,6 +73,7 @@ void print_plan(PreparedRun const& prepared) {
     if (bound > 0 && hopping && !prepared.decides)
         fmt::print("schedule     {:.3f} of the lower bound, trainers busy {:.0f} % (simulated, without validation)\n",
                    simulated.makespan / bound, 100 * simulated.busy / (simulated.makespan * prepared.trainers));
+    if (prepared.decides && hopping) print_search_simulation(prepared);
     for (std::size_t i = 0; i < std::min<std::size_t>(3, trials.size()); ++i)
         fmt::print("trial {:<6} {}\n", trials[i].id.value, to_json(trials[i].assignment).dump());
     if (trials.size() > 3 && !prepared.decides) fmt::print("...          {} more\n", trials.size() - 3);

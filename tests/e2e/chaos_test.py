@@ -15,7 +15,7 @@ OF_IMPORT = {"import.shard", "import.manifest"}
 OF_SIGNALS = {"pause.save"}
 OF_RESUMED_RUNS = {"journal.rename"}
 OF_SPILLING = {"spill.write", "spill.read"}
-OF_TRIALS = {"unit.rows"}  # what is thrown there ends a trial, not the job
+OF_TRIALS = {"unit.rows"}  # ends the trial alone: ctl_test
 SMALL = {"train": {"epochs": 2, "batch_size": 8, "optimizer": {"name": "adam", "lr": 0.01}}, "space": {"train.optimizer.lr": [0.003, 0.01]}}
 
 

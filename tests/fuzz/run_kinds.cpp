@@ -166,16 +166,19 @@ private:
 class RequestKind : public Kind {
 public:
     std::string name() const override { return "request"; }
-    std::string place() const override { return ""; }
+    std::string place() const override { return "0001-7"; }
     void damage(fs::path const& folder, Rng& rng) override {
         fs::remove_all(folder / "inbox");
         fs::create_directories(folder / "inbox");
         write(folder / "inbox" / "0001-7.json", one_in(rng, 4) ? mutated_bytes(good_.dump(), rng) : mutated_json(good_, rng));
     }
     void read(fs::path const& folder) override {
-        for (auto const& letter : Inbox(folder).take())
-            if (letter.problem.empty() && letter.request.kind != Order::Kind::finish && letter.request.trial.value < 0) throw Unexpected("no trial");
+        auto const letters = Inbox(folder).take();
         if (fs::exists(folder / "inbox" / "0001-7.json")) throw Unexpected("a request that stays");
+        for (auto const& letter : letters) {
+            if (!letter.problem.empty()) throw DataError(letter.name + ": " + letter.problem);
+            if (letter.request.kind != Order::Kind::finish && letter.request.trial.value < 0) throw Unexpected("no trial");
+        }
     }
 
 private:
