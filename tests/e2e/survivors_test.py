@@ -101,6 +101,17 @@ class DamagedHop(resume_test.Disturbed):
             self.assertEqual(self.outcome("out"), expected)
             self.assertEqual((self.summary()["jobs"], self.summary().get("lost")), (2, None))
 
+    def test_what_came_damaged_and_waits_is_not_saved(self):
+        # While one is found out, others wait in queues; the pause that follows saves what waits.
+        space = {"train.optimizer.lr": [0.001, 0.002, 0.003, 0.005, 0.01, 0.015, 0.02, 0.03], "model.hidden": [[16], [32], [48]]}
+        expected = self.undisturbed(strategy={"name": "mop"}, space=space)
+        for nth in (3, 5, 9):
+            self.write(resume_test.disturbed("out", strategy={"name": "mop"}, space=space))
+            code, out, err = self.run_hopscotch("run", "e.json", "--quiet", "--overwrite", np=5, env={"HOPSCOTCH_FAULT": f"hop.send:{nth}:flip"})
+            if code != 0:  # found out one after another: too many for a job
+                self.assertEqual(code, 75, out + err)
+                self.resumed("2")
+            self.assertEqual(self.outcome("out"), expected)
 
     def test_a_job_whose_states_are_damaged_again_and_again_ends(self):
         expected = self.undisturbed(strategy={"name": "mop"})
