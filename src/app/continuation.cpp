@@ -120,7 +120,7 @@ std::optional<int> Continuation::wanted_by_clones(TrialId trial) const {
 LapSink::Saved const* Continuation::furthest(TrialId trial, int last_epoch) const {
     auto const found = resumption_.files.find(trial);
     if (found == resumption_.files.end()) return nullptr;
-    auto const file = std::ranges::find_if(found->second, [&](auto const& each) { return each.epoch <= last_epoch; });
+    auto const file = std::ranges::find_if(found->second, [&](auto const& each) { return each.whole && each.epoch <= last_epoch; });
     return file == found->second.end() ? nullptr : &*file;
 }
 

@@ -27,7 +27,8 @@ TrialEnd trial_end_from_json(Json const& json) {
 
 LapSink::Saved saved_from_json(Json const& json) {
     LapSink::Saved const saved{TrialId(count_in(json, "trial")), count_in(json, "epoch"), count_in(json, "step"),
-                               integer_in(json, "batch", 0, INT64_MAX), json.at("file").string()};
+                               integer_in(json, "batch", 0, INT64_MAX), json.at("file").string(),
+                               json.find("whole") == nullptr || json.at("whole").boolean()};
     if (!is_checkpoint_name(saved.file, saved))  // it will be read, and deleted
         throw Error(fmt::format("'{}' is not the name of that checkpoint", saved.file));
     return saved;
@@ -113,11 +114,9 @@ void JournalWriter::retried(LapRecord const& record) {
 }
 
 void JournalWriter::checkpoint(LapSink::Saved const& saved) {
-    append(event("checkpoint", Json::object({{"trial", saved.trial.value},
-                                             {"epoch", saved.epoch},
-                                             {"step", saved.step},
-                                             {"batch", saved.batch},
-                                             {"file", saved.file}})));
+    auto body = Json::object({{"trial", saved.trial.value}, {"epoch", saved.epoch}, {"step", saved.step}, {"batch", saved.batch}, {"file", saved.file}});
+    if (!saved.whole) body["whole"] = false;
+    append(event("checkpoint", std::move(body)));
 }
 
 void JournalWriter::trainer_lost(TrainerLoss const& loss) {

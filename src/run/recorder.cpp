@@ -147,8 +147,9 @@ void Recorder::delete_surplus() {
     for (auto const trial : surplus_) {
         auto& files = files_[trial];
         std::ranges::stable_sort(files, std::greater(), place_of);
-        for (std::size_t i = 2; i < files.size();) {
-            if (is_kept(files[i])) {
+        int newest = 0;
+        for (std::size_t i = 0; i < files.size();) {
+            if ((files[i].whole && ++newest <= 2) || is_kept(files[i])) {
                 ++i;
                 continue;
             }

@@ -93,6 +93,7 @@ public:
         int epoch = 0, step = 0;
         std::int64_t batch = 0;
         std::string file;
+        bool whole = true;  // false: a best state of which other trainers held parts; nobody goes on from it
         double gap_s = 0;  // what a loss would have cost a moment before: since the copy before it was made
     };
     virtual void saved(Saved const&) {}

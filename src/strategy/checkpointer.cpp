@@ -145,7 +145,7 @@ bool Checkpointer::write(Item const& item) {
 void Checkpointer::tell(Item const& item, std::string file) {
     auto const& place = item.about.place;
     auto const gap_s = item.since_unix_s > 0 ? unix_s() - item.since_unix_s : 0;
-    saved_({item.about.record.trial, place.epoch, place.step, place.batch, std::move(file), gap_s});
+    saved_({item.about.record.trial, place.epoch, place.step, place.batch, std::move(file), item.about.whole, gap_s});
 }
 
 }  // namespace hopscotch

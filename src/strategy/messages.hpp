@@ -27,11 +27,12 @@ struct Checkpointed {
     int epoch = 0, step = 0;
     std::int64_t batch = 0;
     std::string file;  // in the run directory
+    bool whole = true;
     double gap_s = 0;
 };
 template <class A>
 void fields(A& a, Checkpointed& m) {
-    a(m.trial, m.epoch, m.step, m.batch, m.file, m.gap_s);
+    a(m.trial, m.epoch, m.step, m.batch, m.file, m.whole, m.gap_s);
 }
 
 // Rank 0 -> trainers, first of all.

@@ -101,6 +101,7 @@ void TrainerBase::save_best() {
     about.record.trial = best_.trial();
     about.record.epoch = best_.epoch() + 1;
     about.layout_hash = best_layout_;
+    about.whole = state_is_whole();
     checkpointer_->keep(std::move(about), best_.bytes(), Checkpointer::Kept::best_of_run);
 }
 
