@@ -37,8 +37,8 @@ double seconds_of(LapRecord const& record) {
 
 }  // namespace
 
-LiveControl::LiveControl(PreparedRun const& prepared, Recorder& recorder, Strategy& strategy)
-    : prepared_(prepared), recorder_(recorder), strategy_(strategy), inbox_(prepared.experiment.run.dir), started_s_(monotonic_s()) {
+LiveControl::LiveControl(PreparedRun const& prepared, Recorder& recorder, Leave leave, Strategy& strategy)
+    : prepared_(prepared), recorder_(recorder), leave_(std::move(leave)), strategy_(strategy), inbox_(prepared.experiment.run.dir), started_s_(monotonic_s()) {
     if (!prepared.resumption) return;
     waiting_ = prepared.resumption->journal.orders;
     has_ordered_ = !waiting_.empty() || std::ranges::any_of(prepared.resumption->journal.laps, [](auto const& lap) { return !lap.orders.empty(); });
@@ -53,8 +53,12 @@ void LiveControl::tick() {
     saved();  // or what was to save it has ended
     for (auto const& letter : inbox_.take()) {
         auto const answer = letter.problem.empty() ? answer_to(letter.request) : Answer{false, fmt::format("{}: {}", letter.name, letter.problem)};
-        inbox_.answer(letter, answer);
         log_info(fmt::format("ctl: {}{}", answer.ok ? "" : "refused: ", answer.text));
+        try {
+            inbox_.answer(letter, answer);
+        } catch (Error const& error) {  // the folder may be another user's
+            log_warning(fmt::format("ctl: {} cannot be told: {}", letter.name, error.what()));
+        }
     }
 }
 
@@ -93,6 +97,7 @@ Answer LiveControl::resume(TrialView const& trial) {
     if (trial.status == TrialStatus::failed || trial.status == TrialStatus::diverged)
         return {false, fmt::format("trial {} has {} ({}); it cannot go on", id, name_of(trial.status), trial.reason)};
     if (trial.epochs_done >= epochs) return {false, fmt::format("trial {} has been trained for all of its {}", id, epochs_text(epochs))};
+    left_.erase(trial.id);  // a lap that is still being left says nothing about it any more
     give({Order::Kind::resume, trial.id, -1, {}, "taken up by a user"});
     return {true, fmt::format("trial {} goes on after {}, up to {}", id, epochs_text(trial.epochs_done), epochs)};
 }
@@ -176,7 +181,7 @@ void LiveControl::give(Order order) {
 
 void LiveControl::leave(TrialId trial, std::string const& why) {
     left_.insert(trial);
-    strategy_.leave(trial, why);
+    leave_(trial, why);
 }
 
 bool LiveControl::finishing() const {

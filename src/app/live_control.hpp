@@ -15,7 +15,9 @@ namespace hopscotch {
 class LiveControl {
 public:
     // All must outlive it.
-    LiveControl(PreparedRun const& prepared, Recorder& recorder, Strategy& strategy);
+    // leave: has the trainers leave a trial's lap.
+    using Leave = std::function<void(TrialId, std::string const& why)>;
+    LiveControl(PreparedRun const& prepared, Recorder& recorder, Leave leave, Strategy& strategy);
 
     // Takes what has come since, at most every half second.
     void tick();
@@ -51,6 +53,7 @@ private:
 
     PreparedRun const& prepared_;
     Recorder& recorder_;
+    Leave leave_;
     Strategy& strategy_;
     Inbox inbox_;
     std::vector<Order> waiting_;  // for a lap

@@ -30,6 +30,8 @@ std::string indented(std::string text) {
     return text;
 }
 
+constexpr std::int64_t k_most_simulated = 2000;  // trials: more would take their time
+
 // Uses the director up: the trials that are shown are those it began with.
 void print_search_simulation(PreparedRun const& prepared) {
     auto const simulated = simulate_search(*prepared.director, prepared.owners, static_cast<std::uint64_t>(prepared.experiment.seed));
@@ -73,7 +75,9 @@ void print_plan(PreparedRun const& prepared) {
     if (bound > 0 && hopping && !prepared.decides)
         fmt::print("schedule     {:.3f} of the lower bound, trainers busy {:.0f} % (simulated, without validation)\n",
                    simulated.makespan / bound, 100 * simulated.busy / (simulated.makespan * prepared.trainers));
-    if (prepared.decides && hopping) print_search_simulation(prepared);
+    auto const& budget = prepared.experiment.search.budget;
+    bool const goes_by_results = budget.target || budget.patience;  // made-up ones would end it anywhere
+    if (prepared.decides && hopping && !goes_by_results && prepared.plan.trials <= k_most_simulated) print_search_simulation(prepared);
     for (std::size_t i = 0; i < std::min<std::size_t>(3, trials.size()); ++i)
         fmt::print("trial {:<6} {}\n", trials[i].id.value, to_json(trials[i].assignment).dump());
     if (trials.size() > 3 && !prepared.decides) fmt::print("...          {} more\n", trials.size() - 3);

@@ -26,7 +26,9 @@ RunningJob::RunningJob(PreparedRun& prepared, Courier& courier, RunOptions const
                  prepared.resumption ? prepared.resumption->journal.complete_bytes : 0),
       recorder_(directory_, facts_, prepared.experiment),
       strategy_(strategy_named(prepared.experiment.strategy.name).make({courier, prepared.experiment, prepared.owners, nullptr})),
-      control_(prepared, recorder_, *strategy_),
+      control_(prepared, recorder_, [this](TrialId trial, std::string const& why) {
+          if (!continuation_ || !continuation_->waits_for(trial)) strategy_->leave(trial, why);  // else to the end of what is known
+      }, *strategy_),
       pump_(courier, facts_.hosts, prepared.experiment.run.stall_s),
       progress_(options.quiet ? ProgressMode::quiet : progress_mode(terminal_of(2)), terminal_of(2).columns,
                 [](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }) {
@@ -46,8 +48,7 @@ void RunningJob::run() {
         if (signal_caught() != 0) return;
     }
     // Laps that orders have made come to nothing may be under way; one may become the best of all.
-    if (control_.has_ordered() && !pump_.settle(*this, prepared_.experiment.run.stall_s))
-        throw CommError(fmt::format("the trainers did not end what they were at within {:.0f} s; run.stall_s sets this limit", prepared_.experiment.run.stall_s));
+    if (control_.has_ordered()) pump_.settle(*this, [] { return signal_caught() != 0; });
     progress_.finish(view());
 }
 
@@ -83,8 +84,8 @@ void RunningJob::lap_done(LapRecord const& came) {
     if (!control_.counts(came)) return;
     homes_[came.trial] = came.home;
     here_.insert({came.trial, came.epoch});
-    if (continuation_ && continuation_->trained_again(came)) return strategy_->lap_done(came);
     if (tries_again(came)) return;
+    if (continuation_ && continuation_->trained_again(came)) return strategy_->lap_done(came);
     auto record = came;
     record.orders = control_.orders_with(came);
     director_.record(record);

@@ -64,6 +64,8 @@ void read_budget(ObjectReader reader, std::string const& procedure, SearchBudget
 void read_trials(ObjectReader& reader, std::string const& procedure, SearchConfig& out) {
     if (!OwnKeys(reader, procedure, "procedure").include("trials", k_counted)) return;
     reader.read("trials", out.trials, up_to(k_most_trials, at_least(1)));
+    if (out.trials && *out.trials > k_most_trials / out.copies())
+        reader.problem("trials", fmt::format("{} configurations, {} times each, are too many (at most {} trials)", *out.trials, out.copies(), k_most_trials));
     auto const* given = reader.take("trials");
     bool const listed = out.sampler == "grid" || out.sampler == "manual";
     bool const own = listed || procedure == "hyperband" || procedure == "bohb" || out.budget.trials || out.budget.epochs;

@@ -61,8 +61,8 @@ std::vector<Inbox::Letter> Inbox::take() const {
     std::vector<Letter> out;
     std::error_code none;
     std::vector<fs::path> files;
-    for (auto const& entry : fs::directory_iterator(folder_, none))
-        if (is_request(entry.path().filename().string())) files.push_back(entry.path());
+    for (fs::directory_iterator entry(folder_, none), end; !none && entry != end; entry.increment(none))
+        if (is_request(entry->path().filename().string())) files.push_back(entry->path());
     std::ranges::sort(files);
     for (auto const& file : files) {
         Letter letter;
@@ -73,7 +73,7 @@ std::vector<Inbox::Letter> Inbox::take() const {
         } catch (std::exception const& error) {
             letter.problem = error.what();
         }
-        fs::remove(file, none);
+        if (!fs::remove(file, none)) continue;  // it would come again and again
         bool const late = letter.problem.empty() && unix_s() > letter.request.until_unix_s + k_clocks_differ_s;
         if (!late) out.push_back(std::move(letter));
     }

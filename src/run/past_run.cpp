@@ -43,7 +43,7 @@ double mean_with(double mean, double value, std::size_t count) {
 }
 
 // Copies of a configuration (search.repeats, search.folds) become one trial, with the mean of each epoch that all have trained.
-std::vector<PastTrial> without_copies(std::map<TrialId, PastTrial> trials) {
+std::vector<PastTrial> without_copies(std::map<TrialId, PastTrial> trials, std::size_t copies) {
     std::vector<std::vector<PastTrial>> groups;
     Assignment before;
     for (auto& [id, trial] : trials) {
@@ -54,6 +54,7 @@ std::vector<PastTrial> without_copies(std::map<TrialId, PastTrial> trials) {
     }
     std::vector<PastTrial> out;
     for (auto& group : groups) {
+        bool const failed = std::ranges::any_of(group, [](auto const& each) { return each.losses.back() == k_failed; });
         auto& first = out.emplace_back(std::move(group.front()));
         for (std::size_t i = 1; i < group.size(); ++i) {
             first.losses.resize(std::min(first.losses.size(), group[i].losses.size()));
@@ -61,6 +62,10 @@ std::vector<PastTrial> without_copies(std::map<TrialId, PastTrial> trials) {
                 first.losses[lap] = mean_with(first.losses[lap], group[i].losses[lap], i);
             if (group[i].progress == PastTrial::Progress::cut_off) first.progress = PastTrial::Progress::cut_off;
         }
+        if (group.size() < copies) first.progress = PastTrial::Progress::cut_off;  // others have not begun
+        if (!failed) continue;
+        first.losses.back() = k_failed;
+        first.progress = PastTrial::Progress::ended;
     }
     return out;
 }
@@ -98,7 +103,7 @@ PastRun read_past_run(std::filesystem::path const& directory, std::string const&
     }
     if (finished && !measured)
         throw DataError(fmt::format("{}: has no {} (it went by {})", directory.string(), metric, experiment.search.metric));
-    return {without_copies(std::move(trials)), facts.dataset_hash};
+    return {without_copies(std::move(trials), static_cast<std::size_t>(experiment.search.copies())), facts.dataset_hash};
 }
 
 Json to_json(std::vector<PastTrial> const& past) {

@@ -31,6 +31,8 @@ void Recorder::restore(Journal const& journal, std::function<LossKind(TrialId)> 
     lost_ = journal.lost;
     retries_ = journal.retries;
     for (auto const& order : journal.orders) hold_source(order);
+    for (auto const& lap : journal.laps)  // which may not have been delivered
+        for (auto const& order : lap.orders) hold_source(order);
     journal_.run_resumed(incarnation_, facts_.trainers());
     for (auto const& lap : journal.released) known_.insert({lap.trial, lap.epoch});
     for (auto const& record : journal.laps) {
@@ -42,7 +44,7 @@ void Recorder::restore(Journal const& journal, std::function<LossKind(TrialId)> 
     for (auto const& end : journal.ended)
         if (end.status != name_of(TrialStatus::interrupted)) ended_.insert(end.trial);
     for (auto const& file : journal.saved)
-        if (std::filesystem::exists(directory_ / file.file)) files_[file.trial].push_back(file);
+        if (std::filesystem::exists(directory_ / file.file)) add_file(file);
 }
 
 void Recorder::trainer_lost(TrainerLoss loss) {
@@ -104,7 +106,7 @@ void Recorder::saved(LapSink::Saved const& saved) {
     ++checkpoints_.written;
     checkpoints_.longest_gap_s = std::max(checkpoints_.longest_gap_s, saved.gap_s);
     journal_.checkpoint(saved);
-    files_[saved.trial].push_back(saved);
+    add_file(saved);
     surplus_.insert(saved.trial);
 }
 
@@ -116,6 +118,13 @@ LapSink::Saved const* file_after(std::vector<LapSink::Saved> const& files, int e
 LapSink::Saved const* Recorder::file_after(TrialId trial, int epoch) const {
     auto const found = files_.find(trial);
     return found == files_.end() ? nullptr : hopscotch::file_after(found->second, epoch);
+}
+
+// The end of a lap may be saved for two reasons, in one file.
+void Recorder::add_file(LapSink::Saved const& saved) {
+    auto& files = files_[saved.trial];
+    std::erase_if(files, [&](auto const& before) { return before.file == saved.file; });
+    files.push_back(saved);
 }
 
 bool Recorder::is_kept(LapSink::Saved const& file) const {

@@ -93,6 +93,7 @@ public:
 
 private:
     void end_trial(TrialView const& trial);
+    void add_file(LapSink::Saved const& saved);
     bool is_kept(LapSink::Saved const& file) const;
     bool is_wanted_by_clones(LapId lap) const;
     void hold_source(Order const& order);

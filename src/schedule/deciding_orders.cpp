@@ -43,6 +43,7 @@ bool DecidingDirector::rests(TrialId trial) {
 }
 
 void DecidingDirector::resume_apart(Order const& order) {
+    if (!finish_.empty()) return;
     auto& plan = plan_of(order.trial);
     auto& view = trials_[order.trial.index()];
     if (!rests(order.trial)) {
@@ -65,6 +66,7 @@ void DecidingDirector::resume_apart(Order const& order) {
 }
 
 void DecidingDirector::clone_apart(Order const& order) {
+    if (!finish_.empty()) return;
     Problems told("");  // what is wrong with the assignment was said to who gave the order
     auto const train = resolve(experiment_, order.assignment, told).train;
     int const first = order.epoch + 1;

@@ -108,8 +108,9 @@ void DecidingDirector::forget_clones(TrialId trial) {
 void DecidingDirector::stop_ended() {
     for (auto const& [known_as, why] : search_->take_ended()) {
         auto const trial = known_.at(known_as.index());
-        if (plan_of(trial).apart) continue;  // the user's
-        require(paused_.erase(trial) == 1, fmt::format("the search ends trial {}, which is not paused", trial.value));
+        bool const over = plan_of(trial).apart || plan_of(trial).end;  // by order, or with the run
+        if (over && paused_.erase(trial) == 0) continue;
+        require(over || paused_.erase(trial) == 1, fmt::format("the search ends trial {}, which is not paused", trial.value));
         if (!plan_of(trial).end) stop(trial, why);
     }
 }

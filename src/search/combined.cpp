@@ -65,7 +65,8 @@ CombinedSearch::CombinedSearch(std::unique_ptr<SearchInput const> input, std::un
       rule_(std::move(rule)),
       most_(most),
       history_(input_->known),
-      goal_(input_->experiment.search) {}
+      goal_(input_->experiment.search),
+      listed_(sampler_->left(input_->known).has_value()) {}
 
 std::optional<Proposal> CombinedSearch::next() {
     for (;;) {
@@ -122,9 +123,9 @@ std::optional<Assignment> CombinedSearch::configuration(int& epochs) {
     bool const ablates = input_->experiment.search.procedure == "ablation";
     for (int refused = 0, excluded = 0;;) {
         bool const first = history_.size() < starts.size() && refused + excluded == 0;
-        bool const enough = excluded > k_most_refused && !sampler_->left(history_);  // there is next to nothing else
+        bool const enough = excluded > k_most_refused && !listed_;  // there is next to nothing else
         auto assignment = first ? std::optional(starts[history_.size()]) : enough ? std::nullopt : sampler_->ask(history_);
-        if (!assignment && excluded > 0 && history_.size() == 0)
+        if (!assignment && excluded > 0 && history_.size() == 0 && input_->known.results() == 0)
             throw ConfigError("/search/subject_to: excludes every configuration (nothing is left to train) remove a condition");
         if (!assignment) return std::nullopt;
         Problems problems(fmt::format("trial {}", history_.size()));
@@ -157,7 +158,7 @@ Verdict CombinedSearch::report(Report const& report) {
     require(trial.state == TrialHistory::State::running,
             fmt::format("a report of trial {}, which is paused", report.trial.value));
     if (!report.loss || !std::isfinite(*report.loss)) {
-        grant(trial.epochs() + 1 - trial.until_epoch);
+        granted_epochs_ += trial.epochs() + 1 - trial.until_epoch;  // its other copies, if any, train on to their decision
         history_.add_loss(report.trial, k_worst);
         trial.state = TrialHistory::State::ended;
         --running_;

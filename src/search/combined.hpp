@@ -52,6 +52,7 @@ private:
     Goal goal_;
     std::int64_t running_ = 0, granted_epochs_ = 0;
     bool closed_ = false;  // no further trial starts
+    bool listed_;          // the sampler knows all it has
 };
 
 }  // namespace hopscotch

@@ -20,12 +20,12 @@ Verdict stopped(std::string why) {
 
 }  // namespace
 
-RepeatedSearch::RepeatedSearch(std::unique_ptr<Search> inner, SearchConfig const& search, std::optional<int> last_epoch)
+RepeatedSearch::RepeatedSearch(std::unique_ptr<Search> inner, SearchConfig const& search, LastEpoch last_epoch)
     : inner_(std::move(inner)),
       repeats_(search.repeats),
       folds_(search.folds),
       copies_(search.copies()),
-      last_epoch_(last_epoch) {
+      last_epoch_(std::move(last_epoch)) {
     require(copies_ >= 1 && !inner_->clones(), "copies of a configuration cannot take over other trials' states");
 }
 
@@ -36,7 +36,8 @@ std::optional<Proposal> RepeatedSearch::next() {
     if (!proposal) return std::nullopt;
     ++undecided_;
     if (proposal->kind == Proposal::Kind::start) {
-        groups_.push_back({proposal->assignment, {}, proposal->until_epoch});
+        int const until = proposal->until_epoch;
+        groups_.push_back({proposal->assignment, {}, until, last_epoch_ ? last_epoch_(proposal->assignment) : until});
         return start_copy();
     }
     groups_[proposal->trial.index()].until = proposal->until_epoch;
@@ -144,11 +145,14 @@ Verdict RepeatedSearch::obey(TrialId trial, Verdict const& verdict) {
     }
     copy.state = Copy::State::ended;
     end_group(number_of_group(trial), verdict.why);
-    return is_at_its_end(group, copy) ? Verdict{} : verdict;
+    if (!is_at_its_end(group, copy)) return verdict;
+    Verdict out;
+    out.why = verdict.why;
+    return out;
 }
 
 bool RepeatedSearch::is_at_its_end(Group const& group, Copy const& copy) const {
-    return copy.until >= last_epoch_.value_or(group.until);
+    return copy.until >= group.last;
 }
 
 void RepeatedSearch::fail(TrialId trial) {

@@ -8,6 +8,7 @@
 // A copy that fails ends its group: the inner search is told so at once, and the others end at their next decision point.
 #pragma once
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,8 +21,9 @@ namespace hopscotch {
 
 class RepeatedSearch : public Search {
 public:
-    // last_epoch: where every trial is at its end, so that nobody waits there; none: at its first decision point.
-    RepeatedSearch(std::unique_ptr<Search> inner, SearchConfig const& search, std::optional<int> last_epoch);
+    // Where a trial of this configuration is at its end, so that nobody waits there; null: at its first decision point.
+    using LastEpoch = std::function<int(Assignment const&)>;
+    RepeatedSearch(std::unique_ptr<Search> inner, SearchConfig const& search, LastEpoch last_epoch);
 
     std::optional<Proposal> next() override;
     Verdict report(Report const& report) override;
@@ -40,6 +42,7 @@ private:
         Assignment assignment;
         std::vector<Copy> copies = {};  // that have been proposed
         int until = 0;                  // the next decision point of the group
+        int last = 0;                   // epochs, at most
         int told = 0;                   // laps that the inner search has heard of
         bool alive = true;              // for the inner search
         std::string why = {};           // it is not alive
@@ -67,7 +70,7 @@ private:
 
     std::unique_ptr<Search> inner_;
     int repeats_, folds_, copies_;
-    std::optional<int> last_epoch_;
+    LastEpoch last_epoch_;
     std::vector<Group> groups_;  // by inner trial
     std::deque<TrialId> resumes_;
     std::vector<Ended> ended_;

@@ -8,6 +8,7 @@
 #include <array>
 
 #include "core/error.hpp"
+#include "experiment/reader.hpp"
 #include "search/combined.hpp"
 #include "search/repeated.hpp"
 
@@ -113,8 +114,15 @@ std::unique_ptr<Search> make_search(Experiment const& experiment, SearchContext 
     auto rule = procedure.rule(*input, most);
     auto combined = std::make_unique<CombinedSearch>(std::move(input), std::move(sampler), std::move(rule), most);
     if (search.copies() == 1) return combined;
-    bool const ruled = procedure.rule != &no_rule || Goal::is_set(search);
-    return std::make_unique<RepeatedSearch>(std::move(combined), search, ruled ? std::optional(most_epochs(experiment)) : std::nullopt);
+    RepeatedSearch::LastEpoch last_epoch;
+    if (procedure.rule != &no_rule)
+        last_epoch = [most = most_epochs(experiment)](Assignment const&) { return most; };
+    else if (Goal::is_set(search))
+        last_epoch = [experiment](Assignment const& assignment) {
+            Problems told("");  // whoever proposed it has looked
+            return resolve(experiment, assignment, told).train.epochs;
+        };
+    return std::make_unique<RepeatedSearch>(std::move(combined), search, std::move(last_epoch));
 }
 
 bool procedure_clones(std::string_view procedure) { return procedure == "pbt"; }

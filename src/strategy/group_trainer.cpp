@@ -122,6 +122,7 @@ void GroupTrainer::run(Lap const& lap, Journey& journey) {
 
 // Nobody starts what somebody cannot take part in.
 Outcome GroupTrainer::all_ready(Lap const& lap, Journey& journey, std::string const& complaint) {
+    if (std::exchange(timed_, lap.trial) != lap.trial) steps_per_s_ = 0;  // others may be a thousand times slower
     auto const all = group_.share(encode(Start{complaint, steps_to_look()}), fmt::format("the start of {}", place(lap, 0)));
     for (auto const& each : all)
         if (journey.record.reason.empty()) journey.record.reason = decode<Start>(each).complaint;

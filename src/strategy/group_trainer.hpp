@@ -81,6 +81,7 @@ private:
     std::int64_t next_look_ = 0;                                    // of look_at_clock: a step
     double lap_started_s_ = 0, steps_per_s_ = 0;                    // the first trainer's
     std::int64_t first_step_ = 0;                                   // of this lap, likewise
+    TrialId timed_;                                                 // whose steps these are
 };
 
 }  // namespace hopscotch

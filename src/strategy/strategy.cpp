@@ -119,11 +119,12 @@ bool Pump::pause(LapSink& sink, double deadline_s) {
     return hear_from_all(MessageKind::all_saved, sink, until_s);
 }
 
-bool Pump::settle(LapSink& sink, double deadline_s) {
+void Pump::settle(LapSink& sink, std::function<bool()> const& enough) {
     ++round_;
     heard_.clear();
     for (auto const rank : courier_.peers().living()) courier_.send(rank, MessageKind::settle, encode(Pause{round_}));
-    return hear_from_all(MessageKind::settled, sink, monotonic_s() + deadline_s);
+    while (!enough() && !hear_from_all(MessageKind::settled, sink, monotonic_s() + 0.5)) {
+    }
 }
 
 int Pump::busy_trainers() const {

@@ -115,8 +115,8 @@ public:
     bool pause(LapSink& sink, double deadline_s);
 
     // Until all living trainers have done what they were told, and what they had to say about it has reached the sink: none trains a lap
-    // of a trial that has been forgotten. False: not within deadline_s.
-    bool settle(LapSink& sink, double deadline_s);
+    // of a trial that has been forgotten. enough: gives up.
+    void settle(LapSink& sink, std::function<bool()> const& enough);
 
 private:
     void check_stalls();

@@ -176,7 +176,11 @@ std::string const k_procedures[] = {
     R"("procedure": "median", "trials": 20)",
     R"("procedure": "tpe", "trials": 24, "startup": 6)",
     R"("procedure": "pbt", "population": 12, "interval": 2)",
-    R"("procedure": "asha", "trials": 1000, "budget": {"epochs": 60})"};
+    R"("procedure": "asha", "trials": 1000, "budget": {"epochs": 60})",
+    R"("procedure": "successive_halving", "trials": 9, "repeats": 2)",
+    R"("procedure": "asha", "trials": 9, "variant": "stop", "eta": 2, "repeats": 3)",
+    R"("procedure": "median", "trials": 9, "folds": 2)",
+    R"("procedure": "random", "trials": 12, "repeats": 2, "budget": {"patience": 4})"};
 
 Experiment experiment_of(std::string const& procedure, std::string const& more = "") {
     Problems problems("f.json");

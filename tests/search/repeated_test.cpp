@@ -84,8 +84,8 @@ Played play(std::string const& procedure, int copies, std::size_t in_flight, dou
     auto spy = std::make_unique<Spy>(make_search(*out.experiment));
     out.inner = spy.get();
     out.experiment->search.repeats = copies;
-    out.search = std::make_unique<RepeatedSearch>(std::move(spy), out.experiment->search,
-                                                  has_rule(procedure) ? std::optional(9) : std::nullopt);
+    auto const last = has_rule(procedure) ? RepeatedSearch::LastEpoch([](Assignment const&) { return 9; }) : nullptr;
+    out.search = std::make_unique<RepeatedSearch>(std::move(spy), out.experiment->search, last);
     auto dice = std::make_shared<Rng>(stream_key(seed, Purpose::search, {2}));
     out.director = std::make_unique<FakeDirector>(
         *out.search, in_flight,
