@@ -5,6 +5,7 @@
 #include "core/error.hpp"
 #include "experiment/reader.hpp"
 #include "schedule/deciding_director.hpp"
+#include "schedule/trial_end.hpp"
 
 namespace hopscotch {
 
@@ -71,12 +72,7 @@ void DecidingDirector::clone_apart(Order const& order) {
     auto const train = resolve(experiment_, order.assignment, told).train;
     int const first = order.epoch + 1;
     if (first >= train.epochs) return;
-    TrialView view;
-    view.id = TrialId(trials_.size());
-    view.assignment = order.assignment;
-    view.status = TrialStatus::running;
-    view.epochs_wanted = train.epochs;
-    view.epochs_done = first;
+    auto view = view_of_clone(TrialId(trials_.size()), order, train.epochs);
     view.unit_cost = options_.unit_cost(order.assignment);
     Plan plan{train.loss, EarlyStop(train.early_stopping, experiment_.search.metric, experiment_.search.mode)};
     plan.epochs = plan.until = train.epochs;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a lap's outcome means for its trial and for the search: one rule for all directors. PURE.
+// What laps and orders mean for a trial and for the search: one rule for all directors. PURE.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -26,6 +26,17 @@ inline double objective_value(SearchConfig const& search, double before, double 
 inline TrialStatus status_of(Outcome outcome) {
     if (outcome == Outcome::stopped) return TrialStatus::stopped;
     return outcome == Outcome::diverged ? TrialStatus::diverged : TrialStatus::failed;
+}
+
+// Of a clone that an order starts: it goes on where its source was after order.epoch. unit_cost is the caller's.
+inline TrialView view_of_clone(TrialId id, Order const& order, int epochs) {
+    TrialView out;
+    out.id = id;
+    out.assignment = order.assignment;
+    out.status = TrialStatus::running;
+    out.epochs_wanted = epochs;
+    out.epochs_done = order.epoch + 1;
+    return out;
 }
 
 }  // namespace hopscotch

@@ -136,7 +136,7 @@ void UndecidedDirector::stop(TrialView& view, std::string const& why) {
 // To the end of its epochs, whatever its early stopping says. Laps that came to nothing are released again.
 void UndecidedDirector::resume(TrialView& view) {
     auto& plan = plans_[view.id.index()];
-    if (view.status != TrialStatus::stopped || view.epochs_done >= plan.epochs) return;
+    if (!finish_.empty() || view.status != TrialStatus::stopped || view.epochs_done >= plan.epochs) return;
     plan.known = false;  // it has heard of the end
     plan.stop = EarlyStop({}, experiment_.search.metric, experiment_.search.mode);
     plan.released = view.epochs_done;
@@ -149,15 +149,9 @@ void UndecidedDirector::clone(Order const& order) {
     Problems told("");  // what is wrong with the assignment was said to who gave the order
     auto const train = resolve(experiment_, order.assignment, told).train;
     int const first = order.epoch + 1;
-    if (first >= train.epochs) return;
-    TrialView view;
-    view.id = TrialId(trials_.size());
-    view.assignment = order.assignment;
-    view.status = TrialStatus::running;
-    view.epochs_wanted = train.epochs;
-    view.epochs_done = first;
-    view.unit_cost = unit_cost_(order.assignment);
-    trials_.push_back(std::move(view));
+    if (!finish_.empty() || first >= train.epochs) return;
+    trials_.push_back(view_of_clone(TrialId(trials_.size()), order, train.epochs));
+    trials_.back().unit_cost = unit_cost_(order.assignment);
     EarlyStop const early(train.early_stopping, experiment_.search.metric, experiment_.search.mode);
     plans_.push_back({train.loss, early, first, k_no_score, train.epochs, LapId{order.trial, order.epoch}, false});
 }

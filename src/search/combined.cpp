@@ -42,13 +42,6 @@ private:
     std::vector<int> wanted_;  // by trial
 };
 
-Verdict stopped(std::string why) {
-    Verdict out;
-    out.kind = Verdict::Kind::stop;
-    out.why = std::move(why);
-    return out;
-}
-
 }  // namespace
 
 std::unique_ptr<Rule> make_no_rule(Experiment const& experiment) {

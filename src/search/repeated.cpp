@@ -9,16 +9,6 @@
 #include "core/error.hpp"
 
 namespace hopscotch {
-namespace {
-
-Verdict stopped(std::string why) {
-    Verdict out;
-    out.kind = Verdict::Kind::stop;
-    out.why = std::move(why);
-    return out;
-}
-
-}  // namespace
 
 RepeatedSearch::RepeatedSearch(std::unique_ptr<Search> inner, SearchConfig const& search, LastEpoch last_epoch)
     : inner_(std::move(inner)),

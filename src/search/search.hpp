@@ -42,6 +42,13 @@ struct Verdict {
     std::string why;        // one line for the log of decisions: "rung 1 (3 epochs): rank 4 of 12, 2 go on"
 };
 
+inline Verdict stopped(std::string why) {
+    Verdict out;
+    out.kind = Verdict::Kind::stop;
+    out.why = std::move(why);
+    return out;
+}
+
 class Search {
 public:
     virtual ~Search() = default;

@@ -226,7 +226,7 @@ class Signals(Disturbed):
                 self.assertEqual(saved.get(trial), laps, f"trial {trial}")
 
     def test_every_strategy(self):
-        """A signal, then a kill; the last strategy saves nothing, since its trainers' optimizers differ: it begins anew."""
+        """A signal, then a kill; the last strategy saves inside laps only, since its trainers' optimizers differ."""
         for number, strategy in enumerate([{"name": "mop"}, *OTHERS]):
             np = 4 if strategy["name"] == "mop" else None
             with self.subTest(strategy=strategy):

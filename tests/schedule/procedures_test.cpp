@@ -2,21 +2,13 @@
 // Every procedure that decides, under the director: the same decisions for any trainers, any timing, failures and crashes.
 #include <gtest/gtest.h>
 
+#include "schedule/every_procedure.hpp"
 #include "schedule/simulated_job.hpp"
 
 namespace hopscotch {
 namespace {
 
-std::string const k_procedures[] = {
-    R"("procedure": "asha", "trials": 30, "eta": 2)",
-    R"("procedure": "asha", "trials": 30, "variant": "stop")",
-    R"("procedure": "asha", "trials": 24, "sampler": "tpe", "startup": 6)",
-    R"("procedure": "successive_halving", "trials": 27)",
-    R"("procedure": "hyperband")",
-    R"("procedure": "bohb", "startup": 6)",
-    R"("procedure": "median", "trials": 20)",
-    R"("procedure": "tpe", "trials": 24, "startup": 6)",
-    R"("procedure": "pbt", "population": 12, "interval": 2)",
+std::vector<std::string> const k_procedures = every_procedure_and({
     R"("procedure": "pbt", "population": 12, "interval": 1)",
     R"("procedure": "asha", "trials": 1000, "budget": {"epochs": 60})",
     R"("procedure": "asha", "trials": 12, "eta": 2, "repeats": 3, "objective": "best")",
@@ -29,7 +21,7 @@ std::string const k_procedures[] = {
     R"("procedure": "tpe", "trials": 1000, "startup": 6, "budget": {"target": 0.005, "patience": 12})",
     R"("procedure": "asha", "trials": 1000, "budget": {"patience": 10})",
     R"("procedure": "hyperband", "budget": {"target": 0.01})",
-    R"("procedure": "pbt", "population": 12, "interval": 2, "budget": {"target": 0.01})"};
+    R"("procedure": "pbt", "population": 12, "interval": 2, "budget": {"target": 0.01})"});
 
 Experiment experiment_of(std::string const& procedure, std::string const& more) {
     Problems problems("f.json");
