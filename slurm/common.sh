@@ -45,7 +45,8 @@ launch_with_mpirun() {
 end_when_ended() {
     while kill -0 "$1" 2> /dev/null; do
         sleep 5
-        (($(ends) <= $2)) || { sleep 5; kill -TERM "$1"; sleep 1; kill -TERM "$1"; } 2> /dev/null  # it takes two to end it
+        # It takes two TERM to end it, and where it waits for a lock of its own, more than that.
+        (($(ends) <= $2)) || { sleep 5; kill -TERM "$1"; sleep 1; kill -TERM "$1"; sleep 5; kill -KILL "$1"; } 2> /dev/null
     done
 }
 

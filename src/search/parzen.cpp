@@ -84,6 +84,7 @@ Parzen::Kernels Parzen::kernels_of(std::size_t key, std::vector<std::vector<doub
     out.mu.push_back((low + high) / 2);
     out.sigma.push_back(high - low);
     for (std::size_t i = 0; i < out.mu.size(); ++i) {
+        out.precision.push_back(1 / out.sigma[i]);
         out.mass.push_back(mass_between((low - out.mu[i]) / out.sigma[i], (high - out.mu[i]) / out.sigma[i]));
         out.log_scale.push_back(-std::log(out.sigma[i] * out.mass[i] * std::sqrt(2 * std::numbers::pi)));
     }
@@ -92,7 +93,7 @@ Parzen::Kernels Parzen::kernels_of(std::size_t key, std::vector<std::vector<doub
 
 double Parzen::draw(std::size_t key, std::size_t kernel, double u) const {
     auto const& axis = axes_[key];
-    auto const& [mu, sigma, mass, log_scale] = kernels_[key];
+    auto const& [mu, sigma, precision, mass, log_scale] = kernels_[key];
     if (axis.categories > 0) {
         double sum = 0;
         for (std::size_t c = 0; c + 1 < axis.categories; ++c)
@@ -121,7 +122,7 @@ double Parzen::probability(std::size_t key, std::size_t kernel, double category)
 
 void Parzen::add_log_densities(std::size_t key, double x, std::vector<double>& terms) const {
     auto const& axis = axes_[key];
-    auto const& [mu, sigma, mass, log_scale] = kernels_[key];
+    auto const& [mu, sigma, precision, mass, log_scale] = kernels_[key];
     if (axis.categories > 0) {
         double const hit = std::log(probability(key, 0, mu.empty() ? x : mu[0])), miss = std::log(probability(key, 0, -1));
         for (std::size_t i = 0; i < mu.size(); ++i) terms[i] += mu[i] == x ? hit : miss;
@@ -129,13 +130,13 @@ void Parzen::add_log_densities(std::size_t key, double x, std::vector<double>& t
     } else if (axis.step > 0) {
         double const from = scaled(axis, x - axis.step / 2), to = scaled(axis, x + axis.step / 2);
         for (std::size_t i = 0; i < mu.size(); ++i) {
-            double const a = (from - mu[i]) / sigma[i], b = (to - mu[i]) / sigma[i];
+            double const a = (from - mu[i]) * precision[i], b = (to - mu[i]) * precision[i];
             terms[i] += a > k_far || b < -k_far ? k_nothing : std::log(mass_between(a, b) / mass[i]);
         }
     } else {
         double const at = scaled(axis, x);
         for (std::size_t i = 0; i < mu.size(); ++i) {
-            double const z = (at - mu[i]) / sigma[i];
+            double const z = (at - mu[i]) * precision[i];
             terms[i] += std::abs(z) > k_far ? k_nothing : log_scale[i] - 0.5 * z * z;
         }
     }

@@ -34,6 +34,7 @@ public:
 
     struct Kernels {  // of one key, by observation, the prior last; categories have no sigma, and none for the prior
         std::vector<double> mu, sigma;
+        std::vector<double> precision;  // 1 / sigma
         std::vector<double> mass;       // of the normal inside the bounds
         std::vector<double> log_scale;  // of its density
     };

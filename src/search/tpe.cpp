@@ -83,11 +83,16 @@ Json to_value(Parameter const& parameter, double number) {
 std::vector<std::vector<double>> rows_of(History const& history, std::vector<std::size_t> const& results,
                                          std::vector<Parameter const*> const& keys) {
     std::vector<std::vector<double>> out;
+    std::vector<std::size_t> places(keys.size(), 0);  // of the keys in the last trial that had them: mostly the next one's, too
     for (auto index : results) {
+        auto const& assignment = history.result(index).assignment;
         std::vector<double> row;
-        for (auto const* key : keys)
-            if (auto const* value = value_of(history.result(index).assignment, key->path))
-                row.push_back(to_number(*key, *value));
+        for (std::size_t i = 0; i < keys.size(); ++i) {
+            auto const is_key = [&](auto const& entry) { return entry.first == keys[i]->path; };
+            if (places[i] >= assignment.size() || !is_key(assignment[places[i]]))
+                places[i] = static_cast<std::size_t>(std::find_if(assignment.begin(), assignment.end(), is_key) - assignment.begin());
+            if (places[i] < assignment.size()) row.push_back(to_number(*keys[i], assignment[places[i]].second));
+        }
         if (row.size() == keys.size()) out.push_back(std::move(row));
     }
     return out;

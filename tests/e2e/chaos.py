@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 
-from harness import BINARY, MPIRUN, SOURCE, experiment, strict_json
+from harness import BINARY, MPIRUN, SOURCE, children, end_of_job, experiment, strict_json
 
 ADAM = {"epochs": 10, "batch_size": 8, "optimizer": {"name": "adam", "lr": 0.01}}
 SEARCHED = {"model": {"name": "mlp", "hidden": [32], "dropout": 0.1}, "train": {**ADAM, "epochs": 9, "batch_size": 16},
@@ -93,7 +93,7 @@ class Round:
             elif misfortune == "kill the launcher":
                 process.kill()
             elif misfortune == "kill a rank":
-                ranks = children(process.pid)
+                ranks = list(children(process.pid))
                 if ranks:
                     os.kill(self.numbers.choice(ranks), signal.SIGKILL)
             elif misfortune in ("SIGUSR1", "SIGTERM"):
@@ -108,11 +108,12 @@ class Round:
             if misfortune:
                 self.strike(process, misfortune, self.numbers.uniform(0.2, 0.5 + duration_s))
             try:
-                out, _ = process.communicate(timeout=60)
+                out, _ = end_of_job(process, timeout=60)
             except subprocess.TimeoutExpired:
+                alive = children(process.pid)
                 os.killpg(process.pid, signal.SIGKILL)
-                process.communicate()
-                raise AssertionError(f"{self.story()}: the job hangs")
+                out, _ = process.communicate()
+                raise AssertionError(f"{self.story()}: the job hangs; processes {alive}; it said: {out}")
             finally:
                 end_all(process)
             self.history[-1] += f": exit {process.returncode}"
@@ -139,17 +140,6 @@ class Round:
         if outcome(self.folder / "out") != expected:
             raise AssertionError(f"{self.story()}: the run came out different")
         return len(self.history)
-
-
-def children(pid):
-    out = []
-    for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
-        try:
-            if int(stat.read_text().rpartition(")")[2].split()[1]) == pid:
-                out.append(int(stat.parent.name))
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-    return out
 
 
 def end_all(process):

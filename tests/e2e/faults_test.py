@@ -7,7 +7,7 @@ import time
 import unittest
 import unittest.mock
 
-from harness import Case, experiment
+from harness import Case, end_of_job, experiment
 
 # mpirun kills each rank that is left so long after it passed a signal on: 1 s by default, which a busy machine may need for anything.
 PATIENT = {"OMPI_MCA_odls_base_sigkill_timeout": "3"}
@@ -28,7 +28,7 @@ class Faults(Case):
 
     def ended(self, process, limit_s=LIMIT_S):
         begin = time.monotonic()
-        out, err = process.communicate(timeout=2 * limit_s)
+        out, err = end_of_job(process, timeout=2 * limit_s)
         self.assertLessEqual(time.monotonic() - begin, limit_s)
         self.assertNotEqual(process.returncode, 0, out + err)
         return out + err

@@ -7,7 +7,7 @@ import unittest
 import unittest.mock
 
 import faults_test
-from harness import Case, experiment
+from harness import Case, end_of_job, experiment
 from strategies_test import ONE_OF_EACH
 
 
@@ -32,7 +32,7 @@ class LostRanks(Case):
         begin = time.monotonic()
         said = []
         for process in jobs:
-            out, err = process.communicate(timeout=3 * faults_test.LIMIT_S)
+            out, err = end_of_job(process, timeout=3 * faults_test.LIMIT_S)
             self.assertNotEqual(process.returncode, 0, out + err)
             said.append(out + err)
         self.assertLessEqual(time.monotonic() - begin, faults_test.LIMIT_S)
