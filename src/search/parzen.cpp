@@ -14,6 +14,7 @@ constexpr double k_far = 8;  // standard deviations: a kernel gives nothing ther
 constexpr double k_nothing = -std::numeric_limits<double>::infinity();
 
 double mass_between(double a, double b) {
+    if (a < -9 && b > 9) return 1;  // to the last bit
     // Of the tail, if both are on one side: the difference of two numbers near 1 has no digits.
     if (a > 0) return normal_cdf(-a) - normal_cdf(-b);
     return normal_cdf(b) - normal_cdf(a);
@@ -23,16 +24,16 @@ double scaled(Axis const& axis, double x) { return axis.log ? std::log(x) : x; }
 
 // The larger gap to a neighbour; the bounds count as neighbours of one that is alone.
 std::vector<double> neighbour_gaps(std::vector<double> const& mu, double low, double high) {
-    std::vector<std::size_t> order(mu.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return mu[a] < mu[b]; });
+    std::vector<std::pair<double, std::size_t>> order;
+    for (std::size_t i = 0; i < mu.size(); ++i) order.emplace_back(mu[i], i);
+    std::sort(order.begin(), order.end());
     std::vector<double> out(mu.size());
     for (std::size_t i = 0; i < order.size(); ++i) {
-        double const here = mu[order[i]];
+        double const here = order[i].first;
         bool const alone = order.size() == 1;
-        double const left = i > 0 ? here - mu[order[i - 1]] : alone ? here - low : 0;
-        double const right = i + 1 < order.size() ? mu[order[i + 1]] - here : alone ? high - here : 0;
-        out[order[i]] = std::max(left, right);
+        double const left = i > 0 ? here - order[i - 1].first : alone ? here - low : 0;
+        double const right = i + 1 < order.size() ? order[i + 1].first - here : alone ? high - here : 0;
+        out[order[i].second] = std::max(left, right);
     }
     return out;
 }
