@@ -169,10 +169,6 @@ TrialConfig trial_config_of(Experiment const& experiment, Assignment const& assi
     return config;
 }
 
-double unit_cost_of(Experiment const& experiment, Assignment const& assignment, DataSchema const& schema, int shards) {
-    return flops_per_row(trial_config_of(experiment, assignment).model, schema) * static_cast<double>(schema.train_rows) / shards;
-}
-
 void prepare_director(PreparedRun& prepared) {
     auto const& config = prepared.experiment.search;
     auto search = make_search(prepared.experiment, prepared.context);
@@ -208,6 +204,10 @@ void prepare_director(PreparedRun& prepared) {
 }
 
 }  // namespace
+
+double unit_cost_of(Experiment const& experiment, Assignment const& assignment, DataSchema const& schema, int shards) {
+    return flops_per_row(trial_config_of(experiment, assignment).model, schema) * static_cast<double>(schema.train_rows) / shards;
+}
 
 TrialConfig PreparedRun::config_of(Assignment const& assignment) const { return trial_config_of(experiment, assignment); }
 

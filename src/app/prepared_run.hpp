@@ -42,6 +42,9 @@ struct PreparedRun {
     TrialConfig config_of(Assignment const& assignment) const;  // of a trial that has been checked
 };
 
+// FLOPs of one unit of a trial.
+double unit_cost_of(Experiment const& experiment, Assignment const& assignment, DataSchema const& schema, int shards);
+
 // Throws ConfigError with every problem of the experiment, the dataset and the run directory at once. trainers_of: how many
 // trainers such a job has; may throw ConfigError.
 PreparedRun prepare_run(RunOptions const& options, std::function<int(RunConfig const&)> const& trainers_of);
@@ -53,7 +56,8 @@ void prepare_to_go_on(PreparedRun& prepared);
 // from torch's own generator.
 void check_threads(PreparedRun const& prepared);
 
-// What a run would do: trials, units, hops, bytes, the makespan of the schedule over its lower bound.
+// What a run would do: trials, units, hops, the makespan of the schedule over its lower bound, and hours where an earlier run
+// tells what a FLOP takes.
 void print_plan(PreparedRun const& prepared);
 
 }  // namespace hopscotch

@@ -3,11 +3,11 @@
 
 #include <algorithm>
 
-#include "app/prepared_run.hpp"
-#include "schedule/simulate_search.hpp"
+#include "app/known_speed.hpp"
 #include "core/error.hpp"
 #include "data/shard.hpp"
-#include "schedule/simulate.hpp"
+#include "run/progress.hpp"
+#include "schedule/simulate_search.hpp"
 
 namespace hopscotch {
 namespace {
@@ -32,13 +32,44 @@ std::string indented(std::string text) {
 
 constexpr std::int64_t k_most_simulated = 2000;  // trials: more would take their time
 
+// In FLOPs. makespan: with MOP only.
+struct Work {
+    double total = 0;
+    std::optional<double> makespan;
+};
+
+bool is_hopping(PreparedRun const& prepared) { return prepared.experiment.strategy.name == "mop"; }
+
+std::optional<Work> print_schedule(PreparedRun const& prepared, std::vector<TrialCost> const& costs) {
+    auto const bound = lower_bound(costs, prepared.owners);
+    auto const simulated = simulate_planned(costs, prepared.owners, prepared.in_flight);
+    if (!is_hopping(prepared)) return Work{simulated.busy, std::nullopt};
+    if (bound > 0)
+        fmt::print("schedule     {:.3f} of the lower bound, trainers busy {:.0f} % (simulated, without validation)\n",
+                   simulated.makespan / bound, 100 * simulated.busy / (simulated.makespan * prepared.trainers));
+    return Work{simulated.busy, simulated.makespan};
+}
+
 // Uses the director up: the trials that are shown are those it began with.
-void print_search_simulation(PreparedRun const& prepared) {
+std::optional<Work> print_search_simulation(PreparedRun const& prepared) {
+    auto const& budget = prepared.experiment.search.budget;
+    bool const goes_by_results = budget.target || budget.patience;  // made-up ones would end it anywhere
+    if (!is_hopping(prepared) || goes_by_results || prepared.plan.trials > k_most_simulated) return std::nullopt;
     auto const simulated = simulate_search(*prepared.director, prepared.owners, static_cast<std::uint64_t>(prepared.experiment.seed));
-    if (!simulated) return;
+    if (!simulated) return std::nullopt;
     auto const& procedure = prepared.experiment.search.procedure;
     fmt::print("schedule     trainers busy {:.0f} % (simulated with made-up results, without validation){}\n", 100 * simulated->busy,
                procedure == "successive_halving" ? "; each rung waits for all of its trials: asha does not" : "");
+    return Work{simulated->busy * simulated->makespan * prepared.trainers, simulated->makespan};
+}
+
+void print_hours(PreparedRun const& prepared, Work const& work) {
+    auto const known = known_speed(prepared);
+    if (!known) return;
+    auto const text = [&](double flops) { return duration(flops * known->seconds_per_flop); };
+    fmt::print("time         {}{} of one trainer's work (at the speed of {})\n",
+               work.makespan ? fmt::format("about {} on {} trainers, ", text(*work.makespan), prepared.trainers) : "",
+               text(work.total), known->run);
 }
 
 }  // namespace
@@ -57,9 +88,6 @@ void print_plan(PreparedRun const& prepared) {
         shortest = shortest == 0 ? cost : std::min(shortest, cost);
     }
     check_shards(prepared);
-    bool const hopping = prepared.experiment.strategy.name == "mop";
-    auto const bound = lower_bound(costs, prepared.owners);
-    auto const simulated = simulate_planned(costs, prepared.owners, prepared.in_flight);
     fmt::print("experiment   {} ({} trials by {}, model {}{})\n", prepared.experiment.name, prepared.plan.trials,
                prepared.experiment.search.procedure, prepared.experiment.model.name,
                prepared.synthetic ? ", synthetic" : "");
@@ -71,13 +99,8 @@ void print_plan(PreparedRun const& prepared) {
     fmt::print("run dir      {}\n", prepared.experiment.run.dir);
     if (!prepared.decides)
         fmt::print("work         {} units{}; the longest trial costs {:.2f} times the shortest\n", units,
-                   hopping ? fmt::format(", {} hops", hops) : "", longest / shortest);
-    if (bound > 0 && hopping && !prepared.decides)
-        fmt::print("schedule     {:.3f} of the lower bound, trainers busy {:.0f} % (simulated, without validation)\n",
-                   simulated.makespan / bound, 100 * simulated.busy / (simulated.makespan * prepared.trainers));
-    auto const& budget = prepared.experiment.search.budget;
-    bool const goes_by_results = budget.target || budget.patience;  // made-up ones would end it anywhere
-    if (prepared.decides && hopping && !goes_by_results && prepared.plan.trials <= k_most_simulated) print_search_simulation(prepared);
+                   is_hopping(prepared) ? fmt::format(", {} hops", hops) : "", longest / shortest);
+    if (auto const work = prepared.decides ? print_search_simulation(prepared) : print_schedule(prepared, costs)) print_hours(prepared, *work);
     for (std::size_t i = 0; i < std::min<std::size_t>(3, trials.size()); ++i)
         fmt::print("trial {:<6} {}\n", trials[i].id.value, to_json(trials[i].assignment).dump());
     if (trials.size() > 3 && !prepared.decides) fmt::print("...          {} more\n", trials.size() - 3);

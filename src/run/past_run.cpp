@@ -106,6 +106,19 @@ PastRun read_past_run(std::filesystem::path const& directory, std::string const&
     return {without_copies(std::move(trials), static_cast<std::size_t>(experiment.search.copies())), facts.dataset_hash};
 }
 
+PastCosts read_past_costs(std::filesystem::path const& directory) {
+    PastCosts out;
+    out.facts = read_run_facts(directory);
+    out.experiment = experiment_of(out.facts, directory);
+    auto const journal = read_journal(directory / "journal.jsonl");
+    for (auto const& lap : journal.laps) {
+        if (lap.outcome != Outcome::finished) continue;
+        auto& cost = out.laps.emplace_back(PastCost{journal.assignments.at(lap.trial), std::ssize(lap.units), lap.valid_seconds});
+        for (auto const& unit : lap.units) cost.seconds += unit.seconds;
+    }
+    return out;
+}
+
 Json to_json(std::vector<PastTrial> const& past) {
     Json::Array out;
     for (auto const& each : past)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an earlier run found out, for search.start_from: read once from its directory, written into that of the new run
-// (start_from.json), and read from there by --resume, so that the old directory may go.
+// What an earlier run found out. For search.start_from: read once from its directory, written into that of the new run
+// (start_from.json), and read from there by --resume, so that the old directory may go. For plans: what it has cost.
 #pragma once
 #include <filesystem>
 #include <string>
@@ -8,6 +8,7 @@
 
 #include "core/json.hpp"
 #include "experiment/config.hpp"
+#include "run/run_directory.hpp"
 #include "search/past.hpp"
 
 namespace hopscotch {
@@ -20,6 +21,18 @@ struct PastRun {
 // From experiment.json and journal.jsonl; the run may have finished, been interrupted, crashed, or still go on. Losses are
 // of `metric`, whatever that run went by. Throws DataError for what is no run of this version, or if no lap has that metric.
 PastRun read_past_run(std::filesystem::path const& directory, std::string const& metric, Mode mode);
+
+struct PastCost {
+    Assignment assignment;
+    std::int64_t units = 0;
+    double seconds = 0;  // of a trainer, in these units and in the validations after them
+};
+struct PastCosts {
+    RunFacts facts;
+    Experiment experiment;
+    std::vector<PastCost> laps;  // that have finished
+};
+PastCosts read_past_costs(std::filesystem::path const& directory);  // throws DataError as read_past_run
 
 // start_from.json: [{"config": {...}, "losses": [0.3, null], "ended": true}]; null: the trial failed.
 Json to_json(std::vector<PastTrial> const& past);

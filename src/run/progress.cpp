@@ -15,13 +15,6 @@ constexpr std::size_t k_bar_narrow = 10, k_bar_wide = 24;
 
 double share(ProgressState const& state) { return state.total > 0 ? std::clamp(state.done / state.total, 0.0, 1.0) : 0; }
 
-std::string duration(double seconds) {
-    auto const s = static_cast<std::int64_t>(std::ceil(std::max(seconds, 0.0)));
-    if (s < 60) return fmt::format("{}s", s);
-    if (s < 3600) return fmt::format("{}m{:02}s", s / 60, s % 60);
-    return fmt::format("{}h{:02}m", s / 3600, s % 3600 / 60);
-}
-
 std::string eta(ProgressState const& state) {
     double const part = share(state);
     if (part >= 1) return fmt::format("in {}", duration(state.elapsed_s));
@@ -46,6 +39,13 @@ std::string best_text(ProgressState const& state) {
 }
 
 }  // namespace
+
+std::string duration(double seconds) {
+    auto const s = static_cast<std::int64_t>(std::ceil(std::max(seconds, 0.0)));
+    if (s < 60) return fmt::format("{}s", s);
+    if (s < 3600) return fmt::format("{}m{:02}s", s / 60, s % 60);
+    return fmt::format("{}h{:02}m", s / 3600, s % 3600 / 60);
+}
 
 std::string render(ProgressState const& state, int columns) {
     auto const width = static_cast<std::size_t>(std::max(columns, 0));

@@ -26,6 +26,8 @@ struct ProgressState {
     std::optional<BestSoFar> best;
 };
 
+std::string duration(double seconds);  // 12s, 3m04s, 2h30m
+
 // One line of at most `columns` characters, without its end. Narrow windows lose the best, then the trials, the trainers,
 // and the bar last. Pure.
 std::string render(ProgressState const& state, int columns);

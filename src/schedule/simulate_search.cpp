@@ -53,6 +53,7 @@ public:
                 take();
             }
         }
+        out.makespan = cluster_.now();
         out.busy = cluster_.now() > 0 ? cluster_.busy() / (cluster_.now() * trainers_) : 0;
         return out;
     }

@@ -11,7 +11,8 @@
 namespace hopscotch {
 
 struct SearchSimulation {
-    double busy = 0;  // share of the trainers' time until the end, validation left out
+    double makespan = 0;  // FLOPs, as the trials' unit_cost; validation left out
+    double busy = 0;      // share of the trainers' time until then
     std::int64_t laps = 0;
 };
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Searches that begin with the results of an earlier run, and searches that results end early."""
 import json
+import re
 import shutil
 
 from harness import experiment
@@ -113,6 +114,27 @@ class WarmStart(Case):
         self.assertEqual(code, 2)
         self.assertIn("/search/start_from: everything has tried every configuration of the space (nothing is left to train) widen the space", err)
         self.assertFalse((self.cwd / "none").exists())
+
+    def test_hours_of_a_plan(self):
+        # 12 units of 4 batches that sleep: no epoch takes less than 0.24 s of a trainer.
+        document = experiment(model={"name": "synthetic", "seconds_per_batch": 0.005, "parameters": 1000},
+                              train={"epochs": 1, "batch_size": 32, "optimizer": {"name": "sgd", "lr": 0.1}},
+                              search={"procedure": "random", "trials": 2}, space={"train.optimizer.lr": {"type": "float", "low": 0.1, "high": 1}})
+        self.write(document)
+        code, unknown, err = self.run_hopscotch("run", "e.json", "--dry-run", "--trainers", "2")
+        self.assertEqual((code, err), (0, ""))
+        self.assertNotIn("time  ", unknown)
+        self.succeed("--quiet", "--trainers", "2")
+        document["train"]["epochs"], document["run"]["dir"] = 1000, "new"
+        for search in ({"procedure": "random", "trials": 8, "start_from": "out"}, {"procedure": "asha", "trials": 8, "min_epochs": 1000, "start_from": "out"}):
+            document["search"] = search
+            self.write(document)
+            code, out, err = self.run_hopscotch("run", "e.json", "--dry-run", "--trainers", "2")
+            self.assertEqual((code, err), (0, ""), out)
+            told = re.search(r"^time         about (\d+)m\d\ds on 2 trainers, (\d+)m\d\ds of one trainer's work \(at the speed of out\)$", out, re.MULTILINE)
+            self.assertTrue(told, out)
+            self.assertTrue(8 * 4 <= int(told[2]) < 8 * 12, out)
+            self.assertTrue(int(told[2]) // 2 <= int(told[1]) < int(told[2]), out)
 
     def test_an_interrupted_run_will_do(self):
         document = searching(RANDOM, "first")
