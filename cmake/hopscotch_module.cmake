@@ -2,14 +2,16 @@
 # One static library per module: hopscotch_NAME. Modules are PUBLIC dependencies, third-party libraries always PRIVATE.
 add_library(hopscotch_options INTERFACE)
 # -Wrestrict misfires on std::string concatenation in g++ 12 (GCC bug 105651).
-target_compile_options(hopscotch_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror -Wno-restrict)
+target_compile_options(hopscotch_options INTERFACE
+  $<$<COMPILE_LANGUAGE:C,CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wconversion;-Werror;-Wno-restrict>
+  $<$<COMPILE_LANGUAGE:CUDA>:--Werror=all-warnings;-Xcompiler=-Wall,-Wextra,-Werror>)
 target_include_directories(hopscotch_options INTERFACE ${PROJECT_SOURCE_DIR}/src)
 target_compile_definitions(hopscotch_options INTERFACE OMPI_SKIP_MPICXX=1)
 if(HOPSCOTCH_SANITIZE)
   add_compile_options(-fsanitize=${HOPSCOTCH_SANITIZE} -fno-omit-frame-pointer -g1)
   add_link_options(-fsanitize=${HOPSCOTCH_SANITIZE})
   # False positives of g++ 12 on std::variant once sanitizers keep it from seeing through.
-  target_compile_options(hopscotch_options INTERFACE -Wno-maybe-uninitialized)
+  target_compile_options(hopscotch_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-maybe-uninitialized>)
   if(HOPSCOTCH_SANITIZE MATCHES undefined)
     add_compile_options(-fno-sanitize-recover=undefined)
   endif()

@@ -25,7 +25,24 @@ target_link_libraries(torch::cpu INTERFACE ${torch_root}/lib/libtorch_cpu.so ${t
 target_link_options(torch::cpu INTERFACE -Wl,-rpath,${torch_root}/lib -Wl,--allow-shlib-undefined)
 
 if(HOPSCOTCH_CUDA)
+  # Before the language is enabled, which would guess what this machine's compiler takes for a default.
+  if(NOT CMAKE_CUDA_ARCHITECTURES)
+    set(CMAKE_CUDA_ARCHITECTURES 80 90 CACHE STRING "Compute capabilities of our own kernels: 80 is the A100, 90 the H100 and H200")
+  endif()
+  enable_language(CUDA)
+  set(CMAKE_CUDA_STANDARD 20)
+  set(CMAKE_CUDA_STANDARD_REQUIRED ON)
   find_package(CUDAToolkit REQUIRED)
+  # NCCL comes with some toolkits, with the wheel nvidia-nccl-cu13 (beside torch), or from the system.
+  find_path(HOPSCOTCH_NCCL_INCLUDE nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS} ${torch_root}/../nvidia/nccl/include)
+  find_library(HOPSCOTCH_NCCL_LIBRARY NAMES nccl libnccl.so.2 HINTS ${torch_root}/../nvidia/nccl/lib ${CUDAToolkit_LIBRARY_DIR} ${CUDAToolkit_LIBRARY_ROOT}/lib)
+  if(NOT HOPSCOTCH_NCCL_INCLUDE OR NOT HOPSCOTCH_NCCL_LIBRARY)
+    message(FATAL_ERROR "NCCL not found (nccl.h, libnccl): run scripts/setup.sh --cuda, or pass -DHOPSCOTCH_NCCL_INCLUDE=... -DHOPSCOTCH_NCCL_LIBRARY=...")
+  endif()
+  message(STATUS "CUDA ${CUDAToolkit_VERSION}, compute capabilities ${CMAKE_CUDA_ARCHITECTURES}; NCCL: ${HOPSCOTCH_NCCL_LIBRARY}")
+  add_library(nccl::nccl INTERFACE IMPORTED)
+  target_include_directories(nccl::nccl SYSTEM INTERFACE ${HOPSCOTCH_NCCL_INCLUDE})
+  target_link_libraries(nccl::nccl INTERFACE ${HOPSCOTCH_NCCL_LIBRARY} CUDA::cudart)
   add_library(torch::cuda INTERFACE IMPORTED)
   target_compile_definitions(torch::cuda INTERFACE HOPSCOTCH_CUDA=1)
   target_link_libraries(torch::cuda INTERFACE torch::cpu CUDA::cudart

@@ -7,7 +7,8 @@
 #ifdef HOPSCOTCH_CUDA
 #include <ATen/Context.h>
 #include <ATen/detail/CUDAHooksInterface.h>
-#include <cuda_runtime_api.h>
+
+#include "model/cuda_check.hpp"
 #endif
 
 namespace hopscotch {
@@ -38,10 +39,9 @@ std::string resolve_device(std::string_view wanted, int local_rank) {
 
 #ifdef HOPSCOTCH_CUDA
 void pin_host_memory(void* data, std::size_t bytes) {
-    auto const code = cudaHostRegister(data, bytes, cudaHostRegisterPortable);
-    require(code == cudaSuccess, fmt::format("cannot page-lock {} bytes ({})", bytes, cudaGetErrorString(code)));
+    check_cuda(cudaHostRegister(data, bytes, cudaHostRegisterPortable), "page-locking host memory");
 }
-void unpin_host_memory(void* data) { cudaHostUnregister(data); }
+void unpin_host_memory(void* data) { cudaHostUnregister(data); }  // at worst it stays locked until the process ends
 #else
 void pin_host_memory(void*, std::size_t) {}
 void unpin_host_memory(void*) {}
