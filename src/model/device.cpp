@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "model/device.hpp"
+
 #include <fmt/format.h>
 
 #include "core/error.hpp"
-#include "model/trial_model.hpp"
 
 #ifdef HOPSCOTCH_CUDA
 #include <ATen/Context.h>
 #include <ATen/detail/CUDAHooksInterface.h>
+#include <c10/cuda/CUDACachingAllocator.h>
+#include <c10/cuda/CUDAGuard.h>
+
+#include <cstdlib>
 
 #include "model/cuda_check.hpp"
 #endif
@@ -14,18 +19,53 @@
 namespace hopscotch {
 namespace {
 
+std::string gigabytes(std::uint64_t bytes) { return fmt::format("{:.2f} GB", static_cast<double>(bytes) * 1e-9); }
+
 #ifdef HOPSCOTCH_CUDA
-int visible_gpus() { return at::globalContext().hasCUDA() ? at::detail::getCUDAHooks().getNumGPUs() : 0; }
-constexpr char const* k_no_gpu =
-    "device \"cuda\" is not available (this machine shows no GPU) check nvidia-smi and CUDA_VISIBLE_DEVICES, "
-    "or set run.device to \"cpu\"";
+int visible_gpus() {
+    int count = 0;
+    return cudaGetDeviceCount(&count) == cudaSuccess && at::globalContext().hasCUDA() ? count : 0;
+}
+
+std::string why_no_gpu() {
+    int count = 0;
+    auto const code = cudaGetDeviceCount(&count);
+    auto const* visible = std::getenv("CUDA_VISIBLE_DEVICES");
+    return no_gpu_message(visible == nullptr ? std::nullopt : std::optional<std::string>(visible),
+                          code == cudaSuccess ? "" : cudaGetErrorString(code));
+}
+
+std::string cuda_version(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
+
+std::string versions() {
+    int runtime = 0, driver = 0;
+    check_cuda(cudaRuntimeGetVersion(&runtime), "asking for the runtime's version");
+    bool const has_driver = cudaDriverGetVersion(&driver) == cudaSuccess && driver > 0;
+    auto out = fmt::format("CUDA {}, {}", cuda_version(runtime), has_driver ? "driver for up to CUDA " + cuda_version(driver) : "no driver");
+    if (!at::globalContext().hasCUDA()) return out;
+    auto const cudnn = at::detail::getCUDAHooks().versionCuDNN();
+    return out + fmt::format(", cuDNN {}.{}.{}", cudnn / 10000, cudnn % 10000 / 100, cudnn % 100);
+}
+
+c10::DeviceIndex index_of(std::string const& device) { return at::Device(device).index(); }
 #else
 int visible_gpus() { return 0; }
-constexpr char const* k_no_gpu =
-    "device \"cuda\" is not available (this is a CPU build) build with preset gpu, or set run.device to \"cpu\"";
+std::string why_no_gpu() {
+    return "device \"cuda\" is not available (this is a CPU build) build with preset gpu, or set run.device to \"cpu\"";
+}
 #endif
 
 }  // namespace
+
+std::string no_gpu_message(std::optional<std::string> const& visible, std::string_view driver_says) {
+    std::string why = "this machine shows no GPU";
+    if (visible && visible->empty())
+        why = "CUDA_VISIBLE_DEVICES is empty, which hides every GPU";
+    else if (visible)
+        why = fmt::format("CUDA_VISIBLE_DEVICES is \"{}\", and none of these is here", *visible);
+    if (!driver_says.empty()) why += fmt::format("; CUDA says: {}", driver_says);
+    return fmt::format("device \"cuda\" is not available ({}) check nvidia-smi -L and CUDA_VISIBLE_DEVICES, or set run.device to \"cpu\"", why);
+}
 
 std::string resolve_device(std::string_view wanted, int local_rank) {
     if (wanted == "cpu") return "cpu";
@@ -33,16 +73,57 @@ std::string resolve_device(std::string_view wanted, int local_rank) {
         throw ConfigError(fmt::format("unknown device \"{}\" (known: auto, cpu, cuda)", wanted));
     auto const gpus = visible_gpus();
     if (gpus > 0) return fmt::format("cuda:{}", local_rank % gpus);
-    if (wanted == "cuda") throw ConfigError(k_no_gpu);
+    if (wanted == "cuda") throw ConfigError(why_no_gpu());
     return "cpu";
 }
 
+std::optional<std::string> refusal(TrainingNeed const& need, DeviceMemory const& memory, std::string const& device) {
+    auto const all = need.state + need.gradient + need.activations;
+    if (all <= memory.free) return std::nullopt;
+    auto const activations =
+        need.activations > 0 ? fmt::format(", activations {} at batch size {}", gigabytes(need.activations), need.batch_size) : "";
+    return fmt::format("{} has {} of {} free, and this trial needs {} (state {}, gradient {}{}) choose a smaller model{}, or fewer trainers for each GPU",
+                       device, gigabytes(memory.free), gigabytes(memory.total), gigabytes(all), gigabytes(need.state), gigabytes(need.gradient),
+                       activations, need.activations > 0 ? " or train.batch_size" : "");
+}
+
 #ifdef HOPSCOTCH_CUDA
+DeviceInfo device_info(std::string const& device) {
+    DeviceInfo out;
+    out.name = device;
+    out.versions = versions();
+    if (device == "cpu") return out;
+    cudaDeviceProp properties{};
+    check_cuda(cudaGetDeviceProperties(&properties, index_of(device)), "asking for the GPU's properties");
+    out.model = properties.name;
+    auto const* u = reinterpret_cast<unsigned char const*>(properties.uuid.bytes);
+    out.uuid = "GPU-";
+    for (int i = 0; i < 16; ++i) out.uuid += fmt::format("{}{:02x}", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", u[i]);
+    out.memory_bytes = properties.totalGlobalMem;
+    return out;
+}
+
+std::optional<DeviceMemory> device_memory(std::string const& device) {
+    if (device == "cpu") return std::nullopt;
+    auto const index = index_of(device);
+    c10::cuda::CUDAGuard const there(index);
+    DeviceMemory out;
+    std::size_t free = 0, total = 0;
+    check_cuda(cudaMemGetInfo(&free, &total), "asking for free memory");
+    auto const stats = c10::cuda::CUDACachingAllocator::getDeviceStats(index);
+    auto const all = static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE);
+    out.free = free + static_cast<std::uint64_t>(stats.reserved_bytes[all].current - stats.allocated_bytes[all].current);
+    out.total = total;
+    return out;
+}
+
 void pin_host_memory(void* data, std::size_t bytes) {
     check_cuda(cudaHostRegister(data, bytes, cudaHostRegisterPortable), "page-locking host memory");
 }
 void unpin_host_memory(void* data) { cudaHostUnregister(data); }  // at worst it stays locked until the process ends
 #else
+DeviceInfo device_info(std::string const& device) { return {device, "", "", 0, ""}; }
+std::optional<DeviceMemory> device_memory(std::string const&) { return std::nullopt; }
 void pin_host_memory(void*, std::size_t) {}
 void unpin_host_memory(void*) {}
 #endif

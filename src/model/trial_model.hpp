@@ -60,14 +60,6 @@ void check_model(ModelConfig const& model, DataSchema const& data, Problems& pro
 // The same, and a loss that does not fit the task (under /train/loss).
 void check_model(TrialConfig const& config, DataSchema const& data, Problems& problems);
 
-// Throws ConfigError unless the device can be used here: "cpu", "cuda", "auto". Returns "cpu" or "cuda:0".
-std::string resolve_device(std::string_view wanted, int local_rank);
-
-// States rest in host memory; a GPU copies to and from it faster when it is page-locked. Throws Error if CUDA refuses.
-// Nothing on a CPU build.
-void pin_host_memory(void* data, std::size_t bytes);
-void unpin_host_memory(void* data);
-
 // What the trainers of one process share: the device, and nothing a trial could change. One per trainer.
 class Workspace {
 public:

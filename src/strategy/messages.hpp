@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/device.hpp"
 #include "strategy/journey.hpp"
 #include "strategy/lap_codec.hpp"
 
@@ -48,9 +49,15 @@ void fields(A& a, Welcome& m) {
     a(m.experiment, m.strategy, m.owners, m.state_bytes, m.checkpoints);
 }
 
+template <class A>
+void fields(A& a, DeviceInfo& m) {
+    a(m.name, m.model, m.uuid, m.memory_bytes, m.versions);
+}
+
 // Trainer -> rank 0: the answer to the roll call.
 struct Hello {
-    std::string host, build, torch, cpu, device;
+    std::string host, build, torch, cpu;
+    DeviceInfo device;
     std::int32_t pid = 0, cores = 0;      // online on its host
     std::vector<std::int32_t> own_cores;  // it may run on these
     std::uint64_t memory_bytes = 0, dataset_hash = 0;

@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <sched.h>
+#include <sys/sysinfo.h>
 #include <unistd.h>
 
+#include <fstream>
 #include <set>
 
 namespace hopscotch {
@@ -21,6 +23,18 @@ std::vector<std::int32_t> allowed_cores() {
 }
 
 std::int32_t online_cores() { return static_cast<std::int32_t>(sysconf(_SC_NPROCESSORS_ONLN)); }
+
+std::string cpu_model() {
+    std::ifstream file("/proc/cpuinfo");
+    for (std::string line; std::getline(file, line);)
+        if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
+    return "unknown";
+}
+
+std::uint64_t memory_bytes() {
+    struct sysinfo info {};
+    return sysinfo(&info) == 0 ? static_cast<std::uint64_t>(info.totalram) * info.mem_unit : 0;
+}
 
 namespace {
 

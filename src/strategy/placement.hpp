@@ -18,6 +18,8 @@ struct Seating {
 
 std::vector<std::int32_t> allowed_cores();
 std::int32_t online_cores();
+std::string cpu_model();
+std::uint64_t memory_bytes();  // of the host
 
 // What the user should write instead, a line each; none if every trainer has `threads` cores to itself, or nobody is bound and
 // the host has enough for all.

@@ -3,10 +3,8 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sys/sysinfo.h>
 #include <unistd.h>
 
-#include <fstream>
 #include <map>
 #include <optional>
 #include <set>
@@ -16,6 +14,8 @@
 #include "core/error.hpp"
 #include "core/fault.hpp"
 #include "core/log.hpp"
+#include "model/device.hpp"
+#include "strategy/devices.hpp"
 #include "strategy/placement.hpp"
 #include "strategy/strategy.hpp"
 #include "strategy/trainer_base.hpp"
@@ -31,18 +31,6 @@ constexpr std::uint64_t k_most_ready_bytes = std::uint64_t{1} << 30;
 int ready_buffers(std::uint64_t state_bytes) {
     if (state_bytes == 0) return 0;
     return static_cast<int>(std::min<std::uint64_t>(k_ready_buffers, k_most_ready_bytes / state_bytes));
-}
-
-std::string cpu_model() {
-    std::ifstream file("/proc/cpuinfo");
-    for (std::string line; std::getline(file, line);)
-        if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
-    return "unknown";
-}
-
-std::uint64_t memory_bytes() {
-    struct sysinfo info {};
-    return sysinfo(&info) == 0 ? static_cast<std::uint64_t>(info.totalram) * info.mem_unit : 0;
 }
 
 // Each complaint once, however many trainers have it.
@@ -72,10 +60,17 @@ void refuse_differences(std::map<Rank, Hello> const& hellos, std::string const& 
     }
 }
 
-void advise_on_seating(std::map<Rank, Hello> const& hellos, int threads) {
+void advise(std::map<Rank, Hello> const& hellos, RunConfig const& run, bool has_processes) {
     std::map<Rank, Seating> seatings;
-    for (auto const& [rank, hello] : hellos) seatings[rank] = {hello.host, hello.cores, hello.own_cores};
-    for (auto const& line : seating_advice(seatings, threads)) log_warning(line);
+    std::map<Rank, HostDevice> devices;
+    for (auto const& [rank, hello] : hellos) {
+        seatings[rank] = {hello.host, hello.cores, hello.own_cores};
+        devices[rank] = {hello.host, hello.device};
+    }
+    if (has_processes)
+        for (auto const& line : seating_advice(seatings, run.threads)) log_warning(line);
+    for (auto const& line : device_table(devices)) log_info(line);
+    for (auto const& line : device_advice(devices, run.device)) log_warning(line);
 }
 
 }  // namespace
@@ -105,7 +100,7 @@ std::map<Rank, Hello> call_roll(Courier& courier, Welcome const& welcome, BuildI
     }
     refuse_complaints(answers);
     refuse_differences(answers, build.version + " " + build.git);
-    if (courier.world().name() == "mpi") advise_on_seating(answers, run.threads);
+    advise(answers, run, courier.world().name() == "mpi");
     courier.peers().watch({deadline_s, run.silence_s, run.stall_s});
     return answers;
 }
@@ -216,7 +211,7 @@ Hello open_data(std::optional<TrialRunner>& runner, Welcome const& welcome, Expe
             runner->open_validation();
             trainer.courier.pool().reserve(welcome.state_bytes, ready_buffers(welcome.state_bytes));
         }
-        hello.device = runner->device();
+        hello.device = device_info(runner->device());
         hello.dataset_hash = dataset_hash(runner->manifest());
     } catch (Error const& error) {
         hello.error = error.what();

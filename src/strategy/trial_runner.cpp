@@ -15,6 +15,7 @@
 #include "core/error.hpp"
 #include "core/fault.hpp"
 #include "data/stage.hpp"
+#include "model/device.hpp"
 
 namespace hopscotch {
 TrialRunner::TrialRunner(Experiment experiment, std::vector<ShardId> const& shards, Seat seat, ModelFactory factory)

@@ -107,19 +107,6 @@ TEST(Check, RefusesALossThatDoesNotFitTheTask) {
     EXPECT_EQ(complaints(config, plain_manifest({5}, 2, 10, Task::regression)), "");
 }
 
-TEST(Device, CpuAndAutoAndWhatIsMissing) {
-    EXPECT_EQ(resolve_device("cpu", 0), "cpu");
-    EXPECT_THROW(resolve_device("gpu", 0), ConfigError);
-    if (resolve_device("auto", 0) != "cpu") return;  // a CUDA build on a machine with a GPU
-    try {
-        resolve_device("cuda", 0);
-        FAIL() << "auto found no GPU, so cuda must be refused";
-    } catch (ConfigError const& e) {
-        EXPECT_EQ(std::string(e.what()).find("device \"cuda\" is not available (this "), 0U) << e.what();
-        EXPECT_NE(std::string(e.what()).find("set run.device to \"cpu\""), std::string::npos) << e.what();
-    }
-}
-
 TEST(Evaluate, CountsHitsAmongTheBestAndTheBestFive) {
     Trial trial(trial_config("logistic"), plain_manifest({1}, 7, 7, Task::classification));
     Shard shard;  // every row is 1, so the outputs are weight + bias

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// The device that a trainer computes on, and its memory. Only what is in device.cpp asks CUDA; the rules are pure, so that they are
+// tested where there is no GPU.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace hopscotch {
+
+// Throws ConfigError unless the device can be used here: "cpu", "cuda", "auto". Returns "cpu" or "cuda:0": GPUs that
+// CUDA_VISIBLE_DEVICES leaves visible are given in turn to the host's trainers, so several may share one.
+std::string resolve_device(std::string_view wanted, int local_rank);
+
+struct DeviceInfo {
+    std::string name;                // as resolve_device
+    std::string model, uuid;         // NVIDIA H200, GPU-8f1e...; empty for a CPU. Trainers with the same uuid share it
+    std::uint64_t memory_bytes = 0;  // of the device
+    std::string versions;            // "CUDA 13.0, driver for up to CUDA 13.1, cuDNN 9.19.0"; empty: a CPU build
+    bool is_gpu() const { return !uuid.empty(); }
+};
+DeviceInfo device_info(std::string const& device);
+
+// Why a CUDA build finds no GPU, and what to do. visible: CUDA_VISIBLE_DEVICES, if it is set. driver_says: CUDA's own words.
+std::string no_gpu_message(std::optional<std::string> const& visible, std::string_view driver_says);
+
+// States rest in host memory; a GPU copies to and from it faster when it is page-locked. Throws Error if CUDA refuses.
+// Nothing on a CPU build.
+void pin_host_memory(void* data, std::size_t bytes);
+void unpin_host_memory(void* data);
+
+struct DeviceMemory {
+    std::uint64_t free = 0, total = 0;
+};
+std::optional<DeviceMemory> device_memory(std::string const& device);  // with what torch keeps for itself counted as free; none: a CPU
+
+// What training one trial takes on a device besides the shards that rest there.
+struct TrainingNeed {
+    std::uint64_t state = 0, gradient = 0;
+    std::uint64_t activations = 0;  // the most that a step of this trial has taken so far; 0: not known
+    std::int64_t batch_size = 0;
+};
+// Why this trial cannot be trained, with numbers; none: it may be tried.
+std::optional<std::string> refusal(TrainingNeed const& need, DeviceMemory const& memory, std::string const& device);
+
+}  // namespace hopscotch
