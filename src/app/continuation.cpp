@@ -57,6 +57,7 @@ std::vector<Lap> Continuation::begin(Director& director, Recorder& recorder) {
         auto const start = starts_.find(lap.trial);
         if (start == starts_.end() || lap.epoch < start->second.epoch || lap.epoch > start->second.last) continue;
         place(lap);
+        recorder.sent(lap);
         lap.attempt = journal.incarnation + 1;
         if (auto const before = known.find({lap.trial, lap.epoch}); before != known.end()) again_.insert(*before);
         out.push_back(std::move(lap));

@@ -107,7 +107,16 @@ void Recorder::saved(LapSink::Saved const& saved) {
     checkpoints_.longest_gap_s = std::max(checkpoints_.longest_gap_s, saved.gap_s);
     journal_.checkpoint(saved);
     add_file(saved);
+    std::erase_if(begun_again_, [&](LapId clone) { return clone.trial == saved.trial && place_of(saved) > start_of_epoch(clone.epoch); });
+    begun_with_.erase(saved.trial);
     surplus_.insert(saved.trial);
+}
+
+void Recorder::sent(Lap const& lap) {
+    if (!lap.from.empty())
+        begun_with_[lap.trial] = lap.from;
+    else if (lap.clone_of)
+        begun_again_.insert({lap.trial, lap.epoch});
 }
 
 LapSink::Saved const* file_after(std::vector<LapSink::Saved> const& files, int epoch) {
@@ -128,6 +137,7 @@ void Recorder::add_file(LapSink::Saved const& saved) {
 }
 
 bool Recorder::is_kept(LapSink::Saved const& file) const {
+    if (auto const begun = begun_with_.find(file.trial); begun != begun_with_.end() && begun->second == file.file) return true;
     if (place_of(file) != start_of_epoch(file.epoch)) return false;
     return wanted_epoch(file.trial) == file.epoch - 1 || is_wanted_by_clones({file.trial, file.epoch - 1});
 }
@@ -138,10 +148,10 @@ bool Recorder::is_wanted_by_clones(LapId lap) const {
     auto const clones = clones_of_.find(lap);
     if (clones == clones_of_.end()) return false;
     return std::ranges::any_of(clones->second, [&](LapId clone) {
+        if (begun_again_.contains(clone)) return true;
         auto const files = files_.find(clone.trial);
-        bool const later = files != files_.end() && std::ranges::any_of(files->second, [&](auto const& file) {
-            return place_of(file) > start_of_epoch(clone.epoch);
-        });
+        auto const is_later = [&](auto const& file) { return place_of(file) > start_of_epoch(clone.epoch); };
+        bool const later = files != files_.end() && std::ranges::any_of(files->second, is_later);
         return !later && !ended_.contains(clone.trial);
     });
 }

@@ -58,6 +58,9 @@ public:
     // In their order. What earlier jobs have journalled is only compared: throws Error if the search now decides otherwise.
     void decided(Decision const& decision);
     void let_go(LapId lap);  // Director::take_releases
+    // A lap of this job that is sent out, and begins with lap.from, or with lap.clone_of where that is empty: what it begins with stays
+    // until this job has saved what comes of it. Files of earlier jobs may lie behind it.
+    void sent(Lap const& lap);
     // The source's file of a clone that is ordered stays until the clone has one of its own.
     void ordered(Order const& order);
     void retried(LapRecord const& record);  // it ended nothing
@@ -113,6 +116,8 @@ private:
     std::map<TrialId, int> retries_;
     std::set<LapId> let_go_;                       // boundary states that no decision can ask for any more
     std::map<LapId, std::vector<LapId>> clones_of_;  // laps that begin with one
+    std::set<LapId> begun_again_;                    // of them, those that this job trains and has no file of yet
+    std::map<TrialId, std::string> begun_with_;      // files of trials that this job has saved nothing of yet
     std::map<TrialId, std::vector<LapSink::Saved>> files_;  // that are there, by place
     std::set<TrialId> surplus_;                             // trials that may have too many of them
     std::set<std::pair<TrialId, int>> known_;               // laps that earlier jobs released

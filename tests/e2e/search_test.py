@@ -129,6 +129,27 @@ class Searches(Case):
         code, out, err = self.run_hopscotch("replay", "out")
         self.assertEqual((code, err), (0, ""), out)
 
+    def test_only_some_checkpoints_of_each_trial_are_left(self):
+        # Best states are lost, so trials go back to an old file, or begin with another's state again, although they have newer files.
+        keep = ("--set", "run.keep_best=trial")
+        self.write(searching(PBT, "quiet"))
+        self.succeed("--quiet", "--trainers", "2", *keep)
+        expected = self.everything("quiet")
+        for number, (laps, left) in enumerate(((30, 1), (38, 1), (30, 3), (38, 3))):
+            with self.subTest(laps=laps, left=left):
+                folder = f"out{number}"
+                self.write(searching(PBT, folder))
+                self.assertTrue(self.kill_at(self.start("run", "e.json", "--quiet", "--trainers", "2", *keep), laps, folder=folder))
+                files = {}
+                for path in sorted((self.cwd / folder / "checkpoints").glob("trial-*.ckpt")):
+                    files.setdefault(path.name[:11], []).append(path)
+                for paths in files.values():
+                    for path in paths[1:-2] if left == 3 else paths[:-1]:
+                        path.unlink()
+                code, out, err = self.run_hopscotch("run", "e.json", "--quiet", "--resume", "--trainers", "1", *keep)
+                self.assertEqual(code, 0, err + out)
+                self.assertEqual(self.everything(folder), expected)
+
     def test_states_in_parts_cannot_be_taken_over(self):
         for name in ("parameter_server", "model_averaging"):
             self.write(searching(PBT, strategy={"name": name}))

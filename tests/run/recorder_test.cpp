@@ -171,7 +171,6 @@ TEST_F(RecorderTest, TestMetricsAreThereIfMeasured) {
                        R"("perplexity":1.2840254166877414,"rows":20})");
 }
 
-// A regression's hits are no accuracy, also when only its trial says that it is one.
 TEST_F(RecorderTest, BoundaryStatesStayUntilClonesHaveFilesOfTheirOwn) {
     auto const facts = some_facts();
     Problems problems("e.json");
@@ -204,6 +203,43 @@ TEST_F(RecorderTest, BoundaryStatesStayUntilClonesHaveFilesOfTheirOwn) {
     EXPECT_FALSE(there(0, 2));
 }
 
+// A job that goes on begins old laps again where their states are wanted and lost: what lies behind them does not count.
+TEST_F(RecorderTest, WhatALapOfThisJobBeginsWithStaysUntilItHasSaved) {
+    auto const facts = some_facts();
+    Experiment const experiment;
+    Recorder recorder(RunDirectory(directory_, RunDirUse::fresh, facts), facts, experiment);
+    auto const path = [&](int trial, int epoch) { return fmt::format("checkpoints/{}-{}", trial, epoch); };
+    auto const there = [&](int trial, int epoch) { return std::filesystem::exists(directory_ / path(trial, epoch)); };
+    auto const save = [&](int trial, int epoch) {
+        write(directory_ / path(trial, epoch), "x");
+        recorder.saved({TrialId(trial), epoch, 0, 0, path(trial, epoch)});
+    };
+    for (int trial : {0, 1, 2})
+        for (int epoch : {2, 7, 8}) save(trial, epoch);
+    Lap old;
+    old.trial = TrialId(0);
+    old.epoch = 2;
+    old.from = path(0, 2);
+    recorder.sent(old);
+    Lap clone;
+    clone.trial = TrialId(1);
+    clone.epoch = 4;
+    clone.clone_of = LapId{TrialId(2), 1};
+    recorder.released(clone);
+    recorder.sent(clone);
+    recorder.tick();
+    EXPECT_TRUE(there(0, 2)) << "trial 0 begins with it";
+    EXPECT_TRUE(there(2, 2)) << "trial 1 begins with it";
+    EXPECT_FALSE(there(1, 2)) << "nobody begins with it";
+    save(0, 3);
+    save(1, 5);
+    save(2, 9);
+    recorder.tick();
+    EXPECT_FALSE(there(0, 2));
+    EXPECT_FALSE(there(2, 2));
+}
+
+// A regression's hits are no accuracy, also when only its trial says that it is one.
 TEST_F(RecorderTest, TheLossIsTheTrialsOwn) {
     auto const facts = some_facts();
     Problems problems("f.json");
