@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # Installs what Hopscotch is built with on Debian or Ubuntu, and LibTorch into .deps/venv. Idempotent: what is there is
 # skipped, and a call with nothing to do takes a fraction of a second and runs neither apt nor pip.
+#   --cuda   also the CUDA libraries of that LibTorch (2.2 GB more): what a binary of the preset gpu runs with. To build one, nvcc
+#            is needed besides, from a CUDA 13 toolkit (https://developer.nvidia.com/cuda-downloads, or a cluster's module).
 #   HOPSCOTCH_TORCH=/path/to/libtorch   use that one and make no virtual environment
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
@@ -12,6 +14,13 @@ packages=(g++ cmake ninja-build ccache pkg-config libopenmpi-dev openmpi-bin lib
 
 # --no-deps: the CUDA libraries of torch (2.7 GB) are not needed, except the two that its headers include.
 wheels=(torch==2.11.0 nvidia-cuda-runtime==13.0.96 nvidia-cuda-cupti==13.0.85 numpy==2.3.5 h5py==3.15.1 safetensors==0.7.0)
+cuda_wheels=("cuda-toolkit[cublas,cudart,cufft,cufile,cupti,curand,cusolver,cusparse,nvjitlink,nvrtc,nvtx]==13.0.2"
+             nvidia-cudnn-cu13==9.19.0.56 nvidia-cusparselt-cu13==0.8.0 nvidia-nccl-cu13==2.28.9 nvidia-nvshmem-cu13==3.4.5)
+with_cuda=
+for argument in "$@"; do
+    [[ $argument == --cuda ]] || { echo "setup: unknown argument $argument (known: --cuda)" >&2; exit 2; }
+    with_cuda=1
+done
 venv=.deps/venv
 stamp="$venv/hopscotch-wheels"
 
@@ -65,4 +74,14 @@ fi
 
 if [[ -z "${HOPSCOTCH_TORCH:-}" ]] && ! cmp -s "$stamp" <(printf '%s\n' "${wheels[@]}"); then
     install_wheels
+fi
+
+if [[ -n $with_cuda ]]; then
+    [[ -z "${HOPSCOTCH_TORCH:-}" ]] || { echo "setup: --cuda goes with the LibTorch of .deps/venv, not with HOPSCOTCH_TORCH" >&2; exit 2; }
+    if ! cmp -s "$venv/hopscotch-cuda" <(printf '%s\n' "${cuda_wheels[@]}"); then
+        echo "setup: installing into $venv: ${cuda_wheels[*]}"
+        "$venv/bin/python3" -m pip install --quiet --disable-pip-version-check --retries 5 "${cuda_wheels[@]}"  # these do need others
+        printf '%s\n' "${cuda_wheels[@]}" > "$venv/hopscotch-cuda"
+    fi
+    command -v nvcc >/dev/null || [[ -x /usr/local/cuda/bin/nvcc ]] || echo "setup: no nvcc here: the preset gpu needs a CUDA 13 toolkit to be built"
 fi

@@ -142,6 +142,16 @@ class BadInput(Case):
         self.changed('device "cuda" is not available (this is a CPU build) build with preset gpu, or set run.device to "cpu"',
                      run={"dir": "out", "device": "cuda"}, nps=(None, 3))
 
+    def test_cuda_without_a_gpu(self):
+        if "CPU build" in self.run_hopscotch("--version")[1]:
+            self.skipTest("not a CUDA build")
+        for visible, why in (("", "CUDA_VISIBLE_DEVICES is empty, which hides every GPU"), ("GPU-none", 'CUDA_VISIBLE_DEVICES is "GPU-none", and none of these is here')):
+            self.write(experiment(run={"dir": "out", "device": "cuda"}))
+            code, out, err = self.run_hopscotch("run", "e.json", env={"CUDA_VISIBLE_DEVICES": visible})
+            self.assertEqual((code, out), (2, ""), err)
+            self.assertIn(f'device "cuda" is not available ({why}', err)
+            self.assertIn('check nvidia-smi -L and CUDA_VISIBLE_DEVICES, or set run.device to "cpu"', err)
+
     def test_unknown_option(self):
         self.write(experiment())
         self.refused('unknown option "--bogus" (see: hopscotch run --help)', "--bogus", nps=(None, 3))

@@ -25,8 +25,8 @@ TEST(Devices, AreShownOneALine) {
     EXPECT_EQ(device_table({{Rank(1), {"node1", gpu("cuda:0", "GPU-aa")}}, {Rank(2), {"node1", gpu("cuda:1", "GPU-bb")}}, {Rank(3), {"n2", cpu(k_versions)}}}),
               (Lines{k_versions,
                      " rank  host   device   model           memory  uuid",
-                     "    1  node1  cuda:0   NVIDIA H200  150.0 GB  GPU-aa",
-                     "    2  node1  cuda:1   NVIDIA H200  150.0 GB  GPU-bb",
+                     "    1  node1  cuda:0   NVIDIA H200   150.0 GB  GPU-aa",
+                     "    2  node1  cuda:1   NVIDIA H200   150.0 GB  GPU-bb",
                      "    3  n2     cpu"}));
 }
 
