@@ -67,6 +67,8 @@ struct BenchStepOptions {
     std::int64_t outputs = 10, batch_size = 32, rows = 2048;
     std::vector<std::string> augment;      // flip, crop, cutout
     std::string optimizer = "sgd";         // with momentum; or adam
+    std::string device = "cpu";            // as run.device
+    std::string precision = "fp32";        // or bf16
     double seconds = 1;
     int repeats = 5;
 };
