@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "core/error.hpp"
+#include "model/feed_device.hpp"
 #include "model/trial_model.hpp"
 
 #ifdef HOPSCOTCH_CUDA
@@ -45,6 +46,7 @@ void unpin_host_memory(void* data) { cudaHostUnregister(data); }  // at worst it
 #else
 void pin_host_memory(void*, std::size_t) {}
 void unpin_host_memory(void*) {}
+std::unique_ptr<FeedDevice> make_feed_device(at::Device) { return nullptr; }
 #endif
 
 }  // namespace hopscotch
