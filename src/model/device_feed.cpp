@@ -4,6 +4,7 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
 #include <c10/core/InferenceMode.h>
+#include <c10/util/Exception.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -93,7 +94,7 @@ void DeviceFeed::forget_dead() {
     });
 }
 
-std::shared_ptr<DeviceShard const> DeviceFeed::copied(Shard const& shard) {
+std::shared_ptr<DeviceShard const> DeviceFeed::copied(Shard const& shard) try {
     c10::InferenceMode const ordinary(false);
     auto const place = device_->on_device();
     auto out = std::make_shared<DeviceShard>();
@@ -105,24 +106,24 @@ std::shared_ptr<DeviceShard const> DeviceFeed::copied(Shard const& shard) {
     out->features = put(view_of(shard.features, at::kByte));
     out->answers = shard.targets.empty() ? put(view_of(shard.labels, at::kLong)) : put(view_of(shard.targets, at::kFloat));
     return out;
+} catch (c10::OutOfMemoryError const&) {
+    residency_.give_up(&shard);
+    return nullptr;
 }
 
 std::shared_ptr<DeviceShard const> DeviceFeed::resident(std::shared_ptr<Shard const> const& shard, std::int64_t upload_bytes) {
     forget_dead();
-    auto const bytes = bytes_of(*shard) + upload_bytes;
-    auto const free = device_->memory().free;
-    auto const place = residency_.use(shard.get(), bytes, free);
     auto const [found, first] = shards_.try_emplace(shard.get(), Seen{shard, nullptr});
     auto& seen = found->second;
-    if (place == Residency::Place::device) {
-        if (!seen.device) seen.device = copied(*shard);
-        return seen.device;
-    }
-    if (first)
+    auto const bytes = bytes_of(*shard) + upload_bytes;
+    auto const free = seen.device ? 0 : device_->memory().free;  // asking takes longer than a small batch
+    auto const place = residency_.use(shard.get(), bytes, free);
+    if (place == Residency::Place::device && !seen.device) seen.device = copied(*shard);
+    if (!seen.device && first)
         log_info(fmt::format("a shard of {} rows ({:.1f} MB) stays in host memory, its batches are copied one by one (the GPU has "
                              "{:.1f} MB free, {:.1f} MB of which are kept for training)",
                              shard->rows, megabytes(bytes), megabytes(free), megabytes(residency_.reserve().training)));
-    return nullptr;
+    return seen.device;
 }
 
 void DeviceFeed::make_room(std::int64_t bytes) {

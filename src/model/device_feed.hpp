@@ -64,7 +64,7 @@ private:
         BatchBuffers pinned, device;
         FeedDevice::Event copied, taken;
     };
-    std::shared_ptr<DeviceShard const> copied(Shard const& shard);
+    std::shared_ptr<DeviceShard const> copied(Shard const& shard);  // null: the memory is there, but not in one piece
     void forget_dead();
 
     std::unique_ptr<FeedDevice> device_;

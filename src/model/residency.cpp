@@ -27,6 +27,11 @@ std::vector<Residency::Key> Residency::make_room(std::int64_t bytes, std::int64_
     return out;
 }
 
+void Residency::give_up(Key shard) {
+    forget(shard);
+    moved_out_.insert(shard);
+}
+
 void Residency::forget(Key shard) {
     std::erase_if(resident_, [&](auto const& entry) { return entry.shard == shard; });
     moved_out_.erase(shard);

@@ -26,7 +26,8 @@ public:
     // it is the last to be used again. They stay on the host from now on, or they would be copied to and fro.
     std::vector<Key> make_room(std::int64_t bytes, std::int64_t free);
 
-    void forget(Key shard);  // it exists no more
+    void give_up(Key shard);  // it did not fit after all: it stays on the host from now on
+    void forget(Key shard);   // it exists no more
 
     Reserve const& reserve() const { return reserve_; }
 

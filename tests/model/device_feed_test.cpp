@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/error.hpp"
+#include "core/log.hpp"
 #include "model/feed_cases.hpp"
 #include "model/fixture.hpp"
 #include "model/late_device.hpp"
@@ -13,18 +13,7 @@ namespace hopscotch {
 namespace {
 
 using testing::LateDevice;
-
-// A shard whose rows travel: its source never has all of it.
-class Travelling : public ShardSource {
-public:
-    explicit Travelling(std::shared_ptr<Shard const> const& shard) : rows_(shard_in_memory(shard)) {}
-    std::int64_t rows() const override { return rows_->rows(); }
-    void begin(std::span<std::uint32_t const> order, std::span<BatchRange const> cut) override { rows_->begin(order, cut); }
-    PickedRows next() override { return rows_->next(); }
-
-private:
-    std::unique_ptr<ShardSource> rows_;
-};
+using testing::Travelling;
 
 LateDevice& give_device(Workspace& workspace, FeedDevice::Memory memory, double eager, std::uint64_t seed) {
     auto device = std::make_unique<LateDevice>(memory, eager, seed);
@@ -75,6 +64,7 @@ class Feeding : public ::testing::TestWithParam<int> {};
 
 // Three trials take turns, in mid-pass, on a device with room for everything, something or nothing.
 TEST_P(Feeding, equals_the_host_to_the_bit) {
+    log_setup("", LogLevel::warning);  // hundreds of shards stay in host memory
     Rng rng(static_cast<std::uint64_t>(GetParam()));
     Workspace workspace("cpu", 1);
     std::int64_t const free = std::vector<std::int64_t>{0, 20000, 1 << 30}[rng.below(3)];
@@ -113,6 +103,35 @@ TEST(DeviceFeed, copies_a_shard_once_and_lets_it_go_for_a_state) {
     EXPECT_EQ(there.use_count(), 1) << "only a pass that is under way keeps it";
     device.set_free(100000);
     EXPECT_EQ(feed.resident(shard, 200), nullptr) << "it would go to and fro";
+}
+
+TEST(DeviceFeed, stages_what_does_not_fit_in_one_piece) {
+    Workspace workspace("cpu", 1);
+    give_device(workspace, {100000, 0}, 0, 1).run_out_of_memory();
+    auto const shard = plain_shard(testing::digits(50), 1);
+    EXPECT_EQ(workspace.impl().device_feed->resident(shard, 0), nullptr);
+    EXPECT_EQ(workspace.impl().device_feed->resident(shard, 0), nullptr);
+}
+
+TEST(DeviceFeed, fills_a_batch_while_the_one_before_is_under_way) {
+    Workspace workspace("cpu", 1);
+    auto& device = give_device(workspace, {0, 0}, 0, 1);
+    auto const manifest = testing::digits(50);
+    auto const source = shard_in_memory(plain_shard(manifest, 1));
+    Feed feed({}, manifest, workspace.impl());
+    auto const order = shuffled_rows(50, testing::unit(1, 0, 0));
+    auto const cut = batches(50, 5, LastBatch::keep);
+    auto pass = feed.begin(*source, order, cut, {});
+    for (int i = 0; i < 2; ++i) feed.next(pass);
+    device.finish_all();  // the buffers have their sizes
+    std::vector<std::pair<std::int64_t, std::int64_t>> done;  // copies to the device, and from there to where steps read
+    for (int i = 0; i < 5; ++i) {
+        feed.next(pass);
+        done.emplace_back(device.done(FeedDevice::Stream::copy), device.done(FeedDevice::Stream::compute));
+    }
+    // Features and answers are a copy each. Filling a slot waits for the slot's last copy, and that only for its last take.
+    EXPECT_EQ(done, (std::vector<std::pair<std::int64_t, std::int64_t>>{{4, 4}, {4, 4}, {6, 4}, {8, 4}, {10, 6}}));
+    device.finish_all();
 }
 
 TEST(DeviceFeed, drops_shards_that_are_gone) {

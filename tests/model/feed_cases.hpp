@@ -87,6 +87,18 @@ inline PassOrder random_pass(FeedCase const& from, Rng& rng) {
     return out;
 }
 
+// A shard whose rows travel: its source never has all of it.
+class Travelling : public ShardSource {
+public:
+    explicit Travelling(std::shared_ptr<Shard const> const& shard) : rows_(shard_in_memory(shard)) {}
+    std::int64_t rows() const override { return rows_->rows(); }
+    void begin(std::span<std::uint32_t const> order, std::span<BatchRange const> cut) override { rows_->begin(order, cut); }
+    PickedRows next() override { return rows_->next(); }
+
+private:
+    std::unique_ptr<ShardSource> rows_;
+};
+
 inline bool same_bits(at::Tensor const& a, at::Tensor const& b) {
     return a.sizes() == b.sizes() && a.scalar_type() == b.scalar_type() && std::memcmp(a.const_data_ptr(), b.const_data_ptr(), a.nbytes()) == 0;
 }

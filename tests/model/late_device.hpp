@@ -3,6 +3,7 @@
 // that is missing shows as a wrong batch. eager: how likely work is also done at random moments, in any order that events
 // allow; 1: all of it is done at once.
 #pragma once
+#include <c10/util/Exception.h>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -23,8 +24,11 @@ public:
     at::TensorOptions on_device() const override { return {at::kCPU}; }
     Memory memory() const override { return memory_; }
     void set_free(std::int64_t bytes) { memory_.free = bytes; }
+    void run_out_of_memory() { out_of_memory_ = true; }
+    std::int64_t done(Stream stream) { return queue(stream).done; }  // pieces of work, waits not counted
 
     void copy(at::Tensor const& to, at::Tensor const& from, Stream stream) override {
+        if (out_of_memory_) throw c10::OutOfMemoryError({__func__, __FILE__, __LINE__}, "in pieces");
         ASSERT_TRUE(to.is_contiguous() && from.is_contiguous() && to.sizes() == from.sizes() && to.scalar_type() == from.scalar_type());
         kept_.push_back(to);
         // Memory that is new to the copy stream may still be in use by whatever compute has queued.
@@ -102,6 +106,7 @@ private:
     }
 
     Memory memory_;
+    bool out_of_memory_ = false;
     double eager_;
     Rng rng_;
     std::array<Queue, 2> queues_;

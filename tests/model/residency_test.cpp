@@ -39,6 +39,14 @@ TEST(Residency, makes_room_with_the_shard_that_was_used_last_and_never_takes_it_
     EXPECT_EQ(residency.use(&k_shards[0], 200, 10000), Place::device);
 }
 
+TEST(Residency, gives_up_for_good) {
+    Residency residency({100, 50});
+    residency.use(&k_shards[0], 200, 1000);
+    residency.give_up(&k_shards[0]);
+    EXPECT_EQ(residency.use(&k_shards[0], 200, 1000), Place::host);
+    EXPECT_EQ(residency.make_room(10000, 0), Keys{});
+}
+
 // Random uses and states on a device that counts: shards alone never take the reserve, and after make_room a state fits or
 // no shard is left.
 TEST(Residency, never_promises_memory_that_is_not_there) {
