@@ -70,9 +70,10 @@ Batch Feed::next(FeedPass& pass) {
     auto const& range = pass.cut[pass.next++];
     if (pass.resident) return gathered(pass, range);
     auto const rows = pass.source->next();
+    auto const size = static_cast<std::int64_t>(rows.rows.size());  // a source may have batches of its own
     if (workspace_.device_feed)
-        return workspace_.device_feed->stage(schema_, range.size, [&](Batch const& host) { fill(rows, pass.address, host); });
-    if (!host_.x.defined() || host_.x.size(0) != range.size) host_ = workspace_.batches.batch(schema_, range.size);
+        return workspace_.device_feed->stage(schema_, size, [&](Batch const& host) { fill(rows, pass.address, host); });
+    if (!host_.x.defined() || host_.x.size(0) != size) host_ = workspace_.batches.batch(schema_, size);
     fill(rows, pass.address, host_);
     return host_;
 }

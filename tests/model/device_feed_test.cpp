@@ -107,10 +107,10 @@ TEST(DeviceFeed, copies_a_shard_once_and_lets_it_go_for_a_state) {
 
 TEST(DeviceFeed, stages_what_does_not_fit_in_one_piece) {
     Workspace workspace("cpu", 1);
-    give_device(workspace, {100000, 0}, 0, 1).run_out_of_memory();
+    give_device(workspace, {100000, 0}, 0, 1).fail_next_copy();
     auto const shard = plain_shard(testing::digits(50), 1);
     EXPECT_EQ(workspace.impl().device_feed->resident(shard, 0), nullptr);
-    EXPECT_EQ(workspace.impl().device_feed->resident(shard, 0), nullptr);
+    EXPECT_EQ(workspace.impl().device_feed->resident(shard, 0), nullptr) << "it is not tried again";
 }
 
 TEST(DeviceFeed, fills_a_batch_while_the_one_before_is_under_way) {

@@ -10,6 +10,7 @@
 #include <deque>
 #include <functional>
 #include <set>
+#include <utility>
 
 #include "core/rng.hpp"
 #include "model/feed_device.hpp"
@@ -24,11 +25,11 @@ public:
     at::TensorOptions on_device() const override { return {at::kCPU}; }
     Memory memory() const override { return memory_; }
     void set_free(std::int64_t bytes) { memory_.free = bytes; }
-    void run_out_of_memory() { out_of_memory_ = true; }
+    void fail_next_copy() { fails_ = true; }  // as an allocation does that finds no memory in one piece
     std::int64_t done(Stream stream) { return queue(stream).done; }  // pieces of work, waits not counted
 
     void copy(at::Tensor const& to, at::Tensor const& from, Stream stream) override {
-        if (out_of_memory_) throw c10::OutOfMemoryError({__func__, __FILE__, __LINE__}, "in pieces");
+        if (std::exchange(fails_, false)) throw c10::OutOfMemoryError({__func__, __FILE__, __LINE__}, "in pieces");
         ASSERT_TRUE(to.is_contiguous() && from.is_contiguous() && to.sizes() == from.sizes() && to.scalar_type() == from.scalar_type());
         kept_.push_back(to);
         // Memory that is new to the copy stream may still be in use by whatever compute has queued.
@@ -106,7 +107,7 @@ private:
     }
 
     Memory memory_;
-    bool out_of_memory_ = false;
+    bool fails_ = false;
     double eager_;
     Rng rng_;
     std::array<Queue, 2> queues_;
