@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <ATen/Context.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAEvent.h>
 #include <c10/cuda/CUDAGuard.h>
@@ -65,7 +66,9 @@ private:
 }  // namespace
 
 std::unique_ptr<FeedDevice> make_feed_device(at::Device device) {
-    return device.is_cuda() ? std::make_unique<CudaFeedDevice>(device) : nullptr;
+    if (!device.is_cuda()) return nullptr;
+    at::globalContext().lazyInitDevice(at::kCUDA);  // before that its allocator knows no device
+    return std::make_unique<CudaFeedDevice>(device);
 }
 
 }  // namespace hopscotch
