@@ -3,10 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "core/error.hpp"
 #include "core/rng.hpp"
+#include "data/compact_plan.hpp"
 
 namespace hopscotch {
 namespace {
@@ -63,6 +65,20 @@ public:
                 for (auto const x : hole.xs) channel[y * xs_.size() + x] = value;
     }
 
+    // The same as data/compact_plan.hpp has it: rows, then columns.
+    void write(std::uint16_t* out) const {
+        auto* const rows = out;
+        auto* const columns = std::copy(ys_.begin(), ys_.end(), rows);
+        std::copy(xs_.begin(), xs_.end(), columns);
+        auto bit = k_plan_place_bits;
+        for (std::size_t i = 0; i < holes_.size(); ++i) {
+            if (augment_[i].kind != AugmentKind::cutout) continue;
+            auto const hole = static_cast<std::uint16_t>(1U << bit++);
+            for (auto const y : holes_[i].ys) rows[y] |= hole;
+            for (auto const x : holes_[i].xs) columns[x] |= hole;
+        }
+    }
+
 private:
     struct Hole {
         Places ys, xs;  // of the result
@@ -103,6 +119,11 @@ private:
     Places ys_, xs_;
 };
 
+Rng stream_of(UnitAddress const& address, std::uint32_t number) {
+    return Rng(stream_key(address.seed, Purpose::augmentation,
+                          {address.trial.value, address.epoch, address.shard.value, number}));
+}
+
 struct Scale {
     float scale, shift;
 };
@@ -142,8 +163,7 @@ void Augmenter::gather_images(T const* images, PickedRows const& picked, UnitAdd
     auto const pixels = height_ * width_;
     ImagePlan plan(augment_, height_, width_);
     for (std::size_t i = 0; i < picked.rows.size(); ++i) {
-        plan.draw_for(Rng(stream_key(address.seed, Purpose::augmentation,
-                                     {address.trial.value, address.epoch, address.shard.value, picked.numbers[i]})));
+        plan.draw_for(stream_of(address, picked.numbers[i]));
         auto const* channel = images + picked.rows[i] * channels_ * pixels;
         for (std::size_t c = 0; c < channels_; ++c) {
             gather_channel(channel, plan, {normaliser_.scale()[c], normaliser_.shift()[c]}, out);
@@ -160,6 +180,22 @@ void Augmenter::gather(PickedRows const& picked, UnitAddress const& address, flo
     if (type_ == FeatureType::uint8)
         return gather_images(reinterpret_cast<std::uint8_t const*>(features), picked, address, out);
     gather_images(reinterpret_cast<float const*>(features), picked, address, out);
+}
+
+bool Augmenter::compact() const {
+    auto const is_hole = [](AugmentConfig const& augment) { return augment.kind == AugmentKind::cutout; };
+    return static_cast<std::int64_t>(std::max(height_, width_)) <= k_plan_most_side &&
+           std::count_if(augment_.begin(), augment_.end(), is_hole) <= k_plan_most_holes;
+}
+
+void Augmenter::plan(std::span<std::uint32_t const> numbers, UnitAddress const& address, std::uint16_t* out) const {
+    require(!idle() && compact(), "these augmentations have no compact plan");
+    ImagePlan plan(augment_, height_, width_);
+    for (auto const number : numbers) {
+        plan.draw_for(stream_of(address, number));
+        plan.write(out);
+        out += plan_size();
+    }
 }
 
 void check_augment(DataConfig const& config, Manifest const& manifest, Problems& problems) {

@@ -20,6 +20,16 @@ public:
     // out: [picked.rows.size(), C, H, W] floats. May be called from any thread.
     void gather(PickedRows const& picked, UnitAddress const& address, float* out) const;
 
+    // For a gather on a GPU. compact: whether plans (data/compact_plan.hpp) can say what happens to these images; they have
+    // few enough pixels and holes. plan: out: [numbers.size(), plan_size()], by the rows' numbers as in PickedRows.
+    bool compact() const;
+    std::size_t plan_size() const { return height_ + width_; }
+    void plan(std::span<std::uint32_t const> numbers, UnitAddress const& address, std::uint16_t* out) const;
+
+    std::span<float const> fill() const { return fill_; }
+    std::size_t height() const { return height_; }
+    std::size_t width() const { return width_; }
+
 private:
     template <class T>
     void gather_images(T const* images, PickedRows const& picked, UnitAddress const& address, float* out) const;

@@ -44,6 +44,7 @@ public:
     // out: [picked.size(), row_size] floats.
     void gather(Shard const& shard, std::span<std::uint32_t const> picked, float* out) const;
 
+    std::size_t run() const { return run_; }
     std::span<float const> scale() const { return scale_; }
     std::span<float const> shift() const { return shift_; }
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "core/error.hpp"
+#include "model/feed_device.hpp"
 
 #ifdef HOPSCOTCH_CUDA
 #include <ATen/Context.h>
@@ -126,6 +127,7 @@ DeviceInfo device_info(std::string const& device) { return {device, "", "", 0, "
 std::optional<DeviceMemory> device_memory(std::string const&) { return std::nullopt; }
 void pin_host_memory(void*, std::size_t) {}
 void unpin_host_memory(void*) {}
+std::unique_ptr<FeedDevice> make_feed_device(at::Device) { return nullptr; }
 #endif
 
 }  // namespace hopscotch

@@ -3,36 +3,29 @@
 
 #include <algorithm>
 
+#include "core/error.hpp"
 #include "model/zoo/arguments.hpp"
 
 namespace hopscotch {
 
 Feed::Feed(DataConfig const& config, Manifest const& manifest, Workspace::Impl& workspace)
-    : schema_(schema_of(manifest)), normaliser_(manifest, config), augmenter_(config, manifest), workspace_(workspace) {}
-
-void Feed::view_buffers(std::int64_t rows) {
-    std::vector<std::int64_t> shape{rows};
-    shape.insert(shape.end(), schema_.shape.begin(), schema_.shape.end());
-    host_.x = workspace_.features(rows * elements(schema_.shape)).view(shape);
-    if (schema_.task == Task::language)
-        host_.y = workspace_.labels(rows * elements(schema_.shape)).view({rows, elements(schema_.shape)});
-    else if (schema_.task == Task::classification)
-        host_.y = workspace_.labels(rows);
-    else
-        host_.y = workspace_.targets(rows * schema_.outputs).view({rows, schema_.outputs});
-}
+    : schema_(schema_of(manifest)),
+      type_(manifest.type),
+      normaliser_(manifest, config),
+      augmenter_(config, manifest),
+      workspace_(workspace) {}
 
 // Every position of a language row is answered by its next token, the last one by the label.
-void Feed::copy_answers(PickedRows const& rows) {
+void Feed::copy_answers(PickedRows const& rows, Batch const& host) const {
     if (!has_labels(schema_.task)) {
         auto const width = static_cast<std::size_t>(schema_.outputs);
-        auto* targets = host_.y.mutable_data_ptr<float>();
+        auto* targets = host.y.mutable_data_ptr<float>();
         for (auto const row : rows.rows) targets = std::copy_n(&rows.shard.targets[row * width], width, targets);
         return;
     }
-    auto* labels = host_.y.mutable_data_ptr<std::int64_t>();
+    auto* labels = host.y.mutable_data_ptr<std::int64_t>();
     auto const tokens = schema_.task == Task::language ? elements(schema_.shape) : 1;
-    auto const* token = host_.x.const_data_ptr<float>();
+    auto const* token = host.x.const_data_ptr<float>();
     for (auto const row : rows.rows) {
         for (std::int64_t i = 1; i < tokens; ++i) *labels++ = static_cast<std::int64_t>(token[i]);
         token += tokens;
@@ -40,26 +33,54 @@ void Feed::copy_answers(PickedRows const& rows) {
     }
 }
 
-Batch Feed::on_device() const {
-    if (workspace_.device.is_cpu()) return host_;
-    return {host_.x.to(workspace_.device), host_.y.to(workspace_.device)};
+void Feed::fill(PickedRows const& rows, std::optional<UnitAddress> const& address, Batch const& host) const {
+    auto* const features = host.x.mutable_data_ptr<float>();
+    if (address)
+        augmenter_.gather(rows, *address, features);
+    else
+        normaliser_.gather(rows.shard, rows.rows, features);
+    copy_answers(rows, host);
 }
 
-Batch Feed::train(PickedRows const& rows, UnitAddress const& address) {
-    if (augmenter_.idle()) return plain(rows);
-    auto const count = static_cast<std::int64_t>(rows.rows.size());
-    if (!host_.x.defined() || host_.x.size(0) != count) view_buffers(count);
-    augmenter_.gather(rows, address, host_.x.mutable_data_ptr<float>());
-    copy_answers(rows);
-    return on_device();
+// The part of the order that its batches take.
+PassPlan Feed::plan(FeedPass const& pass) const {
+    auto const first = pass.cut.front().first, end = pass.cut.back().first + pass.cut.back().size;
+    auto const rows = pass.order.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(end - first));
+    return {normaliser_, augmenter_, pass.address, type_, rows};
 }
 
-Batch Feed::plain(PickedRows const& rows) {
-    auto const count = static_cast<std::int64_t>(rows.rows.size());
-    if (!host_.x.defined() || host_.x.size(0) != count) view_buffers(count);
-    normaliser_.gather(rows.shard, rows.rows, host_.x.mutable_data_ptr<float>());
-    copy_answers(rows);
-    return on_device();
+FeedPass Feed::begin(ShardSource& source, std::span<std::uint32_t const> order, std::span<BatchRange const> cut,
+                     std::optional<UnitAddress> const& address) {
+    FeedPass pass{&source, order, cut, address, 0, nullptr, 0};
+    auto const whole = workspace_.device_feed && !cut.empty() ? source.whole() : nullptr;
+    auto const counts = elements(schema_.shape) <= INT32_MAX;  // the kernels' indices within a row have 32 bits
+    if (whole && counts && augmenter_.compact()) pass.resident = workspace_.device_feed->resident(whole, plan(pass).bytes());
+    if (!pass.resident) source.begin(order, cut);
+    return pass;
+}
+
+Batch Feed::gathered(FeedPass& pass, BatchRange const& range) {
+    auto& device = *workspace_.device_feed;
+    if (!device.holds(pass.upload)) pass.upload = device.upload(plan(pass));
+    return device.gather(*pass.resident, schema_, {range.first - pass.cut.front().first, range.size});
+}
+
+Batch Feed::next(FeedPass& pass) {
+    require(pass.next < pass.cut.size(), "the pass has no more batches");
+    auto const& range = pass.cut[pass.next++];
+    if (pass.resident) return gathered(pass, range);
+    auto const rows = pass.source->next();
+    auto const size = static_cast<std::int64_t>(rows.rows.size());  // a source may have batches of its own
+    if (workspace_.device_feed)
+        return workspace_.device_feed->stage(schema_, size, [&](Batch const& host) { fill(rows, pass.address, host); });
+    if (!host_.x.defined() || host_.x.size(0) != size) host_ = workspace_.batches.batch(schema_, size);
+    fill(rows, pass.address, host_);
+    return host_;
+}
+
+void Feed::end(FeedPass& pass) {
+    if (pass.source != nullptr && !pass.resident) pass.source->end();
+    pass = {};
 }
 
 }  // namespace hopscotch

@@ -124,6 +124,7 @@ void TorchTrialModel::bind(MutableBytes state) {
     counters_ = counters_of(state, layout_);
     auto const floats = static_cast<std::int64_t>(layout_.end_of(Block::buffer) / sizeof(float));
     host_ = at::from_blob(state.data(), {floats}, at::TensorOptions(at::kFloat));
+    if (workspace_.device_feed) workspace_.device_feed->make_room(2 * host_.nbytes());  // the state and its gradient
     device_ = workspace_.device.is_cpu() ? host_ : host_.to(workspace_.device);
     feed_.reset();
     step_.bind(device_, layout_, frozen_);
@@ -138,10 +139,10 @@ void TorchTrialModel::begin_pass(ShardSource& shard, UnitAddress const& address,
     require(!state_.empty(), "training needs a bound state");
     workspace_.enter();
     pass_ = {&shard, address, shuffled_rows(shard.rows(), address, rows_shuffled_together(config_.data)),
-             batches(shard.rows(), batch_size, config_.data.last_batch), 0, 0};
+             batches(shard.rows(), batch_size, config_.data.last_batch), {}, 0, 0};
     step_.use(Step::Weights::trained);
     step_.begin_unit();
-    shard.begin(pass_.order, pass_.cut);
+    pass_.feed = feed_.begin(shard, pass_.order, pass_.cut, address);
 }
 
 PassCursor TorchTrialModel::cursor() {
@@ -154,7 +155,8 @@ void TorchTrialModel::skip_to(PassCursor const& cursor) {
     pass_.next = static_cast<std::size_t>(cursor.batches);
     pass_.rows = cursor.sums.rows;
     step_.set_loss_sum(cursor.sums.loss);
-    if (pass_.next < pass_.cut.size()) pass_.shard->begin(pass_.order, std::span(pass_.cut).subspan(pass_.next));
+    if (pass_.next < pass_.cut.size())
+        pass_.feed = feed_.begin(*pass_.shard, pass_.order, std::span(pass_.cut).subspan(pass_.next), pass_.address);
 }
 
 std::int64_t TorchTrialModel::next_gradient(GradientReady const& ready, std::function<void()> const& on_batch) {
@@ -163,7 +165,7 @@ std::int64_t TorchTrialModel::next_gradient(GradientReady const& ready, std::fun
     auto const& as_they_come = workspace_.device.is_cpu() ? ready : GradientReady{};
     std::int64_t rows = 0;
     for (; pass_.next < last; ++pass_.next) {
-        step_.forward_backward(feed_.train(pass_.shard->next(), pass_.address), noise_key(pass_.address, pass_.next), as_they_come);
+        step_.forward_backward(feed_.next(pass_.feed), noise_key(pass_.address, pass_.next), as_they_come);
         rows += pass_.cut[pass_.next].size;
         if (on_batch) on_batch();
     }
@@ -174,7 +176,7 @@ std::int64_t TorchTrialModel::next_gradient(GradientReady const& ready, std::fun
 }
 
 UnitSums TorchTrialModel::end_pass() {
-    pass_.shard->end();
+    feed_.end(pass_.feed);
     fetch();
     return {pass_.rows, step_.loss_sum()};
 }
@@ -211,13 +213,13 @@ void TorchTrialModel::for_each_batch(ShardSource& shard, BatchRange const& batch
     std::vector<BatchRange> cut;
     for (auto at = first; at < last; at += evaluation_batch_)
         cut.push_back({at - first, std::min(evaluation_batch_, last - at)});
-    shard.begin(order, cut);
+    auto pass = feed_.begin(shard, order, cut, {});
     for (std::size_t i = 0; i < cut.size(); ++i) {
         c10::InferenceMode const unrecorded;
-        auto const batch = feed_.plain(shard.next());
+        auto const batch = feed_.next(pass);
         visit(step_.evaluate(batch.x), batch);
     }
-    shard.end();
+    feed_.end(pass);
 }
 
 void TorchTrialModel::evaluate(ShardSource& shard, BatchRange const& batches, Evaluation& into) {

@@ -68,6 +68,7 @@ private:
         UnitAddress address;
         std::vector<std::uint32_t> order;
         std::vector<BatchRange> cut;
+        FeedPass feed;
         std::size_t next = 0;
         std::int64_t rows = 0;
     } pass_;

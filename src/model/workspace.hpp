@@ -5,6 +5,8 @@
 #include <ATen/core/Generator.h>
 #include <ATen/core/Tensor.h>
 
+#include "model/batch_buffers.hpp"
+#include "model/device_feed.hpp"
 #include "model/trial_model.hpp"
 
 namespace hopscotch {
@@ -18,15 +20,14 @@ struct Workspace::Impl {
     // A view of the first n elements of a shared buffer, whose old contents are lost when it grows.
     at::Tensor gradient(std::int64_t n);
     at::Tensor accumulated(std::int64_t n);  // gradients of several batches
-    at::Tensor features(std::int64_t n);  // on the host, pinned if the device is a GPU
-    at::Tensor labels(std::int64_t n);    // "
-    at::Tensor targets(std::int64_t n);   // "
 
     at::Device device;
     at::Generator noise;  // reseeded for every step, so it carries nothing from one trial to the next
+    BatchBuffers batches;                     // on a CPU
+    std::unique_ptr<DeviceFeed> device_feed;  // null on a CPU
 
 private:
-    at::Tensor gradient_, accumulated_, features_, labels_, targets_;
+    at::Tensor gradient_, accumulated_;
 };
 
 }  // namespace hopscotch
