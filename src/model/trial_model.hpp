@@ -68,10 +68,17 @@ std::string resolve_device(std::string_view wanted, int local_rank);
 void pin_host_memory(void* data, std::size_t bytes);
 void unpin_host_memory(void* data);
 
+// How a GPU computes; nothing on a CPU.
+struct GpuMode {
+    bool deterministic = true;  // run.deterministic
+    bool graphs = true;         // run.cuda_graphs
+};
+
 // What the trainers of one process share: the device, and nothing a trial could change. One per trainer.
 class Workspace {
 public:
-    Workspace(std::string device, int threads);  // sets torch's intra-op threads of this process
+    // Sets torch's intra-op threads and arithmetic of this process.
+    Workspace(std::string device, int threads, GpuMode mode = {});
     ~Workspace();
     struct Impl;
     Impl& impl() { return *impl_; }

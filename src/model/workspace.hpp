@@ -5,12 +5,13 @@
 #include <ATen/core/Generator.h>
 #include <ATen/core/Tensor.h>
 
+#include "model/step_graphs.hpp"
 #include "model/trial_model.hpp"
 
 namespace hopscotch {
 
 struct Workspace::Impl {
-    Impl(std::string const& device_name, int threads);
+    Impl(std::string const& device_name, int threads, GpuMode mode);
 
     // Torch keeps its thread count per thread as well: every thread that computes calls this first.
     void enter() const;
@@ -22,11 +23,23 @@ struct Workspace::Impl {
     at::Tensor labels(std::int64_t n);    // "
     at::Tensor targets(std::int64_t n);   // "
 
+    // Of a GPU. The state that is bound: one block for all models, so that it lies at the same address whenever a model is bound
+    // again, as a captured graph needs. `bound`: whose state that is.
+    at::Tensor state(std::int64_t n);
+    void const* bound = nullptr;
+
+    // Where captured graphs read their batch, shaped like this one.
+    at::Tensor graph_features(at::Tensor const& like);
+    at::Tensor graph_answers(at::Tensor const& like);
+
     at::Device device;
     at::Generator noise;  // reseeded for every step, so it carries nothing from one trial to the next
 
 private:
-    at::Tensor gradient_, accumulated_, features_, labels_, targets_;
+    at::Tensor gradient_, accumulated_, features_, labels_, targets_, state_, graph_features_, graph_answers_;
+
+public:
+    std::unique_ptr<StepGraphs> graphs;  // null: steps are launched kernel by kernel. Last: it goes before what it points at
 };
 
 }  // namespace hopscotch
