@@ -55,6 +55,9 @@ public:
     // Whether forward() draws from torch's own generator. It is the process's, so only one trainer may run in it.
     virtual bool draws_from_torch() const { return false; }
 
+    // What stands against a training pass as a captured CUDA graph; null: nothing, it only launches kernels on fixed memory.
+    virtual char const* against_graphs() const { return nullptr; }
+
     // Called for every new state.
     virtual void bind(BoundTensors tensors) = 0;
 

@@ -10,8 +10,10 @@
 
 namespace hopscotch {
 
-Optimizer::Optimizer(OptimizerConfig const& config, at::Device device)
-    : config_(config), step_{at::zeros({}, at::TensorOptions().device(device))} {}
+Optimizer::Optimizer(OptimizerConfig const& config, at::Device device, Rate rate)
+    : config_(config), step_{at::zeros({}, at::TensorOptions().device(device))} {
+    if (rate == Rate::on_device) device_lr_ = at::zeros({}, at::TensorOptions().device(device).dtype(at::kFloat));
+}
 
 void Optimizer::bind(at::Tensor const& parameters, at::Tensor const& gradients, std::vector<at::Tensor> const& slots,
                      std::int64_t decayed) {
@@ -26,21 +28,30 @@ void Optimizer::bind(at::Tensor const& parameters, at::Tensor const& gradients, 
     add(decayed, parameters.size(0) - decayed, 0);
 }
 
-void Optimizer::update(double lr, std::int64_t step) {
+void Optimizer::schedule(double lr, std::int64_t step) {
     at::NoGradGuard const unrecorded;
     bool const adam = config_.kind == OptimizerKind::adam || config_.kind == OptimizerKind::adamw;
     if (adam) step_.front().fill_(static_cast<double>(step));
+    lr_ = config_.kind == OptimizerKind::adagrad ? lr / (1 + static_cast<double>(step - 1) * config_.lr_decay) : lr;
+    if (device_lr_.defined()) device_lr_.fill_(lr_);
+}
+
+void Optimizer::apply() {
+    at::NoGradGuard const unrecorded;
     for (auto& range : ranges_) {
         if (config_.kind == OptimizerKind::rmsprop)
-            rmsprop(range, lr);
+            rmsprop(range);
         else if (config_.kind == OptimizerKind::adagrad)
-            adagrad(range, lr, step);
+            adagrad(range);
+        else if (device_lr_.defined())
+            fused(range, device_lr_);
         else
-            update(range, lr);
+            fused(range, lr_);
     }
 }
 
-void Optimizer::update(Range& range, double lr) {
+template <class Lr>
+void Optimizer::fused(Range& range, Lr const& lr) {
     auto const& c = config_;
     if (c.kind == OptimizerKind::sgd) {
         at::_fused_sgd_(range.parameters, range.gradients, range.slots.empty() ? at::TensorList() : range.slots[0],
@@ -58,8 +69,16 @@ void Optimizer::update(Range& range, double lr) {
         adam([](auto&&... a) { at::_fused_adamw_(a...); });
 }
 
+// parameters -= lr x gradient / scale
+void Optimizer::descend(at::Tensor& parameters, at::Tensor const& gradient, at::Tensor const& scale) const {
+    if (device_lr_.defined())
+        parameters.sub_(gradient.div(scale).mul_(device_lr_));
+    else
+        parameters.addcdiv_(gradient, scale, -lr_);
+}
+
 // torch.optim.RMSprop's order of operations; slots: square_avg, [grad_avg], [momentum].
-void Optimizer::rmsprop(Range& range, double lr) const {
+void Optimizer::rmsprop(Range& range) const {
     auto& parameters = range.parameters[0];
     auto gradient = range.gradients[0];
     if (range.weight_decay != 0) gradient = gradient.add(parameters, range.weight_decay);
@@ -73,23 +92,22 @@ void Optimizer::rmsprop(Range& range, double lr) const {
     } else {
         scale = square_avg.sqrt().add_(config_.epsilon);
     }
-    if (config_.momentum == 0) {
-        parameters.addcdiv_(gradient, scale, -lr);
-        return;
-    }
+    if (config_.momentum == 0) return descend(parameters, gradient, scale);
     auto& momentum = range.slots.back()[0];
     momentum.mul_(config_.momentum).addcdiv_(gradient, scale);
-    parameters.add_(momentum, -lr);
+    if (device_lr_.defined())
+        parameters.sub_(momentum.mul(device_lr_));
+    else
+        parameters.add_(momentum, -lr_);
 }
 
-void Optimizer::adagrad(Range& range, double lr, std::int64_t step) const {
+void Optimizer::adagrad(Range& range) const {
     auto& parameters = range.parameters[0];
     auto gradient = range.gradients[0];
     if (range.weight_decay != 0) gradient = gradient.add(parameters, range.weight_decay);
     auto& sum = range.slots[0][0];
     sum.addcmul_(gradient, gradient);
-    parameters.addcdiv_(gradient, sum.sqrt().add_(config_.epsilon),
-                        -lr / (1 + static_cast<double>(step - 1) * config_.lr_decay));
+    descend(parameters, gradient, sum.sqrt().add_(config_.epsilon));
 }
 
 }  // namespace hopscotch

@@ -13,7 +13,12 @@ namespace hopscotch {
 
 class Optimizer {
 public:
-    Optimizer(OptimizerConfig const& config, at::Device device);
+    // Where the kernels find the learning rate: among their arguments, or in memory of the device, in float, which a captured CUDA
+    // graph reads anew at each replay.
+    enum class Rate { argument, on_device };
+    Optimizer(OptimizerConfig const& config, at::Device device)
+        : Optimizer(config, device, device.is_cpu() ? Rate::argument : Rate::on_device) {}
+    Optimizer(OptimizerConfig const& config, at::Device device, Rate rate);
 
     // Flat, equally long tensors: parameters, their gradients, and one per slot kind (layout.hpp, slot_kinds, without ema).
     // Weight decay applies to the first `decayed` elements.
@@ -21,7 +26,15 @@ public:
               std::int64_t decayed);
 
     // One update; `step` counts from 1 (the bias correction of Adam).
-    void update(double lr, std::int64_t step);
+    void update(double lr, std::int64_t step) {
+        schedule(lr, step);
+        apply();
+    }
+
+    // The same in two: schedule() brings the numbers to where apply() reads them, without waiting for the device; apply() only
+    // launches, and with Rate::on_device always the same.
+    void schedule(double lr, std::int64_t step);
+    void apply();
 
 private:
     struct Range {  // of the flat tensors, with a weight decay of its own
@@ -29,13 +42,17 @@ private:
         std::vector<std::vector<at::Tensor>> slots;
         double weight_decay = 0;
     };
-    void update(Range& range, double lr);
-    void rmsprop(Range& range, double lr) const;
-    void adagrad(Range& range, double lr, std::int64_t step) const;
+    template <class Lr>
+    void fused(Range& range, Lr const& lr);
+    void rmsprop(Range& range) const;
+    void adagrad(Range& range) const;
+    void descend(at::Tensor& parameters, at::Tensor const& gradient, at::Tensor const& scale) const;
 
     OptimizerConfig config_;
     std::vector<Range> ranges_;
     std::vector<at::Tensor> step_;
+    double lr_ = 0;          // of the scheduled update; Adagrad's decay included
+    at::Tensor device_lr_;   // the same; undefined: Rate::argument
 };
 
 }  // namespace hopscotch

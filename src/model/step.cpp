@@ -48,8 +48,9 @@ private:
 
 }  // namespace
 
-Step::Step(std::unique_ptr<Network> network, TrainConfig const& train, Workspace::Impl& workspace)
+Step::Step(std::unique_ptr<Network> network, std::string name, TrainConfig const& train, Workspace::Impl& workspace)
     : network_(std::move(network)),
+      name_(std::move(name)),
       train_(train),
       optimizer_(train.optimizer, workspace.device),
       loss_(train, workspace.device),
@@ -57,6 +58,8 @@ Step::Step(std::unique_ptr<Network> network, TrainConfig const& train, Workspace
       loss_sum_(at::zeros({}, at::TensorOptions(workspace.device).dtype(at::kDouble))) {
     if (train_.precision == Precision::bf16) network_->use_autograd();
 }
+
+Step::~Step() { forget_graphs(); }
 
 void Step::bind(at::Tensor const& floats, StateLayout const& layout, FrozenParameters const& frozen) {
     auto const length = static_cast<std::int64_t>(layout.end_of(Block::parameter) / sizeof(float));
@@ -77,6 +80,9 @@ void Step::bind(at::Tensor const& floats, StateLayout const& layout, FrozenParam
         if (tensor.block == Block::buffer) trained_.buffers.push_back(view_of(floats.variable_data(), tensor));
     }
     parameters_ = floats.narrow(0, 0, length);
+    auto const slots_end = static_cast<std::int64_t>(layout.end_of(Block::slot) / sizeof(float));
+    trainable_ = floats.narrow(0, 0, slots_end);
+    buffers_ = floats.narrow(0, slots_end, floats.size(0) - slots_end);
     averaged_ = at::Tensor();
     if (train_.ema > 0) {
         averaged_ = slots.back();
@@ -137,22 +143,31 @@ void Step::report_gradients() {
     network_->bind(trained_);
 }
 
-void Step::forward_backward(Batch const& batch, std::uint64_t noise_key, GradientReady const& on_gradient) {
-    if (on_gradient && !trained_.on_gradient) report_gradients();
-    on_gradient_ = on_gradient && train_.accumulate == 1 ? &on_gradient : nullptr;
+// What a graph holds: forward, backward and the sum of losses, on memory that is the same in every step.
+void Step::compute_gradient(at::Tensor const& x, at::Tensor const& y) {
     bool const recorded = network_->kind() == Backward::autograd;
     std::optional<c10::InferenceMode> unrecorded;
     if (recorded)
         gradient_.zero_();  // autograd adds
     else
         unrecorded.emplace();
-    workspace_.noise.set_current_seed(noise_key);
-    auto const outputs = forward(batch.x, {&workspace_.noise, sum_ ? &sum_ : nullptr});
-    auto const [loss, gradient] = loss_.mean(outputs, batch.y);
+    auto const outputs = forward(x, {&workspace_.noise, sum_ ? &sum_ : nullptr});
+    auto const [loss, gradient] = loss_.mean(outputs, y);
     network_->backward(outputs, gradient);
+    loss_sum_.add_(loss, x.size(0));
+}
+
+void Step::forward_backward(Batch const& batch, std::uint64_t noise_key, GradientReady const& on_gradient) {
+    if (on_gradient && !trained_.on_gradient) report_gradients();
+    on_gradient_ = on_gradient && train_.accumulate == 1 ? &on_gradient : nullptr;
+    if (captures()) {
+        captured_gradient(batch, noise_key);
+    } else {
+        workspace_.noise.set_current_seed(noise_key);
+        compute_gradient(batch.x, batch.y);
+    }
     on_gradient_ = nullptr;
     auto const rows = batch.x.size(0);
-    loss_sum_.add_(loss, rows);
     if (train_.accumulate > 1 && accumulated_rows_ == 0) accumulated_.zero_();  // who updates may be another than this step
     accumulated_rows_ += rows;
     if (train_.accumulate > 1) accumulated_.add_(gradient_, static_cast<double>(rows));
@@ -174,10 +189,16 @@ void Step::clip() {
     gradient.mul_((*train_.clip_norm / (norm + 1e-6)).clamp_max_(1.0));
 }
 
-void Step::update(double lr, std::int64_t step) {
+void Step::apply_update() {
     if (train_.clip_value || train_.clip_norm) clip();
-    optimizer_.update(lr, step);
+    optimizer_.apply();
     if (averaged_.defined()) averaged_.lerp_(parameters_, 1 - train_.ema);
+}
+
+void Step::update(double lr, std::int64_t step) {
+    if (captures()) return captured_update(lr, step);
+    optimizer_.schedule(lr, step);
+    apply_update();
 }
 
 double Step::loss_sum() const { return loss_sum_.item<double>(); }

@@ -20,7 +20,11 @@ using FrozenParameters = std::vector<at::Tensor>;
 
 class Step {
 public:
-    Step(std::unique_ptr<Network> network, TrainConfig const& train, Workspace::Impl& workspace);
+    // name: of the model, for what is logged.
+    Step(std::unique_ptr<Network> network, std::string name, TrainConfig const& train, Workspace::Impl& workspace);
+    ~Step();
+    Step(Step const&) = delete;
+    Step& operator=(Step const&) = delete;
 
     Network& network() { return *network_; }
     Network const& network() const { return *network_; }
@@ -56,9 +60,22 @@ public:
 private:
     void report_gradients();
     at::Tensor forward(at::Tensor const& x, Pass const& pass);
+    void compute_gradient(at::Tensor const& x, at::Tensor const& y);
     void clip();
+    void apply_update();
+
+    // As CUDA graphs (step_captured.cpp).
+    class GradientPart;
+    class UpdatePart;
+    bool captures();  // the workspace has graphs and nothing stands against them
+    char const* against_graphs() const;
+    GraphKey key(GraphKey::Part part, std::int64_t rows) const;
+    void captured_gradient(Batch const& batch, std::uint64_t noise_key);
+    void captured_update(double lr, std::int64_t step);
+    void forget_graphs();
 
     std::unique_ptr<Network> network_;
+    std::string name_;
     TrainConfig train_;
     Optimizer optimizer_;
     Loss loss_;
@@ -66,6 +83,8 @@ private:
     BoundTensors trained_;
     std::vector<at::Tensor> averaged_views_;
     at::Tensor parameters_, averaged_, gradient_, accumulated_, loss_sum_;
+    at::Tensor trainable_, buffers_;  // the bound floats in two: parameters and slots, and what follows
+    char const* explained_ = nullptr;
     Weights weights_ = Weights::trained;
     std::int64_t accumulated_rows_ = 0;
     std::vector<std::pair<std::size_t, std::size_t>> ranges_;  // of the flat gradient, by parameter; padding included

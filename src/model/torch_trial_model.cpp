@@ -3,13 +3,11 @@
 
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/from_blob.h>
 #include <ATen/ops/log_softmax.h>
 #include <c10/core/InferenceMode.h>
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 #include <numeric>
 
 #include "core/error.hpp"
@@ -70,7 +68,7 @@ TorchTrialModel::TorchTrialModel(TrialConfig config, Manifest const& manifest, s
       data_(schema_of(manifest)),
       workspace_(workspace.impl()),
       feed_(config_.data, manifest, workspace_),
-      step_(std::move(network), config_.train, workspace_),
+      step_(std::move(network), config_.model.name, config_.train, workspace_),
       pretrained_(accepted_pretrained(config_.model, step_.network())),
       is_frozen_(frozen_parameters(config_.model, step_.network())),
       frozen_(read_frozen(config_.model, step_.network(), workspace_.device)),
@@ -81,55 +79,6 @@ LayoutRequest TorchTrialModel::layout_request() const {
     return {step_.network().parameters(), step_.network().buffers(), is_frozen_, config_.train};
 }
 
-void TorchTrialModel::initialise(MutableBytes state, std::uint64_t seed, TrialId trial) {
-    auto const key = stream_key(seed, Purpose::initialisation, {trial.value});
-    initialise_state(state, layout_, layout_request(), key);
-    if (auto const values = step_.network().initial_values(key)) load_initial(state, *values);
-    if (!pretrained_.empty()) load_pretrained(state);
-}
-
-void TorchTrialModel::load_initial(MutableBytes state, std::vector<at::Tensor> const& values) const {
-    auto const& parameters = step_.network().parameters();
-    auto const& buffers = step_.network().buffers();
-    auto const write = [&](std::string const& name, at::Tensor const& value) {
-        auto const& tensor = layout_.find(name);
-        std::memcpy(state.data() + tensor.offset, value.const_data_ptr(), tensor.bytes);
-    };
-    for (std::size_t i = 0; i < parameters.size(); ++i) {
-        if (is_frozen_[i]) continue;
-        write(parameters[i].name, values[i]);
-        if (config_.train.ema > 0) write(parameters[i].name + "/ema", values[i]);
-    }
-    for (std::size_t i = 0; i < buffers.size(); ++i) write(buffers[i].name, values[parameters.size() + i]);
-}
-
-void TorchTrialModel::load_pretrained(MutableBytes state) const {
-    auto const file = SafetensorsFile::open(config_.model.init_from);
-    for (auto const& tensor : layout_.tensors) {
-        auto const averaged = tensor.block == Block::slot && tensor.name.ends_with("/ema");
-        if (tensor.block != Block::parameter && tensor.block != Block::buffer && !averaged) continue;
-        auto const name = averaged ? tensor.name.substr(0, tensor.name.size() - 4) : tensor.name;
-        if (!std::binary_search(pretrained_.begin(), pretrained_.end(), name)) continue;
-        auto* const at = state.data() + tensor.offset;
-        if (tensor.element == Element::float32)
-            file.read(name, std::span(reinterpret_cast<float*>(at), tensor.bytes / sizeof(float)));
-        else
-            file.read(name, std::span(reinterpret_cast<std::int64_t*>(at), tensor.bytes / sizeof(std::int64_t)));
-    }
-}
-
-void TorchTrialModel::bind(MutableBytes state) {
-    check_block(state, layout_);
-    state_ = state;
-    counters_ = counters_of(state, layout_);
-    auto const floats = static_cast<std::int64_t>(layout_.end_of(Block::buffer) / sizeof(float));
-    host_ = at::from_blob(state.data(), {floats}, at::TensorOptions(at::kFloat));
-    if (workspace_.device_feed) workspace_.device_feed->make_room(2 * host_.nbytes());  // the state and its gradient
-    device_ = workspace_.device.is_cpu() ? host_ : host_.to(workspace_.device);
-    feed_.reset();
-    step_.bind(device_, layout_, frozen_);
-}
-
 double TorchTrialModel::lr(std::int64_t batch) const {
     auto const reductions = counters_.reductions == nullptr ? 0 : *counters_.reductions;
     return scheduled_lr(config_.train, data_.train_rows, *counters_.samples, batch, reductions);
@@ -138,6 +87,7 @@ double TorchTrialModel::lr(std::int64_t batch) const {
 void TorchTrialModel::begin_pass(ShardSource& shard, UnitAddress const& address, std::int64_t batch_size) {
     require(!state_.empty(), "training needs a bound state");
     workspace_.enter();
+    claim();
     pass_ = {&shard, address, shuffled_rows(shard.rows(), address, rows_shuffled_together(config_.data)),
              batches(shard.rows(), batch_size, config_.data.last_batch), {}, 0, 0};
     step_.use(Step::Weights::trained);
@@ -191,6 +141,7 @@ std::span<float> TorchTrialModel::gradient() {
 }
 
 void TorchTrialModel::update(std::int64_t rows) {
+    if (!workspace_.device.is_cpu()) require_claimed();
     if (host_gradient_.defined()) step_.gradient().copy_(host_gradient_);
     step_.update(lr(rows), *counters_.steps + 1);
     count(rows);
@@ -205,6 +156,7 @@ template <class Visit>
 void TorchTrialModel::for_each_batch(ShardSource& shard, BatchRange const& batches, Visit visit) {
     require(!state_.empty(), "evaluation needs a bound state");
     workspace_.enter();
+    claim();
     step_.use(Step::Weights::averaged);
     auto const first = batches.first * evaluation_batch_;
     auto const last = std::min(shard.rows(), (batches.first + batches.size) * evaluation_batch_);
@@ -275,32 +227,9 @@ void TorchTrialModel::end_epoch(double loss) {
     *counters_.reductions = plateau.reductions;
 }
 
-void TorchTrialModel::save(std::string const& path, Json const& metadata) {
-    require(!state_.empty(), "save needs a bound state");
-    std::vector<NamedTensor> tensors;
-    std::vector<at::Tensor> kept;  // frozen values, on the host
-    auto const add_from_state = [&](std::string const& name, std::string const& stored) {
-        auto const& tensor = layout_.find(stored);
-        tensors.push_back({name, tensor.element, tensor.shape, ByteView(state_).subspan(tensor.offset, tensor.bytes)});
-    };
-    auto const& specs = step_.network().parameters();
-    for (std::size_t i = 0; i < specs.size(); ++i) {
-        if (!is_frozen_[i]) {
-            add_from_state(specs[i].name, specs[i].name + (config_.train.ema > 0 ? "/ema" : ""));
-            continue;
-        }
-        kept.push_back(frozen_[i].to(at::kCPU).contiguous());
-        tensors.push_back({specs[i].name, Element::float32, specs[i].shape, std::as_bytes(floats_of(kept.back()))});
-    }
-    for (auto const& buffer : step_.network().buffers()) add_from_state(buffer.name, buffer.name);
-    write_safetensors(path, tensors, metadata);
-}
-
 double TorchTrialModel::learning_rate() const {
     require(!state_.empty(), "learning_rate needs a bound state");
     return lr(std::int64_t{config_.train.batch_size} * config_.train.accumulate);
 }
-
-bool TorchTrialModel::finite() { return all_finite(state_, layout_); }
 
 }  // namespace hopscotch

@@ -27,8 +27,8 @@ public:
     std::span<float> gradient() override;
     void update(std::int64_t rows) override;
     void count(std::int64_t rows) override;
-    void fetch() override { copy(device_, host_); }
-    void store() override { copy(host_, device_); }
+    void fetch() override;
+    void store() override;
     void sum_with(SumOverGroup sum) override { step_.sum_with(std::move(sum)); }
     void evaluate(ShardSource& shard, BatchRange const& batches, Evaluation& into) override;
     std::int64_t evaluation_batches(std::int64_t rows) const override;
@@ -43,9 +43,8 @@ private:
     void load_initial(MutableBytes state, std::vector<at::Tensor> const& values) const;
     void load_pretrained(MutableBytes state) const;
     double lr(std::int64_t batch) const;
-    void copy(at::Tensor const& from, at::Tensor const& to) const {
-        if (!workspace_.device.is_cpu()) to.copy_(from);
-    }
+    void claim();
+    void require_claimed() const;
     void add(at::Tensor const& outputs, Batch const& batch, Evaluation& into) const;
     void add_tokens(at::Tensor const& outputs, at::Tensor const& tokens, Evaluation& into) const;
     template <class Visit>
@@ -73,7 +72,7 @@ private:
         std::int64_t rows = 0;
     } pass_;
     at::Tensor host_gradient_;  // on a GPU, once gradient() has been asked for
-    at::Tensor host_, device_;  // the floats of the bound state; one tensor on a CPU
+    at::Tensor host_, device_;  // the floats of the bound state; one tensor on a CPU, on a GPU the workspace's block
 };
 
 }  // namespace hopscotch

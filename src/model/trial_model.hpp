@@ -60,10 +60,17 @@ void check_model(ModelConfig const& model, DataSchema const& data, Problems& pro
 // The same, and a loss that does not fit the task (under /train/loss).
 void check_model(TrialConfig const& config, DataSchema const& data, Problems& problems);
 
+// How a GPU computes; nothing on a CPU.
+struct GpuMode {
+    bool deterministic = true;  // run.deterministic
+    bool graphs = true;         // run.cuda_graphs
+};
+
 // What the trainers of one process share: the device, and nothing a trial could change. One per trainer.
 class Workspace {
 public:
-    Workspace(std::string device, int threads);  // sets torch's intra-op threads of this process
+    // Sets torch's intra-op threads and arithmetic of this process.
+    Workspace(std::string device, int threads, GpuMode mode = {});
     ~Workspace();
     struct Impl;
     Impl& impl() { return *impl_; }

@@ -4,6 +4,14 @@
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 
+#ifdef HOPSCOTCH_CUDA
+#include <cstdlib>
+#include <mutex>
+
+#include "core/log.hpp"
+#include "model/cuda_capture.hpp"
+#endif
+
 namespace hopscotch {
 namespace {
 
@@ -12,17 +20,36 @@ std::unique_ptr<DeviceFeed> make_device_feed(at::Device device) {
     return gpu ? std::make_unique<DeviceFeed>(std::move(gpu)) : nullptr;
 }
 
+#ifdef HOPSCOTCH_CUDA
+// deterministic: the same algorithm on every trainer, no atomic additions, and fp32 that is fp32. An operator that cannot do that
+// throws, and torch's text names it.
+void set_arithmetic(GpuMode const& mode) {
+    static std::once_flag once;  // of the process, and before its first call of cuBLAS
+    std::call_once(once, [] { setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0); });
+    auto& torch = at::globalContext();
+    torch.setDeterministicCuDNN(mode.deterministic);
+    torch.setBenchmarkCuDNN(!mode.deterministic);
+    torch.setAllowTF32CuDNN(!mode.deterministic);
+    torch.setAllowTF32CuBLAS(!mode.deterministic);
+    torch.setDeterministicAlgorithms(mode.deterministic, /*warn_only=*/false);
+    torch.setDeterministicFillUninitializedMemory(false);  // what is read has been written
+}
+#endif
+
 }  // namespace
 
-Workspace::Impl::Impl(std::string const& device_name, int threads)
+Workspace::Impl::Impl(std::string const& device_name, int threads, [[maybe_unused]] GpuMode mode)
     : device(device_name), noise(at::globalContext().defaultGenerator(device).clone()),
       batches(at::TensorOptions(at::kCPU)),
       device_feed(make_device_feed(device)) {
     at::set_num_threads(threads);
-    // Only matters on a GPU: the same algorithm on every trainer, and fp32 that is fp32.
-    at::globalContext().setDeterministicCuDNN(true);
-    at::globalContext().setBenchmarkCuDNN(false);
-    at::globalContext().setAllowTF32CuDNN(false);
+#ifdef HOPSCOTCH_CUDA
+    if (device.is_cpu()) return;
+    set_arithmetic(mode);
+    if (!mode.graphs) return;
+    auto const agreement = mode.deterministic ? Agreement::bits : Agreement::rounding;
+    graphs = std::make_unique<StepGraphs>(make_cuda_capturer(device, noise), agreement, [](std::string const& text) { log_info(text); });
+#endif
 }
 
 void Workspace::Impl::enter() const {
@@ -37,8 +64,15 @@ at::Tensor Workspace::Impl::gradient(std::int64_t n) {
 at::Tensor Workspace::Impl::accumulated(std::int64_t n) {
     return grown(accumulated_, n, at::TensorOptions(device).dtype(at::kFloat));
 }
+at::Tensor Workspace::Impl::state(std::int64_t n) { return grown(state_, n, at::TensorOptions(device).dtype(at::kFloat)); }
+at::Tensor Workspace::Impl::graph_features(at::Tensor const& like) {
+    return grown(graph_features_, like.numel(), at::TensorOptions(device).dtype(like.scalar_type())).view(like.sizes());
+}
+at::Tensor Workspace::Impl::graph_answers(at::Tensor const& like) {
+    return grown(graph_answers_, like.numel(), at::TensorOptions(device).dtype(like.scalar_type())).view(like.sizes());
+}
 
-Workspace::Workspace(std::string device, int threads) : impl_(std::make_unique<Impl>(device, threads)) {}
+Workspace::Workspace(std::string device, int threads, GpuMode mode) : impl_(std::make_unique<Impl>(device, threads, mode)) {}
 Workspace::~Workspace() = default;
 
 }  // namespace hopscotch

@@ -7,12 +7,13 @@
 
 #include "model/batch_buffers.hpp"
 #include "model/device_feed.hpp"
+#include "model/step_graphs.hpp"
 #include "model/trial_model.hpp"
 
 namespace hopscotch {
 
 struct Workspace::Impl {
-    Impl(std::string const& device_name, int threads);
+    Impl(std::string const& device_name, int threads, GpuMode mode);
 
     // Torch keeps its thread count per thread as well: every thread that computes calls this first.
     void enter() const;
@@ -21,13 +22,25 @@ struct Workspace::Impl {
     at::Tensor gradient(std::int64_t n);
     at::Tensor accumulated(std::int64_t n);  // gradients of several batches
 
+    // Of a GPU. The state that is bound: one block for all models, so that it lies at the same address whenever a model is bound
+    // again, as a captured graph needs. `bound`: whose state that is.
+    at::Tensor state(std::int64_t n);
+    void const* bound = nullptr;
+
+    // Where captured graphs read their batch, shaped like this one.
+    at::Tensor graph_features(at::Tensor const& like);
+    at::Tensor graph_answers(at::Tensor const& like);
+
     at::Device device;
     at::Generator noise;  // reseeded for every step, so it carries nothing from one trial to the next
     BatchBuffers batches;                     // on a CPU
     std::unique_ptr<DeviceFeed> device_feed;  // null on a CPU
 
 private:
-    at::Tensor gradient_, accumulated_;
+    at::Tensor gradient_, accumulated_, state_, graph_features_, graph_answers_;
+
+public:
+    std::unique_ptr<StepGraphs> graphs;  // null: steps are launched kernel by kernel. Last: it goes before what it points at
 };
 
 }  // namespace hopscotch

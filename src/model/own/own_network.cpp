@@ -44,6 +44,7 @@ public:
     std::vector<BufferSpec> const& buffers() const override { return description_->buffers; }
     double multiply_adds() const override { return description_->multiply_adds; }
     bool draws_from_torch() const override { return description_->draws_from_torch; }
+    char const* against_graphs() const override { return "a network of your own may compute on the host between kernels"; }
 
     std::optional<std::vector<at::Tensor>> initial_values(std::uint64_t key) override {
         auto const module = made(key);

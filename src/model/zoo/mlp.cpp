@@ -62,7 +62,8 @@ public:
             }
             if (i + 1 == layers_.size()) break;
             if (layer.norm.weight != nullptr) h = layer.norm(h, pass);
-            layer.activated = arguments_.activation == "relu" ? h.relu_() : h.tanh_();
+            h = arguments_.activation == "relu" ? h.relu_() : h.tanh_();
+            if (written_out_) layer.activated = h;  // with autograd it would keep the nodes of this pass alive
             if (!pass.training() || arguments_.dropout == 0) continue;
             layer.mask = dropout_mask(h, arguments_.dropout, *pass.noise);
             h = h.mul(layer.mask);

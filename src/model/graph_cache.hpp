@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// When a part of a training step is launched kernel by kernel, and when as a CUDA graph. Only that is decided here: how a part is
+// captured is known to a GraphPart (step_graphs.hpp; in tests a fake).
+//   a key comes for the    1st, 2nd, 3rd time: warm_up | 4th: capture, then compare | from then on: replay
+// What cannot be captured, or whose first replay differs, stays with run() for good, and the reason is said once.
+#pragma once
+#include <array>
+#include <compare>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+
+namespace hopscotch {
+
+class Graph {
+public:
+    virtual ~Graph() = default;
+    virtual void replay() = 0;
+};
+
+// One part of a step, with the arguments of the step that is due.
+class GraphPart {
+public:
+    virtual ~GraphPart() = default;
+    virtual void run() = 0;                         // kernel by kernel
+    virtual void warm_up() = 0;                     // the same, on the stream that capture() uses
+    virtual std::unique_ptr<Graph> capture() = 0;   // computes nothing; throws what stands against it
+    virtual void replay(Graph& graph) = 0;          // as run()
+    // Does the part once by run() and, from the same start, once by replay(). Says what differs; empty: nothing. Either way the
+    // part has been done once then. Throws only while nothing has been changed (no memory for the copies).
+    virtual std::string compare(Graph& graph) = 0;
+};
+
+// Whatever a graph has frozen: a key that differs in anything needs a graph of its own.
+struct GraphKey {
+    enum class Part { gradient, update };
+    std::uint64_t model = 0;  // forget() knows it by this
+    Part part = Part::gradient;
+    std::int64_t rows = 0;                     // of the batch; the update has none
+    std::array<std::uintptr_t, 4> memory{};    // where state, gradient and batch lie: they move when a larger model is bound
+    auto operator<=>(GraphKey const&) const = default;
+};
+
+class GraphCache {
+public:
+    using Say = std::function<void(std::string const& sentence)>;
+    static constexpr int k_warm_ups = 3;           // torch's advice: libraries choose algorithms and allocate what they keep
+    static constexpr std::size_t k_most = 64;      // graphs; each holds a few kilobytes a kernel on the device
+
+    explicit GraphCache(Say say, std::size_t most = k_most) : say_(std::move(say)), most_(most) {}
+
+    // Does the part once. `name` of the model is for what is said. Throws what the part throws.
+    void run(GraphKey const& key, std::string const& name, GraphPart& part);
+
+    // Says that this model does without graphs, and why; once for each name and reason.
+    void explain(std::string const& name, std::string const& reason);
+
+    void forget(std::uint64_t model);
+    std::size_t graphs() const { return graphs_; }  // that are kept
+
+private:
+    struct Entry {
+        int warm_ups = 0;           // so far
+        int wanted = k_warm_ups;
+        std::uint64_t used = 0;     // when, by clock_
+        std::unique_ptr<Graph> graph;
+    };
+    void capture(Entry& entry, GraphKey const& key, std::string const& name, GraphPart& part);
+    void refuse(GraphKey const& key, std::string const& name, std::string const& reason);
+    void make_room();
+
+    Say say_;
+    std::size_t most_, graphs_ = 0;
+    std::uint64_t clock_ = 0;
+    std::map<GraphKey, Entry> entries_;
+    std::set<std::pair<std::uint64_t, GraphKey::Part>> refused_;
+    std::set<std::pair<std::string, std::string>> said_;
+};
+
+}  // namespace hopscotch

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+// When a part of a step is warmed up, captured, checked, replayed and given up, against a part that writes down what it is told.
+#include "model/graph_cache.hpp"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+#include <vector>
+
+namespace hopscotch::testing {
+namespace {
+
+struct FakeGraph final : Graph {
+    explicit FakeGraph(int& alive) : alive_(alive) { ++alive_; }
+    ~FakeGraph() override { --alive_; }
+    void replay() override {}
+    int& alive_;
+};
+
+// w: warmed up, r: run, c: captured, k: compared, p: replayed. Each of w, r, k, p does the part once.
+struct FakePart final : GraphPart {
+    void run() override { did += 'r'; }
+    void warm_up() override { did += 'w'; }
+    std::unique_ptr<Graph> capture() override {
+        did += 'c';
+        if (!capture_fails.empty()) throw std::runtime_error(capture_fails);
+        return std::make_unique<FakeGraph>(alive);
+    }
+    void replay(Graph& graph) override {
+        graph.replay();
+        did += 'p';
+    }
+    std::string compare(Graph&) override {
+        if (no_memory) throw std::runtime_error("no memory");
+        did += 'k';
+        return difference;
+    }
+
+    std::string did, capture_fails, difference;
+    bool no_memory = false;
+    int alive = 0;
+};
+
+struct Fixture {
+    explicit Fixture(std::size_t most = 64) : cache([this](std::string const& text) { said.push_back(text); }, most) {}
+    std::string after(int times, GraphKey const& key) {
+        part.did.clear();
+        for (int i = 0; i < times; ++i) cache.run(key, "mlp", part);
+        return part.did;
+    }
+    FakePart part;
+    std::vector<std::string> said;
+    GraphCache cache;  // gone before the part that counts its graphs
+};
+
+GraphKey key(std::int64_t rows, std::uint64_t model = 1, std::uintptr_t state = 100) {
+    return {model, GraphKey::Part::gradient, rows, {state, 200, 300, 400}};
+}
+GraphKey update_key(std::uint64_t model = 1) { return {model, GraphKey::Part::update, 0, {100, 200}}; }
+
+TEST(GraphCache, WarmsUpThenCapturesAndChecksThenReplays) {
+    Fixture f;
+    EXPECT_EQ(f.after(7, key(32)), "wwwckppp");
+    EXPECT_EQ(f.cache.graphs(), 1U);
+    EXPECT_TRUE(f.said.empty());
+}
+
+TEST(GraphCache, EveryCallDoesThePartOnce) {
+    for (char const* fails : {"", "not permitted"}) {
+        Fixture f;
+        f.part.capture_fails = fails;
+        std::size_t done = 0;
+        for (int i = 0; i < 10; ++i)
+            for (char const c : f.after(1, key(32))) done += c == 'c' ? 0 : 1;
+        EXPECT_EQ(done, 10U);
+    }
+}
+
+TEST(GraphCache, TheLastBatchOfAShardHasAGraphOfItsOwn) {
+    Fixture f;
+    EXPECT_EQ(f.after(5, key(32)), "wwwckp");
+    EXPECT_EQ(f.after(1, key(9)), "w") << "other rows";
+    EXPECT_EQ(f.after(2, key(32)), "pp") << "the first is kept";
+    EXPECT_EQ(f.after(4, key(9)), "wwckp");
+    EXPECT_EQ(f.cache.graphs(), 2U);
+}
+
+TEST(GraphCache, GradientsAndUpdatesAreKeptApart) {
+    Fixture f;
+    EXPECT_EQ(f.after(5, key(32)), "wwwckp");
+    EXPECT_EQ(f.after(5, update_key()), "wwwckp");
+    EXPECT_EQ(f.cache.graphs(), 2U);
+}
+
+TEST(GraphCache, ALargerModelMovesTheMemoryAndWhatWasCapturedIsCapturedAgain) {
+    Fixture f;
+    f.after(5, key(32, 1, 100));
+    f.after(5, key(32, 2, 500));  // needed a larger block
+    EXPECT_EQ(f.after(5, key(32, 1, 500)), "wwwckp") << "the first graph writes where nobody reads";
+}
+
+TEST(GraphCache, AModelThatComesBackToTheSameMemoryGoesOnReplaying) {
+    Fixture f;
+    f.after(5, key(32, 1));
+    f.after(5, key(32, 2));
+    EXPECT_EQ(f.after(2, key(32, 1)), "pp");
+}
+
+TEST(GraphCache, WhatCannotBeCapturedRunsKernelByKernelAndSaysWhyOnce) {
+    Fixture f;
+    f.part.capture_fails = "operation not permitted when stream is capturing\nException raised from ...";
+    EXPECT_EQ(f.after(6, key(32)), "wwwcrrr");
+    EXPECT_EQ(f.after(2, key(9)), "rr") << "other rows would meet the same";
+    ASSERT_EQ(f.said.size(), 1U);
+    EXPECT_EQ(f.said[0], "mlp trains without CUDA graphs (gradients: capturing failed: operation not permitted when stream is capturing)");
+    EXPECT_EQ(f.after(4, key(32, 2)), "wwwcr") << "another model tries by itself";
+    EXPECT_EQ(f.said.size(), 1U) << "and has nothing new to say";
+    f.part.capture_fails.clear();
+    EXPECT_EQ(f.after(5, update_key()), "wwwckp") << "the other part is not touched";
+}
+
+TEST(GraphCache, AGraphWhoseFirstReplayIsWrongIsDropped) {
+    Fixture f;
+    f.part.difference = "the loss differs";
+    EXPECT_EQ(f.after(6, key(32)), "wwwckrr") << "compare() has left what run() computed";
+    EXPECT_EQ(f.cache.graphs(), 0U);
+    EXPECT_EQ(f.part.alive, 0);
+    ASSERT_EQ(f.said.size(), 1U);
+    EXPECT_EQ(f.said[0], "mlp trains without CUDA graphs (gradients: the first replay was wrong: the loss differs)");
+}
+
+TEST(GraphCache, WithoutMemoryForTheCheckThereIsNoGraph) {
+    Fixture f;
+    f.part.no_memory = true;
+    EXPECT_EQ(f.after(5, key(32)), "wwwcrr");
+    EXPECT_EQ(f.part.alive, 0);
+    ASSERT_EQ(f.said.size(), 1U);
+    EXPECT_NE(f.said[0].find("the first replay could not be checked: no memory"), std::string::npos);
+}
+
+TEST(GraphCache, ARefusalDropsTheGraphsThatTheModelHad) {
+    Fixture f;
+    f.after(5, key(32));
+    f.part.difference = "the gradient differs";
+    f.after(4, key(9));
+    EXPECT_EQ(f.after(1, key(32)), "r") << "one wrong graph casts doubt on the others";
+    EXPECT_EQ(f.cache.graphs(), 0U);
+    EXPECT_EQ(f.part.alive, 0);
+}
+
+TEST(GraphCache, TheGraphUsedLongestAgoMakesRoom) {
+    Fixture f(2);
+    f.after(5, key(1));
+    f.after(5, key(2));
+    f.after(1, key(1));
+    f.after(4, key(3));
+    EXPECT_EQ(f.cache.graphs(), 2U);
+    EXPECT_EQ(f.part.alive, 2);
+    EXPECT_EQ(f.after(1, key(1)), "p");
+    EXPECT_EQ(f.after(1, key(3)), "p");
+    EXPECT_EQ(f.after(8, key(2)), "wwwwwwckp") << "it must come twice as often";
+}
+
+TEST(GraphCache, MoreKeysInTurnThanRoomSoonStopCapturing) {
+    Fixture f(2);
+    int captures = 0;
+    for (int i = 0; i < 1000; ++i)
+        for (std::int64_t rows = 1; rows <= 4; ++rows)
+            for (char const c : f.after(1, key(rows))) captures += c == 'c' ? 1 : 0;
+    EXPECT_LT(captures, 50);
+    EXPECT_EQ(f.part.alive, 2);
+}
+
+TEST(GraphCache, ForgetsAModelAndItsRefusals) {
+    Fixture f;
+    f.after(5, key(32, 1));
+    f.after(5, update_key(1));
+    f.after(5, key(32, 2));
+    f.cache.forget(1);
+    EXPECT_EQ(f.cache.graphs(), 1U);
+    EXPECT_EQ(f.part.alive, 1);
+    EXPECT_EQ(f.after(1, key(32, 2)), "p");
+    f.part.difference = "the loss differs";
+    f.after(4, key(32, 3));
+    f.cache.forget(3);
+    f.part.difference.clear();
+    EXPECT_EQ(f.after(5, key(32, 3)), "wwwckp") << "a new model in the place of an old one";
+}
+
+TEST(GraphCache, EveryReasonIsSaidOnceForEachModel) {
+    Fixture f;
+    for (int i = 0; i < 3; ++i) {
+        f.cache.explain("gpt", "one reason");
+        f.cache.explain("gpt", "another");
+        f.cache.explain("mlp", "one reason");
+    }
+    EXPECT_EQ(f.said, (std::vector<std::string>{"gpt trains without CUDA graphs (one reason)", "gpt trains without CUDA graphs (another)",
+                                                "mlp trains without CUDA graphs (one reason)"}));
+}
+
+}  // namespace
+}  // namespace hopscotch::testing
