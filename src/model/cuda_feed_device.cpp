@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <ATen/Context.h>
-#include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAEvent.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
@@ -8,6 +7,7 @@
 #include <array>
 
 #include "model/cuda_check.hpp"
+#include "model/device.hpp"
 #include "model/feed_device.hpp"
 #include "model/gather_kernels.hpp"
 
@@ -26,15 +26,7 @@ public:
     at::TensorOptions on_host() const override { return at::TensorOptions(at::kCPU).pinned_memory(true); }
     at::TensorOptions on_device() const override { return {device_}; }
 
-    Memory memory() const override {
-        c10::cuda::CUDAGuard const here(device_);
-        std::size_t free = 0, total = 0;
-        check_cuda(cudaMemGetInfo(&free, &total), "asking for the free memory");
-        auto const torch = c10::cuda::CUDACachingAllocator::getDeviceStats(device_.index());
-        auto const all = static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE);
-        auto const idle = torch.reserved_bytes.at(all).current - torch.allocated_bytes.at(all).current;
-        return {static_cast<std::int64_t>(free) + idle, static_cast<std::int64_t>(total)};
-    }
+    DeviceMemory memory() const override { return *device_memory(device_.str()); }
 
     void copy(at::Tensor const& to, at::Tensor const& from, Stream which) override {
         c10::cuda::CUDAStreamGuard const there(stream(which));

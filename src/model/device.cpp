@@ -20,7 +20,7 @@
 namespace hopscotch {
 namespace {
 
-std::string gigabytes(std::uint64_t bytes) { return fmt::format("{:.2f} GB", static_cast<double>(bytes) * 1e-9); }
+std::string gigabytes(std::int64_t bytes) { return fmt::format("{:.2f} GB", static_cast<double>(bytes) * 1e-9); }
 
 #ifdef HOPSCOTCH_CUDA
 int visible_gpus() {
@@ -106,6 +106,7 @@ DeviceInfo device_info(std::string const& device) {
 
 std::optional<DeviceMemory> device_memory(std::string const& device) {
     if (device == "cpu") return std::nullopt;
+    at::globalContext().lazyInitDevice(at::kCUDA);  // before that torch's allocator knows no device
     auto const index = index_of(device);
     c10::cuda::CUDAGuard const there(index);
     DeviceMemory out;
@@ -113,8 +114,8 @@ std::optional<DeviceMemory> device_memory(std::string const& device) {
     check_cuda(cudaMemGetInfo(&free, &total), "asking for free memory");
     auto const stats = c10::cuda::CUDACachingAllocator::getDeviceStats(index);
     auto const all = static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE);
-    out.free = free + static_cast<std::uint64_t>(stats.reserved_bytes[all].current - stats.allocated_bytes[all].current);
-    out.total = total;
+    out.free = static_cast<std::int64_t>(free) + stats.reserved_bytes[all].current - stats.allocated_bytes[all].current;
+    out.total = static_cast<std::int64_t>(total);
     return out;
 }
 

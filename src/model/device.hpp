@@ -31,14 +31,14 @@ void pin_host_memory(void* data, std::size_t bytes);
 void unpin_host_memory(void* data);
 
 struct DeviceMemory {
-    std::uint64_t free = 0, total = 0;
+    std::int64_t free = 0, total = 0;
 };
 std::optional<DeviceMemory> device_memory(std::string const& device);  // with what torch keeps for itself counted as free; none: a CPU
 
 // What training one trial takes on a device besides the shards that rest there.
 struct TrainingNeed {
-    std::uint64_t state = 0, gradient = 0;
-    std::uint64_t activations = 0;  // the most that a step of this trial has taken so far; 0: not known
+    std::int64_t state = 0, gradient = 0;
+    std::int64_t activations = 0;  // the most that a step of this trial has taken so far; 0: not known
     std::int64_t batch_size = 0;
 };
 // Why this trial cannot be trained, with numbers; none: it may be tried.

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "model/device.hpp"
 #include "model/gather_element.hpp"
 
 namespace hopscotch {
@@ -16,14 +17,11 @@ public:
     enum class Stream { compute, copy };  // compute: whichever stream torch computes on now
     enum class Event { uploaded, copied_0, copied_1, taken_0, taken_1 };
     static constexpr std::size_t k_events = 5;
-    struct Memory {
-        std::int64_t free = 0, total = 0;  // free: what torch has set aside but does not use included
-    };
 
     virtual ~FeedDevice() = default;
     virtual at::TensorOptions on_host() const = 0;    // page-locked
     virtual at::TensorOptions on_device() const = 0;
-    virtual Memory memory() const = 0;
+    virtual DeviceMemory memory() const = 0;
 
     // All return at once. The memory they name must be left alone until they have been done.
     virtual void copy(at::Tensor const& to, at::Tensor const& from, Stream stream) = 0;  // same type and size, contiguous

@@ -4,6 +4,9 @@
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 
+#include "core/error.hpp"
+#include "model/device.hpp"
+
 #ifdef HOPSCOTCH_CUDA
 #include <cstdlib>
 #include <mutex>
@@ -70,6 +73,16 @@ at::Tensor Workspace::Impl::graph_features(at::Tensor const& like) {
 }
 at::Tensor Workspace::Impl::graph_answers(at::Tensor const& like) {
     return grown(graph_answers_, like.numel(), at::TensorOptions(device).dtype(like.scalar_type())).view(like.sizes());
+}
+
+void Workspace::Impl::admit(std::int64_t state, std::int64_t gradient, std::int64_t batch_size) const {
+    auto const missing = [](at::Tensor const& buffer, std::int64_t n) {
+        return buffer.defined() && buffer.numel() >= n ? 0 : n * static_cast<std::int64_t>(sizeof(float));
+    };
+    TrainingNeed const need{missing(state_, state), missing(gradient_, gradient), 0, batch_size};
+    if (need.state + need.gradient == 0) return;
+    auto const memory = device_memory(device.str());
+    if (auto const why = memory ? refusal(need, *memory, device.str()) : std::nullopt) throw Error(*why);
 }
 
 Workspace::Workspace(std::string device, int threads, GpuMode mode) : impl_(std::make_unique<Impl>(device, threads, mode)) {}

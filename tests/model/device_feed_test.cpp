@@ -15,7 +15,7 @@ namespace {
 using testing::LateDevice;
 using testing::Travelling;
 
-LateDevice& give_device(Workspace& workspace, FeedDevice::Memory memory, double eager, std::uint64_t seed) {
+LateDevice& give_device(Workspace& workspace, DeviceMemory memory, double eager, std::uint64_t seed) {
     auto device = std::make_unique<LateDevice>(memory, eager, seed);
     auto& out = *device;
     workspace.impl().device_feed = std::make_unique<DeviceFeed>(std::move(device));

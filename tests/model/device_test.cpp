@@ -8,7 +8,7 @@
 namespace hopscotch {
 namespace {
 
-constexpr std::uint64_t k_gb = 1'000'000'000;
+constexpr std::int64_t k_gb = 1'000'000'000;
 
 TEST(Device, CpuAndAutoAndWhatIsMissing) {
     EXPECT_EQ(resolve_device("cpu", 0), "cpu");
@@ -39,7 +39,7 @@ TEST(Device, OfAGpu) {
     EXPECT_FALSE(info.model.empty());
     auto const memory = device_memory("cuda:0");
     ASSERT_TRUE(memory);
-    EXPECT_GT(memory->free, 0U);
+    EXPECT_GT(memory->free, 0);
     EXPECT_LE(memory->free, memory->total);
     EXPECT_EQ(info.versions.find("CUDA "), 0U);
 }

@@ -19,11 +19,11 @@ namespace hopscotch::testing {
 
 class LateDevice final : public FeedDevice {
 public:
-    LateDevice(Memory memory, double eager, std::uint64_t seed) : memory_(memory), eager_(eager), rng_(seed) {}
+    LateDevice(DeviceMemory memory, double eager, std::uint64_t seed) : memory_(memory), eager_(eager), rng_(seed) {}
 
     at::TensorOptions on_host() const override { return {at::kCPU}; }
     at::TensorOptions on_device() const override { return {at::kCPU}; }
-    Memory memory() const override { return memory_; }
+    DeviceMemory memory() const override { return memory_; }
     void set_free(std::int64_t bytes) { memory_.free = bytes; }
     void fail_next_copy() { fails_ = true; }  // as an allocation does that finds no memory in one piece
     std::int64_t done(Stream stream) { return queue(stream).done; }  // pieces of work, waits not counted
@@ -106,7 +106,7 @@ private:
         while (event.done < mark) advance(event.recorded_on);
     }
 
-    Memory memory_;
+    DeviceMemory memory_;
     bool fails_ = false;
     double eager_;
     Rng rng_;
