@@ -120,8 +120,8 @@ std::shared_ptr<DeviceShard const> DeviceFeed::resident(std::shared_ptr<Shard co
     auto const place = residency_.use(shard.get(), bytes, free);
     if (place == Residency::Place::device && !seen.device) seen.device = copied(*shard);
     if (!seen.device && first)
-        log_info(fmt::format("a shard of {} rows ({:.1f} MB) stays in host memory, its batches are copied one by one (the GPU has "
-                             "{:.1f} MB free, {:.1f} MB of which are kept for training)",
+        log_info(fmt::format("a shard of {} rows ({:.1f} MB) stays in host memory, its batches are copied one by one (the GPU "
+                             "has {:.1f} MB free, {:.1f} MB of which are kept for training)",
                              shard->rows, megabytes(bytes), megabytes(free), megabytes(residency_.reserve().training)));
     return seen.device;
 }
@@ -132,8 +132,8 @@ void DeviceFeed::make_room(std::int64_t bytes) {
         auto& seen = shards_.at(key);
         auto const host = seen.host.lock();
         if (host)
-            log_info(fmt::format("a shard of {} rows ({:.1f} MB) leaves the GPU for a state of {:.1f} MB ({:.1f} MB were free); its "
-                                 "batches are copied one by one from now on",
+            log_info(fmt::format("a shard of {} rows ({:.1f} MB) leaves the GPU for a state of {:.1f} MB ({:.1f} MB were "
+                                 "free); its batches are copied one by one from now on",
                                  host->rows, megabytes(bytes_of(*host)), megabytes(bytes), megabytes(free)));
         seen.device = nullptr;
     }

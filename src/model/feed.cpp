@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/error.hpp"
+#include "core/log.hpp"
 #include "model/zoo/arguments.hpp"
 
 namespace hopscotch {
@@ -13,7 +14,12 @@ Feed::Feed(DataConfig const& config, Manifest const& manifest, Workspace::Impl& 
       type_(manifest.type),
       normaliser_(manifest, config),
       augmenter_(config, manifest),
-      workspace_(workspace) {}
+      workspace_(workspace) {
+    if (workspace_.device_feed && !augmenter_.compact())
+        log_info(
+            "augmented batches are gathered on the host and copied one by one (an image has more than 4096 pixels a side, or "
+            "data.augment more than 4 cutouts)");
+}
 
 // Every position of a language row is answered by its next token, the last one by the label.
 void Feed::copy_answers(PickedRows const& rows, Batch const& host) const {
@@ -53,8 +59,8 @@ FeedPass Feed::begin(ShardSource& source, std::span<std::uint32_t const> order, 
                      std::optional<UnitAddress> const& address) {
     FeedPass pass{&source, order, cut, address, 0, nullptr, 0};
     auto const whole = workspace_.device_feed && !cut.empty() ? source.whole() : nullptr;
-    auto const counts = elements(schema_.shape) <= INT32_MAX;  // the kernels' indices within a row have 32 bits
-    if (whole && counts && augmenter_.compact()) pass.resident = workspace_.device_feed->resident(whole, plan(pass).bytes());
+    auto const in_kernels = elements(schema_.shape) <= INT32_MAX && (!address || augmenter_.compact());  // 32 bits index a row
+    if (whole && in_kernels) pass.resident = workspace_.device_feed->resident(whole, plan(pass).bytes());
     if (!pass.resident) source.begin(order, cut);
     return pass;
 }

@@ -31,6 +31,7 @@ struct Running {
     FeedPass under_way;
     std::vector<Batch> seen;
 
+    void begin() { under_way = feed->begin(*source, pass.order, pass.cut, pass.address); }
     bool over() const { return under_way.next == pass.cut.size(); }
     // The step that trains on the batch is work like any other: it may see the batch much later.
     void step(LateDevice& device) {
@@ -56,7 +57,7 @@ std::unique_ptr<Running> random_running(Workspace& workspace, Rng& rng) {
         out->source = std::make_unique<Travelling>(out->data.shard);
     else
         out->source = shard_in_memory(out->data.shard);
-    out->under_way = out->feed->begin(*out->source, out->pass.order, out->pass.cut, out->pass.address);
+    out->begin();
     return out;
 }
 
@@ -103,6 +104,34 @@ TEST(DeviceFeed, copies_a_shard_once_and_lets_it_go_for_a_state) {
     EXPECT_EQ(there.use_count(), 1) << "only a pass that is under way keeps it";
     device.set_free(100000);
     EXPECT_EQ(feed.resident(shard, 200), nullptr) << "it would go to and fro";
+}
+
+// 4096 pixels and 4 cutouts are the most that a plan can say; beyond it the host gathers, where there is something to augment.
+TEST(DeviceFeed, stages_what_a_plan_cannot_say) {
+    AugmentConfig const cutout{AugmentKind::cutout, 0.7, 4, 3}, flip{AugmentKind::flip, 0.5};
+    auto const check = [&](std::int64_t width, std::vector<AugmentConfig> augment, bool resident) {
+        Rng rng(5);
+        Workspace workspace("cpu", 1);
+        auto& device = give_device(workspace, {1 << 30, 0}, 0, 1);
+        Running trial;
+        trial.data.manifest = testing::plain_manifest({1, 2, width}, 3, 20, Task::classification);
+        trial.data.config.augment = std::move(augment);
+        trial.data.shard = std::make_shared<Shard const>(testing::made_up_shard(trial.data.manifest, 20, rng));
+        trial.pass = {testing::unit(1, 0, 0), shuffled_rows(20, testing::unit(1, 0, 0)), batches(20, 8, LastBatch::keep)};
+        trial.feed = std::make_unique<Feed>(trial.data.config, trial.data.manifest, workspace.impl());
+        trial.source = shard_in_memory(trial.data.shard);
+        trial.begin();
+        EXPECT_EQ(trial.under_way.resident != nullptr, resident) << width;
+        while (!trial.over()) trial.step(device);
+        device.finish_all();
+        trial.check();
+        trial.pass.address.reset();
+        trial.begin();
+        EXPECT_NE(trial.under_way.resident, nullptr) << "evaluation changes no image";
+    };
+    check(4096, {cutout, flip, cutout, cutout, cutout}, true);
+    check(4097, {flip}, false);
+    check(12, {cutout, cutout, cutout, cutout, cutout}, false);
 }
 
 TEST(DeviceFeed, stages_what_does_not_fit_in_one_piece) {

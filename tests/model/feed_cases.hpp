@@ -21,7 +21,8 @@ struct FeedCase {
 
 inline AugmentConfig random_augment(std::int64_t side, Rng& rng) {
     auto const below = [&](std::int64_t n) { return static_cast<std::int64_t>(rng.below(static_cast<std::uint32_t>(n))); };
-    AugmentConfig const choices[] = {{AugmentKind::flip, 0.5}, {AugmentKind::crop, 1, below(side)}, {AugmentKind::cutout, 0.7, 4, 1 + below(side)}};
+    AugmentConfig const choices[] = {
+        {AugmentKind::flip, 0.5}, {AugmentKind::crop, 1, below(side)}, {AugmentKind::cutout, 0.7, 4, 1 + below(side)}};
     return choices[below(3)];
 }
 
@@ -64,7 +65,8 @@ inline FeedCase random_case(Rng& rng) {
     if (m.task == Task::language) m.categories = {100};
     out.config.normalise = rng.below(3) > 0;
     if (images)
-        for (auto n = rng.below(6); n > 0; --n) out.config.augment.push_back(random_augment(std::min(m.shape[1], m.shape[2]), rng));
+        for (auto n = rng.below(6); n > 0; --n)
+            out.config.augment.push_back(random_augment(std::min(m.shape[1], m.shape[2]), rng));
     out.shard = std::make_shared<Shard const>(made_up_shard(m, 1 + below(60), rng));
     m.train = {{"train-00000.h5", out.shard->rows, 0}};
     return out;
@@ -100,7 +102,8 @@ private:
 };
 
 inline bool same_bits(at::Tensor const& a, at::Tensor const& b) {
-    return a.sizes() == b.sizes() && a.scalar_type() == b.scalar_type() && std::memcmp(a.const_data_ptr(), b.const_data_ptr(), a.nbytes()) == 0;
+    return a.sizes() == b.sizes() && a.scalar_type() == b.scalar_type() &&
+           std::memcmp(a.const_data_ptr(), b.const_data_ptr(), a.nbytes()) == 0;
 }
 
 inline std::vector<Batch> host_batches(FeedCase const& from, PassOrder const& pass) {

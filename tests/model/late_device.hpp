@@ -30,7 +30,8 @@ public:
 
     void copy(at::Tensor const& to, at::Tensor const& from, Stream stream) override {
         if (std::exchange(fails_, false)) throw c10::OutOfMemoryError({__func__, __FILE__, __LINE__}, "in pieces");
-        ASSERT_TRUE(to.is_contiguous() && from.is_contiguous() && to.sizes() == from.sizes() && to.scalar_type() == from.scalar_type());
+        ASSERT_TRUE(to.is_contiguous() && from.is_contiguous() && to.sizes() == from.sizes());
+        ASSERT_EQ(to.scalar_type(), from.scalar_type());
         kept_.push_back(to);
         // Memory that is new to the copy stream may still be in use by whatever compute has queued.
         auto const fresh = stream == Stream::copy && known_.insert(to.data_ptr()).second;
