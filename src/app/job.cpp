@@ -87,7 +87,10 @@ void Run::call_roll_of_living() {
                           prepared_.state_bytes, target};
     auto const hellos = call_roll(courier_, welcome, build_info(), run);
     prepared_.hosts.resize(static_cast<std::size_t>(prepared_.trainers));
-    for (auto const& [rank, hello] : hellos) prepared_.hosts[trainer_of(rank).index()] = hello.host;
+    for (auto const& [rank, hello] : hellos) {
+        prepared_.hosts[trainer_of(rank).index()] = hello.host;
+        if (hello.device != "cpu") prepared_.on_gpu = true;
+    }
 }
 
 std::optional<int> Run::attempt() {

@@ -96,6 +96,13 @@ Verdicts replay_trials(TrialRunner& runner, Journal const& journal, std::set<Tri
     return verdicts;
 }
 
+void require_bits(std::filesystem::path const& run_dir) {
+    if (read_run_facts(run_dir).approximate)
+        throw ConfigError(fmt::format("{}: there are no bits to verify (it was trained on a GPU with run.deterministic false, where each "
+                                      "training differs by rounding) train with run.deterministic true to have runs that replay",
+                                      run_dir.string()));
+}
+
 // Each trainer of the run becomes a thread, and looks up whose each shard of the dataset is.
 OwnerTable recorded_owners(std::filesystem::path const& run_dir, Experiment const& experiment) {
     auto owners = read_run_facts(run_dir).owners;
@@ -163,6 +170,7 @@ Experiment recorded_experiment(std::filesystem::path const& run_dir) {
 int replay_command(ReplayOptions const& options) {
     std::filesystem::path const run_dir = options.run_dir;
     auto const experiment = recorded_experiment(run_dir);
+    require_bits(run_dir);
     auto const journal = read_journal(run_dir / "journal.jsonl");
     std::set<TrialId> wanted;
     for (auto const trial : options.trials) {

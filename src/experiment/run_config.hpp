@@ -31,6 +31,9 @@ struct RunConfig {
     SchedulerPlacement scheduler = SchedulerPlacement::dedicated;
     int threads = 1;                 // of torch, per trainer; "auto" = 1 (bits must not depend on the trainers)
     bool exact = true;               // same bits for any number of trainers
+    bool deterministic = true;       // of a GPU: the same bits each time. false: TF32, cuDNN tries algorithms out, atomics add in any order;
+                                     // replay can verify nothing then. An operator that has no deterministic form fails its trial
+    bool cuda_graphs = true;         // of a GPU: steps are captured and launched at once; models that cannot be say why in the log
     double checkpoint_every_s = 60;  // a trial's newest copy on the disk is not older than this, if the disk keeps up
     double checkpoint_mbps = 0;      // a trainer writes at most so many megabytes a second; 0: no limit
     double grace_s = 30;             // after a signal: states are saved and the job is gone within this

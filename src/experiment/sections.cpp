@@ -127,6 +127,8 @@ RunConfig read_run(ObjectReader reader) {
     reader.read("spill", out.spill);
     read_name(reader, "keep_best", kept, out.keep_best);
     reader.read("exact", out.exact);
+    reader.read("deterministic", out.deterministic);
+    reader.read("cuda_graphs", out.cuda_graphs);
     reader.read("checkpoint_every_s", out.checkpoint_every_s, above(0));
     reader.read("checkpoint_mbps", out.checkpoint_mbps, at_least(0));
     reader.read("grace_s", out.grace_s, limit);

@@ -10,8 +10,7 @@
 
 #include <exception>
 #include <mutex>
-
-#include "core/log.hpp"
+#include <vector>
 
 namespace hopscotch {
 namespace {
@@ -20,6 +19,18 @@ namespace {
 // throws; the allocator defers what it is given back.
 class TorchGraph : public at::cuda::CUDAGraph {
 public:
+    // Those that nothing was drawn from: before each replay torch would launch two kernels for each of them. And torch's own is
+    // shared by all threads of the process, which may drop their graphs while another captures.
+    void forget_idle_generators() {
+        std::vector<c10::intrusive_ptr<at::CUDAGeneratorState>> idle;
+        for (auto const& [state, increment] : captured_generator_states_)
+            if (increment == 0) idle.push_back(state);
+        for (auto const& state : idle) {
+            state->registered_graphs_.erase(this);
+            captured_generator_states_.erase(state);
+        }
+    }
+
     void abandon() noexcept {
         for (auto& [state, increment] : captured_generator_states_) state->capturing_ = false;
         if (capture_ended_ || mempool_id_ == c10::MempoolId_t{0, 0}) return;
@@ -97,6 +108,7 @@ public:
             throw;
         }
         finish(graph, work);
+        graph.forget_idle_generators();
         return captured;
     }
 

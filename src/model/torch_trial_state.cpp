@@ -55,7 +55,6 @@ void TorchTrialModel::bind(MutableBytes state) {
     counters_ = counters_of(state, layout_);
     auto const floats = static_cast<std::int64_t>(layout_.end_of(Block::buffer) / sizeof(float));
     host_ = at::from_blob(state.data(), {floats}, at::TensorOptions(at::kFloat));
-    if (workspace_.device_feed) workspace_.device_feed->make_room(2 * host_.nbytes());  // the state and its gradient
     if (!workspace_.device.is_cpu())
         workspace_.admit(floats, static_cast<std::int64_t>(layout_.end_of(Block::parameter) / sizeof(float)), config_.train.batch_size);
     device_ = workspace_.device.is_cpu() ? host_ : workspace_.state(floats);

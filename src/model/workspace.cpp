@@ -81,6 +81,7 @@ void Workspace::Impl::admit(std::int64_t state, std::int64_t gradient, std::int6
     };
     TrainingNeed const need{missing(state_, state), missing(gradient_, gradient), 0, batch_size};
     if (need.state + need.gradient == 0) return;
+    if (device_feed) device_feed->make_room(need.state + need.gradient);
     auto const memory = device_memory(device.str());
     if (auto const why = memory ? refusal(need, *memory, device.str()) : std::nullopt) throw Error(*why);
 }

@@ -25,7 +25,7 @@ struct Workspace::Impl {
     // Of a GPU. The state that is bound: one block for all models, so that it lies at the same address whenever a model is bound
     // again, as a captured graph needs. `bound`: whose state that is.
     at::Tensor state(std::int64_t n);
-    // Throws Error with the numbers if a state of so many floats and its gradient do not fit beside what is there.
+    // Before a state of so many floats and its gradient are allocated: shards make room. Throws Error with the numbers if they do not fit.
     void admit(std::int64_t state, std::int64_t gradient, std::int64_t batch_size) const;
     void const* bound = nullptr;
 

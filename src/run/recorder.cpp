@@ -237,7 +237,7 @@ Summary Recorder::summarise(RunEnd const& end, std::vector<TrialView> const& tri
     out.jobs = incarnation_;
     for (auto const& [trial, retries] : retries_) out.retries += retries;
     out.shards = facts_.shards();
-    out.exact = experiment_.run.exact && facts_.any_trainers;
+    out.exact = experiment_.run.exact && facts_.any_trainers && !facts_.approximate;
     out.synthetic = end.synthetic;
     out.wall_s = end.wall_s;
     out.setup_s = end.setup_s;

@@ -159,6 +159,7 @@ Json to_json(RunFacts const& facts) {
          {"owners", std::move(owners)},
          {"start_unix_s", facts.start_unix_s},
          {"run_id", facts.run_id},
+         {"approximate", facts.approximate},
          {"experiment", facts.experiment}});
 }
 
@@ -179,6 +180,7 @@ RunFacts read_run_facts(fs::path const& directory) {
         facts.owners = owners_from_json(json);
         facts.start_unix_s = json.at("start_unix_s").number();
         facts.experiment = json.at("experiment");
+        if (auto const* approximate = json.find("approximate")) facts.approximate = approximate->boolean();
         if (auto const* id = json.find("run_id")) facts.run_id = id->string();  // runs of older versions have none
     } catch (Error const& error) {  // adds the file, which at() cannot know
         throw DataError(fmt::format("{}: {} (not written by this hopscotch?)", file.string(), error.what()));

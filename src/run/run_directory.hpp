@@ -33,6 +33,7 @@ struct RunFacts {
     OwnerTable owners;
     std::string run_id;        // of the run, whatever jobs work on it: checkpoints of another are foreign
     bool any_trainers = true;  // the strategy's bits do not depend on the number of trainers
+    bool approximate = false;  // a GPU has trained with run.deterministic false, in this job or an earlier one: no bits to verify
     double start_unix_s = 0;  // what trace.json and metrics.jsonl count from
     Json past;                // of search.start_from, for start_from.json; null: none, or --resume, which leaves it as it is
 

@@ -24,7 +24,7 @@ TrialRunner::TrialRunner(Experiment experiment, std::vector<ShardId> const& shar
       factory_(std::move(factory)),
       manifest_(read_manifest(experiment_.data.path)),
       device_(resolve_device(experiment_.run.device, seat.number_on_host)),
-      workspace_(device_, experiment_.run.threads) {
+      workspace_(device_, experiment_.run.threads, {experiment_.run.deterministic, experiment_.run.cuda_graphs}) {
     for (auto const& slow : experiment_.run.inject.slow)
         if (slow.rank == self_.value + 1) slow_factor_ *= slow.factor;
     adopt(shards);

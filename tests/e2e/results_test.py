@@ -132,6 +132,15 @@ class Replay(Case):
         self.assertEqual(self.replay("--trial", "1")[:2], (0, f"{2 * SHARDS} units of 1 trials: every state hash equals the journal's\n"))
         self.assertEqual(self.replay("--trial", "9"), (2, "", "out: there is no trial 9 in this run\n"))
 
+    def test_a_run_of_which_no_bits_are_promised(self):
+        facts = json.loads((self.cwd / "out/experiment.json").read_text())
+        self.assertFalse(facts["approximate"])
+        facts["approximate"] = True  # as a GPU with run.deterministic false leaves it
+        (self.cwd / "out/experiment.json").write_text(json.dumps(facts))
+        code, out, err = self.replay()
+        self.assertEqual((code, out), (2, ""))
+        self.assertIn("out: there are no bits to verify (it was trained on a GPU with run.deterministic false", err)
+
     def test_one_flipped_digit(self):
         lines = self.path.read_text().splitlines(keepends=True)
         at = next(i for i, line in enumerate(lines) if (lap := json.loads(line))["event"] == "lap_done" and lap["trial"] == 1 and lap["epoch"] == 1)

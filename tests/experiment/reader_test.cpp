@@ -23,6 +23,8 @@ TEST(Reader, Defaults) {
     EXPECT_EQ(e.search.procedure, "grid");
     EXPECT_EQ(e.strategy.name, "mop");
     EXPECT_EQ(e.run.threads, 1);
+    EXPECT_TRUE(e.run.deterministic);
+    EXPECT_TRUE(e.run.cuda_graphs);
     EXPECT_EQ(e.run.dir, "r");
     EXPECT_EQ(e.model.arguments.dump(), "{}");
 }
@@ -38,7 +40,8 @@ TEST(Reader, EveryFieldIsRead) {
         "search": {"procedure": "random", "trials": 3, "in_flight": 2, "metric": "val_loss"},
         "space": {"train.optimizer.lr": {"type": "float", "low": 0.1, "high": 0.2}},
         "strategy": {"name": "model_averaging", "every": 50, "outer": {"lr": 0.7, "momentum": 0.9, "nesterov": true}},
-        "run": {"dir": "r", "device": "cpu", "threads": 2, "exact": false, "checkpoint_every_s": 1, "deadline_s": 2, "stall_s": 3}})",
+        "run": {"dir": "r", "device": "cpu", "threads": 2, "exact": false, "deterministic": false, "cuda_graphs": false,
+        "checkpoint_every_s": 1, "deadline_s": 2, "stall_s": 3}})",
                                    {}, problems);
     EXPECT_EQ(problems.text(), "");
     EXPECT_EQ(e.name, "n");
@@ -74,6 +77,8 @@ TEST(Reader, EveryFieldIsRead) {
     EXPECT_EQ(e.run.device, "cpu");
     EXPECT_EQ(e.run.threads, 2);
     EXPECT_FALSE(e.run.exact);
+    EXPECT_FALSE(e.run.deterministic);
+    EXPECT_FALSE(e.run.cuda_graphs);
     EXPECT_EQ(e.run.checkpoint_every_s, 1);
     EXPECT_EQ(e.run.deadline_s, 2);
     EXPECT_EQ(e.run.stall_s, 3);

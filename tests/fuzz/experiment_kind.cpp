@@ -29,7 +29,7 @@ constexpr std::string_view k_good[] = {
           "train.optimizer.name": ["sgd", "adam"], "model.dropout": {"type": "float", "low": 0, "high": 0.5, "step": 0.1},
           "train.optimizer.momentum": {"type": "float", "low": 0.5, "high": 0.9, "count": 3, "when": {"train.optimizer.name": "sgd"}}},
 "strategy": {"name": "mop", "policy": "planned"},
-"run": {"dir": "runs/digits", "device": "cpu", "threads": "auto", "exact": true, "checkpoint_every_s": 60, "checkpoint_mbps": 100,
+"run": {"dir": "runs/digits", "device": "cpu", "threads": "auto", "exact": true, "deterministic": true, "cuda_graphs": true, "checkpoint_every_s": 60, "checkpoint_mbps": 100,
         "deadline_s": 60, "stall_s": 300, "inject": ["slow:rank=3,factor=2", "delay:sync_s=0.5"]}})",
     R"({"seed": 1, "data": {"path": "d", "cache": "none"}, "model": {"name": "torchscript", "file": "m.pt"},
 "train": {"loss": "huber", "huber_delta": 2, "optimizer": {"name": "adamw", "beta1": 0.8, "beta2": 0.99, "epsilon": 1e-7},

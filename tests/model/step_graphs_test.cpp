@@ -7,9 +7,9 @@
 #include <ATen/ops/randn.h>
 #include <ATen/ops/zeros.h>
 
-#include "model/fixture.hpp"
 #include "model/optimizer.hpp"
 #include "model/own_model.hpp"
+#include "model/step_cases.hpp"
 #include "model/workspace.hpp"
 
 namespace hopscotch::testing {
@@ -50,53 +50,6 @@ std::shared_ptr<Workspace> with_graphs(Watched& watched, Agreement agreement = A
     workspace->impl().graphs = std::make_unique<StepGraphs>(std::make_unique<FakeCapturer>(watched), agreement,
                                                             [&](std::string const& text) { watched.said.push_back(text); });
     return workspace;
-}
-
-struct Trained {
-    std::uint64_t hash = 0;
-    double loss = 0;
-};
-
-// Three epochs over two shards, whose last batches have 2 and 3 of 7 rows.
-Trained trained(TrialConfig const& config, std::shared_ptr<Workspace> workspace = nullptr) {
-    Trial trial(config, digits(61), std::move(workspace));
-    auto const first = random_shard(trial.manifest, 30, 1), second = random_shard(trial.manifest, 31, 2);
-    AlignedBlock state(trial->layout().bytes);
-    trial->initialise(state.bytes(), 42, TrialId(3));
-    Trained out;
-    for (int epoch = 0; epoch < 3; ++epoch) {
-        trial->bind(state.bytes());
-        out.loss += trial->train_unit(*source(first), unit(3, epoch, 0), {}).loss;
-        trial->bind(state.bytes());
-        out.loss += trial->train_unit(*source(second), unit(3, epoch, 1), {}).loss;
-    }
-    out.hash = trial.hash(state);
-    return out;
-}
-
-TrialConfig with_optimizer(std::string const& model, Json arguments, OptimizerKind kind) {
-    auto config = trial_config(model, std::move(arguments));
-    config.train.optimizer.kind = kind;
-    config.train.optimizer.lr = 0.01;
-    config.train.optimizer.weight_decay = 0.01;
-    config.train.schedule = {.kind = ScheduleKind::cosine, .warmup_epochs = 0.5};
-    return config;
-}
-
-std::vector<TrialConfig> cases() {
-    auto const mlp = Json::object({{"hidden", Json(Json::Array{33, 17})}, {"dropout", 0.3}});
-    std::vector<TrialConfig> out{with_optimizer("mlp", mlp, OptimizerKind::sgd),
-                                 with_optimizer("mlp", Json::object({{"batch_norm", true}}), OptimizerKind::adam),
-                                 with_optimizer("lenet", Json::object({{"dropout", 0.5}}), OptimizerKind::adamw),
-                                 with_optimizer("logistic", Json(Json::Object{}), OptimizerKind::rmsprop),
-                                 with_optimizer("logistic", Json(Json::Object{}), OptimizerKind::adagrad)};
-    out[0].train.optimizer.momentum = 0.9;
-    out[0].train.clip_norm = 0.5;
-    out[1].train.ema = 0.9;
-    out[2].train.accumulate = 2;
-    out[2].train.clip_value = 0.01;
-    out[3].train.precision = Precision::bf16;
-    return out;
 }
 
 TEST(StepGraphs, ACapturedTrialTrainsToTheSameBits) {

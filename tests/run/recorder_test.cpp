@@ -48,8 +48,7 @@ TrialView view(int id, TrialStatus status, std::string reason = "") {
 class RecorderTest : public ::testing::Test {
 protected:
     // Trial 0 finishes, trial 1 diverges, trial 2 is interrupted before its first lap.
-    Summary run() {
-        auto const facts = some_facts();
+    Summary run(RunFacts const& facts = some_facts()) {
         Experiment experiment;
         Recorder recorder(RunDirectory(directory_, RunDirUse::fresh, facts), facts, experiment);
         EXPECT_FALSE(recorder.best());
@@ -83,6 +82,13 @@ protected:
     std::filesystem::path directory_ = scratch_ / "runs/deep/digits";
 };
 
+TEST_F(RecorderTest, AGpuThatRoundsDifferentlyEachTimeIsNotExact) {
+    auto facts = some_facts();
+    facts.approximate = true;
+    EXPECT_FALSE(run(facts).exact) << "run() of other facts is, see SummaryHasEveryField";
+    EXPECT_TRUE(read_run_facts(directory_).approximate);
+}
+
 TEST_F(RecorderTest, SummaryHasEveryFieldAndNoNaN) {
     run();
     auto const summary = read("summary.json");
@@ -95,6 +101,7 @@ TEST_F(RecorderTest, SummaryHasEveryFieldAndNoNaN) {
         "sync_rounds",   "reason",         "metric",      "mode",          "best_trial",    "trials"};
     EXPECT_EQ(keys, expected);
     EXPECT_EQ(summary.at("status"), "interrupted");
+    EXPECT_EQ(summary.at("exact"), true);
     EXPECT_EQ(summary.at("reason"), "signal 15");
     EXPECT_EQ(summary.at("best_trial"), 0);
     EXPECT_EQ(summary.at("units"), 4);

@@ -12,6 +12,13 @@ namespace {
 
 constexpr std::int64_t k_pooled_side = 7, k_poolings = 5;
 
+// On a GPU the backward pass of adaptive pooling adds atomically; where each mean is of one value there is another way.
+at::Tensor pooled(at::Tensor const& x) {
+    auto const plain = [&](int dimension) { return x.size(dimension) == 1 || x.size(dimension) == k_pooled_side; };
+    if (x.is_cuda() && plain(2) && plain(3)) return x.expand({-1, -1, k_pooled_side, k_pooled_side});
+    return at::adaptive_avg_pool2d(x, {k_pooled_side, k_pooled_side});
+}
+
 struct VggArguments {
     std::int64_t width = 64, hidden = 4096;
     double dropout = 0.5;
@@ -47,7 +54,7 @@ public:
             h = h.relu_();
             if (layer.pooled) h = pool_(h);
         }
-        h = at::adaptive_avg_pool2d(h, {k_pooled_side, k_pooled_side}).flatten(1);
+        h = pooled(h).flatten(1);
         h = dropped(hidden1_(h).relu_(), dropout_, pass);
         return output_(dropped(hidden2_(h).relu_(), dropout_, pass));
     }
