@@ -89,7 +89,7 @@ void Run::call_roll_of_living() {
     prepared_.hosts.resize(static_cast<std::size_t>(prepared_.trainers));
     for (auto const& [rank, hello] : hellos) {
         prepared_.hosts[trainer_of(rank).index()] = hello.host;
-        if (hello.device != "cpu") prepared_.on_gpu = true;
+        if (hello.device.is_gpu()) prepared_.on_gpu = true;
     }
 }
 
