@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Packs what Hopscotch is built with besides CUDA and PyTorch, for a machine with GPUs that can install nothing: headers and
 # libraries of this machine's packages, and Open MPI. Unpacked there, scripts/gpu_check.sh builds and measures.
-#   scripts/gpu_bundle.sh DIR     on a machine where scripts/setup.sh has run; DIR is made anew, some 50 MB
+#   scripts/gpu_bundle.sh DIR     on a machine where scripts/setup.sh has run; DIR is made anew, some 40 MB
 # That machine needs x86-64, a C++20 compiler and a C library not older than this machine's.
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
