@@ -138,7 +138,8 @@ bool Continuation::waits_for(TrialId trial) const {
 bool Continuation::trained_again(LapRecord const& record) {
     auto const known = again_.find({record.trial, record.epoch});
     if (known == again_.end()) return false;
-    bool const same_bits = strategy_named(experiment_.strategy.name).bits != Bits::any_trainers || record.state_hash == known->second;
+    bool const has_bits = strategy_named(experiment_.strategy.name).bits == Bits::any_trainers && !resumption_.facts.approximate;
+    bool const same_bits = !has_bits || record.state_hash == known->second;
     if (record.outcome != Outcome::finished || !same_bits)
         throw Error(fmt::format("trial {}, epoch {} was trained again and came out different ({} and {}{}{}): is this another kind of "
                                 "CPU than that of the job before? start again with --overwrite",
