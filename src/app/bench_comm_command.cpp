@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "app/commands.hpp"
@@ -11,6 +12,8 @@
 #include "comm/thread_world.hpp"
 #include "core/clock.hpp"
 #include "core/error.hpp"
+#include "model/device.hpp"
+#include "model/device_block.hpp"
 
 namespace hopscotch {
 namespace {
@@ -23,49 +26,89 @@ double compute_for_a_while(std::vector<float>& a) {
 }
 
 struct Phase {
-    double rate = 0;                 // elements computed per second
-    std::vector<double> bandwidths;  // GB/s of each hop, offer to arrival of the receipt
+    double rate = 0;              // elements computed per second
+    std::vector<double> seconds;  // of each hop, until the receipt has come
 };
 
-void await(Courier& courier, std::int64_t kind_count) {
-    for (std::int64_t n = 0; n < kind_count;)
-        if (auto const message = courier.receive(60)) n += message->kind == MessageKind::test ? 1 : 0;
-}
+// One rank's side. A hop begins and ends with the state in the device's memory.
+class HopBench {
+public:
+    HopBench(World& world, BenchCommOptions const& options)
+        : options_(options),
+          device_(resolve_device(options.device, world.rank().value)),
+          peer_(1 - world.rank().value),
+          bytes_(static_cast<std::size_t>(options.megabytes * 1e6)),
+          on_device_(device_, bytes_),
+          courier_(world, {}) {
+        if (!options.copy) courier_.pool().share_memory();
+        if (device_ != "cpu") courier_.pool().set_pinning({pin_host_memory, unpin_host_memory});
+        courier_.send(peer_, MessageKind::test, {});
+        await_peer();
+        run_phase(options.period_s);  // touches the buffers
+    }
 
-// One rank's side of a phase. Each arrival is answered with a receipt; the pusher takes the time until it comes.
-Phase run_phase(Courier& courier, BenchCommOptions const& options, double period_s) {
-    auto const peer = Rank(1 - courier.world().rank().value);
-    auto const bytes = static_cast<std::size_t>(options.megabytes * 1e6);
+    Phase run_phase(double period_s);
+    void leave() {
+        courier_.leave_quietly();
+        courier_.send(peer_, MessageKind::test, {});
+        await_peer();
+        courier_.close();
+    }
+
+private:
+    void await_peer() {
+        while (!std::exchange(peer_done_, false))
+            if (auto message = courier_.receive(60)) take(std::move(*message));
+    }
+    void push() {
+        pushed_s_ = monotonic_s();
+        auto state = courier_.pool().acquire(bytes_);
+        if (device_ != "cpu") on_device_.copy_to(state.bytes());
+        courier_.push(peer_, {}, std::move(state));
+        in_flight_ = true;
+    }
+    // Each arrival is answered with a receipt.
+    void take(Incoming message) {
+        if (message.kind == MessageKind::test) peer_done_ = true;  // the peer may end its phase first
+        if (message.kind == MessageKind::state) {
+            if (device_ != "cpu") on_device_.copy_from(message.state.bytes());
+            courier_.send(peer_, MessageKind::lap_done, {});
+        }
+        if (message.kind != MessageKind::lap_done) return;
+        hops_.push_back(monotonic_s() - pushed_s_);
+        in_flight_ = false;
+    }
+
+    BenchCommOptions const& options_;
+    std::string device_;
+    Rank peer_;
+    std::size_t bytes_;
+    DeviceBlock on_device_;
+    Courier courier_;
+    double pushed_s_ = 0;
+    bool in_flight_ = false, peer_done_ = false;
+    std::vector<double> hops_;  // of this phase
+};
+
+Phase HopBench::run_phase(double period_s) {
     std::vector<float> work(4096, 1.0F);
     Phase phase;
     double computed = 0;
-    double pushed_s = 0;
-    bool in_flight = false, peer_done = false;
-    auto const take = [&](Incoming message) {
-        if (message.kind == MessageKind::test) peer_done = true;  // the peer may end its phase first
-        if (message.kind == MessageKind::state) courier.send(peer, MessageKind::lap_done, {});
-        if (message.kind != MessageKind::lap_done) return;
-        phase.bandwidths.push_back(static_cast<double>(bytes) / (monotonic_s() - pushed_s) / 1e9);
-        in_flight = false;
-    };
     auto const start = monotonic_s();
     // The two ranks push half a period apart.
-    auto next_s = start + period_s * (0.25 + 0.5 * courier.world().rank().value);
-    while (monotonic_s() - start < options.seconds || in_flight) {
+    auto next_s = start + period_s * (0.25 + 0.5 * (1 - peer_.value));
+    while (monotonic_s() - start < options_.seconds || in_flight_) {
         computed += compute_for_a_while(work);
-        while (auto message = courier.receive(0)) take(std::move(*message));
-        if (period_s > 0 && !in_flight && monotonic_s() >= next_s && monotonic_s() - start < options.seconds) {
-            auto state = courier.pool().acquire(bytes);
-            pushed_s = monotonic_s();
-            courier.push(peer, {}, std::move(state));
-            in_flight = true;
+        while (auto message = courier_.receive(0)) take(std::move(*message));
+        if (period_s > 0 && !in_flight_ && monotonic_s() >= next_s && monotonic_s() - start < options_.seconds) {
+            push();
             next_s += period_s;
         }
     }
     phase.rate = computed / (monotonic_s() - start);
-    courier.send(peer, MessageKind::test, {});  // both leave the phase together
-    while (!peer_done)
-        if (auto message = courier.receive(60)) take(std::move(*message));
+    courier_.send(peer_, MessageKind::test, {});  // both leave the phase together
+    await_peer();
+    phase.seconds = std::exchange(hops_, {});
     return phase;
 }
 
@@ -77,31 +120,26 @@ double median(std::vector<double> values) {
 
 void bench_rank(World& world, BenchCommOptions const& options) {
     require(world.size() == 2, "bench comm measures two ranks: mpirun -np 2 hopscotch bench comm");
-    Courier courier(world, {});
-    courier.send(Rank(1 - world.rank().value), MessageKind::test, {});
-    await(courier, 1);
-    run_phase(courier, options, options.period_s);  // touches the buffers
-    std::vector<double> bandwidths, losses;
+    HopBench bench(world, options);
+    std::vector<double> hops, losses;
     for (int pair = 0; pair < options.repeats; ++pair) {
-        auto const off = run_phase(courier, options, 0);
-        auto const on = run_phase(courier, options, options.period_s);
-        auto const off_again = run_phase(courier, options, 0);
-        bandwidths.insert(bandwidths.end(), on.bandwidths.begin(), on.bandwidths.end());
+        auto const off = bench.run_phase(0);
+        auto const on = bench.run_phase(options.period_s);
+        auto const off_again = bench.run_phase(0);
+        hops.insert(hops.end(), on.seconds.begin(), on.seconds.end());
         losses.push_back(100 * (1 - on.rate / (0.5 * (off.rate + off_again.rate))));
     }
-    if (world.rank() == Rank(0))
-        fmt::print(
-            "{{\"bench\": \"comm\", \"world\": \"{}\", \"megabytes\": {}, \"hops\": {}, \"p50_gb_per_s\": {:.2f}, "
-            "\"min_gb_per_s\": {:.2f}, \"max_gb_per_s\": {:.2f}, \"compute_lost_percent\": {:.2f}, \"losses\": [{:.2f}, "
-            "{:.2f}]}}\n",
-            world.name(), options.megabytes, bandwidths.size(), median(bandwidths),
-            *std::min_element(bandwidths.begin(), bandwidths.end()), *std::max_element(bandwidths.begin(), bandwidths.end()),
-            median(losses), *std::min_element(losses.begin(), losses.end()),
-            *std::max_element(losses.begin(), losses.end()));
-    courier.leave_quietly();
-    courier.send(Rank(1 - world.rank().value), MessageKind::test, {});
-    await(courier, 1);
-    courier.close();
+    if (world.rank() == Rank(0)) {
+        auto const rate = [&](double seconds) { return options.megabytes / 1e3 / seconds; };
+        auto const [fastest, slowest] = std::ranges::minmax(hops);
+        fmt::print("{{\"bench\": \"comm\", \"world\": \"{}\", \"device\": \"{}\", \"memory\": \"{}\", \"megabytes\": {}, \"hops\": {}, "
+                   "\"p50_ms\": {:.3f}, \"min_ms\": {:.3f}, \"max_ms\": {:.3f}, \"p50_gb_per_s\": {:.2f}, \"min_gb_per_s\": {:.2f}, "
+                   "\"max_gb_per_s\": {:.2f}, \"compute_lost_percent\": {:.2f}, \"losses\": [{:.2f}, {:.2f}]}}\n",
+                   world.name(), options.device, options.copy ? "copied" : "handed over where it can be", options.megabytes, hops.size(),
+                   1e3 * median(hops), 1e3 * fastest, 1e3 * slowest, rate(median(hops)), rate(slowest), rate(fastest), median(losses),
+                   *std::min_element(losses.begin(), losses.end()), *std::max_element(losses.begin(), losses.end()));
+    }
+    bench.leave();
 }
 
 }  // namespace

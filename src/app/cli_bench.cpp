@@ -31,6 +31,8 @@ void add_comm(CLI::App& bench, BenchCommOptions& comm) {
     hops->add_option("--period", comm.period_s, "Seconds between hops")->capture_default_str();
     hops->add_option("--seconds", comm.seconds, "Of each phase")->capture_default_str();
     hops->add_option("--repeats", comm.repeats, "Interleaved phases with and without hops")->capture_default_str();
+    hops->add_option("--device", comm.device, "auto, cpu or cuda: where a state begins and ends its hop")->capture_default_str();
+    hops->add_flag("--copy", comm.copy, "Copy states, also where ranks of one host could hand their memory over");
     hops->footer(
         "Two threads of one process:  hopscotch bench comm\nTwo MPI ranks:               mpirun -np 2 hopscotch bench comm\n"
         "It takes (1 + 3 x repeats) x seconds: 80 s unless told otherwise.");

@@ -79,6 +79,8 @@ struct BenchCommOptions {
     double period_s = 1;  // one hop every so often
     double seconds = 5;   // of each phase
     int repeats = 5;      // interleaved pairs of phases with and without hops
+    std::string device = "cpu";  // as run.device: where a state begins and ends its hop
+    bool copy = false;           // states, also where their memory could change hands
 };
 int bench_comm_command(BenchCommOptions const& options);
 

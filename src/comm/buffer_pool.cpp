@@ -3,15 +3,20 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <utility>
 
 namespace hopscotch {
-
 namespace {
+
 constexpr std::size_t k_page = 4096;
 constexpr std::size_t k_huge_page = std::size_t{2} << 20;
+constexpr std::size_t k_shared_from = std::size_t{64} << 10;  // smaller ones are copied sooner than mapped
+constexpr int k_most_surplus = 4;                              // states on their way come in bursts
+constexpr std::size_t k_most_handed_over = 4096;               // mappings; a process may have 65530
 
 // Large blocks on huge pages where the system has them: copying between processes pins page by page.
 std::byte* touched_memory(std::size_t capacity) {
@@ -22,28 +27,29 @@ std::byte* touched_memory(std::size_t capacity) {
     std::memset(memory, 0, capacity);
     return memory;
 }
-}
+
+}  // namespace
 
 void FreeHostMemory::operator()(std::byte* data) const noexcept {
     if (unpin != nullptr) unpin(data);
-    std::free(data);
+    if (mapped_bytes > 0)
+        ::munmap(data, mapped_bytes);
+    else
+        std::free(data);
 }
 
 Buffer& Buffer::operator=(Buffer&& other) noexcept {
     if (this != &other) {
         release();
-        data_ = std::move(other.data_);
+        block_ = std::move(other.block_);
         size_ = other.size_;
-        capacity_ = other.capacity_;
         pool_ = std::move(other.pool_);
     }
     return *this;
 }
 
 void Buffer::release() noexcept {
-    if (!data_ || !pool_) return;
-    std::lock_guard const lock(pool_->mutex_);
-    pool_->free_.push_back({std::move(data_), capacity_});
+    if (block_.data && pool_) pool_->take_back(std::move(block_));
 }
 
 Buffer BufferPool::acquire(std::size_t bytes) {
@@ -58,19 +64,45 @@ Buffer BufferPool::acquire(std::size_t bytes) {
                 (best == free_.end() || entry->capacity < best->capacity))
                 best = entry;
         if (best != free_.end()) {
-            buffer.data_ = std::move(best->data);
-            buffer.capacity_ = best->capacity;
+            buffer.block_ = std::move(*best);
             free_.erase(best);
             return buffer;
         }
-        auto const unit = bytes >= k_huge_page ? k_huge_page : k_page;
-        buffer.capacity_ = (bytes / unit + 1) * unit;
-        allocated_ += buffer.capacity_;
     }
-    auto* memory = touched_memory(buffer.capacity_);
-    if (pinning_.pin != nullptr) pinning_.pin(memory, buffer.capacity_);
-    buffer.data_ = Buffer::Memory(memory, FreeHostMemory{pinning_.unpin});
+    buffer.block_ = new_block(bytes);
     return buffer;
+}
+
+HostBlock BufferPool::new_block(std::size_t bytes) {
+    auto const unit = bytes >= k_huge_page ? k_huge_page : k_page;
+    auto const capacity = (bytes / unit + 1) * unit;
+    std::optional<SharedMemory::Mapping> mapping;
+    {
+        std::lock_guard const lock(mutex_);
+        allocated_ += capacity;
+        if (shares_ && bytes >= k_shared_from) mapping = shared_.make(capacity);
+    }
+    if (mapping) return block_of(*mapping);
+    auto* const memory = touched_memory(capacity);
+    if (pinning_.pin != nullptr) pinning_.pin(memory, capacity);
+    return {{memory, FreeHostMemory{0, pinning_.unpin}}, capacity, {}};
+}
+
+HostBlock BufferPool::block_of(SharedMemory::Mapping const& mapping) const {
+    auto const bytes = mapping.piece.bytes;
+    HostBlock block{{mapping.data, FreeHostMemory{bytes, nullptr}}, bytes, mapping.piece};
+    if (pinning_.pin != nullptr) pinning_.pin(mapping.data, bytes);
+    block.data.get_deleter().unpin = pinning_.unpin;
+    return block;
+}
+
+// Where more arrive than leave, what is not needed goes back to the system.
+void BufferPool::take_back(HostBlock block) noexcept {
+    std::lock_guard const lock(mutex_);
+    if (!block.piece || surplus_ <= k_most_surplus) return free_.push_back(std::move(block));
+    --surplus_;
+    allocated_ -= block.capacity;
+    shared_.discard(block.piece);
 }
 
 void BufferPool::reserve(std::size_t bytes, int count) {
@@ -81,6 +113,39 @@ void BufferPool::reserve(std::size_t bytes, int count) {
 std::size_t BufferPool::allocated_bytes() const {
     std::lock_guard const lock(mutex_);
     return allocated_;
+}
+
+PieceOffer BufferPool::offer(Buffer const& buffer) const {
+    std::lock_guard const lock(mutex_);
+    return buffer.block_.piece ? shared_.offer(buffer.block_.piece) : PieceOffer{};
+}
+
+void BufferPool::hand_over(Buffer buffer) {
+    std::lock_guard const lock(mutex_);
+    --surplus_;
+    allocated_ -= buffer.block_.capacity;
+    if (handed_over_.size() >= k_most_handed_over) handed_over_.erase(handed_over_.begin());
+    auto const piece = buffer.block_.piece;
+    handed_over_.emplace(piece, std::move(buffer.block_));
+}
+
+Buffer BufferPool::adopt(PieceOffer const& offer, std::size_t bytes) {
+    bool const trains_on_it = pinning_.pin == nullptr;  // a GPU copies it, once each way
+    if (!shares_ || offer.piece.bytes < bytes || (trains_on_it && offer.node != memory_node())) return {};
+    Buffer buffer;
+    buffer.size_ = bytes;
+    std::lock_guard const lock(mutex_);
+    if (auto had = handed_over_.extract(offer.piece)) {
+        buffer.block_ = std::move(had.mapped());
+    } else {
+        auto const mapping = shared_.open(offer);
+        if (!mapping) return {};
+        buffer.block_ = block_of(*mapping);
+    }
+    buffer.pool_ = shared_from_this();
+    ++surplus_;
+    allocated_ += buffer.block_.capacity;
+    return buffer;
 }
 
 }  // namespace hopscotch

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reused, touched buffers for states. A fresh 100 MB costs 54 ms of page faults on its first write, which is why they are
-// kept. A buffer goes back to its pool when the last owner lets go of it.
+// kept. A buffer goes back to its pool when the last owner lets go of it, or to another rank's pool with what is in it, if
+// both are on one host.
 #pragma once
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <vector>
 
+#include "comm/shared_memory.hpp"
 #include "core/byte_view.hpp"
 
 namespace hopscotch {
@@ -20,8 +23,16 @@ struct Pinning {
 };
 
 struct FreeHostMemory {
+    std::size_t mapped_bytes = 0;  // 0: private
     void (*unpin)(void*) = nullptr;
     void operator()(std::byte* data) const noexcept;
+};
+
+// One mapped block of host memory: private, or a piece of shared memory.
+struct HostBlock {
+    std::unique_ptr<std::byte, FreeHostMemory> data;
+    std::size_t capacity = 0;
+    SharedPiece piece;
 };
 
 // Owns one pooled block, 64-byte aligned (page-aligned in fact); empty when default-constructed or moved from.
@@ -34,16 +45,15 @@ public:
     Buffer& operator=(Buffer const&) = delete;
     ~Buffer() { release(); }
 
-    MutableBytes bytes() const { return {data_.get(), size_}; }
-    explicit operator bool() const { return static_cast<bool>(data_); }
+    MutableBytes bytes() const { return {block_.data.get(), size_}; }
+    explicit operator bool() const { return static_cast<bool>(block_.data); }
 
 private:
     friend class BufferPool;
-    using Memory = std::unique_ptr<std::byte, FreeHostMemory>;
     void release() noexcept;
 
-    Memory data_;
-    std::size_t size_ = 0, capacity_ = 0;
+    HostBlock block_;
+    std::size_t size_ = 0;
     std::shared_ptr<BufferPool> pool_;
 };
 
@@ -51,20 +61,34 @@ class BufferPool : public std::enable_shared_from_this<BufferPool> {
 public:
     // Thread-safe. Contents are unspecified.
     Buffer acquire(std::size_t bytes);
-    void reserve(std::size_t bytes, int count);                // touches so many now, so that no hop pays for it
-    void set_pinning(Pinning pinning) { pinning_ = pinning; }  // before the first acquire
-    std::size_t allocated_bytes() const;
+    void reserve(std::size_t bytes, int count);  // touches so many now, so that no hop pays for it
+    std::size_t allocated_bytes() const;         // of the blocks that are this pool's now
+
+    // Before the first acquire. share_memory: large blocks can be handed over and adopted from now on; where the system has no
+    // such memory they are private.
+    void set_pinning(Pinning pinning) { pinning_ = pinning; }
+    void share_memory() { shares_ = true; }
+
+    // Hands a block over. The owner offers it and must not touch it again once another pool may have adopted it; hand_over() when it has.
+    PieceOffer offer(Buffer const& buffer) const;  // none: this one has to be copied
+    void hand_over(Buffer buffer);
+    // Empty if it has to be copied: the memory cannot be had, or would be far away for a CPU that trains on it (another NUMA node).
+    Buffer adopt(PieceOffer const& offer, std::size_t bytes);
 
 private:
     friend class Buffer;
-    struct Entry {
-        Buffer::Memory data;
-        std::size_t capacity = 0;
-    };
+    HostBlock new_block(std::size_t bytes);
+    void take_back(HostBlock block) noexcept;
+    HostBlock block_of(SharedMemory::Mapping const& mapping) const;
+
     Pinning pinning_;
+    bool shares_ = false;
     mutable std::mutex mutex_;
-    std::vector<Entry> free_;
+    SharedMemory shared_;
+    std::vector<HostBlock> free_;
+    std::map<SharedPiece, HostBlock> handed_over_;  // mapped still: they may come back
     std::size_t allocated_ = 0;
+    int surplus_ = 0;  // blocks adopted less blocks handed over
 };
 
 }  // namespace hopscotch

@@ -131,7 +131,7 @@ bool Courier::send_queued() {
     }
     for (auto const& message : outgoing) post(message.to, message.kind, message.body);
     for (auto& push : pushes)
-        transfers_->offer(push.to, {0, push.kind, 0, std::move(push.header)}, std::move(push.state), monotonic_s());
+        transfers_->offer(push.to, {0, push.kind, 0, std::move(push.header), {}}, std::move(push.state), monotonic_s());
     return !outgoing.empty() || !pushes.empty();
 }
 
@@ -193,6 +193,8 @@ void Courier::dispatch(Rank from, ByteView bytes) {
             return transfers_->on_offer(from, decode<Offer>(body), now);
         case MessageKind::received:
             return transfers_->on_received(from, decode<Received>(body));
+        case MessageKind::unreachable:
+            return transfers_->on_unreachable(from, decode<Unreachable>(body), now);
         default:
             return deliver({from, kind, Bytes(body.begin(), body.end()), {}});
     }

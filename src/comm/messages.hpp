@@ -2,20 +2,24 @@
 // Every kind of control message, and the structs of those that the courier itself speaks. A push of one state:
 //   rank 1 -> 2  Offer{id 7, bytes, header}, pieces of 8 MB with tag 8: MPI holds them back until 2 has a pooled buffer for them
 //   rank 2 -> 1  Received{id 7}: only now does 1 let go of its copy
+// On one host the memory itself can change hands:
+//   rank 1 -> 2  Offer{id 7, bytes, header, memory}
+//   rank 2 -> 1  Received{id 7}: it is 2's now; or Unreachable{id 7}: 2 cannot have it, and 1 sends the pieces, now and from now on
 #pragma once
 #include <cstdint>
 #include <string>
 
 #include "comm/codec.hpp"
+#include "comm/shared_memory.hpp"
 #include "core/ids.hpp"
 
 namespace hopscotch {
 
-inline constexpr std::uint16_t k_protocol = 6;
+inline constexpr std::uint16_t k_protocol = 7;
 
 enum class MessageKind : std::uint16_t {
     // clang-format off
-    offer, received, heartbeat,       // courier to courier
+    offer, received, unreachable, heartbeat,  // courier to courier
     greeting,                                // likewise: opens the connection before the first hop needs it
     state, gradient, parameters, rows,       // what a push brought
     welcome, hello,                          // roll call
@@ -56,10 +60,11 @@ struct Offer {
     MessageKind kind = MessageKind::state;
     std::uint64_t bytes = 0;
     Bytes header;  // a lap's record so far, a part's name; opaque to the courier
+    PieceOffer memory = {};  // none: pieces follow
 };
 template <class A>
 void fields(A& a, Offer& m) {
-    a(m.id, m.kind, m.bytes, m.header);
+    a(m.id, m.kind, m.bytes, m.header, m.memory);
 }
 
 struct Received {
@@ -67,6 +72,14 @@ struct Received {
 };
 template <class A>
 void fields(A& a, Received& m) {
+    a(m.id);
+}
+
+struct Unreachable {
+    std::uint64_t id = 0;
+};
+template <class A>
+void fields(A& a, Unreachable& m) {
     a(m.id);
 }
 

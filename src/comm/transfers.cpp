@@ -39,11 +39,14 @@ void Transfers::offer(Rank to, Offer what, Buffer state, double now) {
 void Transfers::start(Waiting push, double now) {
     auto const id = push.what.id = next_id_++;
     push.what.bytes = push.state.bytes().size();
+    // States come round again; the memory of what goes one way only would pile up at one end.
+    if (push.what.kind == MessageKind::state && !unreachable_.contains(push.to)) push.what.memory = courier_.pool().offer(push.state);
     courier_.post(push.to, MessageKind::offer, encode(push.what));
     Out out;
     out.to = push.to;
     out.kind = push.what.kind;
     out.state = std::move(push.state);
+    out.memory_offered = static_cast<bool>(push.what.memory);
     out.tag = piece_tag(id);
     out.since = now;
     send_pieces(outgoing_.emplace(id, std::move(out)).first->second, now);
@@ -69,7 +72,7 @@ void Transfers::start_waiting(double now) {
 // The receives are the consent: MPI holds pieces back until then. It depends on this rank's own progress only (it allocates if
 // the pool is empty), so pushes never deadlock.
 void Transfers::on_offer(Rank from, Offer offer, double now) {
-    if (abandoned_) return;
+    if (abandoned_ || adopted(from, offer)) return;
     In in;
     in.from = from;
     in.id = offer.id;
@@ -85,6 +88,26 @@ void Transfers::on_offer(Rank from, Offer offer, double now) {
     incoming_.push_back(std::move(in));
 }
 
+bool Transfers::adopted(Rank from, Offer& offer) {
+    if (!offer.memory) return false;
+    auto state = courier_.pool().adopt(offer.memory, offer.bytes);
+    if (!state) {
+        courier_.post(from, MessageKind::unreachable, encode(Unreachable{offer.id}));
+        return false;
+    }
+    courier_.post(from, MessageKind::received, encode(Received{offer.id}));
+    courier_.deliver({from, offer.kind, std::move(offer.header), std::move(state)});
+    return true;
+}
+
+void Transfers::on_unreachable(Rank from, Unreachable const& unreachable, double now) {
+    unreachable_.insert(from);
+    auto const found = outgoing_.find(unreachable.id);
+    if (abandoned_ || found == outgoing_.end()) return;
+    found->second.memory_offered = false;
+    send_pieces(found->second, now);
+}
+
 void Transfers::on_received(Rank from, Received const& received) {
     if (abandoned_) return;
     auto const found = outgoing_.find(received.id);
@@ -92,10 +115,16 @@ void Transfers::on_received(Rank from, Received const& received) {
     // The peer may tell before our own requests have been tested; wait for those, then let go of the buffer.
     for (auto const request : found->second.requests)
         while (!courier_.world_.done(request)) std::this_thread::yield();
+    auto& out = found->second;
+    if (out.memory_offered) {
+        courier_.sent_[static_cast<std::size_t>(traffic_of(out.kind))] += out.state.bytes().size();
+        courier_.pool().hand_over(std::move(out.state));
+    }
     outgoing_.erase(found);
 }
 
 bool Transfers::send_pieces(Out& out, double now) {
+    if (out.memory_offered) return false;
     bool moved = false;
     while (!out.requests.empty() && courier_.world_.done(out.requests.front())) {
         out.requests.pop_front();
@@ -162,6 +191,8 @@ void Transfers::abandon() {
         for (auto const request : out.requests) courier_.world_.cancel(request);
     for (auto const& in : incoming_)
         for (auto const request : in.requests) courier_.world_.cancel(request);
+    for (auto& [id, out] : outgoing_)
+        if (out.memory_offered) out_graves_.push_back(std::move(out));  // another may own it by now
     outgoing_.clear();
     incoming_.clear();
 }

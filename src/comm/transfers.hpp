@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The states on their way out of and into this rank: the push protocol of messages.hpp as two small state machines, driven
-// under the courier's engine lock. A state may be larger than 2 GB: it travels in pieces.
+// under the courier's engine lock. A state may be larger than 2 GB: it travels in pieces, or its memory changes hands.
 #pragma once
 #include <deque>
 #include <list>
 #include <map>
+#include <set>
 #include <vector>
 
 #include "comm/courier.hpp"
@@ -18,6 +19,7 @@ public:
     void offer(Rank to, Offer what, Buffer state, double now);  // id and bytes are filled in here
     void on_offer(Rank from, Offer offer, double now);
     void on_received(Rank from, Received const& received);
+    void on_unreachable(Rank from, Unreachable const& unreachable, double now);
 
     bool progress(double now);      // true if something moved
     bool pieces_in_flight() const;  // do not back off now
@@ -32,6 +34,7 @@ private:
         Rank to;
         MessageKind kind = MessageKind::state;
         Buffer state;
+        bool memory_offered = false;  // then no pieces go out
         int tag = 0;
         std::size_t next = 0;  // first byte not yet handed to the world
         std::deque<Request> requests;
@@ -56,17 +59,19 @@ private:
     };
     void start(Waiting push, double now);
     void start_waiting(double now);
+    bool adopted(Rank from, Offer& offer);
     bool send_pieces(Out& out, double now);
 
     Courier& courier_;
     std::uint64_t next_id_ = 1;
+    std::set<Rank> unreachable_;  // that cannot have this rank's memory
     bool abandoned_ = false;
     std::map<std::uint64_t, Out> outgoing_;
     std::list<Waiting> waiting_;
     std::vector<std::uint64_t> turns_;   // ids of those that have begun and whose pieces were not all out
     Rank last_to_;                       // where the one before went; this rank: nowhere yet
     std::list<In> incoming_;
-    std::vector<Out> out_graves_;  // buffers that MPI may touch for ever
+    std::vector<Out> out_graves_;  // buffers that MPI, or who has adopted them, may touch for ever
     std::vector<In> in_graves_;
 };
 

@@ -3,14 +3,13 @@
 
 #include <gtest/gtest.h>
 
-#include "comm/buffer_pool.hpp"
 #include "comm/messages.hpp"
 
 namespace hopscotch {
 namespace {
 
 TEST(Codec, MessagesSurviveTheRoundTrip) {
-    Offer const offer{7, MessageKind::gradient, std::uint64_t{3} << 32, {std::byte{1}, std::byte{255}}};
+    Offer const offer{7, MessageKind::gradient, std::uint64_t{3} << 32, {std::byte{1}, std::byte{255}}, {{5, 6, 7}, 8, 9, 10, 11}};
     auto const back = decode<Offer>(encode(offer));
     EXPECT_EQ(back.id, 7U);
     EXPECT_EQ(back.kind, MessageKind::gradient);
@@ -26,43 +25,16 @@ TEST(Codec, MessagesSurviveTheRoundTrip) {
 }
 
 TEST(Codec, EveryTruncationIsAnError) {
-    auto const whole = encode(Offer{7, MessageKind::state, 9, Bytes(20)});
+    auto const whole = encode(Offer{7, MessageKind::state, 9, Bytes(20), {}});
     for (std::size_t size = 0; size < whole.size(); ++size)
         EXPECT_THROW(decode<Offer>(ByteView(whole).first(size)), CommError) << size;
 }
 
 TEST(Codec, AHugeLengthIsRefusedBeforeItIsAllocated) {
-    auto bytes = encode(Offer{7, MessageKind::state, 9, Bytes(4)});
+    auto bytes = encode(Offer{7, MessageKind::state, 9, Bytes(4), {}});
     constexpr std::size_t length_at = sizeof(std::uint64_t) + sizeof(MessageKind) + sizeof(std::uint64_t);
     for (std::size_t i = 0; i < 8; ++i) bytes[length_at + i] = std::byte{255};
     EXPECT_THROW(decode<Offer>(bytes), CommError);
-}
-
-TEST(BufferPool, ReusesMemoryAndKeepsItAligned) {
-    auto const pool = std::make_shared<BufferPool>();
-    std::byte* first = nullptr;
-    {
-        auto buffer = pool->acquire(100000);
-        first = buffer.bytes().data();
-        EXPECT_EQ(buffer.bytes().size(), 100000U);
-        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(first) % 64, 0U);
-    }
-    auto again = pool->acquire(99000);
-    EXPECT_EQ(again.bytes().data(), first);
-    auto other = pool->acquire(99000);
-    EXPECT_NE(other.bytes().data(), first);
-    auto moved = std::move(again);
-    EXPECT_FALSE(again);
-    EXPECT_EQ(moved.bytes().data(), first);
-    EXPECT_LE(pool->allocated_bytes(), 2U * 110000U);
-}
-
-TEST(BufferPool, ABufferOutlivesItsPoolsOwner) {
-    auto pool = std::make_shared<BufferPool>();
-    auto buffer = pool->acquire(64);
-    pool.reset();
-    buffer.bytes()[0] = std::byte{3};
-    EXPECT_EQ(buffer.bytes()[0], std::byte{3});
 }
 
 }  // namespace

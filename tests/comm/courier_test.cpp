@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/courier.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <future>
 #include <numeric>
@@ -90,10 +91,19 @@ TEST(Courier, MessagesOfEverySizeArriveInOrder) {
     });
 }
 
-TEST(Courier, StatesOfAnySizeArriveWholeWithTheirHeaders) {
-    on_every_rank(3, [](World& world) {
+// Which ranks hand memory over, and take it.
+enum class Sharing { nobody, odd_ranks, everybody };
+constexpr auto k_sharings = {Sharing::nobody, Sharing::odd_ranks, Sharing::everybody};
+
+void let_share(Courier& courier, Sharing sharing) {
+    if (sharing == Sharing::everybody || (sharing == Sharing::odd_ranks && courier.world().rank().value % 2 == 1)) courier.pool().share_memory();
+}
+
+void expect_states_of_any_size(Sharing sharing) {
+    on_every_rank(3, [sharing](World& world) {
         Post post(world, {.piece_bytes = 4096});
         auto& courier = post.courier;
+        let_share(courier, sharing);
         std::vector<std::size_t> const sizes = {64, 4096, 4160, 100032, 1000000};
         auto const next_rank = Rank((world.rank().value + 1) % world.size());
         for (std::size_t i = 0; i < sizes.size(); ++i) {
@@ -118,11 +128,44 @@ TEST(Courier, StatesOfAnySizeArriveWholeWithTheirHeaders) {
     });
 }
 
+TEST(Courier, StatesOfAnySizeArriveWholeWithTheirHeaders) {
+    for (auto const sharing : k_sharings) expect_states_of_any_size(sharing);
+}
+
+// A state of each rank goes round, and every rank adds one to all of it: nobody works on memory that is another's. They may
+// overtake each other, so their headers say how often they have hopped.
+TEST(Courier, StatesThatGoRoundAreWholeEverywhere) {
+    for (auto const sharing : k_sharings)
+        on_every_rank(4, [sharing](World& world) {
+            Post post(world, {.piece_bytes = 1 << 16});
+            auto& courier = post.courier;
+            let_share(courier, sharing);
+            constexpr std::size_t bytes = 400000;
+            auto const next = Rank((world.rank().value + 1) % world.size());
+            auto mine = courier.pool().acquire(bytes);
+            std::ranges::fill(mine.bytes(), std::byte{0});
+            std::int64_t hops = 0;
+            constexpr int rounds = 40;
+            for (int round = 0; round < rounds; ++round) {
+                courier.push(next, number(hops + 1), std::move(mine));
+                auto message = post.next();
+                hops = number(message.body);
+                mine = std::move(message.state);
+                for (auto& b : mine.bytes()) b = static_cast<std::byte>(static_cast<int>(b) + 1);
+                EXPECT_TRUE(std::ranges::all_of(mine.bytes(), [&](std::byte b) { return b == static_cast<std::byte>(hops); })) << hops;
+            }
+            mine = Buffer();
+            post.leave();
+            EXPECT_EQ(courier.bytes_sent(Traffic::state), world.size() == 1 ? 0 : rounds * bytes);
+        });
+}
+
 // Everyone pushes to everyone at once: receives depend on the receiver's own progress only, so nothing locks up.
-TEST(Courier, CrossingPushesDoNotDeadlock) {
-    on_every_rank(4, [](World& world) {
+void expect_no_deadlock(Sharing sharing) {
+    on_every_rank(4, [sharing](World& world) {
         Post post(world, {.piece_bytes = 1 << 16});
         auto& courier = post.courier;
+        let_share(courier, sharing);
         int const others = world.size() - 1;
         for (int round = 0; round < 5; ++round)
             for (int offset = 1; offset <= others; ++offset)
@@ -131,6 +174,10 @@ TEST(Courier, CrossingPushesDoNotDeadlock) {
         for (int n = 0; n < 5 * others; ++n) EXPECT_EQ(post.next().state.bytes().size(), 300000U);
         post.leave();
     });
+}
+
+TEST(Courier, CrossingPushesDoNotDeadlock) {
+    for (auto const sharing : k_sharings) expect_no_deadlock(sharing);
 }
 
 TEST(Courier, HeartbeatsCarryTheActivity) {

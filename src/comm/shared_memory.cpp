@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/shared_memory.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <array>
+#include <functional>
+#include <string>
+
+#include "comm/world.hpp"
+
+namespace hopscotch {
+namespace {
+
+constexpr std::uint64_t k_first_piece = std::uint64_t{2} << 20;  // behind the number, on a huge page of its own
+constexpr std::uint64_t k_magic = 0x686f7073636f7463;
+using Header = std::array<std::uint64_t, 2>;
+
+std::optional<SharedMemory::Mapping> mapped(int file, SharedPiece const& piece) {
+    auto* const data = ::mmap(nullptr, piece.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, file, static_cast<off_t>(piece.offset));
+    if (data == MAP_FAILED) return std::nullopt;
+    return SharedMemory::Mapping{static_cast<std::byte*>(data), piece};
+}
+
+bool begins_with(int file, std::uint64_t number) {
+    Header header{};
+    return ::pread(file, header.data(), sizeof header, 0) == sizeof header && header == Header{k_magic, number};
+}
+
+std::uint64_t host() {
+    static auto const hash = std::hash<std::string>{}(host_name());
+    return hash;
+}
+
+}  // namespace
+
+void SharedMemory::CloseFile::operator()(int fd) noexcept { ::close(fd); }
+
+bool SharedMemory::make_file() {
+    std::uint64_t number = 0;
+    if (::getrandom(&number, sizeof number, 0) != sizeof number) return false;
+    File file(::memfd_create("hopscotch", MFD_CLOEXEC));
+    Header const header{k_magic, number};
+    if (!file || ::pwrite(file.handle(), header.data(), sizeof header, 0) != sizeof header) return false;
+    own_ = number;
+    end_ = k_first_piece;
+    files_.emplace(number, std::move(file));
+    return true;
+}
+
+std::optional<SharedMemory::Mapping> SharedMemory::make(std::size_t bytes) {
+    if (own_ == 0 && !make_file()) return std::nullopt;
+    auto const file = files_.at(own_).handle();
+    SharedPiece const piece{own_, end_, bytes};
+    // Takes the memory now: where there is too little this fails, and a write later would kill the process.
+    if (::fallocate(file, 0, static_cast<off_t>(piece.offset), static_cast<off_t>(bytes)) != 0) return std::nullopt;
+    end_ += (bytes + k_first_piece - 1) / k_first_piece * k_first_piece;
+    auto out = mapped(file, piece);
+    if (!out) discard(piece);
+    return out;
+}
+
+PieceOffer SharedMemory::offer(SharedPiece const& piece) const {
+    return {piece, host(), ::getpid(), files_.at(piece.file).handle(), memory_node()};
+}
+
+// A number that fits proves that this is the file, on this host.
+int SharedMemory::descriptor(PieceOffer const& offer) {
+    auto const known = files_.find(offer.piece.file);
+    if (known != files_.end()) return known->second.handle();
+    if (offer.host != host()) return -1;
+    File file(::open(fmt::format("/proc/{}/fd/{}", offer.process, offer.descriptor).c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    if (!file || !begins_with(file.handle(), offer.piece.file)) return -1;
+    return files_.emplace(offer.piece.file, std::move(file)).first->second.handle();
+}
+
+std::optional<SharedMemory::Mapping> SharedMemory::open(PieceOffer const& offer) {
+    auto const file = descriptor(offer);
+    return file < 0 ? std::nullopt : mapped(file, offer.piece);
+}
+
+void SharedMemory::discard(SharedPiece const& piece) noexcept {
+    auto const file = files_.find(piece.file);
+    if (file != files_.end())
+        ::fallocate(file->second.handle(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(piece.offset), static_cast<off_t>(piece.bytes));
+}
+
+int memory_node() {
+    unsigned cpu = 0, node = 0;
+    return ::getcpu(&cpu, &node) == 0 ? static_cast<int>(node) : 0;
+}
+
+}  // namespace hopscotch

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory that the processes of one host hand to each other instead of copying what is in it: pieces of anonymous files (memfd),
+// one file a process and pool. A piece has one owner at a time, who alone reads and writes it; who had it before keeps the
+// mapping, so that the next time costs nothing. Three trainers, one state:
+//   1 makes piece 0 and offers it to 2: "file f, piece 0, descriptor 9 of process 71";  2 opens /proc/71/fd/9, maps it, owns it
+//   2 offers it to 3, 3 to 1: "file f, piece 0, ..."; 1 has that mapped
+// Not thread-safe: a BufferPool guards it.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+
+#include "core/unique_handle.hpp"
+
+namespace hopscotch {
+
+// The same piece in every process.
+struct SharedPiece {
+    std::uint64_t file = 0;  // a random number, written at the beginning of the file as well
+    std::uint64_t offset = 0, bytes = 0;  // bytes 0: none
+
+    explicit operator bool() const { return bytes > 0; }
+    auto operator<=>(SharedPiece const&) const = default;
+};
+
+// A piece as its owner offers it: where another process finds the file.
+struct PieceOffer {
+    SharedPiece piece;
+    std::uint64_t host = 0;  // a hash of its name
+    std::int32_t process = 0, descriptor = -1;
+    std::int32_t node = 0;  // of memory (NUMA) that the owner runs on
+
+    explicit operator bool() const { return static_cast<bool>(piece); }
+};
+template <class A>
+void fields(A& a, PieceOffer& m) {
+    a(m.piece.file, m.piece.offset, m.piece.bytes, m.host, m.process, m.descriptor, m.node);
+}
+
+class SharedMemory {
+public:
+    struct Mapping {
+        std::byte* data = nullptr;  // page-aligned; unmapped by the caller with munmap(data, piece.bytes)
+        SharedPiece piece;
+    };
+
+    // A new piece, touched and zero; bytes: a multiple of the page size. None where the system has no such memory (left).
+    std::optional<Mapping> make(std::size_t bytes);
+
+    // Of a file that this process has made or opened.
+    PieceOffer offer(SharedPiece const& piece) const;
+
+    // None if the file cannot be had: another host or container, a process that has ended, one that may not be looked into.
+    std::optional<Mapping> open(PieceOffer const& offer);
+
+    // The owner's: gives its memory back to the system although others have it mapped, who must not touch it any more.
+    void discard(SharedPiece const& piece) noexcept;
+
+private:
+    struct CloseFile {
+        static int null() { return -1; }
+        void operator()(int fd) noexcept;
+    };
+    using File = UniqueHandle<int, CloseFile>;
+    bool make_file();
+    int descriptor(PieceOffer const& offer);  // -1: cannot be had
+
+    std::uint64_t own_ = 0, end_ = 0;  // the file of make(), and its length; no place is used twice
+    std::map<std::uint64_t, File> files_;
+};
+
+int memory_node();  // of the core that the calling thread runs on, now
+
+}  // namespace hopscotch

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/buffer_pool.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+
+namespace hopscotch {
+namespace {
+
+TEST(BufferPool, ReusesMemoryAndKeepsItAligned) {
+    auto const pool = std::make_shared<BufferPool>();
+    std::byte* first = nullptr;
+    {
+        auto buffer = pool->acquire(100000);
+        first = buffer.bytes().data();
+        EXPECT_EQ(buffer.bytes().size(), 100000U);
+        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(first) % 64, 0U);
+    }
+    auto again = pool->acquire(99000);
+    EXPECT_EQ(again.bytes().data(), first);
+    auto other = pool->acquire(99000);
+    EXPECT_NE(other.bytes().data(), first);
+    auto moved = std::move(again);
+    EXPECT_FALSE(again);
+    EXPECT_EQ(moved.bytes().data(), first);
+    EXPECT_LE(pool->allocated_bytes(), 2U * 110000U);
+}
+
+TEST(BufferPool, ABufferOutlivesItsPoolsOwner) {
+    auto pool = std::make_shared<BufferPool>();
+    auto buffer = pool->acquire(64);
+    pool.reset();
+    buffer.bytes()[0] = std::byte{3};
+    EXPECT_EQ(buffer.bytes()[0], std::byte{3});
+}
+
+std::shared_ptr<BufferPool> sharing_pool() {
+    auto pool = std::make_shared<BufferPool>();
+    pool->share_memory();
+    return pool;
+}
+
+constexpr std::size_t k_bytes = 3000000;
+
+// Two pools, as of two ranks, whose mappings of one piece lie at two addresses.
+TEST(SharedMemory, ABlockChangesHandsWithWhatIsInIt) {
+    auto const one = sharing_pool(), other = sharing_pool();
+    auto mine = one->acquire(k_bytes);
+    auto* const address = mine.bytes().data();
+    std::ranges::fill(mine.bytes(), std::byte{7});
+    auto theirs = other->adopt(one->offer(mine), k_bytes);
+    ASSERT_TRUE(theirs);
+    one->hand_over(std::move(mine));
+    EXPECT_EQ(one->allocated_bytes(), 0U);
+    EXPECT_GE(other->allocated_bytes(), k_bytes);
+    EXPECT_EQ(theirs.bytes().size(), k_bytes);
+    EXPECT_NE(theirs.bytes().data(), address);
+    EXPECT_TRUE(std::ranges::all_of(theirs.bytes(), [](std::byte b) { return b == std::byte{7}; }));
+    theirs.bytes()[k_bytes - 1] = std::byte{9};
+
+    auto back = one->adopt(other->offer(theirs), k_bytes);
+    other->hand_over(std::move(theirs));
+    EXPECT_EQ(back.bytes().data(), address);  // mapped still
+    EXPECT_EQ(back.bytes()[k_bytes - 1], std::byte{9});
+}
+
+TEST(SharedMemory, AThirdPoolGetsItFromTheSecond) {
+    auto one = sharing_pool();
+    auto const second = sharing_pool(), third = sharing_pool();
+    auto first = one->acquire(k_bytes);
+    first.bytes()[5] = std::byte{5};
+    auto adopted = second->adopt(one->offer(first), k_bytes);
+    one->hand_over(std::move(first));
+    one.reset();  // who made it may have ended
+    auto const last = third->adopt(second->offer(adopted), k_bytes);
+    second->hand_over(std::move(adopted));
+    ASSERT_TRUE(last);
+    EXPECT_EQ(last.bytes()[5], std::byte{5});
+}
+
+TEST(SharedMemory, WhatCannotBeHadHasToBeCopied) {
+    auto const one = sharing_pool(), other = sharing_pool(), apart = std::make_shared<BufferPool>();
+    auto const mine = one->acquire(k_bytes);
+    auto const good = one->offer(mine);
+    ASSERT_TRUE(good);
+    EXPECT_FALSE(apart->adopt(good, k_bytes));
+    EXPECT_FALSE(other->adopt(good, good.piece.bytes + 1));
+    auto const refused = [&](auto change) {
+        auto offer = good;
+        change(offer);
+        return !other->adopt(offer, k_bytes);
+    };
+    EXPECT_TRUE(refused([](PieceOffer& o) { o.piece.file ^= 1; }));  // another file lies there
+    EXPECT_TRUE(refused([](PieceOffer& o) { o.host ^= 1; }));
+    EXPECT_TRUE(refused([](PieceOffer& o) { o.process = 1 << 30; }));
+    EXPECT_TRUE(refused([](PieceOffer& o) { o.descriptor = 9999; }));
+    EXPECT_TRUE(refused([](PieceOffer& o) { o.node += 1; }));
+    EXPECT_TRUE(other->adopt(good, k_bytes));
+
+    EXPECT_FALSE(one->offer(one->acquire(100)));         // sooner copied
+    EXPECT_FALSE(apart->offer(apart->acquire(k_bytes)));
+}
+
+int pinned = 0;
+
+TEST(SharedMemory, EachProcessLocksPagesForItsOwnGpuWhereverTheMemoryIs) {
+    pinned = 0;
+    {
+        auto const one = sharing_pool(), other = sharing_pool();
+        for (auto const& pool : {one, other}) pool->set_pinning({[](void*, std::size_t) { ++pinned; }, [](void*) { --pinned; }});
+        auto mine = one->acquire(k_bytes);
+        EXPECT_EQ(pinned, 1);
+        auto offer = one->offer(mine);
+        offer.node += 1;  // far from the CPU: a GPU copies it anyway
+        auto const theirs = other->adopt(offer, k_bytes);
+        EXPECT_TRUE(theirs);
+        one->hand_over(std::move(mine));
+        EXPECT_EQ(pinned, 2);
+    }
+    EXPECT_EQ(pinned, 0);
+}
+
+// Twenty blocks arrive and none leaves: a few are kept for the next, the others' memory goes back to the system.
+TEST(SharedMemory, APoolThatOnlyGetsDoesNotGrow) {
+    auto const giver = sharing_pool(), taker = sharing_pool();
+    std::size_t most = 0;
+    for (int i = 0; i < 20; ++i) {
+        auto mine = giver->acquire(k_bytes);
+        auto const theirs = taker->adopt(giver->offer(mine), k_bytes);
+        giver->hand_over(std::move(mine));
+        most = std::max(most, taker->allocated_bytes());
+    }
+    EXPECT_LE(most, 6 * (k_bytes + (std::size_t{2} << 20)));
+    EXPECT_EQ(giver->allocated_bytes(), 0U);
+}
+
+}  // namespace
+}  // namespace hopscotch
