@@ -11,7 +11,8 @@ namespace hopscotch {
 at::Tensor grown(at::Tensor& buffer, std::int64_t n, at::TensorOptions const& options) {
     // A buffer that grows during inference serves autograd later, which refuses inference tensors.
     c10::InferenceMode const ordinary(false);
-    if (!buffer.defined() || buffer.numel() < n) buffer = at::empty({n}, options);
+    if (buffer.defined() && buffer.numel() < n) buffer = at::Tensor();  // first: a device may not have room for both
+    if (!buffer.defined()) buffer = at::empty({n}, options);
     return buffer.narrow(0, 0, n);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/cuda_capture.hpp"
 
+#include <ATen/core/CachingHostAllocator.h>
 #include <ATen/cuda/CUDAEvent.h>
 #include <ATen/cuda/CUDAGeneratorImpl.h>
 #include <ATen/cuda/CUDAGraph.h>
@@ -36,6 +37,10 @@ public:
         if (capture_ended_ || mempool_id_ == c10::MempoolId_t{0, 0}) return;
         attempt([&] { c10::cuda::CUDACachingAllocator::endAllocateToPool(capture_dev_, mempool_id_); });
         attempt([&] { c10::cuda::CUDACachingAllocator::releasePool(capture_dev_, mempool_id_); });
+        // The host's allocator would go on asking this graph, which is gone then, and refuse every later capture into the pool.
+        attempt([&] { at::getHostAllocator(at::kCUDA)->end_allocate_to_pool(mempool_id_); });
+        attempt([&] { at::getHostAllocator(at::kCUDA)->release_pool(mempool_id_); });
+        static_cast<void>(cudaGetLastError());  // said by now; else the next launch would be blamed
     }
 
 private:
@@ -96,6 +101,8 @@ public:
         wait(stream_, at::cuda::getCurrentCUDAStream(device_.index()));
         c10::cuda::CUDAStreamGuard const aside(stream_);
         stream_.synchronize();
+        // The warm-ups' activations: while a capture goes on, torch gives nothing of what it keeps to who needs memory.
+        c10::cuda::CUDACachingAllocator::emptyCache();
         if (pool_->graphs == 0) pool_->id = at::cuda::graph_pool_handle();
         auto captured = std::make_unique<CapturedGraph>(pool_);
         auto& graph = captured->graph;

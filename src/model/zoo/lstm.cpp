@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // An LSTM (Hochreiter and Schmidhuber 1997) over a row's steps; the last state of its top layer goes through a linear layer.
 // Names and initialisation are those of torch.nn.Embedding, LSTM and Linear.
+#include <ATen/autocast_mode.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/lstm.h>
 #include <ATen/ops/zeros.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
 #include <fmt/format.h>
 
 #include <cmath>
@@ -50,15 +52,29 @@ public:
             if (i > 0) h = dropped(h, arguments_.dropout, pass);
             std::vector<at::Tensor> weights;
             for (auto const* weight : layers_[i]) weights.push_back(*weight);
-            std::tie(h, last, std::ignore) = at::lstm(h, {start, start}, weights, /*has_biases=*/true, /*num_layers=*/1,
-                                                      /*dropout=*/0.0, pass.training(), arguments_.bidirectional,
-                                                      /*batch_first=*/true);
+            std::tie(h, last) = through(h, start, std::move(weights), pass);
         }
         return fc_(last.transpose(0, 1).flatten(1));
     }
 
 private:
     using Weights = std::vector<at::Tensor const*>;  // weight_ih, weight_hh, bias_ih, bias_hh; then those of the reverse
+
+    // The outputs of every step, and the last state. CUDA's autocast turns an LSTM into fp16, whatever it is told, so for bf16
+    // all of it is cast by hand there.
+    std::pair<at::Tensor, at::Tensor> through(at::Tensor h, at::Tensor start, std::vector<at::Tensor> weights, Pass const& pass) const {
+        bool const by_hand = h.is_cuda() && at::autocast::is_autocast_enabled(at::kCUDA);
+        std::optional<c10::impl::ExcludeDispatchKeyGuard> no_autocast;
+        if (by_hand) {
+            no_autocast.emplace(c10::DispatchKey::AutocastCUDA);
+            h = h.to(at::kBFloat16);
+            start = start.to(at::kBFloat16);
+            for (auto& weight : weights) weight = weight.to(at::kBFloat16);
+        }
+        auto [outputs, last, cells] = at::lstm(h, {start, start}, weights, /*has_biases=*/true, /*num_layers=*/1, /*dropout=*/0.0,
+                                               pass.training(), arguments_.bidirectional, /*batch_first=*/true);
+        return {outputs, last};
+    }
 
     std::int64_t directions() const { return arguments_.bidirectional ? 2 : 1; }
 
