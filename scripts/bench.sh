@@ -39,10 +39,11 @@ done
 echo "== reading rows: in memory, through windows, row by row"
 "$hopscotch" bench read
 
-echo "== hops: 100 MB once a second between two computing ranks; shared memory with CMA, without, TCP"
+echo "== hops: 100 MB once a second between two computing ranks; memory that changes hands, copies: with CMA, without, TCP"
 "${launch[@]}" -np 2 "$hopscotch" bench comm
-"${launch[@]}" --mca btl_vader_single_copy_mechanism none -np 2 "$hopscotch" bench comm --repeats 2
-"${launch[@]}" --mca btl tcp,self -np 2 "$hopscotch" bench comm --repeats 2
+"${launch[@]}" -np 2 "$hopscotch" bench comm --copy
+"${launch[@]}" --mca btl_vader_single_copy_mechanism none -np 2 "$hopscotch" bench comm --copy --repeats 2
+"${launch[@]}" --mca btl tcp,self -np 2 "$hopscotch" bench comm --copy --repeats 2
 
 echo "== synthetic: 8 trials on 8 trainers, units of 100 ms, states of 10 MB"
 "$hopscotch" data import csv data/digits.csv --out "$scratch/digits8" --shards 8 --label label --shape 1x8x8 > "$scratch/import.log"
