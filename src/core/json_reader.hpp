@@ -66,6 +66,7 @@ public:
     ObjectReader(Json const& object, std::string path, Problems& problems);
 
     void read(std::string_view key, bool& out);
+    void read(std::string_view key, std::optional<bool>& out);  // null: none
     void read(std::string_view key, std::int64_t& out, Check<double> const& check = {});
     void read(std::string_view key, int& out, Check<double> const& check = {});
     void read(std::string_view key, std::optional<std::int64_t>& out, Check<double> const& check = {});  // null: none

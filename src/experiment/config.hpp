@@ -97,6 +97,7 @@ struct TrainConfig {
     std::vector<double> class_weights;        // cross_entropy: one a class; bce_with_logits: pos_weight; empty: all 1
     double huber_delta = 1;
     Precision precision = Precision::fp32;    // bf16: forward and backward under autocast, weights stay fp32
+    bool channels_last = true;                // cnn, resnet, vgg, mobilenet compute on NHWC images; false: NCHW, PyTorch's default
     std::optional<double> clip_norm, clip_value;  // of the gradient, before the update
     int accumulate = 1;                       // batches whose mean gradient makes one update; a rest at a unit's end counts
     double ema = 0;                           // [0, 1): validation and best/ use weights averaged with this decay; 0: off

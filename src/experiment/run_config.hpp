@@ -2,6 +2,7 @@
 // The section `run` of an experiment: the comment beside a field is its manual, and docs/running.md.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,8 +32,10 @@ struct RunConfig {
     SchedulerPlacement scheduler = SchedulerPlacement::dedicated;
     int threads = 1;                 // of torch, per trainer; "auto" = 1 (bits must not depend on the trainers)
     bool exact = true;               // same bits for any number of trainers
-    bool deterministic = true;       // of a GPU: the same bits each time. false: TF32, cuDNN tries algorithms out, atomics add in any order;
+    bool deterministic = true;       // of a GPU: the same bits each time. false: atomics add in any order, and the two below are on;
                                      // replay can verify nothing then. An operator that has no deterministic form fails its trial
+    std::optional<bool> tf32;            // of a GPU: fp32 products of 10 bits' precision, the same bits each time; null: unless deterministic
+    std::optional<bool> cudnn_benchmark;  // of a GPU: cuDNN tries its algorithms out for each new shape; null: unless deterministic
     bool cuda_graphs = true;         // of a GPU: steps are captured and launched at once; models that cannot be say why in the log
     double checkpoint_every_s = 60;  // a trial's newest copy on the disk is not older than this, if the disk keeps up
     double checkpoint_mbps = 0;      // a trainer writes at most so many megabytes a second; 0: no limit

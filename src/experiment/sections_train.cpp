@@ -125,6 +125,7 @@ TrainConfig read_train(ObjectReader reader) {
     std::string precision = "fp32";
     read_choice(reader, "precision", precision, {"fp32", "bf16"}, {"tf32", "fp16", "mixed", "fp64"});
     if (precision == "bf16") out.precision = Precision::bf16;
+    reader.read("channels_last", out.channels_last);
     reader.read("clip_norm", out.clip_norm, above(0));
     reader.read("clip_value", out.clip_value, above(0));
     reader.read("accumulate", out.accumulate, at_least(1));

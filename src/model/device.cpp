@@ -3,7 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <sstream>
+
 #include "core/error.hpp"
+#include "model/device_allocator.hpp"
 #include "model/feed_device.hpp"
 
 #ifdef HOPSCOTCH_CUDA
@@ -21,6 +25,16 @@ namespace hopscotch {
 namespace {
 
 std::string gigabytes(std::int64_t bytes) { return fmt::format("{:.2f} GB", static_cast<double>(bytes) * 1e-9); }
+
+constexpr std::string_view k_tried = "Tried to allocate ";
+
+// The sentence of torch's that counts; the others tell of its allocator.
+std::string tried(std::string_view torch_says) {
+    auto const from = torch_says.find(k_tried);
+    if (from == torch_says.npos) return std::string(torch_says.substr(0, torch_says.find('\n')));
+    auto const sentence = torch_says.substr(from, torch_says.find('\n', from) - from);
+    return std::string(sentence.substr(0, std::min(sentence.find(". "), sentence.find(" ("))));
+}
 
 #ifdef HOPSCOTCH_CUDA
 int visible_gpus() {
@@ -88,6 +102,32 @@ std::optional<std::string> refusal(TrainingNeed const& need, DeviceMemory const&
                        activations, need.activations > 0 ? " or train.batch_size" : "");
 }
 
+std::string out_of_memory(TrainingNeed const& need, DeviceMemory const& memory, std::string const& device, std::string_view torch_says) {
+    return fmt::format("{} has {} of {} free for this trial, and it needs at least {} (state {}, gradient {}, activations {} at batch "
+                       "size {}; torch says: {}) choose a smaller model or train.batch_size, or fewer trainers for each GPU",
+                       device, gigabytes(memory.free), gigabytes(memory.total), gigabytes(need.state + need.gradient + need.activations),
+                       gigabytes(need.state), gigabytes(need.gradient), gigabytes(need.activations), need.batch_size, tried(torch_says));
+}
+
+std::int64_t requested_bytes(std::string_view torch_says) {
+    auto const words = tried(torch_says);
+    std::istringstream in{words.substr(std::min(words.size(), k_tried.size()))};
+    double number = 0;
+    std::string unit;
+    if (!(in >> number >> unit)) return 0;
+    double factor = 0;
+    if (unit == "bytes") factor = 1;
+    if (unit == "KiB") factor = 1024;
+    if (unit == "MiB") factor = 1024.0 * 1024;
+    if (unit == "GiB") factor = 1024.0 * 1024 * 1024;
+    return static_cast<std::int64_t>(number * factor);
+}
+
+DoesNotFit::Why why_it_does_not_fit(DeviceMemory const& memory) {
+    auto const others = memory.total - memory.free;  // CUDA's own context among them
+    return others > memory.total / 8 ? DoesNotFit::Why::others : DoesNotFit::Why::too_large;
+}
+
 #ifdef HOPSCOTCH_CUDA
 DeviceInfo device_info(std::string const& device) {
     DeviceInfo out;
@@ -129,6 +169,7 @@ std::optional<DeviceMemory> device_memory(std::string const&) { return std::null
 void pin_host_memory(void*, std::size_t) {}
 void unpin_host_memory(void*) {}
 std::unique_ptr<FeedDevice> make_feed_device(at::Device) { return nullptr; }
+std::unique_ptr<DeviceAllocator> make_device_allocator(std::string const&) { return nullptr; }
 #endif
 
 }  // namespace hopscotch

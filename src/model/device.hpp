@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/error.hpp"
+
 namespace hopscotch {
 
 // Throws ConfigError unless the device can be used here: "cpu", "cuda", "auto". Returns "cpu" or "cuda:0": GPUs that
@@ -43,5 +45,23 @@ struct TrainingNeed {
 };
 // Why this trial cannot be trained, with numbers; none: it may be tried.
 std::optional<std::string> refusal(TrainingNeed const& need, DeviceMemory const& memory, std::string const& device);
+
+// The same of a batch that found no memory. need: at least that; memory: with what the trial holds counted as free.
+std::string out_of_memory(TrainingNeed const& need, DeviceMemory const& memory, std::string const& device, std::string_view torch_says);
+
+// What torch "Tried to allocate", by its own words; 0: they do not say.
+std::int64_t requested_bytes(std::string_view torch_says);
+
+// A trial does not fit on its GPU.
+class DoesNotFit : public Error {
+public:
+    enum class Why { too_large, others };  // others: they hold a good part of the device, and may leave it
+    DoesNotFit(std::string const& problem, Why why) : Error(problem), why_(why) {}
+    Why why() const { return why_; }
+
+private:
+    Why why_;
+};
+DoesNotFit::Why why_it_does_not_fit(DeviceMemory const& memory);  // with what the trial holds counted as free
 
 }  // namespace hopscotch

@@ -132,9 +132,9 @@ void DeviceFeed::make_room(std::int64_t bytes) {
         auto& seen = shards_.at(key);
         auto const host = seen.host.lock();
         if (host)
-            log_info(fmt::format("a shard of {} rows ({:.1f} MB) leaves the GPU for a state of {:.1f} MB ({:.1f} MB were "
-                                 "free); its batches are copied one by one from now on",
-                                 host->rows, megabytes(bytes_of(*host)), megabytes(bytes), megabytes(free)));
+            log_info(fmt::format("a shard of {} rows ({:.1f} MB) leaves the GPU, where training needs memory ({:.1f} MB were free); "
+                                 "its batches are copied one by one from now on",
+                                 host->rows, megabytes(bytes_of(*host)), megabytes(free)));
         seen.device = nullptr;
     }
 }

@@ -42,7 +42,7 @@ public:
     // the copy is done. upload_bytes: what a pass over it needs besides.
     std::shared_ptr<DeviceShard const> resident(std::shared_ptr<Shard const> const& shard, std::int64_t upload_bytes);
 
-    // Shards leave the device until a state of so many bytes fits. Passes that are under way keep theirs.
+    // Shards leave the device until so many bytes are free for training. Passes that are under way keep theirs.
     void make_room(std::int64_t bytes);
 
     // Makes this the plan of the next gather()s. Returns its number; another upload makes it void.

@@ -35,7 +35,9 @@ void GraphCache::capture(Entry& entry, GraphKey const& key, std::string const& n
         graph = part.capture();
         difference = part.compare(*graph);
     } catch (std::exception const& error) {
-        refuse(key, name, (graph ? "the first replay could not be checked: " : "capturing failed: ") + first_line(error.what()));
+        auto const what = graph ? "the first replay could not be checked: " : "capturing failed: ";
+        graph.reset();  // what it keeps on the device may be what is missing
+        refuse(key, name, what + first_line(error.what()));
         return part.run();
     }
     if (!difference.empty()) return refuse(key, name, "the first replay was wrong: " + difference);
@@ -69,6 +71,11 @@ void GraphCache::make_room() {
     oldest->warm_ups = 0;
     if (oldest->wanted < k_most_warm_ups) oldest->wanted *= 2;
     --graphs_;
+}
+
+void GraphCache::drop() {
+    for (auto& [key, entry] : entries_) entry = {};
+    graphs_ = 0;
 }
 
 void GraphCache::forget(std::uint64_t model) {

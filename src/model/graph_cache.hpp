@@ -30,7 +30,7 @@ public:
     virtual std::unique_ptr<Graph> capture() = 0;   // computes nothing; throws what stands against it
     virtual void replay(Graph& graph) = 0;          // as run()
     // Does the part once by run() and, from the same start, once by replay(). Says what differs; empty: nothing. Either way the
-    // part has been done once then. Throws only while nothing has been changed (no memory for the copies).
+    // part has been done once then. Throws only if nothing has been changed, or all of it put back (no memory).
     virtual std::string compare(Graph& graph) = 0;
 };
 
@@ -58,6 +58,7 @@ public:
     // Says that this model does without graphs, and why; once for each name and reason.
     void explain(std::string const& name, std::string const& reason);
 
+    void drop();  // all graphs, which keep memory; they are captured again
     void forget(std::uint64_t model);
     std::size_t graphs() const { return graphs_; }  // that are kept
 

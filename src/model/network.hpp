@@ -25,6 +25,8 @@ struct Pass {
     at::Generator* noise = nullptr;  // of dropout masks; null in evaluation
     SumOverGroup const* sum = nullptr;  // of batch statistics, over all trainers' rows of the step; null: of the own rows
 
+    bool channels_last = true;  // how images lie in memory on their way through convolutions
+
     bool training() const { return noise != nullptr; }
 };
 

@@ -2,6 +2,7 @@
 #include "model/step.hpp"
 
 #include <ATen/autocast_mode.h>
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/linalg_vector_norm.h>
 #include <ATen/ops/zeros.h>
 #include <c10/core/InferenceMode.h>
@@ -132,7 +133,7 @@ at::Tensor Step::forward(at::Tensor const& x, Pass const& pass) {
 
 at::Tensor Step::evaluate(at::Tensor const& x) {
     c10::InferenceMode const unrecorded;
-    return forward(x, {});
+    return forward(x, {.channels_last = train_.channels_last});
 }
 
 // Hooks cost a little in every pass, so a trial that trains alone has none.
@@ -151,7 +152,7 @@ void Step::compute_gradient(at::Tensor const& x, at::Tensor const& y) {
         gradient_.zero_();  // autograd adds
     else
         unrecorded.emplace();
-    auto const outputs = forward(x, {&workspace_.noise, sum_ ? &sum_ : nullptr});
+    auto const outputs = forward(x, {&workspace_.noise, sum_ ? &sum_ : nullptr, train_.channels_last});
     auto const [loss, gradient] = loss_.mean(outputs, y);
     network_->backward(outputs, gradient);
     loss_sum_.add_(loss, x.size(0));
@@ -171,6 +172,19 @@ void Step::forward_backward(Batch const& batch, std::uint64_t noise_key, Gradien
     if (train_.accumulate > 1 && accumulated_rows_ == 0) accumulated_.zero_();  // who updates may be another than this step
     accumulated_rows_ += rows;
     if (train_.accumulate > 1) accumulated_.add_(gradient_, static_cast<double>(rows));
+}
+
+// The gradient is computed anew, noise comes from a key, and the loss is added last: only batch norm has left traces.
+std::function<void()> Step::way_back(std::int64_t rows) {
+    if (sum_) return {};  // the others of the group have their part of the sums by now
+    bool const is_first = tried_rows_.insert(rows).second;
+    if (buffers_.numel() == 0) return [] {};
+    if (!is_first) return {};
+    at::NoGradGuard const unrecorded;
+    return [buffers = buffers_, before = buffers_.clone()] {
+        at::NoGradGuard const still_unrecorded;
+        buffers.copy_(before);
+    };
 }
 
 at::Tensor const& Step::gradient() const { return train_.accumulate > 1 ? accumulated_ : gradient_; }

@@ -5,7 +5,9 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <set>
 
 #include "model/feed.hpp"
 #include "model/loss.hpp"
@@ -43,6 +45,10 @@ public:
     // Adds the batch to the gradient of the next update. noise_key addresses the dropout masks of this batch. on_gradient, if
     // given and if no batches are accumulated: called for ranges of the flat gradient as soon as they are final.
     void forward_backward(Batch const& batch, std::uint64_t noise_key, GradientReady const& on_gradient = {});
+
+    // Called before a batch of so many rows: what makes it as if it had not begun, should it find no memory half of the way. Empty: it
+    // cannot be, or the batch has been trained before, so that it fits.
+    std::function<void()> way_back(std::int64_t rows);
 
     // Makes gradient() the mean over the rows since the last update.
     void finish_gradient();
@@ -87,6 +93,7 @@ private:
     char const* explained_ = nullptr;
     Weights weights_ = Weights::trained;
     std::int64_t accumulated_rows_ = 0;
+    std::set<std::int64_t> tried_rows_;
     std::vector<std::pair<std::size_t, std::size_t>> ranges_;  // of the flat gradient, by parameter; padding included
     SumOverGroup sum_;
     GradientReady const* on_gradient_ = nullptr;               // of the pass under way

@@ -43,7 +43,12 @@ std::string StepPart::compare(Graph& graph) {
         at::NoGradGuard const unrecorded;
         for (std::size_t i = 0; i < results.size(); ++i) results[i].values.copy_(values[i]);
     };
-    run();
+    try {
+        run();
+    } catch (...) {  // no memory beside the graph's: batch norm may have gone half of the way
+        put(before);
+        throw;
+    }
     for (std::size_t i = 0; i < results.size(); ++i) after[i].copy_(results[i].values);
     std::string difference;
     try {

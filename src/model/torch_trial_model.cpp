@@ -60,6 +60,15 @@ std::int64_t outputs_of_a_row(DataSchema const& data) {
     return data.task == Task::language ? elements(data.shape) * data.outputs : data.outputs;
 }
 
+// All that decides what a row takes on its way through the model.
+std::string kind_of(TrialConfig const& config) {
+    auto const& model = config.model;
+    std::string out = model.name + " " + model.file + " " + model.arguments.dump();
+    for (auto const& pattern : model.freeze) out += " " + pattern;
+    if (config.train.precision == Precision::bf16) out += " bf16";
+    return out + (config.train.channels_last ? " NHWC" : "");
+}
+
 }  // namespace
 
 TorchTrialModel::TorchTrialModel(TrialConfig config, Manifest const& manifest, std::unique_ptr<Network> network,
@@ -73,7 +82,8 @@ TorchTrialModel::TorchTrialModel(TrialConfig config, Manifest const& manifest, s
       is_frozen_(frozen_parameters(config_.model, step_.network())),
       frozen_(read_frozen(config_.model, step_.network(), workspace_.device)),
       layout_(make_layout(layout_request())),
-      evaluation_batch_(evaluation_batch(elements(data_.shape), outputs_of_a_row(data_))) {}
+      evaluation_batch_(evaluation_batch(elements(data_.shape), outputs_of_a_row(data_))),
+      memory_kind_(kind_of(config_)) {}
 
 LayoutRequest TorchTrialModel::layout_request() const {
     return {step_.network().parameters(), step_.network().buffers(), is_frozen_, config_.train};
@@ -115,7 +125,7 @@ std::int64_t TorchTrialModel::next_gradient(GradientReady const& ready, std::fun
     auto const& as_they_come = workspace_.device.is_cpu() ? ready : GradientReady{};
     std::int64_t rows = 0;
     for (; pass_.next < last; ++pass_.next) {
-        step_.forward_backward(feed_.next(pass_.feed), noise_key(pass_.address, pass_.next), as_they_come);
+        train(feed_.next(pass_.feed), noise_key(pass_.address, pass_.next), as_they_come);
         rows += pass_.cut[pass_.next].size;
         if (on_batch) on_batch();
     }
@@ -123,6 +133,13 @@ std::int64_t TorchTrialModel::next_gradient(GradientReady const& ready, std::fun
     if (rows > 0) step_.finish_gradient();
     if (rows > 0 && host_gradient_.defined()) host_gradient_.copy_(step_.gradient());
     return rows;
+}
+
+void TorchTrialModel::train(Batch const& batch, std::uint64_t noise_key, GradientReady const& ready) {
+    auto const work = [&] { step_.forward_backward(batch, noise_key, ready); };
+    if (!workspace_.admission) return work();
+    auto const rows = batch.x.size(0);
+    workspace_.admission->run({{memory_kind_, rows}, held(), work, step_.way_back(rows)});
 }
 
 UnitSums TorchTrialModel::end_pass() {
@@ -169,7 +186,11 @@ void TorchTrialModel::for_each_batch(ShardSource& shard, BatchRange const& batch
     for (std::size_t i = 0; i < cut.size(); ++i) {
         c10::InferenceMode const unrecorded;
         auto const batch = feed_.next(pass);
-        visit(step_.evaluate(batch.x), batch);
+        auto const work = [&] { visit(step_.evaluate(batch.x), batch); };  // what is kept of it is added last
+        if (workspace_.admission)
+            workspace_.admission->run({{memory_kind_ + " evaluated", batch.x.size(0)}, held(), work, [] {}});
+        else
+            work();
     }
     feed_.end(pass);
 }

@@ -44,6 +44,8 @@ private:
     void load_pretrained(MutableBytes state) const;
     double lr(std::int64_t batch) const;
     void claim();
+    void train(Batch const& batch, std::uint64_t noise_key, GradientReady const& ready);
+    TrainingNeed held() const;  // by the bound state and its gradient
     void require_claimed() const;
     void add(at::Tensor const& outputs, Batch const& batch, Evaluation& into) const;
     void add_tokens(at::Tensor const& outputs, at::Tensor const& tokens, Evaluation& into) const;
@@ -62,6 +64,7 @@ private:
     MutableBytes state_;
     Counters counters_;
     std::int64_t evaluation_batch_;
+    std::string memory_kind_;
     struct Training {  // the pass under way
         ShardSource* shard = nullptr;
         UnitAddress address;

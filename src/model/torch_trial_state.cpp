@@ -55,8 +55,8 @@ void TorchTrialModel::bind(MutableBytes state) {
     counters_ = counters_of(state, layout_);
     auto const floats = static_cast<std::int64_t>(layout_.end_of(Block::buffer) / sizeof(float));
     host_ = at::from_blob(state.data(), {floats}, at::TensorOptions(at::kFloat));
-    if (!workspace_.device.is_cpu())
-        workspace_.admit(floats, static_cast<std::int64_t>(layout_.end_of(Block::parameter) / sizeof(float)), config_.train.batch_size);
+    workspace_.admit(floats, static_cast<std::int64_t>(layout_.end_of(Block::parameter) / sizeof(float)),
+                     {memory_kind_, config_.train.batch_size});
     device_ = workspace_.device.is_cpu() ? host_ : workspace_.state(floats);
     workspace_.bound = nullptr;
     claim();
@@ -69,6 +69,10 @@ void TorchTrialModel::claim() {
     if (workspace_.bound == this) return;
     workspace_.bound = this;
     store();
+}
+
+TrainingNeed TorchTrialModel::held() const {
+    return {static_cast<std::int64_t>(layout_.end_of(Block::buffer)), static_cast<std::int64_t>(layout_.end_of(Block::parameter))};
 }
 
 void TorchTrialModel::require_claimed() const {

@@ -63,8 +63,11 @@ void check_model(TrialConfig const& config, DataSchema const& data, Problems& pr
 // How a GPU computes; nothing on a CPU.
 struct GpuMode {
     bool deterministic = true;  // run.deterministic
+    bool tf32 = false;          // run.tf32
+    bool benchmark = false;     // run.cudnn_benchmark
     bool graphs = true;         // run.cuda_graphs
 };
+GpuMode gpu_mode(RunConfig const& run);  // what is null follows deterministic
 
 // What the trainers of one process share: the device, and nothing a trial could change. One per trainer.
 class Workspace {

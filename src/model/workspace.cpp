@@ -24,16 +24,16 @@ std::unique_ptr<DeviceFeed> make_device_feed(at::Device device) {
 }
 
 #ifdef HOPSCOTCH_CUDA
-// deterministic: the same algorithm on every trainer, no atomic additions, and fp32 that is fp32. An operator that cannot do that
-// throws, and torch's text names it.
+// deterministic: the same algorithm on every trainer and no atomic additions. An operator that cannot do that throws, and torch's
+// text names it.
 void set_arithmetic(GpuMode const& mode) {
     static std::once_flag once;  // of the process, and before its first call of cuBLAS
     std::call_once(once, [] { setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0); });
     auto& torch = at::globalContext();
     torch.setDeterministicCuDNN(mode.deterministic);
-    torch.setBenchmarkCuDNN(!mode.deterministic);
-    torch.setAllowTF32CuDNN(!mode.deterministic);
-    torch.setAllowTF32CuBLAS(!mode.deterministic);
+    torch.setBenchmarkCuDNN(mode.benchmark);
+    torch.setAllowTF32CuDNN(mode.tf32);
+    torch.setAllowTF32CuBLAS(mode.tf32);
     torch.setDeterministicAlgorithms(mode.deterministic, /*warn_only=*/false);
     torch.setDeterministicFillUninitializedMemory(false);  // what is read has been written
 }
@@ -41,10 +41,16 @@ void set_arithmetic(GpuMode const& mode) {
 
 }  // namespace
 
+GpuMode gpu_mode(RunConfig const& run) {
+    return {run.deterministic, run.tf32.value_or(!run.deterministic), run.cudnn_benchmark.value_or(!run.deterministic), run.cuda_graphs};
+}
+
 Workspace::Impl::Impl(std::string const& device_name, int threads, [[maybe_unused]] GpuMode mode)
     : device(device_name), noise(at::globalContext().defaultGenerator(device).clone()),
       batches(at::TensorOptions(at::kCPU)),
       device_feed(make_device_feed(device)) {
+    if (auto allocator = make_device_allocator(device.str()))
+        admission = std::make_unique<Admission>(std::move(allocator), device.str(), [this](std::int64_t bytes) { make_room(bytes); });
     at::set_num_threads(threads);
 #ifdef HOPSCOTCH_CUDA
     if (device.is_cpu()) return;
@@ -75,15 +81,18 @@ at::Tensor Workspace::Impl::graph_answers(at::Tensor const& like) {
     return grown(graph_answers_, like.numel(), at::TensorOptions(device).dtype(like.scalar_type())).view(like.sizes());
 }
 
-void Workspace::Impl::admit(std::int64_t state, std::int64_t gradient, std::int64_t batch_size) const {
-    auto const missing = [](at::Tensor const& buffer, std::int64_t n) {
-        return buffer.defined() && buffer.numel() >= n ? 0 : n * static_cast<std::int64_t>(sizeof(float));
-    };
-    TrainingNeed const need{missing(state_, state), missing(gradient_, gradient), 0, batch_size};
-    if (need.state + need.gradient == 0) return;
-    if (device_feed) device_feed->make_room(need.state + need.gradient);
-    auto const memory = device_memory(device.str());
-    if (auto const why = memory ? refusal(need, *memory, device.str()) : std::nullopt) throw Error(*why);
+void Workspace::Impl::admit(std::int64_t state, std::int64_t gradient, BatchKind const& kind) {
+    if (!admission) return;
+    auto const bytes = [](std::int64_t floats) { return floats * static_cast<std::int64_t>(sizeof(float)); };
+    auto const there = [](at::Tensor const& buffer) { return buffer.defined() ? buffer.numel() : 0; };
+    auto const missing = [&](at::Tensor const& buffer, std::int64_t n) { return there(buffer) >= n ? 0 : bytes(n); };
+    admission->admit({missing(state_, state), missing(gradient_, gradient), 0, kind.rows}, bytes(there(state_) + there(gradient_)), kind.model);
+}
+
+// What is not the trial's own: shards, and graphs, which keep what their steps took.
+void Workspace::Impl::make_room(std::int64_t bytes) {
+    if (device_feed) device_feed->make_room(bytes);
+    if (graphs && bytes == Admission::k_everything) graphs->cache.drop();
 }
 
 Workspace::Workspace(std::string device, int threads, GpuMode mode) : impl_(std::make_unique<Impl>(device, threads, mode)) {}

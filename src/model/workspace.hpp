@@ -5,6 +5,7 @@
 #include <ATen/core/Generator.h>
 #include <ATen/core/Tensor.h>
 
+#include "model/admission.hpp"
 #include "model/batch_buffers.hpp"
 #include "model/device_feed.hpp"
 #include "model/step_graphs.hpp"
@@ -25,8 +26,10 @@ struct Workspace::Impl {
     // Of a GPU. The state that is bound: one block for all models, so that it lies at the same address whenever a model is bound
     // again, as a captured graph needs. `bound`: whose state that is.
     at::Tensor state(std::int64_t n);
-    // Before a state of so many floats and its gradient are allocated: shards make room. Throws Error with the numbers if they do not fit.
-    void admit(std::int64_t state, std::int64_t gradient, std::int64_t batch_size) const;
+    // Before a state of so many floats and its gradient are allocated, and batches of this kind trained: shards make room. Throws
+    // DoesNotFit with the numbers.
+    void admit(std::int64_t state, std::int64_t gradient, BatchKind const& kind);
+    void make_room(std::int64_t bytes);
     void const* bound = nullptr;
 
     // Where captured graphs read their batch, shaped like this one.
@@ -37,6 +40,7 @@ struct Workspace::Impl {
     at::Generator noise;  // reseeded for every step, so it carries nothing from one trial to the next
     BatchBuffers batches;                     // on a CPU
     std::unique_ptr<DeviceFeed> device_feed;  // null on a CPU
+    std::unique_ptr<Admission> admission;     // "
 
 private:
     at::Tensor gradient_, accumulated_, state_, graph_features_, graph_answers_;

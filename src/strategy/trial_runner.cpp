@@ -24,7 +24,7 @@ TrialRunner::TrialRunner(Experiment experiment, std::vector<ShardId> const& shar
       factory_(std::move(factory)),
       manifest_(read_manifest(experiment_.data.path)),
       device_(resolve_device(experiment_.run.device, seat.number_on_host)),
-      workspace_(device_, experiment_.run.threads, {experiment_.run.deterministic, experiment_.run.cuda_graphs}) {
+      workspace_(device_, experiment_.run.threads, gpu_mode(experiment_.run)) {
     for (auto const& slow : experiment_.run.inject.slow)
         if (slow.rank == self_.value + 1) slow_factor_ *= slow.factor;
     adopt(shards);
@@ -56,7 +56,10 @@ void TrialRunner::open_validation() {
 }
 
 // Rows that cannot be read and memory that is not there are no trial's fault. LibTorch says the latter in words.
+// A trial that has a GPU for itself and is too large for it meets the same in any other try.
 Cause cause_of(std::exception const& error) {
+    if (auto const* large = dynamic_cast<DoesNotFit const*>(&error))
+        return large->why() == DoesNotFit::Why::too_large ? Cause::trial : Cause::surroundings;
     bool const data = dynamic_cast<DataError const*>(&error) != nullptr || dynamic_cast<IoError const*>(&error) != nullptr ||
                       dynamic_cast<std::system_error const*>(&error) != nullptr;
     std::string_view const text = error.what();

@@ -28,7 +28,7 @@ TEST(Reader, UnknownKeyNamesTheNearest) {
 }
 
 TEST(Reader, WrongTypesLeaveTheDefault) {
-    Read in(R"({"a": "1", "b": 1.5, "c": 1, "d": null, "e": [1, "x"], "f": true, "g": 3000000000, "h": "x", "i": [1]})");
+    Read in(R"({"a": "1", "b": 1.5, "c": 1, "d": null, "e": [1, "x"], "f": true, "g": 3000000000, "h": "x", "i": [1], "j": 1})");
     ObjectReader reader(in.json, "", in.problems);
     double a = 7;
     std::int64_t b = 7;
@@ -39,6 +39,7 @@ TEST(Reader, WrongTypesLeaveTheDefault) {
     int g = 7;
     std::optional<double> h = 7;
     std::vector<std::string> i{"i"};
+    std::optional<bool> j = true;
     reader.read("a", a);
     reader.read("b", b);
     reader.read("c", c);
@@ -48,6 +49,7 @@ TEST(Reader, WrongTypesLeaveTheDefault) {
     reader.read("g", g);
     reader.read("h", h);
     reader.read("i", i);
+    reader.read("j", j);
     reader.finish();
     EXPECT_EQ(a, 7);
     EXPECT_EQ(b, 7);
@@ -57,6 +59,7 @@ TEST(Reader, WrongTypesLeaveTheDefault) {
     EXPECT_EQ(d, "d");
     EXPECT_EQ(e, std::vector<std::int64_t>{7});
     EXPECT_EQ(i, std::vector<std::string>{"i"});
+    EXPECT_EQ(j, true);
     EXPECT_EQ(in.problems.text(),
               "f.json:1:7: /a: expected a number (got a string)\n"
               "f.json:1:17: /b: expected an integer (got a number)\n"
@@ -66,7 +69,8 @@ TEST(Reader, WrongTypesLeaveTheDefault) {
               "f.json:1:61: /f: expected an integer (got a boolean)\n"
               "f.json:1:72: /g: out of range (got 3000000000)\n"
               "f.json:1:89: /h: expected a number or null (got a string)\n"
-              "f.json:1:99: /i: expected an array of strings (got an array)");
+              "f.json:1:99: /i: expected an array of strings (got an array)\n"
+              "f.json:1:109: /j: expected true, false or null (got an integer)");
 }
 
 TEST(Reader, RangesAndNames) {

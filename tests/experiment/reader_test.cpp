@@ -24,7 +24,9 @@ TEST(Reader, Defaults) {
     EXPECT_EQ(e.strategy.name, "mop");
     EXPECT_EQ(e.run.threads, 1);
     EXPECT_TRUE(e.run.deterministic);
+    EXPECT_FALSE(e.run.tf32 || e.run.cudnn_benchmark);
     EXPECT_TRUE(e.run.cuda_graphs);
+    EXPECT_TRUE(e.train.channels_last);
     EXPECT_EQ(e.run.dir, "r");
     EXPECT_EQ(e.model.arguments.dump(), "{}");
 }
@@ -41,6 +43,7 @@ TEST(Reader, EveryFieldIsRead) {
         "space": {"train.optimizer.lr": {"type": "float", "low": 0.1, "high": 0.2}},
         "strategy": {"name": "model_averaging", "every": 50, "outer": {"lr": 0.7, "momentum": 0.9, "nesterov": true}},
         "run": {"dir": "r", "device": "cpu", "threads": 2, "exact": false, "deterministic": false, "cuda_graphs": false,
+        "tf32": true, "cudnn_benchmark": false,
         "checkpoint_every_s": 1, "deadline_s": 2, "stall_s": 3}})",
                                    {}, problems);
     EXPECT_EQ(problems.text(), "");
@@ -79,6 +82,8 @@ TEST(Reader, EveryFieldIsRead) {
     EXPECT_FALSE(e.run.exact);
     EXPECT_FALSE(e.run.deterministic);
     EXPECT_FALSE(e.run.cuda_graphs);
+    EXPECT_EQ(e.run.tf32, true);
+    EXPECT_EQ(e.run.cudnn_benchmark, false);
     EXPECT_EQ(e.run.checkpoint_every_s, 1);
     EXPECT_EQ(e.run.deadline_s, 2);
     EXPECT_EQ(e.run.stall_s, 3);
@@ -87,10 +92,21 @@ TEST(Reader, EveryFieldIsRead) {
 TEST(Reader, UnknownKeyWithTheNearestName) {
     EXPECT_EQ(
         complaints(train(R"({"lerning_rate": 1, "epcohs": 3})")),
-        "e.json:2:11: /train/lerning_rate: unknown key (known: accumulate, batch_size, class_weights, clip_norm, "
+        "e.json:2:11: /train/lerning_rate: unknown key (known: accumulate, batch_size, channels_last, class_weights, clip_norm, "
         "clip_value, early_stopping, ema, epochs, huber_delta, label_smoothing, loss, optimizer, precision, schedule, seed_scope)\n"
         "e.json:2:30: /train/epcohs: unknown key (did you mean \"epochs\"?)");
     EXPECT_EQ(complaints(with(R"("modle": {})")), "e.json:2:1: /modle: unknown key (did you mean \"model\"?)");
+}
+
+TEST(Reader, SwitchesOfAGpu) {
+    auto const run = [](char const* keys) { return document("\"run\": {\"dir\": \"r\", " + std::string(keys) + "}" + k_space); };
+    EXPECT_EQ(complaints(run(R"("tf32": null, "cudnn_benchmark": null)")), "");
+    EXPECT_EQ(complaints(run(R"("deterministic": true, "tf32": true, "cudnn_benchmark": false)")), "");
+    EXPECT_EQ(complaints(run(R"("deterministic": false, "cudnn_benchmark": true)")), "");
+    EXPECT_EQ(complaints(run(R"("tf32": 1)")), "e.json:2:29: /run/tf32: expected true, false or null (got a number)");
+    EXPECT_EQ(complaints(run(R"("cudnn_benchmark": true)")),
+              "e.json:2:40: /run/cudnn_benchmark: needs deterministic false (the algorithm that is fastest now is another one next time, and so "
+              "are the bits) set run.deterministic to false or leave it out");
 }
 
 TEST(Reader, DuplicateKey) {

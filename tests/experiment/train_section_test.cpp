@@ -26,11 +26,12 @@ ScheduleConfig schedule(std::string const& section) { return read("{\"schedule\"
 
 TEST(Train, EveryKeyIsRead) {
     auto const train = read(R"({"loss": "cross_entropy", "label_smoothing": 0.1, "class_weights": [1, 0.5, 2.5],
-        "precision": "bf16", "clip_norm": 1.5, "clip_value": 0.25, "accumulate": 4, "ema": 0.999,
+        "precision": "bf16", "channels_last": false, "clip_norm": 1.5, "clip_value": 0.25, "accumulate": 4, "ema": 0.999,
         "early_stopping": {"patience": 5, "min_delta": 0.01}})");
     EXPECT_EQ(train.label_smoothing, 0.1);
     EXPECT_EQ(train.class_weights, (std::vector{1.0, 0.5, 2.5}));
     EXPECT_EQ(train.precision, Precision::bf16);
+    EXPECT_FALSE(train.channels_last);
     EXPECT_EQ(train.clip_norm, 1.5);
     EXPECT_EQ(train.clip_value, 0.25);
     EXPECT_EQ(train.accumulate, 4);

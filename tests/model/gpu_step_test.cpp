@@ -3,6 +3,8 @@
 // a CPU's.
 #include <gtest/gtest.h>
 
+#include <ATen/ops/empty.h>
+
 #include <cmath>
 
 #include "model/step_cases.hpp"
@@ -94,6 +96,32 @@ TEST_F(GpuStep, ModelsTakeTurns) {
     other->evaluate(*shard, {0, 1}, sums);  // without a new bind
     EXPECT_EQ(other.hash(state), before);
     EXPECT_NEAR(sums.loss() / 30, std::log(10), 1);
+}
+
+// What is left beside the ballast is too little for a batch; without it, it is enough, and what it took is known from then on.
+TEST_F(GpuStep, ABatchThatDoesNotFitFailsWithNumbers) {
+    auto const shared = workspace({});
+    auto config = with_optimizer("resnet18", Json::object({{"stem", "cifar"}}), OptimizerKind::sgd);
+    config.train.batch_size = 1024;
+    Trial trial(config, plain_manifest({3, 32, 32}, 10, 1024, Task::classification), shared);
+    auto const shard = source(random_shard(trial.manifest, 1024, 1));
+    AlignedBlock state(trial->layout().bytes);
+    trial->initialise(state.bytes(), 42, TrialId(0));
+    trial->bind(state.bytes());
+    {
+        auto const bytes = device_memory(device_)->free - (std::int64_t{1} << 31);
+        auto const ballast = at::empty({bytes}, at::TensorOptions(at::Device(device_)).dtype(at::kByte));
+        try {
+            trial->train_unit(*shard, unit(0, 0, 0), {});
+            FAIL() << "2 GB are enough for 1024 rows of ResNet-18";
+        } catch (DoesNotFit const& error) {
+            EXPECT_NE(std::string(error.what()).find("needs at least"), std::string::npos) << error.what();
+            EXPECT_NE(std::string(error.what()).find("at batch size 1024; torch says: Tried to allocate "), std::string::npos) << error.what();
+            EXPECT_EQ(error.why(), DoesNotFit::Why::others);
+        }
+    }
+    trial->bind(state.bytes());
+    EXPECT_GT(trial->train_unit(*shard, unit(0, 0, 0), {}).rows, 0);
 }
 
 }  // namespace

@@ -19,7 +19,10 @@ struct FakeGraph final : Graph {
 
 // w: warmed up, r: run, c: captured, k: compared, p: replayed. Each of w, r, k, p does the part once.
 struct FakePart final : GraphPart {
-    void run() override { did += 'r'; }
+    void run() override {
+        did += 'r';
+        alive_in_run = alive;
+    }
     void warm_up() override { did += 'w'; }
     std::unique_ptr<Graph> capture() override {
         did += 'c';
@@ -38,7 +41,7 @@ struct FakePart final : GraphPart {
 
     std::string did, capture_fails, difference;
     bool no_memory = false;
-    int alive = 0;
+    int alive = 0, alive_in_run = -1;
 };
 
 struct Fixture {
@@ -132,7 +135,9 @@ TEST(GraphCache, AGraphWhoseFirstReplayIsWrongIsDropped) {
 TEST(GraphCache, WithoutMemoryForTheCheckThereIsNoGraph) {
     Fixture f;
     f.part.no_memory = true;
-    EXPECT_EQ(f.after(5, key(32)), "wwwcrr");
+    EXPECT_EQ(f.after(4, key(32)), "wwwcr");
+    EXPECT_EQ(f.part.alive_in_run, 0) << "what the graph keeps may be what the step needs";
+    EXPECT_EQ(f.after(1, key(32)), "r");
     EXPECT_EQ(f.part.alive, 0);
     ASSERT_EQ(f.said.size(), 1U);
     EXPECT_NE(f.said[0].find("the first replay could not be checked: no memory"), std::string::npos);
@@ -148,6 +153,17 @@ TEST(GraphCache, ARefusalDropsTheGraphsThatTheModelHad) {
     EXPECT_EQ(f.after(1, update_key()), "p") << "but not on the other part's";
     EXPECT_EQ(f.cache.graphs(), 1U);
     EXPECT_EQ(f.part.alive, 1);
+}
+
+TEST(GraphCache, DroppedGraphsAreCapturedAgain) {
+    Fixture f;
+    f.after(5, key(32));
+    f.after(5, update_key());
+    f.cache.drop();
+    EXPECT_EQ(f.part.alive, 0);
+    EXPECT_EQ(f.cache.graphs(), 0U);
+    EXPECT_EQ(f.after(5, key(32)), "wwwckp");
+    EXPECT_TRUE(f.said.empty());
 }
 
 TEST(GraphCache, TheGraphUsedLongestAgoMakesRoom) {

@@ -236,6 +236,8 @@ TEST(Failure, OfDataAndMemoryAreNoTrialsOwn) {
     EXPECT_EQ(cause_of(std::bad_alloc()), Cause::surroundings);
     EXPECT_EQ(cause_of(std::runtime_error("CUDA out of memory. Tried to allocate 2 GiB")), Cause::surroundings);
     EXPECT_EQ(cause_of(std::runtime_error("[enforce fail] DefaultCPUAllocator: not enough memory")), Cause::surroundings);
+    EXPECT_EQ(cause_of(DoesNotFit("cuda:0 has 1 GB", DoesNotFit::Why::others)), Cause::surroundings);
+    EXPECT_EQ(cause_of(DoesNotFit("out of memory", DoesNotFit::Why::too_large)), Cause::trial);
     EXPECT_EQ(cause_of(std::runtime_error("shapes differ")), Cause::trial);
     EXPECT_EQ(cause_of(Error("a fault")), Cause::trial);
     EXPECT_EQ(cause_of(std::logic_error("index out of range")), Cause::trial);

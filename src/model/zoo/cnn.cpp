@@ -33,7 +33,7 @@ public:
 
     // Pooled first, batch norm and relu have a quarter of the work.
     at::Tensor forward(at::Tensor const& x, Pass const& pass) override {
-        auto h = channels_last(x);
+        auto h = images_for(x, pass);
         for (auto const& layer : layers_) {
             h = pool_(layer.conv(h));
             if (layer.norm.weight != nullptr) h = layer.norm(h, pass);

@@ -80,7 +80,7 @@ public:
     }
 
     at::Tensor forward(at::Tensor const& x, Pass const& pass) override {
-        auto h = clipped(entrance_(channels_last(x), pass));
+        auto h = clipped(entrance_(images_for(x, pass), pass));
         for (auto const& block : blocks_) h = block(h, pass);
         h = average_of_image(clipped(exit_(h, pass)));
         return classifier_(dropped(h, dropout_, pass));

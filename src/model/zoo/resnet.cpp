@@ -97,7 +97,7 @@ public:
     }
 
     at::Tensor forward(at::Tensor const& x, Pass const& pass) override {
-        auto h = entrance_(channels_last(x), pass).relu_();
+        auto h = entrance_(images_for(x, pass), pass).relu_();
         if (stem_ == Stem::imagenet) h = pool_(h);
         for (auto const& block : blocks_) h = block(h, pass);
         return fc_(average_of_image(h));

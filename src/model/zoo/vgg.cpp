@@ -47,7 +47,7 @@ public:
     }
 
     at::Tensor forward(at::Tensor const& x, Pass const& pass) override {
-        auto h = channels_last(x);
+        auto h = images_for(x, pass);
         for (auto const& layer : layers_) {
             h = layer.conv(h);
             if (layer.norm.weight != nullptr) h = layer.norm(h, pass);

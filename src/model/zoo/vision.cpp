@@ -28,7 +28,7 @@ at::Tensor MaxPool::operator()(at::Tensor const& x) const {
     return at::max_pool2d(x, {kernel, kernel}, {stride, stride}, {padding, padding});
 }
 
-at::Tensor channels_last(at::Tensor const& x) { return x.contiguous(at::MemoryFormat::ChannelsLast); }
+at::Tensor images_for(at::Tensor const& x, Pass const& pass) { return pass.channels_last ? x.contiguous(at::MemoryFormat::ChannelsLast) : x; }
 
 at::Tensor average_of_image(at::Tensor const& x) { return at::adaptive_avg_pool2d(x, {1, 1}).flatten(1); }
 

@@ -27,7 +27,7 @@ struct MaxPool {  // torch.nn.MaxPool2d with a square window
     at::Tensor operator()(at::Tensor const& x) const;
 };
 
-at::Tensor channels_last(at::Tensor const& x);
+at::Tensor images_for(at::Tensor const& x, Pass const& pass);  // x, laid out as the pass computes on images
 at::Tensor average_of_image(at::Tensor const& x);  // [rows, channels, height, width] -> [rows, channels]
 
 }  // namespace hopscotch

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <ATen/Context.h>
+#include <c10/core/Device.h>
+#include <c10/cuda/CUDACachingAllocator.h>
+
+#include "model/device_allocator.hpp"
+
+namespace hopscotch {
+namespace {
+
+namespace torch_memory = c10::cuda::CUDACachingAllocator;
+constexpr auto k_all = static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE);
+
+class CudaAllocator final : public DeviceAllocator {
+public:
+    explicit CudaAllocator(std::string device) : device_(std::move(device)), index_(c10::Device(device_).index()) {
+        at::globalContext().lazyInitDevice(at::kCUDA);  // before that torch's allocator knows no device
+    }
+    DeviceMemory memory() const override { return *device_memory(device_); }
+    std::int64_t allocated() const override { return torch_memory::getDeviceStats(index_).allocated_bytes[k_all].current; }
+    std::int64_t spare() const override {
+        auto const stats = torch_memory::getDeviceStats(index_);
+        return stats.reserved_bytes[k_all].current - stats.allocated_bytes[k_all].current;
+    }
+    void watch_peak() override { torch_memory::resetPeakStats(index_); }
+    std::int64_t peak() const override { return torch_memory::getDeviceStats(index_).allocated_bytes[k_all].peak; }
+    void empty_cache() override { torch_memory::emptyCache(); }
+
+private:
+    std::string device_;
+    c10::DeviceIndex index_;
+};
+
+}  // namespace
+
+std::unique_ptr<DeviceAllocator> make_device_allocator(std::string const& device) {
+    return device == "cpu" ? nullptr : std::make_unique<CudaAllocator>(device);
+}
+
+}  // namespace hopscotch

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// train.channels_last: reaches every pass, changes how images lie in memory, and results only by rounding.
+#include <gtest/gtest.h>
+
+#include <ATen/ops/arange.h>
+
+#include "fixture.hpp"
+#include "model/step.hpp"
+#include "model/zoo/vision.hpp"
+
+namespace hopscotch::testing {
+namespace {
+
+TEST(ImageLayout, OfAPass) {
+    auto const x = at::arange(2 * 3 * 4 * 5, at::kFloat).view({2, 3, 4, 5});
+    auto const last = images_for(x, {}), first = images_for(x, {.channels_last = false});
+    EXPECT_EQ(last.strides(), at::IntArrayRef({60, 1, 15, 3}));
+    EXPECT_EQ(first.strides(), at::IntArrayRef({60, 20, 5, 1}));
+    EXPECT_TRUE(last.equal(first));
+}
+
+// Remembers how it was called.
+class Spy final : public Network {
+public:
+    explicit Spy(std::vector<bool>& seen) : seen_(seen) {}
+    std::vector<ParameterSpec> const& parameters() const override { return parameters_; }
+    std::vector<BufferSpec> const& buffers() const override { return buffers_; }
+    double multiply_adds() const override { return 1; }
+    Backward kind() const override { return Backward::written_out; }
+    void bind(BoundTensors tensors) override { bound_ = std::move(tensors); }
+    at::Tensor forward(at::Tensor const& x, Pass const& pass) override {
+        seen_.push_back(pass.channels_last);
+        return x.mul(bound_.parameters.at(0));
+    }
+    void backward(at::Tensor const&, at::Tensor const&) override { bound_.gradients.at(0).zero_(); }
+
+private:
+    std::vector<bool>& seen_;
+    std::vector<ParameterSpec> parameters_{{"w", {1}, Init::constant(1)}};
+    std::vector<BufferSpec> buffers_;
+    BoundTensors bound_;
+};
+
+TEST(ImageLayout, ReachesTrainingAndEvaluation) {
+    for (bool const channels_last : {true, false}) {
+        auto config = trial_config("spy");
+        config.train.channels_last = channels_last;
+        std::vector<bool> seen;
+        Workspace workspace("cpu", 1);
+        auto network = std::make_unique<Spy>(seen);
+        auto const layout = make_layout({network->parameters(), network->buffers(), {}, config.train});
+        Step step(std::move(network), "spy", config.train, workspace.impl());
+        AlignedBlock state(layout.bytes);
+        auto const floats = at::arange(static_cast<std::int64_t>(layout.end_of(Block::buffer) / sizeof(float)), at::kFloat);
+        step.bind(floats, layout, {});
+        step.begin_unit();
+        step.forward_backward({at::arange(6, at::kFloat).view({2, 3}), at::arange(2, at::kLong)}, 1);
+        step.evaluate(at::arange(6, at::kFloat).view({2, 3}));
+        EXPECT_EQ(seen, std::vector<bool>(2, channels_last));
+    }
+}
+
+struct Result {
+    double loss = 0;
+    std::vector<float> outputs;
+};
+
+Result trained(TrialConfig config, bool channels_last) {
+    config.train.channels_last = channels_last;
+    config.train.optimizer.lr = 1e-3;  // with large ones rounding grows from step to step
+    Trial trial(config, plain_manifest({3, 64, 64}, 4, 14, Task::classification));
+    auto const shard = source(random_shard(trial.manifest, 14, 1));
+    AlignedBlock state(trial->layout().bytes);
+    trial->initialise(state.bytes(), 42, TrialId(3));
+    trial->bind(state.bytes());
+    Result out;
+    for (int epoch = 0; epoch < 2; ++epoch) out.loss += trial->train_unit(*shard, unit(3, epoch, 0), {}).loss;
+    out.outputs = trial->predict(*shard, {0, 1});
+    return out;
+}
+
+TEST(ImageLayout, ResultsAgreeToRounding) {
+    for (auto const& config : {trial_config("cnn", Json::object({{"channels", Json(Json::Array{4, 8})}, {"dropout", 0.2}})),
+                               trial_config("resnet20", Json::object({{"width", 4}})), trial_config("resnet18", Json::object({{"width", 4}})),
+                               trial_config("vgg16_bn", Json::object({{"width", 4}, {"hidden", 16}})),
+                               trial_config("mobilenet_v2", Json::object({{"width", 0.25}}))}) {
+        auto const last = trained(config, true), first = trained(config, false);
+        EXPECT_NEAR(last.loss, first.loss, 1e-3 * std::abs(first.loss)) << config.model.name;
+        ASSERT_EQ(last.outputs.size(), first.outputs.size());
+        for (std::size_t i = 0; i < last.outputs.size(); ++i)
+            EXPECT_NEAR(last.outputs[i], first.outputs[i], 1e-2 * (1 + std::abs(first.outputs[i]))) << config.model.name << " " << i;
+    }
+}
+
+}  // namespace
+}  // namespace hopscotch::testing

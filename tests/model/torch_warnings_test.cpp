@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/torch_warnings.hpp"
+
+#include <c10/util/Exception.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <thread>
+
+namespace hopscotch {
+namespace {
+
+int count(std::string const& text, std::string const& what) {
+    int n = 0;
+    for (auto at = text.find(what); at != text.npos; at = text.find(what, at + 1)) ++n;
+    return n;
+}
+
+TEST(TorchWarnings, EachTextIsLoggedOnceWhoeverSaysIt) {
+    ::testing::internal::CaptureStderr();
+    auto const train = [] {
+        log_torch_warnings();
+        for (int batch = 0; batch < 5; ++batch) TORCH_WARN("weights are not in one chunk");
+    };
+    train();
+    std::thread(train).join();
+    TORCH_WARN("something else");
+    auto const said = ::testing::internal::GetCapturedStderr();
+    EXPECT_EQ(count(said, "weights are not in one chunk"), 1) << said;
+    EXPECT_EQ(count(said, "something else"), 1) << said;
+}
+
+}  // namespace
+}  // namespace hopscotch
