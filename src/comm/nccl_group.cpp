@@ -135,10 +135,12 @@ NcclGroup::~NcclGroup() {
     try {
         std::packaged_task<void()> task([calls = calls_, end, deadline_s = terms_.deadline_s / 2] { end_of(*calls, end, deadline_s); });
         auto done = task.get_future();
-        std::thread(std::move(task)).detach();
-        if (done.wait_for(std::chrono::duration<double>(terms_.deadline_s)) == std::future_status::ready) return;
-        log_warning(fmt::format("NCCL did not {} within {:.0f} s; this process ends without waiting for it",
-                                end == End::abort ? "abort" : "end", terms_.deadline_s));
+        std::thread thread(std::move(task));
+        bool const in_time = done.wait_for(std::chrono::duration<double>(terms_.deadline_s)) == std::future_status::ready;
+        if (!in_time)
+            log_warning(fmt::format("NCCL did not {} within {:.0f} s; this process ends without waiting for it",
+                                    end == End::abort ? "abort" : "end", terms_.deadline_s));
+        in_time ? thread.join() : thread.detach();
     } catch (std::exception const& error) {
         log_warning(fmt::format("NCCL was not ended in good order: {}", error.what()));
     }

@@ -10,6 +10,7 @@
 #include <map>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "comm/nccl_calls.hpp"
@@ -37,8 +38,13 @@ public:
         return true;
     }
 
+    // One has failed: no host waits for sums that will not come.
+    void stop() { over_ = true; }
+    bool over() const { return over_; }
+
 private:
     int ranks_;
+    std::atomic<bool> over_ = false;
     std::mutex mutex_;
     std::map<std::uint64_t, std::map<int, std::vector<float>>> terms_;
 };
@@ -69,7 +75,10 @@ public:
         id_seen = id;
         self_ = self;
         ranks_ = ranks;
-        if (refuses) return State::failed;
+        if (refuses) {
+            fabric_->stop();
+            return State::failed;
+        }
         up_in_ = slow_polls;
         return up_in_ > 0 || never_up ? State::under_way : State::done;
     }
@@ -84,6 +93,7 @@ public:
         auto const number = static_cast<std::uint64_t>(sums++);
         if (fails_at_sum == static_cast<int>(number)) {
             failed_ = true;
+            fabric_->stop();
             return State::under_way;
         }
         auto given = std::make_shared<bool>(false);
@@ -149,7 +159,7 @@ private:
         return true;
     }
     void wait_for_sums() {
-        for (int turns = 0; !sums_.empty() && turns < 100'000; ++turns)
+        for (int turns = 0; !sums_.empty() && turns < 100'000 && !fabric_->over(); ++turns)
             if (!advance(sums_)) std::this_thread::sleep_for(std::chrono::microseconds(100));
         compute_.clear();
     }
