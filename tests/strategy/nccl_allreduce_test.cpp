@@ -149,16 +149,24 @@ TEST(NcclAllreduce, OneTrainerMayBeToldTo) {
               to_hex(train(Through::courier, {{}, 1}).job.laps.at({TrialId(0), 0}).state_hash));
 }
 
-// Throws in its third step; the gradient stays where the real model has it.
+struct Watched {
+    int throws_at = -1;  // step
+    std::atomic<int> zeroed = 0;
+};
+
+// May throw in a step; the gradient stays where the real model has it.
 class Faulty final : public TrialModel {
 public:
-    explicit Faulty(std::unique_ptr<TrialModel> model) : model_(std::move(model)) {}
+    Faulty(std::unique_ptr<TrialModel> model, Watched& watched) : model_(std::move(model)), watched_(watched) {}
     std::int64_t next_gradient(GradientReady const& ready, std::function<void()> const& on_batch) override {
-        if (++steps_ == 3) throw std::runtime_error("no memory left");
+        if (++steps_ == watched_.throws_at) throw std::runtime_error("no memory left");
         return model_->next_gradient(ready, on_batch);
     }
     std::optional<DeviceFloats> device_gradient() override { return model_->device_gradient(); }
-    void zero_gradient() override { model_->zero_gradient(); }
+    void zero_gradient() override {
+        ++watched_.zeroed;
+        model_->zero_gradient();
+    }
     StateLayout const& layout() const override { return model_->layout(); }
     void initialise(MutableBytes state, std::uint64_t seed, TrialId trial) override { model_->initialise(state, seed, trial); }
     void bind(MutableBytes state) override { model_->bind(state); }
@@ -185,14 +193,43 @@ public:
 
 private:
     std::unique_ptr<TrialModel> model_;
+    Watched& watched_;
     int steps_ = 0;
 };
 
-TEST(NcclAllreduce, ATrialThatFailsOnOneTrainerHoldsNobodyUp) {
-    Case wanted{{}, 3};
-    wanted.factory = [](TrialConfig const& config, Manifest const& manifest, Workspace& workspace) {
-        return std::make_unique<Faulty>(make_trial_model(config, manifest, workspace));
+ModelFactory watched_by(Watched& watched) {
+    return [&watched](TrialConfig const& config, Manifest const& manifest, Workspace& workspace) {
+        return std::make_unique<Faulty>(make_trial_model(config, manifest, workspace), watched);
     };
+}
+
+// Five shards on four trainers: the last one is through after half of the steps.
+TEST(NcclAllreduce, WhoHasNoRowsLeftAddsZeros) {
+    Watched watched;
+    auto const trained = train(Through::nccl, {{}, 4, watched_by(watched)});
+    EXPECT_EQ(trained.job.laps.at({TrialId(0), 0}).outcome, Outcome::finished);
+    EXPECT_GT(watched.zeroed, 0);
+    EXPECT_LT(watched.zeroed, trained.calls[3]->sums);
+}
+
+TEST(NcclAllreduce, ZeroIsZeroWhereverTheGradientLies) {
+    TemporaryDirectory const directory;
+    auto const experiment = experiment_on(directory, {});
+    Workers workers(experiment, TrialId(0), {}, make_owners(5, 2, 1));
+    workers.begin_epoch(0);
+    ASSERT_GT(workers.next_gradient(0), 0);
+    auto const values = workers.model(0).device_gradient();
+    ASSERT_TRUE(values);
+    std::span const gradient(values->data, values->size);
+    EXPECT_EQ(gradient.size() * sizeof(float), workers.model(0).layout().end_of(Block::parameter));
+    EXPECT_TRUE(std::ranges::any_of(gradient, [](float x) { return x != 0; }));
+    workers.model(0).zero_gradient();
+    EXPECT_TRUE(std::ranges::all_of(gradient, [](float x) { return x == 0; }));
+}
+
+TEST(NcclAllreduce, ATrialThatFailsOnOneTrainerHoldsNobodyUp) {
+    Watched watched{3};
+    Case const wanted{{}, 3, watched_by(watched)};
     auto const trained = train(Through::nccl, wanted);
     ASSERT_EQ(trained.error, "");
     auto const& lap = trained.job.laps.at({TrialId(0), 0});
