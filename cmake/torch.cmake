@@ -37,9 +37,10 @@ if(HOPSCOTCH_CUDA)
   set(CMAKE_CUDA_STANDARD 20)
   set(CMAKE_CUDA_STANDARD_REQUIRED ON)
   find_package(CUDAToolkit REQUIRED)
-  # NCCL comes with some toolkits, with the wheel nvidia-nccl-cu13 (beside torch), or from the system.
-  find_path(HOPSCOTCH_NCCL_INCLUDE nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS} ${torch_root}/../nvidia/nccl/include)
-  find_library(HOPSCOTCH_NCCL_LIBRARY NAMES nccl libnccl.so.2 HINTS ${torch_root}/../nvidia/nccl/lib ${CUDAToolkit_LIBRARY_DIR} ${CUDAToolkit_LIBRARY_ROOT}/lib)
+  # NCCL comes with the wheel nvidia-nccl-cu13 (beside torch, which loads that one: first), with some toolkits, or from the system.
+  find_path(HOPSCOTCH_NCCL_INCLUDE nccl.h HINTS ${torch_root}/../nvidia/nccl/include ${CUDAToolkit_INCLUDE_DIRS})
+  find_library(HOPSCOTCH_NCCL_LIBRARY NAMES nccl libnccl.so.2 NAMES_PER_DIR
+               HINTS ${torch_root}/../nvidia/nccl/lib ${CUDAToolkit_LIBRARY_DIR} ${CUDAToolkit_LIBRARY_ROOT}/lib)
   if(NOT HOPSCOTCH_NCCL_INCLUDE OR NOT HOPSCOTCH_NCCL_LIBRARY)
     message(FATAL_ERROR "NCCL not found (nccl.h, libnccl): run scripts/setup.sh --cuda, or pass -DHOPSCOTCH_NCCL_INCLUDE=... -DHOPSCOTCH_NCCL_LIBRARY=...")
   endif()

@@ -28,7 +28,7 @@ places='
 ^nlohmann/                                 | ^core/json\.cpp$                     | only core/json.cpp parses JSON
 ^CLI/                                      | ^app/[a-z0-9_]+\.cpp$                | only app reads the command line
 ^(torch|ATen|c10)/                         | ^model/                              | only model knows LibTorch
-^nccl\.h$                                  | ^comm/nccl_group\.cpp$               | only comm/nccl_group.cpp speaks NCCL
+^nccl\.h$                                  | ^comm/nccl_library\.cpp$             | only comm/nccl_library.cpp speaks NCCL
 ^cuda                                      | ^(model|comm)/                       | only model and comm touch devices
 ^spdlog/                                   | ^core/log\.cpp$                      | only core/log.cpp logs
 ^(fmt|xxhash)                              | \.cpp$                               | headers stay free of third-party headers

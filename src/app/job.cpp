@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <map>
 #include <optional>
 
 #include "app/result_text.hpp"
@@ -17,6 +18,7 @@
 #include "core/hash.hpp"
 #include "core/log.hpp"
 #include "experiment/search_section.hpp"
+#include "strategy/collectives.hpp"
 
 namespace hopscotch {
 namespace {
@@ -64,6 +66,7 @@ public:
     void call_roll_of_living();
 
 private:
+    void choose_collectives_of(std::map<Rank, Hello> const& hellos);
     int work(RunningJob& job);
     void note_damage(StateDamaged const& damaged);
     void regroup(RunningJob& job);
@@ -91,6 +94,16 @@ void Run::call_roll_of_living() {
         prepared_.hosts[trainer_of(rank).index()] = hello.host;
         if (hello.device.is_gpu()) prepared_.on_gpu = true;
     }
+    choose_collectives_of(hellos);
+}
+
+// As the trainers will, before anything is trained.
+void Run::choose_collectives_of(std::map<Rank, Hello> const& hellos) {
+    std::map<Rank, HostDevice> devices;
+    for (auto const& [rank, hello] : hellos) devices[rank] = {hello.host, hello.device};
+    auto const choice = choose_collectives(prepared_.experiment, prepared_.owners, devices);
+    if (prepared_.experiment.strategy.name == "allreduce") prepared_.collectives = choice.used == Collectives::nccl ? "nccl" : "mpi";
+    if (!choice.why.empty()) log_info(fmt::format("gradients go through host memory, not NCCL: {}", choice.why));
 }
 
 std::optional<int> Run::attempt() {

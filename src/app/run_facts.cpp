@@ -35,6 +35,7 @@ RunFacts facts_of(PreparedRun const& prepared) {
     facts.any_trainers = strategy_named(facts.strategy).bits == Bits::any_trainers;
     facts.approximate = (prepared.on_gpu && !prepared.experiment.run.deterministic) ||
                         (prepared.resumption && prepared.resumption->facts.approximate);
+    facts.collectives = prepared.collectives;
     facts.start_unix_s = prepared.resumption ? prepared.resumption->facts.start_unix_s : unix_s();
     facts.run_id = prepared.run_id;
     if (!prepared.experiment.search.start_from.empty() && !prepared.resumption) facts.past = to_json(prepared.context.past);

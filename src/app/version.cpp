@@ -4,6 +4,8 @@
 #include "app/commands.hpp"
 #include "app/version.hpp"
 #include "comm/mpi_world.hpp"
+#include "comm/nccl_calls.hpp"
+#include "model/device.hpp"
 
 namespace hopscotch {
 
@@ -13,8 +15,9 @@ BuildInfo const& build_info() {
 }
 
 std::string version_text() {
-    return fmt::format("hopscotch {} ({})\nLibTorch {}, {}, {} build", k_version, k_git, k_torch, mpi_version(),
-                       k_device_build);
+    auto out = fmt::format("hopscotch {} ({})\nLibTorch {}, {}, {} build", k_version, k_git, k_torch, mpi_version(), k_device_build);
+    if (auto const libraries = device_info("cpu").versions; !libraries.empty()) out += fmt::format("\n{}, {}", libraries, nccl_version());
+    return out;
 }
 
 }  // namespace hopscotch

@@ -29,6 +29,9 @@ void read_group_keys(ObjectReader& reader, OwnKeys const& own, StrategyConfig& o
         reader.problem("scale_lr", "needs \"batch\": \"per_worker\" (split leaves the batch as it is)");
     if (own.include("batch_norm", {"allreduce"})) read_name(reader, "batch_norm", norms, out.batch_norm);
     Names const reducing{"allreduce", "model_averaging"};
+    constexpr std::array<Name<Collectives>, 3> collectives{
+        {{"auto", Collectives::automatic}, {"mpi", Collectives::mpi}, {"nccl", Collectives::nccl}}};
+    if (own.include("collectives", {"allreduce"})) read_name(reader, "collectives", collectives, out.collectives);
     if (own.include("algorithm", reducing)) read_name(reader, "algorithm", algorithms, out.algorithm);
     if (own.include("first_bucket_mb", reducing)) reader.read("first_bucket_mb", out.first_bucket_mb, above(0));
     if (own.include("bucket_mb", reducing)) reader.read("bucket_mb", out.bucket_mb, above(0));

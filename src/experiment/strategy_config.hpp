@@ -10,6 +10,7 @@ namespace hopscotch {
 enum class GroupBatch { split, per_worker };
 enum class NormStatistics { local, sync };
 enum class ReduceAlgorithm { ring, deterministic };
+enum class Collectives { automatic, mpi, nccl };
 enum class ServerMode { sync, async, ssp, backup };
 enum class ServerPlacement { colocated, dedicated };
 enum class SlotPolicy { local, averaged, reset };
@@ -36,6 +37,10 @@ struct StrategyConfig {
     // buckets. Buckets: first_bucket_mb once, so that communication starts early, then bucket_mb (2^20 bytes), as in PyTorch.
     ReduceAlgorithm algorithm = ReduceAlgorithm::ring;
     double first_bucket_mb = 1, bucket_mb = 25;
+
+    // allreduce: how gradients of GPUs are added up. mpi: through host memory; nccl: from GPU to GPU, an error where that cannot be;
+    // "auto": nccl wherever it can be (strategy/collectives.hpp has the rules; run.deterministic must be false).
+    Collectives collectives = Collectives::automatic;
 
     // parameter_server
     ServerMode mode = ServerMode::sync;

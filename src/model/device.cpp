@@ -15,6 +15,7 @@
 #include <ATen/detail/CUDAHooksInterface.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAGuard.h>
+#include <c10/cuda/CUDAStream.h>
 
 #include <cstdlib>
 
@@ -159,6 +160,10 @@ std::optional<DeviceMemory> device_memory(std::string const& device) {
     return out;
 }
 
+void* compute_stream(std::string const& device) {
+    return device == "cpu" ? nullptr : c10::cuda::getCurrentCUDAStream(index_of(device)).stream();
+}
+
 void pin_host_memory(void* data, std::size_t bytes) {
     check_cuda(cudaHostRegister(data, bytes, cudaHostRegisterPortable), "page-locking host memory");
 }
@@ -166,6 +171,7 @@ void unpin_host_memory(void* data) { cudaHostUnregister(data); }  // at worst it
 #else
 DeviceInfo device_info(std::string const& device) { return {device, "", "", 0, ""}; }
 std::optional<DeviceMemory> device_memory(std::string const&) { return std::nullopt; }
+void* compute_stream(std::string const&) { return nullptr; }
 void pin_host_memory(void*, std::size_t) {}
 void unpin_host_memory(void*) {}
 std::unique_ptr<FeedDevice> make_feed_device(at::Device) { return nullptr; }

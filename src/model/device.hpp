@@ -32,6 +32,9 @@ std::string no_gpu_message(std::optional<std::string> const& visible, std::strin
 void pin_host_memory(void* data, std::size_t bytes);
 void unpin_host_memory(void* data);
 
+// Behind whose work the calling thread computes on that device: a cudaStream_t; null on a CPU.
+void* compute_stream(std::string const& device);
+
 struct DeviceMemory {
     std::int64_t free = 0, total = 0;
 };

@@ -12,6 +12,7 @@
 
 #include "core/error.hpp"
 #include "core/rng.hpp"
+#include "model/device.hpp"
 #include "model/lr_schedule.hpp"
 #include "model/pretrained.hpp"
 #include "model/zoo/arguments.hpp"
@@ -121,8 +122,8 @@ void TorchTrialModel::skip_to(PassCursor const& cursor) {
 
 std::int64_t TorchTrialModel::next_gradient(GradientReady const& ready, std::function<void()> const& on_batch) {
     auto const last = std::min(pass_.cut.size(), pass_.next + static_cast<std::size_t>(config_.train.accumulate));
-    // On a GPU the host's copy is final when all of it is.
-    auto const& as_they_come = workspace_.device.is_cpu() ? ready : GradientReady{};
+    // The host's copy of a GPU's gradient is final when all of it is.
+    auto const& as_they_come = workspace_.device.is_cpu() || stays_on_device_ ? ready : GradientReady{};
     std::int64_t rows = 0;
     for (; pass_.next < last; ++pass_.next) {
         train(feed_.next(pass_.feed), noise_key(pass_.address, pass_.next), as_they_come);
@@ -150,11 +151,26 @@ UnitSums TorchTrialModel::end_pass() {
 
 std::span<float> TorchTrialModel::gradient() {
     require(!state_.empty(), "a gradient needs a bound state");
+    stays_on_device_ = false;
     auto const n = step_.gradient().numel();
-    if (!workspace_.device.is_cpu() && (!host_gradient_.defined() || host_gradient_.numel() != n))
+    if (!workspace_.device.is_cpu() && (!host_gradient_.defined() || host_gradient_.numel() != n)) {
         host_gradient_ = at::empty({n}, at::TensorOptions(at::kCPU).dtype(at::kFloat).pinned_memory(true));
+        host_gradient_.copy_(step_.gradient());  // there may be one: parameter servers ask after next_gradient
+    }
     auto const& values = workspace_.device.is_cpu() ? step_.gradient() : host_gradient_;
     return {values.data_ptr<float>(), static_cast<std::size_t>(n)};
+}
+
+std::optional<DeviceFloats> TorchTrialModel::device_gradient() {
+    require(!state_.empty(), "a gradient needs a bound state");
+    stays_on_device_ = true;
+    host_gradient_ = at::Tensor();
+    auto const& values = step_.gradient();
+    return DeviceFloats{values.data_ptr<float>(), static_cast<std::size_t>(values.numel()), compute_stream(workspace_.device.str())};
+}
+
+void TorchTrialModel::zero_gradient() {
+    (host_gradient_.defined() ? host_gradient_ : step_.gradient()).zero_();
 }
 
 void TorchTrialModel::update(std::int64_t rows) {

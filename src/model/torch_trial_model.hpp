@@ -25,6 +25,8 @@ public:
     void skip_to(PassCursor const& cursor) override;
     UnitSums end_pass() override;
     std::span<float> gradient() override;
+    std::optional<DeviceFloats> device_gradient() override;
+    void zero_gradient() override;
     void update(std::int64_t rows) override;
     void count(std::int64_t rows) override;
     void fetch() override;
@@ -74,7 +76,8 @@ private:
         std::size_t next = 0;
         std::int64_t rows = 0;
     } pass_;
-    at::Tensor host_gradient_;  // on a GPU, once gradient() has been asked for
+    bool stays_on_device_ = false;  // device_gradient() was asked for last
+    at::Tensor host_gradient_;  // on a GPU, once gradient() has been asked for, until device_gradient() is
     at::Tensor host_, device_;  // the floats of the bound state; one tensor on a CPU, on a GPU the workspace's block
 };
 

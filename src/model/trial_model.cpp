@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/trial_model.hpp"
 
+#include <algorithm>
+
 namespace hopscotch {
 
 UnitSums TrialModel::train_unit(ShardSource& shard, UnitAddress const& address, std::function<void()> const& on_batch) {
@@ -8,6 +10,8 @@ UnitSums TrialModel::train_unit(ShardSource& shard, UnitAddress const& address, 
     while (auto const rows = next_gradient({}, on_batch)) update(rows);
     return end_pass();
 }
+
+void TrialModel::zero_gradient() { std::ranges::fill(gradient(), 0.0F); }
 
 DataSchema schema_of(Manifest const& manifest) {
     return {manifest.task, manifest.shape, manifest.outputs, manifest.rows(Split::train), manifest.categories};

@@ -5,12 +5,14 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/byte_view.hpp"
+#include "core/device_floats.hpp"
 #include "core/ids.hpp"
 #include "core/json_reader.hpp"
 #include "data/batches.hpp"
@@ -124,6 +126,11 @@ public:
 
     // Of the bound state, laid out like its parameters, padding (zeros) included: layout().end_of(parameter) bytes.
     virtual std::span<float> gradient() = 0;
+
+    // The same where it is computed, so that nothing is copied to the host; none: this model has it only there. Whichever of the two was
+    // asked for last is the one that next_gradient and zero_gradient fill and update reads.
+    virtual std::optional<DeviceFloats> device_gradient() { return std::nullopt; }
+    virtual void zero_gradient();
 
     // Clips gradient() and updates with it. rows: of all trainers that it is the mean of.
     virtual void update(std::int64_t rows) = 0;

@@ -263,6 +263,7 @@ Summary Recorder::summarise(RunEnd const& end, std::vector<TrialView> const& tri
     out.injected = experiment_.run.inject.as_written;
     if (facts_.strategy == "allreduce")
         out.batch_norm = experiment_.strategy.batch_norm == NormStatistics::sync ? "sync" : "local";
+    out.collectives = facts_.collectives;
     out.peak_rss_bytes = end.peak_rss_bytes;
     out.unit_gap_s = tally_.unit_gap_s();
     out.hop_s = percentiles(end.hop_s);

@@ -148,7 +148,7 @@ Json to_json(RunFacts const& facts) {
     Json::Array owners, hosts;
     for (auto const trainer : facts.owners.owner) owners.push_back(trainer.value);
     for (auto const& host : facts.hosts) hosts.push_back(host);
-    return Json::object(
+    auto out = Json::object(
         {{"hopscotch", Json::object({{"version", facts.version}, {"git", facts.git_hash}, {"libraries", facts.versions}})},
          {"name", facts.name},
          {"seed", facts.seed},
@@ -161,6 +161,8 @@ Json to_json(RunFacts const& facts) {
          {"run_id", facts.run_id},
          {"approximate", facts.approximate},
          {"experiment", facts.experiment}});
+    if (!facts.collectives.empty()) out["collectives"] = facts.collectives;
+    return out;
 }
 
 RunFacts read_run_facts(fs::path const& directory) {
@@ -181,6 +183,7 @@ RunFacts read_run_facts(fs::path const& directory) {
         facts.start_unix_s = json.at("start_unix_s").number();
         facts.experiment = json.at("experiment");
         if (auto const* approximate = json.find("approximate")) facts.approximate = approximate->boolean();
+        if (auto const* collectives = json.find("collectives")) facts.collectives = collectives->string();
         if (auto const* id = json.find("run_id")) facts.run_id = id->string();  // runs of older versions have none
     } catch (Error const& error) {  // adds the file, which at() cannot know
         throw DataError(fmt::format("{}: {} (not written by this hopscotch?)", file.string(), error.what()));

@@ -62,6 +62,7 @@ void add_what_applies(Summary const& summary, Json& out) {
     if (!summary.exposed_s.empty()) out["exposed_s"] = summary.exposed_s;
     if (!summary.staleness.empty()) out["staleness"] = summary.staleness;
     if (!summary.batch_norm.empty()) out["batch_norm"] = summary.batch_norm;
+    if (!summary.collectives.empty()) out["collectives"] = summary.collectives;
     if (!summary.injected.empty()) out["injected"] = summary.injected;
     if (summary.jobs > 1) out["jobs"] = summary.jobs;
     if (!summary.lost.empty()) out["lost"] = to_json(summary.lost);

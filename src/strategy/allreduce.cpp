@@ -17,22 +17,41 @@ public:
 private:
     void train_lap(SharedLap& mine, StepPlan const& plan, Journey& journey) override {
         auto const& config = resources_.experiment.strategy;
-        Buckets buckets(group_, all_reduce_of(config.algorithm),
-                        cut_buckets(mine.model().layout(), bucket_sizes(config), config_of(mine.lap()).train.optimizer));
+        bring_up();
+        bool const on_device = nccl_ && mine.device_gradient();
+        GradientSum& sum = on_device ? *nccl_ : courier_;
+        mine.before_waits([&sum] { sum.settle(); });
+        Buckets buckets(sum, cut_buckets(mine.model().layout(), bucket_sizes(config), config_of(mine.lap()).train.optimizer));
+        // A GPU's step that reports its gradients on the way cannot be a CUDA graph, and with one bucket there is nothing to start early.
+        GradientReady ready;
+        if (!on_device || buckets.ranges().size() > 1) ready = [&](std::size_t first, std::size_t last) { buckets.ready(first, last); };
         SyncStatistics statistics(group_, mine.model(), config.batch_norm);
         for (auto step = journey.batches; step < plan.steps(); ++step) {
             statistics.begin_step(fmt::format("batch statistics of {}", place(mine.lap(), step)));
-            buckets.begin(mine.gradient(), plan.share(group_.self(), step),
+            buckets.begin(on_device ? *mine.device_gradient() : in_host_memory(mine.gradient()), plan.share(group_.self(), step),
                           fmt::format("gradient of {}", place(mine.lap(), step)));
-            mine.next_gradient([&](std::size_t first, std::size_t last) { buckets.ready(first, last); });
+            mine.next_gradient(ready);
             statistics.end_step();
             buckets.finish();
             group_.delay_if_injected();
             mine.update(plan.total(step));
             look_at_clock(mine, journey, step + 1);
         }
+        sum.settle();
         journey.record.sync_rounds = plan.steps();
     }
+
+    // With the first lap: the group's members are all there then.
+    void bring_up() {
+        if (std::exchange(is_up_, true)) return;
+        nccl_ = make_nccl_sum(group_, resources_);
+    }
+
+    static DeviceFloats in_host_memory(std::span<float> values) { return {values.data(), values.size(), nullptr}; }
+
+    CourierSum courier_{group_, all_reduce_of(resources_.experiment.strategy.algorithm)};
+    bool is_up_ = false;
+    std::unique_ptr<GradientSum> nccl_;  // null: gradients go through host memory
 };
 
 }  // namespace

@@ -49,12 +49,11 @@ AllReduce all_reduce_of(ReduceAlgorithm algorithm) {
     return algorithm == ReduceAlgorithm::ring ? AllReduce::ring : AllReduce::deterministic;
 }
 
-void Buckets::begin(std::span<float> values, double share, std::string what) {
+void Buckets::begin(DeviceFloats values, double share, std::string what) {
     values_ = values;
     share_ = share;
     what_ = std::move(what);
     launched_ = 0;
-    under_way_.clear();
     missing_.clear();
     for (auto const& bucket : buckets_) missing_.push_back(bucket.size);
 }
@@ -65,22 +64,26 @@ void Buckets::ready(std::size_t first, std::size_t last) {
         auto const to = std::min(last, buckets_[b].first + buckets_[b].size);
         if (from < to) missing_[b] -= std::min(missing_[b], to - from);
     }
-    launch_ready();
+    try {
+        launch_ready();
+    } catch (...) {  // the job's end, too, must not pass through autograd, nor be taken for the model's
+        if (!broken_) broken_ = std::current_exception();
+    }
 }
 
 void Buckets::launch_ready() {
+    if (broken_) return;
     for (; launched_ < buckets_.size() && missing_[launched_] == 0; ++launched_) {
-        auto const part = values_.subspan(buckets_[launched_].first, buckets_[launched_].size);
-        if (share_ != 1)
-            for (auto& value : part) value *= static_cast<float>(share_);
-        under_way_.push_back(group_.sum(algorithm_, part, fmt::format("{}, bucket {}", what_, launched_)));
+        auto const& bucket = buckets_[launched_];
+        sum_.add_up(values_.part(bucket.first, bucket.size), share_, fmt::format("{}, bucket {}", what_, launched_));
     }
 }
 
 void Buckets::finish() {
     std::fill(missing_.begin(), missing_.end(), 0);
     launch_ready();
-    group_.wait(under_way_);
+    if (broken_) std::rethrow_exception(broken_);
+    sum_.finish();
 }
 
 }  // namespace hopscotch

@@ -2,14 +2,13 @@
 // The flat gradient in buckets, all-reduced in one fixed order while the backward pass still computes (as PyTorch's
 // DistributedDataParallel does). Three layers, two buckets: backward reports layer 3, then 2: bucket 0 goes out; then 1: bucket 1.
 #pragma once
-#include <memory>
-#include <span>
+#include <exception>
 #include <string>
 #include <vector>
 
 #include "comm/all_reduce.hpp"
 #include "model/state.hpp"
-#include "strategy/group.hpp"
+#include "strategy/gradient_sum.hpp"
 
 namespace hopscotch {
 
@@ -25,28 +24,26 @@ AllReduce all_reduce_of(ReduceAlgorithm algorithm);
 
 class Buckets {
 public:
-    Buckets(Group& group, AllReduce algorithm, std::vector<FloatRange> buckets)
-        : group_(group), algorithm_(algorithm), buckets_(std::move(buckets)) {}
+    Buckets(GradientSum& sum, std::vector<FloatRange> buckets) : sum_(sum), buckets_(std::move(buckets)) {}
 
     // One step: values become the sum over all members of share x values. share: of this member.
-    void begin(std::span<float> values, double share, std::string what);
-    void ready(std::size_t first, std::size_t last);  // floats [first, last) are final
-    void finish();                                     // all are; waits
+    void begin(DeviceFloats values, double share, std::string what);
+    void ready(std::size_t first, std::size_t last);  // floats [first, last) are final; throws nothing: it is called by a backward pass
+    void finish();                                     // all are; throws what adding up has thrown
 
     std::vector<FloatRange> const& ranges() const { return buckets_; }
 
 private:
     void launch_ready();
 
-    Group& group_;
-    AllReduce algorithm_;
+    GradientSum& sum_;
     std::vector<FloatRange> buckets_;   // in the order of launches
     std::vector<std::size_t> missing_;  // floats that are not final yet, by bucket
     std::size_t launched_ = 0;
-    std::vector<std::shared_ptr<Exchange>> under_way_;
-    std::span<float> values_;
+    DeviceFloats values_;
     double share_ = 1;
     std::string what_;
+    std::exception_ptr broken_;
 };
 
 }  // namespace hopscotch

@@ -70,6 +70,12 @@ void Group::wait(std::vector<std::shared_ptr<Exchange>> const& exchanges) {
         if (!courier_.finish(*exchange)) throw JobEnded{};
 }
 
+void Group::wait_for_device(std::function<void()> const& work) {
+    double unmeasured_s = 0;
+    Waiting const waiting(courier_.activity(), unmeasured_s);
+    work();
+}
+
 void Group::delay_if_injected() {
     if (sync_delay_s_ == 0) return;
     Waiting const waiting(courier_.activity(), exposed_s_);

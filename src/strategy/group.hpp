@@ -31,6 +31,9 @@ public:
     // Until they are done. Throws JobEnded when rank 0 has ended the job.
     void wait(std::vector<std::shared_ptr<Exchange>> const& exchanges);
 
+    // Work that is nothing but a wait for this GPU and, through it, for others; how long for whom nobody can tell.
+    void wait_for_device(std::function<void()> const& work);
+
     // Every member's bytes, in their order; with To::first only the first member gets them, the others nothing. what: for errors.
     enum class To { all, first };
     std::vector<Bytes> share(Bytes mine, std::string const& what, To to = To::all);

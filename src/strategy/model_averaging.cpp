@@ -108,10 +108,11 @@ void ModelAveraging::average(SharedLap& mine, Round const& round, std::vector<fl
     auto const& layout = mine.model().layout();
     auto const ranges = ranges_of(mine.state(), layout);
     auto const algorithm = config().via == AverageVia::master ? AllReduce::star : all_reduce_of(config().algorithm);
-    Buckets buckets(group_, algorithm, cut_buckets(layout, bucket_sizes(config())));
+    CourierSum sum(group_, algorithm);
+    Buckets buckets(sum, cut_buckets(layout, bucket_sizes(config())));
     auto const mean = [&](std::span<float> values, char const* what) {
         if (values.empty()) return;
-        buckets.begin(values, round.share, fmt::format("mean of {} of {}", what, place(mine.lap(), round.last - 1)));
+        buckets.begin({values.data(), values.size(), nullptr}, round.share, fmt::format("mean of {} of {}", what, place(mine.lap(), round.last - 1)));
         buckets.finish();
     };
     mean(ranges.parameters, "parameters");

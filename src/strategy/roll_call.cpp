@@ -149,7 +149,15 @@ struct Trainer {
     Courier& courier;
     BuildInfo const& build;
     ModelFactory const& factory;
+    TrainerGpu const& gpu;
 };
+
+DeviceInfo device_of(Trainer const& trainer, std::string const& device) {
+    if (!trainer.gpu.info.name.empty()) return trainer.gpu.info;
+    auto out = device_info(device);
+    if (!out.versions.empty()) out.versions += ", " + nccl_version();
+    return out;
+}
 
 Hello introduce(BuildInfo const& build) {
     Hello hello;
@@ -212,7 +220,7 @@ Hello open_data(std::optional<TrialRunner>& runner, Welcome const& welcome, Expe
             runner->open_validation();
             trainer.courier.pool().reserve(welcome.state_bytes, ready_buffers(welcome.state_bytes));
         }
-        hello.device = device_info(runner->device());
+        hello.device = device_of(trainer, runner->device());
         hello.dataset_hash = dataset_hash(runner->manifest());
     } catch (Error const& error) {
         hello.error = error.what();
@@ -242,7 +250,8 @@ void serve_job(Trainer const& trainer, Welcome welcome) {
             return leave(courier);
         }
         auto const strategy =
-            strategy_named(welcome.strategy).make({courier, experiment, welcome.owners, &*runner, welcome.checkpoints});
+            strategy_named(welcome.strategy)
+                .make({courier, experiment, welcome.owners, &*runner, welcome.checkpoints, {hello.device, trainer.gpu.nccl}});
         auto next = strategy->serve();
         if (!next) return courier.close();
         welcome = std::move(*next);
@@ -268,13 +277,13 @@ void report_fatal(World& world, Courier& courier, std::string const& text) {
 
 }  // namespace
 
-void trainer_main(World& world, BuildInfo const& build, ModelFactory const& factory) {
+void trainer_main(World& world, BuildInfo const& build, ModelFactory const& factory, TrainerGpu const& gpu) {
     Courier courier(world, {});
     try {
         courier.peers().watch({.silence_s = Peers::Watch{}.deadline_s});  // rank 0 may be reading
         auto welcome = await_welcome(courier);
         if (!welcome) return leave(courier);
-        serve_job({courier, build, factory}, std::move(*welcome));
+        serve_job({courier, build, factory, gpu}, std::move(*welcome));
     } catch (SchedulerSilent const& error) {
         // To abort the job is not this rank's to do: it may be the only one that does not hear of it any more.
         log_error(fmt::format("rank {} ({}): {}", world.rank().value, host_name(), error.what()));

@@ -8,6 +8,7 @@
 
 #include "comm/courier.hpp"
 #include "strategy/messages.hpp"
+#include "strategy/strategy.hpp"
 #include "strategy/trial_runner.hpp"
 
 namespace hopscotch {
@@ -33,7 +34,7 @@ struct JobTotals {
 JobTotals end_job(Courier& courier, int exit_code, double deadline_s);
 
 // Ranks 1..: the whole life of a trainer. Throws nothing: what goes wrong is told to rank 0, which ends the job.
-// factory: tests inject a model that misbehaves.
-void trainer_main(World& world, BuildInfo const& build, ModelFactory const& factory = make_trial_model);
+// factory, gpu: tests inject a model that misbehaves, a GPU that is none. No name in gpu.info: the device is asked.
+void trainer_main(World& world, BuildInfo const& build, ModelFactory const& factory = make_trial_model, TrainerGpu const& gpu = {});
 
 }  // namespace hopscotch

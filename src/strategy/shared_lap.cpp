@@ -66,6 +66,7 @@ void each_own(SharedLap::Own own, StateLayout const& layout, MutableBytes state,
 
 MemberPlace SharedLap::place(Own own) {
     MemberPlace out;
+    before_waits_();
     guarded([&] {
         if (open_) {
             auto const cursor = model_.cursor();
@@ -97,6 +98,7 @@ void SharedLap::go_on(MemberPlace const& place, Own own) {
 }
 
 void SharedLap::close_pass() {
+    before_waits_();
     auto const sums = model_.end_pass();
     units_.back().rows = sums.rows;
     units_.back().loss_sum = sums.loss;
@@ -120,7 +122,7 @@ std::int64_t SharedLap::next_gradient(GradientReady const& ready) {
     if (rows > 0) return rows;
     ++activity_.batches;
     if (activity_.leave) throw JobEnded{};
-    if (outcome_ != Outcome::failed) std::ranges::fill(model_.gradient(), 0.0F);
+    guarded([&] { model_.zero_gradient(); });
     return 0;
 }
 
@@ -133,6 +135,7 @@ void SharedLap::count(std::int64_t rows) {
 }
 
 void SharedLap::fetch() {
+    before_waits_();
     guarded([&] { model_.fetch(); });
 }
 

@@ -3,6 +3,8 @@
 // are used up it goes on updating, with gradients of none of its own. What the model throws ends the trial and not the job:
 // this trainer goes on likewise, so that nobody waits for it, and says so at the end.
 #pragma once
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,12 +28,16 @@ public:
     // and gradient() is zero. ready as in TrialModel::next_gradient.
     std::int64_t next_gradient(GradientReady const& ready = {});
     std::span<float> gradient() { return model_.gradient(); }
+    std::optional<DeviceFloats> device_gradient() { return model_.device_gradient(); }  // as in TrialModel
     void update(std::int64_t rows);  // of all trainers
     void count(std::int64_t rows);   // instead of update() where this trainer does none; as in TrialModel
 
     // As in TrialModel: around work on state() while the pass is open.
     void fetch();
     void store();
+
+    // Called before the host waits for the device: where others have a part in what that still has to do, it keeps the deadlines.
+    void before_waits(std::function<void()> work) { before_waits_ = std::move(work); }
 
     // What of the state differs between members.
     enum class Own { buffers, buffers_and_slots };
@@ -61,6 +67,7 @@ private:
     Part part_;
     Activity& activity_;
     TrialModel& model_;
+    std::function<void()> before_waits_ = [] {};
     std::size_t next_shard_ = 0;
     bool open_ = false;
     std::vector<UnitRecord> units_;

@@ -12,7 +12,9 @@
 #include <vector>
 
 #include "comm/courier.hpp"
+#include "comm/nccl_calls.hpp"
 #include "core/error.hpp"
+#include "model/device.hpp"
 #include "schedule/lap.hpp"
 #include "schedule/visit.hpp"
 #include "strategy/trial_runner.hpp"
@@ -23,6 +25,12 @@ namespace hopscotch {
 inline Rank rank_of(TrainerId trainer) { return Rank(trainer.value + 1); }
 inline TrainerId trainer_of(Rank rank) { return TrainerId(rank.value - 1); }
 
+// The GPU of a trainer, as those that train together tell each other, and how it speaks NCCL.
+struct TrainerGpu {
+    DeviceInfo info;
+    std::function<std::shared_ptr<NcclCalls>(std::string const& device)> nccl = make_nccl;
+};
+
 // What this rank has. runner: trainers only.
 struct Resources {
     Courier& courier;
@@ -30,6 +38,7 @@ struct Resources {
     OwnerTable owners;
     TrialRunner* runner = nullptr;
     CheckpointTarget checkpoints = {};  // no run_dir: none are written
+    TrainerGpu gpu = {};
 };
 
 class Strategy {

@@ -21,11 +21,12 @@ struct Setting {
     std::string_view strategy, key, fallback;
     enum class Shown { always_bare, always, unless_default } shown;
 };
-constexpr std::array<Setting, 13> k_settings{{
+constexpr std::array<Setting, 14> k_settings{{
     {"mop", "policy", "planned", Setting::Shown::unless_default},
     {"allreduce", "algorithm", "ring", Setting::Shown::always_bare},
     {"allreduce", "batch", "split", Setting::Shown::unless_default},
     {"allreduce", "batch_norm", "local", Setting::Shown::unless_default},
+    {"allreduce", "collectives", "auto", Setting::Shown::unless_default},
     {"parameter_server", "mode", "sync", Setting::Shown::always_bare},
     {"parameter_server", "placement", "colocated", Setting::Shown::unless_default},
     {"parameter_server", "batch", "split", Setting::Shown::unless_default},

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Floats where a trainer computes. On a GPU they may be read and written behind the work of that stream only.
+#pragma once
+#include <cstddef>
+
+namespace hopscotch {
+
+struct DeviceFloats {
+    float* data = nullptr;
+    std::size_t size = 0;
+    void* stream = nullptr;  // a cudaStream_t; null in host memory, and for CUDA's default stream
+
+    DeviceFloats part(std::size_t first, std::size_t floats) const { return {data + first, floats, stream}; }
+};
+
+}  // namespace hopscotch

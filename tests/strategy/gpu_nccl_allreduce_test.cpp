@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// allreduce on a real GPU through NCCL, as a group of one: gradients that stay on the device train as those that go through the host do.
+#include <cmath>
+
+#include "group_oracle.hpp"
+
+namespace hopscotch {
+namespace {
+
+using namespace testing;
+
+JobResult train(char const* collectives, Settings const& settings) {
+    JobResult out;
+    run_thread_ranks(2, [&](World& world) {
+        if (world.rank() != Rank(0)) return trainer_main(world, k_test_build);
+        TemporaryDirectory const directory;
+        auto described = document(make_tiny_dataset(directory.path() / "data", 5, 31).string(), 12, "allreduce");
+        described.set("run.device", "cuda");
+        described.set("run.deterministic", false);
+        described.set("strategy.collectives", collectives);
+        for (auto const& [path, value] : settings) described.set(path, value);
+        out = run_as_scheduler(world, read_document(described), 5, two_trials());
+    });
+    return out;
+}
+
+TEST(GpuNcclAllreduce, TrainsAsThroughTheHost) {
+    try {
+        resolve_device("cuda", 0);
+    } catch (ConfigError const& error) {
+        GTEST_SKIP() << error.what();
+    }
+    std::vector<Settings> const cases{{}, {{"strategy.bucket_mb", 1e-4}, {"train.optimizer.momentum", 0.9}}, {{"run.cuda_graphs", false}}};
+    for (auto const& settings : cases) {
+        auto const host = train("mpi", settings), device = train("nccl", settings);
+        for (auto const& [key, lap] : host.laps) {
+            auto const& found = device.laps.at(key);
+            ASSERT_EQ(found.outcome, Outcome::finished) << found.reason;
+            EXPECT_NEAR(found.valid_loss, lap.valid_loss, 1e-3 * lap.valid_loss);
+        }
+    }
+}
+
+}  // namespace
+}  // namespace hopscotch
