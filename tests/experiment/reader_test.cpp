@@ -99,14 +99,14 @@ TEST(Reader, UnknownKeyWithTheNearestName) {
 }
 
 TEST(Reader, SwitchesOfAGpu) {
-    auto const run = [](char const* keys) { return document("\"run\": {\"dir\": \"r\", " + std::string(keys) + "}" + k_space); };
-    EXPECT_EQ(complaints(run(R"("tf32": null, "cudnn_benchmark": null)")), "");
-    EXPECT_EQ(complaints(run(R"("deterministic": true, "tf32": true, "cudnn_benchmark": false)")), "");
-    EXPECT_EQ(complaints(run(R"("deterministic": false, "cudnn_benchmark": true)")), "");
-    EXPECT_EQ(complaints(run(R"("tf32": 1)")), "e.json:2:29: /run/tf32: expected true, false or null (got a number)");
-    EXPECT_EQ(complaints(run(R"("cudnn_benchmark": true)")),
-              "e.json:2:40: /run/cudnn_benchmark: needs deterministic false (the algorithm that is fastest now is another one next time, and so "
+    EXPECT_EQ(complaints(document(), {"run.tf32=null", "run.cudnn_benchmark=null"}), "");
+    EXPECT_EQ(complaints(document(), {"run.deterministic=true", "run.tf32=true", "run.cudnn_benchmark=false"}), "");
+    EXPECT_EQ(complaints(document(), {"run.deterministic=false", "run.cudnn_benchmark=true"}), "");
+    EXPECT_EQ(complaints(document(), {"run.tf32=1"}), "--set run.tf32=1: expected true, false or null (got an integer)");
+    EXPECT_EQ(complaints(document(), {"run.cudnn_benchmark=true"}),
+              "--set run.cudnn_benchmark=true: needs deterministic false (the algorithm that is fastest now is another one next time, and so "
               "are the bits) set run.deterministic to false or leave it out");
+    EXPECT_EQ(complaints(document("\"space\": {\"train.channels_last\": [true, false]}")), "") << "a trial's setting";
 }
 
 TEST(Reader, DuplicateKey) {
@@ -290,7 +290,7 @@ TEST(Overrides, ReplaceAndAdd) {
 TEST(Overrides, ComplaintsNameTheOption) {
     EXPECT_EQ(
         complaints(document(), {"train.lerning_rate=0.1"}),
-        "--set train.lerning_rate=0.1: unknown key (known: accumulate, batch_size, class_weights, clip_norm, clip_value, "
+        "--set train.lerning_rate=0.1: unknown key (known: accumulate, batch_size, channels_last, class_weights, clip_norm, clip_value, "
         "early_stopping, ema, epochs, huber_delta, label_smoothing, loss, optimizer, precision, schedule, seed_scope)");
     EXPECT_EQ(
         complaints(document(), {"train.epochs=0", "train.epocs=1"}),

@@ -61,34 +61,38 @@ TEST(ImageLayout, ReachesTrainingAndEvaluation) {
 }
 
 struct Result {
-    double loss = 0;
-    std::vector<float> outputs;
+    std::vector<float> outputs;   // before any training
+    double first = 0, second = 0;  // losses: of a training pass, and of the one after its update
 };
 
 Result trained(TrialConfig config, bool channels_last) {
     config.train.channels_last = channels_last;
-    config.train.optimizer.lr = 1e-3;  // with large ones rounding grows from step to step
+    config.train.batch_size = 14;
+    config.train.optimizer.lr = 1e-3;
     Trial trial(config, plain_manifest({3, 64, 64}, 4, 14, Task::classification));
     auto const shard = source(random_shard(trial.manifest, 14, 1));
     AlignedBlock state(trial->layout().bytes);
     trial->initialise(state.bytes(), 42, TrialId(3));
     trial->bind(state.bytes());
     Result out;
-    for (int epoch = 0; epoch < 2; ++epoch) out.loss += trial->train_unit(*shard, unit(3, epoch, 0), {}).loss;
     out.outputs = trial->predict(*shard, {0, 1});
+    out.first = trial->train_unit(*shard, unit(3, 0, 0), {}).loss;
+    out.second = trial->train_unit(*shard, unit(3, 0, 0), {}).loss;
     return out;
 }
 
+// Batch norm over few values makes rounding grow from layer to layer and from step to step.
 TEST(ImageLayout, ResultsAgreeToRounding) {
     for (auto const& config : {trial_config("cnn", Json::object({{"channels", Json(Json::Array{4, 8})}, {"dropout", 0.2}})),
                                trial_config("resnet20", Json::object({{"width", 4}})), trial_config("resnet18", Json::object({{"width", 4}})),
                                trial_config("vgg16_bn", Json::object({{"width", 4}, {"hidden", 16}})),
                                trial_config("mobilenet_v2", Json::object({{"width", 0.25}}))}) {
         auto const last = trained(config, true), first = trained(config, false);
-        EXPECT_NEAR(last.loss, first.loss, 1e-3 * std::abs(first.loss)) << config.model.name;
+        EXPECT_NEAR(last.first, first.first, 1e-4 * first.first) << config.model.name;
+        EXPECT_NEAR(last.second, first.second, 1e-2 * first.second) << config.model.name;
         ASSERT_EQ(last.outputs.size(), first.outputs.size());
         for (std::size_t i = 0; i < last.outputs.size(); ++i)
-            EXPECT_NEAR(last.outputs[i], first.outputs[i], 1e-2 * (1 + std::abs(first.outputs[i]))) << config.model.name << " " << i;
+            EXPECT_NEAR(last.outputs[i], first.outputs[i], 1e-4 * (1 + std::abs(first.outputs[i]))) << config.model.name << " " << i;
     }
 }
 
