@@ -14,11 +14,13 @@ results=${2:-/dev/null}
 cd "$(dirname "$0")/.."
 python=${PYTHON:-python3}
 build=${BUILD:-build-gpu}
+[[ $build == /* ]] || build=$PWD/$build
 libraries=$(dirname "$(find "$bundle/lib" -name 'libhdf5_serial.so')")
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 : > "$scratch/table"
 failed=0
+launch=()  # before hopscotch, in run_it
 
 row() { printf '%-46s %-34s %s\n' "$1" "$2" "$3" | tee -a "$scratch/table"; }
 rows_of() {  # the end of a row; the last line of an exception says what is wrong
@@ -55,7 +57,7 @@ ours() { LD_LIBRARY_PATH="$libraries:$openmpi/lib" timeout 300 "$@"; }
 
 test_it() {
     if ours ctest --test-dir "$build" -L gpu -j 4 --timeout 120 --output-on-failure > "$scratch/tests.log" 2>&1; then
-        row "tests labelled gpu" "" "$(grep -cE ' Passed ' "$scratch/tests.log" || true) passed, $(grep -c 'Skipped' "$scratch/tests.log" || true) skipped"
+        row "tests labelled gpu" "" "$(grep -cE ' Passed ' "$scratch/tests.log" || true) passed, $(grep -cE '\*\*\*Skipped' "$scratch/tests.log" || true) skipped"
     else
         tail -80 "$scratch/tests.log"
         row "tests labelled gpu" "" "FAILED"
@@ -87,7 +89,7 @@ sanitize_it() {
 run_it() {
     local name=$1
     shift
-    if (cd "$scratch" && ours "$OLDPWD/$build/hopscotch" run e.json --quiet --overwrite "$@" > run.log 2>&1 && ours "$OLDPWD/$build/hopscotch" replay out > replay.log 2>&1); then
+    if (cd "$scratch" && ours "${launch[@]}" "$build/hopscotch" run e.json --quiet --overwrite "$@" > run.log 2>&1 && ours "$build/hopscotch" replay out > replay.log 2>&1); then
         row "digits, replayed bit for bit" "$name" "$(grep -oE 'trainers busy [0-9]+ %' "$scratch/run.log" | tail -1)"
     else
         cat "$scratch/run.log" "$scratch/replay.log" 2> /dev/null | tail -20
@@ -105,14 +107,17 @@ run_digits() {
 END
     run_it "mop, 1 trainer" --trainers 1
     run_it "mop, 2 trainers on one GPU" --trainers 2
+    launch=(mpirun --oversubscribe -np 3)
+    run_it "mop, 2 trainers, mpirun"
+    launch=()
     run_it "task_parallel" --trainers 2 --strategy task_parallel
     run_it "allreduce" --trainers 2 --strategy allreduce
 }
 
 # Each trial by two trainers and by one alone: the same bits.
 run_equivalence() {
-    if (cd "$scratch" && ours "$OLDPWD/$build/hopscotch" run e.json --quiet --overwrite --trainers 2 --set run.dir=hopped > run.log 2>&1 &&
-        ours "$OLDPWD/$build/hopscotch" run e.json --quiet --overwrite --strategy sequential --trainers 1 --set run.dir=alone >> run.log 2>&1); then
+    if (cd "$scratch" && ours "$build/hopscotch" run e.json --quiet --overwrite --trainers 2 --set run.dir=hopped > run.log 2>&1 &&
+        ours "$build/hopscotch" run e.json --quiet --overwrite --strategy sequential --trainers 1 --set run.dir=alone >> run.log 2>&1); then
         row "mop on 2 trainers = sequential" "digits, deterministic" "$(rows_of same "$scratch/hopped" "$scratch/alone")"
     else
         tail -20 "$scratch/run.log"
@@ -132,7 +137,7 @@ run_busy() {
 END
     "$python" scripts/gpu_rows.py watch "$scratch/samples" > /dev/null 2>&1 &
     watcher=$!
-    if (cd "$scratch" && ours "$OLDPWD/$build/hopscotch" run b.json --quiet --overwrite "${@:2}" > run.log 2>&1); then
+    if (cd "$scratch" && ours "$build/hopscotch" run b.json --quiet --overwrite "${@:2}" > run.log 2>&1); then
         row "GPU busy: mop, resnet18 3x32x32 b512 bf16" "${*:2}" "$(rows_of busy "$scratch/samples" "$scratch/busy")"
     else
         tail -20 "$scratch/run.log"
@@ -188,7 +193,7 @@ step mlp 784 64 fp32 8192 10 '{"hidden": [512, 256]}' "--ratio 5" --hidden 512 2
 step lenet 1x32x32 64 fp32 8192 10 '{}' "--ratio 5"
 for FAST in "" --fast; do
     step resnet18 3x32x32 512 bf16 8192 10 '{"stem": "cifar"}' "--ratio 2" --channels-last
-    step resnet50 3x224x224 256 bf16 1024 1000 '{}' "--rows-per-s 2500 ${FAST:+--alone}" --channels-last
+    step resnet50 3x224x224 256 bf16 4096 1000 '{}' "--rows-per-s 2500 ${FAST:+--alone}" --channels-last
 done
 AUGMENT="--augment flip --augment crop"
 step resnet18 3x32x32 512 bf16 8192 10 '{"stem": "cifar"}' "--alone --feed-share 5"

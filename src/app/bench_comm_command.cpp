@@ -14,6 +14,7 @@
 #include "core/error.hpp"
 #include "model/device.hpp"
 #include "model/device_block.hpp"
+#include "strategy/devices.hpp"
 
 namespace hopscotch {
 namespace {
@@ -41,7 +42,7 @@ public:
           on_device_(device_, bytes_),
           courier_(world, {}) {
         if (!options.copy) courier_.pool().share_memory();
-        if (device_ != "cpu") courier_.pool().set_pinning({pin_host_memory, unpin_host_memory});
+        courier_.pool().set_pinning(pinning_for(device_));
         courier_.send(peer_, MessageKind::test, {});
         await_peer();
         run_phase(options.period_s);  // touches the buffers

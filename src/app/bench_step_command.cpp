@@ -12,6 +12,7 @@
 #include "model/device.hpp"
 #include "model/feed_speed.hpp"
 #include "model/trial_model.hpp"
+#include "strategy/devices.hpp"
 
 namespace hopscotch {
 namespace {
@@ -85,11 +86,11 @@ int bench_step_command(BenchStepOptions const& options) {
     Workspace workspace(device, 1, gpu_mode(run));
     auto const config = bench_config(options);
     auto const model = make_trial_model(config, manifest, workspace);
-    std::vector<std::byte> memory(model->layout().bytes + 64);
-    auto* aligned = memory.data() + (64 - reinterpret_cast<std::uintptr_t>(memory.data()) % 64);
-    MutableBytes const state(aligned, model->layout().bytes);
-    model->initialise(state, 1, TrialId(0));
-    model->bind(state);
+    auto const pool = std::make_shared<BufferPool>();
+    pool->set_pinning(pinning_for(device));
+    auto const state = pool->acquire(model->layout().bytes);  // where a trainer's states lie
+    model->initialise(state.bytes(), 1, TrialId(0));
+    model->bind(state.bytes());
     if (device != "cpu") model->train_unit(*source, {1, TrialId(0), 0, ShardId(0)}, [] {});  // kernels are loaded, algorithms chosen
     std::vector<double> rates;
     for (int repeat = 0, epoch = 0; repeat < options.repeats; ++repeat) {

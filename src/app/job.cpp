@@ -2,6 +2,7 @@
 #include "app/job.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -66,6 +67,7 @@ public:
     void call_roll_of_living();
 
 private:
+    void refuse_waiting_backward_passes(std::map<Rank, HostDevice> const& devices) const;
     void choose_collectives_of(std::map<Rank, Hello> const& hellos);
     int work(RunningJob& job);
     void note_damage(StateDamaged const& damaged);
@@ -97,10 +99,23 @@ void Run::call_roll_of_living() {
     choose_collectives_of(hellos);
 }
 
+// Torch has one thread for the backward passes of all threads on a GPU. Where batch norm waits in it for another trainer, that one's
+// backward pass would never come.
+void Run::refuse_waiting_backward_passes(std::map<Rank, HostDevice> const& devices) const {
+    auto const& strategy = prepared_.experiment.strategy;
+    if (strategy.batch_norm != NormStatistics::sync || courier_.world().name() != "threads") return;
+    auto const ranks = ranks_of_a_shared_gpu(devices);
+    if (!ranks.empty())
+        throw ConfigError(fmt::format("strategy.batch_norm \"sync\" does not work for trainers that are threads of one process and share a GPU "
+                                      "(ranks {}; their backward passes wait for each other) start them with mpirun, or use \"local\"",
+                                      fmt::join(ranks, ", ")));
+}
+
 // As the trainers will, before anything is trained.
 void Run::choose_collectives_of(std::map<Rank, Hello> const& hellos) {
     std::map<Rank, HostDevice> devices;
     for (auto const& [rank, hello] : hellos) devices[rank] = {hello.host, hello.device};
+    refuse_waiting_backward_passes(devices);
     auto const choice = choose_collectives(prepared_.experiment, prepared_.owners, devices);
     if (prepared_.experiment.strategy.name == "allreduce") prepared_.collectives = choice.used == Collectives::nccl ? "nccl" : "mpi";
     if (!choice.why.empty()) log_info(fmt::format("gradients go through host memory, not NCCL: {}", choice.why));

@@ -31,7 +31,7 @@ std::byte* touched_memory(std::size_t capacity) {
 }  // namespace
 
 void FreeHostMemory::operator()(std::byte* data) const noexcept {
-    if (unpin != nullptr) unpin(data);
+    if (unpin) unpin(data);
     if (mapped_bytes > 0)
         ::munmap(data, mapped_bytes);
     else
@@ -83,17 +83,20 @@ HostBlock BufferPool::new_block(std::size_t bytes) {
         if (shares_ && bytes >= k_shared_from) mapping = shared_.make(capacity);
     }
     if (mapping) return block_of(*mapping);
-    auto* const memory = touched_memory(capacity);
-    if (pinning_.pin != nullptr) pinning_.pin(memory, capacity);
-    return {{memory, FreeHostMemory{0, pinning_.unpin}}, capacity, {}};
+    HostBlock block{{touched_memory(capacity), FreeHostMemory{}}, capacity, {}};
+    lock_pages(block);
+    return block;
 }
 
 HostBlock BufferPool::block_of(SharedMemory::Mapping const& mapping) const {
     auto const bytes = mapping.piece.bytes;
-    HostBlock block{{mapping.data, FreeHostMemory{bytes, nullptr}}, bytes, mapping.piece};
-    if (pinning_.pin != nullptr) pinning_.pin(mapping.data, bytes);
-    block.data.get_deleter().unpin = pinning_.unpin;
+    HostBlock block{{mapping.data, FreeHostMemory{bytes}}, bytes, mapping.piece};
+    lock_pages(block);
     return block;
+}
+
+void BufferPool::lock_pages(HostBlock& block) const {
+    if (pinning_.pin && pinning_.pin(block.data.get(), block.capacity)) block.data.get_deleter().unpin = pinning_.unpin;
 }
 
 // Where more arrive than leave, what is not needed goes back to the system.
@@ -130,7 +133,7 @@ void BufferPool::hand_over(Buffer buffer) {
 }
 
 Buffer BufferPool::adopt(PieceOffer const& offer, std::size_t bytes) {
-    bool const trains_on_it = pinning_.pin == nullptr;  // a GPU copies it, once each way
+    bool const trains_on_it = !pinning_.pin;  // a GPU copies it, once each way
     if (!shares_ || offer.piece.bytes < bytes || (trains_on_it && offer.node != memory_node())) return {};
     Buffer buffer;
     buffer.size_ = bytes;

@@ -4,6 +4,7 @@
 // both are on one host.
 #pragma once
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -16,15 +17,15 @@ namespace hopscotch {
 
 class BufferPool;
 
-// Page-locks memory for a GPU's copy engines; null: not needed.
+// Page-locks memory for a GPU's copy engines, from any thread; null: not needed. pin: false if it stays as it is.
 struct Pinning {
-    void (*pin)(void* data, std::size_t bytes) = nullptr;
-    void (*unpin)(void* data) = nullptr;
+    std::function<bool(void* data, std::size_t bytes)> pin;
+    std::function<void(void* data)> unpin;
 };
 
 struct FreeHostMemory {
     std::size_t mapped_bytes = 0;  // 0: private
-    void (*unpin)(void*) = nullptr;
+    std::function<void(void*)> unpin = nullptr;  // of memory that has been page-locked
     void operator()(std::byte* data) const noexcept;
 };
 
@@ -66,7 +67,7 @@ public:
 
     // Before the first acquire. share_memory: large blocks can be handed over and adopted from now on; where the system has no
     // such memory they are private.
-    void set_pinning(Pinning pinning) { pinning_ = pinning; }
+    void set_pinning(Pinning pinning) { pinning_ = std::move(pinning); }
     void share_memory() { shares_ = true; }
 
     // Hands a block over. The owner offers it and must not touch it again once another pool may have adopted it; hand_over() when it has.
@@ -80,6 +81,7 @@ private:
     HostBlock new_block(std::size_t bytes);
     void take_back(HostBlock block) noexcept;
     HostBlock block_of(SharedMemory::Mapping const& mapping) const;
+    void lock_pages(HostBlock& block) const;
 
     Pinning pinning_;
     bool shares_ = false;

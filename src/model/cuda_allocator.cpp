@@ -20,7 +20,7 @@ public:
     std::int64_t allocated() const override { return torch_memory::getDeviceStats(index_).allocated_bytes[k_all].current; }
     std::int64_t spare() const override {
         auto const stats = torch_memory::getDeviceStats(index_);
-        return stats.reserved_bytes[k_all].current - stats.allocated_bytes[k_all].current;
+        return stats.reserved_bytes[k_all].current - stats.allocated_bytes[k_all].current - idle_in_graphs(device_);
     }
     void watch_peak() override { torch_memory::resetPeakStats(index_); }
     std::int64_t peak() const override { return torch_memory::getDeviceStats(index_).allocated_bytes[k_all].peak; }
@@ -32,6 +32,14 @@ private:
 };
 
 }  // namespace
+
+std::int64_t idle_in_graphs(std::string const& device) {
+    std::size_t out = 0;
+    for (auto const& segment : torch_memory::snapshot({0, 0}, /*include_traces=*/false).segments)
+        if (segment.device == c10::Device(device).index() && segment.owner_private_pool_id != c10::MempoolId_t{0, 0})
+            out += segment.total_size - segment.allocated_size;
+    return static_cast<std::int64_t>(out);
+}
 
 std::unique_ptr<DeviceAllocator> make_device_allocator(std::string const& device) {
     return device == "cpu" ? nullptr : std::make_unique<CudaAllocator>(device);

@@ -18,7 +18,9 @@
 #include <c10/cuda/CUDAStream.h>
 
 #include <cstdlib>
+#include <mutex>
 
+#include "core/log.hpp"
 #include "model/cuda_check.hpp"
 #endif
 
@@ -155,7 +157,7 @@ std::optional<DeviceMemory> device_memory(std::string const& device) {
     check_cuda(cudaMemGetInfo(&free, &total), "asking for free memory");
     auto const stats = c10::cuda::CUDACachingAllocator::getDeviceStats(index);
     auto const all = static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE);
-    out.free = static_cast<std::int64_t>(free) + stats.reserved_bytes[all].current - stats.allocated_bytes[all].current;
+    out.free = static_cast<std::int64_t>(free) + stats.reserved_bytes[all].current - stats.allocated_bytes[all].current - idle_in_graphs(device);
     out.total = static_cast<std::int64_t>(total);
     return out;
 }
@@ -164,16 +166,54 @@ void* compute_stream(std::string const& device) {
     return device == "cpu" ? nullptr : c10::cuda::getCurrentCUDAStream(index_of(device)).stream();
 }
 
-void pin_host_memory(void* data, std::size_t bytes) {
-    check_cuda(cudaHostRegister(data, bytes, cudaHostRegisterPortable), "page-locking host memory");
+void prepare_process() { setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0); }  // what deterministic mode wants
+
+bool pin_host_memory(std::string const& device, void* data, std::size_t bytes) {
+    c10::cuda::CUDAGuard const here(index_of(device));  // else CUDA takes memory of the first GPU for this thread
+    auto const code = cudaHostRegister(data, bytes, cudaHostRegisterPortable);
+    if (code == cudaSuccess) return true;
+    static_cast<void>(cudaGetLastError());
+    static std::once_flag once;
+    std::call_once(once, [&] {
+        log_warning(fmt::format("{} bytes of host memory cannot be page-locked for {} ({}): copies to and from it are slower", bytes, device,
+                                cudaGetErrorString(code)));
+    });
+    return false;
 }
-void unpin_host_memory(void* data) { cudaHostUnregister(data); }  // at worst it stays locked until the process ends
+
+void unpin_host_memory(std::string const& device, void* data) {
+    try {
+        c10::cuda::CUDAGuard const here(index_of(device));
+        static_cast<void>(cudaHostUnregister(data));
+    } catch (std::exception const&) {  // a broken device: it stays locked until the process ends
+    }
+}
+
+std::string device_complaint(std::string const& device) {
+    if (device == "cpu") return {};
+    try {
+        c10::cuda::CUDAGuard const here(index_of(device));
+        auto const code = cudaDeviceSynchronize();
+        return code == cudaSuccess ? "" : fmt::format("{}: {}", cudaGetErrorName(code), cudaGetErrorString(code));
+    } catch (std::exception const& error) {
+        return error.what();
+    }
+}
+
+void begin_with_device(std::string const& device) {
+    if (device == "cpu") return;
+    static_cast<void>(cudaInitDevice(index_of(device), cudaDeviceScheduleBlockingSync, cudaInitDeviceFlagsAreValid));
+    static_cast<void>(cudaGetLastError());  // a wish: who waits spins then
+}
 #else
 DeviceInfo device_info(std::string const& device) { return {device, "", "", 0, ""}; }
 std::optional<DeviceMemory> device_memory(std::string const&) { return std::nullopt; }
 void* compute_stream(std::string const&) { return nullptr; }
-void pin_host_memory(void*, std::size_t) {}
-void unpin_host_memory(void*) {}
+void prepare_process() {}
+bool pin_host_memory(std::string const&, void*, std::size_t) { return false; }
+void unpin_host_memory(std::string const&, void*) {}
+std::string device_complaint(std::string const&) { return {}; }
+void begin_with_device(std::string const&) {}
 std::unique_ptr<FeedDevice> make_feed_device(at::Device) { return nullptr; }
 std::unique_ptr<DeviceAllocator> make_device_allocator(std::string const&) { return nullptr; }
 #endif

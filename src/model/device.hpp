@@ -27,10 +27,19 @@ DeviceInfo device_info(std::string const& device);
 // Why a CUDA build finds no GPU, and what to do. visible: CUDA_VISIBLE_DEVICES, if it is set. driver_says: CUDA's own words.
 std::string no_gpu_message(std::optional<std::string> const& visible, std::string_view driver_says);
 
-// States rest in host memory; a GPU copies to and from it faster when it is page-locked. Throws Error if CUDA refuses.
-// Nothing on a CPU build.
-void pin_host_memory(void* data, std::size_t bytes);
-void unpin_host_memory(void* data);
+// The first that a process does, before it has threads: what CUDA's libraries read from the environment. Nothing on a CPU build.
+void prepare_process();
+
+// Before anything else is done with a device: waiting for it leaves the core to others, as the courier's thread.
+void begin_with_device(std::string const& device);
+
+// States rest in host memory; a GPU copies to and from it faster when it is page-locked. Any thread: it touches no other GPU than
+// this. False if CUDA refuses, which the log says once.
+bool pin_host_memory(std::string const& device, void* data, std::size_t bytes);
+void unpin_host_memory(std::string const& device, void* data);
+
+// What CUDA says of a device that a failed kernel has left unusable for this process; empty: it goes on. Waits for the device.
+std::string device_complaint(std::string const& device);
 
 // Behind whose work the calling thread computes on that device: a cudaStream_t; null on a CPU.
 void* compute_stream(std::string const& device);
@@ -38,7 +47,7 @@ void* compute_stream(std::string const& device);
 struct DeviceMemory {
     std::int64_t free = 0, total = 0;
 };
-std::optional<DeviceMemory> device_memory(std::string const& device);  // with what torch keeps for itself counted as free; none: a CPU
+std::optional<DeviceMemory> device_memory(std::string const& device);  // with what torch keeps and would give again counted as free; none: a CPU
 
 // What training one trial takes on a device besides the shards that rest there.
 struct TrainingNeed {

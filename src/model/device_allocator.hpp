@@ -20,6 +20,9 @@ public:
     virtual void empty_cache() = 0;              // gives back what is spare
 };
 
+// Of a CUDA build: what captured graphs keep for their replays, and torch gives to nothing else.
+std::int64_t idle_in_graphs(std::string const& device);
+
 // Null on a CPU.
 std::unique_ptr<DeviceAllocator> make_device_allocator(std::string const& device);
 

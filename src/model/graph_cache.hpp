@@ -48,7 +48,7 @@ class GraphCache {
 public:
     using Say = std::function<void(std::string const& sentence)>;
     static constexpr int k_warm_ups = 3;           // torch's advice: libraries choose algorithms and allocate what they keep
-    static constexpr std::size_t k_most = 64;      // graphs; each holds a few kilobytes a kernel on the device
+    static constexpr std::size_t k_most = 512;     // graphs, of some hundred trials in turn; each holds a few kilobytes a kernel on the device
 
     explicit GraphCache(Say say, std::size_t most = k_most) : say_(std::move(say)), most_(most) {}
 

@@ -2,6 +2,7 @@
 #include "model/torch_trial_model.hpp"
 
 #include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/log_softmax.h>
 #include <c10/core/InferenceMode.h>
@@ -46,6 +47,8 @@ FrozenParameters read_frozen(ModelConfig const& model, Network const& network, a
     }
     return frozen;
 }
+
+constexpr std::size_t k_waiting_outputs = std::size_t{64} << 20;  // bytes of evaluation, on a GPU
 
 std::span<float const> floats_of(at::Tensor const& tensor) {
     return {tensor.const_data_ptr<float>(), static_cast<std::size_t>(tensor.numel())};
@@ -211,17 +214,34 @@ void TorchTrialModel::for_each_batch(ShardSource& shard, BatchRange const& batch
     feed_.end(pass);
 }
 
+// On a GPU the outputs of some batches wait there: each copy to the host waits for all that has been launched.
 void TorchTrialModel::evaluate(ShardSource& shard, BatchRange const& batches, Evaluation& into) {
-    for_each_batch(shard, batches, [&](at::Tensor const& outputs, Batch const& batch) {
-        if (data_.task == Task::language)
-            add_tokens(outputs, batch.y, into);
-        else
-            add(outputs.to(at::kCPU).contiguous(), batch, into);
+    std::vector<at::Tensor> outputs, answers;
+    std::size_t bytes = 0;
+    auto const add_waiting = [&] {
+        if (outputs.empty()) return;
+        auto const all_outputs = at::cat(outputs).to(at::kCPU).contiguous(), all_answers = at::cat(answers).to(at::kCPU);
+        for (std::int64_t first = 0; auto const& batch : outputs) {
+            add(all_outputs.narrow(0, first, batch.size(0)), all_answers.narrow(0, first, batch.size(0)), into);
+            first += batch.size(0);
+        }
+        outputs.clear();
+        answers.clear();
+        bytes = 0;
+    };
+    for_each_batch(shard, batches, [&](at::Tensor const& out, Batch const& batch) {
+        if (data_.task == Task::language) return add_tokens(out, batch.y, into);
+        if (out.is_cpu()) return add(out.contiguous(), batch.y, into);
+        if (bytes > k_waiting_outputs) add_waiting();
+        answers.push_back(batch.y.clone());  // the next batch lies there, too. Last: without memory for it, all of this is done once more
+        outputs.push_back(out);
+        bytes += out.nbytes();
     });
+    c10::InferenceMode const unrecorded;
+    add_waiting();
 }
 
-void TorchTrialModel::add(at::Tensor const& outputs, Batch const& batch, Evaluation& into) const {
-    auto const answers = batch.y.to(at::kCPU);
+void TorchTrialModel::add(at::Tensor const& outputs, at::Tensor const& answers, Evaluation& into) const {
     if (data_.task == Task::classification)
         into.add_labels(floats_of(outputs), {answers.const_data_ptr<std::int64_t>(), static_cast<std::size_t>(answers.numel())});
     else

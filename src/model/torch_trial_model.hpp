@@ -49,7 +49,7 @@ private:
     void train(Batch const& batch, std::uint64_t noise_key, GradientReady const& ready);
     TrainingNeed held() const;  // by the bound state and its gradient
     void require_claimed() const;
-    void add(at::Tensor const& outputs, Batch const& batch, Evaluation& into) const;
+    void add(at::Tensor const& outputs, at::Tensor const& answers, Evaluation& into) const;
     void add_tokens(at::Tensor const& outputs, at::Tensor const& tokens, Evaluation& into) const;
     template <class Visit>
     void for_each_batch(ShardSource& shard, BatchRange const& batches, Visit visit);

@@ -7,16 +7,20 @@
 #include "core/error.hpp"
 #include "model/device.hpp"
 
-#ifdef HOPSCOTCH_CUDA
-#include <cstdlib>
-#include <mutex>
+#include "model/torch_warnings.hpp"
 
+#ifdef HOPSCOTCH_CUDA
 #include "core/log.hpp"
 #include "model/cuda_capture.hpp"
 #endif
 
 namespace hopscotch {
 namespace {
+
+at::Device begun(std::string const& device) {
+    begin_with_device(device);
+    return at::Device(device);
+}
 
 std::unique_ptr<DeviceFeed> make_device_feed(at::Device device) {
     auto gpu = make_feed_device(device);
@@ -27,8 +31,7 @@ std::unique_ptr<DeviceFeed> make_device_feed(at::Device device) {
 // deterministic: the same algorithm on every trainer and no atomic additions. An operator that cannot do that throws, and torch's
 // text names it.
 void set_arithmetic(GpuMode const& mode) {
-    static std::once_flag once;  // of the process, and before its first call of cuBLAS
-    std::call_once(once, [] { setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0); });
+    prepare_process();  // tests have a main of their own
     auto& torch = at::globalContext();
     torch.setDeterministicCuDNN(mode.deterministic);
     torch.setBenchmarkCuDNN(mode.benchmark);
@@ -46,7 +49,7 @@ GpuMode gpu_mode(RunConfig const& run) {
 }
 
 Workspace::Impl::Impl(std::string const& device_name, int threads, [[maybe_unused]] GpuMode mode)
-    : device(device_name), noise(at::globalContext().defaultGenerator(device).clone()),
+    : device(begun(device_name)), noise(at::globalContext().defaultGenerator(device).clone()),
       batches(at::TensorOptions(at::kCPU)),
       device_feed(make_device_feed(device)) {
     if (auto allocator = make_device_allocator(device.str()))
@@ -63,7 +66,9 @@ Workspace::Impl::Impl(std::string const& device_name, int threads, [[maybe_unuse
 
 void Workspace::Impl::enter() const {
     thread_local bool entered = false;
-    if (!entered) at::init_num_threads();
+    if (entered) return;
+    at::init_num_threads();
+    log_torch_warnings();
     entered = true;
 }
 

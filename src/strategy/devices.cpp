@@ -73,4 +73,16 @@ std::vector<std::string> device_advice(Trainers const& trainers, std::string_vie
     return out;
 }
 
+std::vector<int> ranks_of_a_shared_gpu(Trainers const& trainers) {
+    for (auto const& [uuid, ranks] : ranks_by_gpu(trainers))
+        if (ranks.size() > 1) return ranks;
+    return {};
+}
+
+Pinning pinning_for(std::string const& device) {
+    if (device == "cpu") return {};
+    return {[device](void* data, std::size_t bytes) { return pin_host_memory(device, data, bytes); },
+            [device](void* data) { unpin_host_memory(device, data); }};
+}
+
 }  // namespace hopscotch

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "comm/buffer_pool.hpp"
 #include "core/ids.hpp"
 #include "model/device.hpp"
 
@@ -22,5 +23,11 @@ std::vector<std::string> device_table(std::map<Rank, HostDevice> const& trainers
 // GPUs that several trainers share, different ones in one job, some trainers without one, or none although a CUDA build was asked
 // to take what is there. wanted: run.device.
 std::vector<std::string> device_advice(std::map<Rank, HostDevice> const& trainers, std::string_view wanted);
+
+// For pools of states that are copied to this device: each rank locks pages for its own.
+Pinning pinning_for(std::string const& device);
+
+// Those of the first GPU that several trainers share; empty: each has its own, or none.
+std::vector<int> ranks_of_a_shared_gpu(std::map<Rank, HostDevice> const& trainers);
 
 }  // namespace hopscotch

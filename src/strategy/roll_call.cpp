@@ -214,7 +214,7 @@ Hello open_data(std::optional<TrialRunner>& runner, Welcome const& welcome, Expe
         else
             runner.emplace(experiment, shards, TrialRunner::Seat{self, trainer.courier.world().number_on_host()}, trainer.factory);
         if (trainer.courier.world().trainers_on_host() > 1) trainer.courier.pool().share_memory();
-        if (runner->device() != "cpu") trainer.courier.pool().set_pinning({pin_host_memory, unpin_host_memory});
+        trainer.courier.pool().set_pinning(pinning_for(runner->device()));
         bool const works = !shards.empty() || strategy_named(welcome.strategy).rows == Rows::travel;
         if (works) {
             runner->open_validation();

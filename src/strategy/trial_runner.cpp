@@ -105,6 +105,10 @@ void TrialRunner::guarded(Journey& journey, std::string const& what, std::functi
     } catch (CommError const&) {
         throw;  // a lost rank is no bad trial
     } catch (std::exception const& error) {
+        if (auto const broken = device_complaint(device_); !broken.empty())
+            throw CommError(fmt::format("{} of trial {}, epoch {}: {} cannot be used any more by this process ({}): {} look at nvidia-smi and the "
+                                        "system's log, and go on with --resume",
+                                        what, journey.lap.trial.value, journey.lap.epoch, device_, broken, error.what()));
         record.outcome = Outcome::failed;
         record.cause = cause_of(error);
         record.reason = fmt::format("{} of epoch {} on trainer {} ({}): {}", what, journey.lap.epoch, self_.value,

@@ -109,7 +109,7 @@ TEST(SharedMemory, EachProcessLocksPagesForItsOwnGpuWhereverTheMemoryIs) {
     pinned = 0;
     {
         auto const one = sharing_pool(), other = sharing_pool();
-        for (auto const& pool : {one, other}) pool->set_pinning({[](void*, std::size_t) { ++pinned; }, [](void*) { --pinned; }});
+        for (auto const& pool : {one, other}) pool->set_pinning({[](void*, std::size_t) { return ++pinned > 0; }, [](void*) { --pinned; }});
         auto mine = one->acquire(k_bytes);
         EXPECT_EQ(pinned, 1);
         auto offer = one->offer(mine);

@@ -35,6 +35,11 @@ TEST(Devices, AreSharedByUuidNotByName) {
     EXPECT_EQ(device_advice({{Rank(1), {"a", gpu("cuda:0", "GPU-aa")}}, {Rank(2), {"a", gpu("cuda:0", "GPU-bb")}}}, "auto"), Lines{});
     auto const shared = device_advice({{Rank(1), {"a", gpu("cuda:0", "GPU-aa")}}, {Rank(2), {"a", gpu("cuda:0", "GPU-aa")}}}, "auto");
     EXPECT_EQ(shared, Lines{"ranks 1, 2 share one GPU (GPU-aa): they take turns, unless nvidia-cuda-mps-control -d runs there"});
+    EXPECT_EQ(ranks_of_a_shared_gpu({{Rank(1), {"a", gpu("cuda:0", "GPU-aa")}}, {Rank(2), {"a", gpu("cuda:0", "GPU-bb")}}, {Rank(3), {"a", cpu("")}}}),
+              std::vector<int>{});
+    EXPECT_EQ(ranks_of_a_shared_gpu({{Rank(1), {"a", gpu("cuda:0", "GPU-aa")}}, {Rank(2), {"b", gpu("cuda:0", "GPU-bb")}},
+                                     {Rank(3), {"a", gpu("cuda:1", "GPU-aa")}}}),
+              (std::vector<int>{1, 3}));
 }
 
 TEST(Devices, ThatAreMissingOrDifferAreTold) {

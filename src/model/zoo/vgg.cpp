@@ -12,11 +12,11 @@ namespace {
 
 constexpr std::int64_t k_pooled_side = 7, k_poolings = 5;
 
-// On a GPU the backward pass of adaptive pooling adds atomically; where each mean is of one value there is another way.
+// On a GPU the backward pass of adaptive pooling adds atomically. Where each mean is of one value nothing has to be computed.
 at::Tensor pooled(at::Tensor const& x) {
+    if (!x.is_cuda()) return at::adaptive_avg_pool2d(x, {k_pooled_side, k_pooled_side});
     auto const plain = [&](int dimension) { return x.size(dimension) == 1 || x.size(dimension) == k_pooled_side; };
-    if (x.is_cuda() && plain(2) && plain(3)) return x.expand({-1, -1, k_pooled_side, k_pooled_side});
-    return at::adaptive_avg_pool2d(x, {k_pooled_side, k_pooled_side});
+    return plain(2) && plain(3) ? x.expand({-1, -1, k_pooled_side, k_pooled_side}) : average_pooled(x, k_pooled_side);
 }
 
 struct VggArguments {

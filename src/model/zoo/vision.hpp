@@ -28,6 +28,8 @@ struct MaxPool {  // torch.nn.MaxPool2d with a square window
 };
 
 at::Tensor images_for(at::Tensor const& x, Pass const& pass);  // x, laid out as the pass computes on images
+// torch's adaptive average pooling to side x side, as two products: on a GPU its own gradient adds up in any order.
+at::Tensor average_pooled(at::Tensor const& x, std::int64_t side);
 at::Tensor average_of_image(at::Tensor const& x);  // [rows, channels, height, width] -> [rows, channels]
 
 }  // namespace hopscotch
