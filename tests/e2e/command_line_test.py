@@ -133,7 +133,7 @@ class CommandLine(Case):
         self.assertIs(self.summary()["synthetic"], True)
 
     def test_version_and_help(self):
-        self.assertRegex(self.run_hopscotch("--version")[1], r"\Ahopscotch \d+\.\d+\.\d+ \(.+\)\nLibTorch .+ build\n\Z")
+        self.assertRegex(self.run_hopscotch("--version")[1], r"\Ahopscotch \d+\.\d+\.\d+ \(.+\)\nLibTorch .+ build\n(CUDA .+, NCCL \d.+\n)?\Z")
         code, out, _ = self.run_hopscotch("run", "--help")
         self.assertEqual(code, 0)
         for option in ("--set", "--trainers", "--dry-run", "--overwrite", "--quiet", "--resume"):

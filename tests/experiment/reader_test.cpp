@@ -160,9 +160,9 @@ TEST(Reader, StrategiesHaveKeysOfTheirOwn) {
     EXPECT_EQ(complaints(with(R"("strategy": {"name": "parameter_server", "mode": "async", "staleness": 1})")),
               "e.json:2:72: /strategy/staleness: staleness belongs to ssp (the mode here is \"async\") leave it out");
     EXPECT_EQ(complaints(with(R"("strategy": {"name": "allreduce", "collectives": "ncl"})")),
-              "e.json:2:49: /strategy/collectives: unknown value \"ncl\" (known: auto, mpi, nccl) did you mean \"nccl\"?");
+              "e.json:2:50: /strategy/collectives: unknown value \"ncl\" (known: auto, mpi, nccl) did you mean \"nccl\"?");
     EXPECT_EQ(complaints(with(R"("strategy": {"name": "model_averaging", "collectives": "nccl"})")),
-              "e.json:2:55: /strategy/collectives: collectives belongs to allreduce (the name here is \"model_averaging\") leave it out");
+              "e.json:2:56: /strategy/collectives: collectives belongs to allreduce (the name here is \"model_averaging\") leave it out");
     EXPECT_EQ(complaints(with(R"("strategy": {"name": "model_averaging", "every": "week", "outer": {"nesterov": true}})")),
               "e.json:2:50: /strategy/every: expected \"epoch\" or a number of steps (got \"week\")\n"
               "e.json:2:80: /strategy/outer/nesterov: needs momentum > 0 (got 0) set momentum or leave nesterov out");
