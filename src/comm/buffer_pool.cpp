@@ -16,7 +16,9 @@ constexpr std::size_t k_page = 4096;
 constexpr std::size_t k_huge_page = std::size_t{2} << 20;
 constexpr std::size_t k_shared_from = std::size_t{64} << 10;  // smaller ones are copied sooner than mapped
 constexpr int k_most_surplus = 4;                              // states on their way come in bursts
-constexpr std::size_t k_most_handed_over = 4096;               // mappings; a process may have 65530
+// Mappings of what others own: a process may have 65530. By bytes, as what a GPU has page-locked stays in memory even when its owner gives it
+// back to the system; in a ring of hops a trainer sees what all others of its host hold.
+constexpr std::size_t k_most_handed_over = 4096, k_most_handed_over_times = 16;  // bytes: times the most that this pool has held
 
 // Large blocks on huge pages where the system has them: copying between processes pins page by page.
 std::byte* touched_memory(std::size_t capacity) {
@@ -80,6 +82,7 @@ HostBlock BufferPool::new_block(std::size_t bytes) {
     {
         std::lock_guard const lock(mutex_);
         allocated_ += capacity;
+        most_allocated_ = std::max(most_allocated_, allocated_);
         if (shares_ && bytes >= k_shared_from) mapping = shared_.make(capacity);
     }
     if (mapping) return block_of(*mapping);
@@ -127,9 +130,16 @@ void BufferPool::hand_over(Buffer buffer) {
     std::lock_guard const lock(mutex_);
     --surplus_;
     allocated_ -= buffer.block_.capacity;
-    if (handed_over_.size() >= k_most_handed_over) handed_over_.erase(handed_over_.begin());
     auto const piece = buffer.block_.piece;
-    handed_over_.emplace(piece, std::move(buffer.block_));
+    handed_over_bytes_ += piece.bytes;
+    handed_over_.emplace(piece, HandedOver{std::move(buffer.block_), ++hand_overs_});
+    while (handed_over_.size() > k_most_handed_over || handed_over_bytes_ > k_most_handed_over_times * most_allocated_) forget_oldest();
+}
+
+void BufferPool::forget_oldest() {
+    auto const oldest = std::ranges::min_element(handed_over_, {}, [](auto const& entry) { return entry.second.when; });
+    handed_over_bytes_ -= oldest->first.bytes;
+    handed_over_.erase(oldest);
 }
 
 Buffer BufferPool::adopt(PieceOffer const& offer, std::size_t bytes) {
@@ -139,7 +149,8 @@ Buffer BufferPool::adopt(PieceOffer const& offer, std::size_t bytes) {
     buffer.size_ = bytes;
     std::lock_guard const lock(mutex_);
     if (auto had = handed_over_.extract(offer.piece)) {
-        buffer.block_ = std::move(had.mapped());
+        buffer.block_ = std::move(had.mapped().block);
+        handed_over_bytes_ -= offer.piece.bytes;
     } else {
         auto const mapping = shared_.open(offer);
         if (!mapping) return {};
@@ -148,6 +159,7 @@ Buffer BufferPool::adopt(PieceOffer const& offer, std::size_t bytes) {
     buffer.pool_ = shared_from_this();
     ++surplus_;
     allocated_ += buffer.block_.capacity;
+    most_allocated_ = std::max(most_allocated_, allocated_);
     return buffer;
 }
 

@@ -88,8 +88,15 @@ private:
     mutable std::mutex mutex_;
     SharedMemory shared_;
     std::vector<HostBlock> free_;
-    std::map<SharedPiece, HostBlock> handed_over_;  // mapped still: they may come back
-    std::size_t allocated_ = 0;
+    struct HandedOver {
+        HostBlock block;
+        std::uint64_t when = 0;
+    };
+    void forget_oldest();
+    std::map<SharedPiece, HandedOver> handed_over_;  // mapped still: they may come back
+    std::uint64_t hand_overs_ = 0;
+    std::size_t handed_over_bytes_ = 0;
+    std::size_t allocated_ = 0, most_allocated_ = 0;
     int surplus_ = 0;  // blocks adopted less blocks handed over
 };
 

@@ -21,7 +21,7 @@ enum class MessageKind : std::uint16_t {
     // clang-format off
     offer, received, unreachable, heartbeat,  // courier to courier
     greeting,                                // likewise: opens the connection before the first hop needs it
-    state, gradient, parameters, rows,       // what a push brought
+    state, slots, gradient, parameters, rows,  // what a push brought; slots: of a parameter server
     welcome, hello,                          // roll call
     lap, stop, fetch_best, score_best, pause, save, leave, keep, settle, shutdown,  // rank 0 -> trainers
     lost,  // rank 0 -> trainers, and its courier to itself: the job goes on without that rank

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <future>
 #include <thread>
 
@@ -17,6 +18,7 @@ namespace {
 
 constexpr double k_spinning_s = 0.002;  // sums take microseconds: a wait begins without sleep
 constexpr double k_nap_s = 0.0002;
+constexpr double k_patience_in_error_s = 4;
 
 void nap(double waited_s) {
     if (waited_s < k_spinning_s)
@@ -131,15 +133,18 @@ void NcclGroup::settle() {
 NcclGroup::~NcclGroup() {
     if (!begun_) return;
     bool const all_done = up_ && healthy_ && !has_sums_ && !marked_[0] && !marked_[1];
-    auto const end = all_done ? End::finalize : End::abort;
+    // Where an error is on its way to rank 0 it must not wait for the others, who are to hear of it.
+    bool const in_error = std::uncaught_exceptions() > 0;
+    auto const end = all_done && !in_error ? End::finalize : End::abort;
+    auto const patience_s = in_error ? std::min(terms_.deadline_s, k_patience_in_error_s) : terms_.deadline_s;
     try {
-        std::packaged_task<void()> task([calls = calls_, end, deadline_s = terms_.deadline_s / 2] { end_of(*calls, end, deadline_s); });
+        std::packaged_task<void()> task([calls = calls_, end, deadline_s = patience_s / 2] { end_of(*calls, end, deadline_s); });
         auto done = task.get_future();
         std::thread thread(std::move(task));
-        bool const in_time = done.wait_for(std::chrono::duration<double>(terms_.deadline_s)) == std::future_status::ready;
+        bool const in_time = done.wait_for(std::chrono::duration<double>(patience_s)) == std::future_status::ready;
         if (!in_time)
             log_warning(fmt::format("NCCL did not {} within {:.0f} s; this process ends without waiting for it",
-                                    end == End::abort ? "abort" : "end", terms_.deadline_s));
+                                    end == End::abort ? "abort" : "end", patience_s));
         in_time ? thread.join() : thread.detach();
     } catch (std::exception const& error) {
         log_warning(fmt::format("NCCL was not ended in good order: {}", error.what()));

@@ -80,6 +80,7 @@ public:
         std::memcpy(id.internal, bytes.data(), bytes.size());
         ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
         config.blocking = 0;
+        ranks_ = ranks;
         return taken(ncclCommInitRankConfig(&communicator_, ranks, id, self, &config));
     }
 
@@ -98,7 +99,8 @@ public:
 
     State sum(DeviceFloats values, float share) override {
         enter(device_);
-        if (share == 1) return taken(ncclAllReduce(values.data, values.data, values.size, ncclFloat, ncclSum, communicator_, stream_));
+        // All ranks the same operation, also who alone has rows (share 1): NCCL chooses its algorithm by it, each rank for itself.
+        if (ranks_ == 1 && share == 1) return taken(ncclAllReduce(values.data, values.data, values.size, ncclFloat, ncclSum, communicator_, stream_));
         if (auto const made = make_weighted(share); made != State::done) return made;
         return taken(ncclAllReduce(values.data, values.data, values.size, ncclFloat, *weighted_, communicator_, stream_));
     }
@@ -168,6 +170,7 @@ private:
     cudaEvent_t computed_ = nullptr, summed_ = nullptr;
     std::array<cudaEvent_t, 2> marks_{};
     ncclComm_t communicator_ = nullptr;
+    int ranks_ = 0;
     ncclResult_t last_ = ncclSuccess;
     std::optional<ncclRedOp_t> weighted_;
     float share_ = 1;

@@ -10,6 +10,7 @@
 
 #include <array>
 #include <functional>
+#include <mutex>
 #include <string>
 
 #include "comm/world.hpp"
@@ -49,13 +50,26 @@ bool SharedMemory::make_file() {
     if (!file || ::pwrite(file.handle(), header.data(), sizeof header, 0) != sizeof header) return false;
     own_ = number;
     end_ = k_first_piece;
-    files_.emplace(number, std::move(file));
+    files_.emplace(number, kept(number, std::make_shared<File>(std::move(file))));
     return true;
+}
+
+// The descriptor of this process for that file: `file`, if there is none yet. Shared by all pools of the process, of which there is one
+// for each trainer that is a thread: descriptors are few, and would else be needed by their square.
+std::shared_ptr<SharedMemory::File> SharedMemory::kept(std::uint64_t number, std::shared_ptr<File> file) {
+    static std::mutex mutex;
+    static std::map<std::uint64_t, std::weak_ptr<File>> open;
+    std::lock_guard const lock(mutex);
+    std::erase_if(open, [](auto const& entry) { return entry.second.expired(); });
+    if (auto const found = open.find(number); found != open.end())
+        if (auto known = found->second.lock()) return known;
+    if (file) open[number] = file;
+    return file;
 }
 
 std::optional<SharedMemory::Mapping> SharedMemory::make(std::size_t bytes) {
     if (own_ == 0 && !make_file()) return std::nullopt;
-    auto const file = files_.at(own_).handle();
+    auto const file = files_.at(own_)->handle();
     SharedPiece const piece{own_, end_, bytes};
     // Takes the memory now: where there is too little this fails, and a write later would kill the process.
     if (::fallocate(file, 0, static_cast<off_t>(piece.offset), static_cast<off_t>(bytes)) != 0) return std::nullopt;
@@ -66,17 +80,18 @@ std::optional<SharedMemory::Mapping> SharedMemory::make(std::size_t bytes) {
 }
 
 PieceOffer SharedMemory::offer(SharedPiece const& piece) const {
-    return {piece, host(), ::getpid(), files_.at(piece.file).handle(), memory_node()};
+    return {piece, host(), ::getpid(), files_.at(piece.file)->handle(), memory_node()};
 }
 
 // A number that fits proves that this is the file, on this host.
 int SharedMemory::descriptor(PieceOffer const& offer) {
     auto const known = files_.find(offer.piece.file);
-    if (known != files_.end()) return known->second.handle();
+    if (known != files_.end()) return known->second->handle();
     if (offer.host != host()) return -1;
+    if (auto file = kept(offer.piece.file, nullptr)) return files_.emplace(offer.piece.file, std::move(file)).first->second->handle();
     File file(::open(fmt::format("/proc/{}/fd/{}", offer.process, offer.descriptor).c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
     if (!file || !begins_with(file.handle(), offer.piece.file)) return -1;
-    return files_.emplace(offer.piece.file, std::move(file)).first->second.handle();
+    return files_.emplace(offer.piece.file, kept(offer.piece.file, std::make_shared<File>(std::move(file)))).first->second->handle();
 }
 
 std::optional<SharedMemory::Mapping> SharedMemory::open(PieceOffer const& offer) {
@@ -87,7 +102,7 @@ std::optional<SharedMemory::Mapping> SharedMemory::open(PieceOffer const& offer)
 void SharedMemory::discard(SharedPiece const& piece) noexcept {
     auto const file = files_.find(piece.file);
     if (file != files_.end())
-        ::fallocate(file->second.handle(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(piece.offset), static_cast<off_t>(piece.bytes));
+        ::fallocate(file->second->handle(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(piece.offset), static_cast<off_t>(piece.bytes));
 }
 
 int memory_node() {

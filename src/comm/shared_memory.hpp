@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 
 #include "core/unique_handle.hpp"
@@ -64,10 +65,11 @@ private:
     };
     using File = UniqueHandle<int, CloseFile>;
     bool make_file();
+    static std::shared_ptr<File> kept(std::uint64_t number, std::shared_ptr<File> file);
     int descriptor(PieceOffer const& offer);  // -1: cannot be had
 
     std::uint64_t own_ = 0, end_ = 0;  // the file of make(), and its length; no place is used twice
-    std::map<std::uint64_t, File> files_;
+    std::map<std::uint64_t, std::shared_ptr<File>> files_;
 };
 
 int memory_node();  // of the core that the calling thread runs on, now

@@ -164,6 +164,19 @@ bool Transfers::progress(double now) {
     return moved;
 }
 
+// Nobody waits for it any more: but memory that was offered may be another's by now, and MPI may read the rest for ever.
+void Transfers::let_go(Out out) {
+    if (out.memory_offered)
+        courier_.pool().hand_over(std::move(out.state));
+    else
+        out_graves_.push_back(std::move(out));
+}
+
+Transfers::~Transfers() {
+    for (auto& [id, out] : outgoing_)
+        if (out.memory_offered) let_go(std::move(out));
+}
+
 void Transfers::bury(Rank rank) {
     std::erase_if(waiting_, [&](Waiting const& push) { return push.to == rank; });
     for (auto out = outgoing_.begin(); out != outgoing_.end();) {
@@ -171,7 +184,7 @@ void Transfers::bury(Rank rank) {
             ++out;
             continue;
         }
-        out_graves_.push_back(std::move(out->second));
+        let_go(std::move(out->second));
         out = outgoing_.erase(out);
     }
     for (auto in = incoming_.begin(); in != incoming_.end();) {
@@ -192,7 +205,7 @@ void Transfers::abandon() {
     for (auto const& in : incoming_)
         for (auto const request : in.requests) courier_.world_.cancel(request);
     for (auto& [id, out] : outgoing_)
-        if (out.memory_offered) out_graves_.push_back(std::move(out));  // another may own it by now
+        if (out.memory_offered) let_go(std::move(out));
     outgoing_.clear();
     incoming_.clear();
 }

@@ -15,6 +15,7 @@ namespace hopscotch {
 class Transfers {
 public:
     explicit Transfers(Courier& courier) : courier_(courier), last_to_(courier.world().rank()) {}
+    ~Transfers();
 
     void offer(Rank to, Offer what, Buffer state, double now);  // id and bytes are filled in here
     void on_offer(Rank from, Offer offer, double now);
@@ -60,6 +61,7 @@ private:
     void start(Waiting push, double now);
     void start_waiting(double now);
     bool adopted(Rank from, Offer& offer);
+    void let_go(Out out);
     bool send_pieces(Out& out, double now);
 
     Courier& courier_;
@@ -71,7 +73,7 @@ private:
     std::vector<std::uint64_t> turns_;   // ids of those that have begun and whose pieces were not all out
     Rank last_to_;                       // where the one before went; this rank: nowhere yet
     std::list<In> incoming_;
-    std::vector<Out> out_graves_;  // buffers that MPI, or who has adopted them, may touch for ever
+    std::vector<Out> out_graves_;  // buffers that MPI may touch for ever
     std::vector<In> in_graves_;
 };
 

@@ -2,6 +2,7 @@
 #include <ATen/Context.h>
 #include <c10/core/Device.h>
 #include <c10/cuda/CUDACachingAllocator.h>
+#include <c10/util/Exception.h>
 
 #include "model/device_allocator.hpp"
 
@@ -24,7 +25,12 @@ public:
     }
     void watch_peak() override { torch_memory::resetPeakStats(index_); }
     std::int64_t peak() const override { return torch_memory::getDeviceStats(index_).allocated_bytes[k_all].peak; }
-    void empty_cache() override { torch_memory::emptyCache(); }
+    void empty_cache() override {
+        try {
+            torch_memory::emptyCache();
+        } catch (c10::Error const&) {  // another thread captures a graph: torch gives nothing back meanwhile
+        }
+    }
 
 private:
     std::string device_;

@@ -88,11 +88,15 @@ public:
         c10::cuda::CUDAGuard const device(device_);
         auto const before = at::cuda::getCurrentCUDAStream(device_.index());
         wait(stream_, before);
-        {
+        std::exception_ptr thrown;
+        try {
             c10::cuda::CUDAStreamGuard const aside(stream_);
             work();
+        } catch (...) {
+            thrown = std::current_exception();
         }
-        wait(before, stream_);
+        wait(before, stream_);  // also behind what has been launched before it threw: that may be undone and tried again
+        if (thrown) std::rethrow_exception(thrown);
     }
 
     std::unique_ptr<Graph> capture(std::function<void()> const& work) override {

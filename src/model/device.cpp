@@ -189,15 +189,20 @@ void unpin_host_memory(std::string const& device, void* data) {
     }
 }
 
-std::string device_complaint(std::string const& device) {
-    if (device == "cpu") return {};
+std::optional<DeviceComplaint> device_complaint(std::string const& device) {
+    if (device == "cpu") return std::nullopt;
+    auto code = cudaErrorUnknown;
     try {
-        c10::cuda::CUDAGuard const here(index_of(device));
-        auto const code = cudaDeviceSynchronize();
-        return code == cudaSuccess ? "" : fmt::format("{}: {}", cudaGetErrorName(code), cudaGetErrorString(code));
+        code = cudaStreamQuery(c10::cuda::getCurrentCUDAStream(index_of(device)).stream());
     } catch (std::exception const& error) {
-        return error.what();
+        return DeviceComplaint{error.what()};
     }
+    static_cast<void>(cudaGetLastError());
+    // That another thread captures a graph says nothing of the device.
+    if (code == cudaSuccess || code == cudaErrorNotReady || (code >= cudaErrorStreamCaptureUnsupported && code <= cudaErrorStreamCaptureWrongThread))
+        return std::nullopt;
+    return DeviceComplaint{fmt::format("{}: {}", cudaGetErrorName(code), cudaGetErrorString(code)),
+                           code == cudaErrorAssert || code == cudaErrorIllegalAddress};
 }
 
 void begin_with_device(std::string const& device) {
@@ -212,7 +217,7 @@ void* compute_stream(std::string const&) { return nullptr; }
 void prepare_process() {}
 bool pin_host_memory(std::string const&, void*, std::size_t) { return false; }
 void unpin_host_memory(std::string const&, void*) {}
-std::string device_complaint(std::string const&) { return {}; }
+std::optional<DeviceComplaint> device_complaint(std::string const&) { return std::nullopt; }
 void begin_with_device(std::string const&) {}
 std::unique_ptr<FeedDevice> make_feed_device(at::Device) { return nullptr; }
 std::unique_ptr<DeviceAllocator> make_device_allocator(std::string const&) { return nullptr; }

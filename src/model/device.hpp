@@ -38,8 +38,12 @@ void begin_with_device(std::string const& device);
 bool pin_host_memory(std::string const& device, void* data, std::size_t bytes);
 void unpin_host_memory(std::string const& device, void* data);
 
-// What CUDA says of a device that a failed kernel has left unusable for this process; empty: it goes on. Waits for the device.
-std::string device_complaint(std::string const& device);
+// What CUDA says of a device that is unusable for this process from now on. Does not wait for it.
+struct DeviceComplaint {
+    std::string text;
+    bool of_the_work = false;  // a kernel was given what it cannot compute with (a label out of range); else the device is to blame
+};
+std::optional<DeviceComplaint> device_complaint(std::string const& device);  // none: it goes on
 
 // Behind whose work the calling thread computes on that device: a cudaStream_t; null on a CPU.
 void* compute_stream(std::string const& device);

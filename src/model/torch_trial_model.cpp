@@ -143,7 +143,7 @@ void TorchTrialModel::train(Batch const& batch, std::uint64_t noise_key, Gradien
     auto const work = [&] { step_.forward_backward(batch, noise_key, ready); };
     if (!workspace_.admission) return work();
     auto const rows = batch.x.size(0);
-    workspace_.admission->run({{memory_kind_, rows}, held(), work, step_.way_back(rows)});
+    workspace_.admission->run({{memory_kind_, rows}, held(), work, ready ? std::function<void()>() : step_.way_back(rows)});  // what has been handed over is summed by now
 }
 
 UnitSums TorchTrialModel::end_pass() {

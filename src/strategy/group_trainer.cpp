@@ -110,6 +110,7 @@ void GroupTrainer::run(Lap const& lap, Journey& journey) {
         mine.emplace(*resources_.runner, std::move(part), resources_.courier.activity());
         if (!journey.parts.empty()) mine->go_on(decode<std::vector<MemberPlace>>(journey.parts).at(static_cast<std::size_t>(group_.self())), own());
     } catch (std::exception const& error) {
+        resources_.runner->look_at_device(fmt::format("{}: {}", place(lap, 0), error.what()));
         complaint = fmt::format("epoch {} on trainer {} ({}): {}", lap.epoch, resources_.runner->self().value, host_name(),
                                 error.what());
     }
@@ -246,6 +247,7 @@ void GroupTrainer::validate_together(SharedLap& mine, Journey& journey) {
     try {
         sums = runner.validate_part(mine.lap(), mine.state(), group_.self(), group_.size(), &activity);
     } catch (std::exception const& error) {
+        runner.look_at_device(fmt::format("the validation of {}: {}", place(mine.lap(), 0), error.what()));
         complaint = fmt::format("validation of epoch {} on trainer {} ({}): {}", mine.lap().epoch, runner.self().value,
                                 host_name(), error.what());
     }

@@ -135,7 +135,7 @@ void ParameterServer::wait(SharedLap& mine, ServedLapWorker& worker, std::int64_
     mine.fetch();
     while (worker.waits()) {
         auto message = resources_.courier.receive(0.1);
-        bool const of_servers = message && (message->kind == MessageKind::parameters || message->kind == MessageKind::state);
+        bool const of_servers = message && (message->kind == MessageKind::parameters || message->kind == MessageKind::slots);
         if (of_servers) {
             worker.take(std::move(*message));
             heard = monotonic_s();

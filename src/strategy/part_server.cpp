@@ -122,8 +122,8 @@ void PartServer::end(GradientPart const& about, ServedPart const& part) {
     if (slots.empty() && !timed) return;
     auto header = encode(PartEnd{about.trial, about.epoch, about.part, timed ? part.order() : std::vector<std::uint16_t>{}});
     auto const root = workers_.ranks.front();
-    if (slots.empty()) return courier_.send(root, MessageKind::state, std::move(header));
-    courier_.push(root, std::move(header), copy_of(slots, courier_.pool()), MessageKind::state);
+    if (slots.empty()) return courier_.send(root, MessageKind::slots, std::move(header));
+    courier_.push(root, std::move(header), copy_of(slots, courier_.pool()), MessageKind::slots);
 }
 
 // A fast worker may wait for a whole lap of a slow one: it hears that this goes on, so that it does not look like a stall.

@@ -62,7 +62,7 @@ void ServedLapWorker::await_ends() {
 
 void ServedLapWorker::take(Incoming message) {
     ++courier_.activity().batches;  // a sign of life: others have come further
-    if (message.kind == MessageKind::state) return take_end(message);
+    if (message.kind == MessageKind::slots) return take_end(message);
     take_parameters(message);
 }
 

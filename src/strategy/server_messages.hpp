@@ -30,7 +30,7 @@ void fields(A& a, ParametersPart& m) {
     a(m.trial, m.epoch, m.part, m.step, m.staleness);
 }
 
-// MessageKind::state, to the first worker at the end of a lap, with the part's slots one after another: they are hashed and
+// MessageKind::slots, to the first worker at the end of a lap, with the part's slots one after another: they are hashed and
 // kept there with the state that they belong to. Without slots a mere message.
 struct PartEnd {
     TrialId trial;

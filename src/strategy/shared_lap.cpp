@@ -25,6 +25,7 @@ void SharedLap::guarded(Work work) {
     } catch (CommError const&) {
         throw;  // a lost rank is no bad trial
     } catch (std::exception const& error) {
+        runner_.look_at_device(fmt::format("trial {}, epoch {}: {}", part_.lap.trial.value, part_.lap.epoch, error.what()));
         outcome_ = Outcome::failed;
         reason_ = fmt::format("unit on shard {} of epoch {} on trainer {} ({}): {}",
                               units_.empty() ? -1 : units_.back().shard.value, part_.lap.epoch, runner_.self().value, host_name(),

@@ -95,6 +95,7 @@ std::optional<Welcome> TrainerBase::serve() {
                 answer(std::move(*message));
             }
             if (may_work()) work();
+            if (resources_.runner != nullptr) resources_.runner->require_device();
             if (paused()) say_paused();
         } catch (JobEnded const&) {
             resources_.courier.activity().trial = -1;  // why is in the inbox

@@ -97,6 +97,18 @@ Buffer TrialRunner::initial_state(Lap const& lap, BufferPool& pool) {
     return state;
 }
 
+void TrialRunner::look_at_device(std::string const& after) {
+    auto const complaint = device_complaint(device_);
+    if (!complaint || !broken_.empty()) return;
+    broken_ = fmt::format("{}; {} cannot be used any more by this process ({}) look at nvidia-smi and the system's log, and go on with --resume", after,
+                          device_, complaint->text);
+    if (!complaint->of_the_work) require_device();
+}
+
+void TrialRunner::require_device() const {
+    if (!broken_.empty()) throw CommError(broken_);
+}
+
 // A failing trial never hurts another: what it throws becomes its outcome.
 void TrialRunner::guarded(Journey& journey, std::string const& what, std::function<void()> const& work) {
     auto& record = journey.record;
@@ -105,10 +117,7 @@ void TrialRunner::guarded(Journey& journey, std::string const& what, std::functi
     } catch (CommError const&) {
         throw;  // a lost rank is no bad trial
     } catch (std::exception const& error) {
-        if (auto const broken = device_complaint(device_); !broken.empty())
-            throw CommError(fmt::format("{} of trial {}, epoch {}: {} cannot be used any more by this process ({}): {} look at nvidia-smi and the "
-                                        "system's log, and go on with --resume",
-                                        what, journey.lap.trial.value, journey.lap.epoch, device_, broken, error.what()));
+        look_at_device(fmt::format("{} of trial {}, epoch {}: {}", what, journey.lap.trial.value, journey.lap.epoch, error.what()));
         record.outcome = Outcome::failed;
         record.cause = cause_of(error);
         record.reason = fmt::format("{} of epoch {} on trainer {} ({}): {}", what, journey.lap.epoch, self_.value,

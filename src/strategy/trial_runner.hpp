@@ -91,6 +91,12 @@ public:
     // al. (2017) for strategy.scale_lr. Weight decay, momentum and schedule.min_lr stay as they are.
     void scale_lr(double factor) { lr_factor_ = factor; }
 
+    // After something was thrown while a trial was trained (what that was: for the error). Throws CommError if the GPU is lost. If the
+    // trial's own kernels have made it unusable, the trial fails first, and then require_device() throws: nothing else can be
+    // trained by this process.
+    void look_at_device(std::string const& after);
+    void require_device() const;
+
     void forget(TrialId trial);
     Manifest const& manifest() const { return manifest_; }
     ShardId shard_of(Lap const& lap, int step) const { return planned_shard(lap.trial, step, shards(), held_out(lap)); }
@@ -113,6 +119,7 @@ private:
     ModelFactory factory_;
     Manifest manifest_;
     std::string device_;
+    std::string broken_;      // why nothing can be trained on the device any more; empty: it goes on
     double slow_factor_ = 1;  // run.inject
     double lr_factor_ = 1;
     Workspace workspace_;
