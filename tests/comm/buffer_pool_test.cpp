@@ -2,8 +2,11 @@
 #include "comm/buffer_pool.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 
 namespace hopscotch {
@@ -94,13 +97,66 @@ TEST(SharedMemory, WhatCannotBeHadHasToBeCopied) {
     };
     EXPECT_TRUE(refused([](PieceOffer& o) { o.piece.file ^= 1; }));  // another file lies there
     EXPECT_TRUE(refused([](PieceOffer& o) { o.host ^= 1; }));
-    EXPECT_TRUE(refused([](PieceOffer& o) { o.process = 1 << 30; }));
-    EXPECT_TRUE(refused([](PieceOffer& o) { o.descriptor = 9999; }));
     EXPECT_TRUE(refused([](PieceOffer& o) { o.node += 1; }));
     EXPECT_TRUE(other->adopt(good, k_bytes));
 
     EXPECT_FALSE(one->offer(one->acquire(100)));         // sooner copied
     EXPECT_FALSE(apart->offer(apart->acquire(k_bytes)));
+}
+
+// A child that makes a block, tells of it, and lives until it is told to end.
+class OtherProcess {
+public:
+    OtherProcess() {
+        EXPECT_EQ(::pipe(told_.data()), 0);
+        EXPECT_EQ(::pipe(end_.data()), 0);
+        child_ = ::fork();
+        if (child_ != 0) return;
+        auto const pool = sharing_pool();
+        auto const mine = pool->acquire(k_bytes);
+        std::ranges::fill(mine.bytes(), std::byte{7});
+        auto const offer = pool->offer(mine);
+        char byte = 0;
+        ::close(end_[1]);
+        if (::write(told_[1], &offer, sizeof offer) == sizeof offer) byte = static_cast<char>(::read(end_[0], &byte, 1));
+        ::_exit(byte == 0 && mine.bytes()[k_bytes - 1] == std::byte{9} ? 0 : 1);  // what the parent has written
+    }
+    PieceOffer offer() const {
+        PieceOffer offer;
+        EXPECT_EQ(::read(told_[0], &offer, sizeof offer), static_cast<ssize_t>(sizeof offer));
+        return offer;
+    }
+    int end() {
+        for (int const fd : {told_[0], told_[1], end_[0], end_[1]}) ::close(fd);
+        int status = 0;
+        ::waitpid(child_, &status, 0);
+        return status;
+    }
+
+private:
+    std::array<int, 2> told_{}, end_{};
+    pid_t child_ = 0;
+};
+
+TEST(SharedMemory, OfAnotherProcessIsFoundByProcessAndDescriptor) {
+    OtherProcess other;
+    auto const good = other.offer();
+    auto const pool = sharing_pool();
+    auto wrong = good;
+    wrong.process = 1 << 30;
+    EXPECT_FALSE(pool->adopt(wrong, k_bytes));
+    wrong = good;
+    wrong.descriptor = 9999;
+    EXPECT_FALSE(pool->adopt(wrong, k_bytes));
+    wrong = good;
+    wrong.descriptor = 0;  // some other file
+    EXPECT_FALSE(pool->adopt(wrong, k_bytes));
+    auto const block = pool->adopt(good, k_bytes);
+    ASSERT_TRUE(block);
+    EXPECT_EQ(block.bytes()[0], std::byte{7});
+    block.bytes()[k_bytes - 1] = std::byte{9};
+    EXPECT_EQ(other.end(), 0);
+    EXPECT_EQ(block.bytes()[1], std::byte{7});  // also when its maker has ended
 }
 
 int pinned = 0;
