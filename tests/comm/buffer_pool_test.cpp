@@ -149,7 +149,7 @@ TEST(SharedMemory, OfAnotherProcessIsFoundByProcessAndDescriptor) {
     wrong.descriptor = 9999;
     EXPECT_FALSE(pool->adopt(wrong, k_bytes));
     wrong = good;
-    wrong.descriptor = 0;  // some other file
+    wrong.piece.file ^= 1;  // another file lies there
     EXPECT_FALSE(pool->adopt(wrong, k_bytes));
     auto const block = pool->adopt(good, k_bytes);
     ASSERT_TRUE(block);
