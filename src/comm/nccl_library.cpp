@@ -159,7 +159,7 @@ private:
         weighted_.reset();
         ncclRedOp_t made{};
         auto const state = taken(ncclRedOpCreatePreMulSum(&made, &share, ncclFloat, ncclScalarHostImmediate, communicator_));
-        if (state != State::done) return state;
+        if (state != State::done) return State::failed;  // it is the host's work alone; a sum without it would be left out
         weighted_ = made;
         share_ = share;
         return state;

@@ -140,34 +140,54 @@ TEST(NcclGroup, AnErrorInAStepNamesItAndAborts) {
     EXPECT_EQ(calls->destroys, 0);
 }
 
-// Rank 1 of two never comes: one step may be in flight, the next one waits for it.
+// One of two ranks that have come up; the other one adds nothing.
+struct Lonely {
+    std::shared_ptr<FakeNccl> calls = std::make_shared<FakeNccl>(std::make_shared<FakeFabric>(2), FakeNccl::Compute::queued);
+    std::vector<float> values = std::vector<float>(4, 1);
+
+    NcclGroup::Terms terms() const {
+        auto out = short_terms(2);
+        out.look = [fake = calls] { get_on(*fake); };
+        return out;
+    }
+    void sum(NcclGroup& group, char const* what) { group.sum({values.data(), 4, nullptr}, 1, what); }
+};
+
+// One step may be in flight, the next one waits for it.
 TEST(NcclGroup, ASilentPeerIsNoticedWithOneStepInFlight) {
-    auto const calls = std::make_shared<FakeNccl>(std::make_shared<FakeFabric>(2), FakeNccl::Compute::queued);
-    std::vector<float> values(4, 1);
-    auto terms = short_terms(2);
-    terms.look = [&] { get_on(*calls); };
+    Lonely lonely;
     {
-        NcclGroup group(calls, terms);
-        group.bring_up(calls->make_id());
-        group.sum({values.data(), 4, nullptr}, 1, "step 0");
+        NcclGroup group(lonely.calls, lonely.terms());
+        group.bring_up(lonely.calls->make_id());
+        lonely.sum(group, "step 0");
         group.end_step();
-        group.sum({values.data(), 4, nullptr}, 1, "step 1");
+        lonely.sum(group, "step 1");
         auto const start = monotonic_s();
         expect_says(error_of([&] { group.end_step(); }), {"step 0", "run.stall_s", "rank 2 (there)"});
         EXPECT_LT(monotonic_s() - start, 5);
     }
+    EXPECT_EQ(lonely.calls->aborts, 1);
+}
+
+// Whoever throws tells rank 0 about it: it must not wait for the others' finalize before.
+TEST(NcclGroup, AbortsWhereAnErrorIsOnItsWay) {
+    auto const calls = alone();
+    try {
+        NcclGroup group(calls, short_terms());
+        group.bring_up(calls->make_id());
+        throw Left{};
+    } catch (Left const&) {
+    }
     EXPECT_EQ(calls->aborts, 1);
+    EXPECT_EQ(calls->destroys, 0);
 }
 
 TEST(NcclGroup, SettlesTheLastStepToo) {
-    auto const calls = std::make_shared<FakeNccl>(std::make_shared<FakeFabric>(2), FakeNccl::Compute::queued);
-    std::vector<float> values(4, 1);
-    auto terms = short_terms(2);
-    terms.look = [&] { get_on(*calls); };
-    NcclGroup group(calls, terms);
-    group.bring_up(calls->make_id());
+    Lonely lonely;
+    NcclGroup group(lonely.calls, lonely.terms());
+    group.bring_up(lonely.calls->make_id());
     group.settle();
-    group.sum({values.data(), 4, nullptr}, 1, "step 0");
+    lonely.sum(group, "step 0");
     group.end_step();
     expect_says(error_of([&] { group.settle(); }), {"step 0", "run.stall_s"});
 }

@@ -7,6 +7,7 @@
 #include "core/hash.hpp"
 #include "core/log.hpp"
 #include "job_harness.hpp"
+#include "wrapped_model.hpp"
 
 namespace hopscotch {
 namespace {
@@ -32,53 +33,33 @@ Json document(std::string const& data, std::string const& strategy) {
 }
 
 // A real model that throws once it gets to its fault: trial 1's, in epoch 1, on shard 3.
-class Faulty final : public TrialModel {
+class Faulty final : public testing::WrappedModel {
 public:
-    Faulty(std::unique_ptr<TrialModel> model, Fault fault) : model_(std::move(model)), fault_(fault) {}
+    Faulty(std::unique_ptr<TrialModel> model, Fault fault) : WrappedModel(std::move(model)), fault_(fault) {}
 
-    StateLayout const& layout() const override { return model_->layout(); }
     void initialise(MutableBytes state, std::uint64_t seed, TrialId trial) override {
         if (fault_ == Fault::initialisation) throw std::runtime_error("no memory left");
-        model_->initialise(state, seed, trial);
+        WrappedModel::initialise(state, seed, trial);
     }
-    void bind(MutableBytes state) override { model_->bind(state); }
-    std::int64_t batch_size() const override { return model_->batch_size(); }
     void begin_pass(ShardSource& shard, UnitAddress const& address, std::int64_t batch_size) override {
         batches_left_ = fault_ == Fault::training && address.epoch == 1 && address.shard == ShardId(3) ? 1 : -1;
-        model_->begin_pass(shard, address, batch_size);
+        WrappedModel::begin_pass(shard, address, batch_size);
     }
-    PassCursor cursor() override { return model_->cursor(); }
-    void skip_to(PassCursor const& cursor) override { model_->skip_to(cursor); }
     std::int64_t next_gradient(GradientReady const& ready, std::function<void()> const& on_batch) override {
         if (batches_left_-- == 0) throw std::runtime_error("no memory left");  // in the middle of a pass that nobody ends
-        return model_->next_gradient(ready, on_batch);
+        return WrappedModel::next_gradient(ready, on_batch);
     }
-    UnitSums end_pass() override { return model_->end_pass(); }
-    std::span<float> gradient() override { return model_->gradient(); }
-    void update(std::int64_t rows) override { model_->update(rows); }
-    void count(std::int64_t rows) override { model_->count(rows); }
-    void fetch() override { model_->fetch(); }
-    void store() override { model_->store(); }
-    void sum_with(SumOverGroup sum) override { model_->sum_with(std::move(sum)); }
     void evaluate(ShardSource& shard, BatchRange const& batches, Evaluation& into) override {
         if (fault_ == Fault::validation) throw std::runtime_error("no memory left");
         if (fault_ == Fault::scoring && epochs_ == k_epochs) throw JobEnded{};  // as when a signal comes in the middle
-        model_->evaluate(shard, batches, into);
+        WrappedModel::evaluate(shard, batches, into);
     }
     void end_epoch(double loss) override {
         ++epochs_;
-        model_->end_epoch(loss);
+        WrappedModel::end_epoch(loss);
     }
-    std::vector<float> predict(ShardSource& shard, BatchRange const& batches) override {
-        return model_->predict(shard, batches);
-    }
-    void save(std::string const& path, Json const& metadata) override { model_->save(path, metadata); }
-    std::int64_t evaluation_batches(std::int64_t rows) const override { return model_->evaluation_batches(rows); }
-    double learning_rate() const override { return model_->learning_rate(); }
-    bool finite() override { return model_->finite(); }
 
 private:
-    std::unique_ptr<TrialModel> model_;
     Fault fault_;
     int epochs_ = 0;
     std::int64_t batches_left_ = -1;  // until it throws; negative: it does not

@@ -8,6 +8,7 @@
 #include "core/log.hpp"
 #include "group_oracle.hpp"
 #include "strategy/buckets.hpp"
+#include "wrapped_model.hpp"
 
 namespace hopscotch {
 namespace {
@@ -155,44 +156,19 @@ struct Watched {
 };
 
 // May throw in a step; the gradient stays where the real model has it.
-class Faulty final : public TrialModel {
+class Faulty final : public testing::WrappedModel {
 public:
-    Faulty(std::unique_ptr<TrialModel> model, Watched& watched) : model_(std::move(model)), watched_(watched) {}
+    Faulty(std::unique_ptr<TrialModel> model, Watched& watched) : WrappedModel(std::move(model)), watched_(watched) {}
     std::int64_t next_gradient(GradientReady const& ready, std::function<void()> const& on_batch) override {
         if (++steps_ == watched_.throws_at) throw std::runtime_error("no memory left");
-        return model_->next_gradient(ready, on_batch);
+        return WrappedModel::next_gradient(ready, on_batch);
     }
-    std::optional<DeviceFloats> device_gradient() override { return model_->device_gradient(); }
     void zero_gradient() override {
         ++watched_.zeroed;
-        model_->zero_gradient();
+        WrappedModel::zero_gradient();
     }
-    StateLayout const& layout() const override { return model_->layout(); }
-    void initialise(MutableBytes state, std::uint64_t seed, TrialId trial) override { model_->initialise(state, seed, trial); }
-    void bind(MutableBytes state) override { model_->bind(state); }
-    std::int64_t batch_size() const override { return model_->batch_size(); }
-    PassCursor cursor() override { return model_->cursor(); }
-    void skip_to(PassCursor const& cursor) override { model_->skip_to(cursor); }
-    void begin_pass(ShardSource& shard, UnitAddress const& address, std::int64_t batch_size) override {
-        model_->begin_pass(shard, address, batch_size);
-    }
-    UnitSums end_pass() override { return model_->end_pass(); }
-    std::span<float> gradient() override { return model_->gradient(); }
-    void update(std::int64_t rows) override { model_->update(rows); }
-    void count(std::int64_t rows) override { model_->count(rows); }
-    void fetch() override { model_->fetch(); }
-    void store() override { model_->store(); }
-    void sum_with(SumOverGroup sum) override { model_->sum_with(std::move(sum)); }
-    void evaluate(ShardSource& shard, BatchRange const& batches, Evaluation& into) override { model_->evaluate(shard, batches, into); }
-    std::int64_t evaluation_batches(std::int64_t rows) const override { return model_->evaluation_batches(rows); }
-    void end_epoch(double loss) override { model_->end_epoch(loss); }
-    std::vector<float> predict(ShardSource&, BatchRange const&) override { return {}; }
-    void save(std::string const&, Json const&) override {}
-    double learning_rate() const override { return model_->learning_rate(); }
-    bool finite() override { return model_->finite(); }
 
 private:
-    std::unique_ptr<TrialModel> model_;
     Watched& watched_;
     int steps_ = 0;
 };

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "whole_batches.hpp"
+#include "wrapped_model.hpp"
 
 namespace hopscotch {
 namespace {
@@ -152,48 +153,18 @@ TEST(SyncBatchNorm, NobodyWaitsForTrainersWithFewerBatches) {
 }
 
 // A real model that throws in the n-th sum of its batch statistics.
-class Faulty final : public TrialModel {
+class Faulty final : public testing::WrappedModel {
 public:
-    Faulty(std::unique_ptr<TrialModel> model, int at) : model_(std::move(model)), at_(at) {}
+    Faulty(std::unique_ptr<TrialModel> model, int at) : WrappedModel(std::move(model)), at_(at) {}
     void sum_with(SumOverGroup sum) override {
-        if (!sum) return model_->sum_with({});
-        model_->sum_with([this, sum](std::span<double> values) {
+        if (!sum) return WrappedModel::sum_with({});
+        WrappedModel::sum_with([this, sum](std::span<double> values) {
             if (--at_ == 0) throw std::runtime_error("no memory left");
             sum(values);
         });
     }
-    StateLayout const& layout() const override { return model_->layout(); }
-    void initialise(MutableBytes state, std::uint64_t seed, TrialId trial) override {
-        model_->initialise(state, seed, trial);
-    }
-    void bind(MutableBytes state) override { model_->bind(state); }
-    std::int64_t batch_size() const override { return model_->batch_size(); }
-    PassCursor cursor() override { return model_->cursor(); }
-    void skip_to(PassCursor const& cursor) override { model_->skip_to(cursor); }
-    void begin_pass(ShardSource& shard, UnitAddress const& address, std::int64_t batch_size) override {
-        model_->begin_pass(shard, address, batch_size);
-    }
-    std::int64_t next_gradient(GradientReady const& ready, std::function<void()> const& on_batch) override {
-        return model_->next_gradient(ready, on_batch);
-    }
-    UnitSums end_pass() override { return model_->end_pass(); }
-    std::span<float> gradient() override { return model_->gradient(); }
-    void update(std::int64_t rows) override { model_->update(rows); }
-    void count(std::int64_t rows) override { model_->count(rows); }
-    void fetch() override { model_->fetch(); }
-    void store() override { model_->store(); }
-    void evaluate(ShardSource& shard, BatchRange const& batches, Evaluation& into) override {
-        model_->evaluate(shard, batches, into);
-    }
-    std::int64_t evaluation_batches(std::int64_t rows) const override { return model_->evaluation_batches(rows); }
-    void end_epoch(double loss) override { model_->end_epoch(loss); }
-    std::vector<float> predict(ShardSource&, BatchRange const&) override { return {}; }
-    void save(std::string const&, Json const&) override {}
-    double learning_rate() const override { return model_->learning_rate(); }
-    bool finite() override { return model_->finite(); }
 
 private:
-    std::unique_ptr<TrialModel> model_;
     int at_;
 };
 
