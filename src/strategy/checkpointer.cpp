@@ -50,14 +50,19 @@ void Checkpointer::enqueue(Item item) {
         std::lock_guard const lock(mutex_);
         std::erase_if(queue_, [&](Item const& old) {
             if (!item.replaces(old)) return false;
-            queued_bytes_ -= old.state.bytes().size();
-            item.since_unix_s = std::min(item.since_unix_s, old.since_unix_s);
+            take_over(item, old);
             return true;
         });
         queued_bytes_ += item.state.bytes().size();
         queue_.push_back(std::move(item));
     }
     changed_.notify_all();
+}
+
+// The older one will never be written.
+void Checkpointer::take_over(Item& newer, Item const& older) {
+    queued_bytes_ -= older.state.bytes().size();
+    newer.since_unix_s = std::min(newer.since_unix_s, older.since_unix_s);
 }
 
 void Checkpointer::save(Checkpoint about, ByteView state, double since_unix_s) {
@@ -75,7 +80,7 @@ void Checkpointer::keep(Checkpoint about, ByteView state, Kept kept) {
 std::size_t Checkpointer::drain(double deadline_s) {
     std::unique_lock lock(mutex_);
     for (auto& item : queue_) item.failed = false;
-    draining_ = true;
+    ++drains_;
     changed_.notify_all();
     changed_.wait_for(lock, std::chrono::duration<double>(deadline_s),
                       [this] { return !writing_ && std::ranges::all_of(queue_, &Item::failed); });
@@ -87,7 +92,7 @@ void Checkpointer::run() {
     while (!stopping_) {
         auto const next = std::ranges::find(queue_, false, &Item::failed);
         if (next == queue_.end()) {
-            if (queue_.empty() || draining_)
+            if (queue_.empty() || drains_ > 0)
                 changed_.wait(lock);
             else if (changed_.wait_for(lock, std::chrono::duration<double>(k_retry_s)) == std::cv_status::timeout)
                 for (auto& item : queue_) item.failed = false;
@@ -96,6 +101,7 @@ void Checkpointer::run() {
         auto item = std::move(*next);
         queue_.erase(next);
         writing_ = true;
+        auto const drains = drains_;
         lock.unlock();
         auto const start = monotonic_s();
         bool const written = write(item);
@@ -106,18 +112,19 @@ void Checkpointer::run() {
         if (written)
             queued_bytes_ -= bytes;
         else
-            put_back(std::move(item));
+            put_back(std::move(item), drains == drains_);  // what a drain found under way is tried again
         changed_.notify_all();
     }
 }
 
 // What is newer of the same trial takes its place.
-void Checkpointer::put_back(Item item) {
-    if (std::ranges::any_of(queue_, [&](Item const& newer) { return newer.replaces(item); })) {
-        queued_bytes_ -= item.state.bytes().size();
+void Checkpointer::put_back(Item item, bool failed) {
+    auto const newer = std::ranges::find_if(queue_, [&](Item const& each) { return each.replaces(item); });
+    if (newer != queue_.end()) {
+        take_over(*newer, item);
         return;
     }
-    item.failed = true;
+    item.failed = failed;
     queue_.push_front(std::move(item));
 }
 

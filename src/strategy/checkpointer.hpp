@@ -52,10 +52,11 @@ private:
     };
     Item copy_of(Checkpoint about, ByteView state);
     void enqueue(Item item);
+    void take_over(Item& newer, Item const& older);
     void run();
     bool write(Item const& item);  // false: it could not be
     void tell(Item const& item, std::string file);
-    void put_back(Item item);
+    void put_back(Item item, bool failed);
 
     CheckpointTarget target_;
     BufferPool& pool_;
@@ -64,7 +65,8 @@ private:
     std::condition_variable changed_;
     std::deque<Item> queue_;
     std::size_t queued_bytes_ = 0;  // of what is being written too
-    bool writing_ = false, stopping_ = false, draining_ = false;
+    bool writing_ = false, stopping_ = false;
+    int drains_ = 0;  // begun; behind the first one nothing is tried again by the clock
     double rests_until_s_ = 0;
     bool trouble_ = false;  // the last write failed; the thread's own, as
     std::set<TrialId> at_risk_;

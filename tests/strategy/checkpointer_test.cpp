@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <fstream>
+#include <future>
 #include <mutex>
 
 #include "core/clock.hpp"
@@ -93,11 +95,44 @@ TEST_F(CheckpointerTest, TellsWhatALossWouldHaveCost) {
     std::ofstream(run_dir_) << "in the way";
     auto const checkpointer = make(60);
     checkpointer->save(at(0, 1), state(1), unix_s() - 100);
+    EXPECT_EQ(checkpointer->drain(10), 1U);
     checkpointer->save(at(0, 2), state(2), unix_s());  // the one before was never written
     fs::remove(run_dir_);
     EXPECT_EQ(checkpointer->drain(10), 0U);
     EXPECT_GE(saved().back().gap_s, 100);
     EXPECT_LT(saved().back().gap_s, 100 + 60);
+}
+
+// Within an attempt that has failed and is not put back yet.
+class CheckpointerUnderWayTest : public CheckpointerTest {
+protected:
+    Checkpointed written_after(std::function<void(Checkpointer&)> within_the_attempt) {
+        std::ofstream(run_dir_) << "in the way";
+        std::promise<Checkpointed> written;
+        Checkpointer* self = nullptr;
+        Checkpointer checkpointer({run_dir_, "run", 1, 60, 0}, *pool_, [&](Checkpointed const& saved) {
+            if (!saved.file.empty()) return written.set_value(saved);
+            fs::remove(run_dir_);
+            within_the_attempt(*self);
+        });
+        self = &checkpointer;
+        checkpointer.save(at(0, 1), state(1), unix_s() - 100);
+        auto result = written.get_future();
+        if (result.wait_for(std::chrono::seconds(20)) != std::future_status::ready) throw std::runtime_error("not written");
+        return result.get();
+    }
+};
+
+TEST_F(CheckpointerUnderWayTest, ADrainTriesItAgain) {
+    auto const saved = written_after([](Checkpointer& self) { EXPECT_EQ(self.drain(0), 1U); });
+    EXPECT_EQ(read(saved.file), state(1));
+}
+
+TEST_F(CheckpointerUnderWayTest, WhatIsNewerTakesItsPlaceAndItsGap) {
+    auto const saved = written_after([](Checkpointer& self) { self.save(at(0, 2), state(2), unix_s()); });
+    EXPECT_EQ(read(saved.file), state(2));
+    EXPECT_GE(saved.gap_s, 100);
+    EXPECT_LT(saved.gap_s, 100 + 60);
 }
 
 TEST_F(CheckpointerTest, DueIsWhatIsOldUnlessTheDiskRests) {
