@@ -117,8 +117,8 @@ void Run::choose_collectives_of(std::map<Rank, Hello> const& hellos) {
     for (auto const& [rank, hello] : hellos) devices[rank] = {hello.host, hello.device};
     refuse_waiting_backward_passes(devices);
     auto const choice = choose_collectives(prepared_.experiment, prepared_.owners, devices);
-    if (prepared_.experiment.strategy.name == "allreduce") prepared_.collectives = choice.used == Collectives::nccl ? "nccl" : "mpi";
-    if (!choice.why.empty()) log_info(fmt::format("gradients go through host memory, not NCCL: {}", choice.why));
+    if (has_collectives(prepared_.experiment.strategy)) prepared_.collectives = choice.used == Collectives::nccl ? "nccl" : "mpi";
+    if (!choice.why.empty()) log_info(fmt::format("what trainers add up goes through host memory, not NCCL: {}", choice.why));
 }
 
 std::optional<int> Run::attempt() {

@@ -2,6 +2,7 @@
 // Floats where a trainer computes. On a GPU they may be read and written behind the work of that stream only.
 #pragma once
 #include <cstddef>
+#include <span>
 
 namespace hopscotch {
 
@@ -12,5 +13,7 @@ struct DeviceFloats {
 
     DeviceFloats part(std::size_t first, std::size_t floats) const { return {data + first, floats, stream}; }
 };
+
+inline DeviceFloats in_host_memory(std::span<float> values) { return {values.data(), values.size(), nullptr}; }
 
 }  // namespace hopscotch

@@ -31,7 +31,7 @@ void read_group_keys(ObjectReader& reader, OwnKeys const& own, StrategyConfig& o
     Names const reducing{"allreduce", "model_averaging"};
     constexpr std::array<Name<Collectives>, 3> collectives{
         {{"auto", Collectives::automatic}, {"mpi", Collectives::mpi}, {"nccl", Collectives::nccl}}};
-    if (own.include("collectives", {"allreduce"})) read_name(reader, "collectives", collectives, out.collectives);
+    if (own.include("collectives", reducing)) read_name(reader, "collectives", collectives, out.collectives);
     if (own.include("algorithm", reducing)) read_name(reader, "algorithm", algorithms, out.algorithm);
     if (own.include("first_bucket_mb", reducing)) reader.read("first_bucket_mb", out.first_bucket_mb, above(0));
     if (own.include("bucket_mb", reducing)) reader.read("bucket_mb", out.bucket_mb, above(0));

@@ -38,7 +38,7 @@ struct StrategyConfig {
     ReduceAlgorithm algorithm = ReduceAlgorithm::ring;
     double first_bucket_mb = 1, bucket_mb = 25;
 
-    // allreduce: how gradients of GPUs are added up. mpi: through host memory; nccl: from GPU to GPU, an error where that cannot be;
+    // allreduce, and the means of model_averaging: how GPUs add up. mpi: through host memory; nccl: from GPU to GPU, an error where that cannot be;
     // "auto": nccl wherever it can be (strategy/collectives.hpp has the rules; run.deterministic must be false).
     Collectives collectives = Collectives::automatic;
 

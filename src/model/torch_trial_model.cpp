@@ -164,12 +164,20 @@ std::span<float> TorchTrialModel::gradient() {
     return {values.data_ptr<float>(), static_cast<std::size_t>(n)};
 }
 
+DeviceFloats TorchTrialModel::on_device(at::Tensor const& values) const {
+    return {values.data_ptr<float>(), static_cast<std::size_t>(values.numel()), compute_stream(workspace_.device.str())};
+}
+
 std::optional<DeviceFloats> TorchTrialModel::device_gradient() {
     require(!state_.empty(), "a gradient needs a bound state");
     stays_on_device_ = true;
     host_gradient_ = at::Tensor();
-    auto const& values = step_.gradient();
-    return DeviceFloats{values.data_ptr<float>(), static_cast<std::size_t>(values.numel()), compute_stream(workspace_.device.str())};
+    return on_device(step_.gradient());
+}
+
+std::optional<DeviceFloats> TorchTrialModel::device_state() {
+    require(!state_.empty(), "there is no bound state");
+    return on_device(device_);
 }
 
 void TorchTrialModel::zero_gradient() {

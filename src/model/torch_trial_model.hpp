@@ -31,6 +31,7 @@ public:
     void count(std::int64_t rows) override;
     void fetch() override;
     void store() override;
+    std::optional<DeviceFloats> device_state() override;
     void sum_with(SumOverGroup sum) override { step_.sum_with(std::move(sum)); }
     void evaluate(ShardSource& shard, BatchRange const& batches, Evaluation& into) override;
     std::int64_t evaluation_batches(std::int64_t rows) const override;
@@ -47,6 +48,7 @@ private:
     double lr(std::int64_t batch) const;
     void claim();
     void train(Batch const& batch, std::uint64_t noise_key, GradientReady const& ready);
+    DeviceFloats on_device(at::Tensor const& values) const;
     TrainingNeed held() const;  // by the bound state and its gradient
     void require_claimed() const;
     void add(at::Tensor const& outputs, at::Tensor const& answers, Evaluation& into) const;

@@ -143,6 +143,10 @@ public:
     virtual void fetch() = 0;
     virtual void store() = 0;
 
+    // The floats of that state where an open pass trains them, laid out like the block (parameters, slots, buffers): what is done to them
+    // needs neither fetch() nor store(). None: this model has them only in the block.
+    virtual std::optional<DeviceFloats> device_state() { return std::nullopt; }
+
     // Batch norm in training passes takes its statistics over all trainers' rows, from now on; empty: over the own rows. Own
     // models (plug-ins, TorchScript) always do the latter.
     virtual void sum_with(SumOverGroup sum) = 0;

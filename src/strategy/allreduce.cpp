@@ -17,9 +17,9 @@ public:
 private:
     void train_lap(SharedLap& mine, StepPlan const& plan, Journey& journey) override {
         auto const& config = resources_.experiment.strategy;
-        bring_up();
-        bool const on_device = nccl_ && mine.device_gradient();
-        GradientSum& sum = on_device ? *nccl_ : courier_;
+        auto* const nccl = device_sum();
+        bool const on_device = nccl != nullptr && mine.device_gradient();
+        WeightedSum& sum = on_device ? *nccl : courier_;
         mine.before_waits([&sum] { sum.settle(); });
         Buckets buckets(sum, cut_buckets(mine.model().layout(), bucket_sizes(config), config_of(mine.lap()).train.optimizer));
         // A GPU's step that reports its gradients on the way cannot be a CUDA graph, and with one bucket there is nothing to start early.
@@ -41,17 +41,7 @@ private:
         journey.record.sync_rounds = plan.steps();
     }
 
-    // With the first lap: the group's members are all there then.
-    void bring_up() {
-        if (std::exchange(is_up_, true)) return;
-        nccl_ = make_nccl_sum(group_, resources_);
-    }
-
-    static DeviceFloats in_host_memory(std::span<float> values) { return {values.data(), values.size(), nullptr}; }
-
     CourierSum courier_{group_, all_reduce_of(resources_.experiment.strategy.algorithm)};
-    bool is_up_ = false;
-    std::unique_ptr<GradientSum> nccl_;  // null: gradients go through host memory
 };
 
 }  // namespace

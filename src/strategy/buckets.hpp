@@ -8,7 +8,7 @@
 
 #include "comm/all_reduce.hpp"
 #include "model/state.hpp"
-#include "strategy/gradient_sum.hpp"
+#include "strategy/weighted_sum.hpp"
 
 namespace hopscotch {
 
@@ -24,7 +24,7 @@ AllReduce all_reduce_of(ReduceAlgorithm algorithm);
 
 class Buckets {
 public:
-    Buckets(GradientSum& sum, std::vector<FloatRange> buckets) : sum_(sum), buckets_(std::move(buckets)) {}
+    Buckets(WeightedSum& sum, std::vector<FloatRange> buckets) : sum_(sum), buckets_(std::move(buckets)) {}
 
     // One step: values become the sum over all members of share x values. share: of this member.
     void begin(DeviceFloats values, double share, std::string what);
@@ -36,7 +36,7 @@ public:
 private:
     void launch_ready();
 
-    GradientSum& sum_;
+    WeightedSum& sum_;
     std::vector<FloatRange> buckets_;   // in the order of launches
     std::vector<std::size_t> missing_;  // floats that are not final yet, by bucket
     std::size_t launched_ = 0;

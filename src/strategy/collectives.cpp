@@ -15,6 +15,7 @@ namespace {
 // What of the experiment rules NCCL out; empty: nothing.
 std::string against(StrategyConfig const& strategy, RunConfig const& run) {
     if (strategy.algorithm == ReduceAlgorithm::deterministic) return "strategy.algorithm is deterministic, and NCCL has an order of sums of its own";
+    if (strategy.via == AverageVia::master) return "strategy.via is master, and NCCL has no master";
     if (strategy.batch_norm == NormStatistics::sync) return "strategy.batch_norm is sync, whose sums go through host memory";
     if (run.deterministic) return "run.deterministic is true, and replay cannot know NCCL's order of sums";
     return "";
@@ -39,15 +40,17 @@ std::string against(std::map<Rank, HostDevice> const& group) {
 
 }  // namespace
 
+bool has_collectives(StrategyConfig const& strategy) { return strategy.name == "allreduce" || strategy.name == "model_averaging"; }
+
 bool collectives_depend_on_devices(StrategyConfig const& strategy, RunConfig const& run) {
-    if (strategy.name != "allreduce" || strategy.collectives == Collectives::mpi) return false;
+    if (!has_collectives(strategy) || strategy.collectives == Collectives::mpi) return false;
     auto const why = against(strategy, run);
     if (!why.empty() && strategy.collectives == Collectives::nccl) refuse(why);
     return why.empty();
 }
 
 CollectivesChoice choose_collectives(StrategyConfig const& strategy, RunConfig const& run, std::map<Rank, HostDevice> const& group) {
-    if (strategy.name != "allreduce" || strategy.collectives == Collectives::mpi) return {};
+    if (!has_collectives(strategy) || strategy.collectives == Collectives::mpi) return {};
     bool const demanded = strategy.collectives == Collectives::nccl;
     auto why = against(strategy, run);
     if (why.empty()) why = against(group);

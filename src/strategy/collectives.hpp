@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the trainers of a group add up their gradients: through host memory by the courier, or from GPU to GPU by NCCL.
+// How the trainers of a group add up their gradients or weights: through host memory by the courier, or from GPU to GPU by NCCL.
 #pragma once
 #include <map>
 #include <string>
@@ -14,6 +14,9 @@ struct CollectivesChoice {
     Collectives used = Collectives::mpi;  // mpi or nccl
     std::string why;                      // auto, mpi, and there are GPUs: what keeps them from NCCL
 };
+
+// Whether the strategy has such sums: allreduce, model_averaging.
+bool has_collectives(StrategyConfig const& strategy);
 
 // Whether the experiment alone leaves the choice to what the trainers have: else it is mpi. Throws ConfigError that says why if
 // strategy.collectives demands nccl and something else in the experiment rules it out.

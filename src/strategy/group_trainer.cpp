@@ -134,6 +134,12 @@ Outcome GroupTrainer::all_ready(Lap const& lap, Journey& journey, std::string co
     return journey.record.reason.empty() ? Outcome::finished : Outcome::failed;
 }
 
+// In the first lap all members are there.
+WeightedSum* GroupTrainer::device_sum() {
+    if (!std::exchange(has_looked_for_nccl_, true)) nccl_ = make_nccl_sum(group_, resources_);
+    return nccl_.get();
+}
+
 void GroupTrainer::train(SharedLap& mine, Journey& journey) {
     auto const plan = plan_of(mine.lap());
     group_.take_exposed_s();

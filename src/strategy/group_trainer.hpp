@@ -6,6 +6,7 @@
 #pragma once
 #include <deque>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "strategy/shared_lap.hpp"
 #include "strategy/step_plan.hpp"
 #include "strategy/trainer_base.hpp"
+#include "strategy/weighted_sum.hpp"
 
 namespace hopscotch {
 
@@ -32,6 +34,8 @@ protected:
     // Every member calls it at the same steps, so many of which are done, where all hold what is the same. Once a second or
     // so the first one says whether the lap so far is saved, into one file. Throws Paused if the job pauses.
     void look_at_clock(SharedLap& mine, Journey& journey, std::int64_t steps);
+    // Collective, in the first lap. Adds up what lies on the members' GPUs; null: it goes through host memory.
+    WeightedSum* device_sum();
     // What must be the same everywhere when train_lap has returned: all of the state, unless a strategy says otherwise.
     enum class Same { state, parameters };
     virtual Same what_is_same() const { return Same::state; }
@@ -72,6 +76,8 @@ private:
     std::int64_t steps_to_look() const;
     void save_lap(SharedLap& mine, Journey& journey, std::int64_t steps);
 
+    bool has_looked_for_nccl_ = false;
+    std::unique_ptr<WeightedSum> nccl_;
     std::deque<Lap> laps_;
     States states_;
     Buffer current_;  // of the lap under way: exchanges that a shutdown cuts off still point here

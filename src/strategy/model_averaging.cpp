@@ -28,18 +28,17 @@ namespace {
 
 // The parameters of a state and, laid out alike, its slots, by what becomes of them at a mean.
 struct Ranges {
-    std::span<float> parameters, outer, ema;
-    std::vector<std::span<float>> optimizer;
+    FloatRange parameters, outer, ema;
+    std::vector<FloatRange> optimizer;
 };
 
-Ranges ranges_of(MutableBytes state, StateLayout const& layout) {
-    auto* const floats = reinterpret_cast<float*>(state.data());
+Ranges ranges_of(StateLayout const& layout) {
     auto const length = layout.end_of(Block::parameter) / sizeof(float);
     auto const prefix = layout.tensors.front().name + "/";  // the first parameter's slot begins each range
-    Ranges out{{floats, length}, {}, {}, {}};
+    Ranges out{{0, length}, {}, {}, {}};
     for (auto const& tensor : layout.tensors) {
         if (tensor.block != Block::slot || !tensor.name.starts_with(prefix)) continue;
-        std::span const range(floats + tensor.offset / sizeof(float), length);
+        FloatRange const range{tensor.offset / sizeof(float), length};
         auto const kind = tensor.name.substr(prefix.size());
         if (kind == "ema")
             out.ema = range;
@@ -49,6 +48,10 @@ Ranges ranges_of(MutableBytes state, StateLayout const& layout) {
             out.optimizer.push_back(range);
     }
     return out;
+}
+
+std::span<float> floats_of(MutableBytes state, FloatRange const& range) {
+    return std::span(reinterpret_cast<float*>(state.data()), state.size() / sizeof(float)).subspan(range.first, range.size);
 }
 
 class ModelAveraging : public GroupTrainer {
@@ -66,8 +69,13 @@ private:
     };
     Round round_from(std::int64_t first, StepPlan const& plan) const;
     void average(SharedLap& mine, Round const& round, std::vector<float>& anchor);
+    void add_up_means(SharedLap& mine, Round const& round, WeightedSum& sum, DeviceFloats state);
+    void work_on_host(SharedLap& mine, std::vector<float>& anchor);
 
     StrategyConfig const& config() const { return resources_.experiment.strategy; }
+    AllReduce algorithm() const { return config().via == AverageVia::master ? AllReduce::star : all_reduce_of(config().algorithm); }
+
+    CourierSum courier_{group_, algorithm()};
 };
 
 ModelAveraging::Round ModelAveraging::round_from(std::int64_t first, StepPlan const& plan) const {
@@ -84,8 +92,10 @@ ModelAveraging::Round ModelAveraging::round_from(std::int64_t first, StepPlan co
 
 // anchor: the parameters after the last mean, for the outer optimizer; an epoch ends with a mean, so it starts from one.
 void ModelAveraging::train_lap(SharedLap& mine, StepPlan const& plan, Journey& journey) {
-    auto const start = ranges_of(mine.state(), mine.model().layout()).parameters;
+    auto const start = floats_of(mine.state(), ranges_of(mine.model().layout()).parameters);
     std::vector<float> anchor;
+    auto* const nccl = device_sum();
+    if (nccl != nullptr) mine.before_waits([nccl] { nccl->settle(); });
     if (config().outer) anchor.assign(start.begin(), start.end());
     for (Round round{0, journey.batches}; round.last < plan.steps();) {
         round = round_from(round.last, plan);
@@ -100,32 +110,50 @@ void ModelAveraging::train_lap(SharedLap& mine, StepPlan const& plan, Journey& j
         ++journey.record.sync_rounds;
         look_at_clock(mine, journey, round.last);
     }
+    if (nccl != nullptr) nccl->settle();
 }
 
 void ModelAveraging::average(SharedLap& mine, Round const& round, std::vector<float>& anchor) {
     if (group_.size() == 1 && !config().outer) return;
-    mine.fetch();
+    auto* const nccl = device_sum();
+    auto const on_device = nccl != nullptr ? mine.device_state() : std::nullopt;
+    if (on_device) {
+        add_up_means(mine, round, *nccl, *on_device);
+        if (!config().outer && config().momentum != SlotPolicy::reset) return;
+        mine.fetch();
+    } else {
+        mine.fetch();
+        add_up_means(mine, round, courier_, in_host_memory(floats_of(mine.state(), {0, mine.state().size() / sizeof(float)})));
+    }
+    work_on_host(mine, anchor);
+    mine.store();
+}
+
+void ModelAveraging::add_up_means(SharedLap& mine, Round const& round, WeightedSum& sum, DeviceFloats state) {
     auto const& layout = mine.model().layout();
-    auto const ranges = ranges_of(mine.state(), layout);
-    auto const algorithm = config().via == AverageVia::master ? AllReduce::star : all_reduce_of(config().algorithm);
-    CourierSum sum(group_, algorithm);
+    auto const ranges = ranges_of(layout);
     Buckets buckets(sum, cut_buckets(layout, bucket_sizes(config())));
-    auto const mean = [&](std::span<float> values, char const* what) {
-        if (values.empty()) return;
-        buckets.begin({values.data(), values.size(), nullptr}, round.share, fmt::format("mean of {} of {}", what, place(mine.lap(), round.last - 1)));
+    auto const mean = [&](FloatRange const& range, char const* what) {
+        if (range.size == 0) return;
+        buckets.begin(state.part(range.first, range.size), round.share,
+                      fmt::format("mean of {} of {}", what, place(mine.lap(), round.last - 1)));
         buckets.finish();
     };
     mean(ranges.parameters, "parameters");
-    for (auto const& slot : ranges.optimizer) {
-        if (config().momentum == SlotPolicy::averaged) mean(slot, "slots");
-        if (config().momentum == SlotPolicy::reset) std::ranges::fill(slot, 0.0F);
-    }
+    if (config().momentum == SlotPolicy::averaged)
+        for (auto const& slot : ranges.optimizer) mean(slot, "slots");
     mean(ranges.ema, "averaged weights");
-    if (config().outer) {
-        take_outer_step(*config().outer, {anchor, ranges.parameters, ranges.outer});
-        anchor.assign(ranges.parameters.begin(), ranges.parameters.end());
-    }
-    mine.store();
+}
+
+void ModelAveraging::work_on_host(SharedLap& mine, std::vector<float>& anchor) {
+    auto const ranges = ranges_of(mine.model().layout());
+    auto const floats = [&](FloatRange const& range) { return floats_of(mine.state(), range); };
+    if (config().momentum == SlotPolicy::reset)
+        for (auto const& slot : ranges.optimizer) std::ranges::fill(floats(slot), 0.0F);
+    if (!config().outer) return;
+    auto const parameters = floats(ranges.parameters);
+    take_outer_step(*config().outer, {anchor, parameters, floats(ranges.outer)});
+    anchor.assign(parameters.begin(), parameters.end());
 }
 
 }  // namespace

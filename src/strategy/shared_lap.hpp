@@ -35,6 +35,7 @@ public:
     // As in TrialModel: around work on state() while the pass is open.
     void fetch();
     void store();
+    std::optional<DeviceFloats> device_state() { return model_.device_state(); }
 
     // Called before the host waits for the device: where others have a part in what that still has to do, it keeps the deadlines.
     void before_waits(std::function<void()> work) { before_waits_ = std::move(work); }

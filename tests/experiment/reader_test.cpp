@@ -161,8 +161,8 @@ TEST(Reader, StrategiesHaveKeysOfTheirOwn) {
               "e.json:2:72: /strategy/staleness: staleness belongs to ssp (the mode here is \"async\") leave it out");
     EXPECT_EQ(complaints(with(R"("strategy": {"name": "allreduce", "collectives": "ncl"})")),
               "e.json:2:50: /strategy/collectives: unknown value \"ncl\" (known: auto, mpi, nccl) did you mean \"nccl\"?");
-    EXPECT_EQ(complaints(with(R"("strategy": {"name": "model_averaging", "collectives": "nccl"})")),
-              "e.json:2:56: /strategy/collectives: collectives belongs to allreduce (the name here is \"model_averaging\") leave it out");
+    EXPECT_EQ(complaints(with(R"("strategy": {"name": "parameter_server", "collectives": "nccl"})")),
+              "e.json:2:57: /strategy/collectives: collectives belongs to allreduce and model_averaging (the name here is \"parameter_server\") leave it out");
     EXPECT_EQ(complaints(with(R"("strategy": {"name": "model_averaging", "every": "week", "outer": {"nesterov": true}})")),
               "e.json:2:50: /strategy/every: expected \"epoch\" or a number of steps (got \"week\")\n"
               "e.json:2:80: /strategy/outer/nesterov: needs momentum > 0 (got 0) set momentum or leave nesterov out");

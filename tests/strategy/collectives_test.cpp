@@ -42,6 +42,7 @@ TEST(Collectives, AreNcclWhereAllHolds) {
 TEST(Collectives, FallBackForEachReason) {
     std::vector<std::pair<std::string, std::function<void(Wanted&)>>> const breaks{
         {"strategy.algorithm", [](Wanted& w) { w.strategy.algorithm = ReduceAlgorithm::deterministic; }},
+        {"strategy.via", [](Wanted& w) { w.strategy.via = AverageVia::master; }},
         {"strategy.batch_norm", [](Wanted& w) { w.strategy.batch_norm = NormStatistics::sync; }},
         {"run.deterministic", [](Wanted& w) { w.run.deterministic = true; }},
         {"rank 2 (b) has no GPU", [](Wanted& w) { w.group[Rank(2)] = cpu(); }},
@@ -84,11 +85,16 @@ TEST(Collectives, AreNoTopicWithoutGpusOrWithOneTrainer) {
     EXPECT_EQ(choice(wanted).used, Collectives::nccl);
 }
 
-TEST(Collectives, AreOfAllreduceAlone) {
+TEST(Collectives, AreOfStrategiesThatAddUpAmongAll) {
+    for (auto const* name : {"mop", "parameter_server", "sequential", "task_parallel"}) {
+        auto wanted = fit();
+        wanted.strategy.name = name;
+        EXPECT_EQ(choice(wanted).used, Collectives::mpi);
+        EXPECT_EQ(choice(wanted).why, "");
+    }
     auto wanted = fit();
     wanted.strategy.name = "model_averaging";
-    EXPECT_EQ(choice(wanted).used, Collectives::mpi);
-    EXPECT_EQ(choice(wanted).why, "");
+    EXPECT_EQ(choice(wanted).used, Collectives::nccl);
 }
 
 TEST(Collectives, MpiIsMpi) {

@@ -35,6 +35,7 @@ public:
     void count(std::int64_t rows) override { model_->count(rows); }
     void fetch() override { model_->fetch(); }
     void store() override { model_->store(); }
+    std::optional<DeviceFloats> device_state() override { return model_->device_state(); }
     void sum_with(SumOverGroup sum) override { model_->sum_with(std::move(sum)); }
     void evaluate(ShardSource& shard, BatchRange const& batches, Evaluation& into) override { model_->evaluate(shard, batches, into); }
     std::int64_t evaluation_batches(std::int64_t rows) const override { return model_->evaluation_batches(rows); }

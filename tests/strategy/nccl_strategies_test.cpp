@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// allreduce through the whole path of GPUs, on trainers that take host memory for a GPU's: the ranks are threads, and NCCL is a fake
+// allreduce and model_averaging through the whole path of GPUs, on trainers that take host memory for a GPU's: the ranks are threads, and NCCL is a fake
 // that adds up across them. It must train as the path through the courier does.
 #include <cmath>
 #include <cstring>
@@ -29,6 +29,7 @@ struct Case {
     int trainers = 2;
     ModelFactory factory = make_trial_model;              // of the last trainer
     std::function<void(int trainer, FakeNccl&)> spoil = [](int, FakeNccl&) {};
+    ModelFactory others = make_trial_model;
 };
 
 Experiment experiment_on(TemporaryDirectory const& directory, Settings const& settings) {
@@ -54,7 +55,7 @@ Trained train(Through through, Case const& wanted) {
     run_thread_ranks(wanted.trainers + 1, [&](World& world) {
         if (world.rank() != Rank(0)) {
             auto const k = world.rank().value - 1;
-            auto const& factory = k + 1 == wanted.trainers ? wanted.factory : make_trial_model;
+            auto const& factory = k + 1 == wanted.trainers ? wanted.factory : wanted.others;
             auto const gpu = through == Through::nccl ? fake_gpu(k, out.calls.at(static_cast<std::size_t>(k))) : TrainerGpu{};
             return trainer_main(world, k_test_build, factory, gpu);
         }
@@ -80,6 +81,7 @@ Trained train(Through through, Case const& wanted) {
 // Parameters and slots are floats; what lies behind them is compared as it is.
 double largest_difference(std::vector<std::byte> const& a, std::vector<std::byte> const& b) {
     EXPECT_EQ(a.size(), b.size());
+    EXPECT_FALSE(a.empty());
     double largest = 0;
     for (std::size_t i = 0; i + sizeof(float) <= std::min(a.size(), b.size()); i += sizeof(float)) {
         float x = 0, y = 0;
@@ -126,6 +128,85 @@ TEST(NcclAllreduce, TrainsAsTheCourierDoes) {
             }
             for (auto const& calls : plain.calls) EXPECT_EQ(calls->begins, 0);
         }
+}
+
+Settings averaging(char const* strategy, Settings more = {}) {
+    more.insert(more.begin(), {"strategy", parse_json_or_throw(strategy, "test")});
+    more.emplace_back("run.deterministic", false);
+    return more;
+}
+
+// As a GPU has it: a pass trains a block of its own, and the bound one is as old as the last fetch().
+class Apart final : public testing::WrappedModel {
+public:
+    explicit Apart(std::unique_ptr<TrialModel> model) : WrappedModel(std::move(model)) {}
+    void bind(MutableBytes state) override {
+        host_ = state;
+        memory_.resize(state.size() + 64);
+        auto* const at = memory_.data() + (64 - reinterpret_cast<std::uintptr_t>(memory_.data()) % 64);
+        device_ = {at, state.size()};
+        store();
+        WrappedModel::bind(device_);
+    }
+    void begin_pass(ShardSource& shard, UnitAddress const& address, std::int64_t batch_size) override {
+        store();
+        WrappedModel::begin_pass(shard, address, batch_size);
+    }
+    PassCursor cursor() override {
+        fetch();
+        return WrappedModel::cursor();
+    }
+    UnitSums end_pass() override {
+        fetch();
+        return WrappedModel::end_pass();
+    }
+    void fetch() override { std::ranges::copy(device_, host_.begin()); }
+    void store() override { std::ranges::copy(host_, device_.begin()); }
+
+private:
+    std::vector<std::byte> memory_;
+    MutableBytes host_, device_;
+};
+
+std::unique_ptr<TrialModel> make_apart(TrialConfig const& config, Manifest const& manifest, Workspace& workspace) {
+    return std::make_unique<Apart>(make_trial_model(config, manifest, workspace));
+}
+
+// What is averaged, zeroed and stepped with is the state that the GPU trains on, in a round that is not the last one too.
+TEST(NcclModelAveraging, TrainsAsTheCourierDoes) {
+    auto const adam = parse_json_or_throw(R"({"name": "adam"})", "test");
+    std::vector<Settings> const all{
+        averaging(R"({"name": "model_averaging"})"),
+        averaging(R"({"name": "model_averaging", "every": 2, "momentum": "averaged"})", {{"train.optimizer", adam}, {"train.ema", 0.9}}),
+        averaging(R"({"name": "model_averaging", "every": 1, "momentum": "reset", "bucket_mb": 1e-5})", {{"train.optimizer.momentum", 0.9}}),
+        averaging(R"({"name": "model_averaging", "every": 2, "outer": {"lr": 0.7, "momentum": 0.9, "nesterov": true}})"),
+    };
+    for (auto const& settings : all)
+        for (int trainers = 2; trainers <= 4; ++trainers) {
+            Case const wanted{settings, trainers, make_apart, [](int, FakeNccl&) {}, make_apart};
+            auto const plain = train(Through::courier, {settings, trainers}), nccl = train(Through::nccl, wanted);
+            ASSERT_EQ(nccl.error, "");
+            auto const &a = plain.job.laps.at({TrialId(0), 0}), &b = nccl.job.laps.at({TrialId(0), 0});
+            ASSERT_EQ(b.outcome, Outcome::finished) << b.reason;
+            EXPECT_EQ(a.sync_rounds, b.sync_rounds);
+            EXPECT_LT(largest_difference(plain.state, nccl.state), 2e-5) << trainers;
+            if (trainers == 2) {
+                EXPECT_EQ(to_hex(a.state_hash), to_hex(b.state_hash)) << "two terms have one order";
+            }
+            EXPECT_EQ(to_hex(a.state_hash), to_hex(train(Through::courier, wanted).job.laps.at({TrialId(0), 0}).state_hash)) << "fetched and stored";
+            EXPECT_GT(gradient_bytes(plain.job), 0U);
+            EXPECT_EQ(gradient_bytes(nccl.job), 0U) << "no mean went through the courier";
+            for (auto const& calls : nccl.calls) {
+                EXPECT_GE(calls->sums, b.sync_rounds);
+                EXPECT_EQ(calls->destroys, 1) << "it ends in good order";
+            }
+        }
+}
+
+TEST(NcclModelAveraging, IsNotUsedByAMaster) {
+    auto const trained = train(Through::nccl, {averaging(R"({"name": "model_averaging", "via": "master"})"), 2});
+    EXPECT_EQ(trained.calls[0]->begins, 0);
+    EXPECT_GT(gradient_bytes(trained.job), 0U);
 }
 
 TEST(NcclAllreduce, OneBucketIsOneSumAStep) {

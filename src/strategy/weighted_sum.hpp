@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How values of all trainers are added up, range by range, while others are still computed: by the courier in host memory, or by NCCL
-// where they lie. Every member makes the same calls in the same order.
+// How values of all trainers (gradients, or weights for a mean) are added up, range by range, while others are still computed: by the
+// courier in host memory, or by NCCL where they lie. Every member makes the same calls in the same order.
 #pragma once
 #include <memory>
 #include <string>
@@ -11,9 +11,9 @@
 
 namespace hopscotch {
 
-class GradientSum {
+class WeightedSum {
 public:
-    virtual ~GradientSum() = default;
+    virtual ~WeightedSum() = default;
 
     // Starts; values become the sum over all members of share x values.
     virtual void add_up(DeviceFloats values, double share, std::string what) = 0;
@@ -23,7 +23,7 @@ public:
     virtual void settle() {}
 };
 
-class CourierSum final : public GradientSum {
+class CourierSum final : public WeightedSum {
 public:
     CourierSum(Group& group, AllReduce algorithm) : group_(group), algorithm_(algorithm) {}
     void add_up(DeviceFloats values, double share, std::string what) override;
@@ -35,7 +35,7 @@ private:
     std::vector<std::shared_ptr<Exchange>> under_way_;
 };
 
-class NcclSum final : public GradientSum {
+class NcclSum final : public WeightedSum {
 public:
     // Collective: brings the group of GPUs up. members: "rank 1 (node3), ...", for errors. Throws CommError, JobEnded.
     NcclSum(Group& group, Resources const& resources, std::shared_ptr<NcclCalls> calls, std::string members);
@@ -49,6 +49,6 @@ private:
 };
 
 // Collective. With NCCL if the experiment and the devices of all members allow it (strategy/collectives.hpp); null: they do not.
-std::unique_ptr<GradientSum> make_nccl_sum(Group& group, Resources const& resources);
+std::unique_ptr<WeightedSum> make_nccl_sum(Group& group, Resources const& resources);
 
 }  // namespace hopscotch

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// allreduce on a real GPU through NCCL, as a group of one: gradients that stay on the device train as those that go through the host do.
+// allreduce and model_averaging on a real GPU through NCCL, as a group of one: what stays on the device trains as what goes through the
+// host does.
 #include <cmath>
 
 #include "group_oracle.hpp"
@@ -17,20 +18,25 @@ JobResult train(char const* collectives, Settings const& settings) {
         auto described = document(make_tiny_dataset(directory.path() / "data", 5, 31).string(), 12, "allreduce");
         described.set("run.device", "cuda");
         described.set("run.deterministic", false);
-        described.set("strategy.collectives", collectives);
         for (auto const& [path, value] : settings) described.set(path, value);
+        described.set("strategy.collectives", collectives);
         out = run_as_scheduler(world, read_document(described), 5, two_trials());
     });
     return out;
 }
 
-TEST(GpuNcclAllreduce, TrainsAsThroughTheHost) {
+TEST(GpuNccl, TrainsAsThroughTheHost) {
     try {
         resolve_device("cuda", 0);
     } catch (ConfigError const& error) {
         GTEST_SKIP() << error.what();
     }
-    std::vector<Settings> const cases{{}, {{"strategy.bucket_mb", 1e-4}, {"train.optimizer.momentum", 0.9}}, {{"run.cuda_graphs", false}}};
+    // With an outer optimizer a trainer alone takes means, too.
+    auto const averaging = parse_json_or_throw(R"({"name": "model_averaging", "every": 2, "momentum": "averaged", "outer": {"lr": 0.7}})", "test");
+    std::vector<Settings> const cases{{},
+                                      {{"strategy.bucket_mb", 1e-4}, {"train.optimizer.momentum", 0.9}},
+                                      {{"run.cuda_graphs", false}},
+                                      {{"strategy", averaging}, {"train.optimizer.momentum", 0.9}}};
     for (auto const& settings : cases) {
         auto const host = train("mpi", settings), device = train("nccl", settings);
         for (auto const& [key, lap] : host.laps) {

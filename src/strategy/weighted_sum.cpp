@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strategy/gradient_sum.hpp"
+#include "strategy/weighted_sum.hpp"
 
 #include <fmt/format.h>
 
@@ -60,7 +60,7 @@ void NcclSum::settle() {
     group_.wait_for_device([&] { nccl_.settle(); });
 }
 
-std::unique_ptr<GradientSum> make_nccl_sum(Group& group, Resources const& resources) {
+std::unique_ptr<WeightedSum> make_nccl_sum(Group& group, Resources const& resources) {
     auto const& experiment = resources.experiment;
     if (!collectives_depend_on_devices(experiment.strategy, experiment.run)) return nullptr;
     auto const told = group.share(encode(Seat{host_name(), resources.gpu.info}), "the devices of the group");
