@@ -149,11 +149,11 @@ void check_block(MutableBytes state, StateLayout const& layout) {
 }
 
 // A float is finite unless all bits of its exponent are set. Written without a branch, so that it runs at memory speed.
-bool all_finite(ByteView state, StateLayout const& layout) {
+bool all_finite(ByteView state, StateLayout const& layout, Block first) {
     constexpr std::uint32_t exponent = 0x7f800000U;
     std::uint32_t bad = 0;
     for (auto const& tensor : layout.tensors) {
-        if (tensor.element != Element::float32) continue;
+        if (tensor.element != Element::float32 || tensor.block < first) continue;
         auto const* const words = reinterpret_cast<float const*>(state.data() + tensor.offset);
         for (std::size_t i = 0; i < tensor.bytes / sizeof(float); ++i) {
             std::uint32_t bits = 0;

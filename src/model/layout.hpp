@@ -74,8 +74,8 @@ void initialise_state(MutableBytes state, StateLayout const& layout, LayoutReque
 // Throws Error unless the block is 64-byte aligned and long enough.
 void check_block(MutableBytes state, StateLayout const& layout);
 
-// No NaN and no infinity in parameters, slots and buffers.
-bool all_finite(ByteView state, StateLayout const& layout);
+// No NaN and no infinity in parameters, slots and buffers, from that block on.
+bool all_finite(ByteView state, StateLayout const& layout, Block first = Block::parameter);
 
 // The counters of a state, as they lie in it.
 struct Counters {

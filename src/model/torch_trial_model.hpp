@@ -83,4 +83,7 @@ private:
     at::Tensor host_, device_;  // the floats of the bound state; one tensor on a CPU, on a GPU the workspace's block
 };
 
+// Of any device: no value is NaN or infinite. A kernel, no memory, one wait.
+bool all_finite(at::Tensor const& floats);
+
 }  // namespace hopscotch

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A trial's state: its first bytes, where it lies while it is bound, and the file that it is saved to.
+#include <ATen/ops/aminmax.h>
 #include <ATen/ops/from_blob.h>
+#include <ATen/ops/isfinite.h>
+#include <ATen/ops/stack.h>
 
 #include <algorithm>
 #include <cstring>
@@ -113,6 +116,17 @@ void TorchTrialModel::save(std::string const& path, Json const& metadata) {
     write_safetensors(path, tensors, metadata);
 }
 
-bool TorchTrialModel::finite() { return all_finite(state_, layout_); }
+// A GPU reads its copy in less than a thousandth of the time that the host takes. Padding is zero.
+bool TorchTrialModel::finite() {
+    if (workspace_.device.is_cpu() || workspace_.bound != this) return all_finite(state_, layout_);
+    auto const floats = static_cast<std::int64_t>(layout_.end_of(Block::slot) / sizeof(float));
+    return all_finite(device_.narrow(0, 0, floats)) && all_finite(state_, layout_, Block::buffer);
+}
+
+bool all_finite(at::Tensor const& floats) {
+    if (floats.numel() == 0) return true;
+    auto const [least, most] = at::aminmax(floats);  // a NaN is both
+    return at::stack({least, most}).isfinite().all().item<bool>();
+}
 
 }  // namespace hopscotch

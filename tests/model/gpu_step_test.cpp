@@ -7,6 +7,7 @@
 
 #include <cmath>
 
+#include "model/layout.hpp"
 #include "model/step_cases.hpp"
 #include "model/workspace.hpp"
 
@@ -96,6 +97,21 @@ TEST_F(GpuStep, ModelsTakeTurns) {
     other->evaluate(*shard, {0, 1}, sums);  // without a new bind
     EXPECT_EQ(other.hash(state), before);
     EXPECT_NEAR(sums.loss() / 30, std::log(10), 1);
+}
+
+TEST_F(GpuStep, AStateThatIsNotFiniteIsSeen) {
+    auto config = trial_config("resnet18", Json::object({{"stem", Json("cifar")}, {"width", Json(4)}}));
+    for (auto const lr : {1e-3, 1e30}) {
+        config.train.optimizer.lr = lr;
+        Trial trial(config, plain_manifest({3, 32, 32}, 10, 60, Task::classification), workspace({}));
+        AlignedBlock state(trial->layout().bytes);
+        trial->initialise(state.bytes(), 42, TrialId(0));
+        trial->bind(state.bytes());
+        auto const shard = source(random_shard(trial.manifest, 60, 1));
+        trial->train_unit(*shard, unit(0, 0, 0), {});
+        EXPECT_EQ(trial->finite(), all_finite(state.bytes(), trial->layout())) << lr;
+        EXPECT_EQ(trial->finite(), lr < 1) << lr;
+    }
 }
 
 // What is left beside the ballast is too little for a batch; without it, it is enough, and what it took is known from then on.

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/layout.hpp"
 
+#include <ATen/ops/full.h>
+#include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "fixture.hpp"
+#include "model/torch_trial_model.hpp"
 
 namespace hopscotch::testing {
 namespace {
@@ -166,6 +170,40 @@ TEST(Finite, SeesOneBadValueAnywhere) {
     }
     state.floats()[0] = std::numeric_limits<float>::max();
     EXPECT_TRUE(trial->finite());
+}
+
+// As a GPU looks: parameters and slots together, buffers where the host has them.
+TEST(Finite, SeesTheSameInATensor) {
+    for (auto const n : {1, 15, 1000}) {
+        auto values = at::full({n}, std::numeric_limits<float>::max());
+        values[0] = std::numeric_limits<float>::lowest();
+        EXPECT_TRUE(all_finite(values));
+        for (auto const bad : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(),
+                               -std::numeric_limits<double>::infinity()})
+            for (auto const at : {0, n / 2, n - 1}) {
+                auto spoilt = values.clone();
+                spoilt[at] = bad;
+                EXPECT_FALSE(all_finite(spoilt)) << n << " " << at << " " << bad;
+            }
+    }
+    EXPECT_TRUE(all_finite(at::zeros({0})));
+}
+
+TEST(Finite, MayBeginAtTheBuffers) {
+    auto const config = trial_config("resnet18", Json::object({{"stem", Json("cifar")}, {"width", Json(4)}}));
+    Trial trial(config, plain_manifest({3, 32, 32}, 10, 100, Task::classification));
+    AlignedBlock state(trial->layout().bytes);
+    trial->initialise(state.bytes(), 7, TrialId(0));
+    auto const& layout = trial->layout();
+    auto const spoil = [&](Block block) -> float& {
+        auto const tensor = std::ranges::find(layout.tensors, block, &StateTensor::block);
+        return state.floats()[tensor->offset / sizeof(float)];
+    };
+    spoil(Block::parameter) = std::numeric_limits<float>::infinity();
+    EXPECT_FALSE(all_finite(state.bytes(), layout));
+    EXPECT_TRUE(all_finite(state.bytes(), layout, Block::buffer));
+    spoil(Block::buffer) = std::numeric_limits<float>::infinity();
+    EXPECT_FALSE(all_finite(state.bytes(), layout, Block::buffer));
 }
 
 }  // namespace
