@@ -78,6 +78,7 @@ def end_of_job(process, timeout):
             return process.communicate(timeout=min(10, max(0, end - time.monotonic())))
         except subprocess.TimeoutExpired:
             if process.poll() is None and process.args[0] == MPIRUN[0] and set(children(process.pid).values()) == {"Z"}:
+                process.code_is_lost = True
                 process.kill()
             elif time.monotonic() >= end:
                 raise
@@ -132,6 +133,11 @@ class Case(unittest.TestCase):
             status = strict_json(summary.read_text())["status"] if summary.exists() else "none"
             last = journal.read_text().splitlines()[-8:] if journal.exists() else []
             self.fail(f"hangs; status {status}; {out}{err}\n" + "\n".join(line[:300] for line in last))
+
+    def ended_with(self, code, process, said):
+        """Where the launcher had to be killed behind its ranks (end_of_job), what they have written has to do."""
+        if not getattr(process, "code_is_lost", False):
+            self.assertEqual(process.returncode, code, said)
 
     def succeed(self, *args, np=None):
         code, out, err = self.run_hopscotch("run", "e.json", *args, np=np)

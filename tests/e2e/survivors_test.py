@@ -26,12 +26,12 @@ class Jobs(resume_test.Disturbed):
         self.wait_for_event(process, folder=folder)
         return process
 
-    def undisturbed(self, folder="quiet", trainers="3", **changes):
-        return super().undisturbed(folder, trainers, **LONG, **changes)
+    def undisturbed(self, trainers="3", **changes):
+        return super().undisturbed(trainers, **LONG, **changes)
 
     def finished(self, process, folder, expected, lost):
         out, err = self.end_of(process, folder)
-        self.assertEqual(process.returncode, 0, out + err)
+        self.ended_with(0, process, out + err)
         self.assertEqual(self.outcome(folder), expected)
         self.assertEqual(sorted(loss["trainer"] for loss in self.summary(folder).get("lost", [])), lost)
         for trainer in lost:
@@ -44,7 +44,7 @@ class Survivors(Jobs):
     def test_killed_trainers(self):
         for number, (strategy, ranks) in enumerate([("mop", [2]), ("mop", [4, 1]), ("task_parallel", [3]), ("sequential", [1])]):
             with self.subTest(strategy=strategy, ranks=ranks):
-                expected = self.undisturbed(f"quiet{number}", strategy={"name": strategy})
+                expected = self.undisturbed(strategy={"name": strategy})
                 process = self.begin(f"out{number}", {"name": strategy})
                 for rank in ranks:
                     os.kill(self.pid_of_rank(process, rank), signal.SIGKILL)
@@ -53,7 +53,7 @@ class Survivors(Jobs):
                 self.assertEqual((code, err), (0, ""), out)
 
     def test_stopped_trainer_wakes(self):
-        expected = self.undisturbed("quiet", strategy={"name": "mop"})
+        expected = self.undisturbed(strategy={"name": "mop"})
         process = self.begin("out", {"name": "mop"})
         victim = self.pid_of_rank(process, 2)
         os.kill(victim, signal.SIGSTOP)
@@ -65,7 +65,7 @@ class Survivors(Jobs):
 
     def test_killed_while_they_regroup(self):
         # Rank 3 dies when it has heard how the job goes on without rank 2, before it says so.
-        expected = self.undisturbed("quiet", strategy={"name": "mop"})
+        expected = self.undisturbed(strategy={"name": "mop"})
         with unittest.mock.patch.dict(os.environ, {"HOPSCOTCH_FAULT": "start.hello:2:kill:3"}):
             process = self.begin("out", {"name": "mop"})
         os.kill(self.pid_of_rank(process, 2), signal.SIGKILL)
@@ -73,18 +73,19 @@ class Survivors(Jobs):
 
     def test_killed_while_it_leaves(self):
         # Nobody waits run.deadline_s (60 s) for the last word of a rank that is silent.
-        expected = self.undisturbed("quiet", strategy={"name": "mop"})
+        expected = self.undisturbed(strategy={"name": "mop"})
         with unittest.mock.patch.dict(os.environ, {"HOPSCOTCH_FAULT": "end.goodbye:1:kill:2"}):
             process = self.begin("out", {"name": "mop"})
-        out, err = process.communicate(timeout=30)
-        self.assertEqual((process.returncode, self.outcome("out")), (0, expected), out + err)
+        out, err = self.end_of(process, timeout=30)
+        self.ended_with(0, process, out + err)
+        self.assertEqual(self.outcome("out"), expected, out + err)
 
     def test_all_trainers(self):
         # This mpirun returns 0 even if a rank asked for another code: the status in summary.json counts.
         process = self.begin("out", {"name": "mop"})
         for rank in (1, 2, 3, 4):
             os.kill(self.pid_of_rank(process, rank), signal.SIGKILL)
-        out, err = process.communicate(timeout=60)
+        out, err = self.end_of(process)
         self.assertIn("no trainer is left", err)
         self.assertEqual(self.summary()["status"], "interrupted")
 
@@ -133,21 +134,21 @@ class SharedScheduler(Jobs):
     def test_same_bits_as_a_dedicated_one(self):
         for number, strategy in enumerate([{"name": "mop"}, {"name": "allreduce"}, {"name": "task_parallel", "data": "remote"}]):
             with self.subTest(strategy=strategy["name"]):
-                expected = self.undisturbed(f"quiet{number}", trainers="3", strategy=strategy)
+                expected = self.undisturbed(trainers="3", strategy=strategy)
                 self.finished(self.begin(f"out{number}", strategy), f"out{number}", expected, [])
                 self.assertEqual(self.summary(f"out{number}")["trainers"], 3)
 
     def test_killed_trainers(self):
-        expected = self.undisturbed("quiet", strategy={"name": "mop"})
+        expected = self.undisturbed(strategy={"name": "mop"})
         process = self.begin("out", {"name": "mop"})
         os.kill(self.pid_of_rank(process, 2), signal.SIGKILL)
         self.finished(process, "out", expected, [1])
 
     def test_interrupted_and_resumed_elsewhere(self):
-        expected = self.undisturbed("quiet", strategy={"name": "mop"})
+        expected = self.undisturbed(strategy={"name": "mop"})
         process = self.begin("out", {"name": "mop"})
         process.send_signal(signal.SIGUSR1)
-        out, err = process.communicate(timeout=30)
+        out, err = self.end_of(process)
         self.assertEqual(self.summary()["status"], "interrupted", out + err)
         self.resumed(trainers="2")
         self.assertEqual(self.outcome("out"), expected)
