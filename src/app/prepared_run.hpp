@@ -35,7 +35,7 @@ struct PreparedRun {
     std::uint64_t state_bytes = 0, weight_bytes = 0;  // of the largest trial, and of its parameters
     std::vector<std::string> hosts;                   // by trainer
     bool on_gpu = false;                              // some trainer is
-    std::string collectives;                          // allreduce: "mpi" or "nccl"
+    std::string collectives;                          // allreduce, model_averaging: "mpi" or "nccl"
     std::optional<double> training_since_s;           // monotonic: when the first lap was released
     std::string run_id;
     std::optional<Resumption> resumption;             // --resume, and there is a run to go on with

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPUs that add up their gradients through NCCL, as one of them sees it: bring-up, sums, and an end, none of which can hang. Three
+// GPUs that add up gradients or weights through NCCL, as one of them sees it: bring-up, sums, and an end, none of which can hang. Three
 // ranks, one step of two buckets:
 //   all: backward, bucket 0 on the stream of sums, backward, bucket 1 likewise     all: update behind the sums, on the device;
 //   the host waits only for the sums of the step before, and looks meanwhile whether the job goes on.

@@ -125,7 +125,7 @@ public:
     bool has_passed(int slot) override {
         auto const answer = cudaEventQuery(marks_.at(static_cast<std::size_t>(slot)));
         if (answer == cudaErrorNotReady) return false;
-        check(answer, "the sum of gradients");
+        check(answer, "a sum");
         return true;
     }
 

@@ -82,7 +82,7 @@ struct Summary {
     std::vector<std::int64_t> staleness;  // sums of LapRecord::staleness
     std::vector<std::string> injected;    // run.inject
     std::string batch_norm;               // allreduce: "local" or "sync"
-    std::string collectives;              // allreduce: "mpi" or "nccl"
+    std::string collectives;              // allreduce, model_averaging: "mpi" or "nccl"
     std::optional<Percentiles> unit_gap_s;     // none: no unit was queued when the one before it ended
     std::optional<Percentiles> hop_s;          // none: not measured
     std::string metric;                        // that best_trial and every best{} go by

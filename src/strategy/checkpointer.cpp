@@ -59,10 +59,11 @@ void Checkpointer::enqueue(Item item) {
     changed_.notify_all();
 }
 
-// The older one will never be written.
+// The older one will never be written. 0: of one it is not known.
 void Checkpointer::take_over(Item& newer, Item const& older) {
     queued_bytes_ -= older.state.bytes().size();
-    newer.since_unix_s = std::min(newer.since_unix_s, older.since_unix_s);
+    bool const begins_there = older.since_unix_s > 0 && (newer.since_unix_s == 0 || older.since_unix_s < newer.since_unix_s);
+    if (begins_there) newer.since_unix_s = older.since_unix_s;
 }
 
 void Checkpointer::save(Checkpoint about, ByteView state, double since_unix_s) {

@@ -94,8 +94,6 @@ ModelAveraging::Round ModelAveraging::round_from(std::int64_t first, StepPlan co
 void ModelAveraging::train_lap(SharedLap& mine, StepPlan const& plan, Journey& journey) {
     auto const start = floats_of(mine.state(), ranges_of(mine.model().layout()).parameters);
     std::vector<float> anchor;
-    auto* const nccl = device_sum();
-    if (nccl != nullptr) mine.before_waits([nccl] { nccl->settle(); });
     if (config().outer) anchor.assign(start.begin(), start.end());
     for (Round round{0, journey.batches}; round.last < plan.steps();) {
         round = round_from(round.last, plan);
@@ -110,7 +108,6 @@ void ModelAveraging::train_lap(SharedLap& mine, StepPlan const& plan, Journey& j
         ++journey.record.sync_rounds;
         look_at_clock(mine, journey, round.last);
     }
-    if (nccl != nullptr) nccl->settle();
 }
 
 void ModelAveraging::average(SharedLap& mine, Round const& round, std::vector<float>& anchor) {
@@ -119,7 +116,9 @@ void ModelAveraging::average(SharedLap& mine, Round const& round, std::vector<fl
     auto const on_device = nccl != nullptr ? mine.device_state() : std::nullopt;
     if (on_device) {
         add_up_means(mine, round, *nccl, *on_device);
-        if (!config().outer && config().momentum != SlotPolicy::reset) return;
+        nccl->settle();  // the next step needs them, and launched behind them it could make the host wait where no deadline is kept
+        bool const resets = config().momentum == SlotPolicy::reset && !ranges_of(mine.model().layout()).optimizer.empty();
+        if (!config().outer && !resets) return;
         mine.fetch();
     } else {
         mine.fetch();

@@ -2,6 +2,7 @@
 // GPUs made of host memory, for ranks that are threads or that one thread plays in turn. Streams do nothing until somebody has to
 // wait for them, in an order that a test chooses: a wait that is missing shows as a wrong sum.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -116,12 +117,15 @@ public:
     void mark(int slot) override {
         auto passed = std::make_shared<bool>(false);
         marks_.at(static_cast<std::size_t>(slot)) = passed;
+        seen_.at(static_cast<std::size_t>(slot)) = false;
         sums_.push_back({[passed] { return *passed = true; }});
     }
     bool has_passed(int slot) override {
         while (advance(sums_)) {
         }
-        return *marks_.at(static_cast<std::size_t>(slot));
+        auto const& mark = marks_.at(static_cast<std::size_t>(slot));
+        seen_.at(static_cast<std::size_t>(slot)) = *mark;
+        return *mark;
     }
     State finalize() override {
         finalizing_ = finalize_hangs;
@@ -132,6 +136,9 @@ public:
         ++aborts;
         while (abort_hangs) std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
+
+    // That the host has not seen to be passed.
+    std::ptrdiff_t unseen_marks() const { return std::count(seen_.begin(), seen_.end(), false); }
 
     // Work of this rank's compute stream (queued).
     void compute(std::function<void()> work) {
@@ -168,6 +175,7 @@ private:
     Compute mode_;
     Stream sums_, compute_;
     std::array<std::shared_ptr<bool>, 2> marks_{std::make_shared<bool>(true), std::make_shared<bool>(true)};
+    std::array<bool, 2> seen_{true, true};
     int self_ = 0, ranks_ = 1, up_in_ = 0;
     bool failed_ = false, finalizing_ = false;
 };

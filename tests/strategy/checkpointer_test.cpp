@@ -94,9 +94,13 @@ TEST_F(CheckpointerTest, OfTheBestsOfATrialTheNewestIsWritten) {
 TEST_F(CheckpointerTest, TellsWhatALossWouldHaveCost) {
     std::ofstream(run_dir_) << "in the way";
     auto const checkpointer = make(60);
+    checkpointer->save(at(0, 1), state(3), 0);  // of a trial that has only begun
+    EXPECT_EQ(checkpointer->drain(10), 1U);
     checkpointer->save(at(0, 1), state(1), unix_s() - 100);
     EXPECT_EQ(checkpointer->drain(10), 1U);
     checkpointer->save(at(0, 2), state(2), unix_s());  // the one before was never written
+    EXPECT_EQ(checkpointer->drain(10), 1U);
+    checkpointer->save(at(0, 3), state(4), 0);
     fs::remove(run_dir_);
     EXPECT_EQ(checkpointer->drain(10), 0U);
     EXPECT_GE(saved().back().gap_s, 100);

@@ -236,6 +236,31 @@ struct Watched {
     std::atomic<int> zeroed = 0;
 };
 
+// What is launched behind a mean that nobody has waited for could keep the host waiting, without a deadline.
+class Watching final : public testing::WrappedModel {
+public:
+    Watching(std::unique_ptr<TrialModel> model, FakeNccl const& calls) : WrappedModel(std::move(model)), calls_(calls) {}
+    std::int64_t next_gradient(GradientReady const& ready, std::function<void()> const& on_batch) override {
+        EXPECT_EQ(calls_.unseen_marks(), 0);
+        return WrappedModel::next_gradient(ready, on_batch);
+    }
+
+private:
+    FakeNccl const& calls_;
+};
+
+TEST(NcclModelAveraging, NoStepIsLaunchedBehindAMean) {
+    FakeNccl const* calls = nullptr;
+    Case wanted{averaging(R"({"name": "model_averaging", "every": 1})"), 2};
+    wanted.spoil = [&calls](int, FakeNccl& last) { calls = &last; };
+    wanted.factory = [&calls](TrialConfig const& config, Manifest const& manifest, Workspace& workspace) {
+        return std::make_unique<Watching>(make_trial_model(config, manifest, workspace), *calls);
+    };
+    auto const trained = train(Through::nccl, wanted);
+    EXPECT_EQ(trained.job.laps.at({TrialId(0), 0}).outcome, Outcome::finished);
+    EXPECT_GT(trained.calls[1]->sums, 2);
+}
+
 // May throw in a step; the gradient stays where the real model has it.
 class Faulty final : public testing::WrappedModel {
 public:
@@ -284,29 +309,42 @@ TEST(NcclAllreduce, ZeroIsZeroWhereverTheGradientLies) {
     EXPECT_TRUE(std::ranges::all_of(gradient, [](float x) { return x == 0; }));
 }
 
-TEST(NcclAllreduce, ATrialThatFailsOnOneTrainerHoldsNobodyUp) {
-    Watched watched{3};
-    Case const wanted{{}, 3, watched_by(watched)};
-    auto const trained = train(Through::nccl, wanted);
-    ASSERT_EQ(trained.error, "");
-    auto const& lap = trained.job.laps.at({TrialId(0), 0});
-    EXPECT_EQ(lap.outcome, Outcome::failed);
-    EXPECT_NE(lap.reason.find("no memory left"), std::string::npos) << lap.reason;
-    EXPECT_EQ(trained.calls[0]->sums, trained.calls[2]->sums) << "it goes on adding zeros";
-    EXPECT_EQ(trained.calls[0]->destroys, 1);
+TEST(NcclStrategies, ATrialThatFailsOnOneTrainerHoldsNobodyUp) {
+    for (Settings const& settings : {Settings{}, averaging(R"({"name": "model_averaging", "every": 1, "momentum": "averaged"})")}) {
+        Watched watched{3};
+        Case const wanted{settings, 3, watched_by(watched)};
+        auto const trained = train(Through::nccl, wanted);
+        ASSERT_EQ(trained.error, "");
+        auto const& lap = trained.job.laps.at({TrialId(0), 0});
+        EXPECT_EQ(lap.outcome, Outcome::failed);
+        EXPECT_NE(lap.reason.find("no memory left"), std::string::npos) << lap.reason;
+        EXPECT_GT(trained.calls[0]->sums, 3);
+        EXPECT_EQ(trained.calls[0]->sums, trained.calls[2]->sums) << "it goes on adding, zeros or what it has";
+        EXPECT_EQ(trained.calls[0]->destroys, 1);
+    }
 }
 
 // What NCCL reports on one GPU ends the job, with its words and the step; the others leave as soon as rank 0 says so.
-TEST(NcclAllreduce, AnErrorOfNcclEndsTheJobAndNamesTheStep) {
-    for (bool const early : {true, false}) {
-        Case wanted{{{"run.stall_s", 60}}, 3};
-        wanted.spoil = [early](int trainer, FakeNccl& calls) {
+struct Broken {
+    bool early;
+    Settings settings;
+    char const* what;
+};
+
+TEST(NcclStrategies, AnErrorOfNcclEndsTheJobAndNamesTheStep) {
+    std::vector<Broken> const all{{true, {}, "bring-up"},
+                                  {false, {}, "gradient of trial 0, epoch 0, step 4"},
+                                  {false, averaging(R"({"name": "model_averaging", "every": 1})"), "mean of parameters of trial 0, epoch 0, step "}};
+    for (auto const& [early, settings, what] : all) {
+        Case wanted{settings, 3};
+        wanted.settings.emplace_back("run.stall_s", 60);
+        wanted.spoil = [early = early](int trainer, FakeNccl& calls) {
             if (trainer != 1) return;
             calls.refuses = early;
             calls.fails_at_sum = early ? -1 : 4;
         };
         auto const trained = train(Through::nccl, wanted);
-        for (auto const* part : {"rank 2", "unhandled system error", early ? "bring-up" : "gradient of trial 0, epoch 0, step 4"})
+        for (auto const* part : {"rank 2", "unhandled system error", what})
             EXPECT_NE(trained.error.find(part), std::string::npos) << trained.error;
         EXPECT_EQ(trained.calls[1]->aborts, 1);
     }

@@ -21,7 +21,7 @@ struct Setting {
     std::string_view strategy, key, fallback;
     enum class Shown { always_bare, always, unless_default } shown;
 };
-constexpr std::array<Setting, 14> k_settings{{
+constexpr std::array<Setting, 15> k_settings{{
     {"mop", "policy", "planned", Setting::Shown::unless_default},
     {"allreduce", "algorithm", "ring", Setting::Shown::always_bare},
     {"allreduce", "batch", "split", Setting::Shown::unless_default},
@@ -35,6 +35,7 @@ constexpr std::array<Setting, 14> k_settings{{
     {"model_averaging", "momentum", "local", Setting::Shown::unless_default},
     {"model_averaging", "via", "allreduce", Setting::Shown::unless_default},
     {"model_averaging", "algorithm", "ring", Setting::Shown::unless_default},
+    {"model_averaging", "collectives", "auto", Setting::Shown::unless_default},
     {"task_parallel", "data", "replicated", Setting::Shown::always_bare},
 }};
 
