@@ -11,7 +11,6 @@ function(hopscotch_add_test file)
   add_executable(${target} ${file})
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
-  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)  # compiles in three quarters of the time; the modules stay -O3
   target_link_libraries(${target} PRIVATE hopscotch_options ${arg_LIBRARIES} GTest::gtest)
   target_compile_definitions(${target} PRIVATE HOPSCOTCH_SOURCE_DIR="${PROJECT_SOURCE_DIR}" HOPSCOTCH_BINARY_DIR="${PROJECT_BINARY_DIR}")
   if(NOT arg_NP)
