@@ -70,15 +70,18 @@ def children(pid):
 
 
 def end_of_job(process, timeout):
-    """What it wrote until it ended. Open MPI 4's mpirun may not end: hit by a signal, it can wait for ever in its own finalize for a lock
+    """What it wrote until it ended, at process.ended_s. Open MPI 4's mpirun may not end: hit by a signal, it can wait for ever in its own finalize for a lock
     of PMIx's, while all its ranks have ended. Then, and only then, it is killed here."""
     end = time.monotonic() + timeout
     looks = 0  # in a row that found nobody alive
     while True:
         try:
-            return process.communicate(timeout=min(2, max(0, end - time.monotonic())))
+            out = process.communicate(timeout=min(2, max(0, end - time.monotonic())))
+            process.ended_s = time.monotonic() if looks == 0 else process.ended_s
+            return out
         except subprocess.TimeoutExpired:
             alone = process.poll() is None and process.args[0] == MPIRUN[0] and set(children(process.pid).values()) == {"Z"}
+            process.ended_s = time.monotonic() if looks == 0 else process.ended_s  # its ranks have, by then
             looks = looks + 1 if alone else 0
             if looks == 5:
                 process.code_is_lost = True
