@@ -5,9 +5,9 @@
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 cd "$(dirname "$0")/.."
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMP_NUM_THREADS=1
+source scripts/prepare.sh
+export OMP_NUM_THREADS=1
 python=${1:-}
-hopscotch=build/hopscotch
 launch=(mpirun --oversubscribe --bind-to none)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT

@@ -2,6 +2,8 @@
 # Runs that are killed, filled up and interrupted at random instants and resumed until they finish: scripts/chaos.sh [ROUNDS [SEED]].
 # 200 rounds by default, a quarter of an hour. Prints what happened in each; ends with 1 at the first that came out different.
 # scripts/chaos.sh --losses [ROUNDS]: jobs that lose one, then two of four trainers and must finish by themselves.
+# scripts/chaos.sh --random [SECONDS [SEED]]: random experiments, each once undisturbed and once disturbed; 600 s by default. Goes on after a failure;
+# --random --only SEED/NUMBER [--times N] repeats one of them.
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -16,5 +18,9 @@ cd tests/e2e
 if [[ "${1:-}" == --losses ]]; then
     shift
     exec python3 -B losses.py "$@"
+fi
+if [[ "${1:-}" == --random ]]; then
+    shift
+    exec python3 -B random_chaos.py "$@"
 fi
 exec python3 -B chaos.py "$@"

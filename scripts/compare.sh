@@ -1,28 +1,31 @@
 #!/usr/bin/env bash
-# Every strategy on one dataset with the same trials, then one table: time, bytes, storage, memory and accuracy.
+# Every strategy on the digits with the same trials, then one table: time, bytes, storage, memory and accuracy.
 #   scripts/compare.sh [--trainers N] [--set path=value]...
-# Trainers are processes of this machine (N = 4 unless told). On a cluster run configs/compare-*.json with your launcher and call
-# `hopscotch compare runs/compare-*` yourself.
+# Trainers are processes of this machine (N = 4 unless told). It sets up, builds and imports what is missing, as quickstart.sh
+# does. On a cluster run configs/compare-*.json with your launcher and call `hopscotch compare runs/compare-*` yourself.
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 cd "$(dirname "$0")/.."
+usage() { sed -n '2,5p' "$0" >&2; exit 2; }
 trainers=4
 settings=()
 while [[ $# -gt 0 ]]; do
+    [[ $# -ge 2 ]] || usage
     case "$1" in
-        --trainers) trainers=$2; shift 2 ;;
-        --set) settings+=(--set "$2"); shift 2 ;;
-        *) sed -n '2,6p' "$0"; exit 2 ;;
+        --trainers) trainers=$2 ;;
+        --set) settings+=(--set "$2") ;;
+        *) usage ;;
     esac
+    shift 2
 done
-scripts/build.sh > /dev/null
+[[ $trainers =~ ^[1-9][0-9]*$ ]] || usage
+source scripts/prepare.sh >&2
 export OMP_NUM_THREADS=1
 launch=(mpirun --oversubscribe --bind-to none -np $((trainers + 1)))
-[[ $(id -u) != 0 ]] || launch+=(--allow-run-as-root)
 runs=()
 for strategy in mop task-parallel model-averaging allreduce parameter-server parameter-server-async; do
     echo "== $strategy" >&2
-    "${launch[@]}" build/hopscotch run "configs/compare-$strategy.json" --quiet --overwrite "${settings[@]}" > /dev/null
+    "${launch[@]}" "$hopscotch" run "configs/compare-$strategy.json" --quiet --overwrite "${settings[@]}" > /dev/null
     runs+=("runs/compare-$strategy")
 done
-build/hopscotch compare "${runs[@]}"
+"$hopscotch" compare "${runs[@]}"

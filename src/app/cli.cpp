@@ -57,7 +57,7 @@ void add_run(CLI::App& app, RunOptions& options) {
         "One process, a trainer a thread:        hopscotch run FILE\n"
         "Rank 0 schedules, two ranks train:      mpirun --oversubscribe -np 3 hopscotch run FILE\n"
         "  (as root, add --allow-run-as-root; with more cores than ranks leave --oversubscribe out)\n\n"
-        "Exit codes: 0 finished; 1 failed or interrupted; 2 bad input, nothing was written or trained.");
+        "Exit codes: 0 finished; 1 failed; 2 bad input, nothing was written or trained; 75 interrupted (--resume goes on).");
 }
 
 // A command of the contract that this version does not have: it takes any arguments, so that its error is the one that is
@@ -231,7 +231,7 @@ int parse_and_run(int argc, char** argv) {
     add_ctl(app, ctl);
     auto* bench = add_bench(app, benches);
     add_later(app);
-    app.footer("Each command has its own --help. Exit codes: 0 done; 1 failed or interrupted; 2 bad input.");
+    app.footer("Each command has its own --help. Exit codes: 0 done; 1 failed; 2 bad input; 75 interrupted.");
     try {
         app.parse(argc, argv);
     } catch (CLI::ParseError const& error) {

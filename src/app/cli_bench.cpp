@@ -36,7 +36,7 @@ void add_comm(CLI::App& bench, BenchCommOptions& comm) {
     hops->add_option("--device", comm.device, "auto, cpu or cuda: where a state begins and ends its hop")->capture_default_str();
     hops->add_flag("--copy", comm.copy, "Copy states, also where ranks of one host could hand their memory over");
     hops->footer(
-        "Two threads of one process:  hopscotch bench comm\nTwo MPI ranks:               mpirun -np 2 hopscotch bench comm\n"
+        "Two threads of one process:  hopscotch bench comm\nTwo MPI ranks:               mpirun --oversubscribe -np 2 hopscotch bench comm\n"
         "It takes (1 + 3 x repeats) x seconds: 80 s unless told otherwise.");
 }
 
@@ -45,7 +45,7 @@ void add_allreduce(CLI::App& bench, BenchAllreduceOptions& options) {
     sums->add_option("--bytes", options.bytes, "Of the values (repeatable)")->type_name("N")->check(CLI::PositiveNumber);
     sums->add_option("--bucket-mb", options.bucket_mb, "Of a bucket, 2^20 bytes")->capture_default_str();
     sums->add_option("--repeats", options.repeats, "Interleaved repeats; medians are printed")->capture_default_str();
-    sums->footer("Four ranks:  mpirun -np 4 hopscotch bench allreduce");
+    sums->footer("Four ranks:  mpirun --oversubscribe -np 4 hopscotch bench allreduce");
 }
 
 void add_bench_read(CLI::App& bench, BenchReadOptions& options) {

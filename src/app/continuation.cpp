@@ -49,11 +49,13 @@ std::vector<Lap> Continuation::begin(Director& director, Recorder& recorder) {
     }
     for (auto const& lap : released)
         if (lap.clone_of) clones_[{lap.trial, lap.epoch}] = *lap.clone_of;
+    for (auto const& lap : released) recorder.released(lap);
+    drop_wrong_files(recorder.chain());
+    for (auto const& source : recorder.ordered_sources()) pinned_.insert(source);
     while (find_starts(director.trials(), recorder)) {
     }
     std::vector<Lap> out;
     for (auto& lap : released) {
-        recorder.released(lap);
         auto const start = starts_.find(lap.trial);
         if (start == starts_.end() || lap.epoch < start->second.epoch || lap.epoch > start->second.last) continue;
         place(lap);
@@ -65,6 +67,17 @@ std::vector<Lap> Continuation::begin(Director& director, Recorder& recorder) {
     return out;
 }
 
+// A file that holds another state than its place says is of a life that the trial did not have: an order, say, has taken back what it
+// had become. It is not used.
+void Continuation::drop_wrong_files(StateChain const& chain) {
+    for (auto& [trial, files] : files_)
+        std::erase_if(files, [&](LapSink::Saved const& file) {
+            if (chain.may_be(file)) return false;
+            log_warning(fmt::format("{}: holds another state than the journal has for that place; an older checkpoint is used", file.file));
+            return true;
+        });
+}
+
 // True if laps that must be trained again begin with states that no file holds either: then those must be, too.
 bool Continuation::find_starts(std::vector<TrialView> const& trials, Recorder const& recorder) {
     bool more = false;
@@ -73,16 +86,20 @@ bool Continuation::find_starts(std::vector<TrialView> const& trials, Recorder co
         auto const start = start_of(trial, recorder);
         if (!start) continue;
         starts_[trial.id] = *start;
-        int const first = start->epoch + (start->file.empty() ? 0 : 1);
+        int const first = start->epoch + (start->file == nullptr ? 0 : 1);
         for (auto clone = clones_.lower_bound({trial.id, first}); clone != clones_.end() && clone->first.trial == trial.id; ++clone)
             if (file_after(clone->second.trial, clone->second.epoch) == nullptr) more |= pinned_.insert(clone->second).second;
     }
     return more;
 }
 
-void Continuation::place(Lap& lap) {
+void Continuation::place(Lap& lap) const {
     auto const start = starts_.find(lap.trial);
-    if (start != starts_.end() && lap.epoch == start->second.epoch) lap.from = start->second.file;
+    if (start == starts_.end() || lap.epoch != start->second.epoch || start->second.file == nullptr) return;
+    // It may have become another's clone since its start was looked for: its own state is of no use to it then.
+    if (lap.clone_of && place_of(*start->second.file) <= start_of_epoch(lap.epoch)) return;
+    lap.from = start->second.file->file;
+    lap.from_hash = start->second.file->state_hash;
 }
 
 // Nothing for a trial that has ended, unless the best state of all was its, or its own best one is wanted, and is lost.
@@ -100,8 +117,8 @@ std::optional<Continuation::Start> Continuation::start_of(TrialView const& trial
     // What it was before it became another's clone is of no use behind that.
     auto const clone = last_clone(trial.id, upto);
     if (clone && (file == nullptr || place_of(*file) <= start_of_epoch(clone->epoch)))
-        return Start{clone->epoch, last, ""};
-    return file == nullptr ? Start{0, last, ""} : Start{file->epoch, last, file->file};
+        return Start{clone->epoch, last, nullptr};
+    return Start{file == nullptr ? 0 : file->epoch, last, file};
 }
 
 std::optional<LapId> Continuation::last_clone(TrialId trial, int epoch) const {
@@ -119,15 +136,15 @@ std::optional<int> Continuation::wanted_by_clones(TrialId trial) const {
 
 // The file with the furthest place in these laps.
 LapSink::Saved const* Continuation::furthest(TrialId trial, int last_epoch) const {
-    auto const found = resumption_.files.find(trial);
-    if (found == resumption_.files.end()) return nullptr;
+    auto const found = files_.find(trial);
+    if (found == files_.end()) return nullptr;
     auto const file = std::ranges::find_if(found->second, [&](auto const& each) { return each.whole && each.epoch <= last_epoch; });
     return file == found->second.end() ? nullptr : &*file;
 }
 
 LapSink::Saved const* Continuation::file_after(TrialId trial, int epoch) const {
-    auto const found = resumption_.files.find(trial);
-    return found == resumption_.files.end() ? nullptr : hopscotch::file_after(found->second, epoch);
+    auto const found = files_.find(trial);
+    return found == files_.end() ? nullptr : hopscotch::file_after(found->second, epoch);
 }
 
 bool Continuation::waits_for(TrialId trial) const {

@@ -17,16 +17,18 @@ class Continuation {
 public:
     // Both must outlive it.
     Continuation(Resumption const& resumption, Experiment const& experiment)
-        : resumption_(resumption), experiment_(experiment) {}
+        : resumption_(resumption), files_(resumption.files), experiment_(experiment) {}
 
     // Once, before anything is released: the laps to execute.
     std::vector<Lap> begin(Director& director, Recorder& recorder);
 
     // The first lap of a trial in this job starts from its file.
-    void place(Lap& lap);
+    void place(Lap& lap) const;
 
     // Whether this lap is one that the journal has; then it is not news. Throws Error if it came out different.
     bool trained_again(LapRecord const& record);
+    // Laps whose ends must go to files: clones begin with them, or are ordered to.
+    std::set<LapId> const& ends_to_keep() const { return pinned_; }
     bool waits() const { return !again_.empty(); }  // for such laps
     bool waits_for(TrialId trial) const;
     std::size_t units() const { return units_; }    // that are known
@@ -37,8 +39,9 @@ public:
 private:
     struct Start {
         int epoch = 0, last = 0;  // laps; the first one from
-        std::string file;         // this file; empty: from nothing
+        LapSink::Saved const* file = nullptr;  // with this one; null: from nothing
     };
+    void drop_wrong_files(StateChain const& chain);
     bool find_starts(std::vector<TrialView> const& trials, Recorder const& recorder);
     std::optional<Start> start_of(TrialView const& trial, Recorder const& recorder) const;
     // Its last lap up to that one which begins with another's state.
@@ -47,6 +50,7 @@ private:
     LapSink::Saved const* furthest(TrialId trial, int last_epoch) const;
 
     Resumption const& resumption_;
+    std::map<TrialId, std::vector<LapSink::Saved>> files_;  // those of them that hold what their names say
     Experiment const& experiment_;
     std::map<std::pair<TrialId, int>, std::uint64_t> again_;  // the hash of the state at its end
     std::map<TrialId, Start> starts_;  // of trials that have not begun here

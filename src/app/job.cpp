@@ -59,6 +59,7 @@ public:
           options_(std::move(options)),
           courier_(courier),
           started_s_(started_s),
+          earlier_s_(prepared.resumption ? prepared.resumption->journal.seconds : 0),
           incarnation_(prepared.resumption ? prepared.resumption->journal.incarnation + 1 : 1) {}
 
     // The exit code; nothing if trainers or a state were lost: those that are left have what was theirs, and wait for laps.
@@ -81,6 +82,7 @@ private:
     RunOptions options_;
     Courier& courier_;
     double started_s_;
+    double earlier_s_;  // of earlier jobs
     int incarnation_;
     int damages_ = 0;
 };
@@ -88,8 +90,9 @@ private:
 void Run::call_roll_of_living() {
     auto const& run = prepared_.experiment.run;
     CheckpointTarget const target{std::filesystem::absolute(run.dir), prepared_.run_id, incarnation_, run.checkpoint_every_s, run.checkpoint_mbps};
-    Welcome const welcome{prepared_.experiment.document.dump(), prepared_.experiment.strategy.name, prepared_.owners,
-                          prepared_.state_bytes, target};
+    Welcome welcome{prepared_.experiment.document.dump(), prepared_.experiment.strategy.name, prepared_.owners,
+                    prepared_.state_bytes, target};
+    for (auto const& [path, hash] : prepared_.files) welcome.files.push_back({path, hash});
     auto const hellos = call_roll(courier_, welcome, build_info(), run);
     prepared_.hosts.resize(static_cast<std::size_t>(prepared_.trainers));
     for (auto const& [rank, hello] : hellos) {
@@ -187,7 +190,7 @@ int Run::work(RunningJob& job) {
     auto const failure = so_far.best_trial ? "" : fmt::format("no trial finished an epoch with a finite {}", so_far.metric);
     auto const summary = job.recorder().finish(end(std::move(totals), failure), trials);
     if (summary.status == RunStatus::failed) log_error(failure);
-    if (summary.status == RunStatus::finished) std::filesystem::remove_all(job.directory().file("checkpoints"));
+    if (summary.status == RunStatus::finished) remove_checkpoints(job.directory().path());
     print_result(summary, prepared_.manifest.task, job.directory().path());
     return summary.status == RunStatus::finished ? 0 : summary.status == RunStatus::failed ? k_exit_failed : k_exit_resumable;
 }
@@ -226,7 +229,7 @@ RunEnd Run::end(RunEnd end, std::string const& failure) const {
     bool const interrupted = signal_caught() != 0;
     end.reason = interrupted ? fmt::format("signal {}", signal_caught()) : failure.empty() ? prepared_.director->finish_reason() : failure;
     end.status = interrupted ? RunStatus::interrupted : failure.empty() ? RunStatus::finished : RunStatus::failed;
-    end.wall_s = monotonic_s() - started_s_;
+    end.wall_s = earlier_s_ + monotonic_s() - started_s_;
     end.setup_s = prepared_.training_since_s.value_or(monotonic_s()) - started_s_;
     end.synthetic = prepared_.synthetic;
     if (!interrupted) measure_trials(end);  // there is little time after a signal

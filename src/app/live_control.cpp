@@ -50,7 +50,6 @@ void LiveControl::tick() {
     auto const now = monotonic_s();
     if (now < next_look_s_) return;
     next_look_s_ = now + k_look_s;
-    saved();  // or what was to save it has ended
     for (auto const& letter : inbox_.take()) {
         auto const answer = letter.problem.empty() ? answer_to(letter.request) : Answer{false, fmt::format("{}: {}", letter.name, letter.problem)};
         log_info(fmt::format("ctl: {}{}", answer.ok ? "" : "refused: ", answer.text));
@@ -63,6 +62,7 @@ void LiveControl::tick() {
 }
 
 Answer LiveControl::answer_to(LiveRequest const& request) {
+    if (prepared_.director->finished()) return {false, "the run has finished; no lap is left that the order could come with"};
     if (request.kind == Order::Kind::finish) return finish();
     auto const& trials = prepared_.director->trials();
     if (request.trial.index() >= trials.size())
@@ -110,48 +110,36 @@ Answer LiveControl::clone(TrialView const& trial, Assignment const& changes) {
     if (finishing()) return {false, "the run is finishing; no trial starts"};
     if (prepared_.experiment.search.copies() > 1)
         return {false, "a clone would be a copy of no configuration (search.repeats, search.folds); start it as a run of its own"};
-    Wish wish{trial.id, changed(trial.assignment, changes), trial.epochs_done - 1, 0};
+    auto const assignment = changed(trial.assignment, changes);
     Problems problems(fmt::format("the clone of trial {}", id));
-    auto const config = resolve(prepared_.experiment, wish.assignment, problems);
+    auto const config = resolve(prepared_.experiment, assignment, problems);
     if (problems.empty()) check_model(config, prepared_.schema, problems);
     if (!problems.empty()) return {false, problems.text()};
-    wish.epochs = config.train.epochs;
     Workspace workspace("cpu", 1);
     auto const layout = [&](TrialConfig const& of) { return make_trial_model(of, prepared_.manifest, workspace)->layout().hash(); };
     if (layout(config) != layout(prepared_.config_of(trial.assignment)))
         return {false, fmt::format("the changes alter what is in the state of trial {}, which the clone begins with (a model's own arguments, the "
                                    "optimizer, a momentum that becomes or was 0); leave those out",
                                    id)};
+    auto const epoch = epoch_to_clone(trial);
+    if (!epoch && has_ended(trial.status)) return {false, fmt::format("trial {} has ended, and no file holds its state at the end of an epoch", id)};
+    if (!epoch) return {false, fmt::format("trial {} has not begun; there is no state to clone", id)};
+    if (*epoch + 1 >= config.train.epochs)
+        return {false, fmt::format("trial {} has been trained for {}: nothing is left of the clone's {}; give it more train.epochs", id,
+                                   epochs_text(*epoch + 1), epochs_text(config.train.epochs))};
+    give({Order::Kind::clone, trial.id, *epoch, assignment, "cloned by a user"});
+    if (recorder_.file_after(trial.id, *epoch) == nullptr) strategy_.keep_end(trial.id, *epoch);
+    return {true, fmt::format("a clone of trial {} goes on after epoch {}{}", id, *epoch, *epoch < trial.epochs_done ? "" : ", when that has ended")};
+}
+
+// After which of its laps a clone of it begins: the last one, if that is in a file or the trial rests, else the one under way.
+std::optional<int> LiveControl::epoch_to_clone(TrialView const& trial) const {
     auto const newest = recorder_.newest_boundary(trial.id);
-    bool const lives = !has_ended(trial.status);
-    if (lives && trial.epochs_done + (trial.status == TrialStatus::running ? 1 : 0) == 0)
-        return {false, fmt::format("trial {} has not begun; there is no state to clone", id)};
-    if (!lives && !newest) return {false, fmt::format("trial {} has ended, and no file holds its state at the end of an epoch", id)};
-    if (!lives) return clone_after(wish, *newest);
-    wishes_.push_back(std::move(wish));
-    strategy_.keep_end(trial.id, -1);
-    return {true, fmt::format("a clone of trial {} begins as soon as its state at the end of an epoch is in a file", id)};
-}
-
-Answer LiveControl::clone_after(Wish const& wish, int epoch) {
-    if (epoch + 1 >= wish.epochs)
-        return {false, fmt::format("trial {} has been trained for {}: nothing is left of the clone's {}; give it more train.epochs", wish.source.value,
-                                   epochs_text(epoch + 1), wish.epochs)};
-    give({Order::Kind::clone, wish.source, epoch, wish.assignment, "cloned by a user"});
-    return {true, fmt::format("a clone of trial {} goes on after epoch {}", wish.source.value, epoch)};
-}
-
-void LiveControl::saved() {
-    std::erase_if(wishes_, [this](Wish const& wish) { return grants(wish); });
-}
-
-bool LiveControl::grants(Wish const& wish) {
-    auto const newest = recorder_.newest_boundary(wish.source);
-    bool const ended = has_ended(prepared_.director->trials()[wish.source.index()].status);
-    if (!newest || (*newest < wish.least && !ended)) return false;
-    auto const answer = clone_after(wish, *newest);
-    if (!answer.ok) log_warning(answer.text);
-    return true;
+    if (has_ended(trial.status)) return newest;
+    int const last = trial.epochs_done - 1;
+    bool const under_way = trial.status == TrialStatus::running && trial.epochs_released > trial.epochs_done;
+    if (under_way && newest != last) return last + 1;
+    return last < trial.first_epoch ? std::nullopt : std::optional(last);
 }
 
 std::vector<Order> LiveControl::orders_with(LapRecord const& record) {

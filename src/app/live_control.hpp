@@ -2,6 +2,7 @@
 // Rank 0: what users ask for while a run goes on (`hopscotch ctl`) and the limits of hours become orders, which come with the next
 // lap that ends. An order is in the journal before it is acknowledged; a job that goes on with the run obeys it too.
 #pragma once
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -21,7 +22,6 @@ public:
 
     // Takes what has come since, at most every half second.
     void tick();
-    void saved();  // a file has been written: a clone may have waited for it
 
     // The orders that come with this lap.
     std::vector<Order> orders_with(LapRecord const& record);
@@ -32,19 +32,12 @@ public:
     bool has_ordered() const { return has_ordered_; }  // somebody, in this run
 
 private:
-    struct Wish {
-        TrialId source;
-        Assignment assignment;
-        int least = 0;   // the lap whose end it asks for, or a later one
-        int epochs = 0;  // of the clone
-    };
     Answer answer_to(LiveRequest const& request);
     Answer finish();
     Answer stop(TrialView const& trial);
     Answer resume(TrialView const& trial);
     Answer clone(TrialView const& trial, Assignment const& changes);
-    Answer clone_after(Wish const& wish, int epoch);
-    bool grants(Wish const& wish);
+    std::optional<int> epoch_to_clone(TrialView const& trial) const;
     void give(Order order);
     void check_hours(LapRecord const& record);
     bool finishing() const;
@@ -57,7 +50,6 @@ private:
     Strategy& strategy_;
     Inbox inbox_;
     std::vector<Order> waiting_;  // for a lap
-    std::vector<Wish> wishes_;    // clones whose source has no file yet
     std::set<TrialId> left_;      // by orders of this job
     bool has_ordered_ = false;
     double started_s_, next_look_s_ = 0;

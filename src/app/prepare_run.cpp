@@ -16,7 +16,9 @@
 #include "core/error.hpp"
 #include "core/hash.hpp"
 #include "data/augment.hpp"
+#include "data/shard_writer.hpp"
 #include "data/verify.hpp"
+#include "experiment/model_files.hpp"
 #include "experiment/search_section.hpp"
 #include "run/run_directory.hpp"
 #include "search/search.hpp"
@@ -66,7 +68,6 @@ Experiment experiment_of(RunOptions const& options, Problems& problems) {
     if (options.strategy && experiment.document.is_object() && name && name != options.strategy)
         throw ConfigError(fmt::format("--strategy says \"{}\" and --set says \"{}\" (strategy.name) leave one of them out",
                                       *options.strategy, *name));
-    problems.throw_if_any();
     return experiment;
 }
 
@@ -80,14 +81,6 @@ Manifest manifest_of(Experiment const& experiment, Problems& problems) {
         problems.add(path != nullptr ? path->at_position() : Position{}, "/data/path", error.what());
         problems.throw_if_any();
         throw;
-    }
-}
-
-LossKind natural_loss(Task task) {
-    switch (task) {
-        case Task::regression: return LossKind::mse;
-        case Task::multilabel: return LossKind::bce_with_logits;
-        default: return LossKind::cross_entropy;
     }
 }
 
@@ -106,6 +99,31 @@ Position place_of(std::string_view path, Json document, Assignment const& assign
         begin = end + 1;
     }
     return at->at_position();
+}
+
+// What else is wrong with an experiment that the reader has refused: its dataset, its model's arguments. All errors are told at once.
+[[noreturn]] void tell_the_rest(Experiment const& experiment, Problems& problems) {
+    auto const sound = [&](std::string_view section) {
+        return std::ranges::none_of(problems.entries(), [&](auto const& entry) { return entry.path.empty() || entry.path.starts_with(section); });
+    };
+    bool const has_model = sound("/model"), has_loss = sound("/train/loss");
+    if (sound("/data")) {
+        auto const manifest = manifest_of(experiment, problems);
+        Problems found("");
+        if (has_model && has_loss) check_model(TrialConfig{experiment.model, experiment.train, experiment.data}, schema_of(manifest), found);
+        for (auto const& [at, path, problem] : found.entries())
+            if (path.starts_with("/model")) problems.add(at.line != 0 ? at : place_of(path, experiment.document, {}), path, problem);
+    }
+    problems.throw_if_any();
+    throw ConfigError(problems.text());
+}
+
+LossKind natural_loss(Task task) {
+    switch (task) {
+        case Task::regression: return LossKind::mse;
+        case Task::multilabel: return LossKind::bce_with_logits;
+        default: return LossKind::cross_entropy;
+    }
 }
 
 // Every trial's configuration as the model zoo sees it; the first trial that has complaints is enough.
@@ -169,6 +187,18 @@ TrialConfig trial_config_of(Experiment const& experiment, Assignment const& assi
     return config;
 }
 
+std::map<std::string, std::uint64_t> hashes_of(std::set<std::string> const& files) {
+    std::map<std::string, std::uint64_t> out;
+    for (auto const& file : files) {
+        try {
+            out[file] = hash_file(file);
+        } catch (DataError const& error) {
+            throw ConfigError(error.what());
+        }
+    }
+    return out;
+}
+
 void prepare_director(PreparedRun& prepared) {
     auto const& config = prepared.experiment.search;
     auto search = make_search(prepared.experiment, prepared.context);
@@ -185,9 +215,9 @@ void prepare_director(PreparedRun& prepared) {
     prepared.plan = plan_of(prepared.experiment, prepared.context);
     // Decisions must not depend on the trainers.
     auto in_flight = config.in_flight.value_or(prepared.decides ? 2 * prepared.shards : 4 * prepared.trainers);
-    // What the job before had begun is alive, however many trainers there are now.
+    // What was alive at a time in a job before is so again, however many trainers there are now.
     if (prepared.resumption && !prepared.decides)
-        in_flight = std::max(in_flight, static_cast<std::int64_t>(prepared.resumption->journal.assignments.size()));
+        in_flight = std::max(in_flight, static_cast<std::int64_t>(prepared.resumption->journal.most_alive));
     DirectorOptions options;
     options.unit_cost = [experiment = prepared.experiment, schema = prepared.schema, shards = prepared.shards](Assignment const& assignment) {
         return unit_cost_of(experiment, assignment, schema, shards);
@@ -212,7 +242,8 @@ double unit_cost_of(Experiment const& experiment, Assignment const& assignment, 
 TrialConfig PreparedRun::config_of(Assignment const& assignment) const { return trial_config_of(experiment, assignment); }
 
 void prepare_to_go_on(PreparedRun& prepared) {
-    prepared.resumption = read_resumption(prepared.experiment, to_hex(dataset_hash(prepared.manifest)), prepared.trainers);
+    prepared.files = hashes_of(model_files(prepared.experiment));  // one may have been replaced while the job went on
+    prepared.resumption = read_resumption(prepared.experiment, {to_hex(dataset_hash(prepared.manifest)), prepared.files, prepared.trainers});
     prepared.run_id = prepared.resumption->facts.run_id;
     prepare_director(prepared);
 }
@@ -223,6 +254,7 @@ PreparedRun prepare_run(RunOptions const& options, std::function<int(RunConfig c
     Problems problems(options.experiment);
     PreparedRun prepared;
     prepared.experiment = experiment_of(options, problems);
+    if (!problems.empty()) tell_the_rest(prepared.experiment, problems);
     auto const& experiment = prepared.experiment;
     auto const trainers = trainers_of(experiment.run);
     if (trainers < 1)
@@ -243,10 +275,12 @@ PreparedRun prepare_run(RunOptions const& options, std::function<int(RunConfig c
     prepared.context.past = std::move(known.context.past);
     check_trials(prepared, problems);
     problems.throw_if_any();
-    if (resumes)
+    if (resumes) {
         prepare_to_go_on(prepared);
-    else
+    } else {
+        prepared.files = hashes_of(model_files(experiment));
         prepare_director(prepared);
+    }
     auto const trials = static_cast<std::int64_t>(prepared.director->trials().size());
     prepared.owners = make_owners(prepared.shards, trainers_with_data(experiment.strategy, trainers), trials);
     for (auto const& entry : zoo())

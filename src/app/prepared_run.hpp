@@ -22,6 +22,7 @@ struct PreparedRun {
     Experiment experiment;
     Manifest manifest;
     DataSchema schema;
+    std::map<std::string, std::uint64_t> files;  // model_files(): xxh64 of each
     int trainers = 0;
     int shards = 0;
     OwnerTable owners;

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "core/error.hpp"
+#include "core/hash.hpp"
 #include "strategy/strategy.hpp"
 
 namespace hopscotch {
@@ -27,14 +28,17 @@ void differences(Json const& before, Json const& now, std::string const& path, s
     out.push_back(fmt::format("{}: was {}, is {}", path, text(before), text(now)));
 }
 
-void refuse_changes(RunFacts const& facts, Experiment const& experiment, std::string const& dataset_hash, int trainers) {
+void refuse_changes(RunFacts const& facts, Experiment const& experiment, Inputs const& now) {
     std::vector<std::string> changes;
     differences(facts.experiment, experiment.document, "", changes);
     std::erase_if(changes, [](std::string const& change) { return change.starts_with("run.") || change.starts_with("data.stage:"); });
-    if (facts.dataset_hash != dataset_hash)
-        changes.push_back(fmt::format("the dataset's hash: was {}, is {}", facts.dataset_hash, dataset_hash));
-    if (strategy_named(experiment.strategy.name).bits == Bits::same_trainers && facts.trainers() != trainers)
-        changes.push_back(fmt::format("trainers: was {}, is {} (the bits of {} depend on it)", facts.trainers(), trainers,
+    if (facts.dataset_hash != now.dataset_hash)
+        changes.push_back(fmt::format("the dataset's hash: was {}, is {}", facts.dataset_hash, now.dataset_hash));
+    for (auto const& [path, hash] : facts.files)
+        if (auto const found = now.files.find(path); found != now.files.end() && found->second != hash)
+            changes.push_back(fmt::format("{}: another file has this name (its hash was {}, is {})", path, to_hex(hash), to_hex(found->second)));
+    if (strategy_named(experiment.strategy.name).bits == Bits::same_trainers && facts.trainers() != now.trainers)
+        changes.push_back(fmt::format("trainers: was {}, is {} (the bits of {} depend on it)", facts.trainers(), now.trainers,
                                       experiment.strategy.name));
     if (changes.empty()) return;
     std::string text;
@@ -46,7 +50,7 @@ void refuse_changes(RunFacts const& facts, Experiment const& experiment, std::st
 
 }  // namespace
 
-Resumption read_resumption(Experiment const& experiment, std::string const& dataset_hash, int trainers) {
+Resumption read_resumption(Experiment const& experiment, Inputs const& inputs) {
     std::filesystem::path const directory = experiment.run.dir;
     Resumption out;
     try {
@@ -55,14 +59,19 @@ Resumption read_resumption(Experiment const& experiment, std::string const& data
     } catch (DataError const& error) {
         throw ConfigError(fmt::format("--resume: {}", error.what()));
     }
-    refuse_changes(out.facts, experiment, dataset_hash, trainers);
+    refuse_changes(out.facts, experiment, inputs);
+    std::map<std::string, LapSink::Saved const*> by_name;  // the last line of each file counts
+    for (auto const& saved : out.journal.saved) by_name[saved.file] = &saved;
     for (auto const& saved : out.journal.saved) {
+        if (by_name.at(saved.file) != &saved) continue;
         if (!std::filesystem::exists(directory / saved.file)) continue;  // older ones are deleted
         try {
             CheckpointFile const file(directory / saved.file);
             file.verify();
             if (file.about().run_id != out.facts.run_id || file.about().record.trial != saved.trial)
                 throw DataError(fmt::format("{}: is of another run or trial", saved.file));
+            if (saved.state_hash != 0 && file.about().state_hash != saved.state_hash)
+                throw DataError(fmt::format("{}: holds another state than the journal says", saved.file));
             out.files[saved.trial].push_back(saved);
         } catch (DataError const& error) {
             out.damaged.push_back(error.what());

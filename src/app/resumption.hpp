@@ -19,8 +19,15 @@ struct Resumption {
     std::vector<std::string> damaged;                      // for the user: files that were left out, and why
 };
 
-// Throws ConfigError if the experiment has changed in anything but section run, if the dataset is another, or if the strategy's
-// bits need the number of trainers that the run began with. DataError for a journal that cannot be read.
-Resumption read_resumption(Experiment const& experiment, std::string const& dataset_hash, int trainers);
+// What the job that goes on has, to be compared with what the run began with.
+struct Inputs {
+    std::string dataset_hash;
+    std::map<std::string, std::uint64_t> files;  // RunFacts::files
+    int trainers = 0;
+};
+
+// Throws ConfigError if the experiment has changed in anything but section run, if the dataset or a file that the model names is another,
+// or if the strategy's bits need the number of trainers that the run began with. DataError for a journal that cannot be read.
+Resumption read_resumption(Experiment const& experiment, Inputs const& inputs);
 
 }  // namespace hopscotch

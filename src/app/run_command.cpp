@@ -46,11 +46,12 @@ PreparedRun prepare_for_mpi(RunOptions const& options, int processes) {
     return prepare_run(options, trainers_of);
 }
 
-// --resume of a run that has finished: nothing is left to do, nothing is touched.
+// --resume of a run that has finished: nothing is left to do but what its job had not come to.
 bool told_finished(PreparedRun const& prepared) {
     auto const& dir = prepared.experiment.run.dir;
     if (!prepared.resumption || prepared.resumption->journal.status != name_of(RunStatus::finished)) return false;
     if (!std::filesystem::exists(std::filesystem::path(dir) / "summary.json")) return false;
+    remove_checkpoints(dir);
     fmt::print("{}: this run has finished; nothing is left to do\n", dir);
     return true;
 }

@@ -28,6 +28,7 @@ RunFacts facts_of(PreparedRun const& prepared) {
     facts.git_hash = build_info().git;
     facts.versions = Json::object({{"torch", build_info().torch}});
     facts.dataset_hash = to_hex(dataset_hash(prepared.manifest));
+    facts.files = prepared.files;
     facts.strategy = prepared.experiment.strategy.name;
     facts.hosts = prepared.hosts;
     facts.owners = prepared.owners;

@@ -16,6 +16,11 @@
 #include "search/search.hpp"
 
 namespace hopscotch {
+namespace {
+
+constexpr double k_patience_s = 10;  // with a file that is to be written
+
+}  // namespace
 
 RunningJob::RunningJob(PreparedRun& prepared, Courier& courier, RunOptions const& options)
     : prepared_(prepared),
@@ -44,12 +49,15 @@ void RunningJob::run() {
         pump_.take(*this, 0.1);
         recorder_.tick();
         control_.tick();
+        check_held();
         show_progress();
-        if (signal_caught() != 0) return;
+        if (signal_caught() != 0) return progress_.leave();
     }
     // Laps that orders have made come to nothing may be under way; one may become the best of all.
     if (control_.has_ordered()) pump_.settle(*this, [] { return signal_caught() != 0; });
-    progress_.finish(view());
+    auto last = view();
+    last.done = last.total;  // orders have changed what there was to do
+    progress_.finish(last);
 }
 
 bool RunningJob::pause() {
@@ -85,7 +93,11 @@ void RunningJob::lap_done(LapRecord const& came) {
     homes_[came.trial] = came.home;
     here_.insert({came.trial, came.epoch});
     if (tries_again(came)) return;
-    if (continuation_ && continuation_->trained_again(came)) return strategy_->lap_done(came);
+    if (is_wrong(came)) return;
+    if (continuation_ && continuation_->trained_again(came)) {
+        recorder_.trained_again(came);
+        return strategy_->lap_done(came);
+    }
     auto record = came;
     record.orders = control_.orders_with(came);
     director_.record(record);
@@ -95,6 +107,15 @@ void RunningJob::lap_done(LapRecord const& came) {
     release();
     strategy_->lap_done(record);
     take_up();
+}
+
+// It began with another state than its trial had. It does not count, and nothing of its trial does until the job goes on.
+bool RunningJob::is_wrong(LapRecord const& came) {
+    auto const complaint = recorder_.chain().complaint(came);
+    if (wrong_.contains(came.trial) || complaint.empty()) return wrong_.contains(came.trial);
+    wrong_.insert(came.trial);
+    if (!pausing_) throw StateDamaged(complaint);
+    return true;  // what its trial had been before an order, say
 }
 
 // A failure that is not the trial's own is not its end, so often as search.retries says.
@@ -113,10 +134,9 @@ bool RunningJob::tries_again(LapRecord const& record) {
 
 // What had ended, and was forgotten, goes on.
 void RunningJob::take_up() {
-    std::optional<TrialId> taken_up;
     for (auto const trial : ended_)
-        if (!has_ended(director_.trials()[trial.index()].status)) taken_up = trial;
-    if (taken_up && !pausing_) throw TrialGoesBack(fmt::format("trial {} goes on from its last checkpoint", taken_up->value));
+        if (!has_ended(director_.trials()[trial.index()].status)) taken_up_ = trial;
+    if (taken_up_ && !pausing_) throw TrialGoesBack(fmt::format("trial {} goes on from its last checkpoint", taken_up_->value));
 }
 
 // A lap may end other trials than its own: what it leaves undecided no longer is.
@@ -138,7 +158,10 @@ std::optional<Metrics> RunningJob::test_best(Summary const& summary) {
     lap.trial = best.id;
     lap.epoch = best.tally.best->epoch;
     lap.assignment = director_.trials()[best.id.index()].assignment;
-    if (auto const* file = file_of_best(lap.trial, lap.epoch)) lap.from = file->file;
+    if (auto const* file = file_of_best(lap.trial, lap.epoch)) {
+        lap.from = file->file;
+        lap.from_hash = file->state_hash;
+    }
     if (lap.from.empty() && prepared_.experiment.search.copies() > 1) return std::nullopt;
     strategy_->score_best(lap, lap.from.empty() ? homes_.at(best.id) : prepared_.owners.of(ShardId(0)));
     while (!test_record_ && signal_caught() == 0) pump_.take(*this, 0.1);
@@ -167,8 +190,16 @@ void RunningJob::write_best(Summary const& summary) {
 
 // What earlier jobs have recorded, then what is left of every trial.
 void RunningJob::go_on() {
-    for (auto& lap : continuation_->begin(director_, recorder_)) execute(std::move(lap));
-    units_ = static_cast<double>(continuation_->units());
+    auto laps = continuation_->begin(director_, recorder_);
+    if (!procedure_clones(prepared_.experiment.search.procedure))
+        for (auto const& lap : continuation_->ends_to_keep())
+            if (asked_for_.insert(lap).second) strategy_->keep_end(lap.trial, lap.epoch);
+    for (auto& lap : laps) {
+        released_[lap.trial] = std::max(released_[lap.trial], lap.epoch);
+        execute(std::move(lap));
+    }
+    units_ = units_before_ = static_cast<double>(continuation_->units());
+    counted_before_ = static_cast<double>(pump_.units_done());
     for (auto const& trial : director_.trials()) {
         if (has_ended(trial.status)) ended_.insert(trial.id);
         if (!has_ended(trial.status)) recorder_.lives(trial.id);
@@ -226,6 +257,9 @@ void RunningJob::release() {
     for (auto& lap : director_.release()) {
         recorder_.released(lap);
         if (continuation_) continuation_->place(lap);
+        auto const [before, first] = released_.try_emplace(lap.trial, lap.epoch);
+        if (!first && lap.epoch <= before->second) taken_up_ = lap.trial;  // what was released of it from there on came to nothing
+        before->second = lap.epoch;
         execute(std::move(lap));
     }
     for (auto const& lap : director_.take_releases()) recorder_.let_go(lap);
@@ -233,27 +267,47 @@ void RunningJob::release() {
 
 // A lap that begins with another's state takes it from the file; it, and what follows of its trial, waits until there is one.
 void RunningJob::execute(Lap lap) {
-    held_[lap.trial].push_back(std::move(lap));
+    held_[lap.trial].laps.push_back(std::move(lap));
     execute_held();
 }
 
 void RunningJob::execute_held() {
-    for (auto& [trial, laps] : held_) {
-        while (!laps.empty() && !pausing_) {
-            auto& lap = laps.front();
+    for (auto& [trial, held] : held_) {
+        while (!held.laps.empty() && !pausing_) {
+            auto& lap = held.laps.front();
             if (lap.clone_of && lap.from.empty()) {
-                auto const* file = recorder_.file_after(lap.clone_of->trial, lap.clone_of->epoch);
-                // Where the search clones, all are written.
-                bool const asks = file == nullptr && !procedure_clones(prepared_.experiment.search.procedure);
-                if (asks && asked_for_.insert(*lap.clone_of).second) strategy_->keep_end(lap.clone_of->trial, lap.clone_of->epoch);
+                auto const* file = file_to_begin_with(lap, held);
                 if (file == nullptr) break;
                 lap.from = file->file;
+                lap.from_hash = recorder_.chain().at_end_of(*lap.clone_of).value_or(file->state_hash);
             }
             strategy_->execute(lap);
-            laps.pop_front();
+            held.laps.pop_front();
         }
     }
-    std::erase_if(held_, [](auto const& entry) { return entry.second.empty(); });
+    std::erase_if(held_, [](auto const& entry) { return entry.second.laps.empty(); });
+}
+
+// Null: it is not there yet.
+LapSink::Saved const* RunningJob::file_to_begin_with(Lap const& lap, Held& held) {
+    auto const* file = recorder_.file_after(lap.clone_of->trial, lap.clone_of->epoch);
+    if (file != nullptr) return file;
+    if (!held.since_s && recorder_.chain().at_end_of(*lap.clone_of)) held.since_s = monotonic_s();
+    // Where the search clones, all are written.
+    bool const asks = !procedure_clones(prepared_.experiment.search.procedure);
+    if (asks && asked_for_.insert(*lap.clone_of).second) strategy_->keep_end(lap.clone_of->trial, lap.clone_of->epoch);
+    return nullptr;
+}
+
+// A trainer may hear too late that the end of a lap is to be kept. Then that lap is trained again, as after a loss.
+void RunningJob::check_held() {
+    for (auto const& [trial, held] : held_) {
+        if (!held.since_s || monotonic_s() < *held.since_s + std::min(k_patience_s, prepared_.experiment.run.deadline_s)) continue;
+        auto const& source = *held.laps.front().clone_of;
+        if (recorder_.at_risk(source.trial)) continue;  // it is being tried again
+        throw TrialGoesBack(fmt::format("trial {} begins with the state of trial {} after epoch {}, which no file holds: that is trained again", trial.value,
+                                        source.trial.value, source.epoch));
+    }
 }
 
 void RunningJob::show_progress() {
@@ -268,10 +322,13 @@ ProgressState RunningJob::view() const {
     state.elapsed_s = monotonic_s() - started_s_;
     double wanted = 0;
     for (auto const& trial : director_.trials())
-        wanted += static_cast<double>((has_ended(trial.status) ? trial.epochs_done : trial.epochs_wanted) * prepared_.shards);
+        wanted += static_cast<double>(((has_ended(trial.status) ? trial.epochs_done : trial.epochs_wanted) - trial.first_epoch) * prepared_.shards);
     auto const planned = static_cast<double>(prepared_.plan.epochs * prepared_.shards);
     state.total = prepared_.decides && !director_.finished() ? std::max(wanted, planned) : wanted;
-    state.done = std::max(units_, std::min(static_cast<double>(pump_.units_done()), state.total));
+    // The trainers' counters are ahead of the laps that have ended, and go on where the job does.
+    auto const counted = units_before_ + static_cast<double>(pump_.units_done()) - counted_before_;
+    state.done = std::max(units_, std::min(counted, state.total));
+    state.done_before = units_before_;
     state.busy = pump_.busy_trainers();
     state.trainers = prepared_.trainers;
     state.trials_done = static_cast<std::int64_t>(ended_.size());

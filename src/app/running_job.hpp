@@ -58,11 +58,15 @@ public:
     void scored(LapRecord const& record) override { test_record_ = record; }
     void saved(Saved const& saved) override {
         recorder_.saved(saved);
-        control_.saved();
         execute_held();
     }
 
 private:
+    // Laps of one trial; the first begins with another's state, which has not reached the disk.
+    struct Held {
+        std::deque<Lap> laps;
+        std::optional<double> since_s = {};  // that state exists
+    };
     void go_on();
     LapSink::Saved const* file_of_best(TrialId trial, int epoch);
     Buffer best_state(TrialId trial, int epoch);
@@ -71,7 +75,10 @@ private:
     void release();
     void execute(Lap lap);
     void execute_held();
+    LapSink::Saved const* file_to_begin_with(Lap const& lap, Held& held);
+    void check_held();
     void end_trials();
+    bool is_wrong(LapRecord const& came);
     bool tries_again(LapRecord const& record);
     void take_up();
     void show_progress();
@@ -92,9 +99,13 @@ private:
     std::set<std::pair<TrialId, int>> here_;  // laps that came to an end in this job
     std::optional<Continuation> continuation_;
     std::optional<LapRecord> test_record_;
-    double started_s_ = 0, next_view_s_ = 0, units_ = 0;
+    double started_s_ = 0, next_view_s_ = 0;
+    double units_ = 0, units_before_ = 0, counted_before_ = 0;  // of laps that have ended; by earlier jobs; by trainers, then
     std::set<TrialId> ended_;
-    std::map<TrialId, std::deque<Lap>> held_;  // the first begins with another's state, which has not reached the disk
+    std::map<TrialId, int> released_;  // the last lap of each, in this job
+    std::optional<TrialId> taken_up_;  // by an order
+    std::map<TrialId, Held> held_;
+    std::set<TrialId> wrong_;  // laps of theirs began with other states than they had
     bool pausing_ = false;
 };
 

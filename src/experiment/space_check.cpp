@@ -82,10 +82,19 @@ public:
 private:
     void report(Parameter const& parameter, Position at, Problems::Entry const& entry) {
         if (!said_.insert(entry.path + entry.problem).second) return;
-        auto const own = json_path(parameter.path);
-        if (entry.path == own && entry.problem.starts_with("unknown key")) at = parameter.key_at;
-        if (entry.path == own) return problems_.add(at, "/space/" + parameter.path, entry.problem);
-        problems_.add(at, "/space/" + parameter.path, fmt::format("{}: {}", entry.path, entry.problem));
+        // The configuration that was tried has values of all parameters: the wrong path may be another one's.
+        bool const wrong_path = entry.problem.starts_with("unknown key");
+        auto const& blamed = wrong_path ? parameter_at(entry.path, parameter) : parameter;
+        auto const own = json_path(blamed.path);
+        if (&blamed != &parameter || (entry.path == own && wrong_path)) at = blamed.key_at;
+        if (entry.path == own) return problems_.add(at, "/space/" + blamed.path, entry.problem);
+        problems_.add(at, "/space/" + blamed.path, fmt::format("{}: {}", entry.path, entry.problem));
+    }
+
+    Parameter const& parameter_at(std::string const& path, Parameter const& fallback) const {
+        auto const sets = [&](Parameter const& each) { return path == json_path(each.path) || path.starts_with(json_path(each.path) + "/"); };
+        auto const found = std::ranges::find_if(space_.parameters, sets);
+        return sets(fallback) || found == space_.parameters.end() ? fallback : *found;
     }
 
     Experiment const& experiment_;

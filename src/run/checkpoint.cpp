@@ -46,6 +46,7 @@ Json header_of(Checkpoint const& checkpoint) {
                          {"rows", checkpoint.rows},
                          {"loss_sum", checkpoint.loss_sum},
                          {"layout", to_hex(checkpoint.layout_hash)},
+                         {"state_hash", to_hex(checkpoint.state_hash)},
                          {"whole", checkpoint.whole},
                          {"parts_bytes", static_cast<std::int64_t>(checkpoint.parts.size())},
                          {"parts_hash", to_hex(xxh3(checkpoint.parts))},
@@ -61,6 +62,7 @@ Checkpoint from_header(Json const& json) {
     auto const& loss = json.at("loss_sum");
     out.loss_sum = loss.is_null() ? std::numeric_limits<double>::quiet_NaN() : loss.number();
     out.layout_hash = from_hex(json.at("layout").string());
+    if (auto const* hash = json.find("state_hash")) out.state_hash = from_hex(hash->string());
     out.whole = json.at("whole").boolean();
     out.record = lap_record_from_json(json.at("record"));
     return out;

@@ -32,6 +32,7 @@ struct Checkpoint {
     std::int64_t rows = 0;  // of the unit under way, trained so far
     double loss_sum = 0;    // over them
     std::uint64_t layout_hash = 0;
+    std::uint64_t state_hash = 0;  // the journal's kind of hash; 0: not known (a file of an older version)
     bool whole = true;      // false: others held parts of this state; nobody can go on from it, but its weights are good
     std::vector<std::byte> parts;            // of a lap that several trainers train together: what is each one's own, in the strategy's encoding
 };

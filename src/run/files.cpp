@@ -60,14 +60,27 @@ void AppendFile::append(std::string_view bytes) {
         bytes = changed;
     }
     if (fault == Fault::tear) bytes = bytes.substr(0, bytes.size() / 2);
-    while (!bytes.empty()) {
-        auto const written = ::write(fd_, bytes.data(), bytes.size());
+    if (torn_) throw IoError(fmt::format("{}: cannot write (a write before has left half a line, which could not be cut off)", path_.string()));
+    for (std::size_t done = 0; done < bytes.size();) {
+        auto const written = ::write(fd_, bytes.data() + done, bytes.size() - done);
         if (written < 0 && errno == EINTR) continue;
+        if (written < 0) {
+            int const error = errno;
+            take_back(done);
+            errno = error;
+        }
         check_io(written >= 0, path_, "write");
-        bytes.remove_prefix(static_cast<std::size_t>(written));
+        done += static_cast<std::size_t>(written);
     }
     dirty_ = true;
     if (fault == Fault::tear) std::raise(SIGKILL);
+}
+
+void AppendFile::take_back(std::size_t written) {
+    if (written == 0) return;
+    struct stat status {};
+    bool const known = ::fstat(fd_, &status) == 0 && S_ISREG(status.st_mode);
+    torn_ = !known || ::ftruncate(fd_, status.st_size - static_cast<off_t>(written)) != 0;
 }
 
 bool AppendFile::is_current() const {

@@ -11,7 +11,9 @@
 namespace hopscotch {
 
 // A file of lines that a crash may cut off at the end but nowhere else. Every append is one write(2): another process
-// sees it at once. Reaching the disk costs milliseconds, so it is done in groups. Throws Error with errno's text.
+// sees it at once. Reaching the disk costs milliseconds, so it is done in groups. Throws IoError with errno's text.
+// An append that fails leaves nothing behind: what was written of it is cut off again. Where even that fails, every later append does.
+// One writer has the file at a time.
 class AppendFile {
 public:
     explicit AppendFile(std::filesystem::path path);  // created if absent
@@ -29,8 +31,9 @@ public:
 
 private:
     std::filesystem::path path_;
+    void take_back(std::size_t written);
     int fd_ = -1;
-    bool dirty_ = false;
+    bool dirty_ = false, torn_ = false;
     double synced_at_s_ = 0;
 };
 

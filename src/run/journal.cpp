@@ -28,7 +28,8 @@ TrialEnd trial_end_from_json(Json const& json) {
 LapSink::Saved saved_from_json(Json const& json) {
     LapSink::Saved const saved{TrialId(count_in(json, "trial")), count_in(json, "epoch"), count_in(json, "step"),
                                integer_in(json, "batch", 0, INT64_MAX), json.at("file").string(),
-                               json.find("whole") == nullptr || json.at("whole").boolean()};
+                               json.find("whole") == nullptr || json.at("whole").boolean(), 0, hash_in(json, "state_hash"),
+                               hash_in(json, "begin_hash")};
     if (!is_checkpoint_name(saved.file, saved))  // it will be read, and deleted
         throw Error(fmt::format("'{}' is not the name of that checkpoint", saved.file));
     return saved;
@@ -46,7 +47,7 @@ void add_seconds(Json const& line, bool first_of_job, Journal& journal) {
     auto const* at = line.find("unix_s");
     if (at == nullptr) return;
     auto const now = at->number();
-    if (!first_of_job && journal.last_unix_s > 0) journal.seconds += std::max(0.0, now - journal.last_unix_s);
+    if (journal.last_unix_s > 0) (first_of_job ? journal.pauses_s : journal.seconds) += std::max(0.0, now - journal.last_unix_s);
     journal.last_unix_s = now;
 }
 
@@ -64,6 +65,8 @@ void take_line(std::string_view text, Journal& journal) {
     add_seconds(line, name == "run_resumed", journal);
     if (name == "lap_released") {
         journal.released.push_back(lap_from_json(line));
+        journal.alive.insert(journal.released.back().trial);
+        journal.most_alive = std::max(journal.most_alive, journal.alive.size());
         journal.assignments[journal.released.back().trial] = journal.released.back().assignment;
     } else if (name == "lap_done") {
         take_lap_done(line, journal);
@@ -75,6 +78,7 @@ void take_line(std::string_view text, Journal& journal) {
         journal.decisions.push_back(decision_from_json(line));
     } else if (name == "trial_ended") {
         journal.ended.push_back(trial_end_from_json(line));
+        if (journal.ended.back().status != name_of(TrialStatus::interrupted)) journal.alive.erase(journal.ended.back().trial);
     } else if (name == "checkpoint") {
         journal.saved.push_back(saved_from_json(line));
     } else if (name == "trainer_lost") {
@@ -114,7 +118,8 @@ void JournalWriter::retried(LapRecord const& record) {
 }
 
 void JournalWriter::checkpoint(LapSink::Saved const& saved) {
-    auto body = Json::object({{"trial", saved.trial.value}, {"epoch", saved.epoch}, {"step", saved.step}, {"batch", saved.batch}, {"file", saved.file}});
+    auto body = Json::object({{"trial", saved.trial.value}, {"epoch", saved.epoch}, {"step", saved.step}, {"batch", saved.batch}, {"file", saved.file},
+                              {"state_hash", to_hex_or_null(saved.state_hash)}, {"begin_hash", to_hex_or_null(saved.begin_hash)}});
     if (!saved.whole) body["whole"] = false;
     append(event("checkpoint", std::move(body)));
 }

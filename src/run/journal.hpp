@@ -8,6 +8,7 @@
 #pragma once
 #include <filesystem>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -61,12 +62,15 @@ struct Journal {
     std::map<TrialId, Assignment> assignments;  // of every trial that was released
     std::vector<Decision> decisions;            // of the search
     std::vector<TrialEnd> ended;
+    std::set<TrialId> alive;      // begun and not ended; interrupted ones are
+    std::size_t most_alive = 0;   // at one time
     std::vector<Order> orders;        // that have not come with a lap
     std::map<TrialId, int> retries;   // failures that were not the trial's own and did not end it
     std::vector<LapSink::Saved> saved;  // files that may have been deleted since
     std::vector<TrainerLoss> lost;
     int incarnation = 1;                // how many jobs have written it
     double seconds = 0;                 // that they wrote, together
+    double pauses_s = 0;                // between jobs
     double last_unix_s = 0;             // its last line
     std::string status;                 // of the run; empty while it has not ended; of the last job that said so
     std::uintmax_t complete_bytes = 0;  // up to the end of the last whole line; the rest of the file is a torn tail

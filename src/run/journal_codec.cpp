@@ -95,6 +95,13 @@ void read_exchange(Json const& json, LapRecord& record) {
 
 }  // namespace
 
+Json to_hex_or_null(std::uint64_t hash) { return hash == 0 ? Json() : Json(to_hex(hash)); }
+
+std::uint64_t hash_in(Json const& json, std::string_view key) {
+    auto const* value = json.find(key);
+    return value == nullptr || value->is_null() ? 0 : from_hex(value->string());
+}
+
 std::int64_t integer_in(Json const& json, std::string_view key, std::int64_t low, std::int64_t high) {
     auto const value = json.at(key).integer();
     if (value < low || value > high) throw Error(fmt::format("'{}' is {} (from {} to {} is possible)", key, value, low, high));
@@ -208,6 +215,8 @@ Json to_json(LapRecord const& record) {
                          {"hop_bytes", record.hop_bytes},
                          {"lr", record.lr},
                          {"state_hash", to_hex(record.state_hash)},
+                         {"begin_hash", to_hex_or_null(record.begin_hash)},
+                         {"end_hash", to_hex_or_null(record.end_hash)},
                          {"state_bytes", record.state_bytes},
                          {"validation", validation_json(record)},
                          {"units", std::move(units)}});
@@ -231,6 +240,8 @@ LapRecord lap_record_from_json(Json const& json) {
     record.hop_bytes = amount(json, "hop_bytes");
     record.lr = real(json, "lr");
     record.state_hash = from_hex(json.at("state_hash").string());
+    record.begin_hash = hash_in(json, "begin_hash");
+    record.end_hash = hash_in(json, "end_hash");
     record.state_bytes = static_cast<std::uint64_t>(amount(json, "state_bytes"));
     read_validation(json.at("validation"), record);
     read_exchange(json, record);

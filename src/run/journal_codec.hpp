@@ -17,6 +17,10 @@ inline constexpr int k_most_trainers = UINT16_MAX;  // a server log counts worke
 std::int64_t integer_in(Json const& json, std::string_view key, std::int64_t low, std::int64_t high);
 int count_in(Json const& json, std::string_view key, int most = k_most);  // 0 to most
 
+// A hash that is not known is 0, and null or absent in a file.
+Json to_hex_or_null(std::uint64_t hash);
+std::uint64_t hash_in(Json const& json, std::string_view key);  // throws Error
+
 Json to_json(Lap const& lap);
 Lap lap_from_json(Json const& json);  // throws Error naming the key that is missing or ill-typed
 

@@ -18,8 +18,9 @@ double share(ProgressState const& state) { return state.total > 0 ? std::clamp(s
 std::string eta(ProgressState const& state) {
     double const part = share(state);
     if (part >= 1) return fmt::format("in {}", duration(state.elapsed_s));
-    if (part <= 0) return "ETA ?";
-    return fmt::format("ETA {}", duration(state.elapsed_s * (1 - part) / part));
+    double const done_here = std::min(state.done, state.total) - state.done_before;
+    if (done_here <= 0) return "ETA ?";
+    return fmt::format("ETA {}", duration(state.elapsed_s * (state.total - std::min(state.done, state.total)) / done_here));
 }
 
 std::string bar(double part, std::size_t width) {
@@ -90,6 +91,11 @@ void Progress::update(ProgressState const& state, double now_s) {
         write_("\r" + render(state, columns_ - 1) + "\x1b[K");
     else
         write_(render(state, columns_) + "\n");
+}
+
+void Progress::leave() {
+    if (mode_ == ProgressMode::redraw && printed_at_s_) write_("\n");
+    printed_at_s_.reset();
 }
 
 void Progress::finish(ProgressState const& state) {

@@ -18,8 +18,9 @@ struct BestSoFar {
 };
 
 struct ProgressState {
-    double elapsed_s = 0;        // since the first lap was released
+    double elapsed_s = 0;        // of this job, since its first lap was released
     double done = 0, total = 0;  // work, in any unit that takes time evenly: units, or better FLOPs
+    double done_before = 0;      // by earlier jobs
     int busy = 0, trainers = 0;
     std::int64_t trials_done = 0, trials = 0;
     std::string metric;
@@ -43,6 +44,7 @@ public:
     // now_s: any monotonic clock. Redraws at most 5 times a second; lines every 10 s and on passing 25, 50, 75 and 100 %.
     void update(ProgressState const& state, double now_s);
     void finish(ProgressState const& state);  // the last view, and a line end
+    void leave();                             // without a last view: what is printed next begins a line of its own
 
 private:
     bool due(ProgressState const& state, double now_s);

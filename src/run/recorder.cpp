@@ -34,17 +34,19 @@ void Recorder::restore(Journal const& journal, std::function<LossKind(TrialId)> 
     for (auto const& lap : journal.laps)  // which may not have been delivered
         for (auto const& order : lap.orders) hold_source(order);
     journal_.run_resumed(incarnation_, facts_.trainers());
-    for (auto const& lap : journal.released) known_.insert({lap.trial, lap.epoch});
+    for (auto const& lap : journal.released) known_[{lap.trial, lap.epoch}] = lap.clone_of;
     for (auto const& record : journal.laps) {
+        chain_.ended(record);
         auto const metrics = tally_.add(record, loss(record.trial));
         metrics_.append(record.trial, metrics, end_unix_s(record) - facts_.start_unix_s);
         trace_.add(record);
     }
+    tally_.pause(journal.pauses_s + std::max(0.0, unix_s() - journal.last_unix_s));
     decisions_.assign(journal.decisions.begin(), journal.decisions.end());
     for (auto const& end : journal.ended)
         if (end.status != name_of(TrialStatus::interrupted)) ended_.insert(end.trial);
     for (auto const& file : journal.saved)
-        if (std::filesystem::exists(directory_ / file.file)) add_file(file);
+        if (std::filesystem::exists(directory_ / file.file) && chain_.may_be(file)) add_file(file);
 }
 
 void Recorder::trainer_lost(TrainerLoss loss) {
@@ -54,8 +56,16 @@ void Recorder::trainer_lost(TrainerLoss loss) {
 
 void Recorder::released(Lap const& lap) {
     if (lap.clone_of) clones_of_[*lap.clone_of].push_back({lap.trial, lap.epoch});
-    if (auto const ordered = lap.clone_of ? ordered_.find(*lap.clone_of) : ordered_.end(); ordered != ordered_.end()) ordered_.erase(ordered);
-    if (!known_.contains({lap.trial, lap.epoch})) journal_.lap_released(lap);
+    // The clone that was ordered of that lap; or of a later one, to which the source never came.
+    if (auto const ordered = lap.clone_of ? ordered_.lower_bound(*lap.clone_of) : ordered_.end();
+        ordered != ordered_.end() && ordered->trial == lap.clone_of->trial)
+        ordered_.erase(ordered);
+    chain_.released(lap);
+    // An order may have taken back what it was to begin with.
+    auto const before = known_.find({lap.trial, lap.epoch});
+    if (before != known_.end() && before->second == lap.clone_of) return;
+    journal_.lap_released(lap);
+    if (before != known_.end()) before->second = lap.clone_of;
 }
 
 void Recorder::ordered(Order const& order) {
@@ -126,7 +136,8 @@ LapSink::Saved const* file_after(std::vector<LapSink::Saved> const& files, int e
 
 LapSink::Saved const* Recorder::file_after(TrialId trial, int epoch) const {
     auto const found = files_.find(trial);
-    return found == files_.end() ? nullptr : hopscotch::file_after(found->second, epoch);
+    auto const* file = found == files_.end() ? nullptr : hopscotch::file_after(found->second, epoch);
+    return file != nullptr && chain_.may_be(*file) ? file : nullptr;
 }
 
 // The end of a lap may be saved for two reasons, in one file.
@@ -208,6 +219,7 @@ std::optional<int> Recorder::wanted_epoch(TrialId trial) const {
 Metrics Recorder::lap_done(LapRecord const& record, TrialView const& trial) {
     append_server_log(directory_ / "server_log.jsonl", record);  // before the journal says that the lap is done
     journal_.lap_done(record);
+    chain_.ended(record);
     auto const metrics = tally_.add(record, loss_of(experiment_, trial.assignment));
     metrics_.append(record.trial, metrics, end_unix_s(record) - facts_.start_unix_s);
     trace_.add(record);

@@ -23,6 +23,7 @@
 #include "run/run_directory.hpp"
 #include "run/summary.hpp"
 #include "run/trace.hpp"
+#include "schedule/state_chain.hpp"
 
 namespace hopscotch {
 
@@ -63,6 +64,7 @@ public:
     void sent(Lap const& lap);
     // The source's file of a clone that is ordered stays until the clone has one of its own.
     void ordered(Order const& order);
+    std::multiset<LapId> const& ordered_sources() const { return ordered_; }  // of clones that have not begun
     void retried(LapRecord const& record);  // it ended nothing
     int retries_of(TrialId trial) const;
     void lives(TrialId trial) { ended_.erase(trial); }  // an order has it go on
@@ -70,6 +72,9 @@ public:
     // The newest of its epochs whose end a file holds.
     std::optional<int> newest_boundary(TrialId trial) const;
     void trial_ended(TrialView const& trial) { end_trial(trial); }  // without a lap of its own that has just come
+    bool at_risk(TrialId trial) const { return checkpoints_.at_risk.contains(trial); }  // its newest state could not be written
+    StateChain const& chain() const { return chain_; }
+    void trained_again(LapRecord const& record) { chain_.ended(record); }  // of a lap that an earlier job recorded
     void trainer_lost(TrainerLoss loss);  // the job goes on without it
     void saved(LapSink::Saved const& saved);  // older files of that trial go once the journal's line is durable
     LapSink::Saved const* file_after(TrialId trial, int epoch) const;  // null: none has been saved of just that place
@@ -120,7 +125,8 @@ private:
     std::map<TrialId, std::string> begun_with_;      // files of trials that this job has saved nothing of yet
     std::map<TrialId, std::vector<LapSink::Saved>> files_;  // that are there, by place
     std::set<TrialId> surplus_;                             // trials that may have too many of them
-    std::set<std::pair<TrialId, int>> known_;               // laps that earlier jobs released
+    std::map<LapId, std::optional<LapId>> known_;           // laps that earlier jobs released: whose clones they begin as
+    StateChain chain_;
     CheckpointFacts checkpoints_;
     std::vector<TrainerLoss> lost_;
     int incarnation_ = 1;

@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "core/error.hpp"
+#include "core/hash.hpp"
 #include "run/files.hpp"
 #include "run/journal_codec.hpp"
 
@@ -19,6 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr char const* k_checkpoints = "checkpoints";
 constexpr std::array<std::string_view, 3> k_marks{"experiment.json", "journal.jsonl", "summary.json"};
 constexpr std::array<std::string_view, 10> k_others{"start_from.json", "inbox", "metrics.jsonl", "trials.csv", "trace.json", "best", "server_log.jsonl",
                                                    "checkpoints",   "tb",         "report.html"};
@@ -101,7 +103,7 @@ std::vector<std::string> strings(Json const& array) {
 // What a job leaves that died before it had recorded anything: the next one begins anew.
 bool holds_only_a_beginning(fs::path const& path, std::vector<std::string> const& names) {
     return std::ranges::all_of(names, [&](std::string const& name) {
-        bool const after_it = name.starts_with("start_from.json") && among(names, "experiment.json");
+        bool const after_it = (name.starts_with("start_from.json") || name == k_checkpoints) && among(names, "experiment.json");
         return name == "experiment.json.tmp" || after_it || (name == "experiment.json" && is_mark(path, name));
     });
 }
@@ -161,6 +163,9 @@ Json to_json(RunFacts const& facts) {
          {"run_id", facts.run_id},
          {"approximate", facts.approximate},
          {"experiment", facts.experiment}});
+    Json files = Json::object({});
+    for (auto const& [path, hash] : facts.files) files[path] = to_hex(hash);
+    out["files"] = std::move(files);
     if (!facts.collectives.empty()) out["collectives"] = facts.collectives;
     return out;
 }
@@ -182,6 +187,8 @@ RunFacts read_run_facts(fs::path const& directory) {
         facts.owners = owners_from_json(json);
         facts.start_unix_s = json.at("start_unix_s").number();
         facts.experiment = json.at("experiment");
+        if (auto const* files = json.find("files"))  // runs of older versions do not name any
+            for (auto const& [path, hash, position] : files->object()) facts.files[path] = from_hex(hash.string());
         if (auto const* approximate = json.find("approximate")) facts.approximate = approximate->boolean();
         if (auto const* collectives = json.find("collectives")) facts.collectives = collectives->string();
         if (auto const* id = json.find("run_id")) facts.run_id = id->string();  // runs of older versions have none
@@ -202,6 +209,18 @@ RunDirectory::RunDirectory(fs::path path, RunDirUse use, RunFacts const& facts, 
     write_atomically(file("experiment.json"), to_json(facts).dump(2) + "\n");
     // Before the journal, which says that there is a run to go on with.
     if (!facts.past.is_null()) write_atomically(file("start_from.json"), facts.past.dump() + "\n");
+    // By nobody else: a trainer that outlives its job would bring the folder back after another job has finished the run.
+    fs::create_directories(file(k_checkpoints));
+}
+
+void remove_checkpoints(fs::path const& run_dir) {
+    auto const folder = run_dir / k_checkpoints;
+    auto gone = folder;
+    gone += ".tmp";
+    std::error_code ignored;
+    fs::remove_all(gone, ignored);
+    fs::rename(folder, gone, ignored);  // from now on nobody finds it who would still write into it
+    fs::remove_all(gone, ignored);
 }
 
 }  // namespace hopscotch

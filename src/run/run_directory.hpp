@@ -3,6 +3,7 @@
 // files. It belongs to exactly one run: an old one is refused, or cleared on request, never mixed with a new one.
 #pragma once
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,7 @@ struct RunFacts {
     std::string version, git_hash;  // of hopscotch
     Json versions;                  // of libraries: {"torch": "2.11.0", ...}
     std::string dataset_hash;       // hex
+    std::map<std::string, std::uint64_t> files;  // model_files() of the experiment: xxh64 of each
     std::string strategy;
     std::vector<std::string> hosts;  // by trainer
     OwnerTable owners;
@@ -46,6 +48,9 @@ Json to_json(RunFacts const& facts);
 
 // Throws DataError that names the file. For replay and resume.
 RunFacts read_run_facts(std::filesystem::path const& directory);
+
+// Of a run that has finished: nobody goes on from them. What cannot be removed stays.
+void remove_checkpoints(std::filesystem::path const& run_dir);
 
 class RunDirectory {
 public:

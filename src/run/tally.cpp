@@ -99,7 +99,7 @@ TrialTally const& Tally::of(TrialId trial) const {
     return found == trials_.end() ? nothing : found->second;
 }
 
-double Tally::makespan_s() const { return units_ > 0 ? last_unix_s_ - first_unix_s_ : 0; }
+double Tally::makespan_s() const { return units_ > 0 ? std::max(0.0, last_unix_s_ - first_unix_s_ - pauses_s_) : 0; }
 
 double Tally::busy_s() const { return std::accumulate(busy_s_.begin(), busy_s_.end(), 0.0); }
 

@@ -55,7 +55,8 @@ public:
     // comes after those that have one.
     std::optional<TrialId> best_trial() const;
     std::vector<GroupTally> groups() const;     // as far as a trial of them has a lap; none if there are no copies
-    double makespan_s() const;                  // last event's end - first unit's start
+    double makespan_s() const;                  // last event's end - first unit's start, less pauses
+    void pause(double seconds) { pauses_s_ += seconds; }  // in which no job worked on the run
     double busy_s() const;                      // training and validation, summed over trainers
     double utilisation() const;                 // busy_s / (trainers x makespan)
     double lower_bound_s() const;               // max(longest trial's seconds, most loaded trainer's); units of a lap that trainers
@@ -85,7 +86,7 @@ private:
     std::vector<double> exposed_s_;
     std::vector<std::int64_t> staleness_;
     std::int64_t units_ = 0, hops_ = 0, sync_rounds_ = 0;
-    double first_unix_s_ = 0, last_unix_s_ = 0;
+    double first_unix_s_ = 0, last_unix_s_ = 0, pauses_s_ = 0;
     Metrics latest_;
 };
 

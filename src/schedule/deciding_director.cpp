@@ -58,7 +58,7 @@ void DecidingDirector::record(LapRecord const& record) {
     // A lap that was on its way when its trial ended, or one that an earlier attempt has delivered.
     if (interrupted_) return;
     if (over(plan) || record.epoch < known) {
-        due_.insert(due_.end(), record.orders.begin(), record.orders.end());
+        for (auto& given : numbered(record.orders)) due_.push_back(std::move(given));
         obey_orders();
         return advance();
     }
@@ -75,7 +75,7 @@ void DecidingDirector::record(LapRecord const& record) {
     if (auto const clone = plan.clones.extract(record.epoch)) pins_.let_go(clone.mapped().source);
     // On the clock it may have become another since, which it never will in truth.
     if (failed(plan) && !plan.clones.empty()) view.assignment = plan.clones.begin()->second.before;
-    if (!record.orders.empty()) orders_[{record.trial, record.epoch}] = record.orders;
+    if (!record.orders.empty()) orders_[{record.trial, record.epoch}] = numbered(record.orders);
     clock_->arrived({record.trial, record.epoch});
     advance();
 }
@@ -103,7 +103,8 @@ void DecidingDirector::advance() {
         if (!ended && running_ > 0) return;  // by arrival, and nothing has arrived
         if (!ended) {
             end_paused();  // Nobody runs, all is told, and the search starts nothing. It is pure: it never will.
-            over_ = true;
+            begin_clones();
+            over_ = running_ == 0;
         } else {
             for (auto const& lap : *ended) lap_over(lap);
         }
@@ -134,11 +135,12 @@ void DecidingDirector::lap_over(LapId lap) {
 
 void DecidingDirector::deliver(LapId lap) {
     if (auto const orders = orders_.extract(lap)) due_.insert(due_.end(), orders.mapped().begin(), orders.mapped().end());
-    for (auto const& order : due_)
-        if (order.kind == Order::Kind::finish) obey(order);  // nor does this trial go on
+    for (auto const& given : due_)
+        if (given.order.kind == Order::Kind::finish) finish(given.order.why);  // nor does this trial go on
     hear(lap);
-    if (auto& plan = plan_of(lap.trial); plan.resume && rests(lap.trial)) due_.push_back(*std::exchange(plan.resume, std::nullopt));
+    if (auto& plan = plan_of(lap.trial); plan.resume && rests(lap.trial)) resume_apart(*std::exchange(plan.resume, std::nullopt));
     obey_orders();
+    begin_clones();
 }
 
 void DecidingDirector::hear(LapId lap) {
@@ -267,6 +269,7 @@ void DecidingDirector::release_certain(TrialId trial) {
         if (auto const clone = plan.clones.find(lap.epoch); clone != plan.clones.end()) lap.clone_of = clone->second.source;
         out_.push_back(std::move(lap));
     }
+    trials_[trial.index()].epochs_released = plan.released;
 }
 
 }  // namespace hopscotch

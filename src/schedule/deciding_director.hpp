@@ -38,6 +38,11 @@ public:
     std::string finish_reason() const override { return finish_; }
 
 private:
+    // A trial is stopped before it is taken up, if that is how it was ordered: the clock may deliver the lap of the second order first.
+    struct Given {
+        std::int64_t number = 0;
+        Order order;
+    };
     struct Clone {
         LapId source;
         Assignment before;  // of the trial
@@ -60,7 +65,7 @@ private:
         std::optional<TrialId> known_as = {};  // the search's number for it; none: it knows nothing of it
         std::optional<LapId> source = {};      // an order made it from that state
         bool apart = false;
-        std::optional<Order> resume = {};  // to be obeyed when it rests
+        std::optional<Given> resume = {};  // to be obeyed when it rests
         int first = 0, heard_of = 0;  // laps: its first one; apart: how many the search has heard of
     };
     Plan& plan_of(TrialId trial) { return plans_[trial.index()]; }
@@ -100,10 +105,13 @@ private:
 
     // Orders.
     void obey_orders();
-    void obey(Order const& order);
+    std::vector<Given> numbered(std::vector<Order> const& orders);
+    void obey(Given const& given);
+    void finish(std::string const& why);
     void stop_apart(Order const& order);
-    void resume_apart(Order const& order);
-    void clone_apart(Order const& order);
+    void resume_apart(Given const& given);
+    void begin_clones();
+    void clone_apart(Order order);
     void begin_as_clone(TrialId trial);
     void set_apart(TrialId trial);
     bool rests(TrialId trial);
@@ -122,8 +130,11 @@ private:
     double granted_at_ = -1;
     bool nothing_now_ = false;  // the search has nothing to start before the next report
     bool over_ = false, interrupted_ = false;
-    std::map<LapId, std::vector<Order>> orders_;  // by lap that is not delivered
-    std::deque<Order> due_;
+    std::map<LapId, std::vector<Given>> orders_;  // by lap that is not delivered
+    std::deque<Given> due_;
+    std::int64_t given_ = 0;
+    std::map<TrialId, std::set<std::int64_t>> stops_;  // that are not obeyed yet
+    std::vector<Order> clones_;                        // that wait for their source's lap
     std::string finish_;  // why no trial goes on; empty: they do
     Pins pins_;
     std::vector<Lap> out_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is not the search's to decide: the part of deciding_director.hpp that obeys orders.
 #include <cmath>
+#include <utility>
 
 #include "core/error.hpp"
 #include "experiment/reader.hpp"
@@ -9,24 +10,46 @@
 
 namespace hopscotch {
 
+std::vector<DecidingDirector::Given> DecidingDirector::numbered(std::vector<Order> const& orders) {
+    std::vector<Given> out;
+    for (auto const& order : orders) {
+        if (order.kind == Order::Kind::stop) stops_[order.trial].insert(given_);
+        out.push_back({given_++, order});
+    }
+    return out;
+}
+
 // One may bring forth others: those that came with laps which will not be delivered.
 void DecidingDirector::obey_orders() {
     while (!due_.empty()) {
-        auto const order = std::move(due_.front());
+        auto const given = std::move(due_.front());
         due_.pop_front();
-        obey(order);
+        obey(given);
     }
 }
 
-void DecidingDirector::obey(Order const& order) {
-    if (order.kind == Order::Kind::finish) {
-        if (finish_.empty()) finish_ = order.why;
-        return;
-    }
+void DecidingDirector::finish(std::string const& why) {
+    if (finish_.empty()) finish_ = why;
+}
+
+void DecidingDirector::obey(Given const& given) {
+    auto const& order = given.order;
+    if (order.kind == Order::Kind::finish) return finish(order.why);
     require(order.trial.value >= 0 && order.trial.index() < trials_.size(), "an order for a trial that does not exist");
-    if (order.kind == Order::Kind::stop) return stop_apart(order);
-    if (order.kind == Order::Kind::resume) return resume_apart(order);
-    return clone_apart(order);
+    auto& stops = stops_[order.trial];
+    if (order.kind == Order::Kind::stop) {
+        stops.erase(given.number);
+        stop_apart(order);
+        auto& plan = plan_of(order.trial);
+        if (plan.resume && plan.resume->number < given.number) plan.resume.reset();  // it was the last word
+        if (plan.resume && rests(order.trial)) resume_apart(*std::exchange(plan.resume, std::nullopt));
+    } else if (order.kind == Order::Kind::clone) {
+        clones_.push_back(order);
+    } else if (!stops.empty() && *stops.begin() < given.number) {
+        plan_of(order.trial).resume = given;
+    } else {
+        resume_apart(given);
+    }
 }
 
 void DecidingDirector::stop_apart(Order const& order) {
@@ -43,12 +66,13 @@ bool DecidingDirector::rests(TrialId trial) {
     return paused_.contains(trial) || (plan.end && plan.reported >= plan.begun);
 }
 
-void DecidingDirector::resume_apart(Order const& order) {
+void DecidingDirector::resume_apart(Given const& given) {
+    auto const& order = given.order;
     if (!finish_.empty()) return;
     auto& plan = plan_of(order.trial);
     auto& view = trials_[order.trial.index()];
     if (!rests(order.trial)) {
-        plan.resume = order;
+        plan.resume = given;
         return;
     }
     bool const in_order = !plan.end || *plan.end == TrialStatus::stopped || *plan.end == TrialStatus::finished;
@@ -58,7 +82,7 @@ void DecidingDirector::resume_apart(Order const& order) {
     plan.end.reset();
     plan.why.clear();
     plan.until = plan.epochs;
-    plan.released = plan.begun;
+    plan.released = view.epochs_released = plan.begun;
     view.status = TrialStatus::running;
     view.reason.clear();
     if (plan.source && plan.begun == plan.first) begin_as_clone(order.trial);  // it had not begun
@@ -66,12 +90,21 @@ void DecidingDirector::resume_apart(Order const& order) {
     run_on(order.trial);
 }
 
-void DecidingDirector::clone_apart(Order const& order) {
-    if (!finish_.empty()) return;
+void DecidingDirector::begin_clones() {
+    for (auto& order : std::exchange(clones_, {})) clone_apart(std::move(order));
+}
+
+void DecidingDirector::clone_apart(Order order) {
+    auto const& source = plan_of(order.trial);
+    int const good = source.reported - (failed(source) && source.reported == static_cast<int>(source.values.size()) ? 1 : 0);
+    bool const rested = source.end && source.reported >= source.begun;
+    auto const start = clone_start(order.epoch, {source.first, good}, !rested);
+    if (start.later) return clones_.push_back(std::move(order));
     Problems told("");  // what is wrong with the assignment was said to who gave the order
     auto const train = resolve(experiment_, order.assignment, told).train;
+    if (!finish_.empty() || !start.epoch || *start.epoch + 1 >= train.epochs) return;
+    order.epoch = *start.epoch;
     int const first = order.epoch + 1;
-    if (first >= train.epochs) return;
     auto view = view_of_clone(TrialId(trials_.size()), order, train.epochs);
     view.unit_cost = options_.unit_cost(order.assignment);
     Plan plan{train.loss, EarlyStop(train.early_stopping, experiment_.search.metric, experiment_.search.mode)};

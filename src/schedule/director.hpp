@@ -24,6 +24,8 @@ struct TrialView {
     TrialStatus status = TrialStatus::waiting;
     std::string reason;
     int epochs_wanted = 0, epochs_done = 0;  // wanted: up to the next decision
+    int first_epoch = 0;                     // of a clone: the epochs before were its source's, and count as done
+    int epochs_released = 0;                 // up to there laps are under way or done
     double unit_cost = 0;                    // FLOPs of one unit
 };
 

@@ -31,6 +31,7 @@ struct Lap {
     double remaining_cost = 0;  // of the trial from this lap on, in FLOPs: among equals the longest runs first
     Assignment assignment;
     std::string from = {};      // resumed: the file in the run directory with the state to go on with; empty: where the lap before ended
+    std::uint64_t from_hash = 0;  // that this state has; 0: not known (a file of an older version)
     // It starts from the state after that lap, of this trial or another, which is kept for it; empty: from its own.
     std::optional<LapId> clone_of = {};
 };
@@ -70,7 +71,10 @@ struct LapRecord {
     double valid_f1 = k_no_score, valid_auc = k_no_score, valid_mae = k_no_score, valid_r2 = k_no_score;
     double valid_start_unix_s = 0, valid_seconds = 0;
     double lr = 0;                 // of the lap's last step
-    std::uint64_t state_hash = 0;  // at the end of the lap
+    std::uint64_t state_hash = 0;  // after its last unit
+    // Of the whole state, so that each lap can be seen to begin with the right one. begin: 0: the initial state, or not known (a record of
+    // an older version). end: after validation, which may move counters (a plateau schedule's); 0: the lap did not finish, or not known.
+    std::uint64_t begin_hash = 0, end_hash = 0;
     std::uint64_t state_bytes = 0;
     // Where trainers wait for each other; by trainer.
     std::vector<double> exposed_s;         // waited for the others, for parameters or rows, while there was nothing to compute
@@ -95,6 +99,8 @@ public:
         std::string file;
         bool whole = true;  // false: a best state of which other trainers held parts; nobody goes on from it
         double gap_s = 0;  // what a loss would have cost a moment before: since the copy before it was made
+        std::uint64_t state_hash = 0;  // of the state in the file; 0: not known (written by an older version)
+        std::uint64_t begin_hash = 0;  // LapRecord::begin_hash of the lap under way there
     };
     virtual void saved(Saved const&) {}
     virtual void scored(LapRecord const&) {}  // the best trial on the test shards, in the record's valid_ fields

@@ -28,6 +28,20 @@ inline TrialStatus status_of(Outcome outcome) {
     return outcome == Outcome::diverged ? TrialStatus::diverged : TrialStatus::failed;
 }
 
+// Where a clone begins that was ordered after a lap of its source.
+struct CloneStart {
+    bool later = false;              // the source has not come to that lap, but may
+    std::optional<int> epoch = {};   // after this lap of the source; none: nothing is there to begin with
+};
+struct LapsDone {
+    int first = 0, end = 0;
+};
+inline CloneStart clone_start(int epoch, LapsDone source, bool goes_on) {
+    if (epoch >= source.end && goes_on) return {true, {}};
+    int const last = std::min(epoch, source.end - 1);
+    return {false, last < source.first ? std::nullopt : std::optional(last)};
+}
+
 // Of a clone that an order starts: it goes on where its source was after order.epoch. unit_cost is the caller's.
 inline TrialView view_of_clone(TrialId id, Order const& order, int epochs) {
     TrialView out;
@@ -35,7 +49,7 @@ inline TrialView view_of_clone(TrialId id, Order const& order, int epochs) {
     out.assignment = order.assignment;
     out.status = TrialStatus::running;
     out.epochs_wanted = epochs;
-    out.epochs_done = order.epoch + 1;
+    out.first_epoch = out.epochs_done = out.epochs_released = order.epoch + 1;
     return out;
 }
 

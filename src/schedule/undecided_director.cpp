@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "core/error.hpp"
 #include "experiment/reader.hpp"
@@ -73,6 +74,7 @@ void UndecidedDirector::release_laps(TrialId trial, std::vector<Lap>& out) {
         if (plan.source && plan.source->epoch + 1 == lap.epoch) lap.clone_of = plan.source;
         out.push_back(std::move(lap));
     }
+    trials_[trial.index()].epochs_released = plan.released;
 }
 
 void UndecidedDirector::record(LapRecord const& record) {
@@ -83,6 +85,7 @@ void UndecidedDirector::record(LapRecord const& record) {
         if (order.kind == Order::Kind::finish) finish(order.why);  // nor does this trial go on
     take(record);
     for (auto const& order : record.orders) obey(order);
+    begin_clones();
 }
 
 void UndecidedDirector::take(LapRecord const& record) {
@@ -119,7 +122,7 @@ void UndecidedDirector::end_lap(TrialView& view, double value) {
 void UndecidedDirector::obey(Order const& order) {
     if (order.kind == Order::Kind::finish) return finish(order.why);
     require(order.trial.value >= 0 && order.trial.index() < trials_.size(), "an order for a trial that does not exist");
-    if (order.kind == Order::Kind::clone) return clone(order);
+    if (order.kind == Order::Kind::clone) return clones_.push_back(order);
     auto& view = trials_[order.trial.index()];
     return order.kind == Order::Kind::stop ? stop(view, order.why) : resume(view);
 }
@@ -139,17 +142,25 @@ void UndecidedDirector::resume(TrialView& view) {
     if (!finish_.empty() || view.status != TrialStatus::stopped || view.epochs_done >= plan.epochs) return;
     plan.known = false;  // it has heard of the end
     plan.stop = EarlyStop({}, experiment_.search.metric, experiment_.search.mode);
-    plan.released = view.epochs_done;
+    plan.released = view.epochs_released = view.epochs_done;
     view.epochs_wanted = plan.epochs;
     view.status = TrialStatus::running;
     view.reason.clear();
 }
 
-void UndecidedDirector::clone(Order const& order) {
+void UndecidedDirector::begin_clones() {
+    for (auto& order : std::exchange(clones_, {})) clone(std::move(order));
+}
+
+void UndecidedDirector::clone(Order order) {
+    auto const& source = trials_[order.trial.index()];
+    auto const start = clone_start(order.epoch, {source.first_epoch, source.epochs_done}, !has_ended(source.status));
+    if (start.later) return clones_.push_back(std::move(order));
     Problems told("");  // what is wrong with the assignment was said to who gave the order
     auto const train = resolve(experiment_, order.assignment, told).train;
+    if (!finish_.empty() || !start.epoch || *start.epoch + 1 >= train.epochs) return;
+    order.epoch = *start.epoch;
     int const first = order.epoch + 1;
-    if (!finish_.empty() || first >= train.epochs) return;
     trials_.push_back(view_of_clone(TrialId(trials_.size()), order, train.epochs));
     trials_.back().unit_cost = unit_cost_(order.assignment);
     EarlyStop const early(train.early_stopping, experiment_.search.metric, experiment_.search.mode);

@@ -37,7 +37,8 @@ private:
     void obey(Order const& order);
     void stop(TrialView& view, std::string const& why);
     void resume(TrialView& view);
-    void clone(Order const& order);
+    void clone(Order order);
+    void begin_clones();
     void finish(std::string const& why);
     void release_laps(TrialId trial, std::vector<Lap>& out);
     void end_lap(TrialView& view, double value);
@@ -51,6 +52,7 @@ private:
     std::vector<Plan> plans_;       // by trial
     std::vector<TrialId> waiting_;  // longest first
     std::string finish_;            // why no trial goes on; empty: they do
+    std::vector<Order> clones_;     // that wait for their source's lap
     bool interrupted_ = false;
 };
 

@@ -133,7 +133,6 @@ bool Checkpointer::write(Item const& item) {
     auto const name = checkpoint_name(item.about, target_.incarnation);
     auto const path = std::filesystem::path(target_.run_dir) / name;
     try {
-        std::filesystem::create_directories(path.parent_path());
         write_checkpoint(path, item.about, item.state.bytes());
         CheckpointFile(path).verify();  // older files are deleted because this one is there
     } catch (std::exception const& error) {
@@ -153,7 +152,8 @@ bool Checkpointer::write(Item const& item) {
 void Checkpointer::tell(Item const& item, std::string file) {
     auto const& place = item.about.place;
     auto const gap_s = item.since_unix_s > 0 ? unix_s() - item.since_unix_s : 0;
-    saved_({item.about.record.trial, place.epoch, place.step, place.batch, std::move(file), item.about.whole, gap_s});
+    saved_({item.about.record.trial, place.epoch, place.step, place.batch, std::move(file), item.about.whole, gap_s, item.about.state_hash,
+            item.about.record.begin_hash});
 }
 
 }  // namespace hopscotch

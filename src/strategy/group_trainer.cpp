@@ -109,6 +109,8 @@ void GroupTrainer::run(Lap const& lap, Journey& journey) {
                              local_batch_size(config_of(lap), group_.self())};
         mine.emplace(*resources_.runner, std::move(part), resources_.courier.activity());
         if (!journey.parts.empty()) mine->go_on(decode<std::vector<MemberPlace>>(journey.parts).at(static_cast<std::size_t>(group_.self())), own());
+    } catch (WrongState const&) {
+        throw;
     } catch (std::exception const& error) {
         resources_.runner->look_at_device(fmt::format("{}: {}", place(lap, 0), error.what()));
         complaint = fmt::format("epoch {} on trainer {} ({}): {}", lap.epoch, resources_.runner->self().value, host_name(),
@@ -269,7 +271,7 @@ void GroupTrainer::validate_together(SharedLap& mine, Journey& journey) {
         merged.merge(part);
     }
     if (!record.reason.empty()) record.outcome = Outcome::failed;
-    if (record.outcome == Outcome::finished) runner.end_validation(mine.lap(), merged, record);
+    if (record.outcome == Outcome::finished) runner.end_validation(mine.lap(), mine.state(), merged, record);
     record.valid_seconds = merged.rows() == 0 ? 0 : monotonic_s() - start;
 }
 

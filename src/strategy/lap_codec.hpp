@@ -21,7 +21,7 @@ void fields(A& a, Lap& m) {
     bool clone = m.clone_of.has_value();
     auto source = m.clone_of.value_or(LapId{});
     if constexpr (std::is_same_v<A, Encoder>) assignment = to_json(m.assignment).dump();
-    a(m.trial, m.epoch, m.attempt, m.release, m.remaining_cost, assignment, m.from, clone, source);
+    a(m.trial, m.epoch, m.attempt, m.release, m.remaining_cost, assignment, m.from, m.from_hash, clone, source);
     if (clone) m.clone_of = source;
     if constexpr (std::is_same_v<A, Decoder>) m.assignment = assignment_from_json(parse_json_or_throw(assignment, "lap"));
 }
@@ -35,7 +35,7 @@ template <class A>
 void fields(A& a, LapRecord& m) {
     a(m.trial, m.epoch, m.attempt, m.outcome, m.cause, m.reason, m.units, m.home, m.hops, m.hop_bytes, m.valid_rows, m.valid_loss,
       m.valid_correct, m.valid_top5, m.valid_f1, m.valid_auc, m.valid_mae, m.valid_r2,
-      m.valid_start_unix_s, m.valid_seconds, m.lr, m.state_hash, m.state_bytes, m.exposed_s, m.sync_rounds, m.staleness,
+      m.valid_start_unix_s, m.valid_seconds, m.lr, m.state_hash, m.begin_hash, m.end_hash, m.state_bytes, m.exposed_s, m.sync_rounds, m.staleness,
       m.server_log);
 }
 

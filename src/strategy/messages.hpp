@@ -30,10 +30,21 @@ struct Checkpointed {
     std::string file;  // in the run directory
     bool whole = true;
     double gap_s = 0;
+    std::uint64_t state_hash = 0, begin_hash = 0;
 };
 template <class A>
 void fields(A& a, Checkpointed& m) {
-    a(m.trial, m.epoch, m.step, m.batch, m.file, m.whole, m.gap_s);
+    a(m.trial, m.epoch, m.step, m.batch, m.file, m.whole, m.gap_s, m.state_hash, m.begin_hash);
+}
+
+// A file that the model names, as rank 0 sees it.
+struct NamedFile {
+    std::string path;
+    std::uint64_t xxh64 = 0;
+};
+template <class A>
+void fields(A& a, NamedFile& m) {
+    a(m.path, m.xxh64);
 }
 
 // Rank 0 -> trainers, first of all.
@@ -43,10 +54,11 @@ struct Welcome {
     OwnerTable owners;
     std::uint64_t state_bytes = 0;  // of the largest trial: buffers of this size are touched before the run; 0: none
     CheckpointTarget checkpoints = {};
+    std::vector<NamedFile> files = {};
 };
 template <class A>
 void fields(A& a, Welcome& m) {
-    a(m.experiment, m.strategy, m.owners, m.state_bytes, m.checkpoints);
+    a(m.experiment, m.strategy, m.owners, m.state_bytes, m.checkpoints, m.files);
 }
 
 template <class A>

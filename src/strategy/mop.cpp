@@ -191,7 +191,6 @@ private:
         auto& journey = ready.journey;
         ready.state = load(journey);
         journey.lap.from.clear();
-        journey.record.state_hash = state_hash(ready.state.bytes(), resources_.runner->layout(journey.lap));
         move_on(std::move(ready));
     }
 

@@ -13,7 +13,9 @@
 #include "core/clock.hpp"
 #include "core/error.hpp"
 #include "core/fault.hpp"
+#include "core/hash.hpp"
 #include "core/log.hpp"
+#include "data/shard_writer.hpp"
 #include "model/device.hpp"
 #include "strategy/devices.hpp"
 #include "strategy/placement.hpp"
@@ -203,6 +205,16 @@ void greet_next(Courier& courier, OwnerTable const& owners, TrainerId self) {
     for (auto const trainer : next) courier.send(rank_of(trainer), MessageKind::greeting, {});
 }
 
+// A plug-in or initial weights that differ between hosts would train other models there.
+void require_same_files(std::vector<NamedFile> const& files) {
+    std::string text;
+    for (auto const& [path, expected] : files)
+        if (auto const found = hash_file(path); found != expected)
+            text += fmt::format("{}{}: is another file on {} than on rank 0's host (hash {} and {}) copy one file to all hosts, or use a shared file system",
+                                text.empty() ? "" : "\n", path, host_name(), to_hex(found), to_hex(expected));
+    if (!text.empty()) throw DataError(text);
+}
+
 // Opens what this trainer owns by that table; what keeps it from doing so is in the Hello.
 Hello open_data(std::optional<TrialRunner>& runner, Welcome const& welcome, Experiment const& experiment, Trainer const& trainer) {
     auto const self = trainer_of(trainer.courier.world().rank());
@@ -217,6 +229,7 @@ Hello open_data(std::optional<TrialRunner>& runner, Welcome const& welcome, Expe
         trainer.courier.pool().set_pinning(pinning_for(runner->device()));
         bool const works = !shards.empty() || strategy_named(welcome.strategy).rows == Rows::travel;
         if (works) {
+            require_same_files(welcome.files);
             runner->open_validation();
             trainer.courier.pool().reserve(welcome.state_bytes, ready_buffers(welcome.state_bytes));
         }

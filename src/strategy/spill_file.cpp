@@ -18,8 +18,6 @@ namespace hopscotch {
 void SpillFile::CloseFile::operator()(int fd) noexcept { ::close(fd); }
 
 void SpillFile::open() {
-    std::error_code ignored;
-    std::filesystem::create_directories(directory_, ignored);
     auto name = (directory_ / "states-XXXXXX").string();
     file_ = UniqueHandle<int, CloseFile>(::mkostemp(name.data(), O_CLOEXEC));
     if (!file_) throw IoError(fmt::format("{}: cannot make a file ({})", directory_.string(), std::strerror(errno)));

@@ -72,7 +72,8 @@ void Pump::take(LapSink& sink, double timeout_s) {
             return sink.lap_done(decode<LapRecord>(message->body));
         case MessageKind::checkpointed: {
             auto const saved = decode<Checkpointed>(message->body);
-            return sink.saved({saved.trial, saved.epoch, saved.step, saved.batch, saved.file, saved.whole, saved.gap_s});
+            return sink.saved({saved.trial, saved.epoch, saved.step, saved.batch, saved.file, saved.whole, saved.gap_s,
+                               saved.state_hash, saved.begin_hash});
         }
         case MessageKind::settled:
         case MessageKind::paused:

@@ -28,6 +28,8 @@ TrainerBase::TrainerBase(Resources resources)
     auto const& run = resources_.experiment.run;
     std::filesystem::path const dir = resources_.checkpoints.run_dir;
     auto const& spill = !run.spill.empty() ? std::filesystem::path(run.spill) : dir.empty() ? std::filesystem::temp_directory_path() : dir / "checkpoints";
+    std::error_code told_when_it_is_needed;
+    if (!run.spill.empty()) std::filesystem::create_directories(spill, told_when_it_is_needed);
     store_.emplace(resources_.courier.pool(), state_memory(run.state_memory, resources_.courier.world().trainers_on_host()), spill);
     if (dir.empty()) return;
     checkpointer_.emplace(resources_.checkpoints, resources_.courier.pool(), [this](Checkpointed const& saved) {
@@ -158,6 +160,7 @@ Journey TrainerBase::begin(Lap const& lap) {
     if (auto const rested = resting_.extract(lap.trial)) {
         journey.saved_unix_s = rested.mapped().saved_unix_s;
         journey.saved = rested.mapped().saved;
+        journey.record.begin_hash = rested.mapped().record.begin_hash;
     }
     return journey;
 }
@@ -189,6 +192,7 @@ void TrainerBase::finish(Journey& journey, MutableBytes state) {
         if (checkpointer_ && before != std::pair(best_.trial(), best_.epoch())) {
             best_unsaved_ = true;
             best_layout_ = resources_.runner->layout(journey.lap).hash();
+            best_hash_ = journey.record.end_hash;
         }
         keep_boundary(journey, state);
         rest(journey, state);

@@ -16,6 +16,12 @@
 
 namespace hopscotch {
 
+// A file holds another state than the journal says: that ends the job and not the trial.
+class WrongState : public DataError {
+public:
+    using DataError::DataError;
+};
+
 class TrainerBase : public Strategy {
 public:
     void forget(TrialId trial) override;                                   // rank 0
@@ -48,7 +54,7 @@ protected:
     virtual TrainerId home_of(Lap const& lap) const;
     void set_aside(Incoming message) { postponed_.push_back(std::move(message)); }  // for when the work under way is done
     // Checkpoints, if they are on. save_if_due: of a state between units; throws Paused if the job pauses. load: the state that
-    // journey.lap.from holds, and where the journey goes on. Throws DataError.
+    // journey.lap.from holds, compared with the hash that the journal has of it, and where the journey goes on. Throws DataError, WrongState.
     void save_if_due(Journey& journey, ByteView state);
     Buffer load(Journey& journey) const;
     bool saves() const { return checkpointer_.has_value(); }
@@ -73,6 +79,7 @@ protected:
     std::uint64_t staged_bytes_ = 0;  // of training rows copied from other trainers
 
 private:
+    [[noreturn]] void set_aside_wrong(Lap const& lap, std::uint64_t expected, std::uint64_t found) const;
     void save_best();
     void save_one_at_rest();
     void keep_boundary(Journey const& journey, ByteView state);
@@ -92,7 +99,7 @@ private:
     std::deque<Incoming> postponed_;
     BestSnapshot best_;
     bool best_unsaved_ = false;
-    std::uint64_t best_layout_ = 0;
+    std::uint64_t best_layout_ = 0, best_hash_ = 0;
     void answer_leave(Leave const& asked);
     void answer_keep(TrialMessage const& asked);
 

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <utility>
 
 #include "core/clock.hpp"
 #include "core/error.hpp"
 #include "core/fault.hpp"
+#include "core/hash.hpp"
 #include "run/tally.hpp"
 #include "strategy/trainer_base.hpp"
 
@@ -26,17 +28,21 @@ void TrainerBase::save_if_due(Journey& journey, ByteView state) {
 
 void TrainerBase::save(Journey& journey, ByteView state) {
     save_best();
+    auto const saved_before = std::exchange(journey.saved_unix_s, unix_s());
+    journey.saved = true;
+    // A file is named by the lap that has made its state: with what a clone begins is in the file of its source's lap.
+    if (journey.lap.clone_of && journey.step == 0 && journey.batches == 0) return;
+    auto const& layout = resources_.runner->layout(journey.lap);
     Checkpoint about;
     about.place = {journey.lap.epoch, journey.step, journey.batches};
     about.record = journey.record;
     about.record.valid_seconds = 0;  // a validation under way begins anew
     about.rows = journey.rows;
     about.loss_sum = journey.loss_sum;
-    about.layout_hash = resources_.runner->layout(journey.lap).hash();
+    about.layout_hash = layout.hash();
+    about.state_hash = state_hash(state, layout);
     about.parts = journey.parts;
-    checkpointer_->save(std::move(about), state, journey.saved_unix_s);
-    journey.saved_unix_s = unix_s();
-    journey.saved = true;
+    checkpointer_->save(std::move(about), state, saved_before);
 }
 
 // Once nothing is on its way out: whoever gets it has it then, and will save it.
@@ -87,7 +93,9 @@ void TrainerBase::rest(Journey const& done, ByteView state) {
     ++next.lap.epoch;
     next.record.trial = next.lap.trial;
     next.record.epoch = next.lap.epoch;
+    next.record.begin_hash = done.record.end_hash;
     next.lap.from.clear();
+    next.lap.clone_of.reset();
     next.saved_unix_s = done.saved_unix_s;
     if (checkpointer_ && state_is_whole() && checkpointer_->due(next.saved_unix_s)) save(next, state);
     resting_.insert_or_assign(next.lap.trial, std::move(next));
@@ -101,6 +109,7 @@ void TrainerBase::save_best() {
     about.record.trial = best_.trial();
     about.record.epoch = best_.epoch() + 1;
     about.layout_hash = best_layout_;
+    about.state_hash = best_hash_;
     about.whole = state_is_whole();
     checkpointer_->keep(std::move(about), best_.bytes(), Checkpointer::Kept::best_of_run);
 }
@@ -169,8 +178,22 @@ void TrainerBase::keep(Journey const& journey, ByteView state, Checkpointer::Kep
     about.place = {journey.lap.epoch + 1, 0, 0};
     about.record.trial = journey.lap.trial;
     about.record.epoch = journey.lap.epoch + 1;
-    about.layout_hash = resources_.runner->layout(journey.lap).hash();
+    auto const& layout = resources_.runner->layout(journey.lap);
+    about.layout_hash = layout.hash();
+    about.state_hash = state_hash(state, layout);
     checkpointer_->keep(std::move(about), state, kept);
+}
+
+// The next job is not to meet it again: it goes on from an older file.
+void TrainerBase::set_aside_wrong(Lap const& lap, std::uint64_t expected, std::uint64_t found) const {
+    auto const path = std::filesystem::path(resources_.checkpoints.run_dir) / lap.from;
+    auto aside = path;
+    aside += ".wrong";
+    std::error_code ignored;
+    std::filesystem::rename(path, aside, ignored);
+    throw WrongState(fmt::format("trial {}, epoch {}: {} holds another state than the journal says ({} instead of {}; nothing was trained on it, "
+                                 "and it is called .wrong now) --resume goes on from the file before",
+                                 lap.trial.value, lap.epoch, lap.from, to_hex(found), to_hex(expected)));
 }
 
 Buffer TrainerBase::load(Journey& journey) const {
@@ -189,14 +212,25 @@ Buffer TrainerBase::load(Journey& journey) const {
     if (about.place.step > resources_.runner->shards()) wrong("is at a shard that does not exist");
     auto state = resources_.courier.pool().acquire(file.state_bytes());
     file.read_state(state.bytes());
+    auto const hash = state_hash(state.bytes(), layout);
+    for (auto const expected : {journey.lap.from_hash, about.state_hash})
+        if (expected != 0 && expected != hash) set_aside_wrong(journey.lap, expected, hash);
     journey.saved_unix_s = unix_s();
-    journey.saved = own;
-    if (!own) return state;  // the lap begins with it
+    journey.saved = true;
+    bool const begins = !own || (about.place.step == 0 && about.place.batch == 0);
+    journey.record.begin_hash = begins ? hash : about.record.begin_hash;
+    if (!own) {  // the lap begins with it
+        journey.record.state_hash = hash;
+        return state;
+    }
+    auto const begin_hash = journey.record.begin_hash;
     auto const attempt = journey.record.attempt;
     auto const home = journey.record.home;
     journey.record = about.record;
     journey.record.attempt = attempt;
     journey.record.home = home;
+    journey.record.begin_hash = begin_hash;
+    journey.record.state_hash = hash;
     journey.step = about.place.step;
     journey.batches = about.place.batch;
     journey.rows = about.rows;

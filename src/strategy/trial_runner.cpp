@@ -14,6 +14,8 @@
 #include "core/clock.hpp"
 #include "core/error.hpp"
 #include "core/fault.hpp"
+#include "core/hash.hpp"
+#include "data/shard_writer.hpp"
 #include "data/stage.hpp"
 #include "model/device.hpp"
 
@@ -43,8 +45,16 @@ void TrialRunner::adopt(std::vector<ShardId> const& shards) {
 
 std::unique_ptr<ShardSource> TrialRunner::open(ShardFile const& file) const {
     auto const& data = experiment_.data;
-    return open_shard_source(data.stage.empty() ? std::filesystem::path(data.path) : stage_file(data.path, file, manifest_, data.stage), file,
-                             manifest_, data);
+    if (!data.stage.empty()) return open_shard_source(stage_file(data.path, file, manifest_, data.stage), file, manifest_, data);
+    auto source = open_shard_source(data.path, file, manifest_, data);
+    if (data.cache != Cache::all) return source;
+    // All of it has just been read, so that its hash costs little.
+    auto const path = std::filesystem::path(data.path) / file.file;
+    if (auto const hash = hash_file(path); hash != file.xxh64)
+        throw DataError(fmt::format("{}: is another file than dataset.json describes (its hash is {} instead of {}) restore it, or import the dataset "
+                                    "again",
+                                    path.string(), to_hex(hash), to_hex(file.xxh64)));
+    return source;
 }
 
 void TrialRunner::open_validation() {

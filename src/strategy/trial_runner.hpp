@@ -83,9 +83,9 @@ public:
     // The k-th of `parts` equal ranges of all validation batches, added up. Throws what the model throws.
     Evaluation validate_part(Lap const& lap, MutableBytes state, int k, int parts, Activity* activity);
 
-    // What follows the last piece of a validation, on the bound state: the record's valid_ fields, the plateau schedule, and the
-    // outcome if the loss is not finite.
-    void end_validation(Lap const& lap, Evaluation const& sums, LapRecord& record);
+    // What follows the last piece of a validation, on the bound state: the record's valid_ fields, the plateau schedule, the hash at the
+    // end, and the outcome if the loss is not finite.
+    void end_validation(Lap const& lap, ByteView state, Evaluation const& sums, LapRecord& record);
 
     // Trials whose models are made from now on train with their learning rate times this: the linear scaling rule of Goyal et
     // al. (2017) for strategy.scale_lr. Weight decay, momentum and schedule.min_lr stay as they are.

@@ -95,7 +95,7 @@ bool TrialRunner::run_validation_piece(Journey& journey, MutableBytes state, Act
         take_sums(journey.parts, sums);  // of shards held out; then this is all
         bool const complete = valid_.empty() || validate_piece(journey, trial_model, sums, activity);
         if (complete) {
-            end_validation(journey.lap, sums, record);
+            end_validation(journey.lap, state, sums, record);
             validations_.erase(record.trial);
         }
         record.valid_seconds += valid_.empty() ? 0 : monotonic_s() - start;
@@ -103,9 +103,11 @@ bool TrialRunner::run_validation_piece(Journey& journey, MutableBytes state, Act
     return record.outcome != Outcome::finished || journey.valid_shard == static_cast<int>(valid_.size());
 }
 
-void TrialRunner::end_validation(Lap const& lap, Evaluation const& sums, LapRecord& record) {
+void TrialRunner::end_validation(Lap const& lap, ByteView state, Evaluation const& sums, LapRecord& record) {
     note_scores(sums, record);
-    model(lap).end_epoch(epoch_loss(record, loss_of(experiment_, lap.assignment)));
+    auto& trial_model = model(lap);
+    trial_model.end_epoch(epoch_loss(record, loss_of(experiment_, lap.assignment)));
+    record.end_hash = state_hash(state, trial_model.layout());
     if (record.valid_rows == 0 || std::isfinite(record.valid_loss)) return;
     record.outcome = Outcome::diverged;
     record.reason = fmt::format("epoch {}: the validation loss is not finite (a smaller learning rate may help)", record.epoch);

@@ -119,6 +119,20 @@ class BadInput(Case):
         self.changed('e.json:1:75: /model/name: unknown model "mlpp" did you mean "mlp"? (see: hopscotch models)',
                      model={"name": "mlpp"})
 
+    def test_all_errors_at_once(self):
+        """Of the document, the space, the dataset and the model's arguments."""
+        self.write(experiment(model={"name": "mlp", "hidden": [16], "depht": 3}, train={"epochs": 0, "optimizer": {"name": "sgd", "lr": 0.1}},
+                              space={"train.optimizer.lr": [0.1], "train.optimizer.lrr": [0.1]}))
+        code, _, err = self.run_hopscotch("run", "e.json")
+        self.assertEqual(code, 2)
+        for part in ("/train/epochs: must be at least 1", "/space/train.optimizer.lrr: unknown key", "/model/depht: unknown key"):
+            self.assertIn(part, err)
+        self.write(experiment(data={"path": "nowhere"}, train={"epochs": 0, "optimizer": {"name": "sgd", "lr": 0.1}}))
+        code, _, err = self.run_hopscotch("run", "e.json")
+        self.assertEqual(code, 2)
+        for part in ("/train/epochs: must be at least 1", "/data/path: nowhere"):
+            self.assertIn(part, err)
+
     def test_model_that_does_not_fit(self):
         header = ",".join(f"f{i}" for i in range(5)) + ",label\n"
         (self.cwd / "flat.csv").write_text(header + "".join(f"{i},{i % 3},1,{i % 7},0,{i % 2}\n" for i in range(40)))

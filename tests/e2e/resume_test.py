@@ -152,6 +152,54 @@ class Resume(Disturbed):
         self.resumed(trainers="2")
         self.assertEqual((self.listing(), self.outcome("out")), (before, expected))
 
+    def test_what_a_job_had_not_removed_when_it_was_killed(self):
+        self.write(disturbed())
+        self.succeed("--quiet")
+        (self.cwd / "out/checkpoints").mkdir()
+        (self.cwd / "out/checkpoints/trial.ckpt").write_text("left")
+        self.resumed()
+        self.assertFalse((self.cwd / "out/checkpoints").exists())
+
+    def test_trials_in_flight(self):
+        """As many as the experiment says, however many trials the jobs before have begun."""
+        changes = {"search": {"procedure": "grid", "in_flight": 2}, "space": {"train.optimizer.lr": [0.001 * n for n in range(1, 13)]},
+                   "train": {**TRAIN, "epochs": 2}}
+        self.write(disturbed(**changes))
+        process = self.start("run", "e.json", "--quiet", "--trainers", "2")
+        ended = lambda: sum(line["event"] == "trial_ended" for line in self.journal())
+        self.wait_for(lambda: (self.cwd / "out/journal.jsonl").exists() and ended() >= 6, "six trials", process)
+        process.send_signal(signal.SIGUSR1)
+        process.communicate()
+        self.assertEqual(process.returncode, 75)
+        code, out, err = self.run_hopscotch("run", "e.json", "--resume", "--dry-run", "--trainers", "2")
+        self.assertEqual(code, 0, err)
+        self.assertRegex(out, r"\b2 (trials )?in flight")
+        self.resumed(trainers="2")
+        alive, most = set(), 0
+        for line in self.journal():
+            if line["event"] == "lap_released":
+                alive.add(line["trial"])
+            elif line["event"] == "trial_ended" and line["status"] != "interrupted":
+                alive.discard(line["trial"])
+            most = max(most, len(alive))
+        self.assertEqual(most, 2)
+
+    def test_seconds_of_all_jobs(self):
+        document = experiment(model={"name": "synthetic", "parameters": 2000, "seconds_per_batch": 0.005},
+                              train={"epochs": 4, "batch_size": 32, "optimizer": {"name": "sgd", "lr": 0.1}})
+        self.write(document)
+        process = self.start("run", "e.json", "--quiet", "--trainers", "1")
+        self.wait_for_event(process)
+        process.send_signal(signal.SIGUSR1)
+        process.communicate()
+        first = self.summary()["wall_s"]
+        self.resumed(trainers="1")
+        summary = self.summary()
+        self.assertEqual((summary["status"], summary["jobs"]), ("finished", 2))
+        self.assertLess(summary["makespan_s"], summary["wall_s"])
+        self.assertGreater(summary["makespan_s"], summary["lower_bound_s"] * 0.99)
+        self.assertGreater(first, 0)
+
     def test_states_on_the_disk(self):
         # More states than run.state_memory holds: they come and go, and nothing changes.
         expected = self.undisturbed()

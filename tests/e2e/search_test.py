@@ -129,6 +129,28 @@ class Searches(Case):
         code, out, err = self.run_hopscotch("replay", "out")
         self.assertEqual((code, err), (0, ""), out)
 
+    def test_what_becomes_a_clone_after_a_resumption(self):
+        """A trial that is ahead of the others when the job is killed; that it becomes another's clone is decided by the next job, which must
+        not go on from the trial's own file."""
+        def write(folder):
+            search = {"procedure": "pbt", "metric": "val_loss", "population": 6, "interval": 1, "quantile": 0.34}
+            document = searching(search, folder, strategy={"name": "task_parallel"})
+            document["model"] = {"name": "logistic"}
+            document["train"] = {"epochs": 8, "batch_size": 64, "optimizer": {"name": "sgd", "lr": 0.01, "momentum": 0.9}}
+            document["space"] = {"train.optimizer.lr": {"type": "float", "low": 0.0001, "high": 1.0, "log": True}}
+            self.write(document)
+        write("quiet")
+        self.succeed("--quiet", "--trainers", "2")
+        expected = self.everything("quiet")
+        for record in (5, 9, 13, 24, 30):
+            with self.subTest(record=record):
+                folder = f"out{record}"
+                write(folder)
+                code, _, _ = self.run_hopscotch("run", "e.json", "--quiet", "--trainers", "1", env={"HOPSCOTCH_FAULT": f"lap.record:{record}:kill"})
+                self.assertEqual(code, -signal.SIGKILL)
+                self.resumed("2", folder)
+                self.assertEqual(self.everything(folder), expected)
+
     def test_only_some_checkpoints_of_each_trial_are_left(self):
         # Best states are lost, so trials go back to an old file, or begin with another's state again, although they have newer files.
         keep = ("--set", "run.keep_best=trial")

@@ -32,6 +32,12 @@ std::string whole(std::string const& entry) {
     return Json(*all_values(read("\"train.epochs\": " + entry).parameters.at(0))).dump();
 }
 
+// Each value is tried in a whole configuration, so that a wrong path spoils those of other parameters too.
+TEST(Space, AWrongPathIsToldWhereItStands) {
+    EXPECT_EQ(refused("\"train.optimizer.lr\": [0.1],\n\"train.optimizer.lrr\": [0.1]\n"),
+              "e.json:4:1: /space/train.optimizer.lrr: unknown key (did you mean \"lr\"?)");
+}
+
 TEST(Space, Values) {
     EXPECT_EQ(values("[0.1, 0.2]"), "[0.1,0.2]");
     EXPECT_EQ(values("0.5"), "[0.5]");

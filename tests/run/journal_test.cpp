@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "core/error.hpp"
+#include "run/checkpoint.hpp"
 #include "run/records.hpp"
 #include "run/server_log.hpp"
 
@@ -159,6 +160,60 @@ TEST(Journal, WhatTrainersWaitedForEachOtherComesBack) {
     EXPECT_EQ(journal.laps[0].staleness, exchanging({}).staleness);
     EXPECT_TRUE(journal.laps[1].exposed_s.empty());
     EXPECT_EQ(journal.laps[1].sync_rounds, 0);
+}
+
+// Each lap's hashes prove with which state it began.
+TEST(Journal, HashesComeBack) {
+    Scratch scratch;
+    LapRecord record;
+    record.trial = TrialId(0);
+    record.home = TrainerId(0);
+    record.begin_hash = 0xb;
+    record.end_hash = 0xe;
+    auto old = record;
+    old.epoch = 1;
+    old.begin_hash = old.end_hash = 0;
+    {
+        JournalWriter writer(scratch / "j");
+        writer.lap_released(some_lap(0, 0));
+        writer.lap_done(record);
+        writer.lap_done(old);
+        Checkpoint about;
+        about.record.trial = TrialId(0);
+        about.place = {1, 2, 3};
+        writer.checkpoint({TrialId(0), 1, 2, 3, checkpoint_name(about, 1), true, 0, 0xf, 0xe});
+        writer.checkpoint({TrialId(0), 1, 2, 3, checkpoint_name(about, 2)});
+    }
+    auto const journal = read_journal(scratch / "j");
+    EXPECT_EQ(std::pair(journal.laps[0].begin_hash, journal.laps[0].end_hash), std::pair(std::uint64_t{0xb}, std::uint64_t{0xe}));
+    EXPECT_EQ(std::pair(journal.laps[1].begin_hash, journal.laps[1].end_hash), std::pair(std::uint64_t{0}, std::uint64_t{0}));
+    EXPECT_EQ(std::pair(journal.saved[0].state_hash, journal.saved[0].begin_hash), std::pair(std::uint64_t{0xf}, std::uint64_t{0xe}));
+    EXPECT_EQ(journal.saved[1].state_hash, 0U);
+}
+
+// A job that goes on admits as many trials as there were at a time, and not as many as there ever were.
+TEST(Journal, TrialsThatWereAliveTogether) {
+    Scratch scratch;
+    {
+        JournalWriter writer(scratch / "j");
+        for (int trial = 0; trial < 10; ++trial) {
+            writer.lap_released(some_lap(trial, 0));
+            if (trial == 0) continue;
+            TrialView view;
+            view.id = TrialId(trial - 1);
+            view.status = TrialStatus::finished;
+            writer.trial_ended(view);
+        }
+        TrialView interrupted;
+        interrupted.id = TrialId(9);
+        interrupted.status = TrialStatus::interrupted;
+        writer.trial_ended(interrupted);
+        writer.run_resumed(2, 1);
+        writer.lap_released(some_lap(10, 0));
+    }
+    auto const journal = read_journal(scratch / "j");
+    EXPECT_EQ(journal.most_alive, 2U);
+    EXPECT_EQ(journal.alive, (std::set{TrialId(9), TrialId(10)}));
 }
 
 TEST(Journal, DecisionsAndClonesComeBack) {

@@ -51,6 +51,15 @@ TEST(Render, BeginningAndEnd) {
     EXPECT_NE(render(state, 120).find("[========================] 100%  in 1h02m"), std::string::npos) << render(state, 120);
 }
 
+// What earlier jobs have done took this job no time.
+TEST(Render, AJobThatGoesOnCountsItsOwnSpeed) {
+    auto state = half_way();
+    state.done_before = 400;  // 60 in 30 s, 540 are left
+    EXPECT_EQ(render(state, 60), "[========>          ]  46%  ETA 4m30s  busy 4/4  trials 7/16");
+    state.done = 400;
+    EXPECT_EQ(render(state, 60), "[=========>             ]  40%  ETA ?  busy 4/4  trials 7/16");
+}
+
 class Printed {
 public:
     explicit Printed(ProgressMode mode)

@@ -136,6 +136,72 @@ TEST(Orders, AClonesNumberIsNotTheSearchs) {
     EXPECT_EQ(stage.decisions(), "start 0:-1 clone 1:0 finish 0:1 finish 1:3 start 2:-1 finish 2:1 ");
 }
 
+// Trial 0 is stopped, and taken up when its lap has been left; the clock delivers the lap of the second order first.
+TEST(Orders, AreObeyedAsTheyWereGiven) {
+    Script script;
+    script.until = 4;
+    script.trials = 3;
+    Stage stage(script, 4, options(1, 3, 0));
+    stage.done(1, 0);
+    stage.done(1, 1);
+    stage.ordered(1, 2, stop(0));
+    stage.done(0, 0, 0, Outcome::stopped);
+    stage.ordered(2, 0, resume(0));
+    EXPECT_EQ(stage.status(0), TrialStatus::stopped) << "the stop has not been heard of";
+    stage.done(2, 1);
+    stage.done(2, 2);
+    EXPECT_EQ(stage.status(0), TrialStatus::running);
+    for (int trial : {1, 2}) stage.done(trial, 3);
+    for (int epoch : {0, 1, 2, 3}) stage.done(0, epoch);
+    EXPECT_EQ(stage.status(0), TrialStatus::finished);
+}
+
+TEST(Orders, ACloneWaitsForTheLapOfItsSource) {
+    Script script;
+    script.until = 4;
+    script.trials = 2;
+    Stage stage(script, 4, options(1, 2, 1));
+    stage.ordered(1, 0, clone(0, 1));
+    stage.done(0, 0);
+    EXPECT_EQ(stage.director->trials().size(), 2U);
+    stage.released();
+    stage.done(0, 1);
+    EXPECT_EQ(stage.released(), "2:2<0:1 2:3 ");
+}
+
+TEST(Orders, ACloneOfATrialThatEndsBeforeBeginsAfterItsLastLap) {
+    for (bool const had_one : {true, false}) {
+        Script script;
+        script.until = 4;
+        script.trials = 2;
+        Stage stage(script, 4, options(1, 2, 1));
+        stage.ordered(1, 0, clone(0, 1));
+        if (had_one) stage.done(0, 0);
+        stage.released();
+        stage.done(0, had_one ? 1 : 0, 0, Outcome::diverged);
+        EXPECT_EQ(stage.released(), had_one ? "2:1<0:0 2:2 2:3 " : "");
+        for (int epoch : {1, 2, 3}) stage.done(1, epoch);
+        if (had_one)
+            for (int epoch : {1, 2, 3}) stage.done(2, epoch);
+        EXPECT_TRUE(stage.director->finished());
+    }
+}
+
+// The source is the last trial that trains, and a user stops it.
+TEST(Orders, ACloneIsNotForgottenAtTheEnd) {
+    Script script;
+    script.until = 4;
+    script.trials = 1;
+    Stage stage(script, 4, options(1, 1, 0));
+    stage.orders = {clone(0, 1), stop(0)};
+    stage.done(0, 0);
+    EXPECT_EQ(stage.status(0), TrialStatus::stopped);
+    EXPECT_FALSE(stage.director->finished());
+    EXPECT_EQ(stage.trial(1).first_epoch, 1);
+    for (int epoch : {1, 2, 3}) stage.done(1, epoch);
+    EXPECT_TRUE(stage.director->finished());
+}
+
 TEST(Orders, AfterFinishNobodyStartsOrGoesOn) {
     Script script;
     script.trials = 9;
@@ -252,6 +318,31 @@ TEST(Orders, WhateverTheyAreARunEndsAndItsRecordsReplayIt) {
     EXPECT_GT(stopped, 100U);
     EXPECT_GT(clones, 100U);
     EXPECT_GT(resumed, 100U);
+}
+
+// A search that decides nothing on the way.
+TEST(Orders, ACloneWaitsForItsSourceHereToo) {
+    for (auto const outcome : {Outcome::finished, Outcome::stopped}) {
+        auto const director = director_of(experiment_of(R"("procedure": "random", "trials": 2)"));
+        director->release();
+        LapRecord record;
+        record.trial = TrialId(0);
+        record.valid_rows = 1;
+        record.orders = {clone(0, 1)};
+        record.orders.front().assignment = values_of(1, {TrialId(0), 0});
+        director->record(record);
+        EXPECT_TRUE(director->release().empty());
+        record.orders.clear();
+        record.epoch = 1;
+        record.outcome = outcome;
+        director->record(record);
+        auto const laps = director->release();
+        auto const epoch = outcome == Outcome::finished ? 1 : 0;
+        ASSERT_EQ(laps.size(), static_cast<std::size_t>(9 - epoch - 1));
+        EXPECT_EQ(laps.front().clone_of, (LapId{TrialId(0), epoch}));
+        EXPECT_EQ(laps.front().epoch, epoch + 1);
+        EXPECT_EQ(director->trials()[2].epochs_released, 9);
+    }
 }
 
 // Orders that come with the same laps lead to the same decisions, whatever trainers and timing. (How far a trial had got that is

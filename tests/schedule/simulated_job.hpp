@@ -117,7 +117,9 @@ private:
             if (!has_ended(view.status)) gone_.erase(view.id);     // an order has it go on
         }
         for (auto& lap : director_.release()) {
-            if (!gone_.contains(lap.trial)) queues_[lap.trial].push_back(std::move(lap));
+            auto& queue = queues_[lap.trial];
+            std::erase_if(queue, [&](Lap const& before) { return before.epoch >= lap.epoch; });  // an order has taken that back
+            if (!gone_.contains(lap.trial)) queue.push_back(std::move(lap));
         }
         for (auto const& decision : director_.take_decisions()) decisions += text_of(decision) + "\n";
         for (auto const& state : director_.take_releases()) {

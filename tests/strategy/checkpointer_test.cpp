@@ -18,6 +18,7 @@ namespace fs = std::filesystem;
 
 class CheckpointerTest : public ::testing::Test {
 protected:
+    CheckpointerTest() { fs::create_directories(run_dir_ / "checkpoints"); }  // as rank 0 does
     std::unique_ptr<Checkpointer> make(double every_s, double mbps = 0) {
         CheckpointTarget const target{run_dir_, "run", 1, every_s, mbps};
         return std::make_unique<Checkpointer>(target, *pool_, [this](Checkpointed const& saved) {
@@ -64,7 +65,7 @@ TEST_F(CheckpointerTest, WhatIsToldIsOnTheDisk) {
 }
 
 TEST_F(CheckpointerTest, OfATrialThatWaitsTheNewestIsWrittenAndWhatIsKeptToo) {
-    std::ofstream(run_dir_) << "in the way";  // nothing can be written yet
+    fs::remove_all(run_dir_);  // nothing can be written yet
     auto const checkpointer = make(60);
     checkpointer->save(at(0, 1), state(1), 0);
     checkpointer->keep(at(0, 1), state(2), Checkpointer::Kept::best_of_run);
@@ -74,7 +75,7 @@ TEST_F(CheckpointerTest, OfATrialThatWaitsTheNewestIsWrittenAndWhatIsKeptToo) {
     EXPECT_EQ(checkpointer->drain(10), 3U) << "the newer one of trial 0 takes the place of the older";
     for (auto const& each : saved()) EXPECT_EQ(each.file, "");
     EXPECT_EQ(saved().size(), 2U) << "each trial is said to be at risk, once";
-    fs::remove(run_dir_);
+    fs::create_directories(run_dir_ / "checkpoints");
     EXPECT_EQ(checkpointer->drain(10), 0U);
     std::map<std::pair<int, int>, std::vector<std::byte>> there;
     for (auto const& each : saved())
@@ -83,7 +84,7 @@ TEST_F(CheckpointerTest, OfATrialThatWaitsTheNewestIsWrittenAndWhatIsKeptToo) {
 }
 
 TEST_F(CheckpointerTest, OfTheBestsOfATrialTheNewestIsWritten) {
-    std::ofstream(run_dir_) << "in the way";
+    fs::remove_all(run_dir_);
     auto const checkpointer = make(60);
     for (int epoch = 1; epoch <= 3; ++epoch) checkpointer->keep(at(0, epoch), state(epoch), Checkpointer::Kept::best_of_trial);
     checkpointer->keep(at(1, 1), state(9), Checkpointer::Kept::best_of_trial);
@@ -92,7 +93,7 @@ TEST_F(CheckpointerTest, OfTheBestsOfATrialTheNewestIsWritten) {
 }
 
 TEST_F(CheckpointerTest, TellsWhatALossWouldHaveCost) {
-    std::ofstream(run_dir_) << "in the way";
+    fs::remove_all(run_dir_);
     auto const checkpointer = make(60);
     checkpointer->save(at(0, 1), state(3), 0);  // of a trial that has only begun
     EXPECT_EQ(checkpointer->drain(10), 1U);
@@ -101,7 +102,7 @@ TEST_F(CheckpointerTest, TellsWhatALossWouldHaveCost) {
     checkpointer->save(at(0, 2), state(2), unix_s());  // the one before was never written
     EXPECT_EQ(checkpointer->drain(10), 1U);
     checkpointer->save(at(0, 3), state(4), 0);
-    fs::remove(run_dir_);
+    fs::create_directories(run_dir_ / "checkpoints");
     EXPECT_EQ(checkpointer->drain(10), 0U);
     EXPECT_GE(saved().back().gap_s, 100);
     EXPECT_LT(saved().back().gap_s, 100 + 60);
@@ -111,12 +112,12 @@ TEST_F(CheckpointerTest, TellsWhatALossWouldHaveCost) {
 class CheckpointerUnderWayTest : public CheckpointerTest {
 protected:
     Checkpointed written_after(std::function<void(Checkpointer&)> within_the_attempt) {
-        std::ofstream(run_dir_) << "in the way";
+        fs::remove_all(run_dir_);
         std::promise<Checkpointed> written;
         Checkpointer* self = nullptr;
         Checkpointer checkpointer({run_dir_, "run", 1, 60, 0}, *pool_, [&](Checkpointed const& saved) {
             if (!saved.file.empty()) return written.set_value(saved);
-            fs::remove(run_dir_);
+            fs::create_directories(run_dir_ / "checkpoints");
             within_the_attempt(*self);
         });
         self = &checkpointer;

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "experiment/model_files.hpp"
+
+#include "experiment/space.hpp"
+
+namespace hopscotch {
+
+std::set<std::string> model_files(Experiment const& experiment) {
+    std::set<std::string> out{experiment.model.file, experiment.model.init_from};
+    Problems told("");  // what is wrong with the space was said when the experiment was read
+    for (auto const& parameter : read_space(experiment, told).parameters) {
+        if (parameter.path != "model.file" && parameter.path != "model.init_from") continue;
+        for (auto const& value : parameter.values)
+            if (value.is_string()) out.insert(value.string());
+    }
+    out.erase("");
+    return out;
+}
+
+}  // namespace hopscotch

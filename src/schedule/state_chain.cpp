@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/state_chain.hpp"
+
+#include <fmt/format.h>
+
+#include "core/hash.hpp"
+
+namespace hopscotch {
+namespace {
+
+bool differ(std::uint64_t known, std::optional<std::uint64_t> expected) { return known != 0 && expected && known != *expected; }
+
+}  // namespace
+
+void StateChain::released(Lap const& lap) {
+    if (lap.clone_of)
+        clones_[{lap.trial, lap.epoch}] = *lap.clone_of;
+    else
+        clones_.erase({lap.trial, lap.epoch});
+}
+
+void StateChain::ended(LapRecord const& record) {
+    if (record.outcome != Outcome::finished) return;
+    auto& ends = ends_[record.trial];
+    if (ends.size() <= static_cast<std::size_t>(record.epoch)) ends.resize(static_cast<std::size_t>(record.epoch) + 1);
+    ends[static_cast<std::size_t>(record.epoch)] = record.end_hash;
+}
+
+std::optional<std::uint64_t> StateChain::at_end_of(LapId lap) const {
+    auto const found = ends_.find(lap.trial);
+    if (lap.epoch < 0 || found == ends_.end() || found->second.size() <= static_cast<std::size_t>(lap.epoch)) return std::nullopt;
+    auto const hash = found->second[static_cast<std::size_t>(lap.epoch)];
+    return hash == 0 ? std::nullopt : std::optional(hash);
+}
+
+std::optional<std::uint64_t> StateChain::at_begin_of(LapId lap) const {
+    auto const clone = clones_.find(lap);
+    return at_end_of(clone != clones_.end() ? clone->second : LapId{lap.trial, lap.epoch - 1});
+}
+
+bool StateChain::may_be(LapSink::Saved const& file) const {
+    if (!file.whole) return true;
+    bool const between_laps = file.step == 0 && file.batch == 0;
+    if (between_laps) return !differ(file.state_hash, at_end_of({file.trial, file.epoch - 1}));
+    return !differ(file.begin_hash, at_begin_of({file.trial, file.epoch}));
+}
+
+std::string StateChain::complaint(LapRecord const& record) const {
+    auto const expected = at_begin_of({record.trial, record.epoch});
+    if (!differ(record.begin_hash, expected)) return {};
+    return fmt::format("trial {}, epoch {} began with state {} instead of {}", record.trial.value, record.epoch, to_hex(record.begin_hash),
+                       to_hex(*expected));
+}
+
+}  // namespace hopscotch
