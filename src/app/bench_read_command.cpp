@@ -11,6 +11,7 @@
 #include <functional>
 
 #include "app/commands.hpp"
+#include "app/temporary_directory.hpp"
 #include "core/clock.hpp"
 #include "core/error.hpp"
 #include "core/rng.hpp"
@@ -25,24 +26,6 @@ namespace {
 using Order = std::span<std::uint32_t const>;
 
 constexpr std::int64_t k_windows = 4;  // that the shard is read in: larger than a CPU cache, as those of training are
-
-class TemporaryDirectory {
-public:
-    TemporaryDirectory() : name_((std::filesystem::temp_directory_path() / "hopscotch-bench-XXXXXX").string()) {
-        if (mkdtemp(name_.data()) == nullptr)
-            throw DataError(fmt::format("{}: no temporary directory can be made here; set TMPDIR", name_));
-    }
-    ~TemporaryDirectory() {
-        std::error_code ignored;
-        std::filesystem::remove_all(name_, ignored);
-    }
-    TemporaryDirectory(TemporaryDirectory const&) = delete;
-    TemporaryDirectory& operator=(TemporaryDirectory const&) = delete;
-    std::filesystem::path path() const { return name_; }
-
-private:
-    std::string name_;
-};
 
 // Colour images of 32 x 32, random bytes.
 Manifest write_images(std::filesystem::path const& directory, double megabytes) {

@@ -104,7 +104,7 @@ Position place_of(std::string_view path, Json document, Assignment const& assign
 // What else is wrong with an experiment that the reader has refused: its dataset, its model's arguments. All errors are told at once.
 [[noreturn]] void tell_the_rest(Experiment const& experiment, Problems& problems) {
     auto const sound = [&](std::string_view section) {
-        return std::ranges::none_of(problems.entries(), [&](auto const& entry) { return entry.path.empty() || entry.path.starts_with(section); });
+        return std::ranges::none_of(problems.entries(), [&](auto const& entry) { return entry.path.size() <= 1 || entry.path.starts_with(section); });
     };
     bool const has_model = sound("/model"), has_loss = sound("/train/loss");
     if (sound("/data")) {

@@ -45,13 +45,6 @@ void replay_lap(TrialRunner& runner, LapRecord const& recorded, Lap const& lap, 
     if (recorded.outcome == Outcome::finished) runner.end_epoch(lap, state, recorded);
 }
 
-// As they were released: a clone takes new values on the way.
-std::map<LapId, Lap const*> released_laps(Journal const& journal) {
-    std::map<LapId, Lap const*> out;
-    for (auto const& lap : journal.released) out[{lap.trial, lap.epoch}] = &lap;
-    return out;
-}
-
 // These trials and those whose states they have taken over.
 std::set<TrialId> with_sources(Journal const& journal, std::set<TrialId> trials) {
     for (std::size_t before = 0; before != trials.size();) {
@@ -75,7 +68,8 @@ Verdicts replay_trials(TrialRunner& runner, Journal const& journal, std::set<Tri
         std::ranges::copy(state.bytes(), out.bytes().begin());
         return out;
     };
-    for (auto const& recorded : journal.laps) {
+    for (auto const* each : laps_that_count(journal)) {
+        auto const& recorded = *each;
         if (!trials.contains(recorded.trial)) continue;
         LapId const id{recorded.trial, recorded.epoch};
         if (recorded.outcome == Outcome::stopped) continue;  // somewhere in it; if its trial went on, the lap came again
@@ -187,7 +181,7 @@ int replay_command(ReplayOptions const& options) {
         return tell(replayed.differences, wanted.size(), fmt::format("{} laps", replayed.laps), options.run_dir);
     }
     if (strategy_named(experiment.strategy.name).bits == Bits::same_trainers) {
-        auto const replayed = replay_together(experiment, journal, recorded_owners(run_dir, experiment), wanted);
+        auto const replayed = replay_together(experiment, journal, recorded_owners(run_dir, experiment), with_sources(journal, wanted));
         return tell(replayed.differences, wanted.size(), fmt::format("{} laps", replayed.laps), options.run_dir);
     }
     std::vector<ShardId> shards;

@@ -3,11 +3,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <limits>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "app/commands.hpp"
+#include "app/temporary_directory.hpp"
 #include "comm/thread_world.hpp"
+#include "core/clock.hpp"
 #include "core/error.hpp"
 #include "core/hash.hpp"
 #include "experiment/reader.hpp"
@@ -34,7 +39,12 @@ public:
                                               record.reason.empty() ? "" : "; " + record.reason));
     }
 
+    void saved(Saved const& saved) override {
+        if (!saved.file.empty()) files[{saved.trial, saved.epoch - 1}] = saved.file;
+    }
+
     ReplayedLaps out;
+    std::map<LapId, std::string> files;  // of ends of laps
     std::set<TrialId> ended;  // by failing or diverging, which they did not do when they were recorded
 
 private:
@@ -58,42 +68,85 @@ void check_generator(Experiment const& experiment, Journal const& journal) {
 
 }  // namespace
 
+namespace {
+
+// On rank 0. What clones begin with goes through files, as in the run.
+class TogetherAgain {
+public:
+    TogetherAgain(Experiment const& experiment, Journal const& journal, std::set<TrialId> const& trials)
+        : experiment_(experiment), released_(released_laps(journal)) {
+        std::map<std::pair<TrialId, int>, LapRecord const*> recorded;
+        for (auto const* record : laps_that_count(journal)) {
+            if (record->outcome != Outcome::finished || !trials.contains(record->trial)) continue;
+            recorded[{record->trial, record->epoch}] = record;
+            laps_.push_back({record->trial, record->epoch});
+            ++left_[record->trial];
+            if (auto const& source = released_.at(laps_.back())->clone_of) sources_.insert(*source);
+        }
+        comparison_.emplace(std::move(recorded));
+    }
+
+    void train(Courier& courier, OwnerTable const& owners) {
+        CheckpointTarget const target{files_.path(), "replay", 1, std::numeric_limits<double>::infinity(), 0};
+        std::filesystem::create_directories(files_.path() / "checkpoints");
+        Welcome welcome{experiment_.document.dump(), experiment_.strategy.name, owners, 0};
+        if (!sources_.empty()) welcome.checkpoints = target;
+        std::vector<std::string> hosts;
+        for (auto const& [rank, hello] : call_roll(courier, welcome, build_info(), experiment_.run)) hosts.push_back(hello.host);
+        auto const strategy = strategy_named(experiment_.strategy.name).make({courier, experiment_, owners, nullptr});
+        Pump pump(courier, hosts, experiment_.run.stall_s);
+        for (auto const& id : laps_) {
+            if (comparison_->ended.contains(id.trial)) continue;
+            if (sources_.contains(id)) strategy->keep_end(id.trial, id.epoch);
+            auto const lap = as_released(id, pump);
+            strategy->execute(lap);
+            for (auto const done = comparison_->out.laps; comparison_->out.laps == done;) pump.take(*comparison_, 1);
+            if (--left_[id.trial] == 0) strategy->forget(id.trial);
+        }
+        end_job(courier, 0, experiment_.run.deadline_s);
+    }
+
+    ReplayedLaps take() { return std::move(comparison_->out); }
+
+private:
+    Lap as_released(LapId const& id, Pump& pump) {
+        Lap lap;
+        lap.trial = id.trial;
+        lap.epoch = id.epoch;
+        lap.assignment = released_.at(id)->assignment;
+        lap.clone_of = released_.at(id)->clone_of;
+        if (!lap.clone_of) return lap;
+        require(std::ranges::find(laps_, *lap.clone_of) != laps_.end(), "a clone began with a state that no lap has left");
+        auto const deadline_s = monotonic_s() + experiment_.run.deadline_s;
+        while (!comparison_->files.contains(*lap.clone_of)) {
+            if (monotonic_s() > deadline_s) throw CommError(fmt::format("no file holds the state of trial {} after epoch {}", lap.clone_of->trial.value, lap.clone_of->epoch));
+            pump.take(*comparison_, 0.1);
+        }
+        lap.from = comparison_->files.at(*lap.clone_of);
+        return lap;
+    }
+
+    Experiment const& experiment_;
+    std::map<LapId, Lap const*> released_;
+    std::vector<LapId> laps_;
+    std::map<TrialId, int> left_;
+    std::set<LapId> sources_;  // with whose ends clones begin
+    std::optional<Comparison> comparison_;
+    TemporaryDirectory files_;
+};
+
+}  // namespace
+
 ReplayedLaps replay_together(Experiment const& experiment, Journal const& journal, OwnerTable const& owners,
                              std::set<TrialId> const& trials) {
     check_generator(experiment, journal);
-    std::map<std::pair<TrialId, int>, LapRecord const*> recorded;
-    std::vector<Lap> laps;
-    std::map<TrialId, int> left;
-    for (auto const& record : journal.laps) {
-        if (record.outcome != Outcome::finished || !trials.contains(record.trial)) continue;
-        recorded[{record.trial, record.epoch}] = &record;
-        Lap lap;
-        lap.trial = record.trial;
-        lap.epoch = record.epoch;
-        lap.assignment = journal.assignments.at(record.trial);
-        ++left[lap.trial];
-        laps.push_back(std::move(lap));
-    }
-    Comparison comparison(recorded);
+    TogetherAgain again(experiment, journal, trials);
     run_thread_ranks(owners.trainers + 1, [&](World& world) {
         if (world.rank() != Rank(0)) return trainer_main(world, build_info());
-        auto const deadline_s = experiment.run.deadline_s;
-        Courier courier(world, {.deadline_s = deadline_s});
-        auto const hellos =
-            call_roll(courier, {experiment.document.dump(), experiment.strategy.name, owners, 0}, build_info(), experiment.run);
-        std::vector<std::string> hosts;
-        for (auto const& [rank, hello] : hellos) hosts.push_back(hello.host);
-        auto const strategy = strategy_named(experiment.strategy.name).make({courier, experiment, owners, nullptr});
-        Pump pump(courier, hosts, experiment.run.stall_s);
-        for (auto const& lap : laps) {
-            if (comparison.ended.contains(lap.trial)) continue;
-            strategy->execute(lap);
-            for (auto const done = comparison.out.laps; comparison.out.laps == done;) pump.take(comparison, 1);
-            if (--left[lap.trial] == 0) strategy->forget(lap.trial);
-        }
-        end_job(courier, 0, deadline_s);
+        Courier courier(world, {.deadline_s = experiment.run.deadline_s});
+        again.train(courier, owners);
     });
-    return std::move(comparison.out);
+    return again.take();
 }
 
 }  // namespace hopscotch

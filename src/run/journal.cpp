@@ -145,6 +145,21 @@ void JournalWriter::run_ended(std::string_view status, std::string_view reason) 
     file_.sync();
 }
 
+std::map<LapId, Lap const*> released_laps(Journal const& journal) {
+    std::map<LapId, Lap const*> out;
+    for (auto const& lap : journal.released) out[{lap.trial, lap.epoch}] = &lap;
+    return out;
+}
+
+std::vector<LapRecord const*> laps_that_count(Journal const& journal) {
+    std::map<LapId, LapRecord const*> last;
+    for (auto const& record : journal.laps) last[{record.trial, record.epoch}] = &record;
+    std::vector<LapRecord const*> out;
+    for (auto const& record : journal.laps)
+        if (last.at({record.trial, record.epoch}) == &record) out.push_back(&record);
+    return out;
+}
+
 Journal read_journal(std::filesystem::path const& path) {
     std::string const text = read_whole(path);
     Journal journal;

@@ -76,6 +76,12 @@ struct Journal {
     std::uintmax_t complete_bytes = 0;  // up to the end of the last whole line; the rest of the file is a torn tail
 };
 
+// As they were released, the last time: a clone takes new values on the way.
+std::map<LapId, Lap const*> released_laps(Journal const& journal);
+
+// The laps that count, in the order of their ends. Where a trial was stopped and goes on, one may have come twice: the later one does.
+std::vector<LapRecord const*> laps_that_count(Journal const& journal);
+
 // A last line without its end is dropped. Throws DataError "<file>:<line>: ..." for any other line that is malformed.
 Journal read_journal(std::filesystem::path const& path);
 

@@ -38,7 +38,8 @@ void Recorder::restore(Journal const& journal, std::function<LossKind(TrialId)> 
     for (auto const& record : journal.laps) {
         chain_.ended(record);
         auto const metrics = tally_.add(record, loss(record.trial));
-        metrics_.append(record.trial, metrics, end_unix_s(record) - facts_.start_unix_s);
+        if (record.outcome != Outcome::stopped)
+            metrics_.append(record.trial, metrics, end_unix_s(record) - facts_.start_unix_s);
         trace_.add(record);
     }
     tally_.pause(journal.pauses_s + std::max(0.0, unix_s() - journal.last_unix_s));
@@ -221,7 +222,8 @@ Metrics Recorder::lap_done(LapRecord const& record, TrialView const& trial) {
     journal_.lap_done(record);
     chain_.ended(record);
     auto const metrics = tally_.add(record, loss_of(experiment_, trial.assignment));
-    metrics_.append(record.trial, metrics, end_unix_s(record) - facts_.start_unix_s);
+    if (record.outcome != Outcome::stopped)  // a lap that was left has no metrics; if its trial goes on, it comes again
+        metrics_.append(record.trial, metrics, end_unix_s(record) - facts_.start_unix_s);
     trace_.add(record);
     if (has_ended(trial.status)) end_trial(trial);
     return metrics;

@@ -98,7 +98,7 @@ class Wishes(Ctl):
 
     def test_clone(self):
         process = self.begun("--trainers", "2", lrs=[0.1, 0.2], epochs=40)
-        self.assertIn("a clone of trial 1 begins", self.do("clone", "1", "train.optimizer.lr=0.05"))
+        self.assertIn("a clone of trial 1 goes on after epoch ", self.do("clone", "1", "train.optimizer.lr=0.05"))
         self.wait_for(lambda: self.lap_of(2), "a lap of the clone", process)
         self.finished(process)
         released = [line for line in self.journal() if line["event"] == "lap_released" and line["trial"] == 2]

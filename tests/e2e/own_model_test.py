@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import unittest
 
-from harness import SHARDS, SOURCE, Case, experiment, strict_json
+from harness import BINARY, MPIRUN, SHARDS, SOURCE, Case, experiment, strict_json
 
 BUILD = pathlib.Path(os.environ["HOPSCOTCH_BUILD"])
 CMAKE = os.environ["HOPSCOTCH_CMAKE"]
@@ -87,6 +87,87 @@ class OwnModel(Case):
                     self.assertIn("e.json:1:", err)
                 (self.cwd / "e.json").unlink()
         self.assertEqual(self.listing(), before)
+
+
+class Replaced(Case):
+    """Files that decide what is trained, and are not in the run directory."""
+    MODELS = {"net.so": PLUGIN, "net.pt": SCRIPT, "w.safetensors": {"name": "mlp", "hidden": [16], "init_from": "w.safetensors"}}
+
+    def setUp(self):
+        super().setUp()
+        shutil.copy(BUILD / "tests/plugins/plugin_model.so", self.cwd / "net.so")
+        shutil.copy(SOURCE / "examples/torchscript_model.pt", self.cwd / "net.pt")
+        self.write(experiment(run={"dir": "first", "device": "cpu"}))
+        self.succeed("--quiet", "--trainers", "1")
+        shutil.copy(self.cwd / "first/best/model.safetensors", self.cwd / "w.safetensors")
+
+    @staticmethod
+    def replace(path):
+        """By one with other bytes in it."""
+        with open(path, "ab") as file:
+            file.write(b"\0" * 8)
+
+    def interrupted(self, model, folder):
+        self.write(experiment(model=model, run={"dir": folder, "device": "cpu"}))
+        code, _, _ = self.run_hopscotch("run", "e.json", "--quiet", "--trainers", "1", env={"HOPSCOTCH_FAULT": "lap.record:2:kill"})
+        self.assertEqual(code, -9)
+
+    def test_at_a_resumption(self):
+        for name, model in self.MODELS.items():
+            with self.subTest(file=name):
+                folder = f"out-{name}"
+                self.interrupted(model, folder)
+                kept = (self.cwd / name).read_bytes()
+                self.replace(self.cwd / name)
+                code, _, err = self.run_hopscotch("run", "e.json", "--resume", "--trainers", "1")
+                self.assertEqual(code, 2, err)
+                if name != "w.safetensors":  # which has no room for other bytes behind its tensors, and is refused as damaged
+                    self.assertIn(f"{name}: another file has this name (its hash was ", err)
+                self.assertIn(name, err)
+                (self.cwd / name).write_bytes(kept)
+                code, out, err = self.run_hopscotch("run", "e.json", "--resume", "--quiet", "--trainers", "1")
+                self.assertEqual(code, 0, out + err)
+
+    def test_other_weights_of_the_same_shape(self):
+        self.interrupted(self.MODELS["w.safetensors"], "out")
+        content = bytearray((self.cwd / "w.safetensors").read_bytes())
+        content[-1] ^= 1
+        (self.cwd / "w.safetensors").write_bytes(content)
+        self.assertEqual(self.run_hopscotch("run", "e.json", "--resume", "--trainers", "1")[0], 2)
+
+    def test_hosts_that_have_others(self):
+        """Ranks in folders of their own stand for hosts."""
+        for name, model in self.MODELS.items():
+            with self.subTest(file=name):
+                other = self.cwd / f"other-{name}"
+                other.mkdir()
+                content = bytearray((self.cwd / name).read_bytes())
+                content[-1] ^= 1
+                (other / name).write_bytes(content)
+                self.write(experiment(model=model, data={"path": str(self.cwd / "digits")}, run={"dir": str(self.cwd / f"out-{name}"), "device": "cpu"}))
+                here, there = ["-np", "2", "--wdir", str(self.cwd)], ["-np", "1", "--wdir", str(other)]
+                run = [BINARY, "run", str(self.cwd / "e.json")]
+                done = subprocess.run([*MPIRUN, *here, *run, ":", *there, *run], cwd=self.cwd, capture_output=True, text=True, timeout=60)
+                self.assertIn(f"{name}: is another file on ", done.stderr)
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertFalse((self.cwd / f"out-{name}").exists())
+
+    def test_a_shard(self):
+        for name in ("train-00003.h5", "valid-00000.h5"):
+            with self.subTest(file=name):
+                folder = f"out-{name}"
+                self.interrupted({"name": "mlp", "hidden": [16]}, folder)
+                kept = (self.cwd / "digits" / name).read_bytes()
+                content = bytearray(kept)
+                content[len(content) // 2] ^= 1
+                (self.cwd / "digits" / name).write_bytes(content)
+                for args in (("--resume",), ("--set", "run.dir=new")):
+                    code, _, err = self.run_hopscotch("run", "e.json", *args, "--trainers", "1")
+                    self.assertEqual(code, 2, err)
+                    self.assertIn(f"digits/{name}: is another file than dataset.json describes", err)
+                (self.cwd / "digits" / name).write_bytes(kept)
+                code, out, err = self.run_hopscotch("run", "e.json", "--resume", "--quiet", "--trainers", "1")
+                self.assertEqual(code, 0, out + err)
 
 
 class Package(unittest.TestCase):

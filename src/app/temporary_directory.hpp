@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// A directory that lives as long as this object.
+#pragma once
+#include <fmt/format.h>
+#include <stdlib.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <string>
+
+#include "core/error.hpp"
+
+namespace hopscotch {
+
+class TemporaryDirectory {
+public:
+    TemporaryDirectory() : name_((std::filesystem::temp_directory_path() / "hopscotch-XXXXXX").string()) {
+        if (mkdtemp(name_.data()) == nullptr)
+            throw DataError(fmt::format("{}: no temporary directory can be made here; set TMPDIR", name_));
+    }
+    ~TemporaryDirectory() {
+        std::error_code ignored;
+        std::filesystem::remove_all(name_, ignored);
+    }
+    TemporaryDirectory(TemporaryDirectory const&) = delete;
+    TemporaryDirectory& operator=(TemporaryDirectory const&) = delete;
+    std::filesystem::path path() const { return name_; }
+
+private:
+    std::string name_;
+};
+
+}  // namespace hopscotch
