@@ -4,6 +4,8 @@
 # scripts/chaos.sh --losses [ROUNDS]: jobs that lose one, then two of four trainers and must finish by themselves.
 # scripts/chaos.sh --random [SECONDS [SEED]]: random experiments, each once undisturbed and once disturbed; 600 s by default. Goes on after a failure;
 # --random --only SEED/NUMBER [--times N] repeats one of them.
+# scripts/chaos.sh --orders [CASES [SEED]]: jobs that are struck as soon as they have acknowledged orders (hopscotch ctl), and must obey them all the
+# same; 200 cases by default. Goes on after a failure; --orders --only SEED/NUMBER [--times N] repeats one of them.
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -22,5 +24,9 @@ fi
 if [[ "${1:-}" == --random ]]; then
     shift
     exec python3 -B random_chaos.py "$@"
+fi
+if [[ "${1:-}" == --orders ]]; then
+    shift
+    exec python3 -B order_chaos.py "$@"
 fi
 exec python3 -B chaos.py "$@"

@@ -51,7 +51,11 @@ std::vector<Lap> Continuation::begin(Director& director, Recorder& recorder) {
         if (lap.clone_of) clones_[{lap.trial, lap.epoch}] = *lap.clone_of;
     for (auto const& lap : released) recorder.released(lap);
     drop_wrong_files(recorder.chain());
-    for (auto const& source : recorder.ordered_sources()) pinned_.insert(source);
+    auto held = director.ordered_sources();
+    for (auto const& order : journal.orders)
+        if (order.kind == Order::Kind::clone) held.insert({order.trial, order.epoch});
+    pinned_.insert(held.begin(), held.end());
+    recorder.hold(std::move(held));
     while (find_starts(director.trials(), recorder)) {
     }
     std::vector<Lap> out;
@@ -67,8 +71,8 @@ std::vector<Lap> Continuation::begin(Director& director, Recorder& recorder) {
     return out;
 }
 
-// A file that holds another state than its place says is of a life that the trial did not have: an order, say, has taken back what it
-// had become. It is not used.
+// A file whose state is not the one of its place is left out: an order has taken back what the trial had become, or an older version has given
+// two states one name.
 void Continuation::drop_wrong_files(StateChain const& chain) {
     for (auto& [trial, files] : files_)
         std::erase_if(files, [&](LapSink::Saved const& file) {

@@ -135,7 +135,8 @@ std::optional<int> Run::attempt() {
             job.bury(lost);
         } catch (StateDamaged const& damaged) {
             note_damage(damaged);
-        } catch (TrialGoesBack const&) {
+        } catch (TrialGoesBack const& back) {
+            log_warning(back.what());
         }
         regroup(job);
         return std::nullopt;
@@ -158,6 +159,7 @@ void Run::regroup(RunningJob& job) {
     while (true) {
         try {
             job.leave_off();
+            require_same_files(prepared_);
             return call_roll_of_living();
         } catch (TrainerLost const& lost) {
             job.bury(lost);

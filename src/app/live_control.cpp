@@ -142,6 +142,13 @@ std::optional<int> LiveControl::epoch_to_clone(TrialView const& trial) const {
     return last < trial.first_epoch ? std::nullopt : std::optional(last);
 }
 
+std::set<LapId> LiveControl::sources_to_hold() const {
+    auto out = prepared_.director->ordered_sources();
+    for (auto const& order : waiting_)
+        if (order.kind == Order::Kind::clone) out.insert({order.trial, order.epoch});
+    return out;
+}
+
 std::vector<Order> LiveControl::orders_with(LapRecord const& record) {
     if (prepared_.director->finished()) return {};
     check_hours(record);
@@ -165,6 +172,7 @@ void LiveControl::give(Order order) {
     has_ordered_ = true;
     recorder_.ordered(order);
     waiting_.push_back(std::move(order));
+    recorder_.hold(sources_to_hold());
 }
 
 void LiveControl::leave(TrialId trial, std::string const& why) {

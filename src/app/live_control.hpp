@@ -29,6 +29,9 @@ public:
     // False: it was left by an order that has been taken back since. It never happened.
     bool counts(LapRecord const& record) const { return record.outcome != Outcome::stopped || left_.contains(record.trial); }
 
+    // With whose ends clones will begin that are ordered and not released.
+    std::set<LapId> sources_to_hold() const;
+
     bool has_ordered() const { return has_ordered_; }  // somebody, in this run
 
 private:

@@ -216,8 +216,11 @@ void prepare_director(PreparedRun& prepared) {
     // Decisions must not depend on the trainers.
     auto in_flight = config.in_flight.value_or(prepared.decides ? 2 * prepared.shards : 4 * prepared.trainers);
     // What was alive at a time in a job before is so again, however many trainers there are now.
-    if (prepared.resumption && !prepared.decides)
-        in_flight = std::max(in_flight, static_cast<std::int64_t>(prepared.resumption->journal.most_alive));
+    if (prepared.resumption && !prepared.decides && !config.in_flight) {
+        auto const& [facts, journal, files, damaged] = *prepared.resumption;
+        in_flight = std::max(in_flight, facts.in_flight > 0 ? facts.in_flight : static_cast<std::int64_t>(journal.most_alive));
+    }
+    prepared.admits = in_flight;
     DirectorOptions options;
     options.unit_cost = [experiment = prepared.experiment, schema = prepared.schema, shards = prepared.shards](Assignment const& assignment) {
         return unit_cost_of(experiment, assignment, schema, shards);
@@ -241,8 +244,12 @@ double unit_cost_of(Experiment const& experiment, Assignment const& assignment, 
 
 TrialConfig PreparedRun::config_of(Assignment const& assignment) const { return trial_config_of(experiment, assignment); }
 
+void require_same_files(PreparedRun const& prepared) {
+    for (auto const& [path, hash] : hashes_of(model_files(prepared.experiment)))
+        if (hash != prepared.files.at(path)) throw CommError(fmt::format("{}: was replaced while the run went on (the trials began with another file) restore it, then --resume goes on", path));
+}
+
 void prepare_to_go_on(PreparedRun& prepared) {
-    prepared.files = hashes_of(model_files(prepared.experiment));  // one may have been replaced while the job went on
     prepared.resumption = read_resumption(prepared.experiment, {to_hex(dataset_hash(prepared.manifest)), prepared.files, prepared.trainers});
     prepared.run_id = prepared.resumption->facts.run_id;
     prepare_director(prepared);
@@ -275,12 +282,11 @@ PreparedRun prepare_run(RunOptions const& options, std::function<int(RunConfig c
     prepared.context.past = std::move(known.context.past);
     check_trials(prepared, problems);
     problems.throw_if_any();
-    if (resumes) {
+    prepared.files = hashes_of(model_files(experiment));
+    if (resumes)
         prepare_to_go_on(prepared);
-    } else {
-        prepared.files = hashes_of(model_files(experiment));
+    else
         prepare_director(prepared);
-    }
     auto const trials = static_cast<std::int64_t>(prepared.director->trials().size());
     prepared.owners = make_owners(prepared.shards, trainers_with_data(experiment.strategy, trainers), trials);
     for (auto const& entry : zoo())

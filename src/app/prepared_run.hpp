@@ -26,7 +26,7 @@ struct PreparedRun {
     int trainers = 0;
     int shards = 0;
     OwnerTable owners;
-    std::int64_t in_flight = 0;
+    std::int64_t in_flight = 0, admits = 0;  // trials at a time: of those that there are; whatever there are
     std::unique_ptr<Director> director;
     SearchContext context;  // what the search knows besides the experiment
     SearchPlan plan;       // what the search will cost
@@ -51,6 +51,9 @@ double unit_cost_of(Experiment const& experiment, Assignment const& assignment, 
 // Throws ConfigError with every problem of the experiment, the dataset and the run directory at once. trainers_of: how many
 // trainers such a job has; may throw ConfigError.
 PreparedRun prepare_run(RunOptions const& options, std::function<int(RunConfig const&)> const& trainers_of);
+
+// Throws CommError that names a file of the model that was replaced since the job began.
+void require_same_files(PreparedRun const& prepared);
 
 // The same job after a loss: what is left to do is read from the run directory, the owners are as they are now.
 void prepare_to_go_on(PreparedRun& prepared);

@@ -12,6 +12,7 @@
 #include "app/replay_together.hpp"
 #include "core/error.hpp"
 #include "core/hash.hpp"
+#include "data/shard_writer.hpp"
 #include "run/journal.hpp"
 #include "run/run_directory.hpp"
 #include "run/server_log.hpp"
@@ -97,6 +98,12 @@ void require_bits(std::filesystem::path const& run_dir) {
                                       run_dir.string()));
 }
 
+// Else what differs would be told as a difference of states.
+void require_files(std::filesystem::path const& run_dir) {
+    for (auto const& [path, hash] : read_run_facts(run_dir).files)
+        if (hash_file(path) != hash) throw ConfigError(fmt::format("{}: is not the file that the run was trained with (its content differs) restore it", path));
+}
+
 // Each trainer of the run becomes a thread, and looks up whose each shard of the dataset is.
 OwnerTable recorded_owners(std::filesystem::path const& run_dir, Experiment const& experiment) {
     auto owners = read_run_facts(run_dir).owners;
@@ -165,6 +172,7 @@ int replay_command(ReplayOptions const& options) {
     std::filesystem::path const run_dir = options.run_dir;
     auto const experiment = recorded_experiment(run_dir);
     require_bits(run_dir);
+    require_files(run_dir);
     auto const journal = read_journal(run_dir / "journal.jsonl");
     std::set<TrialId> wanted;
     for (auto const trial : options.trials) {

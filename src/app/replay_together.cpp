@@ -66,10 +66,6 @@ void check_generator(Experiment const& experiment, Journal const& journal) {
     }
 }
 
-}  // namespace
-
-namespace {
-
 // On rank 0. What clones begin with goes through files, as in the run.
 class TogetherAgain {
 public:
@@ -119,7 +115,9 @@ private:
         require(std::ranges::find(laps_, *lap.clone_of) != laps_.end(), "a clone began with a state that no lap has left");
         auto const deadline_s = monotonic_s() + experiment_.run.deadline_s;
         while (!comparison_->files.contains(*lap.clone_of)) {
-            if (monotonic_s() > deadline_s) throw CommError(fmt::format("no file holds the state of trial {} after epoch {}", lap.clone_of->trial.value, lap.clone_of->epoch));
+            if (monotonic_s() > deadline_s) 
+                throw CommError(fmt::format("the state of trial {} after epoch {}, with which trial {} begins, was not written within {:.0f} s; run.deadline_s sets this limit",
+                                            lap.clone_of->trial.value, lap.clone_of->epoch, id.trial.value, experiment_.run.deadline_s));
             pump.take(*comparison_, 0.1);
         }
         lap.from = comparison_->files.at(*lap.clone_of);

@@ -10,6 +10,7 @@
 #include "core/clock.hpp"
 #include "core/hash.hpp"
 #include "run/past_run.hpp"
+#include "strategy/server_replay.hpp"
 #include "strategy/strategy.hpp"
 
 namespace hopscotch {
@@ -36,6 +37,8 @@ RunFacts facts_of(PreparedRun const& prepared) {
     facts.any_trainers = strategy_named(facts.strategy).bits == Bits::any_trainers;
     facts.approximate = (prepared.on_gpu && !prepared.experiment.run.deterministic) ||
                         (prepared.resumption && prepared.resumption->facts.approximate);
+    facts.same_bits_again = !facts.approximate && !has_server_log(prepared.experiment.strategy);
+    facts.in_flight = prepared.admits;
     facts.collectives = prepared.collectives;
     facts.start_unix_s = prepared.resumption ? prepared.resumption->facts.start_unix_s : unix_s();
     facts.run_id = prepared.run_id;

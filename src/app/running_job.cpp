@@ -16,12 +16,6 @@
 #include "search/search.hpp"
 
 namespace hopscotch {
-namespace {
-
-constexpr double k_patience_s = 10;  // with a file that is to be written
-
-}  // namespace
-
 RunningJob::RunningJob(PreparedRun& prepared, Courier& courier, RunOptions const& options)
     : prepared_(prepared),
       courier_(courier),
@@ -115,7 +109,7 @@ bool RunningJob::is_wrong(LapRecord const& came) {
     if (wrong_.contains(came.trial) || complaint.empty()) return wrong_.contains(came.trial);
     wrong_.insert(came.trial);
     if (!pausing_) throw StateDamaged(complaint);
-    return true;  // what its trial had been before an order, say
+    return true;  // it was under way when an order changed what its trial is
 }
 
 // A failure that is not the trial's own is not its end, so often as search.retries says.
@@ -127,9 +121,9 @@ bool RunningJob::tries_again(LapRecord const& record) {
     recorder_.retried(record);
     auto const text = fmt::format("trial {}: {}; it goes back to its last checkpoint (search.retries: {} of {})", record.trial.value, record.reason,
                                   recorder_.retries_of(record.trial), prepared_.experiment.search.retries);
+    if (!pausing_) throw TrialGoesBack(text);
     log_warning(text);
-    if (pausing_) return true;  // it will, when the job goes on
-    throw TrialGoesBack(text);
+    return true;  // it will, when the job goes on
 }
 
 // What had ended, and was forgotten, goes on.
@@ -144,6 +138,7 @@ void RunningJob::end_trials() {
     for (auto const& trial : director_.trials()) {
         if (!has_ended(trial.status) || !ended_.insert(trial.id).second) continue;
         recorder_.trial_ended(trial);
+        held_.erase(trial.id);
         // Its state may be wanted after laps that are being trained again.
         if (!continuation_ || !continuation_->waits_for(trial.id)) strategy_->forget(trial.id);
         if (trial.status == TrialStatus::failed || trial.status == TrialStatus::diverged)
@@ -201,8 +196,12 @@ void RunningJob::go_on() {
     units_ = units_before_ = static_cast<double>(continuation_->units());
     counted_before_ = static_cast<double>(pump_.units_done());
     for (auto const& trial : director_.trials()) {
-        if (has_ended(trial.status)) ended_.insert(trial.id);
-        if (!has_ended(trial.status)) recorder_.lives(trial.id);
+        if (has_ended(trial.status)) {
+            ended_.insert(trial.id);
+            recorder_.trial_ended(trial);  // the job before may have been killed when it had journalled the lap
+        } else {
+            recorder_.lives(trial.id);
+        }
     }
 }
 
@@ -222,6 +221,8 @@ Buffer RunningJob::best_state(TrialId trial, int epoch) {
 
 Buffer RunningJob::state_in(LapSink::Saved const& saved) {
     CheckpointFile const file(directory_.file(saved.file));
+    if (saved.state_hash != 0 && file.about().state_hash != saved.state_hash)
+        throw DataError(fmt::format("{}: holds another state than the journal says", saved.file));
     auto state = courier_.pool().acquire(file.state_bytes());
     file.read_state(state.bytes());
     return state;
@@ -258,11 +259,12 @@ void RunningJob::release() {
         recorder_.released(lap);
         if (continuation_) continuation_->place(lap);
         auto const [before, first] = released_.try_emplace(lap.trial, lap.epoch);
-        if (!first && lap.epoch <= before->second) taken_up_ = lap.trial;  // what was released of it from there on came to nothing
+        if (!first && lap.epoch <= before->second) taken_up_ = lap.trial;  // the laps that it had from there on do not count any more
         before->second = lap.epoch;
         execute(std::move(lap));
     }
     for (auto const& lap : director_.take_releases()) recorder_.let_go(lap);
+    if (control_.has_ordered()) recorder_.hold(control_.sources_to_hold());
 }
 
 // A lap that begins with another's state takes it from the file; it, and what follows of its trial, waits until there is one.
@@ -283,6 +285,7 @@ void RunningJob::execute_held() {
             }
             strategy_->execute(lap);
             held.laps.pop_front();
+            held.since_s.reset();
         }
     }
     std::erase_if(held_, [](auto const& entry) { return entry.second.laps.empty(); });
@@ -292,17 +295,18 @@ void RunningJob::execute_held() {
 LapSink::Saved const* RunningJob::file_to_begin_with(Lap const& lap, Held& held) {
     auto const* file = recorder_.file_after(lap.clone_of->trial, lap.clone_of->epoch);
     if (file != nullptr) return file;
-    if (!held.since_s && recorder_.chain().at_end_of(*lap.clone_of)) held.since_s = monotonic_s();
-    // Where the search clones, all are written.
-    bool const asks = !procedure_clones(prepared_.experiment.search.procedure);
-    if (asks && asked_for_.insert(*lap.clone_of).second) strategy_->keep_end(lap.clone_of->trial, lap.clone_of->epoch);
+    if (procedure_clones(prepared_.experiment.search.procedure)) return nullptr;  // then all are written
+    auto const& source = director_.trials()[lap.clone_of->trial.index()];
+    if (!held.since_s && (source.epochs_done > lap.clone_of->epoch || has_ended(source.status))) held.since_s = monotonic_s();
+    if (asked_for_.insert(*lap.clone_of).second) strategy_->keep_end(lap.clone_of->trial, lap.clone_of->epoch);
     return nullptr;
 }
 
-// A trainer may hear too late that the end of a lap is to be kept. Then that lap is trained again, as after a loss.
+// A trainer may hear too late that the end of a lap is to be kept. Then that lap is trained again, as after a loss. Until then this waits as
+// long as for a transfer: the file may be on its way to the disk.
 void RunningJob::check_held() {
     for (auto const& [trial, held] : held_) {
-        if (!held.since_s || monotonic_s() < *held.since_s + std::min(k_patience_s, prepared_.experiment.run.deadline_s)) continue;
+        if (!held.since_s || monotonic_s() < *held.since_s + prepared_.experiment.run.deadline_s) continue;
         auto const& source = *held.laps.front().clone_of;
         if (recorder_.at_risk(source.trial)) continue;  // it is being tried again
         throw TrialGoesBack(fmt::format("trial {} begins with the state of trial {} after epoch {}, which no file holds: that is trained again", trial.value,

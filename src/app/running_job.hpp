@@ -100,7 +100,8 @@ private:
     std::optional<Continuation> continuation_;
     std::optional<LapRecord> test_record_;
     double started_s_ = 0, next_view_s_ = 0;
-    double units_ = 0, units_before_ = 0, counted_before_ = 0;  // of laps that have ended; by earlier jobs; by trainers, then
+    double units_ = 0;                                // of laps that have ended, in all jobs
+    double units_before_ = 0, counted_before_ = 0;  // when this job began: units_, and what the trainers had counted
     std::set<TrialId> ended_;
     std::map<TrialId, int> released_;  // the last lap of each, in this job
     std::optional<TrialId> taken_up_;  // by an order

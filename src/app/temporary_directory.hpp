@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A directory that lives as long as this object.
 #pragma once
-#include <fmt/format.h>
 #include <stdlib.h>
 
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <string>
 
@@ -17,7 +14,7 @@ class TemporaryDirectory {
 public:
     TemporaryDirectory() : name_((std::filesystem::temp_directory_path() / "hopscotch-XXXXXX").string()) {
         if (mkdtemp(name_.data()) == nullptr)
-            throw DataError(fmt::format("{}: no temporary directory can be made here; set TMPDIR", name_));
+            throw DataError(name_ + ": no temporary directory can be made here; set TMPDIR");
     }
     ~TemporaryDirectory() {
         std::error_code ignored;

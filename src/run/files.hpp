@@ -30,8 +30,9 @@ public:
     static constexpr double k_sync_every_s = 0.1;
 
 private:
-    std::filesystem::path path_;
     void take_back(std::size_t written);
+
+    std::filesystem::path path_;
     int fd_ = -1;
     bool dirty_ = false, torn_ = false;
     double synced_at_s_ = 0;

@@ -47,7 +47,8 @@ void add_seconds(Json const& line, bool first_of_job, Journal& journal) {
     auto const* at = line.find("unix_s");
     if (at == nullptr) return;
     auto const now = at->number();
-    if (journal.last_unix_s > 0) (first_of_job ? journal.pauses_s : journal.seconds) += std::max(0.0, now - journal.last_unix_s);
+    if (journal.last_unix_s > 0 && first_of_job) journal.pauses.emplace_back(journal.last_unix_s, now);
+    if (journal.last_unix_s > 0 && !first_of_job) journal.seconds += std::max(0.0, now - journal.last_unix_s);
     journal.last_unix_s = now;
 }
 

@@ -11,6 +11,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/json.hpp"
@@ -70,7 +71,7 @@ struct Journal {
     std::vector<TrainerLoss> lost;
     int incarnation = 1;                // how many jobs have written it
     double seconds = 0;                 // that they wrote, together
-    double pauses_s = 0;                // between jobs
+    std::vector<std::pair<double, double>> pauses;  // between jobs: from, until (seconds since 1970)
     double last_unix_s = 0;             // its last line
     std::string status;                 // of the run; empty while it has not ended; of the last job that said so
     std::uintmax_t complete_bytes = 0;  // up to the end of the last whole line; the rest of the file is a torn tail

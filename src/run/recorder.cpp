@@ -24,17 +24,18 @@ Recorder::Recorder(RunDirectory const& directory, RunFacts const& facts, Experim
       metrics_(directory.file("metrics.jsonl")),
       trace_(directory.file("trace.json"), facts.hosts, facts.start_unix_s),
       tally_(experiment.search.metric, experiment.search.mode, facts.trainers(), {experiment.search.objective, experiment.search.copies()}),
-      clones_(procedure_clones(experiment.search.procedure)) {}
+      clones_(procedure_clones(experiment.search.procedure)),
+      chain_(facts.same_bits_again ? StateChain::TrainedAgain::same_bits : StateChain::TrainedAgain::other_bits) {}
 
 void Recorder::restore(Journal const& journal, std::function<LossKind(TrialId)> const& loss) {
     incarnation_ = journal.incarnation + 1;
     lost_ = journal.lost;
     retries_ = journal.retries;
-    for (auto const& order : journal.orders) hold_source(order);
-    for (auto const& lap : journal.laps)  // which may not have been delivered
-        for (auto const& order : lap.orders) hold_source(order);
     journal_.run_resumed(incarnation_, facts_.trainers());
-    for (auto const& lap : journal.released) known_[{lap.trial, lap.epoch}] = lap.clone_of;
+    for (auto const& lap : journal.released) {
+        known_[{lap.trial, lap.epoch}] = lap.clone_of;
+        chain_.released(lap);
+    }
     for (auto const& record : journal.laps) {
         chain_.ended(record);
         auto const metrics = tally_.add(record, loss(record.trial));
@@ -42,7 +43,8 @@ void Recorder::restore(Journal const& journal, std::function<LossKind(TrialId)> 
             metrics_.append(record.trial, metrics, end_unix_s(record) - facts_.start_unix_s);
         trace_.add(record);
     }
-    tally_.pause(journal.pauses_s + std::max(0.0, unix_s() - journal.last_unix_s));
+    for (auto const& [from, until] : journal.pauses) tally_.pause(from, until);
+    if (journal.last_unix_s > 0) tally_.pause(journal.last_unix_s, unix_s());
     decisions_.assign(journal.decisions.begin(), journal.decisions.end());
     for (auto const& end : journal.ended)
         if (end.status != name_of(TrialStatus::interrupted)) ended_.insert(end.trial);
@@ -57,10 +59,6 @@ void Recorder::trainer_lost(TrainerLoss loss) {
 
 void Recorder::released(Lap const& lap) {
     if (lap.clone_of) clones_of_[*lap.clone_of].push_back({lap.trial, lap.epoch});
-    // The clone that was ordered of that lap; or of a later one, to which the source never came.
-    if (auto const ordered = lap.clone_of ? ordered_.lower_bound(*lap.clone_of) : ordered_.end();
-        ordered != ordered_.end() && ordered->trial == lap.clone_of->trial)
-        ordered_.erase(ordered);
     chain_.released(lap);
     // An order may have taken back what it was to begin with.
     auto const before = known_.find({lap.trial, lap.epoch});
@@ -69,14 +67,7 @@ void Recorder::released(Lap const& lap) {
     if (before != known_.end()) before->second = lap.clone_of;
 }
 
-void Recorder::ordered(Order const& order) {
-    hold_source(order);
-    journal_.ordered(order);
-}
-
-void Recorder::hold_source(Order const& order) {
-    if (order.kind == Order::Kind::clone) ordered_.insert({order.trial, order.epoch});
-}
+void Recorder::ordered(Order const& order) { journal_.ordered(order); }
 
 void Recorder::retried(LapRecord const& record) {
     ++retries_[record.trial];
@@ -92,7 +83,7 @@ std::optional<int> Recorder::newest_boundary(TrialId trial) const {
     std::optional<int> out;
     if (auto const found = files_.find(trial); found != files_.end())
         for (auto const& file : found->second)
-            if (file.epoch > 0 && place_of(file) == start_of_epoch(file.epoch)) out = std::max(out.value_or(0), file.epoch - 1);
+            if (file.epoch > 0 && place_of(file) == start_of_epoch(file.epoch) && file.whole && chain_.may_be(file)) out = std::max(out.value_or(0), file.epoch - 1);
     return out;
 }
 
@@ -137,8 +128,10 @@ LapSink::Saved const* file_after(std::vector<LapSink::Saved> const& files, int e
 
 LapSink::Saved const* Recorder::file_after(TrialId trial, int epoch) const {
     auto const found = files_.find(trial);
-    auto const* file = found == files_.end() ? nullptr : hopscotch::file_after(found->second, epoch);
-    return file != nullptr && chain_.may_be(*file) ? file : nullptr;
+    if (found == files_.end()) return nullptr;
+    auto const is_it = [&](auto const& file) { return place_of(file) == start_of_epoch(epoch + 1) && chain_.may_be(file); };
+    auto const file = std::ranges::find_if(found->second, is_it);
+    return file == found->second.end() ? nullptr : &*file;
 }
 
 // The end of a lap may be saved for two reasons, in one file.

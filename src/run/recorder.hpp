@@ -62,9 +62,9 @@ public:
     // A lap of this job that is sent out, and begins with lap.from, or with lap.clone_of where that is empty: what it begins with stays
     // until this job has saved what comes of it. Files of earlier jobs may lie behind it.
     void sent(Lap const& lap);
-    // The source's file of a clone that is ordered stays until the clone has one of its own.
     void ordered(Order const& order);
-    std::multiset<LapId> const& ordered_sources() const { return ordered_; }  // of clones that have not begun
+    // With whose ends clones that are ordered will begin: those files stay.
+    void hold(std::set<LapId> sources) { ordered_ = std::move(sources); }
     void retried(LapRecord const& record);  // it ended nothing
     int retries_of(TrialId trial) const;
     void lives(TrialId trial) { ended_.erase(trial); }  // an order has it go on
@@ -104,7 +104,6 @@ private:
     void add_file(LapSink::Saved const& saved);
     bool is_kept(LapSink::Saved const& file) const;
     bool is_wanted_by_clones(LapId lap) const;
-    void hold_source(Order const& order);
     void delete_surplus();
 
     std::filesystem::path directory_;
@@ -117,7 +116,7 @@ private:
     std::set<TrialId> ended_;
     std::deque<Decision> decisions_;  // of earlier jobs, to come again
     bool clones_;                                  // the search does
-    std::multiset<LapId> ordered_;  // that clones will begin with which are not released yet
+    std::set<LapId> ordered_;  // hold()
     std::map<TrialId, int> retries_;
     std::set<LapId> let_go_;                       // boundary states that no decision can ask for any more
     std::map<LapId, std::vector<LapId>> clones_of_;  // laps that begin with one

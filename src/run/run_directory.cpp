@@ -162,6 +162,7 @@ Json to_json(RunFacts const& facts) {
          {"start_unix_s", facts.start_unix_s},
          {"run_id", facts.run_id},
          {"approximate", facts.approximate},
+         {"in_flight", facts.in_flight},
          {"experiment", facts.experiment}});
     Json files = Json::object({});
     for (auto const& [path, hash] : facts.files) files[path] = to_hex(hash);
@@ -189,6 +190,7 @@ RunFacts read_run_facts(fs::path const& directory) {
         facts.experiment = json.at("experiment");
         if (auto const* files = json.find("files"))  // runs of older versions do not name any
             for (auto const& [path, hash, position] : files->object()) facts.files[path] = from_hex(hash.string());
+        if (auto const* in_flight = json.find("in_flight")) facts.in_flight = in_flight->integer();
         if (auto const* approximate = json.find("approximate")) facts.approximate = approximate->boolean();
         if (auto const* collectives = json.find("collectives")) facts.collectives = collectives->string();
         if (auto const* id = json.find("run_id")) facts.run_id = id->string();  // runs of older versions have none

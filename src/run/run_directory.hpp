@@ -36,7 +36,9 @@ struct RunFacts {
     std::string run_id;        // of the run, whatever jobs work on it: checkpoints of another are foreign
     bool any_trainers = true;  // the strategy's bits do not depend on the number of trainers
     bool approximate = false;  // a GPU has trained with run.deterministic false, in this job or an earlier one: no bits to verify
+    bool same_bits_again = true;  // a lap that is trained again has the same bits; not where gradients are combined as they come
     std::string collectives;   // allreduce, model_averaging: how this job adds up gradients or weights, "mpi" or "nccl"
+    std::int64_t in_flight = 0;  // the most that any job has admitted at a time; 0: not known (a run of an older version)
     double start_unix_s = 0;  // what trace.json and metrics.jsonl count from
     Json past;                // of search.start_from, for start_from.json; null: none, or --resume, which leaves it as it is
 

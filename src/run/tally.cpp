@@ -99,7 +99,12 @@ TrialTally const& Tally::of(TrialId trial) const {
     return found == trials_.end() ? nothing : found->second;
 }
 
-double Tally::makespan_s() const { return units_ > 0 ? std::max(0.0, last_unix_s_ - first_unix_s_ - pauses_s_) : 0; }
+double Tally::makespan_s() const {
+    if (units_ == 0) return 0;
+    double out = last_unix_s_ - first_unix_s_;
+    for (auto const& [from, until] : pauses_) out -= std::max(0.0, std::min(until, last_unix_s_) - std::max(from, first_unix_s_));
+    return std::max(0.0, out);
+}
 
 double Tally::busy_s() const { return std::accumulate(busy_s_.begin(), busy_s_.end(), 0.0); }
 

@@ -4,6 +4,7 @@
 #pragma once
 #include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "experiment/config.hpp"
@@ -56,7 +57,7 @@ public:
     std::optional<TrialId> best_trial() const;
     std::vector<GroupTally> groups() const;     // as far as a trial of them has a lap; none if there are no copies
     double makespan_s() const;                  // last event's end - first unit's start, less pauses
-    void pause(double seconds) { pauses_s_ += seconds; }  // in which no job worked on the run
+    void pause(double from_unix_s, double until_unix_s) { pauses_.emplace_back(from_unix_s, until_unix_s); }  // no job worked on the run
     double busy_s() const;                      // training and validation, summed over trainers
     double utilisation() const;                 // busy_s / (trainers x makespan)
     double lower_bound_s() const;               // max(longest trial's seconds, most loaded trainer's); units of a lap that trainers
@@ -86,7 +87,8 @@ private:
     std::vector<double> exposed_s_;
     std::vector<std::int64_t> staleness_;
     std::int64_t units_ = 0, hops_ = 0, sync_rounds_ = 0;
-    double first_unix_s_ = 0, last_unix_s_ = 0, pauses_s_ = 0;
+    double first_unix_s_ = 0, last_unix_s_ = 0;
+    std::vector<std::pair<double, double>> pauses_;
     Metrics latest_;
 };
 

@@ -36,6 +36,7 @@ public:
     std::vector<Decision> take_decisions() override { return std::exchange(decisions_, {}); }
     std::vector<LapId> take_releases() override { return pins_.take(); }
     std::string finish_reason() const override { return finish_; }
+    std::set<LapId> ordered_sources() const override;
 
 private:
     // A trial is stopped before it is taken up, if that is how it was ordered: the clock may deliver the lap of the second order first.

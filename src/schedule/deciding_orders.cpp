@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is not the search's to decide: the part of deciding_director.hpp that obeys orders.
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -90,13 +91,23 @@ void DecidingDirector::resume_apart(Given const& given) {
     run_on(order.trial);
 }
 
+std::set<LapId> DecidingDirector::ordered_sources() const {
+    std::set<LapId> out;
+    for (auto const& order : clones_) out.insert({order.trial, order.epoch});
+    for (auto const& [lap, orders] : orders_)
+        for (auto const& given : orders)
+            if (given.order.kind == Order::Kind::clone) out.insert({given.order.trial, given.order.epoch});
+    return out;
+}
+
 void DecidingDirector::begin_clones() {
     for (auto& order : std::exchange(clones_, {})) clone_apart(std::move(order));
 }
 
 void DecidingDirector::clone_apart(Order order) {
     auto const& source = plan_of(order.trial);
-    int const good = source.reported - (failed(source) && source.reported == static_cast<int>(source.values.size()) ? 1 : 0);
+    int const heard_of = std::min(source.reported, static_cast<int>(source.values.size()));
+    int const good = heard_of - (failed(source) && heard_of == static_cast<int>(source.values.size()) ? 1 : 0);
     bool const rested = source.end && source.reported >= source.begun;
     auto const start = clone_start(order.epoch, {source.first, good}, !rested);
     if (start.later) return clones_.push_back(std::move(order));

@@ -5,6 +5,7 @@
 #pragma once
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -53,6 +54,9 @@ public:
     virtual bool finished() const = 0;                 // every trial has ended, and no more will come
     virtual std::string finish_reason() const { return {}; }  // why an order had it finish; empty: none did
     virtual std::vector<TrialView> const& trials() const = 0;
+
+    // The sources, as ordered, of clones that wait for them or for the search to hear of their order.
+    virtual std::set<LapId> ordered_sources() const = 0;
 
     // Since the last call. Nothing from a search that decides nothing.
     virtual std::vector<Decision> take_decisions() { return {}; }

@@ -20,7 +20,7 @@ void StateChain::released(Lap const& lap) {
 }
 
 void StateChain::ended(LapRecord const& record) {
-    if (record.outcome != Outcome::finished) return;
+    if (record.outcome != Outcome::finished || trained_again_ == TrainedAgain::other_bits) return;
     auto& ends = ends_[record.trial];
     if (ends.size() <= static_cast<std::size_t>(record.epoch)) ends.resize(static_cast<std::size_t>(record.epoch) + 1);
     ends[static_cast<std::size_t>(record.epoch)] = record.end_hash;

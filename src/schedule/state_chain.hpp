@@ -14,6 +14,11 @@ namespace hopscotch {
 
 class StateChain {
 public:
+    // trained_again: what comes of a lap that is trained twice. Where that may be other bits, each life of a trial has hashes of its own, and
+    // nothing is known of any.
+    enum class TrainedAgain { same_bits, other_bits };
+    explicit StateChain(TrainedAgain trained_again = TrainedAgain::same_bits) : trained_again_(trained_again) {}
+
     void released(Lap const& lap);          // again: its beginning is what this release says
     void ended(LapRecord const& record);    // finished ones count; again: it ends with what this record says
 
@@ -28,6 +33,7 @@ public:
     std::string complaint(LapRecord const& record) const;
 
 private:
+    TrainedAgain trained_again_;
     std::map<TrialId, std::vector<std::uint64_t>> ends_;  // by epoch; 0: not known
     std::map<LapId, LapId> clones_;                       // lap: with whose end it begins
 };

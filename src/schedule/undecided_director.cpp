@@ -148,6 +148,12 @@ void UndecidedDirector::resume(TrialView& view) {
     view.reason.clear();
 }
 
+std::set<LapId> UndecidedDirector::ordered_sources() const {
+    std::set<LapId> out;
+    for (auto const& order : clones_) out.insert({order.trial, order.epoch});
+    return out;
+}
+
 void UndecidedDirector::begin_clones() {
     for (auto& order : std::exchange(clones_, {})) clone(std::move(order));
 }

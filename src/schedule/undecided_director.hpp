@@ -20,6 +20,7 @@ public:
     bool finished() const override;
     std::vector<TrialView> const& trials() const override { return trials_; }
     std::string finish_reason() const override { return finish_; }
+    std::set<LapId> ordered_sources() const override;
 
 private:
     // What the director knows of a trial beyond what it shows.

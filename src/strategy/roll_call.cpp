@@ -221,6 +221,7 @@ Hello open_data(std::optional<TrialRunner>& runner, Welcome const& welcome, Expe
     auto const shards = welcome.owners.shards_of(self);
     auto hello = introduce(trainer.build);
     try {
+        if (!runner && !shards.empty()) require_same_files(welcome.files);
         if (runner)
             runner->adopt(shards);
         else
@@ -229,7 +230,6 @@ Hello open_data(std::optional<TrialRunner>& runner, Welcome const& welcome, Expe
         trainer.courier.pool().set_pinning(pinning_for(runner->device()));
         bool const works = !shards.empty() || strategy_named(welcome.strategy).rows == Rows::travel;
         if (works) {
-            require_same_files(welcome.files);
             runner->open_validation();
             trainer.courier.pool().reserve(welcome.state_bytes, ready_buffers(welcome.state_bytes));
         }

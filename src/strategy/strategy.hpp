@@ -58,8 +58,8 @@ public:
     // (nothing is under way, or trainers train it together).
     virtual void leave(TrialId trial, std::string const& why) = 0;
 
-    // Rank 0, Local. The trial's state after that lap goes to a file, which saved() tells of; -1: after the one under way, or where it
-    // rests.
+    // Rank 0, Local. The trial's state after that lap, which has not ended or after which it rests, goes to a file, which saved() tells of. A
+    // trainer that has gone on from there has no such state any more: then nothing comes.
     virtual void keep_end(TrialId trial, int epoch) = 0;
 
     // Rank 0, Local. The snapshot of a trial's best epoch, asked from the trainer that validated it.

@@ -104,7 +104,7 @@ private:
     void answer_keep(TrialMessage const& asked);
 
     std::map<TrialId, std::string> left_;  // why
-    std::map<TrialId, std::set<int>> kept_ends_;  // laps whose ends go to files; -1: that of the next
+    std::map<TrialId, std::set<int>> kept_ends_;  // laps whose ends go to files
     std::map<TrialId, double> bests_;     // run.keep_best "trial": of the laps that ended here
     std::map<TrialId, Journey> resting_;  // of states that rest here: the beginning of their next lap
     std::optional<int> pause_round_;  // to be answered

@@ -119,7 +119,7 @@ void TrainerBase::save_best() {
 void TrainerBase::keep_boundary(Journey const& journey, ByteView state) {
     if (!checkpointer_ || !state_is_whole()) return;
     auto const asked = kept_ends_.find(journey.lap.trial);
-    bool const wanted = asked != kept_ends_.end() && asked->second.erase(journey.lap.epoch) + asked->second.erase(-1) > 0;
+    bool const wanted = asked != kept_ends_.end() && asked->second.erase(journey.lap.epoch) > 0;
     if (search_clones_ || wanted) return keep(journey, state, Checkpointer::Kept::boundary);
     if (!keeps_every_best(resources_.experiment)) return;
     auto const& search = resources_.experiment.search;
@@ -135,7 +135,7 @@ void TrainerBase::answer_keep(TrialMessage const& asked) {
     if (!checkpointer_ || !state_is_whole()) return;
     auto const rested = resting_.find(asked.trial);
     auto const* state = state_at_rest(asked.trial);
-    bool const here = rested != resting_.end() && state != nullptr && *state && (asked.epoch < 0 || asked.epoch + 1 == rested->second.lap.epoch);
+    bool const here = rested != resting_.end() && state != nullptr && *state && asked.epoch + 1 == rested->second.lap.epoch;
     if (!here) {
         kept_ends_[asked.trial].insert(asked.epoch);
         return;

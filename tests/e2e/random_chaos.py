@@ -178,8 +178,10 @@ class Round:
         if job.misfortune and job.when == END:
             self.wait_for(lambda: self.journal().exists() and '"run_ended"' in self.journal().read_text()[-300:], process)
         wait_s = 0.03 * job.gap_s if job.when == END else self.work_s * job.when if job.when >= 0 else self.start_s * -job.when
-        if not job.misfortune or not self.lives_for(process, wait_s):
-            return
+        if job.misfortune and self.lives_for(process, wait_s):
+            self.strike(process, job)
+
+    def strike(self, process, job):
         self.counts["kills"] += 1
         self.story[-1] += " (struck)"
         for part in job.misfortune.split(" and "):
@@ -203,12 +205,12 @@ class Round:
             return True
 
 
-def one(name, place, counts, document=None, plan=None):
+def one(name, place, counts, document=None, plan=None, make=Round, mode="--random"):
     """A verdict (same, refused, FAILED) and what there is to say. The folder of a failure is kept, of the first few at least."""
     counts["begun"] += 1
     folder = place / f"{name.replace('/', '-')}-{counts['begun']}"
     began = time.monotonic()
-    verdict, this = "same", Round(name, folder, counts, document, plan)
+    verdict, this = "same", make(name, folder, counts, document, plan)
     try:
         this.run()
     except Refused as refused:
@@ -217,7 +219,7 @@ def one(name, place, counts, document=None, plan=None):
     except Exception as failure:  # a file that is missing or no JSON, too
         counts["failures"] += 1
         kind = "" if isinstance(failure, (Failure, Different)) else f"{type(failure).__name__}: "
-        verdict, why = "FAILED", f"{kind}{failure}\n  folder: {folder}\n  again: scripts/chaos.sh --random --only {name}"
+        verdict, why = "FAILED", f"{kind}{failure}\n  folder: {folder}\n  again: scripts/chaos.sh {mode} --only {name}"
     told = f"{name} ({time.monotonic() - began:.1f} s; {'; '.join(this.story)})" + (f": {why}" if verdict != "same" else "")
     counts["experiments"] += verdict != "refused"
     if verdict != "FAILED" or counts["failures"] > KEPT:

@@ -103,6 +103,22 @@ class Resume(Disturbed):
         self.assertIn("an older checkpoint is used", err)
         self.assertEqual(self.outcome("out"), expected)
 
+    def test_a_file_that_holds_another_state(self):
+        """The journal knows what is in each file: one with other contents is as good as none, however whole it is."""
+        expected = self.undisturbed()
+        self.write(disturbed())
+        self.assertTrue(self.killed(laps=8, checkpoints=12))
+        path = self.cwd / "out/journal.jsonl"
+        whole, _, _ = path.read_text().rpartition("\n")
+        lines = [strict_json(line) for line in whole.splitlines()]
+        newest = {line["trial"]: line for line in lines if line["event"] == "checkpoint"}
+        for line in newest.values():
+            line["state_hash"] = "00000000000000ff"
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        err = self.resumed()
+        self.assertIn("holds another state than the journal says; an older checkpoint is used", err)
+        self.assertEqual(self.outcome("out"), expected)
+
     def inside_laps(self, folder):
         """Trials whose newest file is of a lap that was not finished, behind its first step."""
         done, newest = {}, {}

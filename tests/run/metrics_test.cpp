@@ -108,6 +108,18 @@ TEST(Metrics, FileHasALinePerLapWithoutNaN) {
     EXPECT_FALSE(std::getline(lines, line));
 }
 
+// Only what lies between the first unit and the last event is time that the run did not have.
+TEST(Tally, PausesBetweenJobsAreNoMakespan) {
+    Tally tally("val_accuracy", Mode::max, 2);
+    tally.pause(0, 90);  // a job died before its first unit
+    tally.add(first_trial(), k_classes);
+    tally.add(second_trial(), k_classes);
+    EXPECT_DOUBLE_EQ(tally.makespan_s(), 6);
+    tally.pause(101, 102.5);
+    tally.pause(105, 1000);  // killed behind the last lap
+    EXPECT_DOUBLE_EQ(tally.makespan_s(), 3.5);
+}
+
 TEST(Tally, UtilisationAndBoundOfAHandMadeRun) {
     Tally tally("val_accuracy", Mode::max, 2);
     tally.add(first_trial(), k_classes);

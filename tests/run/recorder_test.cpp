@@ -246,6 +246,47 @@ TEST_F(RecorderTest, WhatALapOfThisJobBeginsWithStaysUntilItHasSaved) {
     EXPECT_FALSE(there(2, 2));
 }
 
+// Two lives of a trial have left files of one place: a clone begins with the one that the journal knows.
+TEST_F(RecorderTest, OfTwoFilesOfOnePlaceTheOneThatTheJournalKnows) {
+    auto const facts = some_facts();
+    Experiment const experiment;
+    Recorder recorder(RunDirectory(directory_, RunDirUse::fresh, facts), facts, experiment);
+    auto lap = lap_record(0, 0, 1);
+    lap.end_hash = 0xa;
+    recorder.lap_done(lap, view(0, TrialStatus::running));
+    recorder.saved({TrialId(0), 1, 0, 0, "wrong", true, 0, 0xb, 0xb});
+    EXPECT_EQ(recorder.file_after(TrialId(0), 0), nullptr);
+    EXPECT_EQ(recorder.newest_boundary(TrialId(0)), std::nullopt);
+    recorder.saved({TrialId(0), 1, 0, 0, "right", true, 0, 0xa, 0xa});
+    ASSERT_NE(recorder.file_after(TrialId(0), 0), nullptr);
+    EXPECT_EQ(recorder.file_after(TrialId(0), 0)->file, "right");
+}
+
+// An order takes back what a trial was to become: its lap is released again, as its own.
+TEST_F(RecorderTest, ALapThatIsReleasedAsAnotherIsJournalledAgain) {
+    auto const facts = some_facts();
+    Experiment const experiment;
+    Lap clone;
+    clone.trial = TrialId(1);
+    clone.epoch = 3;
+    clone.clone_of = LapId{TrialId(0), 2};
+    auto own = clone;
+    own.clone_of.reset();
+    {
+        Recorder recorder(RunDirectory(directory_, RunDirUse::fresh, facts), facts, experiment);
+        recorder.released(clone);
+    }
+    auto const journal = read_journal(directory_ / "journal.jsonl");
+    Recorder again(RunDirectory(directory_, RunDirUse::resume, facts, journal.complete_bytes), facts, experiment);
+    again.restore(journal, [](TrialId) { return LossKind::cross_entropy; });
+    again.released(clone);
+    again.released(own);
+    again.released(own);
+    auto const released = read_journal(directory_ / "journal.jsonl").released;
+    ASSERT_EQ(released.size(), 2U);
+    EXPECT_EQ(released_laps(read_journal(directory_ / "journal.jsonl")).at({TrialId(1), 3})->clone_of, std::nullopt);
+}
+
 // A regression's hits are no accuracy, also when only its trial says that it is one.
 TEST_F(RecorderTest, TheLossIsTheTrialsOwn) {
     auto const facts = some_facts();

@@ -64,6 +64,15 @@ TEST(StateChain, AFileIsOnlyWhatItsPlaceSays) {
     EXPECT_TRUE(chain.may_be(part)) << "the best state of trainers that hold parts";
 }
 
+// A lap that was trained twice, to other bits: files of either life are good.
+TEST(StateChain, WithoutBitsNothingIsKnown) {
+    StateChain chain(StateChain::TrainedAgain::other_bits);
+    chain.ended(record(0, 0, 0, 0xa0));
+    EXPECT_EQ(chain.at_begin_of({TrialId(0), 1}), std::nullopt);
+    EXPECT_TRUE(chain.may_be(file(0, 1, 0, 0xa1, 0)));
+    EXPECT_EQ(chain.complaint(record(0, 1, 0xa1, 0xa2)), "");
+}
+
 TEST(StateChain, WhatDidNotFinishEndsWithNothing) {
     StateChain chain;
     auto left = record(0, 0, 0, 0xa0);
