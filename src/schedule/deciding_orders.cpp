@@ -110,11 +110,11 @@ void DecidingDirector::clone_apart(Order order) {
     int const good = heard_of - (failed(source) && heard_of == static_cast<int>(source.values.size()) ? 1 : 0);
     bool const rested = source.end && source.reported >= source.begun;
     auto const start = clone_start(order.epoch, {source.first, good}, !rested);
-    if (start.later) return clones_.push_back(std::move(order));
+    if (!start) return clones_.push_back(std::move(order));
     Problems told("");  // what is wrong with the assignment was said to who gave the order
     auto const train = resolve(experiment_, order.assignment, told).train;
-    if (!finish_.empty() || !start.epoch || *start.epoch + 1 >= train.epochs) return;
-    order.epoch = *start.epoch;
+    if (!finish_.empty() || *start + 1 >= train.epochs) return;
+    order.epoch = *start;
     int const first = order.epoch + 1;
     auto view = view_of_clone(TrialId(trials_.size()), order, train.epochs);
     view.unit_cost = options_.unit_cost(order.assignment);

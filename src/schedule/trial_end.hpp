@@ -28,18 +28,14 @@ inline TrialStatus status_of(Outcome outcome) {
     return outcome == Outcome::diverged ? TrialStatus::diverged : TrialStatus::failed;
 }
 
-// Where a clone begins that was ordered after a lap of its source.
-struct CloneStart {
-    bool later = false;              // the source has not come to that lap, but may
-    std::optional<int> epoch = {};   // after this lap of the source; none: nothing is there to begin with
-};
 struct LapsDone {
     int first = 0, end = 0;
 };
-inline CloneStart clone_start(int epoch, LapsDone source, bool goes_on) {
-    if (epoch >= source.end && goes_on) return {true, {}};
-    int const last = std::min(epoch, source.end - 1);
-    return {false, last < source.first ? std::nullopt : std::optional(last)};
+// After which lap of its source a clone begins that was ordered after `epoch`: that one, or the source's last one if it has ended before. None:
+// not yet. The source may come to it; one that has ended without any lap may be taken up.
+inline std::optional<int> clone_start(int epoch, LapsDone source, bool goes_on) {
+    if (epoch >= source.end && (goes_on || source.end == source.first)) return std::nullopt;
+    return std::min(epoch, source.end - 1);
 }
 
 // Of a clone that an order starts: it goes on where its source was after order.epoch. unit_cost is the caller's.

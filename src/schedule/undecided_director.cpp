@@ -161,11 +161,11 @@ void UndecidedDirector::begin_clones() {
 void UndecidedDirector::clone(Order order) {
     auto const& source = trials_[order.trial.index()];
     auto const start = clone_start(order.epoch, {source.first_epoch, source.epochs_done}, !has_ended(source.status));
-    if (start.later) return clones_.push_back(std::move(order));
+    if (!start) return clones_.push_back(std::move(order));
     Problems told("");  // what is wrong with the assignment was said to who gave the order
     auto const train = resolve(experiment_, order.assignment, told).train;
-    if (!finish_.empty() || !start.epoch || *start.epoch + 1 >= train.epochs) return;
-    order.epoch = *start.epoch;
+    if (!finish_.empty() || *start + 1 >= train.epochs) return;
+    order.epoch = *start;
     int const first = order.epoch + 1;
     trials_.push_back(view_of_clone(TrialId(trials_.size()), order, train.epochs));
     trials_.back().unit_cost = unit_cost_(order.assignment);

@@ -64,11 +64,13 @@ def orders_of(draw, trials, last):
     return out + ([("finish", None, {})] if last and draw.random() < 0.2 else [])
 
 
-def bursts_of(draw, trials, number):
-    """Of a job: when (a part of all laps; close to 1 is the last moments), and what is sent then at once."""
+def bursts_of(draw, trials, number, stopped):
+    """Of a job: when (a part of all laps; close to 1 is the last moments), and what is sent then at once. stopped: trials, in earlier jobs."""
     if number == 0 and draw.random() < 0.15:  # found by a user
         others = [("clone", 1, {}), ("clone", 2, {}), ("clone", min(3, trials - 1), {"train.optimizer.lr": 0.0123})]
         return ((draw.uniform(0, 0.5), [("stop", 0, {}), *others]), (0, [("resume", 0, {})]))
+    if stopped and draw.random() < 0.5:  # whose states no trainer of this job has
+        return ((0, [("resume", draw.choice(stopped), {}), *(orders_of(draw, trials, False) if draw.random() < 0.3 else [])]),)
     if number > 0 and draw.random() < 0.4:
         return ()
     orders = orders_of(draw, trials, draw.random() < 0.7)
@@ -82,7 +84,8 @@ def jobs_of(draw, document):
     fixed, out = draw.randint(1, 3), []
     for number in range(draw.choice((1, 1, 1, 2, 3)) + 1):
         world = draw.choices(("threads", "mpirun", "shared", "recovery"), (6, 2, 1, 2))[0]
-        job = Job(fixed if group else draw.randint(1, 3), world, orders=bursts_of(draw, trials, number))
+        stopped = [trial for job in out for _, orders in job.orders for kind, trial, _ in orders if kind == "stop"]
+        job = Job(fixed if group else draw.randint(1, 3), world, orders=bursts_of(draw, trials, number, stopped))
         if world in ("shared", "recovery"):
             job.trainers = fixed = max(2, job.trainers) if not group or number == 0 else fixed
         job.misfortune = draw.choice(STRIKES + (("kill a rank",) * 3 if world in ("mpirun", "shared") else ("kill a rank",) * 9 if world == "recovery" else ()))

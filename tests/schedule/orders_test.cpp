@@ -187,6 +187,25 @@ TEST(Orders, ACloneOfATrialThatEndsBeforeBeginsAfterItsLastLap) {
     }
 }
 
+// A source that was stopped in its first lap is taken up: then there is something to begin with.
+TEST(Orders, ACloneOfATrialThatIsTakenUpBeginsThen) {
+    Script script;
+    script.until = 4;
+    script.trials = 2;
+    Stage stage(script, 4, options(1, 2, 0));
+    stage.orders = {clone(0, 0), stop(0)};
+    stage.done(1, 0);
+    stage.done(0, 0, 0, Outcome::stopped);
+    EXPECT_EQ(stage.status(0), TrialStatus::stopped);
+    EXPECT_EQ(stage.director->ordered_sources(), (std::set{LapId{TrialId(0), 0}}));
+    stage.ordered(1, 1, resume(0));
+    stage.released();
+    stage.done(0, 0);
+    for (int epoch : {2, 3}) stage.done(1, epoch);
+    EXPECT_EQ(stage.released(), "2:1<0:0 2:2 2:3 ");
+    EXPECT_TRUE(stage.director->ordered_sources().empty());
+}
+
 // The source is the last trial that trains, and a user stops it.
 TEST(Orders, ACloneIsNotForgottenAtTheEnd) {
     Script script;
