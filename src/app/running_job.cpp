@@ -87,7 +87,7 @@ void RunningJob::lap_done(LapRecord const& came) {
     homes_[came.trial] = came.home;
     here_.insert({came.trial, came.epoch});
     if (tries_again(came)) return;
-    if (is_wrong(came)) return;
+    if (taken_up_.contains(came.trial) || is_wrong(came)) return;  // a lap from before it was taken up
     if (continuation_ && continuation_->trained_again(came)) {
         recorder_.trained_again(came);
         return strategy_->lap_done(came);
@@ -129,8 +129,8 @@ bool RunningJob::tries_again(LapRecord const& record) {
 // What had ended, and was forgotten, goes on.
 void RunningJob::take_up() {
     for (auto const trial : ended_)
-        if (!has_ended(director_.trials()[trial.index()].status)) taken_up_ = trial;
-    if (taken_up_ && !pausing_) throw TrialGoesBack(fmt::format("trial {} goes on from its last checkpoint", taken_up_->value));
+        if (!has_ended(director_.trials()[trial.index()].status)) taken_up_.insert(trial);
+    if (!taken_up_.empty() && !pausing_) throw TrialGoesBack(fmt::format("trial {} goes on from its last checkpoint", taken_up_.begin()->value));
 }
 
 // A lap may end other trials than its own: what it leaves undecided no longer is.
@@ -259,9 +259,10 @@ void RunningJob::release() {
         recorder_.released(lap);
         if (continuation_) continuation_->place(lap);
         auto const [before, first] = released_.try_emplace(lap.trial, lap.epoch);
-        if (!first && lap.epoch <= before->second) taken_up_ = lap.trial;  // the laps that it had from there on do not count any more
+        // It had ended, or the laps that it had from there on do not count any more: what trainers have of it is not what it goes on with.
+        if (ended_.contains(lap.trial) || (!first && lap.epoch <= before->second)) taken_up_.insert(lap.trial);
         before->second = lap.epoch;
-        execute(std::move(lap));
+        if (!taken_up_.contains(lap.trial)) execute(std::move(lap));  // else the job pauses, and sends them when it goes on
     }
     for (auto const& lap : director_.take_releases()) recorder_.let_go(lap);
     if (control_.has_ordered()) recorder_.hold(control_.sources_to_hold());

@@ -104,7 +104,7 @@ private:
     double units_before_ = 0, counted_before_ = 0;  // when this job began: units_, and what the trainers had counted
     std::set<TrialId> ended_;
     std::map<TrialId, int> released_;  // the last lap of each, in this job
-    std::optional<TrialId> taken_up_;  // by an order
+    std::set<TrialId> taken_up_;       // by orders, and the job has not paused for them yet
     std::map<TrialId, Held> held_;
     std::set<TrialId> wrong_;  // laps of theirs began with other states than they had
     bool pausing_ = false;

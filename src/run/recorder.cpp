@@ -36,10 +36,12 @@ void Recorder::restore(Journal const& journal, std::function<LossKind(TrialId)> 
         known_[{lap.trial, lap.epoch}] = lap.clone_of;
         chain_.released(lap);
     }
+    std::set<LapRecord const*> counting;
+    for (auto const* record : laps_that_count(journal)) counting.insert(record);
     for (auto const& record : journal.laps) {
         chain_.ended(record);
         auto const metrics = tally_.add(record, loss(record.trial));
-        if (record.outcome != Outcome::stopped)
+        if (record.outcome != Outcome::stopped && counting.contains(&record))
             metrics_.append(record.trial, metrics, end_unix_s(record) - facts_.start_unix_s);
         trace_.add(record);
     }
@@ -215,7 +217,9 @@ Metrics Recorder::lap_done(LapRecord const& record, TrialView const& trial) {
     journal_.lap_done(record);
     chain_.ended(record);
     auto const metrics = tally_.add(record, loss_of(experiment_, trial.assignment));
-    if (record.outcome != Outcome::stopped)  // a lap that was left has no metrics; if its trial goes on, it comes again
+    // A lap that was left has no metrics, and one that was under way when its trial ended does not count; if the trial goes on, both come again.
+    bool const counts = record.outcome != Outcome::stopped && (record.outcome != Outcome::finished || trial.epochs_done > record.epoch);
+    if (counts)
         metrics_.append(record.trial, metrics, end_unix_s(record) - facts_.start_unix_s);
     trace_.add(record);
     if (has_ended(trial.status)) end_trial(trial);

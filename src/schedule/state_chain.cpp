@@ -8,7 +8,8 @@
 namespace hopscotch {
 namespace {
 
-bool differ(std::uint64_t known, std::optional<std::uint64_t> expected) { return known != 0 && expected && known != *expected; }
+// told: by this version. Then 0 is the initial state, with which no lap begins that another comes before.
+bool differ(std::uint64_t hash, bool told, std::optional<std::uint64_t> expected) { return told && expected && hash != *expected; }
 
 }  // namespace
 
@@ -41,15 +42,16 @@ std::optional<std::uint64_t> StateChain::at_begin_of(LapId lap) const {
 bool StateChain::may_be(LapSink::Saved const& file) const {
     if (!file.whole) return true;
     bool const between_laps = file.step == 0 && file.batch == 0;
-    if (between_laps) return !differ(file.state_hash, at_end_of({file.trial, file.epoch - 1}));
-    return !differ(file.begin_hash, at_begin_of({file.trial, file.epoch}));
+    bool const told = file.state_hash != 0;
+    if (between_laps) return !differ(file.state_hash, told, at_end_of({file.trial, file.epoch - 1}));
+    return !differ(file.begin_hash, told, at_begin_of({file.trial, file.epoch}));
 }
 
 std::string StateChain::complaint(LapRecord const& record) const {
     auto const expected = at_begin_of({record.trial, record.epoch});
-    if (!differ(record.begin_hash, expected)) return {};
-    return fmt::format("trial {}, epoch {} began with state {} instead of {}", record.trial.value, record.epoch, to_hex(record.begin_hash),
-                       to_hex(*expected));
+    if (!differ(record.begin_hash, record.begin_hash != 0 || record.end_hash != 0, expected)) return {};
+    return fmt::format("trial {}, epoch {} began with {} instead of state {}", record.trial.value, record.epoch,
+                       record.begin_hash == 0 ? "the initial state" : "state " + to_hex(record.begin_hash), to_hex(*expected));
 }
 
 }  // namespace hopscotch

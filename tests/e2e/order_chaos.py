@@ -35,7 +35,8 @@ def document_of(draw):
     epochs = draw.randint(30, 60) if real else draw.randint(8, 30)
     low, high = (0.001, 0.1) if real else (0.01, 0.5)
     sleep_s = 4 if strategy in ("mop", "task_parallel") else 2
-    model = {"name": "mlp", "hidden": [32], "dropout": 0.1} if real else {"name": "synthetic", "parameters": 2000, "seconds_per_batch": sleep_s / (trials * epochs * 45)}
+    asleep = {"name": "synthetic", "parameters": 2000, "seconds_per_batch": sleep_s / (trials * epochs * 45)}
+    model = {"name": "mlp", "hidden": [32], "dropout": 0.1} if real else asleep
     optimizer = draw.choice(({"name": "sgd", "momentum": 0.9}, {"name": "adam"})) if real else {"name": "sgd"}
     train = {"epochs": epochs, "batch_size": 8 if real else 32, "optimizer": {**optimizer, "lr": low}}
     if real and procedure != "pbt" and draw.random() < 0.2:
@@ -108,7 +109,8 @@ class Orders(Round):
     def run(self):
         self.expected_code, self.start_s, self.work_s = 0, 0.5, 2
         search, run = self.document["search"], self.document["run"]
-        self.story.append(f"{search['procedure']}, {self.document['strategy']['name']}, {self.document['model']['name']}, checkpoint_every_s {run['checkpoint_every_s']}")
+        model, strategy = self.document["model"]["name"], self.document["strategy"]["name"]
+        self.story.append(f"{search['procedure']}, {strategy}, {model}, checkpoint_every_s {run['checkpoint_every_s']}")
         self.write("out")
         self.disturbed()
         self.take_answers()

@@ -96,7 +96,8 @@ def broken_promise(folder, document, letters, counts):
     if len(run.came) != len(run.orders) or not all(same(order, came) for order, (_, came) in zip(run.orders, run.came)):
         return f"{len(run.orders)} orders are in the journal, and {len(run.came)} have come with laps: {run.orders}"
     run.counts["laps that came twice"] += sum(len(laps) - len({epoch for _, epoch in laps}) for laps in run.done.values())
-    return run.wrong_beginning() or unknown_letter(run, letters) or lost_finish(run) or lost_clone(run) or next((lost for trial in run.trials if (lost := lost_word(run, trial))), None)
+    words = (lost_word(run, trial) for trial in run.trials)
+    return run.wrong_beginning() or unknown_letter(run, letters) or lost_finish(run) or lost_clone(run) or next(filter(None, words), None)
 
 
 def unknown_letter(run, letters):
@@ -134,15 +135,18 @@ def lost_finish(run):
     for line in run.journal[finish:]:
         if line["event"] == "lap_released" and line["trial"] not in begun:
             return f"trial {line['trial']} starts after the run was told to finish"
-        if line["event"] == "trial_ended" and line["reason"] == BY_USER["finish"] and line["epochs"] > run.last_epoch(line["trial"], finish) + 2:
-            return f"trial {line['trial']} had {run.last_epoch(line['trial'], finish) + 1} epochs when the run was told to finish, and went on to {line['epochs']}"
+        if line["event"] == "trial_ended" and line["reason"] == BY_USER["finish"]:
+            had = max(run.first_epoch(line["trial"]), run.last_epoch(line["trial"], finish) + 1)
+            if line["epochs"] > had + 1:
+                return f"trial {line['trial']} had {had} epochs when the run was told to finish, and went on to {line['epochs']}"
     return None
 
 
 def lost_clone(run):
     """Each has a trial of its own, and no other trial begins as one."""
     clones = {trial["id"]: run.sources.get(trial["id"]) for trial in run.trials if run.sources.get(trial["id"])}
-    for order in run.orders:
+    finish = next((at for at, order in run.came if order["kind"] == "finish"), None)
+    for at, order in run.came:
         if order["kind"] != "clone":
             continue
         source, epoch = order["trial"], order["epoch"]
@@ -150,7 +154,8 @@ def lost_clone(run):
                 if start[0] == source and start[1] <= epoch and run.trials[trial]["config"] == order["assignment"]]
         if not fits:
             none = run.first_epoch(source) in run.ends_of(source)  # it was stopped in its first lap; perhaps it went on later
-            if none or run.has_order("finish"):
+            ready = max(at, next((end for end, lap in run.done[source] if lap == epoch), len(run.journal)))
+            if none or (finish is not None and (run.decides or finish <= ready)):
                 run.note("clones of sources without a lap" if none else "clones that a finish forestalled")
                 continue
             return f"there is no clone of trial {source} after epoch {epoch} with {order['assignment']}: {order}"
@@ -179,7 +184,7 @@ def lost_word(run, trial):
     if not words or words[-1][1] == "resume":
         if reason == BY_USER["stop"]:
             return f"{what}; nobody wanted that last"
-        goes_on = words or run.sources.get(number) or not (run.decides or run.stops_early)
+        goes_on = words or (not run.stops_early and (run.sources.get(number) or not run.decides))  # clones stop early, too
         if goes_on and not (whole or spoilt or run.has_order("finish")):
             return f"{what}; it should have gone on to the end"
         if words:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A short version of scripts/chaos.sh --random: experiments that cover much or have failed once, and two populations that were resumed with
-other bits. Nothing here depends on when a kill strikes: whatever it hits, the run must come out the same."""
+other bits. Nothing here depends on when a kill strikes: whatever it hits, the run must come out the same. And one of scripts/chaos.sh --orders."""
 import collections
 import copy
 import pathlib
@@ -8,11 +8,13 @@ import shutil
 import tempfile
 import unittest
 
+from order_chaos import Orders
 from random_chaos import one
 from random_experiments import datasets, experiment
 from random_misfortunes import Job
 
-K_SEEDS = ("0/7", "1/0", "2/7", "2/8", "2/25", "2/31", "2/54")
+K_SEEDS = ("0/5", "0/7", "1/0", "1/126", "1/140", "2/7", "2/8", "2/10", "2/25", "2/31", "2/41", "2/54", "2/80", "3/0", "3/48")
+K_ORDERS = ("b/12", "suite/160", "suite/195", "suite/378", "suite/479")  # short ones that are struck in time
 RATES = {"type": "float", "low": 0.001, "high": 3.0, "log": True}
 # Found by a user: a trial's own lap and the clone that began at the same place were saved under one name.
 CLONES = {"name": "a1", "seed": 42,
@@ -44,9 +46,9 @@ class RandomChaos(unittest.TestCase):
         if not cls.counts["failures"]:
             shutil.rmtree(cls.place)
 
-    def same(self, name, *given):
+    def same(self, name, *given, **kind):
         with self.subTest(experiment=name):
-            verdict, told = one(name, self.place, self.counts, *given)
+            verdict, told = one(name, self.place, self.counts, *given, **kind)
             self.assertEqual(verdict, "same", told)
 
     def test_seeds(self):
@@ -54,14 +56,16 @@ class RandomChaos(unittest.TestCase):
             self.same(seed)
 
     def test_populations(self):
-        for when in (0.3, 0.6):
-            plan = [Job(1, misfortune="SIGUSR1 and kill all", when=when, gap_s=0.1), Job(3)]
-            self.same(f"clones-{when}", copy.deepcopy(CLONES), plan)
-            # Here a signal is enough: the lap that begins as a clone is released after the resumption.
-            self.same(f"1/48-{when}", experiment("1/48"), [Job(1, misfortune="SIGUSR1", when=when), Job(2)])
+        self.same("clones", copy.deepcopy(CLONES), [Job(1, misfortune="SIGUSR1 and kill all", when=0.3, gap_s=0.1), Job(3)])
+        # Here a signal is enough: the lap that begins as a clone is released after the resumption.
+        self.same("1/48", experiment("1/48"), [Job(1, misfortune="SIGUSR1", when=0.5), Job(2)])
         plan = [Job(2 + 3 * (number % 2), misfortune="kill all", when=0.15) for number in range(5)] + [Job(2)]
         self.same("one-by-one", copy.deepcopy(ONE_BY_ONE), plan)
         self.same("together", copy.deepcopy(TOGETHER), [Job(2, misfortune="kill all", when=0.4), Job(2)])
+
+    def test_acknowledged_orders(self):
+        for seed in K_ORDERS:
+            self.same(seed, make=Orders, mode="--orders")
 
 
 if __name__ == "__main__":

@@ -41,7 +41,7 @@ TrialView view(int id, TrialStatus status, std::string reason = "") {
     out.assignment = {{"train.optimizer.lr", id == 0 ? 0.1 : 1e6}, {"model.name", "a \"b\", c"}};
     out.status = status;
     out.reason = std::move(reason);
-    out.epochs_wanted = 1;
+    out.epochs_wanted = out.epochs_done = 1;
     return out;
 }
 

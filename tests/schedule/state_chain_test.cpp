@@ -34,8 +34,9 @@ TEST(StateChain, ALapBeginsWhereTheOneBeforeEnded) {
     EXPECT_EQ(chain.at_begin_of({TrialId(0), 1}), 0xa0);
     EXPECT_EQ(chain.at_begin_of({TrialId(0), 2}), std::nullopt) << "nobody knows yet";
     EXPECT_EQ(chain.complaint(record(0, 1, 0xa0, 0xa1)), "");
-    EXPECT_EQ(chain.complaint(record(0, 1, 0xb0, 0xa1)), "trial 0, epoch 1 began with state 00000000000000b0 instead of 00000000000000a0");
-    EXPECT_EQ(chain.complaint(record(0, 1, 0, 0xa1)), "") << "of an older version";
+    EXPECT_EQ(chain.complaint(record(0, 1, 0xb0, 0xa1)), "trial 0, epoch 1 began with state 00000000000000b0 instead of state 00000000000000a0");
+    EXPECT_EQ(chain.complaint(record(0, 1, 0, 0xa1)), "trial 0, epoch 1 began with the initial state instead of state 00000000000000a0");
+    EXPECT_EQ(chain.complaint(record(0, 1, 0, 0)), "") << "of an older version";
 }
 
 TEST(StateChain, ACloneBeginsWithItsSource) {
@@ -58,6 +59,7 @@ TEST(StateChain, AFileIsOnlyWhatItsPlaceSays) {
     EXPECT_TRUE(chain.may_be(file(0, 6, 3, 0xc0, 0xb5)));
     EXPECT_FALSE(chain.may_be(file(0, 6, 3, 0xc0, 0xa5))) << "a lap that did not begin as the clone";
     EXPECT_TRUE(chain.may_be(file(0, 6, 3, 0, 0))) << "of an older version";
+    EXPECT_FALSE(chain.may_be(file(0, 6, 3, 0xc0, 0))) << "a lap that began with the initial state";
     EXPECT_TRUE(chain.may_be(file(2, 6, 0, 0xd0, 0xd0))) << "its lap's record was lost with the journal's end";
     auto part = file(0, 6, 0, 0xb5, 0);
     part.whole = false;
