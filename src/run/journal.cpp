@@ -10,6 +10,7 @@
 #include "core/json_reader.hpp"
 #include "run/checkpoint.hpp"
 #include "run/journal_codec.hpp"
+#include "schedule/state_chain.hpp"
 
 namespace hopscotch {
 namespace {
@@ -154,10 +155,19 @@ std::map<LapId, Lap const*> released_laps(Journal const& journal) {
 
 std::vector<LapRecord const*> laps_that_count(Journal const& journal) {
     std::map<LapId, LapRecord const*> last;
-    for (auto const& record : journal.laps) last[{record.trial, record.epoch}] = &record;
+    StateChain chain;
+    for (auto const& lap : journal.released) chain.released(lap);
+    for (auto const& record : journal.laps) {
+        last[{record.trial, record.epoch}] = &record;
+        chain.ended(record);
+    }
     std::vector<LapRecord const*> out;
-    for (auto const& record : journal.laps)
-        if (last.at({record.trial, record.epoch}) == &record) out.push_back(&record);
+    std::set<LapId> seen;
+    for (auto const& record : journal.laps) {
+        LapId const id{record.trial, record.epoch};
+        auto const* counts = last.at(id);
+        if (seen.insert(id).second && chain.complaint(*counts).empty()) out.push_back(counts);
+    }
     return out;
 }
 

@@ -80,7 +80,8 @@ struct Journal {
 // As they were released, the last time: a clone takes new values on the way.
 std::map<LapId, Lap const*> released_laps(Journal const& journal);
 
-// The laps that count, in the order of their ends. Where a trial was stopped and goes on, one may have come twice: the later one does.
+// The laps that count, so that each comes behind the one before and, a clone's, behind its source's. Where a trial was stopped and goes on, one may
+// have come twice: the later one does. What began with a state that its trial did not have in the end does not.
 std::vector<LapRecord const*> laps_that_count(Journal const& journal);
 
 // A last line without its end is dropped. Throws DataError "<file>:<line>: ..." for any other line that is malformed.

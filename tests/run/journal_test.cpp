@@ -191,6 +191,32 @@ TEST(Journal, HashesComeBack) {
     EXPECT_EQ(journal.saved[1].state_hash, 0U);
 }
 
+// Trial 0 was stopped while laps 1 and 2 were under way, and was taken up from lap 1 on.
+TEST(Journal, LapsThatCountComeInTheirOrder) {
+    Journal journal;
+    auto const add = [&](int epoch, std::uint64_t begin, std::uint64_t end, int attempt) {
+        LapRecord record;
+        record.trial = TrialId(0);
+        record.epoch = epoch;
+        record.attempt = attempt;
+        record.begin_hash = begin;
+        record.end_hash = end;
+        journal.laps.push_back(record);
+    };
+    auto const counting = [&] {
+        std::string out;
+        for (auto const* each : laps_that_count(journal)) out += fmt::format("{}/{} ", each->epoch, each->attempt);
+        return out;
+    };
+    add(0, 0, 0xa, 1);
+    add(1, 0xa, 0xb, 1);
+    add(2, 0xb, 0xc, 1);
+    add(1, 0xa, 0xb, 2);
+    EXPECT_EQ(counting(), "0/1 1/2 2/1 ");
+    add(1, 0xa, 0xd, 3);
+    EXPECT_EQ(counting(), "0/1 1/3 ") << "lap 2 began with what lap 1 did not end with in the end";
+}
+
 // A job that goes on admits as many trials as there were at a time, and not as many as there ever were.
 TEST(Journal, TrialsThatWereAliveTogether) {
     Scratch scratch;
