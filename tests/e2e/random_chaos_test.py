@@ -13,7 +13,9 @@ from random_chaos import one
 from random_experiments import datasets, experiment
 from random_misfortunes import Job
 
-K_SEEDS = ("0/5", "0/7", "1/0", "1/126", "1/140", "2/7", "2/8", "2/10", "2/25", "2/31", "2/41", "2/54", "2/80", "3/0", "3/48")
+# Two or three of each way in which experiments have failed: what a killed job had not removed, replay of clones by all trainers, orders that
+# vanished, clones that began with their own state. The others that failed in these ways: 0/5, 1/140, 2/8, 2/10, 2/54, 2/80.
+K_SEEDS = ("0/7", "2/31", "1/126", "2/41", "1/0", "2/25", "3/0", "3/48")
 K_ORDERS = ("b/12", "suite/160", "suite/195", "suite/378", "suite/479")  # short ones that are struck in time
 RATES = {"type": "float", "low": 0.001, "high": 3.0, "log": True}
 # Found by a user: a trial's own lap and the clone that began at the same place were saved under one name.
