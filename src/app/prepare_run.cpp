@@ -114,7 +114,6 @@ Position place_of(std::string_view path, Json document, Assignment const& assign
         for (auto const& [at, path, problem] : found.entries())
             if (path.starts_with("/model")) problems.add(at.line != 0 ? at : place_of(path, experiment.document, {}), path, problem);
     }
-    problems.throw_if_any();
     throw ConfigError(problems.text());
 }
 

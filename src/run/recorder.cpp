@@ -36,13 +36,10 @@ void Recorder::restore(Journal const& journal, std::function<LossKind(TrialId)> 
         known_[{lap.trial, lap.epoch}] = lap.clone_of;
         chain_.released(lap);
     }
-    std::set<LapRecord const*> counting;
-    for (auto const* record : laps_that_count(journal)) counting.insert(record);
     for (auto const& record : journal.laps) {
         chain_.ended(record);
         auto const metrics = tally_.add(record, loss(record.trial));
-        if (record.outcome != Outcome::stopped && counting.contains(&record))
-            metrics_.append(record.trial, metrics, end_unix_s(record) - facts_.start_unix_s);
+        append_metrics(record, metrics);
         trace_.add(record);
     }
     for (auto const& [from, until] : journal.pauses) tally_.pause(from, until);
@@ -217,13 +214,16 @@ Metrics Recorder::lap_done(LapRecord const& record, TrialView const& trial) {
     journal_.lap_done(record);
     chain_.ended(record);
     auto const metrics = tally_.add(record, loss_of(experiment_, trial.assignment));
-    // A lap that was left has no metrics, and one that was under way when its trial ended does not count; if the trial goes on, both come again.
-    bool const counts = record.outcome != Outcome::stopped && (record.outcome != Outcome::finished || trial.epochs_done > record.epoch);
-    if (counts)
-        metrics_.append(record.trial, metrics, end_unix_s(record) - facts_.start_unix_s);
+    append_metrics(record, metrics);
     trace_.add(record);
     if (has_ended(trial.status)) end_trial(trial);
     return metrics;
+}
+
+// A lap that was left has none. One that was under way when its trial was stopped comes again, with the same ones, if the trial goes on.
+void Recorder::append_metrics(LapRecord const& record, Metrics const& metrics) {
+    if (record.outcome == Outcome::stopped || !told_.insert({record.trial, record.epoch}).second) return;
+    metrics_.append(record.trial, metrics, end_unix_s(record) - facts_.start_unix_s);
 }
 
 void Recorder::end_trial(TrialView const& trial) {

@@ -100,6 +100,7 @@ public:
     Summary finish(RunEnd const& end, std::vector<TrialView> const& trials);
 
 private:
+    void append_metrics(LapRecord const& record, Metrics const& metrics);
     void end_trial(TrialView const& trial);
     void add_file(LapSink::Saved const& saved);
     bool is_kept(LapSink::Saved const& file) const;
@@ -125,6 +126,7 @@ private:
     std::map<TrialId, std::vector<LapSink::Saved>> files_;  // that are there, by place
     std::set<TrialId> surplus_;                             // trials that may have too many of them
     std::map<LapId, std::optional<LapId>> known_;           // laps that earlier jobs released: whose clones they begin as
+    std::set<LapId> told_;                                  // laps that metrics.jsonl has
     StateChain chain_;
     CheckpointFacts checkpoints_;
     std::vector<TrainerLoss> lost_;

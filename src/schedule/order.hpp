@@ -15,7 +15,7 @@ struct Order {
         stop,    // the trial ends now, as stopped; for the search it has failed
         resume,  // it is paused or has stopped: it goes on to its train.epochs, and the search has no say in it any more
         clone,   // a new trial begins with the state after the source's lap, when that has ended; if it never does, after the source's last
-                 // one before, and if there is none, never. The search knows nothing of it
+                 // one before, and if there is none, when it is taken up. The search knows nothing of it
         finish   // no trial starts or goes on
     } kind = Kind::stop;
     TrialId trial = {};          // clone: the source; finish: none

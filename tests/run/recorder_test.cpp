@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "core/error.hpp"
@@ -260,6 +261,40 @@ TEST_F(RecorderTest, OfTwoFilesOfOnePlaceTheOneThatTheJournalKnows) {
     recorder.saved({TrialId(0), 1, 0, 0, "right", true, 0, 0xa, 0xa});
     ASSERT_NE(recorder.file_after(TrialId(0), 0), nullptr);
     EXPECT_EQ(recorder.file_after(TrialId(0), 0)->file, "right");
+}
+
+// A trial was stopped while its lap was under way, and taken up: the lap comes twice. Servers that combine gradients as they come give it other
+// bits the second time, and later laps begin with those: each lap has one line, before and after a resumption.
+TEST_F(RecorderTest, EachLapHasOneLineOfMetrics) {
+    auto facts = some_facts();
+    facts.same_bits_again = false;
+    Experiment const experiment;
+    auto const lines = [&] { return std::ranges::count(slurp(directory_ / "metrics.jsonl"), '\n'); };
+    auto const lap = [](int epoch, std::uint64_t begin, std::uint64_t end) {
+        auto out = lap_record(0, epoch, 1);
+        out.begin_hash = begin;
+        out.end_hash = end;
+        return out;
+    };
+    {
+        Recorder recorder(RunDirectory(directory_, RunDirUse::fresh, facts), facts, experiment);
+        Lap released;
+        released.trial = TrialId(0);
+        recorder.released(released);
+        recorder.lap_done(lap(0, 0, 0xa), view(0, TrialStatus::running));
+        recorder.lap_done(lap(0, 0, 0xb), view(0, TrialStatus::running));
+        recorder.trained_again(lap(0, 0, 0xc));
+        recorder.lap_done(lap(1, 0xc, 0xd), view(0, TrialStatus::running));
+        EXPECT_EQ(lines(), 2);
+        auto left = lap(2, 0xd, 0);
+        left.outcome = Outcome::stopped;
+        recorder.lap_done(left, view(0, TrialStatus::stopped));
+        EXPECT_EQ(lines(), 2);
+    }
+    auto const journal = read_journal(directory_ / "journal.jsonl");
+    Recorder again(RunDirectory(directory_, RunDirUse::resume, facts, journal.complete_bytes), facts, experiment);
+    again.restore(journal, [](TrialId) { return LossKind::cross_entropy; });
+    EXPECT_EQ(lines(), 2);
 }
 
 // An order takes back what a trial was to become: its lap is released again, as its own.
