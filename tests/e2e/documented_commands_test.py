@@ -67,6 +67,7 @@ NOT_RUN = {
     "scripts/test.sh --sanitize": BUILDS,
     "scripts/fuzz.sh --files": "builds; fuzz.* of ctest runs a part",
     "scripts/chaos.sh --losses": "builds, and takes minutes; chaos_test and survivors_test walk the same places",
+    "scripts/chaos.sh --orders": "builds, and takes minutes; random_chaos_test runs five cases",
     "scripts/bench.sh": "several minutes",
     "scripts/setup.sh --cuda": "downloads 2.2 GB",
     "cmake --preset release": BY_HAND,
