@@ -4,21 +4,16 @@ small live experiment that gets random orders (the files that hopscotch ctl writ
 and resumed elsewhere until it has finished. What must then hold of its orders is in order_promises.py.
   order_chaos.py [CASES [SEED]]                    cases SEED/0, SEED/1, ...
   order_chaos.py --only SEED/NUMBER [--times N]    exactly this one"""
-import argparse
-import collections
 import json
-import os
-import pathlib
 import random
-import shutil
 import subprocess
-import sys
-import tempfile
 import time
 
+import chaos_rounds
+from chaos_rounds import Failure
 from harness import BINARY, SOURCE, strict_json
 from order_promises import Letter, broken_promise
-from random_chaos import Failure, Round, one
+from random_chaos import Round
 from random_misfortunes import END, Job
 from random_outcome import leftovers
 
@@ -188,24 +183,7 @@ def dataset(folder):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("cases", type=int, nargs="?", default=200)
-    parser.add_argument("seed", nargs="?", default="0")
-    parser.add_argument("--only", metavar="SEED/NUMBER")
-    parser.add_argument("--times", type=int, default=1)
-    options = parser.parse_args()
-    place = pathlib.Path(tempfile.mkdtemp(prefix="hopscotch-orders-"))
-    dataset(place / "data")
-    began, counts = time.monotonic(), collections.Counter()
-    for number in range(options.times if options.only else options.cases):
-        print(*one(options.only or f"{options.seed}/{number}", place, counts, make=Orders, mode="--orders"), flush=True)
-    names = ("experiments", "jobs", "kills", "orders", "acknowledged", "failures", "hangs")
-    print(f"order chaos: {', '.join(f'{counts[name]} {name}' for name in names)}, {time.monotonic() - began:.0f} seconds")
-    for name in sorted(set(counts) - set(names) - {"begun"}):
-        print(f"  {counts[name]} {name}")
-    if not counts["failures"]:
-        shutil.rmtree(place)
-    sys.exit(1 if counts["failures"] else 0)
+    chaos_rounds.main(__doc__, "orders", Orders, dataset, by="cases", default=200)
 
 
 if __name__ == "__main__":

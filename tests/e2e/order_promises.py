@@ -153,7 +153,7 @@ def lost_clone(run):
         fits = [(start[1], -trial) for trial, start in clones.items()
                 if start[0] == source and start[1] <= epoch and run.trials[trial]["config"] == order["assignment"]]
         if not fits:
-            none = run.first_epoch(source) in run.ends_of(source)  # it was stopped in its first lap; perhaps it went on later
+            none = not run.done[source]  # it was stopped in its first lap, and nobody took it up
             ready = max(at, next((end for end, lap in run.done[source] if lap == epoch), len(run.journal)))
             if none or (finish is not None and (run.decides or finish <= ready)):
                 run.note("clones of sources without a lap" if none else "clones that a finish forestalled")

@@ -2,35 +2,22 @@
 """Random experiments (random_experiments.py) under random misfortunes. Each is run undisturbed, and again with kills and signals at random
 instants, resumed elsewhere until it has finished: everything that it leaves behind must be the undisturbed run's, and it must replay. Some
 get orders (hopscotch ctl) on the way; what those change comes with timing, so they are only compared with their own journal.
-  random_chaos.py [SECONDS [SEED]]             so many seconds of experiments SEED/0, SEED/1, ...
+  random_chaos.py [SECONDS [SEED]]                 so many seconds of experiments SEED/0, SEED/1, ...
   random_chaos.py --only SEED/NUMBER [--times N]   exactly this one"""
-import argparse
-import collections
 import json
-import pathlib
 import random
-import shutil
 import signal
 import subprocess
-import sys
-import tempfile
 import time
 
+import chaos_rounds
+from chaos_rounds import Failure, Refused
 from harness import BINARY, MPIRUN, RECOVERY, end_of_job, strict_json, without_launcher
 from random_experiments import GROUPS, datasets, experiment
 from random_misfortunes import END, Job, kill, plan_of, processes_of
-from random_outcome import Different, first_difference, leftovers, lines_of, lost_order, outcome
+from random_outcome import first_difference, leftovers, lines_of, lost_order, outcome
 
 LIMIT_S = 60  # of every process
-KEPT = 10     # folders of failures
-
-
-class Failure(Exception):
-    pass
-
-
-class Refused(Exception):
-    pass
 
 
 class Round:
@@ -205,45 +192,8 @@ class Round:
             return True
 
 
-def one(name, place, counts, document=None, plan=None, make=Round, mode="--random"):
-    """A verdict (same, refused, FAILED) and what there is to say. The folder of a failure is kept, of the first few at least."""
-    counts["begun"] += 1
-    folder = place / f"{name.replace('/', '-')}-{counts['begun']}"
-    began = time.monotonic()
-    verdict, this = "same", make(name, folder, counts, document, plan)
-    try:
-        this.run()
-    except Refused as refused:
-        counts["refused"] += 1
-        verdict, why = "refused", f"{refused}"
-    except Exception as failure:  # a file that is missing or no JSON, too
-        counts["failures"] += 1
-        kind = "" if isinstance(failure, (Failure, Different)) else f"{type(failure).__name__}: "
-        verdict, why = "FAILED", f"{kind}{failure}\n  folder: {folder}\n  again: scripts/chaos.sh {mode} --only {name}"
-    told = f"{name} ({time.monotonic() - began:.1f} s; {'; '.join(this.story)})" + (f": {why}" if verdict != "same" else "")
-    counts["experiments"] += verdict != "refused"
-    if verdict != "FAILED" or counts["failures"] > KEPT:
-        shutil.rmtree(folder)
-    return verdict, told
-
-
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("seconds", type=float, nargs="?", default=600)
-    parser.add_argument("seed", nargs="?", default="0")
-    parser.add_argument("--only", metavar="SEED/NUMBER")
-    parser.add_argument("--times", type=int, default=1)
-    options = parser.parse_args()
-    place = pathlib.Path(tempfile.mkdtemp(prefix="hopscotch-random-"))
-    datasets(place / "data")
-    began, counts = time.monotonic(), collections.Counter()
-    while counts["begun"] < options.times if options.only else time.monotonic() < began + options.seconds:
-        print(*one(options.only or f"{options.seed}/{counts['begun']}", place, counts), flush=True)
-    names = ("experiments", "refused", "jobs", "kills", "orders", "failures", "hangs", "leftovers")
-    print(f"random chaos: {', '.join(f'{counts[name]} {name}' for name in names)}, {time.monotonic() - began:.0f} seconds")
-    if not counts["failures"]:
-        shutil.rmtree(place)
-    sys.exit(1 if counts["failures"] else 0)
+    chaos_rounds.main(__doc__, "random", Round, datasets, by="seconds", default=600)
 
 
 if __name__ == "__main__":

@@ -8,8 +8,9 @@ import shutil
 import tempfile
 import unittest
 
+from chaos_rounds import one
 from order_chaos import Orders
-from random_chaos import one
+from random_chaos import Round
 from random_experiments import datasets, experiment
 from random_misfortunes import Job
 
@@ -48,9 +49,9 @@ class RandomChaos(unittest.TestCase):
         if not cls.counts["failures"]:
             shutil.rmtree(cls.place)
 
-    def same(self, name, *given, **kind):
+    def same(self, name, *given, make=Round, mode="random"):
         with self.subTest(experiment=name):
-            verdict, told = one(name, self.place, self.counts, *given, **kind)
+            verdict, told = one(name, self.place, self.counts, make, mode, *given)
             self.assertEqual(verdict, "same", told)
 
     def test_seeds(self):
@@ -67,7 +68,7 @@ class RandomChaos(unittest.TestCase):
 
     def test_acknowledged_orders(self):
         for seed in K_ORDERS:
-            self.same(seed, make=Orders, mode="--orders")
+            self.same(seed, make=Orders, mode="orders")
 
 
 if __name__ == "__main__":
