@@ -5,6 +5,7 @@ norm, dropout and a linear layer for 1x8x8 images of 10 classes (data/digits.csv
 Hopscotch is built with or an older one:  python3 torchscript_model.py [FILE]
 
 PyTorch calls TorchScript deprecated; LibTorch still loads and trains it."""
+
 import os
 import sys
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "model/safetensors.hpp"
 #include "core/error.hpp"
 #include "data/input_file.hpp"
-#include "model/safetensors.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(char const* data, unsigned long size) {
     using namespace hopscotch;

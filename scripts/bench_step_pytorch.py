@@ -6,6 +6,7 @@ gathered from uint8 rows and normalised, one thread. Needs a full `pip install t
                                 [--channels-last]   (PyTorch's faster memory format for convolutions)
                                 [--device cuda [--precision bf16]]   (eager; the rows lie on the device)
 """
+
 # SPDX-License-Identifier: Apache-2.0
 import argparse
 import json
@@ -19,7 +20,9 @@ import torch
 from torch import nn
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-parser.add_argument("--model", choices=["logistic", "mlp", "lenet", "cnn", "resnet20", "resnet18", "resnet50"], default="mlp")
+parser.add_argument(
+    "--model", choices=["logistic", "mlp", "lenet", "cnn", "resnet20", "resnet18", "resnet50"], default="mlp"
+)
 parser.add_argument("--shape", default="64")
 parser.add_argument("--hidden", type=int, nargs="+", default=[64])
 parser.add_argument("--channels-last", action="store_true")
@@ -39,12 +42,15 @@ features = math.prod(shape)
 if options.model in ("lenet", "cnn", "resnet20", "resnet18", "resnet50"):
     sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "tests/parity"))
     import make_zoo_vectors as zoo
+
     stem = "cifar" if shape[1] <= 64 else "imagenet"
-    model = {"lenet": lambda: zoo.LeNet(shape[0], options.outputs),
-             "cnn": lambda: zoo.Cnn([shape[0], 32, 64, 128], shape[1], options.outputs),
-             "resnet20": lambda: zoo.ResNet([3, 3, 3], 16, options.outputs, "cifar", projection=False),
-             "resnet18": lambda: zoo.ResNet([2, 2, 2, 2], 64, options.outputs, stem),
-             "resnet50": lambda: zoo.ResNet([3, 4, 6, 3], 64, options.outputs, stem, expansion=4)}[options.model]()
+    model = {
+        "lenet": lambda: zoo.LeNet(shape[0], options.outputs),
+        "cnn": lambda: zoo.Cnn([shape[0], 32, 64, 128], shape[1], options.outputs),
+        "resnet20": lambda: zoo.ResNet([3, 3, 3], 16, options.outputs, "cifar", projection=False),
+        "resnet18": lambda: zoo.ResNet([2, 2, 2, 2], 64, options.outputs, stem),
+        "resnet50": lambda: zoo.ResNet([3, 4, 6, 3], 64, options.outputs, stem, expansion=4),
+    }[options.model]()
 else:
     sizes = [features, *(options.hidden if options.model == "mlp" else [])]
     layers = []
@@ -78,4 +84,15 @@ for _ in range(options.repeats):
         total.item()  # once a pass, as bench step does: waits for the device
     rates.append(rows / (time.monotonic() - start))
 median = statistics.median(rates)
-print(json.dumps({"bench": "step", "peer": "pytorch", "model": options.model, "device": options.device, "rows_per_s": round(median), "ms_per_step": round(1e3 * options.batch / median, 4)}))
+print(
+    json.dumps(
+        {
+            "bench": "step",
+            "peer": "pytorch",
+            "model": options.model,
+            "device": options.device,
+            "rows_per_s": round(median),
+            "ms_per_step": round(1e3 * options.batch / median, 4),
+        }
+    )
+)

@@ -12,6 +12,7 @@ hyperband, bohb          1071 epochs (three iterations of the paper's table), at
                          g(x) = size (1 + sin(12 sum_i i u_i)) / 2, u_i = the key's place between its bounds, size = 20 for
                          Branin and 1 for Hartmann-6. What counts is f at the best of the trials that came to epoch 27.
 """
+
 # SPDX-License-Identifier: Apache-2.0
 import argparse
 import datetime
@@ -29,20 +30,27 @@ except ImportError:
     sys.exit(__doc__)
 
 EPOCHS, EVALUATIONS, BUDGET = 27, 60, 1071
-RULE = ("Lower is better. Intervals are 95 %, of 10,000 bootstrap samples of the seeds. A row is worse if the interval of the "
-        "difference of the medians (ours - Optuna's) lies above 0: of ten rows that are equal, a quarter of the tables would name one.")
+RULE = (
+    "Lower is better. Intervals are 95 %, of 10,000 bootstrap samples of the seeds. A row is worse if the interval of the "
+    "difference of the medians (ours - Optuna's) lies above 0: of ten rows that are equal, a quarter of the tables would "
+    "name one."
+)
 
 
 def branin(x):
-    bend = x[1] - 5.1 / (4 * math.pi ** 2) * x[0] ** 2 + 5 / math.pi * x[0] - 6
-    return bend ** 2 + 10 * (1 - 1 / (8 * math.pi)) * math.cos(x[0]) + 10
+    bend = x[1] - 5.1 / (4 * math.pi**2) * x[0] ** 2 + 5 / math.pi * x[0] - 6
+    return bend**2 + 10 * (1 - 1 / (8 * math.pi)) * math.cos(x[0]) + 10
 
 
 def hartmann6(x):
     alpha = (1, 1.2, 3, 3.2)
-    a = ((10, 3, 17, 3.5, 1.7, 8), (.05, 10, 17, .1, 8, 14), (3, 3.5, 1.7, 10, 17, 8), (17, 8, .05, 10, .1, 14))
-    p = ((.1312, .1696, .5569, .0124, .8283, .5886), (.2329, .4135, .8307, .3736, .1004, .9991),
-         (.2348, .1451, .3522, .2883, .3047, .6650), (.4047, .8828, .8732, .5743, .1091, .0381))
+    a = ((10, 3, 17, 3.5, 1.7, 8), (0.05, 10, 17, 0.1, 8, 14), (3, 3.5, 1.7, 10, 17, 8), (17, 8, 0.05, 10, 0.1, 14))
+    p = (
+        (0.1312, 0.1696, 0.5569, 0.0124, 0.8283, 0.5886),
+        (0.2329, 0.4135, 0.8307, 0.3736, 0.1004, 0.9991),
+        (0.2348, 0.1451, 0.3522, 0.2883, 0.3047, 0.6650),
+        (0.4047, 0.8828, 0.8732, 0.5743, 0.1091, 0.0381),
+    )
     return -sum(alpha[i] * math.exp(-sum(a[i][j] * (x[j] - p[i][j]) ** 2 for j in range(6))) for i in range(4))
 
 
@@ -56,12 +64,20 @@ def shortfall(x, bounds, size):
 
 def study_of(procedure, seed):
     multivariate = procedure != "tpe-alone"
-    sampler = (optuna.samplers.RandomSampler(seed=seed) if procedure in ("random", "hyperband")
-               else optuna.samplers.TPESampler(seed=seed, multivariate=multivariate, n_startup_trials=10))
+    sampler = (
+        optuna.samplers.RandomSampler(seed=seed)
+        if procedure in ("random", "hyperband")
+        else optuna.samplers.TPESampler(seed=seed, multivariate=multivariate, n_startup_trials=10)
+    )
     rungs = procedure in ("hyperband", "bohb")
-    pruner = (optuna.pruners.HyperbandPruner(min_resource=1, max_resource=EPOCHS, reduction_factor=3) if rungs
-              else optuna.pruners.NopPruner())
-    return optuna.create_study(sampler=sampler, pruner=pruner, study_name=f"{procedure}-{seed}")  # which the brackets depend on
+    pruner = (
+        optuna.pruners.HyperbandPruner(min_resource=1, max_resource=EPOCHS, reduction_factor=3)
+        if rungs
+        else optuna.pruners.NopPruner()
+    )
+    return optuna.create_study(
+        sampler=sampler, pruner=pruner, study_name=f"{procedure}-{seed}"
+    )  # which the brackets depend on
 
 
 def best_of_optuna(procedure, name, seed):
@@ -88,7 +104,9 @@ def best_of_optuna(procedure, name, seed):
 
 def best_of_ours(driver, procedure, name, seeds):
     amount = BUDGET if procedure in ("hyperband", "bohb") else EVALUATIONS
-    lines = subprocess.run([driver, procedure, name, str(amount), "0", str(seeds)], capture_output=True, text=True, check=True).stdout
+    lines = subprocess.run(
+        [driver, procedure, name, str(amount), "0", str(seeds)], capture_output=True, text=True, check=True
+    ).stdout
     return [json.loads(line)["best"] for line in lines.splitlines()]
 
 
@@ -109,8 +127,12 @@ def compare(arguments, procedure, name):
 
     low, high = interval(lambda a, b: statistics.median(a) - statistics.median(b), ours, theirs)
     worse = low > 0
-    print(f"| {procedure:9} | {name:9} | {text(ours)} | {text(theirs)} | {statistics.median(ours) - statistics.median(theirs):+7.4f} "
-          f"[{low:+.4f}, {high:+.4f}] | {'worse' if worse else 'no worse'} |", flush=True)
+    print(
+        f"| {procedure:9} | {name:9} | {text(ours)} | {text(theirs)} | "
+        f"{statistics.median(ours) - statistics.median(theirs):+7.4f} "
+        f"[{low:+.4f}, {high:+.4f}] | {'worse' if worse else 'no worse'} |",
+        flush=True,
+    )
     return worse
 
 
@@ -125,9 +147,13 @@ def main():
         sys.exit(f"{arguments.driver}: no such program (build it: ninja -C build search_driver)")
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     import warnings
+
     warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-    print(f"{datetime.date.today()}, Optuna {optuna.__version__}, Python {sys.version.split()[0]}, {arguments.seeds} seeds\n{RULE}\n\n"
-          "| procedure | function | ours: median of the best [95 %] | Optuna | difference | |\n|---|---|---|---|---|---|")
+    print(
+        f"{datetime.date.today()}, Optuna {optuna.__version__}, Python {sys.version.split()[0]}, {arguments.seeds} "
+        f"seeds\n{RULE}\n\n"
+        "| procedure | function | ours: median of the best [95 %] | Optuna | difference | |\n|---|---|---|---|---|---|"
+    )
     worse = [compare(arguments, procedure, name) for procedure in arguments.procedures for name in FUNCTIONS]
     sys.exit(1 if any(worse) else 0)
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What scripts/gpu_check.sh computes of the files that it has: each command prints the end of one row of its table, with the bar
-and `met` or `MISSED` where there is one.
+"""What scripts/gpu_check.sh computes of the files that it has: each command prints the end of one row of its table, with the
+bar and `met` or `MISSED` where there is one.
 
   gpu_rows.py rates RATES [--ratio N] [--rows-per-s N] [--feed-share N]   RATES: lines of `bench step` and of its peer
   gpu_rows.py same RUN RUN                      whether each trial has the same state in both run directories
@@ -9,6 +9,7 @@ and `met` or `MISSED` where there is one.
   gpu_rows.py busy FILE RUN [--percent N]       the mean of that while RUN trained, and the run's own account
   gpu_rows.py hop TEXT [--ms N]                 of `bench comm`'s output
 """
+
 # SPDX-License-Identifier: Apache-2.0
 import argparse
 import json
@@ -58,6 +59,7 @@ def same(options):
 
 def images(options):
     import numpy
+
     rng = numpy.random.default_rng(1)
     out = pathlib.Path(options.dir)
     out.mkdir(parents=True, exist_ok=True)
@@ -97,7 +99,8 @@ def busy(options):
     if not samples:
         return f"no sample of nvidia-smi in {end - begin:.1f} s, {own}, {verdict(False, f'{options.percent:g} %')}"
     mean = statistics.mean(samples)
-    return f"{mean:.1f} % of {len(samples)} samples in {end - begin:.1f} s, {own}, {verdict(mean >= options.percent, f'{options.percent:g} %')}"
+    bar = verdict(mean >= options.percent, f"{options.percent:g} %")
+    return f"{mean:.1f} % of {len(samples)} samples in {end - begin:.1f} s, {own}, {bar}"
 
 
 def hop(options):

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Draws the learning curves of a run as SVG: its search.metric, or another key of metrics.jsonl, by epoch.
 
-  scripts/plot_curves.py RUN_DIR [--metric val_loss] > curves.svg
+scripts/plot_curves.py RUN_DIR [--metric val_loss] > curves.svg
 """
+
 # SPDX-License-Identifier: Apache-2.0
 import argparse
 import html
@@ -38,23 +39,31 @@ def draw(curves, labels, metric):
     def y(value):
         return TOP + (HEIGHT - TOP - BOTTOM) * (high - value) / (high - low)
 
-    yield (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" font-size="12">'
-           f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>')
+    yield (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" font-size="12">'
+        f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>'
+    )
     for i in range(round((high - low) / step) + 1):
         value = low + step * i
-        yield (f'<path d="M{LEFT} {y(value):.1f}H{WIDTH - RIGHT}" stroke="#ddd"/>'
-               f'<text x="{LEFT - 6}" y="{y(value) + 4:.1f}" text-anchor="end">{value:.4g}</text>')
+        yield (
+            f'<path d="M{LEFT} {y(value):.1f}H{WIDTH - RIGHT}" stroke="#ddd"/>'
+            f'<text x="{LEFT - 6}" y="{y(value) + 4:.1f}" text-anchor="end">{value:.4g}</text>'
+        )
     for epoch in range(0, last + 1, max(1, last // 8)):
         yield f'<text x="{x(epoch):.1f}" y="{HEIGHT - BOTTOM + 16}" text-anchor="middle">{epoch}</text>'
-    yield (f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - 4}" text-anchor="middle">epoch</text>'
-           f'<text x="{WIDTH - RIGHT + 12}" y="{TOP + 10}" font-weight="bold">{html.escape(metric)}</text>')
+    yield (
+        f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - 4}" text-anchor="middle">epoch</text>'
+        f'<text x="{WIDTH - RIGHT + 12}" y="{TOP + 10}" font-weight="bold">{html.escape(metric)}</text>'
+    )
     for row, (trial, curve) in enumerate(curves.items()):
         colour = COLOURS[row % len(COLOURS)]
         points = " ".join(f"{x(epoch):.1f},{y(value):.1f}" for epoch, value in sorted(curve.items()))
         yield f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2"/>'
         if row < 12:
-            yield (f'<path d="M{WIDTH - RIGHT + 12} {TOP + 26 + 18 * row}h14" stroke="{colour}" stroke-width="3"/>'
-                   f'<text x="{WIDTH - RIGHT + 32}" y="{TOP + 30 + 18 * row}">{html.escape(labels[trial])}</text>')
+            yield (
+                f'<path d="M{WIDTH - RIGHT + 12} {TOP + 26 + 18 * row}h14" stroke="{colour}" stroke-width="3"/>'
+                f'<text x="{WIDTH - RIGHT + 32}" y="{TOP + 30 + 18 * row}">{html.escape(labels[trial])}</text>'
+            )
     yield "</svg>"
 
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Our all-reduces, through the courier and in buckets as the strategies use them, next to the MPI library's own. Phases of the
-// two alternate, so that a slow spell of the machine hits both.
+// Our all-reduces, through the courier and in buckets as the strategies use them, next to the MPI library's own. Phases of
+// the two alternate, so that a slow spell of the machine hits both.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,7 +25,9 @@ RankGroup everyone(World& world) {
     return group;
 }
 
-int calls_for(std::size_t bytes) { return std::clamp(static_cast<int>(2e8 * k_phase_s / static_cast<double>(bytes)), 1, 2000); }
+int calls_for(std::size_t bytes) {
+    return std::clamp(static_cast<int>(2e8 * k_phase_s / static_cast<double>(bytes)), 1, 2000);
+}
 
 // Seconds of one call, over a phase of some.
 double library_seconds(MpiWorld& world, std::span<float> values) {
@@ -84,11 +86,13 @@ void measure(MpiWorld& world, BenchAllreduceOptions const& options, std::size_t 
     auto const bus = [&](std::vector<double> const& seconds) {
         return static_cast<double>(bytes) / median(seconds) * 2 * (k - 1) / k / 1e9;
     };
-    fmt::print("{:>10} bytes   {}   {:9.1f} us {:6.2f} GB/s   ring {:9.1f} us {:6.2f} GB/s   deterministic {:9.1f} us {:6.2f} GB/s   "
-               "ring / library {:.2f} ({:.2f}-{:.2f})\n",
-               bytes, "MPI_Allreduce", 1e6 * median(library), bus(library), 1e6 * median(ring), bus(ring),
-               1e6 * median(deterministic), bus(deterministic), median(ratio), *std::min_element(ratio.begin(), ratio.end()),
-               *std::max_element(ratio.begin(), ratio.end()));
+    fmt::print(
+        "{:>10} bytes   {}   {:9.1f} us {:6.2f} GB/s   ring {:9.1f} us {:6.2f} GB/s   deterministic {:9.1f} us {:6.2f} GB/s "
+        "  "
+        "ring / library {:.2f} ({:.2f}-{:.2f})\n",
+        bytes, "MPI_Allreduce", 1e6 * median(library), bus(library), 1e6 * median(ring), bus(ring),
+        1e6 * median(deterministic), bus(deterministic), median(ratio), *std::min_element(ratio.begin(), ratio.end()),
+        *std::max_element(ratio.begin(), ratio.end()));
 }
 
 }  // namespace
@@ -98,8 +102,9 @@ int bench_allreduce_command(BenchAllreduceOptions const& options) {
         throw ConfigError("bench allreduce compares with the MPI library's own: mpirun -np 4 hopscotch bench allreduce");
     MpiWorld world;
     if (world.rank() == Rank(0))
-        fmt::print("{} ranks, medians of {}; GB/s of the bus: bytes / seconds x 2(K-1)/K; speeds of ring over the library's\n",
-                   world.size(), options.repeats);
+        fmt::print(
+            "{} ranks, medians of {}; GB/s of the bus: bytes / seconds x 2(K-1)/K; speeds of ring over the library's\n",
+            world.size(), options.repeats);
     for (auto const bytes : options.bytes) measure(world, options, static_cast<std::size_t>(bytes));
     world.finish();
     return 0;

@@ -133,12 +133,16 @@ void bench_rank(World& world, BenchCommOptions const& options) {
     if (world.rank() == Rank(0)) {
         auto const rate = [&](double seconds) { return options.megabytes / 1e3 / seconds; };
         auto const [fastest, slowest] = std::ranges::minmax(hops);
-        fmt::print("{{\"bench\": \"comm\", \"world\": \"{}\", \"device\": \"{}\", \"memory\": \"{}\", \"megabytes\": {}, \"hops\": {}, "
-                   "\"p50_ms\": {:.3f}, \"min_ms\": {:.3f}, \"max_ms\": {:.3f}, \"p50_gb_per_s\": {:.2f}, \"min_gb_per_s\": {:.2f}, "
-                   "\"max_gb_per_s\": {:.2f}, \"compute_lost_percent\": {:.2f}, \"losses\": [{:.2f}, {:.2f}]}}\n",
-                   world.name(), options.device, options.copy ? "copied" : "handed over where it can be", options.megabytes, hops.size(),
-                   1e3 * median(hops), 1e3 * fastest, 1e3 * slowest, rate(median(hops)), rate(slowest), rate(fastest), median(losses),
-                   *std::min_element(losses.begin(), losses.end()), *std::max_element(losses.begin(), losses.end()));
+        fmt::print(
+            "{{\"bench\": \"comm\", \"world\": \"{}\", \"device\": \"{}\", \"memory\": \"{}\", \"megabytes\": {}, \"hops\": "
+            "{}, "
+            "\"p50_ms\": {:.3f}, \"min_ms\": {:.3f}, \"max_ms\": {:.3f}, \"p50_gb_per_s\": {:.2f}, \"min_gb_per_s\": "
+            "{:.2f}, "
+            "\"max_gb_per_s\": {:.2f}, \"compute_lost_percent\": {:.2f}, \"losses\": [{:.2f}, {:.2f}]}}\n",
+            world.name(), options.device, options.copy ? "copied" : "handed over where it can be", options.megabytes,
+            hops.size(), 1e3 * median(hops), 1e3 * fastest, 1e3 * slowest, rate(median(hops)), rate(slowest), rate(fastest),
+            median(losses), *std::min_element(losses.begin(), losses.end()),
+            *std::max_element(losses.begin(), losses.end()));
     }
     bench.leave();
 }

@@ -91,7 +91,8 @@ int bench_step_command(BenchStepOptions const& options) {
     auto const state = pool->acquire(model->layout().bytes);  // where a trainer's states lie
     model->initialise(state.bytes(), 1, TrialId(0));
     model->bind(state.bytes());
-    if (device != "cpu") model->train_unit(*source, {1, TrialId(0), 0, ShardId(0)}, [] {});  // kernels are loaded, algorithms chosen
+    if (device != "cpu")
+        model->train_unit(*source, {1, TrialId(0), 0, ShardId(0)}, [] {});  // kernels are loaded, algorithms chosen
     std::vector<double> rates;
     for (int repeat = 0, epoch = 0; repeat < options.repeats; ++repeat) {
         std::int64_t rows = 0;
@@ -104,7 +105,8 @@ int bench_step_command(BenchStepOptions const& options) {
     auto const median = rates[rates.size() / 2];
     auto const feed = least_feed_seconds(config, manifest, workspace, *source) / static_cast<double>(options.rows);
     fmt::print(
-        "{{\"bench\": \"step\", \"model\": \"{}\", \"device\": \"{}\", \"precision\": \"{}\", \"batch\": {}, \"optimizer\": \"{}\", "
+        "{{\"bench\": \"step\", \"model\": \"{}\", \"device\": \"{}\", \"precision\": \"{}\", \"batch\": {}, \"optimizer\": "
+        "\"{}\", "
         "\"rows_per_s\": {:.0f}, \"min\": "
         "{:.0f}, "
         "\"max\": {:.0f}, \"ms_per_step\": {:.4f}, \"feed_share\": {:.4f}}}\n",

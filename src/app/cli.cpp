@@ -184,31 +184,38 @@ void add_compare(CLI::App& app, CompareOptions& options) {
         "Also what the cost model predicts for such links: 1gbit, 12.5GB/s");
     compare->add_option("--latency", options.latency, "Of these links")->capture_default_str();
     compare->add_flag("--json", options.json, "One JSON document instead of a table");
-    compare->add_flag("--anyway", options.anyway, "Also runs that differ in data, model, space, search or epochs, or are unfinished");
-    compare->footer("Ratios are to the mop run (without one: to the first run).\n"
-                    "Example: hopscotch compare runs/mop runs/ring --bandwidth 1gbit");
+    compare->add_flag("--anyway", options.anyway,
+                      "Also runs that differ in data, model, space, search or epochs, or are unfinished");
+    compare->footer(
+        "Ratios are to the mop run (without one: to the first run).\n"
+        "Example: hopscotch compare runs/mop runs/ring --bandwidth 1gbit");
 }
 
 void add_ctl(CLI::App& app, CtlOptions& options) {
     auto* ctl = app.add_subcommand("ctl", "Ask the job that works on a run for something, or say how a run stands");
     ctl->add_option("run_dir", options.run_dir, "A run directory")->required()->type_name("RUN_DIR");
     ctl->add_option("action", options.action, "status, stop, resume, clone or finish")->required()->type_name("ACTION");
-    ctl->add_option("arguments", options.arguments, "A trial; for clone also changes, as path=value")->type_name("TRIAL PATH=VALUE...");
-    ctl->add_option("--timeout", options.timeout_s, "Seconds to wait for the job's answer")->capture_default_str()->check(CLI::PositiveNumber);
+    ctl->add_option("arguments", options.arguments, "A trial; for clone also changes, as path=value")
+        ->type_name("TRIAL PATH=VALUE...");
+    ctl->add_option("--timeout", options.timeout_s, "Seconds to wait for the job's answer")
+        ->capture_default_str()
+        ->check(CLI::PositiveNumber);
     ctl->footer(
         "hopscotch ctl runs/digits status                              how it stands; needs no job\n"
         "hopscotch ctl runs/digits stop 4                              trial 4 ends, at the end of the unit under way\n"
         "hopscotch ctl runs/digits resume 4                            a paused or stopped trial goes on to its last epoch\n"
         "hopscotch ctl runs/digits clone 4 train.optimizer.lr=0.01     a new trial that begins with the state of trial 4\n"
-        "hopscotch ctl runs/digits finish                              no trial starts; nobody goes on after the next decision\n\n"
+        "hopscotch ctl runs/digits finish                              no trial starts; nobody goes on after the next "
+        "decision\n\n"
         "Exit codes: 0 the job will do it; 1 it refuses, or no job answers; 2 bad input.");
 }
 
 int parse_and_run(int argc, char** argv) {
     CLI::App app("Hopscotch trains many deep-learning models at once: the data stays, the models hop.", "hopscotch");
     bool const verbose = std::find(argv, argv + argc, std::string_view("--verbose")) != argv + argc;
-    app.set_version_flag("--version", [verbose] { return version_text() + (verbose ? "\n" + fault_points_text() : ""); },
-                         "Print the version, and those of LibTorch and MPI; with --verbose also where HOPSCOTCH_FAULT strikes");
+    app.set_version_flag(
+        "--version", [verbose] { return version_text() + (verbose ? "\n" + fault_points_text() : ""); },
+        "Print the version, and those of LibTorch and MPI; with --verbose also where HOPSCOTCH_FAULT strikes");
     app.add_flag_function("--verbose", [](std::int64_t) {}, "With --version: say more");
     app.set_help_flag("-h,--help", "Print this help");
     app.require_subcommand(1);

@@ -33,15 +33,18 @@ void add_comm(CLI::App& bench, BenchCommOptions& comm) {
     hops->add_option("--period", comm.period_s, "Seconds between hops")->capture_default_str();
     hops->add_option("--seconds", comm.seconds, "Of each phase")->capture_default_str();
     hops->add_option("--repeats", comm.repeats, "Interleaved phases with and without hops")->capture_default_str();
-    hops->add_option("--device", comm.device, "auto, cpu or cuda: where a state begins and ends its hop")->capture_default_str();
+    hops->add_option("--device", comm.device, "auto, cpu or cuda: where a state begins and ends its hop")
+        ->capture_default_str();
     hops->add_flag("--copy", comm.copy, "Copy states, also where ranks of one host could hand their memory over");
     hops->footer(
-        "Two threads of one process:  hopscotch bench comm\nTwo MPI ranks:               mpirun --oversubscribe -np 2 hopscotch bench comm\n"
+        "Two threads of one process:  hopscotch bench comm\nTwo MPI ranks:               mpirun --oversubscribe -np 2 "
+        "hopscotch bench comm\n"
         "It takes (1 + 3 x repeats) x seconds: 80 s unless told otherwise.");
 }
 
 void add_allreduce(CLI::App& bench, BenchAllreduceOptions& options) {
-    auto* sums = bench.add_subcommand("allreduce", "Speed of ring and deterministic all-reduce, next to the MPI library's own");
+    auto* sums =
+        bench.add_subcommand("allreduce", "Speed of ring and deterministic all-reduce, next to the MPI library's own");
     sums->add_option("--bytes", options.bytes, "Of the values (repeatable)")->type_name("N")->check(CLI::PositiveNumber);
     sums->add_option("--bucket-mb", options.bucket_mb, "Of a bucket, 2^20 bytes")->capture_default_str();
     sums->add_option("--repeats", options.repeats, "Interleaved repeats; medians are printed")->capture_default_str();

@@ -21,8 +21,7 @@ void add_choice(CLI::App& command, std::string const& name, std::vector<std::pai
                 std::string const& what) {
     std::vector<std::string> names;
     for (auto const& [word, value] : words) names.push_back(word);
-    add_word(
-        command, name, names, [words, &target](std::size_t i) { target = words[i].second; }, what);
+    add_word(command, name, names, [words, &target](std::size_t i) { target = words[i].second; }, what);
 }
 
 }  // namespace hopscotch

@@ -37,9 +37,8 @@ void add_stratify(CLI::App& command, ImportOptions& options) {
 void add_targets(CLI::App& command, Task& task) {
     auto* regression = command.add_flag_callback(
         "--regression", [&] { task = Task::regression; }, "Labels are numbers to predict, not classes");
-    command
-        .add_flag_callback(
-            "--multilabel", [&] { task = Task::multilabel; }, "Labels are 0 or 1, any number of them 1")
+    command.add_flag_callback(
+               "--multilabel", [&] { task = Task::multilabel; }, "Labels are 0 or 1, any number of them 1")
         ->excludes(regression);
 }
 

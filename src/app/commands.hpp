@@ -35,8 +35,8 @@ int replay_command(ReplayOptions const& options);
 
 struct PredictOptions {
     std::string run_dir, dataset;
-    std::optional<int> trial;  // default: the best one
-    std::string out;           // CSV
+    std::optional<int> trial;   // default: the best one
+    std::string out;            // CSV
     std::string split = "all";  // train | valid | test | all
     std::string device = "auto";
 };
@@ -62,15 +62,15 @@ int models_command(std::string const& name);
 
 struct BenchStepOptions {
     std::string model = "mlp";
-    std::string arguments;                 // of the model, as JSON: {"hidden": [128]}; empty: its defaults
-    std::string shape = "64";              // of a row: 64, or 3x32x32
+    std::string arguments;     // of the model, as JSON: {"hidden": [128]}; empty: its defaults
+    std::string shape = "64";  // of a row: 64, or 3x32x32
     std::int64_t outputs = 10, batch_size = 32, rows = 2048;
-    std::vector<std::string> augment;      // flip, crop, cutout
-    std::string optimizer = "sgd";         // with momentum; or adam
-    std::string device = "cpu";            // as run.device
-    std::string precision = "fp32";        // or bf16
-    bool fast = false;                     // of a GPU: run.deterministic false
-    bool nchw = false;                     // train.channels_last false
+    std::vector<std::string> augment;  // flip, crop, cutout
+    std::string optimizer = "sgd";     // with momentum; or adam
+    std::string device = "cpu";        // as run.device
+    std::string precision = "fp32";    // or bf16
+    bool fast = false;                 // of a GPU: run.deterministic false
+    bool nchw = false;                 // train.channels_last false
     double seconds = 1;
     int repeats = 5;
 };
@@ -78,9 +78,9 @@ int bench_step_command(BenchStepOptions const& options);
 
 struct BenchCommOptions {
     double megabytes = 100;
-    double period_s = 1;  // one hop every so often
-    double seconds = 5;   // of each phase
-    int repeats = 5;      // interleaved pairs of phases with and without hops
+    double period_s = 1;         // one hop every so often
+    double seconds = 5;          // of each phase
+    int repeats = 5;             // interleaved pairs of phases with and without hops
     std::string device = "cpu";  // as run.device: where a state begins and ends its hop
     bool copy = false;           // states, also where their memory could change hands
 };

@@ -39,7 +39,9 @@ std::vector<Lap> Continuation::begin(Director& director, Recorder& recorder) {
         take();
     }
     // A lap that came when its trial had been stopped, which goes on now, is news when it comes again.
-    std::erase_if(known, [&](auto const& lap) { return lap.first.second >= director.trials()[lap.first.first.index()].epochs_done; });
+    std::erase_if(known, [&](auto const& lap) {
+        return lap.first.second >= director.trials()[lap.first.first.index()].epochs_done;
+    });
     if (procedure_clones(experiment_.search.procedure))
         for (auto const& record : journal.laps)
             if (record.outcome == Outcome::finished) pinned_.insert({record.trial, record.epoch});
@@ -71,13 +73,14 @@ std::vector<Lap> Continuation::begin(Director& director, Recorder& recorder) {
     return out;
 }
 
-// A file whose state is not the one of its place is left out: an order has taken back what the trial had become, or an older version has given
-// two states one name.
+// A file whose state is not the one of its place is left out: an order has taken back what the trial had become, or an older
+// version has given two states one name.
 void Continuation::drop_wrong_files(StateChain const& chain) {
     for (auto& [trial, files] : files_)
         std::erase_if(files, [&](LapSink::Saved const& file) {
             if (chain.may_be(file)) return false;
-            log_warning(fmt::format("{}: holds another state than the journal has for that place; an older checkpoint is used", file.file));
+            log_warning(fmt::format(
+                "{}: holds another state than the journal has for that place; an older checkpoint is used", file.file));
             return true;
         });
 }
@@ -91,8 +94,10 @@ bool Continuation::find_starts(std::vector<TrialView> const& trials, Recorder co
         if (!start) continue;
         starts_[trial.id] = *start;
         int const first = start->epoch + (start->file == nullptr ? 0 : 1);
-        for (auto clone = clones_.lower_bound({trial.id, first}); clone != clones_.end() && clone->first.trial == trial.id; ++clone)
-            if (file_after(clone->second.trial, clone->second.epoch) == nullptr) more |= pinned_.insert(clone->second).second;
+        for (auto clone = clones_.lower_bound({trial.id, first}); clone != clones_.end() && clone->first.trial == trial.id;
+             ++clone)
+            if (file_after(clone->second.trial, clone->second.epoch) == nullptr)
+                more |= pinned_.insert(clone->second).second;
     }
     return more;
 }
@@ -142,7 +147,8 @@ std::optional<int> Continuation::wanted_by_clones(TrialId trial) const {
 LapSink::Saved const* Continuation::furthest(TrialId trial, int last_epoch) const {
     auto const found = files_.find(trial);
     if (found == files_.end()) return nullptr;
-    auto const file = std::ranges::find_if(found->second, [&](auto const& each) { return each.whole && each.epoch <= last_epoch; });
+    auto const file =
+        std::ranges::find_if(found->second, [&](auto const& each) { return each.whole && each.epoch <= last_epoch; });
     return file == found->second.end() ? nullptr : &*file;
 }
 
@@ -159,13 +165,15 @@ bool Continuation::waits_for(TrialId trial) const {
 bool Continuation::trained_again(LapRecord const& record) {
     auto const known = again_.find({record.trial, record.epoch});
     if (known == again_.end()) return false;
-    bool const has_bits = strategy_named(experiment_.strategy.name).bits == Bits::any_trainers && !resumption_.facts.approximate;
+    bool const has_bits =
+        strategy_named(experiment_.strategy.name).bits == Bits::any_trainers && !resumption_.facts.approximate;
     bool const same_bits = !has_bits || record.state_hash == known->second;
     if (record.outcome != Outcome::finished || !same_bits)
-        throw Error(fmt::format("trial {}, epoch {} was trained again and came out different ({} and {}{}{}): is this another kind of "
-                                "CPU than that of the job before? start again with --overwrite",
-                                record.trial.value, record.epoch, to_hex(known->second), to_hex(record.state_hash),
-                                record.reason.empty() ? "" : "; ", record.reason));
+        throw Error(fmt::format(
+            "trial {}, epoch {} was trained again and came out different ({} and {}{}{}): is this another kind of "
+            "CPU than that of the job before? start again with --overwrite",
+            record.trial.value, record.epoch, to_hex(known->second), to_hex(record.state_hash),
+            record.reason.empty() ? "" : "; ", record.reason));
     again_.erase(known);
     return true;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a job goes on with a run that others have begun: the director hears what is known, every trial that has not ended starts at
-// its furthest checkpoint, and laps between it and the end of the journal are trained again, to the same bits.
+// How a job goes on with a run that others have begun: the director hears what is known, every trial that has not ended
+// starts at its furthest checkpoint, and laps between it and the end of the journal are trained again, to the same bits.
 #pragma once
 #include <map>
 #include <optional>
@@ -31,14 +31,14 @@ public:
     std::set<LapId> const& ends_to_keep() const { return pinned_; }
     bool waits() const { return !again_.empty(); }  // for such laps
     bool waits_for(TrialId trial) const;
-    std::size_t units() const { return units_; }    // that are known
+    std::size_t units() const { return units_; }  // that are known
 
     // The file with the state after that lap; null: there is none.
     LapSink::Saved const* file_after(TrialId trial, int epoch) const;
 
 private:
     struct Start {
-        int epoch = 0, last = 0;  // laps; the first one from
+        int epoch = 0, last = 0;               // laps; the first one from
         LapSink::Saved const* file = nullptr;  // with this one; null: from nothing
     };
     void drop_wrong_files(StateChain const& chain);
@@ -53,9 +53,9 @@ private:
     std::map<TrialId, std::vector<LapSink::Saved>> files_;  // those of them that hold what their names say
     Experiment const& experiment_;
     std::map<std::pair<TrialId, int>, std::uint64_t> again_;  // the hash of the state at its end
-    std::map<TrialId, Start> starts_;  // of trials that have not begun here
-    std::map<LapId, LapId> clones_;    // lap: what it begins with
-    std::set<LapId> pinned_;           // laps whose ends may be begun with
+    std::map<TrialId, Start> starts_;                         // of trials that have not begun here
+    std::map<LapId, LapId> clones_;                           // lap: what it begins with
+    std::set<LapId> pinned_;                                  // laps whose ends may be begun with
     std::size_t units_ = 0;
 };
 

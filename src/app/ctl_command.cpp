@@ -49,7 +49,8 @@ TrialId trial_in(std::string const& text) {
 // path=value as with --set: JSON, or else a string.
 std::pair<std::string, Json> change_in(std::string const& text) {
     auto const equals = text.find('=');
-    if (equals == text.npos || equals == 0) throw ConfigError(fmt::format("\"{}\": expected path=value (for example train.optimizer.lr=0.01)", text));
+    if (equals == text.npos || equals == 0)
+        throw ConfigError(fmt::format("\"{}\": expected path=value (for example train.optimizer.lr=0.01)", text));
     Problems no_json("");
     auto const value = text.substr(equals + 1);
     auto parsed = parse_json(value, no_json);
@@ -61,7 +62,8 @@ LiveRequest request_of(CtlOptions const& options) {
     if (action == std::end(k_actions))
         throw ConfigError(fmt::format("\"{}\" is unknown (known: status, stop, resume, clone, finish)", options.action));
     std::size_t const least = action->has_trial ? 1 : 0;
-    if (options.arguments.size() < least) throw ConfigError(fmt::format("ctl {}: say which trial (ctl RUN_DIR {} 3)", options.action, options.action));
+    if (options.arguments.size() < least)
+        throw ConfigError(fmt::format("ctl {}: say which trial (ctl RUN_DIR {} 3)", options.action, options.action));
     if (options.arguments.size() > least && !action->has_changes)
         throw ConfigError(fmt::format("ctl {}: \"{}\" is too much", options.action, options.arguments[least]));
     LiveRequest out;
@@ -75,15 +77,16 @@ LiveRequest request_of(CtlOptions const& options) {
 int ask(CtlOptions const& options) {
     auto const request = request_of(options);
     auto const name = post(options.run_dir, request);
-    for (auto const until_s = monotonic_s() + options.timeout_s; monotonic_s() < until_s; std::this_thread::sleep_for(k_look_every)) {
+    for (auto const until_s = monotonic_s() + options.timeout_s; monotonic_s() < until_s;
+         std::this_thread::sleep_for(k_look_every)) {
         auto const answer = take_answer(options.run_dir, name);
         if (!answer) continue;
         fmt::print(answer->ok ? stdout : stderr, "{}\n", answer->text);
         return answer->ok ? 0 : k_exit_failed;
     }
     take_back(options.run_dir, name);
-    fmt::print(stderr, "{}: no job has answered within {:g} s (none works on this run?); the request is taken back\n", options.run_dir,
-               options.timeout_s);
+    fmt::print(stderr, "{}: no job has answered within {:g} s (none works on this run?); the request is taken back\n",
+               options.run_dir, options.timeout_s);
     return k_exit_failed;
 }
 
@@ -99,8 +102,10 @@ std::map<std::string, int> trials_by_status(Journal const& journal) {
     std::map<TrialId, std::string> status;
     for (auto const& lap : journal.released) status[lap.trial] = "running";
     for (auto const& decision : journal.decisions)
-        if (decision.kind == Decision::Kind::pause) status[decision.trial] = "paused";
-        else if (decision.kind == Decision::Kind::resume) status[decision.trial] = "running";
+        if (decision.kind == Decision::Kind::pause)
+            status[decision.trial] = "paused";
+        else if (decision.kind == Decision::Kind::resume)
+            status[decision.trial] = "running";
     std::map<TrialId, int> alive;  // orders have had it go on so often, less its ends
     for (auto const& lap : journal.laps)
         for (auto const& order : lap.orders) alive[order.trial] += order.kind == Order::Kind::resume ? 1 : 0;
@@ -125,24 +130,29 @@ void print_best(Experiment const& experiment, Journal const& journal) {
 
 std::string state_of(Journal const& journal) {
     if (!journal.status.empty()) return journal.status;
-    return fmt::format("a job works on it, or was killed: its last line in the journal is {:.0f} s old", std::max(0.0, unix_s() - journal.last_unix_s));
+    return fmt::format("a job works on it, or was killed: its last line in the journal is {:.0f} s old",
+                       std::max(0.0, unix_s() - journal.last_unix_s));
 }
 
 int print_status(fs::path const& run_dir) {
     auto const experiment = experiment_in(run_dir);
     auto const journal = read_journal(run_dir / "journal.jsonl");
-    fmt::print("{}: {}\nstatus    {}\njobs      {}\n", experiment.name, run_dir.string(), state_of(journal), journal.incarnation);
+    fmt::print("{}: {}\nstatus    {}\njobs      {}\n", experiment.name, run_dir.string(), state_of(journal),
+               journal.incarnation);
     std::string trials;
-    for (auto const& [name, count] : trials_by_status(journal)) trials += fmt::format("{}{} {}", trials.empty() ? "" : ", ", count, name);
+    for (auto const& [name, count] : trials_by_status(journal))
+        trials += fmt::format("{}{} {}", trials.empty() ? "" : ", ", count, name);
     fmt::print("trials    {}\nepochs    {}\n", trials.empty() ? "none has begun" : trials, journal.laps.size());
     print_best(experiment, journal);
     for (auto const& order : journal.orders)
-        fmt::print("ordered   {}{} ({})\n", name_of(order.kind), order.trial.value < 0 ? "" : fmt::format(" trial {}", order.trial.value), order.why);
+        fmt::print("ordered   {}{} ({})\n", name_of(order.kind),
+                   order.trial.value < 0 ? "" : fmt::format(" trial {}", order.trial.value), order.why);
     auto const first = journal.decisions.size() - std::min(journal.decisions.size(), k_last_decisions);
     for (std::size_t i = first; i < journal.decisions.size(); ++i) {
         auto const& each = journal.decisions[i];
         fmt::print("{}{} trial {}{}{}\n", i == first ? "decided   " : "          ", name_of(each.kind), each.trial.value,
-                   each.epoch < 0 ? "" : fmt::format(" after epoch {}", each.epoch), each.why.empty() ? "" : ": " + each.why);
+                   each.epoch < 0 ? "" : fmt::format(" after epoch {}", each.epoch),
+                   each.why.empty() ? "" : ": " + each.why);
     }
     return 0;
 }
@@ -150,9 +160,11 @@ int print_status(fs::path const& run_dir) {
 }  // namespace
 
 int ctl_command(CtlOptions const& options) {
-    if (!holds_run(options.run_dir)) throw ConfigError(fmt::format("{}: holds no run (journal.jsonl or experiment.json is missing)", options.run_dir));
+    if (!holds_run(options.run_dir))
+        throw ConfigError(fmt::format("{}: holds no run (journal.jsonl or experiment.json is missing)", options.run_dir));
     if (options.action != "status") return ask(options);
-    if (!options.arguments.empty()) throw ConfigError(fmt::format("ctl status: \"{}\" is too much", options.arguments.front()));
+    if (!options.arguments.empty())
+        throw ConfigError(fmt::format("ctl status: \"{}\" is too much", options.arguments.front()));
     return print_status(options.run_dir);
 }
 

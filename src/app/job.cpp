@@ -89,7 +89,8 @@ private:
 
 void Run::call_roll_of_living() {
     auto const& run = prepared_.experiment.run;
-    CheckpointTarget const target{std::filesystem::absolute(run.dir), prepared_.run_id, incarnation_, run.checkpoint_every_s, run.checkpoint_mbps};
+    CheckpointTarget const target{std::filesystem::absolute(run.dir), prepared_.run_id, incarnation_, run.checkpoint_every_s,
+                                  run.checkpoint_mbps};
     Welcome welcome{prepared_.experiment.document.dump(), prepared_.experiment.strategy.name, prepared_.owners,
                     prepared_.state_bytes, target};
     for (auto const& [path, hash] : prepared_.files) welcome.files.push_back({path, hash});
@@ -102,16 +103,17 @@ void Run::call_roll_of_living() {
     choose_collectives_of(hellos);
 }
 
-// Torch has one thread for the backward passes of all threads on a GPU. Where batch norm waits in it for another trainer, that one's
-// backward pass would never come.
+// Torch has one thread for the backward passes of all threads on a GPU. Where batch norm waits in it for another trainer,
+// that one's backward pass would never come.
 void Run::refuse_waiting_backward_passes(std::map<Rank, HostDevice> const& devices) const {
     auto const& strategy = prepared_.experiment.strategy;
     if (strategy.batch_norm != NormStatistics::sync || courier_.world().name() != "threads") return;
     auto const ranks = ranks_of_a_shared_gpu(devices);
     if (!ranks.empty())
-        throw ConfigError(fmt::format("strategy.batch_norm \"sync\" does not work for trainers that are threads of one process and share a GPU "
-                                      "(ranks {}; their backward passes wait for each other) start them with mpirun, or use \"local\"",
-                                      fmt::join(ranks, ", ")));
+        throw ConfigError(fmt::format(
+            "strategy.batch_norm \"sync\" does not work for trainers that are threads of one process and share a GPU "
+            "(ranks {}; their backward passes wait for each other) start them with mpirun, or use \"local\"",
+            fmt::join(ranks, ", ")));
 }
 
 // As the trainers will, before anything is trained.
@@ -120,8 +122,10 @@ void Run::choose_collectives_of(std::map<Rank, Hello> const& hellos) {
     for (auto const& [rank, hello] : hellos) devices[rank] = {hello.host, hello.device};
     refuse_waiting_backward_passes(devices);
     auto const choice = choose_collectives(prepared_.experiment, prepared_.owners, devices);
-    if (has_collectives(prepared_.experiment.strategy)) prepared_.collectives = choice.used == Collectives::nccl ? "nccl" : "mpi";
-    if (!choice.why.empty()) log_info(fmt::format("what trainers add up goes through host memory, not NCCL: {}", choice.why));
+    if (has_collectives(prepared_.experiment.strategy))
+        prepared_.collectives = choice.used == Collectives::nccl ? "nccl" : "mpi";
+    if (!choice.why.empty())
+        log_info(fmt::format("what trainers add up goes through host memory, not NCCL: {}", choice.why));
 }
 
 std::optional<int> Run::attempt() {
@@ -149,7 +153,8 @@ std::optional<int> Run::attempt() {
 // A state that comes damaged costs its trial what it has learned since its last checkpoint, and not the trial.
 void Run::note_damage(StateDamaged const& damaged) {
     if (++damages_ > k_most_damages)
-        throw CommError(fmt::format("{}; this is the {}th of this job, it ends here: --resume goes on, without those hosts", damaged.what(), damages_));
+        throw CommError(fmt::format("{}; this is the {}th of this job, it ends here: --resume goes on, without those hosts",
+                                    damaged.what(), damages_));
     log_warning(fmt::format("{}; the trial goes back to its last checkpoint", damaged.what()));
 }
 
@@ -194,7 +199,9 @@ int Run::work(RunningJob& job) {
     if (summary.status == RunStatus::failed) log_error(failure);
     if (summary.status == RunStatus::finished) remove_checkpoints(job.directory().path());
     print_result(summary, prepared_.manifest.task, job.directory().path());
-    return summary.status == RunStatus::finished ? 0 : summary.status == RunStatus::failed ? k_exit_failed : k_exit_resumable;
+    return summary.status == RunStatus::finished ? 0
+           : summary.status == RunStatus::failed ? k_exit_failed
+                                                 : k_exit_resumable;
 }
 
 void Run::pause(RunningJob& job) {
@@ -203,9 +210,10 @@ void Run::pause(RunningJob& job) {
     job.recorder().write_summary_so_far(end({}), trials);
     if (job.pause()) return;
     job.recorder().finish(end({}), trials);
-    throw CommError(fmt::format("signal {}: not all trainers were done with their batch and had saved their states within {:.0f} s; what "
-                                "they learned since the copies before is lost; run.grace_s sets this limit",
-                                signal_caught(), prepared_.experiment.run.grace_s));
+    throw CommError(fmt::format(
+        "signal {}: not all trainers were done with their batch and had saved their states within {:.0f} s; what "
+        "they learned since the copies before is lost; run.grace_s sets this limit",
+        signal_caught(), prepared_.experiment.run.grace_s));
 }
 
 void Run::tell(RunningJob& job, std::exception const& error) {
@@ -224,12 +232,15 @@ void Run::measure_trials(RunEnd& end) const {
     auto const asked = measure_names();
     auto const& pareto = prepared_.experiment.search.pareto;
     if (std::ranges::find_first_of(pareto, asked) == pareto.end()) return;
-    for (auto const& trial : prepared_.director->trials()) end.measures[trial.id] = prepared_.context.measure(trial.assignment);
+    for (auto const& trial : prepared_.director->trials())
+        end.measures[trial.id] = prepared_.context.measure(trial.assignment);
 }
 
 RunEnd Run::end(RunEnd end, std::string const& failure) const {
     bool const interrupted = signal_caught() != 0;
-    end.reason = interrupted ? fmt::format("signal {}", signal_caught()) : failure.empty() ? prepared_.director->finish_reason() : failure;
+    end.reason = interrupted       ? fmt::format("signal {}", signal_caught())
+                 : failure.empty() ? prepared_.director->finish_reason()
+                                   : failure;
     end.status = interrupted ? RunStatus::interrupted : failure.empty() ? RunStatus::finished : RunStatus::failed;
     end.wall_s = earlier_s_ + monotonic_s() - started_s_;
     end.setup_s = prepared_.training_since_s.value_or(monotonic_s()) - started_s_;

@@ -16,7 +16,8 @@ std::optional<KnownSpeed> speed_of(std::string const& directory, PreparedRun con
     double seconds = 0, flops = 0;
     for (auto const& lap : past.laps) {
         seconds += lap.seconds;
-        flops += static_cast<double>(lap.units) * unit_cost_of(past.experiment, lap.assignment, prepared.schema, past.facts.shards());
+        flops += static_cast<double>(lap.units) *
+                 unit_cost_of(past.experiment, lap.assignment, prepared.schema, past.facts.shards());
     }
     if (flops <= 0) return std::nullopt;
     return KnownSpeed{directory, seconds / flops};

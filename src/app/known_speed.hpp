@@ -9,12 +9,12 @@
 namespace hopscotch {
 
 struct KnownSpeed {
-    std::string run;  // directory
+    std::string run;              // directory
     double seconds_per_flop = 0;  // of one trainer; of a trial's unit_cost, with the validations that go with it
 };
 
-// Of search.start_from, or of the run that run.dir holds: on the same dataset, by a strategy whose units are one trainer's. None
-// if there is none, or it cannot be read.
+// Of search.start_from, or of the run that run.dir holds: on the same dataset, by a strategy whose units are one trainer's.
+// None if there is none, or it cannot be read.
 std::optional<KnownSpeed> known_speed(PreparedRun const& prepared);
 
 }  // namespace hopscotch

@@ -38,10 +38,16 @@ double seconds_of(LapRecord const& record) {
 }  // namespace
 
 LiveControl::LiveControl(PreparedRun const& prepared, Recorder& recorder, Leave leave, Strategy& strategy)
-    : prepared_(prepared), recorder_(recorder), leave_(std::move(leave)), strategy_(strategy), inbox_(prepared.experiment.run.dir), started_s_(monotonic_s()) {
+    : prepared_(prepared),
+      recorder_(recorder),
+      leave_(std::move(leave)),
+      strategy_(strategy),
+      inbox_(prepared.experiment.run.dir),
+      started_s_(monotonic_s()) {
     if (!prepared.resumption) return;
     waiting_ = prepared.resumption->journal.orders;
-    has_ordered_ = !waiting_.empty() || std::ranges::any_of(prepared.resumption->journal.laps, [](auto const& lap) { return !lap.orders.empty(); });
+    has_ordered_ = !waiting_.empty() || std::ranges::any_of(prepared.resumption->journal.laps,
+                                                            [](auto const& lap) { return !lap.orders.empty(); });
     for (auto const& order : waiting_)
         if (order.kind == Order::Kind::stop) left_.insert(order.trial);
 }
@@ -51,7 +57,8 @@ void LiveControl::tick() {
     if (now < next_look_s_) return;
     next_look_s_ = now + k_look_s;
     for (auto const& letter : inbox_.take()) {
-        auto const answer = letter.problem.empty() ? answer_to(letter.request) : Answer{false, fmt::format("{}: {}", letter.name, letter.problem)};
+        auto const answer = letter.problem.empty() ? answer_to(letter.request)
+                                                   : Answer{false, fmt::format("{}: {}", letter.name, letter.problem)};
         log_info(fmt::format("ctl: {}{}", answer.ok ? "" : "refused: ", answer.text));
         try {
             inbox_.answer(letter, answer);
@@ -62,11 +69,13 @@ void LiveControl::tick() {
 }
 
 Answer LiveControl::answer_to(LiveRequest const& request) {
-    if (prepared_.director->finished()) return {false, "the run has finished; no lap is left that the order could come with"};
+    if (prepared_.director->finished())
+        return {false, "the run has finished; no lap is left that the order could come with"};
     if (request.kind == Order::Kind::finish) return finish();
     auto const& trials = prepared_.director->trials();
     if (request.trial.index() >= trials.size())
-        return {false, fmt::format("there is no trial {} (there are {}: 0 to {})", request.trial.value, trials.size(), trials.size() - 1)};
+        return {false, fmt::format("there is no trial {} (there are {}: 0 to {})", request.trial.value, trials.size(),
+                                   trials.size() - 1)};
     auto const& trial = trials[request.trial.index()];
     if (request.kind == Order::Kind::stop) return stop(trial);
     if (request.kind == Order::Kind::resume) return resume(trial);
@@ -80,8 +89,10 @@ Answer LiveControl::finish() {
 }
 
 Answer LiveControl::stop(TrialView const& trial) {
-    if (has_ended(trial.status)) return {false, fmt::format("trial {} has ended already: {}", trial.id.value, name_of(trial.status))};
-    if (is_waiting(Order::Kind::stop, trial.id)) return {true, fmt::format("trial {} is being stopped already", trial.id.value)};
+    if (has_ended(trial.status))
+        return {false, fmt::format("trial {} has ended already: {}", trial.id.value, name_of(trial.status))};
+    if (is_waiting(Order::Kind::stop, trial.id))
+        return {true, fmt::format("trial {} is being stopped already", trial.id.value)};
     give({Order::Kind::stop, trial.id, -1, {}, "stopped by a user"});
     if (trial.status == TrialStatus::running) leave(trial.id, "stopped by a user");
     return {true, fmt::format("trial {} stops", trial.id.value)};
@@ -91,12 +102,15 @@ Answer LiveControl::resume(TrialView const& trial) {
     auto const id = trial.id.value;
     int const epochs = prepared_.config_of(trial.assignment).train.epochs;
     if (finishing()) return {false, "the run is finishing; nobody goes on"};
-    if (is_waiting(Order::Kind::stop, trial.id)) return {false, fmt::format("trial {} is being stopped; try again when it has ended", id)};
+    if (is_waiting(Order::Kind::stop, trial.id))
+        return {false, fmt::format("trial {} is being stopped; try again when it has ended", id)};
     if (trial.status == TrialStatus::running || trial.status == TrialStatus::waiting)
-        return {false, fmt::format("trial {} is {}; only trials that are paused or have stopped go on", id, name_of(trial.status))};
+        return {false,
+                fmt::format("trial {} is {}; only trials that are paused or have stopped go on", id, name_of(trial.status))};
     if (trial.status == TrialStatus::failed || trial.status == TrialStatus::diverged)
         return {false, fmt::format("trial {} has {} ({}); it cannot go on", id, name_of(trial.status), trial.reason)};
-    if (trial.epochs_done >= epochs) return {false, fmt::format("trial {} has been trained for all of its {}", id, epochs_text(epochs))};
+    if (trial.epochs_done >= epochs)
+        return {false, fmt::format("trial {} has been trained for all of its {}", id, epochs_text(epochs))};
     left_.erase(trial.id);  // a lap that is still being left says nothing about it any more
     give({Order::Kind::resume, trial.id, -1, {}, "taken up by a user"});
     return {true, fmt::format("trial {} goes on after {}, up to {}", id, epochs_text(trial.epochs_done), epochs)};
@@ -109,30 +123,41 @@ Answer LiveControl::clone(TrialView const& trial, Assignment const& changes) {
         return {false, fmt::format("{} keeps states in parts on several trainers; they cannot be cloned", strategy)};
     if (finishing()) return {false, "the run is finishing; no trial starts"};
     if (prepared_.experiment.search.copies() > 1)
-        return {false, "a clone would be a copy of no configuration (search.repeats, search.folds); start it as a run of its own"};
+        return {false,
+                "a clone would be a copy of no configuration (search.repeats, search.folds); start it as a run of its own"};
     auto const assignment = changed(trial.assignment, changes);
     Problems problems(fmt::format("the clone of trial {}", id));
     auto const config = resolve(prepared_.experiment, assignment, problems);
     if (problems.empty()) check_model(config, prepared_.schema, problems);
     if (!problems.empty()) return {false, problems.text()};
     Workspace workspace("cpu", 1);
-    auto const layout = [&](TrialConfig const& of) { return make_trial_model(of, prepared_.manifest, workspace)->layout().hash(); };
+    auto const layout = [&](TrialConfig const& of) {
+        return make_trial_model(of, prepared_.manifest, workspace)->layout().hash();
+    };
     if (layout(config) != layout(prepared_.config_of(trial.assignment)))
-        return {false, fmt::format("the changes alter what is in the state of trial {}, which the clone begins with (a model's own arguments, the "
-                                   "optimizer, a momentum that becomes or was 0); leave those out",
-                                   id)};
+        return {
+            false,
+            fmt::format(
+                "the changes alter what is in the state of trial {}, which the clone begins with (a model's own arguments, "
+                "the "
+                "optimizer, a momentum that becomes or was 0); leave those out",
+                id)};
     auto const epoch = epoch_to_clone(trial);
-    if (!epoch && has_ended(trial.status)) return {false, fmt::format("trial {} has ended, and no file holds its state at the end of an epoch", id)};
+    if (!epoch && has_ended(trial.status))
+        return {false, fmt::format("trial {} has ended, and no file holds its state at the end of an epoch", id)};
     if (!epoch) return {false, fmt::format("trial {} has not begun; there is no state to clone", id)};
     if (*epoch + 1 >= config.train.epochs)
-        return {false, fmt::format("trial {} has been trained for {}: nothing is left of the clone's {}; give it more train.epochs", id,
-                                   epochs_text(*epoch + 1), epochs_text(config.train.epochs))};
+        return {false,
+                fmt::format("trial {} has been trained for {}: nothing is left of the clone's {}; give it more train.epochs",
+                            id, epochs_text(*epoch + 1), epochs_text(config.train.epochs))};
     give({Order::Kind::clone, trial.id, *epoch, assignment, "cloned by a user"});
     if (recorder_.file_after(trial.id, *epoch) == nullptr) strategy_.keep_end(trial.id, *epoch);
-    return {true, fmt::format("a clone of trial {} goes on after epoch {}{}", id, *epoch, *epoch < trial.epochs_done ? "" : ", when that has ended")};
+    return {true, fmt::format("a clone of trial {} goes on after epoch {}{}", id, *epoch,
+                              *epoch < trial.epochs_done ? "" : ", when that has ended")};
 }
 
-// After which of its laps a clone of it begins: the last one, if that is in a file or the trial rests, else the one under way.
+// After which of its laps a clone of it begins: the last one, if that is in a file or the trial rests, else the one under
+// way.
 std::optional<int> LiveControl::epoch_to_clone(TrialView const& trial) const {
     auto const newest = recorder_.newest_boundary(trial.id);
     if (has_ended(trial.status)) return newest;

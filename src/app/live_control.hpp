@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rank 0: what users ask for while a run goes on (`hopscotch ctl`) and the limits of hours become orders, which come with the next
-// lap that ends. An order is in the journal before it is acknowledged; a job that goes on with the run obeys it too.
+// Rank 0: what users ask for while a run goes on (`hopscotch ctl`) and the limits of hours become orders, which come with
+// the next lap that ends. An order is in the journal before it is acknowledged; a job that goes on with the run obeys it
+// too.
 #pragma once
 #include <optional>
 #include <set>

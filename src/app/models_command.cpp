@@ -23,13 +23,13 @@ struct Example {
 std::vector<Example> const& examples() {
     std::vector<std::int64_t> table(13, 0);
     table.insert(table.end(), 26, 1000);
-    static std::vector<Example> const all{
-        {"1x28x28, 10 classes", {Task::classification, {1, 28, 28}, 10, 60000, {}}},
-        {"3x32x32, 10 classes", {Task::classification, {3, 32, 32}, 10, 50000, {}}},
-        {"3x224x224, 1000 classes", {Task::classification, {3, 224, 224}, 1000, 1281167, {}}},
-        {"100x16 sequence, 10 classes", {Task::classification, {100, 16}, 10, 10000, {}}},
-        {"128 tokens of 256", {Task::language, {128}, 256, 10000, {256}}},
-        {"13 numbers, 26 categories", {Task::classification, {39}, 2, 1000000, table}}};
+    static std::vector<Example> const all{{"1x28x28, 10 classes", {Task::classification, {1, 28, 28}, 10, 60000, {}}},
+                                          {"3x32x32, 10 classes", {Task::classification, {3, 32, 32}, 10, 50000, {}}},
+                                          {"3x224x224, 1000 classes",
+                                           {Task::classification, {3, 224, 224}, 1000, 1281167, {}}},
+                                          {"100x16 sequence, 10 classes", {Task::classification, {100, 16}, 10, 10000, {}}},
+                                          {"128 tokens of 256", {Task::language, {128}, 256, 10000, {256}}},
+                                          {"13 numbers, 26 categories", {Task::classification, {39}, 2, 1000000, table}}};
     return all;
 }
 
@@ -59,7 +59,8 @@ void print_sizes(ZooEntry const& entry) {
         check_model(config.model, example.data, refused);
         if (!refused.empty()) continue;
         if (shown++ == 0)
-            fmt::print("    {:<28} {:>11} {:>13} {:>13} {:>11}\n", "sizes", "parameters", "SGD+momentum", "Adam", "FLOPs/row");
+            fmt::print("    {:<28} {:>11} {:>13} {:>13} {:>11}\n", "sizes", "parameters", "SGD+momentum", "Adam",
+                       "FLOPs/row");
         config.train.optimizer.momentum = 0.9;
         Workspace workspace("cpu", 1);
         auto const manifest = made_up(example.data);

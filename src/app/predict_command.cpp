@@ -79,11 +79,11 @@ Best read_best(std::filesystem::path const& file) {
 Manifest normalised_as(Manifest const& trained, Manifest data, std::string const& path) {
     auto const text = [](auto const& values, char const* between) { return fmt::format("{}", fmt::join(values, between)); };
     auto const differs = [&](std::string_view what, auto const& there, auto const& here) {
-        return ConfigError(fmt::format("{}: {} {} (the model was trained with {}) predict needs data imported in the same way",
-                                       path, what, there, here));
+        return ConfigError(
+            fmt::format("{}: {} {} (the model was trained with {}) predict needs data imported in the same way", path, what,
+                        there, here));
     };
-    if (data.shape != trained.shape)
-        throw differs("rows have shape", text(data.shape, "x"), text(trained.shape, "x"));
+    if (data.shape != trained.shape) throw differs("rows have shape", text(data.shape, "x"), text(trained.shape, "x"));
     if (data.task != trained.task) throw differs("its task is", name_of(data.task), name_of(trained.task));
     if (data.outputs != trained.outputs) throw differs("the number of outputs is", data.outputs, trained.outputs);
     if (data.categories != trained.categories)
@@ -123,24 +123,26 @@ Buffer train_again(Experiment const& experiment, Journal const& journal, TrialId
     for (std::size_t epoch = 0; epoch <= *best; ++epoch) {
         journey.lap.epoch = static_cast<int>(epoch);
         journey.step = 0;
-        for (std::size_t unit = 0; unit < laps[epoch]->units.size(); ++unit) runner.run_unit(journey, state.bytes(), nullptr);
+        for (std::size_t unit = 0; unit < laps[epoch]->units.size(); ++unit)
+            runner.run_unit(journey, state.bytes(), nullptr);
         if (journey.record.state_hash != laps[epoch]->state_hash)
-            throw Error(fmt::format("trial {} came out different in epoch {} (state hash {}, journal {}); see hopscotch replay",
-                                    trial.value, epoch, to_hex(journey.record.state_hash), to_hex(laps[epoch]->state_hash)));
+            throw Error(
+                fmt::format("trial {} came out different in epoch {} (state hash {}, journal {}); see hopscotch replay",
+                            trial.value, epoch, to_hex(journey.record.state_hash), to_hex(laps[epoch]->state_hash)));
         runner.end_epoch(journey.lap, state.bytes(), *laps[epoch]);
     }
     return state;
 }
 
 // Predicts a shard batch by batch; language rows are answered by the token behind them.
-void predict_shard(Trained& trained, ShardSource& source, Shard const& answers, std::string const& place, PredictionsCsv& table) {
+void predict_shard(Trained& trained, ShardSource& source, Shard const& answers, std::string const& place,
+                   PredictionsCsv& table) {
     auto const width = static_cast<std::size_t>(trained.manifest.outputs);
     std::size_t row = 0;
     for (std::int64_t batch = 0; batch < trained.model->evaluation_batches(source.rows()); ++batch) {
         auto const outputs = trained.model->predict(source, {batch, 1});
-        auto const per_row = trained.manifest.task == Task::language
-                                 ? width * static_cast<std::size_t>(trained.manifest.row_size())
-                                 : width;
+        auto const per_row =
+            trained.manifest.task == Task::language ? width * static_cast<std::size_t>(trained.manifest.row_size()) : width;
         for (std::size_t at = 0; at < outputs.size(); at += per_row, ++row) {
             auto const last = std::span(outputs).subspan(at + per_row - width, width);
             auto const where = fmt::format("{},{}", place, row);
@@ -174,7 +176,8 @@ Trained trained_trial(PredictOptions const& options, Workspace& workspace) {
     problems.throw_if_any();
     auto const best_file = run_dir / "best" / "model.json";
     if (!std::filesystem::exists(best_file))
-        throw ConfigError(fmt::format("{}: has no best/model.json (did the run finish?) run the experiment to its end", run_dir.string()));
+        throw ConfigError(
+            fmt::format("{}: has no best/model.json (did the run finish?) run the experiment to its end", run_dir.string()));
     auto best = read_best(best_file);
     auto const trial = options.trial ? TrialId(*options.trial) : best.trial;
     auto const journal = read_journal(run_dir / "journal.jsonl");

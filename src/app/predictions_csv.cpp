@@ -32,8 +32,9 @@ PredictionsCsv::PredictionsCsv(std::string path, Manifest const& trained) : path
                                       path_.empty() ? "is empty" : "is a directory"));
     file_ = std::fopen((path_ + ".tmp").c_str(), "w");
     if (file_ == nullptr)
-        throw ConfigError(fmt::format("--out {}: cannot be written ({}) name a file in a folder that exists and can be written",
-                                      path_, std::strerror(errno)));
+        throw ConfigError(
+            fmt::format("--out {}: cannot be written ({}) name a file in a folder that exists and can be written", path_,
+                        std::strerror(errno)));
     probabilities_ = trained.task == Task::classification && trained.outputs <= k_most_probabilities;
     std::string header = "split,shard,row";
     if (has_labels(trained.task)) header += ",label,prediction,probability";

@@ -92,7 +92,8 @@ Position place_of(std::string_view path, Json document, Assignment const& assign
         auto const end = std::min(path.find('/', begin), path.size());
         auto const part = path.substr(begin, end - begin);
         auto const* child = at->find(part);
-        if (std::size_t const i = std::strtoul(std::string(part).c_str(), nullptr, 10); at->is_array() && i < at->array().size())
+        if (std::size_t const i = std::strtoul(std::string(part).c_str(), nullptr, 10);
+            at->is_array() && i < at->array().size())
             child = &at->array()[i];
         if (child == nullptr) break;
         at = child;
@@ -101,18 +102,23 @@ Position place_of(std::string_view path, Json document, Assignment const& assign
     return at->at_position();
 }
 
-// What else is wrong with an experiment that the reader has refused: its dataset, its model's arguments. All errors are told at once.
+// What else is wrong with an experiment that the reader has refused: its dataset, its model's arguments. All errors are told
+// at once.
 [[noreturn]] void tell_the_rest(Experiment const& experiment, Problems& problems) {
     auto const sound = [&](std::string_view section) {
-        return std::ranges::none_of(problems.entries(), [&](auto const& entry) { return entry.path.size() <= 1 || entry.path.starts_with(section); });
+        return std::ranges::none_of(problems.entries(), [&](auto const& entry) {
+            return entry.path.size() <= 1 || entry.path.starts_with(section);
+        });
     };
     bool const has_model = sound("/model"), has_loss = sound("/train/loss");
     if (sound("/data")) {
         auto const manifest = manifest_of(experiment, problems);
         Problems found("");
-        if (has_model && has_loss) check_model(TrialConfig{experiment.model, experiment.train, experiment.data}, schema_of(manifest), found);
+        if (has_model && has_loss)
+            check_model(TrialConfig{experiment.model, experiment.train, experiment.data}, schema_of(manifest), found);
         for (auto const& [at, path, problem] : found.entries())
-            if (path.starts_with("/model")) problems.add(at.line != 0 ? at : place_of(path, experiment.document, {}), path, problem);
+            if (path.starts_with("/model"))
+                problems.add(at.line != 0 ? at : place_of(path, experiment.document, {}), path, problem);
     }
     throw ConfigError(problems.text());
 }
@@ -203,13 +209,16 @@ void prepare_director(PreparedRun& prepared) {
     auto search = make_search(prepared.experiment, prepared.context);
     auto const& strategy = prepared.experiment.strategy.name;
     if (search->clones() && (strategy == "parameter_server" || strategy == "model_averaging"))
-        throw ConfigError(fmt::format("/search/procedure: {} lets trials take over each other's states, which {} keeps in parts on several trainers "
-                                      "use another strategy",
-                                      config.procedure, strategy));
+        throw ConfigError(fmt::format(
+            "/search/procedure: {} lets trials take over each other's states, which {} keeps in parts on several trainers "
+            "use another strategy",
+            config.procedure, strategy));
     auto const& strategy_config = prepared.experiment.strategy;
     if (config.copies() > 1 && strategy == "model_averaging" && strategy_config.momentum == SlotPolicy::local)
-        throw ConfigError("/search: repeats and folds need the best state of every trial, which model_averaging with strategy.momentum \"local\" "
-                          "has in parts on several trainers; use \"averaged\" or another strategy");
+        throw ConfigError(
+            "/search: repeats and folds need the best state of every trial, which model_averaging with strategy.momentum "
+            "\"local\" "
+            "has in parts on several trainers; use \"averaged\" or another strategy");
     prepared.decides = !search->decides_nothing();
     prepared.plan = plan_of(prepared.experiment, prepared.context);
     // Decisions must not depend on the trainers.
@@ -217,46 +226,54 @@ void prepare_director(PreparedRun& prepared) {
     // What was alive at a time in a job before is so again, however many trainers there are now.
     if (prepared.resumption && !prepared.decides && !config.in_flight) {
         auto const& [facts, journal, files, damaged] = *prepared.resumption;
-        in_flight = std::max(in_flight, facts.in_flight > 0 ? facts.in_flight : static_cast<std::int64_t>(journal.most_alive));
+        in_flight =
+            std::max(in_flight, facts.in_flight > 0 ? facts.in_flight : static_cast<std::int64_t>(journal.most_alive));
     }
     prepared.admits = in_flight;
     DirectorOptions options;
-    options.unit_cost = [experiment = prepared.experiment, schema = prepared.schema, shards = prepared.shards](Assignment const& assignment) {
-        return unit_cost_of(experiment, assignment, schema, shards);
-    };
+    options.unit_cost = [experiment = prepared.experiment, schema = prepared.schema, shards = prepared.shards](
+                            Assignment const& assignment) { return unit_cost_of(experiment, assignment, schema, shards); };
     options.shards = prepared.shards;
     options.in_flight = in_flight;
     options.lookahead = config.lookahead;
     options.decide_by = config.deterministic ? DecideBy::virtual_time : DecideBy::arrival;
     prepared.director = make_director(prepared.experiment, std::move(search), std::move(options));
     if (prepared.director->trials().empty())
-        throw ConfigError(fmt::format("/search/start_from: {} has tried every configuration of the space (nothing is left to train) widen the space",
-                                      config.start_from));
+        throw ConfigError(fmt::format(
+            "/search/start_from: {} has tried every configuration of the space (nothing is left to train) widen the space",
+            config.start_from));
     prepared.in_flight = std::min(static_cast<std::int64_t>(prepared.director->trials().size()), in_flight);
 }
 
 }  // namespace
 
 double unit_cost_of(Experiment const& experiment, Assignment const& assignment, DataSchema const& schema, int shards) {
-    return flops_per_row(trial_config_of(experiment, assignment).model, schema) * static_cast<double>(schema.train_rows) / shards;
+    return flops_per_row(trial_config_of(experiment, assignment).model, schema) * static_cast<double>(schema.train_rows) /
+           shards;
 }
 
 TrialConfig PreparedRun::config_of(Assignment const& assignment) const { return trial_config_of(experiment, assignment); }
 
 void require_same_files(PreparedRun const& prepared) {
     for (auto const& [path, hash] : hashes_of(model_files(prepared.experiment)))
-        if (hash != prepared.files.at(path)) throw CommError(fmt::format("{}: was replaced while the run went on (the trials began with another file) restore it, then --resume goes on", path));
+        if (hash != prepared.files.at(path))
+            throw CommError(fmt::format(
+                "{}: was replaced while the run went on (the trials began with another file) restore it, then --resume goes "
+                "on",
+                path));
 }
 
 void prepare_to_go_on(PreparedRun& prepared) {
-    prepared.resumption = read_resumption(prepared.experiment, {to_hex(dataset_hash(prepared.manifest)), prepared.files, prepared.trainers});
+    prepared.resumption =
+        read_resumption(prepared.experiment, {to_hex(dataset_hash(prepared.manifest)), prepared.files, prepared.trainers});
     prepared.run_id = prepared.resumption->facts.run_id;
     prepare_director(prepared);
 }
 
 PreparedRun prepare_run(RunOptions const& options, std::function<int(RunConfig const&)> const& trainers_of) {
     if (options.resume && options.overwrite)
-        throw ConfigError("--resume and --overwrite exclude each other (one goes on with a run, the other deletes it) choose one");
+        throw ConfigError(
+            "--resume and --overwrite exclude each other (one goes on with a run, the other deletes it) choose one");
     Problems problems(options.experiment);
     PreparedRun prepared;
     prepared.experiment = experiment_of(options, problems);
@@ -277,7 +294,8 @@ PreparedRun prepare_run(RunOptions const& options, std::function<int(RunConfig c
     check_metrics(experiment, prepared.manifest, problems);
     check_target(experiment, problems);
     bool const resumes = options.resume && holds_run(experiment.run.dir);
-    auto known = resumes ? resume_start_from(experiment) : read_start_from(experiment, to_hex(dataset_hash(prepared.manifest)), problems);
+    auto known = resumes ? resume_start_from(experiment)
+                         : read_start_from(experiment, to_hex(dataset_hash(prepared.manifest)), problems);
     prepared.context.past = std::move(known.context.past);
     check_trials(prepared, problems);
     problems.throw_if_any();
@@ -304,10 +322,10 @@ void check_threads(PreparedRun const& prepared) {
     for (auto const& trial : prepared.director->trials()) {
         auto const model = prepared.config_of(trial.assignment).model;
         if (!draws_from_torch(model, prepared.schema)) continue;
-        throw ConfigError(
-            fmt::format("{}: {} trainers cannot share one process (the {} model draws from torch's own random generator, which "
-                        "the whole process shares) use --trainers 1, or a process for each: mpirun -np {}",
-                        model.file, working, model.name, working + 1));
+        throw ConfigError(fmt::format(
+            "{}: {} trainers cannot share one process (the {} model draws from torch's own random generator, which "
+            "the whole process shares) use --trainers 1, or a process for each: mpirun -np {}",
+            model.file, working, model.name, working + 1));
     }
 }
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "app/commands.hpp"
-#include "data/manifest.hpp"
 #include "app/resumption.hpp"
+#include "data/manifest.hpp"
 #include "model/trial_model.hpp"
 #include "schedule/director.hpp"
 #include "schedule/visit.hpp"
@@ -29,8 +29,8 @@ struct PreparedRun {
     std::int64_t in_flight = 0, admits = 0;  // trials at a time: of those that there are; whatever there are
     std::unique_ptr<Director> director;
     SearchContext context;  // what the search knows besides the experiment
-    SearchPlan plan;       // what the search will cost
-    bool decides = false;  // the search does, on the way: trials come and go
+    SearchPlan plan;        // what the search will cost
+    bool decides = false;   // the search does, on the way: trials come and go
     bool synthetic = false;
     // Once a job has started.
     std::uint64_t state_bytes = 0, weight_bytes = 0;  // of the largest trial, and of its parameters
@@ -39,8 +39,8 @@ struct PreparedRun {
     std::string collectives;                          // allreduce, model_averaging: "mpi" or "nccl"
     std::optional<double> training_since_s;           // monotonic: when the first lap was released
     std::string run_id;
-    std::optional<Resumption> resumption;             // --resume, and there is a run to go on with
-    std::vector<std::string> notes;  // for the user: idle trainers, uneven shards, batches larger than a shard
+    std::optional<Resumption> resumption;  // --resume, and there is a run to go on with
+    std::vector<std::string> notes;        // for the user: idle trainers, uneven shards, batches larger than a shard
 
     TrialConfig config_of(Assignment const& assignment) const;  // of a trial that has been checked
 };
@@ -62,8 +62,8 @@ void prepare_to_go_on(PreparedRun& prepared);
 // from torch's own generator.
 void check_threads(PreparedRun const& prepared);
 
-// What a run would do: trials, units, hops, the makespan of the schedule over its lower bound, and hours where an earlier run
-// tells what a FLOP takes.
+// What a run would do: trials, units, hops, the makespan of the schedule over its lower bound, and hours where an earlier
+// run tells what a FLOP takes.
 void print_plan(PreparedRun const& prepared);
 
 }  // namespace hopscotch

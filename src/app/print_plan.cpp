@@ -55,10 +55,12 @@ std::optional<Work> print_search_simulation(PreparedRun const& prepared) {
     auto const& budget = prepared.experiment.search.budget;
     bool const goes_by_results = budget.target || budget.patience;  // made-up ones would end it anywhere
     if (!is_hopping(prepared) || goes_by_results || prepared.plan.trials > k_most_simulated) return std::nullopt;
-    auto const simulated = simulate_search(*prepared.director, prepared.owners, static_cast<std::uint64_t>(prepared.experiment.seed));
+    auto const simulated =
+        simulate_search(*prepared.director, prepared.owners, static_cast<std::uint64_t>(prepared.experiment.seed));
     if (!simulated) return std::nullopt;
     auto const& procedure = prepared.experiment.search.procedure;
-    fmt::print("schedule     trainers busy {:.0f} % (simulated with made-up results, without validation){}\n", 100 * simulated->busy,
+    fmt::print("schedule     trainers busy {:.0f} % (simulated with made-up results, without validation){}\n",
+               100 * simulated->busy,
                procedure == "successive_halving" ? "; each rung waits for all of its trials: asha does not" : "");
     return Work{simulated->busy * simulated->makespan * prepared.trainers, simulated->makespan};
 }
@@ -82,7 +84,8 @@ void print_plan(PreparedRun const& prepared) {
     for (auto const& trial : trials) {
         costs.push_back({trial.id, trial.unit_cost, 0, trial.epochs_wanted});
         units += static_cast<std::int64_t>(prepared.shards) * trial.epochs_wanted;
-        hops += hops_per_lap(trial.id, prepared.owners, held_out_of(trial.assignment, prepared.experiment.search.folds)) * trial.epochs_wanted;
+        hops += hops_per_lap(trial.id, prepared.owners, held_out_of(trial.assignment, prepared.experiment.search.folds)) *
+                trial.epochs_wanted;
         auto const cost = trial.unit_cost * trial.epochs_wanted;
         longest = std::max(longest, cost);
         shortest = shortest == 0 ? cost : std::min(shortest, cost);
@@ -100,7 +103,8 @@ void print_plan(PreparedRun const& prepared) {
     if (!prepared.decides)
         fmt::print("work         {} units{}; the longest trial costs {:.2f} times the shortest\n", units,
                    is_hopping(prepared) ? fmt::format(", {} hops", hops) : "", longest / shortest);
-    if (auto const work = prepared.decides ? print_search_simulation(prepared) : print_schedule(prepared, costs)) print_hours(prepared, *work);
+    if (auto const work = prepared.decides ? print_search_simulation(prepared) : print_schedule(prepared, costs))
+        print_hours(prepared, *work);
     for (std::size_t i = 0; i < std::min<std::size_t>(3, trials.size()); ++i)
         fmt::print("trial {:<6} {}\n", trials[i].id.value, to_json(trials[i].assignment).dump());
     if (trials.size() > 3 && !prepared.decides) fmt::print("...          {} more\n", trials.size() - 3);

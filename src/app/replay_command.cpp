@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Trains the trials of a run again and compares state hashes with the journal's: alone and one after another, after every
-// unit; or, where bits depend on the number of trainers, with as many threads, after every lap. Nothing of the run but experiment.json and journal.jsonl is used.
+// unit; or, where bits depend on the number of trainers, with as many threads, after every lap. Nothing of the run but
+// experiment.json and journal.jsonl is used.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -75,7 +76,8 @@ Verdicts replay_trials(TrialRunner& runner, Journal const& journal, std::set<Tri
         LapId const id{recorded.trial, recorded.epoch};
         if (recorded.outcome == Outcome::stopped) continue;  // somewhere in it; if its trial went on, the lap came again
         auto const found = released.find(id);
-        require(found != released.end(), fmt::format("trial {}, epoch {} was trained and never released", id.trial.value, id.epoch));
+        require(found != released.end(),
+                fmt::format("trial {}, epoch {} was trained and never released", id.trial.value, id.epoch));
         auto const& lap = *found->second;
         auto& state = states[id.trial];
         if (lap.clone_of) {
@@ -93,15 +95,18 @@ Verdicts replay_trials(TrialRunner& runner, Journal const& journal, std::set<Tri
 
 void require_bits(std::filesystem::path const& run_dir) {
     if (read_run_facts(run_dir).approximate)
-        throw ConfigError(fmt::format("{}: there are no bits to verify (it was trained on a GPU with run.deterministic false, where each "
-                                      "training differs by rounding) train with run.deterministic true to have runs that replay",
-                                      run_dir.string()));
+        throw ConfigError(
+            fmt::format("{}: there are no bits to verify (it was trained on a GPU with run.deterministic false, where each "
+                        "training differs by rounding) train with run.deterministic true to have runs that replay",
+                        run_dir.string()));
 }
 
 // Else what differs would be told as a difference of states.
 void require_files(std::filesystem::path const& run_dir) {
     for (auto const& [path, hash] : read_run_facts(run_dir).files)
-        if (hash_file(path) != hash) throw ConfigError(fmt::format("{}: is not the file that the run was trained with (its content differs) restore it", path));
+        if (hash_file(path) != hash)
+            throw ConfigError(
+                fmt::format("{}: is not the file that the run was trained with (its content differs) restore it", path));
 }
 
 // Each trainer of the run becomes a thread, and looks up whose each shard of the dataset is.
@@ -112,12 +117,13 @@ OwnerTable recorded_owners(std::filesystem::path const& run_dir, Experiment cons
         throw DataError(fmt::format("{}: 'owners' names the owners of {} shards (the dataset has {}) is it another dataset?",
                                     (run_dir / "experiment.json").string(), owners.owner.size(), shards));
     if (owners.trainers > k_most_threads)
-        throw ConfigError(fmt::format("{}: a run of {} trainers cannot be replayed in one process (at most {} can)", run_dir.string(),
-                                      owners.trainers, k_most_threads));
+        throw ConfigError(fmt::format("{}: a run of {} trainers cannot be replayed in one process (at most {} can)",
+                                      run_dir.string(), owners.trainers, k_most_threads));
     return owners;
 }
 
-int tell(std::vector<std::string> const& differences, std::size_t trials, std::string const& compared, std::string const& run_dir) {
+int tell(std::vector<std::string> const& differences, std::size_t trials, std::string const& compared,
+         std::string const& run_dir) {
     for (auto const& difference : differences) fmt::print(stderr, "{}\n", difference);
     if (!differences.empty()) {
         fmt::print(stderr, "{} of {} trials differ from the journal of {}\n", differences.size(), trials, run_dir);
@@ -140,7 +146,8 @@ ReplayedLaps replay_servers(std::filesystem::path const& run_dir, Experiment con
             if (recorded.trial != trial || recorded.outcome != Outcome::finished) continue;
             auto const parts = log.find({trial, recorded.epoch});
             if (parts == log.end())
-                throw DataError(fmt::format("{}: trial {}, epoch {} is missing", file.string(), trial.value, recorded.epoch));
+                throw DataError(
+                    fmt::format("{}: trial {}, epoch {} is missing", file.string(), trial.value, recorded.epoch));
             Lap lap;
             lap.trial = trial;
             lap.epoch = recorded.epoch;
@@ -189,7 +196,8 @@ int replay_command(ReplayOptions const& options) {
         return tell(replayed.differences, wanted.size(), fmt::format("{} laps", replayed.laps), options.run_dir);
     }
     if (strategy_named(experiment.strategy.name).bits == Bits::same_trainers) {
-        auto const replayed = replay_together(experiment, journal, recorded_owners(run_dir, experiment), with_sources(journal, wanted));
+        auto const replayed =
+            replay_together(experiment, journal, recorded_owners(run_dir, experiment), with_sources(journal, wanted));
         return tell(replayed.differences, wanted.size(), fmt::format("{} laps", replayed.laps), options.run_dir);
     }
     std::vector<ShardId> shards;

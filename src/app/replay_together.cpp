@@ -34,8 +34,8 @@ public:
         if (record.outcome != Outcome::finished) ended.insert(record.trial);
         if (record.outcome == Outcome::finished && record.state_hash == wanted.state_hash) return;
         if (!different_.insert(record.trial).second) return;
-        out.differences.push_back(fmt::format("trial {}, epoch {}: journal {}, replayed {}{}", record.trial.value, record.epoch,
-                                              to_hex(wanted.state_hash), to_hex(record.state_hash),
+        out.differences.push_back(fmt::format("trial {}, epoch {}: journal {}, replayed {}{}", record.trial.value,
+                                              record.epoch, to_hex(wanted.state_hash), to_hex(record.state_hash),
                                               record.reason.empty() ? "" : "; " + record.reason));
     }
 
@@ -45,7 +45,7 @@ public:
 
     ReplayedLaps out;
     std::map<LapId, std::string> files;  // of ends of laps
-    std::set<TrialId> ended;  // by failing or diverging, which they did not do when they were recorded
+    std::set<TrialId> ended;             // by failing or diverging, which they did not do when they were recorded
 
 private:
     std::map<std::pair<TrialId, int>, LapRecord const*> recorded_;
@@ -59,10 +59,10 @@ void check_generator(Experiment const& experiment, Journal const& journal) {
         auto const config = resolve(experiment, assignment, problems);
         problems.throw_if_any();
         if (draws_from_torch(config.model, schema))
-            throw ConfigError(
-                fmt::format("{}: a run of several trainers with this {} cannot be replayed in one process (the model draws from "
-                            "torch's own random generator, which the whole process shares)",
-                            config.model.file, config.model.name));
+            throw ConfigError(fmt::format(
+                "{}: a run of several trainers with this {} cannot be replayed in one process (the model draws from "
+                "torch's own random generator, which the whole process shares)",
+                config.model.file, config.model.name));
     }
 }
 
@@ -88,7 +88,8 @@ public:
         Welcome welcome{experiment_.document.dump(), experiment_.strategy.name, owners, 0};
         if (!sources_.empty()) welcome.checkpoints = target;
         std::vector<std::string> hosts;
-        for (auto const& [rank, hello] : call_roll(courier, welcome, build_info(), experiment_.run)) hosts.push_back(hello.host);
+        for (auto const& [rank, hello] : call_roll(courier, welcome, build_info(), experiment_.run))
+            hosts.push_back(hello.host);
         auto const strategy = strategy_named(experiment_.strategy.name).make({courier, experiment_, owners, nullptr});
         Pump pump(courier, hosts, experiment_.run.stall_s);
         for (auto const& id : laps_) {
@@ -115,9 +116,11 @@ private:
         require(std::ranges::find(laps_, *lap.clone_of) != laps_.end(), "a clone began with a state that no lap has left");
         auto const deadline_s = monotonic_s() + experiment_.run.deadline_s;
         while (!comparison_->files.contains(*lap.clone_of)) {
-            if (monotonic_s() > deadline_s) 
-                throw CommError(fmt::format("the state of trial {} after epoch {}, with which trial {} begins, was not written within {:.0f} s; run.deadline_s sets this limit",
-                                            lap.clone_of->trial.value, lap.clone_of->epoch, id.trial.value, experiment_.run.deadline_s));
+            if (monotonic_s() > deadline_s)
+                throw CommError(fmt::format(
+                    "the state of trial {} after epoch {}, with which trial {} begins, was not written within {:.0f} s; "
+                    "run.deadline_s sets this limit",
+                    lap.clone_of->trial.value, lap.clone_of->epoch, id.trial.value, experiment_.run.deadline_s));
             pump.take(*comparison_, 0.1);
         }
         lap.from = comparison_->files.at(*lap.clone_of);

@@ -36,7 +36,8 @@ std::string moved_text(Summary const& summary) {
     if (summary.strategy == "model_averaging") return text(bytes.gradient, "parameters");
     if (summary.strategy == "parameter_server") return text(bytes.gradient, "gradients and parameters");
     // Staged rows, or those of remote trials, and the best model, which is little beside them.
-    if (summary.strategy == "task_parallel") return text(summary.staged_bytes > 0 ? summary.staged_bytes : bytes.data, "rows");
+    if (summary.strategy == "task_parallel")
+        return text(summary.staged_bytes > 0 ? summary.staged_bytes : bytes.data, "rows");
     return text(bytes.gradient, "gradients");
 }
 
@@ -54,8 +55,7 @@ void print_exchange(Summary const& summary) {
 
 void print_result(Summary const& summary, Task task, std::filesystem::path const& run_dir) {
     fmt::print("{}{}{}", leaderboard(summary, terminal_of(1).columns), ablation_text(summary), pareto_text(summary));
-    if (summary.test)
-        fmt::print("test: {} rows, {}\n", summary.test->rows, test_text(*summary.test, task));
+    if (summary.test) fmt::print("test: {} rows, {}\n", summary.test->rows, test_text(*summary.test, task));
     fmt::print("{} in {:.2f} s (set-up {:.2f} s): {} units{}\n", name_of(summary.status), summary.wall_s, summary.setup_s,
                summary.units, moved_text(summary));
     fmt::print("makespan {:.2f} s, lower bound {:.2f} s, trainers busy {:.0f} %{}\n", summary.makespan_s,

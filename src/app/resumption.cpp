@@ -31,21 +31,24 @@ void differences(Json const& before, Json const& now, std::string const& path, s
 void refuse_changes(RunFacts const& facts, Experiment const& experiment, Inputs const& now) {
     std::vector<std::string> changes;
     differences(facts.experiment, experiment.document, "", changes);
-    std::erase_if(changes, [](std::string const& change) { return change.starts_with("run.") || change.starts_with("data.stage:"); });
+    std::erase_if(changes,
+                  [](std::string const& change) { return change.starts_with("run.") || change.starts_with("data.stage:"); });
     if (facts.dataset_hash != now.dataset_hash)
         changes.push_back(fmt::format("the dataset's hash: was {}, is {}", facts.dataset_hash, now.dataset_hash));
     for (auto const& [path, hash] : facts.files)
         if (auto const found = now.files.find(path); found != now.files.end() && found->second != hash)
-            changes.push_back(fmt::format("{}: another file has this name (its hash was {}, is {})", path, to_hex(hash), to_hex(found->second)));
+            changes.push_back(fmt::format("{}: another file has this name (its hash was {}, is {})", path, to_hex(hash),
+                                          to_hex(found->second)));
     if (strategy_named(experiment.strategy.name).bits == Bits::same_trainers && facts.trainers() != now.trainers)
-        changes.push_back(fmt::format("trainers: was {}, is {} (the bits of {} depend on it)", facts.trainers(), now.trainers,
-                                      experiment.strategy.name));
+        changes.push_back(fmt::format("trainers: was {}, is {} (the bits of {} depend on it)", facts.trainers(),
+                                      now.trainers, experiment.strategy.name));
     if (changes.empty()) return;
     std::string text;
     for (auto const& change : changes) text += "\n  " + change;
-    throw ConfigError(fmt::format("{}: cannot go on with this run, because the experiment is another (only section run and data.stage may change) "
-                                  "use another run.dir, or undo:{}",
-                                  experiment.run.dir, text));
+    throw ConfigError(fmt::format(
+        "{}: cannot go on with this run, because the experiment is another (only section run and data.stage may change) "
+        "use another run.dir, or undo:{}",
+        experiment.run.dir, text));
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run directory says about a run that another job has begun: which laps are known, and from which file each trial goes on.
-// Nothing is written here.
+// What a run directory says about a run that another job has begun: which laps are known, and from which file each trial
+// goes on. Nothing is written here.
 #pragma once
 #include <map>
 #include <string>
@@ -26,8 +26,9 @@ struct Inputs {
     int trainers = 0;
 };
 
-// Throws ConfigError if the experiment has changed in anything but section run, if the dataset or a file that the model names is another,
-// or if the strategy's bits need the number of trainers that the run began with. DataError for a journal that cannot be read.
+// Throws ConfigError if the experiment has changed in anything but section run, if the dataset or a file that the model
+// names is another, or if the strategy's bits need the number of trainers that the run began with. DataError for a journal
+// that cannot be read.
 Resumption read_resumption(Experiment const& experiment, Inputs const& inputs);
 
 }  // namespace hopscotch

@@ -37,10 +37,10 @@ PreparedRun prepare_for_mpi(RunOptions const& options, int processes) {
         int const schedulers = run.scheduler == SchedulerPlacement::dedicated ? 1 : 0;
         int const trainers = processes - schedulers;
         if (options.trainers && *options.trainers != trainers)
-            throw ConfigError(fmt::format("--trainers {} under a launcher with {} processes ({}) leave --trainers out, or start {} processes",
-                                          *options.trainers, processes,
-                                          schedulers == 1 ? "rank 0 schedules, the others train" : "all of them train",
-                                          *options.trainers + schedulers));
+            throw ConfigError(fmt::format(
+                "--trainers {} under a launcher with {} processes ({}) leave --trainers out, or start {} processes",
+                *options.trainers, processes, schedulers == 1 ? "rank 0 schedules, the others train" : "all of them train",
+                *options.trainers + schedulers));
         return trainers;
     };
     return prepare_run(options, trainers_of);
@@ -85,7 +85,9 @@ int schedule_mpi(MpiWorld& world, RunOptions const& options, double started_s) {
     if (options.dry_run || told_finished(*prepared)) return dismiss(world, 0);
     bool const shared = prepared->experiment.run.scheduler == SchedulerPlacement::shared;
     announce(world, shared);
-    if (shared) prepared->notes.push_back(fmt::format("rank 0 trains too (run.scheduler is shared): its trainer is called rank {}", world.size()));
+    if (shared)
+        prepared->notes.push_back(
+            fmt::format("rank 0 trains too (run.scheduler is shared): its trainer is called rank {}", world.size()));
     if (shared) return schedule_and_train(world, std::move(*prepared), options, started_s);
     return run_job(world, std::move(*prepared), options, started_s);
 }

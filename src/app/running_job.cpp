@@ -24,10 +24,15 @@ RunningJob::RunningJob(PreparedRun& prepared, Courier& courier, RunOptions const
       directory_(prepared.experiment.run.dir, run_dir_use(options), facts_,
                  prepared.resumption ? prepared.resumption->journal.complete_bytes : 0),
       recorder_(directory_, facts_, prepared.experiment),
-      strategy_(strategy_named(prepared.experiment.strategy.name).make({courier, prepared.experiment, prepared.owners, nullptr})),
-      control_(prepared, recorder_, [this](TrialId trial, std::string const& why) {
-          if (!continuation_ || !continuation_->waits_for(trial)) strategy_->leave(trial, why);  // else to the end of what is known
-      }, *strategy_),
+      strategy_(
+          strategy_named(prepared.experiment.strategy.name).make({courier, prepared.experiment, prepared.owners, nullptr})),
+      control_(
+          prepared, recorder_,
+          [this](TrialId trial, std::string const& why) {
+              if (!continuation_ || !continuation_->waits_for(trial))
+                  strategy_->leave(trial, why);  // else to the end of what is known
+          },
+          *strategy_),
       pump_(courier, facts_.hosts, prepared.experiment.run.stall_s),
       progress_(options.quiet ? ProgressMode::quiet : progress_mode(terminal_of(2)), terminal_of(2).columns,
                 [](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }) {
@@ -66,7 +71,8 @@ void RunningJob::bury(TrainerLost const& lost) {
     log_warning(fmt::format("{}; the job goes on without it", lost.what()));
     auto const trainer = trainer_of(lost.rank);
     courier_.bury(lost.rank);
-    for (auto const rank : courier_.peers().living()) courier_.send(rank, MessageKind::lost, encode(Lost{lost.rank, lost.what()}));
+    for (auto const rank : courier_.peers().living())
+        courier_.send(rank, MessageKind::lost, encode(Lost{lost.rank, lost.what()}));
     recorder_.trainer_lost({trainer, facts_.hosts[trainer.index()], lost.what(), unix_s()});
     if (courier_.peers().living().empty()) throw CommError(fmt::format("{}; no trainer is left", lost.what()));
     std::vector<TrainerId> heirs;
@@ -78,7 +84,8 @@ void RunningJob::bury(TrainerLost const& lost) {
 void RunningJob::leave_off() {
     pausing_ = true;
     if (!pump_.pause(*this, prepared_.experiment.run.stall_s))
-        throw CommError(fmt::format("the trainers did not stop within {:.0f} s; run.stall_s sets this limit", prepared_.experiment.run.stall_s));
+        throw CommError(fmt::format("the trainers did not stop within {:.0f} s; run.stall_s sets this limit",
+                                    prepared_.experiment.run.stall_s));
 }
 
 void RunningJob::lap_done(LapRecord const& came) {
@@ -119,8 +126,9 @@ bool RunningJob::tries_again(LapRecord const& record) {
                      !has_ended(director_.trials()[record.trial.index()].status);
     if (!may) return false;
     recorder_.retried(record);
-    auto const text = fmt::format("trial {}: {}; it goes back to its last checkpoint (search.retries: {} of {})", record.trial.value, record.reason,
-                                  recorder_.retries_of(record.trial), prepared_.experiment.search.retries);
+    auto const text =
+        fmt::format("trial {}: {}; it goes back to its last checkpoint (search.retries: {} of {})", record.trial.value,
+                    record.reason, recorder_.retries_of(record.trial), prepared_.experiment.search.retries);
     if (!pausing_) throw TrialGoesBack(text);
     log_warning(text);
     return true;  // it will, when the job goes on
@@ -130,7 +138,8 @@ bool RunningJob::tries_again(LapRecord const& record) {
 void RunningJob::take_up() {
     for (auto const trial : ended_)
         if (!has_ended(director_.trials()[trial.index()].status)) taken_up_.insert(trial);
-    if (!taken_up_.empty() && !pausing_) throw TrialGoesBack(fmt::format("trial {} goes on from its last checkpoint", taken_up_.begin()->value));
+    if (!taken_up_.empty() && !pausing_)
+        throw TrialGoesBack(fmt::format("trial {} goes on from its last checkpoint", taken_up_.begin()->value));
 }
 
 // A lap may end other trials than its own: what it leaves undecided no longer is.
@@ -179,7 +188,9 @@ void RunningJob::write_best(Summary const& summary) {
     auto const& trial = director_.trials()[summary.best_trial->index()];
     auto const state = best_state(best.id, best.tally.best->epoch);
     if (!state && signal_caught() != 0) return;
-    if (!state) return log_warning(fmt::format("trial {}: its best state has not reached the disk; best/ is left out", best.id.value));
+    if (!state)
+        return log_warning(
+            fmt::format("trial {}: its best state has not reached the disk; best/ is left out", best.id.value));
     write_best_model(prepared_, directory_.file("best"), {trial, *best.tally.best, state.bytes()});
 }
 
@@ -207,7 +218,8 @@ void RunningJob::go_on() {
 
 // The best state of an earlier job; or of a group, where trainers could not know that it would be the best.
 LapSink::Saved const* RunningJob::file_of_best(TrialId trial, int epoch) {
-    if (prepared_.experiment.search.copies() > 1) return await_file_after(trial, epoch, monotonic_s() + prepared_.experiment.run.deadline_s);
+    if (prepared_.experiment.search.copies() > 1)
+        return await_file_after(trial, epoch, monotonic_s() + prepared_.experiment.run.deadline_s);
     return continuation_ && !here_.contains({trial, epoch}) ? continuation_->file_after(trial, epoch) : nullptr;
 }
 
@@ -230,7 +242,9 @@ Buffer RunningJob::state_in(LapSink::Saved const& saved) {
 
 LapSink::Saved const* RunningJob::await_file_after(TrialId trial, int epoch, double until_s) {
     while (true) {
-        if (auto const* saved = recorder_.file_after(trial, epoch); saved != nullptr || monotonic_s() >= until_s || signal_caught() != 0) return saved;
+        if (auto const* saved = recorder_.file_after(trial, epoch);
+            saved != nullptr || monotonic_s() >= until_s || signal_caught() != 0)
+            return saved;
         pump_.take(*this, 0.05);
     }
 }
@@ -242,7 +256,8 @@ void RunningJob::write_best_of_trials(Summary const& summary) {
         auto const* saved = await_file_after(each.id, each.tally.best->epoch, until_s);
         if (signal_caught() != 0) return;
         if (saved == nullptr) {
-            log_warning(fmt::format("trial {}: its best state has not reached the disk; best/trial-{} is left out", each.id.value, each.id.value));
+            log_warning(fmt::format("trial {}: its best state has not reached the disk; best/trial-{} is left out",
+                                    each.id.value, each.id.value));
             continue;
         }
         recorder_.stop_if_replaced();
@@ -259,7 +274,8 @@ void RunningJob::release() {
         recorder_.released(lap);
         if (continuation_) continuation_->place(lap);
         auto const [before, first] = released_.try_emplace(lap.trial, lap.epoch);
-        // It had ended, or the laps that it had from there on do not count any more: what trainers have of it is not what it goes on with.
+        // It had ended, or the laps that it had from there on do not count any more: what trainers have of it is not what it
+        // goes on with.
         if (ended_.contains(lap.trial) || (!first && lap.epoch <= before->second)) taken_up_.insert(lap.trial);
         before->second = lap.epoch;
         if (!taken_up_.contains(lap.trial)) execute(std::move(lap));  // else the job pauses, and sends them when it goes on
@@ -268,7 +284,8 @@ void RunningJob::release() {
     if (control_.has_ordered()) recorder_.hold(control_.sources_to_hold());
 }
 
-// A lap that begins with another's state takes it from the file; it, and what follows of its trial, waits until there is one.
+// A lap that begins with another's state takes it from the file; it, and what follows of its trial, waits until there is
+// one.
 void RunningJob::execute(Lap lap) {
     held_[lap.trial].laps.push_back(std::move(lap));
     execute_held();
@@ -298,20 +315,22 @@ LapSink::Saved const* RunningJob::file_to_begin_with(Lap const& lap, Held& held)
     if (file != nullptr) return file;
     if (procedure_clones(prepared_.experiment.search.procedure)) return nullptr;  // then all are written
     auto const& source = director_.trials()[lap.clone_of->trial.index()];
-    if (!held.since_s && (source.epochs_done > lap.clone_of->epoch || has_ended(source.status))) held.since_s = monotonic_s();
+    if (!held.since_s && (source.epochs_done > lap.clone_of->epoch || has_ended(source.status)))
+        held.since_s = monotonic_s();
     if (asked_for_.insert(*lap.clone_of).second) strategy_->keep_end(lap.clone_of->trial, lap.clone_of->epoch);
     return nullptr;
 }
 
-// A trainer may hear too late that the end of a lap is to be kept. Then that lap is trained again, as after a loss. Until then this waits as
-// long as for a transfer: the file may be on its way to the disk.
+// A trainer may hear too late that the end of a lap is to be kept. Then that lap is trained again, as after a loss. Until
+// then this waits as long as for a transfer: the file may be on its way to the disk.
 void RunningJob::check_held() {
     for (auto const& [trial, held] : held_) {
         if (!held.since_s || monotonic_s() < *held.since_s + prepared_.experiment.run.deadline_s) continue;
         auto const& source = *held.laps.front().clone_of;
         if (recorder_.at_risk(source.trial)) continue;  // it is being tried again
-        throw TrialGoesBack(fmt::format("trial {} begins with the state of trial {} after epoch {}, which no file holds: that is trained again", trial.value,
-                                        source.trial.value, source.epoch));
+        throw TrialGoesBack(fmt::format(
+            "trial {} begins with the state of trial {} after epoch {}, which no file holds: that is trained again",
+            trial.value, source.trial.value, source.epoch));
     }
 }
 
@@ -327,7 +346,8 @@ ProgressState RunningJob::view() const {
     state.elapsed_s = monotonic_s() - started_s_;
     double wanted = 0;
     for (auto const& trial : director_.trials())
-        wanted += static_cast<double>(((has_ended(trial.status) ? trial.epochs_done : trial.epochs_wanted) - trial.first_epoch) * prepared_.shards);
+        wanted += static_cast<double>(
+            ((has_ended(trial.status) ? trial.epochs_done : trial.epochs_wanted) - trial.first_epoch) * prepared_.shards);
     auto const planned = static_cast<double>(prepared_.plan.epochs * prepared_.shards);
     state.total = prepared_.decides && !director_.finished() ? std::max(wanted, planned) : wanted;
     // The trainers' counters are ahead of the laps that have ended, and go on where the job does.
@@ -337,7 +357,8 @@ ProgressState RunningJob::view() const {
     state.busy = pump_.busy_trainers();
     state.trainers = prepared_.trainers;
     state.trials_done = static_cast<std::int64_t>(ended_.size());
-    state.trials = std::max(prepared_.decides && !director_.finished() ? prepared_.plan.trials : 0, static_cast<std::int64_t>(director_.trials().size()));
+    state.trials = std::max(prepared_.decides && !director_.finished() ? prepared_.plan.trials : 0,
+                            static_cast<std::int64_t>(director_.trials().size()));
     state.metric = prepared_.experiment.search.metric;
     state.best = recorder_.best();
     return state;

@@ -19,8 +19,8 @@
 
 namespace hopscotch {
 
-// A trial begins again from its newest checkpoint: an order has it go on when its state was gone, or it failed and may try again. As
-// after a damaged state, the job pauses and goes on.
+// A trial begins again from its newest checkpoint: an order has it go on when its state was gone, or it failed and may try
+// again. As after a damaged state, the job pauses and goes on.
 class TrialGoesBack : public CommError {
 public:
     using CommError::CommError;
@@ -39,16 +39,16 @@ public:
     // After a loss: prepared.owners is without that trainer. Throws CommError if nobody is left.
     void bury(TrainerLost const& lost);
 
-    // The trainers leave what they are at, save it, and wait to hear how the job goes on. Throws CommError if they do not answer, and as
-    // run() does.
+    // The trainers leave what they are at, save it, and wait to hear how the job goes on. Throws CommError if they do not
+    // answer, and as run() does.
     void leave_off();
 
     // The best trial's numbers on the test shards. Nothing if there are none, or they could not be had.
     std::optional<Metrics> test_best(Summary const& summary);
     // best/model.safetensors and best/model.json.
     void write_best(Summary const& summary);
-    // The same of every trial in best/trial-N, from the files that trainers keep (run.keep_best "trial"). What has not reached the
-    // disk within run.deadline_s is left out with a warning.
+    // The same of every trial in best/trial-N, from the files that trainers keep (run.keep_best "trial"). What has not
+    // reached the disk within run.deadline_s is left out with a warning.
     void write_best_of_trials(Summary const& summary);
 
     Recorder& recorder() { return recorder_; }
@@ -100,7 +100,7 @@ private:
     std::optional<Continuation> continuation_;
     std::optional<LapRecord> test_record_;
     double started_s_ = 0, next_view_s_ = 0;
-    double units_ = 0;                                // of laps that have ended, in all jobs
+    double units_ = 0;                              // of laps that have ended, in all jobs
     double units_before_ = 0, counted_before_ = 0;  // when this job began: units_, and what the trainers had counted
     std::set<TrialId> ended_;
     std::map<TrialId, int> released_;  // the last lap of each, in this job

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What signals mean to a job. Rank 0: SIGUSR1 (mpirun passes it on unchanged, Slurm sends it early), SIGTERM and SIGINT ask for an
-// orderly end; a second SIGINT ends this process at once, which loses no more than a crash would. Trainers go on until rank 0, which
-// heard the signal too, tells them.
+// What signals mean to a job. Rank 0: SIGUSR1 (mpirun passes it on unchanged, Slurm sends it early), SIGTERM and SIGINT ask
+// for an orderly end; a second SIGINT ends this process at once, which loses no more than a crash would. Trainers go on
+// until rank 0, which heard the signal too, tells them.
 #pragma once
 
 namespace hopscotch {

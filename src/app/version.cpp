@@ -15,8 +15,10 @@ BuildInfo const& build_info() {
 }
 
 std::string version_text() {
-    auto out = fmt::format("hopscotch {} ({})\nLibTorch {}, {}, {} build", k_version, k_git, k_torch, mpi_version(), k_device_build);
-    if (auto const libraries = device_info("cpu").versions; !libraries.empty()) out += fmt::format("\n{}, {}", libraries, nccl_version());
+    auto out = fmt::format("hopscotch {} ({})\nLibTorch {}, {}, {} build", k_version, k_git, k_torch, mpi_version(),
+                           k_device_build);
+    if (auto const libraries = device_info("cpu").versions; !libraries.empty())
+        out += fmt::format("\n{}, {}", libraries, nccl_version());
     return out;
 }
 

@@ -8,10 +8,10 @@
 namespace hopscotch {
 namespace {
 
-constexpr std::size_t k_line = 16;     // floats
-constexpr std::size_t k_swapped = 4096;  // floats that two ranks swap whole
+constexpr std::size_t k_line = 16;          // floats
+constexpr std::size_t k_swapped = 4096;     // floats that two ranks swap whole
 constexpr std::size_t k_at_once = 1 << 14;  // floats of a chunk that everyone sends to everyone at the same time
-constexpr std::size_t k_block = 2048;  // floats that stay in the first cache while they are added
+constexpr std::size_t k_block = 2048;       // floats that stay in the first cache while they are added
 
 void add(std::span<float> into, float const* from) {
     for (std::size_t i = 0; i < into.size(); ++i) into[i] += from[i];
@@ -32,9 +32,9 @@ Exchange::Plan swap(RankGroup const& group, std::span<float> values, BufferPool&
     Exchange::Plan plan;
     plan.scratch = pool.acquire(values.size_bytes());
     auto const scratch = floats_in(plan.scratch);
-    plan.rounds.push_back({{{peer, bytes_of(values)}},
-                           {{peer, room_of(scratch.first(values.size()))}},
-                           [values, scratch] { add(values, scratch.data()); }});
+    plan.rounds.push_back({{{peer, bytes_of(values)}}, {{peer, room_of(scratch.first(values.size()))}}, [values, scratch] {
+                               add(values, scratch.data());
+                           }});
     return plan;
 }
 
@@ -76,8 +76,8 @@ void add_in_rank_order(std::span<float> own, std::span<float const> scratch, int
     }
 }
 
-// Everyone with everyone. Small values: all at once, for the latency. Large ones: with the ranks at distance 1, then 2, ..., so
-// that each link carries one message at a time; many senders to one receiver would overrun its link while others idle.
+// Everyone with everyone. Small values: all at once, for the latency. Large ones: with the ranks at distance 1, then 2, ...,
+// so that each link carries one message at a time; many senders to one receiver would overrun its link while others idle.
 Exchange::Plan deterministic(RankGroup const& group, std::span<float> values, BufferPool& pool) {
     int const k = group.size();
     bool const at_once = values.size() <= k_at_once * static_cast<std::size_t>(k);
@@ -89,7 +89,8 @@ Exchange::Plan deterministic(RankGroup const& group, std::span<float> values, Bu
     std::vector<Exchange::Round> reduce(1), gather(1);
     for (int distance = 1; distance < k; ++distance) {
         int const to = (group.self + distance) % k, from = (group.self + k - distance) % k;
-        auto const room = scratch.subspan(static_cast<std::size_t>(from < group.self ? from : from - 1) * own.size(), own.size());
+        auto const room =
+            scratch.subspan(static_cast<std::size_t>(from < group.self ? from : from - 1) * own.size(), own.size());
         auto const rank_of = [&](int member) { return group.ranks[static_cast<std::size_t>(member)]; };
         if (!at_once && distance > 1) {
             reduce.emplace_back();

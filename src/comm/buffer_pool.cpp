@@ -15,10 +15,11 @@ namespace {
 constexpr std::size_t k_page = 4096;
 constexpr std::size_t k_huge_page = std::size_t{2} << 20;
 constexpr std::size_t k_shared_from = std::size_t{64} << 10;  // smaller ones are copied sooner than mapped
-constexpr int k_most_surplus = 4;                              // states on their way come in bursts
-// Mappings of what others own: a process may have 65530. By bytes, as what a GPU has page-locked stays in memory even when its owner gives it
-// back to the system; in a ring of hops a trainer sees what all others of its host hold.
-constexpr std::size_t k_most_handed_over = 4096, k_most_handed_over_times = 16;  // bytes: times the most that this pool has held
+constexpr int k_most_surplus = 4;                             // states on their way come in bursts
+// Mappings of what others own: a process may have 65530. By bytes, as what a GPU has page-locked stays in memory even when
+// its owner gives it back to the system; in a ring of hops a trainer sees what all others of its host hold.
+constexpr std::size_t k_most_handed_over = 4096,
+                      k_most_handed_over_times = 16;  // bytes: times the most that this pool has held
 
 // Large blocks on huge pages where the system has them: copying between processes pins page by page.
 std::byte* touched_memory(std::size_t capacity) {
@@ -133,7 +134,8 @@ void BufferPool::hand_over(Buffer buffer) {
     auto const piece = buffer.block_.piece;
     handed_over_bytes_ += piece.bytes;
     handed_over_.emplace(piece, HandedOver{std::move(buffer.block_), ++hand_overs_});
-    while (handed_over_.size() > k_most_handed_over || handed_over_bytes_ > k_most_handed_over_times * most_allocated_) forget_oldest();
+    while (handed_over_.size() > k_most_handed_over || handed_over_bytes_ > k_most_handed_over_times * most_allocated_)
+        forget_oldest();
 }
 
 void BufferPool::forget_oldest() {

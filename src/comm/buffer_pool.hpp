@@ -24,7 +24,7 @@ struct Pinning {
 };
 
 struct FreeHostMemory {
-    std::size_t mapped_bytes = 0;  // 0: private
+    std::size_t mapped_bytes = 0;                // 0: private
     std::function<void(void*)> unpin = nullptr;  // of memory that has been page-locked
     void operator()(std::byte* data) const noexcept;
 };
@@ -65,15 +65,17 @@ public:
     void reserve(std::size_t bytes, int count);  // touches so many now, so that no hop pays for it
     std::size_t allocated_bytes() const;         // of the blocks that are this pool's now
 
-    // Before the first acquire. share_memory: large blocks can be handed over and adopted from now on; where the system has no
-    // such memory they are private.
+    // Before the first acquire. share_memory: large blocks can be handed over and adopted from now on; where the system has
+    // no such memory they are private.
     void set_pinning(Pinning pinning) { pinning_ = std::move(pinning); }
     void share_memory() { shares_ = true; }
 
-    // Hands a block over. The owner offers it and must not touch it again once another pool may have adopted it; hand_over() when it has.
+    // Hands a block over. The owner offers it and must not touch it again once another pool may have adopted it; hand_over()
+    // when it has.
     PieceOffer offer(Buffer const& buffer) const;  // none: this one has to be copied
     void hand_over(Buffer buffer);
-    // Empty if it has to be copied: the memory cannot be had, or would be far away for a CPU that trains on it (another NUMA node).
+    // Empty if it has to be copied: the memory cannot be had, or would be far away for a CPU that trains on it (another NUMA
+    // node).
     Buffer adopt(PieceOffer const& offer, std::size_t bytes);
 
 private:

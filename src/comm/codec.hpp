@@ -53,8 +53,10 @@ private:
             for (auto& item : items) put(item);
     }
     template <class T>
-    requires std::is_class_v<T>
-    void put(T& value) { fields(*this, value); }
+        requires std::is_class_v<T>
+    void put(T& value) {
+        fields(*this, value);
+    }
 
     Bytes bytes_;
 };
@@ -92,8 +94,10 @@ private:
             for (auto& item : items) get(item);
     }
     template <class T>
-    requires std::is_class_v<T>
-    void get(T& value) { fields(*this, value); }
+        requires std::is_class_v<T>
+    void get(T& value) {
+        fields(*this, value);
+    }
 
     ByteView bytes_;
 };

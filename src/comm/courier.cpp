@@ -14,7 +14,8 @@
 namespace hopscotch {
 namespace {
 
-constexpr std::uint64_t k_small_bytes = 1 << 16;  // of an exchange that its own thread will have finished before another wakes
+constexpr std::uint64_t k_small_bytes =
+    1 << 16;                  // of an exchange that its own thread will have finished before another wakes
 constexpr int k_spins = 200;  // looks at an exchange before the first sleep: a small message is there by then
 
 }  // namespace

@@ -2,8 +2,8 @@
 // The one thread of a rank that talks to the world: it moves control messages and states while the rank's own thread
 // trains (or schedules), counts bytes, and keeps the deadlines. It never does disk I/O or arithmetic. While nothing is in
 // flight it waits on a condition variable with a growing back-off (0 -> 200 us -> 1 ms, reset by traffic): a spinning
-// rank steals a core. The one exception: a thread that waits for an exchange drives that itself, under the engine's lock, which
-// saves two changes of thread a message.
+// rank steals a core. The one exception: a thread that waits for an exchange drives that itself, under the engine's lock,
+// which saves two changes of thread a message.
 #pragma once
 #include <array>
 #include <atomic>
@@ -44,8 +44,8 @@ struct Activity {
     std::atomic<std::uint64_t> batches = 0, units = 0;
     std::atomic<std::int32_t> trial = -1, epoch = 0, shard = -1;
     std::atomic<Phase> phase = Phase::compute;
-    std::atomic<bool> leave = false;  // set by the courier when rank 0 has said shutdown
-    std::atomic<bool> pause = false;  // likewise pause: no further than the next batch
+    std::atomic<bool> leave = false;    // set by the courier when rank 0 has said shutdown
+    std::atomic<bool> pause = false;    // likewise pause: no further than the next batch
     std::atomic<std::size_t> lost = 0;  // ranks of which rank 0 has said so: what they owe will not come
 };
 
@@ -73,19 +73,20 @@ public:
     void start(std::shared_ptr<Exchange> exchange);
     bool finish(Exchange const& exchange);
 
-    // The others, as this courier hears them. Heartbeats flow from the start until leave_quietly(): peers end in good order now,
-    // and nothing may be sent behind the last word.
+    // The others, as this courier hears them. Heartbeats flow from the start until leave_quietly(): peers end in good order
+    // now, and nothing may be sent behind the last word.
     Peers& peers() { return peers_; }
     void leave_quietly();
     void stop_beating();  // rank 0, which goes on listening until all have left
 
-    // Rank 0. give_up: a message of kind lost, as from that rank, tells that the job may go on without it; silence does the same where
-    // losses are survived. bury: what is under way to or from it is forgotten, and nothing goes to or comes from it any more.
+    // Rank 0. give_up: a message of kind lost, as from that rank, tells that the job may go on without it; silence does the
+    // same where losses are survived. bury: what is under way to or from it is forgotten, and nothing goes to or comes from
+    // it any more.
     void give_up(Rank rank, std::string const& why);
     void bury(Rank rank);
 
-    // Waits until everything sent has been delivered, then stops; after rank 0's shutdown only what was sent to rank 0, since
-    // others may have left. Throws CommError after deadline_s.
+    // Waits until everything sent has been delivered, then stops; after rank 0's shutdown only what was sent to rank 0,
+    // since others may have left. Throws CommError after deadline_s.
     void close();
 
     BufferPool& pool() { return *pool_; }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the courier's own thread does, the only one (besides those that wait for an exchange, under its lock) that calls the world.
+// What the courier's own thread does, the only one (besides those that wait for an exchange, under its lock) that calls the
+// world.
 #include <fmt/format.h>
 #include <sys/prctl.h>
 
@@ -104,8 +105,8 @@ void Courier::check_exchanges(double now) {
     if (wait.seconds <= peers_.stall_s() || peers_.job_still_s() <= peers_.stall_s()) return;
     std::string peers;
     for (auto const peer : wait.peers) peers += (peers.empty() ? "" : ", ") + peers_.name(peer);
-    throw CommError(fmt::format("{}: nothing came from or was taken by {} for {:.0f} s; run.stall_s sets this limit", wait.what,
-                                peers, wait.seconds));
+    throw CommError(fmt::format("{}: nothing came from or was taken by {} for {:.0f} s; run.stall_s sets this limit",
+                                wait.what, peers, wait.seconds));
 }
 
 void Courier::post(Rank to, MessageKind kind, Bytes const& body) {
@@ -171,8 +172,8 @@ void Courier::dispatch(Rank from, ByteView bytes) {
     auto kind = MessageKind::test;
     decoder(version, kind);
     if (version != k_protocol)
-        throw CommError(fmt::format("{} speaks protocol {}, this build {} start every rank from one build", peers_.name(from),
-                                    version, k_protocol));
+        throw CommError(fmt::format("{} speaks protocol {}, this build {} start every rank from one build",
+                                    peers_.name(from), version, k_protocol));
     auto const body = bytes.subspan(sizeof version + sizeof kind);
     if (peers_.is_buried(from)) return;  // it has woken, but the job goes on without it
     auto const now = monotonic_s();
@@ -187,16 +188,11 @@ void Courier::dispatch(Rank from, ByteView bytes) {
     if (kind == MessageKind::lost) return on_lost(decode<Lost>(body));
     switch (kind) {
         case MessageKind::heartbeat:
-        case MessageKind::greeting:
-            return;
-        case MessageKind::offer:
-            return transfers_->on_offer(from, decode<Offer>(body), now);
-        case MessageKind::received:
-            return transfers_->on_received(from, decode<Received>(body));
-        case MessageKind::unreachable:
-            return transfers_->on_unreachable(from, decode<Unreachable>(body), now);
-        default:
-            return deliver({from, kind, Bytes(body.begin(), body.end()), {}});
+        case MessageKind::greeting: return;
+        case MessageKind::offer: return transfers_->on_offer(from, decode<Offer>(body), now);
+        case MessageKind::received: return transfers_->on_received(from, decode<Received>(body));
+        case MessageKind::unreachable: return transfers_->on_unreachable(from, decode<Unreachable>(body), now);
+        default: return deliver({from, kind, Bytes(body.begin(), body.end()), {}});
     }
 }
 
@@ -215,8 +211,12 @@ void Courier::beat(double now) {
         std::lock_guard const lock(mutex_);
         if (quiet_ || closing_) return;
     }
-    Heartbeat const heartbeat{activity_.batches, activity_.units, TrialId(activity_.trial.load()), activity_.epoch,
-                              ShardId(activity_.shard.load()), activity_.phase};
+    Heartbeat const heartbeat{activity_.batches,
+                              activity_.units,
+                              TrialId(activity_.trial.load()),
+                              activity_.epoch,
+                              ShardId(activity_.shard.load()),
+                              activity_.phase};
     if (world_.rank() != Rank(0)) return post(Rank(0), MessageKind::heartbeat, encode(heartbeat));
     for (int rank = 1; rank < world_.size(); ++rank)
         if (!peers_.is_buried(Rank(rank))) post(Rank(rank), MessageKind::heartbeat, encode(heartbeat));

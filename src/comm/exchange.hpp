@@ -43,7 +43,7 @@ public:
     Exchange(Plan plan, std::uint64_t sequence);
 
     bool finished() const { return finished_.load(std::memory_order_acquire); }
-    std::uint64_t bytes() const { return bytes_; }  // that this rank will send and receive
+    std::uint64_t bytes() const { return bytes_; }                  // that this rank will send and receive
     std::uint64_t bytes_sent() const { return bytes_sent_; }        // once finished
     std::uint64_t messages_sent() const { return messages_sent_; }  // "
     std::string const& what() const { return plan_.what; }

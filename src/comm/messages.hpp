@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every kind of control message, and the structs of those that the courier itself speaks. A push of one state:
-//   rank 1 -> 2  Offer{id 7, bytes, header}, pieces of 8 MB with tag 8: MPI holds them back until 2 has a pooled buffer for them
-//   rank 2 -> 1  Received{id 7}: only now does 1 let go of its copy
+//   rank 1 -> 2  Offer{id 7, bytes, header}, pieces of 8 MB with tag 8: MPI holds them back until 2 has a pooled buffer for
+//   them rank 2 -> 1  Received{id 7}: only now does 1 let go of its copy
 // On one host the memory itself can change hands:
 //   rank 1 -> 2  Offer{id 7, bytes, header, memory}
-//   rank 2 -> 1  Received{id 7}: it is 2's now; or Unreachable{id 7}: 2 cannot have it, and 1 sends the pieces, now and from now on
+//   rank 2 -> 1  Received{id 7}: it is 2's now; or Unreachable{id 7}: 2 cannot have it, and 1 sends the pieces, now and from
+//   now on
 #pragma once
 #include <cstdint>
 #include <string>
@@ -48,10 +49,8 @@ constexpr Desk desk_of(MessageKind kind) {
         case MessageKind::gradient:
         case MessageKind::serve:
         case MessageKind::pull:
-        case MessageKind::rows_wanted:
-            return Desk::service;
-        default:
-            return Desk::main;
+        case MessageKind::rows_wanted: return Desk::service;
+        default: return Desk::main;
     }
 }
 
@@ -59,7 +58,7 @@ struct Offer {
     std::uint64_t id = 0;  // of the sender
     MessageKind kind = MessageKind::state;
     std::uint64_t bytes = 0;
-    Bytes header;  // a lap's record so far, a part's name; opaque to the courier
+    Bytes header;            // a lap's record so far, a part's name; opaque to the courier
     PieceOffer memory = {};  // none: pieces follow
 };
 template <class A>

@@ -108,7 +108,8 @@ struct MpiWorld::Impl {
     std::vector<int> on_host;  // ranks
     std::vector<MPI_Request> requests;
     std::vector<std::size_t> free_slots;
-    std::set<std::size_t> ruined;  // the peer died: the library calls them complete, but what they were for has not come about
+    std::set<std::size_t>
+        ruined;  // the peer died: the library calls them complete, but what they were for has not come about
     bool someone_failed = false, someone_lost = false;
 
     // False if the peer is dead.
@@ -161,7 +162,9 @@ int MpiWorld::size() const { return impl_->size; }
 
 int MpiWorld::processes_on_host() const { return static_cast<int>(impl_->on_host.size()); }
 
-int MpiWorld::trainers_on_host() const { return processes_on_host() - static_cast<int>(std::ranges::count(impl_->on_host, 0)); }
+int MpiWorld::trainers_on_host() const {
+    return processes_on_host() - static_cast<int>(std::ranges::count(impl_->on_host, 0));
+}
 
 int MpiWorld::processes_before_on_host() const {
     return static_cast<int>(std::ranges::count_if(impl_->on_host, [&](int rank) { return rank < impl_->rank.value; }));
@@ -175,8 +178,8 @@ int MpiWorld::number_on_host() const {
 Request MpiWorld::send(Rank to, int tag, ByteView bytes) {
     std::lock_guard const lock(library());
     auto const slot = impl_->slot();
-    if (!impl_->went_well(MPI_Isend(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, to.value, tag, impl_->comm.handle(),
-                                    &impl_->requests[slot])))
+    if (!impl_->went_well(MPI_Isend(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, to.value, tag,
+                                    impl_->comm.handle(), &impl_->requests[slot])))
         impl_->ruined.insert(slot);
     return {slot};
 }
@@ -184,8 +187,8 @@ Request MpiWorld::send(Rank to, int tag, ByteView bytes) {
 Request MpiWorld::receive(Rank from, int tag, MutableBytes into) {
     std::lock_guard const lock(library());
     auto const slot = impl_->slot();
-    if (!impl_->went_well(MPI_Irecv(into.data(), static_cast<int>(into.size()), MPI_BYTE, from.value, tag, impl_->comm.handle(),
-                                    &impl_->requests[slot])))
+    if (!impl_->went_well(MPI_Irecv(into.data(), static_cast<int>(into.size()), MPI_BYTE, from.value, tag,
+                                    impl_->comm.handle(), &impl_->requests[slot])))
         impl_->ruined.insert(slot);
     return {slot};
 }
@@ -224,7 +227,8 @@ std::optional<Arrival> MpiWorld::probe(int tag) {
 }
 
 void MpiWorld::library_all_reduce(std::span<float> values) {
-    check(MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_FLOAT, MPI_SUM, impl_->comm.handle()));
+    check(MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_FLOAT, MPI_SUM,
+                        impl_->comm.handle()));
 }
 
 std::vector<Rank> MpiWorld::failed() {

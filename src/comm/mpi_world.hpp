@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The job as MPI processes. mpi_world.cpp is the only file that includes mpi.h. Nothing collective after the start. Two worlds of
-// one process may be used by a thread each: the library is called by one thread at a time.
+// The job as MPI processes. mpi_world.cpp is the only file that includes mpi.h. Nothing collective after the start. Two
+// worlds of one process may be used by a thread each: the library is called by one thread at a time.
 #pragma once
 #include <memory>
 #include <span>
@@ -19,7 +19,8 @@ public:
     // Does not finalise: MPI_Finalize hangs when other ranks are lost. Call finish() on the healthy path.
     ~MpiWorld() override;
     void finish();  // Collective. MPI_Finalize
-    // Instead, where ranks are lost: no rank can wait for the others. Rank 0, the last one, ends whatever is left of the job.
+    // Instead, where ranks are lost: no rank can wait for the others. Rank 0, the last one, ends whatever is left of the
+    // job.
     [[noreturn]] void finish_without_the_lost(int exit_code);
 
     Rank rank() const override;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The handful of calls of NCCL and CUDA that a group of GPUs needs, as one rank makes them: none of them waits for another rank or
-// for the device, so that whoever calls can keep deadlines. A fake stands in for it where there is no GPU.
+// The handful of calls of NCCL and CUDA that a group of GPUs needs, as one rank makes them: none of them waits for another
+// rank or for the device, so that whoever calls can keep deadlines. A fake stands in for it where there is no GPU.
 #pragma once
 #include <memory>
 #include <string>
@@ -19,7 +19,8 @@ public:
     // What the first rank makes and all others need. Throws CommError.
     virtual Bytes make_id() = 0;
 
-    // Of the communicator: to be asked while a call is under way, before the next. failed: error() says why, in NCCL's words.
+    // Of the communicator: to be asked while a call is under way, before the next. failed: error() says why, in NCCL's
+    // words.
     virtual State begin(Bytes const& id, int ranks, int self) = 0;
     virtual State state() = 0;
     virtual std::string error() = 0;
@@ -47,8 +48,8 @@ std::shared_ptr<NcclCalls> make_nccl(std::string const& device);
 // "NCCL 2.28.9", of the library that is loaded; empty: a CPU build.
 std::string nccl_version();
 
-// Why a library of this version (as ncclGetVersion says it) cannot be used by a program that was built with another one's header;
-// empty: it can.
+// Why a library of this version (as ncclGetVersion says it) cannot be used by a program that was built with another one's
+// header; empty: it can.
 std::string nccl_complaint(int built_for, int loaded, std::string const& path);
 
 }  // namespace hopscotch

@@ -50,16 +50,19 @@ void end_of(NcclCalls& calls, End end, double deadline_s) {
 std::string nccl_complaint(int built_for, int loaded, std::string const& path) {
     auto const text = [](int code) { return fmt::format("{}.{}.{}", code / 10000, code / 100 % 100, code % 100); };
     if (built_for / 100 == loaded / 100) return "";
-    return fmt::format("NCCL {} is loaded from {}, and this hopscotch was built for NCCL {} (LibTorch and hopscotch must share one library) "
-                       "put the library of the build first in LD_LIBRARY_PATH, or set strategy.collectives to \"mpi\"",
-                       text(loaded), path, text(built_for));
+    return fmt::format(
+        "NCCL {} is loaded from {}, and this hopscotch was built for NCCL {} (LibTorch and hopscotch must share one "
+        "library) "
+        "put the library of the build first in LD_LIBRARY_PATH, or set strategy.collectives to \"mpi\"",
+        text(loaded), path, text(built_for));
 }
 
 void NcclGroup::fail(std::string const& what, std::string const& why) {
     healthy_ = false;
-    throw CommError(fmt::format("{}: {} (NCCL among {}; a GPU, a host or the network between them is lost?) run with NCCL_DEBUG=INFO to see more; "
-                                "--resume goes on; strategy.collectives \"mpi\" does without NCCL",
-                                what, why, terms_.members));
+    throw CommError(fmt::format(
+        "{}: {} (NCCL among {}; a GPU, a host or the network between them is lost?) run with NCCL_DEBUG=INFO to see more; "
+        "--resume goes on; strategy.collectives \"mpi\" does without NCCL",
+        what, why, terms_.members));
 }
 
 template <class Done>
@@ -89,7 +92,8 @@ void NcclGroup::await(State state, std::string const& what, Limit limit) {
 
 void NcclGroup::bring_up(Bytes const& id) {
     begun_ = true;
-    await(calls_->begin(id, terms_.ranks, terms_.self), fmt::format("the bring-up of trainer {} of {}", terms_.self + 1, terms_.ranks),
+    await(calls_->begin(id, terms_.ranks, terms_.self),
+          fmt::format("the bring-up of trainer {} of {}", terms_.self + 1, terms_.ranks),
           {terms_.deadline_s, "run.deadline_s", false});
     up_ = true;
 }
@@ -138,7 +142,8 @@ NcclGroup::~NcclGroup() {
     auto const end = all_done && !in_error ? End::finalize : End::abort;
     auto const patience_s = in_error ? std::min(terms_.deadline_s, k_patience_in_error_s) : terms_.deadline_s;
     try {
-        std::packaged_task<void()> task([calls = calls_, end, deadline_s = patience_s / 2] { end_of(*calls, end, deadline_s); });
+        std::packaged_task<void()> task(
+            [calls = calls_, end, deadline_s = patience_s / 2] { end_of(*calls, end, deadline_s); });
         auto done = task.get_future();
         std::thread thread(std::move(task));
         bool const in_time = done.wait_for(std::chrono::duration<double>(patience_s)) == std::future_status::ready;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPUs that add up gradients or weights through NCCL, as one of them sees it: bring-up, sums, and an end, none of which can hang. Three
-// ranks, one step of two buckets:
-//   all: backward, bucket 0 on the stream of sums, backward, bucket 1 likewise     all: update behind the sums, on the device;
-//   the host waits only for the sums of the step before, and looks meanwhile whether the job goes on.
+// GPUs that add up gradients or weights through NCCL, as one of them sees it: bring-up, sums, and an end, none of which can
+// hang. Three ranks, one step of two buckets:
+//   all: backward, bucket 0 on the stream of sums, backward, bucket 1 likewise     all: update behind the sums, on the
+//   device; the host waits only for the sums of the step before, and looks meanwhile whether the job goes on.
 // A rank that is lost leaves a kernel that spins on the others: only the abort of the communicator ends it.
 #pragma once
 #include <functional>
@@ -17,11 +17,11 @@ class NcclGroup {
 public:
     struct Terms {
         int ranks = 1, self = 0;
-        std::string members;                                     // "rank 1 (node3), rank 2 (node4)", for errors
-        double deadline_s = 60;                                  // of the bring-up, and of the end
-        double stall_s = 300;                                    // a sum may take so long while job_still_s() says that nobody gets on
+        std::string members;     // "rank 1 (node3), rank 2 (node4)", for errors
+        double deadline_s = 60;  // of the bring-up, and of the end
+        double stall_s = 300;    // a sum may take so long while job_still_s() says that nobody gets on
         std::function<double()> job_still_s = [] { return 1e9; };
-        std::function<void()> look = [] {};                      // at every turn of a wait; what it throws ends the wait
+        std::function<void()> look = [] {};  // at every turn of a wait; what it throws ends the wait
     };
 
     NcclGroup(std::shared_ptr<NcclCalls> calls, Terms terms) : calls_(std::move(calls)), terms_(std::move(terms)) {}
@@ -32,12 +32,12 @@ public:
     // Collective. id: what calls->make_id() of the first rank has given. Throws CommError.
     void bring_up(Bytes const& id);
 
-    // Collective, in one order. Starts behind what has been computed so far; values become the sums of share x values, for what is
-    // computed after end_step(). what: for errors. Throws CommError.
+    // Collective, in one order. Starts behind what has been computed so far; values become the sums of share x values, for
+    // what is computed after end_step(). what: for errors. Throws CommError.
     void sum(DeviceFloats values, double share, std::string what);
 
-    // After the last sum of a step. end_step: waits until the sums of the step before are done. settle: until all are; before the
-    // host waits for the device itself, where no deadline is kept. Throw CommError.
+    // After the last sum of a step. end_step: waits until the sums of the step before are done. settle: until all are;
+    // before the host waits for the device itself, where no deadline is kept. Throw CommError.
     void end_step();
     void settle();
 
@@ -58,9 +58,9 @@ private:
     std::shared_ptr<NcclCalls> calls_;
     Terms terms_;
     bool up_ = false, begun_ = false;
-    bool healthy_ = true;          // no wait has been cut off
-    void* compute_ = nullptr;      // the stream that the step under way computes on
-    bool has_sums_ = false;        // of the step under way
+    bool healthy_ = true;      // no wait has been cut off
+    void* compute_ = nullptr;  // the stream that the step under way computes on
+    bool has_sums_ = false;    // of the step under way
     std::string what_, what_before_;
     int slot_ = 0;
     bool marked_[2] = {false, false};

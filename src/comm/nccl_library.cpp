@@ -22,10 +22,12 @@ namespace {
 
 void check(cudaError_t code, char const* what) {
     if (code != cudaSuccess)
-        throw CommError(fmt::format("{} failed ({}: {}, there or in a kernel before it)", what, cudaGetErrorName(code), cudaGetErrorString(code)));
+        throw CommError(fmt::format("{} failed ({}: {}, there or in a kernel before it)", what, cudaGetErrorName(code),
+                                    cudaGetErrorString(code)));
 }
 
-// Trainers may be threads of one process, each with its GPU. It stays the thread's: to go back to another would make a context there.
+// Trainers may be threads of one process, each with its GPU. It stays the thread's: to go back to another would make a
+// context there.
 void enter(int device) { check(cudaSetDevice(device), "choosing the GPU"); }
 
 int loaded_version() {
@@ -36,7 +38,8 @@ int loaded_version() {
 std::string library_path() {
     Dl_info info{};
     auto* const symbol = dlsym(RTLD_DEFAULT, "ncclGetVersion");
-    return symbol != nullptr && dladdr(symbol, &info) != 0 && info.dli_fname != nullptr ? info.dli_fname : "an unknown place";
+    return symbol != nullptr && dladdr(symbol, &info) != 0 && info.dli_fname != nullptr ? info.dli_fname
+                                                                                        : "an unknown place";
 }
 
 int index_of(std::string const& device) {
@@ -67,7 +70,8 @@ public:
     Bytes make_id() override {
         enter(device_);
         ncclUniqueId id{};
-        if (taken(ncclGetUniqueId(&id)) == State::failed) throw CommError("NCCL makes no id for the group (" + error() + ")");
+        if (taken(ncclGetUniqueId(&id)) == State::failed)
+            throw CommError("NCCL makes no id for the group (" + error() + ")");
         Bytes out(sizeof id.internal);
         std::memcpy(out.data(), id.internal, out.size());
         return out;
@@ -93,14 +97,17 @@ public:
 
     std::string error() override {
         std::string out = ncclGetErrorString(last_);
-        if (auto const* more = ncclGetLastError(communicator_); more != nullptr && *more != '\0') out += std::string(": ") + more;
+        if (auto const* more = ncclGetLastError(communicator_); more != nullptr && *more != '\0')
+            out += std::string(": ") + more;
         return out;
     }
 
     State sum(DeviceFloats values, float share) override {
         enter(device_);
-        // All ranks the same operation, also who alone has rows (share 1): NCCL chooses its algorithm by it, each rank for itself.
-        if (ranks_ == 1 && share == 1) return taken(ncclAllReduce(values.data, values.data, values.size, ncclFloat, ncclSum, communicator_, stream_));
+        // All ranks the same operation, also who alone has rows (share 1): NCCL chooses its algorithm by it, each rank for
+        // itself.
+        if (ranks_ == 1 && share == 1)
+            return taken(ncclAllReduce(values.data, values.data, values.size, ncclFloat, ncclSum, communicator_, stream_));
         if (auto const made = make_weighted(share); made != State::done) return made;
         return taken(ncclAllReduce(values.data, values.data, values.size, ncclFloat, *weighted_, communicator_, stream_));
     }
@@ -114,7 +121,8 @@ public:
     void after_sums(void* compute_stream) override {
         enter(device_);
         check(cudaEventRecord(summed_, stream_), "marking what is summed");
-        check(cudaStreamWaitEvent(static_cast<cudaStream_t>(compute_stream), summed_, 0), "ordering the update behind the sums");
+        check(cudaStreamWaitEvent(static_cast<cudaStream_t>(compute_stream), summed_, 0),
+              "ordering the update behind the sums");
     }
 
     void mark(int slot) override {
@@ -179,7 +187,8 @@ private:
 }  // namespace
 
 std::shared_ptr<NcclCalls> make_nccl(std::string const& device) {
-    if (auto const complaint = nccl_complaint(NCCL_VERSION_CODE, loaded_version(), library_path()); !complaint.empty()) throw ConfigError(complaint);
+    if (auto const complaint = nccl_complaint(NCCL_VERSION_CODE, loaded_version(), library_path()); !complaint.empty())
+        throw ConfigError(complaint);
     return std::make_shared<Nccl>(index_of(device));
 }
 
@@ -189,7 +198,8 @@ std::string nccl_version() {
 }
 #else
 std::shared_ptr<NcclCalls> make_nccl(std::string const&) {
-    throw ConfigError("NCCL is not there (this is a CPU build) build with preset gpu, or set strategy.collectives to \"mpi\"");
+    throw ConfigError(
+        "NCCL is not there (this is a CPU build) build with preset gpu, or set strategy.collectives to \"mpi\"");
 }
 
 std::string nccl_version() { return ""; }

@@ -22,7 +22,8 @@ public:
     struct Watch {
         double deadline_s = 60;  // for each step of a transfer
         double silence_s = 10;   // no more than deadline_s
-        double stall_s = 300;    // how long an exchange may stand still while nobody in the job finishes a batch (a peer may compute)
+        double stall_s =
+            300;  // how long an exchange may stand still while nobody in the job finishes a batch (a peer may compute)
     };
     void watch(Watch const& watch);
     void stop_watching();
@@ -37,14 +38,15 @@ public:
     void is_dead(Rank rank);   // MPI says so
     void has_left(Rank rank);  // in good order: its silence means nothing
     std::optional<Heartbeat> last_heartbeat(Rank rank) const;
-    double job_still_s() const;  // since rank 0 last told of a batch that some trainer has finished: while others get on, one may have to wait
+    double job_still_s() const;  // since rank 0 last told of a batch that some trainer has finished: while others get on,
+                                 // one may have to wait
 
     // Rank 0. From here on the silence of a trainer is no failure but news, once: the job may go on without it.
     void survive_losses();
     bool survives_losses() const;
-    std::vector<Lost> silent();        // who is silent too long, and is not given up yet; to be asked often
-    bool give_up(Rank rank);           // false: it was already
-    bool bury(Rank rank);              // nobody talks to it any more; false: that was so already
+    std::vector<Lost> silent();  // who is silent too long, and is not given up yet; to be asked often
+    bool give_up(Rank rank);     // false: it was already
+    bool bury(Rank rank);        // nobody talks to it any more; false: that was so already
     bool is_buried(Rank rank) const;
     bool is_lost(Rank rank) const;     // given up, or buried
     std::vector<Rank> living() const;  // trainers

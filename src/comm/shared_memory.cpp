@@ -23,7 +23,8 @@ constexpr std::uint64_t k_magic = 0x686f7073636f7463;
 using Header = std::array<std::uint64_t, 2>;
 
 std::optional<SharedMemory::Mapping> mapped(int file, SharedPiece const& piece) {
-    auto* const data = ::mmap(nullptr, piece.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, file, static_cast<off_t>(piece.offset));
+    auto* const data = ::mmap(nullptr, piece.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, file,
+                              static_cast<off_t>(piece.offset));
     if (data == MAP_FAILED) return std::nullopt;
     return SharedMemory::Mapping{static_cast<std::byte*>(data), piece};
 }
@@ -54,8 +55,8 @@ bool SharedMemory::make_file() {
     return true;
 }
 
-// The descriptor of this process for that file: `file`, if there is none yet. Shared by all pools of the process, of which there is one
-// for each trainer that is a thread: descriptors are few, and would else be needed by their square.
+// The descriptor of this process for that file: `file`, if there is none yet. Shared by all pools of the process, of which
+// there is one for each trainer that is a thread: descriptors are few, and would else be needed by their square.
 std::shared_ptr<SharedMemory::File> SharedMemory::kept(std::uint64_t number, std::shared_ptr<File> file) {
     static std::mutex mutex;
     static std::map<std::uint64_t, std::weak_ptr<File>> open;
@@ -88,10 +89,13 @@ int SharedMemory::descriptor(PieceOffer const& offer) {
     auto const known = files_.find(offer.piece.file);
     if (known != files_.end()) return known->second->handle();
     if (offer.host != host()) return -1;
-    if (auto file = kept(offer.piece.file, nullptr)) return files_.emplace(offer.piece.file, std::move(file)).first->second->handle();
-    File file(::open(fmt::format("/proc/{}/fd/{}", offer.process, offer.descriptor).c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    if (auto file = kept(offer.piece.file, nullptr))
+        return files_.emplace(offer.piece.file, std::move(file)).first->second->handle();
+    File file(::open(fmt::format("/proc/{}/fd/{}", offer.process, offer.descriptor).c_str(),
+                     O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
     if (!file || !begins_with(file.handle(), offer.piece.file)) return -1;
-    return files_.emplace(offer.piece.file, kept(offer.piece.file, std::make_shared<File>(std::move(file)))).first->second->handle();
+    return files_.emplace(offer.piece.file, kept(offer.piece.file, std::make_shared<File>(std::move(file))))
+        .first->second->handle();
 }
 
 std::optional<SharedMemory::Mapping> SharedMemory::open(PieceOffer const& offer) {
@@ -102,7 +106,8 @@ std::optional<SharedMemory::Mapping> SharedMemory::open(PieceOffer const& offer)
 void SharedMemory::discard(SharedPiece const& piece) noexcept {
     auto const file = files_.find(piece.file);
     if (file != files_.end())
-        ::fallocate(file->second->handle(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(piece.offset), static_cast<off_t>(piece.bytes));
+        ::fallocate(file->second->handle(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(piece.offset),
+                    static_cast<off_t>(piece.bytes));
 }
 
 int memory_node() {

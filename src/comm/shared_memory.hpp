@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that the processes of one host hand to each other instead of copying what is in it: pieces of anonymous files (memfd),
-// one file a process and pool. A piece has one owner at a time, who alone reads and writes it; who had it before keeps the
-// mapping, so that the next time costs nothing. Three trainers, one state:
-//   1 makes piece 0 and offers it to 2: "file f, piece 0, descriptor 9 of process 71";  2 opens /proc/71/fd/9, maps it, owns it
-//   2 offers it to 3, 3 to 1: "file f, piece 0, ..."; 1 has that mapped
+// Memory that the processes of one host hand to each other instead of copying what is in it: pieces of anonymous files
+// (memfd), one file a process and pool. A piece has one owner at a time, who alone reads and writes it; who had it before
+// keeps the mapping, so that the next time costs nothing. Three trainers, one state:
+//   1 makes piece 0 and offers it to 2: "file f, piece 0, descriptor 9 of process 71";  2 opens /proc/71/fd/9, maps it, owns
+//   it 2 offers it to 3, 3 to 1: "file f, piece 0, ..."; 1 has that mapped
 // Not thread-safe: a BufferPool guards it.
 #pragma once
 #include <cstddef>
@@ -18,7 +18,7 @@ namespace hopscotch {
 
 // The same piece in every process.
 struct SharedPiece {
-    std::uint64_t file = 0;  // a random number, written at the beginning of the file as well
+    std::uint64_t file = 0;               // a random number, written at the beginning of the file as well
     std::uint64_t offset = 0, bytes = 0;  // bytes 0: none
 
     explicit operator bool() const { return bytes > 0; }

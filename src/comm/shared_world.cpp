@@ -23,7 +23,8 @@ void announce(World& world, bool shared) {
     for (int rank = 1; rank < world.size(); ++rank) {
         auto const request = world.send(Rank(rank), k_announcement_tag, said);
         // A byte is on its way at once in any MPI; a process that is gone takes none, which its silence will tell.
-        for (int looks = 0; looks < 1000 && !world.done(request); ++looks) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        for (int looks = 0; looks < 1000 && !world.done(request); ++looks)
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
 }
 

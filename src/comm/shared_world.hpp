@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ranks of a job whose rank 0 has a trainer beside the scheduler in its process: of N processes, process r is rank r, and that
-// trainer is rank N. So as many processes as GPUs train on all of them.
+// The ranks of a job whose rank 0 has a trainer beside the scheduler in its process: of N processes, process r is rank r,
+// and that trainer is rank N. So as many processes as GPUs train on all of them.
 //   process 0:  rank 0 (scheduler)  rank N (trainer)      between the two: threads
 //   process r:  rank r                                    to rank N by a communicator of its own, else as in a dedicated job
 #pragma once
@@ -65,7 +65,8 @@ public:
 private:
     MpiWorld beside_;  // messages of rank N
     std::shared_ptr<ThreadHub> hub_ = make_thread_hub(2);
-    std::unique_ptr<World> scheduler_end_ = make_thread_world(hub_, Rank(0)), trainer_end_ = make_thread_world(hub_, Rank(1));
+    std::unique_ptr<World> scheduler_end_ = make_thread_world(hub_, Rank(0)),
+                           trainer_end_ = make_thread_world(hub_, Rank(1));
     std::unique_ptr<World> world_, trainer_;
 };
 

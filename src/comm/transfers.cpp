@@ -10,10 +10,10 @@
 namespace hopscotch {
 namespace {
 
-constexpr int k_first_piece_tag = 1;  // tag 0 is for control messages
+constexpr int k_first_piece_tag = 1;           // tag 0 is for control messages
 constexpr std::uint64_t k_piece_tags = 30000;  // MPI promises tags up to 32767
-constexpr std::size_t k_turns = 2;    // pushes of parameter servers at once
-constexpr std::size_t k_window = 4;   // pieces handed to the world at once
+constexpr std::size_t k_turns = 2;             // pushes of parameter servers at once
+constexpr std::size_t k_window = 4;            // pieces handed to the world at once
 
 // Ids of one sender count up, so what is under way between two ranks differs in its tag.
 int piece_tag(std::uint64_t id) { return k_first_piece_tag + static_cast<int>(id % k_piece_tags); }
@@ -40,7 +40,8 @@ void Transfers::start(Waiting push, double now) {
     auto const id = push.what.id = next_id_++;
     push.what.bytes = push.state.bytes().size();
     // States come round again; the memory of what goes one way only would pile up at one end.
-    if (push.what.kind == MessageKind::state && !unreachable_.contains(push.to)) push.what.memory = courier_.pool().offer(push.state);
+    if (push.what.kind == MessageKind::state && !unreachable_.contains(push.to))
+        push.what.memory = courier_.pool().offer(push.state);
     courier_.post(push.to, MessageKind::offer, encode(push.what));
     Out out;
     out.to = push.to;
@@ -69,8 +70,8 @@ void Transfers::start_waiting(double now) {
     }
 }
 
-// The receives are the consent: MPI holds pieces back until then. It depends on this rank's own progress only (it allocates if
-// the pool is empty), so pushes never deadlock.
+// The receives are the consent: MPI holds pieces back until then. It depends on this rank's own progress only (it allocates
+// if the pool is empty), so pushes never deadlock.
 void Transfers::on_offer(Rank from, Offer offer, double now) {
     if (abandoned_ || adopted(from, offer)) return;
     In in;
@@ -210,18 +211,16 @@ void Transfers::abandon() {
     incoming_.clear();
 }
 
-bool Transfers::pieces_in_flight() const {
-    return !incoming_.empty() || !outgoing_.empty();
-}
+bool Transfers::pieces_in_flight() const { return !incoming_.empty() || !outgoing_.empty(); }
 
 void Transfers::check_deadlines(double now) const {
     auto const late = [&](double since) { return now - since > courier_.peers().deadline_s(); };
     for (auto const& [id, out] : outgoing_)
         if (late(out.since))
-            throw CommError(
-                fmt::format("{} took no piece of a state for {:.0f} s (state of {} bytes, {} handed over) is that host alive and "
-                            "not stopped? run.deadline_s sets this limit",
-                            courier_.peers().name(out.to), now - out.since, out.state.bytes().size(), out.next));
+            throw CommError(fmt::format(
+                "{} took no piece of a state for {:.0f} s (state of {} bytes, {} handed over) is that host alive and "
+                "not stopped? run.deadline_s sets this limit",
+                courier_.peers().name(out.to), now - out.since, out.state.bytes().size(), out.next));
     for (auto const& in : incoming_)
         if (late(in.since))
             throw CommError(fmt::format("{} sent no piece of an offered state for {:.0f} s; run.deadline_s sets this limit",

@@ -27,8 +27,8 @@ public:
     bool nothing_leaves() const { return outgoing_.empty() && waiting_.empty(); }
     bool idle() const { return outgoing_.empty() && incoming_.empty() && waiting_.empty(); }
     void check_deadlines(double now) const;  // throws CommError
-    void bury(Rank rank);  // nothing comes or goes there any more
-    void abandon();  // the job ends: none is waited for any more, and none begins
+    void bury(Rank rank);                    // nothing comes or goes there any more
+    void abandon();                          // the job ends: none is waited for any more, and none begins
 
 private:
     struct Out {
@@ -51,8 +51,8 @@ private:
         std::deque<Request> requests;
         double since = 0;
     };
-    // Of parameter servers: two at a time (the second hides how the first begins), each rank beginning with its neighbour. Many
-    // at once to one receiver would overrun its link while others idle (incast: Vasudevan et al. 2009).
+    // Of parameter servers: two at a time (the second hides how the first begins), each rank beginning with its neighbour.
+    // Many at once to one receiver would overrun its link while others idle (incast: Vasudevan et al. 2009).
     struct Waiting {
         Rank to;
         Offer what;
@@ -70,8 +70,8 @@ private:
     bool abandoned_ = false;
     std::map<std::uint64_t, Out> outgoing_;
     std::list<Waiting> waiting_;
-    std::vector<std::uint64_t> turns_;   // ids of those that have begun and whose pieces were not all out
-    Rank last_to_;                       // where the one before went; this rank: nowhere yet
+    std::vector<std::uint64_t> turns_;  // ids of those that have begun and whose pieces were not all out
+    Rank last_to_;                      // where the one before went; this rank: nowhere yet
     std::list<In> incoming_;
     std::vector<Out> out_graves_;  // buffers that MPI may touch for ever
     std::vector<In> in_graves_;

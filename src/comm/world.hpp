@@ -28,7 +28,7 @@ public:
 
     virtual Rank rank() const = 0;
     virtual int size() const = 0;
-    virtual std::string name() const = 0;  // "mpi" or "threads"
+    virtual std::string name() const = 0;    // "mpi" or "threads"
     virtual int number_on_host() const = 0;  // of a trainer: how many trainers of lower rank run on this host
     virtual int trainers_on_host() const = 0;
 
@@ -43,7 +43,8 @@ public:
     virtual std::vector<Rank> failed() { return {}; }
     virtual void lose(Rank) {}  // nobody talks to that rank any more
 
-    // The job goes on without this rank, which was silent too long. It does no more, and does not disturb the others by ending.
+    // The job goes on without this rank, which was silent too long. It does no more, and does not disturb the others by
+    // ending.
     [[noreturn]] virtual void vanish() = 0;
 
     // Ends the whole job at once, on every rank, whatever state it is in.

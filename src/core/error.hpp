@@ -26,7 +26,8 @@ public:
     using Error::Error;
 };
 
-// A trainer: rank 0 is silent. Either it is gone, and the job with it, or this trainer is cut off, and the job goes on without it.
+// A trainer: rank 0 is silent. Either it is gone, and the job with it, or this trainer is cut off, and the job goes on
+// without it.
 class SchedulerSilent : public CommError {
 public:
     using CommError::CommError;

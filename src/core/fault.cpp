@@ -66,9 +66,7 @@ struct Order {
     std::atomic<int> seen = 0;
 };
 
-bool is_known(std::string_view point) {
-    return std::ranges::find(k_points, point, &Point::name) != k_points.end();
-}
+bool is_known(std::string_view point) { return std::ranges::find(k_points, point, &Point::name) != k_points.end(); }
 
 std::vector<std::string_view> split(std::string_view text, char at) {
     std::vector<std::string_view> out;
@@ -100,10 +98,11 @@ std::deque<Order> read_orders() {
         auto const fields = split(part, ':');
         int nth = 0, rank = -1;
         auto const kind = fields.size() < 3 ? k_kinds.end() : std::ranges::find(k_kinds, fields[2]);
-        bool const good = fields.size() <= 4 && kind != k_kinds.end() && is_known(fields[0]) && read_number(fields[1], nth) && nth > 0 &&
-                          (fields.size() < 4 || read_number(fields[3], rank));
+        bool const good = fields.size() <= 4 && kind != k_kinds.end() && is_known(fields[0]) &&
+                          read_number(fields[1], nth) && nth > 0 && (fields.size() < 4 || read_number(fields[3], rank));
         if (!good)
-            throw ConfigError(fmt::format("HOPSCOTCH_FAULT: \"{}\" is not POINT:NTH:KIND[:RANK] (--version --verbose lists the points)", part));
+            throw ConfigError(fmt::format(
+                "HOPSCOTCH_FAULT: \"{}\" is not POINT:NTH:KIND[:RANK] (--version --verbose lists the points)", part));
         if (rank >= 0 && !is_this_rank(rank)) continue;
         auto& order = out.emplace_back();
         order.point = fields[0];
@@ -141,7 +140,8 @@ Fault carry_out(Order const& order) {
 
 Fault fault_at(std::string_view point) {
     for (auto& order : orders())
-        if (order.point == point && (++order.seen == order.nth || (order.kind == Kind::jitter && order.seen > order.nth))) return carry_out(order);
+        if (order.point == point && (++order.seen == order.nth || (order.kind == Kind::jitter && order.seen > order.nth)))
+            return carry_out(order);
     return Fault::none;
 }
 

@@ -71,7 +71,8 @@ public:
     bool key(string_t& v) override {
         auto const at = token_start();
         if (auto const [first, is_new] = lines_of_keys_.back().try_emplace(v, at.line); !is_new)
-            problems_.add(at, path() + "/" + v, fmt::format("duplicate key (first at line {}) remove one of the two", first->second));
+            problems_.add(at, path() + "/" + v,
+                          fmt::format("duplicate key (first at line {}) remove one of the two", first->second));
         stack_.back()->object().push_back({v, Json(), at});
         return true;
     }
@@ -217,7 +218,8 @@ Json const* Json::find(std::string_view key) const {
 
 Json const& Json::at(std::string_view key) const {
     auto const* found = find(key);
-    if (found == nullptr) [[unlikely]] require(false, fmt::format("key '{}' is missing", key));
+    if (found == nullptr) [[unlikely]]
+        require(false, fmt::format("key '{}' is missing", key));
     return *found;
 }
 

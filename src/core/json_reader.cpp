@@ -75,7 +75,8 @@ std::string nearest(std::string_view word, std::vector<std::string> const& known
     std::size_t best_distance = std::max<std::size_t>(1, word.size() / 3) + 1;
     if (word.size() > k_longest_word) return best;  // no typing error; and the distance takes time with the square
     for (auto const& candidate : known)
-        if (auto const d = candidate.size() > k_longest_word ? best_distance : distance(word, candidate); d < best_distance) {
+        if (auto const d = candidate.size() > k_longest_word ? best_distance : distance(word, candidate);
+            d < best_distance) {
             best_distance = d;
             best = candidate;
         }
@@ -217,7 +218,8 @@ void ObjectReader::read(std::string_view key, std::optional<double>& out, Check<
 void ObjectReader::read(std::string_view key, std::string& out, Check<std::string> const& check) {
     read_as(key, out, "a string", [&](Json const& json, std::string& value) -> std::string {
         if (!json.is_string()) return "type";
-        if (json.string().find('\0') != std::string::npos) return "must not contain \\u0000";  // what is behind it would be lost in paths
+        if (json.string().find('\0') != std::string::npos)
+            return "must not contain \\u0000";  // what is behind it would be lost in paths
         if (check)
             if (auto refused = check(json.string()); !refused.empty()) return refused;
         value = json.string();
@@ -263,8 +265,9 @@ void ObjectReader::finish() {
     for (auto const& member : object_.object()) {
         if (known_.contains(member.key)) continue;
         auto const near = nearest(member.key, known);
-        auto const hint =
-            near.empty() ? known.empty() ? "none is known here" : fmt::format("known: {}", fmt::join(known, ", ")) : fmt::format("did you mean \"{}\"?", near);
+        auto const hint = near.empty()
+                              ? known.empty() ? "none is known here" : fmt::format("known: {}", fmt::join(known, ", "))
+                              : fmt::format("did you mean \"{}\"?", near);
         problems_.add(member.key_position, path_of(member.key), fmt::format("unknown key ({})", hint));
     }
 }

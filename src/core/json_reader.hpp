@@ -54,7 +54,7 @@ using Check = std::function<std::string(T const&)>;
 
 Check<double> at_least(double low);
 Check<double> above(double low);
-Check<double> between(double low, double high);  // inclusive
+Check<double> between(double low, double high);       // inclusive
 Check<double> up_to(double high, Check<double> low);  // and what the other one asks for
 Check<std::string> one_of(std::vector<std::string> allowed);
 

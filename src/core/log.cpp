@@ -9,16 +9,11 @@ namespace {
 
 spdlog::level::level_enum to_spdlog(LogLevel level) {
     switch (level) {
-        case LogLevel::debug:
-            return spdlog::level::debug;
-        case LogLevel::info:
-            return spdlog::level::info;
-        case LogLevel::warning:
-            return spdlog::level::warn;
-        case LogLevel::error:
-            return spdlog::level::err;
-        case LogLevel::off:
-            break;
+        case LogLevel::debug: return spdlog::level::debug;
+        case LogLevel::info: return spdlog::level::info;
+        case LogLevel::warning: return spdlog::level::warn;
+        case LogLevel::error: return spdlog::level::err;
+        case LogLevel::off: break;
     }
     return spdlog::level::off;
 }

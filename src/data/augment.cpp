@@ -92,9 +92,7 @@ private:
             case AugmentKind::flip:
                 for (auto& x : xs_) x = static_cast<std::uint32_t>(xs_.size()) - 1 - x;
                 return;
-            case AugmentKind::crop:
-                move(ys_, draws_[i].y);
-                return move(xs_, draws_[i].x);
+            case AugmentKind::crop: move(ys_, draws_[i].y); return move(xs_, draws_[i].x);
             case AugmentKind::cutout:
                 holes_[i].ys = within(ys_, draws_[i].y, augment_[i].size);
                 holes_[i].xs = within(xs_, draws_[i].x, augment_[i].size);
@@ -120,8 +118,8 @@ private:
 };
 
 Rng stream_of(UnitAddress const& address, std::uint32_t number) {
-    return Rng(stream_key(address.seed, Purpose::augmentation,
-                          {address.trial.value, address.epoch, address.shard.value, number}));
+    return Rng(
+        stream_key(address.seed, Purpose::augmentation, {address.trial.value, address.epoch, address.shard.value, number}));
 }
 
 struct Scale {

@@ -103,9 +103,9 @@ bool is_category(Manifest const& manifest, std::size_t scale) {
 
 Normaliser::Normaliser(Manifest const& manifest, DataConfig const& config)
     : type_(manifest.type), row_size_(static_cast<std::size_t>(manifest.row_size())), run_(1) {
-    require(
-        !manifest.mean.empty() && manifest.mean.size() == manifest.stddev.size() && row_size_ % manifest.mean.size() == 0,
-        "mean and stddev do not fit the shape of a row");
+    require(!manifest.mean.empty() && manifest.mean.size() == manifest.stddev.size() &&
+                row_size_ % manifest.mean.size() == 0,
+            "mean and stddev do not fit the shape of a row");
     run_ = row_size_ / manifest.mean.size();
     double const unit = type_ == FeatureType::uint8 ? 255 : 1;  // where data.normalise is off
     for (std::size_t i = 0; i < manifest.mean.size(); ++i) {

@@ -46,38 +46,26 @@ herr_t visit_link(hid_t group, char const* name, H5L_info_t const* link, void* s
 
 std::string_view package_of(H5Z_filter_t filter) {
     switch (filter) {
-        case H5Z_FILTER_SZIP:
-            return "an HDF5 library built with libaec";
+        case H5Z_FILTER_SZIP: return "an HDF5 library built with libaec";
         case 307:
         case 32004:
-        case 32008:
-            return "the Debian package hdf5-filter-plugin";
-        case 32000:
-            return "the Debian package hdf5-plugin-lzf";
-        case 32001:
-            return "the Debian package hdf5-filter-plugin-blosc-serial";
-        case 32013:
-            return "the Debian package hdf5-filter-plugin-zfp-serial";
-        default:
-            return "its plug-in (HDF5_PLUGIN_PATH names the folder)";
+        case 32008: return "the Debian package hdf5-filter-plugin";
+        case 32000: return "the Debian package hdf5-plugin-lzf";
+        case 32001: return "the Debian package hdf5-filter-plugin-blosc-serial";
+        case 32013: return "the Debian package hdf5-filter-plugin-zfp-serial";
+        default: return "its plug-in (HDF5_PLUGIN_PATH names the folder)";
     }
 }
 
 std::string_view class_name(H5T_class_t kind) {
     switch (kind) {
-        case H5T_COMPOUND:
-            return "structures";
-        case H5T_REFERENCE:
-            return "references";
-        case H5T_VLEN:
-            return "lists of different lengths";
-        case H5T_ARRAY:
-            return "arrays as elements";
+        case H5T_COMPOUND: return "structures";
+        case H5T_REFERENCE: return "references";
+        case H5T_VLEN: return "lists of different lengths";
+        case H5T_ARRAY: return "arrays as elements";
         case H5T_OPAQUE:
-        case H5T_BITFIELD:
-            return "opaque bytes";
-        default:
-            return "elements of an unknown class";
+        case H5T_BITFIELD: return "opaque bytes";
+        default: return "elements of an unknown class";
     }
 }
 

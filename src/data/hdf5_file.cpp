@@ -37,14 +37,10 @@ constexpr std::string_view k_write_hint = "check free space and permissions";
 
 hid_t native_type(ElementType type) {
     switch (type) {
-        case ElementType::uint8:
-            return H5T_NATIVE_UINT8;
-        case ElementType::float32:
-            return H5T_NATIVE_FLOAT;
-        case ElementType::int64:
-            return H5T_NATIVE_INT64;
-        case ElementType::other:
-            break;
+        case ElementType::uint8: return H5T_NATIVE_UINT8;
+        case ElementType::float32: return H5T_NATIVE_FLOAT;
+        case ElementType::int64: return H5T_NATIVE_INT64;
+        case ElementType::other: break;
     }
     throw Error("an HDF5 dataset of this element type cannot be read or written");
 }
@@ -62,7 +58,8 @@ ElementType element_type(hid_t type) {
 void refuse_link(std::filesystem::path const& path, Hdf5Id const& file, std::string const& name) {
     H5L_info_t info{};
     if (H5Lget_info(file.handle(), name.c_str(), &info, H5P_DEFAULT) < 0 || info.type == H5L_TYPE_HARD) return;
-    throw DataError(fmt::format("{}: '{}' is a link to another place (only this file is read) import the dataset again", path.string(), name));
+    throw DataError(fmt::format("{}: '{}' is a link to another place (only this file is read) import the dataset again",
+                                path.string(), name));
 }
 
 Hdf5Id open_dataset(std::filesystem::path const& path, Hdf5Id const& file, std::string const& name) {
@@ -168,12 +165,15 @@ void Hdf5File::check_stored(std::string const& name) const {
     auto const dataset = open_dataset(path_, file_, name);
     Hdf5Id const properties(H5Dget_create_plist(dataset.handle()));
     if (H5Pget_layout(properties.handle()) == H5D_VIRTUAL || H5Pget_external_count(properties.handle()) > 0)
-        throw DataError(fmt::format("{}: the rows of '{}' are kept in another file (only this one is read) import the dataset again",
-                                    path_.string(), name));
+        throw DataError(
+            fmt::format("{}: the rows of '{}' are kept in another file (only this one is read) import the dataset again",
+                        path_.string(), name));
     auto const [type, dims] = layout(name);
-    auto const bytes = std::accumulate(dims.begin(), dims.end(), static_cast<double>(element_bytes(type)), std::multiplies<>());
+    auto const bytes =
+        std::accumulate(dims.begin(), dims.end(), static_cast<double>(element_bytes(type)), std::multiplies<>());
     std::error_code ignored;
-    auto const in_file = std::min<std::uintmax_t>(H5Dget_storage_size(dataset.handle()), std::filesystem::file_size(path_, ignored));
+    auto const in_file =
+        std::min<std::uintmax_t>(H5Dget_storage_size(dataset.handle()), std::filesystem::file_size(path_, ignored));
     if (bytes <= static_cast<double>(in_file) * (H5Pget_nfilters(properties.handle()) > 0 ? most_packed : 1)) return;
     throw DataError(fmt::format("{}: '{}' is not whole ({} bytes for rows of {:.0f}) restore it or import the dataset again",
                                 path_.string(), name, in_file, bytes));

@@ -177,7 +177,8 @@ private:
 };
 
 std::string read_text(std::filesystem::path const& path) {
-    if (!std::filesystem::is_regular_file(path)) throw DataError(fmt::format("{}: cannot be read (it is no file)", path.string()));
+    if (!std::filesystem::is_regular_file(path))
+        throw DataError(fmt::format("{}: cannot be read (it is no file)", path.string()));
     std::ifstream in(path, std::ios::binary);
     std::ostringstream text;
     text << in.rdbuf();

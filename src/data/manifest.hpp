@@ -22,26 +22,26 @@ enum class FeatureType { uint8, float32 };
 enum class Split { train, valid, test };
 
 struct ShardFile {
-    std::string file;        // "train-00003.h5", beside dataset.json
+    std::string file;  // "train-00003.h5", beside dataset.json
     std::int64_t rows = 0;
-    std::uint64_t xxh64 = 0; // of the whole file
+    std::uint64_t xxh64 = 0;  // of the whole file
 };
 
 struct Manifest {
     Task task = Task::classification;
-    std::vector<std::int64_t> shape;        // of one row: {64} or {1, 8, 8} (CHW)
+    std::vector<std::int64_t> shape;  // of one row: {64} or {1, 8, 8} (CHW)
     FeatureType type = FeatureType::float32;
-    std::int64_t outputs = 0;               // classes, targets of a regression, labels of a multilabel, size of a vocabulary
-    std::vector<std::string> class_names;   // by label (of every output); empty if the labels were numbers 0..n-1
+    std::int64_t outputs = 0;              // classes, targets of a regression, labels of a multilabel, size of a vocabulary
+    std::vector<std::string> class_names;  // by label (of every output); empty if the labels were numbers 0..n-1
     // Features that are integers 0..n-1 standing for a category or a token, and are not normalised. Empty: none; one number:
     // n of every feature (a vocabulary); else by feature, 0 where it is a number. float32 holds them exactly below 2^24.
     std::vector<std::int64_t> categories;
     std::vector<ShardFile> train, valid, test;
-    std::vector<double> mean, stddev;       // of the training rows per channel (shape of rank 3) or per feature; stddev > 0
-    std::uint64_t seed = 0;                 // of the shuffle
-    Json provenance;                        // where it came from: source, columns, mappings
+    std::vector<double> mean, stddev;  // of the training rows per channel (shape of rank 3) or per feature; stddev > 0
+    std::uint64_t seed = 0;            // of the shuffle
+    Json provenance;                   // where it came from: source, columns, mappings
 
-    std::int64_t row_size() const;          // elements in a row
+    std::int64_t row_size() const;  // elements in a row
     std::int64_t rows(Split split) const;
     std::vector<ShardFile> const& files(Split split) const;
 };

@@ -12,9 +12,9 @@ namespace hopscotch {
 
 struct Shard {
     std::int64_t rows = 0;
-    std::vector<std::byte> features;     // [rows, shape...] of the manifest's type
-    std::vector<std::int64_t> labels;    // has_labels(task): [rows]
-    std::vector<float> targets;          // else: [rows, outputs]
+    std::vector<std::byte> features;   // [rows, shape...] of the manifest's type
+    std::vector<std::int64_t> labels;  // has_labels(task): [rows]
+    std::vector<float> targets;        // else: [rows, outputs]
 };
 
 // Throws DataError naming the file, and the row where a label is out of range: missing, truncated, other shape or type.

@@ -26,7 +26,8 @@ constexpr double k_tolerance = 1e-4;        // of mean and stddev, relative; sum
 class FileVerifier {
 public:
     // stats: takes the rows in, made when there are some; null: they do not count.
-    FileVerifier(std::filesystem::path path, Manifest const& manifest, VerifyReport& report, std::optional<FeatureStats>* stats)
+    FileVerifier(std::filesystem::path path, Manifest const& manifest, VerifyReport& report,
+                 std::optional<FeatureStats>* stats)
         : path_(std::move(path)), manifest_(manifest), report_(report), stats_(stats) {}
 
     void verify(ShardFile const& file) try {

@@ -27,11 +27,11 @@ enum class Precision { fp32, bf16 };
 enum class InitFrom { strict, head, partial };
 enum class SeedScope { trial, experiment };
 
-struct AugmentConfig {                  // training rows only, one array entry each, applied in order
+struct AugmentConfig {  // training rows only, one array entry each, applied in order
     AugmentKind kind = AugmentKind::flip;
-    double probability = 0.5;           // flip: left to right; cutout: 1.0 unless given
-    std::int64_t padding = 4;           // crop: reflect-pad by this much, then cut the image's own size out at random
-    std::int64_t size = 8;              // cutout: side of the square that is set to the mean; parts outside are cut off
+    double probability = 0.5;  // flip: left to right; cutout: 1.0 unless given
+    std::int64_t padding = 4;  // crop: reflect-pad by this much, then cut the image's own size out at random
+    std::int64_t size = 8;     // cutout: side of the square that is set to the mean; parts outside are cut off
 };
 
 struct DataConfig {
@@ -40,29 +40,31 @@ struct DataConfig {
     bool normalise = true;  // (x - mean) / stddev of the training rows; false: uint8 as x / 255, float32 as it is
     LastBatch last_batch = LastBatch::keep;
     ValidationData validation = ValidationData::automatic;  // so far every trainer holds it all; "sharded" is an error
-    Cache cache = Cache::all;     // all: shards in memory; window: read ahead in pieces; none: each row from the file
-    std::string stage;            // a directory on each host: shards are copied there first, and checked; "": they are read where they are
+    Cache cache = Cache::all;  // all: shards in memory; window: read ahead in pieces; none: each row from the file
+    std::string
+        stage;  // a directory on each host: shards are copied there first, and checked; "": they are read where they are
     // Rows are shuffled in the whole shard (0), or: the shard is cut into windows of so many rows, the windows come in
     // random order and are shuffled each in itself. `window` holds three of them in memory and takes 0 as 65536.
     std::int64_t shuffle_rows = 0;
 };
 
 struct ModelConfig {
-    std::string name;  // a name of `hopscotch models`, or "plugin" or "torchscript" with file
-    std::string file;  // plugin: the shared object; torchscript: the .pt
-    std::string init_from;                       // a safetensors file; "": fresh weights
-    InitFrom init_mode = InitFrom::strict;       // strict: same names and shapes; head: all but the last layer; partial: what fits
-    std::vector<std::string> freeze;             // patterns of parameter names, * for any text: fixed at init_from's values
-    Json arguments;    // the other keys of "model", an object; the zoo's entry checks them
+    std::string name;       // a name of `hopscotch models`, or "plugin" or "torchscript" with file
+    std::string file;       // plugin: the shared object; torchscript: the .pt
+    std::string init_from;  // a safetensors file; "": fresh weights
+    InitFrom init_mode =
+        InitFrom::strict;             // strict: same names and shapes; head: all but the last layer; partial: what fits
+    std::vector<std::string> freeze;  // patterns of parameter names, * for any text: fixed at init_from's values
+    Json arguments;                   // the other keys of "model", an object; the zoo's entry checks them
 };
 
 struct OptimizerConfig {
     OptimizerKind kind = OptimizerKind::sgd;
-    double lr = 0.1;            // >= 0; the peak that the schedule starts from
-    double momentum = 0.0;      // sgd, rmsprop: [0, 1)
-    bool nesterov = false;      // sgd: needs momentum > 0
-    double weight_decay = 0.0;  // decoupled for adamw, else L2
-    bool decay_all = true;      // false: no weight decay on parameters of one dimension (bias, norm)
+    double lr = 0.1;                    // >= 0; the peak that the schedule starts from
+    double momentum = 0.0;              // sgd, rmsprop: [0, 1)
+    bool nesterov = false;              // sgd: needs momentum > 0
+    double weight_decay = 0.0;          // decoupled for adamw, else L2
+    bool decay_all = true;              // false: no weight decay on parameters of one dimension (bias, norm)
     double beta1 = 0.9, beta2 = 0.999;  // adam, adamw
     double epsilon = 1e-8;              // adam, adamw, rmsprop; adagrad: 1e-10 unless given
     double alpha = 0.99;                // rmsprop: smoothing
@@ -72,21 +74,21 @@ struct OptimizerConfig {
 
 struct ScheduleConfig {
     ScheduleKind kind = ScheduleKind::constant;
-    double warmup_epochs = 0;  // linear from 0 to lr over this many epochs, of samples seen
-    double step_epochs = 30;   // step: multiply by gamma every so many epochs
+    double warmup_epochs = 0;          // linear from 0 to lr over this many epochs, of samples seen
+    double step_epochs = 30;           // step: multiply by gamma every so many epochs
     std::vector<double> milestones{};  // multistep: multiply by gamma at each of these epochs; ascending
-    double gamma = 0.1;              // step, multistep, exponential (there per epoch, 0.95 unless given)
-    double min_lr = 0;               // cosine, polynomial end here; plateau never goes below
-    double power = 1;                // polynomial
+    double gamma = 0.1;                // step, multistep, exponential (there per epoch, 0.95 unless given)
+    double min_lr = 0;                 // cosine, polynomial end here; plateau never goes below
+    double power = 1;                  // polynomial
     double pct_start = 0.3, div_factor = 25, final_div_factor = 1e4;  // one_cycle (cosine), as in torch
-    double factor = 0.1;             // plateau: multiply by this when val_loss (train_loss without validation) has not
-    int patience = 10;               //          fallen by `threshold` (relative) for more than `patience` epochs
+    double factor = 0.1;  // plateau: multiply by this when val_loss (train_loss without validation) has not
+    int patience = 10;    //          fallen by `threshold` (relative) for more than `patience` epochs
     double threshold = 1e-4;
 };
 
-struct EarlyStopping {        // a trial ends, as stopped, when search.metric has not improved for `patience` epochs
-    int patience = 0;         // 0: off
-    double min_delta = 0;     // what counts as an improvement
+struct EarlyStopping {     // a trial ends, as stopped, when search.metric has not improved for `patience` epochs
+    int patience = 0;      // 0: off
+    double min_delta = 0;  // what counts as an improvement
 };
 
 struct TrainConfig {
@@ -96,15 +98,15 @@ struct TrainConfig {
     double label_smoothing = 0;               // cross_entropy: [0, 1)
     std::vector<double> class_weights;        // cross_entropy: one a class; bce_with_logits: pos_weight; empty: all 1
     double huber_delta = 1;
-    Precision precision = Precision::fp32;    // bf16: forward and backward under autocast, weights stay fp32
-    bool channels_last = true;                // cnn, resnet, vgg, mobilenet compute on NHWC images; false: NCHW, PyTorch's default
+    Precision precision = Precision::fp32;  // bf16: forward and backward under autocast, weights stay fp32
+    bool channels_last = true;  // cnn, resnet, vgg, mobilenet compute on NHWC images; false: NCHW, PyTorch's default
     std::optional<double> clip_norm, clip_value;  // of the gradient, before the update
-    int accumulate = 1;                       // batches whose mean gradient makes one update; a rest at a unit's end counts
-    double ema = 0;                           // [0, 1): validation and best/ use weights averaged with this decay; 0: off
-    bool outer_momentum = false;              // no setting: resolve() says so when strategy.outer has momentum, which is state
+    int accumulate = 1;           // batches whose mean gradient makes one update; a rest at a unit's end counts
+    double ema = 0;               // [0, 1): validation and best/ use weights averaged with this decay; 0: off
+    bool outer_momentum = false;  // no setting: resolve() says so when strategy.outer has momentum, which is state
     EarlyStopping early_stopping;
-    // Whose random numbers (first weights, shuffling, dropout, augmentation) a trial has: its own, or all trials have the same,
-    // so that only the settings differ; of search.repeats: all trials of the same repeat.
+    // Whose random numbers (first weights, shuffling, dropout, augmentation) a trial has: its own, or all trials have the
+    // same, so that only the settings differ; of search.repeats: all trials of the same repeat.
     SeedScope seed_scope = SeedScope::trial;
     OptimizerConfig optimizer;
     ScheduleConfig schedule;

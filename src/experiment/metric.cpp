@@ -60,14 +60,10 @@ std::string_view needed_by(std::string_view metric) {
 bool has_metric(LossKind loss, std::string_view metric) {
     bool const targets = loss == LossKind::mse || loss == LossKind::huber;
     switch (metric_named(metric).of) {
-        case Of::everything:
-            return true;
-        case Of::classes:
-            return !targets;
-        case Of::one_class:
-            return loss == LossKind::cross_entropy;
-        case Of::targets:
-            break;
+        case Of::everything: return true;
+        case Of::classes: return !targets;
+        case Of::one_class: return loss == LossKind::cross_entropy;
+        case Of::targets: break;
     }
     return targets;
 }

@@ -27,24 +27,28 @@ enum class SchedulerPlacement { dedicated, shared };
 enum class KeepBest { run, trial };
 
 struct RunConfig {
-    std::string dir;                 // run directory, made by the run
-    std::string device = "auto";     // auto | cpu | cuda
+    std::string dir;              // run directory, made by the run
+    std::string device = "auto";  // auto | cpu | cuda
     SchedulerPlacement scheduler = SchedulerPlacement::dedicated;
-    int threads = 1;                 // of torch, per trainer; "auto" = 1 (bits must not depend on the trainers)
-    bool exact = true;               // same bits for any number of trainers
-    bool deterministic = true;       // of a GPU: the same bits each time. false: atomics add in any order, and the two below are on;
-                                     // replay can verify nothing then. An operator that has no deterministic form fails its trial
-    std::optional<bool> tf32;            // of a GPU: fp32 products of 10 bits' precision, the same bits each time; null: unless deterministic
-    std::optional<bool> cudnn_benchmark;  // of a GPU: cuDNN tries its algorithms out for each new shape; null: unless deterministic
-    bool cuda_graphs = true;         // of a GPU: steps are captured and launched at once; models that cannot be say why in the log
+    int threads = 1;    // of torch, per trainer; "auto" = 1 (bits must not depend on the trainers)
+    bool exact = true;  // same bits for any number of trainers
+    bool deterministic =
+        true;  // of a GPU: the same bits each time. false: atomics add in any order, and the two below are on;
+               // replay can verify nothing then. An operator that has no deterministic form fails its trial
+    std::optional<bool>
+        tf32;  // of a GPU: fp32 products of 10 bits' precision, the same bits each time; null: unless deterministic
+    std::optional<bool>
+        cudnn_benchmark;      // of a GPU: cuDNN tries its algorithms out for each new shape; null: unless deterministic
+    bool cuda_graphs = true;  // of a GPU: steps are captured and launched at once; models that cannot be say why in the log
     double checkpoint_every_s = 60;  // a trial's newest copy on the disk is not older than this, if the disk keeps up
     double checkpoint_mbps = 0;      // a trainer writes at most so many megabytes a second; 0: no limit
     double grace_s = 30;             // after a signal: states are saved and the job is gone within this
     double silence_s = 10;           // a trainer that is not heard from for so long is lost
     double deadline_s = 60;          // longest wait for a reply or a transfer, at most 1e9
     double stall_s = 300;            // longest wait for batch progress
-    std::uint64_t state_memory = 0;  // bytes of waiting states that a trainer keeps in memory; 0: its part of half the host's free memory
-    std::string spill;               // a directory for the other states; empty: in dir
+    std::uint64_t state_memory =
+        0;              // bytes of waiting states that a trainer keeps in memory; 0: its part of half the host's free memory
+    std::string spill;  // a directory for the other states; empty: in dir
     KeepBest keep_best = KeepBest::run;
     InjectConfig inject;  // array of texts
 };

@@ -99,7 +99,8 @@ public:
         if (!search_.budget.target || loss || search_.mode == Mode::min || *search_.budget.target <= 1) return;
         auto const* given = experiment_.document.find("search")->find("budget")->find("target");
         problems_.add(given->at_position(), "/search/budget/target",
-                      fmt::format("cannot be reached (got {}; {} is at most 1) write 0.9 for 90 %", *search_.budget.target, metric));
+                      fmt::format("cannot be reached (got {}; {} is at most 1) write 0.9 for 90 %", *search_.budget.target,
+                                  metric));
     }
 
 private:

@@ -21,8 +21,9 @@ struct SearchBudget {
     std::optional<std::int64_t> trials;  // no more configurations than this
     std::optional<std::int64_t> epochs;  // no new ones, and nobody goes on, once so many trial-epochs have been handed out
     std::optional<double> target;        // likewise once a reported search.metric is so good
-    std::optional<std::int64_t> patience;  // likewise once so many trials in a row have left training without a new best; at least 1
-    std::optional<double> hours;            // of wall clock, all jobs of the run together: then no trial starts or goes on
+    std::optional<std::int64_t>
+        patience;                 // likewise once so many trials in a row have left training without a new best; at least 1
+    std::optional<double> hours;  // of wall clock, all jobs of the run together: then no trial starts or goes on
     std::optional<double> hours_per_trial;  // trained and validated: then that trial is stopped, at the end of a lap
 };
 
@@ -56,17 +57,21 @@ struct SearchConfig {
     // train_loss, or val_ and one of loss, accuracy, top5, f1, auc, mae, r2, perplexity; a regression: val_loss unless given
     std::string metric = "val_accuracy";
     Mode mode = Mode::max;
-    Objective objective = Objective::last;  // what is compared: the metric as the last epoch had it | as the best epoch so far had it
-    // Every configuration is trained so many times, as trials of their own with other random numbers; the mean decides. Not of pbt.
+    Objective objective =
+        Objective::last;  // what is compared: the metric as the last epoch had it | as the best epoch so far had it
+    // Every configuration is trained so many times, as trials of their own with other random numbers; the mean decides. Not
+    // of pbt.
     int repeats = 1;
-    // Cross-validation: every configuration is trained so many times (for each repeat), each time without another part of the
-    // training shards, on which it is validated; 1: off, else at most one part a shard. Not of pbt.
+    // Cross-validation: every configuration is trained so many times (for each repeat), each time without another part of
+    // the training shards, on which it is validated; 1: off, else at most one part a shard. Not of pbt.
     int folds = 1;
     std::vector<Constraint> subject_to;  // {"parameters": {"below": 1e6}}: configurations that do not meet it are not tried
-    std::vector<std::string> pareto;     // two of: a metric, parameters, state_mb, flops_per_row, train_s: the summary lists the front
+    std::vector<std::string>
+        pareto;  // two of: a metric, parameters, state_mb, flops_per_row, train_s: the summary lists the front
     std::optional<std::int64_t> trials;     // how many, at most a million; hyperband: iterations until so many have started,
                                             // one iteration unless given; grid, manual, ablation: all they list
-    std::optional<std::int64_t> in_flight;  // trials in training at once; default 2 x shards, or min(all, 4 x trainers) if nothing is decided on the way
+    std::optional<std::int64_t> in_flight;  // trials in training at once; default 2 x shards, or min(all, 4 x trainers) if
+                                            // nothing is decided on the way
     Json start_with;                        // array of assignments {dotted path: value} tried first
     Json forbid;          // array of conditions {dotted path: value | [values] | {"above": x} | {"below": x}}
     Json configurations;  // manual: array of assignments {dotted path: value}, instead of a space; what one does not name is
@@ -81,8 +86,9 @@ struct SearchConfig {
     TpeConfig tpe;             // keys startup, candidates, multivariate
     PbtConfig pbt;             // keys population, interval, quantile, resample, factors
     SearchBudget budget;
-    std::string start_from;  // the directory of an earlier run: samplers learn from its results and do not propose what it has trained
-    int retries = 0;  // how often a trial goes back to its newest checkpoint after a failure that is not its own
+    std::string start_from;  // the directory of an earlier run: samplers learn from its results and do not propose what it
+                             // has trained
+    int retries = 0;         // how often a trial goes back to its newest checkpoint after a failure that is not its own
 
     double lookahead = 1;       // a result reaches the search so many laps after its virtual end (docs/architecture.md)
     bool deterministic = true;  // false: decide by arrival; then only the journal can replay the run

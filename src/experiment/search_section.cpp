@@ -16,10 +16,10 @@ Names const k_rules{"successive_halving", "hyperband", "asha", "median", "pbt"};
 Names const k_halving{"successive_halving", "hyperband", "bohb", "asha"};
 Names const k_ruled{"successive_halving", "hyperband", "bohb", "asha", "median", "pbt"};
 Names const k_counted{"grid", "random", "sobol", "tpe", "successive_halving", "hyperband", "bohb", "asha", "median"};
-Names const k_patient{"grid",     "random",  "sobol", "tpe",    "manual", "ablation", "successive_halving",
-                      "hyperband", "bohb", "asha",  "median"};
-Names const k_warm{"grid",   "random",    "sobol", "tpe",  "manual", "successive_halving",
-                   "hyperband", "bohb", "asha",  "median", "pbt"};  // ablation needs every one of its trials
+Names const k_patient{"grid",      "random", "sobol", "tpe",   "manual", "ablation", "successive_halving",
+                      "hyperband", "bohb",   "asha",  "median"};
+Names const k_warm{"grid",      "random", "sobol", "tpe",    "manual", "successive_halving",
+                   "hyperband", "bohb",   "asha",  "median", "pbt"};  // ablation needs every one of its trials
 Names const k_starting{"grid", "random", "sobol", "tpe", "successive_halving", "hyperband", "bohb", "asha", "median", "pbt"};
 
 bool is_one_of(std::string const& name, Names const& names) {
@@ -55,7 +55,8 @@ void read_budget(ObjectReader reader, std::string const& procedure, SearchBudget
     reader.read("epochs", out.epochs, up_to(1e12, at_least(1)));
     reader.read("target", out.target);
     // The trials of pbt all end at the same time.
-    if (OwnKeys(reader, procedure, "procedure").include("patience", k_patient)) reader.read("patience", out.patience, at_least(1));
+    if (OwnKeys(reader, procedure, "procedure").include("patience", k_patient))
+        reader.read("patience", out.patience, at_least(1));
     reader.read("hours", out.hours, above(0));
     reader.read("hours_per_trial", out.hours_per_trial, above(0));
     reader.finish();
@@ -65,7 +66,8 @@ void read_trials(ObjectReader& reader, std::string const& procedure, SearchConfi
     if (!OwnKeys(reader, procedure, "procedure").include("trials", k_counted)) return;
     reader.read("trials", out.trials, up_to(k_most_trials, at_least(1)));
     if (out.trials && *out.trials > k_most_trials / out.copies())
-        reader.problem("trials", fmt::format("{} configurations, {} times each, are too many (at most {} trials)", *out.trials, out.copies(), k_most_trials));
+        reader.problem("trials", fmt::format("{} configurations, {} times each, are too many (at most {} trials)",
+                                             *out.trials, out.copies(), k_most_trials));
     auto const* given = reader.take("trials");
     bool const listed = out.sampler == "grid" || out.sampler == "manual";
     bool const own = listed || procedure == "hyperband" || procedure == "bohb" || out.budget.trials || out.budget.epochs;

@@ -54,7 +54,8 @@ void read_bytes(ObjectReader& reader, std::string_view key, std::uint64_t& out) 
     if (!reader.has(key)) return;
     reader.read(key, text);
     if (text == "auto") return;
-    constexpr std::array<std::pair<std::string_view, double>, 5> units{{{"kB", 1e3}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}}};
+    constexpr std::array<std::pair<std::string_view, double>, 5> units{
+        {{"kB", 1e3}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}}};
     double number = 0;
     auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
     std::string_view const unit(end, static_cast<std::size_t>(text.data() + text.size() - end));

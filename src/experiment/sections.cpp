@@ -131,8 +131,10 @@ RunConfig read_run(ObjectReader reader) {
     reader.read("tf32", out.tf32);
     reader.read("cudnn_benchmark", out.cudnn_benchmark);
     if (out.deterministic && out.cudnn_benchmark.value_or(false))
-        reader.problem("cudnn_benchmark", "needs deterministic false (the algorithm that is fastest now is another one next time, and so are the "
-                                          "bits) set run.deterministic to false or leave it out");
+        reader.problem(
+            "cudnn_benchmark",
+            "needs deterministic false (the algorithm that is fastest now is another one next time, and so are the "
+            "bits) set run.deterministic to false or leave it out");
     reader.read("cuda_graphs", out.cuda_graphs);
     reader.read("checkpoint_every_s", out.checkpoint_every_s, above(0));
     reader.read("checkpoint_mbps", out.checkpoint_mbps, at_least(0));

@@ -19,7 +19,8 @@ Names const k_server{"parameter_server"};
 Names const k_averaging{"model_averaging"};
 
 void read_group_keys(ObjectReader& reader, OwnKeys const& own, StrategyConfig& out) {
-    constexpr std::array<Name<GroupBatch>, 2> batches{{{"split", GroupBatch::split}, {"per_worker", GroupBatch::per_worker}}};
+    constexpr std::array<Name<GroupBatch>, 2> batches{
+        {{"split", GroupBatch::split}, {"per_worker", GroupBatch::per_worker}}};
     constexpr std::array<Name<NormStatistics>, 2> norms{{{"local", NormStatistics::local}, {"sync", NormStatistics::sync}}};
     constexpr std::array<Name<ReduceAlgorithm>, 2> algorithms{
         {{"ring", ReduceAlgorithm::ring}, {"deterministic", ReduceAlgorithm::deterministic}}};
@@ -118,7 +119,8 @@ constexpr double k_most_slow = 1000, k_longest_delay_s = 3600;
 std::string take_slow(double rank, double factor, InjectConfig& out) {
     std::string_view const ranks = "trainers are ranks 1 and up";
     if (rank == 0) return fmt::format("cannot be: rank 0 schedules and does not train ({})", ranks);
-    if (!(rank >= 1 && rank <= INT32_MAX) || rank != std::floor(rank)) return fmt::format("has no trainer's rank ({})", ranks);
+    if (!(rank >= 1 && rank <= INT32_MAX) || rank != std::floor(rank))
+        return fmt::format("has no trainer's rank ({})", ranks);
     if (!(factor >= 1 && factor <= k_most_slow)) return fmt::format("has a factor out of range (1 to {})", k_most_slow);
     out.slow.push_back({static_cast<int>(rank), factor});
     return "";
@@ -128,9 +130,10 @@ std::string take_injection(Injection const& injection, InjectConfig& out) {
     if (injection.name == "slow" && has_keys(injection, "rank", "factor"))
         return take_slow(injection.values[0].second, injection.values[1].second, out);
     if (injection.name != "delay" || !has_keys(injection, "sync_s"))
-        return fmt::format("is none that is known: write \"slow:rank=3,factor=2\" (a trainer's rank, a factor of 1 to {}) or "
-                           "\"delay:sync_s=20\" (0 to {})",
-                           k_most_slow, k_longest_delay_s);
+        return fmt::format(
+            "is none that is known: write \"slow:rank=3,factor=2\" (a trainer's rank, a factor of 1 to {}) or "
+            "\"delay:sync_s=20\" (0 to {})",
+            k_most_slow, k_longest_delay_s);
     out.sync_s = injection.values[0].second;
     if (out.sync_s >= 0 && out.sync_s <= k_longest_delay_s) return "";
     return fmt::format("has a delay out of range (0 to {} seconds)", k_longest_delay_s);
@@ -144,8 +147,7 @@ StrategyConfig read_strategy(ObjectReader reader) {
                 {"mop", "task_parallel", "model_averaging", "allreduce", "parameter_server", "sequential"});
     if (out.name == "model_averaging") out.batch = GroupBatch::per_worker;
     OwnKeys const own(reader, out.name);
-    if (own.include("policy", {"mop"}))
-        read_choice(reader, "policy", out.policy, {"planned"}, {"lrtf", "random", "ring"});
+    if (own.include("policy", {"mop"})) read_choice(reader, "policy", out.policy, {"planned"}, {"lrtf", "random", "ring"});
     read_group_keys(reader, own, out);
     read_server_keys(reader, own, out);
     read_averaging_keys(reader, own, out);

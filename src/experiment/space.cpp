@@ -130,7 +130,8 @@ Space read_space(Experiment const& experiment, Problems& problems) {
         return out;
     }
     if (space.object().size() > k_most_parameters) {
-        problems.add(space.at_position(), "/space", fmt::format("has {} keys (at most {})", space.object().size(), k_most_parameters));
+        problems.add(space.at_position(), "/space",
+                     fmt::format("has {} keys (at most {})", space.object().size(), k_most_parameters));
         return out;
     }
     for (auto const& member : space.object())

@@ -23,7 +23,9 @@ void activate(Space const& space, Parameter const& parameter, Assignment& wanted
             auto const good = std::find_if(values.begin(), values.end(), [&](Json const& value) {
                 return holds(condition, Assignment{{parent.path, value}});
             });
-            wanted.emplace_back(parent.path, good != values.end() ? *good : parent.values.front());  // in any case: it is not asked for again
+            wanted.emplace_back(parent.path, good != values.end()
+                                                 ? *good
+                                                 : parent.values.front());  // in any case: it is not asked for again
             activate(space, parent, wanted);
         }
     }
@@ -92,7 +94,9 @@ private:
     }
 
     Parameter const& parameter_at(std::string const& path, Parameter const& fallback) const {
-        auto const sets = [&](Parameter const& each) { return path == json_path(each.path) || path.starts_with(json_path(each.path) + "/"); };
+        auto const sets = [&](Parameter const& each) {
+            return path == json_path(each.path) || path.starts_with(json_path(each.path) + "/");
+        };
         auto const found = std::ranges::find_if(space_.parameters, sets);
         return sets(fallback) || found == space_.parameters.end() ? fallback : *found;
     }
@@ -128,8 +132,8 @@ void check_configurations(Experiment const& experiment, Problems& problems) {
         resolve(experiment, assignments[i], found);
         for (auto const& entry : found.entries())
             if (said.insert(entry.path + entry.problem).second)
-                problems.add(entry.at.line != 0 ? entry.at : list[i].at_position(), fmt::format("/search/configurations/{}", i),
-                             fmt::format("{}: {}", entry.path, entry.problem));
+                problems.add(entry.at.line != 0 ? entry.at : list[i].at_position(),
+                             fmt::format("/search/configurations/{}", i), fmt::format("{}: {}", entry.path, entry.problem));
     }
 }
 

@@ -115,7 +115,8 @@ private:
         if (out_.values.empty())
             problems_.add(list.at_position(), path, "is empty (nothing to search) list at least one value");
         if (out_.values.size() > k_most_listed)
-            return problems_.add(list.at_position(), path, fmt::format("lists {} values (at most {})", out_.values.size(), k_most_listed));
+            return problems_.add(list.at_position(), path,
+                                 fmt::format("lists {} values (at most {})", out_.values.size(), k_most_listed));
         for (std::size_t i = 0; i < out_.values.size(); ++i)
             for (std::size_t j = 0; j < i; ++j)
                 if (out_.values[i] == out_.values[j]) {
@@ -203,8 +204,8 @@ private:
         if (out_.high < out_.low)
             reader.problem("high", fmt::format("must be at least low (got {} < {})", out_.high, out_.low));
         if (out_.log && out_.low <= 0)
-            reader.problem(
-                "low", fmt::format("must be greater than 0 with log (got {}; bounds are values, not exponents)", out_.low));
+            reader.problem("low", fmt::format("must be greater than 0 with log (got {}; bounds are values, not exponents)",
+                                              out_.low));
         if (out_.log && out_.step) reader.problem("step", "step and log exclude each other (leave one out)");
         if (out_.count && out_.step) reader.problem("count", "count and step exclude each other (leave one out)");
         if (out_.step && type == Parameter::Type::integer && *out_.step != std::floor(*out_.step))

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The section `strategy` of an experiment: the comment beside a field is its manual; docs/strategies.md says when to use what.
+// The section `strategy` of an experiment: the comment beside a field is its manual; docs/strategies.md says when to use
+// what.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -27,31 +28,34 @@ struct StrategyConfig {
     std::string name = "mop";
     std::string policy = "planned";  // mop
 
-    // Where all trainers train a trial together (allreduce, parameter_server, model_averaging): each takes batch_size / K rows
-    // of a batch (split), or batch_size rows (per_worker; the default of model_averaging).
+    // Where all trainers train a trial together (allreduce, parameter_server, model_averaging): each takes batch_size / K
+    // rows of a batch (split), or batch_size rows (per_worker; the default of model_averaging).
     GroupBatch batch = GroupBatch::split;
-    bool scale_lr = false;  // per_worker: lr x K, the linear scaling rule of Goyal et al.; set schedule.warmup_epochs with it
+    bool scale_lr =
+        false;  // per_worker: lr x K, the linear scaling rule of Goyal et al.; set schedule.warmup_epochs with it
     NormStatistics batch_norm = NormStatistics::local;  // allreduce: of the own batch, or of all trainers' together
 
-    // allreduce, and the means of model_averaging. ring is what Horovod and NCCL do; deterministic has bits that do not depend on
-    // buckets. Buckets: first_bucket_mb once, so that communication starts early, then bucket_mb (2^20 bytes), as in PyTorch.
+    // allreduce, and the means of model_averaging. ring is what Horovod and NCCL do; deterministic has bits that do not
+    // depend on buckets. Buckets: first_bucket_mb once, so that communication starts early, then bucket_mb (2^20 bytes), as
+    // in PyTorch.
     ReduceAlgorithm algorithm = ReduceAlgorithm::ring;
     double first_bucket_mb = 1, bucket_mb = 25;
 
-    // allreduce, and the means of model_averaging: how GPUs add up. mpi: through host memory; nccl: from GPU to GPU, an error where that cannot be;
-    // "auto": nccl wherever it can be (strategy/collectives.hpp has the rules; run.deterministic must be false).
+    // allreduce, and the means of model_averaging: how GPUs add up. mpi: through host memory; nccl: from GPU to GPU, an
+    // error where that cannot be; "auto": nccl wherever it can be (strategy/collectives.hpp has the rules; run.deterministic
+    // must be false).
     Collectives collectives = Collectives::automatic;
 
     // parameter_server
     ServerMode mode = ServerMode::sync;
-    int servers = 0;  // 0: one on every trainer (colocated), one in all (dedicated)
+    int servers = 0;                                         // 0: one on every trainer (colocated), one in all (dedicated)
     ServerPlacement placement = ServerPlacement::colocated;  // dedicated: the last trainers serve and own no shards
-    int staleness = 3;     // ssp: a worker is never more than this many steps ahead of the slowest
-    int aggregate = 0;     // backup: a step is complete with the gradients of the first so many workers; 0: all but one
-    double part_mb = 4;    // no part is larger (2^20 bytes); eight a server or more, unless they would be under 256 KB
+    int staleness = 3;   // ssp: a worker is never more than this many steps ahead of the slowest
+    int aggregate = 0;   // backup: a step is complete with the gradients of the first so many workers; 0: all but one
+    double part_mb = 4;  // no part is larger (2^20 bytes); eight a server or more, unless they would be under 256 KB
 
     // model_averaging
-    std::int64_t every = 0;  // steps between means; 0: "epoch"
+    std::int64_t every = 0;                   // steps between means; 0: "epoch"
     SlotPolicy momentum = SlotPolicy::local;  // of the optimizer's slots at a mean: kept by each, averaged too, or zeroed
     AverageVia via = AverageVia::allreduce;   // master: all send to the first trainer, which sends the mean back (SparkNet)
     std::optional<OuterOptimizer> outer;      // none: the mean itself

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a trial fits on its GPU. What state and gradient take is known before they are allocated; what a batch takes on the way
-// (activations) once one has been trained, and then counts for every trial of the same model and batch size. The first batch
-// finds out by itself: torch's out-of-memory error becomes one with numbers, after one more try with all the room there is.
+// Whether a trial fits on its GPU. What state and gradient take is known before they are allocated; what a batch takes on
+// the way (activations) once one has been trained, and then counts for every trial of the same model and batch size. The
+// first batch finds out by itself: torch's out-of-memory error becomes one with numbers, after one more try with all the
+// room there is.
 //   admit: state + gradient + activations, as far as known, against what is free -> DoesNotFit, before anything is allocated
 //   run:   a batch; no memory -> make_room, empty_cache, undo, once more; again no memory -> DoesNotFit
-// What a batch has taken is measured while the first ones of its kind are trained, which are launched kernel by kernel: the replay
-// of a captured graph allocates nothing.
+// What a batch has taken is measured while the first ones of its kind are trained, which are launched kernel by kernel: the
+// replay of a captured graph allocates nothing.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -37,8 +38,8 @@ public:
     // missing: what has yet to be allocated of state and gradient; held: bytes of them that are there. Throws DoesNotFit.
     void admit(TrainingNeed missing, std::int64_t held, std::string const& model);
 
-    // work: the batch. undo: makes work as if it had not begun; empty: that cannot be, so there is no other try. held: by state and
-    // gradient, for the numbers. Throws DoesNotFit, or what work throws.
+    // work: the batch. undo: makes work as if it had not begun; empty: that cannot be, so there is no other try. held: by
+    // state and gradient, for the numbers. Throws DoesNotFit, or what work throws.
     struct Attempt {
         BatchKind const& kind;
         TrainingNeed held;

@@ -16,12 +16,12 @@
 namespace hopscotch {
 namespace {
 
-// Torch's, and a way back from a capture that failed: capture_end() then leaves generators as if it went on, and all later noise
-// throws; the allocator defers what it is given back.
+// Torch's, and a way back from a capture that failed: capture_end() then leaves generators as if it went on, and all later
+// noise throws; the allocator defers what it is given back.
 class TorchGraph : public at::cuda::CUDAGraph {
 public:
-    // Those that nothing was drawn from: before each replay torch would launch two kernels for each of them. And torch's own is
-    // shared by all threads of the process, which may drop their graphs while another captures.
+    // Those that nothing was drawn from: before each replay torch would launch two kernels for each of them. And torch's own
+    // is shared by all threads of the process, which may drop their graphs while another captures.
     void forget_idle_generators() {
         std::vector<c10::intrusive_ptr<at::CUDAGeneratorState>> idle;
         for (auto const& [state, increment] : captured_generator_states_)
@@ -37,7 +37,8 @@ public:
         if (capture_ended_ || mempool_id_ == c10::MempoolId_t{0, 0}) return;
         attempt([&] { c10::cuda::CUDACachingAllocator::endAllocateToPool(capture_dev_, mempool_id_); });
         attempt([&] { c10::cuda::CUDACachingAllocator::releasePool(capture_dev_, mempool_id_); });
-        // The host's allocator would go on asking this graph, which is gone then, and refuse every later capture into the pool.
+        // The host's allocator would go on asking this graph, which is gone then, and refuse every later capture into the
+        // pool.
         attempt([&] { at::getHostAllocator(at::kCUDA)->end_allocate_to_pool(mempool_id_); });
         attempt([&] { at::getHostAllocator(at::kCUDA)->release_pool(mempool_id_); });
         static_cast<void>(cudaGetLastError());  // said by now; else the next launch would be blamed
@@ -53,8 +54,8 @@ private:
     }
 };
 
-// One pool of memory for all graphs: they run one after the other and keep nothing in it. When the last one has gone torch drops
-// the pool, so the next graph begins another.
+// One pool of memory for all graphs: they run one after the other and keep nothing in it. When the last one has gone torch
+// drops the pool, so the next graph begins another.
 struct Pool {
     c10::MempoolId_t id{};
     int graphs = 0;
@@ -81,9 +82,12 @@ std::mutex& one_at_a_time() {
 class CudaCapturer final : public GraphCapturer {
 public:
     CudaCapturer(at::Device device, at::Generator noise)
-        : device_(device), noise_(std::move(noise)), stream_(at::cuda::getStreamFromPool(/*isHighPriority=*/false, device.index())) {}
+        : device_(device),
+          noise_(std::move(noise)),
+          stream_(at::cuda::getStreamFromPool(/*isHighPriority=*/false, device.index())) {}
 
-    // Where capture() launches: libraries keep workspaces for each stream, and gradients belong to the stream of their forward pass.
+    // Where capture() launches: libraries keep workspaces for each stream, and gradients belong to the stream of their
+    // forward pass.
     void warm_up(std::function<void()> const& work) override {
         c10::cuda::CUDAGuard const device(device_);
         auto const before = at::cuda::getCurrentCUDAStream(device_.index());

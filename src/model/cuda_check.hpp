@@ -13,8 +13,8 @@ namespace hopscotch {
 
 inline void check_cuda(cudaError_t code, char const* what, std::source_location at = std::source_location::current()) {
     if (code == cudaSuccess) return;
-    throw Error(std::string(what) + " failed (" + cudaGetErrorName(code) + ": " + cudaGetErrorString(code) + ", there or in a kernel before it) [" +
-                where(at) + "]");
+    throw Error(std::string(what) + " failed (" + cudaGetErrorName(code) + ": " + cudaGetErrorString(code) +
+                ", there or in a kernel before it) [" + where(at) + "]");
 }
 
 }  // namespace hopscotch

@@ -19,7 +19,8 @@ c10::cuda::CUDAEvent blocking_event() { return {cudaEventDisableTiming | cudaEve
 
 class CudaFeedDevice final : public FeedDevice {
 public:
-    explicit CudaFeedDevice(at::Device device) : device_(device), copies_(c10::cuda::getStreamFromPool(true, device.index())) {
+    explicit CudaFeedDevice(at::Device device)
+        : device_(device), copies_(c10::cuda::getStreamFromPool(true, device.index())) {
         for (auto& event : events_) event = blocking_event();
     }
 

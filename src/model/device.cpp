@@ -59,7 +59,8 @@ std::string versions() {
     int runtime = 0, driver = 0;
     check_cuda(cudaRuntimeGetVersion(&runtime), "asking for the runtime's version");
     bool const has_driver = cudaDriverGetVersion(&driver) == cudaSuccess && driver > 0;
-    auto out = fmt::format("CUDA {}, {}", cuda_version(runtime), has_driver ? "driver for up to CUDA " + cuda_version(driver) : "no driver");
+    auto out = fmt::format("CUDA {}, {}", cuda_version(runtime),
+                           has_driver ? "driver for up to CUDA " + cuda_version(driver) : "no driver");
     if (!at::globalContext().hasCUDA()) return out;
     auto const cudnn = at::detail::getCUDAHooks().versionCuDNN();
     return out + fmt::format(", cuDNN {}.{}.{}", cudnn / 10000, cudnn % 10000 / 100, cudnn % 100);
@@ -82,7 +83,9 @@ std::string no_gpu_message(std::optional<std::string> const& visible, std::strin
     else if (visible)
         why = fmt::format("CUDA_VISIBLE_DEVICES is \"{}\", and none of these is here", *visible);
     if (!driver_says.empty()) why += fmt::format("; CUDA says: {}", driver_says);
-    return fmt::format("device \"cuda\" is not available ({}) check nvidia-smi -L and CUDA_VISIBLE_DEVICES, or set run.device to \"cpu\"", why);
+    return fmt::format(
+        "device \"cuda\" is not available ({}) check nvidia-smi -L and CUDA_VISIBLE_DEVICES, or set run.device to \"cpu\"",
+        why);
 }
 
 std::string resolve_device(std::string_view wanted, int local_rank) {
@@ -99,17 +102,22 @@ std::optional<std::string> refusal(TrainingNeed const& need, DeviceMemory const&
     auto const all = need.state + need.gradient + need.activations;
     if (all <= memory.free) return std::nullopt;
     auto const activations =
-        need.activations > 0 ? fmt::format(", activations {} at batch size {}", gigabytes(need.activations), need.batch_size) : "";
-    return fmt::format("{} has {} of {} free, and this trial needs {} (state {}, gradient {}{}) choose a smaller model{}, or fewer trainers for each GPU",
-                       device, gigabytes(memory.free), gigabytes(memory.total), gigabytes(all), gigabytes(need.state), gigabytes(need.gradient),
-                       activations, need.activations > 0 ? " or train.batch_size" : "");
+        need.activations > 0 ? fmt::format(", activations {} at batch size {}", gigabytes(need.activations), need.batch_size)
+                             : "";
+    return fmt::format(
+        "{} has {} of {} free, and this trial needs {} (state {}, gradient {}{}) choose a smaller model{}, or fewer "
+        "trainers for each GPU",
+        device, gigabytes(memory.free), gigabytes(memory.total), gigabytes(all), gigabytes(need.state),
+        gigabytes(need.gradient), activations, need.activations > 0 ? " or train.batch_size" : "");
 }
 
-std::string out_of_memory(TrainingNeed const& need, DeviceMemory const& memory, std::string const& device, std::string_view torch_says) {
-    return fmt::format("{} has {} of {} free for this trial, and it needs at least {} (state {}, gradient {}, activations {} at batch "
-                       "size {}; torch says: {}) choose a smaller model or train.batch_size, or fewer trainers for each GPU",
-                       device, gigabytes(memory.free), gigabytes(memory.total), gigabytes(need.state + need.gradient + need.activations),
-                       gigabytes(need.state), gigabytes(need.gradient), gigabytes(need.activations), need.batch_size, tried(torch_says));
+std::string out_of_memory(TrainingNeed const& need, DeviceMemory const& memory, std::string const& device,
+                          std::string_view torch_says) {
+    return fmt::format(
+        "{} has {} of {} free for this trial, and it needs at least {} (state {}, gradient {}, activations {} at batch "
+        "size {}; torch says: {}) choose a smaller model or train.batch_size, or fewer trainers for each GPU",
+        device, gigabytes(memory.free), gigabytes(memory.total), gigabytes(need.state + need.gradient + need.activations),
+        gigabytes(need.state), gigabytes(need.gradient), gigabytes(need.activations), need.batch_size, tried(torch_says));
 }
 
 std::int64_t requested_bytes(std::string_view torch_says) {
@@ -157,7 +165,8 @@ std::optional<DeviceMemory> device_memory(std::string const& device) {
     check_cuda(cudaMemGetInfo(&free, &total), "asking for free memory");
     auto const stats = c10::cuda::CUDACachingAllocator::getDeviceStats(index);
     auto const all = static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE);
-    out.free = static_cast<std::int64_t>(free) + stats.reserved_bytes[all].current - stats.allocated_bytes[all].current - idle_in_graphs(device);
+    out.free = static_cast<std::int64_t>(free) + stats.reserved_bytes[all].current - stats.allocated_bytes[all].current -
+               idle_in_graphs(device);
     out.total = static_cast<std::int64_t>(total);
     return out;
 }
@@ -175,8 +184,9 @@ bool pin_host_memory(std::string const& device, void* data, std::size_t bytes) {
     static_cast<void>(cudaGetLastError());
     static std::once_flag once;
     std::call_once(once, [&] {
-        log_warning(fmt::format("{} bytes of host memory cannot be page-locked for {} ({}): copies to and from it are slower", bytes, device,
-                                cudaGetErrorString(code)));
+        log_warning(
+            fmt::format("{} bytes of host memory cannot be page-locked for {} ({}): copies to and from it are slower", bytes,
+                        device, cudaGetErrorString(code)));
     });
     return false;
 }
@@ -199,7 +209,8 @@ std::optional<DeviceComplaint> device_complaint(std::string const& device) {
     }
     static_cast<void>(cudaGetLastError());
     // That another thread captures a graph says nothing of the device.
-    if (code == cudaSuccess || code == cudaErrorNotReady || (code >= cudaErrorStreamCaptureUnsupported && code <= cudaErrorStreamCaptureWrongThread))
+    if (code == cudaSuccess || code == cudaErrorNotReady ||
+        (code >= cudaErrorStreamCaptureUnsupported && code <= cudaErrorStreamCaptureWrongThread))
         return std::nullopt;
     return DeviceComplaint{fmt::format("{}: {}", cudaGetErrorName(code), cudaGetErrorString(code)),
                            code == cudaErrorAssert || code == cudaErrorIllegalAddress};

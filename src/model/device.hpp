@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The device that a trainer computes on, and its memory. Only what is in device.cpp asks CUDA; the rules are pure, so that they are
-// tested where there is no GPU.
+// The device that a trainer computes on, and its memory. Only what is in device.cpp asks CUDA; the rules are pure, so that
+// they are tested where there is no GPU.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -27,21 +27,23 @@ DeviceInfo device_info(std::string const& device);
 // Why a CUDA build finds no GPU, and what to do. visible: CUDA_VISIBLE_DEVICES, if it is set. driver_says: CUDA's own words.
 std::string no_gpu_message(std::optional<std::string> const& visible, std::string_view driver_says);
 
-// The first that a process does, before it has threads: what CUDA's libraries read from the environment. Nothing on a CPU build.
+// The first that a process does, before it has threads: what CUDA's libraries read from the environment. Nothing on a CPU
+// build.
 void prepare_process();
 
 // Before anything else is done with a device: waiting for it leaves the core to others, as the courier's thread.
 void begin_with_device(std::string const& device);
 
-// States rest in host memory; a GPU copies to and from it faster when it is page-locked. Any thread: it touches no other GPU than
-// this. False if CUDA refuses, which the log says once.
+// States rest in host memory; a GPU copies to and from it faster when it is page-locked. Any thread: it touches no other GPU
+// than this. False if CUDA refuses, which the log says once.
 bool pin_host_memory(std::string const& device, void* data, std::size_t bytes);
 void unpin_host_memory(std::string const& device, void* data);
 
 // What CUDA says of a device that is unusable for this process from now on. Does not wait for it.
 struct DeviceComplaint {
     std::string text;
-    bool of_the_work = false;  // a kernel was given what it cannot compute with (a label out of range); else the device is to blame
+    bool of_the_work =
+        false;  // a kernel was given what it cannot compute with (a label out of range); else the device is to blame
 };
 std::optional<DeviceComplaint> device_complaint(std::string const& device);  // none: it goes on
 
@@ -51,7 +53,8 @@ void* compute_stream(std::string const& device);
 struct DeviceMemory {
     std::int64_t free = 0, total = 0;
 };
-std::optional<DeviceMemory> device_memory(std::string const& device);  // with what torch keeps and would give again counted as free; none: a CPU
+std::optional<DeviceMemory> device_memory(
+    std::string const& device);  // with what torch keeps and would give again counted as free; none: a CPU
 
 // What training one trial takes on a device besides the shards that rest there.
 struct TrainingNeed {
@@ -63,7 +66,8 @@ struct TrainingNeed {
 std::optional<std::string> refusal(TrainingNeed const& need, DeviceMemory const& memory, std::string const& device);
 
 // The same of a batch that found no memory. need: at least that; memory: with what the trial holds counted as free.
-std::string out_of_memory(TrainingNeed const& need, DeviceMemory const& memory, std::string const& device, std::string_view torch_says);
+std::string out_of_memory(TrainingNeed const& need, DeviceMemory const& memory, std::string const& device,
+                          std::string_view torch_says);
 
 // What torch "Tried to allocate", by its own words; 0: they do not say.
 std::int64_t requested_bytes(std::string_view torch_says);

@@ -19,7 +19,8 @@ struct DeviceBlock::Impl {
 };
 
 DeviceBlock::DeviceBlock(std::string const& device, std::size_t bytes)
-    : impl_(std::make_unique<Impl>(at::zeros({static_cast<std::int64_t>(bytes)}, at::TensorOptions(at::Device(device)).dtype(at::kByte)))) {}
+    : impl_(std::make_unique<Impl>(
+          at::zeros({static_cast<std::int64_t>(bytes)}, at::TensorOptions(at::Device(device)).dtype(at::kByte)))) {}
 DeviceBlock::~DeviceBlock() = default;
 
 void DeviceBlock::copy_to(MutableBytes host) const { tensor_of(host.data(), host.size()).copy_(impl_->memory); }

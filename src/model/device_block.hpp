@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A block of memory of a device, as a state takes it while it is bound: for measuring what its way to and from the host costs.
+// A block of memory of a device, as a state takes it while it is bound: for measuring what its way to and from the host
+// costs.
 #pragma once
 #include <memory>
 #include <string>

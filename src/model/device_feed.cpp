@@ -33,8 +33,10 @@ at::Tensor view_of(std::vector<T> const& values, at::ScalarType type) {
 // Where the parts of an upload lie: floats first, so that each is aligned.
 struct PlanPlaces {
     explicit PlanPlaces(PassPlan const& plan)
-        : scales(plan.normaliser.scale().size()), fills(plan.augments() ? plan.augmenter.fill().size() : 0),
-          rows(plan.order.size()), images(plan.augments() ? rows * plan.augmenter.plan_size() : 0) {}
+        : scales(plan.normaliser.scale().size()),
+          fills(plan.augments() ? plan.augmenter.fill().size() : 0),
+          rows(plan.order.size()),
+          images(plan.augments() ? rows * plan.augmenter.plan_size() : 0) {}
     std::size_t shift() const { return scales * sizeof(float); }
     std::size_t fill() const { return 2 * scales * sizeof(float); }
     std::size_t order() const { return fill() + fills * sizeof(float); }
@@ -111,7 +113,8 @@ std::shared_ptr<DeviceShard const> DeviceFeed::copied(Shard const& shard) try {
     return nullptr;
 }
 
-std::shared_ptr<DeviceShard const> DeviceFeed::resident(std::shared_ptr<Shard const> const& shard, std::int64_t upload_bytes) {
+std::shared_ptr<DeviceShard const> DeviceFeed::resident(std::shared_ptr<Shard const> const& shard,
+                                                        std::int64_t upload_bytes) {
     forget_dead();
     auto const [found, first] = shards_.try_emplace(shard.get(), Seen{shard, nullptr});
     auto& seen = found->second;
@@ -120,9 +123,10 @@ std::shared_ptr<DeviceShard const> DeviceFeed::resident(std::shared_ptr<Shard co
     auto const place = residency_.use(shard.get(), bytes, free);
     if (place == Residency::Place::device && !seen.device) seen.device = copied(*shard);
     if (!seen.device && first)
-        log_info(fmt::format("a shard of {} rows ({:.1f} MB) stays in host memory, its batches are copied one by one (the GPU "
-                             "has {:.1f} MB free, {:.1f} MB of which are kept for training)",
-                             shard->rows, megabytes(bytes), megabytes(free), megabytes(residency_.reserve().training)));
+        log_info(
+            fmt::format("a shard of {} rows ({:.1f} MB) stays in host memory, its batches are copied one by one (the GPU "
+                        "has {:.1f} MB free, {:.1f} MB of which are kept for training)",
+                        shard->rows, megabytes(bytes), megabytes(free), megabytes(residency_.reserve().training)));
     return seen.device;
 }
 
@@ -132,9 +136,10 @@ void DeviceFeed::make_room(std::int64_t bytes) {
         auto& seen = shards_.at(key);
         auto const host = seen.host.lock();
         if (host)
-            log_info(fmt::format("a shard of {} rows ({:.1f} MB) leaves the GPU, where training needs memory ({:.1f} MB were free); "
-                                 "its batches are copied one by one from now on",
-                                 host->rows, megabytes(bytes_of(*host)), megabytes(free)));
+            log_info(fmt::format(
+                "a shard of {} rows ({:.1f} MB) leaves the GPU, where training needs memory ({:.1f} MB were free); "
+                "its batches are copied one by one from now on",
+                host->rows, megabytes(bytes_of(*host)), megabytes(free)));
         seen.device = nullptr;
     }
 }

@@ -38,8 +38,8 @@ class DeviceFeed {
 public:
     explicit DeviceFeed(std::unique_ptr<FeedDevice> device);
 
-    // The shard on the device, where it is copied if it fits; else null, and the log says so once. The host's stays whole until
-    // the copy is done. upload_bytes: what a pass over it needs besides.
+    // The shard on the device, where it is copied if it fits; else null, and the log says so once. The host's stays whole
+    // until the copy is done. upload_bytes: what a pass over it needs besides.
     std::shared_ptr<DeviceShard const> resident(std::shared_ptr<Shard const> const& shard, std::int64_t upload_bytes);
 
     // Shards leave the device until so many bytes are free for training. Passes that are under way keep theirs.

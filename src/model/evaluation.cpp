@@ -16,9 +16,7 @@ double log_sum_exp(std::span<float const> row) {
 }
 
 // As torch's BCEWithLogitsLoss computes it, without overflow.
-double logistic_loss(double x, double target) {
-    return std::max(x, 0.0) - x * target + std::log1p(std::exp(-std::abs(x)));
-}
+double logistic_loss(double x, double target) { return std::max(x, 0.0) - x * target + std::log1p(std::exp(-std::abs(x))); }
 
 double huber_loss(double error, double delta) {
     auto const size = std::abs(error);
@@ -141,7 +139,8 @@ double Evaluation::auc(std::vector<Scored> scored) {
     for (std::size_t i = 0; i < scored.size();) {
         double tied_positives = 0, tied_negatives = 0;
         auto const score = scored[i].score;
-        for (; i < scored.size() && scored[i].score == score; ++i) (scored[i].positive ? tied_positives : tied_negatives) += 1;
+        for (; i < scored.size() && scored[i].score == score; ++i)
+            (scored[i].positive ? tied_positives : tied_negatives) += 1;
         wins += tied_positives * (negatives + 0.5 * tied_negatives);
         positives += tied_positives;
         negatives += tied_negatives;

@@ -21,7 +21,7 @@ struct Scores {
     static constexpr double none = std::numeric_limits<double>::quiet_NaN();
     // binary classification: of class 1; more classes, multilabel: the mean over classes (macro), 0 for one never right
     double f1 = none;
-    double auc = none;  // binary classification; multilabel: the mean over labels (macro) that have both values
+    double auc = none;             // binary classification; multilabel: the mean over labels (macro) that have both values
     double mae = none, r2 = none;  // regression: the mean over targets
 };
 
@@ -35,7 +35,8 @@ public:
 
     // targets: [rows, outputs]. A row's loss is the mean over its outputs; logistic: multilabel, the others: regression.
     enum class TargetLoss { squared, huber, logistic };
-    void add_targets(std::span<float const> outputs, std::span<float const> targets, TargetLoss loss, double huber_delta = 1);
+    void add_targets(std::span<float const> outputs, std::span<float const> targets, TargetLoss loss,
+                     double huber_delta = 1);
 
     // Sums of rows that are already known (language: means over a row's tokens).
     void add_sums(std::int64_t rows, double loss, double correct, double top5);

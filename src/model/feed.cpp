@@ -17,7 +17,8 @@ Feed::Feed(DataConfig const& config, Manifest const& manifest, Workspace::Impl& 
       workspace_(workspace) {
     if (workspace_.device_feed && !augmenter_.compact())
         log_info(
-            "augmented batches are gathered on the host and copied one by one (an image has more than 4096 pixels a side, or "
+            "augmented batches are gathered on the host and copied one by one (an image has more than 4096 pixels a side, "
+            "or "
             "data.augment more than 4 cutouts)");
 }
 
@@ -59,7 +60,8 @@ FeedPass Feed::begin(ShardSource& source, std::span<std::uint32_t const> order, 
                      std::optional<UnitAddress> const& address) {
     FeedPass pass{&source, order, cut, address, 0, nullptr, 0};
     auto const whole = workspace_.device_feed && !cut.empty() ? source.whole() : nullptr;
-    auto const in_kernels = elements(schema_.shape) <= INT32_MAX && (!address || augmenter_.compact());  // 32 bits index a row
+    auto const in_kernels =
+        elements(schema_.shape) <= INT32_MAX && (!address || augmenter_.compact());  // 32 bits index a row
     if (whole && in_kernels) pass.resident = workspace_.device_feed->resident(whole, plan(pass).bytes());
     if (!pass.resident) source.begin(order, cut);
     return pass;

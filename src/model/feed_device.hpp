@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The few things that feeding asks of a GPU: two streams, in each of which work is done in order but later, events that order
-// one by the other, and two kernels. A fake that does everything as late as it may stands in for it in the tests.
+// The few things that feeding asks of a GPU: two streams, in each of which work is done in order but later, events that
+// order one by the other, and two kernels. A fake that does everything as late as it may stands in for it in the tests.
 #pragma once
 #include <ATen/core/Tensor.h>
 
@@ -19,7 +19,7 @@ public:
     static constexpr std::size_t k_events = 5;
 
     virtual ~FeedDevice() = default;
-    virtual at::TensorOptions on_host() const = 0;    // page-locked
+    virtual at::TensorOptions on_host() const = 0;  // page-locked
     virtual at::TensorOptions on_device() const = 0;
     virtual DeviceMemory memory() const = 0;
 

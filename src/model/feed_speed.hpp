@@ -5,8 +5,9 @@
 
 namespace hopscotch {
 
-// Seconds of one pass over the shard: order, gather, normalisation and augmentation of all its batches, with nothing trained on them.
-// On a GPU until the last batch is there. That is more than feeding adds to a step whose kernels hide what the host does meanwhile.
+// Seconds of one pass over the shard: order, gather, normalisation and augmentation of all its batches, with nothing trained
+// on them. On a GPU until the last batch is there. That is more than feeding adds to a step whose kernels hide what the host
+// does meanwhile.
 double feed_seconds(TrialConfig const& config, Manifest const& manifest, Workspace& workspace, ShardSource& shard);
 
 }  // namespace hopscotch

@@ -16,24 +16,24 @@
 namespace hopscotch {
 
 struct FeatureGather {
-    std::uint8_t const* bytes = nullptr;    // the shard's features [rows, row_size]: one of the two, as they are stored
+    std::uint8_t const* bytes = nullptr;  // the shard's features [rows, row_size]: one of the two, as they are stored
     float const* floats = nullptr;
-    std::uint32_t const* rows = nullptr;    // [count] of the shard
-    std::uint16_t const* plans = nullptr;   // [count, height + width] (data/compact_plan.hpp); null: rows as they are
-    float const* scale = nullptr;           // one number for every run of elements
+    std::uint32_t const* rows = nullptr;   // [count] of the shard
+    std::uint16_t const* plans = nullptr;  // [count, height + width] (data/compact_plan.hpp); null: rows as they are
+    float const* scale = nullptr;          // one number for every run of elements
     float const* shift = nullptr;
-    float const* fill = nullptr;            // by channel, what holes are filled with; if there are plans
+    float const* fill = nullptr;  // by channel, what holes are filled with; if there are plans
     std::uint32_t count = 0, row_size = 0, run = 1, height = 0, width = 0;
-    float* out = nullptr;                   // [count, row_size]
+    float* out = nullptr;  // [count, row_size]
 };
 
 // Labels, or with tokens > 1 the next token of every position; or targets.
 struct AnswerGather {
-    FeatureGather features;                 // where tokens come from
-    std::int64_t const* labels = nullptr;   // of the shard: one of the two
+    FeatureGather features;                // where tokens come from
+    std::int64_t const* labels = nullptr;  // of the shard: one of the two
     float const* targets = nullptr;
-    std::uint32_t width = 1;                // answers of a row
-    std::int64_t* label_out = nullptr;      // [count, width]: the one that belongs
+    std::uint32_t width = 1;            // answers of a row
+    std::int64_t* label_out = nullptr;  // [count, width]: the one that belongs
     float* target_out = nullptr;
 };
 

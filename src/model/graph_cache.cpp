@@ -60,8 +60,8 @@ void GraphCache::explain(std::string const& name, std::string const& reason) {
     if (said_.insert({name, reason}).second) say_(name + " trains without CUDA graphs (" + reason + ")");
 }
 
-// The one that was used longest ago. It must come twice as often before it is captured again: with more keys in turn than there
-// is room for, capturing would else go on for ever.
+// The one that was used longest ago. It must come twice as often before it is captured again: with more keys in turn than
+// there is room for, capturing would else go on for ever.
 void GraphCache::make_room() {
     if (graphs_ < most_) return;
     Entry* oldest = nullptr;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// When a part of a training step is launched kernel by kernel, and when as a CUDA graph. Only that is decided here: how a part is
-// captured is known to a GraphPart (step_graphs.hpp; in tests a fake).
+// When a part of a training step is launched kernel by kernel, and when as a CUDA graph. Only that is decided here: how a
+// part is captured is known to a GraphPart (step_graphs.hpp; in tests a fake).
 //   a key comes for the    1st, 2nd, 3rd time: warm_up | 4th: capture, then compare | from then on: replay
 // What cannot be captured, or whose first replay differs, stays with run() for good, and the reason is said once.
 #pragma once
@@ -25,12 +25,12 @@ public:
 class GraphPart {
 public:
     virtual ~GraphPart() = default;
-    virtual void run() = 0;                         // kernel by kernel
-    virtual void warm_up() = 0;                     // the same, on the stream that capture() uses
-    virtual std::unique_ptr<Graph> capture() = 0;   // computes nothing; throws what stands against it
-    virtual void replay(Graph& graph) = 0;          // as run()
-    // Does the part once by run() and, from the same start, once by replay(). Says what differs; empty: nothing. Either way the
-    // part has been done once then. Throws only if nothing has been changed, or all of it put back (no memory).
+    virtual void run() = 0;                        // kernel by kernel
+    virtual void warm_up() = 0;                    // the same, on the stream that capture() uses
+    virtual std::unique_ptr<Graph> capture() = 0;  // computes nothing; throws what stands against it
+    virtual void replay(Graph& graph) = 0;         // as run()
+    // Does the part once by run() and, from the same start, once by replay(). Says what differs; empty: nothing. Either way
+    // the part has been done once then. Throws only if nothing has been changed, or all of it put back (no memory).
     virtual std::string compare(Graph& graph) = 0;
 };
 
@@ -39,16 +39,17 @@ struct GraphKey {
     enum class Part { gradient, update };
     std::uint64_t model = 0;  // forget() knows it by this
     Part part = Part::gradient;
-    std::int64_t rows = 0;                     // of the batch; the update has none
-    std::array<std::uintptr_t, 4> memory{};    // where state, gradient and batch lie: they move when a larger model is bound
+    std::int64_t rows = 0;                   // of the batch; the update has none
+    std::array<std::uintptr_t, 4> memory{};  // where state, gradient and batch lie: they move when a larger model is bound
     auto operator<=>(GraphKey const&) const = default;
 };
 
 class GraphCache {
 public:
     using Say = std::function<void(std::string const& sentence)>;
-    static constexpr int k_warm_ups = 3;           // torch's advice: libraries choose algorithms and allocate what they keep
-    static constexpr std::size_t k_most = 512;     // graphs, of some hundred trials in turn; each holds a few kilobytes a kernel on the device
+    static constexpr int k_warm_ups = 3;  // torch's advice: libraries choose algorithms and allocate what they keep
+    static constexpr std::size_t k_most =
+        512;  // graphs, of some hundred trials in turn; each holds a few kilobytes a kernel on the device
 
     explicit GraphCache(Say say, std::size_t most = k_most) : say_(std::move(say)), most_(most) {}
 
@@ -64,9 +65,9 @@ public:
 
 private:
     struct Entry {
-        int warm_ups = 0;           // so far
+        int warm_ups = 0;  // so far
         int wanted = k_warm_ups;
-        std::uint64_t used = 0;     // when, by clock_
+        std::uint64_t used = 0;  // when, by clock_
         std::unique_ptr<Graph> graph;
     };
     void capture(Entry& entry, GraphKey const& key, std::string const& name, GraphPart& part);

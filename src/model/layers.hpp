@@ -46,7 +46,7 @@ struct ImageShape {  // of one row on its way through the layers
 
 struct LinearOptions {
     bool bias = true;
-    std::int64_t uses = 1;            // per row: 1, or the tokens of a row
+    std::int64_t uses = 1;  // per row: 1, or the tokens of a row
     Init weight = Init::torch_default();
     Init bias_init = Init::torch_default();
 };

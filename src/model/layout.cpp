@@ -127,7 +127,8 @@ void initialise_state(MutableBytes state, StateLayout const& layout, LayoutReque
         if (!request.frozen.empty() && request.frozen[i]) continue;
         draw(spec.init, floats_of(state, layout.find(spec.name)), rng);
         if (request.train.ema > 0)
-            std::ranges::copy(floats_of(state, layout.find(spec.name)), floats_of(state, layout.find(spec.name + "/ema")).begin());
+            std::ranges::copy(floats_of(state, layout.find(spec.name)),
+                              floats_of(state, layout.find(spec.name + "/ema")).begin());
     }
     for (auto const& buffer : request.buffers) {
         auto const& tensor = layout.find(buffer.name);

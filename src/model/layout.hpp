@@ -24,7 +24,9 @@ struct Init {
     static Init constant(double v) { return {Kind::constant, v}; }
     static Init uniform(double bound) { return {Kind::uniform, bound}; }
     static Init normal(double stddev) { return {Kind::normal, stddev}; }
-    static Init truncated_normal(double stddev) { return {Kind::truncated_normal, stddev}; }  // within 2 (absolute), as torch
+    static Init truncated_normal(double stddev) {
+        return {Kind::truncated_normal, stddev};
+    }  // within 2 (absolute), as torch
     // torch's default of Linear and Conv: kaiming_uniform(a = sqrt(5)), that is U(+-1/sqrt(fan_in)), weight and bias.
     static Init torch_default() { return {Kind::torch_linear, 0}; }
     static Init kaiming_fan_out() { return {Kind::kaiming_fan_out, 0}; }  // N(0, 2 / fan_out): torchvision's convolutions

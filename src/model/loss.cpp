@@ -27,8 +27,7 @@ Loss::Loss(TrainConfig const& train, at::Device device)
       label_smoothing_(train.label_smoothing),
       huber_delta_(train.huber_delta),
       one_(at::ones({}, at::TensorOptions().device(device))) {
-    if (!train.class_weights.empty())
-        class_weights_ = at::tensor(train.class_weights, at::kDouble).to(device, at::kFloat);
+    if (!train.class_weights.empty()) class_weights_ = at::tensor(train.class_weights, at::kDouble).to(device, at::kFloat);
 }
 
 LossGradient Loss::mean(at::Tensor const& outputs, at::Tensor const& targets) const {

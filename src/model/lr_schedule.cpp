@@ -46,18 +46,13 @@ double planned_lr(TrainConfig const& train, double epochs_seen) {
     auto const& schedule = train.schedule;
     double const done = std::min(1.0, epochs_seen / train.epochs);
     switch (schedule.kind) {
-        case ScheduleKind::step:
-            return peak * std::pow(schedule.gamma, std::floor(epochs_seen / schedule.step_epochs));
-        case ScheduleKind::multistep:
-            return peak * std::pow(schedule.gamma, milestones_passed(schedule, epochs_seen));
-        case ScheduleKind::exponential:
-            return peak * std::pow(schedule.gamma, epochs_seen);
-        case ScheduleKind::cosine:
-            return cosine(peak, schedule.min_lr, done);
+        case ScheduleKind::step: return peak * std::pow(schedule.gamma, std::floor(epochs_seen / schedule.step_epochs));
+        case ScheduleKind::multistep: return peak * std::pow(schedule.gamma, milestones_passed(schedule, epochs_seen));
+        case ScheduleKind::exponential: return peak * std::pow(schedule.gamma, epochs_seen);
+        case ScheduleKind::cosine: return cosine(peak, schedule.min_lr, done);
         case ScheduleKind::polynomial:
             return schedule.min_lr + (peak - schedule.min_lr) * std::pow(1 - done, schedule.power);
-        default:
-            return peak;
+        default: return peak;
     }
 }
 

@@ -22,7 +22,7 @@ enum class Backward { autograd, written_out };
 
 // One forward pass.
 struct Pass {
-    at::Generator* noise = nullptr;  // of dropout masks; null in evaluation
+    at::Generator* noise = nullptr;     // of dropout masks; null in evaluation
     SumOverGroup const* sum = nullptr;  // of batch statistics, over all trainers' rows of the step; null: of the own rows
 
     bool channels_last = true;  // how images lie in memory on their way through convolutions
@@ -35,8 +35,8 @@ struct BoundTensors {
     std::vector<at::Tensor> parameters;
     std::vector<at::Tensor> gradients;  // undefined where the parameter is frozen
     std::vector<at::Tensor> buffers;    // float32, or int64
-    // If given: called in every backward pass as soon as the gradient of this parameter is final, while others are still being
-    // computed (on the thread that computes). Parameters that the pass does not use are not told.
+    // If given: called in every backward pass as soon as the gradient of this parameter is final, while others are still
+    // being computed (on the thread that computes). Parameters that the pass does not use are not told.
     std::function<void(std::size_t parameter)> on_gradient = {};
 };
 
@@ -46,7 +46,8 @@ public:
     virtual std::vector<ParameterSpec> const& parameters() const = 0;
     virtual std::vector<BufferSpec> const& buffers() const = 0;
     virtual double multiply_adds() const = 0;  // of one row, forward
-    // The module whose parameters are for these outputs alone ("fc."), which init_mode "head" leaves fresh; "": there is none.
+    // The module whose parameters are for these outputs alone ("fc."), which init_mode "head" leaves fresh; "": there is
+    // none.
     virtual std::string head() const;
     virtual Backward kind() const { return Backward::autograd; }
     virtual void use_autograd() {}  // from now on kind() must be autograd (autocast needs it)

@@ -13,8 +13,8 @@ namespace hopscotch {
 
 class Optimizer {
 public:
-    // Where the kernels find the learning rate: among their arguments, or in memory of the device, in float, which a captured CUDA
-    // graph reads anew at each replay.
+    // Where the kernels find the learning rate: among their arguments, or in memory of the device, in float, which a
+    // captured CUDA graph reads anew at each replay.
     enum class Rate { argument, on_device };
     Optimizer(OptimizerConfig const& config, at::Device device)
         : Optimizer(config, device, device.is_cpu() ? Rate::argument : Rate::on_device) {}
@@ -31,13 +31,13 @@ public:
         apply();
     }
 
-    // The same in two: schedule() brings the numbers to where apply() reads them, without waiting for the device; apply() only
-    // launches, and with Rate::on_device always the same.
+    // The same in two: schedule() brings the numbers to where apply() reads them, without waiting for the device; apply()
+    // only launches, and with Rate::on_device always the same.
     void schedule(double lr, std::int64_t step);
     void apply();
 
 private:
-    struct Range {  // of the flat tensors, with a weight decay of its own
+    struct Range {                                      // of the flat tensors, with a weight decay of its own
         std::vector<at::Tensor> parameters, gradients;  // lists of one, as the fused kernels want
         std::vector<std::vector<at::Tensor>> slots;
         double weight_decay = 0;
@@ -51,8 +51,8 @@ private:
     OptimizerConfig config_;
     std::vector<Range> ranges_;
     std::vector<at::Tensor> step_;
-    double lr_ = 0;          // of the scheduled update; Adagrad's decay included
-    at::Tensor device_lr_;   // the same; undefined: Rate::argument
+    double lr_ = 0;         // of the scheduled update; Adagrad's decay included
+    at::Tensor device_lr_;  // the same; undefined: Rate::argument
 };
 
 }  // namespace hopscotch

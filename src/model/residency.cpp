@@ -6,7 +6,8 @@
 namespace hopscotch {
 
 Residency::Place Residency::use(Key shard, std::int64_t bytes, std::int64_t free) {
-    auto const found = std::find_if(resident_.begin(), resident_.end(), [&](auto const& entry) { return entry.shard == shard; });
+    auto const found =
+        std::find_if(resident_.begin(), resident_.end(), [&](auto const& entry) { return entry.shard == shard; });
     if (found != resident_.end()) {
         std::rotate(found, found + 1, resident_.end());
         return Place::device;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The safetensors format (huggingface/safetensors): 8 bytes with the length of the header (little endian), the header as JSON
-// padded with spaces, raw tensors.
+// The safetensors format (huggingface/safetensors): 8 bytes with the length of the header (little endian), the header as
+// JSON padded with spaces, raw tensors.
 #pragma once
 #include <filesystem>
 #include <map>
@@ -39,7 +39,8 @@ public:
     std::map<std::string, Entry> const& entries() const { return entries_; }
     std::filesystem::path const& path() const { return path_; }
 
-    // Converted from F64, F32, F16 or BF16; or from the integers. Throws DataError for another dtype, or if it cannot be read.
+    // Converted from F64, F32, F16 or BF16; or from the integers. Throws DataError for another dtype, or if it cannot be
+    // read.
     void read(std::string const& name, std::span<float> out) const;
     void read(std::string const& name, std::span<std::int64_t> out) const;
 

@@ -17,9 +17,10 @@ namespace {
 constexpr std::uint64_t k_longest_header = 100'000'000;  // the reference implementation's limit
 
 std::optional<std::size_t> dtype_bytes(std::string_view dtype) {
-    static constexpr std::pair<std::string_view, std::size_t> known[] = {
-        {"F64", 8}, {"F32", 4}, {"F16", 2}, {"BF16", 2}, {"I64", 8}, {"I32", 4}, {"I16", 2},
-        {"I8", 1},  {"U8", 1},  {"U16", 2}, {"U32", 4},  {"U64", 8}, {"BOOL", 1}};
+    static constexpr std::pair<std::string_view, std::size_t> known[] = {{"F64", 8}, {"F32", 4}, {"F16", 2}, {"BF16", 2},
+                                                                         {"I64", 8}, {"I32", 4}, {"I16", 2}, {"I8", 1},
+                                                                         {"U8", 1},  {"U16", 2}, {"U32", 4}, {"U64", 8},
+                                                                         {"BOOL", 1}};
     for (auto const& [name, bytes] : known)
         if (name == dtype) return bytes;
     return std::nullopt;
@@ -149,7 +150,8 @@ std::vector<std::byte> SafetensorsFile::bytes_of(std::string const& name) const 
 void SafetensorsFile::read(std::string const& name, std::span<float> out) const {
     auto const bytes = bytes_of(name);
     auto const& dtype = entries_.at(name).dtype;
-    require(!dtype_bytes(dtype) || bytes.size() / *dtype_bytes(dtype) == out.size(), "a tensor of another size was asked for");
+    require(!dtype_bytes(dtype) || bytes.size() / *dtype_bytes(dtype) == out.size(),
+            "a tensor of another size was asked for");
     if (!convert(dtype, bytes, out))
         throw DataError(fmt::format("{}: tensor \"{}\" is {} (F32, F64, F16, BF16 can be read) convert it", path_.string(),
                                     name, dtype));
@@ -158,7 +160,8 @@ void SafetensorsFile::read(std::string const& name, std::span<float> out) const 
 void SafetensorsFile::read(std::string const& name, std::span<std::int64_t> out) const {
     auto const bytes = bytes_of(name);
     auto const& dtype = entries_.at(name).dtype;
-    require(!dtype_bytes(dtype) || bytes.size() / *dtype_bytes(dtype) == out.size(), "a tensor of another size was asked for");
+    require(!dtype_bytes(dtype) || bytes.size() / *dtype_bytes(dtype) == out.size(),
+            "a tensor of another size was asked for");
     if (!dtype.starts_with('I') || !convert(dtype, bytes, out))
         throw DataError(fmt::format("{}: tensor \"{}\" is {} (I64 or I32 was expected)", path_.string(), name, dtype));
 }

@@ -73,7 +73,8 @@ void Step::bind(at::Tensor const& floats, StateLayout const& layout, FrozenParam
     for (auto const& tensor : layout.tensors) {
         if (tensor.block == Block::parameter) {
             trainable[tensor.name] = &tensor;
-            if (train_.optimizer.decay_all || tensor.shape.size() > 1) decayed = offset_in_floats(tensor) + length_in_floats(tensor);
+            if (train_.optimizer.decay_all || tensor.shape.size() > 1)
+                decayed = offset_in_floats(tensor) + length_in_floats(tensor);
         }
         if (tensor.block == Block::slot && tensor.name.starts_with(layout.tensors.front().name + "/"))  // a range begins
             slots.push_back(floats.narrow(0, offset_in_floats(tensor), length));

@@ -42,12 +42,12 @@ public:
 
     void begin_unit();  // zeros the gradient and the loss sum
 
-    // Adds the batch to the gradient of the next update. noise_key addresses the dropout masks of this batch. on_gradient, if
-    // given and if no batches are accumulated: called for ranges of the flat gradient as soon as they are final.
+    // Adds the batch to the gradient of the next update. noise_key addresses the dropout masks of this batch. on_gradient,
+    // if given and if no batches are accumulated: called for ranges of the flat gradient as soon as they are final.
     void forward_backward(Batch const& batch, std::uint64_t noise_key, GradientReady const& on_gradient = {});
 
-    // Called before a batch of so many rows: what makes it as if it had not begun, should it find no memory half of the way. Empty: it
-    // cannot be, or the batch has been trained before, so that it fits.
+    // Called before a batch of so many rows: what makes it as if it had not begun, should it find no memory half of the way.
+    // Empty: it cannot be, or the batch has been trained before, so that it fits.
     std::function<void()> way_back(std::int64_t rows);
 
     // Makes gradient() the mean over the rows since the last update.
@@ -96,7 +96,7 @@ private:
     std::set<std::int64_t> tried_rows_;
     std::vector<std::pair<std::size_t, std::size_t>> ranges_;  // of the flat gradient, by parameter; padding included
     SumOverGroup sum_;
-    GradientReady const* on_gradient_ = nullptr;               // of the pass under way
+    GradientReady const* on_gradient_ = nullptr;  // of the pass under way
 };
 
 }  // namespace hopscotch

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two parts of a step that become CUDA graphs. A graph has frozen addresses and kernel arguments: the batch is copied to where it
-// reads it, seed and learning rate lie in memory of the device. Between the two a strategy may combine gradients.
+// The two parts of a step that become CUDA graphs. A graph has frozen addresses and kernel arguments: the batch is copied to
+// where it reads it, seed and learning rate lie in memory of the device. Between the two a strategy may combine gradients.
 #include "model/step.hpp"
 
 namespace hopscotch {
@@ -8,8 +8,12 @@ namespace hopscotch {
 class Step::GradientPart final : public StepPart {
 public:
     GradientPart(Step& step, Batch const& batch, std::uint64_t noise_key)
-        : StepPart(*step.workspace_.graphs), step_(step), batch_(batch), noise_key_(noise_key),
-          x_(step.workspace_.graph_features(batch.x)), y_(step.workspace_.graph_answers(batch.y)) {}
+        : StepPart(*step.workspace_.graphs),
+          step_(step),
+          batch_(batch),
+          noise_key_(noise_key),
+          x_(step.workspace_.graph_features(batch.x)),
+          y_(step.workspace_.graph_answers(batch.y)) {}
 
     GraphKey key() const {
         auto key = step_.key(GraphKey::Part::gradient, x_.size(0));

@@ -102,8 +102,13 @@ void TorchTrialModel::begin_pass(ShardSource& shard, UnitAddress const& address,
     require(!state_.empty(), "training needs a bound state");
     workspace_.enter();
     claim();
-    pass_ = {&shard, address, shuffled_rows(shard.rows(), address, rows_shuffled_together(config_.data)),
-             batches(shard.rows(), batch_size, config_.data.last_batch), {}, 0, 0};
+    pass_ = {&shard,
+             address,
+             shuffled_rows(shard.rows(), address, rows_shuffled_together(config_.data)),
+             batches(shard.rows(), batch_size, config_.data.last_batch),
+             {},
+             0,
+             0};
     step_.use(Step::Weights::trained);
     step_.begin_unit();
     pass_.feed = feed_.begin(shard, pass_.order, pass_.cut, address);
@@ -115,7 +120,8 @@ PassCursor TorchTrialModel::cursor() {
 }
 
 void TorchTrialModel::skip_to(PassCursor const& cursor) {
-    require(cursor.batches >= 0 && static_cast<std::size_t>(cursor.batches) <= pass_.cut.size(), "a cursor behind the end of its pass");
+    require(cursor.batches >= 0 && static_cast<std::size_t>(cursor.batches) <= pass_.cut.size(),
+            "a cursor behind the end of its pass");
     pass_.next = static_cast<std::size_t>(cursor.batches);
     pass_.rows = cursor.sums.rows;
     step_.set_loss_sum(cursor.sums.loss);
@@ -143,7 +149,11 @@ void TorchTrialModel::train(Batch const& batch, std::uint64_t noise_key, Gradien
     auto const work = [&] { step_.forward_backward(batch, noise_key, ready); };
     if (!workspace_.admission) return work();
     auto const rows = batch.x.size(0);
-    workspace_.admission->run({{memory_kind_, rows}, held(), work, ready ? std::function<void()>() : step_.way_back(rows)});  // what has been handed over is summed by now
+    workspace_.admission->run(
+        {{memory_kind_, rows},
+         held(),
+         work,
+         ready ? std::function<void()>() : step_.way_back(rows)});  // what has been handed over is summed by now
 }
 
 UnitSums TorchTrialModel::end_pass() {
@@ -180,9 +190,7 @@ std::optional<DeviceFloats> TorchTrialModel::device_state() {
     return on_device(device_);
 }
 
-void TorchTrialModel::zero_gradient() {
-    (host_gradient_.defined() ? host_gradient_ : step_.gradient()).zero_();
-}
+void TorchTrialModel::zero_gradient() { (host_gradient_.defined() ? host_gradient_ : step_.gradient()).zero_(); }
 
 void TorchTrialModel::update(std::int64_t rows) {
     if (!workspace_.device.is_cpu()) require_claimed();
@@ -241,7 +249,8 @@ void TorchTrialModel::evaluate(ShardSource& shard, BatchRange const& batches, Ev
         if (data_.task == Task::language) return add_tokens(out, batch.y, into);
         if (out.is_cpu()) return add(out.contiguous(), batch.y, into);
         if (bytes > k_waiting_outputs) add_waiting();
-        answers.push_back(batch.y.clone());  // the next batch lies there, too. Last: without memory for it, all of this is done once more
+        answers.push_back(
+            batch.y.clone());  // the next batch lies there, too. Last: without memory for it, all of this is done once more
         outputs.push_back(out);
         bytes += out.nbytes();
     });
@@ -251,7 +260,8 @@ void TorchTrialModel::evaluate(ShardSource& shard, BatchRange const& batches, Ev
 
 void TorchTrialModel::add(at::Tensor const& outputs, at::Tensor const& answers, Evaluation& into) const {
     if (data_.task == Task::classification)
-        into.add_labels(floats_of(outputs), {answers.const_data_ptr<std::int64_t>(), static_cast<std::size_t>(answers.numel())});
+        into.add_labels(floats_of(outputs),
+                        {answers.const_data_ptr<std::int64_t>(), static_cast<std::size_t>(answers.numel())});
     else
         into.add_targets(floats_of(outputs), floats_of(answers), target_loss(config_.train.loss), config_.train.huber_delta);
 }
@@ -262,11 +272,14 @@ void TorchTrialModel::add_tokens(at::Tensor const& outputs, at::Tensor const& to
     auto const chosen = outputs.gather(2, index);
     // As Evaluation ranks: equal outputs by their index; whatever is not smaller than a NaN is better.
     auto const earlier = at::arange(outputs.size(2), outputs.options().dtype(at::kLong)).lt(index);
-    auto const better = outputs.gt(chosen).logical_or(outputs.eq(chosen).logical_and(earlier)).sum(2).add(
-        chosen.isnan().squeeze(2), outputs.size(2));
+    auto const better = outputs.gt(chosen)
+                            .logical_or(outputs.eq(chosen).logical_and(earlier))
+                            .sum(2)
+                            .add(chosen.isnan().squeeze(2), outputs.size(2));
     auto const rows = static_cast<double>(outputs.size(0));
     auto const mean = [&](at::Tensor const& each) { return each.to(at::kDouble).mean().item<double>() * rows; };
-    into.add_sums(outputs.size(0), -mean(at::log_softmax(outputs, 2).gather(2, index)), mean(better.eq(0)), mean(better.lt(5)));
+    into.add_sums(outputs.size(0), -mean(at::log_softmax(outputs, 2).gather(2, index)), mean(better.eq(0)),
+                  mean(better.lt(5)));
 }
 
 std::int64_t TorchTrialModel::evaluation_batches(std::int64_t rows) const {

@@ -79,8 +79,8 @@ private:
         std::int64_t rows = 0;
     } pass_;
     bool stays_on_device_ = false;  // device_gradient() was asked for last
-    at::Tensor host_gradient_;  // on a GPU, once gradient() has been asked for, until device_gradient() is
-    at::Tensor host_, device_;  // the floats of the bound state; one tensor on a CPU, on a GPU the workspace's block
+    at::Tensor host_gradient_;      // on a GPU, once gradient() has been asked for, until device_gradient() is
+    at::Tensor host_, device_;      // the floats of the bound state; one tensor on a CPU, on a GPU the workspace's block
 };
 
 // Of any device: no value is NaN or infinite. A kernel, no memory, one wait.

@@ -67,7 +67,8 @@ void TorchTrialModel::bind(MutableBytes state) {
     step_.bind(device_, layout_, frozen_);
 }
 
-// On a GPU models take turns with the workspace's block. Outside of a pass the host has the state, so it can be brought back.
+// On a GPU models take turns with the workspace's block. Outside of a pass the host has the state, so it can be brought
+// back.
 void TorchTrialModel::claim() {
     if (workspace_.bound == this) return;
     workspace_.bound = this;
@@ -75,7 +76,8 @@ void TorchTrialModel::claim() {
 }
 
 TrainingNeed TorchTrialModel::held() const {
-    return {static_cast<std::int64_t>(layout_.end_of(Block::buffer)), static_cast<std::int64_t>(layout_.end_of(Block::parameter))};
+    return {static_cast<std::int64_t>(layout_.end_of(Block::buffer)),
+            static_cast<std::int64_t>(layout_.end_of(Block::parameter))};
 }
 
 void TorchTrialModel::require_claimed() const {

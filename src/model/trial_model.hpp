@@ -25,11 +25,11 @@
 
 namespace hopscotch {
 
-struct DataSchema {                   // what a model must know of the data
+struct DataSchema {  // what a model must know of the data
     Task task = Task::classification;
     std::vector<std::int64_t> shape;
     std::int64_t outputs = 0;
-    std::int64_t train_rows = 0;      // schedules count epochs in samples: epoch = train_rows
+    std::int64_t train_rows = 0;           // schedules count epochs in samples: epoch = train_rows
     std::vector<std::int64_t> categories;  // as in the manifest
 };
 DataSchema schema_of(Manifest const& manifest);
@@ -42,8 +42,8 @@ struct UnitSums {
 
 struct ZooEntry {
     std::string name, summary;
-    std::string arguments;            // one line an argument: name, default, meaning
-    std::string input;                // shapes that it takes
+    std::string arguments;  // one line an argument: name, default, meaning
+    std::string input;      // shapes that it takes
     bool synthetic = false;
 };
 std::vector<ZooEntry> const& zoo();
@@ -109,26 +109,27 @@ public:
     // summed on the way and read once; rows of a dropped last batch are not counted.
     UnitSums train_unit(ShardSource& shard, UnitAddress const& address, std::function<void()> const& on_batch);
 
-    // A unit cut open, for trainers that train a trial together or save it on the way: begin_pass; for every update next_gradient,
-    // whatever is done to gradient(), update; end_pass. train_unit is just this, with nothing done to gradients.
+    // A unit cut open, for trainers that train a trial together or save it on the way: begin_pass; for every update
+    // next_gradient, whatever is done to gradient(), update; end_pass. train_unit is just this, with nothing done to
+    // gradients.
     virtual std::int64_t batch_size() const = 0;  // train.batch_size
     virtual void begin_pass(ShardSource& shard, UnitAddress const& address, std::int64_t batch_size) = 0;
 
-    // Between updates. cursor: of the pass under way, and the bound block is up to date. skip_to: right after begin_pass of the same
-    // unit with the same batch size, on the state that belongs to the cursor.
+    // Between updates. cursor: of the pass under way, and the bound block is up to date. skip_to: right after begin_pass of
+    // the same unit with the same batch size, on the state that belongs to the cursor.
     virtual PassCursor cursor() = 0;
     virtual void skip_to(PassCursor const& cursor) = 0;
 
-    // Rows of the next update (train.accumulate batches), whose mean gradient is in gradient() then; 0: the pass is over, and
-    // nothing was computed. ready may be told of parts of it before that, each once.
+    // Rows of the next update (train.accumulate batches), whose mean gradient is in gradient() then; 0: the pass is over,
+    // and nothing was computed. ready may be told of parts of it before that, each once.
     virtual std::int64_t next_gradient(GradientReady const& ready, std::function<void()> const& on_batch) = 0;
     virtual UnitSums end_pass() = 0;
 
     // Of the bound state, laid out like its parameters, padding (zeros) included: layout().end_of(parameter) bytes.
     virtual std::span<float> gradient() = 0;
 
-    // The same where it is computed, so that nothing is copied to the host; none: this model has it only there. Whichever of the two was
-    // asked for last is the one that next_gradient and zero_gradient fill and update reads.
+    // The same where it is computed, so that nothing is copied to the host; none: this model has it only there. Whichever of
+    // the two was asked for last is the one that next_gradient and zero_gradient fill and update reads.
     virtual std::optional<DeviceFloats> device_gradient() { return std::nullopt; }
     virtual void zero_gradient();
 
@@ -138,13 +139,13 @@ public:
     // Moves the counters as update() does, and nothing else: for a step in which only others have rows.
     virtual void count(std::int64_t rows) = 0;
 
-    // In an open pass the state may lie on a GPU: fetch() brings the bound block up to date, store() makes what has been written
-    // into it the state that is trained.
+    // In an open pass the state may lie on a GPU: fetch() brings the bound block up to date, store() makes what has been
+    // written into it the state that is trained.
     virtual void fetch() = 0;
     virtual void store() = 0;
 
-    // The floats of that state where an open pass trains them, laid out like the block (parameters, slots, buffers): what is done to them
-    // needs neither fetch() nor store(). None: this model has them only in the block.
+    // The floats of that state where an open pass trains them, laid out like the block (parameters, slots, buffers): what is
+    // done to them needs neither fetch() nor store(). None: this model has them only in the block.
     virtual std::optional<DeviceFloats> device_state() { return std::nullopt; }
 
     // Batch norm in training passes takes its statistics over all trainers' rows, from now on; empty: over the own rows. Own
@@ -165,8 +166,8 @@ public:
     // The parameters (frozen ones too; with EMA the averaged ones) and buffers of the bound state as a safetensors file.
     virtual void save(std::string const& path, Json const& metadata) = 0;
 
-    virtual double learning_rate() const = 0;   // that the next step will use
-    virtual bool finite() = 0;                  // every parameter, slot and buffer of the bound state is finite
+    virtual double learning_rate() const = 0;  // that the next step will use
+    virtual bool finite() = 0;                 // every parameter, slot and buffer of the bound state is finite
 };
 
 // Throws ConfigError if check_model would complain. The workspace outlives the model. The manifest says how features are

@@ -28,8 +28,8 @@ std::unique_ptr<DeviceFeed> make_device_feed(at::Device device) {
 }
 
 #ifdef HOPSCOTCH_CUDA
-// deterministic: the same algorithm on every trainer and no atomic additions. An operator that cannot do that throws, and torch's
-// text names it.
+// deterministic: the same algorithm on every trainer and no atomic additions. An operator that cannot do that throws, and
+// torch's text names it.
 void set_arithmetic(GpuMode const& mode) {
     prepare_process();  // tests have a main of their own
     auto& torch = at::globalContext();
@@ -45,22 +45,26 @@ void set_arithmetic(GpuMode const& mode) {
 }  // namespace
 
 GpuMode gpu_mode(RunConfig const& run) {
-    return {run.deterministic, run.tf32.value_or(!run.deterministic), run.cudnn_benchmark.value_or(!run.deterministic), run.cuda_graphs};
+    return {run.deterministic, run.tf32.value_or(!run.deterministic), run.cudnn_benchmark.value_or(!run.deterministic),
+            run.cuda_graphs};
 }
 
 Workspace::Impl::Impl(std::string const& device_name, int threads, [[maybe_unused]] GpuMode mode)
-    : device(begun(device_name)), noise(at::globalContext().defaultGenerator(device).clone()),
+    : device(begun(device_name)),
+      noise(at::globalContext().defaultGenerator(device).clone()),
       batches(at::TensorOptions(at::kCPU)),
       device_feed(make_device_feed(device)) {
     if (auto allocator = make_device_allocator(device.str()))
-        admission = std::make_unique<Admission>(std::move(allocator), device.str(), [this](std::int64_t bytes) { make_room(bytes); });
+        admission = std::make_unique<Admission>(std::move(allocator), device.str(),
+                                                [this](std::int64_t bytes) { make_room(bytes); });
     at::set_num_threads(threads);
 #ifdef HOPSCOTCH_CUDA
     if (device.is_cpu()) return;
     set_arithmetic(mode);
     if (!mode.graphs) return;
     auto const agreement = mode.deterministic ? Agreement::bits : Agreement::rounding;
-    graphs = std::make_unique<StepGraphs>(make_cuda_capturer(device, noise), agreement, [](std::string const& text) { log_info(text); });
+    graphs = std::make_unique<StepGraphs>(make_cuda_capturer(device, noise), agreement,
+                                          [](std::string const& text) { log_info(text); });
 #endif
 }
 
@@ -91,7 +95,8 @@ void Workspace::Impl::admit(std::int64_t state, std::int64_t gradient, BatchKind
     auto const bytes = [](std::int64_t floats) { return floats * static_cast<std::int64_t>(sizeof(float)); };
     auto const there = [](at::Tensor const& buffer) { return buffer.defined() ? buffer.numel() : 0; };
     auto const missing = [&](at::Tensor const& buffer, std::int64_t n) { return there(buffer) >= n ? 0 : bytes(n); };
-    admission->admit({missing(state_, state), missing(gradient_, gradient), 0, kind.rows}, bytes(there(state_) + there(gradient_)), kind.model);
+    admission->admit({missing(state_, state), missing(gradient_, gradient), 0, kind.rows},
+                     bytes(there(state_) + there(gradient_)), kind.model);
 }
 
 // What is not the trial's own: shards, and graphs, which keep what their steps took.

@@ -23,11 +23,11 @@ struct Workspace::Impl {
     at::Tensor gradient(std::int64_t n);
     at::Tensor accumulated(std::int64_t n);  // gradients of several batches
 
-    // Of a GPU. The state that is bound: one block for all models, so that it lies at the same address whenever a model is bound
-    // again, as a captured graph needs. `bound`: whose state that is.
+    // Of a GPU. The state that is bound: one block for all models, so that it lies at the same address whenever a model is
+    // bound again, as a captured graph needs. `bound`: whose state that is.
     at::Tensor state(std::int64_t n);
-    // Before a state of so many floats and its gradient are allocated, and batches of this kind trained: shards make room. Throws
-    // DoesNotFit with the numbers.
+    // Before a state of so many floats and its gradient are allocated, and batches of this kind trained: shards make room.
+    // Throws DoesNotFit with the numbers.
     void admit(std::int64_t state, std::int64_t gradient, BatchKind const& kind);
     void make_room(std::int64_t bytes);
     void const* bound = nullptr;
@@ -37,7 +37,7 @@ struct Workspace::Impl {
     at::Tensor graph_answers(at::Tensor const& like);
 
     at::Device device;
-    at::Generator noise;  // reseeded for every step, so it carries nothing from one trial to the next
+    at::Generator noise;                      // reseeded for every step, so it carries nothing from one trial to the next
     BatchBuffers batches;                     // on a CPU
     std::unique_ptr<DeviceFeed> device_feed;  // null on a CPU
     std::unique_ptr<Admission> admission;     // "

@@ -84,8 +84,8 @@ void read_at(int fd, std::filesystem::path const& path, MutableBytes into, std::
 
 std::string checkpoint_name(Checkpoint const& checkpoint, int incarnation) {
     auto const& place = checkpoint.place;
-    return fmt::format("checkpoints/trial-{:05}-e{:04}-s{:04}-b{:06}-i{}.ckpt", checkpoint.record.trial.value, place.epoch, place.step,
-                       place.batch, incarnation);
+    return fmt::format("checkpoints/trial-{:05}-e{:04}-s{:04}-b{:06}-i{}.ckpt", checkpoint.record.trial.value, place.epoch,
+                       place.step, place.batch, incarnation);
 }
 
 bool is_checkpoint_name(std::string_view name, LapSink::Saved const& saved) {
@@ -110,14 +110,16 @@ void write_checkpoint(std::filesystem::path const& path, Checkpoint const& check
 }
 
 CheckpointFile::CheckpointFile(std::filesystem::path path) : path_(std::move(path)) {
-    fd_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);  // a link leads elsewhere, a pipe has no end
+    fd_ =
+        ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);  // a link leads elsewhere, a pipe has no end
     if (fd_ < 0) throw DataError(fmt::format("{}: cannot open ({})", path_.string(), std::strerror(errno)));
     try {
         Preamble preamble;
         read_at(fd_, path_, std::as_writable_bytes(std::span(&preamble, 1)), 0);
         if (preamble.magic != k_magic) throw DataError(fmt::format("{}: is no checkpoint", path_.string()));
-        struct stat status {};
-        if (::fstat(fd_, &status) != 0) throw DataError(fmt::format("{}: cannot stat ({})", path_.string(), std::strerror(errno)));
+        struct stat status{};
+        if (::fstat(fd_, &status) != 0)
+            throw DataError(fmt::format("{}: cannot stat ({})", path_.string(), std::strerror(errno)));
         auto const size = static_cast<std::uint64_t>(status.st_size);
         bool const sane = preamble.header_bytes <= k_longest_header && preamble.state_bytes <= size;
         auto const before_parts = sizeof preamble + preamble.header_bytes + preamble.state_bytes;
@@ -129,7 +131,8 @@ CheckpointFile::CheckpointFile(std::filesystem::path path) : path_(std::move(pat
             throw DataError(fmt::format("{}: is damaged (the hash of its header differs)", path_.string()));
         auto const json = parse_json_or_throw(header, path_.string());
         about_ = from_header(json);
-        if (json.at("parts_bytes").integer() != static_cast<std::int64_t>(size - before_parts)) throw DataError(wrong_length);
+        if (json.at("parts_bytes").integer() != static_cast<std::int64_t>(size - before_parts))
+            throw DataError(wrong_length);
         about_.parts.resize(size - before_parts);
         read_at(fd_, path_, about_.parts, before_parts);
         if (to_hex(xxh3(about_.parts)) != json.at("parts_hash").string())
@@ -151,7 +154,8 @@ CheckpointFile::~CheckpointFile() { ::close(fd_); }
 void CheckpointFile::read_state(MutableBytes into) const {
     require(into.size() == state_bytes_, "a buffer of another size than the checkpoint's state");
     read_at(fd_, path_, into, state_offset_);
-    if (xxh3(into) != state_hash_) throw DataError(fmt::format("{}: is damaged (the hash of its state differs)", path_.string()));
+    if (xxh3(into) != state_hash_)
+        throw DataError(fmt::format("{}: is damaged (the hash of its state differs)", path_.string()));
 }
 
 void CheckpointFile::verify() const {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A trial's state on disk, with its place: so many laps done, so many units of the next, so many batches of its next unit. The
-// state after the last batch of epoch 4 and its validation is at epoch 5, step 0, batch 0.
+// A trial's state on disk, with its place: so many laps done, so many units of the next, so many batches of its next unit.
+// The state after the last batch of epoch 4 and its validation is at epoch 5, step 0, batch 0.
 //
 // A file is whole or not there: temporary name, fsync, rename, fsync of the directory. It holds, little-endian:
 //   "HOPSCOTCHCKPT1\n\0"   u64 bytes of the header   u64 bytes of the state   u64 xxh3 of the header   u64 xxh3 of the state
@@ -26,15 +26,16 @@ struct Place {
 };
 
 struct Checkpoint {
-    std::string run_id;     // RunFacts::run_id: a file of another run is foreign
+    std::string run_id;  // RunFacts::run_id: a file of another run is foreign
     Place place;
     LapRecord record;       // of the lap under way, its finished units
     std::int64_t rows = 0;  // of the unit under way, trained so far
     double loss_sum = 0;    // over them
     std::uint64_t layout_hash = 0;
     std::uint64_t state_hash = 0;  // the journal's kind of hash; 0: not known (a file of an older version)
-    bool whole = true;      // false: others held parts of this state; nobody can go on from it, but its weights are good
-    std::vector<std::byte> parts;            // of a lap that several trainers train together: what is each one's own, in the strategy's encoding
+    bool whole = true;  // false: others held parts of this state; nobody can go on from it, but its weights are good
+    std::vector<std::byte>
+        parts;  // of a lap that several trainers train together: what is each one's own, in the strategy's encoding
 };
 
 // "checkpoints/trial-00003-e0004-s002-b00000016-i1.ckpt". attempt: of the run, so that no two writers share a name.

@@ -60,7 +60,9 @@ void AppendFile::append(std::string_view bytes) {
         bytes = changed;
     }
     if (fault == Fault::tear) bytes = bytes.substr(0, bytes.size() / 2);
-    if (torn_) throw IoError(fmt::format("{}: cannot write (a write before has left half a line, which could not be cut off)", path_.string()));
+    if (torn_)
+        throw IoError(fmt::format("{}: cannot write (a write before has left half a line, which could not be cut off)",
+                                  path_.string()));
     for (std::size_t done = 0; done < bytes.size();) {
         auto const written = ::write(fd_, bytes.data() + done, bytes.size() - done);
         if (written < 0 && errno == EINTR) continue;
@@ -78,14 +80,15 @@ void AppendFile::append(std::string_view bytes) {
 
 void AppendFile::take_back(std::size_t written) {
     if (written == 0) return;
-    struct stat status {};
+    struct stat status{};
     bool const known = ::fstat(fd_, &status) == 0 && S_ISREG(status.st_mode);
     torn_ = !known || ::ftruncate(fd_, status.st_size - static_cast<off_t>(written)) != 0;
 }
 
 bool AppendFile::is_current() const {
-    struct stat mine {}, there {};
-    return ::fstat(fd_, &mine) == 0 && ::stat(path_.c_str(), &there) == 0 && mine.st_ino == there.st_ino && mine.st_dev == there.st_dev;
+    struct stat mine{}, there{};
+    return ::fstat(fd_, &mine) == 0 && ::stat(path_.c_str(), &there) == 0 && mine.st_ino == there.st_ino &&
+           mine.st_dev == there.st_dev;
 }
 
 void AppendFile::sync() {

@@ -41,7 +41,8 @@ Order::Kind kind_named(std::string const& name) {
 // The numbers only keep requests apart and in order.
 std::string next_name(fs::path const& folder) {
     int last = 0;
-    for (auto const& entry : fs::directory_iterator(folder)) last = std::max(last, std::atoi(entry.path().filename().c_str()));
+    for (auto const& entry : fs::directory_iterator(folder))
+        last = std::max(last, std::atoi(entry.path().filename().c_str()));
     return fmt::format("{:04}-{}", last + 1, getpid());
 }
 
@@ -81,7 +82,8 @@ std::vector<Inbox::Letter> Inbox::take() const {
 }
 
 void Inbox::answer(Letter const& letter, Answer const& answer) const {
-    write_atomically(folder_ / (letter.name + k_answer), Json::object({{"ok", answer.ok}, {"text", answer.text}}).dump() + "\n");
+    write_atomically(folder_ / (letter.name + k_answer),
+                     Json::object({{"ok", answer.ok}, {"text", answer.text}}).dump() + "\n");
 }
 
 std::string post(fs::path const& run_dir, LiveRequest const& request) {

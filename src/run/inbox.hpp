@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RUN_DIR/inbox: how another process talks to the job that works on a run. One file a request, written under another name and
-// renamed, so that nobody reads a part; rank 0 takes it away and leaves an answer beside it:
+// RUN_DIR/inbox: how another process talks to the job that works on a run. One file a request, written under another name
+// and renamed, so that nobody reads a part; rank 0 takes it away and leaves an answer beside it:
 //   hopscotch ctl    inbox/0003-4711.json        {"kind": "stop", "trial": 4, "until_unix_s": ...}
 //   rank 0           inbox/0003-4711.done.json   {"ok": true, "text": "trial 4 stops ..."}    and removes the request
 //   hopscotch ctl    removes the answer
@@ -40,7 +40,8 @@ public:
         LiveRequest request;
         std::string problem;  // it is no request; empty: it is
     };
-    std::vector<Letter> take() const;  // all that wait, in the order of their names; what nobody waits for any more is removed
+    std::vector<Letter> take()
+        const;  // all that wait, in the order of their names; what nobody waits for any more is removed
     void answer(Letter const& letter, Answer const& answer) const;
 
 private:

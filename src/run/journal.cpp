@@ -23,13 +23,19 @@ Json event(std::string_view name, Json body) {
 }
 
 TrialEnd trial_end_from_json(Json const& json) {
-    return {TrialId(count_in(json, "trial")), json.at("status").string(), json.at("reason").string(), count_in(json, "epochs")};
+    return {TrialId(count_in(json, "trial")), json.at("status").string(), json.at("reason").string(),
+            count_in(json, "epochs")};
 }
 
 LapSink::Saved saved_from_json(Json const& json) {
-    LapSink::Saved const saved{TrialId(count_in(json, "trial")), count_in(json, "epoch"), count_in(json, "step"),
-                               integer_in(json, "batch", 0, INT64_MAX), json.at("file").string(),
-                               json.find("whole") == nullptr || json.at("whole").boolean(), 0, hash_in(json, "state_hash"),
+    LapSink::Saved const saved{TrialId(count_in(json, "trial")),
+                               count_in(json, "epoch"),
+                               count_in(json, "step"),
+                               integer_in(json, "batch", 0, INT64_MAX),
+                               json.at("file").string(),
+                               json.find("whole") == nullptr || json.at("whole").boolean(),
+                               0,
+                               hash_in(json, "state_hash"),
                                hash_in(json, "begin_hash")};
     if (!is_checkpoint_name(saved.file, saved))  // it will be read, and deleted
         throw Error(fmt::format("'{}' is not the name of that checkpoint", saved.file));
@@ -38,7 +44,8 @@ LapSink::Saved saved_from_json(Json const& json) {
 
 LapRecord lap_done_from_json(Json const& json, Journal const& journal) {
     auto record = lap_record_from_json(json);
-    if (!journal.assignments.contains(record.trial)) throw Error(fmt::format("trial {} was not released before", record.trial.value));
+    if (!journal.assignments.contains(record.trial))
+        throw Error(fmt::format("trial {} was not released before", record.trial.value));
     if (record.home.value < 0 && record.valid_seconds > 0) throw Error("'home' is -1 (who validated?)");
     return record;
 }
@@ -80,12 +87,13 @@ void take_line(std::string_view text, Journal& journal) {
         journal.decisions.push_back(decision_from_json(line));
     } else if (name == "trial_ended") {
         journal.ended.push_back(trial_end_from_json(line));
-        if (journal.ended.back().status != name_of(TrialStatus::interrupted)) journal.alive.erase(journal.ended.back().trial);
+        if (journal.ended.back().status != name_of(TrialStatus::interrupted))
+            journal.alive.erase(journal.ended.back().trial);
     } else if (name == "checkpoint") {
         journal.saved.push_back(saved_from_json(line));
     } else if (name == "trainer_lost") {
-        journal.lost.push_back({TrainerId(line.at("trainer").integer()), line.at("host").string(), line.at("reason").string(),
-                                line.at("unix_s").number()});
+        journal.lost.push_back({TrainerId(line.at("trainer").integer()), line.at("host").string(),
+                                line.at("reason").string(), line.at("unix_s").number()});
     } else if (name == "run_resumed") {
         journal.incarnation = count_in(line, "incarnation");
         journal.status.clear();
@@ -115,19 +123,28 @@ void JournalWriter::ordered(Order const& order) {
 }
 
 void JournalWriter::retried(LapRecord const& record) {
-    append(event("retry", Json::object({{"trial", record.trial.value}, {"epoch", record.epoch}, {"attempt", record.attempt}, {"reason", record.reason}})));
+    append(event("retry", Json::object({{"trial", record.trial.value},
+                                        {"epoch", record.epoch},
+                                        {"attempt", record.attempt},
+                                        {"reason", record.reason}})));
     file_.sync();
 }
 
 void JournalWriter::checkpoint(LapSink::Saved const& saved) {
-    auto body = Json::object({{"trial", saved.trial.value}, {"epoch", saved.epoch}, {"step", saved.step}, {"batch", saved.batch}, {"file", saved.file},
-                              {"state_hash", to_hex_or_null(saved.state_hash)}, {"begin_hash", to_hex_or_null(saved.begin_hash)}});
+    auto body = Json::object({{"trial", saved.trial.value},
+                              {"epoch", saved.epoch},
+                              {"step", saved.step},
+                              {"batch", saved.batch},
+                              {"file", saved.file},
+                              {"state_hash", to_hex_or_null(saved.state_hash)},
+                              {"begin_hash", to_hex_or_null(saved.begin_hash)}});
     if (!saved.whole) body["whole"] = false;
     append(event("checkpoint", std::move(body)));
 }
 
 void JournalWriter::trainer_lost(TrainerLoss const& loss) {
-    append(event("trainer_lost", Json::object({{"trainer", loss.trainer.value}, {"host", loss.host}, {"reason", loss.reason}})));
+    append(event("trainer_lost",
+                 Json::object({{"trainer", loss.trainer.value}, {"host", loss.host}, {"reason", loss.reason}})));
 }
 
 void JournalWriter::run_resumed(int incarnation, int trainers) {

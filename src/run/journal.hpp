@@ -63,25 +63,26 @@ struct Journal {
     std::map<TrialId, Assignment> assignments;  // of every trial that was released
     std::vector<Decision> decisions;            // of the search
     std::vector<TrialEnd> ended;
-    std::set<TrialId> alive;      // begun and not ended; interrupted ones are
-    std::size_t most_alive = 0;   // at one time
-    std::vector<Order> orders;        // that have not come with a lap
-    std::map<TrialId, int> retries;   // failures that were not the trial's own and did not end it
+    std::set<TrialId> alive;            // begun and not ended; interrupted ones are
+    std::size_t most_alive = 0;         // at one time
+    std::vector<Order> orders;          // that have not come with a lap
+    std::map<TrialId, int> retries;     // failures that were not the trial's own and did not end it
     std::vector<LapSink::Saved> saved;  // files that may have been deleted since
     std::vector<TrainerLoss> lost;
-    int incarnation = 1;                // how many jobs have written it
-    double seconds = 0;                 // that they wrote, together
+    int incarnation = 1;                            // how many jobs have written it
+    double seconds = 0;                             // that they wrote, together
     std::vector<std::pair<double, double>> pauses;  // between jobs: from, until (seconds since 1970)
-    double last_unix_s = 0;             // its last line
-    std::string status;                 // of the run; empty while it has not ended; of the last job that said so
+    double last_unix_s = 0;                         // its last line
+    std::string status;                             // of the run; empty while it has not ended; of the last job that said so
     std::uintmax_t complete_bytes = 0;  // up to the end of the last whole line; the rest of the file is a torn tail
 };
 
 // As they were released, the last time: a clone takes new values on the way.
 std::map<LapId, Lap const*> released_laps(Journal const& journal);
 
-// The laps that count, so that each comes behind the one before and, a clone's, behind its source's. Where a trial was stopped and goes on, one may
-// have come twice: the later one does. What began with a state that its trial did not have in the end does not.
+// The laps that count, so that each comes behind the one before and, a clone's, behind its source's. Where a trial was
+// stopped and goes on, one may have come twice: the later one does. What began with a state that its trial did not have in
+// the end does not.
 std::vector<LapRecord const*> laps_that_count(Journal const& journal);
 
 // A last line without its end is dropped. Throws DataError "<file>:<line>: ..." for any other line that is malformed.

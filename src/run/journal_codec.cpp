@@ -12,9 +12,10 @@
 namespace hopscotch {
 namespace {
 
-constexpr std::pair<Outcome, std::string_view> k_outcomes[] = {
-    {Outcome::finished, "finished"}, {Outcome::diverged, "diverged"}, {Outcome::failed, "failed"},
-    {Outcome::stopped, "stopped"}};
+constexpr std::pair<Outcome, std::string_view> k_outcomes[] = {{Outcome::finished, "finished"},
+                                                               {Outcome::diverged, "diverged"},
+                                                               {Outcome::failed, "failed"},
+                                                               {Outcome::stopped, "stopped"}};
 
 std::string_view outcome_name(Outcome outcome) {
     for (auto const& [value, name] : k_outcomes)
@@ -104,7 +105,8 @@ std::uint64_t hash_in(Json const& json, std::string_view key) {
 
 std::int64_t integer_in(Json const& json, std::string_view key, std::int64_t low, std::int64_t high) {
     auto const value = json.at(key).integer();
-    if (value < low || value > high) throw Error(fmt::format("'{}' is {} (from {} to {} is possible)", key, value, low, high));
+    if (value < low || value > high)
+        throw Error(fmt::format("'{}' is {} (from {} to {} is possible)", key, value, low, high));
     return value;
 }
 
@@ -119,11 +121,11 @@ LapId lap_id_from_json(Json const& json) { return {TrialId(count_in(json, "trial
 
 Json to_json(Lap const& lap) {
     auto out = Json::object({{"trial", lap.trial.value},
-                         {"epoch", lap.epoch},
-                         {"attempt", lap.attempt},
-                         {"release", lap.release},
-                         {"remaining_cost", lap.remaining_cost},
-                         {"assignment", to_json(lap.assignment)}});
+                             {"epoch", lap.epoch},
+                             {"attempt", lap.attempt},
+                             {"release", lap.release},
+                             {"remaining_cost", lap.remaining_cost},
+                             {"assignment", to_json(lap.assignment)}});
     if (lap.clone_of) out["clone_of"] = to_json(*lap.clone_of);
     return out;
 }
@@ -206,20 +208,20 @@ Json to_json(LapRecord const& record) {
     units.reserve(record.units.size());
     for (auto const& unit : record.units) units.push_back(to_json(unit));
     auto out = Json::object({{"trial", record.trial.value},
-                         {"epoch", record.epoch},
-                         {"attempt", record.attempt},
-                         {"outcome", outcome_name(record.outcome)},
-                         {"reason", record.reason},
-                         {"home", record.home.value},
-                         {"hops", record.hops},
-                         {"hop_bytes", record.hop_bytes},
-                         {"lr", record.lr},
-                         {"state_hash", to_hex(record.state_hash)},
-                         {"begin_hash", to_hex_or_null(record.begin_hash)},
-                         {"end_hash", to_hex_or_null(record.end_hash)},
-                         {"state_bytes", record.state_bytes},
-                         {"validation", validation_json(record)},
-                         {"units", std::move(units)}});
+                             {"epoch", record.epoch},
+                             {"attempt", record.attempt},
+                             {"outcome", outcome_name(record.outcome)},
+                             {"reason", record.reason},
+                             {"home", record.home.value},
+                             {"hops", record.hops},
+                             {"hop_bytes", record.hop_bytes},
+                             {"lr", record.lr},
+                             {"state_hash", to_hex(record.state_hash)},
+                             {"begin_hash", to_hex_or_null(record.begin_hash)},
+                             {"end_hash", to_hex_or_null(record.end_hash)},
+                             {"state_bytes", record.state_bytes},
+                             {"validation", validation_json(record)},
+                             {"units", std::move(units)}});
     if (record.cause != Cause::trial) out["cause"] = "surroundings";
     if (!record.orders.empty()) out["orders"] = to_json(record.orders);
     if (!record.exposed_s.empty()) out["exposed_s"] = record.exposed_s;

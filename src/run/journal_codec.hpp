@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Laps, their records, decisions and orders as JSON and back, bit for bit: hashes are hex, numbers that are not finite are null.
+// Laps, their records, decisions and orders as JSON and back, bit for bit: hashes are hex, numbers that are not finite are
+// null.
 #pragma once
 #include <cstdint>
 #include <string_view>
@@ -10,7 +11,7 @@
 
 namespace hopscotch {
 
-inline constexpr int k_most = INT32_MAX - 1;          // trials, epochs, attempts: one more is counted
+inline constexpr int k_most = INT32_MAX - 1;        // trials, epochs, attempts: one more is counted
 inline constexpr int k_most_trainers = UINT16_MAX;  // a server log counts workers so
 
 // Throw Error that names the key and the range: other files are indexed, and memory is taken, by these numbers.

@@ -42,12 +42,15 @@ double mean_with(double mean, double value, std::size_t count) {
     return mean == k_failed || value == k_failed ? k_failed : mean + (value - mean) / static_cast<double>(count + 1);
 }
 
-// Copies of a configuration (search.repeats, search.folds) become one trial, with the mean of each epoch that all have trained.
+// Copies of a configuration (search.repeats, search.folds) become one trial, with the mean of each epoch that all have
+// trained.
 std::vector<PastTrial> without_copies(std::map<TrialId, PastTrial> trials, std::size_t copies) {
     std::vector<std::vector<PastTrial>> groups;
     Assignment before;
     for (auto& [id, trial] : trials) {
-        auto const copy = std::erase_if(trial.assignment, [](auto const& entry) { return entry.first == k_repeat_entry || entry.first == k_fold_entry; });
+        auto const copy = std::erase_if(trial.assignment, [](auto const& entry) {
+            return entry.first == k_repeat_entry || entry.first == k_fold_entry;
+        });
         if (copy == 0 || groups.empty() || before != trial.assignment) groups.emplace_back();
         before = trial.assignment;
         groups.back().push_back(std::move(trial));
@@ -113,7 +116,8 @@ PastCosts read_past_costs(std::filesystem::path const& directory) {
     auto const journal = read_journal(directory / "journal.jsonl");
     for (auto const& lap : journal.laps) {
         if (lap.outcome != Outcome::finished) continue;
-        auto& cost = out.laps.emplace_back(PastCost{journal.assignments.at(lap.trial), std::ssize(lap.units), lap.valid_seconds});
+        auto& cost =
+            out.laps.emplace_back(PastCost{journal.assignments.at(lap.trial), std::ssize(lap.units), lap.valid_seconds});
         for (auto const& unit : lap.units) cost.seconds += unit.seconds;
     }
     return out;

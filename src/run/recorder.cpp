@@ -23,7 +23,8 @@ Recorder::Recorder(RunDirectory const& directory, RunFacts const& facts, Experim
       journal_(directory.file("journal.jsonl")),
       metrics_(directory.file("metrics.jsonl")),
       trace_(directory.file("trace.json"), facts.hosts, facts.start_unix_s),
-      tally_(experiment.search.metric, experiment.search.mode, facts.trainers(), {experiment.search.objective, experiment.search.copies()}),
+      tally_(experiment.search.metric, experiment.search.mode, facts.trainers(),
+             {experiment.search.objective, experiment.search.copies()}),
       clones_(procedure_clones(experiment.search.procedure)),
       chain_(facts.same_bits_again ? StateChain::TrainedAgain::same_bits : StateChain::TrainedAgain::other_bits) {}
 
@@ -82,7 +83,8 @@ std::optional<int> Recorder::newest_boundary(TrialId trial) const {
     std::optional<int> out;
     if (auto const found = files_.find(trial); found != files_.end())
         for (auto const& file : found->second)
-            if (file.epoch > 0 && place_of(file) == start_of_epoch(file.epoch) && file.whole && chain_.may_be(file)) out = std::max(out.value_or(0), file.epoch - 1);
+            if (file.epoch > 0 && place_of(file) == start_of_epoch(file.epoch) && file.whole && chain_.may_be(file))
+                out = std::max(out.value_or(0), file.epoch - 1);
     return out;
 }
 
@@ -91,10 +93,12 @@ void Recorder::decided(Decision const& decision) {
     auto const& before = decisions_.front();
     auto const same = [&](auto... member) { return ((before.*member == decision.*member) && ...); };
     if (!same(&Decision::kind, &Decision::trial, &Decision::epoch, &Decision::until_epoch, &Decision::source))
-        throw Error(fmt::format("{}: the search decides otherwise than the journal has it: trial {}, epoch {}: {} and now trial {}, epoch {}: {} (was "
-                                "the journal edited, or written by another version?) start again with --overwrite",
-                                directory_.string(), before.trial.value, before.epoch, name_of(before.kind), decision.trial.value, decision.epoch,
-                                name_of(decision.kind)));
+        throw Error(fmt::format(
+            "{}: the search decides otherwise than the journal has it: trial {}, epoch {}: {} and now trial {}, epoch {}: "
+            "{} (was "
+            "the journal edited, or written by another version?) start again with --overwrite",
+            directory_.string(), before.trial.value, before.epoch, name_of(before.kind), decision.trial.value,
+            decision.epoch, name_of(decision.kind)));
     decisions_.pop_front();
 }
 
@@ -108,7 +112,8 @@ void Recorder::saved(LapSink::Saved const& saved) {
     checkpoints_.longest_gap_s = std::max(checkpoints_.longest_gap_s, saved.gap_s);
     journal_.checkpoint(saved);
     add_file(saved);
-    std::erase_if(begun_again_, [&](LapId clone) { return clone.trial == saved.trial && place_of(saved) > start_of_epoch(clone.epoch); });
+    std::erase_if(begun_again_,
+                  [&](LapId clone) { return clone.trial == saved.trial && place_of(saved) > start_of_epoch(clone.epoch); });
     begun_with_.erase(saved.trial);
     surplus_.insert(saved.trial);
 }
@@ -141,7 +146,8 @@ void Recorder::add_file(LapSink::Saved const& saved) {
 }
 
 bool Recorder::is_kept(LapSink::Saved const& file) const {
-    if (auto const begun = begun_with_.find(file.trial); begun != begun_with_.end() && begun->second == file.file) return true;
+    if (auto const begun = begun_with_.find(file.trial); begun != begun_with_.end() && begun->second == file.file)
+        return true;
     if (place_of(file) != start_of_epoch(file.epoch)) return false;
     return wanted_epoch(file.trial) == file.epoch - 1 || is_wanted_by_clones({file.trial, file.epoch - 1});
 }
@@ -187,9 +193,10 @@ void Recorder::delete_surplus() {
 void Recorder::stop_if_replaced() {
     if (journal_.is_current()) return;
     finished_ = true;
-    throw Error(fmt::format("{}: another job goes on with this run (its journal.jsonl is a new file, or gone); this one stops and leaves the "
-                            "directory to it",
-                            directory_.string()));
+    throw Error(fmt::format(
+        "{}: another job goes on with this run (its journal.jsonl is a new file, or gone); this one stops and leaves the "
+        "directory to it",
+        directory_.string()));
 }
 
 void Recorder::tick() {
@@ -220,7 +227,8 @@ Metrics Recorder::lap_done(LapRecord const& record, TrialView const& trial) {
     return metrics;
 }
 
-// A lap that was left has none. One that was under way when its trial was stopped comes again, with the same ones, if the trial goes on.
+// A lap that was left has none. One that was under way when its trial was stopped comes again, with the same ones, if the
+// trial goes on.
 void Recorder::append_metrics(LapRecord const& record, Metrics const& metrics) {
     if (record.outcome == Outcome::stopped || !told_.insert({record.trial, record.epoch}).second) return;
     metrics_.append(record.trial, metrics, end_unix_s(record) - facts_.start_unix_s);

@@ -36,10 +36,10 @@ struct RunEnd {
     ByteCounts bytes;
     std::vector<ByteCounts> bytes_by_rank;
     std::int64_t storage_bytes = 0, staged_bytes = 0, weight_bytes = 0, spilled_bytes = 0;  // as in Summary
-    std::vector<std::int64_t> peak_rss_bytes;  // by rank
-    std::vector<float> hop_s;                  // seconds of every hop that was measured; may be empty
-    std::map<TrialId, Measures> measures;      // of trials, where search.pareto asks for them
-    bool synthetic = false;                    // ZooEntry::synthetic of the model
+    std::vector<std::int64_t> peak_rss_bytes;                                               // by rank
+    std::vector<float> hop_s;              // seconds of every hop that was measured; may be empty
+    std::map<TrialId, Measures> measures;  // of trials, where search.pareto asks for them
+    bool synthetic = false;                // ZooEntry::synthetic of the model
 };
 
 // How far its trial has come in a file.
@@ -59,8 +59,8 @@ public:
     // In their order. What earlier jobs have journalled is only compared: throws Error if the search now decides otherwise.
     void decided(Decision const& decision);
     void let_go(LapId lap);  // Director::take_releases
-    // A lap of this job that is sent out, and begins with lap.from, or with lap.clone_of where that is empty: what it begins with stays
-    // until this job has saved what comes of it. Files of earlier jobs may lie behind it.
+    // A lap of this job that is sent out, and begins with lap.from, or with lap.clone_of where that is empty: what it begins
+    // with stays until this job has saved what comes of it. Files of earlier jobs may lie behind it.
     void sent(Lap const& lap);
     void ordered(Order const& order);
     // With whose ends clones that are ordered will begin: those files stay.
@@ -72,17 +72,19 @@ public:
     // The newest of its epochs whose end a file holds.
     std::optional<int> newest_boundary(TrialId trial) const;
     void trial_ended(TrialView const& trial) { end_trial(trial); }  // without a lap of its own that has just come
-    bool at_risk(TrialId trial) const { return checkpoints_.at_risk.contains(trial); }  // its newest state could not be written
+    bool at_risk(TrialId trial) const {
+        return checkpoints_.at_risk.contains(trial);
+    }  // its newest state could not be written
     StateChain const& chain() const { return chain_; }
     void trained_again(LapRecord const& record) { chain_.ended(record); }  // of a lap that an earlier job recorded
-    void trainer_lost(TrainerLoss loss);  // the job goes on without it
+    void trainer_lost(TrainerLoss loss);                                   // the job goes on without it
     void saved(LapSink::Saved const& saved);  // older files of that trial go once the journal's line is durable
     LapSink::Saved const* file_after(TrialId trial, int epoch) const;  // null: none has been saved of just that place
     // trial: the director's view after it took the record. An end of the trial is journalled too. Returns the metrics.
     Metrics lap_done(LapRecord const& record, TrialView const& trial);
     void tick();
-    // Throws Error if another job has taken the directory over (a resumed run, while this one seemed dead): from then on this one
-    // writes and deletes nothing there. tick() and finish() look too.
+    // Throws Error if another job has taken the directory over (a resumed run, while this one seemed dead): from then on
+    // this one writes and deletes nothing there. tick() and finish() look too.
     void stop_if_replaced();
     bool finished() const { return finished_; }
     std::optional<BestSoFar> best() const;  // trial and value of search.metric, for the progress view
@@ -116,13 +118,13 @@ private:
     Tally tally_;
     std::set<TrialId> ended_;
     std::deque<Decision> decisions_;  // of earlier jobs, to come again
-    bool clones_;                                  // the search does
-    std::set<LapId> ordered_;  // hold()
+    bool clones_;                     // the search does
+    std::set<LapId> ordered_;         // hold()
     std::map<TrialId, int> retries_;
-    std::set<LapId> let_go_;                       // boundary states that no decision can ask for any more
-    std::map<LapId, std::vector<LapId>> clones_of_;  // laps that begin with one
-    std::set<LapId> begun_again_;                    // of them, those that this job trains and has no file of yet
-    std::map<TrialId, std::string> begun_with_;      // files of trials that this job has saved nothing of yet
+    std::set<LapId> let_go_;                                // boundary states that no decision can ask for any more
+    std::map<LapId, std::vector<LapId>> clones_of_;         // laps that begin with one
+    std::set<LapId> begun_again_;                           // of them, those that this job trains and has no file of yet
+    std::map<TrialId, std::string> begun_with_;             // files of trials that this job has saved nothing of yet
     std::map<TrialId, std::vector<LapSink::Saved>> files_;  // that are there, by place
     std::set<TrialId> surplus_;                             // trials that may have too many of them
     std::map<LapId, std::optional<LapId>> known_;           // laps that earlier jobs released: whose clones they begin as

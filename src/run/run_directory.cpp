@@ -22,8 +22,10 @@ namespace fs = std::filesystem;
 
 constexpr char const* k_checkpoints = "checkpoints";
 constexpr std::array<std::string_view, 3> k_marks{"experiment.json", "journal.jsonl", "summary.json"};
-constexpr std::array<std::string_view, 10> k_others{"start_from.json", "inbox", "metrics.jsonl", "trials.csv", "trace.json", "best", "server_log.jsonl",
-                                                   "checkpoints",   "tb",         "report.html"};
+constexpr std::array<std::string_view, 10> k_others{"start_from.json",  "inbox",       "metrics.jsonl",
+                                                    "trials.csv",       "trace.json",  "best",
+                                                    "server_log.jsonl", "checkpoints", "tb",
+                                                    "report.html"};
 
 template <class Names>
 bool among(Names const& names, std::string_view word) {
@@ -67,7 +69,8 @@ void check_removable(fs::path const& path, std::vector<std::string> const& names
 void refuse_links(fs::path const& path, std::vector<std::string> const& names) {
     for (auto const& name : names)
         if (fs::is_symlink(path / name))
-            throw ConfigError(fmt::format("{}: is a link (a run goes on in its own directory only) put the real one there", (path / name).string()));
+            throw ConfigError(fmt::format("{}: is a link (a run goes on in its own directory only) put the real one there",
+                                          (path / name).string()));
 }
 
 // The only honest test of "may I write here": permissions, read-only mounts and quotas all answer it. Removed at once.
@@ -103,7 +106,8 @@ std::vector<std::string> strings(Json const& array) {
 // What a job leaves that died before it had recorded anything: the next one begins anew.
 bool holds_only_a_beginning(fs::path const& path, std::vector<std::string> const& names) {
     return std::ranges::all_of(names, [&](std::string const& name) {
-        bool const after_it = (name.starts_with("start_from.json") || name == k_checkpoints) && among(names, "experiment.json");
+        bool const after_it =
+            (name.starts_with("start_from.json") || name == k_checkpoints) && among(names, "experiment.json");
         return name == "experiment.json.tmp" || after_it || (name == "experiment.json" && is_mark(path, name));
     });
 }
@@ -134,9 +138,10 @@ void check_run_dir(fs::path const& path, RunDirUse use) {
             "{}: exists already (a run directory is never mixed) use --overwrite, or another run.dir", path.string()));
     if (!names.empty() && use == RunDirUse::overwrite) check_removable(path, names);
     if (!names.empty() && use == RunDirUse::resume && !holds_run(path) && !holds_only_a_beginning(path, names))
-        throw ConfigError(fmt::format("{}: holds no run that could be resumed (journal.jsonl or experiment.json is missing) use "
-                                      "another run.dir",
-                                      path.string()));
+        throw ConfigError(
+            fmt::format("{}: holds no run that could be resumed (journal.jsonl or experiment.json is missing) use "
+                        "another run.dir",
+                        path.string()));
     if (use == RunDirUse::resume) refuse_links(path, names);
     check_writable(path);
 }
@@ -194,7 +199,7 @@ RunFacts read_run_facts(fs::path const& directory) {
         if (auto const* approximate = json.find("approximate")) facts.approximate = approximate->boolean();
         if (auto const* collectives = json.find("collectives")) facts.collectives = collectives->string();
         if (auto const* id = json.find("run_id")) facts.run_id = id->string();  // runs of older versions have none
-    } catch (Error const& error) {  // adds the file, which at() cannot know
+    } catch (Error const& error) {                                              // adds the file, which at() cannot know
         throw DataError(fmt::format("{}: {} (not written by this hopscotch?)", file.string(), error.what()));
     }
     return facts;

@@ -36,7 +36,8 @@ void take_line(Json const& json, std::map<std::pair<TrialId, int>, ServerLog>& l
     if (part != parts.size()) throw Error(fmt::format("part {} does not follow part {}", part, parts.size()));
     auto& order = parts.emplace_back();
     for (auto const& worker : json.at("order").array()) {
-        if (worker.integer() < 0 || worker.integer() > k_most_trainers) throw Error(fmt::format("worker {} cannot be", worker.integer()));
+        if (worker.integer() < 0 || worker.integer() > k_most_trainers)
+            throw Error(fmt::format("worker {} cannot be", worker.integer()));
         order.push_back(static_cast<std::uint16_t>(worker.integer()));
     }
 }

@@ -88,7 +88,9 @@ Json to_json(ParetoFront const& front) {
         trials.emplace_back(point.trial.value);
         values.emplace_back(Json::Array{point.values[0], point.values[1]});
     }
-    return Json::object({{"metrics", Json::Array{front.names[0], front.names[1]}}, {"trials", std::move(trials)}, {"values", std::move(values)}});
+    return Json::object({{"metrics", Json::Array{front.names[0], front.names[1]}},
+                         {"trials", std::move(trials)},
+                         {"values", std::move(values)}});
 }
 
 Json to_json(AblationRow const& row) {
@@ -117,12 +119,9 @@ void add_comparisons(Summary const& summary, Json& out) {
 
 std::string_view name_of(RunStatus status) {
     switch (status) {
-        case RunStatus::finished:
-            return "finished";
-        case RunStatus::interrupted:
-            return "interrupted";
-        case RunStatus::failed:
-            break;
+        case RunStatus::finished: return "finished";
+        case RunStatus::interrupted: return "interrupted";
+        case RunStatus::failed: break;
     }
     return "failed";
 }
@@ -156,7 +155,8 @@ Json to_json(Summary const& summary) {
     if (auto const& made = summary.checkpoints; made.written > 0 || !made.at_risk.empty()) {
         Json::Array at_risk;
         for (auto const trial : made.at_risk) at_risk.emplace_back(static_cast<std::int64_t>(trial.value));
-        out["checkpoints"] = Json::object({{"written", made.written}, {"longest_gap_s", made.longest_gap_s}, {"at_risk", std::move(at_risk)}});
+        out["checkpoints"] = Json::object(
+            {{"written", made.written}, {"longest_gap_s", made.longest_gap_s}, {"at_risk", std::move(at_risk)}});
     }
     if (summary.spilled_bytes > 0) out["spilled_bytes"] = summary.spilled_bytes;
     out["metric"] = summary.metric;

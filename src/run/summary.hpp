@@ -74,18 +74,18 @@ struct Summary {
     std::vector<std::int64_t> peak_rss_bytes;  // by rank
     // Training rows with their labels: held or owned by all trainers, and copies among them.
     std::int64_t storage_bytes = 0, staged_bytes = 0;
-    std::int64_t spilled_bytes = 0;       // waiting states that went to the disk (run.state_memory)
-    CheckpointFacts checkpoints;          // of this job
-    std::int64_t weight_bytes = 0;        // parameters of the largest trial
-    std::vector<double> exposed_s;        // by trainer, sums of LapRecord::exposed_s; empty: not measured
+    std::int64_t spilled_bytes = 0;  // waiting states that went to the disk (run.state_memory)
+    CheckpointFacts checkpoints;     // of this job
+    std::int64_t weight_bytes = 0;   // parameters of the largest trial
+    std::vector<double> exposed_s;   // by trainer, sums of LapRecord::exposed_s; empty: not measured
     std::int64_t sync_rounds = 0;
-    std::vector<std::int64_t> staleness;  // sums of LapRecord::staleness
-    std::vector<std::string> injected;    // run.inject
-    std::string batch_norm;               // allreduce: "local" or "sync"
-    std::string collectives;              // allreduce, model_averaging: "mpi" or "nccl"
-    std::optional<Percentiles> unit_gap_s;     // none: no unit was queued when the one before it ended
-    std::optional<Percentiles> hop_s;          // none: not measured
-    std::string metric;                        // that best_trial and every best{} go by
+    std::vector<std::int64_t> staleness;    // sums of LapRecord::staleness
+    std::vector<std::string> injected;      // run.inject
+    std::string batch_norm;                 // allreduce: "local" or "sync"
+    std::string collectives;                // allreduce, model_averaging: "mpi" or "nccl"
+    std::optional<Percentiles> unit_gap_s;  // none: no unit was queued when the one before it ended
+    std::optional<Percentiles> hop_s;       // none: not measured
+    std::string metric;                     // that best_trial and every best{} go by
     Mode mode = Mode::max;
     std::optional<TrialId> best_trial;  // none: no lap finished with a finite metric
     std::optional<Metrics> test;        // best_trial at its best epoch, its val_ numbers and rows of the test shards

@@ -102,7 +102,8 @@ TrialTally const& Tally::of(TrialId trial) const {
 double Tally::makespan_s() const {
     if (units_ == 0) return 0;
     double out = last_unix_s_ - first_unix_s_;
-    for (auto const& [from, until] : pauses_) out -= std::max(0.0, std::min(until, last_unix_s_) - std::max(from, first_unix_s_));
+    for (auto const& [from, until] : pauses_)
+        out -= std::max(0.0, std::min(until, last_unix_s_) - std::max(from, first_unix_s_));
     return std::max(0.0, out);
 }
 

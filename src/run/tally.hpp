@@ -28,7 +28,8 @@ struct Comparison {
     int copies = 1;                         // trials of one configuration: a group
 };
 
-// The trials of one configuration (search.repeats, search.folds): group g is the trials g * copies and the copies - 1 that follow.
+// The trials of one configuration (search.repeats, search.folds): group g is the trials g * copies and the copies - 1 that
+// follow.
 struct GroupTally {
     std::vector<TrialId> trials;
     std::vector<double> values;  // of each: of its best epoch, or of its last, as the objective says; NaN: none
@@ -52,16 +53,18 @@ public:
     Metrics const& add(LapRecord const& record, LossKind loss);  // loss: of its trial; returns the lap's metrics
 
     TrialTally const& of(TrialId trial) const;  // zeros for a trial that finished no lap
-    // The lowest id of equals. In groups: of the group with the best mean the one with the best epoch; a group without a mean
-    // comes after those that have one.
+    // The lowest id of equals. In groups: of the group with the best mean the one with the best epoch; a group without a
+    // mean comes after those that have one.
     std::optional<TrialId> best_trial() const;
-    std::vector<GroupTally> groups() const;     // as far as a trial of them has a lap; none if there are no copies
-    double makespan_s() const;                  // last event's end - first unit's start, less pauses
-    void pause(double from_unix_s, double until_unix_s) { pauses_.emplace_back(from_unix_s, until_unix_s); }  // no job worked on the run
-    double busy_s() const;                      // training and validation, summed over trainers
-    double utilisation() const;                 // busy_s / (trainers x makespan)
-    double lower_bound_s() const;               // max(longest trial's seconds, most loaded trainer's); units of a lap that trainers
-                                                // train at the same time count once
+    std::vector<GroupTally> groups() const;  // as far as a trial of them has a lap; none if there are no copies
+    double makespan_s() const;               // last event's end - first unit's start, less pauses
+    void pause(double from_unix_s, double until_unix_s) {
+        pauses_.emplace_back(from_unix_s, until_unix_s);
+    }  // no job worked on the run
+    double busy_s() const;         // training and validation, summed over trainers
+    double utilisation() const;    // busy_s / (trainers x makespan)
+    double lower_bound_s() const;  // max(longest trial's seconds, most loaded trainer's); units of a lap that trainers
+                                   // train at the same time count once
     std::int64_t units() const { return units_; }
     std::int64_t hops() const { return hops_; }
     std::vector<double> const& exposed_s() const { return exposed_s_; }  // by trainer; empty: not measured
@@ -82,8 +85,8 @@ private:
     Comparison comparison_;
     std::map<TrialId, TrialTally> trials_;
     std::map<TrialId, double> alone_s_;  // what the trial's laps take with everything free
-    std::vector<double> busy_s_;  // by trainer
-    std::vector<float> gaps_s_;   // UnitRecord::wait_s where the unit was queued
+    std::vector<double> busy_s_;         // by trainer
+    std::vector<float> gaps_s_;          // UnitRecord::wait_s where the unit was queued
     std::vector<double> exposed_s_;
     std::vector<std::int64_t> staleness_;
     std::int64_t units_ = 0, hops_ = 0, sync_rounds_ = 0;

@@ -30,16 +30,11 @@ double all_reduce_seconds(Collective collective, int ranks, double bytes, Link c
     double const wire = bytes / link.bytes_per_s;
     double const sum = share * bytes * link.reduce_s_per_byte;
     switch (collective) {
-        case Collective::ring:
-            return 2 * (ranks - 1) * link.latency_s + 2 * share * wire + sum;
-        case Collective::direct:
-            return 2 * (link.latency_s + (ranks - 2) * link.message_s) + 2 * share * wire + sum;
-        case Collective::star:
-            return star_seconds(ranks - 1, bytes, link);
-        case Collective::tree:
-            return 2 * log2_ceil(ranks) * link.latency_s + 2 * wire;
-        case Collective::halving_doubling:
-            break;
+        case Collective::ring: return 2 * (ranks - 1) * link.latency_s + 2 * share * wire + sum;
+        case Collective::direct: return 2 * (link.latency_s + (ranks - 2) * link.message_s) + 2 * share * wire + sum;
+        case Collective::star: return star_seconds(ranks - 1, bytes, link);
+        case Collective::tree: return 2 * log2_ceil(ranks) * link.latency_s + 2 * wire;
+        case Collective::halving_doubling: break;
     }
     return 2 * log2_ceil(ranks) * link.latency_s + 2 * share * wire;
 }

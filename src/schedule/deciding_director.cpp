@@ -138,7 +138,8 @@ void DecidingDirector::deliver(LapId lap) {
     for (auto const& given : due_)
         if (given.order.kind == Order::Kind::finish) finish(given.order.why);  // nor does this trial go on
     hear(lap);
-    if (auto& plan = plan_of(lap.trial); plan.resume && rests(lap.trial)) resume_apart(*std::exchange(plan.resume, std::nullopt));
+    if (auto& plan = plan_of(lap.trial); plan.resume && rests(lap.trial))
+        resume_apart(*std::exchange(plan.resume, std::nullopt));
     obey_orders();
     begin_clones();
 }

@@ -8,8 +8,8 @@
 // At a decision point a trial holds no place of in_flight; it takes one again when it goes on, if need be one more than
 // there are. Where the search clones, its population is fixed and nobody would fill the place: so trials train on, and a
 // verdict takes effect at the end of the lap that is under way when it falls.
-// What orders have stopped, taken up or made is set apart: the search has no say in it. Trials that it does not know make its numbers
-// for trials other than the director's.
+// What orders have stopped, taken up or made is set apart: the search has no say in it. Trials that it does not know make
+// its numbers for trials other than the director's.
 #pragma once
 #include <deque>
 #include <map>
@@ -39,7 +39,8 @@ public:
     std::set<LapId> ordered_sources() const override;
 
 private:
-    // A trial is stopped before it is taken up, if that is how it was ordered: the clock may deliver the lap of the second order first.
+    // A trial is stopped before it is taken up, if that is how it was ordered: the clock may deliver the lap of the second
+    // order first.
     struct Given {
         std::int64_t number = 0;
         Order order;
@@ -51,23 +52,23 @@ private:
     struct Plan {
         LossKind loss = LossKind::cross_entropy;
         EarlyStop stop;
-        int epochs = 0;                       // of its configuration
-        int until = 0;                        // laps; the last of them is a decision point
-        int begun = 0, reported = 0;          // laps, on the clock
-        int released = 0;                     // laps
-        double told = k_no_score;             // what the search went by at the last report
-        bool runs = false;                    // a lap of it is under way on the clock
-        std::vector<double> values = {};      // of the laps whose records are there; not finite: it ended the trial
-        std::int64_t release = 0;             // of its laps
-        std::optional<Verdict> clone = {};    // what it becomes before its next lap
-        std::map<int, Clone> clones = {};     // by lap that one starts with, until its record is there
-        std::optional<TrialStatus> end = {};  // as soon as its last lap has been reported
-        std::string why = {};                 // of the end
+        int epochs = 0;                        // of its configuration
+        int until = 0;                         // laps; the last of them is a decision point
+        int begun = 0, reported = 0;           // laps, on the clock
+        int released = 0;                      // laps
+        double told = k_no_score;              // what the search went by at the last report
+        bool runs = false;                     // a lap of it is under way on the clock
+        std::vector<double> values = {};       // of the laps whose records are there; not finite: it ended the trial
+        std::int64_t release = 0;              // of its laps
+        std::optional<Verdict> clone = {};     // what it becomes before its next lap
+        std::map<int, Clone> clones = {};      // by lap that one starts with, until its record is there
+        std::optional<TrialStatus> end = {};   // as soon as its last lap has been reported
+        std::string why = {};                  // of the end
         std::optional<TrialId> known_as = {};  // the search's number for it; none: it knows nothing of it
         std::optional<LapId> source = {};      // an order made it from that state
         bool apart = false;
         std::optional<Given> resume = {};  // to be obeyed when it rests
-        int first = 0, heard_of = 0;  // laps: its first one; apart: how many the search has heard of
+        int first = 0, heard_of = 0;       // laps: its first one; apart: how many the search has heard of
     };
     Plan& plan_of(TrialId trial) { return plans_[trial.index()]; }
     static bool failed(Plan const& plan);
@@ -124,7 +125,7 @@ private:
     bool trains_on_;  // past decision points
     std::unique_ptr<LapClock> clock_;
     std::vector<TrialView> trials_;
-    std::vector<Plan> plans_;  // by trial
+    std::vector<Plan> plans_;     // by trial
     std::vector<TrialId> known_;  // by the search's number
     std::set<TrialId> paused_;
     std::int64_t running_ = 0, grants_ = 0;
@@ -136,7 +137,7 @@ private:
     std::int64_t given_ = 0;
     std::map<TrialId, std::set<std::int64_t>> stops_;  // that are not obeyed yet
     std::vector<Order> clones_;                        // that wait for their source's lap
-    std::string finish_;  // why no trial goes on; empty: they do
+    std::string finish_;                               // why no trial goes on; empty: they do
     Pins pins_;
     std::vector<Lap> out_;
     std::vector<Decision> decisions_;

@@ -138,8 +138,8 @@ void DecidingDirector::begin_as_clone(TrialId trial) {
     pins_.hold(*plan.source);
 }
 
-// The search has no say in it from now on, and what was under way on the clock is forgotten. For the search it has failed: at once, or,
-// if it has paused it, when it takes it up again.
+// The search has no say in it from now on, and what was under way on the clock is forgotten. For the search it has failed:
+// at once, or, if it has paused it, when it takes it up again.
 void DecidingDirector::set_apart(TrialId trial) {
     auto& plan = plan_of(trial);
     bool const waits = paused_.erase(trial) > 0;
@@ -153,7 +153,8 @@ void DecidingDirector::set_apart(TrialId trial) {
     // On the clock it may have become another since, which it never will in truth.
     if (!plan.clones.empty()) trials_[trial.index()].assignment = plan.clones.begin()->second.before;
     forget_clones(trial);
-    for (auto each = orders_.lower_bound({trial, plan.reported}); each != orders_.end() && each->first.trial == trial; each = orders_.erase(each))
+    for (auto each = orders_.lower_bound({trial, plan.reported}); each != orders_.end() && each->first.trial == trial;
+         each = orders_.erase(each))
         due_.insert(due_.end(), each->second.begin(), each->second.end());
     plan.begun = plan.reported = static_cast<int>(plan.values.size());
     std::erase_if(out_, [&](Lap const& lap) { return lap.trial == trial; });

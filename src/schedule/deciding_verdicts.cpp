@@ -20,16 +20,14 @@ void DecidingDirector::obey(LapId lap, Verdict const& verdict) {
             decide({Decision::Kind::go_on, lap.trial, lap.epoch, verdict.until_epoch, {}, verdict.why});
             plan.until = verdict.until_epoch;
             return;
-        case Verdict::Kind::stop:
-            return stop(lap.trial, verdict.why);
+        case Verdict::Kind::stop: return stop(lap.trial, verdict.why);
         case Verdict::Kind::pause:
             require(!plan.runs, "a search that clones cannot pause trials (they train on while it decides)");
             decide({Decision::Kind::pause, lap.trial, lap.epoch, 0, {}, verdict.why});
             paused_.insert(lap.trial);
             view.status = TrialStatus::paused;
             return;
-        case Verdict::Kind::clone:
-            return replace(lap, verdict);
+        case Verdict::Kind::clone: return replace(lap, verdict);
     }
 }
 
@@ -110,7 +108,8 @@ void DecidingDirector::stop_ended() {
         auto const trial = known_.at(known_as.index());
         bool const over = plan_of(trial).apart || plan_of(trial).end;  // by order, or with the run
         if (over && paused_.erase(trial) == 0) continue;
-        require(over || paused_.erase(trial) == 1, fmt::format("the search ends trial {}, which is not paused", trial.value));
+        require(over || paused_.erase(trial) == 1,
+                fmt::format("the search ends trial {}, which is not paused", trial.value));
         if (!plan_of(trial).end) stop(trial, why);
     }
 }

@@ -46,12 +46,12 @@ class Director {
 public:
     virtual ~Director() = default;
 
-    virtual std::vector<Lap> release() = 0;            // laps that may start now; call at first and after each record
-    // A finished lap, or a trial's end; known ones are dropped. Its orders are obeyed when the search hears of it; those of a lap
-    // that is dropped, at once. An order that makes no sense (any more) comes to nothing.
+    virtual std::vector<Lap> release() = 0;  // laps that may start now; call at first and after each record
+    // A finished lap, or a trial's end; known ones are dropped. Its orders are obeyed when the search hears of it; those of
+    // a lap that is dropped, at once. An order that makes no sense (any more) comes to nothing.
     virtual void record(LapRecord const& record) = 0;
-    virtual void interrupt() = 0;                      // no more laps; trials that are not ended become interrupted
-    virtual bool finished() const = 0;                 // every trial has ended, and no more will come
+    virtual void interrupt() = 0;                             // no more laps; trials that are not ended become interrupted
+    virtual bool finished() const = 0;                        // every trial has ended, and no more will come
     virtual std::string finish_reason() const { return {}; }  // why an order had it finish; empty: none did
     virtual std::vector<TrialView> const& trials() const = 0;
 

@@ -16,8 +16,7 @@ public:
               SimulatedTask const& on_task)
         : shards_(static_cast<int>(owners.owner.size())),
           in_flight_(in_flight),
-          cluster_(
-              owners, [this](LapId const& lap, int step) { return cost(lap.trial, step); }, on_task) {
+          cluster_(owners, [this](LapId const& lap, int step) { return cost(lap.trial, step); }, on_task) {
         for (auto const& trial : trials) {
             trials_[trial.trial] = trial;
             waiting_.push_back(trial);

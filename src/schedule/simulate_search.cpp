@@ -36,7 +36,10 @@ LapRecord made_up(LapId const& lap, std::uint64_t seed) {
 class SearchSimulator {
 public:
     SearchSimulator(Director& director, OwnerTable const& owners, std::uint64_t seed)
-        : director_(director), seed_(seed), trainers_(owners.trainers), cluster_(owners, [this, shards = std::ssize(owners.owner)](LapId const& lap, int step) {
+        : director_(director),
+          seed_(seed),
+          trainers_(owners.trainers),
+          cluster_(owners, [this, shards = std::ssize(owners.owner)](LapId const& lap, int step) {
               return step == shards ? 0 : director_.trials()[lap.trial.index()].unit_cost;
           }) {}
 
@@ -62,7 +65,8 @@ private:
     void take() {
         for (auto& lap : director_.release()) queues_[lap.trial].push_back(std::move(lap));
         director_.take_releases();
-        std::erase_if(queues_, [this](auto const& entry) { return has_ended(director_.trials()[entry.first.index()].status); });
+        std::erase_if(queues_,
+                      [this](auto const& entry) { return has_ended(director_.trials()[entry.first.index()].status); });
         for (auto& [trial, queue] : queues_) {
             if (queue.empty() || !under_way_.insert(trial).second) continue;
             cluster_.add({{trial, queue.front().epoch}, queue.front().release, queue.front().remaining_cost});
@@ -80,7 +84,8 @@ private:
 
 }  // namespace
 
-std::optional<SearchSimulation> simulate_search(Director& director, OwnerTable const& owners, std::uint64_t seed, std::int64_t most_units) {
+std::optional<SearchSimulation> simulate_search(Director& director, OwnerTable const& owners, std::uint64_t seed,
+                                                std::int64_t most_units) {
     return SearchSimulator(director, owners, seed).run(most_units / std::ssize(owners.owner));
 }
 

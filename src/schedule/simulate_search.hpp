@@ -16,8 +16,8 @@ struct SearchSimulation {
     std::int64_t laps = 0;
 };
 
-// director: a fresh one; it is used up. Trials get better with their epochs, each towards a value of its own that is drawn from
-// the seed. None: there would be more than most_units to go through.
+// director: a fresh one; it is used up. Trials get better with their epochs, each towards a value of its own that is drawn
+// from the seed. None: there would be more than most_units to go through.
 std::optional<SearchSimulation> simulate_search(Director& director, OwnerTable const& owners, std::uint64_t seed,
                                                 std::int64_t most_units = 2'000'000);
 

@@ -9,7 +9,9 @@ namespace hopscotch {
 namespace {
 
 // told: by this version. Then 0 is the initial state, with which no lap begins that another comes before.
-bool differ(std::uint64_t hash, bool told, std::optional<std::uint64_t> expected) { return told && expected && hash != *expected; }
+bool differ(std::uint64_t hash, bool told, std::optional<std::uint64_t> expected) {
+    return told && expected && hash != *expected;
+}
 
 }  // namespace
 
@@ -29,7 +31,8 @@ void StateChain::ended(LapRecord const& record) {
 
 std::optional<std::uint64_t> StateChain::at_end_of(LapId lap) const {
     auto const found = ends_.find(lap.trial);
-    if (lap.epoch < 0 || found == ends_.end() || found->second.size() <= static_cast<std::size_t>(lap.epoch)) return std::nullopt;
+    if (lap.epoch < 0 || found == ends_.end() || found->second.size() <= static_cast<std::size_t>(lap.epoch))
+        return std::nullopt;
     auto const hash = found->second[static_cast<std::size_t>(lap.epoch)];
     return hash == 0 ? std::nullopt : std::optional(hash);
 }
@@ -51,7 +54,8 @@ std::string StateChain::complaint(LapRecord const& record) const {
     auto const expected = at_begin_of({record.trial, record.epoch});
     if (!differ(record.begin_hash, record.begin_hash != 0 || record.end_hash != 0, expected)) return {};
     return fmt::format("trial {}, epoch {} began with {} instead of state {}", record.trial.value, record.epoch,
-                       record.begin_hash == 0 ? "the initial state" : "state " + to_hex(record.begin_hash), to_hex(*expected));
+                       record.begin_hash == 0 ? "the initial state" : "state " + to_hex(record.begin_hash),
+                       to_hex(*expected));
 }
 
 }  // namespace hopscotch

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// With which state each lap must begin: that of its trial's lap before, or of the lap whose clone it is. PURE. The hashes in the lap
-// records prove it, whatever a file's name says:
+// With which state each lap must begin: that of its trial's lap before, or of the lap whose clone it is. PURE. The hashes in
+// the lap records prove it, whatever a file's name says:
 //   lap (trial 0, epoch 5)                 ends with    a1   ->  lap (trial 0, epoch 6) must begin with a1,
 //   lap (trial 3, epoch 5)                 ends with    b2   ->  or, if it was released as the clone of (3, 5), with b2
 #pragma once
@@ -14,13 +14,13 @@ namespace hopscotch {
 
 class StateChain {
 public:
-    // trained_again: what comes of a lap that is trained twice. Where that may be other bits, each life of a trial has hashes of its own, and
-    // nothing is known of any.
+    // trained_again: what comes of a lap that is trained twice. Where that may be other bits, each life of a trial has
+    // hashes of its own, and nothing is known of any.
     enum class TrainedAgain { same_bits, other_bits };
     explicit StateChain(TrainedAgain trained_again = TrainedAgain::same_bits) : trained_again_(trained_again) {}
 
-    void released(Lap const& lap);          // again: its beginning is what this release says
-    void ended(LapRecord const& record);    // finished ones count; again: it ends with what this record says
+    void released(Lap const& lap);        // again: its beginning is what this release says
+    void ended(LapRecord const& record);  // finished ones count; again: it ends with what this record says
 
     // None: not known, because the lap has not ended, or its record is of an older version.
     std::optional<std::uint64_t> at_end_of(LapId lap) const;

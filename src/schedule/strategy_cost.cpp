@@ -186,8 +186,8 @@ Estimate estimate_async_server(Workload const& work, Cluster const& cluster, Ser
         add_exposed(out, static_cast<double>(run.steps) * (every - run.step_s));
         // A lap begins with all in step: the first gradients come in before anything can go out.
         int const remote = cluster.trainers - (servers.placement == ServerPlacement::colocated ? 1 : 0);
-        add_exposed(out, static_cast<double>(model.epochs * remote) * static_cast<double>(model.weight_bytes) / servers.count /
-                             cluster.link.bytes_per_s);
+        add_exposed(out, static_cast<double>(model.epochs * remote) * static_cast<double>(model.weight_bytes) /
+                             servers.count / cluster.link.bytes_per_s);
         // A synchronous step is one push and pull of every worker.
         out.network_bytes += run.steps * server_bytes(cluster.trainers, servers, model.weight_bytes);
     }

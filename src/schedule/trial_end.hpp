@@ -31,8 +31,8 @@ inline TrialStatus status_of(Outcome outcome) {
 struct LapsDone {
     int first = 0, end = 0;
 };
-// After which lap of its source a clone begins that was ordered after `epoch`: that one, or the source's last one if it has ended before. None:
-// not yet. The source may come to it; one that has ended without any lap may be taken up.
+// After which lap of its source a clone begins that was ordered after `epoch`: that one, or the source's last one if it has
+// ended before. None: not yet. The source may come to it; one that has ended without any lap may be taken up.
 inline std::optional<int> clone_start(int epoch, LapsDone source, bool goes_on) {
     if (epoch >= source.end && (goes_on || source.end == source.first)) return std::nullopt;
     return std::min(epoch, source.end - 1);

@@ -27,9 +27,9 @@ private:
     struct Plan {
         LossKind loss = LossKind::cross_entropy;
         EarlyStop stop;
-        int released = 0;  // laps
-        double told = k_no_score;  // what the search went by at the last report
-        int epochs = 0;    // of its configuration
+        int released = 0;                  // laps
+        double told = k_no_score;          // what the search went by at the last report
+        int epochs = 0;                    // of its configuration
         std::optional<LapId> source = {};  // a clone's
         bool known = true;                 // to the search
     };

@@ -65,7 +65,8 @@ std::int64_t hops_per_lap(TrialId trial, OwnerTable const& owners, HeldOut const
     std::int64_t hops = 0;
     for (int step = 0; step < shards; ++step) {
         auto const here = owners.of(planned_shard(trial, step, shards, held_out));
-        auto const next = owners.of(planned_shard(trial, (step + 1) % shards, shards, held_out));  // after the last step: home
+        auto const next =
+            owners.of(planned_shard(trial, (step + 1) % shards, shards, held_out));  // after the last step: home
         if (here != next) ++hops;
     }
     return hops;

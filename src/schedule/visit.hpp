@@ -24,8 +24,8 @@ ShardId planned_shard(TrialId trial, int step, int shards, HeldOut const& held_o
 // shard -> trainer; version + 1 after every change. Every trainer gets floor or ceil of S/W shards.
 struct OwnerTable {
     int version = 1;
-    int trainers = 0;              // ids below this; the lost ones too
-    std::vector<TrainerId> owner;  // by shard
+    int trainers = 0;                  // ids below this; the lost ones too
+    std::vector<TrainerId> owner;      // by shard
     std::vector<TrainerId> lost = {};  // own nothing
 
     TrainerId of(ShardId shard) const { return owner[shard.index()]; }

@@ -103,8 +103,8 @@ bool CombinedSearch::is_allowed(Assignment const& assignment, std::string const&
         double const value = measured(measures, constraint.name);
         if (value > constraint.above.value_or(-k_worst) && value < constraint.below.value_or(k_worst)) continue;
         if (needed_by.empty()) return false;
-        throw ConfigError(fmt::format("/search/subject_to/{}: must be {}, and is {:.10g} of {} ({}) change one of the two", constraint.name,
-                                      text_of(constraint), value, to_json(assignment).dump(), needed_by));
+        throw ConfigError(fmt::format("/search/subject_to/{}: must be {}, and is {:.10g} of {} ({}) change one of the two",
+                                      constraint.name, text_of(constraint), value, to_json(assignment).dump(), needed_by));
     }
     return true;
 }
@@ -119,14 +119,16 @@ std::optional<Assignment> CombinedSearch::configuration(int& epochs) {
         bool const enough = excluded > k_most_refused && !listed_;  // there is next to nothing else
         auto assignment = first ? std::optional(starts[history_.size()]) : enough ? std::nullopt : sampler_->ask(history_);
         if (!assignment && excluded > 0 && history_.size() == 0 && input_->known.results() == 0)
-            throw ConfigError("/search/subject_to: excludes every configuration (nothing is left to train) remove a condition");
+            throw ConfigError(
+                "/search/subject_to: excludes every configuration (nothing is left to train) remove a condition");
         if (!assignment) return std::nullopt;
         Problems problems(fmt::format("trial {}", history_.size()));
         epochs = resolve(input_->experiment, *assignment, problems).train.epochs;
         if (!problems.empty()) {
             if (decides_nothing() || first || refused++ == k_most_refused) problems.throw_if_any();
         } else {
-            if (is_allowed(*assignment, first ? "start_with names it" : ablates ? "ablation needs all of its trials" : "")) return assignment;
+            if (is_allowed(*assignment, first ? "start_with names it" : ablates ? "ablation needs all of its trials" : ""))
+                return assignment;
             ++excluded;
         }
         history_.refuse(*assignment);
@@ -201,7 +203,9 @@ void CombinedSearch::close() {
     rule_->close();
 }
 
-void CombinedSearch::grant(int epochs) { granted_epochs_ += static_cast<std::int64_t>(epochs) * input_->experiment.search.copies(); }
+void CombinedSearch::grant(int epochs) {
+    granted_epochs_ += static_cast<std::int64_t>(epochs) * input_->experiment.search.copies();
+}
 
 bool CombinedSearch::is_spent() const {
     auto const& most = input_->experiment.search.budget.epochs;

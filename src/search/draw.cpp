@@ -49,14 +49,10 @@ Json draw_choice(Parameter const& parameter, Uniform const& uniform) {
 
 Json draw(Parameter const& parameter, Uniform const& uniform) {
     switch (parameter.type) {
-        case Parameter::Type::real:
-            return draw_real(parameter, uniform);
-        case Parameter::Type::integer:
-            return static_cast<std::int64_t>(draw_integer(parameter, uniform));
-        case Parameter::Type::choice:
-            return draw_choice(parameter, uniform);
-        case Parameter::Type::constant:
-            break;
+        case Parameter::Type::real: return draw_real(parameter, uniform);
+        case Parameter::Type::integer: return static_cast<std::int64_t>(draw_integer(parameter, uniform));
+        case Parameter::Type::choice: return draw_choice(parameter, uniform);
+        case Parameter::Type::constant: break;
     }
     return parameter.values.front();
 }

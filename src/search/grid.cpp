@@ -72,9 +72,9 @@ std::unique_ptr<Sampler> make_grid(Experiment const& experiment, Space const& sp
     if (!all)
         throw ConfigError(
             "/space: has more than a million points (a grid trains them all) list fewer values or use the procedure random");
-    auto const outside = static_cast<std::size_t>(std::count_if(
-        space.start_with.begin(), space.start_with.end(),
-        [&](Assignment const& start) { return std::find(all->begin(), all->end(), start) == all->end(); }));
+    auto const outside = static_cast<std::size_t>(
+        std::count_if(space.start_with.begin(), space.start_with.end(),
+                      [&](Assignment const& start) { return std::find(all->begin(), all->end(), start) == all->end(); }));
     if (all->size() + outside == 0)
         throw ConfigError("/search/forbid: excludes every configuration (nothing is left to train) remove a condition");
     if (experiment.search.trials)

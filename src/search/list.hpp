@@ -17,8 +17,8 @@ public:
         return next_ < all_.size() ? std::optional(all_[next_++]) : std::nullopt;
     }
     std::optional<std::size_t> left(History const& history) const override {
-        return static_cast<std::size_t>(std::count_if(
-            all_.begin(), all_.end(), [&](Assignment const& each) { return !history.has_seen(each); }));
+        return static_cast<std::size_t>(
+            std::count_if(all_.begin(), all_.end(), [&](Assignment const& each) { return !history.has_seen(each); }));
     }
 
 private:

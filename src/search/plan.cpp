@@ -138,7 +138,8 @@ SearchPlan plan_of(Experiment const& experiment, SearchContext const& context) {
         count_adaptive(experiment, context, plan);
         plan.trials *= plan.copies;
         plan.epochs *= plan.copies;
-        if (!experiment.search.subject_to.empty() && plan.bound == SearchPlan::Bound::exact) plan.bound = SearchPlan::Bound::at_most;
+        if (!experiment.search.subject_to.empty() && plan.bound == SearchPlan::Bound::exact)
+            plan.bound = SearchPlan::Bound::at_most;
     }
     if (Goal::is_set(experiment.search)) plan.bound = SearchPlan::Bound::at_most;
     auto const& budget = experiment.search.budget.epochs;

@@ -15,9 +15,9 @@ struct SearchPlan {
 
     std::vector<std::vector<Rung>> brackets;  // sizes at most; one rung in one bracket: all trials to their end
     std::int64_t iterations = 1;              // of all the brackets; the last may be cut short
-    std::int64_t trials = 0;  // copies of a configuration are trials each
-    int copies = 1;           // of each: search.repeats x search.folds; brackets count configurations
-    std::int64_t epochs = 0;  // of all trials together; a decision never trains an epoch again
+    std::int64_t trials = 0;                  // copies of a configuration are trials each
+    int copies = 1;                           // of each: search.repeats x search.folds; brackets count configurations
+    std::int64_t epochs = 0;                  // of all trials together; a decision never trains an epoch again
     Bound bound = Bound::exact;
 };
 

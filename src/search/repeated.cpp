@@ -67,9 +67,9 @@ void RepeatedSearch::resume_waiting(std::size_t group) {
 
 Verdict RepeatedSearch::report(Report const& report) {
     auto const trial = report.trial;
-    require(
-        trial.value >= 0 && number_of_group(trial) < groups_.size() && number_of_copy(trial) < group_of(trial).copies.size(),
-        fmt::format("a report of trial {}, which has not started", trial.value));
+    require(trial.value >= 0 && number_of_group(trial) < groups_.size() &&
+                number_of_copy(trial) < group_of(trial).copies.size(),
+            fmt::format("a report of trial {}, which has not started", trial.value));
     auto& copy = copy_of(trial);
     if (copy.state == Copy::State::ended) return stopped("");
     require(copy.state == Copy::State::running, fmt::format("a report of trial {}, which is paused", trial.value));
@@ -141,9 +141,7 @@ Verdict RepeatedSearch::obey(TrialId trial, Verdict const& verdict) {
     return out;
 }
 
-bool RepeatedSearch::is_at_its_end(Group const& group, Copy const& copy) const {
-    return copy.until >= group.last;
-}
+bool RepeatedSearch::is_at_its_end(Group const& group, Copy const& copy) const { return copy.until >= group.last; }
 
 void RepeatedSearch::fail(TrialId trial) {
     auto const number = number_of_group(trial);

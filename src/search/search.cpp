@@ -61,7 +61,8 @@ Most most_trials(SearchInput const& input, Sampler const& sampler) {
     auto out = search.trials;
     if (auto const& budget = search.budget.trials) out = std::min(out.value_or(*budget), *budget);
     if (auto const left = sampler.left(input.known)) {
-        auto const all = static_cast<std::int64_t>(*left + input.space.start_with.size());  // at most: a start may be on the list
+        auto const all =
+            static_cast<std::int64_t>(*left + input.space.start_with.size());  // at most: a start may be on the list
         out = std::min(out.value_or(all), all);
     }
     return out;

@@ -35,8 +35,8 @@ struct Report {
 // Obeyed at decision points (epoch + 1 == until_epoch). Elsewhere only go_on has a meaning.
 struct Verdict {
     enum class Kind { go_on, stop, pause, clone } kind = Kind::go_on;
-    int until_epoch = 0;    // go_on, clone: the next decision point; go_on up to epoch + 1 or less: the trial is finished
-    TrialId source;         // clone: take over this trial's state after this (0-based) epoch, which has been reported ...
+    int until_epoch = 0;  // go_on, clone: the next decision point; go_on up to epoch + 1 or less: the trial is finished
+    TrialId source;       // clone: take over this trial's state after this (0-based) epoch, which has been reported ...
     int source_epoch = 0;
     Assignment assignment;  // ... with these values (hyperparameters only); the trial's own count of laps goes on
     std::string why;        // one line for the log of decisions: "rung 1 (3 epochs): rank 4 of 12, 2 go on"

@@ -78,8 +78,7 @@ public:
     // What is forbidden or was there already leaves its point out.
     std::optional<Assignment> ask(History const& history) override {
         Rng rng(sampler_key(experiment_, history));
-        return fresh_.find(
-            history, [&] { return at(next_++); }, [&](std::uint32_t n) { return rng.below(n); });
+        return fresh_.find(history, [&] { return at(next_++); }, [&](std::uint32_t n) { return rng.below(n); });
     }
 
 private:

@@ -24,14 +24,15 @@ std::optional<double> loss_for(TrialHistory const& trial, int epochs) {
     return std::nullopt;
 }
 
-// Its rule has preferred others to it, so far at least: it has not come as far as those that are judged. Without a rule nobody
-// is: a trial that stops early has its result.
+// Its rule has preferred others to it, so far at least: it has not come as far as those that are judged. Without a rule
+// nobody is: a trial that stops early has its result.
 bool is_left_behind(TrialHistory const& trial, Fidelity fidelity) {
     using enum TrialHistory::State;
     return fidelity == Fidelity::deepest && (trial.state == paused || trial.state == ended);
 }
 
-// Those left behind count as results too, but the good ones are the best third of the others at most: a rule lets few go far.
+// Those left behind count as results too, but the good ones are the best third of the others at most: a rule lets few go
+// far.
 std::size_t good_of(std::size_t judged, std::size_t left_behind) {
     return std::min(good_results(judged + left_behind), (judged + 2) / 3);
 }
@@ -83,14 +84,16 @@ Json to_value(Parameter const& parameter, double number) {
 std::vector<std::vector<double>> rows_of(History const& history, std::vector<std::size_t> const& results,
                                          std::vector<Parameter const*> const& keys) {
     std::vector<std::vector<double>> out;
-    std::vector<std::size_t> places(keys.size(), 0);  // of the keys in the last trial that had them: mostly the next one's, too
+    std::vector<std::size_t> places(keys.size(),
+                                    0);  // of the keys in the last trial that had them: mostly the next one's, too
     for (auto index : results) {
         auto const& assignment = history.result(index).assignment;
         std::vector<double> row;
         for (std::size_t i = 0; i < keys.size(); ++i) {
             auto const is_key = [&](auto const& entry) { return entry.first == keys[i]->path; };
             if (places[i] >= assignment.size() || !is_key(assignment[places[i]]))
-                places[i] = static_cast<std::size_t>(std::find_if(assignment.begin(), assignment.end(), is_key) - assignment.begin());
+                places[i] = static_cast<std::size_t>(std::find_if(assignment.begin(), assignment.end(), is_key) -
+                                                     assignment.begin());
             if (places[i] < assignment.size()) row.push_back(to_number(*keys[i], assignment[places[i]].second));
         }
         if (row.size() == keys.size()) out.push_back(std::move(row));
@@ -119,8 +122,7 @@ public:
             if (auto found = model_.propose(history, split, uniform);
                 !is_forbidden(space_, found) && !history.has_seen(found))
                 return found;
-        return fresh_.find(
-            history, [&] { return draw(space_, uniform); }, [&](std::uint32_t n) { return rng.below(n); });
+        return fresh_.find(history, [&] { return draw(space_, uniform); }, [&](std::uint32_t n) { return rng.below(n); });
     }
 
 private:

@@ -17,8 +17,8 @@ std::size_t good_results(std::size_t results);
 // enough (BOHB's rule), whoever goes on or not; who has been left behind before is bad (unlike BOHB; docs/decisions/0025).
 enum class Fidelity { last, deepest };
 
-// Indices of History::results(), in their order. Failed trials are never good; pending ones count as bad (constant liar), so that trials
-// at the same time do not all try the same. Both empty: fewer than startup results.
+// Indices of History::results(), in their order. Failed trials are never good; pending ones count as bad (constant liar), so
+// that trials at the same time do not all try the same. Both empty: fewer than startup results.
 struct Split {
     std::vector<std::size_t> good, bad;
 };

@@ -21,15 +21,18 @@ private:
         bool const on_device = nccl != nullptr && mine.device_gradient();
         WeightedSum& sum = on_device ? *nccl : courier_;
         mine.before_waits([&sum] { sum.settle(); });
-        Buckets buckets(sum, cut_buckets(mine.model().layout(), bucket_sizes(config), config_of(mine.lap()).train.optimizer));
-        // A GPU's step that reports its gradients on the way cannot be a CUDA graph, and with one bucket there is nothing to start early.
+        Buckets buckets(sum,
+                        cut_buckets(mine.model().layout(), bucket_sizes(config), config_of(mine.lap()).train.optimizer));
+        // A GPU's step that reports its gradients on the way cannot be a CUDA graph, and with one bucket there is nothing to
+        // start early.
         GradientReady ready;
-        if (!on_device || buckets.ranges().size() > 1) ready = [&](std::size_t first, std::size_t last) { buckets.ready(first, last); };
+        if (!on_device || buckets.ranges().size() > 1)
+            ready = [&](std::size_t first, std::size_t last) { buckets.ready(first, last); };
         SyncStatistics statistics(group_, mine.model(), config.batch_norm);
         for (auto step = journey.batches; step < plan.steps(); ++step) {
             statistics.begin_step(fmt::format("batch statistics of {}", place(mine.lap(), step)));
-            buckets.begin(on_device ? *mine.device_gradient() : in_host_memory(mine.gradient()), plan.share(group_.self(), step),
-                          fmt::format("gradient of {}", place(mine.lap(), step)));
+            buckets.begin(on_device ? *mine.device_gradient() : in_host_memory(mine.gradient()),
+                          plan.share(group_.self(), step), fmt::format("gradient of {}", place(mine.lap(), step)));
             mine.next_gradient(ready);
             statistics.end_step();
             buckets.finish();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The flat gradient in buckets, all-reduced in one fixed order while the backward pass still computes (as PyTorch's
-// DistributedDataParallel does). Three layers, two buckets: backward reports layer 3, then 2: bucket 0 goes out; then 1: bucket 1.
+// DistributedDataParallel does). Three layers, two buckets: backward reports layer 3, then 2: bucket 0 goes out; then 1:
+// bucket 1.
 #pragma once
 #include <exception>
 #include <string>
@@ -17,7 +18,8 @@ namespace hopscotch {
 struct BucketSizes {
     std::size_t first_bytes = 0, bucket_bytes = 0;
 };
-std::vector<FloatRange> cut_buckets(StateLayout const& layout, BucketSizes const& sizes, OptimizerConfig const& optimizer = {});
+std::vector<FloatRange> cut_buckets(StateLayout const& layout, BucketSizes const& sizes,
+                                    OptimizerConfig const& optimizer = {});
 
 BucketSizes bucket_sizes(StrategyConfig const& config);
 AllReduce all_reduce_of(ReduceAlgorithm algorithm);
@@ -28,8 +30,9 @@ public:
 
     // One step: values become the sum over all members of share x values. share: of this member.
     void begin(DeviceFloats values, double share, std::string what);
-    void ready(std::size_t first, std::size_t last);  // floats [first, last) are final; throws nothing: it is called by a backward pass
-    void finish();                                     // all are; throws what adding up has thrown
+    void ready(std::size_t first,
+               std::size_t last);  // floats [first, last) are final; throws nothing: it is called by a backward pass
+    void finish();                 // all are; throws what adding up has thrown
 
     std::vector<FloatRange> const& ranges() const { return buckets_; }
 

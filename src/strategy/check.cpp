@@ -78,11 +78,14 @@ void check_folds(Experiment const& experiment, int shards, Problems& problems) {
     if (folds == 1) return;
     if (folds > shards)
         problems.add({}, "/search/folds",
-                     fmt::format("{} parts cannot be made of {} shards (each needs one at least) use at most {}", folds, shards, shards));
+                     fmt::format("{} parts cannot be made of {} shards (each needs one at least) use at most {}", folds,
+                                 shards, shards));
     if (trains_in_a_group(experiment.strategy.name))
-        problems.add({}, "/search/folds",
-                     fmt::format("is not available with {} (it validates on shards that everybody has) use mop, task_parallel or sequential",
-                                 experiment.strategy.name));
+        problems.add(
+            {}, "/search/folds",
+            fmt::format(
+                "is not available with {} (it validates on shards that everybody has) use mop, task_parallel or sequential",
+                experiment.strategy.name));
 }
 
 void check_statistics(Experiment const& experiment, TrialConfig const& config, Problems& problems) {

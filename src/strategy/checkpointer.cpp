@@ -137,9 +137,10 @@ bool Checkpointer::write(Item const& item) {
         CheckpointFile(path).verify();  // older files are deleted because this one is there
     } catch (std::exception const& error) {
         if (!std::exchange(trouble_, true))
-            log_warning(fmt::format("trial {} is at risk, its checkpoint could not be written: {} (is run.dir full, or not on a "
-                                    "file system that all hosts share?) training goes on, it is tried again",
-                                    item.about.record.trial.value, error.what()));
+            log_warning(
+                fmt::format("trial {} is at risk, its checkpoint could not be written: {} (is run.dir full, or not on a "
+                            "file system that all hosts share?) training goes on, it is tried again",
+                            item.about.record.trial.value, error.what()));
         if (at_risk_.insert(item.about.record.trial).second) tell(item, "");
         return false;
     }
@@ -152,8 +153,8 @@ bool Checkpointer::write(Item const& item) {
 void Checkpointer::tell(Item const& item, std::string file) {
     auto const& place = item.about.place;
     auto const gap_s = item.since_unix_s > 0 ? unix_s() - item.since_unix_s : 0;
-    saved_({item.about.record.trial, place.epoch, place.step, place.batch, std::move(file), item.about.whole, gap_s, item.about.state_hash,
-            item.about.record.begin_hash});
+    saved_({item.about.record.trial, place.epoch, place.step, place.batch, std::move(file), item.about.whole, gap_s,
+            item.about.state_hash, item.about.record.begin_hash});
 }
 
 }  // namespace hopscotch

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A trainer's checkpoints, written by a thread of its own while it trains. What cannot be written (disk full, no permission) is
-// tried again until something newer of that trial replaces it; training goes on.
+// A trainer's checkpoints, written by a thread of its own while it trains. What cannot be written (disk full, no permission)
+// is tried again until something newer of that trial replaces it; training goes on.
 #pragma once
 #include <condition_variable>
 #include <deque>
@@ -23,12 +23,12 @@ public:
     Checkpointer(CheckpointTarget target, BufferPool& pool, std::function<void(Checkpointed const&)> saved);
     ~Checkpointer();  // gives up what is not written
 
-    // Whether a trial whose newest copy on the disk is of then should be saved now: older than checkpoint_every_s, and the disk
-    // has had its rest (checkpoint_mbps).
+    // Whether a trial whose newest copy on the disk is of then should be saved now: older than checkpoint_every_s, and the
+    // disk has had its rest (checkpoint_mbps).
     bool due(double saved_unix_s) const;
 
-    // Copies the state and returns. save: what is not written yet of the same trial is dropped; since_unix_s: when its copy before
-    // was made. keep: a state that is wanted whatever comes after it; of the bests of one trial, the newest.
+    // Copies the state and returns. save: what is not written yet of the same trial is dropped; since_unix_s: when its copy
+    // before was made. keep: a state that is wanted whatever comes after it; of the bests of one trial, the newest.
     void save(Checkpoint about, ByteView state, double since_unix_s);
     enum class Kept { best_of_run, best_of_trial, boundary };
     void keep(Checkpoint about, ByteView state, Kept kept);

@@ -14,7 +14,8 @@ namespace {
 
 // What of the experiment rules NCCL out; empty: nothing.
 std::string against(StrategyConfig const& strategy, RunConfig const& run) {
-    if (strategy.algorithm == ReduceAlgorithm::deterministic) return "strategy.algorithm is deterministic, and NCCL has an order of sums of its own";
+    if (strategy.algorithm == ReduceAlgorithm::deterministic)
+        return "strategy.algorithm is deterministic, and NCCL has an order of sums of its own";
     if (strategy.via == AverageVia::master) return "strategy.via is master, and NCCL has no master";
     if (strategy.batch_norm == NormStatistics::sync) return "strategy.batch_norm is sync, whose sums go through host memory";
     if (run.deterministic) return "run.deterministic is true, and replay cannot know NCCL's order of sums";
@@ -28,19 +29,22 @@ std::string against(std::map<Rank, HostDevice> const& group) {
         if (!trainer.device.is_gpu()) return fmt::format("rank {} ({}) has no GPU", rank.value, trainer.host);
         auto const [first, is_new] = ranks.emplace(trainer.device.uuid, rank);
         if (!is_new)
-            return fmt::format("ranks {} and {} share one GPU ({}), and NCCL wants one for each", first->second.value, rank.value,
-                               trainer.device.uuid);
+            return fmt::format("ranks {} and {} share one GPU ({}), and NCCL wants one for each", first->second.value,
+                               rank.value, trainer.device.uuid);
     }
     return "";
 }
 
 [[noreturn]] void refuse(std::string const& why) {
-    throw ConfigError(fmt::format("strategy.collectives is \"nccl\", which cannot be ({}) set it to \"auto\" or \"mpi\"", why));
+    throw ConfigError(
+        fmt::format("strategy.collectives is \"nccl\", which cannot be ({}) set it to \"auto\" or \"mpi\"", why));
 }
 
 }  // namespace
 
-bool has_collectives(StrategyConfig const& strategy) { return strategy.name == "allreduce" || strategy.name == "model_averaging"; }
+bool has_collectives(StrategyConfig const& strategy) {
+    return strategy.name == "allreduce" || strategy.name == "model_averaging";
+}
 
 bool collectives_depend_on_devices(StrategyConfig const& strategy, RunConfig const& run) {
     if (!has_collectives(strategy) || strategy.collectives == Collectives::mpi) return false;
@@ -49,7 +53,8 @@ bool collectives_depend_on_devices(StrategyConfig const& strategy, RunConfig con
     return why.empty();
 }
 
-CollectivesChoice choose_collectives(StrategyConfig const& strategy, RunConfig const& run, std::map<Rank, HostDevice> const& group) {
+CollectivesChoice choose_collectives(StrategyConfig const& strategy, RunConfig const& run,
+                                     std::map<Rank, HostDevice> const& group) {
     if (!has_collectives(strategy) || strategy.collectives == Collectives::mpi) return {};
     bool const demanded = strategy.collectives == Collectives::nccl;
     auto why = against(strategy, run);
@@ -61,7 +66,8 @@ CollectivesChoice choose_collectives(StrategyConfig const& strategy, RunConfig c
     return {Collectives::mpi, any_gpu && group.size() > 1 ? why : ""};
 }
 
-CollectivesChoice choose_collectives(Experiment const& experiment, OwnerTable const& owners, std::map<Rank, HostDevice> const& trainers) {
+CollectivesChoice choose_collectives(Experiment const& experiment, OwnerTable const& owners,
+                                     std::map<Rank, HostDevice> const& trainers) {
     std::map<Rank, HostDevice> group;
     for (auto const trainer : group_of(owners))
         if (auto const found = trainers.find(rank_of(trainer)); found != trainers.end()) group.insert(*found);

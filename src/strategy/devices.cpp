@@ -35,11 +35,13 @@ std::vector<std::string> device_table(Trainers const& trainers) {
     std::set<std::string> versions;
     for (auto const& [rank, trainer] : trainers) versions.insert(trainer.device.versions);
     out.push_back(fmt::format("{}", fmt::join(versions, "; ")));
-    out.push_back(fmt::format("{:>5}  {:<{}}  {:<7}  {:<{}}  {:>9}  {}", "rank", "host", host, "device", "model", model, "memory", "uuid"));
+    out.push_back(fmt::format("{:>5}  {:<{}}  {:<7}  {:<{}}  {:>9}  {}", "rank", "host", host, "device", "model", model,
+                              "memory", "uuid"));
     for (auto const& [rank, trainer] : trainers) {
         auto const& device = trainer.device;
-        out.push_back(fmt::format("{:>5}  {:<{}}  {:<7}  {:<{}}  {:>9}  {}", rank.value, trainer.host, host, device.name, device.model, model,
-                                  device.is_gpu() ? fmt::format("{:.1f} GB", gigabytes(device.memory_bytes)) : "", device.uuid));
+        out.push_back(fmt::format(
+            "{:>5}  {:<{}}  {:<7}  {:<{}}  {:>9}  {}", rank.value, trainer.host, host, device.name, device.model, model,
+            device.is_gpu() ? fmt::format("{:.1f} GB", gigabytes(device.memory_bytes)) : "", device.uuid));
         while (out.back().ends_with(' ')) out.back().pop_back();
     }
     return out;
@@ -58,18 +60,22 @@ std::vector<std::string> device_advice(Trainers const& trainers, std::string_vie
             without.push_back(rank.value);
     }
     if (models.empty() && any_cuda_build && wanted == "auto")
-        out.push_back("no trainer has found a GPU, and all train on CPUs (run.device is auto); see nvidia-smi -L and CUDA_VISIBLE_DEVICES, or set "
-                      "run.device to \"cpu\"");
+        out.push_back(
+            "no trainer has found a GPU, and all train on CPUs (run.device is auto); see nvidia-smi -L and "
+            "CUDA_VISIBLE_DEVICES, or set "
+            "run.device to \"cpu\"");
     if (!models.empty() && !without.empty())
-        out.push_back(fmt::format("rank(s) {} have no GPU and train on CPUs: the others will wait for them; set run.device to \"cuda\" to have "
-                                  "that refused",
-                                  fmt::join(without, ", ")));
+        out.push_back(fmt::format(
+            "rank(s) {} have no GPU and train on CPUs: the others will wait for them; set run.device to \"cuda\" to have "
+            "that refused",
+            fmt::join(without, ", ")));
     if (models.size() > 1)
         out.push_back(fmt::format("different GPUs in one job ({}): bits may differ between them", fmt::join(models, ", ")));
     for (auto const& [uuid, ranks] : ranks_by_gpu(trainers))
         if (ranks.size() > 1)
-            out.push_back(fmt::format("ranks {} share one GPU ({}): they take turns, unless nvidia-cuda-mps-control -d runs there", fmt::join(ranks, ", "),
-                                      uuid));
+            out.push_back(
+                fmt::format("ranks {} share one GPU ({}): they take turns, unless nvidia-cuda-mps-control -d runs there",
+                            fmt::join(ranks, ", "), uuid));
     return out;
 }
 

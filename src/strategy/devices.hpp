@@ -20,8 +20,8 @@ struct HostDevice {
 // A line a trainer under a heading; none if all compute on CPUs.
 std::vector<std::string> device_table(std::map<Rank, HostDevice> const& trainers);
 
-// GPUs that several trainers share, different ones in one job, some trainers without one, or none although a CUDA build was asked
-// to take what is there. wanted: run.device.
+// GPUs that several trainers share, different ones in one job, some trainers without one, or none although a CUDA build was
+// asked to take what is there. wanted: run.device.
 std::vector<std::string> device_advice(std::map<Rank, HostDevice> const& trainers, std::string_view wanted);
 
 // For pools of states that are copied to this device: each rank locks pages for its own.

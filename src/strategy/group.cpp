@@ -19,7 +19,10 @@ namespace {
 class Waiting {
 public:
     Waiting(Activity& activity, double& exposed_s)
-        : activity_(activity), exposed_s_(exposed_s), was_(activity.phase.exchange(Phase::exchange)), since_(monotonic_s()) {}
+        : activity_(activity),
+          exposed_s_(exposed_s),
+          was_(activity.phase.exchange(Phase::exchange)),
+          since_(monotonic_s()) {}
     ~Waiting() {
         activity_.phase = was_;
         exposed_s_ += monotonic_s() - since_;
@@ -96,7 +99,8 @@ std::vector<Bytes> Group::share(Bytes mine, std::string const& what, To to) {
     auto const sequence = next_share_++;
     bool const tells_all = to == To::all;
     for (auto const rank : ranks_.ranks)
-        if (rank != courier_.world().rank() && (tells_all || rank == ranks_.ranks.front())) courier_.send(rank, MessageKind::share, encode(Share{sequence, mine}));
+        if (rank != courier_.world().rank() && (tells_all || rank == ranks_.ranks.front()))
+            courier_.send(rank, MessageKind::share, encode(Share{sequence, mine}));
     if (!tells_all && self() != 0) return {};
     auto& come = shared_[sequence];
     come[courier_.world().rank()] = std::move(mine);
@@ -108,8 +112,9 @@ std::vector<Bytes> Group::share(Bytes mine, std::string const& what, To to) {
             throw JobEnded{};
         }
         if (!message && monotonic_s() > deadline && courier_.peers().job_still_s() > stall_s_)
-            throw CommError(fmt::format("{}: only {} of {} trainers had their say within {:.0f} s; run.stall_s sets this limit",
-                                        what, come.size(), size(), stall_s_));
+            throw CommError(
+                fmt::format("{}: only {} of {} trainers had their say within {:.0f} s; run.stall_s sets this limit", what,
+                            come.size(), size(), stall_s_));
         if (!message) continue;
         if (message->kind != MessageKind::share) {
             set_aside_(std::move(*message));

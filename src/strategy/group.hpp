@@ -34,7 +34,8 @@ public:
     // Work that is nothing but a wait for this GPU and, through it, for others; how long for whom nobody can tell.
     void wait_for_device(std::function<void()> const& work);
 
-    // Every member's bytes, in their order; with To::first only the first member gets them, the others nothing. what: for errors.
+    // Every member's bytes, in their order; with To::first only the first member gets them, the others nothing. what: for
+    // errors.
     enum class To { all, first };
     std::vector<Bytes> share(Bytes mine, std::string const& what, To to = To::all);
 

@@ -20,8 +20,8 @@ void fields(A& a, MemberPlace& m) {
     a(m.units, m.batches, m.rows, m.loss_sum, m.own, m.failed);
 }
 
-// What the first of them says when they look at the clock together: whether to save the lap so far, to leave it then, and after how
-// many more steps they look again.
+// What the first of them says when they look at the clock together: whether to save the lap so far, to leave it then, and
+// after how many more steps they look again.
 struct Look {
     bool save = false, leave = false;
     std::int64_t steps = 1;

@@ -76,9 +76,7 @@ StepPlan GroupTrainer::plan_of(Lap const& lap) const {
                            local_batches(resources_.experiment.strategy, config, group_.size())});
 }
 
-TrialConfig GroupTrainer::config_of(Lap const& lap) const {
-    return resources_.runner->config_of(lap);
-}
+TrialConfig GroupTrainer::config_of(Lap const& lap) const { return resources_.runner->config_of(lap); }
 
 std::string GroupTrainer::place(Lap const& lap, std::int64_t step) const {
     return fmt::format("trial {}, epoch {}, step {}", lap.trial.value, lap.epoch, step);
@@ -104,11 +102,13 @@ void GroupTrainer::run(Lap const& lap, Journey& journey) {
     try {
         auto rested = states_.extract(lap.trial);
         current_ = rested && lap.from.empty() ? store().take(std::move(rested.mapped())) : Buffer();
-        if (!current_) current_ = lap.from.empty() ? resources_.runner->initial_state(lap, resources_.courier.pool()) : load(journey);
+        if (!current_)
+            current_ = lap.from.empty() ? resources_.runner->initial_state(lap, resources_.courier.pool()) : load(journey);
         SharedLap::Part part{lap, current_.bytes(), own_visits(resources_.owners, resources_.runner->self(), lap.trial),
                              local_batch_size(config_of(lap), group_.self())};
         mine.emplace(*resources_.runner, std::move(part), resources_.courier.activity());
-        if (!journey.parts.empty()) mine->go_on(decode<std::vector<MemberPlace>>(journey.parts).at(static_cast<std::size_t>(group_.self())), own());
+        if (!journey.parts.empty())
+            mine->go_on(decode<std::vector<MemberPlace>>(journey.parts).at(static_cast<std::size_t>(group_.self())), own());
     } catch (WrongState const&) {
         throw;
     } catch (std::exception const& error) {
@@ -150,7 +150,8 @@ void GroupTrainer::train(SharedLap& mine, Journey& journey) {
     average_buffers(mine, buffer_share(plan));
 }
 
-// By rows trained. Statistics of all trainers' rows (SyncBN) are the same on all that took part to the end, and old on others.
+// By rows trained. Statistics of all trainers' rows (SyncBN) are the same on all that took part to the end, and old on
+// others.
 double GroupTrainer::buffer_share(StepPlan const& plan) const {
     bool const synchronous = resources_.experiment.strategy.batch_norm == NormStatistics::sync;
     double mine = 0, all = 0;
@@ -165,8 +166,8 @@ double GroupTrainer::buffer_share(StepPlan const& plan) const {
     return mine / all;
 }
 
-// Batch statistics are of each trainer's own batches; what validates and rests is their mean, weighted by rows. Counters that
-// are integers become the first trainer's, as in DistributedDataParallel.
+// Batch statistics are of each trainer's own batches; what validates and rests is their mean, weighted by rows. Counters
+// that are integers become the first trainer's, as in DistributedDataParallel.
 void GroupTrainer::average_buffers(SharedLap& mine, double share) {
     auto const state = mine.state();
     auto& floats = float_buffers_;
@@ -183,9 +184,11 @@ void GroupTrainer::average_buffers(SharedLap& mine, double share) {
                 integer_work(reinterpret_cast<std::int64_t*>(at), tensor.bytes / sizeof(std::int64_t));
         }
     };
-    each([&](float const* at, std::size_t n) { std::transform(at, at + n, std::back_inserter(floats),
-                                                              [&](float x) { return x * static_cast<float>(share); }); },
-         [&](std::int64_t const* at, std::size_t n) { integers.insert(integers.end(), at, at + n); });
+    each(
+        [&](float const* at, std::size_t n) {
+            std::transform(at, at + n, std::back_inserter(floats), [&](float x) { return x * static_cast<float>(share); });
+        },
+        [&](std::int64_t const* at, std::size_t n) { integers.insert(integers.end(), at, at + n); });
     if ((floats.empty() && integers.empty()) || group_.size() == 1) return;
     auto const what = fmt::format("buffers of {}", place(mine.lap(), 0));
     group_.wait({group_.sum(AllReduce::deterministic, floats, what),
@@ -208,7 +211,8 @@ void GroupTrainer::agree(SharedLap& mine, Journey& journey) {
     auto& record = journey.record;
     auto const& layout = mine.model().layout();
     Part part{mine.outcome(), mine.reason(), mine.units(), 0, group_.take_exposed_s(), record.sync_rounds, record.staleness};
-    part.state_hash = what_is_same() == Same::state ? state_hash(mine.state(), layout) : hash_of_parameters(mine.state(), layout);
+    part.state_hash =
+        what_is_same() == Same::state ? state_hash(mine.state(), layout) : hash_of_parameters(mine.state(), layout);
     Encoder encoder;
     encoder(part);
     auto const all = group_.share(encoder.take(), fmt::format("the end of {}", place(mine.lap(), 0)));
@@ -221,7 +225,8 @@ void GroupTrainer::agree(SharedLap& mine, Journey& journey) {
         Decoder decoder(all[k]);
         decoder(each);
         hashes.push_back(each.state_hash);
-        bool const worse = record.outcome == Outcome::finished || (record.outcome == Outcome::diverged && each.outcome == Outcome::failed);
+        bool const worse =
+            record.outcome == Outcome::finished || (record.outcome == Outcome::diverged && each.outcome == Outcome::failed);
         if (each.outcome != Outcome::finished && worse) {
             record.outcome = each.outcome;
             record.reason = each.reason;
@@ -236,10 +241,11 @@ void GroupTrainer::agree(SharedLap& mine, Journey& journey) {
     record.lr = mine.model().learning_rate();
     for (std::size_t k = 1; k < hashes.size() && record.outcome == Outcome::finished; ++k)
         if (hashes[k] != hashes.front())
-            throw Error(fmt::format("after {} trainers {} and {} hold different parameters ({} and {}): their gradients were not "
-                                    "combined alike (different hardware or a damaged message?) run it again",
-                                    place(mine.lap(), 0), group_.trainers().front().value, group_.trainers()[k].value,
-                                    to_hex(hashes.front()), to_hex(hashes[k])));
+            throw Error(
+                fmt::format("after {} trainers {} and {} hold different parameters ({} and {}): their gradients were not "
+                            "combined alike (different hardware or a damaged message?) run it again",
+                            place(mine.lap(), 0), group_.trainers().front().value, group_.trainers()[k].value,
+                            to_hex(hashes.front()), to_hex(hashes[k])));
 }
 
 // Each evaluates its part of the batches; sums are combined in the order of trainers.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What allreduce, parameter_server and model_averaging have in common: all trainers train one lap after another together, and
-// each holds the trial's whole state. Rank 0 talks to the first trainer alone, which passes a lap on when it begins it, so
-// that all take the laps in one order. A lap: everyone is ready? -> train_lap -> one state for all -> outcomes and hashes
+// What allreduce, parameter_server and model_averaging have in common: all trainers train one lap after another together,
+// and each holds the trial's whole state. Rank 0 talks to the first trainer alone, which passes a lap on when it begins it,
+// so that all take the laps in one order. A lap: everyone is ready? -> train_lap -> one state for all -> outcomes and hashes
 // compared -> validation in K parts -> LapDone from the first trainer.
 #pragma once
 #include <deque>
@@ -29,7 +29,8 @@ public:
 protected:
     explicit GroupTrainer(Resources resources);
 
-    // Trains this trainer's part of the lap (from step journey.batches on) and leaves the same parameters and slots on every member.
+    // Trains this trainer's part of the lap (from step journey.batches on) and leaves the same parameters and slots on every
+    // member.
     virtual void train_lap(SharedLap& mine, StepPlan const& plan, Journey& journey) = 0;
     // Every member calls it at the same steps, so many of which are done, where all hold what is the same. Once a second or
     // so the first one says whether the lap so far is saved, into one file. Throws Paused if the job pauses.
@@ -39,7 +40,9 @@ protected:
     // What must be the same everywhere when train_lap has returned: all of the state, unless a strategy says otherwise.
     enum class Same { state, parameters };
     virtual Same what_is_same() const { return Same::state; }
-    SharedLap::Own own() const { return what_is_same() == Same::state ? SharedLap::Own::buffers : SharedLap::Own::buffers_and_slots; }
+    SharedLap::Own own() const {
+        return what_is_same() == Same::state ? SharedLap::Own::buffers : SharedLap::Own::buffers_and_slots;
+    }
     virtual void let_go(TrialId) {}  // of what the strategy itself keeps for a trial that has ended
 
     void handle(Incoming message) override;
@@ -80,14 +83,14 @@ private:
     std::unique_ptr<WeightedSum> nccl_;
     std::deque<Lap> laps_;
     States states_;
-    Buffer current_;  // of the lap under way: exchanges that a shutdown cuts off still point here
+    Buffer current_;                             // of the lap under way: exchanges that a shutdown cuts off still point here
     std::vector<float> float_buffers_;           // of average_buffers, as long
     std::vector<std::int64_t> integer_buffers_;  // "
     std::set<TrialId> ended_;
-    std::int64_t next_look_ = 0;                                    // of look_at_clock: a step
-    double lap_started_s_ = 0, steps_per_s_ = 0;                    // the first trainer's
-    std::int64_t first_step_ = 0;                                   // of this lap, likewise
-    TrialId timed_;                                                 // whose steps these are
+    std::int64_t next_look_ = 0;                  // of look_at_clock: a step
+    double lap_started_s_ = 0, steps_per_s_ = 0;  // the first trainer's
+    std::int64_t first_step_ = 0;                 // of this lap, likewise
+    TrialId timed_;                               // whose steps these are
 };
 
 }  // namespace hopscotch

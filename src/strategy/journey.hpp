@@ -17,11 +17,13 @@ struct Journey {
     double loss_sum = 0;
     double saved_unix_s = 0;  // when the trial's newest checkpoint was made, or its first unit began
     bool saved = false;       // that checkpoint is of this very place
-    Bytes parts = {};         // Checkpoint::parts: sums of a validation on shards held out; from a file, of trainers that train together
+    Bytes parts =
+        {};  // Checkpoint::parts: sums of a validation on shards held out; from a file, of trainers that train together
 };
 template <class A>
 void fields(A& a, Journey& m) {
-    a(m.lap, m.step, m.valid_shard, m.valid_batch, m.record, m.pushed_unix_s, m.batches, m.rows, m.loss_sum, m.saved_unix_s, m.saved, m.parts);
+    a(m.lap, m.step, m.valid_shard, m.valid_batch, m.record, m.pushed_unix_s, m.batches, m.rows, m.loss_sum, m.saved_unix_s,
+      m.saved, m.parts);
 }
 
 }  // namespace hopscotch

@@ -111,8 +111,8 @@ void fields(A& a, Leave& m) {
     a(m.trial, m.why);
 }
 
-// Rank 0 -> trainers: stop at the next batch; the answer has the same round, when nothing is on its way out any more. settle: answer when
-// all that was said before has been done.
+// Rank 0 -> trainers: stop at the next batch; the answer has the same round, when nothing is on its way out any more.
+// settle: answer when all that was said before has been done.
 struct Pause {
     int round = 0;
 };

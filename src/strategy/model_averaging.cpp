@@ -73,7 +73,9 @@ private:
     void work_on_host(SharedLap& mine, std::vector<float>& anchor);
 
     StrategyConfig const& config() const { return resources_.experiment.strategy; }
-    AllReduce algorithm() const { return config().via == AverageVia::master ? AllReduce::star : all_reduce_of(config().algorithm); }
+    AllReduce algorithm() const {
+        return config().via == AverageVia::master ? AllReduce::star : all_reduce_of(config().algorithm);
+    }
 
     CourierSum courier_{group_, algorithm()};
 };
@@ -116,13 +118,15 @@ void ModelAveraging::average(SharedLap& mine, Round const& round, std::vector<fl
     auto const on_device = nccl != nullptr ? mine.device_state() : std::nullopt;
     if (on_device) {
         add_up_means(mine, round, *nccl, *on_device);
-        nccl->settle();  // the next step needs them, and launched behind them it could make the host wait where no deadline is kept
+        nccl->settle();  // the next step needs them, and launched behind them it could make the host wait where no deadline
+                         // is kept
         bool const resets = config().momentum == SlotPolicy::reset && !ranges_of(mine.model().layout()).optimizer.empty();
         if (!config().outer && !resets) return;
         mine.fetch();
     } else {
         mine.fetch();
-        add_up_means(mine, round, courier_, in_host_memory(floats_of(mine.state(), {0, mine.state().size() / sizeof(float)})));
+        add_up_means(mine, round, courier_,
+                     in_host_memory(floats_of(mine.state(), {0, mine.state().size() / sizeof(float)})));
     }
     work_on_host(mine, anchor);
     mine.store();

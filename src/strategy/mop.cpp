@@ -22,9 +22,7 @@ public:
     explicit Mop(Resources resources)
         : TrainerBase(std::move(resources)), hop_delay_s_(resources_.experiment.run.inject.sync_s) {}
 
-    void execute(Lap const& lap) override {
-        resources_.courier.send(rank_of(home_of(lap)), MessageKind::lap, encode(lap));
-    }
+    void execute(Lap const& lap) override { resources_.courier.send(rank_of(home_of(lap)), MessageKind::lap, encode(lap)); }
 
 private:
     struct Ready {
@@ -49,7 +47,8 @@ private:
         fault_point("hop.receive");
         hop_s_.push_back(unix_s() - journey.pushed_unix_s);
         journey.saved = false;  // by a thread of who sent it, which may die before it is written
-        delayed_.push_back({std::move(journey), store().hold(std::move(message.state)), monotonic_s() + hop_delay_s_, hash, message.from});
+        delayed_.push_back(
+            {std::move(journey), store().hold(std::move(message.state)), monotonic_s() + hop_delay_s_, hash, message.from});
         if (hop_delay_s_ == 0) admit_delayed();
     }
 
@@ -74,7 +73,8 @@ private:
 
     void leave_waiting(TrialId trial) override {
         for (auto* list : {&ready_, &delayed_}) {
-            auto const mine = std::ranges::find_if(*list, [&](Ready const& ready) { return ready.journey.lap.trial == trial; });
+            auto const mine =
+                std::ranges::find_if(*list, [&](Ready const& ready) { return ready.journey.lap.trial == trial; });
             if (mine == list->end()) continue;
             auto ready = std::move(*mine);
             if (ready.waiting) ready.state = store().take(std::move(ready.waiting));
@@ -195,7 +195,8 @@ private:
     }
 
     bool is_as_it_left(Ready const& ready, ByteView state) {
-        return ready.expected_hash == 0 || state_hash(state, resources_.runner->layout(ready.journey.lap)) == ready.expected_hash;
+        return ready.expected_hash == 0 ||
+               state_hash(state, resources_.runner->layout(ready.journey.lap)) == ready.expected_hash;
     }
 
     bool came_damaged(Ready& ready) {
@@ -203,10 +204,11 @@ private:
             ready.expected_hash = 0;
             return false;
         }
-        auto const text = fmt::format("trial {}, epoch {}: its state was damaged on its way from rank {} to rank {} ({}): check the memory of both "
-                                      "and the network",
-                                      ready.journey.lap.trial.value, ready.journey.lap.epoch, ready.from.value,
-                                      resources_.courier.world().rank().value, host_name());
+        auto const text = fmt::format(
+            "trial {}, epoch {}: its state was damaged on its way from rank {} to rank {} ({}): check the memory of both "
+            "and the network",
+            ready.journey.lap.trial.value, ready.journey.lap.epoch, ready.from.value,
+            resources_.courier.world().rank().value, host_name());
         resources_.courier.send(Rank(0), MessageKind::damaged, encode(Fatal{text}));
         return true;
     }

@@ -14,8 +14,8 @@ constexpr std::size_t k_most_parts = 4096, k_parts_a_server = 8, k_small_part_by
 std::vector<ServedRange> cut_parts(StateLayout const& layout, std::size_t part_bytes, int servers) {
     auto const n = layout.end_of(Block::parameter) / sizeof(float);
     auto const each = static_cast<std::size_t>(servers);
-    // Pushes of all parts may be under way at once, each with a tag of its own. Several parts a server: workers have their last
-    // layers' gradients first, all of them, and should not all go to the same server for long.
+    // Pushes of all parts may be under way at once, each with a tag of its own. Several parts a server: workers have their
+    // last layers' gradients first, all of them, and should not all go to the same server for long.
     auto const floats = [](std::size_t bytes) { return bytes / sizeof(float) / 16 * 16; };
     auto const smallest = (n / k_most_parts + 16) / 16 * 16;
     auto const share = std::max(floats(k_small_part_bytes), n / (k_parts_a_server * each) / 16 * 16);

@@ -32,7 +32,7 @@ std::string cpu_model() {
 }
 
 std::uint64_t memory_bytes() {
-    struct sysinfo info {};
+    struct sysinfo info{};
     return sysinfo(&info) == 0 ? static_cast<std::uint64_t>(info.totalram) * info.mem_unit : 0;
 }
 
@@ -48,11 +48,13 @@ std::string advice_for(std::string const& name, Host const& host, int threads) {
     auto const wanted = host.ranks.size() * static_cast<std::size_t>(threads);
     if (host.cores.empty() || host.cores.size() >= wanted) return "";
     bool const bound = host.cores.size() < static_cast<std::size_t>(host.all_cores);
-    auto const has = fmt::format("{} runs {} trainer(s) of {} thread(s) on {} core(s)", name, host.ranks.size(), threads, host.cores.size());
+    auto const has = fmt::format("{} runs {} trainer(s) of {} thread(s) on {} core(s)", name, host.ranks.size(), threads,
+                                 host.cores.size());
     if (!bound) return has + ": they take turns; start no more than the host has cores for";
-    return fmt::format("{} of its {}: the launcher has bound ranks {} to them, and they take turns; write `mpirun --bind-to none`, or "
-                       "`srun --cpus-per-task={}`",
-                       has, host.all_cores, fmt::join(host.ranks, ", "), threads);
+    return fmt::format(
+        "{} of its {}: the launcher has bound ranks {} to them, and they take turns; write `mpirun --bind-to none`, or "
+        "`srun --cpus-per-task={}`",
+        has, host.all_cores, fmt::join(host.ranks, ", "), threads);
 }
 
 }  // namespace
@@ -66,14 +68,16 @@ std::vector<std::string> seating_advice(std::map<Rank, Seating> const& trainers,
         host.ranks.push_back(rank.value);
         host.cores.insert(seating.own_cores.begin(), seating.own_cores.end());
         host.all_cores = seating.host_cores;
-        if (!seating.own_cores.empty() && seating.own_cores.size() < static_cast<std::size_t>(threads)) cramped.push_back(rank.value);
+        if (!seating.own_cores.empty() && seating.own_cores.size() < static_cast<std::size_t>(threads))
+            cramped.push_back(rank.value);
     }
     for (auto const& [name, host] : hosts)
         if (auto line = advice_for(name, host, threads); !line.empty()) advice.push_back(std::move(line));
     if (advice.empty() && !cramped.empty())
-        advice.push_back(fmt::format("rank(s) {} may run on fewer cores than run.threads ({}); write `mpirun --map-by slot:PE={} --bind-to "
-                                     "core`, or `srun --cpus-per-task={}`",
-                                     fmt::join(cramped, ", "), threads, threads, threads));
+        advice.push_back(fmt::format(
+            "rank(s) {} may run on fewer cores than run.threads ({}); write `mpirun --map-by slot:PE={} --bind-to "
+            "core`, or `srun --cpus-per-task={}`",
+            fmt::join(cramped, ", "), threads, threads, threads));
     return advice;
 }
 

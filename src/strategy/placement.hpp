@@ -21,8 +21,8 @@ std::int32_t online_cores();
 std::string cpu_model();
 std::uint64_t memory_bytes();  // of the host
 
-// What the user should write instead, a line each; none if every trainer has `threads` cores to itself, or nobody is bound and
-// the host has enough for all.
+// What the user should write instead, a line each; none if every trainer has `threads` cores to itself, or nobody is bound
+// and the host has enough for all.
 std::vector<std::string> seating_advice(std::map<Rank, Seating> const& trainers, int threads);
 
 }  // namespace hopscotch

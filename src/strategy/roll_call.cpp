@@ -98,7 +98,7 @@ std::map<Rank, Hello> call_roll(Courier& courier, Welcome const& welcome, BuildI
         if (message->kind != MessageKind::hello) continue;
         auto& hello = answers[message->from] = decode<Hello>(message->body);
         courier.peers().set_name(message->from,
-                              fmt::format("rank {} ({}, pid {})", message->from.value, hello.host, hello.pid));
+                                 fmt::format("rank {} ({}, pid {})", message->from.value, hello.host, hello.pid));
     }
     refuse_complaints(answers);
     refuse_differences(answers, build.version + " " + build.git);
@@ -117,8 +117,8 @@ JobTotals end_job(Courier& courier, int exit_code, double deadline_s) {
     auto const deadline = monotonic_s() + deadline_s;
     while (goodbyes.size() < ranks.size()) {
         if (monotonic_s() > deadline)
-            throw CommError(fmt::format("only {} of {} trainers left in good order within {:.0f} s", goodbyes.size(), ranks.size(),
-                                        deadline_s));
+            throw CommError(fmt::format("only {} of {} trainers left in good order within {:.0f} s", goodbyes.size(),
+                                        ranks.size(), deadline_s));
         auto const message = courier.receive(0.1);
         if (message && message->kind == MessageKind::goodbye) goodbyes[message->from] = decode<Goodbye>(message->body);
         if (!message || message->kind != MessageKind::lost || goodbyes.contains(message->from)) continue;
@@ -210,13 +210,16 @@ void require_same_files(std::vector<NamedFile> const& files) {
     std::string text;
     for (auto const& [path, expected] : files)
         if (auto const found = hash_file(path); found != expected)
-            text += fmt::format("{}{}: is another file on {} than on rank 0's host (hash {} and {}) copy one file to all hosts, or use a shared file system",
-                                text.empty() ? "" : "\n", path, host_name(), to_hex(found), to_hex(expected));
+            text += fmt::format(
+                "{}{}: is another file on {} than on rank 0's host (hash {} and {}) copy one file to all hosts, or use a "
+                "shared file system",
+                text.empty() ? "" : "\n", path, host_name(), to_hex(found), to_hex(expected));
     if (!text.empty()) throw DataError(text);
 }
 
 // Opens what this trainer owns by that table; what keeps it from doing so is in the Hello.
-Hello open_data(std::optional<TrialRunner>& runner, Welcome const& welcome, Experiment const& experiment, Trainer const& trainer) {
+Hello open_data(std::optional<TrialRunner>& runner, Welcome const& welcome, Experiment const& experiment,
+                Trainer const& trainer) {
     auto const self = trainer_of(trainer.courier.world().rank());
     auto const shards = welcome.owners.shards_of(self);
     auto hello = introduce(trainer.build);
@@ -225,7 +228,8 @@ Hello open_data(std::optional<TrialRunner>& runner, Welcome const& welcome, Expe
         if (runner)
             runner->adopt(shards);
         else
-            runner.emplace(experiment, shards, TrialRunner::Seat{self, trainer.courier.world().number_on_host()}, trainer.factory);
+            runner.emplace(experiment, shards, TrialRunner::Seat{self, trainer.courier.world().number_on_host()},
+                           trainer.factory);
         if (trainer.courier.world().trainers_on_host() > 1) trainer.courier.pool().share_memory();
         trainer.courier.pool().set_pinning(pinning_for(runner->device()));
         bool const works = !shards.empty() || strategy_named(welcome.strategy).rows == Rows::travel;
@@ -264,7 +268,8 @@ void serve_job(Trainer const& trainer, Welcome welcome) {
         }
         auto const strategy =
             strategy_named(welcome.strategy)
-                .make({courier, experiment, welcome.owners, &*runner, welcome.checkpoints, {hello.device, trainer.gpu.nccl}});
+                .make(
+                    {courier, experiment, welcome.owners, &*runner, welcome.checkpoints, {hello.device, trainer.gpu.nccl}});
         auto next = strategy->serve();
         if (!next) return courier.close();
         welcome = std::move(*next);

@@ -17,8 +17,9 @@ struct BuildInfo {
     std::string version, git, torch;
 };
 
-// Rank 0. The answers of all living trainers. Throws CommError that lists the ranks that did not answer, ConfigError with what the
-// trainers found wrong (each complaint once), builds or datasets that differ; TrainerLost. Warnings (different CPUs) go to the log.
+// Rank 0. The answers of all living trainers. Throws CommError that lists the ranks that did not answer, ConfigError with
+// what the trainers found wrong (each complaint once), builds or datasets that differ; TrainerLost. Warnings (different
+// CPUs) go to the log.
 std::map<Rank, Hello> call_roll(Courier& courier, Welcome const& welcome, BuildInfo const& build, RunConfig const& run);
 
 struct JobTotals {
@@ -35,6 +36,7 @@ JobTotals end_job(Courier& courier, int exit_code, double deadline_s);
 
 // Ranks 1..: the whole life of a trainer. Throws nothing: what goes wrong is told to rank 0, which ends the job.
 // factory, gpu: tests inject a model that misbehaves, a GPU that is none. No name in gpu.info: the device is asked.
-void trainer_main(World& world, BuildInfo const& build, ModelFactory const& factory = make_trial_model, TrainerGpu const& gpu = {});
+void trainer_main(World& world, BuildInfo const& build, ModelFactory const& factory = make_trial_model,
+                  TrainerGpu const& gpu = {});
 
 }  // namespace hopscotch

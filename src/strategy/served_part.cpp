@@ -30,12 +30,9 @@ std::int64_t ServedLap::last_version() const {
 std::int64_t ServedLap::needed_version(int worker, std::int64_t step) const {
     if (step + 1 >= plan.own_steps(worker)) return last_version();
     switch (config.mode) {
-        case ServerMode::async:
-            return 0;
-        case ServerMode::ssp:
-            return std::max<std::int64_t>(0, step + 1 - config.staleness);
-        default:
-            return step + 1;
+        case ServerMode::async: return 0;
+        case ServerMode::ssp: return std::max<std::int64_t>(0, step + 1 - config.staleness);
+        default: return step + 1;
     }
 }
 

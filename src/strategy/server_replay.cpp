@@ -72,10 +72,10 @@ void ServerReplay::begin(Lap const& lap) {
     for (std::size_t k = 0; k < workers_.size(); ++k) {
         auto& each = *workers_[k];
         if (!each.state) each.state = each.runner.initial_state(lap, *pool_);
-        each.mine.emplace(
-            each.runner,
-            SharedLap::Part{lap, each.state.bytes(), own_visits(owners_, each.runner.self(), lap.trial), sizes[k]},
-            each.activity);
+        each.mine.emplace(each.runner,
+                          SharedLap::Part{lap, each.state.bytes(), own_visits(owners_, each.runner.self(), lap.trial),
+                                          sizes[k]},
+                          each.activity);
         each.step = -1;
     }
     auto& first = worker(0);

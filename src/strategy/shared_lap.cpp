@@ -28,8 +28,8 @@ void SharedLap::guarded(Work work) {
         runner_.look_at_device(fmt::format("trial {}, epoch {}: {}", part_.lap.trial.value, part_.lap.epoch, error.what()));
         outcome_ = Outcome::failed;
         reason_ = fmt::format("unit on shard {} of epoch {} on trainer {} ({}): {}",
-                              units_.empty() ? -1 : units_.back().shard.value, part_.lap.epoch, runner_.self().value, host_name(),
-                              error.what());
+                              units_.empty() ? -1 : units_.back().shard.value, part_.lap.epoch, runner_.self().value,
+                              host_name(), error.what());
     }
     if (!units_.empty()) units_.back().seconds += monotonic_s() - start;
 }
@@ -75,7 +75,8 @@ MemberPlace SharedLap::place(Own own) {
             out.rows = cursor.sums.rows;
             out.loss_sum = cursor.sums.loss;
         }
-        each_own(own, model_.layout(), part_.state, [&](MutableBytes bytes) { out.own.insert(out.own.end(), bytes.begin(), bytes.end()); });
+        each_own(own, model_.layout(), part_.state,
+                 [&](MutableBytes bytes) { out.own.insert(out.own.end(), bytes.begin(), bytes.end()); });
     });
     out.units = units_;
     out.failed = outcome_ != Outcome::finished;

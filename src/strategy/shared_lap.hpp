@@ -17,33 +17,34 @@ class SharedLap {
 public:
     struct Part {
         Lap lap;
-        MutableBytes state;          // of this trainer
+        MutableBytes state;  // of this trainer
         std::vector<ShardId> shards;
         std::int64_t batch_size = 1;  // local
     };
     // Binds the state. Throws what making the model throws.
     SharedLap(TrialRunner& runner, Part part, Activity& activity);
 
-    // The rows of this trainer's part of the next update, whose mean gradient gradient() holds then; 0: it has none (any more),
-    // and gradient() is zero. ready as in TrialModel::next_gradient.
+    // The rows of this trainer's part of the next update, whose mean gradient gradient() holds then; 0: it has none (any
+    // more), and gradient() is zero. ready as in TrialModel::next_gradient.
     std::int64_t next_gradient(GradientReady const& ready = {});
     std::span<float> gradient() { return model_.gradient(); }
     std::optional<DeviceFloats> device_gradient() { return model_.device_gradient(); }  // as in TrialModel
-    void update(std::int64_t rows);  // of all trainers
-    void count(std::int64_t rows);   // instead of update() where this trainer does none; as in TrialModel
+    void update(std::int64_t rows);                                                     // of all trainers
+    void count(std::int64_t rows);  // instead of update() where this trainer does none; as in TrialModel
 
     // As in TrialModel: around work on state() while the pass is open.
     void fetch();
     void store();
     std::optional<DeviceFloats> device_state() { return model_.device_state(); }
 
-    // Called before the host waits for the device: where others have a part in what that still has to do, it keeps the deadlines.
+    // Called before the host waits for the device: where others have a part in what that still has to do, it keeps the
+    // deadlines.
     void before_waits(std::function<void()> work) { before_waits_ = std::move(work); }
 
     // What of the state differs between members.
     enum class Own { buffers, buffers_and_slots };
-    // Between updates, and the state is up to date then. go_on: first of all, on a state that somebody had at that place; what is this
-    // member's own is written into it. Throws what opening the shard throws.
+    // Between updates, and the state is up to date then. go_on: first of all, on a state that somebody had at that place;
+    // what is this member's own is written into it. Throws what opening the shard throws.
     MemberPlace place(Own own);
     void go_on(MemberPlace const& place, Own own);
 

@@ -46,7 +46,8 @@ SpillFile::Slot SpillFile::write(ByteView state) {
     auto const fault = fault_at("spill.write");
     if (fault == Fault::enospc) fail(ENOSPC);
     for (std::size_t done = 0; done < state.size();) {
-        auto const wrote = ::pwrite(file_.handle(), state.data() + done, state.size() - done, static_cast<off_t>(slot.offset + done));
+        auto const wrote =
+            ::pwrite(file_.handle(), state.data() + done, state.size() - done, static_cast<off_t>(slot.offset + done));
         if (wrote < 0 && errno == EINTR) continue;
         if (wrote <= 0) fail(wrote < 0 ? errno : EIO);
         done += static_cast<std::size_t>(wrote);
@@ -56,7 +57,8 @@ SpillFile::Slot SpillFile::write(ByteView state) {
 
 void SpillFile::read(Slot const& slot, MutableBytes into) const {
     for (std::size_t done = 0; done < slot.bytes;) {
-        auto const got = ::pread(file_.handle(), into.data() + done, slot.bytes - done, static_cast<off_t>(slot.offset + done));
+        auto const got =
+            ::pread(file_.handle(), into.data() + done, slot.bytes - done, static_cast<off_t>(slot.offset + done));
         if (got < 0 && errno == EINTR) continue;
         if (got <= 0)
             throw DataError(fmt::format("{}: a state that was put aside cannot be read ({})", directory_.string(),
@@ -65,8 +67,9 @@ void SpillFile::read(Slot const& slot, MutableBytes into) const {
     }
     if (fault_at("spill.read") == Fault::flip) into.front() ^= std::byte{1};
     if (xxh3(into.first(slot.bytes)) != slot.hash)
-        throw DataError(fmt::format("{}: a state that was put aside has been damaged (hashes differ) check the disk, or choose another run.spill",
-                                    directory_.string()));
+        throw DataError(fmt::format(
+            "{}: a state that was put aside has been damaged (hashes differ) check the disk, or choose another run.spill",
+            directory_.string()));
 }
 
 void SpillFile::free(Slot const& slot) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// States on the disk for a while: one file without a name, which is gone with the process. One thread writes; any reads and frees.
+// States on the disk for a while: one file without a name, which is gone with the process. One thread writes; any reads and
+// frees.
 #pragma once
 #include <cstdint>
 #include <filesystem>

@@ -192,7 +192,8 @@ void StateStore::write(std::shared_ptr<Entry> const& entry, std::unique_lock<std
                 job->place = Place::here;
         }
         if (std::exchange(refused_until_s_, monotonic_s() + k_retry_s) == 0)
-            log_warning(fmt::format("states beyond run.state_memory stay in memory: {}; run.spill names another directory", trouble));
+            log_warning(fmt::format("states beyond run.state_memory stay in memory: {}; run.spill names another directory",
+                                    trouble));
     }
     changed_.notify_all();
 }

@@ -56,7 +56,8 @@ public:
 
     // Is there anything to balance: more here than the limit, or some away?
     bool crowded() const;
-    // order: of all that wait, the first to run first. Those that run last leave, until the others fit; the first ones come back.
+    // order: of all that wait, the first to run first. Those that run last leave, until the others fit; the first ones come
+    // back.
     void balance(std::vector<WaitingState const*> const& order);
 
     std::uint64_t written_bytes() const;

@@ -8,7 +8,8 @@
 namespace hopscotch {
 namespace {
 
-void append_updates(std::vector<std::int64_t>& out, std::int64_t shard_rows, TrialConfig const& config, std::int64_t batch_size) {
+void append_updates(std::vector<std::int64_t>& out, std::int64_t shard_rows, TrialConfig const& config,
+                    std::int64_t batch_size) {
     auto const cut = batches(shard_rows, batch_size, config.data.last_batch);
     auto const accumulate = static_cast<std::size_t>(config.train.accumulate);
     for (std::size_t i = 0; i < cut.size(); i += accumulate) {
@@ -43,12 +44,15 @@ std::vector<TrainerId> group_of(OwnerTable const& owners) {
     return out;
 }
 
-std::int64_t local_batch(std::int64_t batch, int k, int trainers) { return batch / trainers + (k < batch % trainers ? 1 : 0); }
+std::int64_t local_batch(std::int64_t batch, int k, int trainers) {
+    return batch / trainers + (k < batch % trainers ? 1 : 0);
+}
 
 std::vector<std::int64_t> local_batches(StrategyConfig const& strategy, TrialConfig const& config, int trainers) {
     std::vector<std::int64_t> out;
     for (int k = 0; k < trainers; ++k)
-        out.push_back(strategy.batch == GroupBatch::split ? local_batch(config.train.batch_size, k, trainers) : config.train.batch_size);
+        out.push_back(strategy.batch == GroupBatch::split ? local_batch(config.train.batch_size, k, trainers)
+                                                          : config.train.batch_size);
     return out;
 }
 

@@ -20,7 +20,9 @@ public:
 
     int trainers() const { return static_cast<int>(rows_.size()); }
     std::int64_t steps() const { return static_cast<std::int64_t>(total_.size()); }
-    std::int64_t own_steps(int trainer) const { return static_cast<std::int64_t>(rows_[static_cast<std::size_t>(trainer)].size()); }
+    std::int64_t own_steps(int trainer) const {
+        return static_cast<std::int64_t>(rows_[static_cast<std::size_t>(trainer)].size());
+    }
     std::int64_t rows(int trainer, std::int64_t step) const;  // 0: it has none left
     std::int64_t total(std::int64_t step) const { return total_[static_cast<std::size_t>(step)]; }
     // rows / total, what this trainer's mean gradient counts for.
@@ -40,7 +42,8 @@ std::int64_t local_batch(std::int64_t batch, int k, int trainers);
 // The same for every trainer of the group, as the strategy's `batch` says.
 std::vector<std::int64_t> local_batches(StrategyConfig const& strategy, TrialConfig const& config, int trainers);
 
-// The trainer's own shards in the order in which `planned` would visit them for this trial: with one trainer, just as `sequential`.
+// The trainer's own shards in the order in which `planned` would visit them for this trial: with one trainer, just as
+// `sequential`.
 std::vector<ShardId> own_visits(OwnerTable const& owners, TrainerId trainer, TrialId trial);
 
 // batch_sizes: local, by trainer of the group. An update is `accumulate` batches of a shard.

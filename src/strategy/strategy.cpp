@@ -24,12 +24,12 @@ std::vector<StrategyEntry> const& strategies() {
         {"mop", "model hopper parallelism: the models visit the shards", true, make_mop},
         {"task_parallel", "each trainer trains whole trials by itself; the data comes to it", true, make_task_parallel,
          Bits::any_trainers, Rows::travel},
-        {"model_averaging", "all trainers train copies of each trial on their own shards and average them now and then", true,
-         make_model_averaging, Bits::same_trainers},
+        {"model_averaging", "all trainers train copies of each trial on their own shards and average them now and then",
+         true, make_model_averaging, Bits::same_trainers},
         {"allreduce", "all trainers train each trial together, step by step, and all-reduce gradients", true, make_allreduce,
          Bits::same_trainers},
-        {"parameter_server", "workers push gradients to servers, which update and send parameters back", true, make_parameter_server,
-         Bits::same_trainers},
+        {"parameter_server", "workers push gradients to servers, which update and send parameters back", true,
+         make_parameter_server, Bits::same_trainers},
         {"sequential", "one trainer, one trial after another: the reference of sequential equivalence", false,
          make_sequential},
     };
@@ -68,27 +68,24 @@ void Pump::take(LapSink& sink, double timeout_s) {
     if (!message) return;
     throw_bad_news(*message);
     switch (message->kind) {
-        case MessageKind::lap_done:
-            return sink.lap_done(decode<LapRecord>(message->body));
+        case MessageKind::lap_done: return sink.lap_done(decode<LapRecord>(message->body));
         case MessageKind::checkpointed: {
             auto const saved = decode<Checkpointed>(message->body);
             return sink.saved({saved.trial, saved.epoch, saved.step, saved.batch, saved.file, saved.whole, saved.gap_s,
                                saved.state_hash, saved.begin_hash});
         }
         case MessageKind::settled:
-        case MessageKind::paused:
-            return hear(message->from, message->kind, decode<Pause>(message->body).round);
+        case MessageKind::paused: return hear(message->from, message->kind, decode<Pause>(message->body).round);
         case MessageKind::all_saved: {
             auto const saved = decode<AllSaved>(message->body);
             if (saved.unsaved > 0)
-                log_warning(fmt::format("rank {} could not save {} state(s): what they learned since the copies before is lost",
-                                        message->from.value, saved.unsaved));
+                log_warning(
+                    fmt::format("rank {} could not save {} state(s): what they learned since the copies before is lost",
+                                message->from.value, saved.unsaved));
             return hear(message->from, message->kind, saved.round);
         }
-        case MessageKind::scored:
-            return sink.scored(decode<LapRecord>(message->body));
-        default:
-            break;  // an answer that came too late to matter
+        case MessageKind::scored: return sink.scored(decode<LapRecord>(message->body));
+        default: break;  // an answer that came too late to matter
     }
 }
 
@@ -169,8 +166,9 @@ void Pump::check_stalls() {
     auto const stalled = hangs ? *hangs : *waits;
     auto const beat = courier_.peers().last_heartbeat(Rank(static_cast<int>(stalled) + 1));
     auto const why = fmt::format(
-        "rank {} ({}) finished no batch of trial {}, epoch {}, shard {} for {:.0f} s ({}); run.stall_s sets this limit", stalled + 1,
-        hosts_[stalled], beat->trial.value, beat->epoch, beat->shard.value, now - progress_[stalled].since, name_of(beat->phase));
+        "rank {} ({}) finished no batch of trial {}, epoch {}, shard {} for {:.0f} s ({}); run.stall_s sets this limit",
+        stalled + 1, hosts_[stalled], beat->trial.value, beat->epoch, beat->shard.value, now - progress_[stalled].since,
+        name_of(beat->phase));
     if (!hangs || !courier_.peers().survives_losses()) throw CommError(why);
     courier_.give_up(Rank(static_cast<int>(stalled) + 1), why);
 }

@@ -54,12 +54,12 @@ public:
     // Rank 0, Local. The trial has ended: everyone lets go of what belongs to it.
     virtual void forget(TrialId trial) = 0;
 
-    // Rank 0, Local. The lap of this trial that is under way ends with its unit, as stopped: its record says so. May come to nothing
-    // (nothing is under way, or trainers train it together).
+    // Rank 0, Local. The lap of this trial that is under way ends with its unit, as stopped: its record says so. May come to
+    // nothing (nothing is under way, or trainers train it together).
     virtual void leave(TrialId trial, std::string const& why) = 0;
 
-    // Rank 0, Local. The trial's state after that lap, which has not ended or after which it rests, goes to a file, which saved() tells of. A
-    // trainer that has gone on from there has no such state any more: then nothing comes.
+    // Rank 0, Local. The trial's state after that lap, which has not ended or after which it rests, goes to a file, which
+    // saved() tells of. A trainer that has gone on from there has no such state any more: then nothing comes.
     virtual void keep_end(TrialId trial, int epoch) = 0;
 
     // Rank 0, Local. The snapshot of a trial's best epoch, asked from the trainer that validated it.
@@ -69,8 +69,8 @@ public:
     // Rank 0, Local. Has the trainer that validated it score that snapshot on the test shards; the record reaches scored().
     virtual void score_best(Lap const& lap, TrainerId home) = 0;
 
-    // Trainers. Serves laps until rank 0 says shutdown; or until it says how the job goes on after a loss, which is returned.
-    // Throws CommError when rank 0 is silent or a transfer fails.
+    // Trainers. Serves laps until rank 0 says shutdown; or until it says how the job goes on after a loss, which is
+    // returned. Throws CommError when rank 0 is silent or a transfer fails.
     virtual std::optional<Welcome> serve() = 0;
 };
 
@@ -106,8 +106,8 @@ public:
     using CommError::CommError;
 };
 
-// Rank 0. Throws what a message tells of: CommError with a trainer's own words if it failed, TrainerLost, StateDamaged. Nothing
-// otherwise.
+// Rank 0. Throws what a message tells of: CommError with a trainer's own words if it failed, TrainerLost, StateDamaged.
+// Nothing otherwise.
 void throw_bad_news(Incoming const& message);
 
 // Rank 0. Takes messages into the sink until `finished` says so or nothing came for `idle_s`. Throws CommError with a
@@ -119,12 +119,13 @@ public:
     int busy_trainers() const;
     std::uint64_t units_done() const;
 
-    // Has all living trainers stop at their next batch and write every state that has no copy of its present place on the disk. Returns
-    // after deadline_s at the latest: true if all of them have done both. What comes meanwhile reaches the sink.
+    // Has all living trainers stop at their next batch and write every state that has no copy of its present place on the
+    // disk. Returns after deadline_s at the latest: true if all of them have done both. What comes meanwhile reaches the
+    // sink.
     bool pause(LapSink& sink, double deadline_s);
 
-    // Until all living trainers have done what they were told, and what they had to say about it has reached the sink: none trains a lap
-    // of a trial that has been forgotten. enough: gives up.
+    // Until all living trainers have done what they were told, and what they had to say about it has reached the sink: none
+    // trains a lap of a trial that has been forgotten. enough: gives up.
     void settle(LapSink& sink, std::function<bool()> const& enough);
 
 private:
@@ -141,7 +142,7 @@ private:
     double stall_s_;
     std::vector<Progress> progress_;
     double next_check_ = 0;
-    int round_ = 0;                                    // of pauses
+    int round_ = 0;                                        // of pauses
     std::map<MessageKind, std::set<std::int32_t>> heard_;  // of this round: paused, all_saved, from these ranks
 };
 

@@ -27,10 +27,13 @@ TrainerBase::TrainerBase(Resources resources)
     search_clones_ = procedure_clones(resources_.experiment.search.procedure);
     auto const& run = resources_.experiment.run;
     std::filesystem::path const dir = resources_.checkpoints.run_dir;
-    auto const& spill = !run.spill.empty() ? std::filesystem::path(run.spill) : dir.empty() ? std::filesystem::temp_directory_path() : dir / "checkpoints";
+    auto const& spill = !run.spill.empty() ? std::filesystem::path(run.spill)
+                        : dir.empty()      ? std::filesystem::temp_directory_path()
+                                           : dir / "checkpoints";
     std::error_code told_when_it_is_needed;
     if (!run.spill.empty()) std::filesystem::create_directories(spill, told_when_it_is_needed);
-    store_.emplace(resources_.courier.pool(), state_memory(run.state_memory, resources_.courier.world().trainers_on_host()), spill);
+    store_.emplace(resources_.courier.pool(), state_memory(run.state_memory, resources_.courier.world().trainers_on_host()),
+                   spill);
     if (dir.empty()) return;
     checkpointer_.emplace(resources_.checkpoints, resources_.courier.pool(), [this](Checkpointed const& saved) {
         resources_.courier.send(Rank(0), MessageKind::checkpointed, encode(saved));
@@ -43,7 +46,8 @@ void TrainerBase::forget(TrialId trial) {
 }
 
 void TrainerBase::leave(TrialId trial, std::string const& why) {
-    for (auto const rank : resources_.courier.peers().living()) resources_.courier.send(rank, MessageKind::leave, encode(Leave{trial, why}));
+    for (auto const rank : resources_.courier.peers().living())
+        resources_.courier.send(rank, MessageKind::leave, encode(Leave{trial, why}));
 }
 
 void TrainerBase::keep_end(TrialId trial, int epoch) {
@@ -179,7 +183,8 @@ void TrainerBase::balance(std::deque<Lap> const& laps, States const& states) {
 
 TrainerId TrainerBase::home_of(Lap const& lap) const {
     auto const shards = static_cast<int>(resources_.owners.owner.size());
-    return resources_.owners.of(planned_shard(lap.trial, 0, shards, held_out_of(lap.assignment, resources_.experiment.search.folds)));
+    return resources_.owners.of(
+        planned_shard(lap.trial, 0, shards, held_out_of(lap.assignment, resources_.experiment.search.folds)));
 }
 
 void TrainerBase::finish(Journey& journey, MutableBytes state) {

@@ -81,7 +81,8 @@ void TrainerBase::save_one_at_rest() {
     next_look_s_ = monotonic_s() + k_look_s;
     for (auto& [trial, journey] : resting_) {
         auto const* state = state_at_rest(trial);
-        if (journey.saved || state == nullptr || !*state || !state_is_whole() || !checkpointer_->due(journey.saved_unix_s)) continue;
+        if (journey.saved || state == nullptr || !*state || !state_is_whole() || !checkpointer_->due(journey.saved_unix_s))
+            continue;
         return store().look(*state, [&](ByteView bytes) { save(journey, bytes); });
     }
 }
@@ -114,8 +115,8 @@ void TrainerBase::save_best() {
     checkpointer_->keep(std::move(about), best_.bytes(), Checkpointer::Kept::best_of_run);
 }
 
-// What the end of a lap is kept for. Rank 0 knows which file holds a trial's best: this trainer has seen the trial only since it has
-// been at home here.
+// What the end of a lap is kept for. Rank 0 knows which file holds a trial's best: this trainer has seen the trial only
+// since it has been at home here.
 void TrainerBase::keep_boundary(Journey const& journey, ByteView state) {
     if (!checkpointer_ || !state_is_whole()) return;
     auto const asked = kept_ends_.find(journey.lap.trial);
@@ -123,7 +124,8 @@ void TrainerBase::keep_boundary(Journey const& journey, ByteView state) {
     if (search_clones_ || wanted) return keep(journey, state, Checkpointer::Kept::boundary);
     if (!keeps_every_best(resources_.experiment)) return;
     auto const& search = resources_.experiment.search;
-    auto const value = metric_value(metrics_of(journey.record, loss_of(resources_.experiment, journey.lap.assignment)), search.metric);
+    auto const value =
+        metric_value(metrics_of(journey.record, loss_of(resources_.experiment, journey.lap.assignment)), search.metric);
     auto const before = bests_.find(journey.lap.trial);
     if (!std::isfinite(value) || (before != bests_.end() && !better(value, before->second, search.mode))) return;
     bests_[journey.lap.trial] = value;
@@ -191,20 +193,20 @@ void TrainerBase::set_aside_wrong(Lap const& lap, std::uint64_t expected, std::u
     aside += ".wrong";
     std::error_code ignored;
     std::filesystem::rename(path, aside, ignored);
-    throw WrongState(fmt::format("trial {}, epoch {}: {} holds another state than the journal says ({} instead of {}; nothing was trained on it, "
-                                 "and it is called .wrong now) --resume goes on from the file before",
-                                 lap.trial.value, lap.epoch, lap.from, to_hex(found), to_hex(expected)));
+    throw WrongState(fmt::format(
+        "trial {}, epoch {}: {} holds another state than the journal says ({} instead of {}; nothing was trained on it, "
+        "and it is called .wrong now) --resume goes on from the file before",
+        lap.trial.value, lap.epoch, lap.from, to_hex(found), to_hex(expected)));
 }
 
 Buffer TrainerBase::load(Journey& journey) const {
     CheckpointFile const file(std::filesystem::path(resources_.checkpoints.run_dir) / journey.lap.from);
     auto const& about = file.about();
-    auto const wrong = [&](std::string_view what) {
-        throw DataError(fmt::format("{}: {}", journey.lap.from, what));
-    };
+    auto const wrong = [&](std::string_view what) { throw DataError(fmt::format("{}: {}", journey.lap.from, what)); };
     if (about.run_id != resources_.checkpoints.run_id) wrong("is of another run");
     auto const& source = journey.lap.clone_of;
-    bool const clones = source && about.record.trial == source->trial && about.place.epoch == source->epoch + 1 && about.place.step == 0;
+    bool const clones =
+        source && about.record.trial == source->trial && about.place.epoch == source->epoch + 1 && about.place.step == 0;
     bool const own = about.record.trial == journey.lap.trial && about.place.epoch == journey.lap.epoch;
     if (!own && !clones) wrong("is of another trial or epoch");
     auto const& layout = resources_.runner->layout(journey.lap);

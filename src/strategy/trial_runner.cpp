@@ -45,15 +45,18 @@ void TrialRunner::adopt(std::vector<ShardId> const& shards) {
 
 std::unique_ptr<ShardSource> TrialRunner::open(ShardFile const& file) const {
     auto const& data = experiment_.data;
-    if (!data.stage.empty()) return open_shard_source(stage_file(data.path, file, manifest_, data.stage), file, manifest_, data);
+    if (!data.stage.empty())
+        return open_shard_source(stage_file(data.path, file, manifest_, data.stage), file, manifest_, data);
     auto source = open_shard_source(data.path, file, manifest_, data);
     if (data.cache != Cache::all) return source;
     // All of it has just been read, so that its hash costs little.
     auto const path = std::filesystem::path(data.path) / file.file;
     if (auto const hash = hash_file(path); hash != file.xxh64)
-        throw DataError(fmt::format("{}: is another file than dataset.json describes (its hash is {} instead of {}) restore it, or import the dataset "
-                                    "again",
-                                    path.string(), to_hex(hash), to_hex(file.xxh64)));
+        throw DataError(fmt::format(
+            "{}: is another file than dataset.json describes (its hash is {} instead of {}) restore it, or import the "
+            "dataset "
+            "again",
+            path.string(), to_hex(hash), to_hex(file.xxh64)));
     return source;
 }
 
@@ -110,8 +113,10 @@ Buffer TrialRunner::initial_state(Lap const& lap, BufferPool& pool) {
 void TrialRunner::look_at_device(std::string const& after) {
     auto const complaint = device_complaint(device_);
     if (!complaint || !broken_.empty()) return;
-    broken_ = fmt::format("{}; {} cannot be used any more by this process ({}) look at nvidia-smi and the system's log, and go on with --resume", after,
-                          device_, complaint->text);
+    broken_ = fmt::format(
+        "{}; {} cannot be used any more by this process ({}) look at nvidia-smi and the system's log, and go on with "
+        "--resume",
+        after, device_, complaint->text);
     if (!complaint->of_the_work) require_device();
 }
 
@@ -127,7 +132,8 @@ void TrialRunner::guarded(Journey& journey, std::string const& what, std::functi
     } catch (CommError const&) {
         throw;  // a lost rank is no bad trial
     } catch (std::exception const& error) {
-        look_at_device(fmt::format("{} of trial {}, epoch {}: {}", what, journey.lap.trial.value, journey.lap.epoch, error.what()));
+        look_at_device(
+            fmt::format("{} of trial {}, epoch {}: {}", what, journey.lap.trial.value, journey.lap.epoch, error.what()));
         record.outcome = Outcome::failed;
         record.cause = cause_of(error);
         record.reason = fmt::format("{} of epoch {} on trainer {} ({}): {}", what, journey.lap.epoch, self_.value,

@@ -56,9 +56,9 @@ public:
         std::function<void()> take;
     };
 
-    // Trains the unit at journey.step (what is left of it), appends its UnitRecord and moves on one step; on a shard that the trial holds
-    // out it validates, into journey.parts. Never throws for what the trial did: divergence and exceptions end up in
-    // journey.record.outcome and reason. activity tells the courier of progress; it and on_the_way may be null.
+    // Trains the unit at journey.step (what is left of it), appends its UnitRecord and moves on one step; on a shard that
+    // the trial holds out it validates, into journey.parts. Never throws for what the trial did: divergence and exceptions
+    // end up in journey.record.outcome and reason. activity tells the courier of progress; it and on_the_way may be null.
     void run_unit(Journey& journey, MutableBytes state, Activity* activity, OnTheWay const* on_the_way = nullptr);
 
     // Validates one piece, no longer than a training unit. True when validation is complete.
@@ -70,30 +70,32 @@ public:
     // What the end of validation does to a state (a plateau schedule's counters), again, from the lap's record: for replay.
     void end_epoch(Lap const& lap, MutableBytes state, LapRecord const& record);
 
-    // For strategies that take a unit apart (strategy/shared_lap.hpp): the trial's model, a shard of this trainer, and what to
-    // call after each batch: it counts, slows this rank if run.inject says so, and throws JobEnded once rank 0 has ended the
-    // job. activity may be null.
+    // For strategies that take a unit apart (strategy/shared_lap.hpp): the trial's model, a shard of this trainer, and what
+    // to call after each batch: it counts, slows this rank if run.inject says so, and throws JobEnded once rank 0 has ended
+    // the job. activity may be null.
     TrialModel& model(Lap const& lap);
-    TrialConfig config_of(Lap const& lap) const;  // of that model
+    TrialConfig config_of(Lap const& lap) const;            // of that model
     UnitAddress address_of(Lap const& lap, ShardId shard);  // of its random numbers: train.seed_scope says whose they are
     ShardSource& shard(ShardId shard) { return *train_.at(shard); }
-    void set_shard(ShardId shard, std::unique_ptr<ShardSource> source) { train_[shard] = std::move(source); }  // of another's
+    void set_shard(ShardId shard, std::unique_ptr<ShardSource> source) {
+        train_[shard] = std::move(source);
+    }  // of another's
     std::function<void()> batch_sign(Activity* activity) const;
 
     // The k-th of `parts` equal ranges of all validation batches, added up. Throws what the model throws.
     Evaluation validate_part(Lap const& lap, MutableBytes state, int k, int parts, Activity* activity);
 
-    // What follows the last piece of a validation, on the bound state: the record's valid_ fields, the plateau schedule, the hash at the
-    // end, and the outcome if the loss is not finite.
+    // What follows the last piece of a validation, on the bound state: the record's valid_ fields, the plateau schedule, the
+    // hash at the end, and the outcome if the loss is not finite.
     void end_validation(Lap const& lap, ByteView state, Evaluation const& sums, LapRecord& record);
 
-    // Trials whose models are made from now on train with their learning rate times this: the linear scaling rule of Goyal et
-    // al. (2017) for strategy.scale_lr. Weight decay, momentum and schedule.min_lr stay as they are.
+    // Trials whose models are made from now on train with their learning rate times this: the linear scaling rule of Goyal
+    // et al. (2017) for strategy.scale_lr. Weight decay, momentum and schedule.min_lr stay as they are.
     void scale_lr(double factor) { lr_factor_ = factor; }
 
-    // After something was thrown while a trial was trained (what that was: for the error). Throws CommError if the GPU is lost. If the
-    // trial's own kernels have made it unusable, the trial fails first, and then require_device() throws: nothing else can be
-    // trained by this process.
+    // After something was thrown while a trial was trained (what that was: for the error). Throws CommError if the GPU is
+    // lost. If the trial's own kernels have made it unusable, the trial fails first, and then require_device() throws:
+    // nothing else can be trained by this process.
     void look_at_device(std::string const& after);
     void require_device() const;
 

@@ -110,7 +110,8 @@ void TrialRunner::end_validation(Lap const& lap, ByteView state, Evaluation cons
     record.end_hash = state_hash(state, trial_model.layout());
     if (record.valid_rows == 0 || std::isfinite(record.valid_loss)) return;
     record.outcome = Outcome::diverged;
-    record.reason = fmt::format("epoch {}: the validation loss is not finite (a smaller learning rate may help)", record.epoch);
+    record.reason =
+        fmt::format("epoch {}: the validation loss is not finite (a smaller learning rate may help)", record.epoch);
 }
 
 // A piece is at most as many batches as a training shard has rows for. True after the last.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How values of all trainers (gradients, or weights for a mean) are added up, range by range, while others are still computed: by the
-// courier in host memory, or by NCCL where they lie. Every member makes the same calls in the same order.
+// How values of all trainers (gradients, or weights for a mean) are added up, range by range, while others are still
+// computed: by the courier in host memory, or by NCCL where they lie. Every member makes the same calls in the same order.
 #pragma once
 #include <memory>
 #include <string>
@@ -48,7 +48,8 @@ private:
     NcclGroup nccl_;
 };
 
-// Collective. With NCCL if the experiment and the devices of all members allow it (strategy/collectives.hpp); null: they do not.
+// Collective. With NCCL if the experiment and the devices of all members allow it (strategy/collectives.hpp); null: they do
+// not.
 std::unique_ptr<WeightedSum> make_nccl_sum(Group& group, Resources const& resources);
 
 }  // namespace hopscotch

@@ -47,7 +47,8 @@ void WholeLaps::work() {
         if (told == Told::leave) end_left(journey, state.bytes());
         if (told != Told::nothing) return drop(lap.trial);
     }
-    while (journey.record.outcome == Outcome::finished && !validate(journey, state.bytes())) save_if_due(journey, state.bytes());
+    while (journey.record.outcome == Outcome::finished && !validate(journey, state.bytes()))
+        save_if_due(journey, state.bytes());
     finish(journey, state.bytes());
     if (journey.record.outcome != Outcome::finished) return drop(lap.trial);
     states_[lap.trial] = store().hold(std::move(state));

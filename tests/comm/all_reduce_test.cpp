@@ -76,7 +76,8 @@ void on_all_sizes(std::function<void(World&)> const& body) {
 
 TEST(AllReduce, SumsOnEveryRank) {
     on_all_sizes([](World& world) {
-        for (auto const algorithm : {AllReduce::ring, AllReduce::deterministic, AllReduce::star}) expect_sums(world, algorithm);
+        for (auto const algorithm : {AllReduce::ring, AllReduce::deterministic, AllReduce::star})
+            expect_sums(world, algorithm);
     });
 }
 
@@ -140,7 +141,8 @@ TEST(AllReduce, BroadcastBringsTheFirstRanksBytes) {
 
 // A rank that does not take part is named with what was wanted from it.
 TEST(AllReduce, AStandstillNamesThePeerAndTheExchange) {
-    if (testing::mpi_world()) GTEST_SKIP() << "a rank that stays away cannot leave MPI in good order; it is tested on threads";
+    if (testing::mpi_world())
+        GTEST_SKIP() << "a rank that stays away cannot leave MPI in good order; it is tested on threads";
     run_thread_ranks(3, [](World& world) {
         testing::barrier(world);
         Courier courier(world, {});
@@ -156,8 +158,9 @@ TEST(AllReduce, AStandstillNamesThePeerAndTheExchange) {
                 courier.finish(*exchange);
                 ADD_FAILURE() << "an exchange without rank 1 came to an end";
             } catch (CommError const& error) {
-                EXPECT_NE(std::string(error.what()).find("gradient of trial 3: nothing came from or was taken by rank 1 for"),
-                          std::string::npos)
+                EXPECT_NE(
+                    std::string(error.what()).find("gradient of trial 3: nothing came from or was taken by rank 1 for"),
+                    std::string::npos)
                     << error.what();
             }
         }

@@ -100,7 +100,7 @@ TEST(SharedMemory, WhatCannotBeHadHasToBeCopied) {
     EXPECT_TRUE(refused([](PieceOffer& o) { o.node += 1; }));
     EXPECT_TRUE(other->adopt(good, k_bytes));
 
-    EXPECT_FALSE(one->offer(one->acquire(100)));         // sooner copied
+    EXPECT_FALSE(one->offer(one->acquire(100)));  // sooner copied
     EXPECT_FALSE(apart->offer(apart->acquire(k_bytes)));
 }
 
@@ -165,7 +165,8 @@ TEST(SharedMemory, EachProcessLocksPagesForItsOwnGpuWhereverTheMemoryIs) {
     pinned = 0;
     {
         auto const one = sharing_pool(), other = sharing_pool();
-        for (auto const& pool : {one, other}) pool->set_pinning({[](void*, std::size_t) { return ++pinned > 0; }, [](void*) { --pinned; }});
+        for (auto const& pool : {one, other})
+            pool->set_pinning({[](void*, std::size_t) { return ++pinned > 0; }, [](void*) { --pinned; }});
         auto mine = one->acquire(k_bytes);
         EXPECT_EQ(pinned, 1);
         auto offer = one->offer(mine);

@@ -9,7 +9,8 @@ namespace hopscotch {
 namespace {
 
 TEST(Codec, MessagesSurviveTheRoundTrip) {
-    Offer const offer{7, MessageKind::gradient, std::uint64_t{3} << 32, {std::byte{1}, std::byte{255}}, {{5, 6, 7}, 8, 9, 10, 11}};
+    Offer const offer{
+        7, MessageKind::gradient, std::uint64_t{3} << 32, {std::byte{1}, std::byte{255}}, {{5, 6, 7}, 8, 9, 10, 11}};
     auto const back = decode<Offer>(encode(offer));
     EXPECT_EQ(back.id, 7U);
     EXPECT_EQ(back.kind, MessageKind::gradient);

@@ -96,7 +96,8 @@ enum class Sharing { nobody, odd_ranks, everybody };
 constexpr auto k_sharings = {Sharing::nobody, Sharing::odd_ranks, Sharing::everybody};
 
 void let_share(Courier& courier, Sharing sharing) {
-    if (sharing == Sharing::everybody || (sharing == Sharing::odd_ranks && courier.world().rank().value % 2 == 1)) courier.pool().share_memory();
+    if (sharing == Sharing::everybody || (sharing == Sharing::odd_ranks && courier.world().rank().value % 2 == 1))
+        courier.pool().share_memory();
 }
 
 void expect_states_of_any_size(Sharing sharing) {
@@ -152,7 +153,9 @@ TEST(Courier, StatesThatGoRoundAreWholeEverywhere) {
                 hops = number(message.body);
                 mine = std::move(message.state);
                 for (auto& b : mine.bytes()) b = static_cast<std::byte>(static_cast<int>(b) + 1);
-                EXPECT_TRUE(std::ranges::all_of(mine.bytes(), [&](std::byte b) { return b == static_cast<std::byte>(hops); })) << hops;
+                EXPECT_TRUE(std::ranges::all_of(mine.bytes(), [&](std::byte b) {
+                    return b == static_cast<std::byte>(hops);
+                })) << hops;
             }
             mine = Buffer();
             post.leave();
@@ -206,7 +209,8 @@ TEST(Courier, HeartbeatsCarryTheActivity) {
 TEST(Courier, ASilentTrainerIsLostAndBuriedWhereTheJobSurvives) {
     if (testing::mpi_world()) GTEST_SKIP() << "a silent MPI rank could not leave in good order";
     auto const hub = make_thread_hub(3);
-    auto const world = make_thread_world(hub, Rank(0)), silent = make_thread_world(hub, Rank(1)), other = make_thread_world(hub, Rank(2));
+    auto const world = make_thread_world(hub, Rank(0)), silent = make_thread_world(hub, Rank(1)),
+               other = make_thread_world(hub, Rank(2));
     Courier courier(*world, {.heartbeat_s = 0.01}), alive(*other, {.heartbeat_s = 0.01});
     courier.peers().survive_losses();
     auto block = courier.pool().acquire(100);
@@ -258,7 +262,8 @@ TEST(Courier, APushThatNobodyTakesFailsWithinTheDeadline) {
     }
 }
 
-// After rank 0's shutdown others may have left already: what was pushed to them holds nobody up, a last word to rank 0 arrives.
+// After rank 0's shutdown others may have left already: what was pushed to them holds nobody up, a last word to rank 0
+// arrives.
 TEST(Courier, AfterTheShutdownNobodyWaitsForWhoHasLeft) {
     if (testing::mpi_world()) GTEST_SKIP() << "its order of events needs threads";
     std::promise<void> left;

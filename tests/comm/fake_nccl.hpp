@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPUs made of host memory, for ranks that are threads or that one thread plays in turn. Streams do nothing until somebody has to
-// wait for them, in an order that a test chooses: a wait that is missing shows as a wrong sum.
+// GPUs made of host memory, for ranks that are threads or that one thread plays in turn. Streams do nothing until somebody
+// has to wait for them, in an order that a test chooses: a wait that is missing shows as a wrong sum.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -58,9 +58,9 @@ public:
     FakeNccl(std::shared_ptr<FakeFabric> fabric, Compute compute) : fabric_(std::move(fabric)), mode_(compute) {}
 
     // What goes wrong.
-    int slow_polls = 0;                     // so often a call is under way
+    int slow_polls = 0;  // so often a call is under way
     bool never_up = false;
-    bool refuses = false;                   // to begin
+    bool refuses = false;  // to begin
     int fails_at_sum = -1;
     std::atomic<bool> abort_hangs = false;
     bool finalize_hangs = false;

@@ -29,11 +29,13 @@ protected:
         cudaFree(device_);
     }
     void upload(std::vector<float> const& values) {
-        ASSERT_EQ(cudaMemcpyAsync(device_, values.data(), values.size() * sizeof(float), cudaMemcpyHostToDevice, stream_), cudaSuccess);
+        ASSERT_EQ(cudaMemcpyAsync(device_, values.data(), values.size() * sizeof(float), cudaMemcpyHostToDevice, stream_),
+                  cudaSuccess);
     }
     std::vector<float> download() {
         std::vector<float> out(k_floats);
-        EXPECT_EQ(cudaMemcpyAsync(out.data(), device_, out.size() * sizeof(float), cudaMemcpyDeviceToHost, stream_), cudaSuccess);
+        EXPECT_EQ(cudaMemcpyAsync(out.data(), device_, out.size() * sizeof(float), cudaMemcpyDeviceToHost, stream_),
+                  cudaSuccess);
         EXPECT_EQ(cudaStreamSynchronize(stream_), cudaSuccess);
         return out;
     }
@@ -54,7 +56,8 @@ TEST_F(GpuNccl, OneRankAddsUpItsShare) {
     float factor = 1;
     upload(values);
     for (double const share : {1.0, 0.5, 0.5, 0.25, 1.0}) {
-        for (std::size_t const first : {k_floats / 2, std::size_t{0}}) group.sum({device_ + first, k_floats / 2, stream_}, share, "a step");
+        for (std::size_t const first : {k_floats / 2, std::size_t{0}})
+            group.sum({device_ + first, k_floats / 2, stream_}, share, "a step");
         group.end_step();
         factor *= static_cast<float>(share);
     }

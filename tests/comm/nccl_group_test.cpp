@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The group of GPUs on fakes: what it does when NCCL is slow, fails, waits for ever or does not come back, and the order of its streams.
+// The group of GPUs on fakes: what it does when NCCL is slow, fails, waits for ever or does not come back, and the order of
+// its streams.
 #include "comm/nccl_group.hpp"
 
 #include <gtest/gtest.h>
@@ -25,7 +26,9 @@ NcclGroup::Terms short_terms(int ranks = 1, int self = 0) {
     return terms;
 }
 
-std::shared_ptr<FakeNccl> alone() { return std::make_shared<FakeNccl>(std::make_shared<FakeFabric>(1), FakeNccl::Compute::queued); }
+std::shared_ptr<FakeNccl> alone() {
+    return std::make_shared<FakeNccl>(std::make_shared<FakeFabric>(1), FakeNccl::Compute::queued);
+}
 
 // The device gets on with what it can.
 void get_on(FakeNccl& calls) {
@@ -73,7 +76,8 @@ TEST(NcclBringUp, ThatNeverEndsIsAnError) {
     {
         NcclGroup group(calls, short_terms());
         auto const start = monotonic_s();
-        expect_says(error_of([&] { group.bring_up(calls->make_id()); }), {"bring-up", "rank 2 (there)", "run.deadline_s", "strategy.collectives"});
+        expect_says(error_of([&] { group.bring_up(calls->make_id()); }),
+                    {"bring-up", "rank 2 (there)", "run.deadline_s", "strategy.collectives"});
         EXPECT_LT(monotonic_s() - start, 5);
     }
     EXPECT_EQ(calls->aborts, 1);
@@ -134,7 +138,8 @@ TEST(NcclGroup, AnErrorInAStepNamesItAndAborts) {
         };
         step(0);
         step(1);
-        expect_says(error_of([&] { step(2); }), {"trial 3, epoch 1, step 2", "unhandled system error", "rank 1 (here), rank 2 (there)", "--resume"});
+        expect_says(error_of([&] { step(2); }),
+                    {"trial 3, epoch 1, step 2", "unhandled system error", "rank 1 (here), rank 2 (there)", "--resume"});
     }
     EXPECT_EQ(calls->aborts, 1);
     EXPECT_EQ(calls->destroys, 0);
@@ -240,7 +245,9 @@ TEST(NcclGroup, AnEndThatOthersDoNotTakePartInBecomesAnAbort) {
 
 TEST(NcclGroup, WhoNeverBeganHasNothingToEnd) {
     auto const calls = alone();
-    { NcclGroup group(calls, short_terms()); }
+    {
+        NcclGroup group(calls, short_terms());
+    }
     EXPECT_EQ(calls->aborts + calls->destroys, 0);
 }
 
@@ -280,7 +287,9 @@ public:
         while (turn()) {
         }
     }
-    std::vector<float> weights(std::size_t k) const { return {players_.at(k).weights.begin(), players_.at(k).weights.end()}; }
+    std::vector<float> weights(std::size_t k) const {
+        return {players_.at(k).weights.begin(), players_.at(k).weights.end()};
+    }
 
     static constexpr int k_ranks = 3;
     static constexpr std::size_t k_floats = 10;

@@ -28,7 +28,8 @@ TEST(Reader, UnknownKeyNamesTheNearest) {
 }
 
 TEST(Reader, WrongTypesLeaveTheDefault) {
-    Read in(R"({"a": "1", "b": 1.5, "c": 1, "d": null, "e": [1, "x"], "f": true, "g": 3000000000, "h": "x", "i": [1], "j": 1})");
+    Read in(
+        R"({"a": "1", "b": 1.5, "c": 1, "d": null, "e": [1, "x"], "f": true, "g": 3000000000, "h": "x", "i": [1], "j": 1})");
     ObjectReader reader(in.json, "", in.problems);
     double a = 7;
     std::int64_t b = 7;

@@ -61,17 +61,9 @@ TEST(ForeignFiles, npy_of_every_type) {
 }
 
 TEST(ForeignFiles, npy_that_is_refused) {
-    EXPECT_EQ(thrown<DataError>(
-                  [] {
-                      Import({"fortran.npy", "npy labels.npy"}).npy();
-                  },
-                  foreign()),
+    EXPECT_EQ(thrown<DataError>([] { Import({"fortran.npy", "npy labels.npy"}).npy(); }, foreign()),
               "fortran.npy: in Fortran order (columns first) save numpy.ascontiguousarray(array) instead");
-    EXPECT_EQ(thrown<DataError>(
-                  [] {
-                      Import({"objects.npy", "npy labels.npy"}).npy();
-                  },
-                  foreign()),
+    EXPECT_EQ(thrown<DataError>([] { Import({"objects.npy", "npy labels.npy"}).npy(); }, foreign()),
               "objects.npy: holds Python objects (dtype '|O') numbers are needed: array.astype(numpy.float32)");
 }
 

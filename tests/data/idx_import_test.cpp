@@ -130,15 +130,8 @@ INSTANTIATE_TEST_SUITE_P(
                            "i: idx type 0x0d (only bytes, 0x08, are supported) convert it, or import it as npy"},
                     BadIdx{"rank", [](Idx& i) { i.images[3] = 9; }, "i: 9 sizes in an idx header (1 to 5 are supported)"},
                     BadIdx{"header", [](Idx& i) { i.images.resize(10); }, "i: truncated within its header; copy it again"},
-                    BadIdx{"no_items",
-                           [](Idx& i) {
-                               i.images = header({0, 2, 3});
-                           },
-                           "i: has no items"},
-                    BadIdx{"huge",
-                           [](Idx& i) {
-                               i.images = header({20, 65536, 65536});
-                           },
+                    BadIdx{"no_items", [](Idx& i) { i.images = header({0, 2, 3}); }, "i: has no items"},
+                    BadIdx{"huge", [](Idx& i) { i.images = header({20, 65536, 65536}); },
                            "i: its items are empty or larger than 16 MiB; is it damaged?"},
                     BadIdx{"truncated", [](Idx& i) { i.images.pop_back(); },
                            "i: truncated (its header says 20 items) copy it again"},

@@ -89,9 +89,11 @@ INSTANTIATE_TEST_SUITE_P(
                     "dataset.json:12:13: /train/1/file: '../train.h5' is not the name of a file beside dataset.json"},
         BadManifest{"folder", "train-00001.h5", "..",
                     "dataset.json:12:13: /train/1/file: '..' is not the name of a file beside dataset.json"},
-        BadManifest{"nul", "train-00001.h5", "train-00001.h5\\u0000x", "dataset.json:12:13: /train/1/file: must not contain \\u0000\n"
+        BadManifest{"nul", "train-00001.h5", "train-00001.h5\\u0000x",
+                    "dataset.json:12:13: /train/1/file: must not contain \\u0000\n"
                     "dataset.json:12:13: /train/1/file: '' is not the name of a file beside dataset.json"},
-        BadManifest{"huge_rows", "[1,8,8]", "[65536,65536,65536,65536]", "dataset.json: shape says that a row has more than 268435456 features"},
+        BadManifest{"huge_rows", "[1,8,8]", "[65536,65536,65536,65536]",
+                    "dataset.json: shape says that a row has more than 268435456 features"},
         BadManifest{"many_rows", "\"rows\":7", "\"rows\":4294967296",
                     "dataset.json:11:37: /train/0/rows: must be at most 4294967295 (got 4294967296)"},
         BadManifest{"hash", "0000000000000003", "3",
@@ -125,7 +127,8 @@ TEST(Manifest, missing_directories_and_files_are_named) {
     EXPECT_EQ(thrown<DataError>([&] { read_manifest(dir / long_name); }, dir.path()),
               long_name + ": no such dataset directory; make one with 'hopscotch data import'");
     std::filesystem::create_directories(dir / "odd/dataset.json");
-    EXPECT_EQ(thrown<DataError>([&] { read_manifest(dir / "odd"); }, dir.path()), "odd/dataset.json: cannot be read (it is no file)");
+    EXPECT_EQ(thrown<DataError>([&] { read_manifest(dir / "odd"); }, dir.path()),
+              "odd/dataset.json: cannot be read (it is no file)");
 }
 
 }  // namespace

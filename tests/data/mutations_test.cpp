@@ -21,20 +21,11 @@ std::string mutated(std::string text, std::mt19937_64& random) {
     for (auto changes = 1 + below(4); changes > 0 && !text.empty(); --changes) {
         auto const at = below(text.size()), length = 1 + below(std::min<std::size_t>(text.size() - at, 16));
         switch (below(5)) {
-            case 0:
-                text[at] = static_cast<char>(text[at] ^ (1 << below(8)));
-                break;
-            case 1:
-                text[at] = special[below(special.size())];
-                break;
-            case 2:
-                text.erase(at, length);
-                break;
-            case 3:
-                text.insert(at, text.substr(below(text.size()), length));
-                break;
-            default:
-                text.replace(at, length, std::string(length, static_cast<char>(random())));
+            case 0: text[at] = static_cast<char>(text[at] ^ (1 << below(8))); break;
+            case 1: text[at] = special[below(special.size())]; break;
+            case 2: text.erase(at, length); break;
+            case 3: text.insert(at, text.substr(below(text.size()), length)); break;
+            default: text.replace(at, length, std::string(length, static_cast<char>(random())));
         }
     }
     return text;

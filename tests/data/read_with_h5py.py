@@ -3,6 +3,7 @@
 
 usage: read_with_h5py.py DATASET_DIR SOURCE.csv   (header, label in the last column, numbers only)
 """
+
 import collections
 import csv
 import json

@@ -56,20 +56,14 @@ Order random_order(std::int64_t rows, std::int64_t window, Rng& rng) {
     Order order(static_cast<std::size_t>(rows));
     std::iota(order.begin(), order.end(), 0U);
     switch (rng.below(6)) {
-        case 0:
-            return shuffled_rows(rows, address, window);
-        case 1:
-            return shuffled_rows(rows, address, between(rng, 1, static_cast<std::uint32_t>(rows)));  // other windows
-        case 2:
-            return shuffled_rows(rows, address);
-        case 3:
-            std::reverse(order.begin(), order.end());
-            return order;
+        case 0: return shuffled_rows(rows, address, window);
+        case 1: return shuffled_rows(rows, address, between(rng, 1, static_cast<std::uint32_t>(rows)));  // other windows
+        case 2: return shuffled_rows(rows, address);
+        case 3: std::reverse(order.begin(), order.end()); return order;
         case 4:  // some rows twice, some never
             for (auto& row : order) row = rng.below(static_cast<std::uint32_t>(rows));
             return order;
-        default:
-            return order;
+        default: return order;
     }
 }
 
@@ -331,7 +325,8 @@ std::string refusal_of_labels(std::string const& what) {
         auto const properties = H5Pcreate(H5P_DATASET_CREATE);
         if (what == "raw") H5Pset_external(properties, (dir / "secret.h5").c_str(), 0, H5F_UNLIMITED);
         if (what == "virtual") H5Pset_virtual(properties, space, (dir / "secret.h5").c_str(), "/labels", space);
-        H5Dclose(H5Dcreate2(open, name, rank == 1 ? H5T_NATIVE_INT64 : H5T_NATIVE_FLOAT, space, H5P_DEFAULT, properties, H5P_DEFAULT));
+        H5Dclose(H5Dcreate2(open, name, rank == 1 ? H5T_NATIVE_INT64 : H5T_NATIVE_FLOAT, space, H5P_DEFAULT, properties,
+                            H5P_DEFAULT));
         H5Pclose(properties);
         H5Sclose(space);
     };
@@ -351,8 +346,10 @@ TEST(ShardSource, no_dataset_leads_out_of_its_file) {
         EXPECT_EQ(refusal_of_labels(link),
                   "train-00000.h5: '/labels' is a link to another place (only this file is read) import the dataset again");
     for (auto const* storage : {"raw", "virtual"})
-        EXPECT_EQ(refusal_of_labels(storage),
-                  "train-00000.h5: the rows of '/labels' are kept in another file (only this one is read) import the dataset again");
+        EXPECT_EQ(
+            refusal_of_labels(storage),
+            "train-00000.h5: the rows of '/labels' are kept in another file (only this one is read) import the dataset "
+            "again");
 }
 
 TEST(ShardSource, no_memory_is_taken_for_rows_that_are_not_there) {

@@ -103,8 +103,8 @@ TEST(Shard, truncated_file_is_named) {
     auto const manifest = described(FeatureType::uint8, Task::classification, 10);
     auto const file = write_bytes(dir / "t.h5", manifest);
     std::filesystem::resize_file(dir / "t.h5", std::filesystem::file_size(dir / "t.h5") - 100);
-    for (auto call : {+[](std::filesystem::path const&d, ShardFile const&f, Manifest const&m) { check_shard(d, f, m); },
-                      +[](std::filesystem::path const&d, ShardFile const&f, Manifest const&m) { read_shard(d, f, m); }}) {
+    for (auto call : {+[](std::filesystem::path const& d, ShardFile const& f, Manifest const& m) { check_shard(d, f, m); },
+                      +[](std::filesystem::path const& d, ShardFile const& f, Manifest const& m) { read_shard(d, f, m); }}) {
         auto const text = thrown<DataError>([&] { call(dir.path(), file, manifest); }, dir.path());
         EXPECT_TRUE(text.starts_with("t.h5: cannot be read as HDF5 (truncated file")) << text;
         EXPECT_TRUE(text.ends_with("restore it or import the dataset again")) << text;

@@ -34,7 +34,9 @@ protected:
         out.seekp(100);
         out.put('!');
     }
-    std::size_t files() const { return static_cast<std::size_t>(std::distance(fs::recursive_directory_iterator(stage_), {})) - 1; }
+    std::size_t files() const {
+        return static_cast<std::size_t>(std::distance(fs::recursive_directory_iterator(stage_), {})) - 1;
+    }
 
     testing::TemporaryDirectory scratch_;
     fs::path source_ = scratch_.path() / "shared", stage_ = scratch_.path() / "local";

@@ -170,7 +170,8 @@ TEST_F(Verify, links_out_of_the_directory_are_noticed) {
         std::filesystem::remove(data() / name);
         std::filesystem::create_symlink(data() / "../a.csv", data() / name);
     }
-    EXPECT_EQ(links_out_of(data(), manifest), "train-00000.h5 leads to " + std::filesystem::canonical(dir_ / "a.csv").string() + " (and 1 more)");
+    EXPECT_EQ(links_out_of(data(), manifest),
+              "train-00000.h5 leads to " + std::filesystem::canonical(dir_ / "a.csv").string() + " (and 1 more)");
 }
 
 }  // namespace

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rounds of misfortune. In each a run is hit again and again at random instants (a rank, all of them or the launcher killed, the disk
-full, a signal, delays at units and messages) and resumed on another number of trainers until it finishes. In the end its states, metrics,
-decisions and best model must be those of the same run undisturbed. chaos_test.py does six rounds, scripts/chaos.sh as many as you like."""
+"""Rounds of misfortune. In each a run is hit again and again at random instants (a rank, all of them or the launcher killed,
+the disk full, a signal, delays at units and messages) and resumed on another number of trainers until it finishes. In the
+end its states, metrics, decisions and best model must be those of the same run undisturbed. chaos_test.py does six rounds,
+scripts/chaos.sh as many as you like."""
+
 import hashlib
 import json
 import os
@@ -16,26 +18,61 @@ import time
 from harness import BINARY, MPIRUN, SOURCE, children, end_of_job, experiment, strict_json
 
 ADAM = {"epochs": 10, "batch_size": 8, "optimizer": {"name": "adam", "lr": 0.01}}
-SEARCHED = {"model": {"name": "mlp", "hidden": [32], "dropout": 0.1}, "train": {**ADAM, "epochs": 9, "batch_size": 16},
-            "space": {"train.optimizer.lr": {"type": "float", "low": 0.0003, "high": 0.3, "log": True}, "model.dropout": {"type": "float", "low": 0, "high": 0.5}}}
-# What is trained: 16 trials with Adam and dropout; trials that stop by themselves; whole trials on a trainer; a schedule with a memory;
-# searches that decide on the way.
+SEARCHED = {
+    "model": {"name": "mlp", "hidden": [32], "dropout": 0.1},
+    "train": {**ADAM, "epochs": 9, "batch_size": 16},
+    "space": {
+        "train.optimizer.lr": {"type": "float", "low": 0.0003, "high": 0.3, "log": True},
+        "model.dropout": {"type": "float", "low": 0, "high": 0.5},
+    },
+}
+# What is trained: 16 trials with Adam and dropout; trials that stop by themselves; whole trials on a trainer; a schedule
+# with a memory; searches that decide on the way.
 EXPERIMENTS = [
-    {"model": {"name": "mlp", "hidden": [32], "dropout": 0.2}, "train": ADAM,
-     "space": {"train.optimizer.lr": [0.001, 0.003, 0.01, 0.03], "model.hidden": [[16], [32], [48], [64]]}},
-    {"model": {"name": "mlp", "hidden": [32]}, "train": {**ADAM, "epochs": 20, "early_stopping": {"patience": 1}},
-     "space": {"train.optimizer.lr": [0.001, 0.01, 0.03, 0.1]}},
-    {"model": {"name": "mlp", "hidden": [32], "dropout": 0.2}, "train": ADAM, "strategy": {"name": "task_parallel"},
-     "space": {"train.optimizer.lr": [0.001, 0.003, 0.01, 0.03]}},
-    {"model": {"name": "mlp", "hidden": [32]}, "train": {**ADAM, "epochs": 10, "schedule": {"name": "plateau", "patience": 1}, "ema": 0.9},
-     "space": {"train.optimizer.lr": [0.01, 0.03, 0.1]}},
-    *({**SEARCHED, "search": search} for search in (
-        {"procedure": "asha", "trials": 12}, {"procedure": "pbt", "population": 6, "interval": 2, "quantile": 0.34},
-        {"procedure": "tpe", "trials": 8, "startup": 4}, {"procedure": "hyperband"}, {"procedure": "bohb", "startup": 4})),
+    {
+        "model": {"name": "mlp", "hidden": [32], "dropout": 0.2},
+        "train": ADAM,
+        "space": {"train.optimizer.lr": [0.001, 0.003, 0.01, 0.03], "model.hidden": [[16], [32], [48], [64]]},
+    },
+    {
+        "model": {"name": "mlp", "hidden": [32]},
+        "train": {**ADAM, "epochs": 20, "early_stopping": {"patience": 1}},
+        "space": {"train.optimizer.lr": [0.001, 0.01, 0.03, 0.1]},
+    },
+    {
+        "model": {"name": "mlp", "hidden": [32], "dropout": 0.2},
+        "train": ADAM,
+        "strategy": {"name": "task_parallel"},
+        "space": {"train.optimizer.lr": [0.001, 0.003, 0.01, 0.03]},
+    },
+    {
+        "model": {"name": "mlp", "hidden": [32]},
+        "train": {**ADAM, "epochs": 10, "schedule": {"name": "plateau", "patience": 1}, "ema": 0.9},
+        "space": {"train.optimizer.lr": [0.01, 0.03, 0.1]},
+    },
+    *(
+        {**SEARCHED, "search": search}
+        for search in (
+            {"procedure": "asha", "trials": 12},
+            {"procedure": "pbt", "population": 6, "interval": 2, "quantile": 0.34},
+            {"procedure": "tpe", "trials": 8, "startup": 4},
+            {"procedure": "hyperband"},
+            {"procedure": "bohb", "startup": 4},
+        )
+    ),
 ]
 JITTER = ",".join(f"{point}:1:jitter" for point in ("unit.begin", "hop.send", "hop.receive", "lap.done", "lap.record"))
 # What can happen, and how often. A fault strikes at the nth write, wherever that is.
-MISFORTUNES = {"kill a rank": 4, "kill all": 4, "kill the launcher": 2, "disk full": 3, "torn write": 2, "flipped bit": 2, "SIGUSR1": 2, "SIGTERM": 2}
+MISFORTUNES = {
+    "kill a rank": 4,
+    "kill all": 4,
+    "kill the launcher": 2,
+    "disk full": 3,
+    "torn write": 2,
+    "flipped bit": 2,
+    "SIGUSR1": 2,
+    "SIGTERM": 2,
+}
 
 
 class Round:
@@ -44,7 +81,9 @@ class Round:
         self.history = []
 
     def document(self, name, index):
-        return experiment(run={"dir": name, "device": "cpu", "checkpoint_every_s": 0.02, "deadline_s": 20}, **EXPERIMENTS[index])
+        return experiment(
+            run={"dir": name, "device": "cpu", "checkpoint_every_s": 0.02, "deadline_s": 20}, **EXPERIMENTS[index]
+        )
 
     def write(self, document):
         (self.folder / "e.json").write_text(json.dumps(document))
@@ -56,9 +95,23 @@ class Round:
         with_mpi = misfortune in ("kill a rank", "kill the launcher") or numbers.random() < 0.3
         environment = dict(os.environ)
         nth = numbers.choice([1, 2, 3, 5, 10, 20, 40, 80])
-        faults = {"disk full": (["journal.append", "journal.sync", "checkpoint.append", "checkpoint.sync", "checkpoint.rename",
-                                 "summary.append", "model.append", "lap.record"], "enospc"),
-                  "torn write": (["journal.append", "checkpoint.append"], "tear"), "flipped bit": (["checkpoint.append", "hop.send", "spill.read"], "flip")}
+        faults = {
+            "disk full": (
+                [
+                    "journal.append",
+                    "journal.sync",
+                    "checkpoint.append",
+                    "checkpoint.sync",
+                    "checkpoint.rename",
+                    "summary.append",
+                    "model.append",
+                    "lap.record",
+                ],
+                "enospc",
+            ),
+            "torn write": (["journal.append", "checkpoint.append"], "tear"),
+            "flipped bit": (["checkpoint.append", "hop.send", "spill.read"], "flip"),
+        }
         what = f"{misfortune} "
         if misfortune in faults:
             points, kind = faults[misfortune]
@@ -74,11 +127,24 @@ class Round:
             command += ["--set", "run.state_memory=2kB"]
         if with_mpi and shared:
             command += ["--set", "run.scheduler=shared"]
-        command = [*MPIRUN, "-np", str(trainers + (0 if shared and trainers > 1 else 1)), *command] if with_mpi else [*command, "--trainers", str(trainers)]
-        self.history.append(what + f"on {trainers} trainers{' by mpirun' if with_mpi else ''}{', shared' if with_mpi and shared else ''}"
-                            f"{', spilling' if spilling else ''}")
-        return subprocess.Popen(command, cwd=self.folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                text=True, start_new_session=True)
+        command = (
+            [*MPIRUN, "-np", str(trainers + (0 if shared and trainers > 1 else 1)), *command]
+            if with_mpi
+            else [*command, "--trainers", str(trainers)]
+        )
+        self.history.append(
+            what + f"on {trainers} trainers{' by mpirun' if with_mpi else ''}{', shared' if with_mpi and shared else ''}"
+            f"{', spilling' if spilling else ''}"
+        )
+        return subprocess.Popen(
+            command,
+            cwd=self.folder,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
 
     def strike(self, process, misfortune, after_s):
         """The misfortunes that come from outside, at an instant that depends on nothing."""
@@ -132,7 +198,12 @@ class Round:
         index = self.number % len(EXPERIMENTS)
         self.write(self.document("quiet", index))
         start = time.monotonic()
-        subprocess.run([BINARY, "run", "e.json", "--quiet", "--overwrite", "--trainers", "2"], cwd=self.folder, check=True, capture_output=True)
+        subprocess.run(
+            [BINARY, "run", "e.json", "--quiet", "--overwrite", "--trainers", "2"],
+            cwd=self.folder,
+            check=True,
+            capture_output=True,
+        )
         duration_s = time.monotonic() - start
         expected = outcome(self.folder / "quiet")
         self.write(self.document("out", index))
@@ -152,18 +223,41 @@ def end_all(process):
 
 def decisions(journal):
     """Of all jobs together: what is decided again after a resumption is journalled once."""
-    return [tuple(line[key] for key in ("kind", "trial", "epoch", "until_epoch", "virtual_time", "why")) for line in journal if line["event"] == "decision"]
+    return [
+        tuple(line[key] for key in ("kind", "trial", "epoch", "until_epoch", "virtual_time", "why"))
+        for line in journal
+        if line["event"] == "decision"
+    ]
 
 
 def outcome(folder):
     journal = [strict_json(line) for line in (folder / "journal.jsonl").read_text().splitlines()]
     summary = strict_json((folder / "summary.json").read_text())
-    trials = [(trial["id"], trial["status"], trial["state_hash"], trial["epochs"], trial["best"]["epoch"], trial["best"]["val_loss"])
-              for trial in summary["trials"]]
-    units = sorted((line["trial"], line["epoch"], unit["shard"], unit["state_hash"])
-                   for line in journal if line["event"] == "lap_done"
-                   for unit in line["units"])
-    return (summary["status"], summary["best_trial"], trials, units, decisions(journal), hashlib.sha256((folder / "best/model.safetensors").read_bytes()).hexdigest())
+    trials = [
+        (
+            trial["id"],
+            trial["status"],
+            trial["state_hash"],
+            trial["epochs"],
+            trial["best"]["epoch"],
+            trial["best"]["val_loss"],
+        )
+        for trial in summary["trials"]
+    ]
+    units = sorted(
+        (line["trial"], line["epoch"], unit["shard"], unit["state_hash"])
+        for line in journal
+        if line["event"] == "lap_done"
+        for unit in line["units"]
+    )
+    return (
+        summary["status"],
+        summary["best_trial"],
+        trials,
+        units,
+        decisions(journal),
+        hashlib.sha256((folder / "best/model.safetensors").read_bytes()).hexdigest(),
+    )
 
 
 def rounds(count, seed=0, said=lambda text: None):
@@ -171,8 +265,27 @@ def rounds(count, seed=0, said=lambda text: None):
     jobs = 0
     with tempfile.TemporaryDirectory(prefix="hopscotch-chaos-") as place:
         folder = pathlib.Path(place)
-        subprocess.run([BINARY, "data", "import", "csv", str(SOURCE / "data/digits.csv"), "--out", str(folder / "digits"), "--shards", "4",
-                        "--valid", "0.2", "--shape", "1x8x8", "--label", "label"], check=True, capture_output=True)
+        subprocess.run(
+            [
+                BINARY,
+                "data",
+                "import",
+                "csv",
+                str(SOURCE / "data/digits.csv"),
+                "--out",
+                str(folder / "digits"),
+                "--shards",
+                "4",
+                "--valid",
+                "0.2",
+                "--shape",
+                "1x8x8",
+                "--label",
+                "label",
+            ],
+            check=True,
+            capture_output=True,
+        )
         for number in range(count):
             one = Round(number, folder, random.Random(f"{seed}/{number}"))
             subprocess.run(["rm", "-rf", str(folder / "out")], check=True)
@@ -188,4 +301,7 @@ if __name__ == "__main__":
         started = rounds(wanted, int(sys.argv[2]) if len(sys.argv) > 2 else 0, lambda text: print(text, flush=True))
     except AssertionError as error:
         sys.exit(f"chaos: {error}")
-    print(f"chaos: {wanted} rounds, {started} jobs, {time.monotonic() - began:.0f} s: every state hash, metric, decision and best model is the undisturbed run's")
+    print(
+        f"chaos: {wanted} rounds, {started} jobs, {time.monotonic() - began:.0f} s: every state hash, metric, decision and "
+        f"best model is the undisturbed run's"
+    )

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rounds of chaos: a round is drawn by its name SEED/NUMBER, and runs in a folder of its own beside data/. As many at once as there are cores."""
+"""Rounds of chaos: a round is drawn by its name SEED/NUMBER, and runs in a folder of its own beside data/. As many at once
+as there are cores."""
+
 import argparse
 import collections
 import concurrent.futures
@@ -28,7 +30,8 @@ class Refused(Exception):
 
 
 def one(name, place, counts, make, mode, document=None, plan=None):
-    """A verdict (same, refused, FAILED) and what there is to say. The folder of a failure is kept, of the first few at least."""
+    """A verdict (same, refused, FAILED) and what there is to say. The folder of a failure is kept, of the first few at
+    least."""
     with LOCK:
         counts["begun"] += 1
         folder = place / f"{name.replace('/', '-')}-{counts['begun']}"

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A short version of scripts/chaos.sh, every point at which HOPSCOTCH_FAULT can strike, and a job that another has replaced."""
+"""A short version of scripts/chaos.sh, every point at which HOPSCOTCH_FAULT can strike, and a job that another has
+replaced."""
+
 import os
 import re
 import signal
@@ -16,7 +18,10 @@ OF_SIGNALS = {"pause.save"}
 OF_RESUMED_RUNS = {"journal.rename"}
 OF_SPILLING = {"spill.write", "spill.read"}
 OF_TRIALS = {"unit.rows"}  # ends the trial alone: ctl_test
-SMALL = {"train": {"epochs": 2, "batch_size": 8, "optimizer": {"name": "adam", "lr": 0.01}}, "space": {"train.optimizer.lr": [0.003, 0.01]}}
+SMALL = {
+    "train": {"epochs": 2, "batch_size": 8, "optimizer": {"name": "adam", "lr": 0.01}},
+    "space": {"train.optimizer.lr": [0.003, 0.01]},
+}
 
 
 def points():
@@ -44,13 +49,20 @@ class Faults(Disturbed):
         self.small("quiet")
         self.succeed("--quiet", "--trainers", "2")
         expected = self.outcome("quiet")
-        for number, point in enumerate(sorted(points() - OF_IMPORT - OF_SIGNALS - OF_RESUMED_RUNS - OF_SPILLING - OF_TRIALS)):
+        for number, point in enumerate(
+            sorted(points() - OF_IMPORT - OF_SIGNALS - OF_RESUMED_RUNS - OF_SPILLING - OF_TRIALS)
+        ):
             kind = kinds_at(point)[number % len(kinds_at(point))]
             with self.subTest(point=point, kind=kind):
                 folder = f"out-{point}"
                 self.small(folder)
-                code, out, err = self.run_hopscotch("run", "e.json", "--quiet", "--trainers", "2", env={"HOPSCOTCH_FAULT": f"{point}:1:{kind}"})
-                survived = point.startswith("checkpoint") and kind in ("throw", "enospc")  # training goes on, it is tried again
+                code, out, err = self.run_hopscotch(
+                    "run", "e.json", "--quiet", "--trainers", "2", env={"HOPSCOTCH_FAULT": f"{point}:1:{kind}"}
+                )
+                survived = point.startswith("checkpoint") and kind in (
+                    "throw",
+                    "enospc",
+                )  # training goes on, it is tried again
                 self.assertEqual(code == 0, survived, out + err)
                 self.assertNotEqual(code, 2, out + err)
                 self.resumed("2", folder)
@@ -63,8 +75,16 @@ class Faults(Disturbed):
                 with self.subTest(point=point, kind=kind):
                     folder = f"out-{point}-{kind}"
                     self.write(disturbed(folder))
-                    code, out, err = self.run_hopscotch("run", "e.json", "--quiet", "--trainers", "1", "--set", "run.state_memory=1kB",
-                                                        env={"HOPSCOTCH_FAULT": f"{point}:3:{kind}"})
+                    code, out, err = self.run_hopscotch(
+                        "run",
+                        "e.json",
+                        "--quiet",
+                        "--trainers",
+                        "1",
+                        "--set",
+                        "run.state_memory=1kB",
+                        env={"HOPSCOTCH_FAULT": f"{point}:3:{kind}"},
+                    )
                     self.assertEqual(code, code_of_kind, out + err)
                     self.assertEqual("stay in memory" in err, point == "spill.write" and kind in ("throw", "enospc"), err)
                     self.resumed("2", folder)
@@ -72,9 +92,19 @@ class Faults(Disturbed):
 
     def test_points_of_a_resumed_run(self):
         self.small("out")
-        for number, point in enumerate(("lap.record", "journal.rename", "journal.append", "experiment.rename", "start.hello", "end.best")):
+        for number, point in enumerate(
+            ("lap.record", "journal.rename", "journal.append", "experiment.rename", "start.hello", "end.best")
+        ):
             kind = kinds_at(point)[number % len(kinds_at(point))]
-            code, out, err = self.run_hopscotch("run", "e.json", "--quiet", "--resume", "--trainers", "2", env={"HOPSCOTCH_FAULT": f"{point}:2:{kind}" if number == 0 else f"{point}:1:{kind}"})
+            code, out, err = self.run_hopscotch(
+                "run",
+                "e.json",
+                "--quiet",
+                "--resume",
+                "--trainers",
+                "2",
+                env={"HOPSCOTCH_FAULT": f"{point}:2:{kind}" if number == 0 else f"{point}:1:{kind}"},
+            )
             self.assertNotIn(code, (0, 2), f"{point}: {out}{err}")
         self.resumed("2")
         resumed = self.outcome("out")
@@ -84,8 +114,14 @@ class Faults(Disturbed):
 
     def test_while_it_saves(self):
         self.write(disturbed())
-        process = subprocess.Popen([BINARY, "run", "e.json", "--quiet", "--trainers", "2"], cwd=self.cwd, stdout=subprocess.PIPE,
-                                   stderr=subprocess.STDOUT, text=True, env={**os.environ, "HOPSCOTCH_FAULT": "pause.save:1:kill"})
+        process = subprocess.Popen(
+            [BINARY, "run", "e.json", "--quiet", "--trainers", "2"],
+            cwd=self.cwd,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env={**os.environ, "HOPSCOTCH_FAULT": "pause.save:1:kill"},
+        )
         self.wait_for_event(process)
         process.send_signal(signal.SIGUSR1)
         out, _ = process.communicate(timeout=30)
@@ -105,7 +141,14 @@ class Faults(Disturbed):
                     self.assertNotEqual(code, 0, "half a dataset passes for a whole one")
 
     def test_bad_variable(self):
-        for text in ("nowhere:1:kill", "hop.send:0:kill", "hop.send:1:maim", "hop.send:1", "hop.send:1:kill:x", "a:1:kill:2:3"):
+        for text in (
+            "nowhere:1:kill",
+            "hop.send:0:kill",
+            "hop.send:1:maim",
+            "hop.send:1",
+            "hop.send:1:kill:x",
+            "a:1:kill:2:3",
+        ):
             code, out, err = self.run_hopscotch("models", env={"HOPSCOTCH_FAULT": text})
             self.assertEqual((code, out), (2, ""))
             self.assertIn(f'HOPSCOTCH_FAULT: "{text}" is not POINT:NTH:KIND[:RANK]', err)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The options of `run`, what it prints, and the shipped experiments."""
+
 import unittest
 
 from harness import SOURCE, Case, experiment, strict_json
@@ -13,17 +14,28 @@ class CommandLine(Case):
     def test_more_trainers_than_shards(self):
         _, err = self.succeed("--trainers", "14")
         notes = [line[9:] for line in err.splitlines() if " warning " in line]
-        self.assertEqual(notes, ["warning 14 trainers but 12 shards: trainers 12-13 (ranks 13-14) will be idle (86 % busy in all): "
-                                 "use 1, 2, 3, 4, 6 or 12 trainers, or import with 14, 28 or 42 shards"])
+        self.assertEqual(
+            notes,
+            [
+                "warning 14 trainers but 12 shards: trainers 12-13 (ranks 13-14) will be idle (86 % busy in all): "
+                "use 1, 2, 3, 4, 6 or 12 trainers, or import with 14, 28 or 42 shards"
+            ],
+        )
         self.assertEqual(self.summary()["status"], "finished")
 
     def test_batch_larger_than_a_shard(self):
         _, err = self.succeed("--trainers", "2", "--set", "train.batch_size=500")
-        self.assertIn("warning batch_size 500 is larger than a shard (119 rows): such a unit is a single step of all its rows\n", err)
+        self.assertIn(
+            "warning batch_size 500 is larger than a shard (119 rows): such a unit is a single step of all its rows\n", err
+        )
 
     def test_one_process_under_the_launcher(self):
         out, err = self.succeed(np=1)
-        self.assertRegex(err, r"info one process under the launcher: trainers run as threads of it \(mpirun -np N\+1 for N trainer processes\)\n")
+        self.assertRegex(
+            err,
+            r"info one process under the launcher: trainers run as threads of it \(mpirun -np N\+1 for N trainer "
+            r"processes\)\n",
+        )
         self.assertIn("finished in ", out)
 
     def test_dry_run_writes_nothing(self):
@@ -47,25 +59,43 @@ class CommandLine(Case):
         first = self.summary()
         (self.cwd / "out/best/model.json").unlink()
         self.succeed("--quiet", "--overwrite")
-        self.assertEqual([trial["state_hash"] for trial in self.summary()["trials"]], [trial["state_hash"] for trial in first["trials"]])
+        self.assertEqual(
+            [trial["state_hash"] for trial in self.summary()["trials"]], [trial["state_hash"] for trial in first["trials"]]
+        )
         self.assertTrue((self.cwd / "out/best/model.json").exists())
         self.assertEqual(sum(line["event"] == "run_ended" for line in self.journal()), 1)
 
     def test_set(self):
         self.succeed("--quiet", "--set", "train.epochs=3", "--set", 'space={"train.optimizer.lr":[0.05]}')
-        self.assertEqual([(trial["epochs"], trial["config"]) for trial in self.summary()["trials"]], [(3, {"train.optimizer.lr": 0.05})])
+        self.assertEqual(
+            [(trial["epochs"], trial["config"]) for trial in self.summary()["trials"]], [(3, {"train.optimizer.lr": 0.05})]
+        )
 
     def strategy_that_ran(self, *args):
         self.succeed("--quiet", "--overwrite", "--trainers", "2", *args)
         return strict_json((self.cwd / "out/experiment.json").read_text())["experiment"]["strategy"]
 
     def test_strategy_comes_before_the_settings(self):
-        self.assertEqual(self.strategy_that_ran("--set", "strategy.algorithm=deterministic", "--strategy", "allreduce"),
-                         {"name": "allreduce", "algorithm": "deterministic"})
+        self.assertEqual(
+            self.strategy_that_ran("--set", "strategy.algorithm=deterministic", "--strategy", "allreduce"),
+            {"name": "allreduce", "algorithm": "deterministic"},
+        )
         for setting, problem in (
-                ("algorithm=deterministc", 'unknown value "deterministc" (known: ring, deterministic) did you mean "deterministic"?'),
-                ("every=2", 'every belongs to model_averaging (the name here is "allreduce") leave it out')):
-            self.refuse(f"--set strategy.{setting}: {problem}", "run", "e.json", "--strategy", "allreduce", "--set", f"strategy.{setting}")
+            (
+                "algorithm=deterministc",
+                'unknown value "deterministc" (known: ring, deterministic) did you mean "deterministic"?',
+            ),
+            ("every=2", 'every belongs to model_averaging (the name here is "allreduce") leave it out'),
+        ):
+            self.refuse(
+                f"--set strategy.{setting}: {problem}",
+                "run",
+                "e.json",
+                "--strategy",
+                "allreduce",
+                "--set",
+                f"strategy.{setting}",
+            )
 
     def test_strategy_keeps_the_section_of_its_name(self):
         averaging = {"name": "model_averaging", "every": 2}
@@ -77,29 +107,50 @@ class CommandLine(Case):
 
     def test_strategy_named_twice(self):
         self.strategy_that_ran("--strategy", "sequential", "--set", "strategy.name=sequential")
-        for setting, other in (("strategy.name=mop", "mop"), ('strategy={"name":"allreduce","algorithm":"ring"}', "allreduce"),
-                               ("strategy={}", "mop")):
-            self.refuse(f'--strategy says "sequential" and --set says "{other}" (strategy.name) leave one of them out',
-                        "run", "e.json", "--strategy", "sequential", "--set", setting)
-        self.refuse('strategy "" is unknown (known: mop, task_parallel, model_averaging, allreduce, parameter_server, sequential)',
-                    "run", "e.json", "--strategy", "")
+        for setting, other in (
+            ("strategy.name=mop", "mop"),
+            ('strategy={"name":"allreduce","algorithm":"ring"}', "allreduce"),
+            ("strategy={}", "mop"),
+        ):
+            self.refuse(
+                f'--strategy says "sequential" and --set says "{other}" (strategy.name) leave one of them out',
+                "run",
+                "e.json",
+                "--strategy",
+                "sequential",
+                "--set",
+                setting,
+            )
+        self.refuse(
+            'strategy "" is unknown (known: mop, task_parallel, model_averaging, allreduce, parameter_server, sequential)',
+            "run",
+            "e.json",
+            "--strategy",
+            "",
+        )
 
     def test_idle_trainers_beside_a_server(self):
         dedicated = ("--dry-run", "--strategy", "parameter_server", "--set", "strategy.placement=dedicated")
         out, _ = self.succeed(*dedicated, "--trainers", "15")
-        self.assertIn("note         trainer 14 (rank 15) only serves; without it: 14 trainers but 12 shards: trainers 12-13 (ranks 13-14) "
-                      "will be idle (86 % busy in all): use 1, 2, 3, 4, 6 or 12 trainers, or import with 14, 28 or 42 shards\n", out)
+        self.assertIn(
+            "note         trainer 14 (rank 15) only serves; without it: 14 trainers but 12 shards: trainers 12-13 (ranks "
+            "13-14) "
+            "will be idle (86 % busy in all): use 1, 2, 3, 4, 6 or 12 trainers, or import with 14, 28 or 42 shards\n",
+            out,
+        )
         out, _ = self.succeed(*dedicated, "--trainers", "16", "--set", "strategy.servers=2")
         self.assertIn("note         trainers 14-15 (ranks 15-16) only serve; without them: 14 trainers but ", out)
         out, _ = self.succeed(*dedicated, "--trainers", "13")
         self.assertNotIn("note", out)
 
     def test_result_says_what_moved(self):
-        for strategy, trainers, moved in (("mop", "2", r"\d+ hops in finished laps, \d+\.\d MB of states"),
-                                          ("allreduce", "2", r"\d+\.\d MB of gradients"),
-                                          ("parameter_server", "2", r"\d+\.\d MB of gradients and parameters"),
-                                          ("model_averaging", "2", r"\d+\.\d MB of parameters"),
-                                          ("task_parallel", "2", r"\d+\.\d MB of rows")):
+        for strategy, trainers, moved in (
+            ("mop", "2", r"\d+ hops in finished laps, \d+\.\d MB of states"),
+            ("allreduce", "2", r"\d+\.\d MB of gradients"),
+            ("parameter_server", "2", r"\d+\.\d MB of gradients and parameters"),
+            ("model_averaging", "2", r"\d+\.\d MB of parameters"),
+            ("task_parallel", "2", r"\d+\.\d MB of rows"),
+        ):
             with self.subTest(strategy):
                 out, _ = self.succeed("--quiet", "--overwrite", "--trainers", trainers, "--strategy", strategy)
                 self.assertRegex(out, rf"\): 48 units, {moved} moved\n")
@@ -133,7 +184,10 @@ class CommandLine(Case):
         self.assertIs(self.summary()["synthetic"], True)
 
     def test_version_and_help(self):
-        self.assertRegex(self.run_hopscotch("--version")[1], r"\Ahopscotch \d+\.\d+\.\d+ \(.+\)\nLibTorch .+ build\n(CUDA .+, NCCL \d.+\n)?\Z")
+        self.assertRegex(
+            self.run_hopscotch("--version")[1],
+            r"\Ahopscotch \d+\.\d+\.\d+ \(.+\)\nLibTorch .+ build\n(CUDA .+, NCCL \d.+\n)?\Z",
+        )
         code, out, _ = self.run_hopscotch("run", "--help")
         self.assertEqual(code, 0)
         for option in ("--set", "--trainers", "--dry-run", "--overwrite", "--quiet", "--resume"):

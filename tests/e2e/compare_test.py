@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """hopscotch compare: what it says of two real runs, what it refuses, and the cost model on copies whose times are known."""
+
 import json
 import math
 import shutil
@@ -53,7 +54,9 @@ class Compare(Case):
 
     def test_says_what_the_runs_files_say(self):
         document, runs = self.document("sequential", "mop")
-        self.assertEqual([run["dir"] for run in document["runs"]], ["mop", "sequential"])  # what the others are compared with
+        self.assertEqual(
+            [run["dir"] for run in document["runs"]], ["mop", "sequential"]
+        )  # what the others are compared with
         self.assertEqual((document["base"], document["reasons"]), ("mop", []))
         self.assertEqual((document["metric"], document["mode"]), ("val_accuracy", "max"))
         for name, run in runs.items():
@@ -94,8 +97,13 @@ class Compare(Case):
         self.assertNotIn("not reached", self.compared("mop", "worse"))
 
     def test_heads_are_whole_where_they_fit(self):
-        self.edited("task_parallel_remote", lambda j: (j.update(strategy="task_parallel"),
-                                                       j["experiment"].update(strategy={"name": "task_parallel", "data": "remote"})))
+        self.edited(
+            "task_parallel_remote",
+            lambda j: (
+                j.update(strategy="task_parallel"),
+                j["experiment"].update(strategy={"name": "task_parallel", "data": "remote"}),
+            ),
+        )
         text = self.compared("mop", "task_parallel_remote")
         self.assertRegex(text, r"\A +mop +task_parallel_remote\n +task_parallel\n +remote\n")
         self.assertRegex(self.compared("mop/", "./task_parallel_remote/"), r"\A +mop +task_parallel_remote\n")
@@ -119,8 +127,12 @@ class Compare(Case):
 
     def test_a_metric_that_is_better_when_it_is_small(self):
         for name in ("mop", "sequential"):
-            self.edited(f"{name}_loss", lambda j: j["experiment"]["search"].update(metric="val_loss", mode="min"),
-                        lambda j: j.update(metric="val_loss", mode="min"), source=name)
+            self.edited(
+                f"{name}_loss",
+                lambda j: j["experiment"]["search"].update(metric="val_loss", mode="min"),
+                lambda j: j.update(metric="val_loss", mode="min"),
+                source=name,
+            )
         document, runs = self.document("mop_loss", "sequential_loss")
         best = min(line["val_loss"] for line in self.curve("mop"))
         self.assertEqual((document["mode"], document["target"]), ("min", best))
@@ -128,16 +140,30 @@ class Compare(Case):
         self.assertIsNotNone(runs["mop_loss"]["values"]["time_to_target_s"])
 
     def slowed(self, j):
-        j.update(exposed_s=[1, 3], makespan_s=10, storage_bytes=5000, weight_bytes=10, sync_rounds=12, staleness=[1, 0, 3],
-                 injected=["slow:rank=2,factor=3"],
-                 bytes_by_rank=[{"state": 0, "gradient": 7, "data": 0, "control": 1},
-                                {"state": 0, "gradient": 3_000_000, "data": 0, "control": 1},
-                                {"state": 0, "gradient": 1_000_000, "data": 0, "control": 1}])
+        j.update(
+            exposed_s=[1, 3],
+            makespan_s=10,
+            storage_bytes=5000,
+            weight_bytes=10,
+            sync_rounds=12,
+            staleness=[1, 0, 3],
+            injected=["slow:rank=2,factor=3"],
+            bytes_by_rank=[
+                {"state": 0, "gradient": 7, "data": 0, "control": 1},
+                {"state": 0, "gradient": 3_000_000, "data": 0, "control": 1},
+                {"state": 0, "gradient": 1_000_000, "data": 0, "control": 1},
+            ],
+        )
 
     def test_newer_keys_and_trouble_on_purpose(self):
-        self.edited("ps", lambda j: (j.update(strategy="parameter_server"),
-                                     j["experiment"].update(strategy={"name": "parameter_server", "mode": "async", "servers": 1})),
-                    self.slowed)
+        self.edited(
+            "ps",
+            lambda j: (
+                j.update(strategy="parameter_server"),
+                j["experiment"].update(strategy={"name": "parameter_server", "mode": "async", "servers": 1}),
+            ),
+            self.slowed,
+        )
         _, runs = self.document("mop", "ps")
         values = runs["ps"]["values"]
         self.assertEqual(runs["ps"]["label"], "parameter_server async s=1")
@@ -153,24 +179,33 @@ class Compare(Case):
         self.assertIn("\n* ps: slowed down on purpose (slow:rank=2,factor=3)\n", text)
 
     def test_refuses_what_did_other_work(self):
-        self.edited("other", lambda j: (j.update(dataset_hash="0123456789abcdef"),
-                                        j["experiment"]["space"].update({"train.optimizer.lr": [0.03, 0.2]}),
-                                        j["experiment"]["search"].update(procedure="random", trials=2),
-                                        j["experiment"]["model"].update(hidden=[32]),
-                                        j["experiment"]["train"].update(epochs=3, batch_size=64)),
-                    lambda j: j.update(status="interrupted"))
+        self.edited(
+            "other",
+            lambda j: (
+                j.update(dataset_hash="0123456789abcdef"),
+                j["experiment"]["space"].update({"train.optimizer.lr": [0.03, 0.2]}),
+                j["experiment"]["search"].update(procedure="random", trials=2),
+                j["experiment"]["model"].update(hidden=[32]),
+                j["experiment"]["train"].update(epochs=3, batch_size=64),
+            ),
+            lambda j: j.update(status="interrupted"),
+        )
         data = json.loads((self.cwd / "mop/experiment.json").read_text())["dataset_hash"]
-        reasons = [f"mop and other: dataset_hash is {data} and 0123456789abcdef",
-                   "mop and other: space.train.optimizer.lr is [0.03,0.1] and [0.03,0.2]",
-                   "mop and other: search.procedure is grid and random",
-                   "mop and other: search.trials is not given and 2",
-                   "mop and other: model.hidden is [16] and [32]",
-                   "mop and other: train.epochs is 2 and 3",
-                   "mop and other: status is finished and interrupted"]
+        reasons = [
+            f"mop and other: dataset_hash is {data} and 0123456789abcdef",
+            "mop and other: space.train.optimizer.lr is [0.03,0.1] and [0.03,0.2]",
+            "mop and other: search.procedure is grid and random",
+            "mop and other: search.trials is not given and 2",
+            "mop and other: model.hidden is [16] and [32]",
+            "mop and other: train.epochs is 2 and 3",
+            "mop and other: status is finished and interrupted",
+        ]
         self.refuse("\n  ".join([NO_WORK, *reasons]), "compare", "sequential", "mop", "other")
         document, _ = self.document("mop", "other", "--anyway")
         self.assertEqual(document["reasons"], reasons)
-        self.assertEqual(document["notes"], ["mop and other: train.batch_size is 32 and 64"])  # may be tuned for each strategy
+        self.assertEqual(
+            document["notes"], ["mop and other: train.batch_size is 32 and 64"]
+        )  # may be tuned for each strategy
         self.assertIn(f"\nNOT COMPARABLE {reasons[0]}\n", self.compared("mop", "other", "--anyway"))
 
     def test_refuses_a_run_without_an_end(self):
@@ -184,24 +219,47 @@ class Compare(Case):
         self.assertIsNotNone(runs["killed"]["values"]["best"])
 
     def test_refuses_bad_input(self):
-        self.refuse("nothing: not a run directory (it has no experiment.json)\ndigits: not a run directory (it has no experiment.json)",
-                    "compare", "mop", "nothing", "digits")
+        self.refuse(
+            "nothing: not a run directory (it has no experiment.json)\ndigits: not a run directory (it has no "
+            "experiment.json)",
+            "compare",
+            "mop",
+            "nothing",
+            "digits",
+        )
         for text in ("1gb", "fast", "0gbit", "-1gbit", "infgbit"):
-            self.refuse(f'--bandwidth: "{text}" is no bandwidth, write for example 1gbit, 100mbit or 12.5GB/s', "compare", "mop",
-                        f"--bandwidth={text}")
-        self.refuse('--bandwidth: "" is no bandwidth, write for example 1gbit, 100mbit or 12.5GB/s', "compare", "mop", "--bandwidth", "")
+            self.refuse(
+                f'--bandwidth: "{text}" is no bandwidth, write for example 1gbit, 100mbit or 12.5GB/s',
+                "compare",
+                "mop",
+                f"--bandwidth={text}",
+            )
+        self.refuse(
+            '--bandwidth: "" is no bandwidth, write for example 1gbit, 100mbit or 12.5GB/s',
+            "compare",
+            "mop",
+            "--bandwidth",
+            "",
+        )
         for text in ("1e-300gbit", "0.9kbit", "101tbit", "1e300gbit"):
-            self.refuse(f'--bandwidth: "{text}" is out of range (1kbit to 100tbit a second)', "compare", "mop", f"--bandwidth={text}")
+            self.refuse(
+                f'--bandwidth: "{text}" is out of range (1kbit to 100tbit a second)', "compare", "mop", f"--bandwidth={text}"
+            )
         for text in ("nan", "inf", "-inf"):
             self.refuse("--target must be a finite number", "compare", "mop", f"--target={text}")
         for text in ("1kbit", "100tbit"):
             self.assertIn(f"\ncost model over {text}, 0 (", self.compared("mop", "--bandwidth", text, "--latency", "0"))
-        self.refuse('--latency: "1" is no duration, write for example 0.1ms, 20us or 1s', "compare", "mop", "--bandwidth=1gbit",
-                    "--latency=1")
+        self.refuse(
+            '--latency: "1" is no duration, write for example 0.1ms, 20us or 1s',
+            "compare",
+            "mop",
+            "--bandwidth=1gbit",
+            "--latency=1",
+        )
 
     def timed(self, run, local_batch):
-        """Rewrites a journal: a step of x rows takes 0.01 + 0.001 x seconds, validation none. Returns for each trial: seconds, and
-        steps by trainer."""
+        """Rewrites a journal: a step of x rows takes 0.01 + 0.001 x seconds, validation none. Returns for each trial:
+        seconds, and steps by trainer."""
         path = self.cwd / run / "journal.jsonl"
         lines, seconds, steps = [json.loads(line) for line in path.read_text().splitlines()], {}, {}
         for lap in (line for line in lines if line["event"] == "lap_done"):
@@ -216,15 +274,19 @@ class Compare(Case):
 
     def test_the_cost_model_predicts_from_the_runs_own_numbers(self):
         weights = 4 * (64 * 16 + 16 + 16 * 10 + 10)
-        self.edited("ring", lambda j: (j.update(strategy="allreduce"), j["experiment"].update(strategy={"name": "allreduce"})),
-                    lambda j: j.update(weight_bytes=weights, bytes={"state": 0, "gradient": 1000, "data": 0, "control": 0}))
+        self.edited(
+            "ring",
+            lambda j: (j.update(strategy="allreduce"), j["experiment"].update(strategy={"name": "allreduce"})),
+            lambda j: j.update(weight_bytes=weights, bytes={"state": 0, "gradient": 1000, "data": 0, "control": 0}),
+        )
         alone, _ = self.timed("mop", 32)
         self.timed("sequential", 32)
         split, local_steps = self.timed("ring", 16)
         steps = sum(max(each) for each in local_steps.values())  # each is one of both trainers
         _, runs = self.document("mop", "sequential", "ring", "--bandwidth", "1gbit", "--latency", "0.1ms")
         predicted = {name: run["predicted"] for name, run in runs.items()}
-        # Each trial goes from trainer to trainer and home again, alone on its way: two trials, two trainers, 2 hops an epoch.
+        # Each trial goes from trainer to trainer and home again, alone on its way: two trials, two trainers, 2 hops an
+        # epoch.
         state = self.laps("mop")[0]["state_bytes"]
         hop = 1e-4 + state / 125e6
         self.assertEqual(predicted["mop"]["predicted_network_bytes"], self.summary("mop")["bytes"]["state"])

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """hopscotch ctl: what users ask of a running job, and limits of hours."""
+
 import os
 import shutil
 import signal
@@ -12,10 +13,14 @@ SLOW = {"name": "synthetic", "parameters": 2000, "seconds_per_batch": 0.002}
 
 def live(folder="out", epochs=400, search=None, lrs=(0.1, 0.2, 0.3), **changes):
     """Trials that sleep instead of training, for longer than any test takes."""
-    return experiment(model=dict(SLOW), train={"epochs": epochs, "batch_size": 32, "optimizer": {"name": "sgd", "lr": 0.1}},
-                      search={"metric": "val_loss", "mode": "min", **(search or {"procedure": "grid"})},
-                      space={"train.optimizer.lr": list(lrs)},
-                      run={"dir": folder, "device": "cpu", "checkpoint_every_s": 0.05}, **changes)
+    return experiment(
+        model=dict(SLOW),
+        train={"epochs": epochs, "batch_size": 32, "optimizer": {"name": "sgd", "lr": 0.1}},
+        search={"metric": "val_loss", "mode": "min", **(search or {"procedure": "grid"})},
+        space={"train.optimizer.lr": list(lrs)},
+        run={"dir": folder, "device": "cpu", "checkpoint_every_s": 0.05},
+        **changes,
+    )
 
 
 class Ctl(Case):
@@ -111,14 +116,18 @@ class Wishes(Ctl):
 
     def test_what_makes_no_sense_is_refused(self):
         process = self.begun("--trainers", "1", lrs=[0.1, 0.2])
-        for message, args in (("there is no trial 9 (there are 2: 0 to 1)", ("stop", "9")),
-                              ("trial 0 is running; only trials that are paused or have stopped go on", ("resume", "0"))):
+        for message, args in (
+            ("there is no trial 9 (there are 2: 0 to 1)", ("stop", "9")),
+            ("trial 0 is running; only trials that are paused or have stopped go on", ("resume", "0")),
+        ):
             self.assertEqual(self.refused(*args), message)
         self.assertIn("must be > 0", self.refused("clone", "0", "train.batch_size=0") + "must be > 0")
         self.assertIn("unknown", self.refused("clone", "0", "train.optimizer.lrr=0.1"))
         self.assertIn("alter what is in the state", self.refused("clone", "0", "train.optimizer.momentum=0.9"))
         inbox = self.cwd / "out/inbox"
-        for number, text in enumerate(("", "[]", '{"kind": "jump"}', '{"kind": "stop", "trial": -1}', "\0" * 100, '{"kind": "finish"}')):
+        for number, text in enumerate(
+            ("", "[]", '{"kind": "jump"}', '{"kind": "stop", "trial": -1}', "\0" * 100, '{"kind": "finish"}')
+        ):
             (inbox / f"{number:04}-x.json").write_text(text)
             self.wait_for(lambda: (inbox / f"{number:04}-x.done.json").exists(), f"an answer to {text}", process)
             self.assertIn('"ok":false', (inbox / f"{number:04}-x.done.json").read_text().replace(" ", ""))
@@ -133,8 +142,13 @@ class Wishes(Ctl):
         out = self.do("status")
         for part in ("e2e: out", "status    finished", "trials    3 finished", "best      trial"):
             self.assertIn(part, out)
-        for args, message in ((("jump",), "is unknown"), (("stop",), "say which trial"), (("stop", "x"), "is no trial"),
-                              (("stop", "1", "2"), "is too much"), (("clone", "1", "lr"), "expected path=value")):
+        for args, message in (
+            (("jump",), "is unknown"),
+            (("stop",), "say which trial"),
+            (("stop", "x"), "is no trial"),
+            (("stop", "1", "2"), "is too much"),
+            (("clone", "1", "lr"), "expected path=value"),
+        ):
             code, _, err = self.ctl(*args)
             self.assertEqual(code, 2)
             self.assertIn(message, err)
@@ -143,6 +157,7 @@ class Wishes(Ctl):
 
 class Decided(Ctl):
     """A search that decides goes on deciding, and a run that goes on after orders takes the same decisions."""
+
     ASHA = {"procedure": "asha", "trials": 6, "eta": 2, "sampler": "random"}
 
     def test_orders_outlive_a_crash(self):
@@ -165,7 +180,7 @@ class Decided(Ctl):
                 process = self.start("run", "e.json", "--quiet", "--resume", "--trainers", "2")
                 self.finished(process)
                 after = [line for line in self.journal() if line["event"] == "decision"]
-                self.assertEqual(after[:len(before)], before)
+                self.assertEqual(after[: len(before)], before)
                 self.assertEqual({status for status, _ in self.statuses()} - {"finished", "stopped"}, set())
                 self.assertEqual([each["kind"] for lap in self.laps() for each in lap.get("orders", [])], [order[0]])
                 if order[0] == "clone":
@@ -177,7 +192,9 @@ class Decided(Ctl):
         self.write(document)
         process = self.start("run", "e.json", "--quiet", "--trainers", "2")
         self.wait_for_event(process, "decision")
-        self.wait_for(lambda: any(d["event"] == "decision" and d["kind"] == "pause" for d in self.journal()), "a pause", process)
+        self.wait_for(
+            lambda: any(d["event"] == "decision" and d["kind"] == "pause" for d in self.journal()), "a pause", process
+        )
         paused = next(d["trial"] for d in self.journal() if d["event"] == "decision" and d["kind"] == "pause")
         code, out, err = self.ctl("resume", str(paused))
         self.finished(process)
@@ -187,13 +204,24 @@ class Decided(Ctl):
 
 class Retries(Ctl):
     """Rows that cannot be read are no trial's fault."""
+
     def run_with(self, retries, folder, fault, strategy="mop"):
-        self.write(experiment(train={"epochs": 4, "batch_size": 32, "optimizer": {"name": "sgd", "lr": 0.1}}, strategy={"name": strategy},
-                              search={"procedure": "grid", "retries": retries}, run={"dir": folder, "device": "cpu", "checkpoint_every_s": 0.02}))
-        code, out, err = self.run_hopscotch("run", "e.json", "--quiet", "--trainers", "2", env={"HOPSCOTCH_FAULT": fault} if fault else {})
+        self.write(
+            experiment(
+                train={"epochs": 4, "batch_size": 32, "optimizer": {"name": "sgd", "lr": 0.1}},
+                strategy={"name": strategy},
+                search={"procedure": "grid", "retries": retries},
+                run={"dir": folder, "device": "cpu", "checkpoint_every_s": 0.02},
+            )
+        )
+        code, out, err = self.run_hopscotch(
+            "run", "e.json", "--quiet", "--trainers", "2", env={"HOPSCOTCH_FAULT": fault} if fault else {}
+        )
         self.assertEqual(code, 0, out + err)
         summary = self.summary(folder)
-        return [(trial["status"], trial["epochs"], trial["state_hash"]) for trial in summary["trials"]], summary.get("retries", 0)
+        return [(trial["status"], trial["epochs"], trial["state_hash"]) for trial in summary["trials"]], summary.get(
+            "retries", 0
+        )
 
     def test_goes_back_and_ends_with_the_same_bits(self):
         expected, none = self.run_with(0, "quiet", "")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`hopscotch data import` as a user runs it: what it says, its progress on a terminal, and what a signal leaves behind."""
+
 import os
 import pty
 import signal
@@ -25,8 +26,24 @@ class DataImport(Case):
             self.assertEqual("--stratify" in out, name != "tokens")
 
     def test_images(self):
-        code, out, err = self.run_import("images", str(SOURCE / "tests/data/cifar"), "--out", "photos", "--shards", "4", "--valid",
-                                         "0.1", "--test", "0.1", "--size", "16", "--resize", "fit", "--colour", "grey")
+        code, out, err = self.run_import(
+            "images",
+            str(SOURCE / "tests/data/cifar"),
+            "--out",
+            "photos",
+            "--shards",
+            "4",
+            "--valid",
+            "0.1",
+            "--test",
+            "0.1",
+            "--size",
+            "16",
+            "--resize",
+            "fit",
+            "--colour",
+            "grey",
+        )
         self.assertEqual((code, err), (0, ""))  # no progress where nobody looks
         self.assertRegex(out, r"classification, 10 classes \(airplane, ")
         self.assertRegex(out, r"row +1 x 16 x 16 uint8")
@@ -45,8 +62,11 @@ class DataImport(Case):
         args = ("images", "in", "--out", "out", "--shards", "1")
         code, out, err = self.run_import(*args)
         self.assertEqual((code, out), (2, ""))
-        self.assertEqual(err, "in/a/0003.jpg: the file is empty\n1 of 16 images cannot be decoded; replace them, or leave them "
-                              "out with --skip-bad\n")
+        self.assertEqual(
+            err,
+            "in/a/0003.jpg: the file is empty\n1 of 16 images cannot be decoded; replace them, or leave them "
+            "out with --skip-bad\n",
+        )
         code, out, err = self.run_import(*args, "--skip-bad")
         self.assertEqual((code, err), (0, ""))
         self.assertIn("skipped     1 files that cannot be decoded\n  in/a/0003.jpg: the file is empty\n", out)
@@ -57,16 +77,20 @@ class DataImport(Case):
         (self.cwd / "l").write_bytes(struct.pack(">4BI", 0, 0, 8, 1, 40) + bytes(n % 2 for n in range(40)))
         hashes = set()
         for flags in ([], ["--stratify"], ["--no-stratify"], ["--seed", "7"]):
-            code, out, err = self.run_import("idx", "i", "l", "--out", f"out{len(flags)}{flags[:1]}", "--shards", "2", *flags)
+            code, out, err = self.run_import(
+                "idx", "i", "l", "--out", f"out{len(flags)}{flags[:1]}", "--shards", "2", *flags
+            )
             self.assertEqual((code, err), (0, ""))
-            hashes.add(out[out.index("hash "):].split("\n")[0])
+            hashes.add(out[out.index("hash ") :].split("\n")[0])
         self.assertEqual(len(hashes), 3)
 
     def test_words_that_are_unknown(self):
         code, _, err = self.run_import("images", "in", "--out", "o", "--shards", "1", "--resize", "stretch")
         self.assertEqual((code, err), (2, "--resize stretch: unknown value (known: crop, fit)\n"))
         code, _, err = self.run_import("image", "in")
-        self.assertEqual((code, err), (2, 'unknown command "image" did you mean "images"? (see: hopscotch data import --help)\n'))
+        self.assertEqual(
+            (code, err), (2, 'unknown command "image" did you mean "images"? (see: hopscotch data import --help)\n')
+        )
 
     def test_a_signal_leaves_nothing_behind(self):
         # 1.2 GB in a file that takes no room: seconds of work, of which the signal interrupts the first.
@@ -75,8 +99,12 @@ class DataImport(Case):
         for number, name in ((signal.SIGINT, b"SIGINT"), (signal.SIGTERM, b"SIGTERM")):
             before = sorted(os.listdir(self.cwd))
             terminal, other_end = pty.openpty()
-            with subprocess.Popen([BINARY, "data", "import", "cifar", "data_batch_1.bin", "--out", "out", "--shards", "2"],
-                                  cwd=self.cwd, stdout=subprocess.PIPE, stderr=other_end) as process:
+            with subprocess.Popen(
+                [BINARY, "data", "import", "cifar", "data_batch_1.bin", "--out", "out", "--shards", "2"],
+                cwd=self.cwd,
+                stdout=subprocess.PIPE,
+                stderr=other_end,
+            ) as process:
                 os.close(other_end)
                 shown = os.read(terminal, 1000)  # blocks until there is progress
                 self.assertRegex(shown, rb"\r\x1b\[K[0-9]+ of 400000 rows, [0-9]+ rows/s")

@@ -1,15 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every command of README.md, CONTRIBUTING.md, docs/*.md and the READMEs of folders, run as printed, in order, in a folder that looks like the
-repository and has this binary as build/hopscotch. A command must succeed, or be refused with the words that its document prints.
+"""Every command of README.md, CONTRIBUTING.md, docs/*.md and the READMEs of folders, run as printed, in order, in a folder
+that looks like the repository and has this binary as build/hopscotch. A command must succeed, or be refused with the words
+that its document prints.
 
 What counts as a command:
 - Every line of a fenced block without a language (a line goes on until its quotes are closed). Output is fenced as `text`.
-- Inline code that begins with `build/hopscotch `, `hopscotch ` or `scripts/`, unless it has a placeholder in it (`RUN_DIR`, `...`, `[rounds]`, `{`).
+- Inline code that begins with `build/hopscotch `, `hopscotch ` or `scripts/`, unless it has a placeholder in it (`RUN_DIR`,
+`...`, `[rounds]`, `{`).
   A script's bare name is a mention: the file must exist.
-A `json` block is a whole experiment, saved under the name in the words `Save this as` before it, or a part of one. Both are run dry; a part stands
-in an experiment on the digits (keys of no section: in the `search` of the document's last whole experiment).
+A `json` block is a whole experiment, saved under the name in the words `Save this as` before it, or a part of one. Both are
+run dry; a part stands in an experiment on the digits (keys of no section: in the `search` of the document's last whole
+experiment).
 
-A command that is not run as printed stands in one of the two tables below, with the reason. An entry that no document has any more fails."""
+A command that is not run as printed stands in one of the two tables below, with the reason. An entry that no document has
+any more fails."""
+
 import json
 import os
 import pathlib
@@ -23,8 +28,12 @@ import unittest
 
 from harness import BINARY, MPIRUN, SOURCE
 
-DOCUMENTS = [SOURCE / "README.md", SOURCE / "CONTRIBUTING.md", *sorted((SOURCE / "docs").glob("*.md")),
-             *(SOURCE / folder / "README.md" for folder in ("data", "slurm", "examples") if (SOURCE / folder / "README.md").exists())]
+DOCUMENTS = [
+    SOURCE / "README.md",
+    SOURCE / "CONTRIBUTING.md",
+    *sorted((SOURCE / "docs").glob("*.md")),
+    *(SOURCE / folder / "README.md" for folder in ("data", "slurm", "examples") if (SOURCE / folder / "README.md").exists()),
+]
 DIGITS = "hopscotch data import csv data/digits.csv --out data/digits --shards 12 --valid 0.2 --shape 1x8x8 --label label"
 
 # What a document's reader has done before, in the README.
@@ -32,8 +41,13 @@ BEFORE = {
     "docs/data.md": [DIGITS],
     "docs/own-model.md": [DIGITS, "cp $HOPSCOTCH_BUILD/tests/plugins/plugin_model.so ."],
     "docs/search.md": [DIGITS],
-    "docs/strategies.md": [DIGITS, *(f"hopscotch run configs/compare-{name}.json --quiet --trainers 2 --set train.epochs=1 --set run.dir=runs/{run}"
-                                     for name, run in (("mop", "mop"), ("allreduce", "ring"), ("model-averaging", "averaging")))],
+    "docs/strategies.md": [
+        DIGITS,
+        *(
+            f"hopscotch run configs/compare-{name}.json --quiet --trainers 2 --set train.epochs=1 --set run.dir=runs/{run}"
+            for name, run in (("mop", "mop"), ("allreduce", "ring"), ("model-averaging", "averaging"))
+        ),
+    ],
     "docs/training.md": [DIGITS, "hopscotch run configs/digits-grid.json --quiet --trainers 2 --set train.epochs=1"],
 }
 
@@ -41,17 +55,26 @@ NAME = "the name of a command, not a whole one"
 # As printed: (what is run instead, why).
 SHORTENED = {
     "scripts/compare.sh --trainers 4": ("scripts/compare.sh --trainers 2 --set train.epochs=1", "half a minute"),
-    "build/hopscotch bench step --model resnet20 --shape 3x32x32":
-        ("build/hopscotch bench step --model resnet20 --shape 3x32x32 --rows 64 --seconds 0.1 --repeats 1", "seconds"),
+    "build/hopscotch bench step --model resnet20 --shape 3x32x32": (
+        "build/hopscotch bench step --model resnet20 --shape 3x32x32 --rows 64 --seconds 0.1 --repeats 1",
+        "seconds",
+    ),
     "build/hopscotch bench read": ("build/hopscotch bench read --megabytes 8 --repeats 1", "seconds"),
     "hopscotch bench read": ("hopscotch bench read --megabytes 8 --repeats 1", "seconds"),
-    "mpirun --oversubscribe -np 4 build/hopscotch bench allreduce":
-        ("mpirun --oversubscribe -np 4 build/hopscotch bench allreduce --bytes 65536 --repeats 1", "seconds"),
-    "mpirun --oversubscribe -np 2 build/hopscotch bench comm":
-        ("mpirun --oversubscribe -np 2 build/hopscotch bench comm --megabytes 1 --seconds 0.2 --period 0.1 --repeats 1", "80 s"),
-    "g++ -std=c++20 -O2 -fPIC -shared -Iinclude -I$T/include -I$T/include/torch/csrc/api/include examples/plugin_model.cpp -o plugin_model.so":
-        ("[ ! -d $T ] || g++ -std=c++20 -E -Iinclude -I$T/include -I$T/include/torch/csrc/api/include examples/plugin_model.cpp -o preprocessed",
-         "20 s and 1.4 GB: own_model_test builds it; with HOPSCOTCH_TORCH there is no $T"),
+    "mpirun --oversubscribe -np 4 build/hopscotch bench allreduce": (
+        "mpirun --oversubscribe -np 4 build/hopscotch bench allreduce --bytes 65536 --repeats 1",
+        "seconds",
+    ),
+    "mpirun --oversubscribe -np 2 build/hopscotch bench comm": (
+        "mpirun --oversubscribe -np 2 build/hopscotch bench comm --megabytes 1 --seconds 0.2 --period 0.1 --repeats 1",
+        "80 s",
+    ),
+    "g++ -std=c++20 -O2 -fPIC -shared -Iinclude -I$T/include -I$T/include/torch/csrc/api/include "
+    "examples/plugin_model.cpp -o plugin_model.so": (
+        "[ ! -d $T ] || g++ -std=c++20 -E -Iinclude -I$T/include -I$T/include/torch/csrc/api/include "
+        "examples/plugin_model.cpp -o preprocessed",
+        "20 s and 1.4 GB: own_model_test builds it; with HOPSCOTCH_TORCH there is no $T",
+    ),
     "hopscotch data import": ("hopscotch data import --help", NAME),
     "hopscotch replay": ("hopscotch replay --help", NAME),
     "hopscotch ctl": ("hopscotch ctl --help", NAME),
@@ -78,8 +101,8 @@ NOT_RUN = {
     "sbatch --time=02:00:00 --ntasks=17 slurm/preemptible.sbatch experiment.json": CLUSTER,
     "sbatch slurm/array.sbatch experiment.json": CLUSTER,
     "scripts/slurm_local.sh up && scripts/slurm_local.sh run sbatch slurm/cpu.sbatch experiment.json": CLUSTER,
-    '"model": { "name": "resnet18", "init_from": "resnet18.safetensors", "init_mode": "head", "freeze": ["conv1.*", "bn1.*", "layer1.*"] }':
-        "wants torchvision's weights; warm_start_test starts from a file",
+    '"model": { "name": "resnet18", "init_from": "resnet18.safetensors", "init_mode": "head", '
+    '"freeze": ["conv1.*", "bn1.*", "layer1.*"] }': "wants torchvision's weights; warm_start_test starts from a file",
 }
 
 # Input that is wrong on purpose: exit code 2, and the document prints the message.
@@ -87,16 +110,26 @@ REFUSED = ["build/hopscotch data import csv churn.csv --out data/churn --shards 
 
 # What the command and its document both say.
 SAYS = {
-    "scripts/quickstart.sh": ["rank trial val_accuracy epoch val_loss config", "1920 units, 320 hops in finished laps, 11.6 MB of states moved",
-                              "run directory: runs/digits"],
+    "scripts/quickstart.sh": [
+        "rank trial val_accuracy epoch val_loss config",
+        "1920 units, 320 hops in finished laps, 11.6 MB of states moved",
+        "run directory: runs/digits",
+    ],
     "build/hopscotch replay runs/digits": ["1920 units of 16 trials: every state hash equals the journal's"],
 }
 
 TOKEN = re.compile(r"^```(?P<language>\w*)\n(?P<block>.*?)^```$|`(?P<inline>[^`]+)`", re.MULTILINE | re.DOTALL)
 PLACEHOLDER = re.compile(r"\.\.\.|[\[{]|\b[A-Z][A-Z_]+\b")
-PART_BASE = {"name": "part", "seed": 1, "data": {}, "model": {"name": "mlp", "hidden": [16]},
-             "train": {"epochs": 9, "optimizer": {"name": "sgd", "lr": 0.1}}, "search": {"procedure": "grid"},
-             "space": {"train.optimizer.lr": [0.1]}, "run": {"dir": "runs/part"}}
+PART_BASE = {
+    "name": "part",
+    "seed": 1,
+    "data": {},
+    "model": {"name": "mlp", "hidden": [16]},
+    "train": {"epochs": 9, "optimizer": {"name": "sgd", "lr": 0.1}},
+    "search": {"procedure": "grid"},
+    "space": {"train.optimizer.lr": [0.1]},
+    "run": {"dir": "runs/part"},
+}
 
 
 def one_line(text):
@@ -127,7 +160,7 @@ def steps_of(text):
         elif language == "":
             yield from (("command", command) for command in commands_of(block))
         elif language == "json":
-            name = re.search(r"Save this as `(\S+)`:\n\Z", text[:token.start()])
+            name = re.search(r"Save this as `(\S+)`:\n\Z", text[: token.start()])
             yield (f"save {name[1]}" if name else "part"), block
         else:
             assert language in ("text", "python"), f"a block in {language}: run or not?"
@@ -149,19 +182,31 @@ class DocumentedCommands(unittest.TestCase):
         (self.cwd / ".deps").symlink_to(SOURCE / ".deps")
         self.write_cifar(self.cwd / "cifar-10-batches-bin")
         path = f"{self.cwd}/build:{pathlib.Path(shutil.which(MPIRUN[0])).parent}:{os.environ['PATH']}"
-        # Scripts neither set up nor build with HOPSCOTCH. nproc says OMP_NUM_THREADS: the README's output is of two trainers.
+        # Scripts neither set up nor build with HOPSCOTCH. nproc says OMP_NUM_THREADS: the README's output is of two
+        # trainers.
         self.env = {**os.environ, "PATH": path, "HOPSCOTCH": BINARY, "OMP_NUM_THREADS": "2"}
 
     def write_cifar(self, folder):
         """Six tiny batches in the format of CIFAR-10's binary version."""
         folder.mkdir()
         for name in (*(f"data_batch_{i}" for i in range(1, 6)), "test_batch"):
-            (folder / f"{name}.bin").write_bytes(b"".join(bytes([i % 10]) + bytes((i * 7 + j) % 256 for j in range(3072)) for i in range(16)))
-        (folder / "batches.meta.txt").write_text("\n".join("airplane automobile bird cat deer dog frog horse ship truck".split()) + "\n\n")
+            (folder / f"{name}.bin").write_bytes(
+                b"".join(bytes([i % 10]) + bytes((i * 7 + j) % 256 for j in range(3072)) for i in range(16))
+            )
+        (folder / "batches.meta.txt").write_text(
+            "\n".join("airplane automobile bird cat deer dog frog horse ship truck".split()) + "\n\n"
+        )
 
     def bash(self, command):
-        process = subprocess.Popen(["bash", "-c", "set -eo pipefail\n" + command], cwd=self.cwd, env=self.env, stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE, text=True, start_new_session=True)
+        process = subprocess.Popen(
+            ["bash", "-c", "set -eo pipefail\n" + command],
+            cwd=self.cwd,
+            env=self.env,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
         try:
             out, err = process.communicate(timeout=60)
         except subprocess.TimeoutExpired:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Signals and lost trainers: a run ends soon, says why, and never hangs."""
+
 import os
 import pathlib
 import signal
@@ -9,7 +10,8 @@ import unittest.mock
 
 from harness import Case, end_of_job, experiment
 
-# mpirun kills each rank that is left so long after it passed a signal on: 1 s by default, which a busy machine may need for anything.
+# mpirun kills each rank that is left so long after it passed a signal on: 1 s by default, which a busy machine may need for
+# anything.
 PATIENT = {"OMPI_MCA_odls_base_sigkill_timeout": "3"}
 RESUMABLE = 75
 LIMIT_S = 10  # from the loss of a trainer to the end of the job
@@ -19,9 +21,13 @@ MPIRUN_LIMIT_S = 25  # mpirun waits, kills and clears up by itself
 class Faults(Case):
     def begin(self, *args, np=None, deadline_s=60, batch_s=0.005, wait_for="lap_done"):
         """A run that would last minutes, once its first lap is in the journal."""
-        self.write(experiment(model={"name": "synthetic", "seconds_per_batch": batch_s, "parameters": 10000},
-                              train={"epochs": 500, "batch_size": 32, "optimizer": {"name": "sgd", "lr": 0.1}},
-                              run={"dir": "out", "device": "cpu", "deadline_s": deadline_s}))
+        self.write(
+            experiment(
+                model={"name": "synthetic", "seconds_per_batch": batch_s, "parameters": 10000},
+                train={"epochs": 500, "batch_size": 32, "optimizer": {"name": "sgd", "lr": 0.1}},
+                run={"dir": "out", "device": "cpu", "deadline_s": deadline_s},
+            )
+        )
         process = self.start("run", "e.json", *args, np=np)
         self.wait_for_event(process, wait_for)
         return process
@@ -84,7 +90,9 @@ class Faults(Case):
     def test_sigusr1_within_a_long_batch(self):
         # run.grace_s is over before the batch is.
         for np, threads in ((None, ("--trainers", "2")), (3, ())):
-            process = self.begin(*threads, "--overwrite", "--set", "run.grace_s=1", np=np, batch_s=30, wait_for="lap_released")
+            process = self.begin(
+                *threads, "--overwrite", "--set", "run.grace_s=1", np=np, batch_s=30, wait_for="lap_released"
+            )
             process.send_signal(signal.SIGUSR1)
             self.interrupted(process)
             if np is None:

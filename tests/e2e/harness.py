@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the end-to-end tests share: the real binary, in a temporary folder, on a real dataset. CTest sets HOPSCOTCH (the
 binary), HOPSCOTCH_MPIRUN (the launcher with its options) and HOPSCOTCH_SOURCE (the repository)."""
+
 import json
 import os
 import pathlib
@@ -40,8 +41,10 @@ def experiment(**changes):
 
 def strict_json(text):
     """json.loads, but NaN and Infinity (which are no JSON) are errors."""
+
     def refuse(token):
         raise ValueError(f"{token} is no JSON")
+
     return json.loads(text, parse_constant=refuse)
 
 
@@ -70,8 +73,8 @@ def children(pid):
 
 
 def end_of_job(process, timeout):
-    """What it wrote until it ended, at process.ended_s. Open MPI 4's mpirun may not end: hit by a signal, it can wait for ever in its own finalize for a lock
-    of PMIx's, while all its ranks have ended. Then, and only then, it is killed here."""
+    """What it wrote until it ended, at process.ended_s. Open MPI 4's mpirun may not end: hit by a signal, it can wait for
+    ever in its own finalize for a lock of PMIx's, while all its ranks have ended. Then, and only then, it is killed here."""
     end = time.monotonic() + timeout
     looks = 0  # in a row that found nobody alive
     while True:
@@ -92,6 +95,7 @@ def end_of_job(process, timeout):
 
 class Case(unittest.TestCase):
     """Every test starts in a folder of its own that holds nothing but the dataset `digits`."""
+
     maxDiff = None
     import_options = ()  # of `digits`, beyond the usual
     launcher_options = []
@@ -101,8 +105,28 @@ class Case(unittest.TestCase):
         cls._folder = tempfile.TemporaryDirectory(prefix="hopscotch-e2e-")
         cls.addClassCleanup(cls._folder.cleanup)
         cls.imported = pathlib.Path(cls._folder.name) / "imported"
-        subprocess.run([BINARY, "data", "import", "csv", str(SOURCE / "data/digits.csv"), "--out", str(cls.imported), "--shards",
-                        str(SHARDS), "--valid", "0.2", "--shape", "1x8x8", "--label", "label", *cls.import_options], check=True, capture_output=True)
+        subprocess.run(
+            [
+                BINARY,
+                "data",
+                "import",
+                "csv",
+                str(SOURCE / "data/digits.csv"),
+                "--out",
+                str(cls.imported),
+                "--shards",
+                str(SHARDS),
+                "--valid",
+                "0.2",
+                "--shape",
+                "1x8x8",
+                "--label",
+                "label",
+                *cls.import_options,
+            ],
+            check=True,
+            capture_output=True,
+        )
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix="test-", dir=self._folder.name)
@@ -118,13 +142,25 @@ class Case(unittest.TestCase):
         return (MPIRUN + self.launcher_options + ["-np", str(np)] if np else []) + [BINARY, *args]
 
     def run_hopscotch(self, *args, np=None, env=None):
-        done = subprocess.run(self.command(args, np), cwd=self.cwd, capture_output=True, text=True, timeout=60,
-                              env={**os.environ, **(env or {})})
+        done = subprocess.run(
+            self.command(args, np),
+            cwd=self.cwd,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            env={**os.environ, **(env or {})},
+        )
         return done.returncode, done.stdout, done.stderr
 
     def start(self, *args, np=None):
-        process = subprocess.Popen(self.command(args, np), cwd=self.cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                   start_new_session=True)  # so that a test can kill all of it at once
+        process = subprocess.Popen(
+            self.command(args, np),
+            cwd=self.cwd,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )  # so that a test can kill all of it at once
         self.addCleanup(lambda: process.poll() is None and (process.kill(), process.communicate()))
         return process
 
@@ -175,7 +211,11 @@ class Case(unittest.TestCase):
         return self.hashes(folder), self.summary(folder)
 
     def hashes(self, folder="out"):
-        return {(lap["trial"], lap["epoch"], unit["shard"]): unit["state_hash"] for lap in self.laps(folder) for unit in lap["units"]}
+        return {
+            (lap["trial"], lap["epoch"], unit["shard"]): unit["state_hash"]
+            for lap in self.laps(folder)
+            for unit in lap["units"]
+        }
 
     def summary(self, folder="out"):
         return strict_json((self.cwd / folder / "summary.json").read_text())
@@ -189,7 +229,9 @@ class Case(unittest.TestCase):
         return [line for line in self.journal(folder) if line["event"] == "lap_done"]
 
     def listing(self):
-        return {str(path.relative_to(self.cwd)): path.stat().st_size if path.is_file() else None for path in self.cwd.rglob("*")}
+        return {
+            str(path.relative_to(self.cwd)): path.stat().st_size if path.is_file() else None for path in self.cwd.rglob("*")
+        }
 
     def wait_for(self, condition, what, process, seconds=20):
         """Polls until the run has got there; the limit is only for a run that never does."""

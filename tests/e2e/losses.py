@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Jobs that lose one trainer of four, then two, at random instants: losses.py [ROUNDS [SILENCE_S]]. Each must finish by itself with the
-undisturbed run's states, metrics and best model. Prints how long the loss went unnoticed and how long the others stood still."""
+"""Jobs that lose one trainer of four, then two, at random instants: losses.py [ROUNDS [SILENCE_S]]. Each must finish by
+itself with the undisturbed run's states, metrics and best model. Prints how long the loss went unnoticed and how long the
+others stood still."""
+
 import json
 import os
 import pathlib
@@ -28,10 +30,12 @@ def rank_pid(launcher, rank):
 
 
 def document(name, silence_s):
-    return experiment(model={"name": "mlp", "hidden": [64], "dropout": 0.2},
-                      train={"epochs": 60, "batch_size": 4, "optimizer": {"name": "adam", "lr": 0.01}},
-                      space={"train.optimizer.lr": [0.001, 0.002, 0.003, 0.005, 0.01, 0.015, 0.02, 0.03]},
-                      run={"dir": name, "device": "cpu", "checkpoint_every_s": 1, "silence_s": silence_s})
+    return experiment(
+        model={"name": "mlp", "hidden": [64], "dropout": 0.2},
+        train={"epochs": 60, "batch_size": 4, "optimizer": {"name": "adam", "lr": 0.01}},
+        space={"train.optimizer.lr": [0.001, 0.002, 0.003, 0.005, 0.01, 0.015, 0.02, 0.03]},
+        run={"dir": name, "device": "cpu", "checkpoint_every_s": 1, "silence_s": silence_s},
+    )
 
 
 def events(folder, name):
@@ -42,8 +46,14 @@ def one(folder, numbers, ranks, silence_s):
     """Seconds from each kill to its journal line, and from the last one to the new beginning."""
     (folder / "e.json").write_text(json.dumps(document("out", silence_s)))
     subprocess.run(["rm", "-rf", str(folder / "out")], check=True)
-    process = subprocess.Popen([*MPIRUN, *RECOVERY, "-np", "5", BINARY, "run", "e.json", "--quiet"], cwd=folder, stdout=subprocess.PIPE,
-                               stderr=subprocess.STDOUT, text=True, start_new_session=True)
+    process = subprocess.Popen(
+        [*MPIRUN, *RECOVERY, "-np", "5", BINARY, "run", "e.json", "--quiet"],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
     journal = folder / "out/journal.jsonl"
     while process.poll() is None and not (journal.exists() and "lap_done" in journal.read_text()):
         time.sleep(0.01)
@@ -74,8 +84,27 @@ def main():
     silence_s = float(sys.argv[2]) if len(sys.argv) > 2 else 2
     with tempfile.TemporaryDirectory(prefix="hopscotch-losses-") as place:
         folder = pathlib.Path(place)
-        subprocess.run([BINARY, "data", "import", "csv", str(SOURCE / "data/digits.csv"), "--out", str(folder / "digits"), "--shards", "8",
-                        "--valid", "0.2", "--shape", "1x8x8", "--label", "label"], check=True, capture_output=True)
+        subprocess.run(
+            [
+                BINARY,
+                "data",
+                "import",
+                "csv",
+                str(SOURCE / "data/digits.csv"),
+                "--out",
+                str(folder / "digits"),
+                "--shards",
+                "8",
+                "--valid",
+                "0.2",
+                "--shape",
+                "1x8x8",
+                "--label",
+                "label",
+            ],
+            check=True,
+            capture_output=True,
+        )
         (folder / "e.json").write_text(json.dumps(document("quiet", silence_s)))
         subprocess.run([BINARY, "run", "e.json", "--quiet", "--trainers", "2"], cwd=folder, check=True, capture_output=True)
         expected = outcome(folder / "quiet")
@@ -89,9 +118,14 @@ def main():
                 noticed += seconds[0]
                 stood += seconds[1]
             noticed.sort()
-            print(f"{count} of 4 lost, {rounds} jobs: all the same; {len(noticed)} losses noticed after {statistics.median(noticed):.2f} s, p95 "
-                  f"{noticed[int(0.95 * (len(noticed) - 1))]:.2f} s, at most {noticed[-1]:.2f} s (run.silence_s {silence_s:g}); then the others "
-                  f"went on after {statistics.median(stood):.3f} s, at most {max(stood):.3f} s", flush=True)
+            print(
+                f"{count} of 4 lost, {rounds} jobs: all the same; {len(noticed)} losses noticed after "
+                f"{statistics.median(noticed):.2f} s, p95 "
+                f"{noticed[int(0.95 * (len(noticed) - 1))]:.2f} s, at most {noticed[-1]:.2f} s (run.silence_s "
+                f"{silence_s:g}); then the others "
+                f"went on after {statistics.median(stood):.3f} s, at most {max(stood):.3f} s",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a killed, stopped or ended rank does to a job of each strategy that cannot go on without it: an error names it, never a hang."""
+"""What a killed, stopped or ended rank does to a job of each strategy that cannot go on without it: an error names it, never
+a hang."""
+
 import os
 import signal
 import time
@@ -18,14 +20,24 @@ class LostRanks(Case):
         """One endless job of each strategy, side by side, each past so many laps."""
         jobs = []
         for i, strategy in enumerate(strategies):
-            self.write(experiment(model={"name": "synthetic", "seconds_per_batch": 0.005, "parameters": 10000},
-                                  train={"epochs": 5000, "batch_size": 32, "optimizer": {"name": "sgd", "lr": 0.1}},
-                                  strategy=strategy, run={"dir": f"out{i}", "device": "cpu", "silence_s": silence_s}), f"e{i}.json")
+            self.write(
+                experiment(
+                    model={"name": "synthetic", "seconds_per_batch": 0.005, "parameters": 10000},
+                    train={"epochs": 5000, "batch_size": 32, "optimizer": {"name": "sgd", "lr": 0.1}},
+                    strategy=strategy,
+                    run={"dir": f"out{i}", "device": "cpu", "silence_s": silence_s},
+                ),
+                f"e{i}.json",
+            )
             with unittest.mock.patch.dict(os.environ, faults_test.PATIENT):
                 jobs.append(self.start("run", f"e{i}.json", np=4))
         for i, process in enumerate(jobs):
             journal = self.cwd / f"out{i}/journal.jsonl"
-            self.wait_for(lambda: journal.exists() and journal.read_text().count('"lap_done"') >= laps, f"{laps} laps were done", process)
+            self.wait_for(
+                lambda: journal.exists() and journal.read_text().count('"lap_done"') >= laps,
+                f"{laps} laps were done",
+                process,
+            )
         return jobs
 
     def end(self, process, disturb):
@@ -53,8 +65,12 @@ class LostRanks(Case):
                     os.kill(victim, signal.SIGKILL)
                 except ProcessLookupError:
                     pass
-            self.assertRegex(said, r"rank 2 \(.+, pid \d+\) has been silent for \d+ s .*; it was last seen "
-                                   r"(computing|waiting|validating).* in trial \d+, epoch \d+, shard -?\d+", strategies[i])
+            self.assertRegex(
+                said,
+                r"rank 2 \(.+, pid \d+\) has been silent for \d+ s .*; it was last seen "
+                r"(computing|waiting|validating).* in trial \d+, epoch \d+, shard -?\d+",
+                strategies[i],
+            )
             self.assertEqual(self.summary(f"out{i}")["status"], "interrupted")
 
     def test_signal(self):

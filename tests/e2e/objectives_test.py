@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What searches compare, through the binary: copies of configurations, constraints, the Pareto front, an ablation's table."""
+"""What searches compare, through the binary: copies of configurations, constraints, the Pareto front, an ablation's
+table."""
+
 import os
 import signal
 import statistics
@@ -28,7 +30,9 @@ class Grouped(Case):
             members = [trials[trial] for trial in group["trials"]]
             self.assertEqual([member["config"]["search.repeat"] for member in members], list(range(size)))
             for member in members:
-                self.assertEqual({key: value for key, value in member["config"].items() if key != "search.repeat"}, group["config"])
+                self.assertEqual(
+                    {key: value for key, value in member["config"].items() if key != "search.repeat"}, group["config"]
+                )
             self.assertEqual(len({member["epochs"] for member in members}), 1, "copies go on together")
             values = [member[search.get("objective", "last")]["val_accuracy"] for member in members]
             self.assertEqual(group["values"], values)
@@ -36,9 +40,14 @@ class Grouped(Case):
             self.assertAlmostEqual(group["spread"], statistics.stdev(values))
         best = max(groups, key=lambda group: group["mean"])
         self.assertIn(summary["best_trial"], best["trials"])
-        self.assertEqual(trials[summary["best_trial"]]["best"]["val_accuracy"], max(trials[trial]["best"]["val_accuracy"] for trial in best["trials"]))
+        self.assertEqual(
+            trials[summary["best_trial"]]["best"]["val_accuracy"],
+            max(trials[trial]["best"]["val_accuracy"] for trial in best["trials"]),
+        )
         about = strict_json((self.cwd / folder / "best/model.json").read_text())
-        self.assertEqual((about["trial"], about["epoch"]), (summary["best_trial"], trials[summary["best_trial"]]["best"]["epoch"]))
+        self.assertEqual(
+            (about["trial"], about["epoch"]), (summary["best_trial"], trials[summary["best_trial"]]["best"]["epoch"])
+        )
 
 
 class Copies(Grouped):
@@ -111,7 +120,9 @@ class Folds(Case):
         for group in self.summary("one")["groups"]:
             self.assertEqual(sum(rows[trial] for trial in group["trials"]), sum(shard["rows"] for shard in shards))
         for name, args in (("three", {"np": None}), ("mpi", {"np": 5})):
-            self.assertEqual(self.run_once(self.SEARCH, name, *([] if args["np"] else ["--trainers", "3"]), **args), expected)
+            self.assertEqual(
+                self.run_once(self.SEARCH, name, *([] if args["np"] else ["--trainers", "3"]), **args), expected
+            )
         for name in ("task_parallel", "sequential"):
             self.assertEqual(self.run_once(self.SEARCH, name, "--trainers", "2", strategy={"name": name}), expected)
         code, out, err = self.run_hopscotch("replay", "one")
@@ -161,14 +172,23 @@ class LostTrainers(Grouped):
 class Objectives(Case):
     def test_constraints(self):
         for number, (search, wanted) in enumerate([({"procedure": "grid"}, 2), ({"procedure": "random", "trials": 3}, 2)]):
-            document = searching({**search, "subject_to": {"parameters": {"below": 2000}, "flops_per_row": {"above": 1}}}, f"out{number}")
+            document = searching(
+                {**search, "subject_to": {"parameters": {"below": 2000}, "flops_per_row": {"above": 1}}}, f"out{number}"
+            )
             document["space"] = {"model.hidden": [[8], [16], [32], [48]]}  # 65 h + 10 h + 10 parameters
             self.write(document)
             self.succeed("--quiet", "--trainers", "2")
-            self.assertEqual({tuple(trial["config"]["model.hidden"]) for trial in self.summary(f"out{number}")["trials"]}, {(8,), (16,)})
+            self.assertEqual(
+                {tuple(trial["config"]["model.hidden"]) for trial in self.summary(f"out{number}")["trials"]}, {(8,), (16,)}
+            )
         document["search"]["subject_to"] = {"state_mb": {"below": 0.0001}}
         self.write(document)
-        self.refuse("/search/subject_to: excludes every configuration (nothing is left to train) remove a condition", "run", "e.json", "--overwrite")
+        self.refuse(
+            "/search/subject_to: excludes every configuration (nothing is left to train) remove a condition",
+            "run",
+            "e.json",
+            "--overwrite",
+        )
 
     def test_pareto(self):
         document = searching({"procedure": "grid", "pareto": ["val_accuracy", "parameters"]})
@@ -180,9 +200,19 @@ class Objectives(Case):
         summary = self.summary()
         front = summary["pareto"]
         self.assertEqual(front["metrics"], ["val_accuracy", "parameters"])
-        values = {trial["id"]: (trial["best"]["val_accuracy"], -75 * trial["config"]["model.hidden"][0] - 10) for trial in summary["trials"]}
+        values = {
+            trial["id"]: (trial["best"]["val_accuracy"], -75 * trial["config"]["model.hidden"][0] - 10)
+            for trial in summary["trials"]
+        }
+
         def beaten(trial):
-            return any(values[other] != values[trial] and values[other][0] >= values[trial][0] and values[other][1] >= values[trial][1] for other in values)
+            return any(
+                values[other] != values[trial]
+                and values[other][0] >= values[trial][0]
+                and values[other][1] >= values[trial][1]
+                for other in values
+            )
+
         self.assertEqual(set(front["trials"]), {trial for trial in values if not beaten(trial)})
         self.assertEqual(front["values"], [[values[trial][0], -values[trial][1]] for trial in front["trials"]])
         self.assertIn(f"Pareto front of val_accuracy and parameters: {len(front['trials'])} of 6 trials", out)
@@ -200,8 +230,10 @@ class Objectives(Case):
         self.assertEqual(code, 0, err)
         summary = self.summary()
         accuracy = [trial["best"]["val_accuracy"] for trial in summary["trials"]]
-        self.assertEqual([(row["key"], row["value"], row["trial"]) for row in summary["ablation"]],
-                         [("model.dropout", 0.0, 1), ("model.hidden", [4], 2)])
+        self.assertEqual(
+            [(row["key"], row["value"], row["trial"]) for row in summary["ablation"]],
+            [("model.dropout", 0.0, 1), ("model.hidden", [4], 2)],
+        )
         for row in summary["ablation"]:
             self.assertAlmostEqual(row["difference"], accuracy[row["trial"]] - accuracy[0])
         self.assertIn(f"what each part is worth: val_accuracy against trial 0 ({accuracy[0]:.4f})", out)

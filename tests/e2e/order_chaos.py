@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is acknowledged is in the journal, or in effect, after a pause at once, a kill at once, and a resume on other trainers. Each case is a
-small live experiment that gets random orders (the files that hopscotch ctl writes, several at once), is struck as soon as the answers are there,
-and resumed elsewhere until it has finished. What must then hold of its orders is in order_promises.py.
+"""What is acknowledged is in the journal, or in effect, after a pause at once, a kill at once, and a resume on other
+trainers. Each case is a small live experiment that gets random orders (the files that hopscotch ctl writes, several at
+once), is struck as soon as the answers are there, and resumed elsewhere until it has finished. What must then hold of its
+orders is in order_promises.py.
   order_chaos.py [CASES [SEED]]                    cases SEED/0, SEED/1, ...
   order_chaos.py --only SEED/NUMBER [--times N]    exactly this one"""
+
 import json
 import random
 import subprocess
@@ -36,14 +38,36 @@ def document_of(draw):
     train = {"epochs": epochs, "batch_size": 8 if real else 32, "optimizer": {**optimizer, "lr": low}}
     if real and procedure != "pbt" and draw.random() < 0.2:
         train["early_stopping"] = {"patience": 3}
-    search = {"grid": {}, "random": {"trials": trials}, "asha": {"trials": trials, "eta": 2, "min_epochs": draw.choice((1, 2))},
-              "pbt": {"population": trials, "interval": draw.randint(2, 5), "quantile": 0.34}}[procedure]
+    search = {
+        "grid": {},
+        "random": {"trials": trials},
+        "asha": {"trials": trials, "eta": 2, "min_epochs": draw.choice((1, 2))},
+        "pbt": {"population": trials, "interval": draw.randint(2, 5), "quantile": 0.34},
+    }[procedure]
     lrs = [round(low * (high / low) ** (number / trials), 6) for number in range(trials)]
-    return {"name": "orders", "seed": draw.randrange(1000), "data": {"path": "../data/digits4"}, "model": model, "train": train,
-            "search": {"procedure": procedure, "metric": "val_loss", **search, **({"in_flight": draw.randint(1, 3)} if draw.random() < 0.3 else {})},
-            "space": {"train.optimizer.lr": lrs if procedure == "grid" else {"type": "float", "low": low, "high": high, "log": True}},
-            "strategy": {"name": strategy},
-            "run": {"dir": "out", "device": "cpu", "checkpoint_every_s": round(0.02 * 3000 ** draw.random(), 3), "deadline_s": 20}}
+    return {
+        "name": "orders",
+        "seed": draw.randrange(1000),
+        "data": {"path": "../data/digits4"},
+        "model": model,
+        "train": train,
+        "search": {
+            "procedure": procedure,
+            "metric": "val_loss",
+            **search,
+            **({"in_flight": draw.randint(1, 3)} if draw.random() < 0.3 else {}),
+        },
+        "space": {
+            "train.optimizer.lr": lrs if procedure == "grid" else {"type": "float", "low": low, "high": high, "log": True}
+        },
+        "strategy": {"name": strategy},
+        "run": {
+            "dir": "out",
+            "device": "cpu",
+            "checkpoint_every_s": round(0.02 * 3000 ** draw.random(), 3),
+            "deadline_s": 20,
+        },
+    }
 
 
 def trials_in(document):
@@ -55,23 +79,37 @@ def orders_of(draw, trials, last):
     """One to five; those that matter most are of trials that others are about, too."""
     of = draw.randrange(trials)
     trial = lambda: of if draw.random() < 0.5 else draw.randrange(trials + 2)
-    clone = lambda: ("clone", trial(), {"train.optimizer.lr": round(draw.uniform(0.001, 0.02), 6)} if draw.random() < 0.8 else {})
-    out = [draw.choices((lambda: ("stop", trial(), {}), lambda: ("resume", trial(), {}), clone), (5, 4, 5))[0]() for _ in range(draw.randint(1, 5))]
+    clone = lambda: (
+        "clone",
+        trial(),
+        {"train.optimizer.lr": round(draw.uniform(0.001, 0.02), 6)} if draw.random() < 0.8 else {},
+    )
+    out = [
+        draw.choices((lambda: ("stop", trial(), {}), lambda: ("resume", trial(), {}), clone), (5, 4, 5))[0]()
+        for _ in range(draw.randint(1, 5))
+    ]
     return out + ([("finish", None, {})] if last and draw.random() < 0.2 else [])
 
 
 def bursts_of(draw, trials, number, stopped):
-    """Of a job: when (a part of all laps; close to 1 is the last moments), and what is sent then at once. stopped: trials, in earlier jobs."""
+    """Of a job: when (a part of all laps; close to 1 is the last moments), and what is sent then at once. stopped: trials,
+    in earlier jobs."""
     if number == 0 and draw.random() < 0.15:  # found by a user
         others = [("clone", 1, {}), ("clone", 2, {}), ("clone", min(3, trials - 1), {"train.optimizer.lr": 0.0123})]
         return ((draw.uniform(0, 0.5), [("stop", 0, {}), *others]), (0, [("resume", 0, {})]))
     if stopped and draw.random() < 0.5:  # whose states no trainer of this job has
-        return ((0, [("resume", draw.choice(stopped), {}), *(orders_of(draw, trials, False) if draw.random() < 0.3 else [])]),)
+        return (
+            (0, [("resume", draw.choice(stopped), {}), *(orders_of(draw, trials, False) if draw.random() < 0.3 else [])]),
+        )
     if number > 0 and draw.random() < 0.4:
         return ()
     orders = orders_of(draw, trials, draw.random() < 0.7)
     when = draw.choice((0, draw.uniform(0, 0.6), draw.uniform(0, 0.6), draw.uniform(0.9, 1)))
-    return ((when, orders),) if draw.random() < 0.6 else tuple((when + 0.05 * each, [order]) for each, order in enumerate(orders))
+    return (
+        ((when, orders),)
+        if draw.random() < 0.6
+        else tuple((when + 0.05 * each, [order]) for each, order in enumerate(orders))
+    )
 
 
 def jobs_of(draw, document):
@@ -84,7 +122,16 @@ def jobs_of(draw, document):
         job = Job(fixed if group else draw.randint(1, 3), world, orders=bursts_of(draw, trials, number, stopped))
         if world in ("shared", "recovery"):
             job.trainers = fixed = max(2, job.trainers) if not group or number == 0 else fixed
-        job.misfortune = draw.choice(STRIKES + (("kill a rank",) * 3 if world in ("mpirun", "shared") else ("kill a rank",) * 9 if world == "recovery" else ()))
+        job.misfortune = draw.choice(
+            STRIKES
+            + (
+                ("kill a rank",) * 3
+                if world in ("mpirun", "shared")
+                else ("kill a rank",) * 9
+                if world == "recovery"
+                else ()
+            )
+        )
         job.when = END if draw.random() < 0.08 else 0
         job.gap_s = draw.choice((0, 0, draw.uniform(0, 0.3)))
         out.append(job)
@@ -99,7 +146,9 @@ class Orders(Round):
         super().__init__(name, folder, counts, document, plan or jobs_of(draw, document))
         self.ordered = True  # it may also be told to stop everybody before the first lap
         self.letters, self.decided = [], []
-        self.laps = document["train"]["epochs"] * trials_in(document) * (0.3 if document["search"]["procedure"] == "asha" else 1)  # without orders, about
+        self.laps = (
+            document["train"]["epochs"] * trials_in(document) * (0.3 if document["search"]["procedure"] == "asha" else 1)
+        )  # without orders, about
 
     def run(self):
         self.expected_code, self.start_s, self.work_s = 0, 0.5, 2
@@ -127,7 +176,10 @@ class Orders(Round):
         self.check_decisions()
         self.wait_until_it_writes(process)
         for when, orders in job.orders:
-            self.wait_for(lambda: self.journal().exists() and self.journal().read_text().count('"lap_done"') >= when * self.laps - 2, process)
+            self.wait_for(
+                lambda: self.journal().exists() and self.journal().read_text().count('"lap_done"') >= when * self.laps - 2,
+                process,
+            )
             self.send(orders, process)
         if not job.misfortune:
             return
@@ -154,7 +206,9 @@ class Orders(Round):
                 if time.monotonic() > end:
                     raise Failure(f"no answer within {ANSWER_S} s: {[str(letter) for letter in self.letters]}")
                 time.sleep(0.001)
-            orders = [order for letter, order in zip(sent, orders) if letter.answer and "try again when" in letter.answer["text"]]
+            orders = [
+                order for letter, order in zip(sent, orders) if letter.answer and "try again when" in letter.answer["text"]
+            ]
 
     def take_answers(self):
         """As hopscotch ctl takes them. Whether some are still missing."""
@@ -168,7 +222,7 @@ class Orders(Round):
     def check_decisions(self):
         """What had been decided when the last job was struck must still be."""
         lines = [json.dumps(line) for line in whole_lines(self.journal()) if line["event"] == "decision"]
-        if lines[:len(self.decided)] != self.decided:
+        if lines[: len(self.decided)] != self.decided:
             raise Failure("the journal has lost decisions")
         self.decided = lines
 
@@ -178,8 +232,27 @@ def whole_lines(path):
 
 
 def dataset(folder):
-    subprocess.run([BINARY, "data", "import", "csv", str(SOURCE / "data/digits.csv"), "--out", str(folder / "digits4"), "--shards", "4", "--valid", "0.2",
-                    "--shape", "1x8x8", "--label", "label"], check=True, capture_output=True)
+    subprocess.run(
+        [
+            BINARY,
+            "data",
+            "import",
+            "csv",
+            str(SOURCE / "data/digits.csv"),
+            "--out",
+            str(folder / "digits4"),
+            "--shards",
+            "4",
+            "--valid",
+            "0.2",
+            "--shape",
+            "1x8x8",
+            "--label",
+            "label",
+        ],
+        check=True,
+        capture_output=True,
+    )
 
 
 def main():

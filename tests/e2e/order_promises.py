@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run that has ended owes to the orders that its jobs have acknowledged: broken_promise(). Orders that are in the journal count whether or
-not their answer came out: the last word on a trial may be one of them."""
+"""What a run that has ended owes to the orders that its jobs have acknowledged: broken_promise(). Orders that are in the
+journal count whether or not their answer came out: the last word on a trial may be one of them."""
+
 import collections
 import json
 import os
@@ -15,6 +16,7 @@ BY_USER = {"stop": "stopped by a user", "finish": "finished by a user"}
 
 class Letter:
     """A request as hopscotch ctl writes it, and what came back."""
+
     def __init__(self, number, kind, trial, changes):
         self.name, self.kind, self.trial, self.changes = f"{number:04}-{os.getpid()}", kind, trial, changes
         self.answer = None
@@ -34,6 +36,7 @@ class Letter:
 
 class Run:
     """What has become of every trial."""
+
     def __init__(self, folder, document, counts):
         self.journal, self.summary = lines_of(folder / "journal.jsonl"), strict_json((folder / "summary.json").read_text())
         self.counts, self.epochs = counts, document["train"]["epochs"]
@@ -41,7 +44,11 @@ class Run:
         self.stops_early = "early_stopping" in document["train"]
         self.orders = [line for line in self.journal if line["event"] == "order"]
         self.trials = self.summary["trials"]
-        self.came, self.done, self.sources = [], collections.defaultdict(list), {}  # by order; by trial: the journal's lines of its laps; of clones
+        self.came, self.done, self.sources = (
+            [],
+            collections.defaultdict(list),
+            {},
+        )  # by order; by trial: the journal's lines of its laps; of clones
         for at, line in enumerate(self.journal):
             if line["event"] == "lap_done":
                 self.came += [(at, order) for order in line.get("orders", [])]
@@ -72,7 +79,9 @@ class Run:
             elif line["event"] == "lap_done" and line["outcome"] == "finished":
                 lap = line["trial"], line["epoch"]
                 if ends.get(before[lap]) != line["begin_hash"]:
-                    return f"trial {lap[0]}, epoch {lap[1]} begins with state {line['begin_hash']}, not {ends.get(before[lap])}"
+                    return (
+                        f"trial {lap[0]}, epoch {lap[1]} begins with state {line['begin_hash']}, not {ends.get(before[lap])}"
+                    )
                 if ends.setdefault(lap, line["end_hash"]) != line["end_hash"]:
                     return f"trial {lap[0]}, epoch {lap[1]} has come twice, with other states"
         return None
@@ -97,7 +106,13 @@ def broken_promise(folder, document, letters, counts):
         return f"{len(run.orders)} orders are in the journal, and {len(run.came)} have come with laps: {run.orders}"
     run.counts["laps that came twice"] += sum(len(laps) - len({epoch for _, epoch in laps}) for laps in run.done.values())
     words = (lost_word(run, trial) for trial in run.trials)
-    return run.wrong_beginning() or unknown_letter(run, letters) or lost_finish(run) or lost_clone(run) or next(filter(None, words), None)
+    return (
+        run.wrong_beginning()
+        or unknown_letter(run, letters)
+        or lost_finish(run)
+        or lost_clone(run)
+        or next(filter(None, words), None)
+    )
 
 
 def unknown_letter(run, letters):
@@ -109,8 +124,14 @@ def unknown_letter(run, letters):
             continue
         again = "already" in letter.answer["text"]
         epoch = re.search(r"goes on after epoch (\d+)", letter.answer["text"]) if letter.kind == "clone" else None
-        fits = [order for order in (run.orders if again else left) if order["kind"] == letter.kind and order.get("trial") == letter.trial and
-                (epoch is None or order["epoch"] == int(epoch[1])) and letter.changes.items() <= order.get("assignment", letter.changes).items()]
+        fits = [
+            order
+            for order in (run.orders if again else left)
+            if order["kind"] == letter.kind
+            and order.get("trial") == letter.trial
+            and (epoch is None or order["epoch"] == int(epoch[1]))
+            and letter.changes.items() <= order.get("assignment", letter.changes).items()
+        ]
         if not fits:
             return f"{letter}: is not in the journal"
         if not again:
@@ -125,8 +146,10 @@ def lost_finish(run):
         return None
     if run.summary["status"] == "finished" and run.summary["reason"] != BY_USER["finish"]:
         return f"the run was to finish, but its reason is '{run.summary['reason']}'"
-    told = [at for at, line in enumerate(run.journal) if line["event"] == "decision" and line.get("why") == BY_USER["finish"]]
-    for line in run.journal[told[0]:] if told else []:
+    told = [
+        at for at, line in enumerate(run.journal) if line["event"] == "decision" and line.get("why") == BY_USER["finish"]
+    ]
+    for line in run.journal[told[0] :] if told else []:
         if line["event"] == "decision" and line["kind"] not in ("stop", "finish"):
             return f"the search goes on after it was told to finish: {line}"
     if run.decides:
@@ -138,7 +161,8 @@ def lost_finish(run):
         if line["event"] == "trial_ended" and line["reason"] == BY_USER["finish"]:
             had = max(run.first_epoch(line["trial"]), run.last_epoch(line["trial"], finish) + 1)
             if line["epochs"] > had + 1:
-                return f"trial {line['trial']} had {had} epochs when the run was told to finish, and went on to {line['epochs']}"
+                went = f"went on to {line['epochs']}"
+                return f"trial {line['trial']} had {had} epochs when the run was told to finish, and {went}"
     return None
 
 
@@ -150,8 +174,11 @@ def lost_clone(run):
         if order["kind"] != "clone":
             continue
         source, epoch = order["trial"], order["epoch"]
-        fits = [(start[1], -trial) for trial, start in clones.items()
-                if start[0] == source and start[1] <= epoch and run.trials[trial]["config"] == order["assignment"]]
+        fits = [
+            (start[1], -trial)
+            for trial, start in clones.items()
+            if start[0] == source and start[1] <= epoch and run.trials[trial]["config"] == order["assignment"]
+        ]
         if not fits:
             none = not run.done[source]  # it was stopped in its first lap, and nobody took it up
             ready = max(at, next((end for end, lap in run.done[source] if lap == epoch), len(run.journal)))
@@ -163,7 +190,8 @@ def lost_clone(run):
         del clones[-trial]
         if began < epoch:
             if began + 1 not in run.ends_of(source):
-                return f"trial {-trial} begins after epoch {began} of trial {source}, not {epoch}, and that one has not ended there"
+                where = f"after epoch {began} of trial {source}, not {epoch}"
+                return f"trial {-trial} begins {where}, and that one has not ended there"
             run.note("clones of sources that ended before")
         else:
             run.note("clones that begin where it was said")
@@ -177,7 +205,9 @@ def lost_word(run, trial):
     first = run.first_epoch(number)
     if epochs != list(range(first, first + len(epochs))):
         return f"trial {number} has trained epochs {epochs}"
-    words = [(at, order["kind"]) for at, order in run.came if order["kind"] in ("stop", "resume") and order["trial"] == number]
+    words = [
+        (at, order["kind"]) for at, order in run.came if order["kind"] in ("stop", "resume") and order["trial"] == number
+    ]
     whole = status == "finished" and run.last_epoch(number) + 1 == run.epochs
     spoilt = status in ("failed", "diverged")
     what = f"trial {number} is {status} ({reason}) after epoch {run.last_epoch(number)} of {run.epochs}"
@@ -188,7 +218,11 @@ def lost_word(run, trial):
         if goes_on and not (whole or spoilt or run.has_order("finish")):
             return f"{what}; it should have gone on to the end"
         if words:
-            run.note("resumes kept: trained to the end" if whole else f"resumes: the trial {'diverged' if spoilt else 'ended with the run'}")
+            run.note(
+                "resumes kept: trained to the end"
+                if whole
+                else f"resumes: the trial {'diverged' if spoilt else 'ended with the run'}"
+            )
         return None
     at = words[-1][0]
     if status == "stopped" and reason == BY_USER["stop"]:

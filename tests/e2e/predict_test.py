@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`hopscotch predict`: what it writes must give the numbers that the run reported, recomputed here from the CSV alone."""
+
 import collections
 import csv
 import json
@@ -33,8 +34,11 @@ class Predict(Case):
         loss = -sum(math.log(float(row["p_" + row["label"]])) for row in rows)
         self.assertEqual(correct / len(rows), metrics["accuracy"])
         self.assertAlmostEqual(loss / len(rows), metrics["loss"], delta=1e-4 * metrics["loss"])
-        self.assertEqual(printed, f"{len(rows)} rows, loss {metrics['loss']:.4f}, accuracy {metrics['accuracy']:.4f}, "
-                                  f"top5 {metrics['top5']:.4f}, f1 {metrics['f1']:.4f}\npredictions: p.csv\n")
+        self.assertEqual(
+            printed,
+            f"{len(rows)} rows, loss {metrics['loss']:.4f}, accuracy {metrics['accuracy']:.4f}, "
+            f"top5 {metrics['top5']:.4f}, f1 {metrics['f1']:.4f}\npredictions: p.csv\n",
+        )
 
     def best(self, trial):
         return {key.removeprefix("val_"): value for key, value in self.summary()["trials"][trial]["best"].items()}
@@ -92,10 +96,16 @@ class Predict(Case):
     def test_every_row_once_with_its_probabilities(self):
         self.assertEqual(self.predict()[0], 0)
         rows = self.rows()
-        self.assertEqual(list(rows[0]), ["split", "shard", "row", "label", "prediction", "probability", *(f"p_{i}" for i in range(10))])
+        self.assertEqual(
+            list(rows[0]), ["split", "shard", "row", "label", "prediction", "probability", *(f"p_{i}" for i in range(10))]
+        )
         manifest = strict_json((self.cwd / "digits/dataset.json").read_text())
-        places = [(split, str(shard), str(row)) for split in ("train", "valid", "test")
-                  for shard, file in enumerate(manifest[split]) for row in range(file["rows"])]
+        places = [
+            (split, str(shard), str(row))
+            for split in ("train", "valid", "test")
+            for shard, file in enumerate(manifest[split])
+            for row in range(file["rows"])
+        ]
         self.assertEqual([(row["split"], row["shard"], row["row"]) for row in rows], places)
         for row in rows:
             probabilities = [float(row[f"p_{i}"]) for i in range(10)]
@@ -103,8 +113,10 @@ class Predict(Case):
             self.assertEqual(float(row["probability"]), max(probabilities))
             self.assertEqual(float(row["p_" + row["prediction"]]), max(probabilities))
         with open(SOURCE / "data/digits.csv", newline="") as file:
-            self.assertEqual(collections.Counter(row["label"] for row in rows),
-                             collections.Counter(row["label"] for row in csv.DictReader(file)))
+            self.assertEqual(
+                collections.Counter(row["label"] for row in rows),
+                collections.Counter(row["label"] for row in csv.DictReader(file)),
+            )
 
     def test_names_with_commas_and_quotes(self):
         text = [["x", "y", "label"]] + [[i % 3 + i / 1000, i % 7, NAMES[i % 3]] for i in range(90)]
@@ -124,17 +136,36 @@ class Predict(Case):
         digits = (SOURCE / "data/digits.csv").read_text().splitlines()
         kept = [digits[0]] + [line for line in digits[1:] if line.split(",")[digits[0].split(",").index("label")] != "9"]
         self.imported_from("\n".join(kept) + "\n", "--shape", "1x8x8", "--label", "label", out="nine")
-        for name, differs in (("flat", "rows have shape 2 (the model was trained with 1x8x8)"),
-                              ("nine", "the number of outputs is 9 (the model was trained with 10)")):
-            self.refuse(f"{name}: {differs} predict needs data imported in the same way", "predict", "out", name, "--out", "p.csv")
-        self.refuse("other: no such dataset directory; make one with 'hopscotch data import'", "predict", "out", "other", "--out", "p.csv")
+        for name, differs in (
+            ("flat", "rows have shape 2 (the model was trained with 1x8x8)"),
+            ("nine", "the number of outputs is 9 (the model was trained with 10)"),
+        ):
+            self.refuse(
+                f"{name}: {differs} predict needs data imported in the same way", "predict", "out", name, "--out", "p.csv"
+            )
+        self.refuse(
+            "other: no such dataset directory; make one with 'hopscotch data import'",
+            "predict",
+            "out",
+            "other",
+            "--out",
+            "p.csv",
+        )
 
     def test_runs_that_have_nothing_to_predict_with(self):
-        self.refuse("digits: not a run directory (it has no experiment.json)", "predict", "digits", "digits", "--out", "p.csv")
+        self.refuse(
+            "digits: not a run directory (it has no experiment.json)", "predict", "digits", "digits", "--out", "p.csv"
+        )
         self.refuse("out: there is no trial 2 in this run", "predict", "out", "digits", "--out", "p.csv", "--trial", "2")
         (self.cwd / "out/best/model.json").rename(self.cwd / "model.json")
-        self.refuse("out: has no best/model.json (did the run finish?) run the experiment to its end",
-                    "predict", "out", "digits", "--out", "p.csv")
+        self.refuse(
+            "out: has no best/model.json (did the run finish?) run the experiment to its end",
+            "predict",
+            "out",
+            "digits",
+            "--out",
+            "p.csv",
+        )
 
     def test_no_rows_of_that_split(self):
         for file in (self.cwd / "digits").glob("test-*"):
@@ -146,10 +177,19 @@ class Predict(Case):
 
     def test_files_that_cannot_be_written(self):
         (self.cwd / "folder").mkdir()
-        self.refuse('--out "folder": is a directory; name the CSV file to write', "predict", "out", "digits", "--out", "folder")
+        self.refuse(
+            '--out "folder": is a directory; name the CSV file to write', "predict", "out", "digits", "--out", "folder"
+        )
         self.refuse('--out "": is empty; name the CSV file to write', "predict", "out", "digits", "--out", "")
-        self.refuse("--out no/p.csv: cannot be written (No such file or directory) name a file in a folder that exists and can be "
-                    "written", "predict", "out", "digits", "--out", "no/p.csv")
+        self.refuse(
+            "--out no/p.csv: cannot be written (No such file or directory) name a file in a folder that exists and can be "
+            "written",
+            "predict",
+            "out",
+            "digits",
+            "--out",
+            "no/p.csv",
+        )
 
     def test_damaged_data_leaves_no_table(self):
         shutil.copytree(self.cwd / "digits", self.cwd / "damaged")

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random experiments (random_experiments.py) under random misfortunes. Each is run undisturbed, and again with kills and signals at random
-instants, resumed elsewhere until it has finished: everything that it leaves behind must be the undisturbed run's, and it must replay. Some
-get orders (hopscotch ctl) on the way; what those change comes with timing, so they are only compared with their own journal.
+"""Random experiments (random_experiments.py) under random misfortunes. Each is run undisturbed, and again with kills and
+signals at random instants, resumed elsewhere until it has finished: everything that it leaves behind must be the undisturbed
+run's, and it must replay. Some get orders (hopscotch ctl) on the way; what those change comes with timing, so they are only
+compared with their own journal.
   random_chaos.py [SECONDS [SEED]]                 so many seconds of experiments SEED/0, SEED/1, ...
   random_chaos.py --only SEED/NUMBER [--times N]   exactly this one"""
+
 import json
 import random
 import signal
@@ -22,6 +24,7 @@ LIMIT_S = 60  # of every process
 
 class Round:
     """One experiment, in a folder of its own beside data/."""
+
     def __init__(self, name, folder, counts, document=None, plan=None):
         self.name, self.folder, self.counts = name, folder, counts
         self.draw = random.Random(f"misfortunes {name}")
@@ -68,7 +71,9 @@ class Round:
         (self.folder / "e.json").write_text(json.dumps(self.document))
 
     def start(self, command):
-        return subprocess.Popen(command, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
+        return subprocess.Popen(
+            command, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
+        )
 
     def launch(self, job):
         shared = job.world == "shared" and job.trainers > 1
@@ -76,8 +81,17 @@ class Round:
         if job.world == "threads":
             command += ["--trainers", str(job.trainers)]
         else:
-            command += [*(["--set", "run.scheduler=shared"] if shared else []), *(["--set", "run.silence_s=1"] if job.world == "recovery" else [])]
-            command = [*MPIRUN, *(RECOVERY if job.world == "recovery" else []), "-np", str(job.trainers + (0 if shared else 1)), *command]
+            command += [
+                *(["--set", "run.scheduler=shared"] if shared else []),
+                *(["--set", "run.silence_s=1"] if job.world == "recovery" else []),
+            ]
+            command = [
+                *MPIRUN,
+                *(RECOVERY if job.world == "recovery" else []),
+                "-np",
+                str(job.trainers + (0 if shared else 1)),
+                *command,
+            ]
         self.counts["jobs"] += 1
         return self.start(command)
 
@@ -89,11 +103,15 @@ class Round:
             kill(each[0] for each in alive)
             text, _ = process.communicate()
             self.counts["hangs"] += 1
-            journals = "".join(f"\n{path}:\n" + "\n".join(line[:300] for line in path.read_text().splitlines()[-8:])
-                               for path in sorted(self.folder.glob("*/journal.jsonl")))
+            journals = "".join(
+                f"\n{path}:\n" + "\n".join(line[:300] for line in path.read_text().splitlines()[-8:])
+                for path in sorted(self.folder.glob("*/journal.jsonl"))
+            )
             raise Failure(f"{what} hangs; processes {alive}; it said: {text[-1500:]}{journals}")
         finally:
-            kill(each[0] for each in processes_of(process.pid))  # ranks that outlive a killed launcher must meet no later job
+            kill(
+                each[0] for each in processes_of(process.pid)
+            )  # ranks that outlive a killed launcher must meet no later job
         code = 0 if getattr(process, "code_is_lost", False) and self.status() == "finished" else process.returncode
         return code, "\n".join(without_launcher(text))
 
@@ -104,7 +122,12 @@ class Round:
     def undisturbed(self):
         self.write("quiet")
         began = time.monotonic()
-        process = self.launch(Job(self.plan[0].trainers if self.group else self.draw.randint(1, 3), self.draw.choice(("threads", "threads", "threads", "mpirun"))))
+        process = self.launch(
+            Job(
+                self.plan[0].trainers if self.group else self.draw.randint(1, 3),
+                self.draw.choice(("threads", "threads", "threads", "mpirun")),
+            )
+        )
         self.wait_until_it_writes(process)
         self.start_s = time.monotonic() - began
         self.expected_code, text = self.end_of(process, "the undisturbed run")
@@ -132,7 +155,10 @@ class Round:
 
     def disturbed(self):
         for job in self.plan:
-            self.story.append(f"{job.misfortune or 'nothing'} at {'the end' if job.when == END else f'{job.when:.2f}'}, {job.trainers} trainers ({job.world})")
+            self.story.append(
+                f"{job.misfortune or 'nothing'} at {'the end' if job.when == END else f'{job.when:.2f}'}, {job.trainers} "
+                f"trainers ({job.world})"
+            )
             process = self.launch(job)
             self.befall(process, job)
             code, text = self.end_of(process, "a job")
@@ -146,7 +172,11 @@ class Round:
                 raise Failure(f"exit {code} after a signal: {text}")
             if job.world == "recovery" and "the job goes on without it" in text and code != self.expected_code:
                 raise Failure(f"exit {code} of a job that goes on without a trainer: {text}")
-            if not job.misfortune and code != self.expected_code and not (self.ordered and code == 1 and self.status() == "failed"):
+            if (
+                not job.misfortune
+                and code != self.expected_code
+                and not (self.ordered and code == 1 and self.status() == "failed")
+            ):
                 raise Failure(f"nothing happened to the last job, but its exit code is {code}: {text}")
             if code == 0 and job.world == "threads" and self.status() != "finished":
                 raise Failure(f"exit 0, but the status is {self.status()}: {text}")
@@ -164,7 +194,9 @@ class Round:
                 self.asked.append((arguments, self.start([BINARY, "ctl", "out", *arguments, "--timeout", "4"])))
         if job.misfortune and job.when == END:
             self.wait_for(lambda: self.journal().exists() and '"run_ended"' in self.journal().read_text()[-300:], process)
-        wait_s = 0.03 * job.gap_s if job.when == END else self.work_s * job.when if job.when >= 0 else self.start_s * -job.when
+        wait_s = (
+            0.03 * job.gap_s if job.when == END else self.work_s * job.when if job.when >= 0 else self.start_s * -job.when
+        )
         if job.misfortune and self.lives_for(process, wait_s):
             self.strike(process, job)
 
@@ -181,7 +213,11 @@ class Round:
             elif part == "kill the launcher":
                 process.kill()
             else:
-                ranks = [pid for pid, rank, _, _ in processes_of(process.pid) if rank is not None and (rank > 0 or job.world != "recovery")]
+                ranks = [
+                    pid
+                    for pid, rank, _, _ in processes_of(process.pid)
+                    if rank is not None and (rank > 0 or job.world != "recovery")
+                ]
                 kill(ranks and [self.draw.choice(ranks)])
 
     def lives_for(self, process, seconds):

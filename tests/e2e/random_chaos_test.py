@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A short version of scripts/chaos.sh --random: experiments that cover much or have failed once, and two populations that were resumed with
-other bits. Nothing here depends on when a kill strikes: whatever it hits, the run must come out the same. And one of scripts/chaos.sh --orders."""
+"""A short version of scripts/chaos.sh --random: experiments that cover much or have failed once, and two populations that
+were resumed with other bits. Nothing here depends on when a kill strikes: whatever it hits, the run must come out the same.
+And one of scripts/chaos.sh --orders."""
+
 import collections
 import copy
 import pathlib
@@ -14,27 +16,67 @@ from random_chaos import Round
 from random_experiments import datasets, experiment
 from random_misfortunes import Job
 
-# Two or three of each way in which experiments have failed: what a killed job had not removed, replay of clones by all trainers, orders that
-# vanished, clones that began with their own state. The others that failed in these ways: 0/5, 1/140, 2/8, 2/10, 2/54, 2/80.
+# Two or three of each way in which experiments have failed: what a killed job had not removed, replay of clones by all
+# trainers, orders that vanished, clones that began with their own state. The others that failed in these ways: 0/5, 1/140,
+# 2/8, 2/10, 2/54, 2/80.
 K_SEEDS = ("0/7", "2/31", "1/126", "2/41", "1/0", "2/25", "3/0", "3/48")
 K_ORDERS = ("b/12", "suite/160", "suite/195", "suite/378", "suite/479")  # short ones that are struck in time
 RATES = {"type": "float", "low": 0.001, "high": 3.0, "log": True}
 # Found by a user: a trial's own lap and the clone that began at the same place were saved under one name.
-CLONES = {"name": "a1", "seed": 42,
-          "data": {"path": "../data/digits4", "augment": [{"name": "flip", "probability": 0.3}, {"name": "crop", "padding": 4},
-                                                          {"name": "cutout", "size": 1, "probability": 0.5}]},
-          "model": {"name": "logistic"},
-          "train": {"epochs": 12, "batch_size": 100, "optimizer": {"name": "sgd", "lr": 0.00102912, "momentum": 0.99},
-                    "schedule": {"name": "polynomial", "warmup_epochs": 1, "min_lr": 0.0001, "power": 0.5}, "precision": "bf16", "accumulate": 7, "clip_norm": 1},
-          "search": {"procedure": "pbt", "sampler": "sobol", "metric": "val_loss", "population": 8, "interval": 1, "objective": "best"},
-          "strategy": {"name": "task_parallel"}, "run": {"dir": "out", "device": "cpu", "checkpoint_every_s": 0.05}, "space": {"train.optimizer.lr": RATES}}
-ONE_BY_ONE = {"name": "a1-sequential", "seed": 42, "data": {"path": "../data/digits4", "last_batch": "drop"}, "model": {"name": "mlp", "hidden": [16]},
-              "train": {"epochs": 12, "batch_size": 32, "optimizer": {"name": "rmsprop", "lr": 0.003}},
-              "search": {"procedure": "pbt", "metric": "val_loss", "population": 8, "interval": 1, "quantile": 0.5},
-              "strategy": {"name": "sequential"}, "run": {"dir": "out", "device": "cpu", "checkpoint_every_s": 0.05},
-              "space": {"train.optimizer.lr": {"type": "float", "low": 0.0005, "high": 0.02, "log": True}, "train.batch_size": [16, 32, 64]}}
+CLONES = {
+    "name": "a1",
+    "seed": 42,
+    "data": {
+        "path": "../data/digits4",
+        "augment": [
+            {"name": "flip", "probability": 0.3},
+            {"name": "crop", "padding": 4},
+            {"name": "cutout", "size": 1, "probability": 0.5},
+        ],
+    },
+    "model": {"name": "logistic"},
+    "train": {
+        "epochs": 12,
+        "batch_size": 100,
+        "optimizer": {"name": "sgd", "lr": 0.00102912, "momentum": 0.99},
+        "schedule": {"name": "polynomial", "warmup_epochs": 1, "min_lr": 0.0001, "power": 0.5},
+        "precision": "bf16",
+        "accumulate": 7,
+        "clip_norm": 1,
+    },
+    "search": {
+        "procedure": "pbt",
+        "sampler": "sobol",
+        "metric": "val_loss",
+        "population": 8,
+        "interval": 1,
+        "objective": "best",
+    },
+    "strategy": {"name": "task_parallel"},
+    "run": {"dir": "out", "device": "cpu", "checkpoint_every_s": 0.05},
+    "space": {"train.optimizer.lr": RATES},
+}
+ONE_BY_ONE = {
+    "name": "a1-sequential",
+    "seed": 42,
+    "data": {"path": "../data/digits4", "last_batch": "drop"},
+    "model": {"name": "mlp", "hidden": [16]},
+    "train": {"epochs": 12, "batch_size": 32, "optimizer": {"name": "rmsprop", "lr": 0.003}},
+    "search": {"procedure": "pbt", "metric": "val_loss", "population": 8, "interval": 1, "quantile": 0.5},
+    "strategy": {"name": "sequential"},
+    "run": {"dir": "out", "device": "cpu", "checkpoint_every_s": 0.05},
+    "space": {
+        "train.optimizer.lr": {"type": "float", "low": 0.0005, "high": 0.02, "log": True},
+        "train.batch_size": [16, 32, 64],
+    },
+}
 # Replayed by all trainers together, each lap with the values and from the state that it began with.
-TOGETHER = {**ONE_BY_ONE, "name": "together", "strategy": {"name": "allreduce"}, "train": {**ONE_BY_ONE["train"], "epochs": 4}}
+TOGETHER = {
+    **ONE_BY_ONE,
+    "name": "together",
+    "strategy": {"name": "allreduce"},
+    "train": {**ONE_BY_ONE["train"], "epochs": 4},
+}
 
 
 class RandomChaos(unittest.TestCase):

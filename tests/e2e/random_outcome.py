@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run leaves behind: all of it that must not depend on who trained and on what happened on the way (outcome, first_difference), and
-what must hold of any run that has ended (leftovers, lost_order)."""
+"""What a run leaves behind: all of it that must not depend on who trained and on what happened on the way (outcome,
+first_difference), and what must hold of any run that has ended (leftovers, lost_order)."""
+
 import collections
 import csv
 import hashlib
@@ -9,7 +10,15 @@ import re
 from chaos import decisions
 from harness import strict_json
 
-FILES = {"experiment.json", "journal.jsonl", "metrics.jsonl", "trace.json", "trials.csv", "summary.json", "inbox"}  # and best/
+FILES = {
+    "experiment.json",
+    "journal.jsonl",
+    "metrics.jsonl",
+    "trace.json",
+    "trials.csv",
+    "summary.json",
+    "inbox",
+}  # and best/
 TIMES = {"start_unix_s", "seconds", "train_s", "wall_s"}
 
 
@@ -32,25 +41,52 @@ def outcome(folder):
     """All that must not depend on who trained, and on what happened; part by part, the first to differ first."""
     journal, summary = lines_of(folder / "journal.jsonl"), strict_json((folder / "summary.json").read_text())
     laps = [line for line in journal if line["event"] == "lap_done"]
-    metrics = sorted((timeless(line) for line in lines_of(folder / "metrics.jsonl")), key=lambda line: (line["trial"], line["epoch"]))
+    metrics = sorted(
+        (timeless(line) for line in lines_of(folder / "metrics.jsonl")), key=lambda line: (line["trial"], line["epoch"])
+    )
     done = collections.Counter((lap["trial"], lap["epoch"]) for lap in laps if lap["outcome"] == "finished")
     if twice := [lap for lap, times in done.items() if times > 1]:
         raise Different(f"{folder.name}: laps are in the journal twice: {twice}")
     measured = [lap for lap in laps if lap["outcome"] != "stopped"]  # those were left by an order
     ended, told = (sorted((line["trial"], line["epoch"]) for line in lines) for lines in (measured, metrics))
     if ended != told:
-        raise Different(f"{folder.name}: metrics.jsonl has other laps than the journal: {first_difference({'laps': ended}, {'laps': told})}")
+        raise Different(
+            f"{folder.name}: metrics.jsonl has other laps than the journal: "
+            f"{first_difference({'laps': ended}, {'laps': told})}"
+        )
     table = folder / "trials.csv"
     return {
         "decisions": decisions(journal),
-        "units": sorted([lap["trial"], lap["epoch"], unit["shard"], unit["rows"], unit["loss_sum"], unit["state_hash"]] for lap in laps for unit in lap["units"]),
-        "laps": sorted([lap["trial"], lap["epoch"], lap["outcome"], lap["reason"], lap["lr"], lap["state_hash"], timeless(lap["validation"])] for lap in laps),
+        "units": sorted(
+            [lap["trial"], lap["epoch"], unit["shard"], unit["rows"], unit["loss_sum"], unit["state_hash"]]
+            for lap in laps
+            for unit in lap["units"]
+        ),
+        "laps": sorted(
+            [
+                lap["trial"],
+                lap["epoch"],
+                lap["outcome"],
+                lap["reason"],
+                lap["lr"],
+                lap["state_hash"],
+                timeless(lap["validation"]),
+            ]
+            for lap in laps
+        ),
         "trials": timeless(summary["trials"]),
-        "summary": {key: timeless(summary.get(key)) for key in ("status", "reason", "best_trial", "groups", "ablation", "test")},
+        "summary": {
+            key: timeless(summary.get(key)) for key in ("status", "reason", "best_trial", "groups", "ablation", "test")
+        },
         "metrics.jsonl": metrics,
         "trials.csv": timeless(list(csv.DictReader(table.read_text().splitlines()))) if table.exists() else [],
-        "best/": {str(path.relative_to(folder)): timeless(strict_json(path.read_text())) if path.suffix == ".json" else hashlib.sha256(path.read_bytes()).hexdigest()
-                  for path in sorted(folder.glob("best/**/model.*"))}}
+        "best/": {
+            str(path.relative_to(folder)): timeless(strict_json(path.read_text()))
+            if path.suffix == ".json"
+            else hashlib.sha256(path.read_bytes()).hexdigest()
+            for path in sorted(folder.glob("best/**/model.*"))
+        },
+    }
 
 
 def first_difference(expected, actual):
@@ -60,23 +96,38 @@ def first_difference(expected, actual):
             continue
         if not isinstance(was, list) or len(was) != len(now):
             counts = f"{len(was)} and {len(now)}; " if isinstance(was, list) else ""
-            only = [each for each in was if each not in now][:1] + [each for each in now if each not in was][:1] if isinstance(was, list) else [was, now]
+            only = (
+                [each for each in was if each not in now][:1] + [each for each in now if each not in was][:1]
+                if isinstance(was, list)
+                else [was, now]
+            )
             return f"{part}: {counts}{only}"[:1500]
-        return f"{part}, {sum(a != b for a, b in zip(was, now))} of {len(was)}: " + next(f"{a} and {b}" for a, b in zip(was, now) if a != b)[:1500]
+        return (
+            f"{part}, {sum(a != b for a, b in zip(was, now))} of {len(was)}: "
+            + next(f"{a} and {b}" for a, b in zip(was, now) if a != b)[:1500]
+        )
     return None
 
 
 def leftovers(folder):
     """What is in the directory of a run that has ended, and that a reader of docs/formats.md would not expect there."""
     left = [path for path in folder.iterdir() if path.name not in FILES | {"best"}]
-    left += [*folder.glob("inbox/*"), *(path for path in folder.glob("best/**/*") if not re.fullmatch(r"trial-\d+|model\.(json|safetensors)", path.name))]
+    left += [
+        *folder.glob("inbox/*"),
+        *(path for path in folder.glob("best/**/*") if not re.fullmatch(r"trial-\d+|model\.(json|safetensors)", path.name)),
+    ]
     return sorted(str(path.relative_to(folder)) for path in left)
 
 
 def lost_order(folder, acknowledged):
-    """Of these arguments of ctl the first that the journal knows nothing of; or an order that has not come with a lap though laps came."""
+    """Of these arguments of ctl the first that the journal knows nothing of; or an order that has not come with a lap though
+    laps came."""
     journal = lines_of(folder / "journal.jsonl")
-    noted = {(line["kind"], line.get("trial")) for line in journal if line["event"] not in ("lap_done", "lap_released", "decision") and "kind" in line}
+    noted = {
+        (line["kind"], line.get("trial"))
+        for line in journal
+        if line["event"] not in ("lap_done", "lap_released", "decision") and "kind" in line
+    }
     for kind, *rest in acknowledged:
         if (kind, int(rest[0]) if rest else None) not in noted:
             return f"ctl {kind} {' '.join(rest)} was acknowledged, but is not in the journal"
@@ -84,6 +135,10 @@ def lost_order(folder, acknowledged):
         if line["event"] != "order":
             continue
         laps = [each for each in journal[at:] if each["event"] == "lap_done"]
-        if laps and not any((order["kind"], order.get("trial")) == (line["kind"], line.get("trial")) for lap in laps for order in lap.get("orders", [])):
+        if laps and not any(
+            (order["kind"], order.get("trial")) == (line["kind"], line.get("trial"))
+            for lap in laps
+            for order in lap.get("orders", [])
+        ):
             return f"{line} came with no lap"
     return None

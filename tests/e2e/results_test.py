@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a run leaves behind: the same bits for every number of trainers, an exact journal, a best model, a replay."""
+
 import json
 import math
 import struct
@@ -11,23 +12,40 @@ GRID = json.loads((SOURCE / "configs/digits-grid.json").read_text())
 
 
 def grid(**train):
-    return experiment(**{**GRID, "data": {"path": "digits"}, "train": {**GRID["train"], **train}, "run": {"dir": "out", "device": "cpu"}})
+    return experiment(
+        **{**GRID, "data": {"path": "digits"}, "train": {**GRID["train"], **train}, "run": {"dir": "out", "device": "cpu"}}
+    )
 
 
 class Reproducibility(Case):
     def fingerprint(self, folder):
-        trials = [{key: value for key, value in trial.items() if key != "train_s"} for trial in self.summary(folder)["trials"]]
-        units = {(lap["trial"], lap["epoch"], unit["shard"]): (unit["rows"], unit["loss_sum"], unit["state_hash"])
-                 for lap in self.laps(folder) for unit in lap["units"]}
-        validation = {(lap["trial"], lap["epoch"]): [lap["validation"][key] for key in ("rows", "loss_sum", "correct", "top5")]
-                      for lap in self.laps(folder)}
+        trials = [
+            {key: value for key, value in trial.items() if key != "train_s"} for trial in self.summary(folder)["trials"]
+        ]
+        units = {
+            (lap["trial"], lap["epoch"], unit["shard"]): (unit["rows"], unit["loss_sum"], unit["state_hash"])
+            for lap in self.laps(folder)
+            for unit in lap["units"]
+        }
+        validation = {
+            (lap["trial"], lap["epoch"]): [lap["validation"][key] for key in ("rows", "loss_sum", "correct", "top5")]
+            for lap in self.laps(folder)
+        }
         return trials, units, validation
 
     def test_any_number_of_trainers_gives_the_same_bits(self):
         self.write(grid(epochs=2))
-        ways = {"threads1": (None, "--trainers", "1"), "threads2": (None, "--trainers", "2"), "threads3": (None, "--trainers", "3"),
-                "threads4": (None, "--trainers", "4"), "np2": (2,), "np3": (3,), "np5": (5,),
-                "sequential": (None, "--strategy", "sequential"), "sequential_np3": (3, "--strategy", "sequential")}
+        ways = {
+            "threads1": (None, "--trainers", "1"),
+            "threads2": (None, "--trainers", "2"),
+            "threads3": (None, "--trainers", "3"),
+            "threads4": (None, "--trainers", "4"),
+            "np2": (2,),
+            "np3": (3,),
+            "np5": (5,),
+            "sequential": (None, "--strategy", "sequential"),
+            "sequential_np3": (3, "--strategy", "sequential"),
+        }
         for name, (np, *args) in ways.items():
             self.succeed("--quiet", "--set", f'run.dir="{name}"', *args, np=np)
         wanted = self.fingerprint("threads1")
@@ -68,7 +86,11 @@ class Nothing(Case):
     """Runs and journals that hold no result say so, and not that all is well."""
 
     def test_a_run_of_failing_trials_fails(self):
-        self.write(experiment(space={"train.optimizer.lr": [1e30]}, train={"epochs": 1, "optimizer": {"name": "sgd", "momentum": 0.9}}))
+        self.write(
+            experiment(
+                space={"train.optimizer.lr": [1e30]}, train={"epochs": 1, "optimizer": {"name": "sgd", "momentum": 0.9}}
+            )
+        )
         code, out, err = self.run_hopscotch("run", "e.json", "--trainers", "2")
         self.assertEqual(code, 1, out + err)
         self.assertIn("no trial finished an epoch with a finite val_accuracy", err)
@@ -100,14 +122,23 @@ class Diverging(Case):
         self.run_with(0.1, "good")
         bad, good = self.summary("bad")["trials"], self.summary("good")["trials"]
         self.assertEqual([trial["status"] for trial in bad], ["finished", "diverged", "finished"])
-        self.assertRegex(bad[1]["reason"], r"^epoch \d+, unit on shard \d+: the (loss|state) is not finite "
-                                           r"\(a smaller learning rate may help\)$")
+        self.assertRegex(
+            bad[1]["reason"],
+            r"^epoch \d+, unit on shard \d+: the (loss|state) is not finite "
+            r"\(a smaller learning rate may help\)$",
+        )
         self.assertIn("warning trial 1 diverged: " + bad[1]["reason"], err)
         for lone in (0, 2):
             for key in ("state_hash", "best", "last", "epochs"):
                 self.assertEqual(bad[lone][key], good[lone][key])
-        hashes = {f: {(lap["trial"], lap["epoch"]): [u["state_hash"] for u in lap["units"]] for lap in self.laps(f) if lap["trial"] != 1}
-                  for f in ("bad", "good")}
+        hashes = {
+            f: {
+                (lap["trial"], lap["epoch"]): [u["state_hash"] for u in lap["units"]]
+                for lap in self.laps(f)
+                if lap["trial"] != 1
+            }
+            for f in ("bad", "good")
+        }
         self.assertEqual(hashes["bad"], hashes["good"])
         texts = [path for path in (self.cwd / "bad").rglob("*") if path.suffix in (".json", ".jsonl")]
         self.assertGreaterEqual(len(texts), 6)
@@ -128,8 +159,12 @@ class Replay(Case):
         return self.run_hopscotch("replay", "out", *args)
 
     def test_same_hashes(self):
-        self.assertEqual(self.replay(), (0, f"{2 * 2 * SHARDS} units of 2 trials: every state hash equals the journal's\n", ""))
-        self.assertEqual(self.replay("--trial", "1")[:2], (0, f"{2 * SHARDS} units of 1 trials: every state hash equals the journal's\n"))
+        self.assertEqual(
+            self.replay(), (0, f"{2 * 2 * SHARDS} units of 2 trials: every state hash equals the journal's\n", "")
+        )
+        self.assertEqual(
+            self.replay("--trial", "1")[:2], (0, f"{2 * SHARDS} units of 1 trials: every state hash equals the journal's\n")
+        )
         self.assertEqual(self.replay("--trial", "9"), (2, "", "out: there is no trial 9 in this run\n"))
 
     def test_a_run_of_which_no_bits_are_promised(self):
@@ -143,14 +178,20 @@ class Replay(Case):
 
     def test_one_flipped_digit(self):
         lines = self.path.read_text().splitlines(keepends=True)
-        at = next(i for i, line in enumerate(lines) if (lap := json.loads(line))["event"] == "lap_done" and lap["trial"] == 1 and lap["epoch"] == 1)
+        at = next(
+            i
+            for i, line in enumerate(lines)
+            if (lap := json.loads(line))["event"] == "lap_done" and lap["trial"] == 1 and lap["epoch"] == 1
+        )
         unit = json.loads(lines[at])["units"][5]
-        flipped = f'{int(unit["state_hash"][0], 16) ^ 1:x}{unit["state_hash"][1:]}'
+        flipped = f"{int(unit['state_hash'][0], 16) ^ 1:x}{unit['state_hash'][1:]}"
         self.assertEqual(lines[at].count(unit["state_hash"]), 1)
         lines[at] = lines[at].replace(unit["state_hash"], flipped)
         self.path.write_text("".join(lines))
-        message = (f'trial 1, epoch 1, unit 5 (shard {unit["shard"]}): journal {flipped}, replayed {unit["state_hash"]}\n'
-                   "1 of 2 trials differ from the journal of out\n")
+        message = (
+            f"trial 1, epoch 1, unit 5 (shard {unit['shard']}): journal {flipped}, replayed {unit['state_hash']}\n"
+            "1 of 2 trials differ from the journal of out\n"
+        )
         self.assertEqual(self.replay(), (1, "", message))
         self.assertEqual(self.replay("--trial", "0")[0], 0)
         self.assertEqual(self.replay("--trial", "1")[0], 1)
@@ -158,7 +199,7 @@ class Replay(Case):
     def test_torn_last_line(self):
         text = self.path.read_text()
         last = text.rindex("\n", 0, -1) + 1
-        self.path.write_text(text[:last + 20])
+        self.path.write_text(text[: last + 20])
         self.assertEqual(self.replay()[0], 0)
         self.path.write_text(text[:last] + "{]\n")
         code, out, err = self.replay()
@@ -166,7 +207,9 @@ class Replay(Case):
         self.assertIn(f"out/journal.jsonl:{text.count(chr(10))}: ", err)
 
     def test_no_run_directory(self):
-        self.assertEqual(self.run_hopscotch("replay", "digits"), (2, "", "digits: not a run directory (it has no experiment.json)\n"))
+        self.assertEqual(
+            self.run_hopscotch("replay", "digits"), (2, "", "digits: not a run directory (it has no experiment.json)\n")
+        )
 
 
 class Best(Case):
@@ -178,15 +221,17 @@ class Best(Case):
         self.assertGreaterEqual(best["best"]["val_accuracy"], 0.97)
         self.assertEqual(best["best"]["val_accuracy"], max(trial["best"]["val_accuracy"] for trial in summary["trials"]))
         about = strict_json((self.cwd / "out/best/model.json").read_text())
-        self.assertEqual((about["trial"], about["epoch"], about["metrics"]), (best["id"], best["best"]["epoch"], best["best"]))
+        self.assertEqual(
+            (about["trial"], about["epoch"], about["metrics"]), (best["id"], best["best"]["epoch"], best["best"])
+        )
         lap = next(lap for lap in self.laps() if (lap["trial"], lap["epoch"]) == (about["trial"], about["epoch"]))
         self.assertEqual(about["state_hash"], lap["state_hash"])
         self.check_tensors(best["config"]["model.hidden"])
 
     def check_tensors(self, hidden):
         data = (self.cwd / "out/best/model.safetensors").read_bytes()
-        length, = struct.unpack_from("<Q", data)
-        header = strict_json(data[8:8 + length])
+        (length,) = struct.unpack_from("<Q", data)
+        header = strict_json(data[8 : 8 + length])
         header.pop("__metadata__")
         sizes = [64, *hidden, 10]
         shapes = {}

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs that are killed and go on with --resume: the same states, metrics and best model as one that nobody disturbed."""
+
 import hashlib
 import json
 import os
@@ -12,8 +13,14 @@ from harness import Case, experiment, strict_json
 TRAIN = {"epochs": 6, "batch_size": 4, "optimizer": {"name": "adam", "lr": 0.01}}
 MODEL = {"name": "mlp", "hidden": [48], "dropout": 0.2}
 SPACE = {"train.optimizer.lr": [0.001, 0.003, 0.01, 0.03]}
-OTHERS = [{"name": "task_parallel"}, {"name": "sequential"}, {"name": "allreduce"}, {"name": "parameter_server"},
-          {"name": "model_averaging", "momentum": "averaged"}, {"name": "model_averaging"}]
+OTHERS = [
+    {"name": "task_parallel"},
+    {"name": "sequential"},
+    {"name": "allreduce"},
+    {"name": "parameter_server"},
+    {"name": "model_averaging", "momentum": "averaged"},
+    {"name": "model_averaging"},
+]
 
 
 def disturbed(folder="out", **changes):
@@ -27,8 +34,16 @@ class Disturbed(Case):
         """What must not depend on how often a run was killed."""
         summary = self.summary(folder)
         best = hashlib.sha256((self.cwd / folder / "best/model.safetensors").read_bytes()).hexdigest()
-        trials = [(trial["id"], trial["status"], trial["state_hash"], trial["epochs"], *((trial["best"]["epoch"], trial["best"]["val_loss"]) if trial["best"] else ()))
-                  for trial in summary["trials"]]
+        trials = [
+            (
+                trial["id"],
+                trial["status"],
+                trial["state_hash"],
+                trial["epochs"],
+                *((trial["best"]["epoch"], trial["best"]["val_loss"]) if trial["best"] else ()),
+            )
+            for trial in summary["trials"]
+        ]
         return summary["status"], summary["best_trial"], trials, self.hashes(folder), best
 
     known_outcomes = {}  # of all suites of this process
@@ -49,8 +64,13 @@ class Disturbed(Case):
 
         def there():
             text = journal.read_text() if journal.exists() else ""
-            return process.poll() is not None or text.count('"lap_done"') >= laps and text.count('"checkpoint"') >= checkpoints
-        self.wait_for(lambda: there() or process.poll() is not None, f"{laps} laps", process) if process.poll() is None else None
+            return (
+                process.poll() is not None or text.count('"lap_done"') >= laps and text.count('"checkpoint"') >= checkpoints
+            )
+
+        self.wait_for(
+            lambda: there() or process.poll() is not None, f"{laps} laps", process
+        ) if process.poll() is None else None
         if process.poll() is not None:
             return False
         os.killpg(process.pid, signal.SIGKILL)
@@ -75,11 +95,15 @@ class Resume(Disturbed):
         times = 1
         numbers = random.Random(7)
         for laps in (6, 10, 15, 20):
-            times += self.killed(laps=laps, checkpoints=numbers.randrange(30), trainers=str(numbers.randrange(1, 5)), resume=True)
+            times += self.killed(
+                laps=laps, checkpoints=numbers.randrange(30), trainers=str(numbers.randrange(1, 5)), resume=True
+            )
         self.resumed(trainers="2")
         self.assertEqual(self.outcome("out"), expected)
         self.assertGreater(times, 1)
-        self.assertIn(sum(line["event"] == "run_resumed" for line in self.journal()), range(1, 6))  # some die before they say so
+        self.assertIn(
+            sum(line["event"] == "run_resumed" for line in self.journal()), range(1, 6)
+        )  # some die before they say so
         self.assertFalse((self.cwd / "out/checkpoints").exists())
         code, out, err = self.run_hopscotch("replay", "out")
         self.assertEqual((code, err), (0, ""), out)
@@ -94,7 +118,7 @@ class Resume(Disturbed):
             if number % 3 == 0:
                 content[len(content) // 2] ^= 1
             elif number % 3 == 1:
-                del content[len(content) // 3:]
+                del content[len(content) // 3 :]
             path.write_bytes(content)
         with open(self.cwd / "out/journal.jsonl", "a") as journal:
             journal.write('{"event": "lap_do')  # torn
@@ -132,8 +156,13 @@ class Resume(Disturbed):
     def test_inside_a_lap_of_all_trainers(self):
         """Batch statistics of each trainer's own rows, optimizers of its own: each goes on with its own."""
         changes = {"model": {**MODEL, "batch_norm": True}, "train": {**TRAIN, "batch_size": 12}}
-        for number, strategy in enumerate(({"name": "allreduce"}, {"name": "model_averaging", "momentum": "averaged", "every": 5},
-                                           {"name": "model_averaging", "every": 5})):
+        for number, strategy in enumerate(
+            (
+                {"name": "allreduce"},
+                {"name": "model_averaging", "momentum": "averaged", "every": 5},
+                {"name": "model_averaging", "every": 5},
+            )
+        ):
             with self.subTest(strategy=strategy):
                 expected = self.undisturbed(strategy=strategy, **changes)
                 folder = f"out{number}"
@@ -142,8 +171,11 @@ class Resume(Disturbed):
                 for times in range(4):
                     process = self.start("run", "e.json", "--quiet", "--trainers", "3", *(["--resume"] if times else []))
                     journal = self.cwd / folder / "journal.jsonl"
-                    self.wait_for(lambda: journal.exists() and len(self.laps(folder)) >= 1 + 5 * times and self.inside_laps(folder), "a lap that is saved",
-                                  process)
+                    self.wait_for(
+                        lambda: journal.exists() and len(self.laps(folder)) >= 1 + 5 * times and self.inside_laps(folder),
+                        "a lap that is saved",
+                        process,
+                    )
                     os.killpg(process.pid, signal.SIGKILL)
                     process.communicate()
                     inside += len(self.inside_laps(folder))
@@ -178,8 +210,11 @@ class Resume(Disturbed):
 
     def test_trials_in_flight(self):
         """As many as the experiment says, however many trials the jobs before have begun."""
-        changes = {"search": {"procedure": "grid", "in_flight": 2}, "space": {"train.optimizer.lr": [0.001 * n for n in range(1, 13)]},
-                   "train": {**TRAIN, "epochs": 2}}
+        changes = {
+            "search": {"procedure": "grid", "in_flight": 2},
+            "space": {"train.optimizer.lr": [0.001 * n for n in range(1, 13)]},
+            "train": {**TRAIN, "epochs": 2},
+        }
         self.write(disturbed(**changes))
         process = self.start("run", "e.json", "--quiet", "--trainers", "2")
         ended = lambda: sum(line["event"] == "trial_ended" for line in self.journal())
@@ -201,8 +236,10 @@ class Resume(Disturbed):
         self.assertEqual(most, 2)
 
     def test_seconds_of_all_jobs(self):
-        document = experiment(model={"name": "synthetic", "parameters": 2000, "seconds_per_batch": 0.005},
-                              train={"epochs": 4, "batch_size": 32, "optimizer": {"name": "sgd", "lr": 0.1}})
+        document = experiment(
+            model={"name": "synthetic", "parameters": 2000, "seconds_per_batch": 0.005},
+            train={"epochs": 4, "batch_size": 32, "optimizer": {"name": "sgd", "lr": 0.1}},
+        )
         self.write(document)
         process = self.start("run", "e.json", "--quiet", "--trainers", "1")
         self.wait_for_event(process)
@@ -248,7 +285,10 @@ class Resume(Disturbed):
             directory = self.cwd / folder / f"best/trial-{trial['id']}"
             about = strict_json((directory / "model.json").read_text())
             self.assertEqual((about["trial"], about["epoch"]), (trial["id"], trial["best"]["epoch"]))
-            best[trial["id"]] = (about["state_hash"], hashlib.sha256((directory / "model.safetensors").read_bytes()).hexdigest())
+            best[trial["id"]] = (
+                about["state_hash"],
+                hashlib.sha256((directory / "model.safetensors").read_bytes()).hexdigest(),
+            )
         self.assertEqual(len(best), 4)
         of_run = (self.cwd / folder / "best/model.safetensors").read_bytes()
         self.assertEqual(best[self.summary(folder)["best_trial"]][1], hashlib.sha256(of_run).hexdigest())
@@ -262,11 +302,27 @@ class Resume(Disturbed):
     def test_changed_experiments_are_refused(self):
         self.write(disturbed())
         self.assertTrue(self.killed(laps=1))
-        self.refuse('out: cannot go on with this run, because the experiment is another (only section run and data.stage may change) use another '
-                    'run.dir, or undo:\n  seed: was 42, is 43\n  train.batch_size: was 4, is 8', "run", "e.json", "--resume",
-                    "--set", "train.batch_size=8", "--set", "seed=43", "--trainers", "3")
-        self.refuse("--resume and --overwrite exclude each other (one goes on with a run, the other deletes it) choose one",
-                    "run", "e.json", "--resume", "--overwrite")
+        self.refuse(
+            "out: cannot go on with this run, because the experiment is another (only section run and data.stage may "
+            "change) use another "
+            "run.dir, or undo:\n  seed: was 42, is 43\n  train.batch_size: was 4, is 8",
+            "run",
+            "e.json",
+            "--resume",
+            "--set",
+            "train.batch_size=8",
+            "--set",
+            "seed=43",
+            "--trainers",
+            "3",
+        )
+        self.refuse(
+            "--resume and --overwrite exclude each other (one goes on with a run, the other deletes it) choose one",
+            "run",
+            "e.json",
+            "--resume",
+            "--overwrite",
+        )
 
 
 class Signals(Disturbed):
@@ -307,7 +363,9 @@ class Signals(Disturbed):
                 if strategy is not OTHERS[-1]:
                     self.nothing_is_lost(folder)
                 before = len(self.laps(folder))
-                process = self.start("run", "e.json", "--quiet", "--resume", "--trainers", "3", "--set", "run.checkpoint_every_s=0.01")
+                process = self.start(
+                    "run", "e.json", "--quiet", "--resume", "--trainers", "3", "--set", "run.checkpoint_every_s=0.01"
+                )
                 self.kill_at(process, laps=before + 4, folder=folder)
                 self.resumed()
                 self.assertEqual(self.outcome(folder), expected)

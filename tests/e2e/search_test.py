@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every search procedure through the binary: the same decisions and the same bits on any number of trainers, killed or not."""
+"""Every search procedure through the binary: the same decisions and the same bits on any number of trainers, killed or
+not."""
+
 import os
 import signal
 import unittest
@@ -8,7 +10,10 @@ import faults_test
 from harness import RECOVERY, experiment
 from resume_test import Disturbed
 
-SPACE = {"train.optimizer.lr": {"type": "float", "low": 0.0003, "high": 0.3, "log": True}, "model.hidden": [[16], [32], [48]]}
+SPACE = {
+    "train.optimizer.lr": {"type": "float", "low": 0.0003, "high": 0.3, "log": True},
+    "model.hidden": [[16], [32], [48]],
+}
 RULES = [
     {"procedure": "asha", "trials": 9},
     {"procedure": "asha", "variant": "stop", "trials": 9, "sampler": "sobol"},
@@ -22,20 +27,32 @@ PBT = {"procedure": "pbt", "population": 6, "interval": 2, "quantile": 0.34}
 OTHERS = [
     {"procedure": "sobol", "trials": 4},
     {"procedure": "ablation"},
-    {"procedure": "manual", "configurations": [{"train.optimizer.lr": 0.01}, {"train.optimizer.lr": 0.1, "model.hidden": [8]}]},
+    {
+        "procedure": "manual",
+        "configurations": [{"train.optimizer.lr": 0.01}, {"train.optimizer.lr": 0.1, "model.hidden": [8]}],
+    },
 ]
 
 
 def searching(search, folder="out", **changes):
     space = {} if search["procedure"] == "manual" else {"space": dict(SPACE)}
     if search["procedure"] == "pbt":
-        space = {"space": {"train.optimizer.lr": SPACE["train.optimizer.lr"], "model.dropout": {"type": "float", "low": 0.0, "high": 0.5}}}
+        space = {
+            "space": {
+                "train.optimizer.lr": SPACE["train.optimizer.lr"],
+                "model.dropout": {"type": "float", "low": 0.0, "high": 0.5},
+            }
+        }
     if search["procedure"] == "ablation":
         space = {"space": {"model.dropout": [0.2, 0.0], "model.hidden": [[32], [4]]}}
-    document = experiment(model={"name": "mlp", "hidden": [32], "dropout": 0.1},
-                          train={"epochs": 9, "batch_size": 16, "optimizer": {"name": "adam", "lr": 0.01}},
-                          search={"metric": "val_accuracy", **search},
-                          run={"dir": folder, "device": "cpu", "checkpoint_every_s": 0.02}, **space, **changes)
+    document = experiment(
+        model={"name": "mlp", "hidden": [32], "dropout": 0.1},
+        train={"epochs": 9, "batch_size": 16, "optimizer": {"name": "adam", "lr": 0.01}},
+        search={"metric": "val_accuracy", **search},
+        run={"dir": folder, "device": "cpu", "checkpoint_every_s": 0.02},
+        **space,
+        **changes,
+    )
     if not space:
         document.pop("space", None)
     return document
@@ -43,8 +60,11 @@ def searching(search, folder="out", **changes):
 
 class Case(Disturbed):
     def decisions(self, folder):
-        return [(line["kind"], line["trial"], line["epoch"], line["until_epoch"], line["virtual_time"], line["why"])
-                for line in self.journal(folder) if line["event"] == "decision"]
+        return [
+            (line["kind"], line["trial"], line["epoch"], line["until_epoch"], line["virtual_time"], line["why"])
+            for line in self.journal(folder)
+            if line["event"] == "decision"
+        ]
 
     def everything(self, folder):
         return self.outcome(folder), self.decisions(folder)
@@ -89,8 +109,12 @@ class Searches(Case):
             document = searching(search, f"out{laps}")
             document["run"]["checkpoint_every_s"] = 1000
             self.write(document)
-            self.assertTrue(self.kill_at(self.start("run", "e.json", "--quiet", "--trainers", "3"), laps, folder=f"out{laps}"))
-            out, err = self.end_of(self.start("run", "e.json", "--quiet", "--resume", "--trainers", "3"), f"out{laps}", timeout=30)
+            self.assertTrue(
+                self.kill_at(self.start("run", "e.json", "--quiet", "--trainers", "3"), laps, folder=f"out{laps}")
+            )
+            out, err = self.end_of(
+                self.start("run", "e.json", "--quiet", "--resume", "--trainers", "3"), f"out{laps}", timeout=30
+            )
             self.assertEqual(self.everything(f"out{laps}"), expected, out + err)
 
     def test_a_journal_of_other_decisions_is_refused(self):
@@ -130,8 +154,9 @@ class Searches(Case):
         self.assertEqual((code, err), (0, ""), out)
 
     def test_what_becomes_a_clone_after_a_resumption(self):
-        """A trial that is ahead of the others when the job is killed; that it becomes another's clone is decided by the next job, which must
-        not go on from the trial's own file."""
+        """A trial that is ahead of the others when the job is killed; that it becomes another's clone is decided by the next
+        job, which must not go on from the trial's own file."""
+
         def write(folder):
             search = {"procedure": "pbt", "metric": "val_loss", "population": 6, "interval": 1, "quantile": 0.34}
             document = searching(search, folder, strategy={"name": "task_parallel"})
@@ -139,6 +164,7 @@ class Searches(Case):
             document["train"] = {"epochs": 8, "batch_size": 64, "optimizer": {"name": "sgd", "lr": 0.01, "momentum": 0.9}}
             document["space"] = {"train.optimizer.lr": {"type": "float", "low": 0.0001, "high": 1.0, "log": True}}
             self.write(document)
+
         write("quiet")
         self.succeed("--quiet", "--trainers", "2")
         expected = self.everything("quiet")
@@ -146,13 +172,16 @@ class Searches(Case):
             with self.subTest(record=record):
                 folder = f"out{record}"
                 write(folder)
-                code, _, _ = self.run_hopscotch("run", "e.json", "--quiet", "--trainers", "1", env={"HOPSCOTCH_FAULT": f"lap.record:{record}:kill"})
+                code, _, _ = self.run_hopscotch(
+                    "run", "e.json", "--quiet", "--trainers", "1", env={"HOPSCOTCH_FAULT": f"lap.record:{record}:kill"}
+                )
                 self.assertEqual(code, -signal.SIGKILL)
                 self.resumed("2", folder)
                 self.assertEqual(self.everything(folder), expected)
 
     def test_only_some_checkpoints_of_each_trial_are_left(self):
-        # Best states are lost, so trials go back to an old file, or begin with another's state again, although they have newer files.
+        # Best states are lost, so trials go back to an old file, or begin with another's state again, although they have
+        # newer files.
         keep = ("--set", "run.keep_best=trial")
         self.write(searching(PBT, "quiet"))
         self.succeed("--quiet", "--trainers", "2", *keep)
@@ -161,7 +190,9 @@ class Searches(Case):
             with self.subTest(laps=laps, left=left):
                 folder = f"out{number}"
                 self.write(searching(PBT, folder))
-                self.assertTrue(self.kill_at(self.start("run", "e.json", "--quiet", "--trainers", "2", *keep), laps, folder=folder))
+                self.assertTrue(
+                    self.kill_at(self.start("run", "e.json", "--quiet", "--trainers", "2", *keep), laps, folder=folder)
+                )
                 files = {}
                 for path in sorted((self.cwd / folder / "checkpoints").glob("trial-*.ckpt")):
                     files.setdefault(path.name[:11], []).append(path)
@@ -193,17 +224,24 @@ class Searches(Case):
     def test_those_that_decide_nothing(self):
         for number, search in enumerate(OTHERS):
             with self.subTest(search=search):
-                self.assertEqual(self.run_once(search, f"one{number}", "--trainers", "1"), self.run_once(search, f"mpi{number}", np=4))
+                self.assertEqual(
+                    self.run_once(search, f"one{number}", "--trainers", "1"), self.run_once(search, f"mpi{number}", np=4)
+                )
 
     def test_asha_finds_what_the_grid_finds_for_less(self):
         def searched(procedure):
-            document = experiment(model={"name": "mlp", "hidden": [64]}, train={"epochs": 9, "batch_size": 32, "optimizer": {"name": "sgd", "lr": 0.1, "momentum": 0.9}},
-                                  search={"metric": "val_accuracy", **procedure}, run={"dir": procedure["procedure"], "device": "cpu"},
-                                  space={"train.optimizer.lr": [0.01, 0.03, 0.1, 0.3], "model.hidden": [[16], [32], [64], [128]]})
+            document = experiment(
+                model={"name": "mlp", "hidden": [64]},
+                train={"epochs": 9, "batch_size": 32, "optimizer": {"name": "sgd", "lr": 0.1, "momentum": 0.9}},
+                search={"metric": "val_accuracy", **procedure},
+                run={"dir": procedure["procedure"], "device": "cpu"},
+                space={"train.optimizer.lr": [0.01, 0.03, 0.1, 0.3], "model.hidden": [[16], [32], [64], [128]]},
+            )
             self.write(document)
             self.succeed("--quiet", "--trainers", "2")
             trials = self.summary(procedure["procedure"])["trials"]
             return sum(trial["epochs"] for trial in trials), max(trial["best"]["val_accuracy"] for trial in trials)
+
         all_epochs, best = searched({"procedure": "grid"})
         epochs, found = searched({"procedure": "asha", "sampler": "grid"})
         self.assertLessEqual(epochs, 0.4 * all_epochs)

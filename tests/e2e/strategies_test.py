@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every strategy through the binary: runs replay, and who waits for a slow trainer is not taken for stalled."""
+
 import re
 import unittest
 
@@ -27,7 +28,9 @@ class Replays(Case):
                 code, out, err = self.run_hopscotch("replay", "out")
                 self.assertEqual((code, err), (0, ""), out)
                 summary = self.summary()
-                self.assertEqual((summary["strategy"], summary["exact"]), (strategy["name"], strategy["name"] == "task_parallel"))
+                self.assertEqual(
+                    (summary["strategy"], summary["exact"]), (strategy["name"], strategy["name"] == "task_parallel")
+                )
                 self.assertGreater(summary["trials"][1]["best"]["val_accuracy"], 0.6)
 
     def test_replay_notices_a_change(self):
@@ -44,7 +47,9 @@ class Replays(Case):
         self.succeed("--quiet", "--trainers", "2")
         for name in ("experiment.json", "journal.jsonl"):
             path = self.cwd / "out" / name
-            path.write_text(re.sub(r"(?<=[\[:, ])0\.03(?=[\]},\s])", "1e38", path.read_text()))  # whole numbers, not digits of times
+            path.write_text(
+                re.sub(r"(?<=[\[:, ])0\.03(?=[\]},\s])", "1e38", path.read_text())
+            )  # whole numbers, not digits of times
         code, out, err = self.run_hopscotch("replay", "out")
         self.assertEqual(code, 1, out + err)
         self.assertIn("1 of 2 trials differ from the journal of out", err)
@@ -53,11 +58,15 @@ class Replays(Case):
 class SlowRanks(Case):
     def test_who_waits_for_a_slow_trainer_is_not_stalled(self):
         # The fast trainer waits some 4 s for the mean; the limits are 1 s on rank 0 and 3 s on trainers.
-        self.write(experiment(model={"name": "synthetic", "seconds_per_batch": 0.02, "parameters": 1000},
-                              train={"epochs": 1, "batch_size": 32, "optimizer": {"name": "sgd", "lr": 0.1}},
-                              space={"train.optimizer.lr": [0.1]},
-                              strategy={"name": "model_averaging"},
-                              run={"dir": "out", "device": "cpu", "stall_s": 1, "deadline_s": 2, "inject": ["slow:rank=2,factor=10"]}))
+        self.write(
+            experiment(
+                model={"name": "synthetic", "seconds_per_batch": 0.02, "parameters": 1000},
+                train={"epochs": 1, "batch_size": 32, "optimizer": {"name": "sgd", "lr": 0.1}},
+                space={"train.optimizer.lr": [0.1]},
+                strategy={"name": "model_averaging"},
+                run={"dir": "out", "device": "cpu", "stall_s": 1, "deadline_s": 2, "inject": ["slow:rank=2,factor=10"]},
+            )
+        )
         self.succeed("--quiet", "--trainers", "2")
 
 

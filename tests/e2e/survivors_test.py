@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Jobs that lose trainers and go on without them."""
+
 import os
 import signal
 import unittest
@@ -39,10 +40,13 @@ class Jobs(resume_test.Disturbed):
 
 
 class Survivors(Jobs):
-    """Where the bits do not depend on the number of trainers, the others go on, in the same job, and nothing shows in the result."""
+    """Where the bits do not depend on the number of trainers, the others go on, in the same job, and nothing shows in the
+    result."""
 
     def test_killed_trainers(self):
-        for number, (strategy, ranks) in enumerate([("mop", [2]), ("mop", [4, 1]), ("task_parallel", [3]), ("sequential", [1])]):
+        for number, (strategy, ranks) in enumerate(
+            [("mop", [2]), ("mop", [4, 1]), ("task_parallel", [3]), ("sequential", [1])]
+        ):
             with self.subTest(strategy=strategy, ranks=ranks):
                 expected = self.undisturbed(strategy={"name": strategy})
                 process = self.begin(f"out{number}", {"name": strategy})
@@ -96,19 +100,30 @@ class DamagedHop(resume_test.Disturbed):
         for np, trainers in ((None, ("--trainers", "3")), (4, ())):
             document = resume_test.disturbed("out", strategy={"name": "mop"})
             self.write(document)
-            code, out, err = self.run_hopscotch("run", "e.json", "--quiet", "--overwrite", *trainers, np=np, env={"HOPSCOTCH_FAULT": "hop.send:9:flip:1"})
+            code, out, err = self.run_hopscotch(
+                "run", "e.json", "--quiet", "--overwrite", *trainers, np=np, env={"HOPSCOTCH_FAULT": "hop.send:9:flip:1"}
+            )
             self.assertEqual(code, 0, out + err)
-            self.assertRegex(err, r"trial \d+, epoch \d+: its state was damaged on its way from rank \d to rank \d \(.*; the trial goes back to its last checkpoint")
+            self.assertRegex(
+                err,
+                r"trial \d+, epoch \d+: its state was damaged on its way from rank \d to rank \d \(.*; the trial goes back "
+                r"to its last checkpoint",
+            )
             self.assertEqual(self.outcome("out"), expected)
             self.assertEqual((self.summary()["jobs"], self.summary().get("lost")), (2, None))
 
     def test_what_came_damaged_and_waits_is_not_saved(self):
         # While one is found out, others wait in queues; the pause that follows saves what waits.
-        space = {"train.optimizer.lr": [0.001, 0.002, 0.003, 0.005, 0.01, 0.015, 0.02, 0.03], "model.hidden": [[16], [32], [48]]}
+        space = {
+            "train.optimizer.lr": [0.001, 0.002, 0.003, 0.005, 0.01, 0.015, 0.02, 0.03],
+            "model.hidden": [[16], [32], [48]],
+        }
         expected = self.undisturbed(strategy={"name": "mop"}, space=space)
         for nth in (3, 5, 9):
             self.write(resume_test.disturbed("out", strategy={"name": "mop"}, space=space))
-            code, out, err = self.run_hopscotch("run", "e.json", "--quiet", "--overwrite", np=5, env={"HOPSCOTCH_FAULT": f"hop.send:{nth}:flip"})
+            code, out, err = self.run_hopscotch(
+                "run", "e.json", "--quiet", "--overwrite", np=5, env={"HOPSCOTCH_FAULT": f"hop.send:{nth}:flip"}
+            )
             if code != 0:  # found out one after another: too many for a job
                 self.assertEqual(code, 75, out + err)
                 self.resumed("2")
@@ -129,10 +144,13 @@ class DamagedHop(resume_test.Disturbed):
 
 class SharedScheduler(Jobs):
     """run.scheduler "shared": rank 0's process trains too, so that every process does."""
+
     processes, scheduler = 3, "shared"
 
     def test_same_bits_as_a_dedicated_one(self):
-        for number, strategy in enumerate([{"name": "mop"}, {"name": "allreduce"}, {"name": "task_parallel", "data": "remote"}]):
+        for number, strategy in enumerate(
+            [{"name": "mop"}, {"name": "allreduce"}, {"name": "task_parallel", "data": "remote"}]
+        ):
             with self.subTest(strategy=strategy["name"]):
                 expected = self.undisturbed(trainers="3", strategy=strategy)
                 self.finished(self.begin(f"out{number}", strategy), f"out{number}", expected, [])
@@ -160,7 +178,10 @@ class SharedScheduler(Jobs):
         code, out, err = self.run_hopscotch("run", "e.json", "--dry-run", np=3)
         self.assertEqual((code, "3 trainers" in out), (0, True), out + err)
         code, out, err = self.run_hopscotch("run", "e.json", "--trainers", "2", np=3)
-        self.assertIn("--trainers 2 under a launcher with 3 processes (all of them train) leave --trainers out, or start 2 processes", err)
+        self.assertIn(
+            "--trainers 2 under a launcher with 3 processes (all of them train) leave --trainers out, or start 2 processes",
+            err,
+        )
 
 
 if __name__ == "__main__":

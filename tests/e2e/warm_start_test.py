@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Searches that begin with the results of an earlier run, and searches that results end early."""
+
 import json
 import re
 import shutil
@@ -7,14 +8,19 @@ import shutil
 from harness import experiment
 from search_test import Case, searching
 
-SPACE = {"train.optimizer.lr": {"type": "float", "low": 0.0003, "high": 0.3, "log": True}, "model.hidden": [[16], [32], [48]]}
+SPACE = {
+    "train.optimizer.lr": {"type": "float", "low": 0.0003, "high": 0.3, "log": True},
+    "model.hidden": [[16], [32], [48]],
+}
 FINITE = {"train.optimizer.lr": [0.01, 0.03, 0.1], "model.hidden": [[16], [32]]}
 RANDOM = {"procedure": "random", "trials": 12}
 
 
 class Budgets(Case):
     def test_target_ends_a_search_alike_on_any_trainers(self):
-        for number, search in enumerate(({**RANDOM, "trials": 30}, {"procedure": "asha", "trials": 30}, {"procedure": "pbt", "population": 6})):
+        for number, search in enumerate(
+            ({**RANDOM, "trials": 30}, {"procedure": "asha", "trials": 30}, {"procedure": "pbt", "population": 6})
+        ):
             with self.subTest(search=search):
                 search = {**search, "in_flight": 4, "budget": {"target": 0.9}}
                 expected = self.run_once(search, f"one{number}", "--trainers", "1")
@@ -39,6 +45,7 @@ class Budgets(Case):
             self.write(document)
             self.succeed("--quiet", *args)
             return self.everything(folder)
+
         expected = run("one", "--trainers", "1")
         self.assertEqual(run("three", "--trainers", "3"), expected)
         trials = self.summary("one")["trials"]
@@ -60,7 +67,9 @@ class Budgets(Case):
         self.write(json.dumps(experiment(search={"procedure": "grid", "budget": {"target": 90}})))
         code, _, err = self.run_hopscotch("run", "e.json", "--dry-run")
         self.assertEqual(code, 2)
-        self.assertRegex(err, r"e.json:1:\d+: /search/budget/target: cannot be reached \(got 90; val_accuracy is at most 1\)")
+        self.assertRegex(
+            err, r"e.json:1:\d+: /search/budget/target: cannot be reached \(got 90; val_accuracy is at most 1\)"
+        )
 
 
 class WarmStart(Case):
@@ -112,26 +121,40 @@ class WarmStart(Case):
         self.documented({"procedure": "tpe", "trials": 3, "start_from": "everything"}, "none", FINITE)
         code, out, err = self.run_hopscotch("run", "e.json")
         self.assertEqual(code, 2)
-        self.assertIn("/search/start_from: everything has tried every configuration of the space (nothing is left to train) widen the space", err)
+        self.assertIn(
+            "/search/start_from: everything has tried every configuration of the space (nothing is left to train) widen the "
+            "space",
+            err,
+        )
         self.assertFalse((self.cwd / "none").exists())
 
     def test_hours_of_a_plan(self):
         # 12 units of 4 batches that sleep: no epoch takes less than 0.24 s of a trainer.
-        document = experiment(model={"name": "synthetic", "seconds_per_batch": 0.005, "parameters": 1000},
-                              train={"epochs": 1, "batch_size": 32, "optimizer": {"name": "sgd", "lr": 0.1}},
-                              search={"procedure": "random", "trials": 2}, space={"train.optimizer.lr": {"type": "float", "low": 0.1, "high": 1}})
+        document = experiment(
+            model={"name": "synthetic", "seconds_per_batch": 0.005, "parameters": 1000},
+            train={"epochs": 1, "batch_size": 32, "optimizer": {"name": "sgd", "lr": 0.1}},
+            search={"procedure": "random", "trials": 2},
+            space={"train.optimizer.lr": {"type": "float", "low": 0.1, "high": 1}},
+        )
         self.write(document)
         code, unknown, err = self.run_hopscotch("run", "e.json", "--dry-run", "--trainers", "2")
         self.assertEqual((code, err), (0, ""))
         self.assertNotIn("time  ", unknown)
         self.succeed("--quiet", "--trainers", "2")
         document["train"]["epochs"], document["run"]["dir"] = 1000, "new"
-        for search in ({"procedure": "random", "trials": 8, "start_from": "out"}, {"procedure": "asha", "trials": 8, "min_epochs": 1000, "start_from": "out"}):
+        for search in (
+            {"procedure": "random", "trials": 8, "start_from": "out"},
+            {"procedure": "asha", "trials": 8, "min_epochs": 1000, "start_from": "out"},
+        ):
             document["search"] = search
             self.write(document)
             code, out, err = self.run_hopscotch("run", "e.json", "--dry-run", "--trainers", "2")
             self.assertEqual((code, err), (0, ""), out)
-            told = re.search(r"^time         about (\d+)m\d\ds on 2 trainers, (\d+)m\d\ds of one trainer's work \(at the speed of out\)$", out, re.MULTILINE)
+            told = re.search(
+                r"^time         about (\d+)m\d\ds on 2 trainers, (\d+)m\d\ds of one trainer's work \(at the speed of out\)$",
+                out,
+                re.MULTILINE,
+            )
             self.assertTrue(told, out)
             self.assertTrue(8 * 4 <= int(told[2]) < 8 * 12, out)
             self.assertTrue(int(told[2]) // 2 <= int(told[1]) < int(told[2]), out)
@@ -147,8 +170,18 @@ class WarmStart(Case):
         self.assertTrue(any(not each["ended"] for each in past))
 
     def test_what_is_no_run(self):
-        for search, told in (({"start_from": "nowhere"}, "nowhere is no run directory (experiment.json or journal.jsonl is missing) give the run.dir of an earlier run"),
-                             ({"start_from": "digits"}, "digits is no run directory (experiment.json or journal.jsonl is missing) give the run.dir of an earlier run")):
+        for search, told in (
+            (
+                {"start_from": "nowhere"},
+                "nowhere is no run directory (experiment.json or journal.jsonl is missing) give the run.dir of an earlier "
+                "run",
+            ),
+            (
+                {"start_from": "digits"},
+                "digits is no run directory (experiment.json or journal.jsonl is missing) give the run.dir of an earlier "
+                "run",
+            ),
+        ):
             self.write(json.dumps(experiment(search={"procedure": "grid", **search})))
             code, out, err = self.run_hopscotch("run", "e.json")
             self.assertEqual((code, out), (2, ""))

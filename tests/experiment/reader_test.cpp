@@ -37,7 +37,8 @@ TEST(Reader, EveryFieldIsRead) {
         "data": {"path": "p", "augment": [], "last_batch": "drop", "validation": "replicated"},
         "model": {"name": "mlp", "hidden": [3]},
         "train": {"epochs": 2, "batch_size": 5, "loss": "mse", "precision": "fp32", "clip_norm": null,
-                  "optimizer": {"name": "adamw", "lr": 0.5, "weight_decay": 0.25, "beta1": 0.8, "beta2": 0.9, "epsilon": 1e-6},
+                  "optimizer": {"name": "adamw", "lr": 0.5, "weight_decay": 0.25, "beta1": 0.8, "beta2": 0.9,
+                   "epsilon": 1e-6},
                   "schedule": {"name": "step", "warmup_epochs": 0.5, "step_epochs": 3, "gamma": 0.2}},
         "search": {"procedure": "random", "trials": 3, "in_flight": 2, "metric": "val_loss"},
         "space": {"train.optimizer.lr": {"type": "float", "low": 0.1, "high": 0.2}},
@@ -90,11 +91,12 @@ TEST(Reader, EveryFieldIsRead) {
 }
 
 TEST(Reader, UnknownKeyWithTheNearestName) {
-    EXPECT_EQ(
-        complaints(train(R"({"lerning_rate": 1, "epcohs": 3})")),
-        "e.json:2:11: /train/lerning_rate: unknown key (known: accumulate, batch_size, channels_last, class_weights, clip_norm, "
-        "clip_value, early_stopping, ema, epochs, huber_delta, label_smoothing, loss, optimizer, precision, schedule, seed_scope)\n"
-        "e.json:2:30: /train/epcohs: unknown key (did you mean \"epochs\"?)");
+    EXPECT_EQ(complaints(train(R"({"lerning_rate": 1, "epcohs": 3})")),
+              "e.json:2:11: /train/lerning_rate: unknown key (known: accumulate, batch_size, channels_last, class_weights, "
+              "clip_norm, "
+              "clip_value, early_stopping, ema, epochs, huber_delta, label_smoothing, loss, optimizer, precision, schedule, "
+              "seed_scope)\n"
+              "e.json:2:30: /train/epcohs: unknown key (did you mean \"epochs\"?)");
     EXPECT_EQ(complaints(with(R"("modle": {})")), "e.json:2:1: /modle: unknown key (did you mean \"model\"?)");
 }
 
@@ -103,9 +105,11 @@ TEST(Reader, SwitchesOfAGpu) {
     EXPECT_EQ(complaints(document(), {"run.deterministic=true", "run.tf32=true", "run.cudnn_benchmark=false"}), "");
     EXPECT_EQ(complaints(document(), {"run.deterministic=false", "run.cudnn_benchmark=true"}), "");
     EXPECT_EQ(complaints(document(), {"run.tf32=1"}), "--set run.tf32=1: expected true, false or null (got an integer)");
-    EXPECT_EQ(complaints(document(), {"run.cudnn_benchmark=true"}),
-              "--set run.cudnn_benchmark=true: needs deterministic false (the algorithm that is fastest now is another one next time, and so "
-              "are the bits) set run.deterministic to false or leave it out");
+    EXPECT_EQ(
+        complaints(document(), {"run.cudnn_benchmark=true"}),
+        "--set run.cudnn_benchmark=true: needs deterministic false (the algorithm that is fastest now is another one next "
+        "time, and so "
+        "are the bits) set run.deterministic to false or leave it out");
     EXPECT_EQ(complaints(document("\"space\": {\"train.channels_last\": [true, false]}")), "") << "a trial's setting";
 }
 
@@ -154,15 +158,17 @@ TEST(Reader, SeveralErrorsInTheOrderOfTheFile) {
 }
 
 TEST(Reader, StrategiesHaveKeysOfTheirOwn) {
-    EXPECT_EQ(complaints(with(R"("strategy": {"name": "allreduce", "servers": 2, "scale_lr": true})")),
-              "e.json:2:46: /strategy/servers: servers belongs to parameter_server (the name here is \"allreduce\") leave it out\n"
-              "e.json:2:61: /strategy/scale_lr: needs \"batch\": \"per_worker\" (split leaves the batch as it is)");
+    EXPECT_EQ(
+        complaints(with(R"("strategy": {"name": "allreduce", "servers": 2, "scale_lr": true})")),
+        "e.json:2:46: /strategy/servers: servers belongs to parameter_server (the name here is \"allreduce\") leave it out\n"
+        "e.json:2:61: /strategy/scale_lr: needs \"batch\": \"per_worker\" (split leaves the batch as it is)");
     EXPECT_EQ(complaints(with(R"("strategy": {"name": "parameter_server", "mode": "async", "staleness": 1})")),
               "e.json:2:72: /strategy/staleness: staleness belongs to ssp (the mode here is \"async\") leave it out");
     EXPECT_EQ(complaints(with(R"("strategy": {"name": "allreduce", "collectives": "ncl"})")),
               "e.json:2:50: /strategy/collectives: unknown value \"ncl\" (known: auto, mpi, nccl) did you mean \"nccl\"?");
     EXPECT_EQ(complaints(with(R"("strategy": {"name": "parameter_server", "collectives": "nccl"})")),
-              "e.json:2:57: /strategy/collectives: collectives belongs to allreduce and model_averaging (the name here is \"parameter_server\") leave it out");
+              "e.json:2:57: /strategy/collectives: collectives belongs to allreduce and model_averaging (the name here is "
+              "\"parameter_server\") leave it out");
     EXPECT_EQ(complaints(with(R"("strategy": {"name": "model_averaging", "every": "week", "outer": {"nesterov": true}})")),
               "e.json:2:50: /strategy/every: expected \"epoch\" or a number of steps (got \"week\")\n"
               "e.json:2:80: /strategy/outer/nesterov: needs momentum > 0 (got 0) set momentum or leave nesterov out");
@@ -193,8 +199,8 @@ TEST(Reader, IntegersBeyondTheirRangeAreCalledThat) {
         auto said = complaints(document(), {"strategy={\"name\":\"model_averaging\"}", setting});
         return said.substr(std::min(said.size(), ("--set " + setting + ": ").size()));
     };
-    for (auto const* setting : {"strategy.every=99999999999999999999", "seed=99999999999999999999", "train.epochs=99999999999999999999",
-                                "search.trials=99999999999999999999"})
+    for (auto const* setting : {"strategy.every=99999999999999999999", "seed=99999999999999999999",
+                                "train.epochs=99999999999999999999", "search.trials=99999999999999999999"})
         EXPECT_EQ(set(setting), "out of range (got 1e+20)") << setting;
     EXPECT_EQ(set("train.batch_size=9999999999"), "out of range (got 9999999999)");
     EXPECT_EQ(set("strategy.every=2.5"), "expected an integer (got a number)");
@@ -206,24 +212,26 @@ TEST(Reader, ChoicesAreListedForAnotherKindToo) {
     };
     EXPECT_EQ(averaging("\"momentum\": 0.9"),
               "e.json:2:53: /strategy/momentum: expected one of local, averaged, reset (got a number)");
-    EXPECT_EQ(complaints(with("\"strategy\": {\"name\": 3}")),
-              "e.json:2:22: /strategy/name: expected one of mop, task_parallel, model_averaging, allreduce, parameter_server, "
-              "sequential (got an integer)");
-    EXPECT_EQ(complaints(document(), {"run.device=true"}), "--set run.device=true: expected one of auto, cpu, cuda (got a boolean)");
+    EXPECT_EQ(
+        complaints(with("\"strategy\": {\"name\": 3}")),
+        "e.json:2:22: /strategy/name: expected one of mop, task_parallel, model_averaging, allreduce, parameter_server, "
+        "sequential (got an integer)");
+    EXPECT_EQ(complaints(document(), {"run.device=true"}),
+              "--set run.device=true: expected one of auto, cpu, cuda (got a boolean)");
     EXPECT_EQ(complaints(document(), {"search.procedure=null"}),
               "--set search.procedure=null: expected one of grid, random, sobol, tpe, manual, ablation, successive_halving, "
               "hyperband, bohb, asha, median, pbt (got null)");
 }
 
 TEST(Reader, WhatThisVersionDoesNotHave) {
-    EXPECT_EQ(
-        complaints(with(R"("strategy": {"bundle": 4})")),
-        "e.json:2:24: /strategy/bundle: \"bundle\" is not available in this version (leave it out)");
+    EXPECT_EQ(complaints(with(R"("strategy": {"bundle": 4})")),
+              "e.json:2:24: /strategy/bundle: \"bundle\" is not available in this version (leave it out)");
     EXPECT_EQ(complaints(with(R"("strategy": {"policy": "ring"})")),
               "e.json:2:24: /strategy/policy: policy \"ring\" is not available in this version (available: planned)");
     EXPECT_EQ(
         complaints(with(R"("search": {"procedure": "gp"})")),
-        "e.json:2:25: /search/procedure: procedure \"gp\" is not available in this version (available: grid, random, sobol, tpe, "
+        "e.json:2:25: /search/procedure: procedure \"gp\" is not available in this version (available: grid, random, sobol, "
+        "tpe, "
         "manual, ablation, successive_halving, hyperband, bohb, asha, median, pbt)");
     EXPECT_EQ(complaints(train(R"({"precision": "fp16"})")),
               "e.json:2:24: /train/precision: precision \"fp16\" is not available in this version (available: fp32, bf16)");
@@ -252,7 +260,8 @@ TEST(Reader, KeysOfOtherKinds) {
 TEST(Reader, Threads) {
     auto const threads = [](std::string const& value) {
         return complaints(
-            R"({"data": {"path": "d"}, "model": {"name": "m"}, "space": {"train.epochs": [1]}, "run": {"dir": "r", "threads": )" +
+            R"({"data": {"path": "d"}, "model": {"name": "m"}, "space": {"train.epochs": [1]}, "run": {"dir": "r",
+             "threads": )" +
             value + "}}");
     };
     EXPECT_EQ(threads("\"auto\""), "");
@@ -290,7 +299,8 @@ TEST(Overrides, ReplaceAndAdd) {
 TEST(Overrides, ComplaintsNameTheOption) {
     EXPECT_EQ(
         complaints(document(), {"train.lerning_rate=0.1"}),
-        "--set train.lerning_rate=0.1: unknown key (known: accumulate, batch_size, channels_last, class_weights, clip_norm, clip_value, "
+        "--set train.lerning_rate=0.1: unknown key (known: accumulate, batch_size, channels_last, class_weights, clip_norm, "
+        "clip_value, "
         "early_stopping, ema, epochs, huber_delta, label_smoothing, loss, optimizer, precision, schedule, seed_scope)");
     EXPECT_EQ(
         complaints(document(), {"train.epochs=0", "train.epocs=1"}),
@@ -309,12 +319,14 @@ TEST(Resolve, WritesTheAssignmentAndDropsInactiveKeys) {
     Problems problems("e.json");
     auto const e = read_experiment(
         document(R"("train": {"optimizer": {"momentum": 0.5}}, "space": {"train.optimizer.name": ["sgd", "adam"],
-        "train.optimizer.momentum": {"type": "choice", "values": [0.1, 0.9], "when": {"train.optimizer.name": "sgd"}}, "model.hidden": [[1], [2]]})"),
+        "train.optimizer.momentum": {"type": "choice", "values": [0.1, 0.9], "when": {"train.optimizer.name": "sgd"}}, "
+        ""model.hidden": [[1], [2]]})"),
         {}, problems);
     EXPECT_EQ(problems.text(), "");
-    auto const sgd = resolve(
-        e, {{"train.optimizer.name", "sgd"}, {"train.optimizer.momentum", 0.9}, {"model.hidden", Json(Json::Array{2})}},
-        problems);
+    auto const sgd =
+        resolve(e,
+                {{"train.optimizer.name", "sgd"}, {"train.optimizer.momentum", 0.9}, {"model.hidden", Json(Json::Array{2})}},
+                problems);
     EXPECT_EQ(sgd.train.optimizer.momentum, 0.9);
     EXPECT_EQ(sgd.model.arguments.dump(), R"({"hidden":[2]})");
     EXPECT_EQ(sgd.data.path, "d");
@@ -339,10 +351,15 @@ TEST(Reader, AmountsThatNoMachineHasAreRefused) {
     auto const space = std::string("\"space\": {\"train.optimizer.lr\": [0.1]}, ");
     auto const said = [&](std::string const& more) { return complaints(document(space + more)); };
     EXPECT_NE(said("\"train\": {\"epochs\": 2000000000}").find("/train/epochs: must be at most 100000 "), std::string::npos);
-    EXPECT_NE(said("\"search\": {\"procedure\": \"random\", \"trials\": 1000000000000}").find("/search/trials: must be at most 1000000 "), std::string::npos);
-    auto const limits = complaints("{\"data\": {\"path\": \"d\"}, \"model\": {\"name\": \"mlp\"}, \"space\": {\"train.optimizer.lr\": [0.1]}, \"run\": {\"dir\": \"r\", "
-                                   "\"threads\": 2000000000, \"deadline_s\": 1e300, \"stall_s\": 1e10}}");
-    for (std::string const key : {"threads: must be at most 1024 ", "deadline_s: must be at most 1000000000 ", "stall_s: must be at most"})
+    EXPECT_NE(said("\"search\": {\"procedure\": \"random\", \"trials\": 1000000000000}")
+                  .find("/search/trials: must be at most 1000000 "),
+              std::string::npos);
+    auto const limits = complaints(
+        "{\"data\": {\"path\": \"d\"}, \"model\": {\"name\": \"mlp\"}, \"space\": {\"train.optimizer.lr\": [0.1]}, \"run\": "
+        "{\"dir\": \"r\", "
+        "\"threads\": 2000000000, \"deadline_s\": 1e300, \"stall_s\": 1e10}}");
+    for (std::string const key :
+         {"threads: must be at most 1024 ", "deadline_s: must be at most 1000000000 ", "stall_s: must be at most"})
         EXPECT_NE(limits.find("/run/" + key), std::string::npos) << limits;
 }
 

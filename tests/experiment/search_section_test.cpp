@@ -74,10 +74,13 @@ TEST(SearchSection, CopiesOfAConfiguration) {
               "e.json:2:23: /search/repeats: must be at least 1 (got 0)\n"
               "e.json:2:35: /search/folds: must be at least 1 (got 0)\n"
               "e.json:2:51: /search/objective: unknown value \"first\" (known: last, best)");
-    EXPECT_EQ(said(R"({"repeats": 40, "folds": 50})"), "e.json:2:36: /search/folds: repeats x folds must be at most 1000 (got 2000)");
-    EXPECT_EQ(said(R"({"procedure": "pbt", "repeats": 2})"),
-              "e.json:2:43: /search/repeats: cannot be more than 1 with pbt (its trials take over each other's states, so copies of "
-              "a configuration do not stay copies) leave it out");
+    EXPECT_EQ(said(R"({"repeats": 40, "folds": 50})"),
+              "e.json:2:36: /search/folds: repeats x folds must be at most 1000 (got 2000)");
+    EXPECT_EQ(
+        said(R"({"procedure": "pbt", "repeats": 2})"),
+        "e.json:2:43: /search/repeats: cannot be more than 1 with pbt (its trials take over each other's states, so copies "
+        "of "
+        "a configuration do not stay copies) leave it out");
     EXPECT_EQ(said(R"({"procedure": "pbt", "repeats": 1, "folds": 1})"), "");
     std::string const reserved = R"("space": {"search.repeat": [0, 1]})";
     EXPECT_EQ(said(R"({"repeats": 2})", reserved),
@@ -86,24 +89,27 @@ TEST(SearchSection, CopiesOfAConfiguration) {
 }
 
 TEST(SearchSection, Constraints) {
-    EXPECT_EQ(said(R"({"subject_to": {"parametrs": {"below": 1}, "val_loss": {"below": 1}, "parameters": {},
+    EXPECT_EQ(
+        said(R"({"subject_to": {"parametrs": {"below": 1}, "val_loss": {"below": 1}, "parameters": {},
 "state_mb": {"above": 3, "below": 2, "belw": 1}, "flops_per_row": 3}})"),
-              "e.json:2:40: /search/subject_to/parametrs: is not known and cannot be constrained (known: parameters, state_mb, "
-              "flops_per_row)\n"
-              "e.json:2:66: /search/subject_to/val_loss: is a result and cannot be constrained (known: parameters, state_mb, "
-              "flops_per_row)\n"
-              "e.json:2:94: /search/subject_to/parameters/below: missing (required) say which values are allowed, for example "
-              "{\"below\": 1e6}\n"
-              "e.json:3:35: /search/subject_to/state_mb/below: must be greater than above (2 <= 3; nothing is between them)\n"
-              "e.json:3:38: /search/subject_to/state_mb/belw: unknown key (did you mean \"below\"?)\n"
-              "e.json:3:67: /search/subject_to/flops_per_row: expected an object (got an integer)");
+        "e.json:2:40: /search/subject_to/parametrs: is not known and cannot be constrained (known: parameters, state_mb, "
+        "flops_per_row)\n"
+        "e.json:2:66: /search/subject_to/val_loss: is a result and cannot be constrained (known: parameters, state_mb, "
+        "flops_per_row)\n"
+        "e.json:2:94: /search/subject_to/parameters/below: missing (required) say which values are allowed, for example "
+        "{\"below\": 1e6}\n"
+        "e.json:3:35: /search/subject_to/state_mb/below: must be greater than above (2 <= 3; nothing is between them)\n"
+        "e.json:3:38: /search/subject_to/state_mb/belw: unknown key (did you mean \"below\"?)\n"
+        "e.json:3:67: /search/subject_to/flops_per_row: expected an object (got an integer)");
 }
 
 TEST(SearchSection, ParetoIsOfTwo) {
     EXPECT_EQ(said(R"({"pareto": ["val_loss"]})"),
               "e.json:2:22: /search/pareto: expected two different names, for example [\"val_accuracy\", \"parameters\"]");
-    EXPECT_EQ(said(R"({"pareto": ["val_loss", "val_loss"]})").substr(0, 59), "e.json:2:22: /search/pareto: expected two different names, ");
-    EXPECT_EQ(said(R"({"pareto": ["val_loss", "params"]})").substr(0, 59), "e.json:2:22: /search/pareto: unknown value \"params\" (known:");
+    EXPECT_EQ(said(R"({"pareto": ["val_loss", "val_loss"]})").substr(0, 59),
+              "e.json:2:22: /search/pareto: expected two different names, ");
+    EXPECT_EQ(said(R"({"pareto": ["val_loss", "params"]})").substr(0, 59),
+              "e.json:2:22: /search/pareto: unknown value \"params\" (known:");
 }
 
 TEST(SearchSection, Hours) {
@@ -208,8 +214,9 @@ TEST(SearchSection, TargetsOutOfReach) {
         check_target(experiment, problems);
         return problems.text();
     };
-    EXPECT_EQ(told(R"({"budget": {"target": 90}})"),
-              "e.json:2:33: /search/budget/target: cannot be reached (got 90; val_accuracy is at most 1) write 0.9 for 90 %");
+    EXPECT_EQ(
+        told(R"({"budget": {"target": 90}})"),
+        "e.json:2:33: /search/budget/target: cannot be reached (got 90; val_accuracy is at most 1) write 0.9 for 90 %");
     EXPECT_EQ(told(R"({"budget": {"target": 1}})"), "");
     EXPECT_EQ(told(R"({"budget": {"target": 90}, "metric": "val_perplexity"})"), "");
     EXPECT_EQ(told(R"({"budget": {"trials": 90}})"), "");
@@ -244,7 +251,8 @@ TEST(SearchSection, EpochsOfRules) {
 TEST(SearchSection, PbtLeavesTheStateAsItIs) {
     EXPECT_EQ(
         said(R"({"procedure": "pbt"})", R"("space": {"model.hidden": [[8], [16]], "train.optimizer.name": ["sgd", "adam"],
-"train.optimizer.momentum": [0, 0.9], "model.dropout": [0, 0.1], "train.batch_size": [16, 32], "model.activation": ["relu"]})"),
+"train.optimizer.momentum": [0, 0.9], "model.dropout": [0, 0.1], "train.batch_size": [16, 32], "model.activation": "
+"["relu"]})"),
         "e.json:3:11: /space/model.hidden: cannot be searched with pbt (trials take over each other's state, and this "
         "changes "
         "what is in it) make it a constant\n"
@@ -275,9 +283,9 @@ TEST(SearchSection, SobolHasSoManyDimensions) {
 
 TEST(SearchSection, ConfigurationsOfManual) {
     std::string const none = R"("train": {"epochs": 3})";
-    EXPECT_EQ(
-        said(R"({"procedure": "manual", "configurations": [{"train.optimizer.lr": 0.1}, {"model.hidden": [8]}]})", none),
-        "");
+    EXPECT_EQ(said(R"({"procedure": "manual", "configurations": [{"train.optimizer.lr": 0.1}, {"model.hidden": [8]}]})",
+                   none),
+              "");
     EXPECT_EQ(said(R"({"procedure": "asha", "sampler": "manual", "configurations": [{"train.optimizer.lr": 0.1}]})", none),
               "");
     // Values that do not go with each other are fine in different configurations, and told in the same.

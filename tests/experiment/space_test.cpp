@@ -158,7 +158,8 @@ TEST(Space, ConditionsMayLookAheadButNotInCircles) {
     EXPECT_FALSE(is_active(ahead.parameters[0], {}));
     EXPECT_EQ(
         refused(
-            R"("model.a": {"type": "const", "value": 1, "when": {"model.b": 1}}, "model.b": {"type": "const", "value": 1, "when": {"model.a": 1}})"),
+            R"("model.a": {"type": "const", "value": 1, "when": {"model.b": 1}}, "model.b": {"type": "const", "value": 1,
+             "when": {"model.a": 1}})"),
         "e.json:3:12: /space/model.a/when: conditions go round in a circle (each waits for the other) remove one \"when\"\n"
         "e.json:3:78: /space/model.b/when: conditions go round in a circle (each waits for the other) remove one \"when\"");
     EXPECT_EQ(refused(R"("model.width": [1], "model.b": {"type": "const", "value": 1, "when": {"model.widht": 1}})"),
@@ -166,9 +167,9 @@ TEST(Space, ConditionsMayLookAheadButNotInCircles) {
 }
 
 TEST(Space, ConditionsMatch) {
-    auto const above = read(
-        R"("model.a": [1, 2], "model.h": [[16], [32]])",
-        R"(, "search": {"forbid": [{"model.a": {"above": 1}, "model.h": [[16]]}, {"model.h": [32], "model.a": {"below": 2}}]})");
+    auto const above = read(R"("model.a": [1, 2], "model.h": [[16], [32]])",
+                            R"(, "search": {"forbid": [{"model.a": {"above": 1}, "model.h": [[16]]}, {"model.h": [32],
+         "model.a": {"below": 2}}]})");
     EXPECT_TRUE(is_forbidden(above, {{"model.a", 2}, {"model.h", Json(Json::Array{16})}}));
     EXPECT_FALSE(is_forbidden(above, {{"model.a", 1}, {"model.h", Json(Json::Array{16})}}));
     EXPECT_TRUE(is_forbidden(above, {{"model.a", 1}, {"model.h", Json(Json::Array{32})}}));
@@ -197,9 +198,11 @@ TEST(Space, IsOfASizeThatCanBeTried) {
     std::string keys, values;
     for (int i = 0; i < 300; ++i) keys += (i > 0 ? ", \"model.k" : "\"model.k") + std::to_string(i) + "\": [1]";
     for (int i = 0; i < 20000; ++i) values += (i > 0 ? ", 1e-" : "1e-") + std::to_string(i);
-    EXPECT_NE(complaints(document("\"space\": {" + keys + "}")).find("/space: has 300 keys (at most 256)"), std::string::npos);
+    EXPECT_NE(complaints(document("\"space\": {" + keys + "}")).find("/space: has 300 keys (at most 256)"),
+              std::string::npos);
     auto const listed = complaints(document("\"space\": {\"train.optimizer.lr\": [" + values + "]}"));
-    EXPECT_NE(listed.find("/space/train.optimizer.lr: lists 20000 values (at most 10000)"), std::string::npos) << listed.substr(0, 200);
+    EXPECT_NE(listed.find("/space/train.optimizer.lr: lists 20000 values (at most 10000)"), std::string::npos)
+        << listed.substr(0, 200);
 }
 
 TEST(Space, AValueListedAThousandTimesIsToldAThousandTimesNotAMillion) {
@@ -215,8 +218,9 @@ TEST(Space, ConditionsThatNeverHoldTakeNoTime) {
     for (int i = 1; i < 40; ++i)
         for (char const* name : {"a", "b"}) {
             auto const before = std::to_string(i - 1);
-            space += ", \"model." + std::string(name) + std::to_string(i) + "\": {\"type\": \"choice\", \"values\": [1], \"when\": {\"model.a" + before +
-                     "\": 2, \"model.b" + before + "\": 2}}";
+            space += ", \"model." + std::string(name) + std::to_string(i) +
+                     "\": {\"type\": \"choice\", \"values\": [1], \"when\": {\"model.a" + before + "\": 2, \"model.b" +
+                     before + "\": 2}}";
         }
     EXPECT_EQ(complaints(document("\"space\": {" + space + "}")), "");
 }

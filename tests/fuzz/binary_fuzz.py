@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Damaged experiments, run directories and datasets through the binary itself: binary_fuzz.py BINARY [COUNT] [--seed N] [--only N].
-Every command must end by itself with exit code 0, 1, 2 or 75, say something if it is not 0, and leave everything outside its run directory
-as it was. A failure is told with the words that repeat it, and its folder is kept."""
+"""Damaged experiments, run directories and datasets through the binary itself: binary_fuzz.py BINARY [COUNT] [--seed N]
+[--only N]. Every command must end by itself with exit code 0, 1, 2 or 75, say something if it is not 0, and leave everything
+outside its run directory as it was. A failure is told with the words that repeat it, and its folder is kept."""
+
 import argparse
 import copy
 import hashlib
@@ -19,16 +20,75 @@ import time
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 LONGEST_S = 20  # of a command; one that trains is then asked to end, and has as long again
-RAW = ("terminate called", "bad_alloc", "filesystem error", "::at", "out_of_range", "length_error", "basic_string", "Assertion", "Sanitizer")
-PATHS = ["..", ".", "/", "", "../outside/secret", "../../../../../../etc/passwd", "/etc/passwd", "/dev/zero", "checkpoints/../../outside/secret", "~/x", "$(id)",
-         "a\0b", "p" * 5000, "link", "-rf"]
-NUMBERS = [0, 1, -1, 2, 7, 255, 65536, 2**31 - 1, 2**31, 2**32, 2**32 + 1, 2**53, 2**63 - 1, 2**63, 2**64, 10**30, -2**63, 0.5, -0.0, 1e-300, 1e300, 1e18]
+RAW = (
+    "terminate called",
+    "bad_alloc",
+    "filesystem error",
+    "::at",
+    "out_of_range",
+    "length_error",
+    "basic_string",
+    "Assertion",
+    "Sanitizer",
+)
+PATHS = [
+    "..",
+    ".",
+    "/",
+    "",
+    "../outside/secret",
+    "../../../../../../etc/passwd",
+    "/etc/passwd",
+    "/dev/zero",
+    "checkpoints/../../outside/secret",
+    "~/x",
+    "$(id)",
+    "a\0b",
+    "p" * 5000,
+    "link",
+    "-rf",
+]
+NUMBERS = [
+    0,
+    1,
+    -1,
+    2,
+    7,
+    255,
+    65536,
+    2**31 - 1,
+    2**31,
+    2**32,
+    2**32 + 1,
+    2**53,
+    2**63 - 1,
+    2**63,
+    2**64,
+    10**30,
+    -(2**63),
+    0.5,
+    -0.0,
+    1e-300,
+    1e300,
+    1e18,
+]
 EXPERIMENT = {
-    "name": "fuzz", "seed": 42, "data": {"path": "digits", "augment": ["flip"], "cache": "all"}, "model": {"name": "mlp", "hidden": [16], "dropout": 0.1},
-    "train": {"epochs": 2, "batch_size": 32, "loss": "cross_entropy", "optimizer": {"name": "sgd", "lr": 0.1, "momentum": 0.9},
-              "schedule": {"name": "cosine", "warmup_epochs": 1}},
-    "search": {"procedure": "grid", "metric": "val_accuracy"}, "space": {"train.optimizer.lr": [0.03, 0.1]}, "strategy": {"name": "mop"},
-    "run": {"dir": "out", "device": "cpu", "checkpoint_every_s": 0.01, "deadline_s": 10, "stall_s": 10}}
+    "name": "fuzz",
+    "seed": 42,
+    "data": {"path": "digits", "augment": ["flip"], "cache": "all"},
+    "model": {"name": "mlp", "hidden": [16], "dropout": 0.1},
+    "train": {
+        "epochs": 2,
+        "batch_size": 32,
+        "loss": "cross_entropy",
+        "optimizer": {"name": "sgd", "lr": 0.1, "momentum": 0.9},
+        "schedule": {"name": "cosine", "warmup_epochs": 1},
+    },
+    "search": {"procedure": "grid", "metric": "val_accuracy"},
+    "space": {"train.optimizer.lr": [0.03, 0.1]},
+    "strategy": {"name": "mop"},
+    "run": {"dir": "out", "device": "cpu", "checkpoint_every_s": 0.01, "deadline_s": 10, "stall_s": 10},
+}
 
 
 def places(value):
@@ -77,9 +137,9 @@ def mutated_bytes(data, rng):
         elif action == 2:
             data[at] = rng.randrange(256)
         elif action == 3:
-            del data[at:at + rng.randint(1, 16)]
+            del data[at : at + rng.randint(1, 16)]
         else:
-            data = data[:at] if rng.random() < 0.3 else data[:at] + data[at:at + 16] + data[at:]
+            data = data[:at] if rng.random() < 0.3 else data[:at] + data[at : at + 16] + data[at:]
     return bytes(data)
 
 
@@ -95,7 +155,9 @@ def damage(path, rng, outside):
     elif path.suffix == ".jsonl" and rng.random() < 0.85:
         lines = data.splitlines()
         at = rng.randrange(len(lines))
-        lines[at] = rng.choice([mutated_json(json.loads(lines[at]), rng), lines[rng.randrange(len(lines))], lines[at] + lines[at]])
+        lines[at] = rng.choice(
+            [mutated_json(json.loads(lines[at]), rng), lines[rng.randrange(len(lines))], lines[at] + lines[at]]
+        )
         data = b"\n".join(lines) + b"\n"
     else:
         data = mutated_bytes(data, rng)
@@ -107,17 +169,38 @@ class Base:
 
     def __init__(self, binary, folder):
         self.binary, self.folder = binary, folder
-        self.run("data", "import", "csv", str(SOURCE / "data/digits.csv"), "--out", "digits", "--shards", "4", "--valid", "0.2", "--shape", "1x8x8", "--label", "label")
+        self.run(
+            "data",
+            "import",
+            "csv",
+            str(SOURCE / "data/digits.csv"),
+            "--out",
+            "digits",
+            "--shards",
+            "4",
+            "--valid",
+            "0.2",
+            "--shape",
+            "1x8x8",
+            "--label",
+            "label",
+        )
         (folder / "e.json").write_text(json.dumps(EXPERIMENT))
         self.run("run", "e.json", "--quiet", "--trainers", "2")
         (folder / "out").rename(folder / "done")
         long = copy.deepcopy(EXPERIMENT)
         long["train"]["epochs"] = 40
         (folder / "long.json").write_text(json.dumps(long))
-        process = subprocess.Popen([binary, "run", "long.json", "--quiet", "--trainers", "2"], cwd=folder, stderr=subprocess.DEVNULL)
+        process = subprocess.Popen(
+            [binary, "run", "long.json", "--quiet", "--trainers", "2"], cwd=folder, stderr=subprocess.DEVNULL
+        )
         journal = folder / "out/journal.jsonl"
         end = time.monotonic() + LONGEST_S
-        while process.poll() is None and time.monotonic() < end and not (journal.exists() and journal.read_text().count('"checkpoint"') > 4):
+        while (
+            process.poll() is None
+            and time.monotonic() < end
+            and not (journal.exists() and journal.read_text().count('"checkpoint"') > 4)
+        ):
             time.sleep(0.01)
         process.kill()
         process.wait()
@@ -135,8 +218,15 @@ def case_of(number, case, rng, outside):
         return ["run", "e.json", "--dry-run", "--trainers", "2"], []
     if kind == 1:
         document = copy.deepcopy(EXPERIMENT)
-        document["strategy"] = rng.choice([{"name": "mop"}, {"name": "task_parallel"}, {"name": "allreduce", "bucket_mb": 1},
-                                           {"name": "parameter_server", "mode": "ssp", "servers": 1, "part_mb": 1}, {"name": "model_averaging", "every": 3}])
+        document["strategy"] = rng.choice(
+            [
+                {"name": "mop"},
+                {"name": "task_parallel"},
+                {"name": "allreduce", "bucket_mb": 1},
+                {"name": "parameter_server", "mode": "ssp", "servers": 1, "part_mb": 1},
+                {"name": "model_averaging", "every": 3},
+            ]
+        )
         section = rng.choice(["model", "train", "search", "space", "strategy", "data"])  # run.dir is the user's to choose
         document[section] = json.loads(mutated_json(document[section], rng))
         shutil.rmtree(case / "out")
@@ -153,12 +243,20 @@ def case_of(number, case, rng, outside):
         damage(pick("digits/dataset.json", "digits/train-00000.h5", "digits/valid-00000.h5"), rng, outside)
         return rng.choice([["data", "verify", "digits"], ["data", "inspect", "digits"], ["run", "e.json", "--dry-run"]]), []
     if kind == 5:
-        damage(pick("done/best/model.json", "done/best/model.safetensors", "done/journal.jsonl", "done/experiment.json"), rng, outside)
-        return ["predict", "done", "digits", "--out", "p.csv", *rng.choice([[], ["--trial", "0"], ["--trial", "1"]])], ["p.csv"]
+        damage(
+            pick("done/best/model.json", "done/best/model.safetensors", "done/journal.jsonl", "done/experiment.json"),
+            rng,
+            outside,
+        )
+        return ["predict", "done", "digits", "--out", "p.csv", *rng.choice([[], ["--trial", "0"], ["--trial", "1"]])], [
+            "p.csv"
+        ]
     if kind == 6:
         damage(pick("digits/dataset.json", "digits/train-00000.h5"), rng, outside)
         shutil.rmtree(case / "out")
-        return rng.choice([["run", "e.json", "--quiet", "--trainers", "2"], ["predict", "done", "digits", "--out", "p.csv"]]), ["out", "p.csv"]
+        return rng.choice(
+            [["run", "e.json", "--quiet", "--trainers", "2"], ["predict", "done", "digits", "--out", "p.csv"]]
+        ), ["out", "p.csv"]
     damage(pick("done/summary.json", "done/metrics.jsonl", "done/experiment.json"), rng, outside)
     return ["compare", "done", "out"], []
 
@@ -167,20 +265,30 @@ def contents(folder, changeable):
     found = {}
     for path in folder.rglob("*"):
         name = path.relative_to(folder)
-        if any(name.parts[:len(part.parts)] == part.parts for part in changeable):
+        if any(name.parts[: len(part.parts)] == part.parts for part in changeable):
             continue
-        kind = os.readlink(path) if path.is_symlink() else hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "folder"
+        kind = (
+            os.readlink(path)
+            if path.is_symlink()
+            else hashlib.sha256(path.read_bytes()).hexdigest()
+            if path.is_file()
+            else "folder"
+        )
         found[str(name)] = kind
     return found
 
 
 def run_command(command, cwd):
     """Exit code, and what was said; a command that trains longer than that must stop when it is asked to."""
+
     def limits():
         resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    process = subprocess.Popen(command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=limits, env=environment)
+    process = subprocess.Popen(
+        command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=limits, env=environment
+    )
     for patience in (signal.SIGTERM, signal.SIGKILL):
         try:
             out, err = process.communicate(timeout=LONGEST_S)
@@ -234,7 +342,11 @@ def main():
             print(f"{' '.join(command[1:])}: exit code {code}\n{out[-2000:]}{err[-2000:]}")
         if problem:
             failed += 1
-            print(f"binary_fuzz: --seed {options.seed} --only {number} ({' '.join(command[1:])}): {problem}\n  kept in {folder}", file=sys.stderr)
+            print(
+                f"binary_fuzz: --seed {options.seed} --only {number} ({' '.join(command[1:])}): {problem}\n  kept in "
+                f"{folder}",
+                file=sys.stderr,
+            )
         else:
             shutil.rmtree(folder)
     print(f"binary: {sum(codes.values())} commands, exit codes {dict(sorted(codes.items()))}, {failed} wrong")

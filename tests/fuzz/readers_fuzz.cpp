@@ -46,7 +46,7 @@ void watch_over_this_process() {
     static std::byte stack[1 << 16];  // for the handler, when the other one is full
     stack_t const alternative{.ss_sp = stack, .ss_flags = 0, .ss_size = sizeof stack};
     sigaltstack(&alternative, nullptr);
-    struct sigaction action {};
+    struct sigaction action{};
     action.sa_handler = tell_and_die;
     action.sa_flags = SA_ONSTACK;
     for (int const signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGALRM}) sigaction(signal, &action, nullptr);

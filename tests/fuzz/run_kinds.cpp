@@ -170,7 +170,8 @@ public:
     void damage(fs::path const& folder, Rng& rng) override {
         fs::remove_all(folder / "inbox");
         fs::create_directories(folder / "inbox");
-        write(folder / "inbox" / "0001-7.json", one_in(rng, 4) ? mutated_bytes(good_.dump(), rng) : mutated_json(good_, rng));
+        write(folder / "inbox" / "0001-7.json",
+              one_in(rng, 4) ? mutated_bytes(good_.dump(), rng) : mutated_json(good_, rng));
     }
     void read(fs::path const& folder) override {
         auto const letters = Inbox(folder).take();
@@ -182,7 +183,8 @@ public:
     }
 
 private:
-    Json good_ = Json::object({{"kind", "clone"}, {"trial", 3}, {"changes", Json::object({{"train.optimizer.lr", 0.1}})}, {"until_unix_s", 4e9}});
+    Json good_ = Json::object(
+        {{"kind", "clone"}, {"trial", 3}, {"changes", Json::object({{"train.optimizer.lr", 0.1}})}, {"until_unix_s", 4e9}});
 };
 
 class FactsKind : public Kind {

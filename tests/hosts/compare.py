@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The strategies on five hosts (rank 0 and four trainers) with links of a given rate: measured seconds and bytes beside what the
-cost model predicts. The model is synthetic: a batch takes a fixed time plus a time for each row, wherever it runs, so that hosts
-that share this machine's cores do not disturb each other, while gradients and states of real size go over the network.
+"""The strategies on five hosts (rank 0 and four trainers) with links of a given rate: measured seconds and bytes beside what
+the cost model predicts. The model is synthetic: a batch takes a fixed time plus a time for each row, wherever it runs, so
+that hosts that share this machine's cores do not disturb each other, while gradients and states of real size go over the
+network.
 
     tests/hosts/compare.py [--quick] [--out FILE]        as root; about 20 minutes (--quick: the smallest cell only)
 """
+
 import argparse
 import json
 import os
@@ -28,8 +30,8 @@ STRATEGIES = {
     "ps_sync": {"name": "parameter_server", "mode": "sync"},
     "ps_async_1": {"name": "parameter_server", "mode": "async", "servers": 1},
 }
-# rate, megabytes of weights, seconds a batch and a row, batch sizes. A unit of mop is long enough to hide a hop, as an epoch over a
-# real dataset is.
+# rate, megabytes of weights, seconds a batch and a row, batch sizes. A unit of mop is long enough to hide a hop, as an epoch
+# over a real dataset is.
 CELLS = [
     ("1gbit", 1, 0.002, 0.0001, (32, 128, 512)),
     ("1gbit", 10, 0.005, 0.0004, (128,)),
@@ -42,8 +44,24 @@ def make_dataset(folder):
     images, labels = folder / "images.idx", folder / "labels.idx"
     images.write_bytes(struct.pack(">IIII", 0x803, ROWS, 28, 28) + os.urandom(ROWS * 784))
     labels.write_bytes(struct.pack(">II", 0x801, ROWS) + bytes(i % 10 for i in range(ROWS)))
-    subprocess.run([HOPSCOTCH, "data", "import", "idx", images, labels, "--out", folder / "data", "--shards", str(SHARDS),
-                    "--valid", "0.1"], check=True, capture_output=True)
+    subprocess.run(
+        [
+            HOPSCOTCH,
+            "data",
+            "import",
+            "idx",
+            images,
+            labels,
+            "--out",
+            folder / "data",
+            "--shards",
+            str(SHARDS),
+            "--valid",
+            "0.1",
+        ],
+        check=True,
+        capture_output=True,
+    )
     return folder / "data"
 
 
@@ -51,23 +69,35 @@ def run(folder, data, name, cell, batch):
     rate, megabytes, batch_s, row_s, _ = cell
     out = folder / f"{rate}-{megabytes}-{batch}-{name}"
     document = {
-        "name": name, "seed": 1, "data": {"path": str(data)},
-        "model": {"name": "synthetic", "seconds_per_batch": batch_s, "seconds_per_row": row_s, "parameters": megabytes * 250_000},
+        "name": name,
+        "seed": 1,
+        "data": {"path": str(data)},
+        "model": {
+            "name": "synthetic",
+            "seconds_per_batch": batch_s,
+            "seconds_per_row": row_s,
+            "parameters": megabytes * 250_000,
+        },
         "train": {"epochs": 1, "batch_size": batch, "optimizer": {"name": "sgd", "lr": 0.1}},
         "search": {"procedure": "grid"},
         "space": {"train.optimizer.weight_decay": [i / 1000 for i in range(TRIALS)]},
-        "strategy": STRATEGIES[name], "run": {"dir": str(out), "device": "cpu"},
+        "strategy": STRATEGIES[name],
+        "run": {"dir": str(out), "device": "cpu"},
     }
     experiment = folder / f"{name}.json"
     experiment.write_text(json.dumps(document))
-    done = subprocess.run([HOSTS, "run", str(TRAINERS + 1), HOPSCOTCH, "run", experiment, "--quiet"], capture_output=True, text=True)
+    done = subprocess.run(
+        [HOSTS, "run", str(TRAINERS + 1), HOPSCOTCH, "run", experiment, "--quiet"], capture_output=True, text=True
+    )
     if done.returncode != 0:
         sys.exit(f"{name} at {rate}, {megabytes} MB, batch {batch}:\n{done.stderr}{done.stdout}")
     return out
 
 
 def table(runs, rate):
-    return subprocess.run([HOPSCOTCH, "compare", "--bandwidth", rate, "--latency", "0.2ms", *runs], capture_output=True, text=True, check=True).stdout
+    return subprocess.run(
+        [HOPSCOTCH, "compare", "--bandwidth", rate, "--latency", "0.2ms", *runs], capture_output=True, text=True, check=True
+    ).stdout
 
 
 def main():
@@ -88,8 +118,10 @@ def main():
                 subprocess.run([HOSTS, "rate", cell[0]], check=True)
                 for batch in cell[4]:
                     runs = [run(folder, data, name, cell, batch) for name in names]
-                    report.append(f"links {cell[0]}, weights {cell[1]} MB, batch {batch}, {TRIALS} trials, {TRAINERS} trainers\n\n"
-                                  + table(runs, cell[0]))
+                    report.append(
+                        f"links {cell[0]}, weights {cell[1]} MB, batch {batch}, {TRIALS} trials, {TRAINERS} trainers\n\n"
+                        + table(runs, cell[0])
+                    )
                     print(report[-1], flush=True)
         finally:
             subprocess.run([HOSTS, "down"], check=True)

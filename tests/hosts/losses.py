@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Hosts that are lost while a job trains: rank 0 and one trainer on a host, and three hosts of one or two trainers, by TCP, under
-mpirun --enable-recovery (Open MPI 4). Whatever happens, the states, metrics and best model must be the undisturbed run's; where the
-job cannot go on by itself, after --resume. Then data.stage with a disk of its own for each host.
+"""Hosts that are lost while a job trains: rank 0 and one trainer on a host, and three hosts of one or two trainers, by TCP,
+under mpirun --enable-recovery (Open MPI 4). Whatever happens, the states, metrics and best model must be the undisturbed
+run's; where the job cannot go on by itself, after --resume. Then data.stage with a disk of its own for each host.
 
     tests/hosts/losses.py [--rounds N] [--silence S] [CASE...]        as root; a minute a round
 
-Prints for each case in how many rounds the same job finished, when a loss was noticed, when the others went on, and how mpirun ended:
-by itself, or after one or two SIGTERM ("told"; the second within 5 s makes it leave hosts alone that do not answer). Exit code 77:
-this machine does not permit network namespaces.
+Prints for each case in how many rounds the same job finished, when a loss was noticed, when the others went on, and how
+mpirun ended: by itself, or after one or two SIGTERM ("told"; the second within 5 s makes it leave hosts alone that do not
+answer). Exit code 77: this machine does not permit network namespaces.
 """
+
 import argparse
 import json
 import math
@@ -104,29 +105,48 @@ CASES = {
     "whole_trials": ("task_parallel", cut, "goes on"),
     "together": ("allreduce", cut, "resumed"),
 }
-TOLD = {"cut": "its link is cut", "lost": "its power fails", "killed": "all its processes are killed",
-        "homes": "cut: it has the most homes of living trials", "blink": "cut for silence_s / 4", "back": "cut for 2 silence_s",
-        "stopped": "its ranks stopped for 2 silence_s", "whole_trials": "cut, task_parallel", "together": "cut, allreduce"}
+TOLD = {
+    "cut": "its link is cut",
+    "lost": "its power fails",
+    "killed": "all its processes are killed",
+    "homes": "cut: it has the most homes of living trials",
+    "blink": "cut for silence_s / 4",
+    "back": "cut for 2 silence_s",
+    "stopped": "its ranks stopped for 2 silence_s",
+    "whole_trials": "cut, task_parallel",
+    "together": "cut, allreduce",
+}
 
 
 class Job:
     """One job over the hosts: 80 epochs of eight small trials, some ten seconds."""
+
     def __init__(self, folder, silence_s):
         self.folder, self.silence_s = folder, silence_s
 
     def write(self, name, strategy, stage=""):
         epochs = 12 if strategy == "allreduce" else 80
-        document = experiment(data={"path": "digits", **({"stage": stage} if stage else {})},
-                              model={"name": "mlp", "hidden": [64], "dropout": 0.2}, strategy={"name": strategy},
-                              train={"epochs": epochs, "batch_size": 4 if strategy != "allreduce" else 24,
-                                     "optimizer": {"name": "adam", "lr": 0.01}},
-                              space={"train.optimizer.lr": [0.001, 0.002, 0.003, 0.005, 0.01, 0.015, 0.02, 0.03]},
-                              run={"dir": name, "device": "cpu", "checkpoint_every_s": 1, "silence_s": self.silence_s})
+        document = experiment(
+            data={"path": "digits", **({"stage": stage} if stage else {})},
+            model={"name": "mlp", "hidden": [64], "dropout": 0.2},
+            strategy={"name": strategy},
+            train={
+                "epochs": epochs,
+                "batch_size": 4 if strategy != "allreduce" else 24,
+                "optimizer": {"name": "adam", "lr": 0.01},
+            },
+            space={"train.optimizer.lr": [0.001, 0.002, 0.003, 0.005, 0.01, 0.015, 0.02, 0.03]},
+            run={"dir": name, "device": "cpu", "checkpoint_every_s": 1, "silence_s": self.silence_s},
+        )
         (self.folder / "e.json").write_text(json.dumps(document))
 
     def quietly(self, *options):
-        subprocess.run([BINARY, "run", "e.json", "--quiet", "--trainers", str(RANKS - 1), *options], cwd=self.folder, check=True,
-                       capture_output=True)
+        subprocess.run(
+            [BINARY, "run", "e.json", "--quiet", "--trainers", str(RANKS - 1), *options],
+            cwd=self.folder,
+            check=True,
+            capture_output=True,
+        )
 
     def undisturbed(self, strategy):
         name = f"quiet-{strategy}"
@@ -139,8 +159,13 @@ class Job:
         """Until the first lap is done."""
         subprocess.run(["rm", "-rf", str(self.folder / "out")], check=True)
         self.said = open(self.folder / "said", "w+")
-        self.process = subprocess.Popen([HOSTS, "run", str(RANKS), "--enable-recovery", BINARY, "run", "e.json", "--quiet"], cwd=self.folder,
-                                        stdout=self.said, stderr=subprocess.STDOUT, start_new_session=True)
+        self.process = subprocess.Popen(
+            [HOSTS, "run", str(RANKS), "--enable-recovery", BINARY, "run", "e.json", "--quiet"],
+            cwd=self.folder,
+            stdout=self.said,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
         while self.process.poll() is None and not self.events("lap_done"):
             time.sleep(0.02)
 
@@ -221,16 +246,27 @@ def one(job, case, numbers):
 def row(case, results):
     def seconds(key):
         values = sorted(value for result in results for value in result[key])
-        return f"{statistics.median(values):6.2f} {values[math.ceil(0.95 * len(values)) - 1]:6.2f}" if values else "     -      -"
-    others = sum(result["others"] for result in results)  # Open MPI 4 may end a rank that was just writing to one that is killed
+        return (
+            f"{statistics.median(values):6.2f} {values[math.ceil(0.95 * len(values)) - 1]:6.2f}"
+            if values
+            else "     -      -"
+        )
+
+    others = sum(
+        result["others"] for result in results
+    )  # Open MPI 4 may end a rank that was just writing to one that is killed
     ends = [result["mpirun"] for result in results]
-    return (f"{TOLD[case]:44} {len(results):6} {sum(result['same_job'] for result in results):8}  {seconds('noticed_s')}  {seconds('went_on_s')}  "
-            + ", ".join(f"{ends.count(how)} {how}" for how in dict.fromkeys(ends))
-            + (f"; {others} other ranks died of it" if others else ""))
+    return (
+        f"{TOLD[case]:44} {len(results):6} {sum(result['same_job'] for result in results):8}  {seconds('noticed_s')}  "
+        f"{seconds('went_on_s')}  "
+        + ", ".join(f"{ends.count(how)} {how}" for how in dict.fromkeys(ends))
+        + (f"; {others} other ranks died of it" if others else "")
+    )
 
 
 def staged(job):
-    """Each host copies what its trainers own to its own disk; the next run takes the copies, and makes one that is damaged again."""
+    """Each host copies what its trainers own to its own disk; the next run takes the copies, and makes one that is damaged
+    again."""
     expected = job.undisturbed("mop")
     job.write("out", "mop", stage=str(FOLDER / "disk/stage"))
     before, damaged = {}, None
@@ -240,7 +276,11 @@ def staged(job):
         job.clean_up()
         if outcome(job.folder / "out") != expected:
             raise AssertionError("a staged run came out different")
-        copies = {copy: copy.stat().st_ino for host in range(COUNT) for copy in (FOLDER / f"tmp{host}/stage").glob("hopscotch-*/**/*.h5")}
+        copies = {
+            copy: copy.stat().st_ino
+            for host in range(COUNT)
+            for copy in (FOLDER / f"tmp{host}/stage").glob("hopscotch-*/**/*.h5")
+        }
         for copy in copies:
             original = job.folder / "digits" / copy.relative_to(FOLDER).as_posix().split("/", 3)[3]
             if copy.read_bytes() != original.read_bytes():
@@ -252,7 +292,11 @@ def staged(job):
             file.seek(100)
             file.write(b"damage")
     counts = [sum(f"/tmp{host}/" in str(copy) for copy in before) for host in range(COUNT)]
-    print(f"data.stage: files on the disks of hosts 0 to 3: {', '.join(map(str, counts))}; all whole, a damaged one copied again, same bits", flush=True)
+    print(
+        f"data.stage: files on the disks of hosts 0 to 3: {', '.join(map(str, counts))}; all whole, a damaged one copied "
+        f"again, same bits",
+        flush=True,
+    )
 
 
 def main():
@@ -273,8 +317,27 @@ def main():
     try:
         with tempfile.TemporaryDirectory(prefix="hopscotch-losses-") as place:
             job = Job(pathlib.Path(place), options.silence)
-            subprocess.run([BINARY, "data", "import", "csv", str(SOURCE / "data/digits.csv"), "--out", f"{place}/digits", "--shards", str(SHARDS),
-                            "--valid", "0.2", "--shape", "1x8x8", "--label", "label"], check=True, capture_output=True)
+            subprocess.run(
+                [
+                    BINARY,
+                    "data",
+                    "import",
+                    "csv",
+                    str(SOURCE / "data/digits.csv"),
+                    "--out",
+                    f"{place}/digits",
+                    "--shards",
+                    str(SHARDS),
+                    "--valid",
+                    "0.2",
+                    "--shape",
+                    "1x8x8",
+                    "--label",
+                    "label",
+                ],
+                check=True,
+                capture_output=True,
+            )
             run_all(job, wanted, options)
     except AssertionError as error:
         sys.exit(f"losses: {error}")
@@ -283,8 +346,12 @@ def main():
 
 
 def run_all(job, wanted, options):
-    print(f"{'a host, run.silence_s ' + format(options.silence, 'g'):44} {'rounds':>6} {'same job':>8}  {'noticed after':13}  {'went on after':13}  "
-          f"mpirun ended by\n{'':60}  median    p95  median    p95", flush=True)
+    print(
+        f"{'a host, run.silence_s ' + format(options.silence, 'g'):44} {'rounds':>6} {'same job':>8}  {'noticed after':13}  "
+        f"{'went on after':13}  "
+        f"mpirun ended by\n{'':60}  median    p95  median    p95",
+        flush=True,
+    )
     for case in wanted:
         if case == "stage":
             staged(job)

@@ -45,7 +45,8 @@ private:
 };
 
 std::unique_ptr<Admission> admission(Numbers& n) {
-    return std::make_unique<Admission>(std::make_unique<FakeAllocator>(n), "cuda:0", [&n](std::int64_t bytes) { n.rooms.push_back(bytes); });
+    return std::make_unique<Admission>(std::make_unique<FakeAllocator>(n), "cuda:0",
+                                       [&n](std::int64_t bytes) { n.rooms.push_back(bytes); });
 }
 
 // A batch of 32 rows that takes so much on the way.
@@ -82,8 +83,11 @@ TEST(Admission, WhatIsKnownOfABatchCountsFromThenOn) {
         a->admit({2 * k_gb, k_gb, 0, 32}, 68 * k_gb, "resnet");
         FAIL() << "11 GB of 10";
     } catch (DoesNotFit const& e) {
-        EXPECT_STREQ(e.what(), "cuda:0 has 10.00 GB of 80.00 GB free, and this trial needs 11.00 GB (state 2.00 GB, gradient 1.00 GB, "
-                               "activations 8.00 GB at batch size 32) choose a smaller model or train.batch_size, or fewer trainers for each GPU");
+        EXPECT_STREQ(
+            e.what(),
+            "cuda:0 has 10.00 GB of 80.00 GB free, and this trial needs 11.00 GB (state 2.00 GB, gradient 1.00 GB, "
+            "activations 8.00 GB at batch size 32) choose a smaller model or train.batch_size, or fewer trainers for each "
+            "GPU");
         EXPECT_EQ(e.why(), DoesNotFit::Why::too_large) << "78 of 80 GB are free or its own";
     }
     EXPECT_EQ(n.rooms, (std::vector{3 * k_gb, 11 * k_gb}));
@@ -114,17 +118,38 @@ TEST(Admission, ABatchWithoutMemoryIsTriedOnceMore) {
     BatchKind const kind{"resnet", 32};
     std::string order;
     int tries = 0;
-    a->run({kind, {}, [&] { order += 'w'; if (++tries == 1) no_memory(); }, [&] {
+    a->run({kind,
+            {},
+            [&] {
+                order += 'w';
+                if (++tries == 1) no_memory();
+            },
+            [&] {
                 order += 'u';
                 EXPECT_EQ(n.emptied, 1);
                 EXPECT_EQ(n.rooms, std::vector{Admission::k_everything});
             }});
     EXPECT_EQ(order, "wuw");
     tries = 0;
-    EXPECT_THROW(a->run({kind, {}, [&] { ++tries; no_memory(); }, [] {}}), DoesNotFit);
+    EXPECT_THROW(a->run({kind,
+                         {},
+                         [&] {
+                             ++tries;
+                             no_memory();
+                         },
+                         [] {}}),
+                 DoesNotFit);
     EXPECT_EQ(tries, 2);
     tries = 0;
-    EXPECT_THROW(a->run({kind, {}, [&] { ++tries; no_memory(); }, {}}), DoesNotFit) << "it cannot be undone";
+    EXPECT_THROW(a->run({kind,
+                         {},
+                         [&] {
+                             ++tries;
+                             no_memory();
+                         },
+                         {}}),
+                 DoesNotFit)
+        << "it cannot be undone";
     EXPECT_EQ(tries, 1);
     EXPECT_THROW(a->run({kind, {}, [&] { throw std::logic_error("another"); }, [] {}}), std::logic_error);
 }
@@ -141,9 +166,12 @@ TEST(Admission, FailsWithNumbers) {
         a->run({kind, {2 * k_gb, k_gb}, work, [] {}});
         FAIL();
     } catch (DoesNotFit const& e) {
-        EXPECT_STREQ(e.what(), "cuda:0 has 13.00 GB of 80.00 GB free for this trial, and it needs at least 14.15 GB (state 2.00 GB, "
-                               "gradient 1.00 GB, activations 11.15 GB at batch size 256; torch says: Tried to allocate 2.00 GiB) choose a smaller model or "
-                               "train.batch_size, or fewer trainers for each GPU");
+        EXPECT_STREQ(
+            e.what(),
+            "cuda:0 has 13.00 GB of 80.00 GB free for this trial, and it needs at least 14.15 GB (state 2.00 GB, "
+            "gradient 1.00 GB, activations 11.15 GB at batch size 256; torch says: Tried to allocate 2.00 GiB) choose a "
+            "smaller model or "
+            "train.batch_size, or fewer trainers for each GPU");
         EXPECT_EQ(e.why(), DoesNotFit::Why::others);
     }
     n.memory.free = 75 * k_gb;
@@ -167,10 +195,12 @@ TEST(Admission, UnderstandsTorchsWords) {
     EXPECT_NE(said.find("torch says: no words of torch's) choose"), said.npos) << said;
 }
 
-// A network of the zoo that finds no memory at these training passes (counted over all trials), after it has done half of the work.
+// A network of the zoo that finds no memory at these training passes (counted over all trials), after it has done half of
+// the work.
 class Short final : public Network {
 public:
-    Short(std::unique_ptr<Network> network, std::set<int>& at, int& passes) : network_(std::move(network)), at_(at), passes_(passes) {}
+    Short(std::unique_ptr<Network> network, std::set<int>& at, int& passes)
+        : network_(std::move(network)), at_(at), passes_(passes) {}
     std::vector<ParameterSpec> const& parameters() const override { return network_->parameters(); }
     std::vector<BufferSpec> const& buffers() const override { return network_->buffers(); }
     double multiply_adds() const override { return network_->multiply_adds(); }
@@ -221,8 +251,9 @@ ShortOf trained_short(TrialConfig const& config, std::set<int> short_at, Numbers
     Workspace workspace("cpu", 1);
     workspace.impl().admission = admission(n);
     if (graphs_say != nullptr)
-        workspace.impl().graphs = std::make_unique<StepGraphs>(std::make_unique<Rememberer>(), Agreement::bits,
-                                                               [graphs_say](std::string const& text) { graphs_say->push_back(text); });
+        workspace.impl().graphs =
+            std::make_unique<StepGraphs>(std::make_unique<Rememberer>(), Agreement::bits,
+                                         [graphs_say](std::string const& text) { graphs_say->push_back(text); });
     int passes = 0;
     Problems problems("e.json");
     auto network = makers().at(config.model.name)(config.model, schema_of(manifest), problems);
@@ -265,7 +296,8 @@ TEST(ShortOfMemory, ABatchThatIsTriedAgainHasTheSameBits) {
     }
 }
 
-// The fifth pass is the fourth of 7 rows: kernel by kernel, beside a graph that keeps as much memory again, for the first comparison.
+// The fifth pass is the fourth of 7 rows: kernel by kernel, beside a graph that keeps as much memory again, for the first
+// comparison.
 TEST(ShortOfMemory, AComparisonThatFindsNoMemoryDoesNoHarm) {
     for (auto const& config : short_cases()) {
         if (config.train.accumulate > 1) continue;
@@ -278,7 +310,8 @@ TEST(ShortOfMemory, AComparisonThatFindsNoMemoryDoesNoHarm) {
             EXPECT_EQ(found.hash, expected.hash) << config.model.name << " " << pass;
             EXPECT_EQ(found.loss, expected.loss) << config.model.name << " " << pass;
             ASSERT_EQ(said.size(), 1U);
-            auto const expected_words = config.model.name + " trains without CUDA graphs (gradients: the first replay could not be checked: ";
+            auto const expected_words =
+                config.model.name + " trains without CUDA graphs (gradients: the first replay could not be checked: ";
             EXPECT_EQ(said[0].find(expected_words), 0U) << said[0];
         }
     }

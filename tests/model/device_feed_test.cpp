@@ -36,7 +36,8 @@ struct Running {
     // The step that trains on the batch is work like any other: it may see the batch much later.
     void step(LateDevice& device) {
         auto const batch = feed->next(under_way);
-        device.queue_work(FeedDevice::Stream::compute, [this, batch] { seen.push_back({batch.x.clone(), batch.y.clone()}); });
+        device.queue_work(FeedDevice::Stream::compute,
+                          [this, batch] { seen.push_back({batch.x.clone(), batch.y.clone()}); });
     }
     void check() const {
         auto const wanted = testing::host_batches(data, pass);
@@ -106,7 +107,8 @@ TEST(DeviceFeed, copies_a_shard_once_and_lets_it_go_for_a_state) {
     EXPECT_EQ(feed.resident(shard, 200), nullptr) << "it would go to and fro";
 }
 
-// 4096 pixels and 4 cutouts are the most that a plan can say; beyond it the host gathers, where there is something to augment.
+// 4096 pixels and 4 cutouts are the most that a plan can say; beyond it the host gathers, where there is something to
+// augment.
 TEST(DeviceFeed, stages_what_a_plan_cannot_say) {
     AugmentConfig const cutout{AugmentKind::cutout, 0.7, 4, 3}, flip{AugmentKind::flip, 0.5};
     auto const check = [&](std::int64_t width, std::vector<AugmentConfig> augment, bool resident) {
@@ -152,7 +154,7 @@ TEST(DeviceFeed, fills_a_batch_while_the_one_before_is_under_way) {
     auto const cut = batches(50, 5, LastBatch::keep);
     auto pass = feed.begin(*source, order, cut, {});
     for (int i = 0; i < 2; ++i) feed.next(pass);
-    device.finish_all();  // the buffers have their sizes
+    device.finish_all();                                      // the buffers have their sizes
     std::vector<std::pair<std::int64_t, std::int64_t>> done;  // copies to the device, and from there to where steps read
     for (int i = 0; i < 5; ++i) {
         feed.next(pass);
@@ -190,7 +192,8 @@ TEST(DeviceFeed, batches_of_a_size_stay_at_one_address) {
             for (std::size_t i = 0; i < cut.size(); ++i) {
                 auto const batch = feed.next(pass);
                 device.queue_work(FeedDevice::Stream::compute, [batch] {});  // holds it until it has been written
-                if (i > 0 || epoch > 0) seen.insert({batch.x.data_ptr(), batch.y.data_ptr()});  // 50 = 7 x 6 + 8: the last grows
+                if (i > 0 || epoch > 0)
+                    seen.insert({batch.x.data_ptr(), batch.y.data_ptr()});  // 50 = 7 x 6 + 8: the last grows
             }
             device.finish_all();
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// On a GPU: captured steps have the bits of steps that are launched kernel by kernel, the same in every training, and are close to
-// a CPU's.
+// On a GPU: captured steps have the bits of steps that are launched kernel by kernel, the same in every training, and are
+// close to a CPU's.
 #include <gtest/gtest.h>
 
 #include <ATen/ops/empty.h>
@@ -39,7 +39,9 @@ std::vector<TrialConfig> gpu_cases() {
     auto out = cases();
     out.push_back(with_optimizer("resnet20", Json::object({{"width", 4}}), OptimizerKind::sgd));
     out.push_back(with_optimizer("cnn", Json::object({{"channels", Json(Json::Array{4, 8})}}), OptimizerKind::adam));
-    out.push_back(with_optimizer("vit", Json::object({{"patch", 4}, {"depth", 2}, {"width", 16}, {"heads", 2}, {"dropout", 0.1}}), OptimizerKind::adamw));
+    out.push_back(with_optimizer("vit",
+                                 Json::object({{"patch", 4}, {"depth", 2}, {"width", 16}, {"heads", 2}, {"dropout", 0.1}}),
+                                 OptimizerKind::adamw));
     return out;
 }
 
@@ -68,7 +70,8 @@ TEST_F(GpuStep, GraphsAreKeptForFullBatchesAndUpdates) {
 }
 
 TEST_F(GpuStep, FastModeCapturesToo) {
-    for (auto const& config : gpu_cases()) EXPECT_TRUE(std::isfinite(trained(config, workspace({.deterministic = false})).loss));
+    for (auto const& config : gpu_cases())
+        EXPECT_TRUE(std::isfinite(trained(config, workspace({.deterministic = false})).loss));
     EXPECT_TRUE(said_.empty()) << said_.front();
 }
 
@@ -114,7 +117,8 @@ TEST_F(GpuStep, AStateThatIsNotFiniteIsSeen) {
     }
 }
 
-// What is left beside the ballast is too little for a batch; without it, it is enough, and what it took is known from then on.
+// What is left beside the ballast is too little for a batch; without it, it is enough, and what it took is known from then
+// on.
 TEST_F(GpuStep, ABatchThatDoesNotFitFailsWithNumbers) {
     auto const shared = workspace({});
     auto config = with_optimizer("resnet18", Json::object({{"stem", "cifar"}}), OptimizerKind::sgd);
@@ -132,7 +136,9 @@ TEST_F(GpuStep, ABatchThatDoesNotFitFailsWithNumbers) {
             FAIL() << "2 GB are enough for 1024 rows of ResNet-18";
         } catch (DoesNotFit const& error) {
             EXPECT_NE(std::string(error.what()).find("needs at least"), std::string::npos) << error.what();
-            EXPECT_NE(std::string(error.what()).find("at batch size 1024; torch says: Tried to allocate "), std::string::npos) << error.what();
+            EXPECT_NE(std::string(error.what()).find("at batch size 1024; torch says: Tried to allocate "),
+                      std::string::npos)
+                << error.what();
             EXPECT_EQ(error.why(), DoesNotFit::Why::others);
         }
     }

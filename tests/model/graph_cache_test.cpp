@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// When a part of a step is warmed up, captured, checked, replayed and given up, against a part that writes down what it is told.
+// When a part of a step is warmed up, captured, checked, replayed and given up, against a part that writes down what it is
+// told.
 #include "model/graph_cache.hpp"
 
 #include <gtest/gtest.h>
@@ -115,7 +116,9 @@ TEST(GraphCache, WhatCannotBeCapturedRunsKernelByKernelAndSaysWhyOnce) {
     EXPECT_EQ(f.after(6, key(32)), "wwwcrrr");
     EXPECT_EQ(f.after(2, key(9)), "rr") << "other rows would meet the same";
     ASSERT_EQ(f.said.size(), 1U);
-    EXPECT_EQ(f.said[0], "mlp trains without CUDA graphs (gradients: capturing failed: operation not permitted when stream is capturing)");
+    EXPECT_EQ(
+        f.said[0],
+        "mlp trains without CUDA graphs (gradients: capturing failed: operation not permitted when stream is capturing)");
     EXPECT_EQ(f.after(4, key(32, 2)), "wwwcr") << "another model tries by itself";
     EXPECT_EQ(f.said.size(), 1U) << "and has nothing new to say";
     f.part.capture_fails.clear();
@@ -212,7 +215,8 @@ TEST(GraphCache, EveryReasonIsSaidOnceForEachModel) {
         f.cache.explain("gpt", "another");
         f.cache.explain("mlp", "one reason");
     }
-    EXPECT_EQ(f.said, (std::vector<std::string>{"gpt trains without CUDA graphs (one reason)", "gpt trains without CUDA graphs (another)",
+    EXPECT_EQ(f.said, (std::vector<std::string>{"gpt trains without CUDA graphs (one reason)",
+                                                "gpt trains without CUDA graphs (another)",
                                                 "mlp trains without CUDA graphs (one reason)"}));
 }
 

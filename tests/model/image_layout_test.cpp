@@ -61,7 +61,7 @@ TEST(ImageLayout, ReachesTrainingAndEvaluation) {
 }
 
 struct Result {
-    std::vector<float> outputs;   // before any training
+    std::vector<float> outputs;    // before any training
     double first = 0, second = 0;  // losses: of a training pass, and of the one after its update
 };
 
@@ -83,16 +83,18 @@ Result trained(TrialConfig config, bool channels_last) {
 
 // Batch norm over few values makes rounding grow from layer to layer and from step to step.
 TEST(ImageLayout, ResultsAgreeToRounding) {
-    for (auto const& config : {trial_config("cnn", Json::object({{"channels", Json(Json::Array{4, 8})}, {"dropout", 0.2}})),
-                               trial_config("resnet20", Json::object({{"width", 4}})), trial_config("resnet18", Json::object({{"width", 4}})),
-                               trial_config("vgg16_bn", Json::object({{"width", 4}, {"hidden", 16}})),
-                               trial_config("mobilenet_v2", Json::object({{"width", 0.25}}))}) {
+    for (auto const& config :
+         {trial_config("cnn", Json::object({{"channels", Json(Json::Array{4, 8})}, {"dropout", 0.2}})),
+          trial_config("resnet20", Json::object({{"width", 4}})), trial_config("resnet18", Json::object({{"width", 4}})),
+          trial_config("vgg16_bn", Json::object({{"width", 4}, {"hidden", 16}})),
+          trial_config("mobilenet_v2", Json::object({{"width", 0.25}}))}) {
         auto const last = trained(config, true), first = trained(config, false);
         EXPECT_NEAR(last.first, first.first, 1e-4 * first.first) << config.model.name;
         EXPECT_NEAR(last.second, first.second, 1e-2 * first.second) << config.model.name;
         ASSERT_EQ(last.outputs.size(), first.outputs.size());
         for (std::size_t i = 0; i < last.outputs.size(); ++i)
-            EXPECT_NEAR(last.outputs[i], first.outputs[i], 1e-4 * (1 + std::abs(first.outputs[i]))) << config.model.name << " " << i;
+            EXPECT_NEAR(last.outputs[i], first.outputs[i], 1e-4 * (1 + std::abs(first.outputs[i])))
+                << config.model.name << " " << i;
     }
 }
 

@@ -59,7 +59,9 @@ public:
         auto const mark = ++e.recorded;
         queue_op(stream, {[&e, mark] { e.done = mark; }, nullptr, 0});
     }
-    void wait(Event event, Stream stream) override { queue_op(stream, {[] {}, &at(event), at(event).recorded}); }
+    void wait(Event event, Stream stream) override {
+        queue_op(stream, {[] {}, &at(event), at(event).recorded});
+    }
     void wait(Event event) override { finish(at(event), at(event).recorded); }
 
     void queue_work(Stream stream, std::function<void()> work) {

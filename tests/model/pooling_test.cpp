@@ -22,7 +22,8 @@ TEST(Pooling, ByProductsEqualsTorchsForEverySize) {
                 auto const weights = at::randn(b.sizes());
                 a.mul(weights).sum().backward();
                 b.mul(weights).sum().backward();
-                EXPECT_TRUE(at::allclose(mine.grad(), torchs.grad(), 1e-5, 1e-6)) << height << "x" << width << " to " << side;
+                EXPECT_TRUE(at::allclose(mine.grad(), torchs.grad(), 1e-5, 1e-6))
+                    << height << "x" << width << " to " << side;
             }
 }
 

@@ -104,14 +104,17 @@ TEST(Freeze, NeedsValuesAndLeavesSomethingToTrain) {
     EXPECT_NE(complaints(config).find("every parameter is frozen"), std::string::npos);
     config.model.freeze = {"layers.2.*"};
     config.model.init_mode = InitFrom::head;
-    EXPECT_NE(complaints(config).find("frozen, but not taken from init_from: layers.2.weight, layers.2.bias"), std::string::npos)
+    EXPECT_NE(complaints(config).find("frozen, but not taken from init_from: layers.2.weight, layers.2.bias"),
+              std::string::npos)
         << complaints(config);
 }
 
-// A frozen part takes no room in the state, does not move, and the rest trains exactly as with a gradient that is thrown away.
+// A frozen part takes no room in the state, does not move, and the rest trains exactly as with a gradient that is thrown
+// away.
 TEST(Freeze, FrozenParametersStayAndDoNotTravel) {
     for (bool const batch_norm : {false, true}) {  // the written-out backward pass, and autograd
-        auto plain = trial_config("mlp", Json::object({{"hidden", std::vector<std::int64_t>{9, 6}}, {"batch_norm", batch_norm}}));
+        auto plain =
+            trial_config("mlp", Json::object({{"hidden", std::vector<std::int64_t>{9, 6}}, {"batch_norm", batch_norm}}));
         plain.train.optimizer.momentum = 0.9;
         Source from(plain);
         auto config = plain;

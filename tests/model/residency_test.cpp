@@ -19,9 +19,9 @@ TEST(Residency, keeps_the_shards_that_came_first_as_long_as_they_fit) {
     Residency residency({100, 50});
     EXPECT_EQ(residency.use(&k_shards[0], 400, 1000), Place::device);
     EXPECT_EQ(residency.use(&k_shards[1], 400, 600), Place::device);
-    EXPECT_EQ(residency.use(&k_shards[2], 101, 200), Place::host);   // 100 of them are not for shards
+    EXPECT_EQ(residency.use(&k_shards[2], 101, 200), Place::host);  // 100 of them are not for shards
     EXPECT_EQ(residency.use(&k_shards[3], 100, 200), Place::device);
-    EXPECT_EQ(residency.use(&k_shards[0], 400, 0), Place::device);   // is there
+    EXPECT_EQ(residency.use(&k_shards[0], 400, 0), Place::device);    // is there
     EXPECT_EQ(residency.use(&k_shards[2], 101, 300), Place::device);  // somebody freed memory
 }
 

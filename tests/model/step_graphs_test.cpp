@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A trial through captured steps, on a CPU: the fake capturer keeps the work, and a replay does it again. A trial must train to the
-// bits that it has without graphs, and what a replay does wrong must be found by the self-check and do no harm.
+// A trial through captured steps, on a CPU: the fake capturer keeps the work, and a replay does it again. A trial must train
+// to the bits that it has without graphs, and what a replay does wrong must be found by the self-check and do no harm.
 #include <gtest/gtest.h>
 
 #include <ATen/ops/arange.h>
@@ -82,8 +82,10 @@ TEST(StepGraphs, AReplayThatIsWrongIsFoundAndDoesNoHarm) {
     EXPECT_EQ(found.hash, expected.hash);
     EXPECT_EQ(found.loss, expected.loss);
     EXPECT_EQ(watched.replays, 2) << "one check each of gradients and updates";
-    EXPECT_EQ(watched.said, (std::vector<std::string>{"mlp trains without CUDA graphs (gradients: the first replay was wrong: the gradient differs)",
-                                                      "mlp trains without CUDA graphs (updates: the first replay was wrong: the gradient differs)"}));
+    EXPECT_EQ(watched.said,
+              (std::vector<std::string>{
+                  "mlp trains without CUDA graphs (gradients: the first replay was wrong: the gradient differs)",
+                  "mlp trains without CUDA graphs (updates: the first replay was wrong: the gradient differs)"}));
 }
 
 TEST(StepGraphs, AReplayThatThrowsDoesNoHarm) {
@@ -116,7 +118,8 @@ TEST(StepGraphs, AFrozenSeedIsFound) {
                                                             [&](std::string const& text) { watched.said.push_back(text); });
     EXPECT_EQ(trained(cases()[0], workspace).hash, trained(cases()[0]).hash);
     ASSERT_EQ(watched.said.size(), 1U);
-    EXPECT_EQ(watched.said[0], "mlp trains without CUDA graphs (gradients: the first replay was wrong: the gradient differs)");
+    EXPECT_EQ(watched.said[0],
+              "mlp trains without CUDA graphs (gradients: the first replay was wrong: the gradient differs)");
 }
 
 TEST(StepGraphs, RoundingMayDifferWhereAtomicsAreAllowed) {
@@ -175,15 +178,17 @@ TEST(StepGraphs, OwnModelsAndHooksAndSumsDoWithout) {
     trial->sum_with([](std::span<double>) {});
     trial->next_gradient({}, {});
     EXPECT_EQ(watched.captures, 0);
-    EXPECT_EQ(watched.said, (std::vector<std::string>{
-                                "plugin trains without CUDA graphs (a network of your own may compute on the host between kernels)",
-                                "mlp trains without CUDA graphs (gradients are handed over while others are computed)",
-                                "mlp trains without CUDA graphs (batch norm adds up over the trainers on the host)"}));
+    EXPECT_EQ(watched.said,
+              (std::vector<std::string>{
+                  "plugin trains without CUDA graphs (a network of your own may compute on the host between kernels)",
+                  "mlp trains without CUDA graphs (gradients are handed over while others are computed)",
+                  "mlp trains without CUDA graphs (batch norm adds up over the trainers on the host)"}));
 }
 
 // The learning rate in memory of the device: the same kernels, and for the two without one the same to rounding.
 TEST(Optimizer, ALearningRateInMemoryDoesTheSame) {
-    for (auto const kind : {OptimizerKind::sgd, OptimizerKind::adam, OptimizerKind::adamw, OptimizerKind::rmsprop, OptimizerKind::adagrad})
+    for (auto const kind :
+         {OptimizerKind::sgd, OptimizerKind::adam, OptimizerKind::adamw, OptimizerKind::rmsprop, OptimizerKind::adagrad})
         for (double const momentum : {0.0, 0.9}) {
             OptimizerConfig config;
             config.kind = kind;

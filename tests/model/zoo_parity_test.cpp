@@ -123,7 +123,8 @@ void expect_pytorch(Json const& c) {
     Evaluation sums(trial.manifest.task, trial.manifest.outputs);
     trial->evaluate(*source(shard), {0, trial->evaluation_batches(shard.rows)}, sums);
     auto const expected = c.at("evaluated").number();
-    // Behind twenty steps' rounding, on running statistics: resnet50 has 0.8e-5 to 1.3e-5, by which kernels oneDNN and MKL choose for this CPU.
+    // Behind twenty steps' rounding, on running statistics: resnet50 has 0.8e-5 to 1.3e-5, by which kernels oneDNN and MKL
+    // choose for this CPU.
     EXPECT_NEAR(sums.loss() / static_cast<double>(shard.rows), expected, 3 * k_relative * expected) << "evaluation";
 }
 

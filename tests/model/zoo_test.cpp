@@ -71,7 +71,8 @@ TEST(Check, AcceptsEveryModelOnFittingData) {
 }
 
 TEST(Check, NamesTheModelThatWasMeant) {
-    expect_complaint(trial_config("mpl"), digits(10), "/model/name: unknown model \"mpl\" did you mean \"mlp\"? (see: hopscotch models)");
+    expect_complaint(trial_config("mpl"), digits(10),
+                     "/model/name: unknown model \"mpl\" did you mean \"mlp\"? (see: hopscotch models)");
 }
 
 TEST(Check, SaysWhichShapeLenetNeeds) {
@@ -101,7 +102,9 @@ TEST(Check, RefusesUnknownAndIllTypedArguments) {
 
 TEST(Check, RefusesALossThatDoesNotFitTheTask) {
     auto config = trial_config("mlp");
-    expect_complaint(config, plain_manifest({5}, 2, 10, Task::regression), "/train/loss: cross_entropy does not fit the dataset (it has targets of a regression) use mse or huber");
+    expect_complaint(
+        config, plain_manifest({5}, 2, 10, Task::regression),
+        "/train/loss: cross_entropy does not fit the dataset (it has targets of a regression) use mse or huber");
     config.train.loss = LossKind::mse;
     expect_complaint(config, digits(10), "/train/loss: mse does not fit the dataset (it has classes) use cross_entropy");
     EXPECT_EQ(complaints(config, plain_manifest({5}, 2, 10, Task::regression)), "");

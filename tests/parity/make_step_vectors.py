@@ -5,6 +5,7 @@
 Run by hand with a Python that can import torch (the file says which version made it); tests/model/parity_test.cpp reads the
 file. Weights and data are integer formulas, so that the file holds results only.
 """
+
 import json
 import pathlib
 import sys
@@ -39,7 +40,9 @@ class LeNet(torch.nn.Module):
 
 
 def mlp(activation):
-    return torch.nn.Sequential(torch.nn.Linear(5, 7), activation(), torch.nn.Linear(7, 6), activation(), torch.nn.Linear(6, 3))
+    return torch.nn.Sequential(
+        torch.nn.Linear(5, 7), activation(), torch.nn.Linear(7, 6), activation(), torch.nn.Linear(6, 3)
+    )
 
 
 MODELS = {  # our model section -> shape of a row, outputs, the network
@@ -48,8 +51,13 @@ MODELS = {  # our model section -> shape of a row, outputs, the network
     "logistic": ({"name": "logistic"}, [5], 3, lambda: torch.nn.Linear(5, 3)),
     "lenet": ({"name": "lenet"}, [1, 8, 8], 10, LeNet),
 }
-OPTIMIZERS = {"sgd": torch.optim.SGD, "adam": torch.optim.Adam, "adamw": torch.optim.AdamW, "rmsprop": torch.optim.RMSprop,
-              "adagrad": torch.optim.Adagrad}
+OPTIMIZERS = {
+    "sgd": torch.optim.SGD,
+    "adam": torch.optim.Adam,
+    "adamw": torch.optim.AdamW,
+    "rmsprop": torch.optim.RMSprop,
+    "adagrad": torch.optim.Adagrad,
+}
 COMMON = [  # our optimizer sections, for every model
     {"name": "sgd", "lr": 0.1},
     {"name": "sgd", "lr": 0.1, "weight_decay": 0.02},
@@ -108,14 +116,22 @@ def optimizer_of(section, network):
     options = {{"epsilon": "eps"}.get(key, key): value for key, value in section.items() if key not in ("name", "decay")}
     parameters = list(network.parameters())
     if section.get("decay") == "weights":
-        parameters = [{"params": [p for p in parameters if p.dim() > 1]},
-                      {"params": [p for p in parameters if p.dim() <= 1], "weight_decay": 0.0}]
+        parameters = [
+            {"params": [p for p in parameters if p.dim() > 1]},
+            {"params": [p for p in parameters if p.dim() <= 1], "weight_decay": 0.0},
+        ]
     return OPTIMIZERS[section["name"]](parameters, **options)
 
 
 def summary(parameters):
-    return [{"first": p.detach().flatten()[:5].tolist(), "sum": p.double().sum().item(), "squares": p.double().square().sum().item()}
-            for p in parameters]
+    return [
+        {
+            "first": p.detach().flatten()[:5].tolist(),
+            "sum": p.double().sum().item(),
+            "squares": p.double().square().sum().item(),
+        }
+        for p in parameters
+    ]
 
 
 def step(train, network, optimizer, data):
@@ -155,8 +171,15 @@ def run(model_name, optimizer, section):
     for _ in range(STEPS):
         losses.append(step(train, network, used, (x, answers)))
         averaged.update_parameters(network)
-    case = {"model": model, "shape": shape, "outputs": outputs, "task": TASKS[train["loss"]], "train": train, "losses": losses,
-            "tensors": summary(network.parameters())}
+    case = {
+        "model": model,
+        "shape": shape,
+        "outputs": outputs,
+        "task": TASKS[train["loss"]],
+        "train": train,
+        "losses": losses,
+        "tensors": summary(network.parameters()),
+    }
     return {**case, "averaged": summary(averaged.module.parameters())} if "ema" in train else case
 
 

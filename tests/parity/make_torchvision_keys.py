@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes torchvision_keys.json: names and shapes of torchvision's own state_dicts, which the zoo's models must have.
 
-Run by hand with a Python that can import torchvision; tests/model/torchvision_test.cpp and tests/e2e/interop_test.py read it.
+Run by hand with a Python that can import torchvision; tests/model/torchvision_test.cpp and tests/e2e/interop_test.py read
+it.
 """
+
 import json
 import pathlib
 

@@ -6,6 +6,7 @@ Run by hand with a Python that can import torch (the file says which version mad
 the file. Weights and data are integer formulas, so that the file holds results only. Where torchvision is importable, names
 and shapes of the networks that it has are checked against it. A new network is a module and a row of MODELS.
 """
+
 import json
 import pathlib
 import sys
@@ -104,7 +105,9 @@ class ResidualBlock(nn.Module):
         if hasattr(self, "downsample"):
             x = self.downsample(x)
         elif self.stride > 1 or self.more:  # option A
-            x = functional.pad(x[:, :, :: self.stride, :: self.stride], (0, 0, 0, 0, self.more // 2, self.more - self.more // 2))
+            x = functional.pad(
+                x[:, :, :: self.stride, :: self.stride], (0, 0, 0, 0, self.more // 2, self.more - self.more // 2)
+            )
         return torch.relu(h + x)
 
 
@@ -147,15 +150,24 @@ class Vgg16(nn.Module):
             channels = width * factor
             layers += ([nn.BatchNorm2d(channels)] if batch_norm else []) + [nn.ReLU()]
         self.features = nn.Sequential(*layers)
-        self.classifier = nn.Sequential(nn.Linear(channels * 49, hidden), nn.ReLU(), nn.Identity(), nn.Linear(hidden, hidden),
-                                        nn.ReLU(), nn.Identity(), nn.Linear(hidden, outputs))
+        self.classifier = nn.Sequential(
+            nn.Linear(channels * 49, hidden),
+            nn.ReLU(),
+            nn.Identity(),
+            nn.Linear(hidden, hidden),
+            nn.ReLU(),
+            nn.Identity(),
+            nn.Linear(hidden, outputs),
+        )
 
     def forward(self, x):
         return self.classifier(functional.adaptive_avg_pool2d(self.features(x), 7).flatten(1))
 
 
 def conv_norm(a, b, kernel, stride=1, groups=1):
-    return nn.Sequential(nn.Conv2d(a, b, kernel, stride, kernel // 2, groups=groups, bias=False), nn.BatchNorm2d(b), nn.ReLU6())
+    return nn.Sequential(
+        nn.Conv2d(a, b, kernel, stride, kernel // 2, groups=groups, bias=False), nn.BatchNorm2d(b), nn.ReLU6()
+    )
 
 
 class InvertedResidual(nn.Module):
@@ -181,8 +193,15 @@ class MobileNetV2(nn.Module):
 
         channels = rounded(32 * width)
         features = [conv_norm(3, channels, 3, 2 if stem == "imagenet" else 1)]
-        for expansion, out, count, stride in [(1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1),
-                                              (6, 160, 3, 2), (6, 320, 1, 1)]:
+        for expansion, out, count, stride in [
+            (1, 16, 1, 1),
+            (6, 24, 2, 2),
+            (6, 32, 3, 2),
+            (6, 64, 4, 2),
+            (6, 96, 3, 1),
+            (6, 160, 3, 2),
+            (6, 320, 1, 1),
+        ]:
             for i in range(count):
                 features.append(InvertedResidual(channels, rounded(out * width), 1 if i else stride, expansion))
                 channels = rounded(out * width)
@@ -281,7 +300,7 @@ class Lstm(nn.Module):
 
     def forward(self, x):
         last, _ = self.lstm(self.embedding(x.long()) if hasattr(self, "embedding") else x)[1]
-        return self.fc(torch.cat(list(last[-self.directions:]), 1))
+        return self.fc(torch.cat(list(last[-self.directions :]), 1))
 
 
 class WideAndDeep(nn.Module):
@@ -306,8 +325,8 @@ class WideAndDeep(nn.Module):
             if n == 0:
                 numbers.append(column[:, None])
                 continue
-            out = out + self.wide.weight[first:first + n][column.long()]
-            deep.append(self.embedding.weight[first:first + n][column.long()])
+            out = out + self.wide.weight[first : first + n][column.long()]
+            deep.append(self.embedding.weight[first : first + n][column.long()])
             first += n
         if numbers:
             out = out + self.wide.numeric(torch.cat(numbers, 1))
@@ -329,22 +348,44 @@ MODELS = {  # case -> our model section, the data, PyTorch's network
     "cnn": ({"name": "cnn", "channels": [8, 16, 24]}, IMAGES, lambda: Cnn([3, 8, 16, 24], 32, 10)),
     "cnn_plain": ({"name": "cnn", "channels": [8, 16], "batch_norm": False}, IMAGES, lambda: Cnn([3, 8, 16], 32, 10, False)),
     "resnet20": ({"name": "resnet20", "width": 8}, IMAGES, lambda: ResNet([3, 3, 3], 8, 10, "cifar", projection=False)),
-    "resnet18_cifar": ({"name": "resnet18", "stem": "cifar", "width": 8}, IMAGES, lambda: ResNet([2, 2, 2, 2], 8, 10, "cifar")),
+    "resnet18_cifar": (
+        {"name": "resnet18", "stem": "cifar", "width": 8},
+        IMAGES,
+        lambda: ResNet([2, 2, 2, 2], 8, 10, "cifar"),
+    ),
     "resnet50": ({"name": "resnet50", "width": 8}, data([3, 64, 64], 10), lambda: ResNet([3, 4, 6, 3], 8, 10, expansion=4)),
-    "mobilenet_v2": ({"name": "mobilenet_v2", "width": 0.25, "dropout": 0.0, "stem": "cifar"}, IMAGES,
-                     lambda: MobileNetV2(0.25, 10, "cifar")),
+    "mobilenet_v2": (
+        {"name": "mobilenet_v2", "width": 0.25, "dropout": 0.0, "stem": "cifar"},
+        IMAGES,
+        lambda: MobileNetV2(0.25, 10, "cifar"),
+    ),
     "vgg16_bn": ({"name": "vgg16_bn", "width": 8, "hidden": 32, "dropout": 0.0}, IMAGES, lambda: Vgg16(8, 32, 10, True)),
     "vgg16": ({"name": "vgg16", "width": 8, "hidden": 32, "dropout": 0.0}, IMAGES, lambda: Vgg16(8, 32, 10, False)),
-    "vit": ({"name": "vit", "patch": 4, "width": 24, "depth": 2, "heads": 3, "mlp": 40}, data([3, 16, 12], 10),
-            lambda: Vit([3, 16, 12], 4, 24, 2, 3, 40, 10)),
-    "gpt": ({"name": "gpt", "layers": 2, "width": 24, "heads": 3}, data([9], 13, "language", [13]),
-            lambda: Gpt(9, 13, 2, 24, 3)),
-    "lstm": ({"name": "lstm", "hidden": 16, "layers": 2}, data([11, 5], 3), lambda: Lstm(5, 3, hidden_size=16, num_layers=2)),
-    "lstm_tokens": ({"name": "lstm", "hidden": 16, "layers": 2, "embedding": 6, "bidirectional": True},
-                    data([11], 3, categories=[9]),
-                    lambda: Lstm(6, 3, vocabulary=9, hidden_size=16, num_layers=2, bidirectional=True)),
-    "wide_and_deep": ({"name": "wide_and_deep", "embedding": 4, "hidden": [16, 12]}, data([5], 3, categories=[4, 0, 9, 0, 2]),
-                      lambda: WideAndDeep([4, 0, 9, 0, 2], 4, [16, 12], 3)),
+    "vit": (
+        {"name": "vit", "patch": 4, "width": 24, "depth": 2, "heads": 3, "mlp": 40},
+        data([3, 16, 12], 10),
+        lambda: Vit([3, 16, 12], 4, 24, 2, 3, 40, 10),
+    ),
+    "gpt": (
+        {"name": "gpt", "layers": 2, "width": 24, "heads": 3},
+        data([9], 13, "language", [13]),
+        lambda: Gpt(9, 13, 2, 24, 3),
+    ),
+    "lstm": (
+        {"name": "lstm", "hidden": 16, "layers": 2},
+        data([11, 5], 3),
+        lambda: Lstm(5, 3, hidden_size=16, num_layers=2),
+    ),
+    "lstm_tokens": (
+        {"name": "lstm", "hidden": 16, "layers": 2, "embedding": 6, "bidirectional": True},
+        data([11], 3, categories=[9]),
+        lambda: Lstm(6, 3, vocabulary=9, hidden_size=16, num_layers=2, bidirectional=True),
+    ),
+    "wide_and_deep": (
+        {"name": "wide_and_deep", "embedding": 4, "hidden": [16, 12]},
+        data([5], 3, categories=[4, 0, 9, 0, 2]),
+        lambda: WideAndDeep([4, 0, 9, 0, 2], 4, [16, 12], 3),
+    ),
 }
 TORCHVISION = {  # its name -> ours at its size
     "resnet18": lambda: ResNet([2, 2, 2, 2], 64, 1000),
@@ -412,9 +453,15 @@ def run(case):
     x, labels = batch(STEPS, d)
     with torch.no_grad():
         evaluated = mean_loss(network(x), labels).item()
-    return {"case": case, "model": model, "data": d, "losses": losses, "evaluated": evaluated,
-            "parameters": [[name, list(p.shape)] for name, p in network.named_parameters()],
-            "buffers": [[name, list(b.shape)] for name, b in network.named_buffers()]}
+    return {
+        "case": case,
+        "model": model,
+        "data": d,
+        "losses": losses,
+        "evaluated": evaluated,
+        "parameters": [[name, list(p.shape)] for name, p in network.named_parameters()],
+        "buffers": [[name, list(b.shape)] for name, b in network.named_buffers()],
+    }
 
 
 def check_against_torchvision():
@@ -425,7 +472,9 @@ def check_against_torchvision():
         return
     for name, make in TORCHVISION.items():
         with torch.device("meta"):
-            theirs, ours = ([(key, value.shape) for key, value in m.state_dict().items()] for m in (getattr(models, name)(), make()))
+            theirs, ours = (
+                [(key, value.shape) for key, value in m.state_dict().items()] for m in (getattr(models, name)(), make())
+            )
         assert theirs == ours, f"{name} is not torchvision's"
 
 
@@ -434,8 +483,10 @@ def main():
     check_against_torchvision()
     out = pathlib.Path(__file__).with_name("zoo_vectors.json")
     lines = ",\n".join(json.dumps(run(case)) for case in MODELS)
-    out.write_text('{"made_by": "torch %s", "rows": %d, "optimizer": %s, "cases": [\n%s\n]}\n'
-                   % (torch.__version__, ROWS, json.dumps(OPTIMIZER), lines))
+    out.write_text(
+        '{"made_by": "torch %s", "rows": %d, "optimizer": %s, "cases": [\n%s\n]}\n'
+        % (torch.__version__, ROWS, json.dumps(OPTIMIZER), lines)
+    )
     print(f"{out}: {len(MODELS)} cases", file=sys.stderr)
 
 

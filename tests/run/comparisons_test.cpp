@@ -87,9 +87,9 @@ TEST(Comparisons, AblationSaysWhatEachPartIsWorth) {
     auto summary = with_trials({trial(0, 0.75, 1, ablated(0)), trial(1, 0.5, 1, ablated(1)), trial(2, 0, 1, ablated(2))});
     summary.trials[2].tally.best.reset();
     summary.ablation = ablation_of(summary, ablating());
-    EXPECT_EQ(
-        to_json(summary).at("ablation").dump(),
-        R"([{"key":"model.dropout","value":0,"trial":1,"difference":-0.25},{"key":"data.augment","value":[],"trial":2,"difference":null}])");
+    EXPECT_EQ(to_json(summary).at("ablation").dump(),
+              R"([{"key":"model.dropout","value":0,"trial":1,"difference":-0.25},{"key":"data.augment","value":[],)"
+              R"("trial":2,"difference":null}])");
     EXPECT_EQ(ablation_text(summary),
               "what each part is worth: val_accuracy against trial 0 (0.7500)\n"
               "         1    -0.2500  dropout=0\n"

@@ -12,7 +12,8 @@
 namespace hopscotch {
 namespace {
 
-// Files of this process may not grow beyond that; a write that would is cut short, and the next one fails: as on a disk that is full.
+// Files of this process may not grow beyond that; a write that would is cut short, and the next one fails: as on a disk that
+// is full.
 class NoMoreThan {
 public:
     explicit NoMoreThan(rlim_t bytes) {

@@ -15,7 +15,8 @@ namespace {
 using namespace testing;
 
 LiveRequest clone_request() {
-    return {Order::Kind::clone, TrialId(3), {{"train.optimizer.lr", 0.1}, {"data.augment", Json::Array{"flip"}}}, unix_s() + 10};
+    return {
+        Order::Kind::clone, TrialId(3), {{"train.optimizer.lr", 0.1}, {"data.augment", Json::Array{"flip"}}}, unix_s() + 10};
 }
 
 std::set<std::string> files_in(std::filesystem::path const& folder) {
@@ -67,10 +68,13 @@ TEST(Inbox, WhatIsTakenBackOrTooOldIsNotTaken) {
 }
 
 TEST(Inbox, WhatIsNoRequestHasAProblem) {
-    for (auto const& [text, problem] :
-         {std::pair{"", "no JSON"}, {"[]", "no JSON object"}, {R"({"kind": "jump", "until_unix_s": 9e9})", "known: stop"},
-          {R"({"kind": "stop", "until_unix_s": 9e9})", "trial"}, {R"({"kind": "stop", "trial": -2, "until_unix_s": 9e9})", "trial"},
-          {R"({"kind": "finish"})", "until_unix_s"}, {R"({"kind": "clone", "trial": 1, "changes": 3, "until_unix_s": 9e9})", "object"}}) {
+    for (auto const& [text, problem] : {std::pair{"", "no JSON"},
+                                        {"[]", "no JSON object"},
+                                        {R"({"kind": "jump", "until_unix_s": 9e9})", "known: stop"},
+                                        {R"({"kind": "stop", "until_unix_s": 9e9})", "trial"},
+                                        {R"({"kind": "stop", "trial": -2, "until_unix_s": 9e9})", "trial"},
+                                        {R"({"kind": "finish"})", "until_unix_s"},
+                                        {R"({"kind": "clone", "trial": 1, "changes": 3, "until_unix_s": 9e9})", "object"}}) {
         Scratch scratch;
         std::filesystem::create_directories(scratch / "inbox");
         write(scratch / "inbox" / "0001-1.json", text);

@@ -84,7 +84,10 @@ TEST(Journal, OrdersWaitUntilTheyComeWithALap) {
 
 TEST(Journal, SecondsAreThoseOfAllJobsWithoutTheTimeBetween) {
     Scratch scratch;
-    auto const line = [](char const* event, double at) { return fmt::format(R"({{"event": "{}", "unix_s": {}, "incarnation": 2, "status": "x", "trial": 0}})", event, at) + "\n"; };
+    auto const line = [](char const* event, double at) {
+        return fmt::format(R"({{"event": "{}", "unix_s": {}, "incarnation": 2, "status": "x", "trial": 0}})", event, at) +
+               "\n";
+    };
     write(scratch / "j", line("retry", 100) + line("retry", 130) + line("run_resumed", 5000) + line("retry", 5007));
     auto const journal = read_journal(scratch / "j");
     EXPECT_EQ(journal.seconds, 37);
@@ -185,9 +188,12 @@ TEST(Journal, HashesComeBack) {
         writer.checkpoint({TrialId(0), 1, 2, 3, checkpoint_name(about, 2)});
     }
     auto const journal = read_journal(scratch / "j");
-    EXPECT_EQ(std::pair(journal.laps[0].begin_hash, journal.laps[0].end_hash), std::pair(std::uint64_t{0xb}, std::uint64_t{0xe}));
-    EXPECT_EQ(std::pair(journal.laps[1].begin_hash, journal.laps[1].end_hash), std::pair(std::uint64_t{0}, std::uint64_t{0}));
-    EXPECT_EQ(std::pair(journal.saved[0].state_hash, journal.saved[0].begin_hash), std::pair(std::uint64_t{0xf}, std::uint64_t{0xe}));
+    EXPECT_EQ(std::pair(journal.laps[0].begin_hash, journal.laps[0].end_hash),
+              std::pair(std::uint64_t{0xb}, std::uint64_t{0xe}));
+    EXPECT_EQ(std::pair(journal.laps[1].begin_hash, journal.laps[1].end_hash),
+              std::pair(std::uint64_t{0}, std::uint64_t{0}));
+    EXPECT_EQ(std::pair(journal.saved[0].state_hash, journal.saved[0].begin_hash),
+              std::pair(std::uint64_t{0xf}, std::uint64_t{0xe}));
     EXPECT_EQ(journal.saved[1].state_hash, 0U);
 }
 
@@ -270,8 +276,10 @@ TEST(Journal, DecisionsAndClonesComeBack) {
     EXPECT_EQ(back.kind, clone.kind);
     EXPECT_EQ(std::tuple(back.trial, back.epoch, back.until_epoch, back.source, back.why, back.virtual_time),
               std::tuple(clone.trial, clone.epoch, clone.until_epoch, clone.source, clone.why, clone.virtual_time));
-    write(scratch / "bad", R"({"event": "decision", "kind": "guess"})" "\n");
-    EXPECT_NE(message_of(scratch / "bad").find("'guess', which is no decision"), std::string::npos) << message_of(scratch / "bad");
+    write(scratch / "bad", R"({"event": "decision", "kind": "guess"})"
+                           "\n");
+    EXPECT_NE(message_of(scratch / "bad").find("'guess', which is no decision"), std::string::npos)
+        << message_of(scratch / "bad");
 }
 
 TEST(Journal, OfAnOlderVersionHasNoScores) {
@@ -352,10 +360,15 @@ TEST(Journal, EveryOtherBadLineIsNamed) {
 TEST(Journal, NumbersThatCannotBeAreRefused) {
     Scratch scratch;
     auto const good = slurp(written(scratch));
-    for (auto const& [from, to] : std::initializer_list<std::pair<std::string, std::string>>{
-             {"\"trial\":0", "\"trial\":-1"}, {"\"trial\":0", "\"trial\":4294967296"}, {"\"epoch\":0", "\"epoch\":-7"},
-             {"\"trainer\":1", "\"trainer\":2000000000"}, {"\"shard\":1", "\"shard\":-1"}, {"\"home\":0", "\"home\":-1"},
-             {"\"rows\":10", "\"rows\":-10"}, {"\"hops\":2", "\"hops\":-2"}}) {
+    for (auto const& [from, to] :
+         std::initializer_list<std::pair<std::string, std::string>>{{"\"trial\":0", "\"trial\":-1"},
+                                                                    {"\"trial\":0", "\"trial\":4294967296"},
+                                                                    {"\"epoch\":0", "\"epoch\":-7"},
+                                                                    {"\"trainer\":1", "\"trainer\":2000000000"},
+                                                                    {"\"shard\":1", "\"shard\":-1"},
+                                                                    {"\"home\":0", "\"home\":-1"},
+                                                                    {"\"rows\":10", "\"rows\":-10"},
+                                                                    {"\"hops\":2", "\"hops\":-2"}}) {
         auto text = good;
         ASSERT_NE(text.find(from), text.npos) << from;
         write(scratch / "bad", text.replace(text.find(from), from.size(), to));
@@ -371,12 +384,15 @@ TEST(Journal, CheckpointsHaveTheNamesThatTheyWereGiven) {
     std::string const name = "checkpoints/trial-00003-e0004-s0002-b000016-i2.ckpt";
     JournalWriter(scratch / "j").checkpoint({TrialId(3), 4, 2, 16, name});
     ASSERT_EQ(read_journal(scratch / "j").saved.at(0).file, name);
-    for (std::string const bad : {"/etc/passwd", "../outside", "checkpoints/../../outside", "", ".", "checkpoints", "checkpoints/link/x.ckpt",
-                                  "checkpoints/trial-00004-e0004-s0002-b000016-i2.ckpt", "checkpoints/trial-00003-e0004-s0002-b000016-i.ckpt",
-                                  "checkpoints/trial-00003-e0004-s0002-b000016-i2/../../../x.ckpt", "./checkpoints/trial-00003-e0004-s0002-b000016-i2.ckpt"}) {
+    for (std::string const bad :
+         {"/etc/passwd", "../outside", "checkpoints/../../outside", "", ".", "checkpoints", "checkpoints/link/x.ckpt",
+          "checkpoints/trial-00004-e0004-s0002-b000016-i2.ckpt", "checkpoints/trial-00003-e0004-s0002-b000016-i.ckpt",
+          "checkpoints/trial-00003-e0004-s0002-b000016-i2/../../../x.ckpt",
+          "./checkpoints/trial-00003-e0004-s0002-b000016-i2.ckpt"}) {
         std::filesystem::remove(scratch / "j");
         JournalWriter(scratch / "j").checkpoint({TrialId(3), 4, 2, 16, bad});
-        EXPECT_EQ(message_of(scratch / "j"), (scratch / "j").string() + ":1: '" + bad + "' is not the name of that checkpoint");
+        EXPECT_EQ(message_of(scratch / "j"),
+                  (scratch / "j").string() + ":1: '" + bad + "' is not the name of that checkpoint");
     }
 }
 
@@ -396,8 +412,12 @@ TEST(ServerLog, DamageIsNamedByLine) {
     append_server_log(scratch / "log", record);
     auto const good = slurp(scratch / "log");
     ASSERT_EQ(read_server_log(scratch / "log").size(), 1U);
-    for (auto const& [from, to] : std::initializer_list<std::pair<std::string, std::string>>{
-             {"\"trial\"", "\"trail\""}, {"[0,1]", "7"}, {"[0,1]", "[-1]"}, {"[0,1]", "[65536]"}, {"\"epoch\":0", "\"epoch\":-1"}}) {
+    for (auto const& [from, to] :
+         std::initializer_list<std::pair<std::string, std::string>>{{"\"trial\"", "\"trail\""},
+                                                                    {"[0,1]", "7"},
+                                                                    {"[0,1]", "[-1]"},
+                                                                    {"[0,1]", "[65536]"},
+                                                                    {"\"epoch\":0", "\"epoch\":-1"}}) {
         auto text = good;
         write(scratch / "bad", text.replace(text.find(from), from.size(), to));
         try {

@@ -96,10 +96,10 @@ TEST_F(RecorderTest, SummaryHasEveryFieldAndNoNaN) {
     std::vector<std::string> keys;
     for (auto const& member : summary.object()) keys.push_back(member.key);
     std::vector<std::string> const expected{
-        "format",        "version",        "status",      "strategy",      "trainers",      "shards",       "exact",
-        "wall_s",        "setup_s",        "makespan_s",  "lower_bound_s", "utilisation",   "units",        "hops",
-        "bytes",         "bytes_by_rank",  "storage_bytes", "staged_bytes", "weight_bytes", "peak_rss_bytes", "unit_gap_ms",
-        "sync_rounds",   "reason",         "metric",      "mode",          "best_trial",    "trials"};
+        "format",      "version",       "status",        "strategy",      "trainers",     "shards",         "exact",
+        "wall_s",      "setup_s",       "makespan_s",    "lower_bound_s", "utilisation",  "units",          "hops",
+        "bytes",       "bytes_by_rank", "storage_bytes", "staged_bytes",  "weight_bytes", "peak_rss_bytes", "unit_gap_ms",
+        "sync_rounds", "reason",        "metric",        "mode",          "best_trial",   "trials"};
     EXPECT_EQ(keys, expected);
     EXPECT_EQ(summary.at("status"), "interrupted");
     EXPECT_EQ(summary.at("exact"), true);
@@ -182,8 +182,11 @@ TEST_F(RecorderTest, TestMetricsAreThereIfMeasured) {
 TEST_F(RecorderTest, BoundaryStatesStayUntilClonesHaveFilesOfTheirOwn) {
     auto const facts = some_facts();
     Problems problems("e.json");
-    auto const experiment = read_experiment(R"({"name": "p", "data": {"path": "x"}, "model": {"name": "mlp"}, "train": {"optimizer": {"name": "sgd", "lr": 0.1}},
-        "search": {"procedure": "pbt"}, "space": {"train.optimizer.lr": {"type": "float", "low": 0.01, "high": 1.0}}, "run": {"dir": "x"}})", {}, problems);
+    auto const experiment = read_experiment(
+        R"({"name": "p", "data": {"path": "x"}, "model": {"name": "mlp"}, "train": {"optimizer": {"name": "sgd", "lr": 0.1}},
+        "search": {"procedure": "pbt"}, "space": {"train.optimizer.lr": {"type": "float", "low": 0.01, "high": 1.0}}, "
+        ""run": {"dir": "x"}})",
+        {}, problems);
     ASSERT_TRUE(problems.empty());
     Recorder recorder(RunDirectory(directory_, RunDirUse::fresh, facts), facts, experiment);
     auto const save = [&](int trial, int epoch, int step) {
@@ -192,7 +195,9 @@ TEST_F(RecorderTest, BoundaryStatesStayUntilClonesHaveFilesOfTheirOwn) {
         recorder.saved(saved);
         recorder.tick();
     };
-    auto const there = [&](int trial, int epoch) { return std::filesystem::exists(directory_ / fmt::format("checkpoints/{}-{}-0", trial, epoch)); };
+    auto const there = [&](int trial, int epoch) {
+        return std::filesystem::exists(directory_ / fmt::format("checkpoints/{}-{}-0", trial, epoch));
+    };
     for (int epoch = 1; epoch <= 6; ++epoch) save(0, epoch, 0);
     EXPECT_TRUE(there(0, 1) && there(0, 2)) << "any of them may still be asked for";
     Lap clone;
@@ -263,8 +268,9 @@ TEST_F(RecorderTest, OfTwoFilesOfOnePlaceTheOneThatTheJournalKnows) {
     EXPECT_EQ(recorder.file_after(TrialId(0), 0)->file, "right");
 }
 
-// A trial was stopped while its lap was under way, and taken up: the lap comes twice. Servers that combine gradients as they come give it other
-// bits the second time, and later laps begin with those: each lap has one line, before and after a resumption.
+// A trial was stopped while its lap was under way, and taken up: the lap comes twice. Servers that combine gradients as they
+// come give it other bits the second time, and later laps begin with those: each lap has one line, before and after a
+// resumption.
 TEST_F(RecorderTest, EachLapHasOneLineOfMetrics) {
     auto facts = some_facts();
     facts.same_bits_again = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "run/files.hpp"
 #include "run/run_directory.hpp"
+#include "run/files.hpp"
 
 #include <gtest/gtest.h>
 
@@ -124,7 +124,8 @@ TEST(RunDirectory, WhatTheSearchWasToldIsKeptByResume) {
     RunDirectory const cleared(run, RunDirUse::overwrite, no_facts());
     EXPECT_FALSE(fs::exists(run / "start_from.json"));
     write(scratch / "own" / "start_from.json", "{}");
-    EXPECT_NE(refusal(scratch / "own", RunDirUse::resume).find("holds no run"), std::string::npos) << "that is somebody's own file";
+    EXPECT_NE(refusal(scratch / "own", RunDirUse::resume).find("holds no run"), std::string::npos)
+        << "that is somebody's own file";
 }
 
 TEST(RunDirectory, ResumeTakesOfTheJournalWhatHasBeenRead) {

@@ -19,8 +19,8 @@ Experiment experiment_with(std::string const& space, std::string const& search =
     return out;
 }
 
-std::unique_ptr<Director> director_of(Experiment const& experiment, std::function<double(Assignment const&)> cost, int shards,
-                                      std::int64_t in_flight) {
+std::unique_ptr<Director> director_of(Experiment const& experiment, std::function<double(Assignment const&)> cost,
+                                      int shards, std::int64_t in_flight) {
     return make_director(experiment, make_search(experiment), {std::move(cost), shards, in_flight});
 }
 

@@ -11,7 +11,9 @@ namespace {
 
 Order stop(int trial) { return {Order::Kind::stop, TrialId(trial), -1, {}, "stopped by a user"}; }
 Order resume(int trial) { return {Order::Kind::resume, TrialId(trial), -1, {}, "a user takes it up"}; }
-Order clone(int trial, int epoch) { return {Order::Kind::clone, TrialId(trial), epoch, {{"model.cost", 2}}, "a user's clone"}; }
+Order clone(int trial, int epoch) {
+    return {Order::Kind::clone, TrialId(trial), epoch, {{"model.cost", 2}}, "a user's clone"};
+}
 Order finish() { return {Order::Kind::finish, {}, -1, {}, "a user finishes it"}; }
 
 TEST(Orders, AStoppedTrialEndsWhenItsLapIsHeardOf) {
@@ -251,33 +253,35 @@ TEST(Orders, OfALapThatIsDroppedAreObeyedToo) {
 }
 
 // Every procedure.
-std::vector<std::string> const k_procedures = every_procedure_and({
-    R"("procedure": "random", "trials": 12)",
-    R"("procedure": "asha", "trials": 1000, "budget": {"epochs": 60})",
-    R"("procedure": "successive_halving", "trials": 9, "repeats": 2)",
-    R"("procedure": "asha", "trials": 9, "variant": "stop", "eta": 2, "repeats": 3)",
-    R"("procedure": "median", "trials": 9, "folds": 2)",
-    R"("procedure": "random", "trials": 12, "repeats": 2, "budget": {"patience": 4})"});
+std::vector<std::string> const k_procedures = every_procedure_and(
+    {R"("procedure": "random", "trials": 12)", R"("procedure": "asha", "trials": 1000, "budget": {"epochs": 60})",
+     R"("procedure": "successive_halving", "trials": 9, "repeats": 2)",
+     R"("procedure": "asha", "trials": 9, "variant": "stop", "eta": 2, "repeats": 3)",
+     R"("procedure": "median", "trials": 9, "folds": 2)",
+     R"("procedure": "random", "trials": 12, "repeats": 2, "budget": {"patience": 4})"});
 
 Experiment experiment_of(std::string const& procedure, std::string const& more = "") {
     Problems problems("f.json");
-    auto out = read_experiment(
-        R"({"data": {"path": "d"}, "model": {"name": "mlp"}, "run": {"dir": "r"}, "train": {"epochs": 9)" + more +
-            R"(}, "search": {"metric": "val_loss", )" + procedure +
-            R"(}, "space": {"train.optimizer.lr": {"type": "float", "low": 1e-4, "high": 1, "log": true},
+    auto out =
+        read_experiment(R"({"data": {"path": "d"}, "model": {"name": "mlp"}, "run": {"dir": "r"}, "train": {"epochs": 9)" +
+                            more + R"(}, "search": {"metric": "val_loss", )" + procedure +
+                            R"(}, "space": {"train.optimizer.lr": {"type": "float", "low": 1e-4, "high": 1, "log": true},
                             "train.optimizer.momentum": {"type": "float", "low": 0.1, "high": 0.9}}})",
-        {}, problems);
+                        {}, problems);
     EXPECT_EQ(problems.text(), "");
     return out;
 }
 
 std::unique_ptr<Director> director_of(Experiment const& experiment, DecideBy by = DecideBy::virtual_time) {
-    auto const cost = [](Assignment const& assignment) { return 1 + 3 * value_of(assignment, "train.optimizer.momentum")->number(); };
+    auto const cost = [](Assignment const& assignment) {
+        return 1 + 3 * value_of(assignment, "train.optimizer.momentum")->number();
+    };
     return make_director(experiment, make_search(experiment), {cost, 4, 0, 1, by});
 }
 
 double dice(std::int64_t seed, LapId const& lap, int which) {
-    return Rng(stream_key(static_cast<std::uint64_t>(seed), Purpose::synthetic, {lap.trial.value, lap.epoch, which})).uniform();
+    return Rng(stream_key(static_cast<std::uint64_t>(seed), Purpose::synthetic, {lap.trial.value, lap.epoch, which}))
+        .uniform();
 }
 
 Assignment values_of(std::int64_t seed, LapId const& lap) {
@@ -316,7 +320,9 @@ TEST(Orders, WhateverTheyAreARunEndsAndItsRecordsReplayIt) {
     std::size_t clones = 0, resumed = 0, stopped = 0;
     for (auto const& procedure : k_procedures)
         for (int seed = 0; seed < 30; ++seed) {
-            auto const experiment = experiment_of(procedure, seed % 3 == 0 && procedure.find("pbt") == procedure.npos ? R"(, "early_stopping": {"patience": 2})" : "");
+            auto const experiment = experiment_of(procedure, seed % 3 == 0 && procedure.find("pbt") == procedure.npos
+                                                                 ? R"(, "early_stopping": {"patience": 2})"
+                                                                 : "");
             auto const by = seed % 5 == 4 ? DecideBy::arrival : DecideBy::virtual_time;
             auto const about = fmt::format("{} seed {}", procedure, seed);
             auto const first = director_of(experiment, by), second = director_of(experiment, by);
@@ -330,9 +336,12 @@ TEST(Orders, WhateverTheyAreARunEndsAndItsRecordsReplayIt) {
             ASSERT_EQ(again.outcome(), job.outcome()) << about;
             for (auto const& view : first->trials()) {
                 stopped += view.reason == "stopped by a user" ? 1 : 0;
-                clones += view.assignment.size() == 2 && *value_of(view.assignment, "train.optimizer.lr") == Json(0.1) ? 1 : 0;
+                clones +=
+                    view.assignment.size() == 2 && *value_of(view.assignment, "train.optimizer.lr") == Json(0.1) ? 1 : 0;
             }
-            for (auto at = job.decisions.find("a user takes it up"); at != std::string::npos; at = job.decisions.find("a user takes it up", at + 1)) ++resumed;
+            for (auto at = job.decisions.find("a user takes it up"); at != std::string::npos;
+                 at = job.decisions.find("a user takes it up", at + 1))
+                ++resumed;
         }
     EXPECT_GT(stopped, 100U);
     EXPECT_GT(clones, 100U);
@@ -364,8 +373,9 @@ TEST(Orders, ACloneWaitsForItsSourceHereToo) {
     }
 }
 
-// Orders that come with the same laps lead to the same decisions, whatever trainers and timing. (How far a trial had got that is
-// stopped does depend on them, and so do the laps of it that are dropped; so it is not taken up here, and brings no orders.)
+// Orders that come with the same laps lead to the same decisions, whatever trainers and timing. (How far a trial had got
+// that is stopped does depend on them, and so do the laps of it that are dropped; so it is not taken up here, and brings no
+// orders.)
 TEST(Orders, WithTheSameLapsLeadToTheSameDecisions) {
     for (auto const& procedure : k_procedures) {
         if (procedure.find("random") != procedure.npos) continue;  // decides nothing
@@ -386,7 +396,8 @@ TEST(Orders, WithTheSameLapsLeadToTheSameDecisions) {
                 Rng timing(static_cast<std::uint64_t>(trainers));
                 auto const cost = [&](LapId const&, int) { return std::exp(2 * timing.normal()); };
                 auto const about = fmt::format("{} seed {} trainers {}", procedure, seed, trainers);
-                ASSERT_TRUE(trainers == 0 ? job.run_in_any_order(3000) : job.run_on(4, trainers, cost, 3000)) << about << " hangs";
+                ASSERT_TRUE(trainers == 0 ? job.run_in_any_order(3000) : job.run_on(4, trainers, cost, 3000))
+                    << about << " hangs";
                 ASSERT_TRUE(director->finished()) << about << " does not end";
                 if (trainers == 0) expected = job.decisions;
                 ASSERT_EQ(job.decisions, expected) << about;

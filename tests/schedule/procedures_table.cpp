@@ -36,7 +36,8 @@ Result simulate(Experiment const& experiment, int shards, double spread, DecideB
         auto const about = static_cast<std::int64_t>(1e9 * value_of(assignment, "train.optimizer.momentum")->number());
         return experiment.search.procedure == "pbt" ? 1.0 : lognormal(spread, 1, about, 0);
     };
-    auto const director = make_director(experiment, make_search(experiment), {cost_of, shards, 0, experiment.search.lookahead, by});
+    auto const director =
+        make_director(experiment, make_search(experiment), {cost_of, shards, 0, experiment.search.lookahead, by});
     SimulatedJob job(*director, 1);
     job.loss = [&](LapId const& lap) {
         auto const& assignment = director->trials()[lap.trial.index()].assignment;
@@ -46,8 +47,8 @@ Result simulate(Experiment const& experiment, int shards, double spread, DecideB
     auto const cost = [&](LapId const& lap, int step) {
         if (step == shards) return 0.0;
         bool const population = experiment.search.procedure == "pbt";
-        double const of_trial = population ? lognormal(spread, 1, lap.trial.value, 1)
-                                           : director->trials()[lap.trial.index()].unit_cost;
+        double const of_trial =
+            population ? lognormal(spread, 1, lap.trial.value, 1) : director->trials()[lap.trial.index()].unit_cost;
         return of_trial * lognormal(0.05, 2, lap.trial.value, 1000 * lap.epoch + step);
     };
     require(job.run_on(shards, shards, cost), "hangs");
@@ -65,8 +66,8 @@ void row(int shards, double spread, std::string const& procedure, int epochs, in
         by_arrival += plain.utilisation / seeds;
         laps += static_cast<double>(ours.laps) / static_cast<double>(plain.laps) / seeds;
     }
-    std::printf("%2d shards, spread %.1f: makespan %.3f utilisation %.3f laps %.3f (by arrival %.3f)  %s\n", shards, spread, makespan,
-                utilisation, laps, by_arrival, procedure.c_str());
+    std::printf("%2d shards, spread %.1f: makespan %.3f utilisation %.3f laps %.3f (by arrival %.3f)  %s\n", shards, spread,
+                makespan, utilisation, laps, by_arrival, procedure.c_str());
     std::fflush(stdout);
 }
 

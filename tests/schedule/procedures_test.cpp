@@ -8,29 +8,29 @@
 namespace hopscotch {
 namespace {
 
-std::vector<std::string> const k_procedures = every_procedure_and({
-    R"("procedure": "pbt", "population": 12, "interval": 1)",
-    R"("procedure": "asha", "trials": 1000, "budget": {"epochs": 60})",
-    R"("procedure": "asha", "trials": 12, "eta": 2, "repeats": 3, "objective": "best")",
-    R"("procedure": "asha", "trials": 12, "variant": "stop", "folds": 2)",
-    R"("procedure": "hyperband", "repeats": 2, "folds": 2, "in_flight": 3)",
-    R"("procedure": "median", "trials": 12, "repeats": 2, "budget": {"epochs": 100})",
-    R"("procedure": "tpe", "trials": 12, "startup": 6, "repeats": 2)",
-    R"("procedure": "random", "trials": 1000, "budget": {"patience": 8})",
-    R"("procedure": "random", "trials": 1000, "budget": {"target": 0.01})",
-    R"("procedure": "tpe", "trials": 1000, "startup": 6, "budget": {"target": 0.005, "patience": 12})",
-    R"("procedure": "asha", "trials": 1000, "budget": {"patience": 10})",
-    R"("procedure": "hyperband", "budget": {"target": 0.01})",
-    R"("procedure": "pbt", "population": 12, "interval": 2, "budget": {"target": 0.01})"});
+std::vector<std::string> const k_procedures =
+    every_procedure_and({R"("procedure": "pbt", "population": 12, "interval": 1)",
+                         R"("procedure": "asha", "trials": 1000, "budget": {"epochs": 60})",
+                         R"("procedure": "asha", "trials": 12, "eta": 2, "repeats": 3, "objective": "best")",
+                         R"("procedure": "asha", "trials": 12, "variant": "stop", "folds": 2)",
+                         R"("procedure": "hyperband", "repeats": 2, "folds": 2, "in_flight": 3)",
+                         R"("procedure": "median", "trials": 12, "repeats": 2, "budget": {"epochs": 100})",
+                         R"("procedure": "tpe", "trials": 12, "startup": 6, "repeats": 2)",
+                         R"("procedure": "random", "trials": 1000, "budget": {"patience": 8})",
+                         R"("procedure": "random", "trials": 1000, "budget": {"target": 0.01})",
+                         R"("procedure": "tpe", "trials": 1000, "startup": 6, "budget": {"target": 0.005, "patience": 12})",
+                         R"("procedure": "asha", "trials": 1000, "budget": {"patience": 10})",
+                         R"("procedure": "hyperband", "budget": {"target": 0.01})",
+                         R"("procedure": "pbt", "population": 12, "interval": 2, "budget": {"target": 0.01})"});
 
 Experiment experiment_of(std::string const& procedure, std::string const& more) {
     Problems problems("f.json");
-    auto out = read_experiment(
-        R"({"data": {"path": "d"}, "model": {"name": "mlp"}, "run": {"dir": "r"}, "train": {"epochs": 9)" + more +
-            R"(}, "search": {"metric": "val_loss", )" + procedure +
-            R"(}, "space": {"train.optimizer.lr": {"type": "float", "low": 1e-4, "high": 1, "log": true},
+    auto out =
+        read_experiment(R"({"data": {"path": "d"}, "model": {"name": "mlp"}, "run": {"dir": "r"}, "train": {"epochs": 9)" +
+                            more + R"(}, "search": {"metric": "val_loss", )" + procedure +
+                            R"(}, "space": {"train.optimizer.lr": {"type": "float", "low": 1e-4, "high": 1, "log": true},
                             "train.optimizer.momentum": {"type": "float", "low": 0.1, "high": 0.9}}})",
-        {}, problems);
+                        {}, problems);
     EXPECT_EQ(problems.text(), "");
     return out;
 }
@@ -59,13 +59,15 @@ TEST(Procedures, DecideTheSameForAnyTrainersTimingsAndCrashes) {
                 SimulatedJob expected(*whole, 1, outcomes(share));
                 ASSERT_TRUE(expected.run_in_any_order()) << about << " hangs";
                 EXPECT_LT(whole->trials().size(), 1000U) << about << ": nothing has ended it";
-                for (auto const& view : whole->trials()) EXPECT_TRUE(has_ended(view.status)) << about << " " << view.id.value;
+                for (auto const& view : whole->trials())
+                    EXPECT_TRUE(has_ended(view.status)) << about << " " << view.id.value;
                 for (int trainers = 1; trainers <= 4; ++trainers) {
                     Rng timing(static_cast<std::uint64_t>(trainers));
                     auto const cost = [&](LapId const&, int) { return std::exp(2 * timing.normal()); };
                     auto const killed = director(DecideBy::virtual_time), resumed = director(DecideBy::virtual_time);
                     SimulatedJob before(*killed, 2, outcomes(share)), after(*resumed, 3, outcomes(share));
-                    ASSERT_TRUE(before.run_on(4, trainers, cost, timing.below(static_cast<std::uint32_t>(expected.trained.size()))));
+                    ASSERT_TRUE(
+                        before.run_on(4, trainers, cost, timing.below(static_cast<std::uint32_t>(expected.trained.size()))));
                     after.go_on_from(before);
                     ASSERT_TRUE(after.run_on(4, 5 - trainers, cost)) << about << " hangs";
                     ASSERT_EQ(after.outcome(), expected.outcome()) << about;

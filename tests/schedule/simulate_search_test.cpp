@@ -33,9 +33,10 @@ TEST(SimulateSearch, RungsThatWaitShow) {
 }
 
 TEST(SimulateSearch, EveryProcedureComesToItsEnd) {
-    for (std::string const search : {R"({"procedure": "hyperband"})", R"({"procedure": "bohb"})", R"({"procedure": "median", "trials": 20})",
-                                     R"({"procedure": "tpe", "trials": 20})", R"({"procedure": "pbt", "population": 9})",
-                                     R"({"procedure": "asha", "variant": "stop", "trials": 30, "metric": "train_loss", "repeats": 2})"})
+    for (std::string const search :
+         {R"({"procedure": "hyperband"})", R"({"procedure": "bohb"})", R"({"procedure": "median", "trials": 20})",
+          R"({"procedure": "tpe", "trials": 20})", R"({"procedure": "pbt", "population": 9})",
+          R"({"procedure": "asha", "variant": "stop", "trials": 30, "metric": "train_loss", "repeats": 2})"})
         for (int trainers : {1, 3, 8}) {
             auto const found = simulated(search, trainers);
             ASSERT_TRUE(found) << search;

@@ -25,7 +25,7 @@ public:
     SimulatedJob(Director& director, std::uint64_t seed, Bad bad = {})
         : director_(director), rng_(seed), bad_(std::move(bad)) {}
 
-    std::function<double(LapId const&)> loss;  // instead of one that is drawn from the state
+    std::function<double(LapId const&)> loss;                // instead of one that is drawn from the state
     std::function<std::vector<Order>(LapId const&)> orders;  // that come with a lap; empty: none
 
     // A job that goes on with the files of another that was killed: it feeds the known records again, in any order that the
@@ -118,7 +118,8 @@ private:
         }
         for (auto& lap : director_.release()) {
             auto& queue = queues_[lap.trial];
-            std::erase_if(queue, [&](Lap const& before) { return before.epoch >= lap.epoch; });  // an order has taken that back
+            std::erase_if(queue,
+                          [&](Lap const& before) { return before.epoch >= lap.epoch; });  // an order has taken that back
             if (!gone_.contains(lap.trial)) queue.push_back(std::move(lap));
         }
         for (auto const& decision : director_.take_decisions()) decisions += text_of(decision) + "\n";

@@ -34,8 +34,10 @@ TEST(StateChain, ALapBeginsWhereTheOneBeforeEnded) {
     EXPECT_EQ(chain.at_begin_of({TrialId(0), 1}), 0xa0);
     EXPECT_EQ(chain.at_begin_of({TrialId(0), 2}), std::nullopt) << "nobody knows yet";
     EXPECT_EQ(chain.complaint(record(0, 1, 0xa0, 0xa1)), "");
-    EXPECT_EQ(chain.complaint(record(0, 1, 0xb0, 0xa1)), "trial 0, epoch 1 began with state 00000000000000b0 instead of state 00000000000000a0");
-    EXPECT_EQ(chain.complaint(record(0, 1, 0, 0xa1)), "trial 0, epoch 1 began with the initial state instead of state 00000000000000a0");
+    EXPECT_EQ(chain.complaint(record(0, 1, 0xb0, 0xa1)),
+              "trial 0, epoch 1 began with state 00000000000000b0 instead of state 00000000000000a0");
+    EXPECT_EQ(chain.complaint(record(0, 1, 0, 0xa1)),
+              "trial 0, epoch 1 began with the initial state instead of state 00000000000000a0");
     EXPECT_EQ(chain.complaint(record(0, 1, 0, 0)), "") << "of an older version";
 }
 
@@ -55,7 +57,8 @@ TEST(StateChain, AFileIsOnlyWhatItsPlaceSays) {
     for (int trial : {0, 1}) chain.ended(record(trial, 5, 0, trial == 0 ? 0xa5 : 0xb5));
     chain.released(lap(0, 6, LapId{TrialId(1), 5}));
     EXPECT_TRUE(chain.may_be(file(0, 6, 0, 0xa5, 0xa5)));
-    EXPECT_FALSE(chain.may_be(file(0, 6, 0, 0xb5, 0xb5))) << "what the clone began with is not what its own lap 5 ended with";
+    EXPECT_FALSE(chain.may_be(file(0, 6, 0, 0xb5, 0xb5)))
+        << "what the clone began with is not what its own lap 5 ended with";
     EXPECT_TRUE(chain.may_be(file(0, 6, 3, 0xc0, 0xb5)));
     EXPECT_FALSE(chain.may_be(file(0, 6, 3, 0xc0, 0xa5))) << "a lap that did not begin as the clone";
     EXPECT_TRUE(chain.may_be(file(0, 6, 3, 0, 0))) << "of an older version";

@@ -173,8 +173,8 @@ TEST(StrategyCost, WithoutABarrierThereIsLessToWaitFor) {
                   estimate_parameter_server(work, four, one, GroupBatch::split).makespan_s);
     }
     Cluster const slow{4, {100, 0}};  // four times 10 s through one link for every update of a worker, and once at the start
-    EXPECT_NEAR(estimate_async_server(work, slow, {1, ServerPlacement::dedicated}, GroupBatch::split).makespan_s, 100 * 40 + 40,
-                1e-9);
+    EXPECT_NEAR(estimate_async_server(work, slow, {1, ServerPlacement::dedicated}, GroupBatch::split).makespan_s,
+                100 * 40 + 40, 1e-9);
 }
 
 TEST(StrategyCost, AveragingCostsARoundAtEveryEpochsEnd) {

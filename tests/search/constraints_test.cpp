@@ -27,15 +27,16 @@ Experiment experiment_of(std::string const& search, std::string const& more = ""
 }
 
 TEST(Constraints, LeaveOutWhatViolatesThem) {
-    for (
-        std::string const procedure :
-        {R"("procedure": "grid")", R"("procedure": "random", "trials": 9)", R"("procedure": "sobol", "trials": 9)",
-         R"("procedure": "tpe", "trials": 9, "startup": 2)", R"("procedure": "asha", "trials": 9)",
-         R"("procedure": "asha", "sampler": "grid")", R"("procedure": "random", "trials": 9, "repeats": 2)",
-         R"("procedure": "manual", "configurations": [{"train.batch_size": 16, "model.width": 1}, {"train.batch_size": 32, "model.width": 1}])"}) {
+    for (std::string const procedure :
+         {R"("procedure": "grid")", R"("procedure": "random", "trials": 9)", R"("procedure": "sobol", "trials": 9)",
+          R"("procedure": "tpe", "trials": 9, "startup": 2)", R"("procedure": "asha", "trials": 9)",
+          R"("procedure": "asha", "sampler": "grid")", R"("procedure": "random", "trials": 9, "repeats": 2)",
+          R"("procedure": "manual", "configurations": [{"train.batch_size": 16, "model.width": 1}, {"train.batch_size": 32,
+          "model.width": 1}])"}) {
         auto const listed = procedure.find("manual") != procedure.npos;
         auto const experiment =
-            listed ? search_experiment("{" + procedure + R"(, "subject_to": {"parameters": {"above": 16}}})", "") : experiment_of(procedure);
+            listed ? search_experiment("{" + procedure + R"(, "subject_to": {"parameters": {"above": 16}}})", "")
+                   : experiment_of(procedure);
         auto const search = make_search(experiment, {{}, product});
         FakeDirector director(
             *search, 3, [](TrialId id, auto const&, int) { return std::optional(double(id.value % 5)); }, 1);
@@ -68,11 +69,11 @@ std::string refused(std::string const& search, std::string const& more = "") {
 }
 
 TEST(Constraints, WhatIsWantedByNameIsAnError) {
-    EXPECT_EQ(
-        refused(R"("procedure": "random", "trials": 3)", R"(, "start_with": [{"train.batch_size": 64, "model.width": 3}])"),
-        "/search/subject_to/parameters: must be above 16 and below 96, and is 192 of "
-        "{\"train.batch_size\":64,\"model.width\":3} "
-        "(start_with names it) change one of the two");
+    EXPECT_EQ(refused(R"("procedure": "random", "trials": 3)",
+                      R"(, "start_with": [{"train.batch_size": 64, "model.width": 3}])"),
+              "/search/subject_to/parameters: must be above 16 and below 96, and is 192 of "
+              "{\"train.batch_size\":64,\"model.width\":3} "
+              "(start_with names it) change one of the two");
     EXPECT_EQ(refused(R"("procedure": "ablation")"),
               "/search/subject_to/parameters: must be above 16 and below 96, and is 16 of "
               "{\"train.batch_size\":16,\"model.width\":1} "
@@ -94,14 +95,16 @@ TEST(Constraints, NothingLeftIsAnError) {
         "/search/subject_to: excludes every configuration (nothing is left to train) remove a condition";
     EXPECT_EQ(none(R"("procedure": "grid")"), said);
     EXPECT_EQ(none(R"("procedure": "random", "trials": 3)"), said);
-    auto endless = search_experiment(R"({"procedure": "random", "trials": 3, "subject_to": {"state_mb": {"below": 1}}})",
-                                     R"({"train.optimizer.lr": {"type": "float", "low": 0, "high": 1}, "model.width": [1]})");
+    auto endless =
+        search_experiment(R"({"procedure": "random", "trials": 3, "subject_to": {"state_mb": {"below": 1}}})",
+                          R"({"train.optimizer.lr": {"type": "float", "low": 0, "high": 1}, "model.width": [1]})");
     EXPECT_THROW(make_search(endless, {{}, product})->next(), ConfigError);
 }
 
 TEST(Constraints, ThePlanLeavesThemOutToo) {
     EXPECT_EQ(plan_of(experiment_of(R"("procedure": "grid")"), {{}, product}).trials, 5);
-    EXPECT_EQ(plan_of(experiment_of(R"("procedure": "successive_halving", "trials": 9)"), {{}, product}).bound, SearchPlan::Bound::at_most);
+    EXPECT_EQ(plan_of(experiment_of(R"("procedure": "successive_halving", "trials": 9)"), {{}, product}).bound,
+              SearchPlan::Bound::at_most);
 }
 
 }  // namespace

@@ -105,8 +105,7 @@ TEST(Goal, WhoIsPausedIsToldWhy) {
     auto const search = make_search(search_experiment(
         R"({"procedure": "successive_halving", "trials": 9, "metric": "val_loss", "budget": {"target": 0.5}})", k_unit,
         R"({"epochs": 9})"));
-    FakeDirector director(
-        *search, 1, [](TrialId id, auto const&, int) { return id.value == 5 ? 0.1 : 1.0; }, 1);
+    FakeDirector director(*search, 1, [](TrialId id, auto const&, int) { return id.value == 5 ? 0.1 : 1.0; }, 1);
     ASSERT_TRUE(director.run());
     EXPECT_EQ(director.trials().size(), 6U);
     EXPECT_EQ(director.count(State::paused) + director.count(State::stopped), 6U);
@@ -136,9 +135,10 @@ TEST(Goal, HoldsForEveryProcedure) {
             bool const patient = procedure.find("pbt") == std::string::npos && rng.below(2) == 0;
             auto const budget = R"({"target": )" + std::to_string(target) + (patient ? R"(, "patience": 9})" : "}");
             std::string const grid = R"({"train.optimizer.lr": {"type": "float", "low": 0, "high": 1, "count": 20}})";
-            auto const search = make_search(search_experiment(
-                "{" + procedure + R"(, "metric": "val_loss", "budget": )" + budget + "}",
-                procedure.find("grid") == std::string::npos ? k_unit : grid, R"({"epochs": 9})", std::to_string(seed)));
+            auto const search =
+                make_search(search_experiment("{" + procedure + R"(, "metric": "val_loss", "budget": )" + budget + "}",
+                                              procedure.find("grid") == std::string::npos ? k_unit : grid,
+                                              R"({"epochs": 9})", std::to_string(seed)));
             FakeDirector* running = nullptr;
             std::optional<std::size_t> steps;
             std::vector<int> most;

@@ -39,7 +39,8 @@ TEST(Past, OnlyWhatTheSpaceCouldPropose) {
     auto const experiment = search_experiment(
         R"({"procedure": "random", "trials": 9, "forbid": [{"train.optimizer.momentum": 0.5}]})",
         R"({"train.optimizer.name": ["sgd", "adam"], "train.batch_size": {"type": "int", "low": 8, "high": 32},
-            "train.optimizer.momentum": {"type": "float", "low": 0, "high": 0.9, "when": {"train.optimizer.name": "sgd"}}})");
+            "train.optimizer.momentum": {"type": "float", "low": 0, "high": 0.9, "when": {"train.optimizer.name": "
+            ""sgd"}}})");
     Problems told("");
     auto const space = read_space(experiment, told);
     auto const fits = [&](char const* text) { return is_in(space, assignment_from_json(parse_json(text, told))); };
@@ -68,9 +69,10 @@ TEST(Past, OnlyWhatTheSpaceCouldPropose) {
 TEST(Past, AFiniteSpaceIsGoneOnWith) {
     SearchContext context;
     context.past = {{both(0.2, 16), {1}}, {both(0.1, 8), {k_worst}}, {both(0.3, 8), {1}, PastTrial::Progress::cut_off}};
-    std::set<std::string> const left{
-        R"({"train.optimizer.lr":0.1,"train.batch_size":16})", R"({"train.optimizer.lr":0.2,"train.batch_size":8})",
-        R"({"train.optimizer.lr":0.3,"train.batch_size":8})", R"({"train.optimizer.lr":0.3,"train.batch_size":16})"};
+    std::set<std::string> const left{R"({"train.optimizer.lr":0.1,"train.batch_size":16})",
+                                     R"({"train.optimizer.lr":0.2,"train.batch_size":8})",
+                                     R"({"train.optimizer.lr":0.3,"train.batch_size":8})",
+                                     R"({"train.optimizer.lr":0.3,"train.batch_size":16})"};
     for (auto const* search :
          {R"({"procedure": "grid"})", R"({"procedure": "random", "trials": 9})", R"({"procedure": "sobol", "trials": 9})"}) {
         std::set<std::string> tried;
@@ -91,8 +93,7 @@ TEST(Past, BracketsAreAsLargeAsWhatIsLeft) {
     EXPECT_EQ(text_of(plan_of(experiment)), "rungs: 6 to epoch 1, 2 to epoch 3\n6 trials, 10 epochs in all\n");
     EXPECT_EQ(text_of(plan_of(experiment, context)), "rungs: 3 to epoch 1, 1 to epoch 3\n3 trials, 5 epochs in all\n");
     auto const search = make_search(experiment, context);
-    FakeDirector director(
-        *search, 2, [](TrialId id, auto const&, int) { return 1.0 + id.value; }, 1);
+    FakeDirector director(*search, 2, [](TrialId id, auto const&, int) { return 1.0 + id.value; }, 1);
     ASSERT_TRUE(director.run());
     EXPECT_EQ(director.trials().size(), 3U);
     EXPECT_EQ(director.count_at(3), 1U);

@@ -175,8 +175,7 @@ TEST(Pbt, FindsBetterRatesThanItStartsWith) {
 TEST(Pbt, OneIsNoPopulation) {
     auto const search =
         make_search(search_experiment(R"({"procedure": "pbt", "population": 1})", k_rates, R"({"epochs": 5})"));
-    FakeDirector director(
-        *search, 8, [](TrialId, auto const&, int) { return std::optional(1.0); }, 1);
+    FakeDirector director(*search, 8, [](TrialId, auto const&, int) { return std::optional(1.0); }, 1);
     ASSERT_TRUE(director.run());
     EXPECT_EQ(director.trials()[0].epochs, 5);
     EXPECT_EQ(director.clones(), 0U);

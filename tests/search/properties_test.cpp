@@ -27,16 +27,12 @@ std::string random_parameter(Rng& rng, std::string const& when) {
         case 1:
             return fmt::format(R"({{"type": "float", "low": 1e-{}, "high": {}, "log": true{}}})", 1 + below(rng, 6),
                                1 + below(rng, 9), when);
-        case 2:
-            return fmt::format(R"({{"type": "float", "low": 0, "high": {}, "step": 0.25{}}})", below(rng, 3), when);
+        case 2: return fmt::format(R"({{"type": "float", "low": 0, "high": {}, "step": 0.25{}}})", below(rng, 3), when);
         case 3:
             return fmt::format(R"({{"type": "int", "low": {}, "high": {}{}}})", -int(below(rng, 3)), below(rng, 9), when);
-        case 4:
-            return fmt::format(R"({{"type": "int", "low": 1, "high": {}, "log": true{}}})", 1 + below(rng, 99), when);
-        case 5:
-            return fmt::format(R"({{"type": "choice", "values": ["p", "q", "r"]{}}})", when);
-        default:
-            return fmt::format(R"({{"type": "choice", "values": [16, 32, 64, 128]{}}})", when);
+        case 4: return fmt::format(R"({{"type": "int", "low": 1, "high": {}, "log": true{}}})", 1 + below(rng, 99), when);
+        case 5: return fmt::format(R"({{"type": "choice", "values": ["p", "q", "r"]{}}})", when);
+        default: return fmt::format(R"({{"type": "choice", "values": [16, 32, 64, 128]{}}})", when);
     }
 }
 

@@ -85,8 +85,7 @@ TEST(Hyperband, EveryBracketKeepsItsBest) {
 
 TEST(Hyperband, IterationsUntilTheTrialsAreUsedUp) {
     auto const search = make_search(search_experiment(R"({"procedure": "hyperband", "trials": 60})", k_unit, train_for(27)));
-    FakeDirector director(
-        *search, 8, [](TrialId id, auto const&, int) { return std::optional<double>(id.value); }, 1);
+    FakeDirector director(*search, 8, [](TrialId id, auto const&, int) { return std::optional<double>(id.value); }, 1);
     ASSERT_TRUE(director.run());
     EXPECT_EQ(director.trials().size(), 60U);
     EXPECT_EQ(director.count_at(27), 8U + 1) << "the eleven of the second iteration leave one";
@@ -234,8 +233,7 @@ TEST(Budget, EndsEveryProcedure) {
           R"({"procedure": "random", "budget": {"epochs": 60}})", R"({"procedure": "median", "budget": {"epochs": 60}})",
           R"({"procedure": "pbt", "budget": {"epochs": 60}})"}) {
         auto const search = make_search(search_experiment(search_text, k_unit, train_for(9)));
-        FakeDirector director(
-            *search, 4, [](TrialId id, auto const&, int) { return std::optional<double>(-id.value); }, 1);
+        FakeDirector director(*search, 4, [](TrialId id, auto const&, int) { return std::optional<double>(-id.value); }, 1);
         ASSERT_TRUE(director.run()) << search_text;
         std::size_t epochs = 0;
         for (auto const& trial : director.trials()) epochs += trial.losses.size();
@@ -244,8 +242,7 @@ TEST(Budget, EndsEveryProcedure) {
     }
     auto const search =
         make_search(search_experiment(R"({"procedure": "random", "trials": 9, "budget": {"trials": 5}})", k_unit));
-    FakeDirector director(
-        *search, 4, [](TrialId, auto const&, int) { return std::optional(1.0); }, 1);
+    FakeDirector director(*search, 4, [](TrialId, auto const&, int) { return std::optional(1.0); }, 1);
     ASSERT_TRUE(director.run());
     EXPECT_EQ(director.trials().size(), 5U);
 }

@@ -62,7 +62,8 @@ TEST(Grid, LastKeyFastest) {
 
 TEST(Grid, ConditionsPruneAndForbidRemoves) {
     EXPECT_EQ(texts(R"({"train.optimizer.name": ["sgd", "adam"],
-                        "train.optimizer.momentum": {"type": "choice", "values": [0, 0.9], "when": {"train.optimizer.name": "sgd"}},
+                        "train.optimizer.momentum": {"type": "choice", "values": [0, 0.9],
+                         "when": {"train.optimizer.name": "sgd"}},
                         "train.epochs": [1, 2]})",
                     R"({"procedure": "grid", "forbid": [{"train.optimizer.momentum": {"above": 0.5}, "train.epochs": 2}]})"),
               (Texts{R"({"train.optimizer.name":"sgd","train.optimizer.momentum":0,"train.epochs":1})",
@@ -149,8 +150,10 @@ TEST(Random, FiniteSpacesAreDrawnWithoutRepetition) {
 TEST(Random, ConditionsAndForbid) {
     auto const drawn = texts(
         R"({"train.optimizer.name": ["sgd", "adam"], "train.optimizer.lr": {"type": "float", "low": 0.01, "high": 0.1},
-                        "train.optimizer.momentum": {"type": "float", "low": 0, "high": 0.9, "when": {"train.optimizer.name": "sgd"}}})",
-        R"({"procedure": "random", "trials": 60, "forbid": [{"train.optimizer.name": "sgd", "train.optimizer.lr": {"above": 0.05}}]})");
+                        "train.optimizer.momentum": {"type": "float", "low": 0, "high": 0.9, "when": "
+                        "{"train.optimizer.name": "sgd"}}})",
+        R"({"procedure": "random", "trials": 60, "forbid": [{"train.optimizer.name": "sgd",
+         "train.optimizer.lr": {"above": 0.05}}]})");
     int sgd = 0;
     for (auto const& text : drawn) {
         Problems none("x");
@@ -166,10 +169,10 @@ TEST(Random, ConditionsAndForbid) {
         thrown(R"({"model.a": {"type": "float", "low": 0, "high": 1}})",
                R"({"procedure": "random", "trials": 2, "forbid": [{"model.a": {"above": -1}}]})"),
         "/search/forbid: 1000 draws in a row were excluded (nothing or next to nothing is left to try) remove a condition");
-    EXPECT_EQ(
-        texts(R"({"model.a": [1, 2, 3, 4]})", R"({"procedure": "random", "trials": 9, "forbid": [{"model.a": [1, 3]}]})")
-            .size(),
-        2U);
+    EXPECT_EQ(texts(R"({"model.a": [1, 2, 3, 4]})",
+                    R"({"procedure": "random", "trials": 9, "forbid": [{"model.a": [1, 3]}]})")
+                  .size(),
+              2U);
     EXPECT_NE(thrown(R"({"model.a": [1]})", R"({"procedure": "random", "trials": 2, "forbid": [{"model.a": 1}]})"), "");
 }
 
@@ -177,17 +180,23 @@ TEST(Ablation, LeavesOneComponentOut) {
     std::string const space = R"({"model.dropout": [0.3, 0], "train.batch_size": 32,
                                   "data.augment": [["flip", "crop"], ["flip"], ["crop"], []],
                                   "train.optimizer.name": ["sgd", "adam"],
-                                  "train.optimizer.momentum": {"type": "choice", "values": [0.9, 0], "when": {"train.optimizer.name": "sgd"}}})";
+                                  "train.optimizer.momentum": {"type": "choice", "values": [0.9, 0], "when": "
+                                  "{"train.optimizer.name": "sgd"}}})";
     EXPECT_EQ(
         texts(space, R"({"procedure": "ablation"})"),
-        (Texts{
-            R"({"model.dropout":0.3,"train.batch_size":32,"data.augment":["flip","crop"],"train.optimizer.name":"sgd","train.optimizer.momentum":0.9})",
-            R"({"model.dropout":0,"train.batch_size":32,"data.augment":["flip","crop"],"train.optimizer.name":"sgd","train.optimizer.momentum":0.9})",
-            R"({"model.dropout":0.3,"train.batch_size":32,"data.augment":["flip"],"train.optimizer.name":"sgd","train.optimizer.momentum":0.9})",
-            R"({"model.dropout":0.3,"train.batch_size":32,"data.augment":["crop"],"train.optimizer.name":"sgd","train.optimizer.momentum":0.9})",
-            R"({"model.dropout":0.3,"train.batch_size":32,"data.augment":[],"train.optimizer.name":"sgd","train.optimizer.momentum":0.9})",
-            R"({"model.dropout":0.3,"train.batch_size":32,"data.augment":["flip","crop"],"train.optimizer.name":"adam"})",
-            R"({"model.dropout":0.3,"train.batch_size":32,"data.augment":["flip","crop"],"train.optimizer.name":"sgd","train.optimizer.momentum":0})"}));
+        (Texts{R"({"model.dropout":0.3,"train.batch_size":32,"data.augment":["flip","crop"],)"
+               R"("train.optimizer.name":"sgd","train.optimizer.momentum":0.9})",
+               R"({"model.dropout":0,"train.batch_size":32,"data.augment":["flip","crop"],"train.optimizer.name":"sgd",)"
+               R"("train.optimizer.momentum":0.9})",
+               R"({"model.dropout":0.3,"train.batch_size":32,"data.augment":["flip"],"train.optimizer.name":"sgd",)"
+               R"("train.optimizer.momentum":0.9})",
+               R"({"model.dropout":0.3,"train.batch_size":32,"data.augment":["crop"],"train.optimizer.name":"sgd",)"
+               R"("train.optimizer.momentum":0.9})",
+               R"({"model.dropout":0.3,"train.batch_size":32,"data.augment":[],"train.optimizer.name":"sgd",)"
+               R"("train.optimizer.momentum":0.9})",
+               R"({"model.dropout":0.3,"train.batch_size":32,"data.augment":["flip","crop"],"train.optimizer.name":"adam"})",
+               R"({"model.dropout":0.3,"train.batch_size":32,"data.augment":["flip","crop"],)"
+               R"("train.optimizer.name":"sgd","train.optimizer.momentum":0})"}));
     EXPECT_EQ(thrown(R"({"model.a": [1, 2]})", R"({"procedure": "ablation", "forbid": [{"model.a": 2}]})"),
               "/search/forbid: excludes {\"model.a\":2} (ablation needs every one of its trials) remove a condition");
 }
@@ -213,13 +222,15 @@ TEST(Manual, TriesTheListInItsOrder) {
             "train": {"epochs": 4, "optimizer": {"lr": 0.5}},
             "search": {"procedure": "manual", "configurations": [{"train.optimizer.lr": 0.1, "model.hidden": [8]},
                                                                  {"train.epochs": 2},
-                                                                 {"train.optimizer.name": "adam", "train.optimizer.beta1": 0.8}]}})",
+                                                                 {"train.optimizer.name": "adam",
+                                                                  "train.optimizer.beta1": 0.8}]}})",
         {}, problems);
     ASSERT_EQ(problems.text(), "");
     auto const proposals = all(*make_search(experiment));
     ASSERT_EQ(proposals.size(), 3U);
     EXPECT_EQ(to_json(proposals[0].assignment).dump(), R"({"train.optimizer.lr":0.1,"model.hidden":[8],"train.epochs":4})");
-    EXPECT_EQ(to_json(proposals[1].assignment).dump(), R"({"train.optimizer.lr":0.5,"train.epochs":2})") << "the document's lr";
+    EXPECT_EQ(to_json(proposals[1].assignment).dump(), R"({"train.optimizer.lr":0.5,"train.epochs":2})")
+        << "the document's lr";
     EXPECT_EQ(proposals[1].until_epoch, 2);
     auto const third = resolve(experiment, proposals[2].assignment, problems).train;
     EXPECT_EQ(third.optimizer.kind, OptimizerKind::adam);
@@ -241,12 +252,14 @@ TEST(MakeSearch, KnowsWhatTheReaderKnows) {
     EXPECT_EQ(search_names(), procedure_names());
     for (auto const& name : search_names()) {
         bool const counted = name != "grid" && name != "manual" && name != "ablation" && name != "pbt";
-        auto experiment = experiment_with(
-            R"({"train.optimizer.lr": [0.1, 0.2]})",
-            name == "manual" ? R"({"procedure": "grid"})" : "{\"procedure\": \"" + name + "\"" + (counted ? ", \"trials\": 2}" : "}"));
+        auto experiment =
+            experiment_with(R"({"train.optimizer.lr": [0.1, 0.2]})",
+                            name == "manual" ? R"({"procedure": "grid"})"
+                                             : "{\"procedure\": \"" + name + "\"" + (counted ? ", \"trials\": 2}" : "}"));
         if (name == "manual") continue;  // has no space
         auto const made = make_search(experiment);
-        EXPECT_EQ(made->decides_nothing(), name == "grid" || name == "random" || name == "sobol" || name == "ablation") << name;
+        EXPECT_EQ(made->decides_nothing(), name == "grid" || name == "random" || name == "sobol" || name == "ablation")
+            << name;
         EXPECT_EQ(made->clones(), procedure_clones(name));
         EXPECT_TRUE(made->next()) << name;
     }

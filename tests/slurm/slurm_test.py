@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The templates of slurm/ on a real Slurm: a private one with two nodes on this machine (scripts/slurm_local.sh). What happens to a
-job must not show in its result: the states are those of a plain run with threads. Exit code 77: Slurm is not installed."""
+"""The templates of slurm/ on a real Slurm: a private one with two nodes on this machine (scripts/slurm_local.sh). What
+happens to a job must not show in its result: the states are those of a plain run with threads. Exit code 77: Slurm is not
+installed."""
+
 import json
 import os
 import pathlib
@@ -35,8 +37,12 @@ def setUpModule():
 def lasting(**changes):
     """Two trials of 8 laps, some 5 s with two trainers; states are saved several times a second."""
     run = {"dir": "out", "device": "cpu", "checkpoint_every_s": 0.2}
-    return experiment(model={"name": "synthetic", "seconds_per_batch": 0.012, "parameters": 10000},
-                      train={"epochs": 8, "batch_size": 32, "optimizer": {"name": "sgd", "lr": 0.1}}, run=run, **changes)
+    return experiment(
+        model={"name": "synthetic", "seconds_per_batch": 0.012, "parameters": 10000},
+        train={"epochs": 8, "batch_size": 32, "optimizer": {"name": "sgd", "lr": 0.1}},
+        run=run,
+        **changes,
+    )
 
 
 class Slurm(Case):
@@ -46,8 +52,14 @@ class Slurm(Case):
         self.addCleanup(lambda: self.jobs and self.slurm("scancel", *self.jobs))
 
     def slurm(self, *command, env=None):
-        done = subprocess.run([LOCAL, "run", *map(str, command)], cwd=self.cwd, capture_output=True, text=True, timeout=60,
-                              env={**os.environ, **(env or {})})
+        done = subprocess.run(
+            [LOCAL, "run", *map(str, command)],
+            cwd=self.cwd,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            env={**os.environ, **(env or {})},
+        )
         self.assertEqual(done.returncode, 0, f"{command}: {done.stderr}")
         return done.stdout.strip()
 
@@ -71,11 +83,13 @@ class Slurm(Case):
 
     def until_saved(self, folder="out", times=1):
         """Until the run, started so many times, has finished a lap and saved a state since its last start."""
+
         def there():
             path = self.cwd / folder / "journal.jsonl"
             text = path.read_text() if path.exists() else ""
             newest = text.rpartition('"run_resumed"')[2]
             return text.count('"run_resumed"') == times - 1 and '"lap_done"' in newest and '"checkpoint"' in newest
+
         self.until(there, f"lap of start {times} in {folder}")
 
     def ended(self, job, state="COMPLETED", exit_code=0, restarts=0):
@@ -141,10 +155,17 @@ class Undisturbed(Slurm):
 
     def test_one_node_two_nodes_and_mpirun(self):
         self.write(experiment())
-        jobs = [self.submit("cpu.sbatch", "--set=run.dir=cpu"),
-                self.submit("gpu-multinode.sbatch", "--set", "run.dir=gpu", options=("--ntasks=5", "--ntasks-per-node=3")),
-                self.submit("cpu-multinode.sbatch", "--set", "run.dir=mpirun", options=("--nodes=2", "--ntasks=3", "--ntasks-per-node=2"),
-                            env={"HOPSCOTCH_LAUNCHER": "mpirun"})]
+        jobs = [
+            self.submit("cpu.sbatch", "--set=run.dir=cpu"),
+            self.submit("gpu-multinode.sbatch", "--set", "run.dir=gpu", options=("--ntasks=5", "--ntasks-per-node=3")),
+            self.submit(
+                "cpu-multinode.sbatch",
+                "--set",
+                "run.dir=mpirun",
+                options=("--nodes=2", "--ntasks=3", "--ntasks-per-node=2"),
+                env={"HOPSCOTCH_LAUNCHER": "mpirun"},
+            ),
+        ]
         for job in jobs:
             self.ended(job)
         expected = self.plain()
@@ -156,8 +177,11 @@ class Undisturbed(Slurm):
         self.write(experiment())
         where = self.program("where", 'echo "rank $PMIX_RANK on $SLURMD_NODENAME"')
         for launcher in ("srun", "mpirun"):
-            job = self.submit("gpu-multinode.sbatch", options=("--exclusive", "--ntasks-per-node=8", f"--output={launcher}.out"),
-                              env={"HOPSCOTCH": where, "HOPSCOTCH_LAUNCHER": launcher})
+            job = self.submit(
+                "gpu-multinode.sbatch",
+                options=("--exclusive", "--ntasks-per-node=8", f"--output={launcher}.out"),
+                env={"HOPSCOTCH": where, "HOPSCOTCH_LAUNCHER": launcher},
+            )
             self.until(lambda: self.field(job, "JobState") in OVER, "end")
             found = dict(re.findall(r"rank (\d) on (n\d)", (self.cwd / f"{launcher}.out").read_text()))
             self.assertEqual(found, {str(rank): "n1" if rank <= 4 else "n2" for rank in range(9)}, launcher)
@@ -174,8 +198,10 @@ class Stopped(Slurm):
 
     def test_warned_before_the_time_limit(self):
         self.write(lasting())
-        jobs = {launcher: self.submit("preemptible.sbatch", "--set", f"run.dir={launcher}", env={"HOPSCOTCH_LAUNCHER": launcher})
-                for launcher in ("srun", "mpirun")}
+        jobs = {
+            launcher: self.submit("preemptible.sbatch", "--set", f"run.dir={launcher}", env={"HOPSCOTCH_LAUNCHER": launcher})
+            for launcher in ("srun", "mpirun")
+        }
         for launcher, job in jobs.items():
             self.until_saved(launcher)
             self.slurm("scancel", "--batch", "--signal=USR1", job)  # what --signal=B:USR1@120 does
@@ -238,13 +264,18 @@ class Lost(Slurm):
         bad = self.submit("preemptible.sbatch", "--set", "train.epochs=none")
         self.ended(bad, state="FAILED", exit_code=2)
         self.plain()
-        changed = self.submit("preemptible.sbatch", "--set", "run.dir=plain")  # another experiment in the folder of a finished run
+        changed = self.submit(
+            "preemptible.sbatch", "--set", "run.dir=plain"
+        )  # another experiment in the folder of a finished run
         self.ended(changed, state="FAILED", exit_code=2)
 
     def test_an_mpirun_that_outlives_a_finished_run_is_ended(self):
         self.write(lasting())
-        hangs = self.program("hangs", """mkdir -p out && echo '{\n  "status": "finished"\n}' > out/summary.json &&
-                                            echo '{"event":"run_ended"}' >> out/journal.jsonl && exec sleep 1000""")
+        hangs = self.program(
+            "hangs",
+            """mkdir -p out && echo '{\n  "status": "finished"\n}' > out/summary.json &&
+                                            echo '{"event":"run_ended"}' >> out/journal.jsonl && exec sleep 1000""",
+        )
         self.ended(self.submit("preemptible.sbatch", env={"HOPSCOTCH": hangs, "HOPSCOTCH_LAUNCHER": "mpirun"}))
 
 

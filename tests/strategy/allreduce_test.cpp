@@ -38,8 +38,8 @@ void expect_workers_bits(JobResult const& job, Experiment const& experiment) {
     EXPECT_EQ(gradient_bytes(job), expected_bytes) << "2(K-1) W a step";
 }
 
-// E2, E4, E5, E6: shards that do not divide, trainers with fewer steps than others; the sum in rank order, whatever the buckets;
-// bytes by the formula.
+// E2, E4, E5, E6: shards that do not divide, trainers with fewer steps than others; the sum in rank order, whatever the
+// buckets; bytes by the formula.
 TEST(Allreduce, DeterministicEqualsKWorkersInOneLoop) {
     auto const object = [](char const* text) { return parse_json_or_throw(text, "test"); };
     std::vector<Settings> const cases{
@@ -47,7 +47,8 @@ TEST(Allreduce, DeterministicEqualsKWorkersInOneLoop) {
         {{"strategy.first_bucket_mb", 1e-4}, {"strategy.bucket_mb", 1e-5}, {"train.optimizer.momentum", 0.9}},
         {{"strategy.batch", "per_worker"}, {"train.optimizer", object(R"({"name": "adam"})")}, {"train.clip_norm", 0.5}},
         {{"train.accumulate", 3}, {"train.ema", 0.9}},
-        {{"train.optimizer", object(R"({"name": "sgd", "weight_decay": 0.1, "decay": "weights"})")}, {"strategy.bucket_mb", 1e-5}},
+        {{"train.optimizer", object(R"({"name": "sgd", "weight_decay": 0.1, "decay": "weights"})")},
+         {"strategy.bucket_mb", 1e-5}},
         {{"model", object(R"({"name": "lenet"})")}, {"strategy.first_bucket_mb", 0.01}, {"strategy.bucket_mb", 0.02}},
     };
     for (auto settings : cases) {
@@ -67,8 +68,8 @@ double largest_difference(std::vector<float> const& a, std::vector<float> const&
     return largest;
 }
 
-// E1: K parts of a batch are the batch, for shards that do not divide and trainers that run out before others: after an epoch
-// the weights are those of one process that sees the same rows in each step.
+// E1: K parts of a batch are the batch, for shards that do not divide and trainers that run out before others: after an
+// epoch the weights are those of one process that sees the same rows in each step.
 TEST(Allreduce, PartsOfABatchAreTheBatch) {
     TemporaryDirectory const directory;
     auto const data = make_tiny_dataset(directory.path() / "data", 5, 31).string();
@@ -96,8 +97,8 @@ TEST(Allreduce, PartsOfABatchAreTheBatch) {
     }
 }
 
-// E3: whatever the algorithm, every trainer ends a lap with the same bits (else the run itself ends with an error), and a ring's
-// are those of the deterministic sum to rounding.
+// E3: whatever the algorithm, every trainer ends a lap with the same bits (else the run itself ends with an error), and a
+// ring's are those of the deterministic sum to rounding.
 TEST(Allreduce, RingAgreesWithTheDeterministicSum) {
     run_group("allreduce", {{"train.optimizer.momentum", 0.9}}, [](JobResult const& job, Experiment const& experiment) {
         Workers workers(experiment, TrialId(0), two_trials()[0], job.owners);
@@ -138,7 +139,8 @@ TEST(Buckets, CoverTheParametersOnce) {
     apart.decay_all = false;
     auto const floats = layout.end_of(Block::parameter) / sizeof(float);
     for (auto const& optimizer : {OptimizerConfig{}, apart})
-        for (std::size_t const bytes : {std::size_t{0}, std::size_t{1}, std::size_t{64}, std::size_t{1000}, std::size_t{1} << 40}) {
+        for (std::size_t const bytes :
+             {std::size_t{0}, std::size_t{1}, std::size_t{64}, std::size_t{1000}, std::size_t{1} << 40}) {
             auto const buckets = cut_buckets(layout, {bytes, 2 * bytes}, optimizer);
             std::vector<int> covered(floats);
             for (auto const& bucket : buckets)

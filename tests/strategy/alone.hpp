@@ -34,9 +34,7 @@ inline Json document(std::string const& data, int batch_size, std::string const&
 class Alone {
 public:
     explicit Alone(Experiment const& experiment)
-        : experiment_(experiment),
-          manifest_(read_manifest(experiment.data.path)),
-          workspace_("cpu", 1) {
+        : experiment_(experiment), manifest_(read_manifest(experiment.data.path)), workspace_("cpu", 1) {
         auto const read = [&](ShardFile const& file) {
             return shard_in_memory(read_shard(experiment.data.path, file, manifest_));
         };
@@ -74,11 +72,14 @@ public:
                 result.hashes.push_back(state_hash(state, model->layout()));
             }
             Evaluation sums(manifest_.task, manifest_.outputs);
-            auto const evaluate = [&](ShardSource& shard) { model->evaluate(shard, {0, model->evaluation_batches(shard.rows())}, sums); };
+            auto const evaluate = [&](ShardSource& shard) {
+                model->evaluate(shard, {0, model->evaluation_batches(shard.rows())}, sums);
+            };
             for (auto const& shard : valid_)
                 if (folds == 1) evaluate(*shard);
             for (int step = 0; step < count; ++step)
-                if (auto const shard = (trial.value + step) % count; held_out(shard)) evaluate(*shards_[static_cast<std::size_t>(shard)]);
+                if (auto const shard = (trial.value + step) % count; held_out(shard))
+                    evaluate(*shards_[static_cast<std::size_t>(shard)]);
             model->end_epoch(sums.loss() / static_cast<double>(sums.rows()));
             result.validation.push_back(std::move(sums));
         }
@@ -93,7 +94,8 @@ private:
 };
 
 // Every unit's hash and every validation. Where states do not hop, this is all there is to compare.
-inline void expect_same_bits(JobResult const& job, Experiment const& experiment, std::vector<Assignment> const& trials, int shards) {
+inline void expect_same_bits(JobResult const& job, Experiment const& experiment, std::vector<Assignment> const& trials,
+                             int shards) {
     Alone alone(experiment);
     for (std::size_t t = 0; t < trials.size(); ++t) {
         auto const expected = alone.train(TrialId(t), trials[t]);
@@ -113,20 +115,23 @@ inline void expect_same_bits(JobResult const& job, Experiment const& experiment,
             EXPECT_EQ(lap.valid_rows, sums.rows());
             EXPECT_EQ(lap.valid_loss, sums.loss()) << to_json(trials[t]).dump() << " epoch " << epoch;
             EXPECT_EQ(lap.valid_correct, sums.correct());
-            EXPECT_EQ(std::bit_cast<std::uint64_t>(lap.valid_f1), std::bit_cast<std::uint64_t>(sums.scores().f1)) << "or both NaN";
+            EXPECT_EQ(std::bit_cast<std::uint64_t>(lap.valid_f1), std::bit_cast<std::uint64_t>(sums.scores().f1))
+                << "or both NaN";
             EXPECT_EQ(lap.state_bytes, expected.state_bytes);
         }
     }
 }
 
-inline void expect_equal(JobResult const& job, Experiment const& experiment, std::vector<Assignment> const& trials, int shards) {
+inline void expect_equal(JobResult const& job, Experiment const& experiment, std::vector<Assignment> const& trials,
+                         int shards) {
     expect_same_bits(job, experiment, trials, shards);
     std::int64_t hops = 0;
     std::uint64_t hop_bytes = 0;
     for (auto const& [key, lap] : job.laps) {
         hops += lap.hops;
         hop_bytes += static_cast<std::uint64_t>(lap.hops) * lap.state_bytes;
-        EXPECT_EQ(lap.hops, hops_per_lap(key.first, job.owners, held_out_of(trials[key.first.index()], experiment.search.folds)));
+        EXPECT_EQ(lap.hops,
+                  hops_per_lap(key.first, job.owners, held_out_of(trials[key.first.index()], experiment.search.folds)));
     }
     // The byte counter: exactly hops x state size, nothing for stays.
     EXPECT_EQ(job.totals.bytes[static_cast<std::size_t>(Traffic::state)], hop_bytes) << hops << " hops";

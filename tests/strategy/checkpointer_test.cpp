@@ -80,13 +80,15 @@ TEST_F(CheckpointerTest, OfATrialThatWaitsTheNewestIsWrittenAndWhatIsKeptToo) {
     std::map<std::pair<int, int>, std::vector<std::byte>> there;
     for (auto const& each : saved())
         if (!each.file.empty()) there[{each.trial.value, each.epoch}] = read(each.file);
-    EXPECT_EQ(there, (std::map<std::pair<int, int>, std::vector<std::byte>>{{{0, 1}, state(2)}, {{0, 2}, state(4)}, {{1, 1}, state(3)}}));
+    EXPECT_EQ(there, (std::map<std::pair<int, int>, std::vector<std::byte>>{
+                         {{0, 1}, state(2)}, {{0, 2}, state(4)}, {{1, 1}, state(3)}}));
 }
 
 TEST_F(CheckpointerTest, OfTheBestsOfATrialTheNewestIsWritten) {
     fs::remove_all(run_dir_);
     auto const checkpointer = make(60);
-    for (int epoch = 1; epoch <= 3; ++epoch) checkpointer->keep(at(0, epoch), state(epoch), Checkpointer::Kept::best_of_trial);
+    for (int epoch = 1; epoch <= 3; ++epoch)
+        checkpointer->keep(at(0, epoch), state(epoch), Checkpointer::Kept::best_of_trial);
     checkpointer->keep(at(1, 1), state(9), Checkpointer::Kept::best_of_trial);
     checkpointer->save(at(0, 4), state(4), 0);
     EXPECT_EQ(checkpointer->drain(10), 3U);

@@ -14,7 +14,9 @@ namespace {
 
 using Group = std::map<Rank, HostDevice>;
 
-HostDevice gpu(std::string uuid, std::string host = "a") { return {std::move(host), {"cuda:0", "NVIDIA H200", std::move(uuid), 1, "CUDA 13.0"}}; }
+HostDevice gpu(std::string uuid, std::string host = "a") {
+    return {std::move(host), {"cuda:0", "NVIDIA H200", std::move(uuid), 1, "CUDA 13.0"}};
+}
 HostDevice cpu() { return {"b", {"cpu", "", "", 0, "CUDA 13.0"}}; }
 
 struct Wanted {

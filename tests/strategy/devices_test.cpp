@@ -22,22 +22,28 @@ TEST(Devices, AreNoTopicOnCpus) {
 }
 
 TEST(Devices, AreShownOneALine) {
-    EXPECT_EQ(device_table({{Rank(1), {"node1", gpu("cuda:0", "GPU-aa")}}, {Rank(2), {"node1", gpu("cuda:1", "GPU-bb")}}, {Rank(3), {"n2", cpu(k_versions)}}}),
-              (Lines{k_versions,
-                     " rank  host   device   model           memory  uuid",
+    EXPECT_EQ(device_table({{Rank(1), {"node1", gpu("cuda:0", "GPU-aa")}},
+                            {Rank(2), {"node1", gpu("cuda:1", "GPU-bb")}},
+                            {Rank(3), {"n2", cpu(k_versions)}}}),
+              (Lines{k_versions, " rank  host   device   model           memory  uuid",
                      "    1  node1  cuda:0   NVIDIA H200   150.0 GB  GPU-aa",
-                     "    2  node1  cuda:1   NVIDIA H200   150.0 GB  GPU-bb",
-                     "    3  n2     cpu"}));
+                     "    2  node1  cuda:1   NVIDIA H200   150.0 GB  GPU-bb", "    3  n2     cpu"}));
 }
 
 // Each rank may see one GPU only, which all call cuda:0.
 TEST(Devices, AreSharedByUuidNotByName) {
-    EXPECT_EQ(device_advice({{Rank(1), {"a", gpu("cuda:0", "GPU-aa")}}, {Rank(2), {"a", gpu("cuda:0", "GPU-bb")}}}, "auto"), Lines{});
-    auto const shared = device_advice({{Rank(1), {"a", gpu("cuda:0", "GPU-aa")}}, {Rank(2), {"a", gpu("cuda:0", "GPU-aa")}}}, "auto");
-    EXPECT_EQ(shared, Lines{"ranks 1, 2 share one GPU (GPU-aa): they take turns, unless nvidia-cuda-mps-control -d runs there"});
-    EXPECT_EQ(ranks_of_a_shared_gpu({{Rank(1), {"a", gpu("cuda:0", "GPU-aa")}}, {Rank(2), {"a", gpu("cuda:0", "GPU-bb")}}, {Rank(3), {"a", cpu("")}}}),
+    EXPECT_EQ(device_advice({{Rank(1), {"a", gpu("cuda:0", "GPU-aa")}}, {Rank(2), {"a", gpu("cuda:0", "GPU-bb")}}}, "auto"),
+              Lines{});
+    auto const shared =
+        device_advice({{Rank(1), {"a", gpu("cuda:0", "GPU-aa")}}, {Rank(2), {"a", gpu("cuda:0", "GPU-aa")}}}, "auto");
+    EXPECT_EQ(shared,
+              Lines{"ranks 1, 2 share one GPU (GPU-aa): they take turns, unless nvidia-cuda-mps-control -d runs there"});
+    EXPECT_EQ(ranks_of_a_shared_gpu({{Rank(1), {"a", gpu("cuda:0", "GPU-aa")}},
+                                     {Rank(2), {"a", gpu("cuda:0", "GPU-bb")}},
+                                     {Rank(3), {"a", cpu("")}}}),
               std::vector<int>{});
-    EXPECT_EQ(ranks_of_a_shared_gpu({{Rank(1), {"a", gpu("cuda:0", "GPU-aa")}}, {Rank(2), {"b", gpu("cuda:0", "GPU-bb")}},
+    EXPECT_EQ(ranks_of_a_shared_gpu({{Rank(1), {"a", gpu("cuda:0", "GPU-aa")}},
+                                     {Rank(2), {"b", gpu("cuda:0", "GPU-bb")}},
                                      {Rank(3), {"a", gpu("cuda:1", "GPU-aa")}}}),
               (std::vector<int>{1, 3}));
 }
@@ -49,7 +55,8 @@ TEST(Devices, ThatAreMissingOrDifferAreTold) {
     auto const some = device_advice({{Rank(1), {"a", gpu("cuda:0", "GPU-aa")}}, {Rank(2), {"b", cpu(k_versions)}}}, "auto");
     ASSERT_EQ(some.size(), 1U);
     EXPECT_TRUE(some[0].starts_with("rank(s) 2 have no GPU")) << some[0];
-    auto const mixed = device_advice({{Rank(1), {"a", gpu("cuda:0", "GPU-aa")}}, {Rank(2), {"b", gpu("cuda:0", "GPU-bb", "NVIDIA A100")}}}, "auto");
+    auto const mixed = device_advice(
+        {{Rank(1), {"a", gpu("cuda:0", "GPU-aa")}}, {Rank(2), {"b", gpu("cuda:0", "GPU-bb", "NVIDIA A100")}}}, "auto");
     EXPECT_EQ(mixed, Lines{"different GPUs in one job (NVIDIA A100, NVIDIA H200): bits may differ between them"});
 }
 

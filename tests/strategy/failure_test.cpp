@@ -22,7 +22,8 @@ Json document(std::string const& data, std::string const& strategy) {
     auto of_strategy = Json::object({{"name", strategy}});
     if (strategy == "task_parallel") of_strategy["data"] = "remote";
     return Json::object({
-        {"name", "failure"}, {"seed", 7},
+        {"name", "failure"},
+        {"seed", 7},
         {"data", Json::object({{"path", data}})},
         {"model", Json::object({{"name", "mlp"}, {"hidden", std::vector<int>{9}}})},
         {"train", Json::object({{"epochs", k_epochs}, {"batch_size", 7}})},
@@ -109,10 +110,10 @@ void expect_others_unhurt(JobResult const& job, JobResult const& healthy) {
 
 struct Expected {
     Fault fault;
-    int epoch;                 // of the lap that fails
-    std::size_t units;         // that it has finished
+    int epoch;          // of the lap that fails
+    std::size_t units;  // that it has finished
     std::string what;
-    int shard;                 // where it happens
+    int shard;  // where it happens
 };
 
 void check(World& world, std::string const& strategy, Expected const& expected) {
@@ -128,7 +129,8 @@ void check(World& world, std::string const& strategy, Expected const& expected) 
     EXPECT_EQ(lap.reason, expected.what + " " + (rows_travel ? where(lap.home) : where(job, expected.shard)));
     EXPECT_EQ(lap.units.size(), expected.units);
     EXPECT_EQ(healthy.laps.at({TrialId(1), expected.epoch}).outcome, Outcome::finished);
-    for (int epoch = 0; epoch < expected.epoch; ++epoch) EXPECT_EQ(job.laps.at({TrialId(1), epoch}).outcome, Outcome::finished);
+    for (int epoch = 0; epoch < expected.epoch; ++epoch)
+        EXPECT_EQ(job.laps.at({TrialId(1), epoch}).outcome, Outcome::finished);
     for (int epoch = expected.epoch + 1; epoch < k_epochs; ++epoch) EXPECT_FALSE(job.laps.contains({TrialId(1), epoch}));
     expect_others_unhurt(job, healthy);
 }
@@ -168,7 +170,9 @@ void check_group(Fault fault, int epoch, std::string const& what, std::optional<
 }
 
 TEST(Failure, InAUnitOfAGroupEndsThatTrialAlone) { check_group(Fault::training, 1, "unit on shard 3 of epoch 1", 3); }
-TEST(Failure, InValidationOfAGroupEndsThatTrialAlone) { check_group(Fault::validation, 0, "validation of epoch 0", std::nullopt); }
+TEST(Failure, InValidationOfAGroupEndsThatTrialAlone) {
+    check_group(Fault::validation, 0, "validation of epoch 0", std::nullopt);
+}
 TEST(Failure, InInitialisationOfAGroupEndsThatTrialAlone) { check_group(Fault::initialisation, 0, "epoch 0", std::nullopt); }
 
 // The end of the job in the middle of test scoring: the trainer leaves in good order, and nothing is scored.
@@ -207,7 +211,8 @@ TEST(RollCall, RanksThatDoNotAnswerAreListed) {
         call_roll(courier, Welcome{}, k_test_build, run);
         FAIL() << "nobody answered, and nobody complained";
     } catch (CommError const& error) {
-        EXPECT_NE(std::string(error.what()).find("rank(s) 1, 2 did not answer the roll call"), std::string::npos) << error.what();
+        EXPECT_NE(std::string(error.what()).find("rank(s) 1, 2 did not answer the roll call"), std::string::npos)
+            << error.what();
     }
 }
 

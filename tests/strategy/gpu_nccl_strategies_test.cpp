@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// allreduce and model_averaging on a real GPU through NCCL, as a group of one: what stays on the device trains as what goes through the
-// host does.
+// allreduce and model_averaging on a real GPU through NCCL, as a group of one: what stays on the device trains as what goes
+// through the host does.
 #include <cmath>
 
 #include "group_oracle.hpp"
@@ -32,7 +32,8 @@ TEST(GpuNccl, TrainsAsThroughTheHost) {
         GTEST_SKIP() << error.what();
     }
     // With an outer optimizer a trainer alone takes means, too.
-    auto const averaging = parse_json_or_throw(R"({"name": "model_averaging", "every": 2, "momentum": "averaged", "outer": {"lr": 0.7}})", "test");
+    auto const averaging = parse_json_or_throw(
+        R"({"name": "model_averaging", "every": 2, "momentum": "averaged", "outer": {"lr": 0.7}})", "test");
     std::vector<Settings> const cases{{},
                                       {{"strategy.bucket_mb", 1e-4}, {"train.optimizer.momentum", 0.9}},
                                       {{"run.cuda_graphs", false}},

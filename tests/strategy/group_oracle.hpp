@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What strategies that train a trial on all trainers together are compared with: K workers in one loop. Each has a model and a
-// state of its own; a caller says what becomes of their gradients or states between the steps.
+// What strategies that train a trial on all trainers together are compared with: K workers in one loop. Each has a model and
+// a state of its own; a caller says what becomes of their gradients or states between the steps.
 #pragma once
 #include <optional>
 
@@ -22,12 +22,14 @@ public:
             worker->model = make_trial_model(config_, manifest_, worker->workspace);
             worker->memory.resize(worker->model->layout().bytes + 64);
             auto* const at = worker->memory.data();
-            worker->state = MutableBytes(at + (64 - reinterpret_cast<std::uintptr_t>(at) % 64), worker->model->layout().bytes);
+            worker->state =
+                MutableBytes(at + (64 - reinterpret_cast<std::uintptr_t>(at) % 64), worker->model->layout().bytes);
             worker->model->initialise(worker->state, static_cast<std::uint64_t>(experiment.seed), trial);
             worker->model->bind(worker->state);
             for (auto const shard : own_visits(owners, trainer, trial)) {
                 worker->shards.push_back(shard);
-                worker->sources.push_back(shard_in_memory(read_shard(experiment.data.path, manifest_.train[shard.index()], manifest_)));
+                worker->sources.push_back(
+                    shard_in_memory(read_shard(experiment.data.path, manifest_.train[shard.index()], manifest_)));
             }
             workers_.push_back(std::move(worker));
         }
@@ -120,8 +122,8 @@ using Settings = std::vector<std::pair<std::string, Json>>;  // dotted path, val
 
 inline std::vector<Assignment> two_trials() { return {{{"train.optimizer.lr", 0.05}}, {{"train.optimizer.lr", 0.02}}}; }
 
-// Two trials by this strategy on 1..4 trainers that are threads, or on those of the mpirun; five shards of 31 rows (the first has
-// 32), local batches of a global one of 12. check: on rank 0.
+// Two trials by this strategy on 1..4 trainers that are threads, or on those of the mpirun; five shards of 31 rows (the
+// first has 32), local batches of a global one of 12. check: on rank 0.
 inline void run_group(std::string const& strategy, Settings const& settings,
                       std::function<void(JobResult const&, Experiment const&)> const& check, int fewest_trainers = 1) {
     auto const on_rank = [&](World& world) {
@@ -140,6 +142,8 @@ inline void run_group(std::string const& strategy, Settings const& settings,
     for (int trainers = fewest_trainers; trainers <= 4; ++trainers) run_thread_ranks(trainers + 1, on_rank);
 }
 
-inline std::uint64_t gradient_bytes(JobResult const& job) { return job.totals.bytes[static_cast<std::size_t>(Traffic::gradient)]; }
+inline std::uint64_t gradient_bytes(JobResult const& job) {
+    return job.totals.bytes[static_cast<std::size_t>(Traffic::gradient)];
+}
 
 }  // namespace hopscotch::testing

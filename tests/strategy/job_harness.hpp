@@ -46,13 +46,16 @@ private:
 };
 
 // Rank 0: every lap of every trial, released at once; returns when every trial has ended. then: before the trainers leave.
-inline JobResult run_as_scheduler(World& world, Experiment const& experiment, int shards, std::vector<Assignment> const& trials,
+inline JobResult run_as_scheduler(World& world, Experiment const& experiment, int shards,
+                                  std::vector<Assignment> const& trials,
                                   std::function<void(Strategy&, JobResult const&)> const& then = {}) {
     JobResult result;
     auto const& entry = strategy_named(experiment.strategy.name);
-    result.owners = make_owners(shards, trainers_with_data(experiment.strategy, world.size() - 1), static_cast<std::int64_t>(trials.size()));
+    result.owners = make_owners(shards, trainers_with_data(experiment.strategy, world.size() - 1),
+                                static_cast<std::int64_t>(trials.size()));
     Courier courier(world, {});
-    auto const hellos = call_roll(courier, {experiment.document.dump(), experiment.strategy.name, result.owners, 0}, k_test_build, RunConfig{});
+    auto const hellos = call_roll(courier, {experiment.document.dump(), experiment.strategy.name, result.owners, 0},
+                                  k_test_build, RunConfig{});
     std::vector<std::string> hosts;
     for (auto const& [rank, hello] : hellos) hosts.push_back(hello.host);
     auto const strategy = entry.make({courier, experiment, result.owners, nullptr});

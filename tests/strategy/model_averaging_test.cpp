@@ -59,8 +59,9 @@ public:
 private:
     StateLayout const& layout() { return workers.model(0).layout(); }
     std::size_t parameters() {
-        return static_cast<std::size_t>(std::ranges::count_if(
-            layout().tensors, [](StateTensor const& tensor) { return tensor.block == Block::parameter; }));
+        return static_cast<std::size_t>(std::ranges::count_if(layout().tensors, [](StateTensor const& tensor) {
+            return tensor.block == Block::parameter;
+        }));
     }
 
     void end_round(std::int64_t first, std::int64_t last) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// allreduce and model_averaging through the whole path of GPUs, on trainers that take host memory for a GPU's: the ranks are threads, and NCCL is a fake
-// that adds up across them. It must train as the path through the courier does.
+// allreduce and model_averaging through the whole path of GPUs, on trainers that take host memory for a GPU's: the ranks are
+// threads, and NCCL is a fake that adds up across them. It must train as the path through the courier does.
 #include <cmath>
 #include <cstring>
 
@@ -19,15 +19,15 @@ enum class Through { courier, nccl };
 
 struct Trained {
     JobResult job;
-    std::vector<std::byte> state;                   // of trial 0, after its epoch; empty if it has not finished
-    std::vector<std::shared_ptr<FakeNccl>> calls;   // by trainer
-    std::string error;                              // that ended the job
+    std::vector<std::byte> state;                  // of trial 0, after its epoch; empty if it has not finished
+    std::vector<std::shared_ptr<FakeNccl>> calls;  // by trainer
+    std::string error;                             // that ended the job
 };
 
 struct Case {
     Settings settings;
     int trainers = 2;
-    ModelFactory factory = make_trial_model;              // of the last trainer
+    ModelFactory factory = make_trial_model;  // of the last trainer
     std::function<void(int trainer, FakeNccl&)> spoil = [](int, FakeNccl&) {};
     ModelFactory others = make_trial_model;
 };
@@ -42,7 +42,8 @@ Experiment experiment_on(TemporaryDirectory const& directory, Settings const& se
 }
 
 TrainerGpu fake_gpu(int trainer, std::shared_ptr<FakeNccl> const& calls) {
-    return {{"cuda:0", "A fake", "GPU-" + std::to_string(trainer), 1'000'000, "CUDA 0.0"}, [calls](std::string const&) { return calls; }};
+    return {{"cuda:0", "A fake", "GPU-" + std::to_string(trainer), 1'000'000, "CUDA 0.0"},
+            [calls](std::string const&) { return calls; }};
 }
 
 Trained train(Through through, Case const& wanted) {
@@ -56,7 +57,8 @@ Trained train(Through through, Case const& wanted) {
         if (world.rank() != Rank(0)) {
             auto const k = world.rank().value - 1;
             auto const& factory = k + 1 == wanted.trainers ? wanted.factory : wanted.others;
-            auto const gpu = through == Through::nccl ? fake_gpu(k, out.calls.at(static_cast<std::size_t>(k))) : TrainerGpu{};
+            auto const gpu =
+                through == Through::nccl ? fake_gpu(k, out.calls.at(static_cast<std::size_t>(k))) : TrainerGpu{};
             return trainer_main(world, k_test_build, factory, gpu);
         }
         TemporaryDirectory const directory;
@@ -177,8 +179,10 @@ TEST(NcclModelAveraging, TrainsAsTheCourierDoes) {
     auto const adam = parse_json_or_throw(R"({"name": "adam"})", "test");
     std::vector<Settings> const all{
         averaging(R"({"name": "model_averaging"})"),
-        averaging(R"({"name": "model_averaging", "every": 2, "momentum": "averaged"})", {{"train.optimizer", adam}, {"train.ema", 0.9}}),
-        averaging(R"({"name": "model_averaging", "every": 1, "momentum": "reset", "bucket_mb": 1e-5})", {{"train.optimizer.momentum", 0.9}}),
+        averaging(R"({"name": "model_averaging", "every": 2, "momentum": "averaged"})",
+                  {{"train.optimizer", adam}, {"train.ema", 0.9}}),
+        averaging(R"({"name": "model_averaging", "every": 1, "momentum": "reset", "bucket_mb": 1e-5})",
+                  {{"train.optimizer.momentum", 0.9}}),
         averaging(R"({"name": "model_averaging", "every": 2, "outer": {"lr": 0.7, "momentum": 0.9, "nesterov": true}})"),
     };
     for (auto const& settings : all)
@@ -193,7 +197,8 @@ TEST(NcclModelAveraging, TrainsAsTheCourierDoes) {
             if (trainers == 2) {
                 EXPECT_EQ(to_hex(a.state_hash), to_hex(b.state_hash)) << "two terms have one order";
             }
-            EXPECT_EQ(to_hex(a.state_hash), to_hex(train(Through::courier, wanted).job.laps.at({TrialId(0), 0}).state_hash)) << "fetched and stored";
+            EXPECT_EQ(to_hex(a.state_hash), to_hex(train(Through::courier, wanted).job.laps.at({TrialId(0), 0}).state_hash))
+                << "fetched and stored";
             EXPECT_GT(gradient_bytes(plain.job), 0U);
             EXPECT_EQ(gradient_bytes(nccl.job), 0U) << "no mean went through the courier";
             for (auto const& calls : nccl.calls) {
@@ -215,8 +220,9 @@ TEST(NcclAllreduce, OneBucketIsOneSumAStep) {
 }
 
 TEST(NcclAllreduce, IsNotUsedWhereBitsMustBeTheSame) {
-    for (Settings const& settings : {Settings{{"run.deterministic", true}}, Settings{{"strategy.algorithm", "deterministic"}},
-                                     Settings{{"strategy.collectives", "mpi"}}, Settings{{"strategy.batch_norm", "sync"}}}) {
+    for (Settings const& settings :
+         {Settings{{"run.deterministic", true}}, Settings{{"strategy.algorithm", "deterministic"}},
+          Settings{{"strategy.collectives", "mpi"}}, Settings{{"strategy.batch_norm", "sync"}}}) {
         auto const trained = train(Through::nccl, {settings, 2});
         EXPECT_EQ(trained.calls[0]->begins, 0) << settings.front().first;
         EXPECT_GT(gradient_bytes(trained.job), 0U);
@@ -310,7 +316,8 @@ TEST(NcclAllreduce, ZeroIsZeroWhereverTheGradientLies) {
 }
 
 TEST(NcclStrategies, ATrialThatFailsOnOneTrainerHoldsNobodyUp) {
-    for (Settings const& settings : {Settings{}, averaging(R"({"name": "model_averaging", "every": 1, "momentum": "averaged"})")}) {
+    for (Settings const& settings :
+         {Settings{}, averaging(R"({"name": "model_averaging", "every": 1, "momentum": "averaged"})")}) {
         Watched watched{3};
         Case const wanted{settings, 3, watched_by(watched)};
         auto const trained = train(Through::nccl, wanted);
@@ -334,7 +341,8 @@ struct Broken {
 TEST(NcclStrategies, AnErrorOfNcclEndsTheJobAndNamesTheStep) {
     std::vector<Broken> const all{{true, {}, "bring-up"},
                                   {false, {}, "gradient of trial 0, epoch 0, step 4"},
-                                  {false, averaging(R"({"name": "model_averaging", "every": 1})"), "mean of parameters of trial 0, epoch 0, step "}};
+                                  {false, averaging(R"({"name": "model_averaging", "every": 1})"),
+                                   "mean of parameters of trial 0, epoch 0, step "}};
     for (auto const& [early, settings, what] : all) {
         Case wanted{settings, 3};
         wanted.settings.emplace_back("run.stall_s", 60);

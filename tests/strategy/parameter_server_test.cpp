@@ -298,7 +298,8 @@ TEST(Parts, AreCutAtCacheLinesAndSpreadByBytes) {
 TEST(Parts, AreNeverSoManyThatTheirMessagesRunOutOfTags) {
     StateLayout layout;
     std::size_t const n = 10'000'019;
-    layout.tensors.push_back({"weight", Block::parameter, Element::float32, {static_cast<std::int64_t>(n)}, 0, n * sizeof(float)});
+    layout.tensors.push_back(
+        {"weight", Block::parameter, Element::float32, {static_cast<std::int64_t>(n)}, 0, n * sizeof(float)});
     layout.bytes = n * sizeof(float);
     EXPECT_LE(cut_parts(layout, 1, 3).size(), 4200U);
 }

@@ -17,16 +17,19 @@ TEST(Placement, SaysNothingWhenEachTrainerHasItsCores) {
 TEST(Placement, TellsOfTrainersBoundToOneCore) {
     auto const advice = seating_advice({{Rank(1), {"a", 8, {3}}}, {Rank(2), {"a", 8, {3}}}, {Rank(3), {"b", 8, {0}}}}, 1);
     ASSERT_EQ(advice.size(), 1u);
-    EXPECT_EQ(advice[0],
-              "a runs 2 trainer(s) of 1 thread(s) on 1 core(s) of its 8: the launcher has bound ranks 1, 2 to them, and they take turns; "
-              "write `mpirun --bind-to none`, or `srun --cpus-per-task=1`");
+    EXPECT_EQ(
+        advice[0],
+        "a runs 2 trainer(s) of 1 thread(s) on 1 core(s) of its 8: the launcher has bound ranks 1, 2 to them, and they take "
+        "turns; "
+        "write `mpirun --bind-to none`, or `srun --cpus-per-task=1`");
 }
 
 TEST(Placement, TellsOfMoreTrainersThanCores) {
     Cores const both{0, 1};
     auto const advice = seating_advice({{Rank(1), {"a", 2, both}}, {Rank(2), {"a", 2, both}}, {Rank(3), {"a", 2, both}}}, 1);
     ASSERT_EQ(advice.size(), 1u);
-    EXPECT_EQ(advice[0], "a runs 3 trainer(s) of 1 thread(s) on 2 core(s): they take turns; start no more than the host has cores for");
+    EXPECT_EQ(advice[0],
+              "a runs 3 trainer(s) of 1 thread(s) on 2 core(s): they take turns; start no more than the host has cores for");
 }
 
 TEST(Placement, TellsOfFewerCoresThanThreads) {

@@ -21,7 +21,9 @@ constexpr std::size_t k_bytes = 1000;
 class StateStoreTest : public ::testing::Test {
 protected:
     StateStoreTest() { fs::create_directories(scratch_.path() / "spill"); }
-    std::unique_ptr<StateStore> make(std::uint64_t limit) { return std::make_unique<StateStore>(*pool_, limit, scratch_.path() / "spill"); }
+    std::unique_ptr<StateStore> make(std::uint64_t limit) {
+        return std::make_unique<StateStore>(*pool_, limit, scratch_.path() / "spill");
+    }
     Buffer state(int value) {
         auto buffer = pool_->acquire(k_bytes);
         std::ranges::fill(buffer.bytes(), static_cast<std::byte>(value));
@@ -84,8 +86,7 @@ TEST_F(StateStoreTest, LooksWithoutBringingBack) {
     store->balance(all(states));
     settle(*store, 2 * k_bytes);
     int i = 0;
-    for (auto const& waiting : states)
-        store->look(waiting, [&](ByteView bytes) { EXPECT_EQ(value_of(bytes), i++); });
+    for (auto const& waiting : states) store->look(waiting, [&](ByteView bytes) { EXPECT_EQ(value_of(bytes), i++); });
     EXPECT_EQ(i, 4);
     EXPECT_EQ(store->bytes_here(), 2 * k_bytes);
 }

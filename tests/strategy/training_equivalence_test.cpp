@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sequential equivalence of everything a trial can be made of: every option of training and data, and every model of the zoo.
+// Sequential equivalence of everything a trial can be made of: every option of training and data, and every model of the
+// zoo.
 #include <set>
 
 #include "alone.hpp"
@@ -63,8 +64,11 @@ TEST(Training, FoldsEqualOneProcessAlone) {
             std::vector<Assignment> trials;
             for (int fold = 0; fold < 3; ++fold)
                 for (double const lr : {0.05, 0.1}) trials.push_back({{"train.optimizer.lr", lr}, {"search.fold", fold}});
-            trials.push_back({{"model", parse_json_or_throw(R"({"name": "mlp", "hidden": [9], "batch_norm": true, "dropout": 0.2})", "test")},
-                              {"train.optimizer.lr", 0.05}, {"search.fold", 1}});
+            trials.push_back(
+                {{"model",
+                  parse_json_or_throw(R"({"name": "mlp", "hidden": [9], "batch_norm": true, "dropout": 0.2})", "test")},
+                 {"train.optimizer.lr", 0.05},
+                 {"search.fold", 1}});
             run_trials(world, prepare, trials);
         });
 }
@@ -88,15 +92,17 @@ std::vector<ZooCase> zoo_cases() {
     return {
         {described(Task::classification, {3, 32, 32}, 4),
          {R"({"name": "logistic"})", R"({"name": "mlp", "hidden": [5]})", R"({"name": "lenet"})",
-          R"({"name": "cnn", "channels": [4, 6]})", R"({"name": "resnet20", "width": 2})", R"({"name": "resnet32", "width": 2})",
-          R"({"name": "resnet56", "width": 2})", R"({"name": "resnet18", "width": 4, "stem": "cifar"})",
-          R"({"name": "resnet34", "width": 4})", R"({"name": "resnet50", "width": 4})",
-          R"({"name": "vgg16", "width": 2, "hidden": 8})", R"({"name": "vgg16_bn", "width": 2, "hidden": 8})",
-          R"({"name": "mobilenet_v2", "width": 0.1})",
+          R"({"name": "cnn", "channels": [4, 6]})", R"({"name": "resnet20", "width": 2})",
+          R"({"name": "resnet32", "width": 2})", R"({"name": "resnet56", "width": 2})",
+          R"({"name": "resnet18", "width": 4, "stem": "cifar"})", R"({"name": "resnet34", "width": 4})",
+          R"({"name": "resnet50", "width": 4})", R"({"name": "vgg16", "width": 2, "hidden": 8})",
+          R"({"name": "vgg16_bn", "width": 2, "hidden": 8})", R"({"name": "mobilenet_v2", "width": 0.1})",
           R"({"name": "vit", "patch": 8, "width": 12, "depth": 2, "heads": 3, "mlp": 16, "dropout": 0.1})"}},
         {described(Task::classification, {7, 3}, 4), {R"({"name": "lstm", "hidden": 6, "layers": 2, "dropout": 0.2})"}},
-        {described(Task::language, {9}, 11, {11}), {R"({"name": "gpt", "layers": 2, "width": 8, "heads": 2, "dropout": 0.1})"}},
-        {described(Task::multilabel, {5}, 3, {0, 7, 0, 4, 9}), {R"({"name": "wide_and_deep", "embedding": 3, "hidden": [6]})"}},
+        {described(Task::language, {9}, 11, {11}),
+         {R"({"name": "gpt", "layers": 2, "width": 8, "heads": 2, "dropout": 0.1})"}},
+        {described(Task::multilabel, {5}, 3, {0, 7, 0, 4, 9}),
+         {R"({"name": "wide_and_deep", "embedding": 3, "hidden": [6]})"}},
         {described(Task::regression, {5}, 2), {R"({"name": "mlp", "hidden": [6]})"}},
     };
 }

@@ -16,7 +16,9 @@ public:
     explicit WrappedModel(std::unique_ptr<TrialModel> model) : model_(std::move(model)) {}
 
     StateLayout const& layout() const override { return model_->layout(); }
-    void initialise(MutableBytes state, std::uint64_t seed, TrialId trial) override { model_->initialise(state, seed, trial); }
+    void initialise(MutableBytes state, std::uint64_t seed, TrialId trial) override {
+        model_->initialise(state, seed, trial);
+    }
     void bind(MutableBytes state) override { model_->bind(state); }
     std::int64_t batch_size() const override { return model_->batch_size(); }
     void begin_pass(ShardSource& shard, UnitAddress const& address, std::int64_t batch_size) override {
@@ -37,10 +39,14 @@ public:
     void store() override { model_->store(); }
     std::optional<DeviceFloats> device_state() override { return model_->device_state(); }
     void sum_with(SumOverGroup sum) override { model_->sum_with(std::move(sum)); }
-    void evaluate(ShardSource& shard, BatchRange const& batches, Evaluation& into) override { model_->evaluate(shard, batches, into); }
+    void evaluate(ShardSource& shard, BatchRange const& batches, Evaluation& into) override {
+        model_->evaluate(shard, batches, into);
+    }
     std::int64_t evaluation_batches(std::int64_t rows) const override { return model_->evaluation_batches(rows); }
     void end_epoch(double loss) override { model_->end_epoch(loss); }
-    std::vector<float> predict(ShardSource& shard, BatchRange const& batches) override { return model_->predict(shard, batches); }
+    std::vector<float> predict(ShardSource& shard, BatchRange const& batches) override {
+        return model_->predict(shard, batches);
+    }
     void save(std::string const& path, Json const& metadata) override { model_->save(path, metadata); }
     double learning_rate() const override { return model_->learning_rate(); }
     bool finite() override { return model_->finite(); }

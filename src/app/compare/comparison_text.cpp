@@ -35,15 +35,11 @@ std::pair<double, std::string_view> bytes_unit(Measure const& row) {
 
 std::string name_of(Measure const& row) {
     switch (row.quantity) {
-        case Quantity::seconds:
-            return row.name + ", s";
-        case Quantity::fraction:
-            return row.name + ", %";
-        case Quantity::bytes:
-            return fmt::format("{}, {}", row.name, bytes_unit(row).second);
+        case Quantity::seconds: return row.name + ", s";
+        case Quantity::fraction: return row.name + ", %";
+        case Quantity::bytes: return fmt::format("{}, {}", row.name, bytes_unit(row).second);
         case Quantity::metric:
-        case Quantity::count:
-            break;
+        case Quantity::count: break;
     }
     return row.name;
 }

@@ -117,9 +117,10 @@ private:
         for (std::size_t i = 0; options_.vocabulary > 0 && i < row.size(); ++i) {
             auto const id = static_cast<double>(row[i]);
             if (id >= 0 && id < static_cast<double>(options_.vocabulary) && id == std::floor(id)) continue;
-            throw DataError(fmt::format("{}: row {}, element {}: {} is no id below {} (--vocabulary) correct it, or choose a "
-                                        "larger one",
-                                        source.name(), number, i, id, options_.vocabulary));
+            throw DataError(
+                fmt::format("{}: row {}, element {}: {} is no id below {} (--vocabulary) correct it, or choose a "
+                            "larger one",
+                            source.name(), number, i, id, options_.vocabulary));
         }
     }
 

@@ -15,8 +15,8 @@ struct ImportArraysOptions : ImportOptions {
     std::string features, labels;  // names in an npz or h5; empty: found by name (features, x, images, data; labels, y, ...)
     Task task = Task::classification;
     Channels channels = Channels::automatic;
-    std::int64_t vocabulary = 0;   // n: features are token ids below n, to be looked up in an embedding; 0: numbers
-    std::string shape;             // of a row instead of the stored one, "1x8x8"
+    std::int64_t vocabulary = 0;  // n: features are token ids below n, to be looked up in an embedding; 0: numbers
+    std::string shape;            // of a row instead of the stored one, "1x8x8"
 };
 ImportReport import_npy_files(ImportArraysOptions const& options);
 ImportReport import_h5_files(ImportArraysOptions const& options);

@@ -97,9 +97,11 @@ private:
         auto const found = fitting(role, split);
         if (found.size() == 1) return found.front();
         auto const kind = split == Split::train ? "" : split == Split::valid ? "validation " : "test ";
-        auto const advice = match_ == NameMatch::whole
-                                ? fmt::format("choose with --{} NAME", name_of(role))
-                                : "choose with --features FILE --labels FILE, or let only the labels' file name have 'labels', 'y' or 'targets'";
+        auto const advice =
+            match_ == NameMatch::whole
+                ? fmt::format("choose with --{} NAME", name_of(role))
+                : "choose with --features FILE --labels FILE, or let only the labels' file name have 'labels', 'y' or "
+                  "'targets'";
         if (found.empty())
             throw ConfigError(
                 fmt::format("{}: no {}{} found by name (there is {}) {}", where_, kind, name_of(role), known(), advice));

@@ -19,16 +19,11 @@ constexpr std::size_t k_largest_row = 1 << 30;
 
 std::string name_of(NumberType type) {
     switch (type.kind) {
-        case NumberKind::boolean:
-            return "bool";
-        case NumberKind::text:
-            return "text";
-        case NumberKind::unsigned_integer:
-            return fmt::format("uint{}", type.bytes * 8);
-        case NumberKind::integer:
-            return fmt::format("int{}", type.bytes * 8);
-        case NumberKind::real:
-            return fmt::format("float{}", type.bytes * 8);
+        case NumberKind::boolean: return "bool";
+        case NumberKind::text: return "text";
+        case NumberKind::unsigned_integer: return fmt::format("uint{}", type.bytes * 8);
+        case NumberKind::integer: return fmt::format("int{}", type.bytes * 8);
+        case NumberKind::real: return fmt::format("float{}", type.bytes * 8);
     }
     return "";
 }

@@ -70,22 +70,15 @@ template <class Visit>
 decltype(auto) visit_type(NumberType type, Visit visit) {
     bool const is_signed = type.kind == NumberKind::integer;
     switch (type.kind) {
-        case NumberKind::real:
-            return type.bytes == 2 ? visit(Half{}) : type.bytes == 4 ? visit(float{}) : visit(double{});
-        case NumberKind::boolean:
-            return visit(std::uint8_t{});
-        default:
-            break;
+        case NumberKind::real: return type.bytes == 2 ? visit(Half{}) : type.bytes == 4 ? visit(float{}) : visit(double{});
+        case NumberKind::boolean: return visit(std::uint8_t{});
+        default: break;
     }
     switch (type.bytes) {
-        case 1:
-            return is_signed ? visit(std::int8_t{}) : visit(std::uint8_t{});
-        case 2:
-            return is_signed ? visit(std::int16_t{}) : visit(std::uint16_t{});
-        case 4:
-            return is_signed ? visit(std::int32_t{}) : visit(std::uint32_t{});
-        default:
-            return is_signed ? visit(std::int64_t{}) : visit(std::uint64_t{});
+        case 1: return is_signed ? visit(std::int8_t{}) : visit(std::uint8_t{});
+        case 2: return is_signed ? visit(std::int16_t{}) : visit(std::uint16_t{});
+        case 4: return is_signed ? visit(std::int32_t{}) : visit(std::uint32_t{});
+        default: return is_signed ? visit(std::int64_t{}) : visit(std::uint64_t{});
     }
 }
 

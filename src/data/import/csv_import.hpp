@@ -16,14 +16,14 @@ enum class MissingValues { error, mean, drop };
 
 struct ImportCsvOptions : ImportOptions {
     // sources: one or several files with the same columns, read in this order
-    std::vector<std::string> label;           // columns by name, else by index from 0; empty: the last. Several: several targets
+    std::vector<std::string> label;  // columns by name, else by index from 0; empty: the last. Several: several targets
     CsvHeader header = CsvHeader::automatic;  // automatic: a text in line 1 above a column of numbers
     Task task = Task::classification;         // regression: labels are numbers to predict; multilabel: 0 or 1 each
     std::string shape;                        // of a row, "1x8x8" (channels x height x width); empty: flat
     // empty, NA, NaN, ?: refuse, or the training rows' mean (no category), or drop the row
     MissingValues missing = MissingValues::error;
-    std::int64_t hash_buckets = 0;          // 0: a text column becomes one-hot; n: one feature, its hash below n (a category)
-    std::vector<std::string> categorical;   // with hash_buckets: columns of numbers that are categories too
+    std::int64_t hash_buckets = 0;         // 0: a text column becomes one-hot; n: one feature, its hash below n (a category)
+    std::vector<std::string> categorical;  // with hash_buckets: columns of numbers that are categories too
 };
 
 // Throws ConfigError for options that do not fit (each other or the file), DataError "file:line: ..." for bad cells.

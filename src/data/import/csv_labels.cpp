@@ -138,16 +138,10 @@ void read_features(ImportCsvOptions const& options, CsvTable const& table, CsvRe
     out.clear();
     for (std::size_t i = 0; i < record.size(); ++i) {
         switch (table.columns[i].kind) {
-            case ColumnKind::label:
-                break;
-            case ColumnKind::number:
-                out.push_back(number(record[i], at));
-                break;
-            case ColumnKind::hashed:
-                out.push_back(hashed(table.columns[i], record[i], options.hash_buckets));
-                break;
-            case ColumnKind::one_hot:
-                one_hot(table.columns[i], record[i], at, out);
+            case ColumnKind::label: break;
+            case ColumnKind::number: out.push_back(number(record[i], at)); break;
+            case ColumnKind::hashed: out.push_back(hashed(table.columns[i], record[i], options.hash_buckets)); break;
+            case ColumnKind::one_hot: one_hot(table.columns[i], record[i], at, out);
         }
     }
 }

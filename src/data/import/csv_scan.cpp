@@ -86,8 +86,7 @@ private:
                     column.first_text = record[i];
                     column.first_text_place = place();
                     break;
-                case CellKind::number:
-                    observe_number(column, record[i], value, place);
+                case CellKind::number: observe_number(column, record[i], value, place);
             }
         }
     }

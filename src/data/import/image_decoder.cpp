@@ -76,7 +76,7 @@ private:
 void read_whole_file(std::filesystem::path const& path, std::vector<std::byte>& out) {
     auto const refused = [] { return DataError(fmt::format("cannot be read ({})", std::strerror(errno))); };
     UniqueHandle<int, CloseDescriptor> const file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    struct stat status {};
+    struct stat status{};
     if (!file || fstat(file.handle(), &status) != 0) throw refused();
     out.resize(static_cast<std::size_t>(status.st_size));
     for (std::size_t done = 0; done < out.size();) {

@@ -14,21 +14,21 @@ namespace hopscotch {
 
 struct ImportOptions {
     std::vector<std::filesystem::path> sources;
-    std::filesystem::path out;       // dataset directory to make; may exist if it is empty
-    std::int64_t shards = 1;         // training shards, and as many of validation and of test; best a multiple of the trainers
-    double valid = 0.2;              // fraction of the (training) rows kept for validation; 0: none
-    double test = 0;                 // fraction kept for the one test at the end; 0: none
-    bool stratify = true;            // every class gives its share to validation and test
-    std::uint64_t seed = 0;          // of the split and the shuffle
+    std::filesystem::path out;  // dataset directory to make; may exist if it is empty
+    std::int64_t shards = 1;    // training shards, and as many of validation and of test; best a multiple of the trainers
+    double valid = 0.2;         // fraction of the (training) rows kept for validation; 0: none
+    double test = 0;            // fraction kept for the one test at the end; 0: none
+    bool stratify = true;       // every class gives its share to validation and test
+    std::uint64_t seed = 0;     // of the split and the shuffle
     // Called now and then, from the thread that imports: rows done, rows in all (0: not known yet).
     std::function<void(std::int64_t, std::int64_t)> progress;
 };
 
 struct ImportReport {
     Manifest manifest;
-    std::int64_t dropped_rows = 0;      // for missing values
-    std::vector<std::string> skipped;   // --skip-bad: "file: why", at most 1000 of them
-    std::int64_t skipped_files = 0;     // all of them
+    std::int64_t dropped_rows = 0;     // for missing values
+    std::vector<std::string> skipped;  // --skip-bad: "file: why", at most 1000 of them
+    std::int64_t skipped_files = 0;    // all of them
 };
 
 // Throws ConfigError for a missing source or --out, shards, valid or test out of range, an --out that is not free.

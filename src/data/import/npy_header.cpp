@@ -103,16 +103,11 @@ private:
 
 std::optional<NumberKind> kind_of(char c) {
     switch (c) {
-        case 'b':
-            return NumberKind::boolean;
-        case 'u':
-            return NumberKind::unsigned_integer;
-        case 'i':
-            return NumberKind::integer;
-        case 'f':
-            return NumberKind::real;
-        default:
-            return std::nullopt;
+        case 'b': return NumberKind::boolean;
+        case 'u': return NumberKind::unsigned_integer;
+        case 'i': return NumberKind::integer;
+        case 'f': return NumberKind::real;
+        default: return std::nullopt;
     }
 }
 

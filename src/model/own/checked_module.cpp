@@ -92,9 +92,10 @@ void check_forward(OwnModule& module, DataSchema const& data) {
         auto const after = module.buffers();
         for (std::size_t i = 0; mode == OwnModule::Mode::evaluation && i < std::min(before.size(), after.size()); ++i)
             if (before[i].first.is_same(after[i].second) && !before[i].second.equal(after[i].second))
-                throw ConfigError(fmt::format("forward changes {} in evaluation (a validation must leave the state as it is) "
-                                              "change it in training only",
-                                              after[i].first));
+                throw ConfigError(
+                    fmt::format("forward changes {} in evaluation (a validation must leave the state as it is) "
+                                "change it in training only",
+                                after[i].first));
     }
 }
 

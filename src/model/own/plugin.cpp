@@ -111,8 +111,7 @@ std::unique_ptr<OwnModule> made(ModelConfig const& model, DataSchema const& data
 }  // namespace
 
 std::unique_ptr<Network> make_plugin(ModelConfig const& model, DataSchema const& data, Problems& problems) {
-    return make_own_network(
-        model, data, [model, data](Problems& found) { return made(model, data, found); }, problems);
+    return make_own_network(model, data, [model, data](Problems& found) { return made(model, data, found); }, problems);
 }
 
 }  // namespace hopscotch

@@ -62,8 +62,7 @@ std::unique_ptr<Network> make_torchscript(ModelConfig const& model, DataSchema c
     ObjectReader reader(model.arguments, "/model", problems);
     reader.finish();
     if (problems.entries().size() != before) return nullptr;
-    return make_own_network(
-        model, data, [file = model.file](Problems&) { return loaded(file); }, problems);
+    return make_own_network(model, data, [file = model.file](Problems&) { return loaded(file); }, problems);
 }
 
 }  // namespace hopscotch

@@ -105,10 +105,10 @@ std::unique_ptr<Network> make_gpt(ModelConfig const& model, DataSchema const& da
     reader.read("dropout", a.dropout, fraction());
     reader.finish();
     if (data.task != Task::language || data.shape.size() != 1 || vocabulary(data) != data.outputs)
-        complain_of_data(
-            model,
-            fmt::format("gpt needs a dataset of the task language (this one's is {}) use another model", name_of(data.task)),
-            problems);
+        complain_of_data(model,
+                         fmt::format("gpt needs a dataset of the task language (this one's is {}) use another model",
+                                     name_of(data.task)),
+                         problems);
     if (!problems.empty()) return nullptr;
     if (a.width % a.heads != 0)
         reader.problem("heads", fmt::format("{} does not divide the width {} (heads share it equally)", a.heads, a.width));

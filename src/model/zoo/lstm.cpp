@@ -60,9 +60,10 @@ public:
 private:
     using Weights = std::vector<at::Tensor const*>;  // weight_ih, weight_hh, bias_ih, bias_hh; then those of the reverse
 
-    // The outputs of every step, and the last state. CUDA's autocast turns an LSTM into fp16, whatever it is told, so for bf16
-    // all of it is cast by hand there.
-    std::pair<at::Tensor, at::Tensor> through(at::Tensor h, at::Tensor start, std::vector<at::Tensor> weights, Pass const& pass) const {
+    // The outputs of every step, and the last state. CUDA's autocast turns an LSTM into fp16, whatever it is told, so for
+    // bf16 all of it is cast by hand there.
+    std::pair<at::Tensor, at::Tensor> through(at::Tensor h, at::Tensor start, std::vector<at::Tensor> weights,
+                                              Pass const& pass) const {
         bool const by_hand = h.is_cuda() && at::autocast::is_autocast_enabled(at::kCUDA);
         std::optional<c10::impl::ExcludeDispatchKeyGuard> no_autocast;
         if (by_hand) {
@@ -71,8 +72,9 @@ private:
             start = start.to(at::kBFloat16);
             for (auto& weight : weights) weight = weight.to(at::kBFloat16);
         }
-        auto [outputs, last, cells] = at::lstm(h, {start, start}, weights, /*has_biases=*/true, /*num_layers=*/1, /*dropout=*/0.0,
-                                               pass.training(), arguments_.bidirectional, /*batch_first=*/true);
+        auto [outputs, last, cells] =
+            at::lstm(h, {start, start}, weights, /*has_biases=*/true, /*num_layers=*/1, /*dropout=*/0.0, pass.training(),
+                     arguments_.bidirectional, /*batch_first=*/true);
         return {outputs, last};
     }
 

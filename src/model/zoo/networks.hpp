@@ -33,7 +33,8 @@ std::unique_ptr<Network> make_wide_and_deep(ModelConfig const& model, DataSchema
 // Sequences: rows of TxF numbers or of T tokens.
 std::unique_ptr<Network> make_lstm(ModelConfig const& model, DataSchema const& data, Problems& problems);
 
-// GPT-2, the one network for the task `language`: 12 layers of width 768 over 50257 x 1024 tokens have 124,439,808 parameters.
+// GPT-2, the one network for the task `language`: 12 layers of width 768 over 50257 x 1024 tokens have 124,439,808
+// parameters.
 std::unique_ptr<Network> make_gpt(ModelConfig const& model, DataSchema const& data, Problems& problems);
 
 // ViT: preset b_16 on 3x224x224 with 1000 classes has 86,567,656 parameters.

@@ -41,7 +41,7 @@ SyntheticArguments accepted(ModelConfig const& model) {
 }
 
 constexpr std::int64_t k_evaluation_batch = 256;
-constexpr std::size_t k_parts = 8;    // of a backward pass, each with its own part of the gradient
+constexpr std::size_t k_parts = 8;     // of a backward pass, each with its own part of the gradient
 constexpr int k_changes_per_step = 4;  // parameters that a step moves, so that hashes differ from unit to unit
 
 class SyntheticModel final : public TrialModel {
@@ -79,13 +79,14 @@ public:
     std::int64_t next_gradient(GradientReady const& ready, std::function<void()> const& on_batch) override {
         if (next_ == cut_.size()) return 0;
         auto const rows = cut_[next_].size;
-        Rng rng(stream_key(address_.seed, Purpose::synthetic, {address_.trial.value, address_.epoch, address_.shard.value,
-                                                               static_cast<std::int64_t>(next_++)}));
+        Rng rng(
+            stream_key(address_.seed, Purpose::synthetic,
+                       {address_.trial.value, address_.epoch, address_.shard.value, static_cast<std::int64_t>(next_++)}));
         auto const seconds = batch_seconds(rows, rng.uniform());
         auto const end = gradient().size();
         std::fill(gradient_.begin(), gradient_.end(), 0.0F);
         change(rng);
-        pause(ready ? seconds / 3 : seconds);  // forward, or everything
+        pause(ready ? seconds / 3 : seconds);                     // forward, or everything
         for (std::size_t part = k_parts; ready && part-- > 0;) {  // backward: the last layers first
             pause(seconds * 2 / 3 / k_parts);
             ready(end * part / k_parts, end * (part + 1) / k_parts);
@@ -146,7 +147,8 @@ public:
 
     void save(std::string const& path, Json const& metadata) override {
         auto const& weight = layout_.find("synthetic.weight");
-        write_safetensors(path, {{weight.name, weight.element, weight.shape, ByteView(state_).subspan(0, weight.bytes)}}, metadata);
+        write_safetensors(path, {{weight.name, weight.element, weight.shape, ByteView(state_).subspan(0, weight.bytes)}},
+                          metadata);
     }
 
     double learning_rate() const override {

@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::int64_t k_pooled_side = 7, k_poolings = 5;
 
-// On a GPU the backward pass of adaptive pooling adds atomically. Where each mean is of one value nothing has to be computed.
+// On a GPU the backward pass of adaptive pooling adds atomically. Where each mean is of one value nothing has to be
+// computed.
 at::Tensor pooled(at::Tensor const& x) {
     if (!x.is_cuda()) return at::adaptive_avg_pool2d(x, {k_pooled_side, k_pooled_side});
     auto const plain = [&](int dimension) { return x.size(dimension) == 1 || x.size(dimension) == k_pooled_side; };

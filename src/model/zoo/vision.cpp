@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/zoo/vision.hpp"
 
-#include <ATen/ops/arange.h>
 #include <ATen/ops/adaptive_avg_pool2d.h>
+#include <ATen/ops/arange.h>
 #include <ATen/ops/max_pool2d.h>
 
 namespace hopscotch {
@@ -29,12 +29,14 @@ at::Tensor MaxPool::operator()(at::Tensor const& x) const {
     return at::max_pool2d(x, {kernel, kernel}, {stride, stride}, {padding, padding});
 }
 
-at::Tensor images_for(at::Tensor const& x, Pass const& pass) { return pass.channels_last ? x.contiguous(at::MemoryFormat::ChannelsLast) : x; }
+at::Tensor images_for(at::Tensor const& x, Pass const& pass) {
+    return pass.channels_last ? x.contiguous(at::MemoryFormat::ChannelsLast) : x;
+}
 
 namespace {
 
-// [side, length]: row i is the mean over window i, from floor(i length / side) up to ceil((i + 1) length / side). Nothing of it comes
-// from the host, so that a graph can capture it.
+// [side, length]: row i is the mean over window i, from floor(i length / side) up to ceil((i + 1) length / side). Nothing of
+// it comes from the host, so that a graph can capture it.
 at::Tensor window_means(std::int64_t side, std::int64_t length, at::Device device) {
     auto const whole = at::TensorOptions(device).dtype(at::kLong);
     auto const window = at::arange(side, whole).unsqueeze(1), place = at::arange(length, whole).unsqueeze(0);

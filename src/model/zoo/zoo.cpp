@@ -102,11 +102,11 @@ std::vector<Row> const& table() {
           "images CxHxW"},
          make_vit},
         {{"plugin", "a network of your own in C++, compiled into a shared object (docs/own-model.md)",
-          "file  -  the shared object; it reads the other arguments itself",
-          "what it is written for"},
+          "file  -  the shared object; it reads the other arguments itself", "what it is written for"},
          make_plugin},
         {{"torchscript",
-          "a network of your own from Python, as torch.jit.script(model).save(file) writes it (docs/own-model.md); PyTorch calls "
+          "a network of your own from Python, as torch.jit.script(model).save(file) writes it (docs/own-model.md); PyTorch "
+          "calls "
           "TorchScript deprecated",
           "file  -  the .pt, with the initial weights of every trial", "what it is written for"},
          make_torchscript},
@@ -150,18 +150,21 @@ void check_loss(TrainConfig const& train, DataSchema const& data, Problems& prob
         std::vector<LossKind> losses;
         char const* what;
     };
-    static Fit const fits[] = {{Task::classification, {LossKind::cross_entropy}, "classes) use cross_entropy"},
-                               {Task::language, {LossKind::cross_entropy}, "tokens) use cross_entropy"},
-                               {Task::multilabel, {LossKind::bce_with_logits}, "several labels a row) use bce_with_logits"},
-                               {Task::regression, {LossKind::mse, LossKind::huber}, "targets of a regression) use mse or huber"}};
+    static Fit const fits[] = {
+        {Task::classification, {LossKind::cross_entropy}, "classes) use cross_entropy"},
+        {Task::language, {LossKind::cross_entropy}, "tokens) use cross_entropy"},
+        {Task::multilabel, {LossKind::bce_with_logits}, "several labels a row) use bce_with_logits"},
+        {Task::regression, {LossKind::mse, LossKind::huber}, "targets of a regression) use mse or huber"}};
     static char const* const names[] = {"cross_entropy", "bce_with_logits", "mse", "huber"};
     for (auto const& fit : fits)
         if (fit.task == data.task && std::find(fit.losses.begin(), fit.losses.end(), train.loss) == fit.losses.end())
-            problems.add({}, "/train/loss", fmt::format("{} does not fit the dataset (it has {}",
-                                                        names[static_cast<std::size_t>(train.loss)], fit.what));
+            problems.add({}, "/train/loss",
+                         fmt::format("{} does not fit the dataset (it has {}", names[static_cast<std::size_t>(train.loss)],
+                                     fit.what));
     if (!train.class_weights.empty() && static_cast<std::int64_t>(train.class_weights.size()) != data.outputs)
-        problems.add({}, "/train/class_weights", fmt::format("has {} numbers (the dataset has {} outputs) give one for each",
-                                                             train.class_weights.size(), data.outputs));
+        problems.add({}, "/train/class_weights",
+                     fmt::format("has {} numbers (the dataset has {} outputs) give one for each", train.class_weights.size(),
+                                 data.outputs));
 }
 
 }  // namespace

@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# Formats C++ (clang-format, .clang-format) and Python (ruff, ruff.toml) in place: scripts/format.sh [FILE...]; all files of the
+# repository by default. scripts/format.sh --check changes nothing, names the files that differ, and ends with 1 if there are any.
+# SPDX-License-Identifier: Apache-2.0
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+check=
+if [[ "${1:-}" == --check ]]; then
+    check=1
+    shift
+fi
+tools=.deps/venv/bin
+if [[ ! -x $tools/clang-format || ! -x $tools/ruff ]]; then
+    echo "format: $tools has no clang-format or ruff; scripts/setup.sh installs them" >&2
+    exit 77
+fi
+
+# Without git (an unpacked archive) nothing says which files are the project's own but their folders.
+files() {
+    if [[ $# -gt 0 ]]; then
+        printf '%s\n' "$@"
+    elif git rev-parse --is-inside-work-tree > /dev/null 2>&1; then
+        git ls-files --cached --others --exclude-standard
+    else
+        find examples fuzz include scripts src tests -type f
+    fi
+}
+mapfile -t all < <(files "$@")
+only() { for file in "${all[@]}"; do [[ ! $file =~ $1 || ! -f $file ]] || printf '%s\0' "$file"; done; }
+
+worst=0
+options=(-i)
+[[ -z $check ]] || options=(--dry-run -Werror)
+only '\.(cpp|hpp|cu)$' | xargs -0 -r -P "$(nproc)" -n 40 "$tools/clang-format" "${options[@]}" || worst=1
+only '\.py$' | xargs -0 -r "$tools/ruff" format --quiet ${check:+--diff} || worst=1
+[[ $worst -eq 0 || -z $check ]] || echo "format: files differ; scripts/format.sh writes them as they should be" >&2
+exit "$worst"
