@@ -97,7 +97,8 @@ class Case(unittest.TestCase):
     """Every test starts in a folder of its own that holds nothing but the dataset `digits`."""
 
     maxDiff = None
-    import_options = ()  # of `digits`, beyond the usual
+    shards = SHARDS  # of `digits`
+    import_options = ()  # beyond the usual
     launcher_options = []
 
     @classmethod
@@ -115,7 +116,7 @@ class Case(unittest.TestCase):
                 "--out",
                 str(cls.imported),
                 "--shards",
-                str(SHARDS),
+                str(cls.shards),
                 "--valid",
                 "0.2",
                 "--shape",

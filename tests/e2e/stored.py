@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What stored bits can be compared with: those of the same kind of machine."""
+
+import os
+import platform
+import re
+import subprocess
+
+from harness import BINARY
+
+INSTRUCTIONS = ("avx2", "fma", "avx512f", "avx512_vnni", "avx512_bf16", "amx_bf16")  # what LibTorch's kernels are chosen by
+SETTINGS = ("ATEN_CPU_CAPABILITY", "MKL_CBWR", "ONEDNN_MAX_CPU_ISA")  # these choose others
+
+
+def version():
+    """What --version says: "0.1.0", "d717834ff32f" (the commit), "2.11.0" (LibTorch)."""
+    text = subprocess.run([BINARY, "--version"], capture_output=True, text=True, check=True).stdout
+    return re.match(r"hopscotch (\S+) \((\S+)\)\nLibTorch (\S+),", text).groups()
+
+
+def machine():
+    """All that bits depend on besides the experiment and the program: the kind of CPU, LibTorch, the C library's exp and log."""
+    with open("/proc/cpuinfo") as file:
+        cpu = dict(re.findall(r"(?m)^(\S[^\t:]*)\t*: (.*)$", file.read().partition("\n\n")[0]))
+    kind = [platform.machine(), *(cpu.get(key, "?") for key in ("vendor_id", "cpu family", "model"))]
+    kind += [each for each in INSTRUCTIONS if each in cpu.get("flags", "").split()]
+    kind += [f"{each}={os.environ[each]}" for each in SETTINGS if each in os.environ]
+    return f"{' '.join(kind)}, LibTorch {version()[2]}, {' '.join(platform.libc_ver())}"
+
+
+def elsewhere(made_on):
+    return f"hashes are not compared: this machine is {machine()}; they were stored on {made_on}; --make stores this one's"

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Experiments whose outcome is stored, as digests: the same bits and decisions as ever. The experiments are hand-written
+(stored_bits/experiments.json). `stored_bits_test.py --make` stores what this binary makes of them, beside the digests of other
+kinds of machines (stored_bits/digests.json); elsewhere the test is skipped."""
+
+import hashlib
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from harness import BINARY, SOURCE
+from random_experiments import datasets
+from random_outcome import outcome
+from stored import elsewhere, machine
+
+FOLDER = SOURCE / "tests/e2e/stored_bits"
+EXPERIMENTS = json.loads((FOLDER / "experiments.json").read_text())
+DIGESTS = json.loads((FOLDER / "digests.json").read_text()) if (FOLDER / "digests.json").exists() else {}
+BASE = {"name": "stored", "seed": 7, "data": {"path": "../data/digits4"}, "run": {"dir": "out", "device": "cpu"}}
+COMMAND = [BINARY, "run", "e.json", "--quiet", "--overwrite", "--trainers", "2"]
+
+
+def digest(value):
+    return hashlib.sha256(json.dumps(value).encode()).hexdigest()[:12]
+
+
+class StoredBits(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory(prefix="hopscotch-bits-")
+        cls.addClassCleanup(folder.cleanup)
+        cls.place = pathlib.Path(folder.name)
+        datasets(cls.place / "data")
+        (cls.place / "work").mkdir()
+
+    def digests_of(self, name):
+        """Part by part, so that a difference says where it is."""
+        work = self.place / "work"
+        (work / "e.json").write_text(json.dumps({**BASE, **EXPERIMENTS[name]}))
+        done = subprocess.run(COMMAND, cwd=work, capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return {part: digest(value) for part, value in outcome(work / "out").items()}
+
+    def digests_of_datasets(self):
+        return {path.parent.name: digest(path.read_text()) for path in sorted(self.place.glob("data/*/dataset.json"))}
+
+    def test_same_bits(self):
+        if machine() not in DIGESTS:
+            self.skipTest(elsewhere("; ".join(DIGESTS)))
+        stored = DIGESTS[machine()]
+        self.assertEqual({"datasets", *EXPERIMENTS}, set(stored), "--make stores them")
+        self.assertEqual(self.digests_of_datasets(), stored["datasets"])
+        for name in EXPERIMENTS:
+            with self.subTest(name):
+                self.assertEqual(self.digests_of(name), stored[name])
+
+
+def make():
+    StoredBits.setUpClass()
+    case = StoredBits()
+    DIGESTS[machine()] = {"datasets": case.digests_of_datasets(), **{name: case.digests_of(name) for name in EXPERIMENTS}}
+    (FOLDER / "digests.json").write_text(json.dumps(DIGESTS, indent=2) + "\n")
+    StoredBits.doClassCleanups()
+
+
+if __name__ == "__main__":
+    make() if sys.argv[1:] == ["--make"] else unittest.main()
