@@ -10,6 +10,7 @@
 
 #include "comm/mpi_world.hpp"
 #include "comm/thread_world.hpp"
+#include "select_files.hpp"
 
 namespace hopscotch::testing {
 
@@ -43,6 +44,7 @@ inline void on_every_rank(int threads, std::function<void(World&)> const& body) 
 inline int both_worlds_main(int argc, char** argv) {
     if (launched_by_mpi()) mpi_world() = std::make_unique<MpiWorld>();
     ::testing::InitGoogleTest(&argc, argv);
+    select_files(argc, argv);
     if (mpi_world() && mpi_world()->rank() != Rank(0))
         delete ::testing::UnitTest::GetInstance()->listeners().Release(
             ::testing::UnitTest::GetInstance()->listeners().default_result_printer());

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "app/commands.hpp"
+#include "app/median.hpp"
 #include "comm/all_reduce.hpp"
 #include "comm/courier.hpp"
 #include "comm/mpi_world.hpp"
@@ -63,11 +64,6 @@ double own_seconds(MpiWorld& world, std::span<float> values, AllReduce algorithm
     for (int words = 1; words < world.size(); ++words) courier.receive(60);
     courier.close();
     return seconds;
-}
-
-double median(std::vector<double> values) {
-    std::sort(values.begin(), values.end());
-    return values[values.size() / 2];
 }
 
 void measure(MpiWorld& world, BenchAllreduceOptions const& options, std::size_t bytes) {

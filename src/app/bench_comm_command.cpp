@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "app/commands.hpp"
+#include "app/median.hpp"
 #include "comm/mpi_world.hpp"
 #include "comm/thread_world.hpp"
 #include "core/clock.hpp"
@@ -113,12 +114,6 @@ Phase HopBench::run_phase(double period_s) {
     return phase;
 }
 
-double median(std::vector<double> values) {
-    require(!values.empty(), "no hop was measured (phases shorter than the period?) raise --seconds");
-    std::sort(values.begin(), values.end());
-    return values[values.size() / 2];
-}
-
 void bench_rank(World& world, BenchCommOptions const& options) {
     require(world.size() == 2, "bench comm measures two ranks: mpirun -np 2 hopscotch bench comm");
     HopBench bench(world, options);
@@ -131,14 +126,13 @@ void bench_rank(World& world, BenchCommOptions const& options) {
         losses.push_back(100 * (1 - on.rate / (0.5 * (off.rate + off_again.rate))));
     }
     if (world.rank() == Rank(0)) {
+        require(!hops.empty(), "no hop was measured (phases shorter than the period?) raise --seconds");
         auto const rate = [&](double seconds) { return options.megabytes / 1e3 / seconds; };
         auto const [fastest, slowest] = std::ranges::minmax(hops);
         fmt::print(
-            "{{\"bench\": \"comm\", \"world\": \"{}\", \"device\": \"{}\", \"memory\": \"{}\", \"megabytes\": {}, \"hops\": "
-            "{}, "
-            "\"p50_ms\": {:.3f}, \"min_ms\": {:.3f}, \"max_ms\": {:.3f}, \"p50_gb_per_s\": {:.2f}, \"min_gb_per_s\": "
-            "{:.2f}, "
-            "\"max_gb_per_s\": {:.2f}, \"compute_lost_percent\": {:.2f}, \"losses\": [{:.2f}, {:.2f}]}}\n",
+            "{{\"bench\": \"comm\", \"world\": \"{}\", \"device\": \"{}\", \"memory\": \"{}\", \"megabytes\": {}, "
+            "\"hops\": {}, \"p50_ms\": {:.3f}, \"min_ms\": {:.3f}, \"max_ms\": {:.3f}, "
+            "\"p50_gb_per_s\": {:.2f}, \"min_gb_per_s\": {:.2f}, \"max_gb_per_s\": {:.2f}, \"compute_lost_percent\": {:.2f}, \"losses\": [{:.2f}, {:.2f}]}}\n",
             world.name(), options.device, options.copy ? "copied" : "handed over where it can be", options.megabytes,
             hops.size(), 1e3 * median(hops), 1e3 * fastest, 1e3 * slowest, rate(median(hops)), rate(slowest), rate(fastest),
             median(losses), *std::min_element(losses.begin(), losses.end()),

@@ -11,6 +11,7 @@
 #include <functional>
 
 #include "app/commands.hpp"
+#include "app/median.hpp"
 #include "app/temporary_directory.hpp"
 #include "core/clock.hpp"
 #include "core/error.hpp"
@@ -164,11 +165,6 @@ private:
     std::vector<std::byte> batch_, window_;
     std::vector<std::uint32_t> rows_;
 };
-
-double median(std::vector<double> values) {
-    std::sort(values.begin(), values.end());
-    return values[values.size() / 2];
-}
 
 struct Column {  // GB/s by repeat
     std::vector<double> rates;

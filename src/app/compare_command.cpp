@@ -48,7 +48,7 @@ int compare_command(CompareOptions const& options) {
     if (options.target && !std::isfinite(*options.target)) throw ConfigError("--target must be a finite number");
     if (options.bandwidth)
         link = {parse_bandwidth(*options.bandwidth, "--bandwidth"), parse_duration(options.latency, "--latency")};
-    Comparison comparison;
+    RunComparison comparison;
     comparison.runs = read_runs(options.run_dirs);
     base_first(comparison.runs);
     auto const& base = comparison.runs.front();

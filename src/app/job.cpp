@@ -20,6 +20,7 @@
 #include "core/log.hpp"
 #include "experiment/search_section.hpp"
 #include "strategy/collectives.hpp"
+#include "strategy/roll_call.hpp"
 
 namespace hopscotch {
 namespace {
@@ -199,6 +200,7 @@ int Run::work(RunningJob& job) {
     if (summary.status == RunStatus::failed) log_error(failure);
     if (summary.status == RunStatus::finished) remove_checkpoints(job.directory().path());
     print_result(summary, prepared_.manifest.task, job.directory().path());
+    say_farewell(courier_);
     return summary.status == RunStatus::finished ? 0
            : summary.status == RunStatus::failed ? k_exit_failed
                                                  : k_exit_resumable;
@@ -265,6 +267,7 @@ int run_job(World& world, PreparedRun prepared, RunOptions const& options, doubl
     } catch (ConfigError const& error) {
         std::fprintf(stderr, "%s\n", error.what());
         end_job(courier, k_exit_bad_input, prepared.experiment.run.deadline_s);
+        say_farewell(courier);
         return k_exit_bad_input;
     }
     while (true) {

@@ -24,9 +24,9 @@ namespace hopscotch {
 namespace {
 
 // Compares each lap with the journal's; a trial's first difference is the cause of all that follow.
-class Comparison : public LapSink {
+class RecordedLaps : public LapSink {
 public:
-    explicit Comparison(std::map<std::pair<TrialId, int>, LapRecord const*> recorded) : recorded_(std::move(recorded)) {}
+    explicit RecordedLaps(std::map<std::pair<TrialId, int>, LapRecord const*> recorded) : recorded_(std::move(recorded)) {}
 
     void lap_done(LapRecord const& record) override {
         auto const& wanted = *recorded_.at({record.trial, record.epoch});
@@ -101,6 +101,7 @@ public:
             if (--left_[id.trial] == 0) strategy->forget(id.trial);
         }
         end_job(courier, 0, experiment_.run.deadline_s);
+        say_farewell(courier);
     }
 
     ReplayedLaps take() { return std::move(comparison_->out); }
@@ -132,7 +133,7 @@ private:
     std::vector<LapId> laps_;
     std::map<TrialId, int> left_;
     std::set<LapId> sources_;  // with whose ends clones begin
-    std::optional<Comparison> comparison_;
+    std::optional<RecordedLaps> comparison_;
     TemporaryDirectory files_;
 };
 

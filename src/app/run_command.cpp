@@ -29,6 +29,7 @@ int dismiss(World& world, int exit_code) {
     announce(world, false);
     Courier courier(world, {});
     end_job(courier, exit_code, CourierOptions{}.deadline_s);
+    say_farewell(courier);
     return exit_code;
 }
 
@@ -111,7 +112,7 @@ int run_under_mpi(MpiWorld& world, RunOptions const& options, double started_s) 
             train_under_mpi(world);
         }
         if (!world.whole()) world.finish_without_the_lost(exit_code);
-        world.finish();
+        world.finish(exit_code);
         return exit_code;
     } catch (std::exception const& error) {
         std::fprintf(stderr, "[rank %d %s] %s\n", world.rank().value, host_name().c_str(), error.what());

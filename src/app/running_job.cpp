@@ -14,6 +14,7 @@
 #include "experiment/reader.hpp"
 #include "run/checkpoint.hpp"
 #include "search/search.hpp"
+#include "strategy/roll_call.hpp"
 
 namespace hopscotch {
 RunningJob::RunningJob(PreparedRun& prepared, Courier& courier, RunOptions const& options)
@@ -70,9 +71,7 @@ void RunningJob::bury(TrainerLost const& lost) {
     pausing_ = true;
     log_warning(fmt::format("{}; the job goes on without it", lost.what()));
     auto const trainer = trainer_of(lost.rank);
-    courier_.bury(lost.rank);
-    for (auto const rank : courier_.peers().living())
-        courier_.send(rank, MessageKind::lost, encode(Lost{lost.rank, lost.what()}));
+    bury_and_tell(courier_, {lost.rank, lost.what()});
     recorder_.trainer_lost({trainer, facts_.hosts[trainer.index()], lost.what(), unix_s()});
     if (courier_.peers().living().empty()) throw CommError(fmt::format("{}; no trainer is left", lost.what()));
     std::vector<TrainerId> heirs;

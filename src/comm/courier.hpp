@@ -73,11 +73,11 @@ public:
     void start(std::shared_ptr<Exchange> exchange);
     bool finish(Exchange const& exchange);
 
-    // The others, as this courier hears them. Heartbeats flow from the start until leave_quietly(): peers end in good order
-    // now, and nothing may be sent behind the last word.
+    // The others, as this courier hears them. Heartbeats flow from the start until leave_quietly() or stop_beating(): peers
+    // end in good order now, and nothing may be sent behind the last word.
     Peers& peers() { return peers_; }
     void leave_quietly();
-    void stop_beating();  // rank 0, which goes on listening until all have left
+    void stop_beating();
 
     // Rank 0. give_up: a message of kind lost, as from that rank, tells that the job may go on without it; silence does the
     // same where losses are survived. bury: what is under way to or from it is forgotten, and nothing goes to or comes from

@@ -24,7 +24,7 @@ enum class MessageKind : std::uint16_t {
     greeting,                                // likewise: opens the connection before the first hop needs it
     state, slots, gradient, parameters, rows,  // what a push brought; slots: of a parameter server
     welcome, hello,                          // roll call
-    lap, stop, fetch_best, score_best, pause, save, leave, keep, settle, shutdown,  // rank 0 -> trainers
+    lap, stop, fetch_best, score_best, pause, save, leave, keep, settle, shutdown, farewell,  // rank 0 -> trainers
     lost,  // rank 0 -> trainers, and its courier to itself: the job goes on without that rank
     lap_done, checkpointed, scored, paused, all_saved, settled, damaged, goodbye, fatal,  // trainer -> rank 0
     share,                                        // among trainers that train a lap together; the first also sends lap

@@ -18,7 +18,9 @@ public:
     explicit MpiWorld(MpiWorld const& other);
     // Does not finalise: MPI_Finalize hangs when other ranks are lost. Call finish() on the healthy path.
     ~MpiWorld() override;
-    void finish();  // Collective. MPI_Finalize
+    // Collective. MPI_Finalize; a rank that waits in it for 30 s, since another has died on the way there, ends with
+    // exit_code.
+    void finish(int exit_code = 0);
     // Instead, where ranks are lost: no rank can wait for the others. Rank 0, the last one, ends whatever is left of the
     // job.
     [[noreturn]] void finish_without_the_lost(int exit_code);

@@ -17,14 +17,14 @@ namespace hopscotch {
 namespace {
 
 constexpr double k_spinning_s = 0.002;  // sums take microseconds: a wait begins without sleep
-constexpr double k_nap_s = 0.0002;
+constexpr double k_poll_s = 0.0002;
 constexpr double k_patience_in_error_s = 4;
 
 void nap(double waited_s) {
     if (waited_s < k_spinning_s)
         std::this_thread::yield();
     else
-        std::this_thread::sleep_for(std::chrono::duration<double>(k_nap_s));
+        std::this_thread::sleep_for(std::chrono::duration<double>(k_poll_s));
 }
 
 enum class End { finalize, abort };
@@ -36,7 +36,7 @@ void end_of(NcclCalls& calls, End end, double deadline_s) {
     auto const until = monotonic_s() + deadline_s;
     auto state = calls.finalize();
     while (state == State::under_way && monotonic_s() < until) {
-        std::this_thread::sleep_for(std::chrono::duration<double>(k_nap_s));
+        std::this_thread::sleep_for(std::chrono::duration<double>(k_poll_s));
         state = calls.state();
     }
     if (state == State::done)

@@ -41,6 +41,8 @@ constexpr std::array k_points{
     Point{"end.best", "rank 0 is about to write the best model"},
     Point{"end.shutdown", "rank 0 sends the trainers home"},
     Point{"end.goodbye", "a trainer says its last word"},
+    Point{"end.farewell", "rank 0 has written everything, and lets the trainers go"},
+    Point{"end.finalize", "a rank is about to leave MPI"},
     Point{"import.shard", "data import begins a shard"},
     Point{"import.manifest", "data import writes dataset.json"},
     Point{"journal.append", "a line of journal.jsonl"},

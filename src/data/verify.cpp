@@ -19,7 +19,7 @@
 namespace hopscotch {
 namespace {
 
-constexpr std::size_t k_piece_bytes = 4 << 20;
+constexpr std::size_t k_verified_bytes = 4 << 20;
 constexpr std::int64_t k_spelled_out = 10;  // failures of values in one file
 constexpr double k_tolerance = 1e-4;        // of mean and stddev, relative; sums depend on the order of the rows
 
@@ -40,7 +40,7 @@ public:
         auto const open = Hdf5File::open(path_);
         check_layout(open, path_, file, manifest_);
         if (stats_ != nullptr && !*stats_) stats_->emplace(static_cast<std::size_t>(manifest_.row_size()), manifest_.type);
-        auto const piece = std::max<std::int64_t>(1, static_cast<std::int64_t>(k_piece_bytes / row_bytes(manifest_)));
+        auto const piece = std::max<std::int64_t>(1, static_cast<std::int64_t>(k_verified_bytes / row_bytes(manifest_)));
         for (std::int64_t first = 0; first < file.rows; first += piece)
             check_rows(open, first, std::min(piece, file.rows - first));
         report_.rows += file.rows;

@@ -8,7 +8,7 @@
 namespace hopscotch {
 namespace {
 
-constexpr std::size_t k_piece_bytes = 8 << 20;  // between two looks at stop: a pass ends early within milliseconds
+constexpr std::size_t k_window_piece_bytes = 8 << 20;  // between two looks at stop: a pass ends early within milliseconds
 
 // Sets where the window that starts at `position` ends, and which rows of the file it needs.
 void plan(Window& window, std::span<std::uint32_t const> order, std::size_t position, std::int64_t window_rows) {
@@ -89,7 +89,7 @@ bool WindowReader::read_window(Window& window) {
     window.shard.features.resize(static_cast<std::size_t>(rows) * row_bytes);
     copy_rows(labels_.labels, labels_.rows, window, window.shard.labels);
     copy_rows(labels_.targets, labels_.rows, window, window.shard.targets);
-    auto const most = std::max<std::int64_t>(1, static_cast<std::int64_t>(k_piece_bytes / row_bytes));
+    auto const most = std::max<std::int64_t>(1, static_cast<std::int64_t>(k_window_piece_bytes / row_bytes));
     for (std::int64_t row = 0; row < rows; row += most) {
         if (stopped()) return false;
         auto const piece = std::min(most, rows - row);

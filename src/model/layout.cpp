@@ -112,7 +112,7 @@ void draw(Init const& init, std::span<float> values, Rng& rng) {
     for (auto& value : values) value = static_cast<float>(next());
 }
 
-std::span<float> floats_of(MutableBytes state, StateTensor const& tensor) {
+std::span<float> tensor_in(MutableBytes state, StateTensor const& tensor) {
     return {reinterpret_cast<float*>(state.data() + tensor.offset), tensor.bytes / sizeof(float)};
 }
 
@@ -125,15 +125,15 @@ void initialise_state(MutableBytes state, StateLayout const& layout, LayoutReque
     for (std::size_t i = 0; i < request.parameters.size(); ++i) {
         auto const& spec = request.parameters[i];
         if (!request.frozen.empty() && request.frozen[i]) continue;
-        draw(spec.init, floats_of(state, layout.find(spec.name)), rng);
+        draw(spec.init, tensor_in(state, layout.find(spec.name)), rng);
         if (request.train.ema > 0)
-            std::ranges::copy(floats_of(state, layout.find(spec.name)),
-                              floats_of(state, layout.find(spec.name + "/ema")).begin());
+            std::ranges::copy(tensor_in(state, layout.find(spec.name)),
+                              tensor_in(state, layout.find(spec.name + "/ema")).begin());
     }
     for (auto const& buffer : request.buffers) {
         auto const& tensor = layout.find(buffer.name);
         if (buffer.element == Element::float32)
-            std::ranges::fill(floats_of(state, tensor), static_cast<float>(buffer.value));
+            std::ranges::fill(tensor_in(state, tensor), static_cast<float>(buffer.value));
         else
             std::fill_n(reinterpret_cast<std::int64_t*>(state.data() + tensor.offset), tensor.bytes / sizeof(std::int64_t),
                         static_cast<std::int64_t>(buffer.value));

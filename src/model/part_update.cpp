@@ -12,6 +12,7 @@
 #include "core/error.hpp"
 #include "model/layout.hpp"
 #include "model/optimizer.hpp"
+#include "model/tensor_span.hpp"
 
 namespace hopscotch {
 
@@ -34,10 +35,6 @@ struct PartUpdate::Impl {
 };
 
 namespace {
-
-std::span<float const> floats_of(at::Tensor const& tensor) {
-    return {tensor.const_data_ptr<float>(), static_cast<std::size_t>(tensor.numel())};
-}
 
 at::Tensor copy_of(ByteView state, std::size_t first, std::size_t size) {
     auto const* const from = reinterpret_cast<float const*>(state.data()) + first;

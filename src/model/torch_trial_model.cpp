@@ -16,6 +16,7 @@
 #include "model/device.hpp"
 #include "model/lr_schedule.hpp"
 #include "model/pretrained.hpp"
+#include "model/tensor_span.hpp"
 #include "model/zoo/arguments.hpp"
 
 namespace hopscotch {
@@ -49,10 +50,6 @@ FrozenParameters read_frozen(ModelConfig const& model, Network const& network, a
 }
 
 constexpr std::size_t k_waiting_outputs = std::size_t{64} << 20;  // bytes of evaluation, on a GPU
-
-std::span<float const> floats_of(at::Tensor const& tensor) {
-    return {tensor.const_data_ptr<float>(), static_cast<std::size_t>(tensor.numel())};
-}
 
 Evaluation::TargetLoss target_loss(LossKind loss) {
     return loss == LossKind::huber             ? Evaluation::TargetLoss::huber

@@ -12,7 +12,7 @@ namespace {
 
 std::string_view last_word(std::string_view path) { return path.substr(path.rfind('.') + 1); }
 
-std::string value_text(Json const& value) {
+std::string short_text(Json const& value) {
     if (value.is_string()) return value.string();
     if (value.is_number() && !value.is_integer()) return fmt::format("{:.4g}", value.number());
     return value.dump();
@@ -94,7 +94,7 @@ std::string short_config(Assignment const& assignment) {
         auto const name = last_word(path);
         auto const alike =
             std::count_if(assignment.begin(), assignment.end(), [&](auto const& e) { return last_word(e.first) == name; });
-        out += fmt::format("{}{}={}", out.empty() ? "" : " ", alike > 1 ? std::string_view(path) : name, value_text(value));
+        out += fmt::format("{}{}={}", out.empty() ? "" : " ", alike > 1 ? std::string_view(path) : name, short_text(value));
     }
     return out;
 }

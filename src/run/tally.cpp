@@ -20,7 +20,7 @@ std::optional<Percentiles> percentiles(std::vector<float> values) {
     return Percentiles{at(0.50), at(0.99)};
 }
 
-Tally::Tally(std::string metric, Mode mode, int trainers, Comparison comparison)
+Tally::Tally(std::string metric, Mode mode, int trainers, ComparedBy comparison)
     : metric_(std::move(metric)), mode_(mode), comparison_(comparison), busy_s_(static_cast<std::size_t>(trainers)) {}
 
 Metrics const& Tally::add(LapRecord const& record, LossKind loss) {

@@ -23,7 +23,7 @@ struct TrialTally {
 };
 
 // What trials are compared by.
-struct Comparison {
+struct ComparedBy {
     Objective objective = Objective::last;  // of groups; a single trial is as good as its best epoch, whose weights are kept
     int copies = 1;                         // trials of one configuration: a group
 };
@@ -48,7 +48,7 @@ std::optional<Percentiles> percentiles(std::vector<float> values);
 
 class Tally {
 public:
-    Tally(std::string metric, Mode mode, int trainers, Comparison comparison = {});
+    Tally(std::string metric, Mode mode, int trainers, ComparedBy comparison = {});
 
     Metrics const& add(LapRecord const& record, LossKind loss);  // loss: of its trial; returns the lap's metrics
 
@@ -82,7 +82,7 @@ private:
 
     std::string metric_;
     Mode mode_;
-    Comparison comparison_;
+    ComparedBy comparison_;
     std::map<TrialId, TrialTally> trials_;
     std::map<TrialId, double> alone_s_;  // what the trial's laps take with everything free
     std::vector<double> busy_s_;         // by trainer

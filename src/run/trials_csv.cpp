@@ -20,7 +20,7 @@ std::string csv_field(std::string_view field) {
 
 std::string number(double value) { return std::isfinite(value) ? fmt::format("{}", value) : std::string(); }
 
-std::string value_text(Json const& value) { return value.is_string() ? value.string() : value.dump(); }
+std::string csv_text(Json const& value) { return value.is_string() ? value.string() : value.dump(); }
 
 // Every searched path, in the order in which trials first have it ("when" leaves some out).
 std::vector<std::string> searched_paths(Summary const& summary) {
@@ -55,7 +55,7 @@ std::string row(TrialSummary const& trial, std::vector<std::string> const& paths
     for (auto const& path : paths) {
         auto const found =
             std::find_if(trial.assignment.begin(), trial.assignment.end(), [&](auto const& e) { return e.first == path; });
-        fields.push_back(found == trial.assignment.end() ? "" : value_text(found->second));
+        fields.push_back(found == trial.assignment.end() ? "" : csv_text(found->second));
     }
     if (auto const& best = trial.tally.best) {
         fields.push_back(fmt::format("{}", best->epoch));

@@ -81,7 +81,7 @@ std::int64_t star_bytes(int workers, std::int64_t bytes, ServerPlacement master)
     return 2 * (master == ServerPlacement::dedicated ? workers : workers - 1) * bytes;
 }
 
-std::int64_t parameter_server_step_bytes(int workers, std::span<ServedPart const> parts) {
+std::int64_t parameter_server_step_bytes(int workers, std::span<PartAndHome const> parts) {
     check_ranks(workers);
     std::int64_t sum = 0;
     for (auto const& part : parts) {

@@ -66,11 +66,11 @@ std::int64_t star_bytes(int workers, std::int64_t bytes, ServerPlacement master)
 
 // A push and a pull of every part by every worker. home: the worker whose rank serves the part, for whom it costs nothing;
 // none: a rank besides the workers. So 2KW when all are dedicated and 2(K-1)W when all are colocated, however many servers.
-struct ServedPart {
+struct PartAndHome {
     std::int64_t bytes = 0;
     std::optional<TrainerId> home;
 };
-std::int64_t parameter_server_step_bytes(int workers, std::span<ServedPart const> parts);
+std::int64_t parameter_server_step_bytes(int workers, std::span<PartAndHome const> parts);
 
 // Hops of M models over p trainers in k epochs (Cerebro, VLDB 2020, with one shard a trainer). every_epoch: home again at
 // the end of an epoch, k M p. when_it_must: the next epoch starts where this one ended, k M (p-1). One trainer: none.

@@ -76,7 +76,7 @@ double exposed_s(ModelWork const& model, Cluster const& cluster, AllReduceUse co
 
 std::int64_t server_bytes(int workers, Servers const& servers, std::int64_t weight_bytes) {
     auto const home = servers.placement == ServerPlacement::colocated ? std::optional(TrainerId(0)) : std::nullopt;
-    ServedPart const all{weight_bytes, home};  // which worker serves a part makes no difference to the sum
+    PartAndHome const all{weight_bytes, home};  // which worker serves a part makes no difference to the sum
     return parameter_server_step_bytes(workers, {&all, 1});
 }
 

@@ -15,7 +15,7 @@
 namespace hopscotch {
 namespace {
 
-constexpr int k_attempts = 100;
+constexpr int k_explorations = 100;
 
 std::size_t one_of(std::size_t n, Uniform const& uniform) {
     return std::min(static_cast<std::size_t>(uniform() * static_cast<double>(n)), n - 1);
@@ -104,7 +104,7 @@ private:
 
     // What the space forbids or the reader refuses is explored again; the donor's own values are always good.
     Assignment allowed(Assignment const& from, Rng& rng) const {
-        for (int i = 0; i < k_attempts; ++i) {
+        for (int i = 0; i < k_explorations; ++i) {
             auto next = explored(space_, from, config_, [&] { return rng.uniform(); });
             Problems refused("");
             if (is_forbidden(space_, next)) continue;

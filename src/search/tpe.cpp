@@ -13,7 +13,7 @@
 namespace hopscotch {
 namespace {
 
-constexpr int k_attempts = 20;            // to find something new with the model, before a random draw does it
+constexpr int k_model_draws = 20;         // to find something new with the model, before a random draw does it
 constexpr std::size_t k_most_bad = 1000;  // the newest: what a proposal costs must not grow for ever
 
 // The loss by which a trial is judged. None: it has no result of that kind.
@@ -118,7 +118,7 @@ public:
         Uniform const uniform = [&] { return rng.uniform(); };
         auto const startup = static_cast<std::size_t>(experiment_.search.tpe.startup);
         auto const split = split_results(history, fidelity_, startup);
-        for (int i = 0; i < k_attempts && !split.good.empty(); ++i)
+        for (int i = 0; i < k_model_draws && !split.good.empty(); ++i)
             if (auto found = model_.propose(history, split, uniform);
                 !is_forbidden(space_, found) && !history.has_seen(found))
                 return found;

@@ -110,7 +110,6 @@ std::map<Rank, Hello> call_roll(Courier& courier, Welcome const& welcome, BuildI
 JobTotals end_job(Courier& courier, int exit_code, double deadline_s) {
     fault_point("end.shutdown");
     auto ranks = courier.peers().living();
-    courier.stop_beating();
     for (auto const rank : ranks) courier.send(rank, MessageKind::shutdown, encode(Shutdown{exit_code}));
     JobTotals totals;
     std::map<Rank, Goodbye> goodbyes;
@@ -121,11 +120,10 @@ JobTotals end_job(Courier& courier, int exit_code, double deadline_s) {
                                         ranks.size(), deadline_s));
         auto const message = courier.receive(0.1);
         if (message && message->kind == MessageKind::goodbye) goodbyes[message->from] = decode<Goodbye>(message->body);
-        if (!message || message->kind != MessageKind::lost || goodbyes.contains(message->from)) continue;
-        courier.bury(message->from);  // everything that it had to give was here before
-        std::erase(ranks, message->from);
+        if (!message || message->kind != MessageKind::lost) continue;
+        bury_and_tell(courier, decode<Lost>(message->body));
+        if (!goodbyes.contains(message->from)) std::erase(ranks, message->from);  // all else that it had was here before
     }
-    courier.close();
     totals.peak_rss_bytes.push_back(peak_rss_bytes());
     std::vector<std::uint64_t> own;
     for (auto const traffic : {Traffic::state, Traffic::gradient, Traffic::data, Traffic::control})
@@ -143,6 +141,20 @@ JobTotals end_job(Courier& courier, int exit_code, double deadline_s) {
     for (auto const& bytes : totals.bytes_by_rank)
         for (std::size_t i = 0; i < bytes.size(); ++i) totals.bytes.at(i) += bytes[i];
     return totals;
+}
+
+void say_farewell(Courier& courier) {
+    fault_point("end.farewell");
+    while (auto const message = courier.receive(0))
+        if (message->kind == MessageKind::lost) bury_and_tell(courier, decode<Lost>(message->body));
+    courier.stop_beating();
+    for (auto const rank : courier.peers().living()) courier.send(rank, MessageKind::farewell, {});
+    courier.close();
+}
+
+void bury_and_tell(Courier& courier, Lost const& lost) {
+    courier.bury(lost.rank);
+    for (auto const rank : courier.peers().living()) courier.send(rank, MessageKind::lost, encode(lost));
 }
 
 namespace {
@@ -189,10 +201,17 @@ void await_shutdown(Courier& courier) {
         if (auto const message = courier.receive(1); message && message->kind == MessageKind::shutdown) return;
 }
 
-void leave(Courier& courier) {
+void await_farewell(Courier& courier) {
+    while (true)
+        if (auto const message = courier.receive(1); message && message->kind == MessageKind::farewell) break;
     courier.leave_quietly();
+    courier.close();
+}
+
+void leave(Courier& courier) {
     Goodbye goodbye{std::vector<std::uint64_t>(4), peak_rss_bytes(), {}, 0, 0};
     courier.send(Rank(0), MessageKind::goodbye, encode(goodbye));
+    await_farewell(courier);
     courier.close();
 }
 
@@ -271,7 +290,7 @@ void serve_job(Trainer const& trainer, Welcome welcome) {
                 .make(
                     {courier, experiment, welcome.owners, &*runner, welcome.checkpoints, {hello.device, trainer.gpu.nccl}});
         auto next = strategy->serve();
-        if (!next) return courier.close();
+        if (!next) return await_farewell(courier);
         welcome = std::move(*next);
     }
 }

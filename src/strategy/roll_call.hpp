@@ -31,8 +31,16 @@ struct JobTotals {
     std::uint64_t spilled_bytes = 0;                        // of waiting states
 };
 
-// Rank 0. Everyone leaves; the courier is closed. Throws CommError after deadline_s.
+// Rank 0. All trainers stop working and say goodbye. Until the farewell they stay, and both sides watch each other.
+// Throws CommError after deadline_s.
 JobTotals end_job(Courier& courier, int exit_code, double deadline_s);
+
+// Rank 0's last word, when everything is written: all end now, and the courier is closed. All living ranks know who was
+// lost on the way, so that none waits for a dead one in MPI_Finalize.
+void say_farewell(Courier& courier);
+
+// Rank 0. Nothing goes to or comes from that rank any more, and the others know.
+void bury_and_tell(Courier& courier, Lost const& lost);
 
 // Ranks 1..: the whole life of a trainer. Throws nothing: what goes wrong is told to rank 0, which ends the job.
 // factory, gpu: tests inject a model that misbehaves, a GPU that is none. No name in gpu.info: the device is asked.

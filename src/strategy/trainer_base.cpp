@@ -240,7 +240,6 @@ void TrainerBase::say_goodbye() {
     fault_point("end.goodbye");
     auto& courier = resources_.courier;
     checkpointer_.reset();  // after the last word nothing is written any more
-    courier.leave_quietly();
     Goodbye goodbye;
     goodbye.bytes.clear();
     for (auto const traffic : {Traffic::state, Traffic::gradient, Traffic::data, Traffic::control})

@@ -10,7 +10,7 @@
 #include "core/rng.hpp"
 
 namespace hopscotch {
-namespace {
+namespace all_reduce_test {
 
 RankGroup whole_world(World& world) {
     RankGroup group;
@@ -168,7 +168,5 @@ TEST(AllReduce, AStandstillNamesThePeerAndTheExchange) {
     });
 }
 
-}  // namespace
+}  // namespace all_reduce_test
 }  // namespace hopscotch
-
-int main(int argc, char** argv) { return hopscotch::testing::both_worlds_main(argc, argv); }

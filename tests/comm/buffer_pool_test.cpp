@@ -10,7 +10,7 @@
 #include <memory>
 
 namespace hopscotch {
-namespace {
+namespace buffer_pool_test {
 
 TEST(BufferPool, ReusesMemoryAndKeepsItAligned) {
     auto const pool = std::make_shared<BufferPool>();
@@ -193,5 +193,5 @@ TEST(SharedMemory, APoolThatOnlyGetsDoesNotGrow) {
     EXPECT_EQ(giver->allocated_bytes(), 0U);
 }
 
-}  // namespace
+}  // namespace buffer_pool_test
 }  // namespace hopscotch

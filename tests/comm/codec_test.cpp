@@ -6,7 +6,7 @@
 #include "comm/messages.hpp"
 
 namespace hopscotch {
-namespace {
+namespace codec_test {
 
 TEST(Codec, MessagesSurviveTheRoundTrip) {
     Offer const offer{
@@ -38,5 +38,5 @@ TEST(Codec, AHugeLengthIsRefusedBeforeItIsAllocated) {
     EXPECT_THROW(decode<Offer>(bytes), CommError);
 }
 
-}  // namespace
+}  // namespace codec_test
 }  // namespace hopscotch

@@ -11,7 +11,7 @@
 #include "core/rng.hpp"
 
 namespace hopscotch {
-namespace {
+namespace courier_test {
 
 using testing::barrier;
 using testing::on_every_rank;
@@ -305,7 +305,5 @@ TEST(ThreadWorld, AnExceptionInOneRankEndsAllAndIsTheOneThrown) {
     }
 }
 
-}  // namespace
+}  // namespace courier_test
 }  // namespace hopscotch
-
-int main(int argc, char** argv) { return hopscotch::testing::both_worlds_main(argc, argv); }

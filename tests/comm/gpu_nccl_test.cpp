@@ -12,7 +12,7 @@
 #endif
 
 namespace hopscotch {
-namespace {
+namespace gpu_nccl_test {
 
 #ifdef HOPSCOTCH_CUDA
 class GpuNccl : public ::testing::Test {
@@ -78,5 +78,5 @@ TEST_F(GpuNccl, AGroupThatNobodyJoinsGivesUp) {
 TEST(GpuNccl, OneRankAddsUpItsShare) { GTEST_SKIP() << "this is a CPU build"; }
 #endif
 
-}  // namespace
+}  // namespace gpu_nccl_test
 }  // namespace hopscotch

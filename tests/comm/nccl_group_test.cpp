@@ -13,7 +13,7 @@
 #include "fake_nccl.hpp"
 
 namespace hopscotch::testing {
-namespace {
+namespace nccl_group_test {
 
 struct Left {};  // what a look throws when the job has ended
 
@@ -337,5 +337,5 @@ TEST(NcclGroup, SumsAndUpdatesKeepTheirOrderHoweverLateStreamsAre) {
         }
 }
 
-}  // namespace
+}  // namespace nccl_group_test
 }  // namespace hopscotch::testing

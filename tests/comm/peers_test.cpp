@@ -6,7 +6,7 @@
 #include "core/clock.hpp"
 
 namespace hopscotch {
-namespace {
+namespace peers_test {
 
 void let_pass(double seconds) {
     for (auto const until = monotonic_s() + seconds; monotonic_s() < until;) {
@@ -56,5 +56,5 @@ TEST(Peers, ATrainerWatchesRankZeroOnly) {
     EXPECT_TRUE(peers.silent().empty());
 }
 
-}  // namespace
+}  // namespace peers_test
 }  // namespace hopscotch

@@ -11,7 +11,7 @@
 #include "core/unique_handle.hpp"
 
 namespace hopscotch {
-namespace {
+namespace basics_test {
 
 ByteView bytes_of(std::string_view text) { return std::as_bytes(std::span(text.data(), text.size())); }
 
@@ -97,5 +97,5 @@ TEST(UniqueHandle, MovedFromIsEmptyAndClosesNothing) {
     EXPECT_EQ(closed, std::vector{0});
 }
 
-}  // namespace
+}  // namespace basics_test
 }  // namespace hopscotch

@@ -5,7 +5,7 @@
 #include "core/json_reader.hpp"
 
 namespace hopscotch {
-namespace {
+namespace json_reader_test {
 
 struct Read {
     Problems problems{"f.json"};
@@ -161,5 +161,5 @@ TEST(Reader, NoTextHasANulThatCutsItOff) {
     EXPECT_EQ(in.problems.text(), "f.json:1:10: /path: must not contain \\u0000");
 }
 
-}  // namespace
+}  // namespace json_reader_test
 }  // namespace hopscotch

@@ -9,7 +9,7 @@
 #include "core/json_reader.hpp"
 
 namespace hopscotch {
-namespace {
+namespace json_test {
 
 Json parse(std::string_view text) {
     Problems problems("f.json");
@@ -145,5 +145,5 @@ TEST(Json, EqualityIgnoresOrderOfKeys) {
     EXPECT_FALSE(parse("null") == parse("false"));
 }
 
-}  // namespace
+}  // namespace json_test
 }  // namespace hopscotch

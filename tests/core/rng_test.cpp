@@ -11,7 +11,7 @@
 #include "core/rng.hpp"
 
 namespace hopscotch {
-namespace {
+namespace rng_test {
 
 using Words = std::array<std::uint32_t, 4>;
 
@@ -87,5 +87,5 @@ TEST(Rng, ShuffleIsAPermutationAndRepeatable) {
     EXPECT_EQ(first, items);
 }
 
-}  // namespace
+}  // namespace rng_test
 }  // namespace hopscotch

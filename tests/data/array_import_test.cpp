@@ -12,7 +12,7 @@
 #include "data/verify.hpp"
 
 namespace hopscotch {
-namespace {
+namespace array_import_test {
 
 struct Arrays {
     TemporaryDirectory dir;
@@ -147,7 +147,7 @@ struct BadArrays {
     Task task = Task::classification;
 };
 
-class BadArray : public testing::TestWithParam<BadArrays> {};
+class BadArray : public ::testing::TestWithParam<BadArrays> {};
 
 TEST_P(BadArray, is_refused_with_row_and_element) {
     Arrays import(GetParam().x, GetParam().y);
@@ -159,7 +159,7 @@ std::string const k_features = floats("(4, 2)", {1, 2, 3, 4, 5, 6, 7, 8});
 
 INSTANTIATE_TEST_SUITE_P(
     Table, BadArray,
-    testing::Values(
+    ::testing::Values(
         BadArrays{"nan", floats("(4, 2)", {1, 2, 3, 4, 5, NAN, 7, 8}), k_labels,
                   "a.npz:x: row 2, element 1: nan is not a finite float32 number; correct it"},
         BadArrays{"huge", npy<double>("<f8", "(4,)", {1, 2, 3, 1e300}), k_labels,
@@ -202,5 +202,5 @@ TEST(NpyImport, bad_options) {
               "npy and npz files together; import one or several npz, or the npy of features and of labels");
 }
 
-}  // namespace
+}  // namespace array_import_test
 }  // namespace hopscotch

@@ -12,7 +12,7 @@
 #include "core/rng.hpp"
 
 namespace hopscotch {
-namespace {
+namespace augment_test {
 
 AugmentConfig flip(double probability) { return {AugmentKind::flip, probability}; }
 AugmentConfig crop(std::int64_t padding) { return {AugmentKind::crop, 1, padding}; }
@@ -121,7 +121,7 @@ Picture reference(Images const& images, DataConfig const& config, std::size_t ro
     return out;
 }
 
-class RandomAugments : public testing::TestWithParam<int> {};
+class RandomAugments : public ::testing::TestWithParam<int> {};
 
 TEST_P(RandomAugments, equal_the_slow_way) {
     Rng rng(static_cast<std::uint64_t>(GetParam()));
@@ -145,7 +145,7 @@ TEST_P(RandomAugments, equal_the_slow_way) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, RandomAugments, testing::Range(0, 100));
+INSTANTIATE_TEST_SUITE_P(Seeds, RandomAugments, ::testing::Range(0, 100));
 
 TEST(Augmenter, depends_on_the_row_and_the_unit_and_on_nothing_else) {
     Rng rng(3);
@@ -253,5 +253,5 @@ TEST(CheckAugment, complains_about_what_does_not_fit) {
     EXPECT_EQ(complaints(), "");
 }
 
-}  // namespace
+}  // namespace augment_test
 }  // namespace hopscotch

@@ -12,7 +12,7 @@
 #include "core/rng.hpp"
 
 namespace hopscotch {
-namespace {
+namespace batches_test {
 
 std::vector<std::int64_t> sizes(std::int64_t rows, std::int64_t batch, LastBatch last) {
     std::vector<std::int64_t> out;
@@ -126,7 +126,7 @@ struct NormaliserCase {
     std::vector<std::int64_t> shape;
 };
 
-class Normalisers : public testing::TestWithParam<NormaliserCase> {};
+class Normalisers : public ::testing::TestWithParam<NormaliserCase> {};
 
 TEST_P(Normalisers, equal_a_plain_loop) {
     Manifest manifest;
@@ -165,10 +165,10 @@ TEST_P(Normalisers, equal_a_plain_loop) {
 
 INSTANTIATE_TEST_SUITE_P(
     Table, Normalisers,
-    testing::Values(NormaliserCase{FeatureType::uint8, {64}}, NormaliserCase{FeatureType::uint8, {3, 5, 7}},
-                    NormaliserCase{FeatureType::uint8, {1, 8, 8}}, NormaliserCase{FeatureType::uint8, {4, 1, 1}},
-                    NormaliserCase{FeatureType::float32, {13}}, NormaliserCase{FeatureType::float32, {3, 5, 7}},
-                    NormaliserCase{FeatureType::float32, {1}}, NormaliserCase{FeatureType::float32, {4, 6}}));
+    ::testing::Values(NormaliserCase{FeatureType::uint8, {64}}, NormaliserCase{FeatureType::uint8, {3, 5, 7}},
+                      NormaliserCase{FeatureType::uint8, {1, 8, 8}}, NormaliserCase{FeatureType::uint8, {4, 1, 1}},
+                      NormaliserCase{FeatureType::float32, {13}}, NormaliserCase{FeatureType::float32, {3, 5, 7}},
+                      NormaliserCase{FeatureType::float32, {1}}, NormaliserCase{FeatureType::float32, {4, 6}}));
 
 // Two rows of three features, normalised.
 template <class T>
@@ -218,5 +218,5 @@ TEST(Normaliser, categories_and_tokens_stay_what_they_are) {
     EXPECT_THROW(Normaliser{m}, Error);
 }
 
-}  // namespace
+}  // namespace batches_test
 }  // namespace hopscotch

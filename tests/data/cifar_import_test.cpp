@@ -9,7 +9,7 @@
 #include "data/verify.hpp"
 
 namespace hopscotch {
-namespace {
+namespace cifar_import_test {
 
 namespace fs = std::filesystem;
 
@@ -128,5 +128,5 @@ TEST(CifarImport, bad_files_are_refused_and_named) {
     EXPECT_EQ(cifar.error<ConfigError>(), "in/none.bin: no such file or directory");
 }
 
-}  // namespace
+}  // namespace cifar_import_test
 }  // namespace hopscotch

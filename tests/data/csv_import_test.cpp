@@ -14,7 +14,7 @@
 #include "data/verify.hpp"
 
 namespace hopscotch {
-namespace {
+namespace csv_import_test {
 
 TEST(CsvImport, digits) {
     TemporaryDirectory const dir;
@@ -218,7 +218,7 @@ struct BadCsv {
     std::string name, text, message;
 };
 
-class BadCsvs : public testing::TestWithParam<BadCsv> {};
+class BadCsvs : public ::testing::TestWithParam<BadCsv> {};
 
 TEST_P(BadCsvs, are_refused_with_file_and_line) {
     EXPECT_EQ(Imported(GetParam().text).error<DataError>(), GetParam().message);
@@ -226,7 +226,7 @@ TEST_P(BadCsvs, are_refused_with_file_and_line) {
 
 INSTANTIATE_TEST_SUITE_P(
     Table, BadCsvs,
-    testing::Values(
+    ::testing::Values(
         BadCsv{"empty", "", "a.csv: the file is empty"},
         BadCsv{"one_column", "a;b\n1;2\n",
                "a.csv: only one column (a row needs features and a label) cells are separated by commas"},
@@ -265,7 +265,7 @@ struct BadOption {
     std::string message;
 };
 
-class BadOptions : public testing::TestWithParam<BadOption> {};
+class BadOptions : public ::testing::TestWithParam<BadOption> {};
 
 TEST_P(BadOptions, are_refused_before_anything_is_written) {
     Imported import("aa,bb,cc\n1,2,0\n3,4,1\n5,6,0\n7,8,1\n");
@@ -275,52 +275,52 @@ TEST_P(BadOptions, are_refused_before_anything_is_written) {
 
 INSTANTIATE_TEST_SUITE_P(
     Table, BadOptions,
-    testing::Values(BadOption{"shards", [](auto& o) { o.shards = 0; }, "--shards 0: must be at least 1"},
-                    BadOption{"language", [](auto& o) { o.task = Task::language; },
-                              "tokens are no rows of features; use 'hopscotch data import tokens'"},
-                    BadOption{"two_classes", [](auto& o) { o.label = {"aa", "cc"}; },
-                              "--label aa and 1 more: a class is one column (several are targets) add --regression or "
-                              "--multilabel"},
-                    BadOption{"label_twice",
-                              [](auto& o) {
-                                  o.label = {"aa", "0"};
-                                  o.task = Task::regression;
-                              },
-                              "--label aa: named twice; name each column once"},
-                    BadOption{"only_labels",
-                              [](auto& o) {
-                                  o.label = {"aa", "bb", "cc"};
-                                  o.task = Task::regression;
-                              },
-                              "--label: every column is a label (a row needs features too) name fewer"},
-                    BadOption{"one_bucket", [](auto& o) { o.hash_buckets = 1; },
-                              "--hash-buckets 1: must be between 2 and 2^24 (0: one-hot)"},
-                    BadOption{"no_buckets", [](auto& o) { o.categorical = {"aa"}; },
-                              "--categorical aa: needs --hash-buckets (a category becomes its hash) such as --hash-buckets "
-                              "1000"},
-                    BadOption{"category_name",
-                              [](auto& o) {
-                                  o.hash_buckets = 9;
-                                  o.categorical = {"ab"};
-                              },
-                              "--categorical ab: no such column (a.csv has aa, bb, cc) did you mean aa?"},
-                    BadOption{"category_label",
-                              [](auto& o) {
-                                  o.hash_buckets = 9;
-                                  o.categorical = {"cc"};
-                              },
-                              "--categorical cc: is a label; name a feature"},
-                    BadOption{
-                        "many_shards", [](auto& o) { o.shards = 3; },
-                        "--shards 3: 2 training rows (4 rows, --valid 0.5) cannot fill 3 shards; use at most 2 shards"},
-                    BadOption{"shape", [](auto& o) { o.shape = "1x3"; },
-                              "--shape 1x3: 3 elements (the file has 2 feature columns) choose a shape with 2 elements"},
-                    BadOption{"shape_text", [](auto& o) { o.shape = "1x"; },
-                              "--shape 1x: expected up to four sizes with an x between them, such as 1x8x8"},
-                    BadOption{"label", [](auto& o) { o.label = {"c"}; },
-                              "--label c: no such column (a.csv has aa, bb, cc) did you mean cc?"},
-                    BadOption{"label_index", [](auto& o) { o.label = {"3"}; },
-                              "--label 3: no such column (a.csv has aa, bb, cc) give a column's name, or its index from 0"}),
+    ::testing::Values(
+        BadOption{"shards", [](auto& o) { o.shards = 0; }, "--shards 0: must be at least 1"},
+        BadOption{"language", [](auto& o) { o.task = Task::language; },
+                  "tokens are no rows of features; use 'hopscotch data import tokens'"},
+        BadOption{"two_classes", [](auto& o) { o.label = {"aa", "cc"}; },
+                  "--label aa and 1 more: a class is one column (several are targets) add --regression or "
+                  "--multilabel"},
+        BadOption{"label_twice",
+                  [](auto& o) {
+                      o.label = {"aa", "0"};
+                      o.task = Task::regression;
+                  },
+                  "--label aa: named twice; name each column once"},
+        BadOption{"only_labels",
+                  [](auto& o) {
+                      o.label = {"aa", "bb", "cc"};
+                      o.task = Task::regression;
+                  },
+                  "--label: every column is a label (a row needs features too) name fewer"},
+        BadOption{"one_bucket", [](auto& o) { o.hash_buckets = 1; },
+                  "--hash-buckets 1: must be between 2 and 2^24 (0: one-hot)"},
+        BadOption{"no_buckets", [](auto& o) { o.categorical = {"aa"}; },
+                  "--categorical aa: needs --hash-buckets (a category becomes its hash) such as --hash-buckets "
+                  "1000"},
+        BadOption{"category_name",
+                  [](auto& o) {
+                      o.hash_buckets = 9;
+                      o.categorical = {"ab"};
+                  },
+                  "--categorical ab: no such column (a.csv has aa, bb, cc) did you mean aa?"},
+        BadOption{"category_label",
+                  [](auto& o) {
+                      o.hash_buckets = 9;
+                      o.categorical = {"cc"};
+                  },
+                  "--categorical cc: is a label; name a feature"},
+        BadOption{"many_shards", [](auto& o) { o.shards = 3; },
+                  "--shards 3: 2 training rows (4 rows, --valid 0.5) cannot fill 3 shards; use at most 2 shards"},
+        BadOption{"shape", [](auto& o) { o.shape = "1x3"; },
+                  "--shape 1x3: 3 elements (the file has 2 feature columns) choose a shape with 2 elements"},
+        BadOption{"shape_text", [](auto& o) { o.shape = "1x"; },
+                  "--shape 1x: expected up to four sizes with an x between them, such as 1x8x8"},
+        BadOption{"label", [](auto& o) { o.label = {"c"}; },
+                  "--label c: no such column (a.csv has aa, bb, cc) did you mean cc?"},
+        BadOption{"label_index", [](auto& o) { o.label = {"3"}; },
+                  "--label 3: no such column (a.csv has aa, bb, cc) give a column's name, or its index from 0"}),
     [](auto const& row) { return row.param.name; });
 
 TEST(CsvImport, never_overwrites) {
@@ -333,5 +333,5 @@ TEST(CsvImport, never_overwrites) {
     EXPECT_EQ(read_bytes(import.options.out / "dataset.json"), before);
 }
 
-}  // namespace
+}  // namespace csv_import_test
 }  // namespace hopscotch

@@ -5,7 +5,7 @@
 #include "data/imported_csv.hpp"
 
 namespace hopscotch {
-namespace {
+namespace csv_robustness_test {
 
 std::string with_nul() { return std::string("a,b\n1,0\n2,1") + '\0' + "\n"; }
 
@@ -95,5 +95,5 @@ TEST(CsvRobustness, bytes_that_are_no_utf8_do_not_end_the_import) {
     EXPECT_EQ(read_manifest(import.options.out).class_names[0], "caf\xEF\xBF\xBD");
 }
 
-}  // namespace
+}  // namespace csv_robustness_test
 }  // namespace hopscotch

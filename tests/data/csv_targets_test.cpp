@@ -7,7 +7,7 @@
 #include "data/verify.hpp"
 
 namespace hopscotch {
-namespace {
+namespace csv_targets_test {
 
 float bucket(std::string const& column, std::string const& text, std::uint64_t buckets) {
     auto const seed = xxh3(std::as_bytes(std::span(column)));
@@ -98,5 +98,5 @@ TEST(CsvHash, any_number_of_different_texts) {
     for (std::size_t i = 1; i < hits.size(); ++i) EXPECT_GT(hits[i], 5) << i;  // 30 expected, 5 is 4.6 deviations away
 }
 
-}  // namespace
+}  // namespace csv_targets_test
 }  // namespace hopscotch

@@ -14,7 +14,7 @@
 #include "data/verify.hpp"
 
 namespace hopscotch {
-namespace {
+namespace dataset_writer_test {
 
 Manifest described(Task task, FeatureType type, std::vector<std::int64_t> shape, std::int64_t outputs) {
     Manifest out;
@@ -219,5 +219,5 @@ TEST(DatasetWriter, an_import_can_be_ended_at_every_call_of_progress) {
     EXPECT_EQ(calls, 3 + 6 + 1);  // rows 0, 256, 512; six files; before the directory gets its name
 }
 
-}  // namespace
+}  // namespace dataset_writer_test
 }  // namespace hopscotch

@@ -9,7 +9,7 @@
 #include "data/support.hpp"
 
 namespace hopscotch {
-namespace {
+namespace foreign_files_test {
 
 std::filesystem::path foreign() {
     auto const* dir = std::getenv("HOPSCOTCH_FOREIGN_FILES");
@@ -117,5 +117,5 @@ TEST(ForeignFiles, h5_filters_that_are_missing_are_named) {
     }
 }
 
-}  // namespace
+}  // namespace foreign_files_test
 }  // namespace hopscotch

@@ -6,7 +6,7 @@
 #include "data/image_files.hpp"
 
 namespace hopscotch {
-namespace {
+namespace image_decode_test {
 
 using Pixels = std::vector<std::uint8_t>;
 using namespace std::string_literals;
@@ -39,7 +39,7 @@ struct PngCase {
     Pixels rgb, grey;
 };
 
-class PngKinds : public testing::TestWithParam<PngCase> {};
+class PngKinds : public ::testing::TestWithParam<PngCase> {};
 
 TEST_P(PngKinds, become_grey_and_rgb_of_eight_bits) {
     TemporaryDirectory const dir;
@@ -54,7 +54,7 @@ TEST_P(PngKinds, become_grey_and_rgb_of_eight_bits) {
 // luma: 0.299 r + 0.587 g + 0.114 b
 INSTANTIATE_TEST_SUITE_P(
     Table, PngKinds,
-    testing::Values(
+    ::testing::Values(
         PngCase{"rgb", {}, 2, {"\x0a\x14\x1e\xff\x00\x00"s}, true, {10, 20, 30, 255, 0, 0}, {18, 76}},
         PngCase{"rgb_interlaced",
                 {.interlace = PNG_INTERLACE_ADAM7},
@@ -174,5 +174,5 @@ TEST(Damaged, files_cut_or_changed_anywhere_do_no_harm) {
     }
 }
 
-}  // namespace
+}  // namespace image_decode_test
 }  // namespace hopscotch

@@ -5,7 +5,7 @@
 #include "data/image_fixture.hpp"
 
 namespace hopscotch {
-namespace {
+namespace image_folder_test {
 
 namespace fs = std::filesystem;
 
@@ -15,7 +15,7 @@ struct BadFolder {
     std::string message;
 };
 
-class BadFolders : public testing::TestWithParam<BadFolder> {};
+class BadFolders : public ::testing::TestWithParam<BadFolder> {};
 
 TEST_P(BadFolders, are_refused_and_named) {
     Images images;
@@ -25,7 +25,7 @@ TEST_P(BadFolders, are_refused_and_named) {
 
 INSTANTIATE_TEST_SUITE_P(
     Table, BadFolders,
-    testing::Values(
+    ::testing::Values(
         BadFolder{"empty", [](Images&) {}, "in: has no class folders; make a folder for each class"},
         BadFolder{"one_class", [](Images& i) { i.grey("cat/1.png", 1, 1, 1); },
                   "in: only one class folder, cat; a classification needs two"},
@@ -99,7 +99,7 @@ struct BadOption {
     std::string message;
 };
 
-class BadImageOptions : public testing::TestWithParam<BadOption> {};
+class BadImageOptions : public ::testing::TestWithParam<BadOption> {};
 
 TEST_P(BadImageOptions, are_refused) {
     Images images;
@@ -110,7 +110,7 @@ TEST_P(BadImageOptions, are_refused) {
 
 INSTANTIATE_TEST_SUITE_P(
     Table, BadImageOptions,
-    testing::Values(
+    ::testing::Values(
         BadOption{"no_source", [](Images& i) { i.options.sources = {i.dir / "no"}; }, "no: no such file or directory"},
         BadOption{"file", [](Images& i) { i.options.sources = {i.in("cat/1.png")}; },
                   "in/cat/1.png: images are imported from one directory; name the one above the class folders"},
@@ -129,5 +129,5 @@ INSTANTIATE_TEST_SUITE_P(
             "larger --valid"}),
     [](auto const& row) { return row.param.name; });
 
-}  // namespace
+}  // namespace image_folder_test
 }  // namespace hopscotch

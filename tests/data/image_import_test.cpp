@@ -10,7 +10,7 @@
 #include "data/verify.hpp"
 
 namespace hopscotch {
-namespace {
+namespace image_import_test {
 
 namespace fs = std::filesystem;
 
@@ -171,5 +171,5 @@ TEST(ImageImport, an_interrupted_import_leaves_nothing) {
     }
 }
 
-}  // namespace
+}  // namespace image_import_test
 }  // namespace hopscotch

@@ -8,7 +8,7 @@
 #include "core/rng.hpp"
 
 namespace hopscotch {
-namespace {
+namespace image_resize_test {
 
 using Pixels = std::vector<std::uint8_t>;
 
@@ -71,5 +71,5 @@ TEST(ImageResize, properties_of_random_instances) {
     }
 }
 
-}  // namespace
+}  // namespace image_resize_test
 }  // namespace hopscotch

@@ -6,7 +6,7 @@
 #include "data/support.hpp"
 
 namespace hopscotch {
-namespace {
+namespace manifest_test {
 
 Manifest example() {
     Manifest m;
@@ -54,7 +54,7 @@ struct BadManifest {
     std::string name, from, to, message;
 };
 
-class BadManifests : public testing::TestWithParam<BadManifest> {};
+class BadManifests : public ::testing::TestWithParam<BadManifest> {};
 
 TEST_P(BadManifests, are_refused_with_file_and_reason) {
     TemporaryDirectory const dir;
@@ -68,7 +68,7 @@ TEST_P(BadManifests, are_refused_with_file_and_reason) {
 
 INSTANTIATE_TEST_SUITE_P(
     Table, BadManifests,
-    testing::Values(
+    ::testing::Values(
         BadManifest{
             "format", "\"format\": 1", "\"format\": 2",
             "dataset.json: dataset format 2 is not supported (written by another version of hopscotch) this build reads 1"},
@@ -131,5 +131,5 @@ TEST(Manifest, missing_directories_and_files_are_named) {
               "odd/dataset.json: cannot be read (it is no file)");
 }
 
-}  // namespace
+}  // namespace manifest_test
 }  // namespace hopscotch

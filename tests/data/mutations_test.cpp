@@ -10,7 +10,7 @@
 #include "data/read_all.hpp"
 
 namespace hopscotch {
-namespace {
+namespace mutations_test {
 
 constexpr int k_cases = 1000;  // of each kind
 
@@ -42,7 +42,7 @@ void expect_read_or_refused(std::string const& good, Read read) {
         try {
             refused += read(file.path()) == FileIs::refused;
         } catch (std::exception const& error) {
-            FAIL() << "case " << i << ": " << error.what() << "\n" << testing::PrintToString(bad);
+            FAIL() << "case " << i << ": " << error.what() << "\n" << ::testing::PrintToString(bad);
         }
     }
     EXPECT_GT(refused, k_cases / 20);
@@ -68,5 +68,5 @@ TEST(Mutations, idx) {
                            read_all_idx);
 }
 
-}  // namespace
+}  // namespace mutations_test
 }  // namespace hopscotch

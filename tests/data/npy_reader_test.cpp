@@ -12,7 +12,7 @@
 #include "data/support.hpp"
 
 namespace hopscotch {
-namespace {
+namespace npy_reader_test {
 
 std::unique_ptr<NpyReader> open(std::filesystem::path const& path) {
     return std::make_unique<NpyReader>(std::make_unique<FileStream>(path));
@@ -95,7 +95,7 @@ struct BadNpy {
     std::string name, content, message;
 };
 
-class BadNpys : public testing::TestWithParam<BadNpy> {};
+class BadNpys : public ::testing::TestWithParam<BadNpy> {};
 
 TEST_P(BadNpys, are_refused_by_name) { EXPECT_EQ(message(GetParam().content), "a.npy: " + GetParam().message); }
 
@@ -107,45 +107,45 @@ std::string header(std::string const& descr, std::string const& shape, std::stri
 
 INSTANTIATE_TEST_SUITE_P(
     Table, BadNpys,
-    testing::Values(BadNpy{"empty", "", "not a npy file (it does not begin with \\x93NUMPY) save it again with numpy.save"},
-                    BadNpy{"text", "1,2,3\n4,5,6\n7,8,9\n",
-                           "not a npy file (it does not begin with \\x93NUMPY) save it again with numpy.save"},
-                    BadNpy{"version", npy_with_header("{}", "123456", 4),
-                           "npy format 4.0 is unknown (1.0, 2.0 and 3.0 are read) save it again with numpy.save"},
-                    BadNpy{"cut_header", npy_with_header(header("'|u1'", "(3, 2)"), k_six).substr(0, 40),
-                           "truncated (it ends inside its header) copy or save it again"},
-                    BadNpy{"truncated", npy_with_header(header("'|u1'", "(4, 2)"), k_six),
-                           "truncated (6 bytes of data, its header says 8) copy or save it again"},
-                    BadNpy{"too_long", npy_with_header(header("'|u1'", "(2, 2)"), k_six),
-                           "too long (6 bytes of data, its header says 4) copy or save it again"},
-                    BadNpy{"fortran", npy_with_header(header("'|u1'", "(3, 2)", "True"), k_six),
-                           "in Fortran order (columns first) save numpy.ascontiguousarray(array) instead"},
-                    BadNpy{"objects", npy_with_header(header("'|O'", "(3, 2)"), k_six),
-                           "holds Python objects (dtype '|O') numbers are needed: array.astype(numpy.float32)"},
-                    BadNpy{"texts", npy_with_header(header("'<U7'", "(3, 2)"), k_six),
-                           "holds texts (dtype '<U7') numbers are needed: array.astype(numpy.float32)"},
-                    BadNpy{"structures", npy_with_header(header("[('a', '<f4')]", "(3, 2)"), k_six),
-                           "holds structures (dtype '|V') numbers are needed: array.astype(numpy.float32)"},
-                    BadNpy{"complex", npy_with_header(header("'<c8'", "(3, 2)"), k_six),
-                           "holds complex numbers (dtype '<c8') numbers are needed: array.astype(numpy.float32)"},
-                    BadNpy{"long_double", npy_with_header(header("'<f16'", "(3, 2)"), k_six),
-                           "holds unknown elements (dtype '<f16') numbers are needed: array.astype(numpy.float32)"},
-                    BadNpy{"scalar", npy_with_header(header("'|u1'", "()"), "1"),
-                           "a single number (its shape is ()) an array with a row for each example is needed"},
-                    BadNpy{"no_rows", npy_with_header(header("'|u1'", "(0, 2)"), ""),
-                           "the array is empty (a size of its shape is 0)"},
-                    BadNpy{"overflow", npy_with_header(header("'<f8'", "(4294967296, 4294967296)"), k_six),
-                           "malformed npy header (more than 2^63 bytes) save it again with numpy.save"},
-                    BadNpy{"negative", npy_with_header(header("'|u1'", "(-3, 2)"), k_six),
-                           "malformed npy header (shape has a size that is none) save it again with numpy.save"},
-                    BadNpy{"no_shape", npy_with_header("{'descr': '|u1', 'fortran_order': False}", k_six),
-                           "malformed npy header (shape is missing) save it again with numpy.save"},
-                    BadNpy{"unknown_key", npy_with_header("{'descr': '|u1', 'colour': False}", k_six),
-                           "malformed npy header (unknown key 'colour') save it again with numpy.save"},
-                    BadNpy{"open_quote", npy_with_header("{'descr", k_six),
-                           "malformed npy header (a quote is never closed) save it again with numpy.save"},
-                    BadNpy{"garbage_behind", npy_with_header(header("'|u1'", "(3, 2)") + "x", k_six),
-                           "malformed npy header (something stands behind the dictionary) save it again with numpy.save"}),
+    ::testing::Values(
+        BadNpy{"empty", "", "not a npy file (it does not begin with \\x93NUMPY) save it again with numpy.save"},
+        BadNpy{"text", "1,2,3\n4,5,6\n7,8,9\n",
+               "not a npy file (it does not begin with \\x93NUMPY) save it again with numpy.save"},
+        BadNpy{"version", npy_with_header("{}", "123456", 4),
+               "npy format 4.0 is unknown (1.0, 2.0 and 3.0 are read) save it again with numpy.save"},
+        BadNpy{"cut_header", npy_with_header(header("'|u1'", "(3, 2)"), k_six).substr(0, 40),
+               "truncated (it ends inside its header) copy or save it again"},
+        BadNpy{"truncated", npy_with_header(header("'|u1'", "(4, 2)"), k_six),
+               "truncated (6 bytes of data, its header says 8) copy or save it again"},
+        BadNpy{"too_long", npy_with_header(header("'|u1'", "(2, 2)"), k_six),
+               "too long (6 bytes of data, its header says 4) copy or save it again"},
+        BadNpy{"fortran", npy_with_header(header("'|u1'", "(3, 2)", "True"), k_six),
+               "in Fortran order (columns first) save numpy.ascontiguousarray(array) instead"},
+        BadNpy{"objects", npy_with_header(header("'|O'", "(3, 2)"), k_six),
+               "holds Python objects (dtype '|O') numbers are needed: array.astype(numpy.float32)"},
+        BadNpy{"texts", npy_with_header(header("'<U7'", "(3, 2)"), k_six),
+               "holds texts (dtype '<U7') numbers are needed: array.astype(numpy.float32)"},
+        BadNpy{"structures", npy_with_header(header("[('a', '<f4')]", "(3, 2)"), k_six),
+               "holds structures (dtype '|V') numbers are needed: array.astype(numpy.float32)"},
+        BadNpy{"complex", npy_with_header(header("'<c8'", "(3, 2)"), k_six),
+               "holds complex numbers (dtype '<c8') numbers are needed: array.astype(numpy.float32)"},
+        BadNpy{"long_double", npy_with_header(header("'<f16'", "(3, 2)"), k_six),
+               "holds unknown elements (dtype '<f16') numbers are needed: array.astype(numpy.float32)"},
+        BadNpy{"scalar", npy_with_header(header("'|u1'", "()"), "1"),
+               "a single number (its shape is ()) an array with a row for each example is needed"},
+        BadNpy{"no_rows", npy_with_header(header("'|u1'", "(0, 2)"), ""), "the array is empty (a size of its shape is 0)"},
+        BadNpy{"overflow", npy_with_header(header("'<f8'", "(4294967296, 4294967296)"), k_six),
+               "malformed npy header (more than 2^63 bytes) save it again with numpy.save"},
+        BadNpy{"negative", npy_with_header(header("'|u1'", "(-3, 2)"), k_six),
+               "malformed npy header (shape has a size that is none) save it again with numpy.save"},
+        BadNpy{"no_shape", npy_with_header("{'descr': '|u1', 'fortran_order': False}", k_six),
+               "malformed npy header (shape is missing) save it again with numpy.save"},
+        BadNpy{"unknown_key", npy_with_header("{'descr': '|u1', 'colour': False}", k_six),
+               "malformed npy header (unknown key 'colour') save it again with numpy.save"},
+        BadNpy{"open_quote", npy_with_header("{'descr", k_six),
+               "malformed npy header (a quote is never closed) save it again with numpy.save"},
+        BadNpy{"garbage_behind", npy_with_header(header("'|u1'", "(3, 2)") + "x", k_six),
+               "malformed npy header (something stands behind the dictionary) save it again with numpy.save"}),
     [](auto const& row) { return row.param.name; });
 
 TEST(NpzReader, stored_deflated_and_zip64) {
@@ -210,5 +210,5 @@ TEST(NpzReader, damage_is_named) {
     EXPECT_EQ(npz_message(other), "a.npz:x: damaged zip archive (its two sizes differ) copy or save it again");
 }
 
-}  // namespace
+}  // namespace npy_reader_test
 }  // namespace hopscotch

@@ -6,7 +6,7 @@
 #include "core/error.hpp"
 
 namespace hopscotch {
-namespace {
+namespace row_block_test {
 
 Manifest some_manifest(Task task) {
     Manifest manifest;
@@ -69,5 +69,5 @@ TEST(RowBlock, StoredBytesAreFeaturesAndLabel) {
     EXPECT_EQ(stored_row_bytes(some_manifest(Task::regression)), 12u + 8u);
 }
 
-}  // namespace
+}  // namespace row_block_test
 }  // namespace hopscotch

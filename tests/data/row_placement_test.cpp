@@ -13,7 +13,7 @@
 #include "data/support.hpp"
 
 namespace hopscotch {
-namespace {
+namespace row_placement_test {
 
 using Classes = std::vector<std::uint32_t>;
 
@@ -183,5 +183,5 @@ TEST(Placement, too_many_shards_are_refused) {
     EXPECT_EQ(error(options_of(5, 0.2, 0)), "");
 }
 
-}  // namespace
+}  // namespace row_placement_test
 }  // namespace hopscotch

@@ -14,7 +14,7 @@
 #include "data/support.hpp"
 
 namespace hopscotch {
-namespace {
+namespace shard_source_test {
 
 using Order = std::vector<std::uint32_t>;
 
@@ -68,11 +68,11 @@ Order random_order(std::int64_t rows, std::int64_t window, Rng& rng) {
 }
 
 template <class T>
-testing::AssertionResult same_row(std::vector<T> const& a, std::size_t row, std::vector<T> const& b, std::size_t other,
-                                  std::size_t width) {
-    if (a.size() < (row + 1) * width || b.size() < (other + 1) * width) return testing::AssertionFailure() << "too short";
+::testing::AssertionResult same_row(std::vector<T> const& a, std::size_t row, std::vector<T> const& b, std::size_t other,
+                                    std::size_t width) {
+    if (a.size() < (row + 1) * width || b.size() < (other + 1) * width) return ::testing::AssertionFailure() << "too short";
     auto const equal = std::memcmp(a.data() + row * width, b.data() + other * width, width * sizeof(T)) == 0;
-    return equal ? testing::AssertionSuccess() : testing::AssertionFailure() << "row " << row << " is not row " << other;
+    return equal ? ::testing::AssertionSuccess() : ::testing::AssertionFailure() << "row " << row << " is not row " << other;
 }
 
 void expect_rows(PickedRows const& picked, std::span<std::uint32_t const> wanted, Shard const& truth, Manifest const& m) {
@@ -103,7 +103,7 @@ void expect_pass(ShardSource& source, Pass const& pass, Shard const& truth, Mani
     for (auto i = first; i < std::min(last, pass.cut.size()); ++i) {
         SCOPED_TRACE(i);
         expect_rows(source.next(), pass.batch(i), truth, m);
-        if (testing::Test::HasFatalFailure()) return;
+        if (::testing::Test::HasFatalFailure()) return;
     }
 }
 
@@ -116,7 +116,7 @@ std::vector<DataConfig> all_caches(std::int64_t window) {
     return out;
 }
 
-class RandomPasses : public testing::TestWithParam<int> {};
+class RandomPasses : public ::testing::TestWithParam<int> {};
 
 TEST_P(RandomPasses, deliver_the_same_rows_through_every_cache) {
     TemporaryDirectory const dir;
@@ -145,7 +145,7 @@ TEST_P(RandomPasses, deliver_the_same_rows_through_every_cache) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, RandomPasses, testing::Range(0, 60));
+INSTANTIATE_TEST_SUITE_P(Seeds, RandomPasses, ::testing::Range(0, 60));
 
 struct Example {
     Manifest manifest;
@@ -357,5 +357,5 @@ TEST(ShardSource, no_memory_is_taken_for_rows_that_are_not_there) {
     EXPECT_TRUE(said.starts_with("train-00000.h5: '/features' is not whole (0 bytes for rows of 17179869184)")) << said;
 }
 
-}  // namespace
+}  // namespace shard_source_test
 }  // namespace hopscotch

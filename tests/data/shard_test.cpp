@@ -11,7 +11,7 @@
 #include "data/support.hpp"
 
 namespace hopscotch {
-namespace {
+namespace shard_test {
 
 Manifest described(FeatureType type, Task task, std::int64_t outputs) {
     Manifest m;
@@ -163,5 +163,5 @@ TEST(Shard, writer_counts_rows) {
     EXPECT_THROW(ShardWriter(dir / "t.h5", manifest, 2), DataError);  // exists
 }
 
-}  // namespace
+}  // namespace shard_test
 }  // namespace hopscotch

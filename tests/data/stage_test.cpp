@@ -11,7 +11,7 @@
 #include "tiny_dataset.hpp"
 
 namespace hopscotch {
-namespace {
+namespace stage_test {
 
 namespace fs = std::filesystem;
 
@@ -75,5 +75,5 @@ TEST_F(Stage, ManyAtOnce) {
     EXPECT_EQ(refusal(stage_), "");
 }
 
-}  // namespace
+}  // namespace stage_test
 }  // namespace hopscotch

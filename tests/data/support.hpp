@@ -16,7 +16,7 @@ namespace hopscotch {
 class TemporaryDirectory {
 public:
     TemporaryDirectory() {
-        auto const* test = testing::UnitTest::GetInstance()->current_test_info();
+        auto const* test = ::testing::UnitTest::GetInstance()->current_test_info();
         path_ = std::filesystem::temp_directory_path() /
                 (std::string("hopscotch-") + test->test_suite_name() + "-" + test->name() + "-" + std::to_string(getpid()));
         for (auto& c : name_ = path_.filename().string())

@@ -8,7 +8,7 @@
 #include "data/verify.hpp"
 
 namespace hopscotch {
-namespace {
+namespace token_import_test {
 
 struct Tokens {
     TemporaryDirectory dir;
@@ -101,5 +101,5 @@ TEST(TokenImport, bad_options) {
     EXPECT_EQ(thrown<ConfigError>([&] { import.run(); }), "--context 0: must be between 1 and 1048576 tokens");
 }
 
-}  // namespace
+}  // namespace token_import_test
 }  // namespace hopscotch

@@ -10,9 +10,9 @@
 #include "data/support.hpp"
 
 namespace hopscotch {
-namespace {
+namespace verify_test {
 
-class Verify : public testing::Test {
+class Verify : public ::testing::Test {
 protected:
     Verify() {
         std::string text = "a,b,y\n";
@@ -174,5 +174,5 @@ TEST_F(Verify, links_out_of_the_directory_are_noticed) {
               "train-00000.h5 leads to " + std::filesystem::canonical(dir_ / "a.csv").string() + " (and 1 more)");
 }
 
-}  // namespace
+}  // namespace verify_test
 }  // namespace hopscotch

@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """hopscotch ctl: what users ask of a running job, and limits of hours."""
 
+import json
 import os
+import pathlib
 import shutil
 import signal
+import time
 import unittest
+import unittest.mock
 
-from harness import Case, experiment
+import faults_test
+from harness import Case, experiment, strict_json
 
 SLOW = {"name": "synthetic", "parameters": 2000, "seconds_per_batch": 0.002}
 
@@ -200,6 +205,110 @@ class Decided(Ctl):
         self.finished(process)
         if code == 0:  # else it had gone on already
             self.assertEqual(self.summary()["trials"][paused]["epochs"], 30)
+
+
+class Late(Ctl):
+    """Orders that come while rank 0 is far behind its trainers, or that a job finds when it goes on with a run."""
+
+    GRID = {"train.optimizer.lr": [0.03, 0.1]}
+    pid_of_rank = faults_test.Faults.pid_of_rank
+
+    def begin(self, folder="out", **run):
+        """Small networks; the job is killed when it hears of the first lap, which is not recorded."""
+        run = {"dir": folder, "device": "cpu", "checkpoint_every_s": 1000, **run}
+        train = {"epochs": 8, "batch_size": 64, "optimizer": {"name": "sgd", "lr": 0.1}}
+        self.write(experiment(train=train, space=self.GRID, run=run), f"{folder}.json")
+        self.go_on_with(folder, "lap.record:1:kill", -signal.SIGKILL)
+
+    def go_on_with(self, folder="out", fault="", expected=0):
+        code, out, err = self.run_hopscotch(
+            "run", f"{folder}.json", "--quiet", "--resume", "--trainers", "1", env={"HOPSCOTCH_FAULT": fault}
+        )
+        self.assertEqual(code, expected, out + err)
+        return err
+
+    def append(self, folder="out", **line):
+        """A line of the journal, as the job before would have written it."""
+        with open(self.cwd / folder / "journal.jsonl", "a") as journal:
+            journal.write(json.dumps({"unix_s": time.time(), **line}) + "\n")
+
+    def post(self, **request):
+        """What hopscotch ctl would, for a job that has not begun to look."""
+        inbox = self.cwd / "out/inbox"
+        inbox.mkdir(exist_ok=True)
+        (inbox / "0001-test.tmp").write_text(json.dumps({**request, "until_unix_s": time.time() + 60}))
+        (inbox / "0001-test.tmp").rename(inbox / "0001-test.json")
+
+    def states(self, folder="out"):
+        return [(trial["status"], trial["epochs"], trial["state_hash"]) for trial in self.summary(folder)["trials"]]
+
+    def replays(self):
+        code, out, err = self.run_hopscotch("replay", "out")
+        self.assertEqual((code, err), (0, ""), out)
+
+    def test_the_end_of_a_lap_that_is_asked_for_too_late(self):
+        """Rank 0 stands still while its trainer goes on: what it asks for then is gone, and that lap is trained again."""
+        train = {"epochs": 100, "batch_size": 16, "optimizer": {"name": "sgd", "lr": 0.1}}
+        run = {"dir": "out", "device": "cpu", "checkpoint_every_s": 1000, "deadline_s": 2, "silence_s": 30}
+        self.write(experiment(train=train, space={"train.optimizer.lr": [0.1]}, run=run))
+        process = self.start("run", "e.json", "--quiet", np=2)
+        self.wait_for_event(process)
+        rank0, trainer = (self.pid_of_rank(process, rank) for rank in (0, 1))
+        os.kill(rank0, signal.SIGSTOP)
+        looks = time.monotonic() + 0.6  # as soon as it wakes after that
+        enough = self.cpu_s(trainer) + 0.15  # for many laps
+        try:
+            self.wait_for(lambda: time.monotonic() > looks and self.cpu_s(trainer) > enough, "later laps", process)
+            self.post(kind="clone", trial=0, changes={"train.optimizer.lr": 0.05})
+        finally:
+            os.kill(rank0, signal.SIGCONT)
+        out, err = self.end_of(process)
+        self.assertEqual([status for status, _, _ in self.states()], ["finished"] * 2, out + err)
+        self.assertRegex(err, r"trial 1 begins with the state of trial 0 after epoch \d+, which no file holds")
+        self.replays()
+
+    @staticmethod
+    def cpu_s(pid):
+        fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def test_laps_of_the_life_before_do_not_count(self):
+        """A trial is stopped and taken up, while rank 0 has not heard yet of laps that it had ended before."""
+        self.begin("quiet")
+        self.go_on_with("quiet")
+        self.begin()
+        self.append(event="order", kind="stop", trial=0, why="stopped by a user")
+        faults = ",".join(["lap.record:1:delay"] * 5)
+        with unittest.mock.patch.dict(os.environ, {"HOPSCOTCH_FAULT": faults}):
+            process = self.start("run", "out.json", "--quiet", "--resume", "--trainers", "1")
+        self.wait_for(lambda: self.ended(0), "the end of trial 0", process)
+        self.post(kind="resume", trial=0)
+        self.finished(process)
+        self.assertIn("resume", [line["kind"] for line in self.journal() if line["event"] == "order"])
+        self.assertEqual(self.states(), self.states("quiet"))
+        self.replays()
+
+    def test_a_clone_in_a_journal_without_hashes(self):
+        """As older versions have written it: first the order waits, then the clone has begun."""
+        self.begin(checkpoint_every_s=0.01)
+        self.go_on_with(fault="lap.record:4:kill", expected=-signal.SIGKILL)
+        clone = {"kind": "clone", "trial": 0, "epoch": 0, "assignment": {"train.optimizer.lr": 0.05}}
+        self.append(event="order", **clone, why="cloned by a user")
+        shutil.copytree(self.cwd / "out", self.cwd / "old")
+        self.go_on_with()
+        document = strict_json((self.cwd / "out.json").read_text())
+        document["run"]["dir"] = "old"
+        self.write(document, "old.json")
+        for fault in ("lap.record:5:kill", ""):
+            lines = self.journal("old")
+            for line in lines:
+                for key in ("begin_hash", "end_hash", *(["state_hash"] if line["event"] == "checkpoint" else [])):
+                    line.pop(key, None)
+            (self.cwd / "old/journal.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+            self.go_on_with("old", fault, -signal.SIGKILL if fault else 0)
+            self.assertTrue(any("clone_of" in line for line in self.journal("old")))
+        self.assertEqual(len(self.states()), 3)
+        self.assertEqual(self.states("old"), self.states())
 
 
 class Retries(Ctl):

@@ -19,7 +19,7 @@ from random_experiments import GROUPS, datasets, experiment
 from random_misfortunes import END, Job, kill, plan_of, processes_of
 from random_outcome import first_difference, leftovers, lines_of, lost_order, outcome
 
-LIMIT_S = 60  # of every process
+LIMIT_S = 60  # of every process, without a line in its journal
 
 
 class Round:
@@ -97,7 +97,7 @@ class Round:
 
     def end_of(self, process, what):
         try:
-            text, _ = end_of_job(process, LIMIT_S)
+            text, _ = self.end_or_standstill(process)
         except subprocess.TimeoutExpired:
             alive = processes_of(process.pid)
             kill(each[0] for each in alive)
@@ -114,6 +114,17 @@ class Round:
             )  # ranks that outlive a killed launcher must meet no later job
         code = 0 if getattr(process, "code_is_lost", False) and self.status() == "finished" else process.returncode
         return code, "\n".join(without_launcher(text))
+
+    def end_or_standstill(self, process):
+        """Slow is not hanging: a job that still writes its journal has more time, up to five times as much."""
+        size = lambda: self.journal().stat().st_size if self.journal().exists() else 0
+        for left in range(5, 0, -1):
+            before = size()
+            try:
+                return end_of_job(process, LIMIT_S)
+            except subprocess.TimeoutExpired:
+                if left == 1 or size() == before:
+                    raise
 
     def status(self):
         summary = self.folder / self.document["run"]["dir"] / "summary.json"

@@ -5,7 +5,9 @@ import hashlib
 import json
 import os
 import random
+import shutil
 import signal
+import struct
 import unittest
 
 from harness import Case, experiment, strict_json
@@ -369,6 +371,86 @@ class Signals(Disturbed):
                 self.kill_at(process, laps=before + 4, folder=folder)
                 self.resumed()
                 self.assertEqual(self.outcome(folder), expected)
+
+
+class WrongStates(Disturbed):
+    """Files and journals that only hashes can tell from good ones."""
+
+    interrupted = Signals.interrupted
+
+    def edit(self, change):
+        """Every line of the journal, by change."""
+        lines = self.journal()
+        for line in lines:
+            change(line)
+        (self.cwd / "out/journal.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+    def two_files_of_a_trial(self):
+        """Of one that has not ended: the file that it goes on from, and one of another place."""
+        ended = {line["trial"] for line in self.journal() if line["event"] == "trial_ended"}
+        files = {}
+        for line in self.journal():
+            if line["event"] == "checkpoint" and line["trial"] not in ended and (self.cwd / "out" / line["file"]).exists():
+                files.setdefault(line["trial"], {})[line["epoch"], line["step"], line["batch"]] = line
+        saved = next(each for each in files.values() if len(each) > 1)
+        newest, older = sorted(saved, reverse=True)[:2]
+        return saved[newest], self.cwd / "out" / saved[newest]["file"], self.cwd / "out" / saved[older]["file"]
+
+    @staticmethod
+    def take_state(path, other):
+        """The file stays whole, and says what it said; only the state in it is the other's."""
+        mine, theirs = path.read_bytes(), other.read_bytes()
+        header, state = struct.unpack_from("<2Q", mine, 16)
+        begin = 48 + struct.unpack_from("<Q", theirs, 16)[0]
+        path.write_bytes(
+            mine[:40] + theirs[40:48] + mine[48 : 48 + header] + theirs[begin : begin + state] + mine[48 + header + state :]
+        )
+
+    def test_a_trainer_finds_one_when_it_has_read_it(self):
+        expected = self.undisturbed()
+        self.write(disturbed())
+        self.assertTrue(self.killed(laps=8, checkpoints=12))
+        line, path, older = self.two_files_of_a_trial()
+        self.take_state(path, older)
+        code, out, err = self.run_hopscotch("run", "e.json", "--quiet", "--resume", "--trainers", "3")
+        self.assertEqual(code, 75, err + out)
+        self.assertRegex(
+            err,
+            rf"trial {line['trial']}, epoch {line['epoch']}: {line['file']} holds another state than the journal says "
+            rf"\([0-9a-f]{{16}} instead of {line['state_hash']}; nothing was trained on it",
+        )
+        self.assertFalse(path.exists())
+        self.assertTrue(path.with_name(path.name + ".wrong").exists())
+        self.resumed()
+        self.assertEqual(self.outcome("out"), expected)
+
+    def test_a_lap_that_began_with_another_state_does_not_count(self):
+        """Here it is the journal that is wrong: the state at the end of a lap, with nothing known of the trial's files."""
+        expected = self.undisturbed()
+        self.interrupted("out", {"name": "mop"})
+        last = next(lap for lap in self.laps() if lap["epoch"] + 1 < TRAIN["epochs"])
+        last = max((lap for lap in self.laps() if lap["trial"] == last["trial"]), key=lambda lap: lap["epoch"])
+        is_last = lambda line: all(line.get(key) == last[key] for key in ("event", "trial", "epoch"))
+
+        def spoil(line):
+            if is_last(line):
+                line["end_hash"] = "00000000000000ff"
+            if line["event"] == "checkpoint" and line["trial"] == last["trial"]:
+                line["state_hash"] = line["begin_hash"] = None
+
+        self.edit(spoil)
+        code, out, err = self.run_hopscotch("run", "e.json", "--quiet", "--resume", "--trainers", "3")
+        self.assertEqual(code, 75, err + out)
+        complaint = (
+            f"trial {last['trial']}, epoch {last['epoch'] + 1} began with state {last['end_hash']} instead of state "
+            "00000000000000ff"
+        )
+        self.assertEqual(err.count(f"{complaint}; the trial goes back to its last checkpoint"), 3)
+        self.assertIn(f"{complaint}; this is the 4th of this job, it ends here", err)
+        self.assertEqual(max(lap["epoch"] for lap in self.laps() if lap["trial"] == last["trial"]), last["epoch"])
+        self.edit(lambda line: line.update(end_hash=last["end_hash"]) if is_last(line) else None)
+        self.resumed()
+        self.assertEqual(self.outcome("out"), expected)
 
 
 if __name__ == "__main__":

@@ -2,13 +2,14 @@
 """Jobs that lose trainers and go on without them."""
 
 import os
+import shutil
 import signal
 import unittest
 import unittest.mock
 
 import faults_test
 import resume_test
-from harness import RECOVERY
+from harness import RECOVERY, experiment, strict_json
 
 
 LONG = {"train": {**resume_test.TRAIN, "epochs": 12}}  # so that nothing has finished before it is killed
@@ -19,8 +20,8 @@ class Jobs(resume_test.Disturbed):
     pid_of_rank = faults_test.Faults.pid_of_rank
     processes, scheduler = 5, "dedicated"
 
-    def begin(self, folder, strategy):
-        document = resume_test.disturbed(folder, strategy=strategy, **LONG)
+    def begin(self, folder, strategy, **changes):
+        document = resume_test.disturbed(folder, strategy=strategy, **LONG, **changes)
         document["run"].update({"silence_s": 2, "checkpoint_every_s": 0.2, "scheduler": self.scheduler})
         self.write(document)
         process = self.start("run", "e.json", "--quiet", np=self.processes)
@@ -84,6 +85,23 @@ class Survivors(Jobs):
         self.ended_with(0, process, out + err)
         self.assertEqual(self.outcome("out"), expected, out + err)
 
+    def test_those_that_stay_know_of_a_loss_at_the_end(self):
+        # They must not wait for the dead in MPI_Finalize: there, only a launcher that kills them would end them.
+        others = ",".join(f"end.finalize:1:throw:{rank}" for rank in (1, 3, 4))
+        with unittest.mock.patch.dict(os.environ, {"HOPSCOTCH_FAULT": f"end.goodbye:1:kill:2,{others}"}):
+            process = self.begin("out", {"name": "mop"})
+        out, err = self.end_of(process, timeout=30)
+        self.ended_with(0, process, out + err)
+        self.assertNotIn("end.finalize", out + err)
+
+    def test_killed_on_the_way_out(self):
+        # Nobody can know of it: the others wait half a minute in MPI_Finalize.
+        with unittest.mock.patch.dict(os.environ, {"HOPSCOTCH_FAULT": "end.finalize:1:kill:2"}):
+            process = self.begin("out", {"name": "mop"})
+        out, err = self.end_of(process, timeout=60)
+        self.ended_with(0, process, out + err)
+        self.assertEqual(self.summary()["status"], "finished", out + err)
+
     def test_all_trainers(self):
         # This mpirun returns 0 even if a rank asked for another code: the status in summary.json counts.
         process = self.begin("out", {"name": "mop"})
@@ -92,6 +110,43 @@ class Survivors(Jobs):
         out, err = self.end_of(process)
         self.assertIn("no trainer is left", err)
         self.assertEqual(self.summary()["status"], "interrupted")
+
+
+class Replaced(Jobs):
+    """Those that are left read again what the lost one had: it must be what the run began with."""
+
+    processes = 3
+
+    def lost_and_replaced(self, folder, name, complaint, **changes):
+        process = self.begin(folder, {"name": "mop"}, **changes)
+        path = self.cwd / (name or f"digits/train-{self.shard_of(1, folder):05}.h5")
+        kept = path.read_bytes()
+        other = bytearray(kept)
+        other[len(other) // 2] ^= 1
+        aside = path.with_name("aside")  # a trainer may have the file open
+        aside.write_bytes(other)
+        aside.rename(path)
+        os.kill(self.pid_of_rank(process, 2), signal.SIGKILL)
+        _, err = self.end_of(process, folder)
+        self.assertIn(complaint, err)
+        self.assertEqual(self.summary(folder)["status"], "interrupted")  # mpirun may return 0
+        path.write_bytes(kept)
+        self.resumed(trainers="2", folder=folder)
+        code, out, err = self.run_hopscotch("replay", folder)
+        self.assertEqual((code, err), (0, ""), out)
+
+    def shard_of(self, trainer, folder):
+        return strict_json((self.cwd / folder / "experiment.json").read_text())["owners"].index(trainer)
+
+    def test_a_shard(self):
+        self.lost_and_replaced("out", None, ".h5: is another file than dataset.json describes")
+
+    def test_initial_weights(self):
+        self.write(experiment(model=resume_test.MODEL, train={**resume_test.TRAIN, "epochs": 1}))
+        self.succeed("--quiet", "--trainers", "1")
+        shutil.copy(self.cwd / "out/best/model.safetensors", self.cwd / "w.safetensors")
+        model = {**resume_test.MODEL, "init_from": "w.safetensors"}
+        self.lost_and_replaced("new", "w.safetensors", "w.safetensors: was replaced while the run went on", model=model)
 
 
 class DamagedHop(resume_test.Disturbed):

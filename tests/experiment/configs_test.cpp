@@ -10,7 +10,7 @@
 #include "experiment/space.hpp"
 
 namespace hopscotch {
-namespace {
+namespace configs_test {
 
 Experiment read(std::string const& name) {
     std::ifstream file(std::filesystem::path(HOPSCOTCH_SOURCE_DIR) / "configs" / name);
@@ -55,5 +55,5 @@ TEST(Configs, Synthetic) {
     EXPECT_EQ(e.space.at("train.optimizer.lr").array().size(), 8U);
 }
 
-}  // namespace
+}  // namespace configs_test
 }  // namespace hopscotch

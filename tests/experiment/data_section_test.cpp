@@ -5,7 +5,7 @@
 #include "experiment/documents.hpp"
 
 namespace hopscotch {
-namespace {
+namespace data_section_test {
 
 std::string document_with(std::string const& keys, std::string const& space = R"({"model.a": [1]})") {
     return "{\"model\": {\"name\": \"mlp\"}, \"run\": {\"dir\": \"r\"}, \"space\": " + space +
@@ -80,5 +80,5 @@ TEST(Augment, IsSearchedAsAWhole) {
         "\"flip\"?");
 }
 
-}  // namespace
+}  // namespace data_section_test
 }  // namespace hopscotch

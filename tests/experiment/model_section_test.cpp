@@ -5,7 +5,7 @@
 #include "experiment/documents.hpp"
 
 namespace hopscotch {
-namespace {
+namespace model_section_test {
 
 std::string document_with(std::string const& model, std::string const& space = R"({"train.epochs": [1]})") {
     return "{\"data\": {\"path\": \"d\"}, \"run\": {\"dir\": \"r\"}, \"space\": " + space + ",\n\"model\": " + model + "}";
@@ -86,5 +86,5 @@ TEST(Model, EveryArgumentKeepsItsPlace) {
               "e.json:4:3: /model/depth: unknown key (known: width)");
 }
 
-}  // namespace
+}  // namespace model_section_test
 }  // namespace hopscotch

@@ -5,7 +5,7 @@
 #include "experiment/documents.hpp"
 
 namespace hopscotch {
-namespace {
+namespace reader_test {
 
 std::string const k_space = ", \"space\": {\"train.optimizer.lr\": [0.1]}";
 
@@ -259,10 +259,9 @@ TEST(Reader, KeysOfOtherKinds) {
 
 TEST(Reader, Threads) {
     auto const threads = [](std::string const& value) {
-        return complaints(
-            R"({"data": {"path": "d"}, "model": {"name": "m"}, "space": {"train.epochs": [1]}, "run": {"dir": "r",
-             "threads": )" +
-            value + "}}");
+        return complaints(R"({"data": {"path": "d"}, "model": {"name": "m"}, "space": {"train.epochs": [1]}, "run": )"
+                          R"({"dir": "r", "threads": )" +
+                          value + "}}");
     };
     EXPECT_EQ(threads("\"auto\""), "");
     EXPECT_EQ(threads("4"), "");
@@ -319,8 +318,8 @@ TEST(Resolve, WritesTheAssignmentAndDropsInactiveKeys) {
     Problems problems("e.json");
     auto const e = read_experiment(
         document(R"("train": {"optimizer": {"momentum": 0.5}}, "space": {"train.optimizer.name": ["sgd", "adam"],
-        "train.optimizer.momentum": {"type": "choice", "values": [0.1, 0.9], "when": {"train.optimizer.name": "sgd"}}, "
-        ""model.hidden": [[1], [2]]})"),
+        "train.optimizer.momentum": {"type": "choice", "values": [0.1, 0.9], "when": {"train.optimizer.name": "sgd"}},
+        "model.hidden": [[1], [2]]})"),
         {}, problems);
     EXPECT_EQ(problems.text(), "");
     auto const sgd =
@@ -363,5 +362,5 @@ TEST(Reader, AmountsThatNoMachineHasAreRefused) {
         EXPECT_NE(limits.find("/run/" + key), std::string::npos) << limits;
 }
 
-}  // namespace
+}  // namespace reader_test
 }  // namespace hopscotch

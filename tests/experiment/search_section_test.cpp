@@ -5,7 +5,7 @@
 #include "experiment/search_section.hpp"
 
 namespace hopscotch {
-namespace {
+namespace search_section_test {
 
 // The search section on line 2, the rest on line 3.
 std::string with_search(std::string const& search,
@@ -251,8 +251,8 @@ TEST(SearchSection, EpochsOfRules) {
 TEST(SearchSection, PbtLeavesTheStateAsItIs) {
     EXPECT_EQ(
         said(R"({"procedure": "pbt"})", R"("space": {"model.hidden": [[8], [16]], "train.optimizer.name": ["sgd", "adam"],
-"train.optimizer.momentum": [0, 0.9], "model.dropout": [0, 0.1], "train.batch_size": [16, 32], "model.activation": "
-"["relu"]})"),
+"train.optimizer.momentum": [0, 0.9], "model.dropout": [0, 0.1], "train.batch_size": [16, 32],
+"model.activation": ["relu"]})"),
         "e.json:3:11: /space/model.hidden: cannot be searched with pbt (trials take over each other's state, and this "
         "changes "
         "what is in it) make it a constant\n"
@@ -319,5 +319,5 @@ TEST(SearchSection, ConfigurationsOfManual) {
               "it out");
 }
 
-}  // namespace
+}  // namespace search_section_test
 }  // namespace hopscotch

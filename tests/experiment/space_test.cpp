@@ -7,7 +7,7 @@
 #include "experiment/space.hpp"
 
 namespace hopscotch {
-namespace {
+namespace space_test {
 
 // Columns are those of the entry itself: the space opens a line of its own.
 std::string space(std::string const& entries, std::string const& more = "") {
@@ -225,5 +225,5 @@ TEST(Space, ConditionsThatNeverHoldTakeNoTime) {
     EXPECT_EQ(complaints(document("\"space\": {" + space + "}")), "");
 }
 
-}  // namespace
+}  // namespace space_test
 }  // namespace hopscotch

@@ -6,7 +6,7 @@
 #include "experiment/metric.hpp"
 
 namespace hopscotch {
-namespace {
+namespace train_section_test {
 
 std::string const k_space = ", \"space\": {\"model.a\": [1]}";
 
@@ -229,5 +229,5 @@ TEST(DefaultMetric, IsWrittenWhereNobodyNamesOne) {
     EXPECT_EQ(problems.text(), "");
 }
 
-}  // namespace
+}  // namespace train_section_test
 }  // namespace hopscotch

@@ -14,7 +14,7 @@
 #include "model/zoo/networks.hpp"
 
 namespace hopscotch::testing {
-namespace {
+namespace admission_test {
 
 constexpr std::int64_t k_gb = 1'000'000'000;
 
@@ -324,5 +324,5 @@ TEST(ShortOfMemory, WhatHasLeftTracesIsNotTriedAgain) {
     EXPECT_EQ(n.emptied, 0);
 }
 
-}  // namespace
+}  // namespace admission_test
 }  // namespace hopscotch::testing

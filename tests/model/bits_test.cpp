@@ -7,7 +7,7 @@
 #include "fixture.hpp"
 
 namespace hopscotch::testing {
-namespace {
+namespace bits_test {
 
 struct Case {
     std::string model;
@@ -200,5 +200,5 @@ TEST(Bits, EvaluationInPiecesEqualsEvaluationAtOnce) {
     }
 }
 
-}  // namespace
+}  // namespace bits_test
 }  // namespace hopscotch::testing

@@ -10,7 +10,7 @@
 #include "model/late_device.hpp"
 
 namespace hopscotch {
-namespace {
+namespace device_feed_test {
 
 using testing::LateDevice;
 using testing::Travelling;
@@ -229,5 +229,5 @@ TEST(DeviceFeed, trains_and_evaluates_to_the_same_bits) {
     EXPECT_EQ(outcome(true, 0), wanted);
 }
 
-}  // namespace
+}  // namespace device_feed_test
 }  // namespace hopscotch

@@ -6,7 +6,7 @@
 #include "core/error.hpp"
 
 namespace hopscotch {
-namespace {
+namespace device_test {
 
 constexpr std::int64_t k_gb = 1'000'000'000;
 
@@ -68,5 +68,5 @@ TEST(Admission, RefusesWithNumbers) {
         "batch size 256) choose a smaller model or train.batch_size, or fewer trainers for each GPU");
 }
 
-}  // namespace
+}  // namespace device_test
 }  // namespace hopscotch

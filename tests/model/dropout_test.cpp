@@ -8,7 +8,7 @@
 #include "fixture.hpp"
 
 namespace hopscotch::testing {
-namespace {
+namespace dropout_test {
 
 constexpr std::size_t k_hidden = 64;
 constexpr std::size_t k_outputs = 3;
@@ -73,5 +73,5 @@ TEST(Dropout, IsOffInEvaluation) {
     EXPECT_EQ(loss(0.0), loss(0.9));
 }
 
-}  // namespace
+}  // namespace dropout_test
 }  // namespace hopscotch::testing

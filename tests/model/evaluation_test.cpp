@@ -9,7 +9,7 @@
 #include "core/rng.hpp"
 
 namespace hopscotch {
-namespace {
+namespace evaluation_test {
 
 struct Random {
     Rng rng;
@@ -165,5 +165,5 @@ TEST(EvaluationBatch, IsBoundedByFeaturesAndOutputs) {
     EXPECT_EQ(evaluation_batch(1024, 1024 * 50257), 1);
 }
 
-}  // namespace
+}  // namespace evaluation_test
 }  // namespace hopscotch

@@ -8,7 +8,7 @@
 #include "model/feed_cases.hpp"
 
 namespace hopscotch {
-namespace {
+namespace gpu_feed_test {
 
 using testing::same_bits;
 
@@ -82,5 +82,5 @@ TEST(GpuFeed, knows_its_memory) {
     EXPECT_LE(device->memory().free, before.free - (std::int64_t{200} << 20));
 }
 
-}  // namespace
+}  // namespace gpu_feed_test
 }  // namespace hopscotch

@@ -12,7 +12,7 @@
 #include "model/workspace.hpp"
 
 namespace hopscotch::testing {
-namespace {
+namespace gpu_step_test {
 
 class GpuStep : public ::testing::Test {
 protected:
@@ -146,5 +146,5 @@ TEST_F(GpuStep, ABatchThatDoesNotFitFailsWithNumbers) {
     EXPECT_GT(trial->train_unit(*shard, unit(0, 0, 0), {}).rows, 0);
 }
 
-}  // namespace
+}  // namespace gpu_step_test
 }  // namespace hopscotch::testing

@@ -9,7 +9,7 @@
 #include <vector>
 
 namespace hopscotch::testing {
-namespace {
+namespace graph_cache_test {
 
 struct FakeGraph final : Graph {
     explicit FakeGraph(int& alive) : alive_(alive) { ++alive_; }
@@ -220,5 +220,5 @@ TEST(GraphCache, EveryReasonIsSaidOnceForEachModel) {
                                                 "mlp trains without CUDA graphs (one reason)"}));
 }
 
-}  // namespace
+}  // namespace graph_cache_test
 }  // namespace hopscotch::testing

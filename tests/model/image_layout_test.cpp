@@ -9,7 +9,7 @@
 #include "model/zoo/vision.hpp"
 
 namespace hopscotch::testing {
-namespace {
+namespace image_layout_test {
 
 TEST(ImageLayout, OfAPass) {
     auto const x = at::arange(2 * 3 * 4 * 5, at::kFloat).view({2, 3, 4, 5});
@@ -98,5 +98,5 @@ TEST(ImageLayout, ResultsAgreeToRounding) {
     }
 }
 
-}  // namespace
+}  // namespace image_layout_test
 }  // namespace hopscotch::testing

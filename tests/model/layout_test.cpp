@@ -13,7 +13,7 @@
 #include "model/torch_trial_model.hpp"
 
 namespace hopscotch::testing {
-namespace {
+namespace layout_test {
 
 TrialConfig adam_mlp() {
     auto config = trial_config("mlp", Json::object({{"hidden", Json(Json::Array{5})}}));
@@ -206,5 +206,5 @@ TEST(Finite, MayBeginAtTheBuffers) {
     EXPECT_FALSE(all_finite(state.bytes(), layout, Block::buffer));
 }
 
-}  // namespace
+}  // namespace layout_test
 }  // namespace hopscotch::testing

@@ -11,7 +11,7 @@
 #include "model/own_model.hpp"
 
 namespace hopscotch::testing {
-namespace {
+namespace own_model_refusal_test {
 
 DataSchema const k_digits{Task::classification, {1, 8, 8}, 10, 70, {}};
 
@@ -158,5 +158,5 @@ TEST(OwnModels, CostWhatTheySayOrTheirParameters) {
     EXPECT_EQ(flops_per_row(script().model, k_digits), 6.0 * (72 + 16 + 128 * 10 + 10));
 }
 
-}  // namespace
+}  // namespace own_model_refusal_test
 }  // namespace hopscotch::testing

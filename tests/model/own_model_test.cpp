@@ -12,7 +12,7 @@
 #include "model/safetensors.hpp"
 
 namespace hopscotch::testing {
-namespace {
+namespace own_model_test {
 
 std::vector<std::string> names(StateLayout const& layout, Block block) {
     std::vector<std::string> out;
@@ -286,5 +286,5 @@ TEST(TorchScript, TrainsToTheBitsOfTheZoo) {
     std::filesystem::remove(file);
 }
 
-}  // namespace
+}  // namespace own_model_test
 }  // namespace hopscotch::testing

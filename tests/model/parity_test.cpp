@@ -9,7 +9,7 @@
 #include "fixture.hpp"
 
 namespace hopscotch::testing {
-namespace {
+namespace parity_test {
 
 Json read_vectors() {
     std::ifstream in(HOPSCOTCH_SOURCE_DIR "/tests/parity/step_vectors.json");
@@ -124,5 +124,5 @@ TEST(Parity, EqualsPyTorch) {
     for (auto const& c : vectors.at("cases").array()) expect_pytorch(c, vectors.at("rows").integer());
 }
 
-}  // namespace
+}  // namespace parity_test
 }  // namespace hopscotch::testing

@@ -9,7 +9,7 @@
 #include "model/zoo/vision.hpp"
 
 namespace hopscotch {
-namespace {
+namespace pooling_test {
 
 TEST(Pooling, ByProductsEqualsTorchsForEverySize) {
     for (std::int64_t height : {1, 2, 3, 5, 7, 8, 13, 14, 20})
@@ -27,5 +27,5 @@ TEST(Pooling, ByProductsEqualsTorchsForEverySize) {
             }
 }
 
-}  // namespace
+}  // namespace pooling_test
 }  // namespace hopscotch

@@ -9,7 +9,7 @@
 #include "model/safetensors.hpp"
 
 namespace hopscotch::testing {
-namespace {
+namespace pretrained_test {
 
 // A trained network in a file, and what it computes.
 class Source {
@@ -151,5 +151,5 @@ TEST(Safetensors, ReadsWhatItWrote) {
     EXPECT_THROW(file.read("layers.0.weight", batches), Error);
 }
 
-}  // namespace
+}  // namespace pretrained_test
 }  // namespace hopscotch::testing

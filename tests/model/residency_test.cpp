@@ -8,7 +8,7 @@
 #include "core/rng.hpp"
 
 namespace hopscotch {
-namespace {
+namespace residency_test {
 
 using Place = Residency::Place;
 using Keys = std::vector<Residency::Key>;
@@ -84,5 +84,5 @@ TEST(Residency, never_promises_memory_that_is_not_there) {
     }
 }
 
-}  // namespace
+}  // namespace residency_test
 }  // namespace hopscotch

@@ -11,7 +11,7 @@
 #include "model/lr_schedule.hpp"
 
 namespace hopscotch {
-namespace {
+namespace schedule_parity_test {
 
 constexpr double k_relative = 1e-11;  // torch multiplies its way from step to step, we compute every rate afresh
 
@@ -60,5 +60,5 @@ TEST(ScheduleParity, EqualsTorch) {
         c.find("losses") != nullptr ? compare_plateau(c, train_rows) : compare_planned(c, train_rows);
 }
 
-}  // namespace
+}  // namespace schedule_parity_test
 }  // namespace hopscotch

@@ -9,7 +9,7 @@
 #include <vector>
 
 namespace hopscotch {
-namespace {
+namespace schedule_test {
 
 TrainConfig train(ScheduleKind kind) {
     TrainConfig config;
@@ -191,5 +191,5 @@ TEST(Plateau, DecidesAsTorchDoes) {
     }
 }
 
-}  // namespace
+}  // namespace schedule_test
 }  // namespace hopscotch

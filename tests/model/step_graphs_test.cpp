@@ -13,7 +13,7 @@
 #include "model/workspace.hpp"
 
 namespace hopscotch::testing {
-namespace {
+namespace step_graphs_test {
 
 struct Watched {
     int warm_ups = 0, captures = 0, replays = 0;
@@ -213,5 +213,5 @@ TEST(Optimizer, ALearningRateInMemoryDoesTheSame) {
         }
 }
 
-}  // namespace
+}  // namespace step_graphs_test
 }  // namespace hopscotch::testing

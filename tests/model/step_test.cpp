@@ -10,7 +10,7 @@
 #include "reference_mlp.hpp"
 
 namespace hopscotch::testing {
-namespace {
+namespace step_test {
 
 struct OptimizerCase {
     char const* name;
@@ -202,5 +202,5 @@ TEST(Step, ALearningRateThatIsFarTooHighIsSeenAsNotFinite) {
     EXPECT_FALSE(trial->finite());
 }
 
-}  // namespace
+}  // namespace step_test
 }  // namespace hopscotch::testing

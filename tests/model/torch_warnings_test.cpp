@@ -8,7 +8,7 @@
 #include <thread>
 
 namespace hopscotch {
-namespace {
+namespace torch_warnings_test {
 
 int count(std::string const& text, std::string const& what) {
     int n = 0;
@@ -30,5 +30,5 @@ TEST(TorchWarnings, EachTextIsLoggedOnceWhoeverSaysIt) {
     EXPECT_EQ(count(said, "something else"), 1) << said;
 }
 
-}  // namespace
+}  // namespace torch_warnings_test
 }  // namespace hopscotch

@@ -8,7 +8,7 @@
 #include "fixture.hpp"
 
 namespace hopscotch::testing {
-namespace {
+namespace torchvision_test {
 
 TEST(Torchvision, NamesAndShapesAreItsOwn) {
     std::ifstream in(HOPSCOTCH_SOURCE_DIR "/tests/parity/torchvision_keys.json");
@@ -34,5 +34,5 @@ TEST(Torchvision, NamesAndShapesAreItsOwn) {
     EXPECT_EQ(models, 7);
 }
 
-}  // namespace
+}  // namespace torchvision_test
 }  // namespace hopscotch::testing

@@ -9,7 +9,7 @@
 #include "fixture.hpp"
 
 namespace hopscotch::testing {
-namespace {
+namespace zoo_parity_test {
 
 constexpr double k_relative = 1e-5;
 
@@ -135,5 +135,5 @@ TEST_P(ZooParity, EqualsPyTorch) { expect_pytorch(vectors().at("cases").array()[
 INSTANTIATE_TEST_SUITE_P(Zoo, ZooParity, ::testing::Range<std::size_t>(0, vectors().at("cases").array().size()),
                          [](auto const& one) { return vectors().at("cases").array()[one.param].at("case").string(); });
 
-}  // namespace
+}  // namespace zoo_parity_test
 }  // namespace hopscotch::testing

@@ -8,7 +8,7 @@
 #include "fixture.hpp"
 
 namespace hopscotch::testing {
-namespace {
+namespace zoo_sequence_test {
 
 Manifest with_categories(Manifest manifest, std::vector<std::int64_t> categories) {
     manifest.categories = std::move(categories);
@@ -311,5 +311,5 @@ TEST(Check, SaysWhatDoesNotFit) {
     expect_complaint("wide_and_deep", R"({"hidden": [0]})", table(), "/model/hidden: must be at least 1 (got 0)");
 }
 
-}  // namespace
+}  // namespace zoo_sequence_test
 }  // namespace hopscotch::testing

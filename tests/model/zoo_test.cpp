@@ -10,7 +10,7 @@
 #include "fixture.hpp"
 
 namespace hopscotch::testing {
-namespace {
+namespace zoo_test {
 
 std::int64_t parameters_of(TrialConfig const& config, Manifest const& manifest) {
     std::int64_t count = 0;
@@ -200,5 +200,5 @@ TEST(Safetensors, NamesTheFileItCannotWrite) {
     EXPECT_THROW(trial->save("/no/such/folder/model.safetensors", Json()), DataError);
 }
 
-}  // namespace
+}  // namespace zoo_test
 }  // namespace hopscotch::testing

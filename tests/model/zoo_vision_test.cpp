@@ -8,7 +8,7 @@
 #include "fixture.hpp"
 
 namespace hopscotch::testing {
-namespace {
+namespace zoo_vision_test {
 
 struct Counts {
     std::int64_t parameters = 0, floats = 0, batch_norms = 0;
@@ -243,5 +243,5 @@ TEST(Vision, RefusesWhatDoesNotFit) {
     expect_complaint(with("mobilenet_v2", {{"stem", "none"}}), tiny_images(), "/model/stem");
 }
 
-}  // namespace
+}  // namespace zoo_vision_test
 }  // namespace hopscotch::testing

@@ -12,7 +12,7 @@
 #include "run/records.hpp"
 
 namespace hopscotch {
-namespace {
+namespace checkpoint_test {
 
 using namespace testing;
 
@@ -133,5 +133,5 @@ TEST(Checkpoint, LinksAndPipesAreNotFollowed) {
     EXPECT_NE(complaint_about(scratch / "pipe").find("pipe: "), std::string::npos);
 }
 
-}  // namespace
+}  // namespace checkpoint_test
 }  // namespace hopscotch

@@ -8,7 +8,7 @@
 #include "run/leaderboard.hpp"
 
 namespace hopscotch {
-namespace {
+namespace comparisons_test {
 
 TrialSummary trial(int id, double accuracy, double train_s, Assignment assignment) {
     TrialSummary out;
@@ -136,5 +136,5 @@ TEST(Comparisons, GroupsByTheirMeans) {
     EXPECT_EQ(groups.array()[2].dump(), R"({"trials":[4,5],"config":{},"mean":null,"spread":null,"values":[1.0,null]})");
 }
 
-}  // namespace
+}  // namespace comparisons_test
 }  // namespace hopscotch

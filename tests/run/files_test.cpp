@@ -10,7 +10,7 @@
 #include "tiny_dataset.hpp"
 
 namespace hopscotch {
-namespace {
+namespace files_test {
 
 // Files of this process may not grow beyond that; a write that would is cut short, and the next one fails: as on a disk that
 // is full.
@@ -50,5 +50,5 @@ TEST(AppendFile, ALineThatDoesNotFitLeavesNothing) {
     EXPECT_EQ(read_whole(path), "first\nshort\nlast\n");
 }
 
-}  // namespace
+}  // namespace files_test
 }  // namespace hopscotch

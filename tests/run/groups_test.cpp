@@ -8,7 +8,7 @@
 #include "run/tally.hpp"
 
 namespace hopscotch {
-namespace {
+namespace groups_test {
 
 using namespace testing;
 
@@ -89,5 +89,5 @@ TEST(Groups, EveryBestIsKeptWhereAnyCouldBeTheBestInTheEnd) {
     EXPECT_TRUE(keeps_every_best(experiment));
 }
 
-}  // namespace
+}  // namespace groups_test
 }  // namespace hopscotch

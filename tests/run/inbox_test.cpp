@@ -10,7 +10,7 @@
 #include "run/records.hpp"
 
 namespace hopscotch {
-namespace {
+namespace inbox_test {
 
 using namespace testing;
 
@@ -93,5 +93,5 @@ TEST(Inbox, HalfWrittenFilesAreLeftAlone) {
     EXPECT_EQ(files_in(scratch / "inbox").size(), 2U);
 }
 
-}  // namespace
+}  // namespace inbox_test
 }  // namespace hopscotch

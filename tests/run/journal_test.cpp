@@ -13,7 +13,7 @@
 #include "run/server_log.hpp"
 
 namespace hopscotch {
-namespace {
+namespace journal_test {
 
 using namespace testing;
 
@@ -429,5 +429,5 @@ TEST(ServerLog, DamageIsNamedByLine) {
     }
 }
 
-}  // namespace
+}  // namespace journal_test
 }  // namespace hopscotch

@@ -12,7 +12,7 @@
 #include "run/tally.hpp"
 
 namespace hopscotch {
-namespace {
+namespace metrics_test {
 
 using namespace testing;
 constexpr auto k_classes = LossKind::cross_entropy;
@@ -205,5 +205,5 @@ TEST(Tally, PercentilesAreNearestRanks) {
     EXPECT_EQ(percentiles(hundred)->p99, 99);
 }
 
-}  // namespace
+}  // namespace metrics_test
 }  // namespace hopscotch

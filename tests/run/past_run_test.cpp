@@ -12,7 +12,7 @@
 #include "run/run_directory.hpp"
 
 namespace hopscotch {
-namespace {
+namespace past_run_test {
 
 using namespace testing;
 
@@ -111,5 +111,5 @@ TEST(PastRun, WhatCannotBeUsedIsRefused) {
     EXPECT_THROW(read_past_trials(scratch / "bad.json"), DataError);
 }
 
-}  // namespace
+}  // namespace past_run_test
 }  // namespace hopscotch

@@ -15,7 +15,7 @@
 #include "run/records.hpp"
 
 namespace hopscotch {
-namespace {
+namespace recorder_test {
 
 using namespace testing;
 
@@ -184,8 +184,8 @@ TEST_F(RecorderTest, BoundaryStatesStayUntilClonesHaveFilesOfTheirOwn) {
     Problems problems("e.json");
     auto const experiment = read_experiment(
         R"({"name": "p", "data": {"path": "x"}, "model": {"name": "mlp"}, "train": {"optimizer": {"name": "sgd", "lr": 0.1}},
-        "search": {"procedure": "pbt"}, "space": {"train.optimizer.lr": {"type": "float", "low": 0.01, "high": 1.0}}, "
-        ""run": {"dir": "x"}})",
+        "search": {"procedure": "pbt"}, "space": {"train.optimizer.lr": {"type": "float", "low": 0.01, "high": 1.0}},
+"run": {"dir": "x"}})",
         {}, problems);
     ASSERT_TRUE(problems.empty());
     Recorder recorder(RunDirectory(directory_, RunDirUse::fresh, facts), facts, experiment);
@@ -406,5 +406,5 @@ TEST_F(RecorderTest, FactsComeBack) {
     EXPECT_THROW(read_run_facts(directory_), DataError);
 }
 
-}  // namespace
+}  // namespace recorder_test
 }  // namespace hopscotch

@@ -10,7 +10,7 @@
 #include "run/records.hpp"
 
 namespace hopscotch {
-namespace {
+namespace run_directory_test {
 
 namespace fs = std::filesystem;
 using testing::Scratch;
@@ -174,5 +174,5 @@ TEST(RunFacts, OwnersAreTrainersOfTheRun) {
     }
 }
 
-}  // namespace
+}  // namespace run_directory_test
 }  // namespace hopscotch

@@ -8,7 +8,7 @@
 #include "run/progress.hpp"
 
 namespace hopscotch {
-namespace {
+namespace views_test {
 
 ProgressState half_way() {
     ProgressState state;
@@ -157,5 +157,5 @@ TEST(Leaderboard, ShortNamesUnlessTwoEndAlike) {
               "model.name=mlp train.optimizer.name=sgd");
 }
 
-}  // namespace
+}  // namespace views_test
 }  // namespace hopscotch

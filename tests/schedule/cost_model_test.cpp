@@ -12,7 +12,7 @@
 #include "core/error.hpp"
 
 namespace hopscotch {
-namespace {
+namespace cost_model_test {
 
 constexpr std::int64_t k_mb = 1'000'000, k_gb = 1'000'000'000, k_tb = 1'000 * k_gb, k_pb = 1'000 * k_tb;
 
@@ -29,7 +29,7 @@ TEST(Bytes, OfCerebrosTable) {
     EXPECT_EQ(replication_bytes(k_tb, workers, DataAt::elsewhere), 10 * k_tb);
     EXPECT_EQ(remote_read_bytes(k_tb, epochs * models, workers, DataAt::elsewhere), 400 * k_tb);
     EXPECT_EQ(epochs * models * star_bytes(workers, k_gb, ServerPlacement::dedicated), 8 * k_tb);
-    ServedPart const outside{k_gb, std::nullopt};
+    PartAndHome const outside{k_gb, std::nullopt};
     EXPECT_EQ(steps * parameter_server_step_bytes(workers, {&outside, 1}), 80 * k_pb);
     EXPECT_EQ(steps * all_reduce_bytes(workers, k_gb), 72 * k_pb);
 }
@@ -50,7 +50,7 @@ TEST(Bytes, OfHops) {
 TEST(Bytes, OfAParameterServerDoNotDependOnTheNumberOfServers) {
     for (int workers : {1, 2, 5})
         for (int servers = 1; servers <= workers; ++servers) {
-            std::vector<ServedPart> colocated, dedicated;
+            std::vector<PartAndHome> colocated, dedicated;
             std::int64_t weights = 0;
             for (int part = 0; part < 7; ++part) {
                 std::int64_t const bytes = 1000 + 37 * part;
@@ -172,5 +172,5 @@ TEST(Makespan, OfWholeModelsKeepsGrahamsBounds) {
     EXPECT_DOUBLE_EQ(makespan_bounds(std::vector<double>{}, 2).lower, 0);
 }
 
-}  // namespace
+}  // namespace cost_model_test
 }  // namespace hopscotch

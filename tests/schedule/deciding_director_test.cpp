@@ -8,7 +8,7 @@
 #include "schedule/scripted_search.hpp"
 
 namespace hopscotch {
-namespace {
+namespace deciding_director_test {
 
 // The example of deciding_director.hpp.
 TEST(DecidingDirector, WorksAheadByTheLookahead) {
@@ -164,5 +164,5 @@ TEST(DecidingDirector, RefusesWhatCannotBe) {
     EXPECT_THROW(paused.done(0, 0), Error);
 }
 
-}  // namespace
+}  // namespace deciding_director_test
 }  // namespace hopscotch

@@ -7,7 +7,7 @@
 #include "schedule/director.hpp"
 
 namespace hopscotch {
-namespace {
+namespace director_test {
 
 Experiment experiment_with(std::string const& space, std::string const& search = R"({"procedure": "grid"})") {
     Problems problems("f.json");
@@ -114,5 +114,5 @@ TEST(Director, RefusesRecordsThatCannotBe) {
     EXPECT_EQ(director->trials()[0].epochs_done, 1);
 }
 
-}  // namespace
+}  // namespace director_test
 }  // namespace hopscotch

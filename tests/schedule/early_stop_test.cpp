@@ -9,7 +9,7 @@
 #include "schedule/director.hpp"
 
 namespace hopscotch {
-namespace {
+namespace early_stop_test {
 
 // A trial whose val_accuracy follows the given hundredths, told in the order in which laps are released.
 std::vector<LapRecord> accuracies(std::vector<int> const& hundredths) {
@@ -116,5 +116,5 @@ TEST(EarlyStopping, IsAFunctionOfTheTrialAlone) {
     EXPECT_TRUE(std::any_of(expected.begin(), expected.end(), [](int epochs) { return epochs < 12; }));
 }
 
-}  // namespace
+}  // namespace early_stop_test
 }  // namespace hopscotch

@@ -8,7 +8,7 @@
 #include "core/error.hpp"
 
 namespace hopscotch {
-namespace {
+namespace lap_metric_test {
 
 TEST(LapMetric, OfSums) {
     auto const classes = LossKind::cross_entropy;
@@ -49,5 +49,5 @@ TEST(LapMetric, EachLossHasItsOwn) {
     EXPECT_EQ(existing(LossKind::huber), "loss mae r2 ");
 }
 
-}  // namespace
+}  // namespace lap_metric_test
 }  // namespace hopscotch

@@ -5,7 +5,7 @@
 #include "schedule/scripted_search.hpp"
 
 namespace hopscotch {
-namespace {
+namespace objective_test {
 
 struct Undecided : Script {
     bool decides_nothing() const override { return true; }
@@ -67,5 +67,5 @@ TEST(Objective, OfATrialThatHasStoppedLearning) {
     EXPECT_EQ(search.heard, "0:0=0.25 0:1=0.25 0:2=0.25 0:3=0.25 0:4=0.25 ");
 }
 
-}  // namespace
+}  // namespace objective_test
 }  // namespace hopscotch

@@ -7,7 +7,7 @@
 #include "schedule/simulated_job.hpp"
 
 namespace hopscotch {
-namespace {
+namespace orders_test {
 
 Order stop(int trial) { return {Order::Kind::stop, TrialId(trial), -1, {}, "stopped by a user"}; }
 Order resume(int trial) { return {Order::Kind::resume, TrialId(trial), -1, {}, "a user takes it up"}; }
@@ -406,5 +406,5 @@ TEST(Orders, WithTheSameLapsLeadToTheSameDecisions) {
     }
 }
 
-}  // namespace
+}  // namespace orders_test
 }  // namespace hopscotch

@@ -6,7 +6,7 @@
 #include "schedule/simulated_job.hpp"
 
 namespace hopscotch {
-namespace {
+namespace procedures_test {
 
 std::vector<std::string> const k_procedures =
     every_procedure_and({R"("procedure": "pbt", "population": 12, "interval": 1)",
@@ -78,5 +78,5 @@ TEST(Procedures, DecideTheSameForAnyTrainersTimingsAndCrashes) {
             }
 }
 
-}  // namespace
+}  // namespace procedures_test
 }  // namespace hopscotch

@@ -6,7 +6,7 @@
 #include "experiment/reader.hpp"
 
 namespace hopscotch {
-namespace {
+namespace simulate_search_test {
 
 std::optional<SearchSimulation> simulated(std::string const& search, int trainers, std::int64_t most_units = 2'000'000) {
     Problems problems("f.json");
@@ -47,5 +47,5 @@ TEST(SimulateSearch, EveryProcedureComesToItsEnd) {
     EXPECT_FALSE(simulated(R"({"procedure": "hyperband"})", 3, 800)) << "a hundred laps are not enough";
 }
 
-}  // namespace
+}  // namespace simulate_search_test
 }  // namespace hopscotch

@@ -12,7 +12,7 @@
 #include "schedule/simulate.hpp"
 
 namespace hopscotch {
-namespace {
+namespace simulate_test {
 
 constexpr std::int64_t k_all = 1'000'000;
 
@@ -153,5 +153,5 @@ TEST(Planned, LongestFirstTiesByIdAndValidationBeforeTraining) {
     EXPECT_DOUBLE_EQ(simulate_planned({}, make_owners(1, 1, 2), 1).makespan, 0);
 }
 
-}  // namespace
+}  // namespace simulate_test
 }  // namespace hopscotch

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace hopscotch {
-namespace {
+namespace state_chain_test {
 
 Lap lap(int trial, int epoch, std::optional<LapId> clone_of = {}) {
     Lap out;
@@ -89,5 +89,5 @@ TEST(StateChain, WhatDidNotFinishEndsWithNothing) {
     EXPECT_EQ(chain.at_end_of({TrialId(0), -1}), std::nullopt);
 }
 
-}  // namespace
+}  // namespace state_chain_test
 }  // namespace hopscotch

@@ -10,7 +10,7 @@
 #include "schedule/visit.hpp"
 
 namespace hopscotch {
-namespace {
+namespace strategy_cost_test {
 
 // 16 models of 100 MB with momentum, a million rows of 100 kB, batches of 256.
 Workload worked_example(std::int64_t epochs) {
@@ -187,5 +187,5 @@ TEST(StrategyCost, AveragingCostsARoundAtEveryEpochsEnd) {
     EXPECT_NEAR(estimate_averaging(work, four, {1, Collective::ring}).communication_s, 3 * 25 * 10, 1e-9);
 }
 
-}  // namespace
+}  // namespace strategy_cost_test
 }  // namespace hopscotch

@@ -10,7 +10,7 @@
 #include "core/rng.hpp"
 
 namespace hopscotch {
-namespace {
+namespace task_queue_test {
 
 struct Schedule {
     double makespan = 0;
@@ -131,5 +131,5 @@ TEST(TaskQueue, AStateStaysWithItsTrainer) {
     EXPECT_EQ(taken->trainer, TrainerId(0));
 }
 
-}  // namespace
+}  // namespace task_queue_test
 }  // namespace hopscotch

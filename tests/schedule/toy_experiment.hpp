@@ -16,8 +16,8 @@ namespace hopscotch {
 inline Experiment toy_experiment(int epochs, std::string const& more = "") {
     Problems problems("f.json");
     auto out = read_experiment(fmt::format(R"({{"data": {{"path": "d"}}, "model": {{"name": "mlp"}}, "run": {{"dir": "r"}},
-                                               "train": {{"epochs": {}{}}}, "space": {{"model.cost": [1, 2]}}, "search": "
-                                               "{{"procedure": "grid", "metric": "val_loss", "mode": "min"}}}})",
+                                               "train": {{"epochs": {}{}}}, "space": {{"model.cost": [1, 2]}}, "search":
+                                                {{"procedure": "grid", "metric": "val_loss", "mode": "min"}}}})",
                                            epochs, more),
                                {}, problems);
     EXPECT_EQ(problems.text(), "");

@@ -6,7 +6,7 @@
 #include "schedule/scripted_search.hpp"
 
 namespace hopscotch {
-namespace {
+namespace verdicts_test {
 
 TEST(Verdicts, PausedTrialsAreResumedOrNeverPromoted) {
     Script script;
@@ -155,5 +155,5 @@ TEST(Verdicts, EarlyStoppingFillsTheRestOfTheCurve) {
     EXPECT_THROW(Stage(clones, 9, {}, R"(, "early_stopping": {"patience": 2})"), ConfigError);
 }
 
-}  // namespace
+}  // namespace verdicts_test
 }  // namespace hopscotch

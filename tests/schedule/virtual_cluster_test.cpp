@@ -9,7 +9,7 @@
 #include "schedule/virtual_cluster.hpp"
 
 namespace hopscotch {
-namespace {
+namespace virtual_cluster_test {
 
 LapId lap(int trial, int epoch = 0) { return {TrialId(trial), epoch}; }
 double one(LapId const&, int step) { return step == 2 ? 0 : 1; }
@@ -119,5 +119,5 @@ TEST(Pins, AStateIsFreeWhenTheNextLapIsReportedAndEveryCloneHasTrained) {
     EXPECT_EQ(pins.take(), std::vector{lap(0, 1)});
 }
 
-}  // namespace
+}  // namespace virtual_cluster_test
 }  // namespace hopscotch

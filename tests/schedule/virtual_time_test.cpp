@@ -8,7 +8,7 @@
 #include "schedule/makespans.hpp"
 
 namespace hopscotch {
-namespace {
+namespace virtual_time_test {
 
 // One of many experiments: which procedure, how many trials, epochs, shards ...
 struct Instance {
@@ -166,5 +166,5 @@ TEST(VirtualTime, KeepsTrainersAsBusyAsArrivalOrder) {
             }
 }
 
-}  // namespace
+}  // namespace virtual_time_test
 }  // namespace hopscotch

@@ -8,7 +8,7 @@
 #include "schedule/visit.hpp"
 
 namespace hopscotch {
-namespace {
+namespace visit_test {
 
 TEST(PlannedShard, IsALatinSquare) {
     for (int shards : {1, 2, 3, 8, 13})
@@ -170,5 +170,5 @@ TEST(Owners, HeirsShareWhatALostTrainerHadAndKeepTheirOwn) {
     EXPECT_EQ(single.trainers, 3);
 }
 
-}  // namespace
+}  // namespace visit_test
 }  // namespace hopscotch

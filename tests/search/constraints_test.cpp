@@ -9,7 +9,7 @@
 #include "search/plan.hpp"
 
 namespace hopscotch {
-namespace {
+namespace constraints_test {
 
 std::string const k_space = R"({"train.batch_size": [16, 32, 64], "model.width": [1, 2, 3]})";
 
@@ -107,5 +107,5 @@ TEST(Constraints, ThePlanLeavesThemOutToo) {
               SearchPlan::Bound::at_most);
 }
 
-}  // namespace
+}  // namespace constraints_test
 }  // namespace hopscotch

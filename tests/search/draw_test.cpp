@@ -9,7 +9,7 @@
 #include "search/draw.hpp"
 
 namespace hopscotch {
-namespace {
+namespace draw_test {
 
 // NumPy's RandomState(seed).random_sample().
 Uniform numpy_stream(unsigned seed) {
@@ -118,5 +118,5 @@ TEST(Draw, DimensionsAreIndependent) {
     EXPECT_NEAR(sum / n, 0, 0.01);
 }
 
-}  // namespace
+}  // namespace draw_test
 }  // namespace hopscotch

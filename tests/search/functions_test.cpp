@@ -5,7 +5,7 @@
 #include "functions.hpp"
 
 namespace hopscotch {
-namespace {
+namespace functions_test {
 
 constexpr int k_seeds = 30;
 // Of 30 fair coins, 24 or more fall on one side with p = 0.0007.
@@ -48,5 +48,5 @@ TEST(Functions, RungsAreTrainedWithinTheBudget) {
     }
 }
 
-}  // namespace
+}  // namespace functions_test
 }  // namespace hopscotch

@@ -8,7 +8,7 @@
 #include "search/plan.hpp"
 
 namespace hopscotch {
-namespace {
+namespace goal_test {
 
 using State = FakeDirector::State;
 std::string const k_unit = R"({"train.optimizer.lr": {"type": "float", "low": 0, "high": 1}})";
@@ -167,5 +167,5 @@ TEST(Goal, PlanIsAnUpperBound) {
     EXPECT_EQ(text_of(plan), "12 trials, at most 120 epochs in all\n");
 }
 
-}  // namespace
+}  // namespace goal_test
 }  // namespace hopscotch

@@ -9,7 +9,7 @@
 #include "search/pareto.hpp"
 
 namespace hopscotch {
-namespace {
+namespace pareto_test {
 
 constexpr std::array<Mode, 2> k_modes[] = {
     {Mode::max, Mode::min}, {Mode::min, Mode::max}, {Mode::min, Mode::min}, {Mode::max, Mode::max}};
@@ -55,5 +55,5 @@ TEST(Pareto, NoMemberIsDominatedAndEveryOtherIsDominatedByAMember) {
     }
 }
 
-}  // namespace
+}  // namespace pareto_test
 }  // namespace hopscotch

@@ -10,7 +10,7 @@
 #include "search/tpe.hpp"
 
 namespace hopscotch {
-namespace {
+namespace past_test {
 
 std::string const k_unit = R"({"train.optimizer.lr": {"type": "float", "low": 0, "high": 1}})";
 std::string const k_six = R"({"train.optimizer.lr": [0.1, 0.2, 0.3], "train.batch_size": [8, 16]})";
@@ -39,8 +39,8 @@ TEST(Past, OnlyWhatTheSpaceCouldPropose) {
     auto const experiment = search_experiment(
         R"({"procedure": "random", "trials": 9, "forbid": [{"train.optimizer.momentum": 0.5}]})",
         R"({"train.optimizer.name": ["sgd", "adam"], "train.batch_size": {"type": "int", "low": 8, "high": 32},
-            "train.optimizer.momentum": {"type": "float", "low": 0, "high": 0.9, "when": {"train.optimizer.name": "
-            ""sgd"}}})");
+            "train.optimizer.momentum": {"type": "float", "low": 0, "high": 0.9, "when": {"train.optimizer.name":
+"sgd"}}})");
     Problems told("");
     auto const space = read_space(experiment, told);
     auto const fits = [&](char const* text) { return is_in(space, assignment_from_json(parse_json(text, told))); };
@@ -172,5 +172,5 @@ TEST(Past, LongerTrainingsCountUpToMaxEpochs) {
     EXPECT_NEAR(search->next()->assignment[0].second.number(), 0.7, 0.25);
 }
 
-}  // namespace
+}  // namespace past_test
 }  // namespace hopscotch

@@ -7,7 +7,7 @@
 #include "search/pbt.hpp"
 
 namespace hopscotch {
-namespace {
+namespace pbt_test {
 
 TEST(Pbt, QuantileSizes) {
     std::vector<std::size_t> quarter;
@@ -181,5 +181,5 @@ TEST(Pbt, OneIsNoPopulation) {
     EXPECT_EQ(director.clones(), 0U);
 }
 
-}  // namespace
+}  // namespace pbt_test
 }  // namespace hopscotch

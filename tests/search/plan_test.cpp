@@ -7,7 +7,7 @@
 #include "fake_director.hpp"
 
 namespace hopscotch {
-namespace {
+namespace plan_test {
 
 std::string const k_unit = R"({"train.optimizer.lr": {"type": "float", "low": 0, "high": 1}})";
 
@@ -71,5 +71,5 @@ TEST(Plan, IsWhatHappens) {
     }
 }
 
-}  // namespace
+}  // namespace plan_test
 }  // namespace hopscotch

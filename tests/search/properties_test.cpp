@@ -11,7 +11,7 @@
 #include "search/plan.hpp"
 
 namespace hopscotch {
-namespace {
+namespace properties_test {
 
 using State = FakeDirector::State;
 
@@ -240,5 +240,5 @@ TEST(Search, SameCallsSameAnswers) {
     }
 }
 
-}  // namespace
+}  // namespace properties_test
 }  // namespace hopscotch

@@ -13,7 +13,7 @@
 #include "search/repeated.hpp"
 
 namespace hopscotch {
-namespace {
+namespace repeated_test {
 
 using State = FakeDirector::State;
 
@@ -225,5 +225,5 @@ TEST(Repeated, TheBudgetOfEpochsIsOfAllCopies) {
     EXPECT_EQ(trials, 6U);  // of nine epochs each
 }
 
-}  // namespace
+}  // namespace repeated_test
 }  // namespace hopscotch

@@ -9,7 +9,7 @@
 #include "search/rungs.hpp"
 
 namespace hopscotch {
-namespace {
+namespace rules_test {
 
 using State = FakeDirector::State;
 std::string const k_unit = R"({"train.optimizer.lr": {"type": "float", "low": 0, "high": 1}})";
@@ -259,5 +259,5 @@ TEST(Budget, WhatAFailedTrialLeavesGoesToOthers) {
     EXPECT_FALSE(search->next());
 }
 
-}  // namespace
+}  // namespace rules_test
 }  // namespace hopscotch

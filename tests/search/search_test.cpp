@@ -11,7 +11,7 @@
 #include "search/search.hpp"
 
 namespace hopscotch {
-namespace {
+namespace search_test {
 
 Experiment experiment_with(std::string const& space, std::string const& search, std::string const& seed = "1") {
     Problems problems("e.json");
@@ -150,8 +150,8 @@ TEST(Random, FiniteSpacesAreDrawnWithoutRepetition) {
 TEST(Random, ConditionsAndForbid) {
     auto const drawn = texts(
         R"({"train.optimizer.name": ["sgd", "adam"], "train.optimizer.lr": {"type": "float", "low": 0.01, "high": 0.1},
-                        "train.optimizer.momentum": {"type": "float", "low": 0, "high": 0.9, "when": "
-                        "{"train.optimizer.name": "sgd"}}})",
+                        "train.optimizer.momentum": {"type": "float", "low": 0, "high": 0.9, "when":
+                         {"train.optimizer.name": "sgd"}}})",
         R"({"procedure": "random", "trials": 60, "forbid": [{"train.optimizer.name": "sgd",
          "train.optimizer.lr": {"above": 0.05}}]})");
     int sgd = 0;
@@ -180,8 +180,8 @@ TEST(Ablation, LeavesOneComponentOut) {
     std::string const space = R"({"model.dropout": [0.3, 0], "train.batch_size": 32,
                                   "data.augment": [["flip", "crop"], ["flip"], ["crop"], []],
                                   "train.optimizer.name": ["sgd", "adam"],
-                                  "train.optimizer.momentum": {"type": "choice", "values": [0.9, 0], "when": "
-                                  "{"train.optimizer.name": "sgd"}}})";
+                                  "train.optimizer.momentum": {"type": "choice", "values": [0.9, 0], "when":
+                                   {"train.optimizer.name": "sgd"}}})";
     EXPECT_EQ(
         texts(space, R"({"procedure": "ablation"})"),
         (Texts{R"({"model.dropout":0.3,"train.batch_size":32,"data.augment":["flip","crop"],)"
@@ -280,5 +280,5 @@ TEST(MakeSearch, RefusesWhatIsNotThere) {
     EXPECT_THROW(make_search(experiment), ConfigError);
 }
 
-}  // namespace
+}  // namespace search_test
 }  // namespace hopscotch

@@ -10,7 +10,7 @@
 #include "search/sobol.hpp"
 
 namespace hopscotch {
-namespace {
+namespace sobol_test {
 
 // scipy.stats.qmc.Sobol(21, scramble=False, bits=32), which counts in Gray code.
 TEST(Sobol, PointsOfScipy) {
@@ -84,5 +84,5 @@ TEST(Sobol, TriesAllOfAFiniteSpaceOnce) {
     EXPECT_EQ(to_json(all[0]).dump(), R"({"train.batch_size":4,"train.accumulate":3})");
 }
 
-}  // namespace
+}  // namespace sobol_test
 }  // namespace hopscotch

@@ -10,7 +10,7 @@
 #include "search/tpe.hpp"
 
 namespace hopscotch {
-namespace {
+namespace tpe_test {
 
 using Rows = std::vector<std::vector<double>>;
 
@@ -227,5 +227,5 @@ TEST(Tpe, WhoIsLeftBehindIsBad) {
     EXPECT_EQ(split_results(history, Fidelity::deepest, 13).good, (std::vector<std::size_t>{0, 37, 38, 39, 40}));
 }
 
-}  // namespace
+}  // namespace tpe_test
 }  // namespace hopscotch

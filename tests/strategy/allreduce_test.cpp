@@ -10,7 +10,7 @@
 #include "whole_batches.hpp"
 
 namespace hopscotch {
-namespace {
+namespace allreduce_test {
 
 using namespace testing;
 
@@ -152,7 +152,5 @@ TEST(Buckets, CoverTheParametersOnce) {
     EXPECT_EQ(cut_buckets(layout, {1 << 20, 1 << 20}, apart).size(), 2U) << "those without weight decay by themselves";
 }
 
-}  // namespace
+}  // namespace allreduce_test
 }  // namespace hopscotch
-
-int main(int argc, char** argv) { return hopscotch::testing::both_worlds_main(argc, argv); }

@@ -12,7 +12,7 @@
 #include "tiny_dataset.hpp"
 
 namespace hopscotch {
-namespace {
+namespace checkpointer_test {
 
 namespace fs = std::filesystem;
 
@@ -154,5 +154,5 @@ TEST_F(CheckpointerTest, DueIsWhatIsOldUnlessTheDiskRests) {
     EXPECT_FALSE(slow->due(now - 1)) << "a thousand bytes at a byte a second";
 }
 
-}  // namespace
+}  // namespace checkpointer_test
 }  // namespace hopscotch

@@ -10,7 +10,7 @@
 #include "core/error.hpp"
 
 namespace hopscotch {
-namespace {
+namespace collectives_test {
 
 using Group = std::map<Rank, HostDevice>;
 
@@ -120,5 +120,5 @@ TEST(Collectives, OnlyWhoOwnsShardsCounts) {
     EXPECT_EQ(choose_collectives(experiment, owners, all).used, Collectives::mpi);
 }
 
-}  // namespace
+}  // namespace collectives_test
 }  // namespace hopscotch

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace hopscotch {
-namespace {
+namespace devices_test {
 
 using Lines = std::vector<std::string>;
 
@@ -60,5 +60,5 @@ TEST(Devices, ThatAreMissingOrDifferAreTold) {
     EXPECT_EQ(mixed, Lines{"different GPUs in one job (NVIDIA A100, NVIDIA H200): bits may differ between them"});
 }
 
-}  // namespace
+}  // namespace devices_test
 }  // namespace hopscotch

@@ -4,7 +4,7 @@
 #include "alone.hpp"
 
 namespace hopscotch {
-namespace {
+namespace equivalence_test {
 
 using namespace testing;
 
@@ -85,7 +85,5 @@ TEST(Sequential, SequentialEqualsOneProcessAlone) {
     on_every_rank(3, [](World& world) { run_case(world, 3, 7, "sequential"); });
 }
 
-}  // namespace
+}  // namespace equivalence_test
 }  // namespace hopscotch
-
-int main(int argc, char** argv) { return hopscotch::testing::both_worlds_main(argc, argv); }

@@ -10,7 +10,7 @@
 #include "wrapped_model.hpp"
 
 namespace hopscotch {
-namespace {
+namespace failure_test {
 
 using namespace testing;
 
@@ -229,7 +229,5 @@ TEST(Failure, OfDataAndMemoryAreNoTrialsOwn) {
     EXPECT_EQ(cause_of(std::logic_error("index out of range")), Cause::trial);
 }
 
-}  // namespace
+}  // namespace failure_test
 }  // namespace hopscotch
-
-int main(int argc, char** argv) { return hopscotch::testing::both_worlds_main(argc, argv); }

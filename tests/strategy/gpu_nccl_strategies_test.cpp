@@ -6,7 +6,7 @@
 #include "group_oracle.hpp"
 
 namespace hopscotch {
-namespace {
+namespace gpu_nccl_strategies_test {
 
 using namespace testing;
 
@@ -48,5 +48,5 @@ TEST(GpuNccl, TrainsAsThroughTheHost) {
     }
 }
 
-}  // namespace
+}  // namespace gpu_nccl_strategies_test
 }  // namespace hopscotch

@@ -67,6 +67,7 @@ inline JobResult run_as_scheduler(World& world, Experiment const& experiment, in
     while (collector.ended.size() < trials.size()) pump.take(collector, 1);
     if (then) then(*strategy, result);
     result.totals = end_job(courier, 0, 30);
+    say_farewell(courier);
     return result;
 }
 

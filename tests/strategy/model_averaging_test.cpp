@@ -9,7 +9,7 @@
 #include "strategy/model_averaging.hpp"
 
 namespace hopscotch {
-namespace {
+namespace model_averaging_test {
 
 using namespace testing;
 
@@ -301,7 +301,5 @@ TEST(ScaleLr, MultipliesTheRateOfEveryTrialByTheNumberOfTrainers) {
                   });
 }
 
-}  // namespace
+}  // namespace model_averaging_test
 }  // namespace hopscotch
-
-int main(int argc, char** argv) { return hopscotch::testing::both_worlds_main(argc, argv); }

@@ -11,7 +11,7 @@
 #include "wrapped_model.hpp"
 
 namespace hopscotch {
-namespace {
+namespace nccl_strategies_test {
 
 using namespace testing;
 
@@ -358,5 +358,5 @@ TEST(NcclStrategies, AnErrorOfNcclEndsTheJobAndNamesTheStep) {
     }
 }
 
-}  // namespace
+}  // namespace nccl_strategies_test
 }  // namespace hopscotch

@@ -10,7 +10,7 @@
 #include "strategy/server_replay.hpp"
 
 namespace hopscotch {
-namespace {
+namespace parameter_server_test {
 
 using namespace testing;
 
@@ -336,7 +336,5 @@ TEST(CheckStrategy, SaysWhatServersCannotDo) {
            "/strategy/aggregate: a step cannot have 5 gradients of 4");
 }
 
-}  // namespace
+}  // namespace parameter_server_test
 }  // namespace hopscotch
-
-int main(int argc, char** argv) { return hopscotch::testing::both_worlds_main(argc, argv); }

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace hopscotch {
-namespace {
+namespace placement_test {
 
 using Cores = std::vector<std::int32_t>;
 
@@ -45,5 +45,5 @@ TEST(Placement, KnowsThisProcess) {
     EXPECT_LE(allowed_cores().size(), static_cast<std::size_t>(online_cores()));
 }
 
-}  // namespace
+}  // namespace placement_test
 }  // namespace hopscotch

@@ -6,7 +6,7 @@
 #include "alone.hpp"
 
 namespace hopscotch {
-namespace {
+namespace seed_scope_test {
 
 using namespace testing;
 
@@ -55,7 +55,5 @@ TEST(SeedScope, TrialsOfTheSameRepeatHaveTheSameRandomNumbersOrNot) {
             on_every_rank(3, [&](World& world) { check(world, strategy, scope); });
 }
 
-}  // namespace
+}  // namespace seed_scope_test
 }  // namespace hopscotch
-
-int main(int argc, char** argv) { return hopscotch::testing::both_worlds_main(argc, argv); }

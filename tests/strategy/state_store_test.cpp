@@ -12,7 +12,7 @@
 #include "tiny_dataset.hpp"
 
 namespace hopscotch {
-namespace {
+namespace state_store_test {
 
 namespace fs = std::filesystem;
 
@@ -151,5 +151,5 @@ TEST(StateMemory, IsWhatWasAskedForOrAPartOfWhatIsFree) {
     EXPECT_GT(state_memory(0, 4), 0U);
 }
 
-}  // namespace
+}  // namespace state_store_test
 }  // namespace hopscotch

@@ -9,7 +9,7 @@
 #include "wrapped_model.hpp"
 
 namespace hopscotch {
-namespace {
+namespace sync_batch_norm_test {
 
 using namespace testing;
 
@@ -188,7 +188,5 @@ TEST(SyncBatchNorm, WhoFailsInTheMiddleOfAPassHoldsNobodyUp) {
             });
 }
 
-}  // namespace
+}  // namespace sync_batch_norm_test
 }  // namespace hopscotch
-
-int main(int argc, char** argv) { return hopscotch::testing::both_worlds_main(argc, argv); }

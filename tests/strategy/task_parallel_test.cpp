@@ -8,7 +8,7 @@
 #include "strategy/task_parallel.hpp"
 
 namespace hopscotch {
-namespace {
+namespace task_parallel_test {
 
 using namespace testing;
 
@@ -225,7 +225,5 @@ TEST_F(Unanswered, WhatIsOnItsWayIsTakenBeforeLeaving) {
     EXPECT_FALSE(asker_.receive(0));
 }
 
-}  // namespace
+}  // namespace task_parallel_test
 }  // namespace hopscotch
-
-int main(int argc, char** argv) { return hopscotch::testing::both_worlds_main(argc, argv); }

@@ -6,7 +6,7 @@
 #include "alone.hpp"
 
 namespace hopscotch {
-namespace {
+namespace training_equivalence_test {
 
 using namespace testing;
 
@@ -132,7 +132,5 @@ TEST(Zoo, EveryModelEqualsOneProcessAlone) {
     for (auto const& entry : zoo()) EXPECT_TRUE(covered.contains(entry.name)) << entry.name << " is not covered";
 }
 
-}  // namespace
+}  // namespace training_equivalence_test
 }  // namespace hopscotch
-
-int main(int argc, char** argv) { return hopscotch::testing::both_worlds_main(argc, argv); }

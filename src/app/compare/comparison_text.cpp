@@ -25,7 +25,7 @@ std::vector<std::string> injected(ComparedRun const& run) {
 }
 
 // One unit for a whole row, so that its numbers can be compared by eye.
-std::pair<double, std::string_view> bytes_unit(Measure const& row) {
+std::pair<double, std::string_view> bytes_unit(MeasureRow const& row) {
     double most = 0;
     for (auto const& value : row.values) most = std::max(most, value.value_or(0));
     for (auto const& unit : k_bytes)
@@ -33,7 +33,7 @@ std::pair<double, std::string_view> bytes_unit(Measure const& row) {
     return k_bytes.back();
 }
 
-std::string name_of(Measure const& row) {
+std::string name_of(MeasureRow const& row) {
     switch (row.quantity) {
         case Quantity::seconds: return row.name + ", s";
         case Quantity::fraction: return row.name + ", %";
@@ -51,7 +51,7 @@ std::string four_digits(double value) {
     return fmt::format("{:.{}f}", value, size >= 1000 ? 0 : size >= 100 ? 1 : size >= 10 ? 2 : 3);
 }
 
-std::string value_text(Measure const& row, std::size_t run) {
+std::string value_text(MeasureRow const& row, std::size_t run) {
     if (!row.values[run]) return row.absent;
     double const value = *row.values[run];
     if (row.quantity == Quantity::fraction) return fmt::format("{:.1f}", 100 * value);
@@ -60,7 +60,7 @@ std::string value_text(Measure const& row, std::size_t run) {
     return row.quantity == Quantity::count ? fmt::format("{:.0f}", value) : four_digits(value);
 }
 
-std::string ratio_text(Measure const& row, std::size_t run) {
+std::string ratio_text(MeasureRow const& row, std::size_t run) {
     auto const ratio = row.ratio(run);
     if (!ratio) return "";
     if (*ratio != 0 && std::abs(*ratio) < 0.01) return fmt::format("{:.0e}x", *ratio);
@@ -97,7 +97,7 @@ std::size_t longest_word(std::string_view text) {
 }
 
 // The folder, and below it the strategy unless that is the folder's name. room: of a column that has the width to itself.
-std::vector<std::string> head_of(Comparison const& comparison, std::size_t run, std::size_t room) {
+std::vector<std::string> head_of(RunComparison const& comparison, std::size_t run, std::size_t room) {
     auto const& compared = comparison.runs[run];
     auto const folder = std::filesystem::path(compared.dir).lexically_normal();
     auto const name = folder.has_filename() ? folder.filename().string() : folder.parent_path().filename().string();
@@ -113,7 +113,7 @@ struct Column {
     std::size_t width = 0;
 };
 
-Column column_of(std::vector<Measure const*> const& rows, std::size_t run, std::vector<std::string> head) {
+Column column_of(std::vector<MeasureRow const*> const& rows, std::size_t run, std::vector<std::string> head) {
     Column out{std::move(head), {}, {}, 0};
     std::size_t widest_ratio = 0, widest_value = 0;
     for (auto const* row : rows) {
@@ -157,8 +157,8 @@ std::string block(std::vector<std::string> const& names, std::vector<Column> con
     return out;
 }
 
-std::string table(Comparison const& comparison, std::vector<Measure> const& measures, std::size_t width) {
-    std::vector<Measure const*> rows;
+std::string table(RunComparison const& comparison, std::vector<MeasureRow> const& measures, std::size_t width) {
+    std::vector<MeasureRow const*> rows;
     std::vector<std::string> names;
     std::size_t widest_name = 0;
     for (auto const& row : measures) {
@@ -182,7 +182,7 @@ std::string table(Comparison const& comparison, std::vector<Measure> const& meas
     return out;
 }
 
-std::string footnotes(Comparison const& comparison) {
+std::string footnotes(RunComparison const& comparison) {
     auto const& base = comparison.runs.front();
     std::string out;
     if (comparison.runs.size() > 1)
@@ -204,13 +204,13 @@ std::string footnotes(Comparison const& comparison) {
 Json number_or_null(std::optional<double> const& value) { return value ? Json(*value) : Json(); }
 
 // Bytes and counts are written as what they are.
-Json value_json(Measure const& row, std::size_t run) {
+Json value_json(MeasureRow const& row, std::size_t run) {
     bool const whole = row.quantity == Quantity::bytes || row.quantity == Quantity::count;
     auto const& value = row.values[run];
     return value && whole && std::floor(*value) == *value ? Json(static_cast<std::int64_t>(*value)) : number_or_null(value);
 }
 
-void add_measures(Json& run, std::vector<Measure> const& rows, std::size_t index, std::string const& values,
+void add_measures(Json& run, std::vector<MeasureRow> const& rows, std::size_t index, std::string const& values,
                   std::string const& ratios) {
     run[values] = Json(Json::Object{});
     run[ratios] = Json(Json::Object{});
@@ -222,7 +222,7 @@ void add_measures(Json& run, std::vector<Measure> const& rows, std::size_t index
 
 }  // namespace
 
-std::string comparison_text(Comparison const& comparison, std::size_t columns) {
+std::string comparison_text(RunComparison const& comparison, std::size_t columns) {
     auto out = table(comparison, comparison.measured, columns);
     if (!comparison.predicted.empty())
         out += fmt::format("\ncost model over {} (x: times the run's own measurement)\n{}", comparison.link,
@@ -230,7 +230,7 @@ std::string comparison_text(Comparison const& comparison, std::size_t columns) {
     return out + footnotes(comparison);
 }
 
-Json comparison_json(Comparison const& comparison) {
+Json comparison_json(RunComparison const& comparison) {
     Json::Array runs;
     for (std::size_t i = 0; i < comparison.runs.size(); ++i) {
         auto const& run = comparison.runs[i];

@@ -9,21 +9,21 @@
 
 namespace hopscotch {
 
-struct Comparison {
+struct RunComparison {
     std::vector<ComparedRun> runs;  // ratios are to the first
     MetricTarget target;
-    std::vector<Measure> measured;
-    std::vector<Measure> predicted;    // empty: not asked for
-    std::string link;                  // that predictions are for: "1gbit, 0.1ms"
-    std::vector<std::string> reasons;  // why it is not a fair comparison (--anyway)
-    std::vector<std::string> notes;    // other differences
+    std::vector<MeasureRow> measured;
+    std::vector<MeasureRow> predicted;  // empty: not asked for
+    std::string link;                   // that predictions are for: "1gbit, 0.1ms"
+    std::vector<std::string> reasons;   // why it is not a fair comparison (--anyway)
+    std::vector<std::string> notes;     // other differences
 };
 
 // At most so many columns wide, if any run's column fits at all; runs that do not fit beside the first ones come below them.
-std::string comparison_text(Comparison const& comparison, std::size_t columns);
+std::string comparison_text(RunComparison const& comparison, std::size_t columns);
 
 // {"base", "metric", "mode", "target", "runs": [{"dir", "strategy", "label", "status", "injected", "values", "ratios",
-// "predicted"?, "predicted_to_measured"?}], "reasons", "notes"}: values of Measure::key, null where a run has none.
-Json comparison_json(Comparison const& comparison);
+// "predicted"?, "predicted_to_measured"?}], "reasons", "notes"}: values of MeasureRow::key, null where a run has none.
+Json comparison_json(RunComparison const& comparison);
 
 }  // namespace hopscotch

@@ -84,9 +84,9 @@ Number least_to_target(ComparedRun const& run, MetricTarget const& target,
     return least;
 }
 
-class Rows {
+class MeasureTable {
 public:
-    explicit Rows(std::vector<ComparedRun> const& runs) : runs_(runs) {}
+    explicit MeasureTable(std::vector<ComparedRun> const& runs) : runs_(runs) {}
 
     // Left out where no run has a value, or all are 0 and nobody would miss it.
     void add(std::string key, std::string name, Quantity quantity, OfRun const& value) {
@@ -104,10 +104,10 @@ public:
         rows_.push_back(measured({std::move(key), std::move(name), quantity, {}, {}, "not reached"}, value));
     }
 
-    std::vector<Measure> take() { return std::move(rows_); }
+    std::vector<MeasureRow> take() { return std::move(rows_); }
 
 private:
-    Measure measured(Measure row, OfRun const& value) const {
+    MeasureRow measured(MeasureRow row, OfRun const& value) const {
         for (auto const& run : runs_) row.values.push_back(value(run));
         row.reference.assign(runs_.size(), row.values.front());
         row.reference.front() = std::nullopt;
@@ -115,10 +115,10 @@ private:
     }
 
     std::vector<ComparedRun> const& runs_;
-    std::vector<Measure> rows_;
+    std::vector<MeasureRow> rows_;
 };
 
-void add_sent(Rows& rows) {
+void add_sent(MeasureTable& rows) {
     for (std::string const kind : {"state", "gradient", "data", "control"}) {
         rows.add(kind + "_bytes_mean", kind + " sent", Quantity::bytes,
                  [&](auto const& run) { return mean_sent(run, kind); });
@@ -129,7 +129,7 @@ void add_sent(Rows& rows) {
 
 }  // namespace
 
-std::optional<double> Measure::ratio(std::size_t run) const {
+std::optional<double> MeasureRow::ratio(std::size_t run) const {
     if (!values[run] || !reference[run] || *reference[run] == 0) return std::nullopt;
     return *values[run] / *reference[run];
 }
@@ -150,8 +150,8 @@ MetricTarget make_target(std::vector<ComparedRun> const& runs, std::optional<dou
     return target;
 }
 
-std::vector<Measure> measures_of(std::vector<ComparedRun> const& runs, MetricTarget const& target) {
-    Rows rows(runs);
+std::vector<MeasureRow> measures_of(std::vector<ComparedRun> const& runs, MetricTarget const& target) {
+    MeasureTable rows(runs);
     rows.add("wall_s", "wall", Quantity::seconds);
     rows.add("makespan_s", "makespan", Quantity::seconds);
     rows.add("utilisation", "trainers busy", Quantity::fraction);

@@ -11,7 +11,7 @@ namespace hopscotch {
 
 enum class Quantity { seconds, fraction, bytes, metric, count };
 
-struct Measure {
+struct MeasureRow {
     std::string key, name;  // of the JSON document; of the table, without its unit
     Quantity quantity = Quantity::count;
     std::vector<std::optional<double>> values;     // by run
@@ -31,7 +31,7 @@ struct MetricTarget {
 MetricTarget make_target(std::vector<ComparedRun> const& runs, std::optional<double> wanted);
 
 // What was measured, as ratios to the first run. Rows that no run has are left out, but not those of a target.
-std::vector<Measure> measures_of(std::vector<ComparedRun> const& runs, MetricTarget const& target);
+std::vector<MeasureRow> measures_of(std::vector<ComparedRun> const& runs, MetricTarget const& target);
 
 // Bytes of one kind ("state", "gradient") that all ranks sent.
 std::optional<double> bytes_sent(ComparedRun const& run, std::string_view kind);

@@ -133,11 +133,11 @@ std::vector<std::optional<Estimate>> predict(std::vector<ComparedRun> const& run
     return out;
 }
 
-std::vector<Measure> predicted_measures(std::vector<ComparedRun> const& runs,
-                                        std::vector<std::optional<Estimate>> const& estimates) {
-    std::vector<Measure> rows{{"predicted_makespan_s", "makespan", Quantity::seconds, {}, {}},
-                              {"predicted_exposed_s", "exposed", Quantity::seconds, {}, {}},
-                              {"predicted_network_bytes", "all ranks sent", Quantity::bytes, {}, {}}};
+std::vector<MeasureRow> predicted_measures(std::vector<ComparedRun> const& runs,
+                                           std::vector<std::optional<Estimate>> const& estimates) {
+    std::vector<MeasureRow> rows{{"predicted_makespan_s", "makespan", Quantity::seconds, {}, {}},
+                                 {"predicted_exposed_s", "exposed", Quantity::seconds, {}, {}},
+                                 {"predicted_network_bytes", "all ranks sent", Quantity::bytes, {}, {}}};
     for (std::size_t r = 0; r < runs.size(); ++r) {
         auto const& estimate = estimates[r];
         auto const add = [&](std::size_t row, double value, std::optional<double> measured) {

@@ -16,7 +16,7 @@ namespace hopscotch {
 std::vector<std::optional<Estimate>> predict(std::vector<ComparedRun> const& runs, Link const& link);
 
 // As rows of the table, with ratios to the run's own measured value.
-std::vector<Measure> predicted_measures(std::vector<ComparedRun> const& runs,
-                                        std::vector<std::optional<Estimate>> const& estimates);
+std::vector<MeasureRow> predicted_measures(std::vector<ComparedRun> const& runs,
+                                           std::vector<std::optional<Estimate>> const& estimates);
 
 }  // namespace hopscotch

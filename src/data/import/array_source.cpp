@@ -11,7 +11,7 @@
 namespace hopscotch {
 namespace {
 
-constexpr std::size_t k_piece_bytes = 1 << 20;
+constexpr std::size_t k_converted_bytes = 1 << 20;
 constexpr std::int64_t k_most_piece_rows = 4096;
 constexpr std::size_t k_largest_row = 1 << 30;
 
@@ -37,7 +37,7 @@ std::size_t ArraySource::row_elements() const {
 }
 
 std::int64_t ArraySource::piece_rows() const {
-    auto const rows = static_cast<std::int64_t>(k_piece_bytes / std::max<std::size_t>(row_bytes(), 1));
+    auto const rows = static_cast<std::int64_t>(k_converted_bytes / std::max<std::size_t>(row_bytes(), 1));
     return std::clamp<std::int64_t>(rows, 1, k_most_piece_rows);
 }
 

@@ -31,7 +31,7 @@ struct CifarFile {
     std::vector<std::uint8_t> labels;
 };
 
-std::vector<fs::path> files_in(fs::path const& directory) {
+std::vector<fs::path> cifar_files_in(fs::path const& directory) {
     std::vector<fs::path> out;
     for (auto const* name : {"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin",
                              "data_batch_5.bin", "test_batch.bin", "train.bin", "test.bin"})
@@ -44,8 +44,8 @@ std::vector<fs::path> files_in(fs::path const& directory) {
     return out;
 }
 
-std::vector<fs::path> files_of(ImportOptions const& options) {
-    if (options.sources.size() == 1 && fs::is_directory(options.sources[0])) return files_in(options.sources[0]);
+std::vector<fs::path> cifar_files_of(ImportOptions const& options) {
+    if (options.sources.size() == 1 && fs::is_directory(options.sources[0])) return cifar_files_in(options.sources[0]);
     return options.sources;
 }
 
@@ -142,7 +142,7 @@ Placement place(ImportOptions const& options, std::vector<CifarFile> const& file
 
 ImportReport import_cifar_files(ImportOptions const& options) {
     check_import_options(options);
-    auto const paths = files_of(options);
+    auto const paths = cifar_files_of(options);
     auto const kind = kind_of(paths);
     std::vector<CifarFile> files;
     for (auto const& path : paths) files.push_back(read_labels(path, kind));

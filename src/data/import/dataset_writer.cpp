@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t k_buffers_bytes = 128 << 20;  // all spill buffers together
 constexpr std::size_t k_buffer_bytes = 1 << 20;     // one, at most
-constexpr std::size_t k_piece_bytes = 4 << 20;      // read from a spill at once
+constexpr std::size_t k_spill_bytes = 4 << 20;      // read from a spill at once
 constexpr std::size_t k_report_rows = 256;          // between two calls of progress
 using RowPosition = std::uint32_t;
 
@@ -161,7 +161,7 @@ void DatasetWriter::fill_missing(std::span<std::byte> row) const {
 
 ShardFile DatasetWriter::write_shard(std::size_t file, std::string const& name) const {
     auto const rows = static_cast<std::size_t>(placement_.files[file].rows);
-    auto const piece_rows = std::clamp<std::size_t>(k_piece_bytes / record_bytes_, 1, std::max<std::size_t>(rows, 1));
+    auto const piece_rows = std::clamp<std::size_t>(k_spill_bytes / record_bytes_, 1, std::max<std::size_t>(rows, 1));
     std::vector<std::byte> features(rows * row_bytes_), piece(piece_rows * record_bytes_);
     std::vector<std::int64_t> labels(has_labels(manifest_.task) ? rows : 0);
     std::vector<float> targets(has_labels(manifest_.task) ? 0 : rows * static_cast<std::size_t>(manifest_.outputs));

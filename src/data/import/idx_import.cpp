@@ -30,7 +30,7 @@ fs::path find_usual(fs::path const& directory, std::string const& part, std::str
     return {};
 }
 
-std::vector<fs::path> files_in(fs::path const& directory) {
+std::vector<fs::path> idx_files_in(fs::path const& directory) {
     std::vector<fs::path> out;
     for (auto const* part : {"train", "t10k"}) {
         auto const images = find_usual(directory, fmt::format("{}-images", part), "idx3");
@@ -45,8 +45,8 @@ std::vector<fs::path> files_in(fs::path const& directory) {
     return out;
 }
 
-std::vector<fs::path> files_of(ImportOptions const& options) {
-    if (options.sources.size() == 1 && fs::is_directory(options.sources[0])) return files_in(options.sources[0]);
+std::vector<fs::path> idx_files_of(ImportOptions const& options) {
+    if (options.sources.size() == 1 && fs::is_directory(options.sources[0])) return idx_files_in(options.sources[0]);
     if (options.sources.size() != 2 && options.sources.size() != 4)
         throw ConfigError(fmt::format("{} idx files (images and labels in turn: 2, or 4 with the test's) or one directory",
                                       options.sources.size()));
@@ -137,7 +137,7 @@ Manifest describe(ImportOptions const& options, std::vector<fs::path> const& fil
 
 ImportReport import_idx_files(ImportOptions const& options) {
     check_import_options(options);
-    auto const files = files_of(options);
+    auto const files = idx_files_of(options);
     std::vector<IdxPair> pairs;
     for (std::size_t i = 0; i < files.size(); i += 2) pairs.push_back(read_labels(files[i], files[i + 1]));
     auto const classes = classes_of(pairs);

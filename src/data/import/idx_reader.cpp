@@ -15,7 +15,7 @@ namespace {
 constexpr std::uint8_t k_type_uint8 = 8;
 constexpr std::uint8_t k_most_sizes = 5;
 constexpr std::int64_t k_most_bytes = std::int64_t{1} << 24;  // of an item
-constexpr std::size_t k_piece_bytes = 1 << 20;
+constexpr std::size_t k_inflated_bytes = 1 << 20;
 
 gzFile gzip(void* file) { return static_cast<gzFile>(file); }
 
@@ -50,7 +50,7 @@ void IdxReader::fail(std::string const& problem) const { throw DataError(fmt::fo
 std::size_t IdxReader::read_some(std::span<std::uint8_t> out) {
     std::size_t done = 0;
     while (done < out.size()) {
-        auto const piece = static_cast<unsigned>(std::min(k_piece_bytes, out.size() - done));
+        auto const piece = static_cast<unsigned>(std::min(k_inflated_bytes, out.size() - done));
         auto const count = gzread(gzip(file_.handle()), out.data() + done, piece);
         int code = Z_OK;
         auto const* const text = gzerror(gzip(file_.handle()), &code);

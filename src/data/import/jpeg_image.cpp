@@ -16,14 +16,14 @@
 namespace hopscotch {
 namespace {
 
-struct Failure {
+struct JpegFailure {
     jpeg_error_mgr manager;  // first: libjpeg knows only this member
     std::jmp_buf back;
     char text[JMSG_LENGTH_MAX];
 };
 
 [[noreturn]] void leave(j_common_ptr jpeg) {
-    auto* failure = reinterpret_cast<Failure*>(jpeg->err);
+    auto* failure = reinterpret_cast<JpegFailure*>(jpeg->err);
     (*jpeg->err->format_message)(jpeg, failure->text);
     std::longjmp(failure->back, 1);
 }
@@ -85,7 +85,7 @@ private:
 
     ByteView file_;
     jpeg_decompress_struct jpeg_{};
-    Failure failure_{};
+    JpegFailure failure_{};
 };
 
 // Print colours without a profile, as every viewer shows them. Adobe writes them inverted.

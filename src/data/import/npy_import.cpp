@@ -13,7 +13,7 @@ namespace {
 
 bool is_npz(std::filesystem::path const& path) { return path.extension() == ".npz"; }
 
-std::unique_ptr<ArraySource> open_file(std::filesystem::path const& path) {
+std::unique_ptr<ArraySource> open_npy(std::filesystem::path const& path) {
     return std::make_unique<NpyReader>(std::make_unique<FileStream>(path));
 }
 
@@ -53,7 +53,7 @@ Opened open_files(ImportArraysOptions const& options) {
     Opened out;
     out.pairs = pair_arrays(names, NameMatch::part, options, "npy files");
     for (auto const& pair : out.pairs)
-        out.parts.push_back({open_file(path(pair.features)), open_file(path(pair.labels)), pair.split});
+        out.parts.push_back({open_npy(path(pair.features)), open_npy(path(pair.labels)), pair.split});
     return out;
 }
 

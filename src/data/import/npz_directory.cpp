@@ -8,14 +8,14 @@
 #include "core/error.hpp"
 
 namespace hopscotch {
+[[noreturn]] void damaged_zip(std::string const& name, std::string_view what) {
+    throw DataError(fmt::format("{}: damaged zip archive ({}) copy or save it again", name, what));
+}
+
 namespace {
 
 constexpr std::uint64_t k_end_bytes = 22, k_longest_comment = 65535, k_locator_bytes = 20, k_end64_bytes = 56;
 constexpr std::uint64_t k_entry_bytes = 46, k_largest_directory = 64 << 20;
-
-[[noreturn]] void damaged(std::string const& name, std::string_view what) {
-    throw DataError(fmt::format("{}: damaged zip archive ({}) copy or save it again", name, what));
-}
 
 // A little-endian number of `bytes` bytes; the caller has checked that they are there.
 std::uint64_t number(std::string_view text, std::uint64_t at, int bytes) {
@@ -31,10 +31,10 @@ public:
         : name_(path.string()), size_(FileStream(path).size()), in_(path, std::ios::binary) {}
     std::uint64_t size() const { return size_; }
     std::string read(std::uint64_t at, std::uint64_t bytes) {
-        if (at > size_ || bytes > size_ - at) damaged(name_, "it is truncated");
+        if (at > size_ || bytes > size_ - at) damaged_zip(name_, "it is truncated");
         std::string out(bytes, '\0');
         in_.seekg(static_cast<std::streamoff>(at));
-        if (!in_.read(out.data(), static_cast<std::streamsize>(bytes))) damaged(name_, "it cannot be read");
+        if (!in_.read(out.data(), static_cast<std::streamsize>(bytes))) damaged_zip(name_, "it cannot be read");
         return out;
     }
 
@@ -58,9 +58,10 @@ Directory find_directory(RandomAccess& file, std::string const& name) {
             fmt::format("{}: not a npz file, or truncated (no end of a zip archive) save it with numpy.savez", name));
     Directory const out{number(tail, end + 12, 4), number(tail, end + 16, 4)};
     if (out.bytes != UINT32_MAX && out.at != UINT32_MAX) return out;
-    if (end < k_locator_bytes || tail.compare(end - k_locator_bytes, 4, "PK\6\7") != 0) damaged(name, "no zip64 locator");
+    if (end < k_locator_bytes || tail.compare(end - k_locator_bytes, 4, "PK\6\7") != 0)
+        damaged_zip(name, "no zip64 locator");
     auto const end64 = file.read(number(tail, end - k_locator_bytes + 8, 8), k_end64_bytes);
-    if (!end64.starts_with("PK\6\6")) damaged(name, "no zip64 end record");
+    if (!end64.starts_with("PK\6\6")) damaged_zip(name, "no zip64 end record");
     return {number(end64, 40, 8), number(end64, 48, 8)};
 }
 
@@ -80,7 +81,8 @@ void read_zip64(std::string_view extra, NpzMember& member) {
 
 // Takes the next entry off the directory.
 NpzMember read_entry(std::string_view& directory, std::string const& path) {
-    if (directory.size() < k_entry_bytes || !directory.starts_with("PK\1\2")) damaged(path, "its directory is malformed");
+    if (directory.size() < k_entry_bytes || !directory.starts_with("PK\1\2"))
+        damaged_zip(path, "its directory is malformed");
     NpzMember out;
     out.encrypted = (number(directory, 8, 2) & 1) != 0;
     out.method = static_cast<std::uint32_t>(number(directory, 10, 2));
@@ -90,7 +92,7 @@ NpzMember read_entry(std::string_view& directory, std::string const& path) {
     out.header_at = number(directory, 42, 4);
     auto const name_bytes = number(directory, 28, 2), extra_bytes = number(directory, 30, 2);
     auto const entry = k_entry_bytes + name_bytes + extra_bytes + number(directory, 32, 2);
-    if (entry > directory.size()) damaged(path, "its directory is malformed");
+    if (entry > directory.size()) damaged_zip(path, "its directory is malformed");
     out.name = directory.substr(k_entry_bytes, name_bytes);
     read_zip64(directory.substr(k_entry_bytes + name_bytes, extra_bytes), out);
     directory.remove_prefix(entry);
@@ -112,7 +114,7 @@ void check_method(NpzMember const& member, std::string const& path) {
 std::vector<NpzMember> read_npz_directory(std::filesystem::path const& path) {
     RandomAccess file(path);
     auto const place = find_directory(file, path.string());
-    if (place.bytes > k_largest_directory) damaged(path.string(), "its directory is larger than 64 MiB");
+    if (place.bytes > k_largest_directory) damaged_zip(path.string(), "its directory is larger than 64 MiB");
     auto const text = file.read(place.at, place.bytes);
     std::vector<NpzMember> out;
     for (std::string_view rest = text; !rest.empty();) {

@@ -13,10 +13,6 @@ namespace {
 
 constexpr std::uint64_t k_local_bytes = 30, k_best_ratio = 1032;  // deflate cannot do better
 
-[[noreturn]] void damaged(std::string const& name, std::string_view what) {
-    throw DataError(fmt::format("{}: damaged zip archive ({}) copy or save it again", name, what));
-}
-
 std::uint64_t uint16_at(std::string_view text, std::size_t at) {
     return static_cast<std::uint64_t>(static_cast<unsigned char>(text[at]) | static_cast<unsigned char>(text[at + 1]) << 8);
 }
@@ -30,12 +26,12 @@ public:
           input_(1 << 16) {
         std::string local(k_local_bytes, '\0');
         in_.seekg(static_cast<std::streamoff>(member_.header_at));
-        if (!in_.read(local.data(), k_local_bytes) || !local.starts_with("PK\3\4")) damaged(name_, "no local header");
+        if (!in_.read(local.data(), k_local_bytes) || !local.starts_with("PK\3\4")) damaged_zip(name_, "no local header");
         data_at_ = member_.header_at + k_local_bytes + uint16_at(local, 26) + uint16_at(local, 28);
         auto const file_bytes = std::filesystem::file_size(path);
-        if (data_at_ > file_bytes || member_.packed > file_bytes - data_at_) damaged(name_, "it is truncated");
-        if (member_.method == k_zip_stored && member_.packed != member_.size) damaged(name_, "its two sizes differ");
-        if (member_.size / k_best_ratio > member_.packed) damaged(name_, "its two sizes contradict each other");
+        if (data_at_ > file_bytes || member_.packed > file_bytes - data_at_) damaged_zip(name_, "it is truncated");
+        if (member_.method == k_zip_stored && member_.packed != member_.size) damaged_zip(name_, "its two sizes differ");
+        if (member_.size / k_best_ratio > member_.packed) damaged_zip(name_, "its two sizes contradict each other");
         if (inflateInit2(&inflater_, -MAX_WBITS) != Z_OK) throw Error(name_ + ": zlib cannot start (no memory)");
         rewind();
     }
@@ -64,14 +60,14 @@ public:
             inflate_into(wanted);
         crc_ = crc32_z(crc_, reinterpret_cast<Bytef const*>(wanted.data()), wanted.size());
         left_ -= wanted.size();
-        if (left_ == 0 && !wanted.empty() && crc_ != member_.crc) damaged(name_, "its checksum is wrong");
+        if (left_ == 0 && !wanted.empty() && crc_ != member_.crc) damaged_zip(name_, "its checksum is wrong");
         return wanted.size();
     }
 
 private:
     void fetch(MutableBytes out) {
         if (!in_.read(reinterpret_cast<char*>(out.data()), static_cast<std::streamsize>(out.size())))
-            damaged(name_, "it cannot be read");
+            damaged_zip(name_, "it cannot be read");
         packed_left_ -= out.size();
     }
 
@@ -91,7 +87,7 @@ private:
             auto const code = inflate(&inflater_, Z_NO_FLUSH);
             out = out.subspan(most - inflater_.avail_out);
             if (code == Z_OK && (packed_left_ > 0 || inflater_.avail_in > 0 || inflater_.avail_out == 0)) continue;
-            if (!out.empty()) damaged(name_, code == Z_DATA_ERROR ? "its data is bad" : "its data ends early");
+            if (!out.empty()) damaged_zip(name_, code == Z_DATA_ERROR ? "its data is bad" : "its data ends early");
         }
     }
 

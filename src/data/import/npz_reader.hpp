@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "data/import/npy_reader.hpp"
@@ -20,6 +21,8 @@ struct NpzMember {
     std::uint64_t packed = 0, size = 0, header_at = 0;
     bool encrypted = false;
 };
+
+[[noreturn]] void damaged_zip(std::string const& name, std::string_view why);  // throws DataError
 
 // The .npy members. Throws DataError: no zip archive, truncated, members that are encrypted or packed in another way.
 std::vector<NpzMember> read_npz_directory(std::filesystem::path const& path);

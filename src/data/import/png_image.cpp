@@ -12,12 +12,12 @@
 namespace hopscotch {
 namespace {
 
-struct Failure {
+struct PngFailure {
     char text[256];
 };
 
 [[noreturn]] void leave(png_structp png, png_const_charp text) {
-    auto* failure = static_cast<Failure*>(png_get_error_ptr(png));
+    auto* failure = static_cast<PngFailure*>(png_get_error_ptr(png));
     std::snprintf(failure->text, sizeof failure->text, "%s", text);
     png_longjmp(png, 1);
 }
@@ -93,7 +93,7 @@ private:
     }
 
     ByteView left_;
-    Failure failure_{};
+    PngFailure failure_{};
     png_structp png_ = nullptr;
     png_infop info_ = nullptr;
 };

@@ -36,9 +36,9 @@ struct Conv1d {
     at::Tensor operator()(at::Tensor const& x) const { return at::linear(x, weight->t(), *bias); }
 };
 
-class Block {
+class GptBlock {
 public:
-    Block(Scope const& scope, GptArguments const& a, std::int64_t tokens)
+    GptBlock(Scope const& scope, GptArguments const& a, std::int64_t tokens)
         : heads_(a.heads),
           dropout_(a.dropout),
           ln_1_(scope / "ln_1", a.width),
@@ -90,7 +90,7 @@ public:
 private:
     double dropout_;
     Embedding words_, positions_;
-    std::vector<Block> blocks_;
+    std::vector<GptBlock> blocks_;
     LayerNorm norm_;
 };
 

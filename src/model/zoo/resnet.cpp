@@ -37,10 +37,10 @@ std::map<std::string, Plan> const& plans() {
     return known;
 }
 
-class Block {
+class ResidualBlock {
 public:
     // shape: of the input, becomes that of the output.
-    Block(Scope const& scope, ImageShape& shape, Plan const& plan, std::int64_t width, std::int64_t stride) {
+    ResidualBlock(Scope const& scope, ImageShape& shape, Plan const& plan, std::int64_t width, std::int64_t stride) {
         auto const input = shape;
         auto const add = [&](Conv const& geometry) {
             auto const number = std::to_string(path_.size() + 1);
@@ -107,7 +107,7 @@ private:
     Stem stem_;
     ConvNorm entrance_;
     MaxPool pool_{3, 2, 1};
-    std::vector<Block> blocks_;
+    std::vector<ResidualBlock> blocks_;
     Linear fc_;
 };
 
