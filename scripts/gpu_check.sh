@@ -79,7 +79,7 @@ sanitizer() {
 sanitize_it() {
     local tool=$1 program log=$scratch/sanitizer.log said
     program=$(sanitizer) || { row "compute-sanitizer $1" "gpu_feed_test" "not here (no compute-sanitizer in PATH, in CUDA, or in the bundle)"; return; }
-    LD_LIBRARY_PATH="$libraries:$openmpi/lib" timeout 90 "$program" --tool "$tool" --error-exitcode 9 "$build/tests/model_gpu_feed_test" \
+    LD_LIBRARY_PATH="$libraries:$openmpi/lib" timeout 90 "$program" --tool "$tool" --error-exitcode 9 "$build/tests/model_tests" --files=gpu_feed_test \
         > "$log" 2>&1 && said="no error" || said="FAILED (exit code $?)"
     row "compute-sanitizer $tool" "gpu_feed_test" "$(grep -E 'ERROR SUMMARY|RACECHECK SUMMARY' "$log" | tail -1 | tr -s '=' ' ') $said"
     [[ $said == "no error" ]] || tail -30 "$log"

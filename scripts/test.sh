@@ -21,13 +21,8 @@ worst=0
 for preset in asan tsan; do
     cmake --preset "$preset" > "build-$preset.log" 2>&1 || { cat "build-$preset.log" >&2; exit 1; }
     rm -f "build-$preset.log"
-    mapfile -t targets < <(ninja -C "build-$preset" -t targets all | grep -oE "^(tests/)?($modules)_[a-z0-9_]+_test: phony" |
-                           sed 's/: phony$//; s,.*/,,' | sort -u)
-    if [[ ${#targets[@]} -eq 0 ]]; then
-        echo "test: build-$preset has no tests of $modules" >&2
-        exit 1
-    fi
-    scripts/build.sh "$preset" "${targets[@]}"
+    # shellcheck disable=SC2086
+    scripts/build.sh "$preset" $(printf '%s_tests ' ${modules//|/ })
     echo "== $preset"
     ctest --test-dir "build-$preset" --output-on-failure -R "^($modules)\\." "$@" || worst=$?
 done

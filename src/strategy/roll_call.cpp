@@ -212,7 +212,6 @@ void leave(Courier& courier) {
     Goodbye goodbye{std::vector<std::uint64_t>(4), peak_rss_bytes(), {}, 0, 0};
     courier.send(Rank(0), MessageKind::goodbye, encode(goodbye));
     await_farewell(courier);
-    courier.close();
 }
 
 // Whom this trainer's states will hop to: MPI connects on the first message, which can take tens of milliseconds.
