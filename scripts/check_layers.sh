@@ -18,6 +18,18 @@ declare -A allowed=(
     [app]="core experiment comm data model search schedule run strategy"
 )
 
+# Rooms: the folders of a module that shows its structure by folders. A file in a room includes its own room and what the row
+# allows; a file at the module's top includes every room, and no room includes the top.
+declare -A rooms=(
+    [strategy/common]=""
+    [strategy/together]="common"
+    [strategy/mop]="common"
+    [strategy/allreduce]="common together"
+    [strategy/model_averaging]="common together"
+    [strategy/parameter_server]="common together"
+    [strategy/whole_laps]="common"
+)
+
 # "header regex | where it may be included (regex on path) | why", a line each.
 places='
 ^mpi\.h$                                   | ^comm/mpi_world\.cpp$                | only comm/mpi_world.cpp speaks MPI
@@ -41,6 +53,12 @@ check_module() {  # file:line module header
     local target=${3%%/*}
     [[ "$3" == */* && -n "${allowed[$target]+known}" && "$target" != "$2" ]] || return 0
     [[ " ${allowed[$2]} " == *" $target "* ]] || complain "$1" "$2 includes $3 (allowed: $2 ${allowed[$2]})"
+}
+
+check_room() {  # file:line path module header
+    local from=${2%/*} to=${4%/*}
+    [[ "${4%%/*}" == "$3" && -n "${rooms[$from]+known}" && "$to" != "$from" ]] || return 0
+    [[ " ${rooms[$from]} " == *" ${to#"$3"/} "* ]] || complain "$1" "$from includes $4 (allowed: its own and ${rooms[$from]:-no other})"
 }
 
 check_pure() {
@@ -75,6 +93,7 @@ while IFS=: read -r file line text; do
         continue
     fi
     check_module "$path:$line" "$module" "$header"
+    check_room "$path:$line" "$path" "$module" "$header"
     check_pure "$path:$line" "$module" "$header"
     check_place "$path:$line" "$path" "$header"
 done < <(grep -rnE '^[[:space:]]*#[[:space:]]*include' --include='*.hpp' --include='*.cpp' --include='*.cu' --include='*.hpp.in' "$src")

@@ -15,7 +15,7 @@
 #include "core/error.hpp"
 #include "model/device.hpp"
 #include "model/device_block.hpp"
-#include "strategy/devices.hpp"
+#include "strategy/common/devices.hpp"
 
 namespace hopscotch {
 namespace {

@@ -12,7 +12,7 @@
 #include "model/device.hpp"
 #include "model/feed_speed.hpp"
 #include "model/trial_model.hpp"
-#include "strategy/devices.hpp"
+#include "strategy/common/devices.hpp"
 
 namespace hopscotch {
 namespace {

@@ -19,8 +19,10 @@
 #include "core/hash.hpp"
 #include "core/log.hpp"
 #include "experiment/search_section.hpp"
-#include "strategy/collectives.hpp"
+#include "strategy/common/pump.hpp"
 #include "strategy/roll_call.hpp"
+#include "strategy/strategy_table.hpp"
+#include "strategy/together/collectives.hpp"
 
 namespace hopscotch {
 namespace {

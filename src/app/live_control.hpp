@@ -10,7 +10,7 @@
 #include "app/prepared_run.hpp"
 #include "run/inbox.hpp"
 #include "run/recorder.hpp"
-#include "strategy/strategy.hpp"
+#include "strategy/common/strategy.hpp"
 
 namespace hopscotch {
 

@@ -17,9 +17,10 @@
 #include "run/journal.hpp"
 #include "run/run_directory.hpp"
 #include "run/server_log.hpp"
-#include "strategy/server_replay.hpp"
-#include "strategy/strategy.hpp"
-#include "strategy/trial_runner.hpp"
+#include "strategy/common/strategy.hpp"
+#include "strategy/common/trial_runner.hpp"
+#include "strategy/parameter_server/server_replay.hpp"
+#include "strategy/strategy_table.hpp"
 
 namespace hopscotch {
 namespace {

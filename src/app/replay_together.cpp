@@ -17,8 +17,10 @@
 #include "core/hash.hpp"
 #include "experiment/reader.hpp"
 #include "model/trial_model.hpp"
+#include "strategy/common/pump.hpp"
+#include "strategy/common/strategy.hpp"
 #include "strategy/roll_call.hpp"
-#include "strategy/strategy.hpp"
+#include "strategy/strategy_table.hpp"
 
 namespace hopscotch {
 namespace {

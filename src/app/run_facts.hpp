@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "app/prepared_run.hpp"
-#include "strategy/messages.hpp"
+#include "strategy/common/messages.hpp"
 
 namespace hopscotch {
 

@@ -14,7 +14,9 @@
 #include "experiment/reader.hpp"
 #include "run/checkpoint.hpp"
 #include "search/search.hpp"
+#include "strategy/common/pump.hpp"
 #include "strategy/roll_call.hpp"
+#include "strategy/strategy_table.hpp"
 
 namespace hopscotch {
 RunningJob::RunningJob(PreparedRun& prepared, Courier& courier, RunOptions const& options)

@@ -14,8 +14,9 @@
 #include "app/prepared_run.hpp"
 #include "run/progress.hpp"
 #include "run/recorder.hpp"
-#include "strategy/messages.hpp"
-#include "strategy/strategy.hpp"
+#include "strategy/common/messages.hpp"
+#include "strategy/common/pump.hpp"
+#include "strategy/common/strategy.hpp"
 
 namespace hopscotch {
 

@@ -5,7 +5,8 @@
 
 #include <algorithm>
 
-#include "strategy/parts.hpp"
+#include "strategy/parameter_server/parts.hpp"
+#include "strategy/strategy_table.hpp"
 
 namespace hopscotch {
 namespace {

@@ -17,10 +17,12 @@
 #include "core/log.hpp"
 #include "data/shard_writer.hpp"
 #include "model/device.hpp"
-#include "strategy/devices.hpp"
-#include "strategy/placement.hpp"
-#include "strategy/strategy.hpp"
-#include "strategy/trainer_base.hpp"
+#include "strategy/common/devices.hpp"
+#include "strategy/common/placement.hpp"
+#include "strategy/common/pump.hpp"
+#include "strategy/common/strategy.hpp"
+#include "strategy/common/trainer_base.hpp"
+#include "strategy/strategy_table.hpp"
 
 namespace hopscotch {
 namespace {

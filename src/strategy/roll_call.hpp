@@ -7,9 +7,10 @@
 #include <vector>
 
 #include "comm/courier.hpp"
-#include "strategy/messages.hpp"
-#include "strategy/strategy.hpp"
-#include "strategy/trial_runner.hpp"
+#include "strategy/common/messages.hpp"
+#include "strategy/common/pump.hpp"
+#include "strategy/common/strategy.hpp"
+#include "strategy/common/trial_runner.hpp"
 
 namespace hopscotch {
 

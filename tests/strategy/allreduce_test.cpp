@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "group_oracle.hpp"
-#include "strategy/buckets.hpp"
+#include "strategy/together/buckets.hpp"
 #include "whole_batches.hpp"
 
 namespace hopscotch {

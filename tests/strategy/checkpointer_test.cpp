@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strategy/checkpointer.hpp"
+#include "strategy/common/checkpointer.hpp"
 
 #include <gtest/gtest.h>
 

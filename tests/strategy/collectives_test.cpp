@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // When gradients go from GPU to GPU: every rule by itself.
-#include "strategy/collectives.hpp"
+#include "strategy/together/collectives.hpp"
 
 #include <gtest/gtest.h>
 

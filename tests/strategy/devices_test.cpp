@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strategy/devices.hpp"
+#include "strategy/common/devices.hpp"
 
 #include <gtest/gtest.h>
 

@@ -7,6 +7,7 @@
 #include "core/hash.hpp"
 #include "core/log.hpp"
 #include "job_harness.hpp"
+#include "strategy/strategy_table.hpp"
 #include "wrapped_model.hpp"
 
 namespace hopscotch {

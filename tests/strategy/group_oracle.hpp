@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "alone.hpp"
-#include "strategy/step_plan.hpp"
+#include "strategy/together/step_plan.hpp"
 
 namespace hopscotch::testing {
 

@@ -8,8 +8,10 @@
 
 #include "both_worlds.hpp"
 #include "experiment/reader.hpp"
+#include "strategy/common/pump.hpp"
+#include "strategy/common/strategy.hpp"
 #include "strategy/roll_call.hpp"
-#include "strategy/strategy.hpp"
+#include "strategy/strategy_table.hpp"
 #include "tiny_dataset.hpp"
 
 namespace hopscotch::testing {

@@ -7,7 +7,7 @@
 #include "comm/fake_nccl.hpp"
 #include "core/log.hpp"
 #include "group_oracle.hpp"
-#include "strategy/buckets.hpp"
+#include "strategy/together/buckets.hpp"
 #include "wrapped_model.hpp"
 
 namespace hopscotch {

@@ -5,9 +5,9 @@
 
 #include "group_oracle.hpp"
 #include "strategy/check.hpp"
-#include "strategy/part_server.hpp"
-#include "strategy/parts.hpp"
-#include "strategy/server_replay.hpp"
+#include "strategy/parameter_server/part_server.hpp"
+#include "strategy/parameter_server/parts.hpp"
+#include "strategy/parameter_server/server_replay.hpp"
 
 namespace hopscotch {
 namespace parameter_server_test {

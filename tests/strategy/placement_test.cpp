@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strategy/placement.hpp"
+#include "strategy/common/placement.hpp"
 
 #include <gtest/gtest.h>
 

@@ -4,8 +4,9 @@
 #include <set>
 
 #include "alone.hpp"
-#include "strategy/row_client.hpp"
-#include "strategy/task_parallel.hpp"
+#include "strategy/common/pump.hpp"
+#include "strategy/whole_laps/row_client.hpp"
+#include "strategy/whole_laps/task_parallel.hpp"
 
 namespace hopscotch {
 namespace task_parallel_test {

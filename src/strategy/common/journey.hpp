@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where a trial is on its way through a lap: what travels with its state.
+#pragma once
+#include "strategy/common/lap_codec.hpp"
+
+namespace hopscotch {
+
+struct Journey {
+    Lap lap;
+    int step = 0;         // visits done in this lap; S: on the way home or validating
+    int valid_shard = 0;  // the next piece of validation
+    std::int64_t valid_batch = 0;
+    LapRecord record;
+    double pushed_unix_s = 0;  // for hop latency
+    // Of the unit at `step`, if it has begun: batches trained, the sums over their rows.
+    std::int64_t batches = 0, rows = 0;
+    double loss_sum = 0;
+    double saved_unix_s = 0;  // when the trial's newest checkpoint was made, or its first unit began
+    bool saved = false;       // that checkpoint is of this very place
+    Bytes parts =
+        {};  // Checkpoint::parts: sums of a validation on shards held out; from a file, of trainers that train together
+};
+template <class A>
+void fields(A& a, Journey& m) {
+    a(m.lap, m.step, m.valid_shard, m.valid_batch, m.record, m.pushed_unix_s, m.batches, m.rows, m.loss_sum, m.saved_unix_s,
+      m.saved, m.parts);
+}
+
+}  // namespace hopscotch

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strategy/common/pump.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "core/clock.hpp"
+#include "core/log.hpp"
+#include "strategy/common/messages.hpp"
+
+namespace hopscotch {
+
+Pump::Pump(Courier& courier, std::vector<std::string> hosts, double stall_s)
+    : courier_(courier), hosts_(std::move(hosts)), stall_s_(stall_s), progress_(hosts_.size()) {
+    for (auto& progress : progress_) progress.since = monotonic_s();
+}
+
+void throw_bad_news(Incoming const& message) {
+    if (message.kind == MessageKind::fatal) throw CommError(decode<Fatal>(message.body).text);
+    if (message.kind == MessageKind::damaged) throw StateDamaged(decode<Fatal>(message.body).text);
+    if (message.kind == MessageKind::lost) throw TrainerLost(decode<Lost>(message.body));
+}
+
+void Pump::take(LapSink& sink, double timeout_s) {
+    auto const message = courier_.receive(timeout_s);
+    check_stalls();
+    if (!message) return;
+    throw_bad_news(*message);
+    switch (message->kind) {
+        case MessageKind::lap_done: return sink.lap_done(decode<LapRecord>(message->body));
+        case MessageKind::checkpointed: {
+            auto const saved = decode<Checkpointed>(message->body);
+            return sink.saved({saved.trial, saved.epoch, saved.step, saved.batch, saved.file, saved.whole, saved.gap_s,
+                               saved.state_hash, saved.begin_hash});
+        }
+        case MessageKind::settled:
+        case MessageKind::paused: return hear(message->from, message->kind, decode<Pause>(message->body).round);
+        case MessageKind::all_saved: {
+            auto const saved = decode<AllSaved>(message->body);
+            if (saved.unsaved > 0)
+                log_warning(
+                    fmt::format("rank {} could not save {} state(s): what they learned since the copies before is lost",
+                                message->from.value, saved.unsaved));
+            return hear(message->from, message->kind, saved.round);
+        }
+        case MessageKind::scored: return sink.scored(decode<LapRecord>(message->body));
+        default: break;  // an answer that came too late to matter
+    }
+}
+
+void Pump::hear(Rank from, MessageKind kind, int round) {
+    if (round == round_) heard_[kind].insert(from.value);
+}
+
+bool Pump::hear_from_all(MessageKind kind, LapSink& sink, double until_s) {
+    auto const all = [&] {
+        return std::ranges::all_of(courier_.peers().living(), [&](Rank rank) { return heard_[kind].contains(rank.value); });
+    };
+    while (!all()) {
+        if (monotonic_s() >= until_s) return false;
+        take(sink, 0.05);
+    }
+    return true;
+}
+
+bool Pump::pause(LapSink& sink, double deadline_s) {
+    auto const until_s = monotonic_s() + deadline_s;
+    ++round_;
+    heard_.clear();
+    auto const tell_all = [&](MessageKind kind, Bytes const& body) {
+        for (auto const rank : courier_.peers().living()) courier_.send(rank, kind, body);
+    };
+    tell_all(MessageKind::pause, encode(Pause{round_}));
+    if (!hear_from_all(MessageKind::paused, sink, until_s)) return false;
+    tell_all(MessageKind::save, encode(Save{round_, until_s - monotonic_s()}));
+    return hear_from_all(MessageKind::all_saved, sink, until_s);
+}
+
+void Pump::settle(LapSink& sink, std::function<bool()> const& enough) {
+    ++round_;
+    heard_.clear();
+    for (auto const rank : courier_.peers().living()) courier_.send(rank, MessageKind::settle, encode(Pause{round_}));
+    while (!enough() && !hear_from_all(MessageKind::settled, sink, monotonic_s() + 0.5)) {
+    }
+}
+
+int Pump::busy_trainers() const {
+    int busy = 0;
+    for (auto const rank : courier_.peers().living()) {
+        auto const beat = courier_.peers().last_heartbeat(rank);
+        busy += beat && beat->trial.value >= 0 ? 1 : 0;
+    }
+    return busy;
+}
+
+std::uint64_t Pump::units_done() const {
+    std::uint64_t units = 0;
+    for (int rank = 1; rank < courier_.world().size(); ++rank)
+        if (auto const beat = courier_.peers().last_heartbeat(Rank(rank))) units += beat->units;
+    return units;
+}
+
+// Who computes must finish a batch every stall_s. Who waits for others may wait as long as one of them computes.
+void Pump::check_stalls() {
+    auto const now = monotonic_s();
+    if (now < next_check_) return;
+    next_check_ = now + std::min(1.0, stall_s_ / 4);
+    std::optional<std::size_t> hangs, waits;
+    bool somebody_works = false;
+    std::uint64_t batches = 0;
+    for (std::size_t i = 0; i < progress_.size(); ++i) {
+        if (courier_.peers().is_lost(Rank(static_cast<int>(i) + 1))) continue;
+        auto const beat = courier_.peers().last_heartbeat(Rank(static_cast<int>(i) + 1));
+        bool const idle = !beat || beat->trial.value < 0;
+        if (idle || beat->batches != progress_[i].batches) progress_[i] = {beat ? beat->batches : 0, now};
+        batches += progress_[i].batches;
+        bool const works = !idle && (beat->phase == Phase::compute || beat->phase == Phase::validation);
+        bool const still = now - progress_[i].since > stall_s_;
+        somebody_works |= works;
+        if (works && still && !hangs) hangs = i;
+        if (!works && still && !waits) waits = i;
+    }
+    courier_.activity().batches = batches;  // trainers that wait hear from it that the job goes on
+    if (!hangs && !(waits && !somebody_works)) return;
+    auto const stalled = hangs ? *hangs : *waits;
+    auto const beat = courier_.peers().last_heartbeat(Rank(static_cast<int>(stalled) + 1));
+    auto const why = fmt::format(
+        "rank {} ({}) finished no batch of trial {}, epoch {}, shard {} for {:.0f} s ({}); run.stall_s sets this limit",
+        stalled + 1, hosts_[stalled], beat->trial.value, beat->epoch, beat->shard.value, now - progress_[stalled].since,
+        name_of(beat->phase));
+    if (!hangs || !courier_.peers().survives_losses()) throw CommError(why);
+    courier_.give_up(Rank(static_cast<int>(stalled) + 1), why);
+}
+
+}  // namespace hopscotch

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strategy/common/trial_runner.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <new>
+#include <string_view>
+#include <system_error>
+#include <thread>
+
+#include "core/clock.hpp"
+#include "core/error.hpp"
+#include "core/fault.hpp"
+#include "core/hash.hpp"
+#include "data/shard_writer.hpp"
+#include "data/stage.hpp"
+#include "model/device.hpp"
+
+namespace hopscotch {
+TrialRunner::TrialRunner(Experiment experiment, std::vector<ShardId> const& shards, Seat seat, ModelFactory factory)
+    : experiment_(std::move(experiment)),
+      self_(seat.self),
+      factory_(std::move(factory)),
+      manifest_(read_manifest(experiment_.data.path)),
+      device_(resolve_device(experiment_.run.device, seat.number_on_host)),
+      workspace_(device_, experiment_.run.threads, gpu_mode(experiment_.run)) {
+    for (auto const& slow : experiment_.run.inject.slow)
+        if (slow.rank == self_.value + 1) slow_factor_ *= slow.factor;
+    adopt(shards);
+}
+
+void TrialRunner::adopt(std::vector<ShardId> const& shards) {
+    models_.clear();  // they may point to sources that go
+    validations_.clear();
+    std::erase_if(train_, [&](auto const& entry) { return std::ranges::find(shards, entry.first) == shards.end(); });
+    for (auto const shard : shards) {
+        if (train_.contains(shard)) continue;
+        train_.emplace(shard, open(manifest_.train.at(shard.index())));
+    }
+    if (!shards.empty()) open_validation();  // an idle trainer validates nothing either
+}
+
+std::unique_ptr<ShardSource> TrialRunner::open(ShardFile const& file) const {
+    auto const& data = experiment_.data;
+    if (!data.stage.empty())
+        return open_shard_source(stage_file(data.path, file, manifest_, data.stage), file, manifest_, data);
+    auto source = open_shard_source(data.path, file, manifest_, data);
+    if (data.cache != Cache::all) return source;
+    // All of it has just been read, so that its hash costs little.
+    auto const path = std::filesystem::path(data.path) / file.file;
+    if (auto const hash = hash_file(path); hash != file.xxh64)
+        throw DataError(fmt::format(
+            "{}: is another file than dataset.json describes (its hash is {} instead of {}) restore it, or import the "
+            "dataset "
+            "again",
+            path.string(), to_hex(hash), to_hex(file.xxh64)));
+    return source;
+}
+
+void TrialRunner::open_validation() {
+    if (!valid_.empty()) return;
+    if (experiment_.search.folds == 1)
+        for (auto const& file : manifest_.valid) valid_.push_back(open(file));
+    // What is only read at the very end should not be missed there.
+    for (auto const& file : manifest_.test) check_shard(experiment_.data.path, file, manifest_);
+}
+
+// Rows that cannot be read and memory that is not there are no trial's fault. LibTorch says the latter in words.
+// A trial that has a GPU for itself and is too large for it meets the same in any other try.
+Cause cause_of(std::exception const& error) {
+    if (auto const* large = dynamic_cast<DoesNotFit const*>(&error))
+        return large->why() == DoesNotFit::Why::too_large ? Cause::trial : Cause::surroundings;
+    bool const data = dynamic_cast<DataError const*>(&error) != nullptr || dynamic_cast<IoError const*>(&error) != nullptr ||
+                      dynamic_cast<std::system_error const*>(&error) != nullptr;
+    std::string_view const text = error.what();
+    bool const memory = dynamic_cast<std::bad_alloc const*>(&error) != nullptr || text.find("out of memory") != text.npos ||
+                        text.find("not enough memory") != text.npos;
+    return data || memory ? Cause::surroundings : Cause::trial;
+}
+
+TrialConfig TrialRunner::config_of(Lap const& lap) const {
+    Problems problems(fmt::format("trial {}", lap.trial.value));
+    auto config = resolve(experiment_, lap.assignment, problems);
+    problems.throw_if_any();
+    config.train.optimizer.lr *= lr_factor_;
+    return config;
+}
+
+TrialRunner::Made& TrialRunner::made(Lap const& lap) {
+    auto& made = models_[lap.trial];
+    if (made.model && made.assignment == lap.assignment) return made;
+    auto const config = config_of(lap);
+    made = {lap.assignment, factory_(config, manifest_, workspace_), config.seed_key(lap.trial)};
+    return made;
+}
+
+TrialModel& TrialRunner::model(Lap const& lap) { return *made(lap).model; }
+
+UnitAddress TrialRunner::address_of(Lap const& lap, ShardId shard) {
+    return {static_cast<std::uint64_t>(experiment_.seed), made(lap).seed_key, lap.epoch, shard};
+}
+
+Buffer TrialRunner::initial_state(Lap const& lap, BufferPool& pool) {
+    auto& trial_model = model(lap);
+    auto state = pool.acquire(trial_model.layout().bytes);
+    trial_model.initialise(state.bytes(), static_cast<std::uint64_t>(experiment_.seed), made(lap).seed_key);
+    return state;
+}
+
+void TrialRunner::look_at_device(std::string const& after) {
+    auto const complaint = device_complaint(device_);
+    if (!complaint || !broken_.empty()) return;
+    broken_ = fmt::format(
+        "{}; {} cannot be used any more by this process ({}) look at nvidia-smi and the system's log, and go on with "
+        "--resume",
+        after, device_, complaint->text);
+    if (!complaint->of_the_work) require_device();
+}
+
+void TrialRunner::require_device() const {
+    if (!broken_.empty()) throw CommError(broken_);
+}
+
+// A failing trial never hurts another: what it throws becomes its outcome.
+void TrialRunner::guarded(Journey& journey, std::string const& what, std::function<void()> const& work) {
+    auto& record = journey.record;
+    try {
+        work();
+    } catch (CommError const&) {
+        throw;  // a lost rank is no bad trial
+    } catch (std::exception const& error) {
+        look_at_device(
+            fmt::format("{} of trial {}, epoch {}: {}", what, journey.lap.trial.value, journey.lap.epoch, error.what()));
+        record.outcome = Outcome::failed;
+        record.cause = cause_of(error);
+        record.reason = fmt::format("{} of epoch {} on trainer {} ({}): {}", what, journey.lap.epoch, self_.value,
+                                    host_name(), error.what());
+    }
+}
+
+std::function<void()> TrialRunner::batch_sign(Activity* activity) const {
+    return [activity, factor = slow_factor_, last = monotonic_s()]() mutable {
+        if (factor > 1) std::this_thread::sleep_for(std::chrono::duration<double>((monotonic_s() - last) * (factor - 1)));
+        last = factor > 1 ? monotonic_s() : last;
+        if (activity == nullptr) return;
+        ++activity->batches;
+        if (activity->leave.load(std::memory_order_relaxed)) throw JobEnded{};
+    };
+}
+
+UnitSums TrialRunner::train_rest(Journey& journey, TrialModel& trial_model, Activity* activity, OnTheWay const* on_the_way) {
+    auto const& lap = journey.lap;
+    auto const shard = shard_of(lap, journey.step);
+    fault_point("unit.rows");
+    trial_model.begin_pass(*train_.at(shard), address_of(lap, shard), trial_model.batch_size());
+    if (journey.batches > 0) trial_model.skip_to({journey.batches, {journey.rows, journey.loss_sum}});
+    auto const sign = batch_sign(activity);
+    while (auto const rows = trial_model.next_gradient({}, sign)) {
+        trial_model.update(rows);
+        if (on_the_way == nullptr || !on_the_way->wanted()) continue;
+        auto const cursor = trial_model.cursor();
+        journey.batches = cursor.batches;
+        journey.rows = cursor.sums.rows;
+        journey.loss_sum = cursor.sums.loss;
+        on_the_way->take();
+    }
+    journey.batches = journey.rows = 0;
+    journey.loss_sum = 0;
+    return trial_model.end_pass();
+}
+
+void TrialRunner::run_unit(Journey& journey, MutableBytes state, Activity* activity, OnTheWay const* on_the_way) {
+    auto const& lap = journey.lap;
+    auto const shard = shard_of(lap, journey.step);
+    if (held_out(lap).has(shard)) return evaluate_held_out(journey, state, activity);
+    auto const what = fmt::format("unit on shard {}", shard.value);
+    guarded(journey, what, [&] {
+        auto& trial_model = model(lap);
+        trial_model.bind(state);
+        UnitRecord unit;
+        unit.shard = shard;
+        unit.trainer = self_;
+        unit.start_unix_s = unix_s();
+        auto const start = monotonic_s();
+        auto const sums = train_rest(journey, trial_model, activity, on_the_way);
+        unit.rows = sums.rows;
+        unit.loss_sum = sums.loss;
+        unit.state_hash = state_hash(state, trial_model.layout());
+        journey.record.lr = trial_model.learning_rate();
+        journey.record.state_hash = unit.state_hash;
+        if (!std::isfinite(sums.loss) || !trial_model.finite()) {
+            journey.record.outcome = Outcome::diverged;
+            journey.record.reason = fmt::format("epoch {}, {}: {} is not finite (a smaller learning rate may help)",
+                                                lap.epoch, what, std::isfinite(sums.loss) ? "the state" : "the loss");
+        }
+        unit.seconds = monotonic_s() - start;
+        journey.record.units.push_back(unit);
+    });
+    ++journey.step;
+}
+
+void TrialRunner::forget(TrialId trial) {
+    models_.erase(trial);
+    validations_.erase(trial);
+}
+
+}  // namespace hopscotch

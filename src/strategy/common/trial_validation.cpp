@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a trainer validates: the other half of trial_runner.hpp.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/clock.hpp"
+#include "schedule/lap_metric.hpp"
+#include "strategy/common/trial_runner.hpp"
+
+namespace hopscotch {
+namespace {
+
+constexpr std::int64_t k_batches_between_signs = 16;  // of life in a validation
+
+// Of the shards that a journey has been validated on.
+void take_sums(Bytes const& parts, Evaluation& sums) {
+    if (parts.empty()) return;
+    Decoder decoder(parts);
+    decoder(sums);
+}
+
+// What a plateau schedule goes by: of validation, or of training where there is none.
+double epoch_loss(LapRecord const& record, LossKind loss) {
+    return lap_metric(record, record.valid_rows > 0 ? "val_loss" : "train_loss", loss);
+}
+
+}  // namespace
+
+Evaluation TrialRunner::validate_part(Lap const& lap, MutableBytes state, int k, int parts, Activity* activity) {
+    auto& trial_model = model(lap);
+    trial_model.bind(state);
+    auto const sign = batch_sign(activity);
+    Evaluation sums(manifest_.task, manifest_.outputs);
+    std::int64_t all = 0, before = 0;
+    for (auto const& source : valid_) all += trial_model.evaluation_batches(source->rows());
+    auto const first = all * k / parts, last = all * (k + 1) / parts;
+    for (auto const& source : valid_) {
+        auto const here = trial_model.evaluation_batches(source->rows());
+        for (auto batch = std::max(first, before); batch < std::min(last, before + here); ++batch) {
+            trial_model.evaluate(*source, {batch - before, 1}, sums);
+            sign();
+        }
+        before += here;
+    }
+    return sums;
+}
+
+void note_scores(Evaluation const& sums, LapRecord& record) {
+    auto const scores = sums.scores();
+    record.valid_rows = sums.rows();
+    record.valid_loss = sums.loss();
+    record.valid_correct = sums.correct();
+    record.valid_top5 = sums.top5();
+    record.valid_f1 = scores.f1;
+    record.valid_auc = scores.auc;
+    record.valid_mae = scores.mae;
+    record.valid_r2 = scores.r2;
+}
+
+// The sums of the shards before travel with the journey.
+void TrialRunner::evaluate_held_out(Journey& journey, MutableBytes state, Activity* activity) {
+    auto const shard = shard_of(journey.lap, journey.step);
+    auto const start = monotonic_s();
+    if (journey.record.valid_seconds == 0) journey.record.valid_start_unix_s = unix_s();
+    guarded(journey, fmt::format("validation on shard {}", shard.value), [&] {
+        Evaluation sums(manifest_.task, manifest_.outputs);
+        take_sums(journey.parts, sums);
+        auto& trial_model = model(journey.lap);
+        trial_model.bind(state);
+        auto& source = *train_.at(shard);
+        auto const batches = trial_model.evaluation_batches(source.rows());
+        auto const sign = batch_sign(activity);
+        for (std::int64_t batch = 0; batch < batches; ++batch) {
+            trial_model.evaluate(source, {batch, 1}, sums);
+            sign();
+        }
+        Encoder encoder;
+        encoder(sums);
+        journey.parts = encoder.take();
+    });
+    journey.record.valid_seconds += monotonic_s() - start;
+    ++journey.step;
+}
+
+bool TrialRunner::run_validation_piece(Journey& journey, MutableBytes state, Activity* activity) {
+    auto& record = journey.record;
+    guarded(journey, "validation", [&] {
+        auto& trial_model = model(journey.lap);
+        trial_model.bind(state);
+        auto const start = monotonic_s();
+        if (record.valid_seconds == 0 && !valid_.empty()) record.valid_start_unix_s = unix_s();
+        auto& sums = validations_.try_emplace(record.trial, manifest_.task, manifest_.outputs).first->second;
+        take_sums(journey.parts, sums);  // of shards held out; then this is all
+        bool const complete = valid_.empty() || validate_piece(journey, trial_model, sums, activity);
+        if (complete) {
+            end_validation(journey.lap, state, sums, record);
+            validations_.erase(record.trial);
+        }
+        record.valid_seconds += valid_.empty() ? 0 : monotonic_s() - start;
+    });
+    return record.outcome != Outcome::finished || journey.valid_shard == static_cast<int>(valid_.size());
+}
+
+void TrialRunner::end_validation(Lap const& lap, ByteView state, Evaluation const& sums, LapRecord& record) {
+    note_scores(sums, record);
+    auto& trial_model = model(lap);
+    trial_model.end_epoch(epoch_loss(record, loss_of(experiment_, lap.assignment)));
+    record.end_hash = state_hash(state, trial_model.layout());
+    if (record.valid_rows == 0 || std::isfinite(record.valid_loss)) return;
+    record.outcome = Outcome::diverged;
+    record.reason =
+        fmt::format("epoch {}: the validation loss is not finite (a smaller learning rate may help)", record.epoch);
+}
+
+// A piece is at most as many batches as a training shard has rows for. True after the last.
+bool TrialRunner::validate_piece(Journey& journey, TrialModel& trial_model, Evaluation& sums, Activity* activity) {
+    auto& shard = *valid_[static_cast<std::size_t>(journey.valid_shard)];
+    auto const all = trial_model.evaluation_batches(shard.rows());
+    auto const most = std::max<std::int64_t>(1, trial_model.evaluation_batches(manifest_.train.front().rows));
+    auto const end = journey.valid_batch + std::min(all - journey.valid_batch, most);
+    while (journey.valid_batch < end) {
+        auto const size = std::min(end - journey.valid_batch, k_batches_between_signs);
+        trial_model.evaluate(shard, {journey.valid_batch, size}, sums);
+        journey.valid_batch += size;
+        if (activity != nullptr) ++activity->batches;
+    }
+    if (journey.valid_batch < all) return false;
+    journey.valid_batch = 0;
+    return ++journey.valid_shard == static_cast<int>(valid_.size());
+}
+
+LapRecord TrialRunner::score_test(Lap const& lap, MutableBytes state, Activity* activity) {
+    Journey journey;
+    journey.lap = lap;
+    journey.record.trial = lap.trial;
+    journey.record.epoch = lap.epoch;
+    guarded(journey, "test", [&] {
+        auto& trial_model = model(lap);
+        trial_model.bind(state);
+        Evaluation sums(manifest_.task, manifest_.outputs);
+        for (auto const& file : manifest_.test) {
+            auto const shard = open_shard_source(experiment_.data.path, file, manifest_, experiment_.data);
+            auto const all = trial_model.evaluation_batches(shard->rows());
+            for (std::int64_t batch = 0; batch < all; ++batch) {
+                trial_model.evaluate(*shard, {batch, 1}, sums);
+                if (activity == nullptr) continue;
+                ++activity->batches;
+                if (activity->leave.load(std::memory_order_relaxed)) throw JobEnded{};
+            }
+        }
+        note_scores(sums, journey.record);
+    });
+    return journey.record;
+}
+
+void TrialRunner::end_epoch(Lap const& lap, MutableBytes state, LapRecord const& record) {
+    auto& trial_model = model(lap);
+    trial_model.bind(state);
+    trial_model.end_epoch(epoch_loss(record, loss_of(experiment_, lap.assignment)));
+}
+
+}  // namespace hopscotch

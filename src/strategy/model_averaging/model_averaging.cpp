@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strategy/model_averaging/model_averaging.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "strategy/together/buckets.hpp"
+#include "strategy/together/group_trainer.hpp"
+
+namespace hopscotch {
+
+void take_outer_step(OuterOptimizer const& outer, OuterStep const& step) {
+    auto const lr = static_cast<float>(outer.lr), momentum = static_cast<float>(outer.momentum);
+    for (std::size_t i = 0; i < step.parameters.size(); ++i) {
+        auto const delta = step.anchor[i] - step.parameters[i];
+        auto change = delta;
+        if (!step.velocity.empty()) {
+            step.velocity[i] = momentum * step.velocity[i] + delta;
+            change = outer.nesterov ? delta + momentum * step.velocity[i] : step.velocity[i];
+        }
+        step.parameters[i] = step.anchor[i] - lr * change;
+    }
+}
+
+namespace {
+
+// The parameters of a state and, laid out alike, its slots, by what becomes of them at a mean.
+struct Ranges {
+    FloatRange parameters, outer, ema;
+    std::vector<FloatRange> optimizer;
+};
+
+Ranges ranges_of(StateLayout const& layout) {
+    auto const length = layout.end_of(Block::parameter) / sizeof(float);
+    auto const prefix = layout.tensors.front().name + "/";  // the first parameter's slot begins each range
+    Ranges out{{0, length}, {}, {}, {}};
+    for (auto const& tensor : layout.tensors) {
+        if (tensor.block != Block::slot || !tensor.name.starts_with(prefix)) continue;
+        FloatRange const range{tensor.offset / sizeof(float), length};
+        auto const kind = tensor.name.substr(prefix.size());
+        if (kind == "ema")
+            out.ema = range;
+        else if (kind == "outer")
+            out.outer = range;
+        else
+            out.optimizer.push_back(range);
+    }
+    return out;
+}
+
+std::span<float> floats_of(MutableBytes state, FloatRange const& range) {
+    return std::span(reinterpret_cast<float*>(state.data()), state.size() / sizeof(float)).subspan(range.first, range.size);
+}
+
+class ModelAveraging : public GroupTrainer {
+public:
+    explicit ModelAveraging(Resources resources) : GroupTrainer(std::move(resources)) {}
+
+private:
+    void train_lap(SharedLap& mine, StepPlan const& plan, Journey& journey) override;
+    bool state_is_whole() const override { return what_is_same() == Same::state; }  // else slots differ
+    Same what_is_same() const override { return config().momentum == SlotPolicy::local ? Same::parameters : Same::state; }
+
+    struct Round {
+        std::int64_t first = 0, last = 0;  // steps
+        double share = 1;                  // of this trainer in the mean
+    };
+    Round round_from(std::int64_t first, StepPlan const& plan) const;
+    void average(SharedLap& mine, Round const& round, std::vector<float>& anchor);
+    void add_up_means(SharedLap& mine, Round const& round, WeightedSum& sum, DeviceFloats state);
+    void work_on_host(SharedLap& mine, std::vector<float>& anchor);
+
+    StrategyConfig const& config() const { return resources_.experiment.strategy; }
+    AllReduce algorithm() const {
+        return config().via == AverageVia::master ? AllReduce::star : all_reduce_of(config().algorithm);
+    }
+
+    CourierSum courier_{group_, algorithm()};
+};
+
+ModelAveraging::Round ModelAveraging::round_from(std::int64_t first, StepPlan const& plan) const {
+    auto const left = plan.steps() - first;
+    Round round{first, first + (config().every == 0 ? left : std::min(left, config().every)), 1};
+    std::int64_t rows = 0, all = 0;
+    for (auto step = round.first; step < round.last; ++step) {
+        rows += plan.rows(group_.self(), step);
+        all += plan.total(step);
+    }
+    round.share = static_cast<double>(rows) / static_cast<double>(all);
+    return round;
+}
+
+// anchor: the parameters after the last mean, for the outer optimizer; an epoch ends with a mean, so it starts from one.
+void ModelAveraging::train_lap(SharedLap& mine, StepPlan const& plan, Journey& journey) {
+    auto const start = floats_of(mine.state(), ranges_of(mine.model().layout()).parameters);
+    std::vector<float> anchor;
+    if (config().outer) anchor.assign(start.begin(), start.end());
+    for (Round round{0, journey.batches}; round.last < plan.steps();) {
+        round = round_from(round.last, plan);
+        for (auto step = round.first; step < round.last; ++step) {
+            if (mine.next_gradient() > 0)
+                mine.update(plan.total(step));
+            else
+                mine.count(plan.total(step));
+        }
+        average(mine, round, anchor);
+        group_.delay_if_injected();
+        ++journey.record.sync_rounds;
+        look_at_clock(mine, journey, round.last);
+    }
+}
+
+void ModelAveraging::average(SharedLap& mine, Round const& round, std::vector<float>& anchor) {
+    if (group_.size() == 1 && !config().outer) return;
+    auto* const nccl = device_sum();
+    auto const on_device = nccl != nullptr ? mine.device_state() : std::nullopt;
+    if (on_device) {
+        add_up_means(mine, round, *nccl, *on_device);
+        nccl->settle();  // the next step needs them, and launched behind them it could make the host wait where no deadline
+                         // is kept
+        bool const resets = config().momentum == SlotPolicy::reset && !ranges_of(mine.model().layout()).optimizer.empty();
+        if (!config().outer && !resets) return;
+        mine.fetch();
+    } else {
+        mine.fetch();
+        add_up_means(mine, round, courier_,
+                     in_host_memory(floats_of(mine.state(), {0, mine.state().size() / sizeof(float)})));
+    }
+    work_on_host(mine, anchor);
+    mine.store();
+}
+
+void ModelAveraging::add_up_means(SharedLap& mine, Round const& round, WeightedSum& sum, DeviceFloats state) {
+    auto const& layout = mine.model().layout();
+    auto const ranges = ranges_of(layout);
+    Buckets buckets(sum, cut_buckets(layout, bucket_sizes(config())));
+    auto const mean = [&](FloatRange const& range, char const* what) {
+        if (range.size == 0) return;
+        buckets.begin(state.part(range.first, range.size), round.share,
+                      fmt::format("mean of {} of {}", what, place(mine.lap(), round.last - 1)));
+        buckets.finish();
+    };
+    mean(ranges.parameters, "parameters");
+    if (config().momentum == SlotPolicy::averaged)
+        for (auto const& slot : ranges.optimizer) mean(slot, "slots");
+    mean(ranges.ema, "averaged weights");
+}
+
+void ModelAveraging::work_on_host(SharedLap& mine, std::vector<float>& anchor) {
+    auto const ranges = ranges_of(mine.model().layout());
+    auto const floats = [&](FloatRange const& range) { return floats_of(mine.state(), range); };
+    if (config().momentum == SlotPolicy::reset)
+        for (auto const& slot : ranges.optimizer) std::ranges::fill(floats(slot), 0.0F);
+    if (!config().outer) return;
+    auto const parameters = floats(ranges.parameters);
+    take_outer_step(*config().outer, {anchor, parameters, floats(ranges.outer)});
+    anchor.assign(parameters.begin(), parameters.end());
+}
+
+}  // namespace
+
+std::unique_ptr<Strategy> make_model_averaging(Resources resources) {
+    return std::make_unique<ModelAveraging>(std::move(resources));
+}
+
+}  // namespace hopscotch

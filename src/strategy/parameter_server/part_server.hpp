@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// The server's thread of a rank: takes gradients of its parts, answers with parameters (served_part.hpp says when), and
+// sends slots to the first worker when a lap is complete. All it has belongs to its thread. What it throws reaches rank 0 as
+// Fatal.
+#pragma once
+#include <atomic>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "comm/all_reduce.hpp"
+#include "comm/courier.hpp"
+#include "strategy/parameter_server/served_part.hpp"
+#include "strategy/parameter_server/server_messages.hpp"
+
+namespace hopscotch {
+
+class PartServer {
+public:
+    // Starts the thread. workers: in the order of sums; the first is the one that keeps whole states.
+    PartServer(Courier& courier, RankGroup workers);
+    ~PartServer();
+
+    // Any thread. A lap begins; fresh: the parts, if it is the trial's first here. Gradients that came before it are kept.
+    struct Begin {
+        TrialId trial;
+        int epoch = 0;
+        std::shared_ptr<ServedLap const> lap;
+        std::map<int, ServedPart> fresh;
+    };
+    void begin(Begin begin);
+
+private:
+    struct Served {
+        int epoch = -1;
+        std::shared_ptr<ServedLap const> lap;
+        std::map<int, ServedPart> parts;
+    };
+    void run() noexcept;
+    void handle(Incoming message);
+    void obey(ServeOrder const& order);
+    void take(Incoming message);
+    void answer(GradientPart const& about, ServedPart const& part, std::vector<ServedPart::Answer> const& answers);
+    void end(GradientPart const& about, ServedPart const& part);
+    void tell_who_waits();
+    void say_fatal(std::string const& text);
+
+    Courier& courier_;
+    RankGroup workers_;
+    std::mutex mutex_;  // of begins_
+    std::deque<Begin> begins_;
+    std::map<TrialId, Served> trials_;
+    std::vector<Incoming> early_;  // for laps that have not begun here
+    double told_s_ = 0;
+    bool news_ = false;  // a gradient has come since
+    std::atomic<bool> stopping_ = false;
+    std::thread thread_;
+};
+
+}  // namespace hopscotch

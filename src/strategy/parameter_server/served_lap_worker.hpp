@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// The worker's side of a lap with parameter servers: pushes the parts of each gradient as they become final, and takes the
+// parameters that come back into the state.
+#pragma once
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "strategy/parameter_server/parts.hpp"
+#include "strategy/parameter_server/served_part.hpp"
+#include "strategy/parameter_server/server_messages.hpp"
+#include "strategy/together/shared_lap.hpp"
+
+namespace hopscotch {
+
+class ServedLapWorker {
+public:
+    // Where the parts are, and who this is among the workers.
+    struct Place {
+        std::vector<ServedRange> parts;
+        std::vector<Rank> servers;
+        int self = 0;
+    };
+    ServedLapWorker(Courier& courier, SharedLap& mine, ServedLap const& lap, Place place);
+
+    // One update: the gradient to the servers. Then wait until every part has come back.
+    void push_step(std::int64_t step);
+    void ask();  // instead, if this worker has no rows in the lap
+
+    // A message of the servers. slots: of the trial's first worker only.
+    void take(Incoming message);
+    bool waits() const { return awaited_ > 0 || awaited_ends_ > 0; }
+    void await_ends();  // from now on: slots, and the order of arrivals
+
+    std::vector<std::int64_t> const& staleness() const { return staleness_; }
+    std::vector<std::vector<std::uint16_t>> take_log() { return std::move(log_); }
+    std::string servers_awaited() const;  // for errors
+
+private:
+    void push(std::size_t part, std::int64_t step);
+    std::span<float> parameters() { return {floats(), mine_.model().layout().end_of(Block::parameter) / sizeof(float)}; }
+    float* floats() { return reinterpret_cast<float*>(mine_.state().data()); }
+    void take_parameters(Incoming const& message);
+    void take_end(Incoming const& message);
+
+    Courier& courier_;
+    SharedLap& mine_;
+    ServedLap const& lap_;
+    Place place_;
+    std::vector<std::size_t> missing_;  // floats of the gradient that are not final yet, by part
+    std::vector<bool> here_;            // parts that have come back
+    std::size_t awaited_ = 0, awaited_ends_ = 0, ends_ = 0;
+    std::int64_t step_staleness_ = 0;  // the largest of its parts
+    std::vector<std::int64_t> staleness_;
+    std::vector<std::vector<std::uint16_t>> log_;
+};
+
+}  // namespace hopscotch

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Trains a lap of parameter_server again, in one thread, as the servers' log says (run/server_log.hpp): the same workers and
+// the same rule of the parts, with messages replaced by a loop. The bits must be those of the run.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "strategy/parameter_server/parts.hpp"
+#include "strategy/parameter_server/served_part.hpp"
+#include "strategy/together/shared_lap.hpp"
+
+namespace hopscotch {
+
+// One trial, all its laps in order.
+class ServerReplay {
+public:
+    // run.inject of the experiment is left out: it changes no bit.
+    ServerReplay(Experiment experiment, OwnerTable owners);
+    ~ServerReplay();
+
+    // The state hash at the end of training. recorded: the lap as it was, for what validation does to schedules.
+    // Throws DataError if the log cannot be that of this lap.
+    std::uint64_t train(Lap const& lap, std::vector<std::vector<std::uint16_t>> const& log, LapRecord const& recorded);
+
+private:
+    struct Worker;
+    void begin(Lap const& lap);
+    void follow(std::vector<std::vector<std::uint16_t>> const& log);
+    bool take(std::size_t part, int k);
+    void compute(int k);
+    void end();
+    Worker& worker(int k) { return *workers_[static_cast<std::size_t>(k)]; }
+
+    Experiment experiment_;
+    OwnerTable owners_;
+    std::shared_ptr<BufferPool> pool_ = std::make_shared<BufferPool>();
+    std::vector<std::unique_ptr<Worker>> workers_;
+    std::vector<ServedPart> parts_;
+    std::shared_ptr<ServedLap> lap_;
+};
+
+// Whether bits depend on the order of arrival, so that a run has a log.
+inline bool has_server_log(StrategyConfig const& config) {
+    return config.name == "parameter_server" && config.mode != ServerMode::sync;
+}
+
+}  // namespace hopscotch

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strategy/strategy_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/error.hpp"
+#include "strategy/allreduce/allreduce.hpp"
+#include "strategy/model_averaging/model_averaging.hpp"
+#include "strategy/mop/mop.hpp"
+#include "strategy/parameter_server/parameter_server.hpp"
+#include "strategy/parameter_server/parts.hpp"
+#include "strategy/whole_laps/sequential.hpp"
+#include "strategy/whole_laps/task_parallel.hpp"
+
+namespace hopscotch {
+
+std::vector<StrategyEntry> const& strategies() {
+    static std::vector<StrategyEntry> const table = {
+        {"mop", "model hopper parallelism: the models visit the shards", true, make_mop},
+        {"task_parallel", "each trainer trains whole trials by itself; the data comes to it", true, make_task_parallel,
+         Bits::any_trainers, Rows::travel},
+        {"model_averaging", "all trainers train copies of each trial on their own shards and average them now and then",
+         true, make_model_averaging, Bits::same_trainers},
+        {"allreduce", "all trainers train each trial together, step by step, and all-reduce gradients", true, make_allreduce,
+         Bits::same_trainers},
+        {"parameter_server", "workers push gradients to servers, which update and send parameters back", true,
+         make_parameter_server, Bits::same_trainers},
+        {"sequential", "one trainer, one trial after another: the reference of sequential equivalence", false,
+         make_sequential},
+    };
+    return table;
+}
+
+StrategyEntry const& strategy_named(std::string_view name) {
+    std::string known;
+    for (auto const& entry : strategies()) {
+        if (entry.name == name) return entry;
+        known += (known.empty() ? "" : ", ") + entry.name;
+    }
+    throw ConfigError(fmt::format("strategy \"{}\" is unknown (known: {})", name, known));
+}
+
+int trainers_with_data(StrategyConfig const& config, int trainers) {
+    if (!strategy_named(config.name).all_trainers) return 1;
+    bool const dedicated = config.name == "parameter_server" && config.placement == ServerPlacement::dedicated;
+    return dedicated ? std::max(1, trainers - servers_of(config, 1)) : trainers;
+}
+
+}  // namespace hopscotch

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strategy/together/group.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "core/clock.hpp"
+#include "core/error.hpp"
+#include "strategy/together/group_messages.hpp"
+#include "strategy/together/step_plan.hpp"
+
+namespace hopscotch {
+namespace {
+
+// While a member waits, its heartbeat says so.
+class Waiting {
+public:
+    Waiting(Activity& activity, double& exposed_s)
+        : activity_(activity),
+          exposed_s_(exposed_s),
+          was_(activity.phase.exchange(Phase::exchange)),
+          since_(monotonic_s()) {}
+    ~Waiting() {
+        activity_.phase = was_;
+        exposed_s_ += monotonic_s() - since_;
+    }
+    Waiting(Waiting const&) = delete;
+    Waiting& operator=(Waiting const&) = delete;
+
+private:
+    Activity& activity_;
+    double& exposed_s_;
+    Phase was_;
+    double since_;
+};
+
+}  // namespace
+
+Group::Group(Resources const& resources, std::function<void(Incoming)> set_aside)
+    : courier_(resources.courier),
+      trainers_(group_of(resources.owners)),
+      set_aside_(std::move(set_aside)),
+      stall_s_(resources.experiment.run.stall_s),
+      sync_delay_s_(resources.experiment.run.inject.sync_s) {
+    ranks_.self = -1;
+    for (auto const trainer : trainers_) {
+        if (rank_of(trainer) == courier_.world().rank()) ranks_.self = ranks_.size();
+        ranks_.ranks.push_back(rank_of(trainer));
+    }
+}
+
+std::shared_ptr<Exchange> Group::start(Exchange::Plan plan, std::string what) {
+    plan.what = std::move(what);
+    auto exchange = std::make_shared<Exchange>(std::move(plan), next_exchange_++);
+    courier_.start(exchange);
+    return exchange;
+}
+
+std::shared_ptr<Exchange> Group::sum(AllReduce algorithm, std::span<float> values, std::string what) {
+    return start(all_reduce(algorithm, ranks_, values, courier_.pool()), std::move(what));
+}
+
+std::shared_ptr<Exchange> Group::broadcast(MutableBytes bytes, std::string what) {
+    return start(hopscotch::broadcast(ranks_, bytes), std::move(what));
+}
+
+void Group::wait(std::vector<std::shared_ptr<Exchange>> const& exchanges) {
+    Waiting const waiting(courier_.activity(), exposed_s_);
+    for (auto const& exchange : exchanges)
+        if (!courier_.finish(*exchange)) throw JobEnded{};
+}
+
+void Group::wait_for_device(std::function<void()> const& work) {
+    double unmeasured_s = 0;
+    Waiting const waiting(courier_.activity(), unmeasured_s);
+    work();
+}
+
+void Group::delay_if_injected() {
+    if (sync_delay_s_ == 0) return;
+    Waiting const waiting(courier_.activity(), exposed_s_);
+    auto const end = monotonic_s() + sync_delay_s_;
+    while (monotonic_s() < end) {
+        if (courier_.activity().leave) throw JobEnded{};
+        std::this_thread::sleep_for(std::chrono::duration<double>(std::min(0.05, std::max(0.0, end - monotonic_s()))));
+    }
+}
+
+void Group::keep(Incoming const& message) {
+    auto share = decode<Share>(message.body);
+    shared_[share.sequence][message.from] = std::move(share.body);
+}
+
+std::vector<Bytes> Group::share(Bytes mine, std::string const& what, To to) {
+    Waiting const waiting(courier_.activity(), exposed_s_);
+    auto const sequence = next_share_++;
+    bool const tells_all = to == To::all;
+    for (auto const rank : ranks_.ranks)
+        if (rank != courier_.world().rank() && (tells_all || rank == ranks_.ranks.front()))
+            courier_.send(rank, MessageKind::share, encode(Share{sequence, mine}));
+    if (!tells_all && self() != 0) return {};
+    auto& come = shared_[sequence];
+    come[courier_.world().rank()] = std::move(mine);
+    auto const deadline = monotonic_s() + stall_s_;
+    while (static_cast<int>(come.size()) < size()) {
+        auto message = courier_.receive(0.1);
+        if (courier_.activity().leave) {
+            if (message) set_aside_(std::move(*message));
+            throw JobEnded{};
+        }
+        if (!message && monotonic_s() > deadline && courier_.peers().job_still_s() > stall_s_)
+            throw CommError(
+                fmt::format("{}: only {} of {} trainers had their say within {:.0f} s; run.stall_s sets this limit", what,
+                            come.size(), size(), stall_s_));
+        if (!message) continue;
+        if (message->kind != MessageKind::share) {
+            set_aside_(std::move(*message));
+            continue;
+        }
+        keep(*message);
+    }
+    std::vector<Bytes> out;
+    for (auto const rank : ranks_.ranks) out.push_back(std::move(come[rank]));
+    shared_.erase(sequence);
+    return out;
+}
+
+}  // namespace hopscotch

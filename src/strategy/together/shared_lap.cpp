@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strategy/together/shared_lap.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/clock.hpp"
+#include "core/error.hpp"
+
+namespace hopscotch {
+
+SharedLap::SharedLap(TrialRunner& runner, Part part, Activity& activity)
+    : runner_(runner), part_(std::move(part)), activity_(activity), model_(runner.model(part_.lap)) {
+    model_.bind(part_.state);
+}
+
+template <class Work>
+void SharedLap::guarded(Work work) {
+    if (outcome_ == Outcome::failed) return;
+    auto const start = monotonic_s();
+    try {
+        work();
+    } catch (CommError const&) {
+        throw;  // a lost rank is no bad trial
+    } catch (std::exception const& error) {
+        runner_.look_at_device(fmt::format("trial {}, epoch {}: {}", part_.lap.trial.value, part_.lap.epoch, error.what()));
+        outcome_ = Outcome::failed;
+        reason_ = fmt::format("unit on shard {} of epoch {} on trainer {} ({}): {}",
+                              units_.empty() ? -1 : units_.back().shard.value, part_.lap.epoch, runner_.self().value,
+                              host_name(), error.what());
+    }
+    if (!units_.empty()) units_.back().seconds += monotonic_s() - start;
+}
+
+bool SharedLap::open_next_shard() {
+    if (next_shard_ == part_.shards.size()) return false;
+    if (open_) close_pass();
+    auto const shard = part_.shards[next_shard_++];
+    UnitRecord unit;
+    unit.shard = shard;
+    unit.trainer = runner_.self();
+    unit.start_unix_s = unix_s();
+    unit.wait_s = -1;
+    units_.push_back(unit);
+    open(shard);
+    return true;
+}
+
+void SharedLap::open(ShardId shard) {
+    activity_.shard = shard.value;
+    model_.begin_pass(runner_.shard(shard), runner_.address_of(part_.lap, shard), part_.batch_size);
+    open_ = true;
+}
+
+namespace {
+
+template <class Work>
+void each_own(SharedLap::Own own, StateLayout const& layout, MutableBytes state, Work work) {
+    for (auto const& tensor : layout.tensors)
+        if (tensor.block == Block::buffer || (own == SharedLap::Own::buffers_and_slots && tensor.block == Block::slot))
+            work(state.subspan(tensor.offset, tensor.bytes));
+}
+
+}  // namespace
+
+MemberPlace SharedLap::place(Own own) {
+    MemberPlace out;
+    before_waits_();
+    guarded([&] {
+        if (open_) {
+            auto const cursor = model_.cursor();
+            out.batches = cursor.batches;
+            out.rows = cursor.sums.rows;
+            out.loss_sum = cursor.sums.loss;
+        }
+        each_own(own, model_.layout(), part_.state,
+                 [&](MutableBytes bytes) { out.own.insert(out.own.end(), bytes.begin(), bytes.end()); });
+    });
+    out.units = units_;
+    out.failed = outcome_ != Outcome::finished;
+    return out;
+}
+
+void SharedLap::go_on(MemberPlace const& place, Own own) {
+    std::size_t at = 0;
+    each_own(own, model_.layout(), part_.state, [&](MutableBytes bytes) {
+        require(bytes.size() <= place.own.size() - at, "a checkpoint of another model");
+        std::copy_n(place.own.begin() + static_cast<std::ptrdiff_t>(at), bytes.size(), bytes.begin());
+        at += bytes.size();
+    });
+    model_.bind(part_.state);  // with what has been written
+    require(place.units.size() <= part_.shards.size(), "a checkpoint with the units of another trainer");
+    units_ = place.units;
+    next_shard_ = units_.size();
+    if (units_.empty()) return;
+    open(part_.shards[next_shard_ - 1]);
+    model_.skip_to({place.batches, {place.rows, place.loss_sum}});
+}
+
+void SharedLap::close_pass() {
+    before_waits_();
+    auto const sums = model_.end_pass();
+    units_.back().rows = sums.rows;
+    units_.back().loss_sum = sums.loss;
+    open_ = false;
+    ++activity_.units;
+    if (std::isfinite(sums.loss) || outcome_ != Outcome::finished) return;
+    outcome_ = Outcome::diverged;
+    reason_ = fmt::format("epoch {}, shard {}: the loss is not finite (a smaller learning rate may help)", part_.lap.epoch,
+                          units_.back().shard.value);
+}
+
+// The last pass stays open for the updates that follow without rows of this trainer.
+std::int64_t SharedLap::next_gradient(GradientReady const& ready) {
+    std::int64_t rows = 0;
+    guarded([&] {
+        while (open_ || open_next_shard()) {
+            rows = model_.next_gradient(ready, runner_.batch_sign(&activity_));
+            if (rows > 0 || !open_next_shard()) return;
+        }
+    });
+    if (rows > 0) return rows;
+    ++activity_.batches;
+    if (activity_.leave) throw JobEnded{};
+    guarded([&] { model_.zero_gradient(); });
+    return 0;
+}
+
+void SharedLap::update(std::int64_t rows) {
+    guarded([&] { model_.update(rows); });
+}
+
+void SharedLap::count(std::int64_t rows) {
+    guarded([&] { model_.count(rows); });
+}
+
+void SharedLap::fetch() {
+    before_waits_();
+    guarded([&] { model_.fetch(); });
+}
+
+void SharedLap::store() {
+    guarded([&] { model_.store(); });
+}
+
+void SharedLap::finish() {
+    guarded([&] {
+        if (open_) close_pass();
+        if (outcome_ == Outcome::finished && !model_.finite()) {
+            outcome_ = Outcome::diverged;
+            reason_ = fmt::format("epoch {}: the state is not finite (a smaller learning rate may help)", part_.lap.epoch);
+        }
+    });
+}
+
+}  // namespace hopscotch

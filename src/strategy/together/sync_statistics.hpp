@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// strategy.batch_norm "sync": lets a model add up its batch statistics over the trainers of a group while a pass is under
+// way. Trainers need not make the same number of sums in a step: one without rows, or whose model has thrown, says nothing
+// where others add, until all have said that they are through. Three trainers, a layer of batch norm, the third has no rows
+// left:
+//   1, 2: sum, sum, sum, -      3: -, -, -, -
+#pragma once
+#include <exception>
+#include <string>
+
+#include "strategy/together/group.hpp"
+
+namespace hopscotch {
+
+class SyncStatistics {
+public:
+    // The model has sums until this is destroyed; none are needed for `local`, or for one trainer.
+    SyncStatistics(Group& group, TrialModel& model, NormStatistics statistics);
+    ~SyncStatistics();
+    SyncStatistics(SyncStatistics const&) = delete;
+    SyncStatistics& operator=(SyncStatistics const&) = delete;
+
+    void begin_step(std::string what) { what_ = std::move(what); }  // for errors
+    void end_step();  // after this trainer's part of it. Throws what a sum could not throw.
+
+private:
+    void sum(std::span<double> values);
+
+    Group& group_;
+    TrialModel& model_;
+    bool on_;
+    std::string what_;
+    std::exception_ptr broken_;  // must not pass through autograd, nor be taken for the model's
+};
+
+}  // namespace hopscotch

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// How values of all trainers (gradients, or weights for a mean) are added up, range by range, while others are still
+// computed: by the courier in host memory, or by NCCL where they lie. Every member makes the same calls in the same order.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "comm/nccl_group.hpp"
+#include "strategy/together/group.hpp"
+
+namespace hopscotch {
+
+class WeightedSum {
+public:
+    virtual ~WeightedSum() = default;
+
+    // Starts; values become the sum over all members of share x values.
+    virtual void add_up(DeviceFloats values, double share, std::string what) = 0;
+    // After the last range of a step: what is computed from here on computes with the sums.
+    virtual void finish() = 0;
+    // Before the host waits for the device.
+    virtual void settle() {}
+};
+
+class CourierSum final : public WeightedSum {
+public:
+    CourierSum(Group& group, AllReduce algorithm) : group_(group), algorithm_(algorithm) {}
+    void add_up(DeviceFloats values, double share, std::string what) override;
+    void finish() override;
+
+private:
+    Group& group_;
+    AllReduce algorithm_;
+    std::vector<std::shared_ptr<Exchange>> under_way_;
+};
+
+class NcclSum final : public WeightedSum {
+public:
+    // Collective: brings the group of GPUs up. members: "rank 1 (node3), ...", for errors. Throws CommError, JobEnded.
+    NcclSum(Group& group, Resources const& resources, std::shared_ptr<NcclCalls> calls, std::string members);
+    void add_up(DeviceFloats values, double share, std::string what) override { nccl_.sum(values, share, std::move(what)); }
+    void finish() override;
+    void settle() override;
+
+private:
+    Group& group_;
+    NcclGroup nccl_;
+};
+
+// Collective. With NCCL if the experiment and the devices of all members allow it (strategy/collectives.hpp); null: they do
+// not.
+std::unique_ptr<WeightedSum> make_nccl_sum(Group& group, Resources const& resources);
+
+}  // namespace hopscotch
