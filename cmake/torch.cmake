@@ -13,7 +13,8 @@ if(NOT torch_root)
                   OUTPUT_VARIABLE torch_root OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
 endif()
 if(NOT EXISTS "${torch_root}/include/ATen/core/Tensor.h")
-  message(FATAL_ERROR "LibTorch not found (looked at '${torch_root}'): run scripts/setup.sh, or pass -DHOPSCOTCH_TORCH=/path/to/libtorch")
+  message(FATAL_ERROR "LibTorch not found (looked at '${torch_root}'): "
+                      "run scripts/setup.sh, or pass -DHOPSCOTCH_TORCH=/path/to/libtorch")
 endif()
 message(STATUS "LibTorch: ${torch_root}")
 set(HOPSCOTCH_TORCH_ROOT ${torch_root})
@@ -27,7 +28,8 @@ target_link_options(torch::cpu INTERFACE -Wl,-rpath,${torch_root}/lib -Wl,--allo
 if(HOPSCOTCH_CUDA)
   # Before the language is enabled, which would guess what this machine's compiler takes for a default.
   if(NOT CMAKE_CUDA_ARCHITECTURES)
-    set(CMAKE_CUDA_ARCHITECTURES 80 90 CACHE STRING "Compute capabilities of our own kernels: 80 is the A100, 90 the H100 and H200")
+    set(CMAKE_CUDA_ARCHITECTURES 80 90
+        CACHE STRING "Compute capabilities of our own kernels: 80 is the A100, 90 the H100 and H200")
   endif()
   enable_language(CUDA)
   if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake 3.25 does not know that nvcc speaks C++20
@@ -37,14 +39,17 @@ if(HOPSCOTCH_CUDA)
   set(CMAKE_CUDA_STANDARD 20)
   set(CMAKE_CUDA_STANDARD_REQUIRED ON)
   find_package(CUDAToolkit REQUIRED)
-  # NCCL comes with the wheel nvidia-nccl-cu13 (beside torch, which loads that one: first), with some toolkits, or from the system.
+  # NCCL comes with the wheel nvidia-nccl-cu13, with some toolkits, or from the system. The wheel's lies beside torch, and
+  # torch loads it: so that one is looked for first.
   find_path(HOPSCOTCH_NCCL_INCLUDE nccl.h HINTS ${torch_root}/../nvidia/nccl/include ${CUDAToolkit_INCLUDE_DIRS})
   find_library(HOPSCOTCH_NCCL_LIBRARY NAMES nccl libnccl.so.2 NAMES_PER_DIR
                HINTS ${torch_root}/../nvidia/nccl/lib ${CUDAToolkit_LIBRARY_DIR} ${CUDAToolkit_LIBRARY_ROOT}/lib)
   if(NOT HOPSCOTCH_NCCL_INCLUDE OR NOT HOPSCOTCH_NCCL_LIBRARY)
-    message(FATAL_ERROR "NCCL not found (nccl.h, libnccl): run scripts/setup.sh --cuda, or pass -DHOPSCOTCH_NCCL_INCLUDE=... -DHOPSCOTCH_NCCL_LIBRARY=...")
+    message(FATAL_ERROR "NCCL not found (nccl.h, libnccl): run scripts/setup.sh --cuda, "
+                        "or pass -DHOPSCOTCH_NCCL_INCLUDE=... -DHOPSCOTCH_NCCL_LIBRARY=...")
   endif()
-  message(STATUS "CUDA ${CUDAToolkit_VERSION}, compute capabilities ${CMAKE_CUDA_ARCHITECTURES}; NCCL: ${HOPSCOTCH_NCCL_LIBRARY}")
+  message(STATUS "CUDA ${CUDAToolkit_VERSION}, compute capabilities ${CMAKE_CUDA_ARCHITECTURES}; "
+                 "NCCL: ${HOPSCOTCH_NCCL_LIBRARY}")
   add_library(nccl::nccl INTERFACE IMPORTED)
   target_include_directories(nccl::nccl SYSTEM INTERFACE ${HOPSCOTCH_NCCL_INCLUDE})
   target_link_libraries(nccl::nccl INTERFACE ${HOPSCOTCH_NCCL_LIBRARY} CUDA::cudart)

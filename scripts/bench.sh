@@ -22,7 +22,8 @@ step() {
     echo "== step: $*"
     for _ in 1 2 3 4 5; do
         "$hopscotch" bench step --repeats 1 --seconds 2 --model "$1" --shape "$2" --batch "$3" "${arguments[@]}"
-        [[ -z "$python" ]] || "$python" scripts/bench_step_pytorch.py --repeats 1 --seconds 2 --model "$1" --shape "$2" --batch "$3" "${hidden[@]}"
+        [[ -z "$python" ]] || "$python" scripts/bench_step_pytorch.py --repeats 1 --seconds 2 \
+            --model "$1" --shape "$2" --batch "$3" "${hidden[@]}"
     done
 }
 
@@ -34,7 +35,8 @@ step resnet20 3x32x32 32
 echo "== augmentation: resnet20 with flip, crop and cutout"
 for _ in 1 2 3 4 5; do
     "$hopscotch" bench step --repeats 1 --seconds 2 --model resnet20 --shape 3x32x32
-    "$hopscotch" bench step --repeats 1 --seconds 2 --model resnet20 --shape 3x32x32 --augment flip --augment crop --augment cutout
+    "$hopscotch" bench step --repeats 1 --seconds 2 --model resnet20 --shape 3x32x32 \
+        --augment flip --augment crop --augment cutout
 done
 echo "== reading rows: in memory, through windows, row by row"
 "$hopscotch" bench read
@@ -46,7 +48,8 @@ echo "== hops: 100 MB once a second between two computing ranks; memory that cha
 "${launch[@]}" --mca btl tcp,self -np 2 "$hopscotch" bench comm --copy --repeats 2
 
 echo "== synthetic: 8 trials on 8 trainers, units of 100 ms, states of 10 MB"
-"$hopscotch" data import csv data/digits.csv --out "$scratch/digits8" --shards 8 --label label --shape 1x8x8 > "$scratch/import.log"
+"$hopscotch" data import csv data/digits.csv --out "$scratch/digits8" --shards 8 --label label --shape 1x8x8 \
+    > "$scratch/import.log"
 for _ in 1 2 3; do
     "${launch[@]}" -np 9 "$hopscotch" run configs/synthetic.json --quiet --overwrite --set data.path="$scratch/digits8" \
         --set run.dir="$scratch/run" --set train.batch_size=45 | grep -E "^(finished|makespan)"

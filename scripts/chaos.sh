@@ -1,18 +1,24 @@
 #!/usr/bin/env bash
-# Runs that are killed, filled up and interrupted at random instants and resumed until they finish: scripts/chaos.sh [ROUNDS [SEED]].
-# 200 rounds by default, a quarter of an hour. Prints what happened in each; ends with 1 at the first that came out different.
-# scripts/chaos.sh --losses [ROUNDS]: jobs that lose one, then two of four trainers and must finish by themselves.
-# scripts/chaos.sh --random [SECONDS [SEED]]: random experiments, each once undisturbed and once disturbed; 600 s by default. Goes on after a failure;
-# --random --only SEED/NUMBER [--times N] repeats one of them.
-# scripts/chaos.sh --orders [CASES [SEED]]: jobs that are struck as soon as they have acknowledged orders (hopscotch ctl), and must obey them all the
-# same; 200 cases by default. Goes on after a failure; --orders --only SEED/NUMBER [--times N] repeats one of them.
+# Disturbs runs, and checks that they come out as they should.
+#   scripts/chaos.sh [ROUNDS [SEED]]
+#       Kills, fills up and interrupts runs at random instants, and resumes them until they finish. 200 rounds by default, a
+#       quarter of an hour. Prints what happened in each round; ends with 1 at the first that came out different.
+#   scripts/chaos.sh --losses [ROUNDS]
+#       Takes one, then two of four trainers away from jobs, which must finish by themselves.
+#   scripts/chaos.sh --random [SECONDS [SEED]]
+#       Runs random experiments, each once undisturbed and once disturbed; 600 s by default. Goes on after a failure;
+#       --random --only SEED/NUMBER [--times N] repeats one of them.
+#   scripts/chaos.sh --orders [CASES [SEED]]
+#       Strikes jobs as soon as they have acknowledged orders (hopscotch ctl), which they must obey all the same; 200 cases
+#       by default. Goes on after a failure; --orders --only SEED/NUMBER [--times N] repeats one of them.
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 scripts/setup.sh
 scripts/build.sh release hopscotch
-export OMP_NUM_THREADS=1 HOPSCOTCH="$PWD/build/hopscotch" HOPSCOTCH_SOURCE="$PWD" HOPSCOTCH_MPIRUN="mpirun --oversubscribe --bind-to none"
+export OMP_NUM_THREADS=1 HOPSCOTCH="$PWD/build/hopscotch" HOPSCOTCH_SOURCE="$PWD"
+export HOPSCOTCH_MPIRUN="mpirun --oversubscribe --bind-to none"
 if [[ $(id -u) -eq 0 ]]; then
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 fi

@@ -32,18 +32,18 @@ declare -A rooms=(
 
 # "header regex | where it may be included (regex on path) | why", a line each.
 places='
-^mpi\.h$                                   | ^comm/mpi_world\.cpp$                | only comm/mpi_world.cpp speaks MPI
-^hdf5                                      | ^data/[a-z0-9_]+\.cpp$|^data/hdf5_file\.hpp$ | only data reads HDF5
-^(jpeglib|jerror)\.h$                       | ^data/import/jpeg_image\.cpp$        | only data/import/jpeg_image.cpp reads JPEG
-^png\.h$                                   | ^data/import/png_image\.cpp$         | only data/import/png_image.cpp reads PNG
-^zlib\.h$                                  | ^data/import/[a-z0-9_]+\.cpp$        | only importers decompress
-^nlohmann/                                 | ^core/json\.cpp$                     | only core/json.cpp parses JSON
-^CLI/                                      | ^app/[a-z0-9_]+\.cpp$                | only app reads the command line
-^(torch|ATen|c10)/                         | ^model/                              | only model knows LibTorch
-^nccl\.h$                                  | ^comm/nccl_library\.cpp$             | only comm/nccl_library.cpp speaks NCCL
-^cuda                                      | ^(model|comm)/                       | only model and comm touch devices
-^spdlog/                                   | ^core/log\.cpp$                      | only core/log.cpp logs
-^(fmt|xxhash)                              | \.cpp$                               | headers stay free of third-party headers
+^mpi\.h$                                  | ^comm/mpi_world\.cpp$                | only comm/mpi_world.cpp speaks MPI
+^hdf5                                     | ^data/[a-z0-9_]+\.cpp$|^data/hdf5_file\.hpp$ | only data reads HDF5
+^(jpeglib|jerror)\.h$                     | ^data/import/jpeg_image\.cpp$        | only data/import/jpeg_image.cpp reads JPEG
+^png\.h$                                  | ^data/import/png_image\.cpp$         | only data/import/png_image.cpp reads PNG
+^zlib\.h$                                 | ^data/import/[a-z0-9_]+\.cpp$        | only importers decompress
+^nlohmann/                                | ^core/json\.cpp$                     | only core/json.cpp parses JSON
+^CLI/                                     | ^app/[a-z0-9_]+\.cpp$                | only app reads the command line
+^(torch|ATen|c10)/                        | ^model/                              | only model knows LibTorch
+^nccl\.h$                                 | ^comm/nccl_library\.cpp$             | only comm/nccl_library.cpp speaks NCCL
+^cuda                                     | ^(model|comm)/                       | only model and comm touch devices
+^spdlog/                                  | ^core/log\.cpp$                      | only core/log.cpp logs
+^(fmt|xxhash)                             | \.cpp$                               | headers stay free of third-party headers
 '
 
 found=0
@@ -58,7 +58,8 @@ check_module() {  # file:line module header
 check_room() {  # file:line path module header
     local from=${2%/*} to=${4%/*}
     [[ "${4%%/*}" == "$3" && -n "${rooms[$from]+known}" && "$to" != "$from" ]] || return 0
-    [[ " ${rooms[$from]} " == *" ${to#"$3"/} "* ]] || complain "$1" "$from includes $4 (allowed: its own and ${rooms[$from]:-no other})"
+    [[ " ${rooms[$from]} " == *" ${to#"$3"/} "* ]] ||
+        complain "$1" "$from includes $4 (allowed: its own and ${rooms[$from]:-no other})"
 }
 
 check_pure() {
@@ -96,7 +97,8 @@ while IFS=: read -r file line text; do
     check_room "$path:$line" "$path" "$module" "$header"
     check_pure "$path:$line" "$module" "$header"
     check_place "$path:$line" "$path" "$header"
-done < <(grep -rnE '^[[:space:]]*#[[:space:]]*include' --include='*.hpp' --include='*.cpp' --include='*.cu' --include='*.hpp.in' "$src")
+done < <(grep -rnE '^[[:space:]]*#[[:space:]]*include' \
+         --include='*.hpp' --include='*.cpp' --include='*.cu' --include='*.hpp.in' "$src")
 
 if (( files == 0 )); then
     echo "check_layers: no #include lines under $src" >&2

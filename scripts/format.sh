@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Formats C++ (clang-format, .clang-format) and Python (ruff, ruff.toml) in place: scripts/format.sh [FILE...]; all files of the
-# repository by default. scripts/format.sh --check changes nothing, names the files that differ, and ends with 1 if there are any.
+# Formats C++ (clang-format, .clang-format) and Python (ruff, ruff.toml).
+#   scripts/format.sh [FILE...]   formats them in place; all files of the repository by default
+#   scripts/format.sh --check     changes nothing, names the files that differ, and ends with 1 if there are any
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 cd "$(dirname "$0")/.."

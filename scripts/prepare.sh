@@ -1,5 +1,5 @@
-# Sourced by quickstart.sh, compare.sh and bench.sh in the repository's folder: sets up, builds, and imports data/digits.csv, unless
-# that has been done. Leaves the program's path in `hopscotch`.
+# quickstart.sh, compare.sh and bench.sh source this file in the repository's folder. It sets up, builds, and imports
+# data/digits.csv, unless that has been done, and leaves the program's path in `hopscotch`.
 #   HOPSCOTCH=/path/to/hopscotch   that program: nothing is set up or built
 # SPDX-License-Identifier: Apache-2.0
 hopscotch=${HOPSCOTCH:-build/hopscotch}

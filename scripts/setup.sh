@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Installs what Hopscotch is built with on Debian or Ubuntu, and LibTorch into .deps/venv. Idempotent: what is there is
 # skipped, and a call with nothing to do takes a fraction of a second and runs neither apt nor pip.
-#   --cuda   also the CUDA libraries of that LibTorch (2.2 GB more): what a binary of the preset gpu runs with. To build one, nvcc
-#            is needed besides, from a CUDA 13 toolkit (https://developer.nvidia.com/cuda-downloads, or a cluster's module).
+#   --cuda   also the CUDA libraries of that LibTorch (2.2 GB more): what a binary of the preset gpu runs with. To build one,
+#            you also need nvcc from a CUDA 13 toolkit (https://developer.nvidia.com/cuda-downloads, or a cluster's module).
 #   HOPSCOTCH_TORCH=/path/to/libtorch   use that one and make no virtual environment
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
@@ -27,14 +27,16 @@ stamp="$venv/hopscotch-wheels"
 
 missing_packages() {
     local installed
-    installed=$(dpkg-query -W -f='${Package} ${db:Status-Status}\n' "${packages[@]}" 2>/dev/null | awk '$2 == "installed" { print $1 }' || true)
+    installed=$(dpkg-query -W -f='${Package} ${db:Status-Status}\n' "${packages[@]}" 2>/dev/null |
+        awk '$2 == "installed" { print $1 }' || true)
     printf '%s\n' "${packages[@]}" | grep -vxF -f <(printf '%s\n' "$installed" none) || true
 }
 
 give_up() {
     echo "setup: cannot install what is missing ($1)" >&2
     echo "  by hand, with root's rights:  apt-get install ${missing[*]}" >&2
-    echo "  elsewhere: a C++20 compiler, cmake >= 3.22, ninja, an MPI >= 3.1, HDF5 (C), libjpeg, libpng, zlib, CLI11, nlohmann/json, spdlog, fmt, xxHash, GoogleTest;" >&2
+    echo "  elsewhere: a C++20 compiler, cmake >= 3.22, ninja, an MPI >= 3.1, HDF5 (C), libjpeg, libpng, zlib," \
+         "CLI11, nlohmann/json, spdlog, fmt, xxHash, GoogleTest;" >&2
     echo "  LibTorch 2.11 through HOPSCOTCH_TORCH=/path/to/libtorch; then: cmake --preset release && cmake --build build" >&2
     exit 1
 }
@@ -78,11 +80,16 @@ if [[ -z "${HOPSCOTCH_TORCH:-}" ]] && ! cmp -s "$stamp" <(printf '%s\n' "${wheel
 fi
 
 if [[ -n $with_cuda ]]; then
-    [[ -z "${HOPSCOTCH_TORCH:-}" ]] || { echo "setup: --cuda goes with the LibTorch of .deps/venv, not with HOPSCOTCH_TORCH" >&2; exit 2; }
+    [[ -z "${HOPSCOTCH_TORCH:-}" ]] || {
+        echo "setup: --cuda goes with the LibTorch of .deps/venv, not with HOPSCOTCH_TORCH" >&2
+        exit 2
+    }
     if ! cmp -s "$venv/hopscotch-cuda" <(printf '%s\n' "${cuda_wheels[@]}"); then
         echo "setup: installing into $venv: ${cuda_wheels[*]}"
-        "$venv/bin/python3" -m pip install --quiet --disable-pip-version-check --retries 5 "${cuda_wheels[@]}"  # these do need others
+        # Without --no-deps: these wheels need others.
+        "$venv/bin/python3" -m pip install --quiet --disable-pip-version-check --retries 5 "${cuda_wheels[@]}"
         printf '%s\n' "${cuda_wheels[@]}" > "$venv/hopscotch-cuda"
     fi
-    command -v nvcc >/dev/null || [[ -x /usr/local/cuda/bin/nvcc ]] || echo "setup: no nvcc here: the preset gpu needs a CUDA 13 toolkit to be built"
+    command -v nvcc >/dev/null || [[ -x /usr/local/cuda/bin/nvcc ]] ||
+        echo "setup: no nvcc here: the preset gpu needs a CUDA 13 toolkit to be built"
 fi

@@ -6,8 +6,8 @@
 #   slurm_local.sh status       its nodes and jobs; exit code 1 if it is not up
 #   slurm_local.sh down         cancel its jobs, stop it and remove its folder
 #   slurm_local.sh start n2     start the daemon of a node again, after something killed it
-# HOPSCOTCH_SLURM: the folder of everything it writes, default ${TMPDIR:-/tmp}/hopscotch-slurm-$UID. A node pretends to have 32 CPUs and
-# 4 GPUs. Partitions: `low`, the default, and `high`, whose jobs take the nodes away from those of `low`.
+# HOPSCOTCH_SLURM: the folder of everything it writes, default ${TMPDIR:-/tmp}/hopscotch-slurm-$UID. A node pretends to have
+# 32 CPUs and 4 GPUs. Partitions: `low`, the default, and `high`, whose jobs take the nodes away from those of `low`.
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 folder=${HOPSCOTCH_SLURM:-${TMPDIR:-/tmp}/hopscotch-slurm-$UID}
@@ -157,7 +157,8 @@ leftovers() {
     for process in /proc/[0-9]*; do
         if [[ $(cat "$process/comm" 2> /dev/null) == slurmstepd ]]; then
             [[ $(readlink "$process/cwd") != "$folder" ]] || echo "${process#/proc/}"
-        elif grep -qzxF "SLURM_CONF=$SLURM_CONF" "$process/environ" 2> /dev/null && grep -qz '^SLURM_TASK_PID=' "$process/environ"; then
+        elif grep -qzxF "SLURM_CONF=$SLURM_CONF" "$process/environ" 2> /dev/null &&
+            grep -qz '^SLURM_TASK_PID=' "$process/environ"; then
             echo "${process#/proc/}"
         fi
     done

@@ -1,5 +1,5 @@
-# Sourced by the templates of this folder: starts `hopscotch run --resume`, passes Slurm's warning before the time limit on, and
-# puts a job that has not finished back into the queue. A template or the environment may set:
+# The templates of this folder source this file. It starts `hopscotch run --resume`, passes Slurm's warning before the time
+# limit on, and puts a job that has not finished back into the queue. A template or the environment may set:
 #   HOPSCOTCH_HOME       the repository; default: the folder in which sbatch was called
 #   HOPSCOTCH            the binary; default: build/hopscotch of the repository
 #   HOPSCOTCH_LAUNCHER   srun (default) or mpirun
@@ -37,11 +37,13 @@ launch_with_srun() {
 # mpirun by itself fills one node after the other; it shall start as many ranks on each as srun does.
 launch_with_mpirun() {
     local hosts
-    hosts=$(srun --mpi=none printenv SLURMD_NODENAME | sort -V | uniq -c | awk '{ printf "%s%s:%s", comma, $2, $1; comma = "," }')
+    hosts=$(srun --mpi=none printenv SLURMD_NODENAME | sort -V | uniq -c |
+        awk '{ printf "%s%s:%s", comma, $2, $1; comma = "," }')
     exec mpirun -host "$hosts" --bind-to none "$HOPSCOTCH" run "$@"
 }
 
-# mpirun may outlive its ranks when a node was lost, although the run has finished without it. $2: how often it had ended before.
+# mpirun may outlive its ranks when a node was lost, although the run has finished without that node. $2 says how often the
+# run had ended before.
 end_when_ended() {
     while kill -0 "$1" 2> /dev/null; do
         sleep 5
@@ -70,7 +72,8 @@ conclude() {
     after=$(progress)
     [[ $code != 2 ]] || exit 2
     [[ $state != finished ]] || exit 0
-    say "hopscotch ended with $code, status ${state:-unknown}; saved so far: ${after:-0} laps and checkpoints, ${before:-0} at the start"
+    say "hopscotch ended with $code, status ${state:-unknown};" \
+        "saved so far: ${after:-0} laps and checkpoints, ${before:-0} at the start"
     [[ $state != failed ]] || exit 1
     # Cancelled, past its limit, or requeued by Slurm itself: that is Slurm's decision.
     [[ -z ${ending:-} ]] || exit 75
@@ -93,4 +96,7 @@ requeue() {
     [[ $(scontrol -o show job "$id") == *" Restarts=${SLURM_RESTART_COUNT:-0} "* ]] && scontrol requeue "$id"
 }
 
-[[ -x $HOPSCOTCH ]] || { say "no program $HOPSCOTCH: call sbatch in Hopscotch's folder, or set HOPSCOTCH_HOME or HOPSCOTCH"; exit 2; }
+[[ -x $HOPSCOTCH ]] || {
+    say "no program $HOPSCOTCH: call sbatch in Hopscotch's folder, or set HOPSCOTCH_HOME or HOPSCOTCH"
+    exit 2
+}

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# A run in the terminal: waits for 4 trainers, and a core for rank 0, which only schedules; Ctrl-C saves the trials and stops.
+# A run in the terminal: it waits for 4 trainers, and a core for rank 0, which only schedules. Ctrl-C saves the trials and
+# stops.
 #   slurm/interactive.sh EXPERIMENT.json [options of `hopscotch run`]
 # Other resources: SALLOC_PARTITION, SALLOC_ACCOUNT, SALLOC_TIMELIMIT and the like, or the line below.
 # SPDX-License-Identifier: Apache-2.0

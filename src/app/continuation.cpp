@@ -15,60 +15,78 @@
 
 namespace hopscotch {
 
+void Continuation::Heard::add(Lap lap) {
+    // A trial that was stopped and goes on: what had been released of it from there on came to nothing.
+    if (auto const before = last.find(lap.trial); before != last.end() && before->second >= lap.epoch)
+        std::erase_if(released, [&](Lap const& each) { return each.trial == lap.trial && each.epoch >= lap.epoch; });
+    last[lap.trial] = lap.epoch;
+    released.push_back(std::move(lap));
+}
+
 std::vector<Lap> Continuation::begin(Director& director, Recorder& recorder) {
-    auto const& journal = resumption_.journal;
     for (auto const& complaint : resumption_.damaged) log_warning(complaint + "; an older checkpoint is used");
-    recorder.restore(journal, [&](TrialId trial) { return loss_of(experiment_, journal.assignments.at(trial)); });
-    std::vector<Lap> released;
-    std::map<TrialId, int> last;
+    recorder.restore(resumption_.journal,
+                     [&](TrialId trial) { return loss_of(experiment_, resumption_.journal.assignments.at(trial)); });
+    auto heard = tell(director, recorder);
+    pin_ends(director, recorder);
+    for (auto const& lap : heard.released)
+        if (lap.clone_of) clones_[{lap.trial, lap.epoch}] = *lap.clone_of;
+    for (auto const& lap : heard.released) recorder.released(lap);
+    drop_wrong_files(recorder.chain());
+    pin_sources_of_orders(director, recorder);
+    while (find_starts(director.trials(), recorder)) {
+    }
+    return laps_from_starts(std::move(heard), recorder);
+}
+
+Continuation::Heard Continuation::tell(Director& director, Recorder& recorder) {
+    Heard out;
     auto const take = [&] {
-        for (auto& lap : director.release()) {
-            // A trial that was stopped and goes on: what had been released of it from there on came to nothing.
-            if (auto const before = last.find(lap.trial); before != last.end() && before->second >= lap.epoch)
-                std::erase_if(released, [&](Lap const& each) { return each.trial == lap.trial && each.epoch >= lap.epoch; });
-            last[lap.trial] = lap.epoch;
-            released.push_back(std::move(lap));
-        }
+        for (auto& lap : director.release()) out.add(std::move(lap));
         for (auto const& decision : director.take_decisions()) recorder.decided(decision);
     };
     take();
-    std::map<std::pair<TrialId, int>, std::uint64_t> known;
-    for (auto const& record : journal.laps) {
+    for (auto const& record : resumption_.journal.laps) {
         director.record(record);
-        if (record.outcome == Outcome::finished) known[{record.trial, record.epoch}] = record.state_hash;
+        if (record.outcome == Outcome::finished) out.known[{record.trial, record.epoch}] = record.state_hash;
         units_ += record.units.size();
         take();
     }
     // A lap that came when its trial had been stopped, which goes on now, is news when it comes again.
-    std::erase_if(known, [&](auto const& lap) {
+    std::erase_if(out.known, [&](auto const& lap) {
         return lap.first.second >= director.trials()[lap.first.first.index()].epochs_done;
     });
+    return out;
+}
+
+void Continuation::pin_ends(Director& director, Recorder& recorder) {
     if (procedure_clones(experiment_.search.procedure))
-        for (auto const& record : journal.laps)
+        for (auto const& record : resumption_.journal.laps)
             if (record.outcome == Outcome::finished) pinned_.insert({record.trial, record.epoch});
     for (auto const& lap : director.take_releases()) {
         recorder.let_go(lap);
         pinned_.erase(lap);
     }
-    for (auto const& lap : released)
-        if (lap.clone_of) clones_[{lap.trial, lap.epoch}] = *lap.clone_of;
-    for (auto const& lap : released) recorder.released(lap);
-    drop_wrong_files(recorder.chain());
+}
+
+void Continuation::pin_sources_of_orders(Director const& director, Recorder& recorder) {
     auto held = director.ordered_sources();
-    for (auto const& order : journal.orders)
+    for (auto const& order : resumption_.journal.orders)
         if (order.kind == Order::Kind::clone) held.insert({order.trial, order.epoch});
     pinned_.insert(held.begin(), held.end());
     recorder.hold(std::move(held));
-    while (find_starts(director.trials(), recorder)) {
-    }
+}
+
+std::vector<Lap> Continuation::laps_from_starts(Heard heard, Recorder& recorder) {
     std::vector<Lap> out;
-    for (auto& lap : released) {
+    for (auto& lap : heard.released) {
         auto const start = starts_.find(lap.trial);
         if (start == starts_.end() || lap.epoch < start->second.epoch || lap.epoch > start->second.last) continue;
         place(lap);
         recorder.sent(lap);
-        lap.attempt = journal.incarnation + 1;
-        if (auto const before = known.find({lap.trial, lap.epoch}); before != known.end()) again_.insert(*before);
+        lap.attempt = resumption_.journal.incarnation + 1;
+        if (auto const before = heard.known.find({lap.trial, lap.epoch}); before != heard.known.end())
+            again_.insert(*before);
         out.push_back(std::move(lap));
     }
     return out;

@@ -41,6 +41,17 @@ private:
         int epoch = 0, last = 0;               // laps; the first one from
         LapSink::Saved const* file = nullptr;  // with this one; null: from nothing
     };
+    // While the director hears the journal: the laps that it releases, in order, and those that the journal has.
+    struct Heard {
+        std::vector<Lap> released;
+        std::map<std::pair<TrialId, int>, std::uint64_t> known;  // finished: the hash of the state at the end
+        std::map<TrialId, int> last;                             // the newest released epoch
+        void add(Lap lap);
+    };
+    Heard tell(Director& director, Recorder& recorder);
+    void pin_ends(Director& director, Recorder& recorder);
+    void pin_sources_of_orders(Director const& director, Recorder& recorder);
+    std::vector<Lap> laps_from_starts(Heard heard, Recorder& recorder);
     void drop_wrong_files(StateChain const& chain);
     bool find_starts(std::vector<TrialView> const& trials, Recorder const& recorder);
     std::optional<Start> start_of(TrialView const& trial, Recorder const& recorder) const;

@@ -271,6 +271,21 @@ void prepare_to_go_on(PreparedRun& prepared) {
     prepare_director(prepared);
 }
 
+namespace {
+
+// The dataset, and what of the experiment depends on its task.
+void prepare_data(PreparedRun& prepared, Problems& problems) {
+    prepared.manifest = manifest_of(prepared.experiment, problems);
+    default_loss(prepared.experiment, natural_loss(prepared.manifest.task), problems);
+    if (prepared.manifest.task == Task::regression) default_metric(prepared.experiment, "val_loss", problems);
+    problems.throw_if_any();
+    prepared.schema = schema_of(prepared.manifest);
+    prepared.shards = static_cast<int>(prepared.manifest.train.size());
+    prepared.context.measure = make_measure(prepared.experiment, prepared.manifest);
+}
+
+}  // namespace
+
 PreparedRun prepare_run(RunOptions const& options, std::function<int(RunConfig const&)> const& trainers_of) {
     if (options.resume && options.overwrite)
         throw ConfigError(
@@ -284,14 +299,8 @@ PreparedRun prepare_run(RunOptions const& options, std::function<int(RunConfig c
     if (trainers < 1)
         throw ConfigError(
             fmt::format("{} trainers cannot train (at least 1 is needed) use --trainers N or mpirun -np N+1", trainers));
-    prepared.manifest = manifest_of(experiment, problems);
-    default_loss(prepared.experiment, natural_loss(prepared.manifest.task), problems);
-    if (prepared.manifest.task == Task::regression) default_metric(prepared.experiment, "val_loss", problems);
-    problems.throw_if_any();
-    prepared.schema = schema_of(prepared.manifest);
-    prepared.shards = static_cast<int>(prepared.manifest.train.size());
     prepared.trainers = trainers;
-    prepared.context.measure = make_measure(experiment, prepared.manifest);
+    prepare_data(prepared, problems);
     check_metrics(experiment, prepared.manifest, problems);
     check_target(experiment, problems);
     bool const resumes = options.resume && holds_run(experiment.run.dir);

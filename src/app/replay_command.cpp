@@ -174,6 +174,42 @@ Experiment recorded_experiment(std::filesystem::path const& run_dir) {
     return experiment;
 }
 
+std::set<TrialId> wanted_trials(ReplayOptions const& options, Journal const& journal) {
+    std::set<TrialId> out;
+    for (auto const trial : options.trials) {
+        if (!journal.assignments.contains(TrialId(trial)))
+            throw ConfigError(fmt::format("{}: there is no trial {} in this run", options.run_dir, trial));
+        out.insert(TrialId(trial));
+    }
+    if (out.empty())
+        for (auto const& lap : journal.laps) out.insert(lap.trial);
+    if (out.empty())
+        throw ConfigError(fmt::format("{}: the journal has no lap (did a trial finish an epoch?)", options.run_dir));
+    return out;
+}
+
+// Strategies whose bits are the same on any number of trainers: each trial alone, in this process.
+Verdicts replay_alone(Experiment const& experiment, Journal const& journal, std::set<TrialId> const& wanted) {
+    std::vector<ShardId> shards;
+    for (std::size_t s = 0; s < read_manifest(experiment.data.path).train.size(); ++s) shards.emplace_back(s);
+    TrialRunner runner(experiment, shards, {TrainerId(0)});
+    auto const pool = std::make_shared<BufferPool>();
+    bool const clones = std::ranges::any_of(journal.released, [](Lap const& lap) { return lap.clone_of.has_value(); });
+    std::vector<std::set<TrialId>> groups;
+    if (clones)
+        groups.push_back(with_sources(journal, wanted));
+    else
+        for (auto const trial : wanted) groups.push_back({trial});
+    Verdicts out;
+    for (auto const& trials : groups) {
+        auto const verdicts = replay_trials(runner, journal, trials, *pool);
+        out.units += verdicts.units;
+        // The first difference is the cause; what follows it is its consequence or more of the same.
+        if (!verdicts.differences.empty()) out.differences.push_back(verdicts.differences.front());
+    }
+    return out;
+}
+
 }  // namespace
 
 int replay_command(ReplayOptions const& options) {
@@ -182,16 +218,7 @@ int replay_command(ReplayOptions const& options) {
     require_bits(run_dir);
     require_files(run_dir);
     auto const journal = read_journal(run_dir / "journal.jsonl");
-    std::set<TrialId> wanted;
-    for (auto const trial : options.trials) {
-        if (!journal.assignments.contains(TrialId(trial)))
-            throw ConfigError(fmt::format("{}: there is no trial {} in this run", run_dir.string(), trial));
-        wanted.insert(TrialId(trial));
-    }
-    if (wanted.empty())
-        for (auto const& lap : journal.laps) wanted.insert(lap.trial);
-    if (wanted.empty())
-        throw ConfigError(fmt::format("{}: the journal has no lap (did a trial finish an epoch?)", run_dir.string()));
+    auto const wanted = wanted_trials(options, journal);
     if (has_server_log(experiment.strategy)) {
         auto const replayed = replay_servers(run_dir, experiment, journal, wanted);
         return tell(replayed.differences, wanted.size(), fmt::format("{} laps", replayed.laps), options.run_dir);
@@ -201,25 +228,8 @@ int replay_command(ReplayOptions const& options) {
             replay_together(experiment, journal, recorded_owners(run_dir, experiment), with_sources(journal, wanted));
         return tell(replayed.differences, wanted.size(), fmt::format("{} laps", replayed.laps), options.run_dir);
     }
-    std::vector<ShardId> shards;
-    for (std::size_t s = 0; s < read_manifest(experiment.data.path).train.size(); ++s) shards.emplace_back(s);
-    TrialRunner runner(experiment, shards, {TrainerId(0)});
-    auto const pool = std::make_shared<BufferPool>();
-    std::int64_t units = 0;
-    std::vector<std::string> differences;
-    bool const clones = std::ranges::any_of(journal.released, [](Lap const& lap) { return lap.clone_of.has_value(); });
-    std::vector<std::set<TrialId>> groups;
-    if (clones)
-        groups.push_back(with_sources(journal, wanted));
-    else
-        for (auto const trial : wanted) groups.push_back({trial});
-    for (auto const& trials : groups) {
-        auto const verdicts = replay_trials(runner, journal, trials, *pool);
-        units += verdicts.units;
-        // The first difference is the cause; what follows it is its consequence or more of the same.
-        if (!verdicts.differences.empty()) differences.push_back(verdicts.differences.front());
-    }
-    return tell(differences, wanted.size(), fmt::format("{} units", units), options.run_dir);
+    auto const replayed = replay_alone(experiment, journal, wanted);
+    return tell(replayed.differences, wanted.size(), fmt::format("{} units", replayed.units), options.run_dir);
 }
 
 }  // namespace hopscotch

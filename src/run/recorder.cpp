@@ -244,12 +244,50 @@ std::optional<BestSoFar> Recorder::best() const {
     return BestSoFar{*trial, metric_value(*tally_.of(*trial).best, tally_.metric())};
 }
 
-Summary Recorder::summarise(RunEnd const& end, std::vector<TrialView> const& trials) const {
-    Summary out;
-    out.version = facts_.version;
+namespace {
+
+// What rank 0 knows at the end of the job.
+void add_end(Summary& out, RunEnd const& end) {
     out.status = end.status;
     out.reason = end.reason;
     out.test = end.test;
+    out.synthetic = end.synthetic;
+    out.wall_s = end.wall_s;
+    out.setup_s = end.setup_s;
+    out.bytes = end.bytes;
+    out.bytes_by_rank = end.bytes_by_rank;
+    out.storage_bytes = end.storage_bytes;
+    out.staged_bytes = end.staged_bytes;
+    out.spilled_bytes = end.spilled_bytes;
+    out.weight_bytes = end.weight_bytes;
+    out.peak_rss_bytes = end.peak_rss_bytes;
+    out.hop_s = percentiles(end.hop_s);
+}
+
+// What the laps add up to.
+void add_tally(Summary& out, Tally const& tally) {
+    out.makespan_s = tally.makespan_s();
+    out.lower_bound_s = tally.lower_bound_s();
+    out.utilisation = tally.utilisation();
+    out.units = tally.units();
+    out.hops = tally.hops();
+    out.exposed_s = tally.exposed_s();
+    out.sync_rounds = tally.sync_rounds();
+    out.staleness = tally.staleness();
+    out.unit_gap_s = tally.unit_gap_s();
+    out.metric = tally.metric();
+    out.mode = tally.mode();
+    out.best_trial = tally.best_trial();
+    out.groups = tally.groups();
+}
+
+}  // namespace
+
+Summary Recorder::summarise(RunEnd const& end, std::vector<TrialView> const& trials) const {
+    Summary out;
+    add_end(out, end);
+    add_tally(out, tally_);
+    out.version = facts_.version;
     out.strategy = facts_.strategy;
     out.trainers = facts_.trainers();
     out.lost = lost_;
@@ -257,40 +295,16 @@ Summary Recorder::summarise(RunEnd const& end, std::vector<TrialView> const& tri
     for (auto const& [trial, retries] : retries_) out.retries += retries;
     out.shards = facts_.shards();
     out.exact = experiment_.run.exact && facts_.any_trainers && !facts_.approximate;
-    out.synthetic = end.synthetic;
-    out.wall_s = end.wall_s;
-    out.setup_s = end.setup_s;
-    out.makespan_s = tally_.makespan_s();
-    out.lower_bound_s = tally_.lower_bound_s();
-    out.utilisation = tally_.utilisation();
-    out.units = tally_.units();
-    out.hops = tally_.hops();
-    out.bytes = end.bytes;
-    out.bytes_by_rank = end.bytes_by_rank;
-    out.storage_bytes = end.storage_bytes;
-    out.staged_bytes = end.staged_bytes;
-    out.spilled_bytes = end.spilled_bytes;
     out.checkpoints = checkpoints_;
     std::erase_if(out.checkpoints.at_risk, [&](TrialId trial) {
         auto const status = trials.at(trial.index()).status;
         return has_ended(status) && status != TrialStatus::interrupted;
     });
-    out.weight_bytes = end.weight_bytes;
-    out.exposed_s = tally_.exposed_s();
-    out.sync_rounds = tally_.sync_rounds();
-    out.staleness = tally_.staleness();
     out.injected = experiment_.run.inject.as_written;
     if (facts_.strategy == "allreduce")
         out.batch_norm = experiment_.strategy.batch_norm == NormStatistics::sync ? "sync" : "local";
     out.collectives = facts_.collectives;
-    out.peak_rss_bytes = end.peak_rss_bytes;
-    out.unit_gap_s = tally_.unit_gap_s();
-    out.hop_s = percentiles(end.hop_s);
-    out.metric = tally_.metric();
-    out.mode = tally_.mode();
-    out.best_trial = tally_.best_trial();
     out.objective = experiment_.search.objective;
-    out.groups = tally_.groups();
     for (auto const& trial : trials)
         out.trials.push_back(
             {trial.id, std::string(name_of(trial.status)), trial.reason, trial.assignment, tally_.of(trial.id)});

@@ -50,6 +50,12 @@ Json to_json(std::vector<ByteCounts> const& by_rank) {
 }
 
 // What not every run has.
+Json to_json(CheckpointFacts const& made) {
+    Json::Array at_risk;
+    for (auto const trial : made.at_risk) at_risk.emplace_back(static_cast<std::int64_t>(trial.value));
+    return Json::object({{"written", made.written}, {"longest_gap_s", made.longest_gap_s}, {"at_risk", std::move(at_risk)}});
+}
+
 Json to_json(std::vector<TrainerLoss> const& losses) {
     Json::Array out;
     for (auto const& loss : losses)
@@ -152,12 +158,8 @@ Json to_json(Summary const& summary) {
                              {"unit_gap_ms", milliseconds(summary.unit_gap_s)},
                              {"sync_rounds", summary.sync_rounds}});
     add_what_applies(summary, out);
-    if (auto const& made = summary.checkpoints; made.written > 0 || !made.at_risk.empty()) {
-        Json::Array at_risk;
-        for (auto const trial : made.at_risk) at_risk.emplace_back(static_cast<std::int64_t>(trial.value));
-        out["checkpoints"] = Json::object(
-            {{"written", made.written}, {"longest_gap_s", made.longest_gap_s}, {"at_risk", std::move(at_risk)}});
-    }
+    auto const& made = summary.checkpoints;
+    if (made.written > 0 || !made.at_risk.empty()) out["checkpoints"] = to_json(made);
     if (summary.spilled_bytes > 0) out["spilled_bytes"] = summary.spilled_bytes;
     out["metric"] = summary.metric;
     out["mode"] = summary.mode == Mode::max ? "max" : "min";

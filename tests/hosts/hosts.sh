@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Several hosts on one Linux machine for mpirun: network namespaces on a bridge, each with its own name, address, /dev/shm and
-# temporary folder (also as $TMPDIR/hopscotch-hosts/disk, whatever the host), and links of a given rate. Needs root and iproute2.
+# Makes several hosts of one Linux machine for mpirun: network namespaces on a bridge. Each has its own name, address,
+# /dev/shm and temporary folder, which it also sees as $TMPDIR/hopscotch-hosts/disk. Their links have a given rate. Needs
+# root and iproute2.
 #   hosts.sh up N            make hosts h0 .. h(N-1)
 #   hosts.sh rate RATE       limit every link, both directions: 1gbit, 100mbit, off
 #   hosts.sh run NP CMD...   mpirun with NP ranks, one a host in turn, over TCP alone; CMD may begin with options of mpirun
@@ -37,7 +38,9 @@ while [[ "\$1" == -* ]]; do shift; done
 i=\$((\${1##*.} - 10)); shift
 mkdir -p $folder/tmp\$i
 inside() {
-    exec ip netns exec $name\$i unshare --uts --mount bash -c "hostname h\$i; mount -t tmpfs tmpfs /dev/shm; mount --bind $folder/hosts /etc/hosts; mount --bind $folder/tmp\$i $folder/disk; export TMPDIR=$folder/tmp\$i; \$*"
+    exec ip netns exec $name\$i unshare --uts --mount bash -c "hostname h\$i; \
+        mount -t tmpfs tmpfs /dev/shm; mount --bind $folder/hosts /etc/hosts; \
+        mount --bind $folder/tmp\$i $folder/disk; export TMPDIR=$folder/tmp\$i; \$*"
 }
 ((i > 0)) || inside "\$@"
 # Like ssh, this end does not learn over a cut link that the other one is gone.
@@ -87,7 +90,8 @@ lose() {
 down() {
     for ((i = $(count) - 1; i >= 0; i--)); do
         ip netns pids "$name$i" | xargs -r kill -9
-        ip link del "${name}v$i" 2> /dev/null || true  # connections that were cut keep a namespace, and its end of the link, for minutes
+        # Connections that were cut keep a namespace, and its end of the link, for minutes.
+        ip link del "${name}v$i" 2> /dev/null || true
         ip netns del "$name$i"
     done
     ip link del "${name}br" 2> /dev/null || true
@@ -96,5 +100,5 @@ down() {
 
 case "${1:-}" in
     up | rate | run | cut | heal | lose | down) "$@" ;;
-    *) sed -n '2,10p' "$0" && exit 2 ;;
+    *) sed -n '2,11p' "$0" && exit 2 ;;
 esac

@@ -199,6 +199,24 @@ void TrainerBase::set_aside_wrong(Lap const& lap, std::uint64_t expected, std::u
         lap.trial.value, lap.epoch, lap.from, to_hex(found), to_hex(expected)));
 }
 
+namespace {
+
+// The journey stands where the file was written, in this attempt and from this home.
+void go_on_from(Checkpoint const& about, Journey& journey) {
+    auto const now = journey.record;
+    journey.record = about.record;
+    journey.record.attempt = now.attempt;
+    journey.record.home = now.home;
+    journey.record.begin_hash = now.begin_hash;
+    journey.step = about.place.step;
+    journey.batches = about.place.batch;
+    journey.rows = about.rows;
+    journey.loss_sum = about.loss_sum;
+    journey.parts = about.parts;
+}
+
+}  // namespace
+
 Buffer TrainerBase::load(Journey& journey) const {
     CheckpointFile const file(std::filesystem::path(resources_.checkpoints.run_dir) / journey.lap.from);
     auto const& about = file.about();
@@ -225,19 +243,8 @@ Buffer TrainerBase::load(Journey& journey) const {
         journey.record.state_hash = hash;
         return state;
     }
-    auto const begin_hash = journey.record.begin_hash;
-    auto const attempt = journey.record.attempt;
-    auto const home = journey.record.home;
-    journey.record = about.record;
-    journey.record.attempt = attempt;
-    journey.record.home = home;
-    journey.record.begin_hash = begin_hash;
+    go_on_from(about, journey);
     journey.record.state_hash = hash;
-    journey.step = about.place.step;
-    journey.batches = about.place.batch;
-    journey.rows = about.rows;
-    journey.loss_sum = about.loss_sum;
-    journey.parts = about.parts;
     return state;
 }
 
