@@ -57,6 +57,9 @@ check_module() {  # file:line module header
 
 check_room() {  # file:line path module header
     local from=${2%/*} to=${4%/*}
+    if [[ "$from" == */* && -z "${rooms[$from]+known}" && " ${!rooms[*]} " == *" $3/"* ]]; then
+        complain "$1" "room $from is not in the table of scripts/check_layers.sh"
+    fi
     [[ "${4%%/*}" == "$3" && -n "${rooms[$from]+known}" && "$to" != "$from" ]] || return 0
     [[ " ${rooms[$from]} " == *" ${to#"$3"/} "* ]] ||
         complain "$1" "$from includes $4 (allowed: its own and ${rooms[$from]:-no other})"

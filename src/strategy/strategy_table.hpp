@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All strategies, and what other code asks of each: a row is all that a new one needs outside its own folder.
+// All strategies, and what other code asks of each.
 #pragma once
 #include <memory>
 #include <string>

@@ -209,6 +209,10 @@ class Resume(Disturbed):
         (self.cwd / "out/checkpoints/trial.ckpt").write_text("left")
         self.resumed()
         self.assertFalse((self.cwd / "out/checkpoints").exists())
+        # The same under a launcher: trainers that are sent home before they were welcomed leave in good order.
+        code, out, err = self.run_hopscotch("run", "e.json", "--resume", "--quiet", np=3)
+        self.assertEqual((code, err), (0, ""), out)
+        self.assertIn("nothing is left to do", out)
 
     def test_trials_in_flight(self):
         """As many as the experiment says, however many trials the jobs before have begun."""

@@ -38,6 +38,7 @@ expect accepted model/a.cpp '<torch/torch.h>'
 expect accepted strategy/a.cpp '"strategy/mop/mop.hpp"'
 expect accepted strategy/mop/a.cpp '"strategy/common/pump.hpp"'
 expect refused strategy/mop/a.cpp '"strategy/together/group.hpp"'
+expect refused strategy/other/a.cpp '"core/error.hpp"'
 expect refused strategy/common/a.hpp '"strategy/strategy_table.hpp"'
 expect refused elsewhere/a.cpp '"core/error.hpp"'
 exit "$failed"
