@@ -171,15 +171,12 @@ class Resume(Disturbed):
                 self.write(disturbed(folder, strategy=strategy, **changes))
                 inside = 0
                 for times in range(4):
-                    process = self.start("run", "e.json", "--quiet", "--trainers", "3", *(["--resume"] if times else []))
-                    journal = self.cwd / folder / "journal.jsonl"
-                    self.wait_for(
-                        lambda: journal.exists() and len(self.laps(folder)) >= 1 + 5 * times and self.inside_laps(folder),
-                        "a lap that is saved",
-                        process,
+                    at_a_checkpoint = {"HOPSCOTCH_FAULT": f"checkpoint.rename:{5 + times}:kill"}
+                    resume = ["--resume"] if times else []
+                    code, out, err = self.run_hopscotch(
+                        "run", "e.json", "--quiet", "--trainers", "3", *resume, env=at_a_checkpoint
                     )
-                    os.killpg(process.pid, signal.SIGKILL)
-                    process.communicate()
+                    self.assertEqual(code, -signal.SIGKILL, out + err)
                     inside += len(self.inside_laps(folder))
                 self.assertGreater(inside, 0)
                 self.resumed()
