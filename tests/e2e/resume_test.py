@@ -5,7 +5,6 @@ import hashlib
 import json
 import os
 import random
-import shutil
 import signal
 import struct
 import unittest
