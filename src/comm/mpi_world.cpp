@@ -72,7 +72,7 @@ void initialise() {
     check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided));
     if (provided < MPI_THREAD_SERIALIZED)
         throw CommError(
-            "this MPI library does not offer MPI_THREAD_SERIALIZED (the courier thread needs it) use another build");
+            "this MPI library does not offer MPI_THREAD_SERIALIZED (the courier thread needs it); use another build");
 }
 
 MPI_Comm copy_of(MPI_Comm other) {
