@@ -56,10 +56,17 @@ std::vector<BatchRange> batches(std::int64_t rows, std::int64_t batch_size, Last
 
 namespace {
 
-// One scale for the whole row's features each (run 1): scale and shift lie beside the row.
+struct Scales {
+    std::size_t run;  // elements of a row that share a scale
+    std::span<float const> scale, shift;
+};
+
+// Each feature has a scale of its own (run 1): scale and shift lie beside the row.
 template <class T>
-void gather_by_feature(T const* rows, std::span<std::uint32_t const> picked, std::size_t size, float const* __restrict scale,
-                       float const* __restrict shift, float* __restrict out) {
+void gather_by_feature(T const* rows, std::span<std::uint32_t const> picked, Scales const& scales, float* __restrict out) {
+    auto const size = scales.scale.size();
+    float const* __restrict const scale = scales.scale.data();
+    float const* __restrict const shift = scales.shift.data();
     for (auto const row : picked) {
         T const* __restrict in = rows + row * size;
         for (std::size_t i = 0; i < size; ++i) out[i] = static_cast<float>(in[i]) * scale[i] + shift[i];
@@ -69,12 +76,12 @@ void gather_by_feature(T const* rows, std::span<std::uint32_t const> picked, std
 
 // One scale for each run of elements (a channel).
 template <class T>
-void gather_by_channel(T const* rows, std::span<std::uint32_t const> picked, std::size_t size, std::size_t run,
-                       std::span<float const> scales, float const* shifts, float* __restrict out) {
+void gather_by_channel(T const* rows, std::span<std::uint32_t const> picked, Scales const& scales, float* __restrict out) {
+    auto const run = scales.run, channels = scales.scale.size(), size = channels * run;
     for (auto const row : picked) {
         T const* __restrict in = rows + row * size;
-        for (std::size_t channel = 0; channel < scales.size(); ++channel) {
-            float const scale = scales[channel], shift = shifts[channel];
+        for (std::size_t channel = 0; channel < channels; ++channel) {
+            float const scale = scales.scale[channel], shift = scales.shift[channel];
             for (std::size_t i = 0; i < run; ++i) out[i] = static_cast<float>(in[i]) * scale + shift;
             in += run;
             out += run;
@@ -83,12 +90,11 @@ void gather_by_channel(T const* rows, std::span<std::uint32_t const> picked, std
 }
 
 template <class T>
-void gather_rows(T const* rows, std::span<std::uint32_t const> picked, std::size_t run, std::vector<float> const& scale,
-                 std::vector<float> const& shift, float* out) {
-    if (run == 1)
-        gather_by_feature(rows, picked, scale.size(), scale.data(), shift.data(), out);
+void gather_rows(T const* rows, std::span<std::uint32_t const> picked, Scales const& scales, float* out) {
+    if (scales.run == 1)
+        gather_by_feature(rows, picked, scales, out);
     else
-        gather_by_channel(rows, picked, scale.size() * run, run, scale, shift.data(), out);
+        gather_by_channel(rows, picked, scales, out);
 }
 
 // Whether the features that share a scale are categories. A single number of manifest.categories speaks for all features.
@@ -118,10 +124,11 @@ Normaliser::Normaliser(Manifest const& manifest, DataConfig const& config)
 }
 
 void Normaliser::gather(Shard const& shard, std::span<std::uint32_t const> picked, float* out) const {
+    Scales const scales{run_, scale_, shift_};
     if (type_ == FeatureType::uint8)
-        gather_rows(reinterpret_cast<std::uint8_t const*>(shard.features.data()), picked, run_, scale_, shift_, out);
+        gather_rows(reinterpret_cast<std::uint8_t const*>(shard.features.data()), picked, scales, out);
     else
-        gather_rows(reinterpret_cast<float const*>(shard.features.data()), picked, run_, scale_, shift_, out);
+        gather_rows(reinterpret_cast<float const*>(shard.features.data()), picked, scales, out);
 }
 
 }  // namespace hopscotch

@@ -16,13 +16,46 @@
 namespace hopscotch {
 namespace csv_import_test {
 
-TEST(CsvImport, digits) {
-    TemporaryDirectory const dir;
+ImportCsvOptions digits_options(TemporaryDirectory const& dir) {
     ImportCsvOptions options;
     options.sources = {std::filesystem::path(HOPSCOTCH_SOURCE_DIR) / "data/digits.csv"};
     options.out = dir / "digits";
     options.shards = 12;
     options.shape = "1x8x8";
+    return options;
+}
+
+void expect_statistics_of_the_rows(Manifest const& manifest, std::filesystem::path const& directory) {
+    double sum = 0, squares = 0, count = 0;
+    for (auto const& file : manifest.train)
+        for (auto const byte : read_shard(directory, file, manifest).features) {
+            auto const value = std::to_integer<int>(byte);
+            sum += value;
+            squares += value * value;
+            ++count;
+        }
+    ASSERT_EQ(manifest.mean.size(), 1U);
+    EXPECT_NEAR(manifest.mean[0], sum / count, 1e-12);
+    EXPECT_NEAR(manifest.stddev[0], std::sqrt(squares / count - sum / count * sum / count), 1e-9);
+}
+
+Rows rows_of_csv(std::filesystem::path const& path) {
+    Rows rows;
+    std::ifstream in(path);
+    std::string line, cell;
+    std::getline(in, line);
+    while (std::getline(in, line)) {
+        std::istringstream cells(line);
+        rows.emplace_back();
+        while (std::getline(cells, cell, ',')) rows.back().push_back(std::stof(cell));
+    }
+    std::sort(rows.begin(), rows.end());
+    return rows;
+}
+
+TEST(CsvImport, digits) {
+    TemporaryDirectory const dir;
+    auto const options = digits_options(dir);
     auto const manifest = import_csv_files(options).manifest;
     EXPECT_EQ(manifest.type, FeatureType::uint8);
     EXPECT_EQ(manifest.outputs, 10);
@@ -36,31 +69,8 @@ TEST(CsvImport, digits) {
     auto const report = verify_files(options.out);
     EXPECT_EQ(report.failures, std::vector<std::string>{});
     EXPECT_EQ(report.rows, 1797);
-
-    double sum = 0, squares = 0, count = 0;
-    for (auto const& file : manifest.train)
-        for (auto const byte : read_shard(options.out, file, manifest).features) {
-            auto const value = std::to_integer<int>(byte);
-            sum += value;
-            squares += value * value;
-            ++count;
-        }
-    ASSERT_EQ(manifest.mean.size(), 1U);
-    EXPECT_NEAR(manifest.mean[0], sum / count, 1e-12);
-    EXPECT_NEAR(manifest.stddev[0], std::sqrt(squares / count - sum / count * sum / count), 1e-9);
-
-    auto const rows = all_rows(options.out);
-    Rows source;
-    std::ifstream in(options.sources[0]);
-    std::string line, cell;
-    std::getline(in, line);
-    while (std::getline(in, line)) {
-        std::istringstream cells(line);
-        source.emplace_back();
-        while (std::getline(cells, cell, ',')) source.back().push_back(std::stof(cell));
-    }
-    std::sort(source.begin(), source.end());
-    EXPECT_EQ(rows, source);
+    expect_statistics_of_the_rows(manifest, options.out);
+    EXPECT_EQ(all_rows(options.out), rows_of_csv(options.sources[0]));
     if (auto const* keep = std::getenv("HOPSCOTCH_KEEP_DIGITS")) {  // for read_with_h5py.py
         std::filesystem::remove_all(keep);
         std::filesystem::copy(options.out, keep, std::filesystem::copy_options::recursive);

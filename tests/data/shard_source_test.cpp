@@ -96,11 +96,14 @@ struct Pass {
     }
 };
 
-// From batch `first` on, as a unit that is taken up again; up to `last`, as a pass that is left early.
-void expect_pass(ShardSource& source, Pass const& pass, Shard const& truth, Manifest const& m, std::size_t first = 0,
-                 std::size_t last = SIZE_MAX) {
-    source.begin(pass.order, std::span(pass.cut).subspan(first));
-    for (auto i = first; i < std::min(last, pass.cut.size()); ++i) {
+struct Batches {
+    std::size_t first = 0;        // a unit that is resumed begins here
+    std::size_t last = SIZE_MAX;  // a pass that is left early ends here
+};
+
+void expect_pass(ShardSource& source, Pass const& pass, Shard const& truth, Manifest const& m, Batches part = {}) {
+    source.begin(pass.order, std::span(pass.cut).subspan(part.first));
+    for (auto i = part.first; i < std::min(part.last, pass.cut.size()); ++i) {
         SCOPED_TRACE(i);
         expect_rows(source.next(), pass.batch(i), truth, m);
         if (::testing::Test::HasFatalFailure()) return;
@@ -137,8 +140,8 @@ TEST_P(RandomPasses, deliver_the_same_rows_through_every_cache) {
         ASSERT_EQ(source->rows(), rows);
         for (auto const& pass : passes) {
             auto const middle = rng.below(static_cast<std::uint32_t>(pass.cut.size()));
-            expect_pass(*source, pass, truth, m, 0, middle);  // left early
-            expect_pass(*source, pass, truth, m, middle);     // taken up again
+            expect_pass(*source, pass, truth, m, {0, middle});  // left early
+            expect_pass(*source, pass, truth, m, {middle});     // resumed
             expect_pass(*source, pass, truth, m);
             ASSERT_THROW(source->next(), Error);
         }
@@ -188,11 +191,11 @@ TEST(ShardSource, a_pass_ends_early_wherever_it_stands) {
     auto const config = all_caches(10)[1];
     auto const source = open_shard_source(dir.path(), e.file, e.manifest, config);
     for (std::size_t last = 0; last < e.pass.cut.size(); last += 3)
-        expect_pass(*source, e.pass, e.truth, e.manifest, 0, last);
+        expect_pass(*source, e.pass, e.truth, e.manifest, {0, last});
     source->begin(e.pass.order, {});
     EXPECT_THROW(source->next(), Error);
     for (std::size_t last = 0; last < 20; ++last)  // the destructor ends a pass as well
-        expect_pass(*open_shard_source(dir.path(), e.file, e.manifest, config), e.pass, e.truth, e.manifest, 0, last);
+        expect_pass(*open_shard_source(dir.path(), e.file, e.manifest, config), e.pass, e.truth, e.manifest, {0, last});
 }
 
 // Reads a pass to its end; batches before a failure must be right.
@@ -237,7 +240,7 @@ TEST(ShardSource, batches_that_are_left_out_are_not_read) {
         second_half.order.assign(first_half.order.rbegin(), first_half.order.rend());
         first_half.cut.resize(8);
         expect_pass(*source, first_half, e.truth, e.manifest);
-        expect_pass(*source, second_half, e.truth, e.manifest, 12);
+        expect_pass(*source, second_half, e.truth, e.manifest, {12});
         write_text(dir / e.file.file, bytes);
     }
 }

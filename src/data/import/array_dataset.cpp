@@ -11,7 +11,6 @@
 
 #include "core/error.hpp"
 #include "data/import/array_labels.hpp"
-#include "data/import/csv_import.hpp"
 #include "data/import/dataset_writer.hpp"
 
 namespace hopscotch {

@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
-
 #include "core/error.hpp"
 #include "data/import/csv_scan.hpp"
 #include "data/import/dataset_writer.hpp"
@@ -94,24 +92,6 @@ Manifest describe(ImportCsvOptions const& options, CsvTable const& table) {
 }
 
 }  // namespace
-
-std::vector<std::int64_t> parse_shape(std::string const& text) {
-    std::vector<std::int64_t> out;
-    auto const* at = text.data();
-    auto const* const end = at + text.size();
-    for (;;) {
-        std::int64_t size = 0;
-        auto const [stop, code] = std::from_chars(at, end, size);
-        auto const bad =
-            code != std::errc{} || size < 1 || size > 1 << 24 || out.size() == 4 || (stop != end && *stop != 'x');
-        if (bad)
-            throw ConfigError(
-                fmt::format("--shape {}: expected up to four sizes with an x between them, such as 1x8x8", text));
-        out.push_back(size);
-        if (stop == end) return out;
-        at = stop + 1;
-    }
-}
 
 ImportReport import_csv_files(ImportCsvOptions const& options) {
     check_csv_options(options);

@@ -30,7 +30,4 @@ struct ImportCsvOptions : ImportOptions {
 // Whatever it throws, nothing remains on disk.
 ImportReport import_csv_files(ImportCsvOptions const& options);
 
-// "1x8x8" -> {1, 8, 8}. Throws ConfigError.
-std::vector<std::int64_t> parse_shape(std::string const& text);
-
 }  // namespace hopscotch

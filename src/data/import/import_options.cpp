@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
+
 #include "core/error.hpp"
 #include "data/import/dataset_writer.hpp"
 
@@ -28,6 +30,24 @@ void check_import_options(ImportOptions const& options) {
         if (!std::filesystem::exists(source))
             throw ConfigError(fmt::format("{}: no such file or directory", source.string()));
     require_free(options.out);
+}
+
+std::vector<std::int64_t> parse_shape(std::string const& text) {
+    std::vector<std::int64_t> out;
+    auto const* at = text.data();
+    auto const* const end = at + text.size();
+    for (;;) {
+        std::int64_t size = 0;
+        auto const [stop, code] = std::from_chars(at, end, size);
+        auto const bad =
+            code != std::errc{} || size < 1 || size > 1 << 24 || out.size() == 4 || (stop != end && *stop != 'x');
+        if (bad)
+            throw ConfigError(
+                fmt::format("--shape {}: expected up to four sizes with an x between them, such as 1x8x8", text));
+        out.push_back(size);
+        if (stop == end) return out;
+        at = stop + 1;
+    }
 }
 
 }  // namespace hopscotch

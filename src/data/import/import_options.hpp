@@ -34,4 +34,7 @@ struct ImportReport {
 // Throws ConfigError for a missing source or --out, shards, valid or test out of range, an --out that is not free.
 void check_import_options(ImportOptions const& options);
 
+// "1x8x8" -> {1, 8, 8}. Throws ConfigError.
+std::vector<std::int64_t> parse_shape(std::string const& text);
+
 }  // namespace hopscotch
