@@ -8,10 +8,12 @@
 #include "core/clock.hpp"
 #include "core/error.hpp"
 #include "core/rng.hpp"
-#include "data/import/csv_import.hpp"
+#include "data/import/import_options.hpp"
+#include "data/shard_source.hpp"
 #include "model/device.hpp"
 #include "model/feed_speed.hpp"
 #include "model/trial_model.hpp"
+#include "model/workspace.hpp"
 #include "strategy/common/devices.hpp"
 
 namespace hopscotch {
@@ -88,17 +90,17 @@ int bench_step_command(BenchStepOptions const& options) {
     auto const model = make_trial_model(config, manifest, workspace);
     auto const pool = std::make_shared<BufferPool>();
     pool->set_pinning(pinning_for(device));
-    auto const state = pool->acquire(model->layout().bytes);  // where a trainer's states lie
-    model->initialise(state.bytes(), 1, TrialId(0));
-    model->bind(state.bytes());
+    auto const state = pool->acquire(model.state->layout().bytes);  // where a trainer's states lie
+    model.state->initialise(state.bytes(), 1, TrialId(0));
+    model.state->bind(state.bytes());
     if (device != "cpu")
-        model->train_unit(*source, {1, TrialId(0), 0, ShardId(0)}, [] {});  // kernels are loaded, algorithms chosen
+        model.training->train_unit(*source, {1, TrialId(0), 0, ShardId(0)}, [] {});  // kernels are loaded, algorithms chosen
     std::vector<double> rates;
     for (int repeat = 0, epoch = 0; repeat < options.repeats; ++repeat) {
         std::int64_t rows = 0;
         auto const start = monotonic_s();
         while (monotonic_s() - start < options.seconds)
-            rows += model->train_unit(*source, {1, TrialId(0), epoch++, ShardId(0)}, [] {}).rows;
+            rows += model.training->train_unit(*source, {1, TrialId(0), epoch++, ShardId(0)}, [] {}).rows;
         rates.push_back(static_cast<double>(rows) / (monotonic_s() - start));
     }
     std::sort(rates.begin(), rates.end());

@@ -4,6 +4,7 @@
 #include "core/hash.hpp"
 #include "experiment/reader.hpp"
 #include "model/trial_model.hpp"
+#include "model/workspace.hpp"
 #include "run/files.hpp"
 
 namespace hopscotch {
@@ -31,7 +32,7 @@ Json model_document(PreparedRun const& prepared, Assignment const& assignment) {
 void write_best_model(PreparedRun const& prepared, std::filesystem::path const& folder, BestModel const& best) {
     Workspace workspace("cpu", 1);
     auto const model = make_trial_model(prepared.config_of(best.trial.assignment), prepared.manifest, workspace);
-    model->bind(best.state);
+    model.state->bind(best.state);
     std::filesystem::create_directories(folder);
     auto const about = Json::object({{"format", 1},
                                      {"trial", static_cast<std::int64_t>(best.trial.id.value)},
@@ -40,9 +41,9 @@ void write_best_model(PreparedRun const& prepared, std::filesystem::path const& 
                                      {"config", to_json(best.trial.assignment)},
                                      {"model", model_document(prepared, best.trial.assignment)},
                                      {"state_hash_of", "the whole state after that epoch"},
-                                     {"state_hash", to_hex(state_hash(best.state, model->layout()))}});
-    model->save((folder / "model.safetensors").string(),
-                Json::object({{"format", "pt"}, {"hopscotch_trial", std::to_string(best.trial.id.value)}}));
+                                     {"state_hash", to_hex(state_hash(best.state, model.state->layout()))}});
+    model.state->save((folder / "model.safetensors").string(),
+                      Json::object({{"format", "pt"}, {"hopscotch_trial", std::to_string(best.trial.id.value)}}));
     write_atomically(folder / "model.json", about.dump(2) + "\n");
 }
 

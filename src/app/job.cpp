@@ -19,6 +19,8 @@
 #include "core/hash.hpp"
 #include "core/log.hpp"
 #include "experiment/search_section.hpp"
+#include "model/trial_model.hpp"
+#include "model/workspace.hpp"
 #include "strategy/common/pump.hpp"
 #include "strategy/roll_call.hpp"
 #include "strategy/strategy_table.hpp"
@@ -33,8 +35,9 @@ void measure_largest_trial(PreparedRun& prepared) {
     Workspace workspace("cpu", 1);
     for (auto const& trial : prepared.director->trials()) {
         auto const model = make_trial_model(prepared.config_of(trial.assignment), prepared.manifest, workspace);
-        prepared.state_bytes = std::max<std::uint64_t>(prepared.state_bytes, model->layout().bytes);
-        prepared.weight_bytes = std::max<std::uint64_t>(prepared.weight_bytes, model->layout().end_of(Block::parameter));
+        prepared.state_bytes = std::max<std::uint64_t>(prepared.state_bytes, model.state->layout().bytes);
+        prepared.weight_bytes =
+            std::max<std::uint64_t>(prepared.weight_bytes, model.state->layout().end_of(Block::parameter));
     }
 }
 

@@ -9,6 +9,9 @@
 #include "core/clock.hpp"
 #include "core/log.hpp"
 #include "experiment/reader.hpp"
+#include "model/trial_model.hpp"
+#include "model/workspace.hpp"
+#include "model/zoo/zoo.hpp"
 
 namespace hopscotch {
 namespace {
@@ -132,7 +135,7 @@ Answer LiveControl::clone(TrialView const& trial, Assignment const& changes) {
     if (!problems.empty()) return {false, problems.text()};
     Workspace workspace("cpu", 1);
     auto const layout = [&](TrialConfig const& of) {
-        return make_trial_model(of, prepared_.manifest, workspace)->layout().hash();
+        return make_trial_model(of, prepared_.manifest, workspace).state->layout().hash();
     };
     if (layout(config) != layout(prepared_.config_of(trial.assignment)))
         return {

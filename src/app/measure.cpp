@@ -4,8 +4,11 @@
 #include <map>
 #include <memory>
 
+#include "data/data_schema.hpp"
 #include "experiment/reader.hpp"
 #include "model/trial_model.hpp"
+#include "model/workspace.hpp"
+#include "model/zoo/zoo.hpp"
 #include "run/comparisons.hpp"
 
 namespace hopscotch {
@@ -20,9 +23,9 @@ Measures measured(Experiment const& experiment, Manifest const& manifest, Assign
     if (!problems.empty()) return out;
     Workspace workspace("cpu", experiment.run.threads);  // threads: of the whole process
     auto const model = make_trial_model(config, manifest, workspace);
-    for (auto const& tensor : model->layout().tensors)
+    for (auto const& tensor : model.state->layout().tensors)
         if (tensor.block == Block::parameter) out.parameters += static_cast<double>(tensor.bytes / sizeof(float));
-    out.state_mb = static_cast<double>(model->layout().bytes) / 1e6;
+    out.state_mb = static_cast<double>(model.state->layout().bytes) / 1e6;
     out.flops_per_row = flops_per_row(config, schema);
     return out;
 }

@@ -4,6 +4,8 @@
 #include "app/commands.hpp"
 #include "core/error.hpp"
 #include "model/trial_model.hpp"
+#include "model/workspace.hpp"
+#include "model/zoo/zoo.hpp"
 
 namespace hopscotch {
 namespace {
@@ -65,10 +67,10 @@ void print_sizes(ZooEntry const& entry) {
         Workspace workspace("cpu", 1);
         auto const manifest = made_up(example.data);
         auto const model = make_trial_model(config, manifest, workspace);
-        auto const count = parameters(model->layout());
-        auto const sgd = model->layout().bytes;
+        auto const count = parameters(model.state->layout());
+        auto const sgd = model.state->layout().bytes;
         config.train.optimizer.kind = OptimizerKind::adam;
-        auto const adam = make_trial_model(config, manifest, workspace)->layout().bytes;
+        auto const adam = make_trial_model(config, manifest, workspace).state->layout().bytes;
         fmt::print("    {:<28} {:>11} {:>11} B {:>11} B {:>11.3g}\n", example.what, count, sgd, adam,
                    flops_per_row(config.model, example.data));
     }

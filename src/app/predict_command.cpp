@@ -28,7 +28,7 @@ namespace {
 struct Trained {
     TrialConfig config;
     Manifest manifest;  // of the training data, without its files
-    std::unique_ptr<TrialModel> model;
+    TrialModel model;
     std::shared_ptr<BufferPool> pool = std::make_shared<BufferPool>();
     Buffer state;
 };
@@ -139,8 +139,8 @@ void predict_shard(Trained& trained, ShardSource& source, Shard const& answers, 
                    PredictionsCsv& table) {
     auto const width = static_cast<std::size_t>(trained.manifest.outputs);
     std::size_t row = 0;
-    for (std::int64_t batch = 0; batch < trained.model->evaluation_batches(source.rows()); ++batch) {
-        auto const outputs = trained.model->predict(source, {batch, 1});
+    for (std::int64_t batch = 0; batch < trained.model.evaluation->evaluation_batches(source.rows()); ++batch) {
+        auto const outputs = trained.model.evaluation->predict(source, {batch, 1});
         auto const per_row =
             trained.manifest.task == Task::language ? width * static_cast<std::size_t>(trained.manifest.row_size()) : width;
         for (std::size_t at = 0; at < outputs.size(); at += per_row, ++row) {
@@ -197,8 +197,8 @@ Trained trained_trial(PredictOptions const& options, Workspace& workspace) {
     }
     out.model = make_trial_model(out.config, out.manifest, workspace);
     if (!out.state) {
-        out.state = out.pool->acquire(out.model->layout().bytes);
-        out.model->initialise(out.state.bytes(), 0, trial);
+        out.state = out.pool->acquire(out.model.state->layout().bytes);
+        out.model.state->initialise(out.state.bytes(), 0, trial);
     }
     return out;
 }
@@ -211,7 +211,7 @@ int predict_command(PredictOptions const& options) {
     auto const data = normalised_as(trained.manifest, read_manifest(options.dataset), options.dataset);
     // The same model, but reading features of this dataset's type.
     trained.model = make_trial_model(trained.config, data, workspace);
-    trained.model->bind(trained.state.bytes());
+    trained.model.state->bind(trained.state.bytes());
     PredictionsCsv table(options.out, trained.manifest);
     Evaluation sums(data.task, data.outputs);
     std::int64_t rows = 0;
@@ -221,7 +221,8 @@ int predict_command(PredictOptions const& options) {
             auto const answers = read_shard(options.dataset, data.files(split)[s], data);
             auto const source = shard_in_memory(answers);
             predict_shard(trained, *source, answers, fmt::format("{},{}", name, s), table);
-            trained.model->evaluate(*source, {0, trained.model->evaluation_batches(answers.rows)}, sums);
+            trained.model.evaluation->evaluate(*source, {0, trained.model.evaluation->evaluation_batches(answers.rows)},
+                                               sums);
             rows += answers.rows;
         }
     }

@@ -20,6 +20,7 @@
 #include "data/verify.hpp"
 #include "experiment/model_files.hpp"
 #include "experiment/search_section.hpp"
+#include "model/zoo/zoo.hpp"
 #include "run/run_directory.hpp"
 #include "search/search.hpp"
 #include "strategy/check.hpp"

@@ -4,8 +4,6 @@
 #include <ATen/ops/empty.h>
 #include <c10/core/InferenceMode.h>
 
-#include "model/zoo/arguments.hpp"
-
 namespace hopscotch {
 
 at::Tensor grown(at::Tensor& buffer, std::int64_t n, at::TensorOptions const& options) {

@@ -3,7 +3,7 @@
 #pragma once
 #include <ATen/core/Tensor.h>
 
-#include "model/trial_model.hpp"
+#include "data/data_schema.hpp"
 
 namespace hopscotch {
 

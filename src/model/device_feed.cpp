@@ -10,7 +10,6 @@
 #include <algorithm>
 
 #include "core/log.hpp"
-#include "model/zoo/arguments.hpp"
 
 namespace hopscotch {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "core/error.hpp"
 #include "core/log.hpp"
-#include "model/zoo/arguments.hpp"
+#include "model/workspace_impl.hpp"
 
 namespace hopscotch {
 

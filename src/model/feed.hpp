@@ -7,7 +7,6 @@
 
 #include "data/augment.hpp"
 #include "model/batch_buffers.hpp"
-#include "model/trial_model.hpp"
 #include "model/workspace.hpp"
 
 namespace hopscotch {

@@ -3,7 +3,7 @@
 
 #include "core/clock.hpp"
 #include "model/feed.hpp"
-#include "model/workspace.hpp"
+#include "model/workspace_impl.hpp"
 
 namespace hopscotch {
 

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // How long feeding takes by itself: what `bench step` prints beside the step that contains it.
 #pragma once
-#include "model/trial_model.hpp"
 
 namespace hopscotch {
+
+struct Manifest;
+class ShardSource;
+struct TrialConfig;
+class Workspace;
 
 // Seconds of one pass over the shard: order, gather, normalisation and augmentation of all its batches, with nothing trained
 // on them. On a GPU until the last batch is there. That is more than feeding adds to a step whose kernels hide what the host

@@ -25,6 +25,11 @@ std::size_t bytes_of(Element element) { return element == Element::float32 ? siz
 
 std::size_t aligned(std::size_t offset) { return (offset + k_state_alignment - 1) / k_state_alignment * k_state_alignment; }
 
+// Whether weight decay applies to a parameter of this shape.
+bool decays(std::vector<std::int64_t> const& shape, OptimizerConfig const& optimizer) {
+    return optimizer.decay_all || shape.size() > 1;
+}
+
 void append(StateLayout& layout, StateTensor tensor, std::size_t bytes) {
     tensor.offset = layout.bytes;
     tensor.bytes = bytes;
@@ -48,8 +53,12 @@ Init Init::for_fan_out(std::int64_t fan_out) const {
     return kind == Kind::kaiming_fan_out ? normal(std::sqrt(2.0 / static_cast<double>(fan_out))) : *this;
 }
 
-bool decays(ParameterSpec const& spec, OptimizerConfig const& optimizer) {
-    return optimizer.decay_all || spec.shape.size() > 1;
+std::size_t end_of_decay(StateLayout const& layout, OptimizerConfig const& optimizer) {
+    std::size_t end = 0;
+    for (auto const& tensor : layout.tensors)
+        if (tensor.block == Block::parameter && decays(tensor.shape, optimizer))
+            end = (tensor.offset + tensor.bytes) / sizeof(float);
+    return end;
 }
 
 std::vector<std::string> slot_kinds(TrainConfig const& train) {
@@ -65,8 +74,8 @@ std::vector<std::string> slot_kinds(TrainConfig const& train) {
     if (optimizer.kind == OptimizerKind::rmsprop && optimizer.centered) kinds.emplace_back("grad_avg");
     bool const with_momentum = optimizer.kind == OptimizerKind::sgd || optimizer.kind == OptimizerKind::rmsprop;
     if (with_momentum && optimizer.momentum != 0) kinds.emplace_back("momentum");
-    if (train.outer_momentum) kinds.emplace_back("outer");
-    if (train.ema > 0) kinds.emplace_back("ema");
+    if (train.outer_momentum) kinds.emplace_back(k_outer_slot);
+    if (train.ema > 0) kinds.emplace_back(k_ema_slot);
     return kinds;
 }
 
@@ -76,15 +85,15 @@ StateLayout make_layout(LayoutRequest const& request) {
     for (bool const decay : {true, false})
         for (std::size_t i = 0; i < request.parameters.size(); ++i)
             if ((request.frozen.empty() || !request.frozen[i]) &&
-                decays(request.parameters[i], request.train.optimizer) == decay)
+                decays(request.parameters[i].shape, request.train.optimizer) == decay)
                 ordered.push_back(&request.parameters[i]);
-    auto const add_all = [&](Block block, std::string const& suffix) {
-        for (auto const* spec : ordered)
-            append(layout, {spec->name + suffix, block, Element::float32, spec->shape, 0, 0},
-                   static_cast<std::size_t>(spec->elements()) * sizeof(float));
+    auto const add = [&](Block block, ParameterSpec const& spec, std::string name, std::string slot_kind) {
+        append(layout, {std::move(name), block, Element::float32, spec.shape, 0, 0, std::move(slot_kind)},
+               static_cast<std::size_t>(spec.elements()) * sizeof(float));
     };
-    add_all(Block::parameter, "");
-    for (auto const& slot : slot_kinds(request.train)) add_all(Block::slot, "/" + slot);
+    for (auto const* spec : ordered) add(Block::parameter, *spec, spec->name, "");
+    for (auto const& kind : slot_kinds(request.train))
+        for (auto const* spec : ordered) add(Block::slot, *spec, slot_name(spec->name, kind), kind);
     for (auto const& buffer : request.buffers)
         append(layout, {buffer.name, Block::buffer, buffer.element, buffer.shape, 0, 0},
                static_cast<std::size_t>(product(buffer.shape)) * bytes_of(buffer.element));
@@ -128,7 +137,7 @@ void initialise_state(MutableBytes state, StateLayout const& layout, LayoutReque
         draw(spec.init, tensor_in(state, layout.find(spec.name)), rng);
         if (request.train.ema > 0)
             std::ranges::copy(tensor_in(state, layout.find(spec.name)),
-                              tensor_in(state, layout.find(spec.name + "/ema")).begin());
+                              tensor_in(state, layout.find(slot_name(spec.name, k_ema_slot))).begin());
     }
     for (auto const& buffer : request.buffers) {
         auto const& tensor = layout.find(buffer.name);

@@ -4,6 +4,7 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/byte_view.hpp"
@@ -51,8 +52,8 @@ struct BufferSpec {
     double value = 0;  // of every element at the start
 };
 
-// What the optimizer keeps per parameter: {}, {"momentum"}, {"exp_avg", "exp_avg_sq"}, ...; then "outer", the velocity of
-// model_averaging's outer optimizer, and "ema" last, if they are on.
+// What the optimizer keeps per parameter: {}, {"momentum"}, {"exp_avg", "exp_avg_sq"}, ...; then "outer" and "ema", if they
+// are on.
 std::vector<std::string> slot_kinds(TrainConfig const& train);
 
 struct LayoutRequest {
@@ -66,8 +67,8 @@ struct LayoutRequest {
 // buffers, then the counters "steps", "samples" and, for plateau schedules, "plateau/best", "/bad_epochs", "/reductions".
 StateLayout make_layout(LayoutRequest const& request);
 
-// Whether weight decay applies to this parameter.
-bool decays(ParameterSpec const& spec, OptimizerConfig const& optimizer);
+// The floats behind the last parameter that weight decay applies to.
+std::size_t end_of_decay(StateLayout const& layout, OptimizerConfig const& optimizer);
 
 // Zeros the whole block (padding too), then draws every parameter of the state in order from the stream `key` and writes the
 // buffers; an EMA slot starts as its parameter.

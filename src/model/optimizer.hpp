@@ -20,8 +20,8 @@ public:
         : Optimizer(config, device, device.is_cpu() ? Rate::argument : Rate::on_device) {}
     Optimizer(OptimizerConfig const& config, at::Device device, Rate rate);
 
-    // Flat, equally long tensors: parameters, their gradients, and one per slot kind (layout.hpp, slot_kinds, without ema).
-    // Weight decay applies to the first `decayed` elements.
+    // Flat, equally long tensors: parameters, their gradients, and one per slot kind (layout.hpp, slot_kinds, without outer
+    // and ema). Weight decay applies to the first `decayed` elements.
     void bind(at::Tensor const& parameters, at::Tensor const& gradients, std::vector<at::Tensor> const& slots,
               std::int64_t decayed);
 

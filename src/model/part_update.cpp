@@ -16,14 +16,6 @@
 
 namespace hopscotch {
 
-std::vector<std::size_t> slot_starts(StateLayout const& layout) {
-    std::vector<std::size_t> out;
-    for (auto const& tensor : layout.tensors)
-        if (tensor.block == Block::slot && tensor.name.starts_with(layout.tensors.front().name + "/"))
-            out.push_back(tensor.offset / sizeof(float));
-    return out;
-}
-
 struct PartUpdate::Impl {
     Impl(TrainConfig const& config) : train(config), optimizer(config.optimizer, at::kCPU) {}
 
@@ -43,15 +35,6 @@ at::Tensor copy_of(ByteView state, std::size_t first, std::size_t size) {
     return out;
 }
 
-// Behind the last parameter that weight decay applies to, in floats, as in Step::bind.
-std::size_t end_of_decay(StateLayout const& layout, OptimizerConfig const& optimizer) {
-    std::size_t end = 0;
-    for (auto const& tensor : layout.tensors)
-        if (tensor.block == Block::parameter && (optimizer.decay_all || tensor.shape.size() > 1))
-            end = (tensor.offset + tensor.bytes) / sizeof(float);
-    return end;
-}
-
 }  // namespace
 
 PartUpdate::PartUpdate(TrainConfig const& train, StateLayout const& layout, Range range, ByteView state)
@@ -60,7 +43,8 @@ PartUpdate::PartUpdate(TrainConfig const& train, StateLayout const& layout, Rang
     auto const all = layout.end_of(Block::parameter) / sizeof(float);
     require(!train.clip_norm || range.size == all, "the norm of a gradient needs all of it");
     impl_->parameters = copy_of(state, range.first, range.size);
-    for (auto const start : slot_starts(layout)) impl_->slots.push_back(copy_of(state, start + range.first, range.size));
+    for (auto const& slot : slot_ranges(layout))
+        impl_->slots.push_back(copy_of(state, slot.first + range.first, range.size));
     auto const decayed = end_of_decay(layout, train.optimizer);
     impl_->decayed = static_cast<std::int64_t>(std::min(decayed - std::min(decayed, range.first), range.size));
 }

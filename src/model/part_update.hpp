@@ -6,11 +6,12 @@
 #include <span>
 #include <vector>
 
-#include "experiment/config.hpp"
+#include "core/byte_view.hpp"
 #include "model/state.hpp"
-#include "model/trial_model.hpp"
 
 namespace hopscotch {
+
+struct TrainConfig;
 
 class PartUpdate {
 public:
@@ -35,8 +36,5 @@ private:
     Range range_;
     std::unique_ptr<Impl> impl_;
 };
-
-// Where slot `kind` of the first parameter begins in a state, in floats.
-std::vector<std::size_t> slot_starts(StateLayout const& layout);
 
 }  // namespace hopscotch

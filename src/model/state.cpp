@@ -33,6 +33,16 @@ std::uint64_t StateLayout::hash() const {
     return xxh3(std::as_bytes(std::span(text)), bytes);
 }
 
+std::vector<SlotRange> slot_ranges(StateLayout const& layout) {
+    std::vector<SlotRange> out;
+    for (auto const& tensor : layout.tensors)
+        if (tensor.block == Block::slot && (out.empty() || out.back().kind != tensor.slot_kind))
+            out.push_back({tensor.slot_kind, tensor.offset / sizeof(float)});
+    return out;
+}
+
+std::string slot_name(std::string const& parameter, std::string_view kind) { return fmt::format("{}/{}", parameter, kind); }
+
 // Chained through the seed, so that the order of the tensors counts and nothing has to be copied together.
 std::uint64_t state_hash(ByteView state, StateLayout const& layout) {
     require(state.size() >= layout.bytes,

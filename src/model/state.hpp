@@ -5,6 +5,7 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/byte_view.hpp"
@@ -21,6 +22,7 @@ struct StateTensor {
     std::vector<std::int64_t> shape;  // {} for a scalar
     std::size_t offset = 0;           // bytes from the start of the block
     std::size_t bytes = 0;            // without padding
+    std::string slot_kind = {};       // of a slot: "momentum"
 };
 
 struct StateLayout {
@@ -31,6 +33,19 @@ struct StateLayout {
     std::size_t end_of(Block block) const;                 // offset just behind the last tensor of that block
     std::uint64_t hash() const;                            // of names, shapes and offsets
 };
+
+// Kinds of slots that the step's optimizer does not touch: the velocity of model_averaging's outer optimizer, which the
+// strategy updates, and the averaged weights.
+inline constexpr std::string_view k_outer_slot = "outer", k_ema_slot = "ema";
+
+// All slots of one kind: a range as long as the parameters, and laid out like them.
+struct SlotRange {
+    std::string kind;
+    std::size_t first = 0;  // in floats
+};
+std::vector<SlotRange> slot_ranges(StateLayout const& layout);  // ordered by offset
+
+std::string slot_name(std::string const& parameter, std::string_view kind);  // StateTensor::name
 
 // The state hash of the journal: xxh3 over each tensor's bytes (not the padding), in order.
 std::uint64_t state_hash(ByteView state, StateLayout const& layout);

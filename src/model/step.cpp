@@ -7,17 +7,15 @@
 #include <ATen/ops/zeros.h>
 #include <c10/core/InferenceMode.h>
 
-#include <map>
 #include <optional>
 
 namespace hopscotch {
 namespace {
 
-std::int64_t offset_in_floats(StateTensor const& tensor) { return static_cast<std::int64_t>(tensor.offset / sizeof(float)); }
-std::int64_t length_in_floats(StateTensor const& tensor) { return static_cast<std::int64_t>(tensor.bytes / sizeof(float)); }
+std::int64_t in_floats(std::size_t bytes) { return static_cast<std::int64_t>(bytes / sizeof(float)); }
 
-at::Tensor view_of(at::Tensor const& flat, StateTensor const& tensor, std::int64_t shift = 0) {
-    auto const part = flat.narrow(0, offset_in_floats(tensor) - shift, length_in_floats(tensor));
+at::Tensor view_of(at::Tensor const& flat, StateTensor const& tensor) {
+    auto const part = flat.narrow(0, in_floats(tensor.offset), in_floats(tensor.bytes));
     return (tensor.element == Element::int64 ? part.view(at::kLong) : part).view(tensor.shape);
 }
 
@@ -63,48 +61,44 @@ Step::Step(std::unique_ptr<Network> network, std::string name, TrainConfig const
 Step::~Step() { forget_graphs(); }
 
 void Step::bind(at::Tensor const& floats, StateLayout const& layout, FrozenParameters const& frozen) {
-    auto const length = static_cast<std::int64_t>(layout.end_of(Block::parameter) / sizeof(float));
+    auto const length = in_floats(layout.end_of(Block::parameter)), slots_end = in_floats(layout.end_of(Block::slot));
     gradient_ = workspace_.gradient(length);
     if (train_.accumulate > 1) accumulated_ = workspace_.accumulated(length);
-    std::map<std::string, StateTensor const*> trainable;
-    std::vector<at::Tensor> slots;
-    trained_ = {};
-    std::int64_t decayed = 0;
-    for (auto const& tensor : layout.tensors) {
-        if (tensor.block == Block::parameter) {
-            trainable[tensor.name] = &tensor;
-            if (train_.optimizer.decay_all || tensor.shape.size() > 1)
-                decayed = offset_in_floats(tensor) + length_in_floats(tensor);
-        }
-        if (tensor.block == Block::slot && tensor.name.starts_with(layout.tensors.front().name + "/"))  // a range begins
-            slots.push_back(floats.narrow(0, offset_in_floats(tensor), length));
-        // With version counters of their own: batch norm writes into them between the forward and the backward pass.
-        if (tensor.block == Block::buffer) trained_.buffers.push_back(view_of(floats.variable_data(), tensor));
-    }
     parameters_ = floats.narrow(0, 0, length);
-    auto const slots_end = static_cast<std::int64_t>(layout.end_of(Block::slot) / sizeof(float));
     trainable_ = floats.narrow(0, 0, slots_end);
     buffers_ = floats.narrow(0, slots_end, floats.size(0) - slots_end);
     averaged_ = at::Tensor();
-    if (train_.ema > 0) {
-        averaged_ = slots.back();
-        slots.pop_back();
+    std::vector<at::Tensor> optimizer_slots;
+    for (auto const& slot : slot_ranges(layout)) {
+        auto const values = floats.narrow(0, static_cast<std::int64_t>(slot.first), length);
+        if (slot.kind == k_ema_slot)
+            averaged_ = values;
+        else if (slot.kind != k_outer_slot)
+            optimizer_slots.push_back(values);
     }
-    if (train_.outer_momentum) slots.pop_back();  // the strategy's
+    bind_network(floats, layout, frozen);
+    auto const decayed = static_cast<std::int64_t>(end_of_decay(layout, train_.optimizer));
+    optimizer_.bind(parameters_, gradient(), optimizer_slots, decayed);
+}
+
+void Step::bind_network(at::Tensor const& floats, StateLayout const& layout, FrozenParameters const& frozen) {
+    trained_ = {};
     averaged_views_.clear();
     ranges_.clear();
     auto const& specs = network_->parameters();
     for (std::size_t i = 0; i < specs.size(); ++i) {
         bool const is_frozen = i < frozen.size() && frozen[i].defined();
-        auto const* tensor = is_frozen ? nullptr : trainable.at(specs[i].name);
+        auto const* tensor = is_frozen ? nullptr : &layout.find(specs[i].name);
         trained_.parameters.push_back(is_frozen ? frozen[i] : view_of(floats, *tensor));
         trained_.gradients.push_back(is_frozen ? at::Tensor() : view_of(gradient_, *tensor));
         ranges_.push_back(is_frozen ? std::pair<std::size_t, std::size_t>{} : padded_range(*tensor));
-        if (train_.ema > 0) averaged_views_.push_back(is_frozen ? frozen[i] : view_of(averaged_, *tensor));
+        if (averaged_.defined()) averaged_views_.push_back(is_frozen ? frozen[i] : view_of(averaged_, *tensor));
     }
+    // With version counters of their own: batch norm writes into buffers between the forward and the backward pass.
+    for (auto const& tensor : layout.tensors)
+        if (tensor.block == Block::buffer) trained_.buffers.push_back(view_of(floats.variable_data(), tensor));
     network_->bind(trained_);
     weights_ = Weights::trained;
-    optimizer_.bind(parameters_, gradient(), slots, decayed);
 }
 
 void Step::use(Weights weights) {

@@ -9,11 +9,12 @@
 #include <memory>
 #include <set>
 
-#include "model/feed.hpp"
+#include "model/batch_buffers.hpp"
+#include "model/gradient_ready.hpp"
 #include "model/loss.hpp"
 #include "model/network.hpp"
 #include "model/optimizer.hpp"
-#include "model/workspace.hpp"
+#include "model/workspace_impl.hpp"
 
 namespace hopscotch {
 
@@ -64,6 +65,7 @@ public:
     void set_loss_sum(double sum);
 
 private:
+    void bind_network(at::Tensor const& floats, StateLayout const& layout, FrozenParameters const& frozen);
     void report_gradients();
     at::Tensor forward(at::Tensor const& x, Pass const& pass);
     void compute_gradient(at::Tensor const& x, at::Tensor const& y);

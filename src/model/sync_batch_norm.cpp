@@ -39,25 +39,30 @@ at::Tensor beside(at::Tensor const& values, at::Tensor const& x) {
     return values.to(at::kFloat).view(shape);
 }
 
+struct GroupStatistics {  // the arguments of forward() that are no inputs of the graph
+    at::Tensor const &running_mean, &running_variance;
+    SumOverGroup const& sum;
+};
+
 struct SyncBatchNorm : torch::autograd::Function<SyncBatchNorm> {
     static at::Tensor forward(AutogradContext* context, at::Tensor const& x, at::Tensor const& weight,
-                              at::Tensor const& bias, NormTensors const* tensors, SumOverGroup const* sum) {
+                              at::Tensor const& bias, GroupStatistics const* group) {
         auto const own = static_cast<double>(x.numel() / x.size(1));  // values a channel
         auto const counted = at::cat({sums_by_channel(x), at::full({1}, own, x.options().dtype(at::kDouble))});
-        auto const first = over_group(counted, *sum);
+        auto const first = over_group(counted, group->sum);
         auto const all = first[-1].item<double>();
         auto const mean = first.narrow(0, 0, x.size(1)) / all;
         auto const centred = x.to(at::kFloat) - beside(mean, x);
-        auto const variance = over_group(sums_by_channel(centred.square()), *sum) / all;
+        auto const variance = over_group(sums_by_channel(centred.square()), group->sum) / all;
         auto const inverse = (variance + k_epsilon).rsqrt();
-        tensors->running_mean.mul_(1 - k_momentum).add_(mean.to(at::kFloat), k_momentum);
-        tensors->running_variance.mul_(1 - k_momentum)
+        group->running_mean.mul_(1 - k_momentum).add_(mean.to(at::kFloat), k_momentum);
+        group->running_variance.mul_(1 - k_momentum)
             .add_(variance.to(at::kFloat), k_momentum * all / std::max(1.0, all - 1));
         auto const normalised = centred * beside(inverse, x);
         context->save_for_backward({normalised, inverse, weight});
         context->saved_data["own"] = own;
         context->saved_data["all"] = all;
-        context->saved_data["sum"] = reinterpret_cast<std::int64_t>(sum);  // an IValue holds no function
+        context->saved_data["sum"] = reinterpret_cast<std::int64_t>(&group->sum);  // an IValue holds no function
         return (normalised * beside(weight, x) + beside(bias, x)).to(x.scalar_type());
     }
 
@@ -74,18 +79,16 @@ struct SyncBatchNorm : torch::autograd::Function<SyncBatchNorm> {
         auto const channels = weight.numel();
         auto const through = gradient - beside(sums.narrow(0, 0, channels), gradient) -
                              normalised * beside(sums.narrow(0, channels, channels), gradient);
-        return {through * beside(inverse * weight, gradient),
-                weight_gradient.to(at::kFloat),
-                bias_gradient.to(at::kFloat),
-                {},
-                {}};
+        return {
+            through * beside(inverse * weight, gradient), weight_gradient.to(at::kFloat), bias_gradient.to(at::kFloat), {}};
     }
 };
 
 }  // namespace
 
 at::Tensor sync_batch_norm(at::Tensor const& x, NormTensors const& tensors, SumOverGroup const& sum) {
-    return SyncBatchNorm::apply(x, tensors.weight, tensors.bias, &tensors, &sum);
+    GroupStatistics const group{tensors.running_mean, tensors.running_variance, sum};
+    return SyncBatchNorm::apply(x, tensors.weight, tensors.bias, &group);
 }
 
 }  // namespace hopscotch

@@ -4,10 +4,10 @@
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 
-#include "core/error.hpp"
+#include "experiment/run_config.hpp"
 #include "model/device.hpp"
-
 #include "model/torch_warnings.hpp"
+#include "model/workspace_impl.hpp"
 
 #ifdef HOPSCOTCH_CUDA
 #include "core/log.hpp"

@@ -1,52 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a trainer's models share: the device, the generator of dropout masks, and buffers that grow to the largest model.
-// Buffers come from torch's allocator, which aligns to 64 bytes: bits do not depend on where a batch lies.
+// The device that the models of one trainer share. Nothing in a workspace belongs to a trial.
 #pragma once
-#include <ATen/core/Generator.h>
-#include <ATen/core/Tensor.h>
-
-#include "model/admission.hpp"
-#include "model/batch_buffers.hpp"
-#include "model/device_feed.hpp"
-#include "model/step_graphs.hpp"
-#include "model/trial_model.hpp"
+#include <memory>
+#include <string>
 
 namespace hopscotch {
 
-struct Workspace::Impl {
-    Impl(std::string const& device_name, int threads, GpuMode mode);
+struct RunConfig;
 
-    // Torch keeps its thread count per thread as well: every thread that computes calls this first.
-    void enter() const;
+// How a GPU computes. A CPU ignores it.
+struct GpuMode {
+    bool deterministic = true;  // run.deterministic
+    bool tf32 = false;          // run.tf32
+    bool benchmark = false;     // run.cudnn_benchmark
+    bool graphs = true;         // run.cuda_graphs
+};
+GpuMode gpu_mode(RunConfig const& run);  // settings that are null follow run.deterministic
 
-    // A view of the first n elements of a shared buffer, whose old contents are lost when it grows.
-    at::Tensor gradient(std::int64_t n);
-    at::Tensor accumulated(std::int64_t n);  // gradients of several batches
-
-    // Of a GPU. The state that is bound: one block for all models, so that it lies at the same address whenever a model is
-    // bound again, as a captured graph needs. `bound`: whose state that is.
-    at::Tensor state(std::int64_t n);
-    // Before a state of so many floats and its gradient are allocated, and batches of this kind trained: shards make room.
-    // Throws DoesNotFit with the numbers.
-    void admit(std::int64_t state, std::int64_t gradient, BatchKind const& kind);
-    void make_room(std::int64_t bytes);
-    void const* bound = nullptr;
-
-    // Where captured graphs read their batch, shaped like this one.
-    at::Tensor graph_features(at::Tensor const& like);
-    at::Tensor graph_answers(at::Tensor const& like);
-
-    at::Device device;
-    at::Generator noise;                      // reseeded for every step, so it carries nothing from one trial to the next
-    BatchBuffers batches;                     // on a CPU
-    std::unique_ptr<DeviceFeed> device_feed;  // null on a CPU
-    std::unique_ptr<Admission> admission;     // "
+// One per trainer.
+class Workspace {
+public:
+    // Sets torch's intra-op threads and arithmetic for this process.
+    Workspace(std::string device, int threads, GpuMode mode = {});
+    ~Workspace();
+    struct Impl;  // workspace_impl.hpp
+    Impl& impl() { return *impl_; }
 
 private:
-    at::Tensor gradient_, accumulated_, state_, graph_features_, graph_answers_;
-
-public:
-    std::unique_ptr<StepGraphs> graphs;  // null: steps are launched kernel by kernel. Last: it goes before what it points at
+    std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace hopscotch

@@ -36,14 +36,14 @@ TrialConfig config_of(Case const& c) {
 std::uint64_t trained_hash(Case const& c, int trial_id, std::size_t shift = 0) {
     Trial trial(config_of(c), digits(61));
     auto const first = random_shard(trial.manifest, 30, 1), second = random_shard(trial.manifest, 31, 2);
-    AlignedBlock state(trial->layout().bytes, shift);
-    trial->initialise(state.bytes(), 42, TrialId(trial_id));
-    trial->bind(state.bytes());
+    AlignedBlock state(trial->state->layout().bytes, shift);
+    trial->state->initialise(state.bytes(), 42, TrialId(trial_id));
+    trial->state->bind(state.bytes());
     for (int epoch = 0; epoch < 2; ++epoch) {
-        trial->train_unit(*source(first), unit(trial_id, epoch, 0), {});
-        trial->train_unit(*source(second), unit(trial_id, epoch, 1), {});
+        trial->training->train_unit(*source(first), unit(trial_id, epoch, 0), {});
+        trial->training->train_unit(*source(second), unit(trial_id, epoch, 1), {});
     }
-    EXPECT_TRUE(trial->finite());
+    EXPECT_TRUE(trial->state->finite());
     return trial.hash(state);
 }
 
@@ -56,24 +56,24 @@ TEST(Bits, AUnitMayBeLeftAtAnyBatchAndTakenUpElsewhere) {
         config.train.accumulate = 2;  // 5 batches of 30 rows: the last update is of one
         Trial whole(config, digits(30));
         auto const shard = source(random_shard(whole.manifest, 30, 1));
-        AlignedBlock expected(whole->layout().bytes);
-        whole->initialise(expected.bytes(), 42, TrialId(3));
-        whole->bind(expected.bytes());
-        auto const sums = whole->train_unit(*shard, unit(3, 0, 0), {});
+        AlignedBlock expected(whole->state->layout().bytes);
+        whole->state->initialise(expected.bytes(), 42, TrialId(3));
+        whole->state->bind(expected.bytes());
+        auto const sums = whole->training->train_unit(*shard, unit(3, 0, 0), {});
         for (std::int64_t updates = 0; updates <= 3; ++updates) {
             Trial first(config, digits(30)), second(config, digits(30));
-            AlignedBlock left(first->layout().bytes), taken(first->layout().bytes, 64);
-            first->initialise(left.bytes(), 42, TrialId(3));
-            first->bind(left.bytes());
-            first->begin_pass(*shard, unit(3, 0, 0), first->batch_size());
-            for (std::int64_t i = 0; i < updates; ++i) first->update(first->next_gradient({}, {}));
-            auto const cursor = first->cursor();
+            AlignedBlock left(first->state->layout().bytes), taken(first->state->layout().bytes, 64);
+            first->state->initialise(left.bytes(), 42, TrialId(3));
+            first->state->bind(left.bytes());
+            first->training->begin_pass(*shard, unit(3, 0, 0), first->training->batch_size());
+            for (std::int64_t i = 0; i < updates; ++i) first->training->update(first->training->next_gradient({}, {}));
+            auto const cursor = first->training->cursor();
             std::memcpy(taken.bytes().data(), left.bytes().data(), left.bytes().size());
-            second->bind(taken.bytes());
-            second->begin_pass(*shard, unit(3, 0, 0), second->batch_size());
-            second->skip_to(cursor);
-            while (auto const rows = second->next_gradient({}, {})) second->update(rows);
-            auto const found = second->end_pass();
+            second->state->bind(taken.bytes());
+            second->training->begin_pass(*shard, unit(3, 0, 0), second->training->batch_size());
+            second->training->skip_to(cursor);
+            while (auto const rows = second->training->next_gradient({}, {})) second->training->update(rows);
+            auto const found = second->training->end_pass();
             EXPECT_EQ(second.hash(taken), whole.hash(expected)) << c.model << " left after " << updates << " updates";
             EXPECT_EQ(found.rows, sums.rows);
             EXPECT_EQ(found.loss, sums.loss);
@@ -84,12 +84,12 @@ TEST(Bits, AUnitMayBeLeftAtAnyBatchAndTakenUpElsewhere) {
 TEST(Bits, ACursorBehindTheEndOfItsPassIsRefused) {
     Trial trial(trial_config("logistic"), digits(30));
     auto const shard = source(random_shard(trial.manifest, 30, 1));
-    AlignedBlock state(trial->layout().bytes);
-    trial->initialise(state.bytes(), 42, TrialId(0));
-    trial->bind(state.bytes());
-    trial->begin_pass(*shard, unit(0, 0, 0), trial->batch_size());
-    EXPECT_THROW(trial->skip_to({6, {}}), Error);
-    EXPECT_THROW(trial->skip_to({-1, {}}), Error);
+    AlignedBlock state(trial->state->layout().bytes);
+    trial->state->initialise(state.bytes(), 42, TrialId(0));
+    trial->state->bind(state.bytes());
+    trial->training->begin_pass(*shard, unit(0, 0, 0), trial->training->batch_size());
+    EXPECT_THROW(trial->training->skip_to({6, {}}), Error);
+    EXPECT_THROW(trial->training->skip_to({-1, {}}), Error);
 }
 
 TEST(Bits, ThreeThreadsAtOnceEqualTheMainThread) {
@@ -119,17 +119,17 @@ TEST(Bits, StatesThatAlternateInOneModelEqualSeparateModels) {
         Trial trial(config_of(c), digits(61), workspace);
         Trial other(trial_config("mlp", Json::object({{"hidden", Json(Json::Array{500})}})), digits(61), workspace);
         auto const first = random_shard(trial.manifest, 30, 1), second = random_shard(trial.manifest, 31, 2);
-        AlignedBlock a(trial->layout().bytes), b(trial->layout().bytes), o(other->layout().bytes);
-        trial->initialise(a.bytes(), 42, TrialId(3));
-        trial->initialise(b.bytes(), 42, TrialId(4));
-        other->initialise(o.bytes(), 42, TrialId(5));
+        AlignedBlock a(trial->state->layout().bytes), b(trial->state->layout().bytes), o(other->state->layout().bytes);
+        trial->state->initialise(a.bytes(), 42, TrialId(3));
+        trial->state->initialise(b.bytes(), 42, TrialId(4));
+        other->state->initialise(o.bytes(), 42, TrialId(5));
         for (int epoch = 0; epoch < 2; ++epoch) {
             for (int s = 0; s < 2; ++s) {
                 for (auto* state : {&a, &b}) {
-                    trial->bind(state->bytes());
-                    other->bind(o.bytes());
-                    other->train_unit(*source(first), unit(5, epoch, s), {});
-                    trial->train_unit(*source(s == 0 ? first : second), unit(state == &a ? 3 : 4, epoch, s), {});
+                    trial->state->bind(state->bytes());
+                    other->state->bind(o.bytes());
+                    other->training->train_unit(*source(first), unit(5, epoch, s), {});
+                    trial->training->train_unit(*source(s == 0 ? first : second), unit(state == &a ? 3 : 4, epoch, s), {});
                 }
             }
         }
@@ -143,13 +143,13 @@ TEST(Bits, DropoutDoesNotRememberWhatRanBefore) {
     auto const after = [&](int units_before) {
         Trial trial(config_of(c), digits(61));
         auto const shard = random_shard(trial.manifest, 30, 1);
-        AlignedBlock scratch(trial->layout().bytes), state(trial->layout().bytes);
-        trial->initialise(scratch.bytes(), 1, TrialId(9));
-        trial->bind(scratch.bytes());
-        for (int i = 0; i < units_before; ++i) trial->train_unit(*source(shard), unit(9, i, 0), {});
-        trial->initialise(state.bytes(), 42, TrialId(3));
-        trial->bind(state.bytes());
-        trial->train_unit(*source(shard), unit(3, 0, 0), {});
+        AlignedBlock scratch(trial->state->layout().bytes), state(trial->state->layout().bytes);
+        trial->state->initialise(scratch.bytes(), 1, TrialId(9));
+        trial->state->bind(scratch.bytes());
+        for (int i = 0; i < units_before; ++i) trial->training->train_unit(*source(shard), unit(9, i, 0), {});
+        trial->state->initialise(state.bytes(), 42, TrialId(3));
+        trial->state->bind(state.bytes());
+        trial->training->train_unit(*source(shard), unit(3, 0, 0), {});
         return trial.hash(state);
     };
     EXPECT_EQ(after(0), after(3));
@@ -166,10 +166,10 @@ TEST(Bits, DropoutIsAddressedByTheUnit) {
         shard.labels[static_cast<std::size_t>(r)] = shard.labels[0];
     }
     auto const trained = [&](UnitAddress const& address) {
-        AlignedBlock state(trial->layout().bytes);
-        trial->initialise(state.bytes(), 42, TrialId(0));
-        trial->bind(state.bytes());
-        trial->train_unit(*source(shard), address, {});
+        AlignedBlock state(trial->state->layout().bytes);
+        trial->state->initialise(state.bytes(), 42, TrialId(0));
+        trial->state->bind(state.bytes());
+        trial->training->train_unit(*source(shard), address, {});
         return trial.hash(state);
     };
     EXPECT_EQ(trained(unit(0, 0, 0)), trained(unit(0, 0, 0)));
@@ -182,14 +182,14 @@ TEST(Bits, EvaluationInPiecesEqualsEvaluationAtOnce) {
     for (auto const& c : cases()) {
         Trial trial(config_of(c), digits(61));
         auto const shard = random_shard(trial.manifest, 700, 5);
-        AlignedBlock state(trial->layout().bytes);
-        trial->initialise(state.bytes(), 42, TrialId(3));
-        trial->bind(state.bytes());
-        ASSERT_EQ(trial->evaluation_batches(700), 3);
+        AlignedBlock state(trial->state->layout().bytes);
+        trial->state->initialise(state.bytes(), 42, TrialId(3));
+        trial->state->bind(state.bytes());
+        ASSERT_EQ(trial->evaluation->evaluation_batches(700), 3);
         Evaluation whole(trial.manifest.task, trial.manifest.outputs), pieces = whole;
-        trial->evaluate(*source(shard), {0, 3}, whole);
-        trial->evaluate(*source(shard), {0, 1}, pieces);
-        trial->evaluate(*source(shard), {1, 2}, pieces);
+        trial->evaluation->evaluate(*source(shard), {0, 3}, whole);
+        trial->evaluation->evaluate(*source(shard), {0, 1}, pieces);
+        trial->evaluation->evaluate(*source(shard), {1, 2}, pieces);
         EXPECT_EQ(whole.rows(), 700);
         EXPECT_EQ(pieces.rows(), whole.rows());
         EXPECT_EQ(pieces.loss(), whole.loss());

@@ -33,12 +33,12 @@ TEST(Dropout, MasksAndScalesForwardAndBackward) {
     Trial trial(config, plain_manifest({1}, static_cast<int>(k_outputs), 1, Task::classification));
     auto const shard = random_shard(trial.manifest, 1, 3);
     double const x = *reinterpret_cast<float const*>(shard.features.data());
-    AlignedBlock before(trial->layout().bytes), after(trial->layout().bytes);
-    trial->initialise(before.bytes(), 5, TrialId(0));
-    trial->initialise(after.bytes(), 5, TrialId(0));
-    trial->bind(after.bytes());
-    trial->train_unit(*source(shard), unit(0, 0, 0), {});
-    Parts const a(before, trial->layout()), b(after, trial->layout());
+    AlignedBlock before(trial->state->layout().bytes), after(trial->state->layout().bytes);
+    trial->state->initialise(before.bytes(), 5, TrialId(0));
+    trial->state->initialise(after.bytes(), 5, TrialId(0));
+    trial->state->bind(after.bytes());
+    trial->training->train_unit(*source(shard), unit(0, 0, 0), {});
+    Parts const a(before, trial->state->layout()), b(after, trial->state->layout());
 
     std::size_t dropped = 0;
     for (std::size_t j = 0; j < k_hidden; ++j) {
@@ -63,11 +63,11 @@ TEST(Dropout, IsOffInEvaluation) {
     auto const loss = [](double p) {
         Trial trial(trial_config("lenet", Json::object({{"dropout", p}})), digits(30));
         auto const shard = random_shard(trial.manifest, 30, 3);
-        AlignedBlock state(trial->layout().bytes);
-        trial->initialise(state.bytes(), 5, TrialId(0));
-        trial->bind(state.bytes());
+        AlignedBlock state(trial->state->layout().bytes);
+        trial->state->initialise(state.bytes(), 5, TrialId(0));
+        trial->state->bind(state.bytes());
         Evaluation sums(trial.manifest.task, trial.manifest.outputs);
-        trial->evaluate(*source(shard), {0, 1}, sums);
+        trial->evaluation->evaluate(*source(shard), {0, 1}, sums);
         return sums.loss();
     };
     EXPECT_EQ(loss(0.0), loss(0.9));

@@ -8,8 +8,15 @@
 #include <string>
 
 #include "core/error.hpp"
+#include "core/json_reader.hpp"
 #include "core/rng.hpp"
+#include "data/data_schema.hpp"
+#include "data/shard_source.hpp"
+#include "experiment/config.hpp"
+#include "model/evaluation.hpp"
 #include "model/trial_model.hpp"
+#include "model/workspace.hpp"
+#include "model/zoo/zoo.hpp"
 
 namespace hopscotch::testing {
 
@@ -78,15 +85,15 @@ inline TrialConfig trial_config(std::string const& model, Json arguments = Json(
 struct Trial {
     Manifest manifest;
     std::shared_ptr<Workspace> workspace;
-    std::unique_ptr<TrialModel> model;
+    TrialModel model;
 
     Trial(TrialConfig const& config, Manifest data, std::shared_ptr<Workspace> shared = nullptr)
         : manifest(std::move(data)),
           workspace(shared ? std::move(shared) : std::make_shared<Workspace>("cpu", 1)),
           model(make_trial_model(config, manifest, *workspace)) {}
 
-    TrialModel* operator->() { return model.get(); }
-    std::uint64_t hash(AlignedBlock& block) { return state_hash(block.bytes(), model->layout()); }
+    TrialModel* operator->() { return &model; }
+    std::uint64_t hash(AlignedBlock& block) { return state_hash(block.bytes(), model.state->layout()); }
 };
 
 inline UnitAddress unit(int trial, int epoch, int shard) { return {42, TrialId(trial), epoch, ShardId(shard)}; }

@@ -9,7 +9,7 @@
 
 #include "model/layout.hpp"
 #include "model/step_cases.hpp"
-#include "model/workspace.hpp"
+#include "model/workspace_impl.hpp"
 
 namespace hopscotch::testing {
 namespace gpu_step_test {
@@ -61,10 +61,10 @@ TEST_F(GpuStep, GraphsAreKeptForFullBatchesAndUpdates) {
     auto const shared = workspace({});
     Trial trial(trial_config("lenet"), digits(61), shared);
     auto const shard = random_shard(trial.manifest, 61, 1);
-    AlignedBlock state(trial->layout().bytes);
-    trial->initialise(state.bytes(), 42, TrialId(3));
-    trial->bind(state.bytes());
-    trial->train_unit(*source(shard), unit(3, 0, 0), {});
+    AlignedBlock state(trial->state->layout().bytes);
+    trial->state->initialise(state.bytes(), 42, TrialId(3));
+    trial->state->bind(state.bytes());
+    trial->training->train_unit(*source(shard), unit(3, 0, 0), {});
     EXPECT_EQ(shared->impl().graphs->cache.graphs(), 2U);
     EXPECT_TRUE(said_.empty()) << said_.front();
 }
@@ -90,14 +90,14 @@ TEST_F(GpuStep, ModelsTakeTurns) {
     auto const config = trial_config("lenet");
     auto const alone = trained(config, workspace({}));
     Trial other(trial_config("mlp"), digits(61), shared);
-    AlignedBlock state(other->layout().bytes);
-    other->initialise(state.bytes(), 42, TrialId(0));
-    other->bind(state.bytes());
+    AlignedBlock state(other->state->layout().bytes);
+    other->state->initialise(state.bytes(), 42, TrialId(0));
+    other->state->bind(state.bytes());
     EXPECT_EQ(trained(config, shared).hash, alone.hash);
     auto const before = other.hash(state);
     auto const shard = source(random_shard(other.manifest, 30, 1));
     Evaluation sums(other.manifest.task, other.manifest.outputs);
-    other->evaluate(*shard, {0, 1}, sums);  // without a new bind
+    other->evaluation->evaluate(*shard, {0, 1}, sums);  // without a new bind
     EXPECT_EQ(other.hash(state), before);
     EXPECT_NEAR(sums.loss() / 30, std::log(10), 1);
 }
@@ -107,13 +107,13 @@ TEST_F(GpuStep, AStateThatIsNotFiniteIsSeen) {
     for (auto const lr : {1e-3, 1e30}) {
         config.train.optimizer.lr = lr;
         Trial trial(config, plain_manifest({3, 32, 32}, 10, 60, Task::classification), workspace({}));
-        AlignedBlock state(trial->layout().bytes);
-        trial->initialise(state.bytes(), 42, TrialId(0));
-        trial->bind(state.bytes());
+        AlignedBlock state(trial->state->layout().bytes);
+        trial->state->initialise(state.bytes(), 42, TrialId(0));
+        trial->state->bind(state.bytes());
         auto const shard = source(random_shard(trial.manifest, 60, 1));
-        trial->train_unit(*shard, unit(0, 0, 0), {});
-        EXPECT_EQ(trial->finite(), all_finite(state.bytes(), trial->layout())) << lr;
-        EXPECT_EQ(trial->finite(), lr < 1) << lr;
+        trial->training->train_unit(*shard, unit(0, 0, 0), {});
+        EXPECT_EQ(trial->state->finite(), all_finite(state.bytes(), trial->state->layout())) << lr;
+        EXPECT_EQ(trial->state->finite(), lr < 1) << lr;
     }
 }
 
@@ -125,14 +125,14 @@ TEST_F(GpuStep, ABatchThatDoesNotFitFailsWithNumbers) {
     config.train.batch_size = 1024;
     Trial trial(config, plain_manifest({3, 32, 32}, 10, 1024, Task::classification), shared);
     auto const shard = source(random_shard(trial.manifest, 1024, 1));
-    AlignedBlock state(trial->layout().bytes);
-    trial->initialise(state.bytes(), 42, TrialId(0));
-    trial->bind(state.bytes());
+    AlignedBlock state(trial->state->layout().bytes);
+    trial->state->initialise(state.bytes(), 42, TrialId(0));
+    trial->state->bind(state.bytes());
     {
         auto const bytes = device_memory(device_)->free - (std::int64_t{1} << 31);
         auto const ballast = at::empty({bytes}, at::TensorOptions(at::Device(device_)).dtype(at::kByte));
         try {
-            trial->train_unit(*shard, unit(0, 0, 0), {});
+            trial->training->train_unit(*shard, unit(0, 0, 0), {});
             FAIL() << "2 GB are enough for 1024 rows of ResNet-18";
         } catch (DoesNotFit const& error) {
             EXPECT_NE(std::string(error.what()).find("needs at least"), std::string::npos) << error.what();
@@ -142,8 +142,8 @@ TEST_F(GpuStep, ABatchThatDoesNotFitFailsWithNumbers) {
             EXPECT_EQ(error.why(), DoesNotFit::Why::others);
         }
     }
-    trial->bind(state.bytes());
-    EXPECT_GT(trial->train_unit(*shard, unit(0, 0, 0), {}).rows, 0);
+    trial->state->bind(state.bytes());
+    EXPECT_GT(trial->training->train_unit(*shard, unit(0, 0, 0), {}).rows, 0);
 }
 
 }  // namespace gpu_step_test

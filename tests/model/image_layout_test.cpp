@@ -71,13 +71,13 @@ Result trained(TrialConfig config, bool channels_last) {
     config.train.optimizer.lr = 1e-3;
     Trial trial(config, plain_manifest({3, 64, 64}, 4, 14, Task::classification));
     auto const shard = source(random_shard(trial.manifest, 14, 1));
-    AlignedBlock state(trial->layout().bytes);
-    trial->initialise(state.bytes(), 42, TrialId(3));
-    trial->bind(state.bytes());
+    AlignedBlock state(trial->state->layout().bytes);
+    trial->state->initialise(state.bytes(), 42, TrialId(3));
+    trial->state->bind(state.bytes());
     Result out;
-    out.outputs = trial->predict(*shard, {0, 1});
-    out.first = trial->train_unit(*shard, unit(3, 0, 0), {}).loss;
-    out.second = trial->train_unit(*shard, unit(3, 0, 0), {}).loss;
+    out.outputs = trial->evaluation->predict(*shard, {0, 1});
+    out.first = trial->training->train_unit(*shard, unit(3, 0, 0), {}).loss;
+    out.second = trial->training->train_unit(*shard, unit(3, 0, 0), {}).loss;
     return out;
 }
 

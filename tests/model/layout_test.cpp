@@ -10,7 +10,7 @@
 #include <limits>
 
 #include "fixture.hpp"
-#include "model/torch_trial_model.hpp"
+#include "model/torch_trial_state.hpp"
 
 namespace hopscotch::testing {
 namespace layout_test {
@@ -23,7 +23,7 @@ TrialConfig adam_mlp() {
 
 TEST(Layout, TensorsAreAlignedOrderedAndDisjoint) {
     Trial trial(adam_mlp(), digits(100));
-    auto const& layout = trial->layout();
+    auto const& layout = trial->state->layout();
     ASSERT_EQ(layout.tensors.size(), 4U * 3 + 2);
     std::size_t end = 0;
     auto block = Block::parameter;
@@ -45,7 +45,7 @@ TEST(Layout, TensorsAreAlignedOrderedAndDisjoint) {
 
 TEST(Layout, SlotsRepeatTheParameters) {
     Trial trial(adam_mlp(), digits(100));
-    auto const& layout = trial->layout();
+    auto const& layout = trial->state->layout();
     for (auto const* slot : {"/exp_avg", "/exp_avg_sq"}) {
         auto const base = layout.find(std::string("layers.0.weight") + slot).offset;
         for (auto const* name : {"layers.0.bias", "layers.1.weight", "layers.1.bias"})
@@ -77,21 +77,21 @@ TEST(Layout, SlotsFollowTheOptimizer) {
 
 TEST(Layout, HashTellsLayoutsApart) {
     auto config = adam_mlp();
-    auto const adam = Trial(config, digits(100))->layout().hash();
-    EXPECT_EQ(Trial(config, digits(100))->layout().hash(), adam);
+    auto const adam = Trial(config, digits(100))->state->layout().hash();
+    EXPECT_EQ(Trial(config, digits(100))->state->layout().hash(), adam);
     config.train.optimizer.kind = OptimizerKind::sgd;
-    EXPECT_NE(Trial(config, digits(100))->layout().hash(), adam);
+    EXPECT_NE(Trial(config, digits(100))->state->layout().hash(), adam);
 }
 
 TEST(Layout, StateHashCoversTensorsButNotPadding) {
     Trial trial(adam_mlp(), digits(100));
-    AlignedBlock state(trial->layout().bytes);
-    trial->initialise(state.bytes(), 1, TrialId(0));
+    AlignedBlock state(trial->state->layout().bytes);
+    trial->state->initialise(state.bytes(), 1, TrialId(0));
     auto const before = trial.hash(state);
-    auto const& bias = trial->layout().find("layers.0.bias");
+    auto const& bias = trial->state->layout().find("layers.0.bias");
     state.bytes()[bias.offset + bias.bytes] ^= std::byte{1};  // five floats end at 20, the padding begins
     EXPECT_EQ(trial.hash(state), before);
-    for (auto const& tensor : trial->layout().tensors) {
+    for (auto const& tensor : trial->state->layout().tensors) {
         state.bytes()[tensor.offset + tensor.bytes - 1] ^= std::byte{1};
         EXPECT_NE(trial.hash(state), before) << tensor.name;
         state.bytes()[tensor.offset + tensor.bytes - 1] ^= std::byte{1};
@@ -101,8 +101,8 @@ TEST(Layout, StateHashCoversTensorsButNotPadding) {
 TEST(Initialise, IsAddressedBySeedAndTrial) {
     Trial trial(adam_mlp(), digits(100));
     auto const hash = [&](std::uint64_t seed, int id) {
-        AlignedBlock state(trial->layout().bytes);
-        trial->initialise(state.bytes(), seed, TrialId(id));
+        AlignedBlock state(trial->state->layout().bytes);
+        trial->state->initialise(state.bytes(), seed, TrialId(id));
         return trial.hash(state);
     };
     EXPECT_EQ(hash(1, 0), hash(1, 0));
@@ -113,9 +113,9 @@ TEST(Initialise, IsAddressedBySeedAndTrial) {
 // torch's default for Linear and Conv is uniform in +-1/sqrt(fan_in), for weight and bias.
 TEST(Initialise, HasTheStatisticsOfTorch) {
     Trial trial(trial_config("mlp", Json::object({{"hidden", Json(Json::Array{512})}})), digits(100));
-    AlignedBlock state(trial->layout().bytes);
-    trial->initialise(state.bytes(), 7, TrialId(0));
-    auto const& weight = trial->layout().find("layers.0.weight");
+    AlignedBlock state(trial->state->layout().bytes);
+    trial->state->initialise(state.bytes(), 7, TrialId(0));
+    auto const& weight = trial->state->layout().find("layers.0.weight");
     auto const* const values = state.floats() + weight.offset / sizeof(float);
     auto const n = static_cast<double>(512 * 64);
     double const bound = 1.0 / 8.0;  // fan_in 64
@@ -130,14 +130,14 @@ TEST(Initialise, HasTheStatisticsOfTorch) {
     EXPECT_LE(largest, bound);
     EXPECT_GT(largest, 0.999 * bound);
     for (auto const* counter : {"steps", "samples"})
-        EXPECT_EQ(*reinterpret_cast<std::int64_t*>(state.bytes().data() + trial->layout().find(counter).offset), 0);
+        EXPECT_EQ(*reinterpret_cast<std::int64_t*>(state.bytes().data() + trial->state->layout().find(counter).offset), 0);
 }
 
 TEST(Initialise, ZerosSlotsAndPadding) {
     Trial trial(adam_mlp(), digits(100));
-    AlignedBlock state(trial->layout().bytes);
-    trial->initialise(state.bytes(), 7, TrialId(0));
-    auto const& layout = trial->layout();
+    AlignedBlock state(trial->state->layout().bytes);
+    trial->state->initialise(state.bytes(), 7, TrialId(0));
+    auto const& layout = trial->state->layout();
     for (auto i = layout.end_of(Block::parameter); i < layout.bytes; ++i) ASSERT_EQ(state.bytes()[i], std::byte{0}) << i;
     auto const& bias = layout.find("layers.0.bias");
     for (auto i = bias.offset + bias.bytes; i < layout.find("layers.1.weight").offset; ++i)
@@ -146,30 +146,30 @@ TEST(Initialise, ZerosSlotsAndPadding) {
 
 TEST(Bind, RefusesBlocksThatAreShortOrNotAligned) {
     Trial trial(adam_mlp(), digits(100));
-    AlignedBlock shifted(trial->layout().bytes, 32), shorter(trial->layout().bytes - 64);
-    EXPECT_THROW(trial->bind(shifted.bytes()), Error);
-    EXPECT_THROW(trial->bind(shorter.bytes()), Error);
+    AlignedBlock shifted(trial->state->layout().bytes, 32), shorter(trial->state->layout().bytes - 64);
+    EXPECT_THROW(trial->state->bind(shifted.bytes()), Error);
+    EXPECT_THROW(trial->state->bind(shorter.bytes()), Error);
     auto const shard = random_shard(trial.manifest, 10, 1);
-    EXPECT_THROW(trial->train_unit(*source(shard), unit(0, 0, 0), {}), Error) << "nothing is bound";
+    EXPECT_THROW(trial->training->train_unit(*source(shard), unit(0, 0, 0), {}), Error) << "nothing is bound";
 }
 
 TEST(Finite, SeesOneBadValueAnywhere) {
     Trial trial(adam_mlp(), digits(100));
-    AlignedBlock state(trial->layout().bytes);
-    trial->initialise(state.bytes(), 7, TrialId(0));
-    trial->bind(state.bytes());
-    EXPECT_TRUE(trial->finite());
+    AlignedBlock state(trial->state->layout().bytes);
+    trial->state->initialise(state.bytes(), 7, TrialId(0));
+    trial->state->bind(state.bytes());
+    EXPECT_TRUE(trial->state->finite());
     for (auto const bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
                            -std::numeric_limits<float>::infinity()}) {
         for (auto const* name : {"layers.0.weight", "layers.1.bias/exp_avg_sq"}) {
-            auto& value = state.floats()[trial->layout().find(name).offset / sizeof(float) + 3];
+            auto& value = state.floats()[trial->state->layout().find(name).offset / sizeof(float) + 3];
             auto const good = std::exchange(value, bad);
-            EXPECT_FALSE(trial->finite()) << name;
+            EXPECT_FALSE(trial->state->finite()) << name;
             value = good;
         }
     }
     state.floats()[0] = std::numeric_limits<float>::max();
-    EXPECT_TRUE(trial->finite());
+    EXPECT_TRUE(trial->state->finite());
 }
 
 // As a GPU looks: parameters and slots together, buffers where the host has them.
@@ -192,9 +192,9 @@ TEST(Finite, SeesTheSameInATensor) {
 TEST(Finite, MayBeginAtTheBuffers) {
     auto const config = trial_config("resnet18", Json::object({{"stem", Json("cifar")}, {"width", Json(4)}}));
     Trial trial(config, plain_manifest({3, 32, 32}, 10, 100, Task::classification));
-    AlignedBlock state(trial->layout().bytes);
-    trial->initialise(state.bytes(), 7, TrialId(0));
-    auto const& layout = trial->layout();
+    AlignedBlock state(trial->state->layout().bytes);
+    trial->state->initialise(state.bytes(), 7, TrialId(0));
+    auto const& layout = trial->state->layout();
     auto const spoil = [&](Block block) -> float& {
         auto const tensor = std::ranges::find(layout.tensors, block, &StateTensor::block);
         return state.floats()[tensor->offset / sizeof(float)];

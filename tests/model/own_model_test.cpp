@@ -47,17 +47,17 @@ protected:
 
     double train(Trial& trial, AlignedBlock& block, int epoch) {
         auto const data = source(shard_);
-        trial->bind(block.bytes());
-        auto const sums = trial->train_unit(*data, unit(3, epoch, 0), {});
+        trial->state->bind(block.bytes());
+        auto const sums = trial->training->train_unit(*data, unit(3, epoch, 0), {});
         return sums.loss / static_cast<double>(sums.rows);
     }
 };
 
 TEST_P(OwnModel, LearnsAndRepeatsItself) {
     Trial a(config_, manifest_), b(config_, manifest_);
-    AlignedBlock one(a->layout().bytes), two(a->layout().bytes, 64);
-    a->initialise(one.bytes(), 42, TrialId(3));
-    b->initialise(two.bytes(), 42, TrialId(3));
+    AlignedBlock one(a->state->layout().bytes), two(a->state->layout().bytes, 64);
+    a->state->initialise(one.bytes(), 42, TrialId(3));
+    b->state->initialise(two.bytes(), 42, TrialId(3));
     ASSERT_EQ(a.hash(one), b.hash(two));
     std::vector<double> losses;
     for (int epoch = 0; epoch < 8; ++epoch) {
@@ -71,11 +71,11 @@ TEST_P(OwnModel, LearnsAndRepeatsItself) {
 // Every unit on another object and in another place, beside other trials: as if the state had hopped.
 TEST_P(OwnModel, AHopChangesNoBit) {
     Trial home(config_, manifest_);
-    auto const bytes = home->layout().bytes;
+    auto const bytes = home->state->layout().bytes;
     AlignedBlock stays(bytes), hops(bytes), other(bytes);
-    home->initialise(stays.bytes(), 42, TrialId(3));
-    home->initialise(hops.bytes(), 42, TrialId(3));
-    home->initialise(other.bytes(), 42, TrialId(4));
+    home->state->initialise(stays.bytes(), 42, TrialId(3));
+    home->state->initialise(hops.bytes(), 42, TrialId(3));
+    home->state->initialise(other.bytes(), 42, TrialId(4));
     for (int epoch = 0; epoch < 4; ++epoch) {
         train(home, stays, epoch);
         Trial away(config_, manifest_);
@@ -87,10 +87,10 @@ TEST_P(OwnModel, AHopChangesNoBit) {
         ASSERT_EQ(home.hash(stays), away.hash(hops)) << epoch;
         auto const data = source(shard_);
         Evaluation here(manifest_.task, manifest_.outputs), there(manifest_.task, manifest_.outputs);
-        home->bind(stays.bytes());
-        home->evaluate(*data, {0, home->evaluation_batches(100)}, here);
-        away->bind(hops.bytes());
-        away->evaluate(*data, {0, away->evaluation_batches(100)}, there);
+        home->state->bind(stays.bytes());
+        home->evaluation->evaluate(*data, {0, home->evaluation->evaluation_batches(100)}, here);
+        away->state->bind(hops.bytes());
+        away->evaluation->evaluate(*data, {0, away->evaluation->evaluation_batches(100)}, there);
         EXPECT_EQ(here.loss(), there.loss());
     }
 }
@@ -102,12 +102,12 @@ bool epochs_differ(TrialConfig const& config, Manifest const& manifest) {
     for (std::ptrdiff_t i = 1; i < 7; ++i) std::copy_n(shard.features.begin(), row, shard.features.begin() + i * row);
     shard.labels.assign(7, 1);
     Trial trial(config, manifest);
-    AlignedBlock block(trial->layout().bytes);
+    AlignedBlock block(trial->state->layout().bytes);
     std::vector<std::uint64_t> hashes;
     for (int const epoch : {0, 1}) {
-        trial->initialise(block.bytes(), 42, TrialId(3));
-        trial->bind(block.bytes());
-        trial->train_unit(*source(shard), unit(3, epoch, 0), {});
+        trial->state->initialise(block.bytes(), 42, TrialId(3));
+        trial->state->bind(block.bytes());
+        trial->training->train_unit(*source(shard), unit(3, epoch, 0), {});
         hashes.push_back(trial.hash(block));
     }
     return hashes[0] != hashes[1];
@@ -127,27 +127,27 @@ INSTANTIATE_TEST_SUITE_P(All, OwnModel,
 
 TEST(Plugin, ItsTensorsAreTheState) {
     Trial trial(example(), digits(70));
-    EXPECT_EQ(names(trial->layout(), Block::parameter),
+    EXPECT_EQ(names(trial->state->layout(), Block::parameter),
               (std::vector<std::string>{"conv1.weight", "norm1.weight", "norm1.bias", "conv2.weight", "norm2.weight",
                                         "norm2.bias", "head.weight", "head.bias"}));
-    EXPECT_EQ(names(trial->layout(), Block::buffer),
+    EXPECT_EQ(names(trial->state->layout(), Block::buffer),
               (std::vector<std::string>{"norm1.running_mean", "norm1.running_var", "norm1.num_batches_tracked",
                                         "norm2.running_mean", "norm2.running_var", "norm2.num_batches_tracked"}));
-    EXPECT_EQ(trial->layout().find("conv2.weight").shape, (std::vector<std::int64_t>{6, 4, 3, 3}));
-    AlignedBlock block(trial->layout().bytes);
-    trial->initialise(block.bytes(), 1, TrialId(0));
-    auto const of = [&](char const* name) { return floats(block, trial->layout(), name); };
+    EXPECT_EQ(trial->state->layout().find("conv2.weight").shape, (std::vector<std::int64_t>{6, 4, 3, 3}));
+    AlignedBlock block(trial->state->layout().bytes);
+    trial->state->initialise(block.bytes(), 1, TrialId(0));
+    auto const of = [&](char const* name) { return floats(block, trial->state->layout(), name); };
     EXPECT_TRUE(std::ranges::all_of(of("norm2.weight"), [](float v) { return v == 1; }));
     EXPECT_TRUE(std::ranges::all_of(of("norm2.running_var"), [](float v) { return v == 1; }));
     EXPECT_TRUE(std::ranges::all_of(of("conv1.weight"), [](float v) { return std::abs(v) <= 1.0F / 3; }));
     auto const shard = source(random_shard(trial.manifest, 70, 2));
-    trial->bind(block.bytes());
-    trial->train_unit(*shard, unit(0, 0, 0), {});
-    EXPECT_EQ(integer(block, trial->layout(), "norm1.num_batches_tracked"), 10);
+    trial->state->bind(block.bytes());
+    trial->training->train_unit(*shard, unit(0, 0, 0), {});
+    EXPECT_EQ(integer(block, trial->state->layout(), "norm1.num_batches_tracked"), 10);
     EXPECT_NE(of("norm2.running_mean")[0], 0);
     Evaluation sums(Task::classification, 10);
-    trial->evaluate(*shard, {0, trial->evaluation_batches(70)}, sums);
-    EXPECT_EQ(integer(block, trial->layout(), "norm1.num_batches_tracked"), 10);
+    trial->evaluation->evaluate(*shard, {0, trial->evaluation->evaluation_batches(70)}, sums);
+    EXPECT_EQ(integer(block, trial->state->layout(), "norm1.num_batches_tracked"), 10);
 }
 
 // Trials of one configuration are another draw each; a trial is the same draw wherever and whenever it is made.
@@ -155,38 +155,38 @@ TEST(Plugin, InitialValuesAreAddressed) {
     auto config = example();
     config.train.ema = 0.9;
     Trial trial(config, digits(70)), elsewhere(config, digits(70));
-    AlignedBlock block(trial->layout().bytes);
+    AlignedBlock block(trial->state->layout().bytes);
     auto const start = [&](Trial& at, std::uint64_t seed, int id) {
-        at->initialise(block.bytes(), seed, TrialId(id));
+        at->state->initialise(block.bytes(), seed, TrialId(id));
         return at.hash(block);
     };
     auto const first = start(trial, 42, 0);
     EXPECT_NE(start(trial, 42, 1), first);
     EXPECT_NE(start(trial, 43, 0), first);
     EXPECT_EQ(start(elsewhere, 42, 0), first);
-    auto const& layout = trial->layout();
+    auto const& layout = trial->state->layout();
     EXPECT_TRUE(std::ranges::equal(floats(block, layout, "conv1.weight"), floats(block, layout, "conv1.weight/ema")));
 }
 
 TEST(Plugin, ATensorThatWantsNoGradientIsABuffer) {
     Trial trial(odd("constant"), digits(70));
-    EXPECT_EQ(names(trial->layout(), Block::buffer), (std::vector<std::string>{"scale"}));
-    AlignedBlock block(trial->layout().bytes);
-    trial->initialise(block.bytes(), 1, TrialId(0));
-    EXPECT_EQ(floats(block, trial->layout(), "scale")[0], 2);
+    EXPECT_EQ(names(trial->state->layout(), Block::buffer), (std::vector<std::string>{"scale"}));
+    AlignedBlock block(trial->state->layout().bytes);
+    trial->state->initialise(block.bytes(), 1, TrialId(0));
+    EXPECT_EQ(floats(block, trial->state->layout(), "scale")[0], 2);
     Trial tied(odd("tied"), digits(70));
-    EXPECT_EQ(names(tied->layout(), Block::parameter),  // a module's own tensors come before its children's
+    EXPECT_EQ(names(tied->state->layout(), Block::parameter),  // a module's own tensors come before its children's
               (std::vector<std::string>{"again", "first.weight", "last.weight", "last.bias"}));
 }
 
 TEST(Plugin, AnExceptionInTrainingSaysWhose) {
     Trial trial(odd("throws_later"), digits(70));
-    AlignedBlock block(trial->layout().bytes);
-    trial->initialise(block.bytes(), 1, TrialId(0));
-    trial->bind(block.bytes());
+    AlignedBlock block(trial->state->layout().bytes);
+    trial->state->initialise(block.bytes(), 1, TrialId(0));
+    trial->state->bind(block.bytes());
     auto const shard = source(random_shard(trial.manifest, 70, 2));
     try {
-        trial->train_unit(*shard, unit(0, 0, 0), {});
+        trial->training->train_unit(*shard, unit(0, 0, 0), {});
         FAIL();
     } catch (Error const& error) {
         EXPECT_EQ(std::string(error.what()), k_plugins + "odd_model.so: not today");
@@ -195,55 +195,55 @@ TEST(Plugin, AnExceptionInTrainingSaysWhose) {
 
 TEST(Plugin, FreezesAndStartsFromAFile) {
     Trial first(example(), digits(70));
-    AlignedBlock block(first->layout().bytes);
-    first->initialise(block.bytes(), 7, TrialId(0));
-    first->bind(block.bytes());
+    AlignedBlock block(first->state->layout().bytes);
+    first->state->initialise(block.bytes(), 7, TrialId(0));
+    first->state->bind(block.bytes());
     auto const path =
         (std::filesystem::temp_directory_path() / ("hopscotch-own-" + std::to_string(::getpid()) + ".safetensors")).string();
-    first->save(path, Json(Json::Object{}));
+    first->state->save(path, Json(Json::Object{}));
     auto config = example();
     config.model.init_from = path;
     config.model.freeze = {"conv?.*"};
     Trial second(config, digits(70));
-    EXPECT_EQ(names(second->layout(), Block::parameter).front(), "norm1.weight");
-    AlignedBlock fresh(second->layout().bytes);
-    second->initialise(fresh.bytes(), 8, TrialId(0));
-    EXPECT_TRUE(
-        std::ranges::equal(floats(fresh, second->layout(), "head.weight"), floats(block, first->layout(), "head.weight")));
-    second->bind(fresh.bytes());
+    EXPECT_EQ(names(second->state->layout(), Block::parameter).front(), "norm1.weight");
+    AlignedBlock fresh(second->state->layout().bytes);
+    second->state->initialise(fresh.bytes(), 8, TrialId(0));
+    EXPECT_TRUE(std::ranges::equal(floats(fresh, second->state->layout(), "head.weight"),
+                                   floats(block, first->state->layout(), "head.weight")));
+    second->state->bind(fresh.bytes());
     auto const shard = source(random_shard(second.manifest, 70, 2));
-    second->train_unit(*shard, unit(0, 0, 0), {});
-    second->save(path, Json(Json::Object{}));
+    second->training->train_unit(*shard, unit(0, 0, 0), {});
+    second->state->save(path, Json(Json::Object{}));
     auto const saved = SafetensorsFile::open(path);
     auto const in_file = [&](std::string const& name) {
-        std::vector<float> values(floats(block, first->layout(), name).size());
+        std::vector<float> values(floats(block, first->state->layout(), name).size());
         saved.read(name, std::span(values));
         return values;
     };
-    EXPECT_TRUE(std::ranges::equal(in_file("conv2.weight"), floats(block, first->layout(), "conv2.weight")));
-    EXPECT_FALSE(std::ranges::equal(in_file("head.weight"), floats(block, first->layout(), "head.weight")));
+    EXPECT_TRUE(std::ranges::equal(in_file("conv2.weight"), floats(block, first->state->layout(), "conv2.weight")));
+    EXPECT_FALSE(std::ranges::equal(in_file("head.weight"), floats(block, first->state->layout(), "head.weight")));
     std::filesystem::remove(path);
 }
 
 TEST(TorchScript, StartsWithTheWeightsOfTheFile) {
     Trial trial(script(), digits(70));
-    EXPECT_EQ(names(trial->layout(), Block::parameter),
+    EXPECT_EQ(names(trial->state->layout(), Block::parameter),
               (std::vector<std::string>{"conv.weight", "norm.weight", "norm.bias", "head.weight", "head.bias"}));
-    EXPECT_EQ(names(trial->layout(), Block::buffer),
+    EXPECT_EQ(names(trial->state->layout(), Block::buffer),
               (std::vector<std::string>{"norm.running_mean", "norm.running_var", "norm.num_batches_tracked"}));
-    AlignedBlock one(trial->layout().bytes), two(trial->layout().bytes);
-    trial->initialise(one.bytes(), 1, TrialId(0));
-    trial->initialise(two.bytes(), 2, TrialId(9));
+    AlignedBlock one(trial->state->layout().bytes), two(trial->state->layout().bytes);
+    trial->state->initialise(one.bytes(), 1, TrialId(0));
+    trial->state->initialise(two.bytes(), 2, TrialId(9));
     EXPECT_EQ(trial.hash(one), trial.hash(two));
-    auto const weights = floats(one, trial->layout(), "head.weight");
+    auto const weights = floats(one, trial->state->layout(), "head.weight");
     EXPECT_TRUE(std::ranges::any_of(weights, [](float v) { return v != 0; }));
-    trial->bind(one.bytes());
+    trial->state->bind(one.bytes());
     auto const shard = source(random_shard(trial.manifest, 70, 2));
-    trial->train_unit(*shard, unit(0, 0, 0), {});
-    EXPECT_EQ(integer(one, trial->layout(), "norm.num_batches_tracked"), 10);
-    trial->initialise(two.bytes(), 2, TrialId(9));  // training has not touched the file's values
+    trial->training->train_unit(*shard, unit(0, 0, 0), {});
+    EXPECT_EQ(integer(one, trial->state->layout(), "norm.num_batches_tracked"), 10);
+    trial->state->initialise(two.bytes(), 2, TrialId(9));  // training has not touched the file's values
     EXPECT_NE(trial.hash(one), trial.hash(two));
-    EXPECT_EQ(integer(two, trial->layout(), "norm.num_batches_tracked"), 0);
+    EXPECT_EQ(integer(two, trial->state->layout(), "norm.num_batches_tracked"), 0);
 }
 
 // LeNet as a script, from LeNet's weights: an own model's step is the zoo's step.
@@ -272,15 +272,16 @@ TEST(TorchScript, TrainsToTheBitsOfTheZoo) {
     Trial zoos(config, digits(70));
     config.model = script(file).model;
     Trial own(config, digits(70));
-    ASSERT_EQ(own->layout().bytes, zoos->layout().bytes);
-    AlignedBlock a(own->layout().bytes), b(own->layout().bytes);
-    zoos->initialise(a.bytes(), 42, TrialId(0));
+    ASSERT_EQ(own->state->layout().bytes, zoos->state->layout().bytes);
+    AlignedBlock a(own->state->layout().bytes), b(own->state->layout().bytes);
+    zoos->state->initialise(a.bytes(), 42, TrialId(0));
     std::ranges::copy(a.bytes(), b.bytes().begin());
     auto const shard = source(random_shard(own.manifest, 70, 2));
     for (int epoch = 0; epoch < 3; ++epoch) {
-        zoos->bind(a.bytes());
-        own->bind(b.bytes());
-        EXPECT_EQ(zoos->train_unit(*shard, unit(0, epoch, 0), {}).loss, own->train_unit(*shard, unit(0, epoch, 0), {}).loss);
+        zoos->state->bind(a.bytes());
+        own->state->bind(b.bytes());
+        EXPECT_EQ(zoos->training->train_unit(*shard, unit(0, epoch, 0), {}).loss,
+                  own->training->train_unit(*shard, unit(0, epoch, 0), {}).loss);
         EXPECT_EQ(zoos.hash(a), own.hash(b));
     }
     std::filesystem::remove(file);

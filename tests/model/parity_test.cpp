@@ -82,7 +82,7 @@ std::vector<std::string> names_of(TrialConfig config, Manifest const& manifest) 
     config.train.optimizer.decay_all = true;
     Trial trial(config, manifest);
     std::vector<std::string> names;
-    for (auto const& tensor : trial->layout().tensors)
+    for (auto const& tensor : trial->state->layout().tensors)
         if (tensor.block == Block::parameter) names.push_back(tensor.name);
     return names;
 }
@@ -94,22 +94,22 @@ void expect_pytorch(Json const& c, std::int64_t rows) {
     auto const names = names_of(config, trial.manifest);
     auto const shard = shard_of(trial.manifest, rows);
     bool const averages = config.train.ema > 0;
-    AlignedBlock state(trial->layout().bytes);
-    trial->initialise(state.bytes(), 1, TrialId(0));
+    AlignedBlock state(trial->state->layout().bytes);
+    trial->state->initialise(state.bytes(), 1, TrialId(0));
     for (std::size_t t = 0; t < names.size(); ++t) {
-        fill(state, trial->layout().find(names[t]), t);
-        if (averages) fill(state, trial->layout().find(names[t] + "/ema"), t);
+        fill(state, trial->state->layout().find(names[t]), t);
+        if (averages) fill(state, trial->state->layout().find(names[t] + "/ema"), t);
     }
-    trial->bind(state.bytes());
+    trial->state->bind(state.bytes());
     int epoch = 0;
     for (auto const& loss : c.at("losses").array()) {
-        auto const sum = trial->train_unit(*source(shard), unit(0, epoch++, 0), {}).loss;
+        auto const sum = trial->training->train_unit(*source(shard), unit(0, epoch++, 0), {}).loss;
         EXPECT_NEAR(sum / static_cast<double>(rows), loss.number(), 2e-5) << "step " << epoch;
     }
     auto const expect_tensors = [&](std::string const& suffix, Json::Array const& expected) {
         ASSERT_EQ(names.size(), expected.size());
         for (std::size_t t = 0; t < names.size(); ++t) {
-            auto const& tensor = trial->layout().find(names[t] + suffix);
+            auto const& tensor = trial->state->layout().find(names[t] + suffix);
             expect_tensor(state.floats() + tensor.offset / sizeof(float), tensor, expected[t], tensor.name);
         }
     };

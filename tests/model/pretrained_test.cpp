@@ -15,16 +15,19 @@ namespace pretrained_test {
 class Source {
 public:
     explicit Source(TrialConfig const& config, std::int64_t outputs = 10)
-        : trial_(config, plain_manifest({1, 8, 8}, outputs, 40, Task::classification)), state_(trial_->layout().bytes) {
-        trial_->initialise(state_.bytes(), 3, TrialId(1));
-        trial_->bind(state_.bytes());
-        trial_->train_unit(*source(random_shard(trial_.manifest, 40, 1)), unit(1, 0, 0), {});
+        : trial_(config, plain_manifest({1, 8, 8}, outputs, 40, Task::classification)),
+          state_(trial_->state->layout().bytes) {
+        trial_->state->initialise(state_.bytes(), 3, TrialId(1));
+        trial_->state->bind(state_.bytes());
+        trial_->training->train_unit(*source(random_shard(trial_.manifest, 40, 1)), unit(1, 0, 0), {});
         path_ = (std::filesystem::temp_directory_path() / ("hopscotch_pretrained_" + std::to_string(getpid()))).string();
-        trial_->save(path_, Json(Json::Object{}));
+        trial_->state->save(path_, Json(Json::Object{}));
     }
     ~Source() { std::filesystem::remove(path_); }
     std::string const& path() const { return path_; }
-    float const* at(std::string const& name) { return state_.floats() + trial_->layout().find(name).offset / sizeof(float); }
+    float const* at(std::string const& name) {
+        return state_.floats() + trial_->state->layout().find(name).offset / sizeof(float);
+    }
 
 private:
     Trial trial_;
@@ -48,15 +51,15 @@ TEST(InitFrom, StrictTakesEverythingAndEma) {
     config.model.init_from = from.path();
     config.train.ema = 0.9;
     Trial trial(config, digits(40));
-    AlignedBlock state(trial->layout().bytes);
-    trial->initialise(state.bytes(), 99, TrialId(5));
+    AlignedBlock state(trial->state->layout().bytes);
+    trial->state->initialise(state.bytes(), 99, TrialId(5));
     for (auto const* name : {"layers.0.weight", "norms.0.running_mean", "norms.1.bias", "layers.2.bias"}) {
-        auto const& tensor = trial->layout().find(name);
+        auto const& tensor = trial->state->layout().find(name);
         EXPECT_EQ(std::memcmp(state.bytes().data() + tensor.offset, from.at(name), tensor.bytes), 0) << name;
     }
-    auto const& average = trial->layout().find("layers.2.weight/ema");
+    auto const& average = trial->state->layout().find("layers.2.weight/ema");
     EXPECT_EQ(std::memcmp(state.bytes().data() + average.offset, from.at("layers.2.weight"), average.bytes), 0);
-    auto const& batches = trial->layout().find("norms.0.num_batches_tracked");
+    auto const& batches = trial->state->layout().find("norms.0.num_batches_tracked");
     EXPECT_EQ(*reinterpret_cast<std::int64_t*>(state.bytes().data() + batches.offset), 6) << "40 rows in batches of 7";
 }
 
@@ -86,11 +89,11 @@ TEST(InitFrom, HeadStartsFresh) {
     config.model.init_mode = InitFrom::head;
     EXPECT_EQ(complaints(config, 3), "");
     Trial trial(config, plain_manifest({1, 8, 8}, 3, 40, Task::classification));
-    AlignedBlock state(trial->layout().bytes);
-    trial->initialise(state.bytes(), 99, TrialId(5));
-    auto const& body = trial->layout().find("layers.1.weight");
+    AlignedBlock state(trial->state->layout().bytes);
+    trial->state->initialise(state.bytes(), 99, TrialId(5));
+    auto const& body = trial->state->layout().find("layers.1.weight");
     EXPECT_EQ(std::memcmp(state.bytes().data() + body.offset, from.at("layers.1.weight"), body.bytes), 0);
-    auto const& head = trial->layout().find("layers.2.weight");
+    auto const& head = trial->state->layout().find("layers.2.weight");
     EXPECT_NE(std::memcmp(state.bytes().data() + head.offset, from.at("layers.2.weight"), head.bytes), 0);
 }
 
@@ -123,16 +126,16 @@ TEST(Freeze, FrozenParametersStayAndDoNotTravel) {
         Trial trial(config, digits(40));
         Trial whole(plain, digits(40));
         auto const frozen_bytes = 2 * (9 * 64 * sizeof(float) + 64);  // parameter and slot; 9 biases fill a line
-        EXPECT_EQ(whole->layout().bytes - trial->layout().bytes, frozen_bytes);
-        EXPECT_THROW(trial->layout().find("layers.0.weight"), Error);
-        AlignedBlock state(trial->layout().bytes);
-        trial->initialise(state.bytes(), 4, TrialId(0));
-        trial->bind(state.bytes());
-        trial->train_unit(*source(random_shard(trial.manifest, 40, 2)), unit(0, 0, 0), {});
-        auto const& moved = trial->layout().find("layers.1.weight");
+        EXPECT_EQ(whole->state->layout().bytes - trial->state->layout().bytes, frozen_bytes);
+        EXPECT_THROW(trial->state->layout().find("layers.0.weight"), Error);
+        AlignedBlock state(trial->state->layout().bytes);
+        trial->state->initialise(state.bytes(), 4, TrialId(0));
+        trial->state->bind(state.bytes());
+        trial->training->train_unit(*source(random_shard(trial.manifest, 40, 2)), unit(0, 0, 0), {});
+        auto const& moved = trial->state->layout().find("layers.1.weight");
         EXPECT_NE(std::memcmp(state.bytes().data() + moved.offset, from.at("layers.1.weight"), moved.bytes), 0);
         auto const saved = from.path() + ".tuned";
-        trial->save(saved, Json(Json::Object{}));
+        trial->state->save(saved, Json(Json::Object{}));
         auto const file = SafetensorsFile::open(saved);
         std::filesystem::remove(saved);
         EXPECT_EQ(file.entries().size(), batch_norm ? 6U + 10 : 6U) << "frozen ones are saved too";

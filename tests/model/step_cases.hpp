@@ -17,14 +17,14 @@ struct Trained {
 inline Trained trained(TrialConfig const& config, std::shared_ptr<Workspace> workspace = nullptr) {
     Trial trial(config, digits(61), std::move(workspace));
     auto const first = random_shard(trial.manifest, 30, 1), second = random_shard(trial.manifest, 31, 2);
-    AlignedBlock state(trial->layout().bytes);
-    trial->initialise(state.bytes(), 42, TrialId(3));
+    AlignedBlock state(trial->state->layout().bytes);
+    trial->state->initialise(state.bytes(), 42, TrialId(3));
     Trained out;
     for (int epoch = 0; epoch < 3; ++epoch) {
-        trial->bind(state.bytes());
-        out.loss += trial->train_unit(*source(first), unit(3, epoch, 0), {}).loss;
-        trial->bind(state.bytes());
-        out.loss += trial->train_unit(*source(second), unit(3, epoch, 1), {}).loss;
+        trial->state->bind(state.bytes());
+        out.loss += trial->training->train_unit(*source(first), unit(3, epoch, 0), {}).loss;
+        trial->state->bind(state.bytes());
+        out.loss += trial->training->train_unit(*source(second), unit(3, epoch, 1), {}).loss;
     }
     out.hash = trial.hash(state);
     return out;

@@ -10,7 +10,7 @@
 #include "model/optimizer.hpp"
 #include "model/own_model.hpp"
 #include "model/step_cases.hpp"
-#include "model/workspace.hpp"
+#include "model/workspace_impl.hpp"
 
 namespace hopscotch::testing {
 namespace step_graphs_test {
@@ -138,12 +138,12 @@ TEST(StepGraphs, ModelsThatTakeTurnsKeepTheirGraphs) {
     auto const workspace = with_graphs(watched);
     Trial a(trial_config("logistic"), digits(28), workspace), b(trial_config("lenet"), digits(28), workspace);
     auto const shard = random_shard(a.manifest, 28, 1);
-    AlignedBlock of_a(a->layout().bytes), of_b(b->layout().bytes);
-    a->initialise(of_a.bytes(), 42, TrialId(0));
-    b->initialise(of_b.bytes(), 42, TrialId(1));
+    AlignedBlock of_a(a->state->layout().bytes), of_b(b->state->layout().bytes);
+    a->state->initialise(of_a.bytes(), 42, TrialId(0));
+    b->state->initialise(of_b.bytes(), 42, TrialId(1));
     auto const train = [&](Trial& trial, AlignedBlock& state, int epoch) {
-        trial->bind(state.bytes());
-        trial->train_unit(*source(shard), unit(0, epoch, 0), {});
+        trial->state->bind(state.bytes());
+        trial->training->train_unit(*source(shard), unit(0, epoch, 0), {});
         return watched.captures;
     };
     EXPECT_EQ(train(a, of_a, 0), 2);
@@ -169,14 +169,14 @@ TEST(StepGraphs, OwnModelsAndHooksAndSumsDoWithout) {
     auto const config = with_optimizer("mlp", Json::object({{"batch_norm", true}}), OptimizerKind::sgd);
     Trial trial(config, digits(30), workspace);
     auto const shard = source(random_shard(trial.manifest, 30, 1));
-    AlignedBlock state(trial->layout().bytes);
-    trial->initialise(state.bytes(), 42, TrialId(0));
-    trial->bind(state.bytes());
-    trial->begin_pass(*shard, unit(0, 0, 0), 7);
+    AlignedBlock state(trial->state->layout().bytes);
+    trial->state->initialise(state.bytes(), 42, TrialId(0));
+    trial->state->bind(state.bytes());
+    trial->training->begin_pass(*shard, unit(0, 0, 0), 7);
     GradientReady const ready = [](std::size_t, std::size_t) {};
-    trial->next_gradient(ready, {});
-    trial->sum_with([](std::span<double>) {});
-    trial->next_gradient({}, {});
+    trial->training->next_gradient(ready, {});
+    trial->training->sum_with([](std::span<double>) {});
+    trial->training->next_gradient({}, {});
     EXPECT_EQ(watched.captures, 0);
     EXPECT_EQ(watched.said,
               (std::vector<std::string>{

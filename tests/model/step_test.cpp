@@ -43,14 +43,14 @@ struct Compared {
 Compared compare(TrialConfig const& config, Manifest const& manifest) {
     Trial trial(config, manifest);
     auto const shard = random_shard(trial.manifest, 24, 11);
-    AlignedBlock state(trial->layout().bytes), start(trial->layout().bytes);
-    trial->initialise(state.bytes(), 42, TrialId(0));
-    trial->initialise(start.bytes(), 42, TrialId(0));
-    trial->bind(state.bytes());
-    ReferenceMlp reference(config, trial.manifest, trial->layout(), start.floats());
+    AlignedBlock state(trial->state->layout().bytes), start(trial->state->layout().bytes);
+    trial->state->initialise(state.bytes(), 42, TrialId(0));
+    trial->state->initialise(start.bytes(), 42, TrialId(0));
+    trial->state->bind(state.bytes());
+    ReferenceMlp reference(config, trial.manifest, trial->state->layout(), start.floats());
     Compared found;
     for (int epoch = 0; epoch < 3; ++epoch) {
-        auto const sums = trial->train_unit(*source(shard), unit(0, epoch, 0), {});
+        auto const sums = trial->training->train_unit(*source(shard), unit(0, epoch, 0), {});
         auto const expected = reference.train_unit(shard, unit(0, epoch, 0));
         EXPECT_EQ(sums.rows, 24);
         found.loss_error = std::max(found.loss_error, std::abs(sums.loss - expected) / expected);
@@ -104,21 +104,21 @@ TEST(Step, LenetGradientEqualsFiniteDifferences) {
     config.train.optimizer.lr = 1.0;
     Trial trial(config, digits(16));
     auto const shard = random_shard(trial.manifest, 16, 3);
-    AlignedBlock start(trial->layout().bytes), moved(trial->layout().bytes);
-    trial->initialise(start.bytes(), 5, TrialId(0));
-    trial->initialise(moved.bytes(), 5, TrialId(0));
-    trial->bind(moved.bytes());
-    auto const trained = trial->train_unit(*source(shard), unit(0, 0, 0), {});
-    trial->bind(start.bytes());
+    AlignedBlock start(trial->state->layout().bytes), moved(trial->state->layout().bytes);
+    trial->state->initialise(start.bytes(), 5, TrialId(0));
+    trial->state->initialise(moved.bytes(), 5, TrialId(0));
+    trial->state->bind(moved.bytes());
+    auto const trained = trial->training->train_unit(*source(shard), unit(0, 0, 0), {});
+    trial->state->bind(start.bytes());
     auto const loss = [&] {
         Evaluation sums(trial.manifest.task, trial.manifest.outputs);
-        trial->evaluate(*source(shard), {0, 1}, sums);
+        trial->evaluation->evaluate(*source(shard), {0, 1}, sums);
         return sums.loss() / 16;
     };
     EXPECT_NEAR(trained.loss / 16, loss(), 1e-5);
     for (auto const* name :
          {"conv1.weight", "conv1.bias", "conv2.weight", "conv2.bias", "fc1.weight", "fc2.weight", "fc3.bias"}) {
-        auto const& tensor = trial->layout().find(name);
+        auto const& tensor = trial->state->layout().find(name);
         auto const first = tensor.offset / sizeof(float);
         std::size_t largest = first;  // the parameter with the largest gradient: least hidden by rounding
         for (auto i = first; i < first + tensor.bytes / sizeof(float); ++i)
@@ -148,10 +148,10 @@ TEST(Step, AGradientDoesNotAddToTheNextBatch) {
                 std::memcpy(shard.features.data() + r * bytes, shard.features.data(), bytes);
                 shard.labels[r] = shard.labels[0] = 1;
             }
-            AlignedBlock state(trial->layout().bytes);
-            trial->initialise(state.bytes(), 5, TrialId(0));
-            trial->bind(state.bytes());
-            for (int i = 0; i < units; ++i) trial->train_unit(*source(shard), unit(0, i, 0), {});
+            AlignedBlock state(trial->state->layout().bytes);
+            trial->state->initialise(state.bytes(), 5, TrialId(0));
+            trial->state->bind(state.bytes());
+            for (int i = 0; i < units; ++i) trial->training->train_unit(*source(shard), unit(0, i, 0), {});
             return trial.hash(state);
         };
         EXPECT_EQ(trained(14, 1), trained(7, 2)) << model;
@@ -163,20 +163,20 @@ TEST(Step, CountsStepsSamplesAndBatches) {
     config.train.schedule.warmup_epochs = 2;
     Trial trial(config, digits(23));
     auto const shard = random_shard(trial.manifest, 23, 3);
-    AlignedBlock state(trial->layout().bytes);
-    trial->initialise(state.bytes(), 5, TrialId(0));
-    trial->bind(state.bytes());
-    EXPECT_DOUBLE_EQ(trial->learning_rate(), 0.1 * 7 / 46);
+    AlignedBlock state(trial->state->layout().bytes);
+    trial->state->initialise(state.bytes(), 5, TrialId(0));
+    trial->state->bind(state.bytes());
+    EXPECT_DOUBLE_EQ(trial->training->learning_rate(), 0.1 * 7 / 46);
     int batches_seen = 0;
-    auto const sums = trial->train_unit(*source(shard), unit(0, 0, 0), [&] { ++batches_seen; });
+    auto const sums = trial->training->train_unit(*source(shard), unit(0, 0, 0), [&] { ++batches_seen; });
     EXPECT_EQ(sums.rows, 23);  // 7 + 7 + 7 + 2
     EXPECT_EQ(batches_seen, 4);
     auto const counter = [&](char const* name) {
-        return *reinterpret_cast<std::int64_t*>(state.bytes().data() + trial->layout().find(name).offset);
+        return *reinterpret_cast<std::int64_t*>(state.bytes().data() + trial->state->layout().find(name).offset);
     };
     EXPECT_EQ(counter("steps"), 4);
     EXPECT_EQ(counter("samples"), 23);
-    EXPECT_DOUBLE_EQ(trial->learning_rate(), 0.1 * 30 / 46);
+    EXPECT_DOUBLE_EQ(trial->training->learning_rate(), 0.1 * 30 / 46);
 }
 
 TEST(Step, DroppedRowsAreNotCounted) {
@@ -184,10 +184,10 @@ TEST(Step, DroppedRowsAreNotCounted) {
     config.data.last_batch = LastBatch::drop;
     Trial trial(config, digits(23));
     auto const shard = random_shard(trial.manifest, 23, 3);
-    AlignedBlock state(trial->layout().bytes);
-    trial->initialise(state.bytes(), 5, TrialId(0));
-    trial->bind(state.bytes());
-    EXPECT_EQ(trial->train_unit(*source(shard), unit(0, 0, 0), {}).rows, 21);
+    AlignedBlock state(trial->state->layout().bytes);
+    trial->state->initialise(state.bytes(), 5, TrialId(0));
+    trial->state->bind(state.bytes());
+    EXPECT_EQ(trial->training->train_unit(*source(shard), unit(0, 0, 0), {}).rows, 21);
 }
 
 TEST(Step, ALearningRateThatIsFarTooHighIsSeenAsNotFinite) {
@@ -195,11 +195,11 @@ TEST(Step, ALearningRateThatIsFarTooHighIsSeenAsNotFinite) {
     config.train.optimizer.lr = 1e6;
     Trial trial(config, digits(60));
     auto const shard = random_shard(trial.manifest, 60, 3);
-    AlignedBlock state(trial->layout().bytes);
-    trial->initialise(state.bytes(), 5, TrialId(0));
-    trial->bind(state.bytes());
-    for (int epoch = 0; epoch < 20; ++epoch) trial->train_unit(*source(shard), unit(0, epoch, 0), {});
-    EXPECT_FALSE(trial->finite());
+    AlignedBlock state(trial->state->layout().bytes);
+    trial->state->initialise(state.bytes(), 5, TrialId(0));
+    trial->state->bind(state.bytes());
+    for (int epoch = 0; epoch < 20; ++epoch) trial->training->train_unit(*source(shard), unit(0, epoch, 0), {});
+    EXPECT_FALSE(trial->state->finite());
 }
 
 }  // namespace step_test

@@ -21,7 +21,7 @@ TEST(Torchvision, NamesAndShapesAreItsOwn) {
         if (name == "vit_b_16") config.model.arguments["preset"] = Json("b_16");
         Trial trial(config, imagenet);
         std::size_t ours = 0;
-        for (auto const& tensor : trial->layout().tensors) {
+        for (auto const& tensor : trial->state->layout().tensors) {
             if (tensor.block != Block::parameter && tensor.block != Block::buffer) continue;
             ++ours;
             auto const* shape = theirs.find(tensor.name);

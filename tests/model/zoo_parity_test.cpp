@@ -108,20 +108,20 @@ void fill_parameters(AlignedBlock& state, StateLayout const& layout, Json const&
 
 void expect_pytorch(Json const& c) {
     Trial trial(config_of(c), manifest_of(c.at("data")));
-    AlignedBlock state(trial->layout().bytes);
-    trial->initialise(state.bytes(), 1, TrialId(0));
-    fill_parameters(state, trial->layout(), c);
-    trial->bind(state.bytes());
+    AlignedBlock state(trial->state->layout().bytes);
+    trial->state->initialise(state.bytes(), 1, TrialId(0));
+    fill_parameters(state, trial->state->layout(), c);
+    trial->state->bind(state.bytes());
     int step = 0;
     for (auto const& loss : c.at("losses").array()) {
         auto const shard = batch(trial.manifest, static_cast<std::uint64_t>(step));
-        auto const sums = trial->train_unit(*source(shard), unit(0, step++, 0), {});
+        auto const sums = trial->training->train_unit(*source(shard), unit(0, step++, 0), {});
         EXPECT_NEAR(sums.loss / static_cast<double>(sums.rows), loss.number(), k_relative * loss.number())
             << "step " << step;
     }
     auto const shard = batch(trial.manifest, static_cast<std::uint64_t>(step));
     Evaluation sums(trial.manifest.task, trial.manifest.outputs);
-    trial->evaluate(*source(shard), {0, trial->evaluation_batches(shard.rows)}, sums);
+    trial->evaluation->evaluate(*source(shard), {0, trial->evaluation->evaluation_batches(shard.rows)}, sums);
     auto const expected = c.at("evaluated").number();
     // Behind twenty steps' rounding, on running statistics: resnet50 has 0.8e-5 to 1.3e-5, by which kernels oneDNN and MKL
     // choose for this CPU.

@@ -74,15 +74,17 @@ struct Run {
 Run run(TrialConfig const& config, Manifest const& manifest, int epochs, std::size_t shift = 0) {
     Trial trial(config, manifest);
     auto const shard = fitting_shard(manifest, 5);
-    AlignedBlock state(trial->layout().bytes, shift);
-    trial->initialise(state.bytes(), 1, TrialId(0));
-    trial->bind(state.bytes());
+    AlignedBlock state(trial->state->layout().bytes, shift);
+    trial->state->initialise(state.bytes(), 1, TrialId(0));
+    trial->state->bind(state.bytes());
     Run out;
-    for (int e = 0; e < epochs; ++e) out.losses.push_back(trial->train_unit(*source(shard), unit(0, e, 0), {}).loss / 20);
-    EXPECT_TRUE(trial->finite());
+    for (int e = 0; e < epochs; ++e)
+        out.losses.push_back(trial->training->train_unit(*source(shard), unit(0, e, 0), {}).loss / 20);
+    EXPECT_TRUE(trial->state->finite());
     out.hash = trial.hash(state);
-    out.outputs = trial->predict(*source(shard), {0, trial->evaluation_batches(20)});
-    EXPECT_EQ(trial->predict(*source(shard), {0, trial->evaluation_batches(20)}), out.outputs) << "evaluated twice";
+    out.outputs = trial->evaluation->predict(*source(shard), {0, trial->evaluation->evaluation_batches(20)});
+    EXPECT_EQ(trial->evaluation->predict(*source(shard), {0, trial->evaluation->evaluation_batches(20)}), out.outputs)
+        << "evaluated twice";
     EXPECT_EQ(trial.hash(state), out.hash) << "evaluation changes the state";
     return out;
 }
@@ -90,7 +92,7 @@ Run run(TrialConfig const& config, Manifest const& manifest, int epochs, std::si
 std::int64_t parameters_of(TrialConfig const& config, Manifest const& manifest, std::string const& prefix = "") {
     Trial trial(config, manifest);
     std::int64_t count = 0;
-    for (auto const& tensor : trial->layout().tensors)
+    for (auto const& tensor : trial->state->layout().tensors)
         if (tensor.block == Block::parameter && tensor.name.starts_with(prefix))
             count += static_cast<std::int64_t>(tensor.bytes / sizeof(float));
     return count;
@@ -99,7 +101,7 @@ std::int64_t parameters_of(TrialConfig const& config, Manifest const& manifest, 
 std::string parameters_text(TrialConfig const& config, Manifest const& manifest) {
     Trial trial(config, manifest);
     std::string text;
-    for (auto const& tensor : trial->layout().tensors) {
+    for (auto const& tensor : trial->state->layout().tensors) {
         if (tensor.block != Block::parameter) continue;
         text += tensor.name;
         for (auto const side : tensor.shape) text += " " + std::to_string(side);
@@ -135,12 +137,12 @@ TEST(Sequence, EveryParameterIsTrained) {
     for (auto const& c : cases()) {
         Trial trial(config_of(c), c.manifest);
         auto const shard = fitting_shard(trial.manifest, 5);
-        AlignedBlock before(trial->layout().bytes), state(trial->layout().bytes);
-        trial->initialise(before.bytes(), 1, TrialId(0));
-        trial->initialise(state.bytes(), 1, TrialId(0));
-        trial->bind(state.bytes());
-        trial->train_unit(*source(shard), unit(0, 0, 0), {});
-        for (auto const& tensor : trial->layout().tensors) {
+        AlignedBlock before(trial->state->layout().bytes), state(trial->state->layout().bytes);
+        trial->state->initialise(before.bytes(), 1, TrialId(0));
+        trial->state->initialise(state.bytes(), 1, TrialId(0));
+        trial->state->bind(state.bytes());
+        trial->training->train_unit(*source(shard), unit(0, 0, 0), {});
+        for (auto const& tensor : trial->state->layout().tensors) {
             if (tensor.block != Block::parameter) continue;
             auto const at = tensor.offset / sizeof(float);
             EXPECT_NE(std::memcmp(before.floats() + at, state.floats() + at, tensor.bytes), 0)
@@ -208,10 +210,10 @@ TEST(Gpt, HasTheParametersOfHuggingFaces) {
 
 TEST(Gpt, StartsAsGpt2Does) {
     Trial trial(trial_config("gpt", arguments(R"({"layers": 8, "width": 64})")), language(6, 11));
-    AlignedBlock state(trial->layout().bytes);
-    trial->initialise(state.bytes(), 1, TrialId(0));
+    AlignedBlock state(trial->state->layout().bytes);
+    trial->state->initialise(state.bytes(), 1, TrialId(0));
     auto const deviation = [&](std::string const& name) {
-        auto const& tensor = trial->layout().find(name);
+        auto const& tensor = trial->state->layout().find(name);
         auto const n = tensor.bytes / sizeof(float);
         double squares = 0;
         for (std::size_t i = 0; i < n; ++i) squares += std::pow(state.floats()[tensor.offset / sizeof(float) + i], 2);
@@ -227,14 +229,14 @@ TEST(Gpt, TiedAndMissingOutputsAreNoHits) {
     Trial trial(trial_config("gpt"), language(6, 11));
     auto const shard = fitting_shard(trial.manifest, 5);
     auto const score = [&](float weight) {
-        AlignedBlock state(trial->layout().bytes);
-        trial->initialise(state.bytes(), 1, TrialId(0));
-        for (auto const& tensor : trial->layout().tensors)
+        AlignedBlock state(trial->state->layout().bytes);
+        trial->state->initialise(state.bytes(), 1, TrialId(0));
+        for (auto const& tensor : trial->state->layout().tensors)
             if (tensor.block == Block::parameter)
                 std::fill_n(state.floats() + tensor.offset / sizeof(float), tensor.bytes / sizeof(float), weight);
-        trial->bind(state.bytes());
+        trial->state->bind(state.bytes());
         Evaluation sums(Task::language, 11);
-        trial->evaluate(*source(shard), {0, 1}, sums);
+        trial->evaluation->evaluate(*source(shard), {0, 1}, sums);
         return sums;
     };
     double zeros = 0, below_five = 0;  // among the answers: every token but a row's first, and the label
@@ -253,14 +255,14 @@ TEST(Gpt, TiedAndMissingOutputsAreNoHits) {
 
 TEST(Gpt, DoesNotLookAhead) {
     Trial trial(trial_config("gpt"), language(6, 11));
-    AlignedBlock state(trial->layout().bytes);
-    trial->initialise(state.bytes(), 1, TrialId(0));
-    trial->bind(state.bytes());
+    AlignedBlock state(trial->state->layout().bytes);
+    trial->state->initialise(state.bytes(), 1, TrialId(0));
+    trial->state->bind(state.bytes());
     auto shard = fitting_shard(trial.manifest, 5);
-    auto const before = trial->predict(*source(shard), {0, 1});
+    auto const before = trial->evaluation->predict(*source(shard), {0, 1});
     auto& fourth = reinterpret_cast<float*>(shard.features.data())[3];
     fourth = fourth == 0 ? 1 : 0;
-    auto const after = trial->predict(*source(shard), {0, 1});
+    auto const after = trial->evaluation->predict(*source(shard), {0, 1});
     ASSERT_EQ(before.size(), 20U * 6 * 11);
     EXPECT_TRUE(std::equal(before.begin(), before.begin() + 3 * 11, after.begin())) << "tokens 0..2";
     for (std::ptrdiff_t t = 3; t < 6; ++t)

@@ -15,7 +15,7 @@ namespace zoo_test {
 std::int64_t parameters_of(TrialConfig const& config, Manifest const& manifest) {
     std::int64_t count = 0;
     Trial trial(config, manifest);
-    for (auto const& tensor : trial->layout().tensors)
+    for (auto const& tensor : trial->state->layout().tensors)
         if (tensor.block == Block::parameter) count += static_cast<std::int64_t>(tensor.bytes / sizeof(float));
     return count;
 }
@@ -32,10 +32,10 @@ TEST(Zoo, LenetTrainsOnImagesOfEverySize) {
     for (std::int64_t const side : {4, 5, 8, 11, 12, 13, 32}) {
         Trial trial(trial_config("lenet"), plain_manifest({3, side, side + 1}, 10, 20, Task::classification));
         auto const shard = random_shard(trial.manifest, 20, 1);
-        AlignedBlock state(trial->layout().bytes);
-        trial->initialise(state.bytes(), 1, TrialId(0));
-        trial->bind(state.bytes());
-        EXPECT_EQ(trial->train_unit(*source(shard), unit(0, 0, 0), {}).rows, 20) << side;
+        AlignedBlock state(trial->state->layout().bytes);
+        trial->state->initialise(state.bytes(), 1, TrialId(0));
+        trial->state->bind(state.bytes());
+        EXPECT_EQ(trial->training->train_unit(*source(shard), unit(0, 0, 0), {}).rows, 20) << side;
     }
 }
 
@@ -117,15 +117,15 @@ TEST(Evaluate, CountsHitsAmongTheBestAndTheBestFive) {
     shard.features.resize(7 * sizeof(float));
     for (std::size_t i = 0; i < 7; ++i) reinterpret_cast<float*>(shard.features.data())[i] = 1;
     shard.labels = {0, 1, 2, 3, 4, 5, 6};
-    AlignedBlock state(trial->layout().bytes);
-    trial->initialise(state.bytes(), 1, TrialId(0));
+    AlignedBlock state(trial->state->layout().bytes);
+    trial->state->initialise(state.bytes(), 1, TrialId(0));
     for (int k = 0; k < 7; ++k) {
         state.floats()[k] = k < 2 ? 1.0F : static_cast<float>(-k);  // classes 0 and 1 tie: the first one counts
-        state.floats()[trial->layout().find("linear.bias").offset / sizeof(float) + static_cast<std::size_t>(k)] = 0;
+        state.floats()[trial->state->layout().find("linear.bias").offset / sizeof(float) + static_cast<std::size_t>(k)] = 0;
     }
-    trial->bind(state.bytes());
+    trial->state->bind(state.bytes());
     Evaluation sums(trial.manifest.task, trial.manifest.outputs);
-    trial->evaluate(*source(shard), {0, 1}, sums);
+    trial->evaluation->evaluate(*source(shard), {0, 1}, sums);
     EXPECT_EQ(sums.correct(), 1);
     EXPECT_EQ(sums.top5(), 5);
     double total = 2 * std::exp(1.0), outputs = 2;
@@ -140,19 +140,19 @@ TEST(Synthetic, IsDeterministicAndDiffersByUnit) {
     auto const shard = random_shard(trial.manifest, 20, 1);
     std::set<std::uint64_t> seen;
     for (int repeat = 0; repeat < 2; ++repeat) {
-        AlignedBlock state(trial->layout().bytes);
-        trial->initialise(state.bytes(), 1, TrialId(0));
-        trial->bind(state.bytes());
+        AlignedBlock state(trial->state->layout().bytes);
+        trial->state->initialise(state.bytes(), 1, TrialId(0));
+        trial->state->bind(state.bytes());
         seen.insert(trial.hash(state));
         for (int s = 0; s < 3; ++s) {
-            auto const sums = trial->train_unit(*source(shard), unit(0, 0, s), {});
+            auto const sums = trial->training->train_unit(*source(shard), unit(0, 0, s), {});
             EXPECT_EQ(sums.rows, 20);
             seen.insert(trial.hash(state));
         }
         Evaluation sums(trial.manifest.task, trial.manifest.outputs);
-        trial->evaluate(*source(shard), {0, trial->evaluation_batches(20)}, sums);
+        trial->evaluation->evaluate(*source(shard), {0, trial->evaluation->evaluation_batches(20)}, sums);
         EXPECT_DOUBLE_EQ(sums.loss() / 20, 1.0 / (1 + 9)) << "nine steps";
-        EXPECT_TRUE(trial->finite());
+        EXPECT_TRUE(trial->state->finite());
     }
     EXPECT_EQ(seen.size(), 4U) << "four states, the same in both repeats";
 }
@@ -161,12 +161,12 @@ TEST(Safetensors, HasTheHeaderAndTheBytes) {
     auto config = trial_config("mlp", Json::object({{"hidden", Json(Json::Array{3})}}));
     config.train.optimizer.kind = OptimizerKind::adam;
     Trial trial(config, plain_manifest({5}, 2, 20, Task::classification));
-    AlignedBlock state(trial->layout().bytes);
-    trial->initialise(state.bytes(), 1, TrialId(0));
-    trial->bind(state.bytes());
+    AlignedBlock state(trial->state->layout().bytes);
+    trial->state->initialise(state.bytes(), 1, TrialId(0));
+    trial->state->bind(state.bytes());
     auto const path = std::filesystem::temp_directory_path() /
                       ("hopscotch_zoo_test_" + std::to_string(std::random_device{}()) + ".safetensors");
-    trial->save(path.string(), Json::object({{"model", "mlp"}, {"epoch", 3}}));
+    trial->state->save(path.string(), Json::object({{"model", "mlp"}, {"epoch", 3}}));
     std::ifstream in(path, std::ios::binary);
     std::string const file(std::istreambuf_iterator<char>(in), {});
     std::filesystem::remove(path);
@@ -179,7 +179,7 @@ TEST(Safetensors, HasTheHeaderAndTheBytes) {
     std::size_t end = 0;
     for (auto const* name : {"layers.0.weight", "layers.0.bias", "layers.1.weight", "layers.1.bias"}) {
         auto const& entry = header.at(name);
-        auto const& tensor = trial->layout().find(name);
+        auto const& tensor = trial->state->layout().find(name);
         auto const begin = static_cast<std::size_t>(entry.at("data_offsets").array()[0].integer());
         EXPECT_EQ(entry.at("dtype").string(), "F32");
         EXPECT_EQ(entry.at("shape"), Json(tensor.shape));
@@ -194,10 +194,10 @@ TEST(Safetensors, HasTheHeaderAndTheBytes) {
 
 TEST(Safetensors, NamesTheFileItCannotWrite) {
     Trial trial(trial_config("logistic"), digits(10));
-    AlignedBlock state(trial->layout().bytes);
-    trial->initialise(state.bytes(), 1, TrialId(0));
-    trial->bind(state.bytes());
-    EXPECT_THROW(trial->save("/no/such/folder/model.safetensors", Json()), DataError);
+    AlignedBlock state(trial->state->layout().bytes);
+    trial->state->initialise(state.bytes(), 1, TrialId(0));
+    trial->state->bind(state.bytes());
+    EXPECT_THROW(trial->state->save("/no/such/folder/model.safetensors", Json()), DataError);
 }
 
 }  // namespace zoo_test

@@ -24,7 +24,9 @@ Manifest images(std::int64_t side, std::int64_t outputs) {
 }
 
 // No weights are allocated.
-StateLayout layout_of(TrialConfig const& config, Manifest const& manifest) { return Trial(config, manifest)->layout(); }
+StateLayout layout_of(TrialConfig const& config, Manifest const& manifest) {
+    return Trial(config, manifest)->state->layout();
+}
 
 Counts counts(StateLayout const& layout) {
     Counts out;
@@ -111,30 +113,30 @@ double standard_deviation(float const* values, std::size_t n) {
 // torchvision's start: N(0, 2 / (channels out x kernel)), also in depthwise convolutions; N(0, 0.01^2) before the outputs.
 TEST(Vision, WeightsStartAsInTorchvision) {
     Trial trial(trial_config("mobilenet_v2"), images(32, 10));
-    AlignedBlock state(trial->layout().bytes);
-    trial->initialise(state.bytes(), 1, TrialId(0));
+    AlignedBlock state(trial->state->layout().bytes);
+    trial->state->initialise(state.bytes(), 1, TrialId(0));
     for (auto const& [name, expected] :
          {std::pair("features.17.conv.1.0.weight", std::sqrt(2.0 / (960 * 9))),
           std::pair("features.18.0.weight", std::sqrt(2.0 / 1280)), std::pair("classifier.1.weight", 0.01)}) {
-        auto const& tensor = trial->layout().find(name);
+        auto const& tensor = trial->state->layout().find(name);
         auto const n = tensor.bytes / sizeof(float);
         EXPECT_NEAR(standard_deviation(state.floats() + tensor.offset / sizeof(float), n) / expected, 1, 0.04) << name;
     }
-    EXPECT_EQ(state.floats()[trial->layout().find("classifier.1.bias").offset / sizeof(float)], 0);
+    EXPECT_EQ(state.floats()[trial->state->layout().find("classifier.1.bias").offset / sizeof(float)], 0);
 }
 
 // Whatever comes in, a last batch norm of scale 0 and shift 100 leaves 6 in every channel that the classifier adds up.
 TEST(Vision, MobileNetClipsAtSix) {
     Trial trial(with("mobilenet_v2", {{"width", 0.1}}), images(32, 2));
-    AlignedBlock state(trial->layout().bytes);
-    trial->initialise(state.bytes(), 1, TrialId(0));
+    AlignedBlock state(trial->state->layout().bytes);
+    trial->state->initialise(state.bytes(), 1, TrialId(0));
     for (auto const& [name, value] : {std::pair("features.18.1.weight", 0.0F), std::pair("features.18.1.bias", 100.0F),
                                       std::pair("classifier.1.weight", 1.0F)}) {
-        auto const& tensor = trial->layout().find(name);
+        auto const& tensor = trial->state->layout().find(name);
         std::fill_n(state.floats() + tensor.offset / sizeof(float), tensor.bytes / sizeof(float), value);
     }
-    trial->bind(state.bytes());
-    for (auto const output : trial->predict(*source(random_shard(trial.manifest, 3, 1)), {0, 1}))
+    trial->state->bind(state.bytes());
+    for (auto const output : trial->evaluation->predict(*source(random_shard(trial.manifest, 3, 1)), {0, 1}))
         EXPECT_EQ(output, 6 * 1280);
 }
 
@@ -154,7 +156,7 @@ Manifest tiny_images() { return plain_manifest({3, 32, 33}, 3, 24, Task::classif
 
 double summed_loss(Trial& trial, Shard const& shard) {
     Evaluation sums(trial.manifest.task, trial.manifest.outputs);
-    trial->evaluate(*source(shard), {0, trial->evaluation_batches(shard.rows)}, sums);
+    trial->evaluation->evaluate(*source(shard), {0, trial->evaluation->evaluation_batches(shard.rows)}, sums);
     EXPECT_EQ(sums.rows(), shard.rows);
     return sums.loss();
 }
@@ -167,18 +169,18 @@ TEST(Vision, EveryParameterLearnsAndTheLossFalls) {
         config.train.optimizer.lr = 0.002;
         Trial trial(config, tiny_images());
         auto const shard = random_shard(trial.manifest, 24, 5);
-        AlignedBlock state(trial->layout().bytes), start(trial->layout().bytes);
-        trial->initialise(state.bytes(), 1, TrialId(0));
-        trial->initialise(start.bytes(), 1, TrialId(0));
-        trial->bind(state.bytes());
+        AlignedBlock state(trial->state->layout().bytes), start(trial->state->layout().bytes);
+        trial->state->initialise(state.bytes(), 1, TrialId(0));
+        trial->state->initialise(start.bytes(), 1, TrialId(0));
+        trial->state->bind(state.bytes());
         auto first = 0.0, last = 0.0;
         for (int epoch = 0; epoch < 6; ++epoch) {
-            last = trial->train_unit(*source(shard), unit(0, epoch, 0), {}).loss;
+            last = trial->training->train_unit(*source(shard), unit(0, epoch, 0), {}).loss;
             if (epoch == 0) first = last;
         }
         EXPECT_LT(last, first) << which;
         EXPECT_TRUE(std::isfinite(summed_loss(trial, shard))) << which;
-        for (auto const& tensor : trial->layout().tensors) {
+        for (auto const& tensor : trial->state->layout().tensors) {
             if (tensor.block != Block::parameter && tensor.block != Block::buffer) continue;
             EXPECT_NE(std::memcmp(state.bytes().data() + tensor.offset, start.bytes().data() + tensor.offset, tensor.bytes),
                       0)
@@ -197,12 +199,13 @@ TEST(Vision, TakesImagesOfAnyShapeItSays) {
                                                     {with("mobilenet_v2", {{"width", 0.1}}), {1, 28, 28}}}) {
         Trial trial(config, plain_manifest(shape, 5, 20, Task::classification));
         auto const shard = random_shard(trial.manifest, 20, 1);
-        AlignedBlock state(trial->layout().bytes);
-        trial->initialise(state.bytes(), 1, TrialId(0));
-        trial->bind(state.bytes());
-        EXPECT_EQ(trial->train_unit(*source(shard), unit(0, 0, 0), {}).rows, 20) << config.model.name;
-        EXPECT_EQ(trial->predict(*source(shard), {0, trial->evaluation_batches(20)}).size(), 100U) << config.model.name;
-        EXPECT_TRUE(trial->finite()) << config.model.name;
+        AlignedBlock state(trial->state->layout().bytes);
+        trial->state->initialise(state.bytes(), 1, TrialId(0));
+        trial->state->bind(state.bytes());
+        EXPECT_EQ(trial->training->train_unit(*source(shard), unit(0, 0, 0), {}).rows, 20) << config.model.name;
+        EXPECT_EQ(trial->evaluation->predict(*source(shard), {0, trial->evaluation->evaluation_batches(20)}).size(), 100U)
+            << config.model.name;
+        EXPECT_TRUE(trial->state->finite()) << config.model.name;
     }
 }
 
@@ -211,10 +214,10 @@ TEST(Vision, TrainsUnderAutocast) {
         config.train.precision = Precision::bf16;
         Trial trial(config, tiny_images());
         auto const shard = random_shard(trial.manifest, 14, 5);
-        AlignedBlock state(trial->layout().bytes);
-        trial->initialise(state.bytes(), 1, TrialId(0));
-        trial->bind(state.bytes());
-        auto const loss = trial->train_unit(*source(shard), unit(0, 0, 0), {}).loss;
+        AlignedBlock state(trial->state->layout().bytes);
+        trial->state->initialise(state.bytes(), 1, TrialId(0));
+        trial->state->bind(state.bytes());
+        auto const loss = trial->training->train_unit(*source(shard), unit(0, 0, 0), {}).loss;
         EXPECT_TRUE(std::isfinite(loss) && loss > 0) << config.model.name;
     }
 }

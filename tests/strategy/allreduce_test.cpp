@@ -27,7 +27,7 @@ void expect_workers_bits(JobResult const& job, Experiment const& experiment) {
             ASSERT_EQ(lap.outcome, Outcome::finished) << lap.reason;
             EXPECT_EQ(to_hex(lap.state_hash), to_hex(workers.hash(0))) << "trial " << t << " epoch " << epoch << " K " << k;
             EXPECT_EQ(lap.sync_rounds, workers.plan().steps());
-            auto const weights = workers.model(0).layout().end_of(Block::parameter);
+            auto const weights = workers.model(0).state->layout().end_of(Block::parameter);
             expected_bytes += static_cast<std::uint64_t>(workers.plan().steps()) * 2 * (k - 1) * weights;
             std::int64_t rows = 0;
             for (auto const& unit : lap.units) rows += unit.rows;
@@ -84,14 +84,14 @@ TEST(Allreduce, PartsOfABatchAreTheBatch) {
             Workers whole(experiment, TrialId(0), {}, make_owners(5, 1, 2));
             WholeBatches source(experiment, owners, parts.plan());
             auto& model = whole.model(0);
-            auto const before = parameters_of(whole.state(0), model.layout());
-            model.begin_pass(source, {7, TrialId(0), 0, ShardId(0)}, experiment.train.batch_size);
+            auto const before = parameters_of(whole.state(0), model.state->layout());
+            model.training->begin_pass(source, {7, TrialId(0), 0, ShardId(0)}, experiment.train.batch_size);
             for (std::int64_t step = 0; step < parts.plan().steps(); ++step) {
-                ASSERT_GT(model.next_gradient({}, {}), 0);
-                model.update(parts.plan().total(step));
+                ASSERT_GT(model.training->next_gradient({}, {}), 0);
+                model.training->update(parts.plan().total(step));
             }
-            auto const after = parameters_of(whole.state(0), model.layout());
-            EXPECT_LT(largest_difference(parameters_of(parts.state(0), model.layout()), after), 2e-6) << trainers;
+            auto const after = parameters_of(whole.state(0), model.state->layout());
+            EXPECT_LT(largest_difference(parameters_of(parts.state(0), model.state->layout()), after), 2e-6) << trainers;
             EXPECT_GT(largest_difference(before, after), 1e-3) << "it has trained";
         }
     }

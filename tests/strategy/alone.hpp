@@ -53,13 +53,13 @@ public:
         auto const config = resolve(experiment_, assignment, problems);
         problems.throw_if_any();
         auto const model = make_trial_model(config, manifest_, workspace_);
-        std::vector<std::byte> memory(model->layout().bytes + 64);
+        std::vector<std::byte> memory(model.state->layout().bytes + 64);
         MutableBytes const state(memory.data() + (64 - reinterpret_cast<std::uintptr_t>(memory.data()) % 64),
-                                 model->layout().bytes);
-        model->initialise(state, static_cast<std::uint64_t>(experiment_.seed), trial);
-        model->bind(state);
+                                 model.state->layout().bytes);
+        model.state->initialise(state, static_cast<std::uint64_t>(experiment_.seed), trial);
+        model.state->bind(state);
         Result result;
-        result.state_bytes = model->layout().bytes;
+        result.state_bytes = model.state->layout().bytes;
         auto const count = static_cast<int>(shards_.size());
         auto const folds = experiment_.search.folds;
         auto const held_out = [&](int shard) { return folds > 1 && shard % folds == config.fold; };
@@ -67,20 +67,21 @@ public:
             for (int step = 0; step < count; ++step) {
                 auto const shard = (trial.value + step) % count;
                 if (held_out(shard)) continue;
-                model->train_unit(*shards_[static_cast<std::size_t>(shard)],
-                                  {static_cast<std::uint64_t>(experiment_.seed), trial, epoch, ShardId(shard)}, [] {});
-                result.hashes.push_back(state_hash(state, model->layout()));
+                model.training->train_unit(*shards_[static_cast<std::size_t>(shard)],
+                                           {static_cast<std::uint64_t>(experiment_.seed), trial, epoch, ShardId(shard)},
+                                           [] {});
+                result.hashes.push_back(state_hash(state, model.state->layout()));
             }
             Evaluation sums(manifest_.task, manifest_.outputs);
             auto const evaluate = [&](ShardSource& shard) {
-                model->evaluate(shard, {0, model->evaluation_batches(shard.rows())}, sums);
+                model.evaluation->evaluate(shard, {0, model.evaluation->evaluation_batches(shard.rows())}, sums);
             };
             for (auto const& shard : valid_)
                 if (folds == 1) evaluate(*shard);
             for (int step = 0; step < count; ++step)
                 if (auto const shard = (trial.value + step) % count; held_out(shard))
                     evaluate(*shards_[static_cast<std::size_t>(shard)]);
-            model->end_epoch(sums.loss() / static_cast<double>(sums.rows()));
+            model.state->end_epoch(sums.loss() / static_cast<double>(sums.rows()));
             result.validation.push_back(std::move(sums));
         }
         return result;

@@ -34,43 +34,75 @@ Json document(std::string const& data, std::string const& strategy) {
     });
 }
 
-// A real model that throws once it gets to its fault: trial 1's, in epoch 1, on shard 3.
-class Faulty final : public testing::WrappedModel {
+// The parts of a real model, which throw once they get to their fault: trial 1's, in epoch 1, on shard 3.
+class FaultyState final : public testing::WrappedState {
 public:
-    Faulty(std::unique_ptr<TrialModel> model, Fault fault) : WrappedModel(std::move(model)), fault_(fault) {}
+    FaultyState(std::shared_ptr<TrialState> state, Fault fault) : WrappedState(std::move(state)), fault_(fault) {}
 
     void initialise(MutableBytes state, std::uint64_t seed, TrialId trial) override {
         if (fault_ == Fault::initialisation) throw std::runtime_error("no memory left");
-        WrappedModel::initialise(state, seed, trial);
+        WrappedState::initialise(state, seed, trial);
     }
+    void end_epoch(double loss) override {
+        ++epochs;
+        WrappedState::end_epoch(loss);
+    }
+
+    int epochs = 0;
+
+private:
+    Fault fault_;
+};
+
+class FaultyPass final : public testing::WrappedPass {
+public:
+    FaultyPass(std::unique_ptr<TrainingPass> pass, Fault fault) : WrappedPass(std::move(pass)), fault_(fault) {}
+
     void begin_pass(ShardSource& shard, UnitAddress const& address, std::int64_t batch_size) override {
         batches_left_ = fault_ == Fault::training && address.epoch == 1 && address.shard == ShardId(3) ? 1 : -1;
-        WrappedModel::begin_pass(shard, address, batch_size);
+        WrappedPass::begin_pass(shard, address, batch_size);
     }
     std::int64_t next_gradient(GradientReady const& ready, std::function<void()> const& on_batch) override {
         if (batches_left_-- == 0) throw std::runtime_error("no memory left");  // in the middle of a pass that nobody ends
-        return WrappedModel::next_gradient(ready, on_batch);
-    }
-    void evaluate(ShardSource& shard, BatchRange const& batches, Evaluation& into) override {
-        if (fault_ == Fault::validation) throw std::runtime_error("no memory left");
-        if (fault_ == Fault::scoring && epochs_ == k_epochs) throw JobEnded{};  // as when a signal comes in the middle
-        WrappedModel::evaluate(shard, batches, into);
-    }
-    void end_epoch(double loss) override {
-        ++epochs_;
-        WrappedModel::end_epoch(loss);
+        return WrappedPass::next_gradient(ready, on_batch);
     }
 
 private:
     Fault fault_;
-    int epochs_ = 0;
     std::int64_t batches_left_ = -1;  // until it throws; negative: it does not
+};
+
+class FaultyEvaluator final : public Evaluator {
+public:
+    FaultyEvaluator(std::unique_ptr<Evaluator> evaluator, Fault fault, std::shared_ptr<FaultyState const> state)
+        : evaluator_(std::move(evaluator)), fault_(fault), state_(std::move(state)) {}
+
+    void evaluate(ShardSource& shard, BatchRange const& batches, Evaluation& into) override {
+        if (fault_ == Fault::validation) throw std::runtime_error("no memory left");
+        if (fault_ == Fault::scoring && state_->epochs == k_epochs)
+            throw JobEnded{};  // as when a signal comes in the middle
+        evaluator_->evaluate(shard, batches, into);
+    }
+    std::int64_t evaluation_batches(std::int64_t rows) const override { return evaluator_->evaluation_batches(rows); }
+    std::vector<float> predict(ShardSource& shard, BatchRange const& batches) override {
+        return evaluator_->predict(shard, batches);
+    }
+
+private:
+    std::unique_ptr<Evaluator> evaluator_;
+    Fault fault_;
+    std::shared_ptr<FaultyState const> state_;
 };
 
 ModelFactory with_fault(Fault fault) {
     return [fault](TrialConfig const& config, Manifest const& manifest, Workspace& workspace) {
         auto const here = config.train.optimizer.lr == 0.02 ? fault : Fault::none;
-        return std::make_unique<Faulty>(make_trial_model(config, manifest, workspace), here);
+        auto model = make_trial_model(config, manifest, workspace);
+        auto state = std::make_shared<FaultyState>(std::move(model.state), here);
+        model.training = std::make_unique<FaultyPass>(std::move(model.training), here);
+        model.evaluation = std::make_unique<FaultyEvaluator>(std::move(model.evaluation), here, state);
+        model.state = std::move(state);
+        return model;
     };
 }
 

@@ -20,12 +20,12 @@ public:
         for (auto const trainer : trainers) {
             auto worker = std::make_unique<Worker>();
             worker->model = make_trial_model(config_, manifest_, worker->workspace);
-            worker->memory.resize(worker->model->layout().bytes + 64);
+            worker->memory.resize(worker->model.state->layout().bytes + 64);
             auto* const at = worker->memory.data();
             worker->state =
-                MutableBytes(at + (64 - reinterpret_cast<std::uintptr_t>(at) % 64), worker->model->layout().bytes);
-            worker->model->initialise(worker->state, static_cast<std::uint64_t>(experiment.seed), trial);
-            worker->model->bind(worker->state);
+                MutableBytes(at + (64 - reinterpret_cast<std::uintptr_t>(at) % 64), worker->model.state->layout().bytes);
+            worker->model.state->initialise(worker->state, static_cast<std::uint64_t>(experiment.seed), trial);
+            worker->model.state->bind(worker->state);
             for (auto const shard : own_visits(owners, trainer, trial)) {
                 worker->shards.push_back(shard);
                 worker->sources.push_back(
@@ -41,7 +41,7 @@ public:
 
     int size() const { return static_cast<int>(workers_.size()); }
     StepPlan const& plan() const { return *plan_; }
-    TrialModel& model(int k) { return *workers_[static_cast<std::size_t>(k)]->model; }
+    TrialModel& model(int k) { return workers_[static_cast<std::size_t>(k)]->model; }
     MutableBytes state(int k) { return workers_[static_cast<std::size_t>(k)]->state; }
     TrialConfig const& config() const { return config_; }
 
@@ -58,16 +58,16 @@ public:
         auto& worker = *workers_[static_cast<std::size_t>(k)];
         while (true) {
             if (worker.open)
-                if (auto const rows = worker.model->next_gradient({}, {})) return rows;
+                if (auto const rows = worker.model.training->next_gradient({}, {})) return rows;
             if (worker.next == worker.shards.size()) break;
-            if (worker.open) worker.model->end_pass();
+            if (worker.open) worker.model.training->end_pass();
             auto const shard = worker.shards[worker.next];
-            worker.model->begin_pass(*worker.sources[worker.next++],
-                                     {static_cast<std::uint64_t>(experiment_.seed), trial_, epoch_, shard},
-                                     batch_sizes_[static_cast<std::size_t>(k)]);
+            worker.model.training->begin_pass(*worker.sources[worker.next++],
+                                              {static_cast<std::uint64_t>(experiment_.seed), trial_, epoch_, shard},
+                                              batch_sizes_[static_cast<std::size_t>(k)]);
             worker.open = true;
         }
-        std::ranges::fill(worker.model->gradient(), 0.0F);
+        std::ranges::fill(worker.model.training->gradient(), 0.0F);
         return 0;
     }
 
@@ -79,7 +79,7 @@ public:
             for (int k = 0; k < size(); ++k) {
                 next_gradient(k);
                 auto const share = static_cast<float>(plan().share(k, step));
-                auto const gradient = model(k).gradient();
+                auto const gradient = model(k).training->gradient();
                 for (std::size_t i = 0; i < gradient.size(); ++i) {
                     auto const term = share == 1 ? gradient[i] : gradient[i] * share;
                     if (k == 0)
@@ -89,18 +89,18 @@ public:
                 }
             }
             for (int k = 0; k < size(); ++k) {
-                std::ranges::copy(sum, model(k).gradient().begin());
-                model(k).update(plan().total(step));
+                std::ranges::copy(sum, model(k).training->gradient().begin());
+                model(k).training->update(plan().total(step));
             }
         }
     }
 
-    std::uint64_t hash(int k) { return state_hash(state(k), model(k).layout()); }
+    std::uint64_t hash(int k) { return state_hash(state(k), model(k).state->layout()); }
 
 private:
     struct Worker {
         Workspace workspace{"cpu", 1};
-        std::unique_ptr<TrialModel> model;
+        TrialModel model;
         std::vector<std::byte> memory;
         MutableBytes state;
         std::vector<ShardId> shards;

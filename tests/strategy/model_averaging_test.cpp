@@ -32,9 +32,9 @@ public:
                 for (auto step = first; step < last; ++step) {
                     auto const total = workers.plan().total(step);
                     if (workers.next_gradient(k) > 0)
-                        workers.model(k).update(total);
+                        workers.model(k).training->update(total);
                     else
-                        workers.model(k).count(total);
+                        workers.model(k).training->count(total);
                 }
             ++rounds;
             end_round(first, last);
@@ -57,7 +57,7 @@ public:
     std::uint64_t mean_bytes = 0;  // of all means, once
 
 private:
-    StateLayout const& layout() { return workers.model(0).layout(); }
+    StateLayout const& layout() { return workers.model(0).state->layout(); }
     std::size_t parameters() {
         return static_cast<std::size_t>(std::ranges::count_if(layout().tensors, [](StateTensor const& tensor) {
             return tensor.block == Block::parameter;

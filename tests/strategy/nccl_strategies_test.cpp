@@ -139,28 +139,16 @@ Settings averaging(char const* strategy, Settings more = {}) {
 }
 
 // As a GPU has it: a pass trains a block of its own, and the bound one is as old as the last fetch().
-class Apart final : public testing::WrappedModel {
+class ApartState final : public testing::WrappedState {
 public:
-    explicit Apart(std::unique_ptr<TrialModel> model) : WrappedModel(std::move(model)) {}
+    explicit ApartState(std::shared_ptr<TrialState> state) : WrappedState(std::move(state)) {}
     void bind(MutableBytes state) override {
         host_ = state;
         memory_.resize(state.size() + 64);
         auto* const at = memory_.data() + (64 - reinterpret_cast<std::uintptr_t>(memory_.data()) % 64);
         device_ = {at, state.size()};
         store();
-        WrappedModel::bind(device_);
-    }
-    void begin_pass(ShardSource& shard, UnitAddress const& address, std::int64_t batch_size) override {
-        store();
-        WrappedModel::begin_pass(shard, address, batch_size);
-    }
-    PassCursor cursor() override {
-        fetch();
-        return WrappedModel::cursor();
-    }
-    UnitSums end_pass() override {
-        fetch();
-        return WrappedModel::end_pass();
+        WrappedState::bind(device_);
     }
     void fetch() override { std::ranges::copy(device_, host_.begin()); }
     void store() override { std::ranges::copy(host_, device_.begin()); }
@@ -170,8 +158,31 @@ private:
     MutableBytes host_, device_;
 };
 
-std::unique_ptr<TrialModel> make_apart(TrialConfig const& config, Manifest const& manifest, Workspace& workspace) {
-    return std::make_unique<Apart>(make_trial_model(config, manifest, workspace));
+class ApartPass final : public testing::WrappedPass {
+public:
+    ApartPass(std::unique_ptr<TrainingPass> pass, TrialState& state) : WrappedPass(std::move(pass)), state_(state) {}
+    void begin_pass(ShardSource& shard, UnitAddress const& address, std::int64_t batch_size) override {
+        state_.store();
+        WrappedPass::begin_pass(shard, address, batch_size);
+    }
+    PassCursor cursor() override {
+        state_.fetch();
+        return WrappedPass::cursor();
+    }
+    UnitSums end_pass() override {
+        state_.fetch();
+        return WrappedPass::end_pass();
+    }
+
+private:
+    TrialState& state_;
+};
+
+TrialModel make_apart(TrialConfig const& config, Manifest const& manifest, Workspace& workspace) {
+    auto model = make_trial_model(config, manifest, workspace);
+    model.state = std::make_shared<ApartState>(std::move(model.state));
+    model.training = std::make_unique<ApartPass>(std::move(model.training), *model.state);
+    return model;
 }
 
 // What is averaged, zeroed and stepped with is the state that the GPU trains on, in a round that is not the last one too.
@@ -243,12 +254,12 @@ struct Watched {
 };
 
 // What is launched behind a mean that nobody has waited for could keep the host waiting, without a deadline.
-class Watching final : public testing::WrappedModel {
+class Watching final : public testing::WrappedPass {
 public:
-    Watching(std::unique_ptr<TrialModel> model, FakeNccl const& calls) : WrappedModel(std::move(model)), calls_(calls) {}
+    Watching(std::unique_ptr<TrainingPass> pass, FakeNccl const& calls) : WrappedPass(std::move(pass)), calls_(calls) {}
     std::int64_t next_gradient(GradientReady const& ready, std::function<void()> const& on_batch) override {
         EXPECT_EQ(calls_.unseen_marks(), 0);
-        return WrappedModel::next_gradient(ready, on_batch);
+        return WrappedPass::next_gradient(ready, on_batch);
     }
 
 private:
@@ -260,7 +271,9 @@ TEST(NcclModelAveraging, NoStepIsLaunchedBehindAMean) {
     Case wanted{averaging(R"({"name": "model_averaging", "every": 1})"), 2};
     wanted.spoil = [&calls](int, FakeNccl& last) { calls = &last; };
     wanted.factory = [&calls](TrialConfig const& config, Manifest const& manifest, Workspace& workspace) {
-        return std::make_unique<Watching>(make_trial_model(config, manifest, workspace), *calls);
+        auto model = make_trial_model(config, manifest, workspace);
+        model.training = std::make_unique<Watching>(std::move(model.training), *calls);
+        return model;
     };
     auto const trained = train(Through::nccl, wanted);
     EXPECT_EQ(trained.job.laps.at({TrialId(0), 0}).outcome, Outcome::finished);
@@ -268,16 +281,16 @@ TEST(NcclModelAveraging, NoStepIsLaunchedBehindAMean) {
 }
 
 // May throw in a step; the gradient stays where the real model has it.
-class Faulty final : public testing::WrappedModel {
+class Faulty final : public testing::WrappedPass {
 public:
-    Faulty(std::unique_ptr<TrialModel> model, Watched& watched) : WrappedModel(std::move(model)), watched_(watched) {}
+    Faulty(std::unique_ptr<TrainingPass> pass, Watched& watched) : WrappedPass(std::move(pass)), watched_(watched) {}
     std::int64_t next_gradient(GradientReady const& ready, std::function<void()> const& on_batch) override {
         if (++steps_ == watched_.throws_at) throw std::runtime_error("no memory left");
-        return WrappedModel::next_gradient(ready, on_batch);
+        return WrappedPass::next_gradient(ready, on_batch);
     }
     void zero_gradient() override {
         ++watched_.zeroed;
-        WrappedModel::zero_gradient();
+        WrappedPass::zero_gradient();
     }
 
 private:
@@ -287,7 +300,9 @@ private:
 
 ModelFactory watched_by(Watched& watched) {
     return [&watched](TrialConfig const& config, Manifest const& manifest, Workspace& workspace) {
-        return std::make_unique<Faulty>(make_trial_model(config, manifest, workspace), watched);
+        auto model = make_trial_model(config, manifest, workspace);
+        model.training = std::make_unique<Faulty>(std::move(model.training), watched);
+        return model;
     };
 }
 
@@ -306,12 +321,12 @@ TEST(NcclAllreduce, ZeroIsZeroWhereverTheGradientLies) {
     Workers workers(experiment, TrialId(0), {}, make_owners(5, 2, 1));
     workers.begin_epoch(0);
     ASSERT_GT(workers.next_gradient(0), 0);
-    auto const values = workers.model(0).device_gradient();
+    auto const values = workers.model(0).training->device_gradient();
     ASSERT_TRUE(values);
     std::span const gradient(values->data, values->size);
-    EXPECT_EQ(gradient.size() * sizeof(float), workers.model(0).layout().end_of(Block::parameter));
+    EXPECT_EQ(gradient.size() * sizeof(float), workers.model(0).state->layout().end_of(Block::parameter));
     EXPECT_TRUE(std::ranges::any_of(gradient, [](float x) { return x != 0; }));
-    workers.model(0).zero_gradient();
+    workers.model(0).training->zero_gradient();
     EXPECT_TRUE(std::ranges::all_of(gradient, [](float x) { return x == 0; }));
 }
 

@@ -28,7 +28,7 @@ Sent expected_bytes(Workers& workers, JobResult const& job, StrategyConfig const
     RankGroup group;
     for (auto const trainer : group_of(job.owners)) group.ranks.push_back(rank_of(trainer));
     auto const servers = server_ranks(config, group, trainers_of(job));
-    auto const& layout = workers.model(0).layout();
+    auto const& layout = workers.model(0).state->layout();
     auto const parts = parts_of(config, workers.config().train, layout, static_cast<int>(servers.size()));
     Sent out;
     for (auto const& part : parts) {
@@ -37,7 +37,7 @@ Sent expected_bytes(Workers& workers, JobResult const& job, StrategyConfig const
         for (int k = 0; k < workers.size(); ++k)
             if (rank != group.ranks[static_cast<std::size_t>(k)])
                 out.gradient += 2 * static_cast<std::uint64_t>(workers.plan().own_steps(k)) * bytes;
-        if (rank != group.ranks.front()) out.slots += slot_starts(layout).size() * bytes;
+        if (rank != group.ranks.front()) out.slots += slot_ranges(layout).size() * bytes;
     }
     return out;
 }
@@ -67,7 +67,7 @@ void expect_workers_bits(JobResult const& job, Experiment const& experiment) {
                 << "trial " << t << " epoch " << epoch << " K " << workers.size() << " "
                 << experiment.document.at("strategy").dump();
             EXPECT_EQ(lap.sync_rounds, workers.plan().steps());
-            EXPECT_EQ(lap.lr, workers.model(0).learning_rate());
+            EXPECT_EQ(lap.lr, workers.model(0).training->learning_rate());
         }
     }
     expect_bytes(job, experiment);

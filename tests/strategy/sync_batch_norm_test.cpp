@@ -77,14 +77,14 @@ Difference to_whole_batches(Trained const& trained, Experiment const& experiment
     Workers whole(experiment, TrialId(0), {}, make_owners(5, 1, 1));
     WholeBatches source(experiment, trained.job.owners, parts.plan());
     auto& model = whole.model(0);
-    model.begin_pass(source, {7, TrialId(0), 0, ShardId(0)}, experiment.train.batch_size);
+    model.training->begin_pass(source, {7, TrialId(0), 0, ShardId(0)}, experiment.train.batch_size);
     for (std::int64_t step = 0; step < parts.plan().steps(); ++step) {
-        EXPECT_GT(model.next_gradient({}, {}), 0);
-        model.update(parts.plan().total(step));
+        EXPECT_GT(model.training->next_gradient({}, {}), 0);
+        model.training->update(parts.plan().total(step));
     }
     auto const difference = [&](Block block) {
-        return largest_difference(floats_of(trained.state, model.layout(), block),
-                                  floats_of(whole.state(0), model.layout(), block));
+        return largest_difference(floats_of(trained.state, model.state->layout(), block),
+                                  floats_of(whole.state(0), model.state->layout(), block));
     };
     return {difference(Block::parameter), difference(Block::buffer)};
 }
@@ -153,12 +153,12 @@ TEST(SyncBatchNorm, NobodyWaitsForTrainersWithFewerBatches) {
 }
 
 // A real model that throws in the n-th sum of its batch statistics.
-class Faulty final : public testing::WrappedModel {
+class Faulty final : public testing::WrappedPass {
 public:
-    Faulty(std::unique_ptr<TrialModel> model, int at) : WrappedModel(std::move(model)), at_(at) {}
+    Faulty(std::unique_ptr<TrainingPass> pass, int at) : WrappedPass(std::move(pass)), at_(at) {}
     void sum_with(SumOverGroup sum) override {
-        if (!sum) return WrappedModel::sum_with({});
-        WrappedModel::sum_with([this, sum](std::span<double> values) {
+        if (!sum) return WrappedPass::sum_with({});
+        WrappedPass::sum_with([this, sum](std::span<double> values) {
             if (--at_ == 0) throw std::runtime_error("no memory left");
             sum(values);
         });
@@ -183,7 +183,9 @@ TEST(SyncBatchNorm, WhoFailsInTheMiddleOfAPassHoldsNobodyUp) {
             [at](Rank rank, int ranks) -> ModelFactory {
                 if (rank.value + 1 < ranks) return make_trial_model;
                 return [at](TrialConfig const& config, Manifest const& manifest, Workspace& workspace) {
-                    return std::make_unique<Faulty>(make_trial_model(config, manifest, workspace), at);
+                    auto model = make_trial_model(config, manifest, workspace);
+                    model.training = std::make_unique<Faulty>(std::move(model.training), at);
+                    return model;
                 };
             });
 }

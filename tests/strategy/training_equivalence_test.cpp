@@ -4,6 +4,7 @@
 #include <set>
 
 #include "alone.hpp"
+#include "model/zoo/zoo.hpp"
 
 namespace hopscotch {
 namespace training_equivalence_test {

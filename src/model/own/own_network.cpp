@@ -9,6 +9,9 @@
 #include <optional>
 
 #include "core/error.hpp"
+#include "core/json_reader.hpp"
+#include "data/data_schema.hpp"
+#include "experiment/config.hpp"
 #include "model/gradient_hook.hpp"
 #include "model/own/checked_module.hpp"
 

@@ -9,9 +9,12 @@
 #include <vector>
 
 #include "model/network.hpp"
-#include "model/trial_model.hpp"
 
 namespace hopscotch {
+
+struct DataSchema;
+struct ModelConfig;
+class Problems;
 
 using NamedTensors = std::vector<std::pair<std::string, at::Tensor>>;  // handles: set_data() re-points the module's own
 

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "core/error.hpp"
+#include "experiment/config.hpp"
 #include "hopscotch/model.hpp"
 #include "model/own/own_network.hpp"
 

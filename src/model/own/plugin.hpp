@@ -4,9 +4,12 @@
 #include <memory>
 
 #include "model/network.hpp"
-#include "model/trial_model.hpp"
 
 namespace hopscotch {
+
+struct DataSchema;
+struct ModelConfig;
+class Problems;
 
 // model.file: the shared object, compiled against include/hopscotch/model.hpp and the same LibTorch; model.arguments are its
 // own.

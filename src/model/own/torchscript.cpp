@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "core/error.hpp"
+#include "experiment/config.hpp"
 #include "model/own/checked_module.hpp"
 
 namespace hopscotch {
@@ -44,7 +45,7 @@ private:
     torch::jit::Module module_;
 };
 
-std::unique_ptr<OwnModule> loaded(std::string const& file) {
+std::unique_ptr<OwnModule> loaded_script(std::string const& file) {
     if (!std::filesystem::is_regular_file(file))
         throw ConfigError("no such file (paths are relative to where hopscotch is started) give the path of a .pt");
     try {
@@ -62,7 +63,7 @@ std::unique_ptr<Network> make_torchscript(ModelConfig const& model, DataSchema c
     ObjectReader reader(model.arguments, "/model", problems);
     reader.finish();
     if (problems.entries().size() != before) return nullptr;
-    return make_own_network(model, data, [file = model.file](Problems&) { return loaded(file); }, problems);
+    return make_own_network(model, data, [file = model.file](Problems&) { return loaded_script(file); }, problems);
 }
 
 }  // namespace hopscotch

@@ -4,9 +4,12 @@
 #include <memory>
 
 #include "model/network.hpp"
-#include "model/trial_model.hpp"
 
 namespace hopscotch {
+
+struct DataSchema;
+struct ModelConfig;
+class Problems;
 
 // model.file: the .pt; there are no other arguments. Every trial starts with the weights in it.
 std::unique_ptr<Network> make_torchscript(ModelConfig const& model, DataSchema const& data, Problems& problems);

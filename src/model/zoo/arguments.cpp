@@ -6,8 +6,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
-#include <numeric>
 
 #include "model/layers.hpp"
 
@@ -24,10 +22,6 @@ std::string image_hint(std::vector<std::int64_t> const& shape) {
 
 Check<double> fraction() {
     return [](double v) { return v >= 0 && v < 1 ? "" : fmt::format("must be at least 0 and less than 1 (got {})", v); };
-}
-
-std::int64_t elements(std::vector<std::int64_t> const& shape) {
-    return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
 }
 
 std::string shape_text(std::vector<std::int64_t> const& shape) { return fmt::format("{}", fmt::join(shape, "x")); }

@@ -6,15 +6,14 @@
 #include <string>
 
 #include "core/json_reader.hpp"
-#include "model/trial_model.hpp"
+#include "data/data_schema.hpp"
+#include "experiment/config.hpp"
 
 namespace hopscotch {
 
 struct ImageShape;
 
 Check<double> fraction();  // [0, 1)
-
-std::int64_t elements(std::vector<std::int64_t> const& shape);
 
 // "64" or "1x8x8"
 std::string shape_text(std::vector<std::int64_t> const& shape);

@@ -5,9 +5,12 @@
 #include <memory>
 
 #include "model/network.hpp"
-#include "model/trial_model.hpp"
 
 namespace hopscotch {
+
+struct DataSchema;
+struct ModelConfig;
+class Problems;
 
 using MakeNetwork = std::unique_ptr<Network> (*)(ModelConfig const&, DataSchema const&, Problems&);
 

@@ -7,6 +7,7 @@
 
 #include "core/error.hpp"
 #include "core/rng.hpp"
+#include "data/shard_source.hpp"
 #include "model/evaluation.hpp"
 #include "model/layout.hpp"
 #include "model/lr_schedule.hpp"
@@ -44,14 +45,11 @@ constexpr std::int64_t k_evaluation_batch = 256;
 constexpr std::size_t k_parts = 8;     // of a backward pass, each with its own part of the gradient
 constexpr int k_changes_per_step = 4;  // parameters that a step moves, so that hashes differ from unit to unit
 
-class SyntheticModel final : public TrialModel {
+class SyntheticState final : public TrialState {
 public:
-    SyntheticModel(TrialConfig config, DataSchema const& data)
+    SyntheticState(TrialConfig config, std::int64_t parameters)
         : config_(std::move(config)),
-          train_rows_(data.train_rows),
-          outputs_(data.outputs),
-          arguments_(accepted(config_.model)),
-          specs_{{"synthetic.weight", {arguments_.parameters}, Init::constant(0)}},
+          specs_{{"synthetic.weight", {parameters}, Init::constant(0)}},
           layout_(make_layout(request())) {}
 
     StateLayout const& layout() const override { return layout_; }
@@ -66,12 +64,43 @@ public:
         counters_ = counters_of(state, layout_);
     }
 
-    std::int64_t batch_size() const override { return config_.train.batch_size; }
+    void end_epoch(double) override {}
+
+    void save(std::string const& path, Json const& metadata) override {
+        auto const& weight = layout_.find("synthetic.weight");
+        write_safetensors(path, {{weight.name, weight.element, weight.shape, ByteView(state_).subspan(0, weight.bytes)}},
+                          metadata);
+    }
+
+    bool finite() override { return all_finite(state_, layout_); }
+
+    TrialConfig const& config() const { return config_; }
+    MutableBytes bound() const { return state_; }
+    Counters const& counters() const { return counters_; }
+    double loss() const { return 1.0 / (1.0 + static_cast<double>(*counters_.steps)); }
+
+private:
+    LayoutRequest request() const { return {specs_, buffers_, {}, config_.train}; }
+
+    TrialConfig config_;
+    std::vector<ParameterSpec> specs_;
+    std::vector<BufferSpec> buffers_;
+    StateLayout layout_;
+    MutableBytes state_;
+    Counters counters_;
+};
+
+class SyntheticPass final : public TrainingPass {
+public:
+    SyntheticPass(std::shared_ptr<SyntheticState> state, SyntheticArguments const& arguments, std::int64_t train_rows)
+        : state_(std::move(state)), arguments_(arguments), train_rows_(train_rows) {}
+
+    std::int64_t batch_size() const override { return state_->config().train.batch_size; }
 
     void begin_pass(ShardSource& shard, UnitAddress const& address, std::int64_t batch_size) override {
-        require(!state_.empty(), "training needs a bound state");
+        require(!state_->bound().empty(), "training needs a bound state");
         address_ = address;
-        cut_ = batches(shard.rows(), batch_size, config_.data.last_batch);
+        cut_ = batches(shard.rows(), batch_size, state_->config().data.last_batch);
         next_ = 0;
         sums_ = {};
     }
@@ -92,7 +121,7 @@ public:
             ready(end * part / k_parts, end * (part + 1) / k_parts);
         }
         sums_.rows += rows;
-        sums_.loss += loss() * static_cast<double>(rows);
+        sums_.loss += state_->loss() * static_cast<double>(rows);
         if (on_batch) on_batch();
         return rows;
     }
@@ -107,61 +136,29 @@ public:
     UnitSums end_pass() override { return sums_; }
 
     std::span<float> gradient() override {
-        gradient_.resize(layout_.end_of(Block::parameter) / sizeof(float));
+        gradient_.resize(state_->layout().end_of(Block::parameter) / sizeof(float));
         return gradient_;
     }
 
     void update(std::int64_t rows) override {
-        auto* const weights = reinterpret_cast<float*>(state_.data());
+        auto* const weights = reinterpret_cast<float*>(state_->bound().data());
         for (std::size_t i = 0; i < gradient_.size(); ++i) weights[i] += gradient_[i];
         count(rows);
     }
 
     void count(std::int64_t rows) override {
-        *counters_.steps += 1;
-        *counters_.samples += rows;
+        *state_->counters().steps += 1;
+        *state_->counters().samples += rows;
     }
 
-    void fetch() override {}
-    void store() override {}
     void sum_with(SumOverGroup) override {}
 
-    void evaluate(ShardSource& shard, BatchRange const& batches, Evaluation& into) override {
-        auto const first = batches.first * k_evaluation_batch;
-        auto const rows = std::min(shard.rows(), first + batches.size * k_evaluation_batch) - first;
-        auto const n = static_cast<double>(rows);
-        into.add_sums(rows, n * loss(), n * (1 - loss()), n);
-    }
-
-    std::int64_t evaluation_batches(std::int64_t rows) const override {
-        return (rows + k_evaluation_batch - 1) / k_evaluation_batch;
-    }
-
-    void end_epoch(double) override {}
-
-    std::vector<float> predict(ShardSource& shard, BatchRange const& batches) override {
-        auto const first = batches.first * k_evaluation_batch;
-        auto const rows = std::min(shard.rows(), first + batches.size * k_evaluation_batch) - first;
-        return std::vector<float>(static_cast<std::size_t>(rows * outputs_));
-    }
-
-    void save(std::string const& path, Json const& metadata) override {
-        auto const& weight = layout_.find("synthetic.weight");
-        write_safetensors(path, {{weight.name, weight.element, weight.shape, ByteView(state_).subspan(0, weight.bytes)}},
-                          metadata);
-    }
-
     double learning_rate() const override {
-        return scheduled_lr(config_.train, train_rows_, *counters_.samples, config_.train.batch_size);
+        auto const& train = state_->config().train;
+        return scheduled_lr(train, train_rows_, *state_->counters().samples, train.batch_size);
     }
-
-    bool finite() override { return all_finite(state_, layout_); }
 
 private:
-    LayoutRequest request() const { return {specs_, buffers_, {}, config_.train}; }
-
-    double loss() const { return 1.0 / (1.0 + static_cast<double>(*counters_.steps)); }
-
     double batch_seconds(std::int64_t rows, double draw) const {
         auto const seconds = arguments_.seconds_per_batch + arguments_.seconds_per_row * static_cast<double>(rows);
         return seconds * (1.0 + arguments_.jitter * (2.0 * draw - 1.0));
@@ -176,19 +173,43 @@ private:
         for (int i = 0; i < k_changes_per_step; ++i) gradient_[rng.next_u64() % n] = static_cast<float>(rng.uniform());
     }
 
-    TrialConfig config_;
-    std::int64_t train_rows_, outputs_;
+    std::shared_ptr<SyntheticState> state_;
     SyntheticArguments arguments_;
-    std::vector<ParameterSpec> specs_;
-    std::vector<BufferSpec> buffers_;
-    StateLayout layout_;
-    MutableBytes state_;
-    Counters counters_;
+    std::int64_t train_rows_;
     std::vector<float> gradient_;
     UnitAddress address_;  // of the pass under way, and what follows
     std::vector<BatchRange> cut_;
     std::size_t next_ = 0;
     UnitSums sums_;
+};
+
+class SyntheticEvaluator final : public Evaluator {
+public:
+    SyntheticEvaluator(std::shared_ptr<SyntheticState> state, std::int64_t outputs)
+        : state_(std::move(state)), outputs_(outputs) {}
+
+    void evaluate(ShardSource& shard, BatchRange const& batches, Evaluation& into) override {
+        auto const rows = rows_of(shard, batches);
+        auto const n = static_cast<double>(rows), loss = state_->loss();
+        into.add_sums(rows, n * loss, n * (1 - loss), n);
+    }
+
+    std::int64_t evaluation_batches(std::int64_t rows) const override {
+        return (rows + k_evaluation_batch - 1) / k_evaluation_batch;
+    }
+
+    std::vector<float> predict(ShardSource& shard, BatchRange const& batches) override {
+        return std::vector<float>(static_cast<std::size_t>(rows_of(shard, batches) * outputs_));
+    }
+
+private:
+    static std::int64_t rows_of(ShardSource const& shard, BatchRange const& batches) {
+        auto const first = batches.first * k_evaluation_batch;
+        return std::min(shard.rows(), first + batches.size * k_evaluation_batch) - first;
+    }
+
+    std::shared_ptr<SyntheticState> state_;
+    std::int64_t outputs_;
 };
 
 }  // namespace
@@ -200,8 +221,11 @@ double synthetic_flops(ModelConfig const& model, int batch_size) {
     return (arguments.seconds_per_batch / batch_size + arguments.seconds_per_row) * 1e9;
 }
 
-std::unique_ptr<TrialModel> make_synthetic(TrialConfig const& config, DataSchema const& data) {
-    return std::make_unique<SyntheticModel>(config, data);
+TrialModel make_synthetic(TrialConfig const& config, DataSchema const& data) {
+    auto const arguments = accepted(config.model);
+    auto state = std::make_shared<SyntheticState>(config, arguments.parameters);
+    return {state, std::make_unique<SyntheticPass>(state, arguments, data.train_rows),
+            std::make_unique<SyntheticEvaluator>(state, data.outputs)};
 }
 
 }  // namespace hopscotch

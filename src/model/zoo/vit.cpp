@@ -18,7 +18,7 @@
 namespace hopscotch {
 namespace {
 
-constexpr double k_epsilon = 1e-6;         // of the layer norms
+constexpr double k_norm_epsilon = 1e-6;    // of the layer norms
 constexpr std::int64_t k_head_width = 64;  // of all presets
 
 struct VitArguments {
@@ -36,14 +36,14 @@ struct VitArguments {
 class EncoderLayer {
 public:
     EncoderLayer(Scope const& scope, VitArguments const& a, std::int64_t tokens)
-        : heads_(a.heads), dropout_(a.dropout), ln_1_(scope / "ln_1", a.width, k_epsilon) {
+        : heads_(a.heads), dropout_(a.dropout), ln_1_(scope / "ln_1", a.width, k_norm_epsilon) {
         auto const attention = scope / "self_attention";
         auto const in_init = Init::xavier_uniform(a.width, 3 * a.width);
         in_weight_ = attention.parameter("in_proj_weight", {3 * a.width, a.width}, in_init);
         in_bias_ = attention.parameter("in_proj_bias", {3 * a.width}, Init::constant(0));
         scope.modules.count(static_cast<double>(3 * a.width * a.width * tokens) + attention_cost(tokens, a.width));
         out_ = Linear(attention / "out_proj", a.width, a.width, {.uses = tokens, .bias_init = Init::constant(0)});
-        ln_2_ = LayerNorm(scope / "ln_2", a.width, k_epsilon);
+        ln_2_ = LayerNorm(scope / "ln_2", a.width, k_norm_epsilon);
         LinearOptions const options{
             .uses = tokens, .weight = Init::xavier_uniform(a.width, a.mlp), .bias_init = Init::normal(1e-6)};
         widen_ = Linear(scope / "mlp" / "0", a.width, a.mlp, options);
@@ -82,7 +82,7 @@ public:
         positions_ = encoder.parameter("pos_embedding", {1, tokens, a.width}, Init::normal(0.02));
         for (std::int64_t i = 0; i < a.depth; ++i)
             layers_.emplace_back(encoder / "layers" / fmt::format("encoder_layer_{}", i), a, tokens);
-        norm_ = LayerNorm(encoder / "ln", a.width, k_epsilon);
+        norm_ = LayerNorm(encoder / "ln", a.width, k_norm_epsilon);
         auto const zero = Init::constant(0);
         head_ = Linear(root() / "heads" / "head", a.width, outputs, {.weight = zero, .bias_init = zero});
     }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The zoo: one table, name -> what it is and its maker. A new model is a file, a line in networks.hpp and a row here.
+// A new model is a file, a line in networks.hpp and a row here.
+#include "model/zoo/zoo.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +12,7 @@
 #include "model/own/torchscript.hpp"
 #include "model/pretrained.hpp"
 #include "model/torch_trial_model.hpp"
+#include "model/zoo/arguments.hpp"
 #include "model/zoo/networks.hpp"
 #include "model/zoo/synthetic.hpp"
 
@@ -207,14 +210,14 @@ void check_model(TrialConfig const& config, DataSchema const& data, Problems& pr
     check_loss(config.train, data, problems);
 }
 
-std::unique_ptr<TrialModel> make_trial_model(TrialConfig const& config, Manifest const& manifest, Workspace& workspace) {
+TrialModel make_trial_model(TrialConfig const& config, Manifest const& manifest, Workspace& workspace) {
     Problems problems("model");
     auto const data = schema_of(manifest);
     check_model(config, data, problems);
     check_augment(config.data, manifest, problems);
     problems.throw_if_any();
     if (config.model.name == "synthetic") return make_synthetic(config, data);
-    return std::make_unique<TorchTrialModel>(config, manifest, accepted_network(config.model, data), workspace);
+    return make_torch_model(config, manifest, accepted_network(config.model, data), workspace);
 }
 
 }  // namespace hopscotch

@@ -21,8 +21,8 @@ private:
         bool const on_device = nccl != nullptr && mine.device_gradient();
         WeightedSum& sum = on_device ? *nccl : courier_;
         mine.before_waits([&sum] { sum.settle(); });
-        Buckets buckets(sum,
-                        cut_buckets(mine.model().layout(), bucket_sizes(config), config_of(mine.lap()).train.optimizer));
+        Buckets buckets(sum, cut_buckets(mine.model().state->layout(), bucket_sizes(config),
+                                         config_of(mine.lap()).train.optimizer));
         // A GPU's step that reports its gradients on the way cannot be a CUDA graph, and with one bucket there is nothing to
         // start early.
         GradientReady ready;

@@ -91,13 +91,13 @@ TrialConfig TrialRunner::config_of(Lap const& lap) const {
 
 TrialRunner::Made& TrialRunner::made(Lap const& lap) {
     auto& made = models_[lap.trial];
-    if (made.model && made.assignment == lap.assignment) return made;
+    if (made.model.state && made.assignment == lap.assignment) return made;
     auto const config = config_of(lap);
     made = {lap.assignment, factory_(config, manifest_, workspace_), config.seed_key(lap.trial)};
     return made;
 }
 
-TrialModel& TrialRunner::model(Lap const& lap) { return *made(lap).model; }
+TrialModel& TrialRunner::model(Lap const& lap) { return made(lap).model; }
 
 UnitAddress TrialRunner::address_of(Lap const& lap, ShardId shard) {
     return {static_cast<std::uint64_t>(experiment_.seed), made(lap).seed_key, lap.epoch, shard};
@@ -105,8 +105,8 @@ UnitAddress TrialRunner::address_of(Lap const& lap, ShardId shard) {
 
 Buffer TrialRunner::initial_state(Lap const& lap, BufferPool& pool) {
     auto& trial_model = model(lap);
-    auto state = pool.acquire(trial_model.layout().bytes);
-    trial_model.initialise(state.bytes(), static_cast<std::uint64_t>(experiment_.seed), made(lap).seed_key);
+    auto state = pool.acquire(trial_model.state->layout().bytes);
+    trial_model.state->initialise(state.bytes(), static_cast<std::uint64_t>(experiment_.seed), made(lap).seed_key);
     return state;
 }
 
@@ -155,13 +155,13 @@ UnitSums TrialRunner::train_rest(Journey& journey, TrialModel& trial_model, Acti
     auto const& lap = journey.lap;
     auto const shard = shard_of(lap, journey.step);
     fault_point("unit.rows");
-    trial_model.begin_pass(*train_.at(shard), address_of(lap, shard), trial_model.batch_size());
-    if (journey.batches > 0) trial_model.skip_to({journey.batches, {journey.rows, journey.loss_sum}});
+    trial_model.training->begin_pass(*train_.at(shard), address_of(lap, shard), trial_model.training->batch_size());
+    if (journey.batches > 0) trial_model.training->skip_to({journey.batches, {journey.rows, journey.loss_sum}});
     auto const sign = batch_sign(activity);
-    while (auto const rows = trial_model.next_gradient({}, sign)) {
-        trial_model.update(rows);
+    while (auto const rows = trial_model.training->next_gradient({}, sign)) {
+        trial_model.training->update(rows);
         if (on_the_way == nullptr || !on_the_way->wanted()) continue;
-        auto const cursor = trial_model.cursor();
+        auto const cursor = trial_model.training->cursor();
         journey.batches = cursor.batches;
         journey.rows = cursor.sums.rows;
         journey.loss_sum = cursor.sums.loss;
@@ -169,7 +169,7 @@ UnitSums TrialRunner::train_rest(Journey& journey, TrialModel& trial_model, Acti
     }
     journey.batches = journey.rows = 0;
     journey.loss_sum = 0;
-    return trial_model.end_pass();
+    return trial_model.training->end_pass();
 }
 
 void TrialRunner::run_unit(Journey& journey, MutableBytes state, Activity* activity, OnTheWay const* on_the_way) {
@@ -179,7 +179,7 @@ void TrialRunner::run_unit(Journey& journey, MutableBytes state, Activity* activ
     auto const what = fmt::format("unit on shard {}", shard.value);
     guarded(journey, what, [&] {
         auto& trial_model = model(lap);
-        trial_model.bind(state);
+        trial_model.state->bind(state);
         UnitRecord unit;
         unit.shard = shard;
         unit.trainer = self_;
@@ -188,10 +188,10 @@ void TrialRunner::run_unit(Journey& journey, MutableBytes state, Activity* activ
         auto const sums = train_rest(journey, trial_model, activity, on_the_way);
         unit.rows = sums.rows;
         unit.loss_sum = sums.loss;
-        unit.state_hash = state_hash(state, trial_model.layout());
-        journey.record.lr = trial_model.learning_rate();
+        unit.state_hash = state_hash(state, trial_model.state->layout());
+        journey.record.lr = trial_model.training->learning_rate();
         journey.record.state_hash = unit.state_hash;
-        if (!std::isfinite(sums.loss) || !trial_model.finite()) {
+        if (!std::isfinite(sums.loss) || !trial_model.state->finite()) {
             journey.record.outcome = Outcome::diverged;
             journey.record.reason = fmt::format("epoch {}, {}: {} is not finite (a smaller learning rate may help)",
                                                 lap.epoch, what, std::isfinite(sums.loss) ? "the state" : "the loss");

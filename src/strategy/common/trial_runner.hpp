@@ -11,7 +11,10 @@
 #include "comm/buffer_pool.hpp"
 #include "comm/courier.hpp"
 #include "data/batches.hpp"
+#include "data/shard_source.hpp"
+#include "model/evaluation.hpp"
 #include "model/trial_model.hpp"
+#include "model/workspace.hpp"
 #include "strategy/common/messages.hpp"
 
 namespace hopscotch {
@@ -22,7 +25,7 @@ struct JobEnded {};
 struct Paused : JobEnded {};
 
 // Makes the model of a trial; tests inject one that misbehaves.
-using ModelFactory = std::function<std::unique_ptr<TrialModel>(TrialConfig const&, Manifest const&, Workspace&)>;
+using ModelFactory = std::function<TrialModel(TrialConfig const&, Manifest const&, Workspace&)>;
 
 // An evaluation's sums and scores as a record's valid_ fields.
 void note_scores(Evaluation const& sums, LapRecord& record);
@@ -103,7 +106,7 @@ public:
     Manifest const& manifest() const { return manifest_; }
     ShardId shard_of(Lap const& lap, int step) const { return planned_shard(lap.trial, step, shards(), held_out(lap)); }
     HeldOut held_out(Lap const& lap) const { return held_out_of(lap.assignment, experiment_.search.folds); }
-    StateLayout const& layout(Lap const& lap) { return model(lap).layout(); }
+    StateLayout const& layout(Lap const& lap) { return model(lap).state->layout(); }
     int shards() const { return static_cast<int>(manifest_.train.size()); }
     TrainerId self() const { return self_; }
     std::string const& device() const { return device_; }
@@ -129,7 +132,7 @@ private:
     std::vector<std::unique_ptr<ShardSource>> valid_;
     struct Made {
         Assignment assignment;  // a clone takes new values
-        std::unique_ptr<TrialModel> model;
+        TrialModel model;
         TrialId seed_key;
     };
     Made& made(Lap const& lap);

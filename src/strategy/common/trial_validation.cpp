@@ -30,16 +30,16 @@ double epoch_loss(LapRecord const& record, LossKind loss) {
 
 Evaluation TrialRunner::validate_part(Lap const& lap, MutableBytes state, int k, int parts, Activity* activity) {
     auto& trial_model = model(lap);
-    trial_model.bind(state);
+    trial_model.state->bind(state);
     auto const sign = batch_sign(activity);
     Evaluation sums(manifest_.task, manifest_.outputs);
     std::int64_t all = 0, before = 0;
-    for (auto const& source : valid_) all += trial_model.evaluation_batches(source->rows());
+    for (auto const& source : valid_) all += trial_model.evaluation->evaluation_batches(source->rows());
     auto const first = all * k / parts, last = all * (k + 1) / parts;
     for (auto const& source : valid_) {
-        auto const here = trial_model.evaluation_batches(source->rows());
+        auto const here = trial_model.evaluation->evaluation_batches(source->rows());
         for (auto batch = std::max(first, before); batch < std::min(last, before + here); ++batch) {
-            trial_model.evaluate(*source, {batch - before, 1}, sums);
+            trial_model.evaluation->evaluate(*source, {batch - before, 1}, sums);
             sign();
         }
         before += here;
@@ -68,12 +68,12 @@ void TrialRunner::evaluate_held_out(Journey& journey, MutableBytes state, Activi
         Evaluation sums(manifest_.task, manifest_.outputs);
         take_sums(journey.parts, sums);
         auto& trial_model = model(journey.lap);
-        trial_model.bind(state);
+        trial_model.state->bind(state);
         auto& source = *train_.at(shard);
-        auto const batches = trial_model.evaluation_batches(source.rows());
+        auto const batches = trial_model.evaluation->evaluation_batches(source.rows());
         auto const sign = batch_sign(activity);
         for (std::int64_t batch = 0; batch < batches; ++batch) {
-            trial_model.evaluate(source, {batch, 1}, sums);
+            trial_model.evaluation->evaluate(source, {batch, 1}, sums);
             sign();
         }
         Encoder encoder;
@@ -88,7 +88,7 @@ bool TrialRunner::run_validation_piece(Journey& journey, MutableBytes state, Act
     auto& record = journey.record;
     guarded(journey, "validation", [&] {
         auto& trial_model = model(journey.lap);
-        trial_model.bind(state);
+        trial_model.state->bind(state);
         auto const start = monotonic_s();
         if (record.valid_seconds == 0 && !valid_.empty()) record.valid_start_unix_s = unix_s();
         auto& sums = validations_.try_emplace(record.trial, manifest_.task, manifest_.outputs).first->second;
@@ -106,8 +106,8 @@ bool TrialRunner::run_validation_piece(Journey& journey, MutableBytes state, Act
 void TrialRunner::end_validation(Lap const& lap, ByteView state, Evaluation const& sums, LapRecord& record) {
     note_scores(sums, record);
     auto& trial_model = model(lap);
-    trial_model.end_epoch(epoch_loss(record, loss_of(experiment_, lap.assignment)));
-    record.end_hash = state_hash(state, trial_model.layout());
+    trial_model.state->end_epoch(epoch_loss(record, loss_of(experiment_, lap.assignment)));
+    record.end_hash = state_hash(state, trial_model.state->layout());
     if (record.valid_rows == 0 || std::isfinite(record.valid_loss)) return;
     record.outcome = Outcome::diverged;
     record.reason =
@@ -117,12 +117,12 @@ void TrialRunner::end_validation(Lap const& lap, ByteView state, Evaluation cons
 // A piece is at most as many batches as a training shard has rows for. True after the last.
 bool TrialRunner::validate_piece(Journey& journey, TrialModel& trial_model, Evaluation& sums, Activity* activity) {
     auto& shard = *valid_[static_cast<std::size_t>(journey.valid_shard)];
-    auto const all = trial_model.evaluation_batches(shard.rows());
-    auto const most = std::max<std::int64_t>(1, trial_model.evaluation_batches(manifest_.train.front().rows));
+    auto const all = trial_model.evaluation->evaluation_batches(shard.rows());
+    auto const most = std::max<std::int64_t>(1, trial_model.evaluation->evaluation_batches(manifest_.train.front().rows));
     auto const end = journey.valid_batch + std::min(all - journey.valid_batch, most);
     while (journey.valid_batch < end) {
         auto const size = std::min(end - journey.valid_batch, k_batches_between_signs);
-        trial_model.evaluate(shard, {journey.valid_batch, size}, sums);
+        trial_model.evaluation->evaluate(shard, {journey.valid_batch, size}, sums);
         journey.valid_batch += size;
         if (activity != nullptr) ++activity->batches;
     }
@@ -138,13 +138,13 @@ LapRecord TrialRunner::score_test(Lap const& lap, MutableBytes state, Activity* 
     journey.record.epoch = lap.epoch;
     guarded(journey, "test", [&] {
         auto& trial_model = model(lap);
-        trial_model.bind(state);
+        trial_model.state->bind(state);
         Evaluation sums(manifest_.task, manifest_.outputs);
         for (auto const& file : manifest_.test) {
             auto const shard = open_shard_source(experiment_.data.path, file, manifest_, experiment_.data);
-            auto const all = trial_model.evaluation_batches(shard->rows());
+            auto const all = trial_model.evaluation->evaluation_batches(shard->rows());
             for (std::int64_t batch = 0; batch < all; ++batch) {
-                trial_model.evaluate(*shard, {batch, 1}, sums);
+                trial_model.evaluation->evaluate(*shard, {batch, 1}, sums);
                 if (activity == nullptr) continue;
                 ++activity->batches;
                 if (activity->leave.load(std::memory_order_relaxed)) throw JobEnded{};
@@ -157,8 +157,8 @@ LapRecord TrialRunner::score_test(Lap const& lap, MutableBytes state, Activity* 
 
 void TrialRunner::end_epoch(Lap const& lap, MutableBytes state, LapRecord const& record) {
     auto& trial_model = model(lap);
-    trial_model.bind(state);
-    trial_model.end_epoch(epoch_loss(record, loss_of(experiment_, lap.assignment)));
+    trial_model.state->bind(state);
+    trial_model.state->end_epoch(epoch_loss(record, loss_of(experiment_, lap.assignment)));
 }
 
 }  // namespace hopscotch

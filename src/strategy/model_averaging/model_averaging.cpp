@@ -34,15 +34,12 @@ struct Ranges {
 
 Ranges ranges_of(StateLayout const& layout) {
     auto const length = layout.end_of(Block::parameter) / sizeof(float);
-    auto const prefix = layout.tensors.front().name + "/";  // the first parameter's slot begins each range
     Ranges out{{0, length}, {}, {}, {}};
-    for (auto const& tensor : layout.tensors) {
-        if (tensor.block != Block::slot || !tensor.name.starts_with(prefix)) continue;
-        FloatRange const range{tensor.offset / sizeof(float), length};
-        auto const kind = tensor.name.substr(prefix.size());
-        if (kind == "ema")
+    for (auto const& slot : slot_ranges(layout)) {
+        FloatRange const range{slot.first, length};
+        if (slot.kind == k_ema_slot)
             out.ema = range;
-        else if (kind == "outer")
+        else if (slot.kind == k_outer_slot)
             out.outer = range;
         else
             out.optimizer.push_back(range);
@@ -94,7 +91,7 @@ ModelAveraging::Round ModelAveraging::round_from(std::int64_t first, StepPlan co
 
 // anchor: the parameters after the last mean, for the outer optimizer; an epoch ends with a mean, so it starts from one.
 void ModelAveraging::train_lap(SharedLap& mine, StepPlan const& plan, Journey& journey) {
-    auto const start = floats_of(mine.state(), ranges_of(mine.model().layout()).parameters);
+    auto const start = floats_of(mine.state(), ranges_of(mine.model().state->layout()).parameters);
     std::vector<float> anchor;
     if (config().outer) anchor.assign(start.begin(), start.end());
     for (Round round{0, journey.batches}; round.last < plan.steps();) {
@@ -120,7 +117,8 @@ void ModelAveraging::average(SharedLap& mine, Round const& round, std::vector<fl
         add_up_means(mine, round, *nccl, *on_device);
         nccl->settle();  // the next step needs them, and launched behind them it could make the host wait where no deadline
                          // is kept
-        bool const resets = config().momentum == SlotPolicy::reset && !ranges_of(mine.model().layout()).optimizer.empty();
+        bool const resets =
+            config().momentum == SlotPolicy::reset && !ranges_of(mine.model().state->layout()).optimizer.empty();
         if (!config().outer && !resets) return;
         mine.fetch();
     } else {
@@ -133,7 +131,7 @@ void ModelAveraging::average(SharedLap& mine, Round const& round, std::vector<fl
 }
 
 void ModelAveraging::add_up_means(SharedLap& mine, Round const& round, WeightedSum& sum, DeviceFloats state) {
-    auto const& layout = mine.model().layout();
+    auto const& layout = mine.model().state->layout();
     auto const ranges = ranges_of(layout);
     Buckets buckets(sum, cut_buckets(layout, bucket_sizes(config())));
     auto const mean = [&](FloatRange const& range, char const* what) {
@@ -149,7 +147,7 @@ void ModelAveraging::add_up_means(SharedLap& mine, Round const& round, WeightedS
 }
 
 void ModelAveraging::work_on_host(SharedLap& mine, std::vector<float>& anchor) {
-    auto const ranges = ranges_of(mine.model().layout());
+    auto const ranges = ranges_of(mine.model().state->layout());
     auto const floats = [&](FloatRange const& range) { return floats_of(mine.state(), range); };
     if (config().momentum == SlotPolicy::reset)
         for (auto const& slot : ranges.optimizer) std::ranges::fill(floats(slot), 0.0F);

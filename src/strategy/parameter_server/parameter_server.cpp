@@ -98,7 +98,7 @@ void ParameterServer::let_go(TrialId trial) {
 
 void ParameterServer::train_lap(SharedLap& mine, StepPlan const& plan, Journey& journey) {
     auto& record = journey.record;
-    auto const& layout = mine.model().layout();
+    auto const& layout = mine.model().state->layout();
     auto const counters = counters_of(mine.state(), layout);
     auto const lap = served_lap(mine.lap(), plan);
     ServeLap const serve{mine.lap(), *counters.steps, *counters.samples,

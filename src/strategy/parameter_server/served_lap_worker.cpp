@@ -55,7 +55,7 @@ void ServedLapWorker::ask() {
 }
 
 void ServedLapWorker::await_ends() {
-    bool const slots = !slot_starts(mine_.model().layout()).empty();
+    bool const slots = !slot_ranges(mine_.model().state->layout()).empty();
     bool const some = (slots || lap_.config.mode != ServerMode::sync) && lap_.last_version() > 0;
     awaited_ends_ = some ? place_.parts.size() - ends_ : 0;
 }
@@ -92,11 +92,11 @@ void ServedLapWorker::take_end(Incoming const& message) {
             "slots that nobody awaits");
     auto const& range = place_.parts[p].range;
     auto const* from = reinterpret_cast<float const*>(message.state.bytes().data());
-    auto const starts = slot_starts(mine_.model().layout());
-    require(message.state.bytes().size() == starts.size() * range.size * sizeof(float),
+    auto const slots = slot_ranges(mine_.model().state->layout());
+    require(message.state.bytes().size() == slots.size() * range.size * sizeof(float),
             "slots of another length than their part");
-    for (auto const start : starts) {
-        std::copy_n(from, range.size, floats() + start + range.first);
+    for (auto const& slot : slots) {
+        std::copy_n(from, range.size, floats() + slot.first + range.first);
         from += range.size;
     }
     log_[p] = std::move(end.order);

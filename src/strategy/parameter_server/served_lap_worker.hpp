@@ -39,7 +39,9 @@ public:
 
 private:
     void push(std::size_t part, std::int64_t step);
-    std::span<float> parameters() { return {floats(), mine_.model().layout().end_of(Block::parameter) / sizeof(float)}; }
+    std::span<float> parameters() {
+        return {floats(), mine_.model().state->layout().end_of(Block::parameter) / sizeof(float)};
+    }
     float* floats() { return reinterpret_cast<float*>(mine_.state().data()); }
     void take_parameters(Incoming const& message);
     void take_end(Incoming const& message);

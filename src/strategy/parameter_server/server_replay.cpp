@@ -141,7 +141,7 @@ void ServerReplay::follow(std::vector<std::vector<std::uint16_t>> const& log) {
 }
 
 void ServerReplay::end() {
-    auto const& layout = worker(0).mine->model().layout();
+    auto const& layout = worker(0).mine->model().state->layout();
     std::vector<MutableBytes> states;
     std::vector<double> shares;
     std::int64_t all = 0;
@@ -161,10 +161,10 @@ void ServerReplay::end() {
                               floats_at(states.back(), part.values().range().first * sizeof(float)).begin());
     }
     average_buffers(states, shares, layout);
-    auto const starts = slot_starts(layout);
+    auto const slots = slot_ranges(layout);
     for (auto const& part : parts_)
         for (int kind = 0; kind < part.values().slots(); ++kind) {
-            auto const first = starts[static_cast<std::size_t>(kind)] + part.values().range().first;
+            auto const first = slots[static_cast<std::size_t>(kind)].first + part.values().range().first;
             std::ranges::copy(part.values().slot(kind), floats_at(states.front(), first * sizeof(float)).begin());
         }
 }
@@ -178,7 +178,7 @@ std::uint64_t ServerReplay::train(Lap const& lap, std::vector<std::vector<std::u
     for (int k = 0; k < static_cast<int>(workers_.size()); ++k) compute(k);
     follow(log);
     end();
-    auto const hash = state_hash(worker(0).state.bytes(), worker(0).mine->model().layout());
+    auto const hash = state_hash(worker(0).state.bytes(), worker(0).mine->model().state->layout());
     for (auto& each : workers_) {
         if (each->mine->outcome() != Outcome::finished) throw DataError(each->mine->reason());
         each->mine.reset();

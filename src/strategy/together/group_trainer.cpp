@@ -175,7 +175,7 @@ void GroupTrainer::average_buffers(SharedLap& mine, double share) {
     floats.clear();
     integers.clear();
     auto const each = [&](auto float_work, auto integer_work) {
-        for (auto const& tensor : mine.model().layout().tensors) {
+        for (auto const& tensor : mine.model().state->layout().tensors) {
             if (tensor.block != Block::buffer) continue;
             auto* const at = state.data() + tensor.offset;
             if (tensor.element == Element::float32)
@@ -209,7 +209,7 @@ std::uint64_t hash_of_parameters(ByteView state, StateLayout const& layout) {
 // Outcomes, units and hashes of all become one record. States that differ are a broken promise, not a bad trial.
 void GroupTrainer::agree(SharedLap& mine, Journey& journey) {
     auto& record = journey.record;
-    auto const& layout = mine.model().layout();
+    auto const& layout = mine.model().state->layout();
     Part part{mine.outcome(), mine.reason(), mine.units(), 0, group_.take_exposed_s(), record.sync_rounds, record.staleness};
     part.state_hash =
         what_is_same() == Same::state ? state_hash(mine.state(), layout) : hash_of_parameters(mine.state(), layout);
@@ -238,7 +238,7 @@ void GroupTrainer::agree(SharedLap& mine, Journey& journey) {
         for (std::size_t i = 0; i < each.staleness.size(); ++i) record.staleness[i] += each.staleness[i];
     }
     record.state_hash = state_hash(mine.state(), layout);
-    record.lr = mine.model().learning_rate();
+    record.lr = mine.model().training->learning_rate();
     for (std::size_t k = 1; k < hashes.size() && record.outcome == Outcome::finished; ++k)
         if (hashes[k] != hashes.front())
             throw Error(

@@ -13,7 +13,7 @@ namespace hopscotch {
 
 SharedLap::SharedLap(TrialRunner& runner, Part part, Activity& activity)
     : runner_(runner), part_(std::move(part)), activity_(activity), model_(runner.model(part_.lap)) {
-    model_.bind(part_.state);
+    model_.state->bind(part_.state);
 }
 
 template <class Work>
@@ -50,7 +50,7 @@ bool SharedLap::open_next_shard() {
 
 void SharedLap::open(ShardId shard) {
     activity_.shard = shard.value;
-    model_.begin_pass(runner_.shard(shard), runner_.address_of(part_.lap, shard), part_.batch_size);
+    model_.training->begin_pass(runner_.shard(shard), runner_.address_of(part_.lap, shard), part_.batch_size);
     open_ = true;
 }
 
@@ -70,12 +70,12 @@ MemberPlace SharedLap::place(Own own) {
     before_waits_();
     guarded([&] {
         if (open_) {
-            auto const cursor = model_.cursor();
+            auto const cursor = model_.training->cursor();
             out.batches = cursor.batches;
             out.rows = cursor.sums.rows;
             out.loss_sum = cursor.sums.loss;
         }
-        each_own(own, model_.layout(), part_.state,
+        each_own(own, model_.state->layout(), part_.state,
                  [&](MutableBytes bytes) { out.own.insert(out.own.end(), bytes.begin(), bytes.end()); });
     });
     out.units = units_;
@@ -85,23 +85,23 @@ MemberPlace SharedLap::place(Own own) {
 
 void SharedLap::go_on(MemberPlace const& place, Own own) {
     std::size_t at = 0;
-    each_own(own, model_.layout(), part_.state, [&](MutableBytes bytes) {
+    each_own(own, model_.state->layout(), part_.state, [&](MutableBytes bytes) {
         require(bytes.size() <= place.own.size() - at, "a checkpoint of another model");
         std::copy_n(place.own.begin() + static_cast<std::ptrdiff_t>(at), bytes.size(), bytes.begin());
         at += bytes.size();
     });
-    model_.bind(part_.state);  // with what has been written
+    model_.state->bind(part_.state);  // with what has been written
     require(place.units.size() <= part_.shards.size(), "a checkpoint with the units of another trainer");
     units_ = place.units;
     next_shard_ = units_.size();
     if (units_.empty()) return;
     open(part_.shards[next_shard_ - 1]);
-    model_.skip_to({place.batches, {place.rows, place.loss_sum}});
+    model_.training->skip_to({place.batches, {place.rows, place.loss_sum}});
 }
 
 void SharedLap::close_pass() {
     before_waits_();
-    auto const sums = model_.end_pass();
+    auto const sums = model_.training->end_pass();
     units_.back().rows = sums.rows;
     units_.back().loss_sum = sums.loss;
     open_ = false;
@@ -117,38 +117,38 @@ std::int64_t SharedLap::next_gradient(GradientReady const& ready) {
     std::int64_t rows = 0;
     guarded([&] {
         while (open_ || open_next_shard()) {
-            rows = model_.next_gradient(ready, runner_.batch_sign(&activity_));
+            rows = model_.training->next_gradient(ready, runner_.batch_sign(&activity_));
             if (rows > 0 || !open_next_shard()) return;
         }
     });
     if (rows > 0) return rows;
     ++activity_.batches;
     if (activity_.leave) throw JobEnded{};
-    guarded([&] { model_.zero_gradient(); });
+    guarded([&] { model_.training->zero_gradient(); });
     return 0;
 }
 
 void SharedLap::update(std::int64_t rows) {
-    guarded([&] { model_.update(rows); });
+    guarded([&] { model_.training->update(rows); });
 }
 
 void SharedLap::count(std::int64_t rows) {
-    guarded([&] { model_.count(rows); });
+    guarded([&] { model_.training->count(rows); });
 }
 
 void SharedLap::fetch() {
     before_waits_();
-    guarded([&] { model_.fetch(); });
+    guarded([&] { model_.state->fetch(); });
 }
 
 void SharedLap::store() {
-    guarded([&] { model_.store(); });
+    guarded([&] { model_.state->store(); });
 }
 
 void SharedLap::finish() {
     guarded([&] {
         if (open_) close_pass();
-        if (outcome_ == Outcome::finished && !model_.finite()) {
+        if (outcome_ == Outcome::finished && !model_.state->finite()) {
             outcome_ = Outcome::diverged;
             reason_ = fmt::format("epoch {}: the state is not finite (a smaller learning rate may help)", part_.lap.epoch);
         }

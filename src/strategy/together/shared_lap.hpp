@@ -25,17 +25,17 @@ public:
     SharedLap(TrialRunner& runner, Part part, Activity& activity);
 
     // The rows of this trainer's part of the next update, whose mean gradient gradient() holds then; 0: it has none (any
-    // more), and gradient() is zero. ready as in TrialModel::next_gradient.
+    // more), and gradient() is zero. ready as in TrainingPass::next_gradient.
     std::int64_t next_gradient(GradientReady const& ready = {});
-    std::span<float> gradient() { return model_.gradient(); }
-    std::optional<DeviceFloats> device_gradient() { return model_.device_gradient(); }  // as in TrialModel
-    void update(std::int64_t rows);                                                     // of all trainers
-    void count(std::int64_t rows);  // instead of update() where this trainer does none; as in TrialModel
+    std::span<float> gradient() { return model_.training->gradient(); }
+    std::optional<DeviceFloats> device_gradient() { return model_.training->device_gradient(); }  // as in TrainingPass
+    void update(std::int64_t rows);                                                               // of all trainers
+    void count(std::int64_t rows);  // instead of update() where this trainer does none; as in TrainingPass
 
-    // As in TrialModel: around work on state() while the pass is open.
+    // As in TrialState: around work on state() while the pass is open.
     void fetch();
     void store();
-    std::optional<DeviceFloats> device_state() { return model_.device_state(); }
+    std::optional<DeviceFloats> device_state() { return model_.state->device_state(); }
 
     // Called before the host waits for the device: where others have a part in what that still has to do, it keeps the
     // deadlines.

@@ -10,11 +10,11 @@ namespace hopscotch {
 
 SyncStatistics::SyncStatistics(Group& group, TrialModel& model, NormStatistics statistics)
     : group_(group), model_(model), on_(statistics == NormStatistics::sync && group.size() > 1) {
-    if (on_) model_.sum_with([this](std::span<double> values) { sum(values); });
+    if (on_) model_.training->sum_with([this](std::span<double> values) { sum(values); });
 }
 
 SyncStatistics::~SyncStatistics() {
-    if (on_) model_.sum_with({});
+    if (on_) model_.training->sum_with({});
 }
 
 // In rank order, so that all get the same bits.

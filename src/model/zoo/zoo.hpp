@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of models: which there are, whether a configuration fits one, and how much a row costs.
+#pragma once
+#include <string>
+#include <vector>
+
+namespace hopscotch {
+
+struct DataSchema;
+struct ModelConfig;
+class Problems;
+struct TrialConfig;
+
+struct ZooEntry {
+    std::string name, summary;
+    std::string arguments;  // one line an argument: name, default, meaning
+    std::string input;      // shapes that it takes
+    bool synthetic = false;
+};
+std::vector<ZooEntry> const& zoo();
+
+// Cost of one training row in FLOPs (forward and backward), for schedules; a pure function of the configuration.
+// The first form takes the batch size (the cost of `synthetic` depends on it), the second assumes the default one.
+double flops_per_row(TrialConfig const& config, DataSchema const& data);
+double flops_per_row(ModelConfig const& model, DataSchema const& data);
+
+// Whether this model, which check_model accepts, draws from torch's own generator: then trainers must not share a process.
+bool draws_from_torch(ModelConfig const& model, DataSchema const& data);
+
+// Adds to problems, under /model: unknown names, unknown or ill-typed arguments, a shape that does not fit.
+void check_model(ModelConfig const& model, DataSchema const& data, Problems& problems);
+
+// The same, and a loss that does not fit the task (under /train/loss).
+void check_model(TrialConfig const& config, DataSchema const& data, Problems& problems);
+
+}  // namespace hopscotch
