@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/safetensors.hpp"
+#include "model/state/safetensors.hpp"
 #include "core/error.hpp"
 #include "data/input_file.hpp"
 

@@ -21,6 +21,20 @@ declare -A allowed=(
 # Rooms: the folders of a module that shows its structure by folders. A file in a room includes its own room and what the row
 # allows; a file at the module's top includes every room, and no room includes the top.
 declare -A rooms=(
+    [data/dataset]=""
+    [data/batches]="dataset"
+    [data/import]="dataset"
+    [data/import/csv]="dataset import"
+    [data/import/image]="dataset import"
+    [data/import/array]="dataset import"
+    [model/state]=""
+    [model/network]="state"
+    [model/gpu]=""
+    [model/feed]="gpu"
+    [model/step]="state network gpu feed"
+    [model/trial]="state network gpu feed step"
+    [model/own]="network"
+    [model/zoo]="state network step trial own"
     [strategy/common]=""
     [strategy/together]="common"
     [strategy/mop]="common"
@@ -33,10 +47,10 @@ declare -A rooms=(
 # "header regex | where it may be included (regex on path) | why", a line each.
 places='
 ^mpi\.h$                                  | ^comm/mpi_world\.cpp$                | only comm/mpi_world.cpp speaks MPI
-^hdf5                                     | ^data/[a-z0-9_]+\.cpp$|^data/hdf5_file\.hpp$ | only data reads HDF5
-^(jpeglib|jerror)\.h$                     | ^data/import/jpeg_image\.cpp$        | only data/import/jpeg_image.cpp reads JPEG
-^png\.h$                                  | ^data/import/png_image\.cpp$         | only data/import/png_image.cpp reads PNG
-^zlib\.h$                                 | ^data/import/[a-z0-9_]+\.cpp$        | only importers decompress
+^hdf5                                     | ^data/(dataset|import/array)/hdf5_[a-z]+\.[ch]pp$ | only data reads HDF5
+^(jpeglib|jerror)\.h$                     | ^data/import/image/jpeg_image\.cpp$  | only jpeg_image.cpp reads JPEG
+^png\.h$                                  | ^data/import/image/png_image\.cpp$   | only png_image.cpp reads PNG
+^zlib\.h$                                 | ^data/import/[a-z0-9_/]+\.cpp$       | only importers decompress
 ^nlohmann/                                | ^core/json\.cpp$                     | only core/json.cpp parses JSON
 ^CLI/                                     | ^app/[a-z0-9_]+\.cpp$                | only app reads the command line
 ^(torch|ATen|c10)/                        | ^model/                              | only model knows LibTorch

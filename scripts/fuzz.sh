@@ -53,11 +53,11 @@ hdf5=$(pkg-config --cflags hdf5-serial 2>/dev/null || pkg-config --cflags hdf5 2
 flags=(-std=c++20 -O1 -g -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
        -Isrc -Itests -Ifuzz $hdf5)
 sources=(src/core/{error,hash,json,json_reader}.cpp)
-for file in csv_reader csv_scan csv_columns csv_labels idx_reader npy_header npy_reader npz_directory npz_member \
-            array_source; do
+for file in csv/csv_{reader,scan,columns,labels} array/{idx_reader,npy_header,npy_reader,npz_directory,npz_member} \
+            array/array_source; do
     sources+=("src/data/import/$file.cpp")
 done
-sources+=(src/model/safetensors_reader.cpp)
+sources+=(src/model/state/safetensors_reader.cpp)
 
 compile() {  # source object: only if it, or any header, is newer
     [[ -e "$2" && -z $(find "$1" src/core src/data src/model tests/data fuzz \

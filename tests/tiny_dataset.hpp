@@ -7,8 +7,8 @@
 #include <string>
 
 #include "core/rng.hpp"
-#include "data/manifest.hpp"
-#include "data/shard_writer.hpp"
+#include "data/dataset/manifest.hpp"
+#include "data/dataset/shard_writer.hpp"
 
 namespace hopscotch::testing {
 

@@ -13,8 +13,8 @@
 #include "comm/thread_world.hpp"
 #include "core/clock.hpp"
 #include "core/error.hpp"
-#include "model/device.hpp"
-#include "model/device_block.hpp"
+#include "model/gpu/device.hpp"
+#include "model/gpu/device_block.hpp"
 #include "strategy/common/devices.hpp"
 
 namespace hopscotch {

@@ -16,10 +16,10 @@
 #include "core/clock.hpp"
 #include "core/error.hpp"
 #include "core/rng.hpp"
-#include "data/shard_layout.hpp"
-#include "data/shard_reader.hpp"
-#include "data/shard_source.hpp"
-#include "data/shard_writer.hpp"
+#include "data/batches/shard_source.hpp"
+#include "data/dataset/shard_layout.hpp"
+#include "data/dataset/shard_reader.hpp"
+#include "data/dataset/shard_writer.hpp"
 
 namespace hopscotch {
 namespace {

@@ -8,12 +8,12 @@
 #include "core/clock.hpp"
 #include "core/error.hpp"
 #include "core/rng.hpp"
+#include "data/batches/shard_source.hpp"
 #include "data/import/import_options.hpp"
-#include "data/shard_source.hpp"
-#include "model/device.hpp"
-#include "model/feed_speed.hpp"
-#include "model/trial_model.hpp"
-#include "model/workspace.hpp"
+#include "model/feed/feed_speed.hpp"
+#include "model/feed/workspace.hpp"
+#include "model/gpu/device.hpp"
+#include "model/trial/trial_model.hpp"
 #include "strategy/common/devices.hpp"
 
 namespace hopscotch {

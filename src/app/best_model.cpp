@@ -3,8 +3,8 @@
 
 #include "core/hash.hpp"
 #include "experiment/reader.hpp"
-#include "model/trial_model.hpp"
-#include "model/workspace.hpp"
+#include "model/feed/workspace.hpp"
+#include "model/trial/trial_model.hpp"
 #include "run/files.hpp"
 
 namespace hopscotch {

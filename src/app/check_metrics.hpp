@@ -2,7 +2,7 @@
 // Whether the dataset and the loss have the metrics that the section `search` names.
 #pragma once
 #include "core/json_reader.hpp"
-#include "data/manifest.hpp"
+#include "data/dataset/manifest.hpp"
 #include "experiment/config.hpp"
 
 namespace hopscotch {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sub-commands of `hopscotch data import`: their options and examples.
 #pragma once
-#include "data/import/array_import.hpp"
-#include "data/import/csv_import.hpp"
-#include "data/import/image_import.hpp"
+#include "data/import/array/array_import.hpp"
+#include "data/import/csv/csv_import.hpp"
+#include "data/import/image/image_import.hpp"
 
 namespace CLI {
 class App;

@@ -8,7 +8,7 @@
 
 #include "core/clock.hpp"
 #include "core/hash.hpp"
-#include "data/verify.hpp"
+#include "data/dataset/verify.hpp"
 
 namespace hopscotch {
 namespace {

@@ -9,8 +9,8 @@
 #include "core/clock.hpp"
 #include "core/log.hpp"
 #include "experiment/reader.hpp"
-#include "model/trial_model.hpp"
-#include "model/workspace.hpp"
+#include "model/feed/workspace.hpp"
+#include "model/trial/trial_model.hpp"
 #include "model/zoo/zoo.hpp"
 
 namespace hopscotch {

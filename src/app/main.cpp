@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/cli.hpp"
-#include "model/device.hpp"
+#include "model/gpu/device.hpp"
 
 int main(int argc, char** argv) {
     hopscotch::prepare_process();

@@ -4,10 +4,10 @@
 #include <map>
 #include <memory>
 
-#include "data/data_schema.hpp"
+#include "data/dataset/data_schema.hpp"
 #include "experiment/reader.hpp"
-#include "model/trial_model.hpp"
-#include "model/workspace.hpp"
+#include "model/feed/workspace.hpp"
+#include "model/trial/trial_model.hpp"
 #include "model/zoo/zoo.hpp"
 #include "run/comparisons.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What search.subject_to and search.pareto ask of a configuration: sizes and costs, which only the model zoo knows.
 #pragma once
-#include "data/manifest.hpp"
+#include "data/dataset/manifest.hpp"
 #include "search/search.hpp"
 
 namespace hopscotch {

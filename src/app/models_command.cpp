@@ -3,8 +3,8 @@
 
 #include "app/commands.hpp"
 #include "core/error.hpp"
-#include "model/trial_model.hpp"
-#include "model/workspace.hpp"
+#include "model/feed/workspace.hpp"
+#include "model/trial/trial_model.hpp"
 #include "model/zoo/zoo.hpp"
 
 namespace hopscotch {

@@ -15,7 +15,7 @@
 #include "core/error.hpp"
 #include "core/hash.hpp"
 #include "experiment/reader.hpp"
-#include "model/device.hpp"
+#include "model/gpu/device.hpp"
 #include "run/files.hpp"
 #include "run/journal.hpp"
 #include "run/metrics.hpp"

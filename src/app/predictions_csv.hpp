@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "data/manifest.hpp"
+#include "data/dataset/manifest.hpp"
 
 namespace hopscotch {
 

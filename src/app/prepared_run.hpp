@@ -10,8 +10,8 @@
 
 #include "app/commands.hpp"
 #include "app/resumption.hpp"
-#include "data/data_schema.hpp"
-#include "data/manifest.hpp"
+#include "data/dataset/data_schema.hpp"
+#include "data/dataset/manifest.hpp"
 #include "schedule/director.hpp"
 #include "schedule/visit.hpp"
 #include "search/plan.hpp"

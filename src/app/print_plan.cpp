@@ -5,7 +5,7 @@
 
 #include "app/known_speed.hpp"
 #include "core/error.hpp"
-#include "data/shard.hpp"
+#include "data/dataset/shard.hpp"
 #include "run/progress.hpp"
 #include "schedule/simulate_search.hpp"
 

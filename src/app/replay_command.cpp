@@ -13,7 +13,7 @@
 #include "app/replay_together.hpp"
 #include "core/error.hpp"
 #include "core/hash.hpp"
-#include "data/shard_writer.hpp"
+#include "data/dataset/shard_writer.hpp"
 #include "run/journal.hpp"
 #include "run/run_directory.hpp"
 #include "run/server_log.hpp"

@@ -15,7 +15,7 @@
 #include "core/clock.hpp"
 #include "core/error.hpp"
 #include "core/hash.hpp"
-#include "data/data_schema.hpp"
+#include "data/dataset/data_schema.hpp"
 #include "experiment/reader.hpp"
 #include "model/zoo/zoo.hpp"
 #include "strategy/common/pump.hpp"

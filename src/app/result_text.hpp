@@ -3,7 +3,7 @@
 #pragma once
 #include <filesystem>
 
-#include "data/manifest.hpp"
+#include "data/dataset/manifest.hpp"
 #include "run/summary.hpp"
 
 namespace hopscotch {

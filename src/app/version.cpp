@@ -5,7 +5,7 @@
 #include "app/version.hpp"
 #include "comm/mpi_world.hpp"
 #include "comm/nccl_calls.hpp"
-#include "model/device.hpp"
+#include "model/gpu/device.hpp"
 
 namespace hopscotch {
 

@@ -4,7 +4,7 @@
 //
 // A file is whole or not there: temporary name, fsync, rename, fsync of the directory. It holds, little-endian:
 //   "HOPSCOTCHCKPT1\n\0"   u64 bytes of the header   u64 bytes of the state   u64 xxh3 of the header   u64 xxh3 of the state
-//   header: JSON           state: the block as it hops (model/state.hpp)                 parts: Checkpoint::parts
+//   header: JSON           state: the block as it hops (model/state/state.hpp)                 parts: Checkpoint::parts
 // A journal line names a file only when it is there (docs/formats.md).
 #pragma once
 #include <filesystem>

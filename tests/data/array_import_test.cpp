@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // From npy files and npz archives to a dataset.
-#include "data/import/array_import.hpp"
+#include "data/import/array/array_import.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
+#include "data/dataset/verify.hpp"
 #include "data/dataset_rows.hpp"
 #include "data/npy_files.hpp"
 #include "data/support.hpp"
-#include "data/verify.hpp"
 
 namespace hopscotch {
 namespace array_import_test {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/augment.hpp"
+#include "data/batches/augment.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/batches.hpp"
+#include "data/batches/batches.hpp"
 
 #include <gtest/gtest.h>
 

@@ -3,10 +3,10 @@
 
 #include <map>
 
-#include "data/import/array_import.hpp"
-#include "data/shard.hpp"
+#include "data/dataset/shard.hpp"
+#include "data/dataset/verify.hpp"
+#include "data/import/array/array_import.hpp"
 #include "data/support.hpp"
-#include "data/verify.hpp"
 
 namespace hopscotch {
 namespace cifar_import_test {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/import/csv_import.hpp"
+#include "data/import/csv/csv_import.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,9 +9,9 @@
 #include <cstring>
 #include <map>
 
+#include "data/dataset/verify.hpp"
 #include "data/imported_csv.hpp"
 #include "data/support.hpp"
-#include "data/verify.hpp"
 
 namespace hopscotch {
 namespace csv_import_test {

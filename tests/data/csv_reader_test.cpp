@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/import/csv_reader.hpp"
+#include "data/import/csv/csv_reader.hpp"
 
 #include <gtest/gtest.h>
 

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "core/hash.hpp"
+#include "data/dataset/verify.hpp"
 #include "data/imported_csv.hpp"
-#include "data/verify.hpp"
 
 namespace hopscotch {
 namespace csv_targets_test {

@@ -5,8 +5,8 @@
 #include <cstring>
 #include <vector>
 
-#include "data/manifest.hpp"
-#include "data/shard.hpp"
+#include "data/dataset/manifest.hpp"
+#include "data/dataset/shard.hpp"
 
 namespace hopscotch {
 

@@ -9,9 +9,9 @@
 #include <map>
 
 #include "core/rng.hpp"
-#include "data/shard.hpp"
+#include "data/dataset/shard.hpp"
+#include "data/dataset/verify.hpp"
 #include "data/support.hpp"
-#include "data/verify.hpp"
 
 namespace hopscotch {
 namespace dataset_writer_test {

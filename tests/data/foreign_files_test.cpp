@@ -5,7 +5,7 @@
 #include <cstdlib>
 
 #include "data/dataset_rows.hpp"
-#include "data/import/array_import.hpp"
+#include "data/import/array/array_import.hpp"
 #include "data/support.hpp"
 
 namespace hopscotch {

@@ -4,10 +4,10 @@
 
 #include <set>
 
-#include "data/import/array_import.hpp"
-#include "data/shard.hpp"
+#include "data/dataset/shard.hpp"
+#include "data/dataset/verify.hpp"
+#include "data/import/array/array_import.hpp"
 #include "data/support.hpp"
-#include "data/verify.hpp"
 
 namespace hopscotch {
 namespace idx_import_test {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/import/image_decode.hpp"
+#include "data/import/image/image_decode.hpp"
 
 #include <gtest/gtest.h>
 

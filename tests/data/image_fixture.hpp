@@ -3,9 +3,9 @@
 #pragma once
 #include <set>
 
+#include "data/dataset/shard.hpp"
 #include "data/image_files.hpp"
-#include "data/import/image_import.hpp"
-#include "data/shard.hpp"
+#include "data/import/image/image_import.hpp"
 
 namespace hopscotch {
 

@@ -6,8 +6,8 @@
 #include <map>
 #include <set>
 
+#include "data/dataset/verify.hpp"
 #include "data/image_fixture.hpp"
-#include "data/verify.hpp"
 
 namespace hopscotch {
 namespace image_import_test {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/import/image_resize.hpp"
+#include "data/import/image/image_resize.hpp"
 
 #include <gtest/gtest.h>
 

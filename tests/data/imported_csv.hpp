@@ -2,7 +2,7 @@
 // A CSV file in a directory of its own, ready to be imported.
 #pragma once
 #include "data/dataset_rows.hpp"
-#include "data/import/csv_import.hpp"
+#include "data/import/csv/csv_import.hpp"
 #include "data/support.hpp"
 
 namespace hopscotch {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/manifest.hpp"
+#include "data/dataset/manifest.hpp"
 
 #include <gtest/gtest.h>
 

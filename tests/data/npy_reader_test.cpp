@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/import/npy_reader.hpp"
+#include "data/import/array/npy_reader.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <bit>
 #include <cmath>
 
-#include "data/import/npz_reader.hpp"
+#include "data/import/array/npz_reader.hpp"
 #include "data/npy_files.hpp"
 #include "data/support.hpp"
 

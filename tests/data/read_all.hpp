@@ -5,10 +5,10 @@
 #include <filesystem>
 
 #include "core/error.hpp"
-#include "data/import/csv_scan.hpp"
-#include "data/import/idx_reader.hpp"
-#include "data/import/npy_reader.hpp"
-#include "data/import/npz_reader.hpp"
+#include "data/import/array/idx_reader.hpp"
+#include "data/import/array/npy_reader.hpp"
+#include "data/import/array/npz_reader.hpp"
+#include "data/import/csv/csv_scan.hpp"
 
 namespace hopscotch {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/row_block.hpp"
+#include "data/batches/row_block.hpp"
 
 #include <gtest/gtest.h>
 

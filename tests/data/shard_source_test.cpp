@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/shard_source.hpp"
+#include "data/batches/shard_source.hpp"
 
 #include <gtest/gtest.h>
 #include <hdf5.h>
@@ -9,8 +9,8 @@
 #include <numeric>
 
 #include "core/rng.hpp"
-#include "data/shard_layout.hpp"
-#include "data/shard_writer.hpp"
+#include "data/dataset/shard_layout.hpp"
+#include "data/dataset/shard_writer.hpp"
 #include "data/support.hpp"
 
 namespace hopscotch {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/shard.hpp"
+#include "data/dataset/shard.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "core/hash.hpp"
-#include "data/shard_writer.hpp"
+#include "data/dataset/shard_writer.hpp"
 #include "data/support.hpp"
 
 namespace hopscotch {

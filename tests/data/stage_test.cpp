@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/stage.hpp"
+#include "data/dataset/stage.hpp"
 
 #include <gtest/gtest.h>
 

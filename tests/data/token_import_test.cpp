@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include "data/dataset/verify.hpp"
 #include "data/dataset_rows.hpp"
-#include "data/import/array_import.hpp"
+#include "data/import/array/array_import.hpp"
 #include "data/npy_files.hpp"
 #include "data/support.hpp"
-#include "data/verify.hpp"
 
 namespace hopscotch {
 namespace token_import_test {

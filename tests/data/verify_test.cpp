@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/verify.hpp"
+#include "data/dataset/verify.hpp"
 
 #include <gtest/gtest.h>
 
 #include <limits>
 
-#include "data/import/csv_import.hpp"
-#include "data/shard_writer.hpp"
+#include "data/dataset/shard_writer.hpp"
+#include "data/import/csv/csv_import.hpp"
 #include "data/support.hpp"
 
 namespace hopscotch {

@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "core/error.hpp"
-#include "data/shard_source.hpp"
-#include "data/verify.hpp"
+#include "data/batches/shard_source.hpp"
+#include "data/dataset/verify.hpp"
 #include "fuzz/kinds.hpp"
 #include "fuzz/mutate.hpp"
 #include "fuzz/odd_shards.hpp"

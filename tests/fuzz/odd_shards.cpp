@@ -6,7 +6,7 @@
 #include <array>
 #include <vector>
 
-#include "data/shard_layout.hpp"
+#include "data/dataset/shard_layout.hpp"
 #include "fuzz/mutate.hpp"
 
 namespace hopscotch::fuzz {

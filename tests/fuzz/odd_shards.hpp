@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "core/rng.hpp"
-#include "data/manifest.hpp"
+#include "data/dataset/manifest.hpp"
 
 namespace hopscotch::fuzz {
 

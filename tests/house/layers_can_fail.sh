@@ -20,7 +20,7 @@ expect() {  # accepted|refused path include
 }
 
 expect accepted run/a.cpp '"schedule/lap.hpp"'
-expect refused run/a.cpp '"model/state.hpp"'
+expect refused run/a.cpp '"model/state/state.hpp"'
 expect refused core/a.hpp '"experiment/config.hpp"'
 expect refused comm/a.cpp '"schedule/lap.hpp"'
 expect refused search/a.cpp '<chrono>'

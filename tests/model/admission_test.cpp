@@ -6,11 +6,11 @@
 
 #include <set>
 
-#include "model/admission.hpp"
+#include "model/feed/workspace_impl.hpp"
+#include "model/gpu/admission.hpp"
+#include "model/gpu/step_graphs.hpp"
 #include "model/step_cases.hpp"
-#include "model/step_graphs.hpp"
-#include "model/torch_trial_model.hpp"
-#include "model/workspace_impl.hpp"
+#include "model/trial/torch_trial_model.hpp"
 #include "model/zoo/networks.hpp"
 
 namespace hopscotch::testing {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/device.hpp"
+#include "model/gpu/device.hpp"
 
 #include <gtest/gtest.h>
 

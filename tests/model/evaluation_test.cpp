@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Metrics against their definitions, written down the slow way, on random outputs with ties.
-#include "model/evaluation.hpp"
+#include "model/trial/evaluation.hpp"
 
 #include <gtest/gtest.h>
 

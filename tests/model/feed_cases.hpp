@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "core/rng.hpp"
-#include "data/compact_plan.hpp"
-#include "model/feed.hpp"
+#include "data/batches/compact_plan.hpp"
+#include "model/feed/feed.hpp"
 
 namespace hopscotch::testing {
 

@@ -10,12 +10,12 @@
 #include "core/error.hpp"
 #include "core/json_reader.hpp"
 #include "core/rng.hpp"
-#include "data/data_schema.hpp"
-#include "data/shard_source.hpp"
+#include "data/batches/shard_source.hpp"
+#include "data/dataset/data_schema.hpp"
 #include "experiment/config.hpp"
-#include "model/evaluation.hpp"
-#include "model/trial_model.hpp"
-#include "model/workspace.hpp"
+#include "model/feed/workspace.hpp"
+#include "model/trial/evaluation.hpp"
+#include "model/trial/trial_model.hpp"
 #include "model/zoo/zoo.hpp"
 
 namespace hopscotch::testing {

@@ -4,7 +4,7 @@
 #include <ATen/ops/ones.h>
 #include <gtest/gtest.h>
 
-#include "model/device_feed.hpp"
+#include "model/feed/device_feed.hpp"
 #include "model/feed_cases.hpp"
 
 namespace hopscotch {

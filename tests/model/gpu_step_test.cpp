@@ -7,9 +7,9 @@
 
 #include <cmath>
 
-#include "model/layout.hpp"
+#include "model/feed/workspace_impl.hpp"
+#include "model/state/layout.hpp"
 #include "model/step_cases.hpp"
-#include "model/workspace_impl.hpp"
 
 namespace hopscotch::testing {
 namespace gpu_step_test {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // When a part of a step is warmed up, captured, checked, replayed and given up, against a part that writes down what it is
 // told.
-#include "model/graph_cache.hpp"
+#include "model/gpu/graph_cache.hpp"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 #include <ATen/ops/arange.h>
 
 #include "fixture.hpp"
-#include "model/step.hpp"
+#include "model/step/step.hpp"
 #include "model/zoo/vision.hpp"
 
 namespace hopscotch::testing {

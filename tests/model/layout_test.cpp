@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/layout.hpp"
+#include "model/state/layout.hpp"
 
 #include <ATen/ops/full.h>
 #include <ATen/ops/zeros.h>
@@ -10,7 +10,7 @@
 #include <limits>
 
 #include "fixture.hpp"
-#include "model/torch_trial_state.hpp"
+#include "model/trial/torch_trial_state.hpp"
 
 namespace hopscotch::testing {
 namespace layout_test {

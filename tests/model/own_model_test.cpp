@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "model/own_model.hpp"
-#include "model/safetensors.hpp"
+#include "model/state/safetensors.hpp"
 
 namespace hopscotch::testing {
 namespace own_model_test {

@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "fixture.hpp"
-#include "model/safetensors.hpp"
+#include "model/state/safetensors.hpp"
 
 namespace hopscotch::testing {
 namespace pretrained_test {

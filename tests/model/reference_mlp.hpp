@@ -6,8 +6,8 @@
 #include <numeric>
 #include <vector>
 
-#include "model/lr_schedule.hpp"
-#include "model/trial_model.hpp"
+#include "model/step/lr_schedule.hpp"
+#include "model/trial/trial_model.hpp"
 
 namespace hopscotch::testing {
 

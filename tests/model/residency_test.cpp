@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/residency.hpp"
+#include "model/gpu/residency.hpp"
 
 #include <gtest/gtest.h>
 

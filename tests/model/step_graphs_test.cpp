@@ -7,10 +7,10 @@
 #include <ATen/ops/randn.h>
 #include <ATen/ops/zeros.h>
 
-#include "model/optimizer.hpp"
+#include "model/feed/workspace_impl.hpp"
 #include "model/own_model.hpp"
+#include "model/step/optimizer.hpp"
 #include "model/step_cases.hpp"
-#include "model/workspace_impl.hpp"
 
 namespace hopscotch::testing {
 namespace step_graphs_test {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/torch_warnings.hpp"
+#include "model/feed/torch_warnings.hpp"
 
 #include <c10/util/Exception.h>
 #include <gtest/gtest.h>

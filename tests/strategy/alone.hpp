@@ -7,7 +7,7 @@
 
 #include "core/hash.hpp"
 #include "job_harness.hpp"
-#include "model/trial_model.hpp"
+#include "model/trial/trial_model.hpp"
 
 namespace hopscotch::testing {
 

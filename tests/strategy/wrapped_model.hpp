@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/trial_model.hpp"
+#include "model/trial/trial_model.hpp"
 
 namespace hopscotch::testing {
 

@@ -11,8 +11,8 @@
 #include <fstream>
 
 #include "core/error.hpp"
-#include "data/shard_layout.hpp"
-#include "data/shard_writer.hpp"
+#include "data/dataset/shard_layout.hpp"
+#include "data/dataset/shard_writer.hpp"
 
 namespace hopscotch {
 namespace {

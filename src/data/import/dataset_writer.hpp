@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "core/byte_view.hpp"
-#include "data/import/feature_stats.hpp"
+#include "data/dataset/feature_stats.hpp"
+#include "data/dataset/manifest.hpp"
 #include "data/import/row_placement.hpp"
-#include "data/manifest.hpp"
 
 namespace hopscotch {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "data/manifest.hpp"
+#include "data/dataset/manifest.hpp"
 
 namespace hopscotch {
 

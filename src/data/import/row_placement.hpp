@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "data/manifest.hpp"
+#include "data/dataset/manifest.hpp"
 
 namespace hopscotch {
 

@@ -15,7 +15,7 @@
 #include <set>
 
 #include "core/error.hpp"
-#include "data/data_schema.hpp"
+#include "data/dataset/data_schema.hpp"
 
 namespace hopscotch {
 namespace {

@@ -10,9 +10,9 @@
 
 #include "core/error.hpp"
 #include "core/json_reader.hpp"
-#include "data/data_schema.hpp"
+#include "data/dataset/data_schema.hpp"
 #include "experiment/config.hpp"
-#include "model/gradient_hook.hpp"
+#include "model/network/gradient_hook.hpp"
 #include "model/own/checked_module.hpp"
 
 namespace hopscotch {

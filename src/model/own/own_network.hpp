@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/network.hpp"
+#include "model/network/network.hpp"
 
 namespace hopscotch {
 

@@ -3,7 +3,7 @@
 #pragma once
 #include <memory>
 
-#include "model/network.hpp"
+#include "model/network/network.hpp"
 
 namespace hopscotch {
 

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "model/layers.hpp"
+#include "model/network/layers.hpp"
 
 namespace hopscotch {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "core/json_reader.hpp"
-#include "data/data_schema.hpp"
+#include "data/dataset/data_schema.hpp"
 #include "experiment/config.hpp"
 
 namespace hopscotch {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "model/layers.hpp"
+#include "model/network/layers.hpp"
 #include "model/zoo/arguments.hpp"
 #include "model/zoo/networks.hpp"
 

@@ -10,7 +10,7 @@
 
 #include <cmath>
 
-#include "model/layers.hpp"
+#include "model/network/layers.hpp"
 #include "model/zoo/arguments.hpp"
 #include "model/zoo/networks.hpp"
 

@@ -8,7 +8,7 @@
 #include <ATen/ops/threshold_backward.h>
 #include <fmt/format.h>
 
-#include "model/layers.hpp"
+#include "model/network/layers.hpp"
 #include "model/zoo/arguments.hpp"
 #include "model/zoo/networks.hpp"
 

@@ -4,7 +4,7 @@
 #pragma once
 #include <memory>
 
-#include "model/network.hpp"
+#include "model/network/network.hpp"
 
 namespace hopscotch {
 

@@ -7,11 +7,11 @@
 
 #include "core/error.hpp"
 #include "core/rng.hpp"
-#include "data/shard_source.hpp"
-#include "model/evaluation.hpp"
-#include "model/layout.hpp"
-#include "model/lr_schedule.hpp"
-#include "model/safetensors.hpp"
+#include "data/batches/shard_source.hpp"
+#include "model/state/layout.hpp"
+#include "model/state/safetensors.hpp"
+#include "model/step/lr_schedule.hpp"
+#include "model/trial/evaluation.hpp"
 #include "model/zoo/arguments.hpp"
 
 namespace hopscotch {

@@ -2,7 +2,7 @@
 // A trial that sleeps instead of computing: it measures the scheduler and the network on more trainers than a machine has
 // cores. Its loss and accuracy are made up, and every output says so.
 #pragma once
-#include "model/trial_model.hpp"
+#include "model/trial/trial_model.hpp"
 
 namespace hopscotch {
 

@@ -4,7 +4,7 @@
 #pragma once
 #include <cstdint>
 
-#include "model/layers.hpp"
+#include "model/network/layers.hpp"
 
 namespace hopscotch {
 

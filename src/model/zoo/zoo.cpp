@@ -7,11 +7,11 @@
 #include <algorithm>
 
 #include "core/error.hpp"
-#include "data/augment.hpp"
+#include "data/batches/augment.hpp"
+#include "model/network/pretrained.hpp"
 #include "model/own/plugin.hpp"
 #include "model/own/torchscript.hpp"
-#include "model/pretrained.hpp"
-#include "model/torch_trial_model.hpp"
+#include "model/trial/torch_trial_model.hpp"
 #include "model/zoo/arguments.hpp"
 #include "model/zoo/networks.hpp"
 #include "model/zoo/synthetic.hpp"

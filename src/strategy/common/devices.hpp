@@ -8,7 +8,7 @@
 
 #include "comm/buffer_pool.hpp"
 #include "core/ids.hpp"
-#include "model/device.hpp"
+#include "model/gpu/device.hpp"
 
 namespace hopscotch {
 

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/device.hpp"
+#include "model/gpu/device.hpp"
 #include "strategy/common/journey.hpp"
 #include "strategy/common/lap_codec.hpp"
 

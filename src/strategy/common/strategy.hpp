@@ -9,7 +9,7 @@
 
 #include "comm/courier.hpp"
 #include "comm/nccl_calls.hpp"
-#include "model/device.hpp"
+#include "model/gpu/device.hpp"
 #include "schedule/lap.hpp"
 #include "schedule/visit.hpp"
 #include "strategy/common/trial_runner.hpp"

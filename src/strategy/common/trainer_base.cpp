@@ -11,7 +11,7 @@
 #include "core/clock.hpp"
 #include "core/error.hpp"
 #include "core/fault.hpp"
-#include "data/row_block.hpp"
+#include "data/batches/row_block.hpp"
 #include "search/search.hpp"
 #include "strategy/common/pump.hpp"
 

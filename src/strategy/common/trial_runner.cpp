@@ -15,9 +15,9 @@
 #include "core/error.hpp"
 #include "core/fault.hpp"
 #include "core/hash.hpp"
-#include "data/shard_writer.hpp"
-#include "data/stage.hpp"
-#include "model/device.hpp"
+#include "data/dataset/shard_writer.hpp"
+#include "data/dataset/stage.hpp"
+#include "model/gpu/device.hpp"
 
 namespace hopscotch {
 TrialRunner::TrialRunner(Experiment experiment, std::vector<ShardId> const& shards, Seat seat, ModelFactory factory)

@@ -10,11 +10,11 @@
 
 #include "comm/buffer_pool.hpp"
 #include "comm/courier.hpp"
-#include "data/batches.hpp"
-#include "data/shard_source.hpp"
-#include "model/evaluation.hpp"
-#include "model/trial_model.hpp"
-#include "model/workspace.hpp"
+#include "data/batches/batches.hpp"
+#include "data/batches/shard_source.hpp"
+#include "model/feed/workspace.hpp"
+#include "model/trial/evaluation.hpp"
+#include "model/trial/trial_model.hpp"
 #include "strategy/common/messages.hpp"
 
 namespace hopscotch {

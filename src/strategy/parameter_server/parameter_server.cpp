@@ -9,7 +9,7 @@
 
 #include "core/clock.hpp"
 #include "core/error.hpp"
-#include "model/layout.hpp"
+#include "model/state/layout.hpp"
 #include "strategy/parameter_server/part_server.hpp"
 #include "strategy/parameter_server/served_lap_worker.hpp"
 #include "strategy/together/group_trainer.hpp"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "comm/all_reduce.hpp"
-#include "model/state.hpp"
+#include "model/state/state.hpp"
 #include "strategy/common/strategy.hpp"
 
 namespace hopscotch {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "comm/buffer_pool.hpp"
-#include "model/part_update.hpp"
+#include "model/step/part_update.hpp"
 #include "strategy/together/step_plan.hpp"
 
 namespace hopscotch {

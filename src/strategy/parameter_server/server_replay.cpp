@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "core/error.hpp"
-#include "model/layout.hpp"
+#include "model/state/layout.hpp"
 
 namespace hopscotch {
 namespace {

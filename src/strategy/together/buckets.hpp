@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "comm/all_reduce.hpp"
-#include "model/state.hpp"
+#include "model/state/state.hpp"
 #include "strategy/together/weighted_sum.hpp"
 
 namespace hopscotch {

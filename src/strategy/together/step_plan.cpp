@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "data/batches.hpp"
+#include "data/batches/batches.hpp"
 
 namespace hopscotch {
 namespace {

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "data/manifest.hpp"
+#include "data/dataset/manifest.hpp"
 #include "experiment/config.hpp"
 #include "schedule/visit.hpp"
 

@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "core/error.hpp"
-#include "data/row_block.hpp"
+#include "data/batches/row_block.hpp"
 
 namespace hopscotch {
 namespace {

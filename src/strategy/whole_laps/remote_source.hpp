@@ -3,7 +3,7 @@
 #pragma once
 #include <deque>
 
-#include "data/shard_source.hpp"
+#include "data/batches/shard_source.hpp"
 #include "strategy/whole_laps/row_client.hpp"
 
 namespace hopscotch {

@@ -21,8 +21,8 @@ public:
     // Asks the shard's owner; returns at once. wanted.ticket is filled in here.
     Ticket ask(RowsWanted wanted);
 
-    // What was asked for with this ticket, once: a block of rows (data/row_block.hpp). Throws CommError if it does not come
-    // within run.stall_s, JobEnded when rank 0 has ended the job.
+    // What was asked for with this ticket, once: a block of rows (data/batches/row_block.hpp). Throws CommError if it does
+    // not come within run.stall_s, JobEnded when rank 0 has ended the job.
     Buffer take(Ticket ticket);
 
     void drop(Ticket ticket);     // nobody will take it

@@ -7,7 +7,7 @@
 
 #include "core/clock.hpp"
 #include "core/error.hpp"
-#include "data/row_block.hpp"
+#include "data/batches/row_block.hpp"
 
 namespace hopscotch {
 

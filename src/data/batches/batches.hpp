@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which rows make up a batch, and the fused gather-and-normalise loop that writes them. Orders are addressed by
+// (seed, trial, epoch, shard): no trainer and no timing can change them.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/ids.hpp"
+#include "data/dataset/shard.hpp"
+#include "experiment/config.hpp"
+
+namespace hopscotch {
+
+struct UnitAddress {  // one trial x one shard, one pass
+    std::uint64_t seed = 0;
+    TrialId trial;
+    int epoch = 0;
+    ShardId shard;
+};
+
+// What shuffled_rows takes for this configuration, and the rows of a window that `cache: window` reads ahead: the same order
+// belongs to the same data.shuffle_rows, and a cache only changes how its rows are reached.
+std::int64_t rows_shuffled_together(DataConfig const& config);
+
+// A random order of 0..rows-1, the one that belongs to this unit. shuffle_rows 0 (or >= rows): of the whole shard; else
+// windows of so many rows (the last may be smaller) follow each other in random order, each shuffled in itself.
+std::vector<std::uint32_t> shuffled_rows(std::int64_t rows, UnitAddress const& address, std::int64_t shuffle_rows = 0);
+
+struct BatchRange {
+    std::int64_t first = 0, size = 0;
+};
+
+// Cuts rows into batches. keep: the remainder is a smaller last batch; a remainder of a single row joins the batch before
+// it (batch norm needs two). drop: the remainder is skipped; a batch larger than the shard then is the whole shard.
+std::vector<BatchRange> batches(std::int64_t rows, std::int64_t batch_size, LastBatch last);
+
+// x * scale + shift, per channel or per feature of the manifest: (x - mean) / stddev, or with data.normalise off x / 255 for
+// uint8 and x for float32. Categories and tokens (manifest.categories) are left as they are.
+class Normaliser {
+public:
+    explicit Normaliser(Manifest const& manifest, DataConfig const& config = {});
+
+    // out: [picked.size(), row_size] floats.
+    void gather(Shard const& shard, std::span<std::uint32_t const> picked, float* out) const;
+
+    std::size_t run() const { return run_; }
+    std::span<float const> scale() const { return scale_; }
+    std::span<float const> shift() const { return shift_; }
+
+private:
+    FeatureType type_;
+    std::size_t row_size_, run_;  // run_: elements of a row that share a scale (H x W of a channel, or 1)
+    std::vector<float> scale_, shift_;
+};
+
+}  // namespace hopscotch

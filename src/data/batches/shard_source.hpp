@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// A trainer's way to the rows of a shard: all in memory, through a bounded window that a thread reads ahead, or row by row
+// from the file. The order in which rows are visited is the caller's (data/batches/batches.hpp) and the same for all three.
+#pragma once
+#include <memory>
+#include <span>
+
+#include "data/batches/batches.hpp"
+#include "data/dataset/shard.hpp"
+#include "experiment/config.hpp"
+
+namespace hopscotch {
+
+struct PickedRows {
+    Shard const& shard;                      // the whole shard, or only what is in memory of it
+    std::span<std::uint32_t const> rows;     // of `shard`
+    std::span<std::uint32_t const> numbers;  // the same rows by their number in the file: what augmentation is keyed by
+};
+
+class ShardSource {
+public:
+    virtual ~ShardSource() = default;
+    virtual std::int64_t rows() const = 0;
+
+    // Starts a pass: `order` holds row numbers, `cut` its batches in order. Both must outlive the pass; another begin() ends
+    // it early. A pass that left-off batches out reads nothing for them.
+    virtual void begin(std::span<std::uint32_t const> order, std::span<BatchRange const> cut) = 0;
+
+    // The rows of the pass's next batch, valid until the next call. Throws DataError naming the file if it cannot be read.
+    virtual PickedRows next() = 0;
+
+    // Lets go of the rows that the pass has left in memory (what a window holds).
+    virtual void end() {}
+
+    // The shard, if all of it is in memory for good: another thread reads it through a source of its own. Else null.
+    virtual std::shared_ptr<Shard const> whole() const { return nullptr; }
+};
+
+std::unique_ptr<ShardSource> shard_in_memory(Shard shard);
+std::unique_ptr<ShardSource> shard_in_memory(std::shared_ptr<Shard const> shard);
+
+// Throws DataError as read_shard does, and for labels out of range.
+std::unique_ptr<ShardSource> open_shard_source(std::filesystem::path const& directory, ShardFile const& file,
+                                               Manifest const& manifest, DataConfig const& config);
+
+}  // namespace hopscotch

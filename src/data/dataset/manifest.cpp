@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "data/dataset/manifest.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <fstream>
+#include <functional>
+#include <numeric>
+#include <sstream>
+
+#include "core/error.hpp"
+#include "core/fault.hpp"
+#include "core/hash.hpp"
+#include "core/json_reader.hpp"
+
+namespace hopscotch {
+namespace {
+
+constexpr std::int64_t k_most_features = 1 << 28;  // sizes of shards stay far below 2^63
+
+constexpr std::string_view k_again = "import the dataset again";
+
+Json shards_json(std::vector<ShardFile> const& files) {
+    Json::Array out;
+    for (auto const& file : files)
+        out.push_back(Json::object({{"file", file.file}, {"rows", file.rows}, {"xxh64", to_hex(file.xxh64)}}));
+    return Json(std::move(out));
+}
+
+constexpr std::pair<Task, std::string_view> k_tasks[] = {{Task::classification, "classification"},
+                                                         {Task::regression, "regression"},
+                                                         {Task::multilabel, "multilabel"},
+                                                         {Task::language, "language"}};
+
+Json to_json(Manifest const& manifest) {
+    return Json::object({{"format", k_dataset_format},
+                         {"task", std::string(name_of(manifest.task))},
+                         {"shape", manifest.shape},
+                         {"type", manifest.type == FeatureType::uint8 ? "uint8" : "float32"},
+                         {"outputs", manifest.outputs},
+                         {"class_names", manifest.class_names},
+                         {"categories", manifest.categories},
+                         {"seed", manifest.seed},
+                         {"train", shards_json(manifest.train)},
+                         {"valid", shards_json(manifest.valid)},
+                         {"test", shards_json(manifest.test)},
+                         {"mean", manifest.mean},
+                         {"stddev", manifest.stddev},
+                         {"provenance", manifest.provenance}});
+}
+
+bool is_list_of_objects(Json const& json) {
+    return json.is_array() && !json.array().empty() && json.array().front().is_object();
+}
+
+// A line for each key and for each shard: readable, and still short with a thousand means.
+std::string pretty(Json const& document) {
+    std::string out = "{";
+    for (auto const& member : document.object()) {
+        out += fmt::format("{}\n  \"{}\": ", out.size() > 1 ? "," : "", member.key);
+        if (!is_list_of_objects(member.value)) {
+            out += member.value.dump();
+            continue;
+        }
+        std::string lines;
+        for (auto const& item : member.value.array()) lines += (lines.empty() ? "\n    " : ",\n    ") + item.dump();
+        out += "[" + lines + "\n  ]";
+    }
+    return out + "\n}\n";
+}
+
+// Collects what is wrong with one dataset.json; `format` is checked before anything else is believed.
+class ManifestReader {
+public:
+    ManifestReader(Json const& document, Problems& problems) : problems_(problems), reader_(document, "", problems) {}
+
+    Manifest read() {
+        std::int64_t format = 0;
+        reader_.read("format", format);
+        read_rows_layout();
+        read_shards("train", manifest_.train);
+        read_shards("valid", manifest_.valid);
+        read_shards("test", manifest_.test);
+        std::int64_t seed = 0;
+        reader_.read("seed", seed);
+        manifest_.seed = static_cast<std::uint64_t>(seed);
+        if (auto const* provenance = reader_.take("provenance")) manifest_.provenance = *provenance;
+        reader_.finish();
+        if (problems_.empty()) check();
+        return std::move(manifest_);
+    }
+
+private:
+    void read_rows_layout() {
+        std::string task, type;
+        std::vector<std::string> tasks;
+        for (auto const& [value, name] : k_tasks) tasks.emplace_back(name);
+        need("task", [&](std::string_view key) { reader_.read(key, task, one_of(tasks)); });
+        need("type", [&](std::string_view key) { reader_.read(key, type, one_of({"uint8", "float32"})); });
+        need("shape", [&](std::string_view key) { reader_.read(key, manifest_.shape, between(1, 1 << 30)); });
+        need("outputs", [&](std::string_view key) { reader_.read(key, manifest_.outputs, between(1, 1 << 30)); });
+        reader_.read("class_names", manifest_.class_names);
+        reader_.read("categories", manifest_.categories, between(0, 1 << 24));
+        read_numbers("mean", manifest_.mean);
+        read_numbers("stddev", manifest_.stddev);
+        for (auto const& [value, name] : k_tasks)
+            if (task == name) manifest_.task = value;
+        manifest_.type = type == "uint8" ? FeatureType::uint8 : FeatureType::float32;
+    }
+
+    void need(std::string_view key, std::function<void(std::string_view)> const& read) {
+        if (reader_.has(key))
+            read(key);
+        else
+            reader_.missing(key, k_again);
+    }
+
+    void read_numbers(std::string_view key, std::vector<double>& out) {
+        auto const* list = reader_.take(key);
+        if (list == nullptr) return reader_.missing(key, k_again);
+        if (!list->is_array())
+            return reader_.problem(key, fmt::format("expected an array of numbers (got {})", list->kind()));
+        for (auto const& item : list->array()) {
+            if (!item.is_number())
+                return reader_.problem(key, fmt::format("expected numbers (got {}) {}", item.kind(), k_again));
+            out.push_back(item.number());
+        }
+    }
+
+    void read_shards(std::string_view key, std::vector<ShardFile>& out) {
+        auto const* list = reader_.take(key);
+        if (list == nullptr) return reader_.missing(key, k_again);
+        if (!list->is_array())
+            return reader_.problem(key, fmt::format("expected an array of shards (got {})", list->kind()));
+        for (auto const& item : list->array()) {
+            ObjectReader shard(item, fmt::format("/{}/{}", key, out.size()), problems_);
+            ShardFile file;
+            std::string hash;
+            shard.read("file", file.file);
+            shard.read("rows", file.rows, up_to(UINT32_MAX, at_least(0)));  // rows are counted in 32 bits
+            shard.read("xxh64", hash);
+            if (file.file.empty() || file.file == "." || file.file == ".." || file.file.find('/') != file.file.npos)
+                shard.problem("file", fmt::format("'{}' is not the name of a file beside dataset.json", file.file));
+            try {
+                file.xxh64 = from_hex(hash);
+            } catch (Error const&) {
+                shard.problem("xxh64", fmt::format("'{}' is not a hash (sixteen hex digits)", hash));
+            }
+            shard.finish();
+            out.push_back(std::move(file));
+        }
+    }
+
+    void check() {
+        auto const& m = manifest_;
+        if (m.shape.empty()) problems_.add("shape is empty (a row has at least one feature)");
+        if (std::accumulate(m.shape.begin(), m.shape.end(), 1.0, std::multiplies<>()) > k_most_features)
+            return problems_.add(fmt::format("shape says that a row has more than {} features", k_most_features));
+        if (m.train.empty()) problems_.add("there are no training shards");
+        auto const scales = static_cast<std::size_t>(m.shape.size() == 3 ? m.shape[0] : m.row_size());
+        if (m.mean.size() != scales || m.stddev.size() != scales)
+            problems_.add(fmt::format("mean and stddev have {} and {} numbers (the shape asks for {})", m.mean.size(),
+                                      m.stddev.size(), scales));
+        for (auto const value : m.stddev)
+            if (!(value > 0)) return problems_.add(fmt::format("stddev {} must be > 0", value));
+        if (m.categories.size() > 1 && static_cast<std::int64_t>(m.categories.size()) != m.row_size())
+            problems_.add(fmt::format("categories has {} numbers (one a feature: {}; or a single one)", m.categories.size(),
+                                      m.row_size()));
+        if (!m.class_names.empty() && static_cast<std::int64_t>(m.class_names.size()) != m.outputs)
+            problems_.add(fmt::format("{} class names for {} classes", m.class_names.size(), m.outputs));
+    }
+
+    Manifest manifest_;
+    Problems& problems_;
+    ObjectReader reader_;
+};
+
+std::string read_text(std::filesystem::path const& path) {
+    if (!std::filesystem::is_regular_file(path))
+        throw DataError(fmt::format("{}: cannot be read (it is no file)", path.string()));
+    std::ifstream in(path, std::ios::binary);
+    std::ostringstream text;
+    text << in.rdbuf();
+    if (!in) throw DataError(fmt::format("{}: cannot be read; check its permissions", path.string()));
+    return std::move(text).str();
+}
+
+}  // namespace
+
+std::string_view name_of(Task task) {
+    for (auto const& [value, name] : k_tasks)
+        if (value == task) return name;
+    return "";
+}
+
+std::int64_t Manifest::row_size() const {
+    return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
+}
+
+std::int64_t Manifest::rows(Split split) const {
+    std::int64_t sum = 0;
+    for (auto const& file : files(split)) sum += file.rows;
+    return sum;
+}
+
+std::vector<ShardFile> const& Manifest::files(Split split) const {
+    return split == Split::train ? train : split == Split::valid ? valid : test;
+}
+
+Manifest read_manifest(std::filesystem::path const& directory) {
+    auto const path = directory / "dataset.json";
+    std::error_code refused;  // a name too long is no directory either
+    if (!std::filesystem::exists(directory, refused))
+        throw DataError(
+            fmt::format("{}: no such dataset directory; make one with 'hopscotch data import'", directory.string()));
+    if (!std::filesystem::exists(path, refused))
+        throw DataError(
+            fmt::format("{}: not a dataset directory (it has no dataset.json) make one with 'hopscotch data import'",
+                        directory.string()));
+    auto const document = parse_json_or_throw(read_text(path), path.string());
+    auto const* format = document.find("format");
+    if (format == nullptr || !format->is_integer())
+        throw DataError(fmt::format("{}: not a dataset description (no integer 'format') {}", path.string(), k_again));
+    if (format->integer() != k_dataset_format)
+        throw DataError(fmt::format(
+            "{}: dataset format {} is not supported (written by another version of hopscotch) this build reads {}",
+            path.string(), format->integer(), k_dataset_format));
+    Problems problems(path.string());
+    auto manifest = ManifestReader(document, problems).read();
+    if (!problems.empty()) throw DataError(problems.text());
+    return manifest;
+}
+
+void write_manifest(std::filesystem::path const& directory, Manifest const& manifest) {
+    fault_point("import.manifest");
+    auto const path = directory / "dataset.json";
+    auto const unfinished = directory / "dataset.json.tmp";
+    std::ofstream out(unfinished, std::ios::binary);
+    out << pretty(to_json(manifest));
+    out.close();
+    if (!out) throw DataError(fmt::format("{}: cannot be written; check free space and permissions", path.string()));
+    std::filesystem::rename(unfinished, path);
+}
+
+std::uint64_t dataset_hash(Manifest const& manifest) {
+    auto const text = to_json(manifest).dump();
+    return xxh3(std::as_bytes(std::span(text)));
+}
+
+}  // namespace hopscotch

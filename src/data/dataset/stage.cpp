@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "data/dataset/stage.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <system_error>
+
+#include "core/error.hpp"
+#include "core/hash.hpp"
+#include "data/dataset/shard_writer.hpp"
+
+namespace hopscotch {
+namespace fs = std::filesystem;
+
+namespace {
+
+// Trainers may be threads of one process, or processes of one host.
+std::string own_suffix() {
+    static std::atomic<int> counter = 0;
+    return fmt::format(".{}-{}.tmp", getpid(), ++counter);
+}
+
+bool is_whole(fs::path const& path, ShardFile const& file) {
+    std::error_code error;
+    return fs::is_regular_file(path, error) && hash_file(path) == file.xxh64;
+}
+
+}  // namespace
+
+fs::path stage_file(fs::path const& directory, ShardFile const& file, Manifest const& manifest, fs::path const& stage) {
+    auto const folder = stage / ("hopscotch-" + to_hex(dataset_hash(manifest)));
+    auto const source = directory / file.file, copy = folder / file.file;
+    if (is_whole(copy, file)) return folder;
+    auto unfinished = copy;
+    unfinished += own_suffix();
+    std::error_code ignored;
+    try {
+        fs::create_directories(folder);
+        fs::copy_file(source, unfinished);
+        if (!is_whole(unfinished, file))
+            throw DataError(
+                fmt::format("{}: its copy {} has another hash than dataset.json says ('hopscotch data verify' tells which "
+                            "of the two disks is wrong)",
+                            source.string(), copy.string()));
+        fs::rename(unfinished, copy);
+    } catch (fs::filesystem_error const& error) {
+        fs::remove(unfinished, ignored);
+        throw DataError(
+            fmt::format("{}: cannot be copied to {} ({}) data.stage wants a directory with room for this host's shards",
+                        source.string(), folder.string(), error.code().message()));
+    } catch (DataError const&) {
+        fs::remove(unfinished, ignored);
+        throw;
+    }
+    return folder;
+}
+
+}  // namespace hopscotch

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "data/import/array/array_dataset.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numeric>
+
+#include "core/error.hpp"
+#include "data/import/array/array_labels.hpp"
+#include "data/import/dataset_writer.hpp"
+
+namespace hopscotch {
+namespace {
+
+constexpr std::int64_t k_exact_integer = 1 << 24;  // float32 holds every integer up to it
+
+using Shape = std::vector<std::int64_t>;
+
+Shape row_shape(ImportArraysOptions const& options, ArraySource const& features) {
+    Shape stored(features.shape().begin() + 1, features.shape().end());
+    if (stored.empty()) stored = {1};
+    if (options.shape.empty()) return stored;
+    auto const shape = parse_shape(options.shape);
+    auto const product = [](Shape const& sizes) {
+        return std::accumulate(sizes.begin(), sizes.end(), 1LL, std::multiplies<>());
+    };
+    if (product(shape) == product(stored)) return shape;
+    throw ConfigError(fmt::format("--shape {}: {} elements (a row of {} has {}: {}) choose a shape with {} elements",
+                                  options.shape, product(shape), features.name(), product(stored), fmt::join(stored, "x"),
+                                  product(stored)));
+}
+
+bool channels_are_last(ImportArraysOptions const& options, Shape const& row) {
+    auto const few = [](std::int64_t n) { return n == 1 || n == 3 || n == 4; };
+    if (options.channels == Channels::automatic) return row.size() == 3 && few(row[2]) && !few(row[0]);
+    if (options.channels == Channels::last && row.size() != 3)
+        throw ConfigError(
+            fmt::format("--channels last: a row of {} (height x width x channels is needed) give its --shape, "
+                        "or leave --channels out",
+                        fmt::join(row, "x")));
+    return options.channels == Channels::last;
+}
+
+// [height, width, channels] -> [channels, height, width]
+template <class T>
+void to_channels_first(std::span<T> row, Shape const& chw, std::vector<T>& spare) {
+    spare.assign(row.begin(), row.end());
+    auto const channels = static_cast<std::size_t>(chw[0]), pixels = row.size() / channels;
+    for (std::size_t c = 0; c < channels; ++c)
+        for (std::size_t pixel = 0; pixel < pixels; ++pixel) row[c * pixels + pixel] = spare[pixel * channels + c];
+}
+
+template <class T>
+bool float_holds(T value) {
+    if constexpr (std::is_floating_point_v<T>) return std::abs(value) <= std::numeric_limits<float>::max();
+    if constexpr (sizeof(T) < 4) return true;
+    if constexpr (std::is_unsigned_v<T>) return value <= static_cast<T>(k_exact_integer);
+    if constexpr (std::is_signed_v<T>)
+        return value >= static_cast<T>(-k_exact_integer) && value <= static_cast<T>(k_exact_integer);
+}
+
+template <class T>
+[[noreturn]] void cannot_hold(ArraySource const& features, std::int64_t row, std::size_t element, T value) {
+    auto const place = fmt::format("{}: row {}, element {}: {}", features.name(), row, element, value);
+    if constexpr (std::is_floating_point_v<T>) throw DataError(place + " is not a finite float32 number; correct it");
+    throw DataError(place +
+                    " is beyond 2^24 (features are float32, which would round it) scale it, or make it an id below 2^24");
+}
+
+void read_floats(ArraySource const& features, ByteView row, std::int64_t number, std::vector<float>& out) {
+    visit_type(features.type(), [&](auto element) {
+        for (std::size_t i = 0; i < out.size(); ++i) {
+            auto const value = element_at<decltype(element)>(row, i);
+            if (!float_holds(value)) cannot_hold(features, number, i, value);
+            out[i] = static_cast<float>(value);
+        }
+    });
+}
+
+// Feeds the writer with the rows of one part after the other.
+class RowFeed {
+public:
+    RowFeed(ImportArraysOptions const& options, ArrayLabels const& labels, Shape const& chw, DatasetWriter& writer)
+        : options_(options), labels_(labels), chw_(chw), writer_(writer) {}
+
+    void add(ArrayPart const& part, FeatureType type, bool channels_last) {
+        RowCursor features(*part.features), labels(*part.labels);
+        floats_.resize(type == FeatureType::float32 ? part.features->row_elements() : 0);
+        for (std::int64_t row = 0; row < part.features->rows(); ++row) {
+            read_label(part, labels, row);
+            if (type == FeatureType::uint8)
+                add_bytes(*part.features, features.next(), row, channels_last);
+            else
+                add_floats(*part.features, features.next(), row, channels_last);
+            ++done_;
+        }
+        features.finish();
+        if (!has_labels(options_.task)) labels.finish();
+    }
+
+private:
+    void read_label(ArrayPart const& part, RowCursor& labels, std::int64_t row) {
+        if (has_labels(options_.task))
+            targets_.assign(1, labels_.classes[done_]);
+        else
+            read_targets(*part.labels, labels.next(), row, options_.task, targets_);
+    }
+
+    // Ids are looked up in a table of that many rows.
+    template <class T>
+    void check_ids(std::vector<T> const& row, ArraySource const& source, std::int64_t number) const {
+        for (std::size_t i = 0; options_.vocabulary > 0 && i < row.size(); ++i) {
+            auto const id = static_cast<double>(row[i]);
+            if (id >= 0 && id < static_cast<double>(options_.vocabulary) && id == std::floor(id)) continue;
+            throw DataError(
+                fmt::format("{}: row {}, element {}: {} is no id below {} (--vocabulary) correct it, or choose a "
+                            "larger one",
+                            source.name(), number, i, id, options_.vocabulary));
+        }
+    }
+
+    void add_bytes(ArraySource const& source, ByteView row, std::int64_t number, bool channels_last) {
+        bytes_.resize(row.size());
+        std::memcpy(bytes_.data(), row.data(), row.size());
+        check_ids(bytes_, source, number);
+        if (channels_last) to_channels_first(std::span(bytes_), chw_, spare_bytes_);
+        writer_.add(std::span<std::uint8_t const>(bytes_), targets_);
+    }
+
+    void add_floats(ArraySource const& source, ByteView row, std::int64_t number, bool channels_last) {
+        read_floats(source, row, number, floats_);
+        check_ids(floats_, source, number);
+        if (channels_last) to_channels_first(std::span(floats_), chw_, spare_floats_);
+        writer_.add(std::span<float const>(floats_), targets_);
+    }
+
+    ImportArraysOptions const& options_;
+    ArrayLabels const& labels_;
+    Shape const& chw_;
+    DatasetWriter& writer_;
+    std::vector<float> floats_, spare_floats_;
+    std::vector<std::uint8_t> bytes_, spare_bytes_;
+    std::vector<double> targets_;
+    std::size_t done_ = 0;  // rows of all parts
+};
+
+void check_parts(ImportArraysOptions const& options, std::vector<ArrayPart> const& parts) {
+    if (options.task == Task::language)
+        throw ConfigError("tokens are no arrays of features; use 'hopscotch data import tokens'");
+    auto const row = [](ArraySource const& source) { return Shape(source.shape().begin() + 1, source.shape().end()); };
+    auto const& first = *parts.front().features;
+    for (auto const& part : parts) {
+        auto const& features = *part.features;
+        if (features.type().kind == NumberKind::text)
+            throw DataError(fmt::format("{}: holds texts; features are numbers", features.name()));
+        if (features.rows() != part.labels->rows())
+            throw DataError(
+                fmt::format("{} has {} rows and {} has {} (each row needs its label) choose arrays of one length",
+                            features.name(), features.rows(), part.labels->name(), part.labels->rows()));
+        if (row(features) != row(first))
+            throw DataError(fmt::format("{}: rows of {} ({} has rows of {}) import arrays of the same shape",
+                                        features.name(), fmt::join(row(features), "x"), first.name(),
+                                        fmt::join(row(first), "x")));
+    }
+}
+
+std::vector<Split> given_splits(std::vector<ArrayPart> const& parts) {
+    std::vector<Split> out;
+    for (auto const& part : parts) out.resize(out.size() + static_cast<std::size_t>(part.features->rows()), part.split);
+    auto const apart = std::any_of(out.begin(), out.end(), [](Split split) { return split != Split::train; });
+    return apart ? out : std::vector<Split>{};
+}
+
+FeatureType feature_type(std::vector<ArrayPart> const& parts) {
+    auto const bytes = std::all_of(parts.begin(), parts.end(), [](auto const& part) {
+        return part.features->type() == NumberType{NumberKind::unsigned_integer, 1};
+    });
+    return bytes ? FeatureType::uint8 : FeatureType::float32;
+}
+
+}  // namespace
+
+ImportReport import_arrays(ImportArraysOptions const& options, std::vector<ArrayPart> const& parts, Json provenance) {
+    check_parts(options, parts);
+    Manifest description;
+    description.task = options.task;
+    description.shape = row_shape(options, *parts.front().features);
+    auto const channels_last = channels_are_last(options, description.shape);
+    provenance["stored"] = name_of(parts.front().features->type());
+    provenance["channels_last"] = channels_last;
+    if (channels_last) std::rotate(description.shape.begin(), description.shape.begin() + 2, description.shape.end());
+    description.type = feature_type(parts);
+    auto const labels = scan_array_labels(options, parts);
+    description.outputs = labels.outputs;
+    description.class_names = labels.class_names;
+    description.seed = options.seed;
+    if (options.vocabulary < 0 || options.vocabulary > 1 << 24)
+        throw ConfigError(fmt::format("--vocabulary {}: must be between 1 and 2^24", options.vocabulary));
+    if (options.vocabulary > 0) description.categories = {options.vocabulary};
+    provenance["valid"] = options.valid;
+    provenance["test"] = options.test;
+    description.provenance = std::move(provenance);
+    auto placement =
+        place_rows(labels.classes, labels.class_count,
+                   {options.shards, options.valid, options.test, options.stratify, options.seed}, given_splits(parts));
+    DatasetWriter writer(options.out, description, std::move(placement), options.progress);
+    RowFeed feed(options, labels, description.shape, writer);
+    for (auto const& part : parts) feed.add(part, description.type, channels_last);
+    ImportReport report;
+    report.manifest = writer.finish();
+    return report;
+}
+
+}  // namespace hopscotch

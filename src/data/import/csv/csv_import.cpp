@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "data/import/csv/csv_import.hpp"
+
+#include <fmt/format.h>
+
+#include "core/error.hpp"
+#include "data/import/csv/csv_scan.hpp"
+#include "data/import/dataset_writer.hpp"
+
+namespace hopscotch {
+namespace {
+
+constexpr std::int64_t k_most_buckets = 1 << 24;  // float32 holds every id below it
+
+void check_csv_options(ImportCsvOptions const& options) {
+    check_import_options(options);
+    if (options.task == Task::language)
+        throw ConfigError("tokens are no rows of features; use 'hopscotch data import tokens'");
+    if (options.task == Task::classification && options.label.size() > 1)
+        throw ConfigError(
+            fmt::format("--label {} and {} more: a class is one column (several are targets) add --regression or "
+                        "--multilabel",
+                        options.label.front(), options.label.size() - 1));
+    auto const buckets = options.hash_buckets;
+    if (buckets != 0 && (buckets < 2 || buckets > k_most_buckets))
+        throw ConfigError(fmt::format("--hash-buckets {}: must be between 2 and 2^24 (0: one-hot)", buckets));
+    if (buckets == 0 && !options.categorical.empty())
+        throw ConfigError(
+            fmt::format("--categorical {}: needs --hash-buckets (a category becomes its hash) such as "
+                        "--hash-buckets 1000",
+                        options.categorical.front()));
+}
+
+std::vector<std::int64_t> row_shape(ImportCsvOptions const& options, CsvTable const& table) {
+    auto const features = static_cast<std::int64_t>(table.feature_names().size());
+    if (options.shape.empty()) return {features};
+    auto const shape = parse_shape(options.shape);
+    std::int64_t product = 1;
+    for (auto n : shape) product *= n;
+    if (product != features)
+        throw ConfigError(
+            fmt::format("--shape {}: {} elements (the file has {} feature columns) choose a shape with {} elements",
+                        options.shape, product, features, features));
+    return shape;
+}
+
+std::string_view name(MissingValues missing) {
+    return missing == MissingValues::error ? "error" : missing == MissingValues::mean ? "mean" : "drop";
+}
+
+std::vector<std::string> label_names(CsvTable const& table) {
+    std::vector<std::string> out;
+    for (auto const i : table.labels) out.push_back(table.columns[i].name);
+    return out;
+}
+
+// Everything a later program needs to turn another CSV file into the same features. No path and no time: the same
+// options and files make the same bytes anywhere.
+Json provenance(ImportCsvOptions const& options, CsvTable const& table) {
+    Json::Array sources;
+    for (auto const& source : options.sources) sources.emplace_back(source.filename().string());
+    Json::Object categories;
+    for (auto const& column : table.columns)
+        if (column.kind == ColumnKind::one_hot) categories.push_back({column.name, column.categories, {}});
+    auto const labels = label_names(table);
+    auto out = Json::object({{"importer", "csv"},
+                             {"sources", std::move(sources)},
+                             {"header", table.header},
+                             {"label", labels.size() == 1 ? Json(labels.front()) : Json(labels)},
+                             {"features", table.feature_names()},
+                             {"categories", std::move(categories)},
+                             {"missing", name(options.missing)},
+                             {"dropped_rows", table.dropped},
+                             {"valid", options.valid},
+                             {"test", options.test}});
+    // 1 + xxh3(text, seed xxh3(column's name)) % (buckets - 1), missing: 0
+    if (options.hash_buckets > 0) out["hash_buckets"] = options.hash_buckets;
+    return out;
+}
+
+Manifest describe(ImportCsvOptions const& options, CsvTable const& table) {
+    Manifest out;
+    out.task = options.task;
+    out.shape = row_shape(options, table);
+    out.type = table.type;
+    out.outputs = static_cast<std::int64_t>(options.task == Task::classification ? table.class_count : table.labels.size());
+    out.class_names = options.task == Task::multilabel && table.header ? label_names(table) : table.class_names;
+    out.categories = table.feature_categories(options.hash_buckets);
+    out.seed = options.seed;
+    out.provenance = provenance(options, table);
+    return out;
+}
+
+}  // namespace
+
+ImportReport import_csv_files(ImportCsvOptions const& options) {
+    check_csv_options(options);
+    auto const table = scan_csv(options);
+    auto description = describe(options, table);
+    auto placement = place_rows(table.classes, table.class_count,
+                                {options.shards, options.valid, options.test, options.stratify, options.seed});
+    DatasetWriter writer(options.out, std::move(description), std::move(placement), options.progress);
+    read_rows(options, table,
+              [&](std::span<float const> features, std::span<double const> labels) { writer.add(features, labels); });
+    ImportReport report;
+    report.manifest = writer.finish();
+    report.dropped_rows = table.dropped;
+    return report;
+}
+
+}  // namespace hopscotch

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "data/import/csv/csv_reader.hpp"
+
+#include <fmt/format.h>
+
+#include "core/error.hpp"
+
+namespace hopscotch {
+namespace {
+
+constexpr std::size_t k_longest_record = 64 << 20;  // a quote that is never closed must not swallow the memory
+constexpr std::size_t k_looked_at = 64 << 10;       // of the file, to find out its line ends
+
+std::string_view trimmed(std::string_view text) {
+    while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+    while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+    return text;
+}
+
+}  // namespace
+
+CsvReader::CsvReader(std::filesystem::path path) : path_(std::move(path)), buffer_(1 << 20), piece_(64 << 10) {
+    in_.rdbuf()->pubsetbuf(buffer_.data(), static_cast<std::streamsize>(buffer_.size()));
+    in_.open(path_, std::ios::binary);
+    if (!in_ || std::filesystem::is_directory(path_))
+        throw DataError(fmt::format("{}: cannot be read; check the path and its permissions", path_.string()));
+    std::string start(k_looked_at, '\0');
+    in_.read(start.data(), static_cast<std::streamsize>(start.size()));
+    start.resize(static_cast<std::size_t>(in_.gcount()));
+    if (start.find('\n') == start.npos && start.find('\r') != start.npos) line_end_ = '\r';  // of old Macs
+    if (start.starts_with("\xFF\xFE") || start.starts_with("\xFE\xFF"))
+        throw DataError(fmt::format("{}: is UTF-16; save it as UTF-8", path_.string()));
+    in_.clear();
+    in_.seekg(start.starts_with("\xEF\xBB\xBF") ? 3 : 0);
+}
+
+std::string CsvReader::place() const { return fmt::format("{}:{}", path_.string(), line_); }
+
+// Piece by piece: a file without line ends (not CSV at all) must not swallow the memory.
+bool CsvReader::read_line() {
+    auto const begin = record_.size();
+    bool more = true;
+    while (more) {
+        in_.getline(piece_.data(), static_cast<std::streamsize>(piece_.size()), line_end_);
+        auto const count = static_cast<std::size_t>(in_.gcount());
+        if (count == 0) {
+            if (record_.size() == begin) return false;
+            break;
+        }
+        more = in_.fail() && !in_.eof();                  // the piece is full, and its last byte is a terminator
+        auto const complete = !in_.fail() && !in_.eof();  // gcount counts the line end
+        if (more) in_.clear();
+        record_.append(piece_.data(), complete ? count - 1 : count);
+        if (record_.size() > k_longest_record)
+            throw DataError(fmt::format(
+                "{}: a record of more than 64 MiB (a quote that is never closed, or no CSV) check the file", place()));
+    }
+    if (record_.find('\0', begin) != record_.npos)
+        throw DataError(fmt::format("{}: a NUL byte (UTF-16, or a binary file) save it as UTF-8 text", place()));
+    ++next_line_;
+    return true;
+}
+
+// A record is complete when its quotes are: a cell that begins with a quote goes on until the next single quote.
+bool CsvReader::record_complete() {
+    for (; looked_at_ < record_.size(); ++looked_at_) {
+        if (record_[looked_at_] != '"') continue;
+        if (in_quotes_) {
+            in_quotes_ = false;  // a doubled quote opens it again with its second half
+        } else {
+            auto before = looked_at_;
+            while (before > 0 && (record_[before - 1] == ' ' || record_[before - 1] == '\t')) --before;
+            auto const doubled = looked_at_ > 0 && record_[looked_at_ - 1] == '"';
+            in_quotes_ = doubled || before == 0 || record_[before - 1] == ',';
+        }
+    }
+    return !in_quotes_;
+}
+
+bool CsvReader::next(std::vector<std::string_view>& cells) {
+    do {
+        record_.clear();
+        in_quotes_ = false;
+        looked_at_ = 0;
+        line_ = next_line_;
+        if (!read_line()) return false;
+        // Nearly all lines have no quotes; find() is many times faster than looking at each character.
+        if (record_.find('"') != record_.npos)
+            while (!record_complete()) {
+                record_ += '\n';
+                if (!read_line())
+                    throw DataError(fmt::format(
+                        "{}: a quote (\") that opens in this record is never closed; close it, or double it inside a cell",
+                        place()));
+            }
+        if (!record_.empty() && record_.back() == '\r') record_.pop_back();
+    } while (trimmed(record_).empty());
+    split(cells);
+    ++records_;
+    return true;
+}
+
+// Takes the quotes off in place: the text of a quoted cell is never longer than its source.
+std::string_view CsvReader::quoted_cell(std::size_t& at) {
+    auto const begin = at;
+    auto end = begin;
+    for (++at; at < record_.size(); ++at) {
+        if (record_[at] == '"') {
+            if (at + 1 >= record_.size() || record_[at + 1] != '"') break;
+            ++at;
+        }
+        record_[end++] = record_[at];
+    }
+    ++at;
+    auto const comma = std::min(record_.find(',', at), record_.size());
+    if (!trimmed(std::string_view(record_).substr(at, comma - at)).empty())
+        throw DataError(fmt::format("{}: text behind a closing quote (\") in cell {}; double the quotes inside a cell",
+                                    place(), record_.substr(begin, end - begin)));
+    at = comma;
+    return std::string_view(record_).substr(begin, end - begin);
+}
+
+void CsvReader::split(std::vector<std::string_view>& cells) {
+    cells.clear();
+    std::string_view const record = record_;
+    for (std::size_t at = 0;; ++at) {
+        auto start = at;
+        while (start < record.size() && (record[start] == ' ' || record[start] == '\t')) ++start;
+        if (start < record.size() && record[start] == '"') {
+            at = start;
+            cells.push_back(trimmed(quoted_cell(at)));
+        } else {
+            auto const comma = std::min(record.find(',', at), record.size());
+            cells.push_back(trimmed(record.substr(at, comma - at)));
+            at = comma;
+        }
+        if (at >= record.size()) return;
+    }
+}
+
+}  // namespace hopscotch

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "data/import/image/image_decode.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "core/error.hpp"
+
+namespace hopscotch {
+namespace {
+
+constexpr std::int64_t k_most_pixels = std::int64_t{1} << 28;  // beyond, a damaged or hostile header
+
+enum class Format { jpeg, png };
+
+template <std::size_t n>
+bool starts_with(ByteView file, std::array<unsigned char, n> const& magic) {
+    return file.size() >= n && std::equal(magic.begin(), magic.end(), file.begin(),
+                                          [](unsigned char a, std::byte b) { return std::byte{a} == b; });
+}
+
+Format format_of(ByteView file) {
+    if (file.empty()) throw DataError("the file is empty");
+    if (starts_with(file, std::to_array<unsigned char>({0xff, 0xd8, 0xff}))) return Format::jpeg;
+    if (starts_with(file, std::to_array<unsigned char>({0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'}))) return Format::png;
+    throw DataError("neither JPEG nor PNG, whatever its name says");
+}
+
+}  // namespace
+
+void check_image_size(std::int64_t width, std::int64_t height) {
+    if (width < 1 || height < 1 || width > k_most_pixels / height)
+        throw DataError(fmt::format("{}x{} pixels (at most 2^28)", width, height));
+}
+
+ImageInfo image_info(ByteView file) { return format_of(file) == Format::jpeg ? jpeg_info(file) : png_info(file); }
+
+void decode_image(ByteView file, std::int64_t channels, Image& out) {
+    if (format_of(file) == Format::jpeg)
+        decode_jpeg(file, channels, out);
+    else
+        decode_png(file, channels, out);
+}
+
+}  // namespace hopscotch

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/feed/batch_buffers.hpp"
+
+#include <ATen/ops/empty.h>
+#include <c10/core/InferenceMode.h>
+
+namespace hopscotch {
+
+at::Tensor grown(at::Tensor& buffer, std::int64_t n, at::TensorOptions const& options) {
+    // A buffer that grows during inference serves autograd later, which refuses inference tensors.
+    c10::InferenceMode const ordinary(false);
+    if (buffer.defined() && buffer.numel() < n) buffer = at::Tensor();  // first: a device may not have room for both
+    if (!buffer.defined()) buffer = at::empty({n}, options);
+    return buffer.narrow(0, 0, n);
+}
+
+Batch BatchBuffers::batch(DataSchema const& schema, std::int64_t rows) {
+    auto const row_size = elements(schema.shape);
+    std::vector<std::int64_t> shape{rows};
+    shape.insert(shape.end(), schema.shape.begin(), schema.shape.end());
+    Batch out;
+    out.x = grown(features_, rows * row_size, where_.dtype(at::kFloat)).view(shape);
+    if (schema.task == Task::language)
+        out.y = grown(labels_, rows * row_size, where_.dtype(at::kLong)).view({rows, row_size});
+    else if (schema.task == Task::classification)
+        out.y = grown(labels_, rows, where_.dtype(at::kLong));
+    else
+        out.y = grown(targets_, rows * schema.outputs, where_.dtype(at::kFloat)).view({rows, schema.outputs});
+    return out;
+}
+
+bool BatchBuffers::has_room_for(DataSchema const& schema, std::int64_t rows) const {
+    auto const holds = [](at::Tensor const& buffer, std::int64_t n) { return buffer.defined() && buffer.numel() >= n; };
+    auto const row_size = elements(schema.shape);
+    if (!holds(features_, rows * row_size)) return false;
+    if (!has_labels(schema.task)) return holds(targets_, rows * schema.outputs);
+    return holds(labels_, schema.task == Task::language ? rows * row_size : rows);
+}
+
+}  // namespace hopscotch

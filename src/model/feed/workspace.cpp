@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/feed/workspace.hpp"
+
+#include <ATen/Context.h>
+#include <ATen/Parallel.h>
+
+#include "experiment/run_config.hpp"
+#include "model/feed/torch_warnings.hpp"
+#include "model/feed/workspace_impl.hpp"
+#include "model/gpu/device.hpp"
+
+#ifdef HOPSCOTCH_CUDA
+#include "core/log.hpp"
+#include "model/gpu/cuda_capture.hpp"
+#endif
+
+namespace hopscotch {
+namespace {
+
+at::Device begun(std::string const& device) {
+    begin_with_device(device);
+    return at::Device(device);
+}
+
+std::unique_ptr<DeviceFeed> make_device_feed(at::Device device) {
+    auto gpu = make_feed_device(device);
+    return gpu ? std::make_unique<DeviceFeed>(std::move(gpu)) : nullptr;
+}
+
+#ifdef HOPSCOTCH_CUDA
+// deterministic: the same algorithm on every trainer and no atomic additions. An operator that cannot do that throws, and
+// torch's text names it.
+void set_arithmetic(GpuMode const& mode) {
+    prepare_process();  // tests have a main of their own
+    auto& torch = at::globalContext();
+    torch.setDeterministicCuDNN(mode.deterministic);
+    torch.setBenchmarkCuDNN(mode.benchmark);
+    torch.setAllowTF32CuDNN(mode.tf32);
+    torch.setAllowTF32CuBLAS(mode.tf32);
+    torch.setDeterministicAlgorithms(mode.deterministic, /*warn_only=*/false);
+    torch.setDeterministicFillUninitializedMemory(false);  // what is read has been written
+}
+#endif
+
+}  // namespace
+
+GpuMode gpu_mode(RunConfig const& run) {
+    return {run.deterministic, run.tf32.value_or(!run.deterministic), run.cudnn_benchmark.value_or(!run.deterministic),
+            run.cuda_graphs};
+}
+
+Workspace::Impl::Impl(std::string const& device_name, int threads, [[maybe_unused]] GpuMode mode)
+    : device(begun(device_name)),
+      noise(at::globalContext().defaultGenerator(device).clone()),
+      batches(at::TensorOptions(at::kCPU)),
+      device_feed(make_device_feed(device)) {
+    if (auto allocator = make_device_allocator(device.str()))
+        admission = std::make_unique<Admission>(std::move(allocator), device.str(),
+                                                [this](std::int64_t bytes) { make_room(bytes); });
+    at::set_num_threads(threads);
+#ifdef HOPSCOTCH_CUDA
+    if (device.is_cpu()) return;
+    set_arithmetic(mode);
+    if (!mode.graphs) return;
+    auto const agreement = mode.deterministic ? Agreement::bits : Agreement::rounding;
+    graphs = std::make_unique<StepGraphs>(make_cuda_capturer(device, noise), agreement,
+                                          [](std::string const& text) { log_info(text); });
+#endif
+}
+
+void Workspace::Impl::enter() const {
+    thread_local bool entered = false;
+    if (entered) return;
+    at::init_num_threads();
+    log_torch_warnings();
+    entered = true;
+}
+
+at::Tensor Workspace::Impl::gradient(std::int64_t n) {
+    return grown(gradient_, n, at::TensorOptions(device).dtype(at::kFloat));
+}
+at::Tensor Workspace::Impl::accumulated(std::int64_t n) {
+    return grown(accumulated_, n, at::TensorOptions(device).dtype(at::kFloat));
+}
+at::Tensor Workspace::Impl::state(std::int64_t n) { return grown(state_, n, at::TensorOptions(device).dtype(at::kFloat)); }
+at::Tensor Workspace::Impl::graph_features(at::Tensor const& like) {
+    return grown(graph_features_, like.numel(), at::TensorOptions(device).dtype(like.scalar_type())).view(like.sizes());
+}
+at::Tensor Workspace::Impl::graph_answers(at::Tensor const& like) {
+    return grown(graph_answers_, like.numel(), at::TensorOptions(device).dtype(like.scalar_type())).view(like.sizes());
+}
+
+void Workspace::Impl::admit(std::int64_t state, std::int64_t gradient, BatchKind const& kind) {
+    if (!admission) return;
+    auto const bytes = [](std::int64_t floats) { return floats * static_cast<std::int64_t>(sizeof(float)); };
+    auto const there = [](at::Tensor const& buffer) { return buffer.defined() ? buffer.numel() : 0; };
+    auto const missing = [&](at::Tensor const& buffer, std::int64_t n) { return there(buffer) >= n ? 0 : bytes(n); };
+    admission->admit({missing(state_, state), missing(gradient_, gradient), 0, kind.rows},
+                     bytes(there(state_) + there(gradient_)), kind.model);
+}
+
+// What is not the trial's own: shards, and graphs, which keep what their steps took.
+void Workspace::Impl::make_room(std::int64_t bytes) {
+    if (device_feed) device_feed->make_room(bytes);
+    if (graphs && bytes == Admission::k_everything) graphs->cache.drop();
+}
+
+Workspace::Workspace(std::string device, int threads, GpuMode mode) : impl_(std::make_unique<Impl>(device, threads, mode)) {}
+Workspace::~Workspace() = default;
+
+}  // namespace hopscotch

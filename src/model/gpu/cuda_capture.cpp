@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/gpu/cuda_capture.hpp"
+
+#include <ATen/core/CachingHostAllocator.h>
+#include <ATen/cuda/CUDAEvent.h>
+#include <ATen/cuda/CUDAGeneratorImpl.h>
+#include <ATen/cuda/CUDAGraph.h>
+#include <c10/cuda/CUDACachingAllocator.h>
+#include <c10/cuda/CUDAGuard.h>
+#include <c10/cuda/CUDAStream.h>
+
+#include <exception>
+#include <mutex>
+#include <vector>
+
+namespace hopscotch {
+namespace {
+
+// Torch's, and a way back from a capture that failed: capture_end() then leaves generators as if it went on, and all later
+// noise throws; the allocator defers what it is given back.
+class TorchGraph : public at::cuda::CUDAGraph {
+public:
+    // Those that nothing was drawn from: before each replay torch would launch two kernels for each of them. And torch's own
+    // is shared by all threads of the process, which may drop their graphs while another captures.
+    void forget_idle_generators() {
+        std::vector<c10::intrusive_ptr<at::CUDAGeneratorState>> idle;
+        for (auto const& [state, increment] : captured_generator_states_)
+            if (increment == 0) idle.push_back(state);
+        for (auto const& state : idle) {
+            state->registered_graphs_.erase(this);
+            captured_generator_states_.erase(state);
+        }
+    }
+
+    void abandon() noexcept {
+        for (auto& [state, increment] : captured_generator_states_) state->capturing_ = false;
+        if (capture_ended_ || mempool_id_ == c10::MempoolId_t{0, 0}) return;
+        attempt([&] { c10::cuda::CUDACachingAllocator::endAllocateToPool(capture_dev_, mempool_id_); });
+        attempt([&] { c10::cuda::CUDACachingAllocator::releasePool(capture_dev_, mempool_id_); });
+        // The host's allocator would go on asking this graph, which is gone then, and refuse every later capture into the
+        // pool.
+        attempt([&] { at::getHostAllocator(at::kCUDA)->end_allocate_to_pool(mempool_id_); });
+        attempt([&] { at::getHostAllocator(at::kCUDA)->release_pool(mempool_id_); });
+        static_cast<void>(cudaGetLastError());  // said by now; else the next launch would be blamed
+    }
+
+private:
+    template <class Work>
+    static void attempt(Work const& work) noexcept {
+        try {
+            work();
+        } catch (std::exception const&) {  // it was done already
+        }
+    }
+};
+
+// One pool of memory for all graphs: they run one after the other and keep nothing in it. When the last one has gone torch
+// drops the pool, so the next graph begins another.
+struct Pool {
+    c10::MempoolId_t id{};
+    int graphs = 0;
+};
+
+class CapturedGraph final : public Graph {
+public:
+    explicit CapturedGraph(std::shared_ptr<Pool> pool) : pool_(std::move(pool)) { ++pool_->graphs; }
+    ~CapturedGraph() override { --pool_->graphs; }
+    void replay() override { graph.replay(); }
+
+    TorchGraph graph;
+
+private:
+    std::shared_ptr<Pool> pool_;
+};
+
+// Every capture also registers torch's own generator, which all threads of the process share, and may happen once at a time.
+std::mutex& one_at_a_time() {
+    static std::mutex mutex;
+    return mutex;
+}
+
+class CudaCapturer final : public GraphCapturer {
+public:
+    CudaCapturer(at::Device device, at::Generator noise)
+        : device_(device),
+          noise_(std::move(noise)),
+          stream_(at::cuda::getStreamFromPool(/*isHighPriority=*/false, device.index())) {}
+
+    // Where capture() launches: libraries keep workspaces for each stream, and gradients belong to the stream of their
+    // forward pass.
+    void warm_up(std::function<void()> const& work) override {
+        c10::cuda::CUDAGuard const device(device_);
+        auto const before = at::cuda::getCurrentCUDAStream(device_.index());
+        wait(stream_, before);
+        std::exception_ptr thrown;
+        try {
+            c10::cuda::CUDAStreamGuard const aside(stream_);
+            work();
+        } catch (...) {
+            thrown = std::current_exception();
+        }
+        wait(before, stream_);  // also behind what has been launched before it threw: that may be undone and tried again
+        if (thrown) std::rethrow_exception(thrown);
+    }
+
+    std::unique_ptr<Graph> capture(std::function<void()> const& work) override {
+        std::lock_guard const alone(one_at_a_time());
+        c10::cuda::CUDAGuard const device(device_);
+        wait(stream_, at::cuda::getCurrentCUDAStream(device_.index()));
+        c10::cuda::CUDAStreamGuard const aside(stream_);
+        stream_.synchronize();
+        // The warm-ups' activations: while a capture goes on, torch gives nothing of what it keeps to who needs memory.
+        c10::cuda::CUDACachingAllocator::emptyCache();
+        if (pool_->graphs == 0) pool_->id = at::cuda::graph_pool_handle();
+        auto captured = std::make_unique<CapturedGraph>(pool_);
+        auto& graph = captured->graph;
+        try {
+            graph.register_generator_state(noise_);
+            // Of this thread: trainers that are threads of one process may allocate meanwhile.
+            graph.capture_begin(pool_->id, cudaStreamCaptureModeThreadLocal);
+        } catch (...) {
+            graph.abandon();
+            throw;
+        }
+        finish(graph, work);
+        graph.forget_idle_generators();
+        return captured;
+    }
+
+private:
+    static void wait(c10::cuda::CUDAStream const& later, c10::cuda::CUDAStream const& earlier) {
+        at::cuda::CUDAEvent event;
+        event.record(earlier);
+        event.block(later);
+    }
+
+    // Whatever the work throws, the stream must not go on recording.
+    static void finish(TorchGraph& graph, std::function<void()> const& work) {
+        std::exception_ptr thrown;
+        try {
+            work();
+        } catch (...) {
+            thrown = std::current_exception();
+        }
+        try {
+            graph.capture_end();
+        } catch (...) {
+            if (!thrown) thrown = std::current_exception();  // else it is the consequence
+        }
+        if (!thrown) return;
+        graph.abandon();
+        std::rethrow_exception(thrown);
+    }
+
+    at::Device device_;
+    at::Generator noise_;
+    c10::cuda::CUDAStream stream_;
+    std::shared_ptr<Pool> pool_ = std::make_shared<Pool>();
+};
+
+}  // namespace
+
+std::unique_ptr<GraphCapturer> make_cuda_capturer(at::Device device, at::Generator const& noise) {
+    return std::make_unique<CudaCapturer>(device, noise);
+}
+
+}  // namespace hopscotch

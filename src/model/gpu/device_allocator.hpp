@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// What admission asks of a GPU's memory, which torch hands out and keeps for itself. A fake stands in for it in the tests.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "model/gpu/device.hpp"
+
+namespace hopscotch {
+
+class DeviceAllocator {
+public:
+    virtual ~DeviceAllocator() = default;
+    virtual DeviceMemory memory() const = 0;     // asks the driver, which takes longer than a small batch
+    virtual std::int64_t allocated() const = 0;  // by this process
+    virtual std::int64_t spare() const = 0;      // kept by torch, and free
+    virtual void watch_peak() = 0;               // from now on
+    virtual std::int64_t peak() const = 0;       // of allocated()
+    virtual void empty_cache() = 0;              // gives back what is spare
+};
+
+// Of a CUDA build: what captured graphs keep for their replays, and torch gives to nothing else.
+std::int64_t idle_in_graphs(std::string const& device);
+
+// Null on a CPU.
+std::unique_ptr<DeviceAllocator> make_device_allocator(std::string const& device);
+
+}  // namespace hopscotch

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// The few things that feeding asks of a GPU: two streams, in each of which work is done in order but later, events that
+// order one by the other, and two kernels. A fake that does everything as late as it may stands in for it in the tests.
+#pragma once
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <memory>
+
+#include "model/gpu/device.hpp"
+#include "model/gpu/gather_element.hpp"
+
+namespace hopscotch {
+
+class FeedDevice {
+public:
+    enum class Stream { compute, copy };  // compute: whichever stream torch computes on now
+    enum class Event { uploaded, copied_0, copied_1, taken_0, taken_1 };
+    static constexpr std::size_t k_events = 5;
+
+    virtual ~FeedDevice() = default;
+    virtual at::TensorOptions on_host() const = 0;  // page-locked
+    virtual at::TensorOptions on_device() const = 0;
+    virtual DeviceMemory memory() const = 0;
+
+    // All return at once. The memory they name must be left alone until they have been done.
+    virtual void copy(at::Tensor const& to, at::Tensor const& from, Stream stream) = 0;  // same type and size, contiguous
+    virtual void gather(FeatureGather const& gather) = 0;                                // on compute
+    virtual void gather(AnswerGather const& gather) = 0;                                 // "
+    virtual void record(Event event, Stream stream) = 0;
+
+    // For what the event was last recorded behind; nothing if it never was.
+    virtual void wait(Event event, Stream stream) = 0;  // whatever is queued from now on waits
+    virtual void wait(Event event) = 0;                 // the caller waits
+};
+
+// Null on a CPU.
+std::unique_ptr<FeedDevice> make_feed_device(at::Device device);
+
+}  // namespace hopscotch

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/gpu/graph_cache.hpp"
+
+#include <exception>
+
+namespace hopscotch {
+namespace {
+
+constexpr int k_most_warm_ups = 1 << 20;
+
+// Torch appends a page of stack.
+std::string first_line(std::string const& text) { return text.substr(0, text.find('\n')); }
+
+char const* words(GraphKey::Part part) { return part == GraphKey::Part::gradient ? "gradients" : "updates"; }
+
+}  // namespace
+
+void GraphCache::run(GraphKey const& key, std::string const& name, GraphPart& part) {
+    if (!refused_.empty() && refused_.contains({key.model, key.part})) return part.run();
+    auto& entry = entries_[key];
+    entry.used = ++clock_;
+    if (entry.graph) return part.replay(*entry.graph);
+    if (entry.warm_ups < entry.wanted) {
+        ++entry.warm_ups;
+        return part.warm_up();
+    }
+    capture(entry, key, name, part);
+}
+
+void GraphCache::capture(Entry& entry, GraphKey const& key, std::string const& name, GraphPart& part) {
+    std::unique_ptr<Graph> graph;
+    std::string difference;
+    try {
+        make_room();
+        graph = part.capture();
+        difference = part.compare(*graph);
+    } catch (std::exception const& error) {
+        auto const what = graph ? "the first replay could not be checked: " : "capturing failed: ";
+        graph.reset();  // what it keeps on the device may be what is missing
+        refuse(key, name, what + first_line(error.what()));
+        return part.run();
+    }
+    if (!difference.empty()) return refuse(key, name, "the first replay was wrong: " + difference);
+    entry.graph = std::move(graph);
+    ++graphs_;
+}
+
+// Of this model and part, whatever the rows: the next capture would meet the same.
+void GraphCache::refuse(GraphKey const& key, std::string const& name, std::string const& reason) {
+    refused_.insert({key.model, key.part});
+    for (auto at = entries_.begin(); at != entries_.end();) {
+        bool const gone = at->first.model == key.model && at->first.part == key.part;
+        if (gone && at->second.graph) --graphs_;
+        at = gone ? entries_.erase(at) : std::next(at);
+    }
+    explain(name, std::string(words(key.part)) + ": " + reason);
+}
+
+void GraphCache::explain(std::string const& name, std::string const& reason) {
+    if (said_.insert({name, reason}).second) say_(name + " trains without CUDA graphs (" + reason + ")");
+}
+
+// The one that was used longest ago. It must come twice as often before it is captured again: with more keys in turn than
+// there is room for, capturing would else go on for ever.
+void GraphCache::make_room() {
+    if (graphs_ < most_) return;
+    Entry* oldest = nullptr;
+    for (auto& [key, entry] : entries_)
+        if (entry.graph && (oldest == nullptr || entry.used < oldest->used)) oldest = &entry;
+    oldest->graph.reset();
+    oldest->warm_ups = 0;
+    if (oldest->wanted < k_most_warm_ups) oldest->wanted *= 2;
+    --graphs_;
+}
+
+void GraphCache::drop() {
+    for (auto& [key, entry] : entries_) entry = {};
+    graphs_ = 0;
+}
+
+void GraphCache::forget(std::uint64_t model) {
+    GraphKey first;
+    first.model = model;
+    for (auto at = entries_.lower_bound(first); at != entries_.end() && at->first.model == model; at = entries_.erase(at))
+        if (at->second.graph) --graphs_;
+    refused_.erase({model, GraphKey::Part::gradient});
+    refused_.erase({model, GraphKey::Part::update});
+}
+
+}  // namespace hopscotch

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// A network: views into a flat state and a forward and a backward pass over them. It owns no weights.
+#pragma once
+#include <ATen/core/Generator.h>
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/network/sum_over_group.hpp"
+#include "model/state/layout.hpp"
+
+namespace hopscotch {
+
+// autograd: forward runs with gradients recorded and backward() is torch's. written_out: the network computes its own
+// gradients, which halves the time of small models (a step of a 64-64-10 MLP is all overhead).
+enum class Backward { autograd, written_out };
+
+// One forward pass.
+struct Pass {
+    at::Generator* noise = nullptr;     // of dropout masks; null in evaluation
+    SumOverGroup const* sum = nullptr;  // of batch statistics, over all trainers' rows of the step; null: of the own rows
+
+    bool channels_last = true;  // how images lie in memory on their way through convolutions
+
+    bool training() const { return noise != nullptr; }
+};
+
+// What a network computes on, all in the order of its specs.
+struct BoundTensors {
+    std::vector<at::Tensor> parameters;
+    std::vector<at::Tensor> gradients;  // undefined where the parameter is frozen
+    std::vector<at::Tensor> buffers;    // float32, or int64
+    // If given: called in every backward pass as soon as the gradient of this parameter is final, while others are still
+    // being computed (on the thread that computes). Parameters that the pass does not use are not told.
+    std::function<void(std::size_t parameter)> on_gradient = {};
+};
+
+class Network {
+public:
+    virtual ~Network() = default;
+    virtual std::vector<ParameterSpec> const& parameters() const = 0;
+    virtual std::vector<BufferSpec> const& buffers() const = 0;
+    virtual double multiply_adds() const = 0;  // of one row, forward
+    // The module whose parameters are for these outputs alone ("fc."), which init_mode "head" leaves fresh; "": there is
+    // none.
+    virtual std::string head() const;
+    virtual Backward kind() const { return Backward::autograd; }
+    virtual void use_autograd() {}  // from now on kind() must be autograd (autocast needs it)
+
+    // Of parameters, then buffers, for the trial with this key. Nothing: as the specs say, which all of the zoo's want.
+    virtual std::optional<std::vector<at::Tensor>> initial_values(std::uint64_t) { return std::nullopt; }
+
+    // Whether forward() draws from torch's own generator. It is the process's, so only one trainer may run in it.
+    virtual bool draws_from_torch() const { return false; }
+
+    // What stands against a training pass as a captured CUDA graph; null: nothing, it only launches kernels on fixed memory.
+    virtual char const* against_graphs() const { return nullptr; }
+
+    // Called for every new state.
+    virtual void bind(BoundTensors tensors) = 0;
+
+    // x: [rows, shape of the data...] -> [rows, outputs], or [rows, tokens, outputs] for the task `language`.
+    virtual at::Tensor forward(at::Tensor const& x, Pass const& pass) = 0;
+
+    // d loss / d outputs of the last training pass. autograd adds to the bound gradients, written_out overwrites them.
+    virtual void backward(at::Tensor const& outputs, at::Tensor const& output_gradient) = 0;
+};
+
+// x where a mask says so: zero with probability p, else x / (1-p). The mask is the pass's; x itself in evaluation.
+at::Tensor dropped(at::Tensor const& x, double p, Pass const& pass);
+
+// Zero with probability p, else 1/(1-p); in the shape of x.
+at::Tensor dropout_mask(at::Tensor const& x, double p, at::Generator const& noise);
+
+}  // namespace hopscotch

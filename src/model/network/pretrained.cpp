@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/network/pretrained.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "core/error.hpp"
+
+namespace hopscotch {
+namespace {
+
+constexpr std::size_t k_listed = 8;
+
+bool matches(std::string const& pattern, std::string const& name) {
+    return ::fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
+}
+
+std::string module_of(std::string const& name) {
+    auto const dot = name.rfind('.');
+    return dot == name.npos ? "" : name.substr(0, dot + 1);
+}
+
+using Shapes = std::map<std::string, std::vector<std::int64_t>>;
+
+Shapes shapes_of(Network const& network) {
+    Shapes shapes;
+    for (auto const& spec : network.parameters()) shapes[spec.name] = spec.shape;
+    for (auto const& spec : network.buffers()) shapes[spec.name] = spec.shape;
+    return shapes;
+}
+
+std::string listed(std::vector<std::string> const& names) {
+    auto const shown = std::min(names.size(), k_listed);
+    return fmt::format("{}{}", fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
+                       names.size() > shown ? fmt::format(" and {} more", names.size() - shown) : "");
+}
+
+struct Matching {
+    std::vector<std::string> matched, missing, unexpected, other_shape;
+};
+
+Matching match(Shapes const& wanted, SafetensorsFile const& file) {
+    Matching out;
+    for (auto const& [name, shape] : wanted) {
+        auto const found = file.entries().find(name);
+        if (found == file.entries().end())
+            out.missing.push_back(name);
+        else if (found->second.shape != shape)
+            out.other_shape.push_back(fmt::format("{} ([{}] in the file, [{}] here)", name,
+                                                  fmt::join(found->second.shape, ", "), fmt::join(shape, ", ")));
+        else
+            out.matched.push_back(name);
+    }
+    for (auto const& [name, entry] : file.entries())
+        if (!wanted.contains(name)) out.unexpected.push_back(name);
+    return out;
+}
+
+void check_frozen(ModelConfig const& model, Network const& network, std::set<std::string> const& loaded,
+                  Problems& problems) {
+    auto const complain = [&](std::string const& why) { problems.add({}, "/model/freeze", why); };
+    auto const& specs = network.parameters();
+    for (auto const& pattern : model.freeze)
+        if (std::none_of(specs.begin(), specs.end(), [&](auto const& spec) { return matches(pattern, spec.name); }))
+            complain(fmt::format("\"{}\" matches no parameter (the first is called \"{}\") see `hopscotch models {}`",
+                                 pattern, specs.front().name, model.name));
+    auto const frozen = frozen_parameters(model, network);
+    if (std::find(frozen.begin(), frozen.end(), false) == frozen.end())
+        complain("every parameter is frozen (nothing is left to train) freeze fewer");
+    std::vector<std::string> without;
+    for (std::size_t i = 0; i < specs.size(); ++i)
+        if (frozen[i] && !loaded.contains(specs[i].name)) without.push_back(specs[i].name);
+    if (!without.empty())
+        complain(fmt::format("frozen, but not taken from init_from: {} (they would never train)", listed(without)));
+}
+
+}  // namespace
+
+std::vector<bool> frozen_parameters(ModelConfig const& model, Network const& network) {
+    std::vector<bool> frozen;
+    for (auto const& spec : network.parameters())
+        frozen.push_back(std::any_of(model.freeze.begin(), model.freeze.end(),
+                                     [&](auto const& pattern) { return matches(pattern, spec.name); }));
+    return frozen;
+}
+
+std::vector<std::string> pretrained_names(ModelConfig const& model, Network const& network, Problems& problems) {
+    if (model.init_from.empty()) return {};
+    auto const complain = [&](std::string const& why) {
+        problems.add({}, "/model/init_from", fmt::format("{}: {}", model.init_from, why));
+    };
+    try {
+        auto wanted = shapes_of(network);
+        auto const file = SafetensorsFile::open(model.init_from);
+        auto const head = model.init_mode == InitFrom::head ? network.head() : "";
+        if (model.init_mode == InitFrom::head && head.empty())
+            complain(fmt::format("{} has no last layer of its own (init_mode \"head\" starts it fresh) use \"partial\"",
+                                 model.name));
+        if (!head.empty())  // the last layer starts fresh, whatever the file has for it
+            std::erase_if(wanted, [&](auto const& each) { return module_of(each.first) == head; });
+        auto found = match(wanted, file);
+        if (!head.empty()) std::erase_if(found.unexpected, [&](auto const& name) { return module_of(name) == head; });
+        if (model.init_mode != InitFrom::partial) {
+            if (!found.missing.empty()) complain(fmt::format("has no {}", listed(found.missing)));
+            if (!found.unexpected.empty())
+                complain(fmt::format("has what this model has not: {}", listed(found.unexpected)));
+            if (!found.other_shape.empty()) complain(fmt::format("other shapes: {}", listed(found.other_shape)));
+        } else if (found.matched.empty()) {
+            complain(fmt::format("nothing fits this model ({} tensors, such as \"{}\")", file.entries().size(),
+                                 file.entries().empty() ? "" : file.entries().begin()->first));
+        }
+        check_frozen(model, network, {found.matched.begin(), found.matched.end()}, problems);
+        return std::move(found.matched);
+    } catch (DataError const& error) {
+        problems.add({}, "/model/init_from", error.what());
+        return {};
+    }
+}
+
+}  // namespace hopscotch

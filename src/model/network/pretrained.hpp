@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Transfer learning: which parameters and buffers of a network come from a safetensors file (model.init_from), and which
+// parameters are frozen (model.freeze).
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/json_reader.hpp"
+#include "model/network/network.hpp"
+#include "model/state/safetensors.hpp"
+
+namespace hopscotch {
+
+// By parameter: matches a pattern of model.freeze (* stands for any text).
+std::vector<bool> frozen_parameters(ModelConfig const& model, Network const& network);
+
+// The names that are read from the file. Mismatches (missing, unexpected, other shape) are listed as problems at
+// /model/init_from as far as model.init_mode minds them, and so are patterns of model.freeze that match nothing, everything,
+// or a parameter that does not come from the file.
+std::vector<std::string> pretrained_names(ModelConfig const& model, Network const& network, Problems& problems);
+
+}  // namespace hopscotch

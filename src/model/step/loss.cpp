@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/step/loss.hpp"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/_log_softmax.h>
+#include <ATen/ops/_log_softmax_backward_data.h>
+#include <ATen/ops/binary_cross_entropy_with_logits.h>
+#include <ATen/ops/cross_entropy_loss.h>
+#include <ATen/ops/huber_loss.h>
+#include <ATen/ops/mse_loss.h>
+#include <ATen/ops/mse_loss_backward.h>
+#include <ATen/ops/nll_loss_backward.h>
+#include <ATen/ops/nll_loss_forward.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/tensor.h>
+#include <c10/core/InferenceMode.h>
+
+namespace hopscotch {
+namespace {
+
+constexpr std::int64_t k_no_ignored_label = -100;  // torch's default
+
+}  // namespace
+
+Loss::Loss(TrainConfig const& train, at::Device device)
+    : kind_(train.loss),
+      label_smoothing_(train.label_smoothing),
+      huber_delta_(train.huber_delta),
+      one_(at::ones({}, at::TensorOptions().device(device))) {
+    if (!train.class_weights.empty()) class_weights_ = at::tensor(train.class_weights, at::kDouble).to(device, at::kFloat);
+}
+
+LossGradient Loss::mean(at::Tensor const& outputs, at::Tensor const& targets) const {
+    at::NoGradGuard const unrecorded;
+    auto const mean = at::Reduction::Mean;
+    if (kind_ == LossKind::mse)
+        return {at::mse_loss(outputs, targets, mean), at::mse_loss_backward(one_, outputs, targets, mean)};
+    if (kind_ == LossKind::cross_entropy && label_smoothing_ == 0 && !class_weights_.defined())
+        return plain_cross_entropy(outputs, targets);
+    // The rarer ones are left to autograd, on a leaf of their own.
+    c10::InferenceMode const ordinary(false);
+    at::AutoGradMode const recording(true);
+    auto const leaf = outputs.detach().clone().requires_grad_();
+    auto const loss = recorded(leaf, targets);
+    loss.backward();
+    return {loss.detach(), leaf.grad()};
+}
+
+LossGradient Loss::plain_cross_entropy(at::Tensor const& outputs, at::Tensor const& targets) const {
+    auto const mean = at::Reduction::Mean;
+    auto const flat = outputs.dim() == 2 ? outputs : outputs.flatten(0, 1);
+    auto const labels = targets.dim() == 1 ? targets : targets.flatten();
+    auto const log_p = at::_log_softmax(flat, 1, false);
+    auto const [loss, weight] = at::nll_loss_forward(log_p, labels, {}, mean, k_no_ignored_label);
+    auto const gradient = at::nll_loss_backward(one_, log_p, labels, {}, mean, k_no_ignored_label, weight);
+    auto const to_outputs = at::_log_softmax_backward_data(gradient, log_p, 1, flat.scalar_type());
+    return {loss, outputs.dim() == 2 ? to_outputs : to_outputs.view(outputs.sizes())};
+}
+
+at::Tensor Loss::recorded(at::Tensor const& outputs, at::Tensor const& targets) const {
+    auto const mean = at::Reduction::Mean;
+    std::optional<at::Tensor> const weights = class_weights_.defined() ? std::optional(class_weights_) : std::nullopt;
+    if (kind_ == LossKind::huber) return at::huber_loss(outputs, targets, mean, huber_delta_);
+    if (kind_ == LossKind::bce_with_logits)
+        return at::binary_cross_entropy_with_logits(outputs, targets, std::nullopt, weights, mean);
+    return at::cross_entropy_loss(outputs.flatten(0, -2), targets.flatten(), weights, mean, k_no_ignored_label,
+                                  label_smoothing_);
+}
+
+}  // namespace hopscotch

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// What validation adds up: exact over all rows together, however they were cut into shards and pieces. Batches have a fixed
+// size, whatever the trial trains with, and are added one by one in order, so pieces and trainers change no bit.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "data/batches/batches.hpp"
+#include "data/dataset/manifest.hpp"
+
+namespace hopscotch {
+
+// Rows of an evaluation batch for rows of so many features and outputs (of all tokens): bounded memory, at most 256.
+std::int64_t evaluation_batch(std::int64_t row_size, std::int64_t row_outputs);
+
+// Of all rows added; NaN where the task has none, or too little data (an AUC without both classes).
+struct Scores {
+    static constexpr double none = std::numeric_limits<double>::quiet_NaN();
+    // binary classification: of class 1; more classes, multilabel: the mean over classes (macro), 0 for one never right
+    double f1 = none;
+    double auc = none;             // binary classification; multilabel: the mean over labels (macro) that have both values
+    double mae = none, r2 = none;  // regression: the mean over targets
+};
+
+class Evaluation {
+public:
+    Evaluation(Task task, std::int64_t outputs) : task_(task), outputs_(static_cast<std::size_t>(outputs)) {}
+
+    // outputs: [rows, outputs]. Row sums of cross entropy, hits and hits among the best five (equal outputs rank by their
+    // index, as in argmax; a row with a NaN hits nothing).
+    void add_labels(std::span<float const> outputs, std::span<std::int64_t const> labels);
+
+    // targets: [rows, outputs]. A row's loss is the mean over its outputs; logistic: multilabel, the others: regression.
+    enum class TargetLoss { squared, huber, logistic };
+    void add_targets(std::span<float const> outputs, std::span<float const> targets, TargetLoss loss,
+                     double huber_delta = 1);
+
+    // Sums of rows that are already known (language: means over a row's tokens).
+    void add_sums(std::int64_t rows, double loss, double correct, double top5);
+
+    // The rows of `other`, which follow those of this one.
+    void merge(Evaluation const& other);
+
+    std::int64_t rows() const { return rows_; }
+    double loss() const { return loss_; }        // sums over rows
+    double correct() const { return correct_; }  // rows; multilabel: fractions of a row's labels
+    double top5() const { return top5_; }
+    Scores scores() const;
+
+private:
+    struct Counts {
+        std::int64_t right = 0, predicted = 0, actual = 0;  // of one class or label
+    };
+    struct Scored {
+        float score = 0;
+        bool positive = false;
+    };
+    struct Moments {  // of one target, by Welford's update
+        double count = 0, mean = 0, squares = 0, squared_error = 0, absolute_error = 0;
+    };
+    // How it travels (comm/codec.hpp).
+    template <class A>
+    friend void fields(A& a, Counts& m) {
+        a(m.right, m.predicted, m.actual);
+    }
+    template <class A>
+    friend void fields(A& a, Scored& m) {
+        a(m.score, m.positive);
+    }
+    template <class A>
+    friend void fields(A& a, Moments& m) {
+        a(m.count, m.mean, m.squares, m.squared_error, m.absolute_error);
+    }
+    template <class A>
+    friend void fields(A& a, Evaluation& m) {
+        a(m.rows_, m.loss_, m.correct_, m.top5_, m.counts_, m.scored_, m.moments_);
+    }
+    double f1() const;
+    static double auc(std::vector<Scored> scored);
+
+    Task task_;
+    std::size_t outputs_;
+    std::int64_t rows_ = 0;
+    double loss_ = 0, correct_ = 0, top5_ = 0;
+    std::vector<Counts> counts_;
+    std::vector<std::vector<Scored>> scored_;  // by label; binary classification: one
+    std::vector<Moments> moments_;
+};
+
+}  // namespace hopscotch

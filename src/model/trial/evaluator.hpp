@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Evaluation of the bound state on the rows of a shard, in batches of a fixed size that never span shards. Batches are added
+// one by one in order, so cutting a shard into pieces changes no bit.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "data/batches/batches.hpp"
+
+namespace hopscotch {
+
+class Evaluation;
+class ShardSource;
+
+class Evaluator {
+public:
+    virtual ~Evaluator() = default;
+
+    // Adds these batches to `into`. The loss is the training loss without smoothing and class weights.
+    virtual void evaluate(ShardSource& shard, BatchRange const& batches, Evaluation& into) = 0;
+    virtual std::int64_t evaluation_batches(std::int64_t rows) const = 0;
+
+    // The outputs of these batches, one row after the other: logits, or predicted targets.
+    virtual std::vector<float> predict(ShardSource& shard, BatchRange const& batches) = 0;
+};
+
+}  // namespace hopscotch

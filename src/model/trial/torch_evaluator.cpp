@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/trial/torch_evaluator.hpp"
+
+#include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/log_softmax.h>
+#include <c10/core/InferenceMode.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "model/network/tensor_span.hpp"
+#include "model/trial/evaluation.hpp"
+
+namespace hopscotch {
+namespace {
+
+constexpr std::size_t k_waiting_outputs = std::size_t{64} << 20;  // bytes of evaluation, on a GPU
+
+Evaluation::TargetLoss target_loss(LossKind loss) {
+    return loss == LossKind::huber             ? Evaluation::TargetLoss::huber
+           : loss == LossKind::bce_with_logits ? Evaluation::TargetLoss::logistic
+                                               : Evaluation::TargetLoss::squared;
+}
+
+std::int64_t outputs_of_a_row(DataSchema const& data) {
+    return data.task == Task::language ? elements(data.shape) * data.outputs : data.outputs;
+}
+
+}  // namespace
+
+TorchEvaluator::TorchEvaluator(std::shared_ptr<TorchTrialState> state)
+    : state_(std::move(state)),
+      workspace_(state_->workspace()),
+      feed_(state_->feed()),
+      step_(state_->step()),
+      evaluation_batch_(evaluation_batch(elements(state_->data().shape), outputs_of_a_row(state_->data()))) {}
+
+template <class Visit>
+void TorchEvaluator::for_each_batch(ShardSource& shard, BatchRange const& batches, Visit visit) {
+    state_->require_bound("evaluation");
+    workspace_.enter();
+    state_->claim();
+    step_.use(Step::Weights::averaged);
+    auto const first = batches.first * evaluation_batch_;
+    auto const last = std::min(shard.rows(), (batches.first + batches.size) * evaluation_batch_);
+    std::vector<std::uint32_t> order(static_cast<std::size_t>(std::max<std::int64_t>(0, last - first)));
+    std::iota(order.begin(), order.end(), static_cast<std::uint32_t>(first));
+    std::vector<BatchRange> cut;
+    for (auto at = first; at < last; at += evaluation_batch_)
+        cut.push_back({at - first, std::min(evaluation_batch_, last - at)});
+    auto pass = feed_.begin(shard, order, cut, {});
+    for (std::size_t i = 0; i < cut.size(); ++i) {
+        c10::InferenceMode const unrecorded;
+        auto const batch = feed_.next(pass);
+        auto const work = [&] { visit(step_.evaluate(batch.x), batch); };  // what is kept of it is added last
+        if (workspace_.admission)
+            workspace_.admission->run(
+                {{state_->memory_kind() + " evaluated", batch.x.size(0)}, state_->held(), work, [] {}});
+        else
+            work();
+    }
+    feed_.end(pass);
+}
+
+// On a GPU the outputs of some batches wait there: each copy to the host waits for all that has been launched.
+void TorchEvaluator::evaluate(ShardSource& shard, BatchRange const& batches, Evaluation& into) {
+    std::vector<at::Tensor> outputs, answers;
+    std::size_t bytes = 0;
+    auto const add_waiting = [&] {
+        if (outputs.empty()) return;
+        auto const all_outputs = at::cat(outputs).to(at::kCPU).contiguous(), all_answers = at::cat(answers).to(at::kCPU);
+        for (std::int64_t first = 0; auto const& batch : outputs) {
+            add(all_outputs.narrow(0, first, batch.size(0)), all_answers.narrow(0, first, batch.size(0)), into);
+            first += batch.size(0);
+        }
+        outputs.clear();
+        answers.clear();
+        bytes = 0;
+    };
+    for_each_batch(shard, batches, [&](at::Tensor const& out, Batch const& batch) {
+        if (state_->data().task == Task::language) return add_tokens(out, batch.y, into);
+        if (out.is_cpu()) return add(out.contiguous(), batch.y, into);
+        if (bytes > k_waiting_outputs) add_waiting();
+        answers.push_back(
+            batch.y.clone());  // the next batch lies there, too. Last: without memory for it, all of this is done once more
+        outputs.push_back(out);
+        bytes += out.nbytes();
+    });
+    c10::InferenceMode const unrecorded;
+    add_waiting();
+}
+
+void TorchEvaluator::add(at::Tensor const& outputs, at::Tensor const& answers, Evaluation& into) const {
+    if (state_->data().task == Task::classification)
+        into.add_labels(floats_of(outputs),
+                        {answers.const_data_ptr<std::int64_t>(), static_cast<std::size_t>(answers.numel())});
+    else
+        into.add_targets(floats_of(outputs), floats_of(answers), target_loss(state_->config().train.loss),
+                         state_->config().train.huber_delta);
+}
+
+// A row's loss is the mean over its tokens. On the device: a vocabulary is too wide for scalar code.
+void TorchEvaluator::add_tokens(at::Tensor const& outputs, at::Tensor const& tokens, Evaluation& into) const {
+    auto const index = tokens.unsqueeze(2);
+    auto const chosen = outputs.gather(2, index);
+    // As Evaluation ranks: equal outputs by their index; whatever is not smaller than a NaN is better.
+    auto const earlier = at::arange(outputs.size(2), outputs.options().dtype(at::kLong)).lt(index);
+    auto const better = outputs.gt(chosen)
+                            .logical_or(outputs.eq(chosen).logical_and(earlier))
+                            .sum(2)
+                            .add(chosen.isnan().squeeze(2), outputs.size(2));
+    auto const rows = static_cast<double>(outputs.size(0));
+    auto const mean = [&](at::Tensor const& each) { return each.to(at::kDouble).mean().item<double>() * rows; };
+    into.add_sums(outputs.size(0), -mean(at::log_softmax(outputs, 2).gather(2, index)), mean(better.eq(0)),
+                  mean(better.lt(5)));
+}
+
+std::int64_t TorchEvaluator::evaluation_batches(std::int64_t rows) const {
+    return (rows + evaluation_batch_ - 1) / evaluation_batch_;
+}
+
+std::vector<float> TorchEvaluator::predict(ShardSource& shard, BatchRange const& batches) {
+    std::vector<float> out;
+    for_each_batch(shard, batches, [&](at::Tensor const& outputs, Batch const&) {
+        auto const values = outputs.to(at::kCPU).contiguous();
+        out.insert(out.end(), floats_of(values).begin(), floats_of(values).end());
+    });
+    return out;
+}
+
+}  // namespace hopscotch

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Evaluation of any network.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "model/trial/evaluator.hpp"
+#include "model/trial/torch_trial_state.hpp"
+
+namespace hopscotch {
+
+class TorchEvaluator final : public Evaluator {
+public:
+    explicit TorchEvaluator(std::shared_ptr<TorchTrialState> state);
+
+    void evaluate(ShardSource& shard, BatchRange const& batches, Evaluation& into) override;
+    std::int64_t evaluation_batches(std::int64_t rows) const override;
+    std::vector<float> predict(ShardSource& shard, BatchRange const& batches) override;
+
+private:
+    void add(at::Tensor const& outputs, at::Tensor const& answers, Evaluation& into) const;
+    void add_tokens(at::Tensor const& outputs, at::Tensor const& tokens, Evaluation& into) const;
+    template <class Visit>
+    void for_each_batch(ShardSource& shard, BatchRange const& batches, Visit visit);
+
+    std::shared_ptr<TorchTrialState> state_;
+    Workspace::Impl& workspace_;
+    Feed& feed_;
+    Step& step_;
+    std::int64_t evaluation_batch_;
+};
+
+}  // namespace hopscotch

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Training passes of any network.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "model/trial/torch_trial_state.hpp"
+#include "model/trial/training_pass.hpp"
+
+namespace hopscotch {
+
+class TorchTrainingPass final : public TrainingPass {
+public:
+    explicit TorchTrainingPass(std::shared_ptr<TorchTrialState> state);
+
+    std::int64_t batch_size() const override { return state_->config().train.batch_size; }
+    void begin_pass(ShardSource& shard, UnitAddress const& address, std::int64_t batch_size) override;
+    PassCursor cursor() override;
+    void skip_to(PassCursor const& cursor) override;
+    std::int64_t next_gradient(GradientReady const& ready, std::function<void()> const& on_batch) override;
+    UnitSums end_pass() override;
+    std::span<float> gradient() override;
+    std::optional<DeviceFloats> device_gradient() override;
+    void zero_gradient() override;
+    void update(std::int64_t rows) override;
+    void count(std::int64_t rows) override;
+    void sum_with(SumOverGroup sum) override { step_.sum_with(std::move(sum)); }
+    double learning_rate() const override;
+
+private:
+    double lr(std::int64_t batch) const;
+    void train(Batch const& batch, std::uint64_t noise_key, GradientReady const& ready);
+
+    std::shared_ptr<TorchTrialState> state_;
+    Workspace::Impl& workspace_;
+    Feed& feed_;
+    Step& step_;
+    struct Training {  // the pass under way
+        ShardSource* shard = nullptr;
+        UnitAddress address;
+        std::vector<std::uint32_t> order;
+        std::vector<BatchRange> cut;
+        FeedPass feed;
+        std::size_t next = 0;
+        std::int64_t rows = 0;
+    } pass_;
+    bool stays_on_device_ = false;  // device_gradient() was asked for last
+    at::Tensor host_gradient_;      // on a GPU: defined from gradient() until device_gradient()
+};
+
+}  // namespace hopscotch

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/trial/torch_trial_state.hpp"
+
+#include <ATen/ops/aminmax.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/from_blob.h>
+#include <ATen/ops/isfinite.h>
+#include <ATen/ops/stack.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "core/error.hpp"
+#include "core/rng.hpp"
+#include "model/gpu/device.hpp"
+#include "model/network/pretrained.hpp"
+#include "model/step/lr_schedule.hpp"
+
+namespace hopscotch {
+namespace {
+
+std::vector<std::string> accepted_pretrained(ModelConfig const& model, Network const& network) {
+    Problems problems("model");
+    auto names = pretrained_names(model, network, problems);
+    problems.throw_if_any();
+    return names;
+}
+
+FrozenParameters read_frozen(ModelConfig const& model, Network const& network, at::Device device) {
+    auto const is_frozen = frozen_parameters(model, network);
+    FrozenParameters frozen(is_frozen.size());
+    if (std::find(is_frozen.begin(), is_frozen.end(), true) == is_frozen.end()) return frozen;
+    auto const file = SafetensorsFile::open(model.init_from);
+    for (std::size_t i = 0; i < frozen.size(); ++i) {
+        if (!is_frozen[i]) continue;
+        auto const& spec = network.parameters()[i];
+        auto values = at::empty(spec.shape, at::TensorOptions(at::kFloat));
+        file.read(spec.name, std::span(values.mutable_data_ptr<float>(), static_cast<std::size_t>(values.numel())));
+        frozen[i] = values.to(device);
+    }
+    return frozen;
+}
+
+// All that decides what a row takes on its way through the model.
+std::string kind_of(TrialConfig const& config) {
+    auto const& model = config.model;
+    std::string out = model.name + " " + model.file + " " + model.arguments.dump();
+    for (auto const& pattern : model.freeze) out += " " + pattern;
+    if (config.train.precision == Precision::bf16) out += " bf16";
+    return out + (config.train.channels_last ? " NHWC" : "");
+}
+
+}  // namespace
+
+TorchTrialState::TorchTrialState(TrialConfig config, Manifest const& manifest, std::unique_ptr<Network> network,
+                                 Workspace& workspace)
+    : config_(std::move(config)),
+      data_(schema_of(manifest)),
+      workspace_(workspace.impl()),
+      feed_(config_.data, manifest, workspace_),
+      step_(std::move(network), config_.model.name, config_.train, workspace_),
+      pretrained_(accepted_pretrained(config_.model, step_.network())),
+      is_frozen_(frozen_parameters(config_.model, step_.network())),
+      frozen_(read_frozen(config_.model, step_.network(), workspace_.device)),
+      layout_(make_layout(layout_request())),
+      memory_kind_(kind_of(config_)) {}
+
+LayoutRequest TorchTrialState::layout_request() const {
+    return {step_.network().parameters(), step_.network().buffers(), is_frozen_, config_.train};
+}
+
+void TorchTrialState::initialise(MutableBytes state, std::uint64_t seed, TrialId trial) {
+    auto const key = stream_key(seed, Purpose::initialisation, {trial.value});
+    initialise_state(state, layout_, layout_request(), key);
+    if (auto const values = step_.network().initial_values(key)) load_initial(state, *values);
+    if (!pretrained_.empty()) load_pretrained(state);
+}
+
+void TorchTrialState::load_initial(MutableBytes state, std::vector<at::Tensor> const& values) const {
+    auto const& parameters = step_.network().parameters();
+    auto const& buffers = step_.network().buffers();
+    auto const write = [&](std::string const& name, at::Tensor const& value) {
+        auto const& tensor = layout_.find(name);
+        std::memcpy(state.data() + tensor.offset, value.const_data_ptr(), tensor.bytes);
+    };
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+        if (is_frozen_[i]) continue;
+        write(parameters[i].name, values[i]);
+        if (config_.train.ema > 0) write(slot_name(parameters[i].name, k_ema_slot), values[i]);
+    }
+    for (std::size_t i = 0; i < buffers.size(); ++i) write(buffers[i].name, values[parameters.size() + i]);
+}
+
+void TorchTrialState::load_pretrained(MutableBytes state) const {
+    auto const file = SafetensorsFile::open(config_.model.init_from);
+    for (auto const& tensor : layout_.tensors) {
+        auto const averaged = tensor.slot_kind == k_ema_slot;
+        if (tensor.block != Block::parameter && tensor.block != Block::buffer && !averaged) continue;
+        auto const name =
+            averaged ? tensor.name.substr(0, tensor.name.size() - slot_name("", k_ema_slot).size()) : tensor.name;
+        if (!std::binary_search(pretrained_.begin(), pretrained_.end(), name)) continue;
+        auto* const at = state.data() + tensor.offset;
+        if (tensor.element == Element::float32)
+            file.read(name, std::span(reinterpret_cast<float*>(at), tensor.bytes / sizeof(float)));
+        else
+            file.read(name, std::span(reinterpret_cast<std::int64_t*>(at), tensor.bytes / sizeof(std::int64_t)));
+    }
+}
+
+void TorchTrialState::bind(MutableBytes state) {
+    check_block(state, layout_);
+    state_ = state;
+    counters_ = counters_of(state, layout_);
+    auto const floats = static_cast<std::int64_t>(layout_.end_of(Block::buffer) / sizeof(float));
+    host_ = at::from_blob(state.data(), {floats}, at::TensorOptions(at::kFloat));
+    workspace_.admit(floats, static_cast<std::int64_t>(layout_.end_of(Block::parameter) / sizeof(float)),
+                     {memory_kind_, config_.train.batch_size});
+    device_ = workspace_.device.is_cpu() ? host_ : workspace_.state(floats);
+    workspace_.bound = nullptr;
+    claim();
+    feed_.reset();
+    step_.bind(device_, layout_, frozen_);
+}
+
+// On a GPU models take turns with the workspace's block. Outside of a pass the host has the state, so it can be brought
+// back.
+void TorchTrialState::claim() {
+    if (workspace_.bound == this) return;
+    workspace_.bound = this;
+    store();
+}
+
+TrainingNeed TorchTrialState::held() const {
+    return {static_cast<std::int64_t>(layout_.end_of(Block::buffer)),
+            static_cast<std::int64_t>(layout_.end_of(Block::parameter))};
+}
+
+void TorchTrialState::require_claimed() const {
+    require(workspace_.bound == this, "another model was bound within a pass (a GPU's workspace holds one state)");
+}
+
+void TorchTrialState::fetch() {
+    if (workspace_.device.is_cpu()) return;
+    require_claimed();
+    host_.copy_(device_);
+}
+
+void TorchTrialState::store() {
+    if (workspace_.device.is_cpu()) return;
+    require_claimed();
+    device_.copy_(host_);
+}
+
+std::optional<DeviceFloats> TorchTrialState::device_state() {
+    require_bound("device_state");
+    return on_device(device_);
+}
+
+DeviceFloats TorchTrialState::on_device(at::Tensor const& floats) const {
+    return {floats.data_ptr<float>(), static_cast<std::size_t>(floats.numel()), compute_stream(workspace_.device.str())};
+}
+
+void TorchTrialState::require_bound(std::string_view work) const {
+    if (state_.empty()) throw Error(std::string(work) + " needs a bound state (call bind first)");
+}
+
+void TorchTrialState::end_epoch(double loss) {
+    require_bound("end_epoch");
+    if (counters_.reductions == nullptr) return;
+    Plateau plateau{std::bit_cast<double>(*counters_.plateau_best), *counters_.bad_epochs, *counters_.reductions};
+    plateau.observe(loss, config_.train.schedule);
+    *counters_.plateau_best = std::bit_cast<std::int64_t>(plateau.best);
+    *counters_.bad_epochs = plateau.bad_epochs;
+    *counters_.reductions = plateau.reductions;
+}
+
+void TorchTrialState::save(std::string const& path, Json const& metadata) {
+    require_bound("save");
+    std::vector<NamedTensor> tensors;
+    std::vector<at::Tensor> kept;  // frozen values, on the host
+    auto const add_from_state = [&](std::string const& name, std::string const& stored) {
+        auto const& tensor = layout_.find(stored);
+        tensors.push_back({name, tensor.element, tensor.shape, ByteView(state_).subspan(tensor.offset, tensor.bytes)});
+    };
+    auto const& specs = step_.network().parameters();
+    for (std::size_t i = 0; i < specs.size(); ++i) {
+        if (!is_frozen_[i]) {
+            auto const& name = specs[i].name;
+            add_from_state(name, config_.train.ema > 0 ? slot_name(name, k_ema_slot) : name);
+            continue;
+        }
+        kept.push_back(frozen_[i].to(at::kCPU).contiguous());
+        tensors.push_back({specs[i].name, Element::float32, specs[i].shape,
+                           ByteView(static_cast<std::byte const*>(kept.back().const_data_ptr()), kept.back().nbytes())});
+    }
+    for (auto const& buffer : step_.network().buffers()) add_from_state(buffer.name, buffer.name);
+    write_safetensors(path, tensors, metadata);
+}
+
+// A GPU reads its copy in less than a thousandth of the time that the host takes. Padding is zero.
+bool TorchTrialState::finite() {
+    if (workspace_.device.is_cpu() || workspace_.bound != this) return all_finite(state_, layout_);
+    auto const floats = static_cast<std::int64_t>(layout_.end_of(Block::slot) / sizeof(float));
+    return all_finite(device_.narrow(0, 0, floats)) && all_finite(state_, layout_, Block::buffer);
+}
+
+bool all_finite(at::Tensor const& floats) {
+    if (floats.numel() == 0) return true;
+    auto const [least, most] = at::aminmax(floats);  // a NaN is both
+    return at::stack({least, most}).isfinite().all().item<bool>();
+}
+
+}  // namespace hopscotch

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/trial/training_pass.hpp"
+
+#include <algorithm>
+
+namespace hopscotch {
+
+UnitSums TrainingPass::train_unit(ShardSource& shard, UnitAddress const& address, std::function<void()> const& on_batch) {
+    begin_pass(shard, address, batch_size());
+    while (auto const rows = next_gradient({}, on_batch)) update(rows);
+    return end_pass();
+}
+
+void TrainingPass::zero_gradient() { std::ranges::fill(gradient(), 0.0F); }
+
+}  // namespace hopscotch

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// One trial's network, loss and optimizer, in three parts. All three work on the block that `state` is bound to. A caller
+// that needs one part takes that part only, and a test can replace one part.
+#pragma once
+#include <memory>
+
+#include "model/trial/evaluator.hpp"
+#include "model/trial/training_pass.hpp"
+#include "model/trial/trial_state.hpp"
+
+namespace hopscotch {
+
+struct Manifest;
+struct TrialConfig;
+class Workspace;
+
+struct TrialModel {
+    std::shared_ptr<TrialState> state;  // shared with the other two parts
+    std::unique_ptr<TrainingPass> training;
+    std::unique_ptr<Evaluator> evaluation;
+};
+
+// Throws ConfigError if check_model would complain. The workspace outlives the model. The manifest says how features are
+// normalised and what labels mean; its files are not touched.
+TrialModel make_trial_model(TrialConfig const& config, Manifest const& manifest, Workspace& workspace);
+
+}  // namespace hopscotch
