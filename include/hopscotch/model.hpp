@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// All that a network of your own is compiled against (with LibTorch): a class, a function that makes it, and the one
-// extern "C" function that Hopscotch looks for. docs/own-model.md tells how to build and use it; examples/plugin_model.cpp
-// is one to start from:
+// The interface of a network of your own, which is compiled against this header and LibTorch: a class, a function that makes
+// it, and the one extern "C" function that Hopscotch looks for. docs/own-model.md tells how to build and use it. Start from
+// examples/plugin_model.cpp:
 //
 //     struct Net : hopscotch::OwnModel {
 //         torch::nn::Linear layer;
@@ -27,11 +27,11 @@
 
 namespace hopscotch {
 
-// Counts up when this file changes in a way that old plug-ins do not survive.
+// Increased when a change of this file breaks old plug-ins.
 inline constexpr int k_plugin_interface = 1;
 
-// The keys of `model` in the experiment, but name, file, init_from, init_mode and freeze. A value of another type is told to
-// the user at its place in the file, and so is every key that nobody asked for: there is nothing to check but ranges.
+// The keys of `model` in the experiment, except name, file, init_from, init_mode and freeze. Hopscotch reports values of a
+// wrong type, and keys that the plug-in does not ask for, at their place in the file. The plug-in only checks ranges.
 class ModelArguments {
 public:
     virtual bool flag(std::string const& key, bool fallback) = 0;
@@ -41,14 +41,14 @@ public:
     virtual std::vector<std::int64_t> integers(std::string const& key, std::vector<std::int64_t> const& fallback) = 0;
     virtual std::vector<std::string> texts(std::string const& key, std::vector<std::string> const& fallback) = 0;
 
-    // All of them, as one JSON object, for what the functions above cannot read. Whoever asks has to check every key.
+    // All arguments as one JSON object, for values that the functions above cannot read. The caller must check every key.
     virtual std::string json() = 0;
 
 protected:
     ~ModelArguments() = default;
 };
 
-// What the network is for.
+// The data that the network is for.
 struct ModelRequest {
     std::vector<std::int64_t> shape;  // of one row: {64}, {3, 32, 32}
     std::int64_t outputs = 0;         // classes, labels, targets, or the size of the vocabulary
@@ -69,8 +69,8 @@ enum class Randomness { given, torch };
 class OwnModel : public torch::nn::Module {
 public:
     // x: float32 [rows, shape...] (tokens and categories too: x.to(torch::kLong)). Returns [rows, outputs], or
-    // [rows, tokens, outputs] for the task `language`. noise: what random numbers are drawn from; null in evaluation.
-    // is_training() says the same. What it throws ends the trial with that reason, and no other one.
+    // [rows, tokens, outputs] for the task `language`. noise: the source of random numbers; null in evaluation.
+    // is_training() says the same. An exception ends this trial with its text as the reason, and no other trial.
     virtual torch::Tensor forward(torch::Tensor x, torch::Generator* noise) = 0;
 
     // Of one row, forward; for the schedule. 0: as many as there are parameters.
@@ -85,13 +85,13 @@ inline torch::Tensor dropout(torch::Tensor const& x, double p, torch::Generator 
     return x * torch::empty_like(x.detach()).bernoulli_(1.0 - p, *noise).div_(1.0 - p);
 }
 
-// What Hopscotch reads first. The first two fields never move, so that any two versions can tell that they do not fit.
+// Hopscotch reads this first. The first two fields never move, so that any two versions can tell that they do not fit.
 struct Plugin {
     using Make = std::shared_ptr<OwnModel> (*)(ModelRequest const&);
 
     int interface = k_plugin_interface;
     char const* torch = TORCH_VERSION;
-    Make make = nullptr;  // may throw: the message is told as what is wrong with `model`
+    Make make = nullptr;  // may throw: the message is reported as an error of `model`
 
     explicit Plugin(Make f) : make(f) {}
 };

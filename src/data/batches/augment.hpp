@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random changes to training images: flip, crop, cutout. What happens to a row is addressed by (seed, trial, epoch, shard,
-// number of the row), so that neither the batch it is in nor the trainer can change it.
+// Random changes to training images: flip, crop, cutout. The changes to a row are addressed by (seed, trial, epoch,
+// shard, number of the row), so they do not depend on batch or trainer.
 #pragma once
 #include <vector>
 
@@ -12,7 +12,7 @@ namespace hopscotch {
 // For rows that are images (CHW). All are applied in the order of data.augment, in one pass with the normalisation.
 class Augmenter {
 public:
-    // Throws Error for what check_augment complains about.
+    // Throws Error if check_augment would complain.
     Augmenter(DataConfig const& config, Manifest const& manifest);
 
     bool idle() const { return augment_.empty(); }  // gather() is the normaliser's then

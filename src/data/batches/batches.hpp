@@ -1,35 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which rows make up a batch, and the fused gather-and-normalise loop that writes them. Orders are addressed by
+// The rows of each batch, and the fused gather-and-normalise loop that writes them. Orders are addressed by
 // (seed, trial, epoch, shard): no trainer and no timing can change them.
 #pragma once
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "core/ids.hpp"
+#include "data/batches/unit.hpp"
 #include "data/dataset/shard.hpp"
 #include "experiment/config.hpp"
 
 namespace hopscotch {
 
-struct UnitAddress {  // one trial x one shard, one pass
-    std::uint64_t seed = 0;
-    TrialId trial;
-    int epoch = 0;
-    ShardId shard;
-};
-
-// What shuffled_rows takes for this configuration, and the rows of a window that `cache: window` reads ahead: the same order
-// belongs to the same data.shuffle_rows, and a cache only changes how its rows are reached.
+// shuffle_rows of shuffled_rows() for this configuration, and the rows of a window that `cache: window` reads ahead. The
+// order depends on data.shuffle_rows only; a cache only changes how its rows are reached.
 std::int64_t rows_shuffled_together(DataConfig const& config);
 
 // A random order of 0..rows-1, the one that belongs to this unit. shuffle_rows 0 (or >= rows): of the whole shard; else
 // windows of so many rows (the last may be smaller) follow each other in random order, each shuffled in itself.
 std::vector<std::uint32_t> shuffled_rows(std::int64_t rows, UnitAddress const& address, std::int64_t shuffle_rows = 0);
-
-struct BatchRange {
-    std::int64_t first = 0, size = 0;
-};
 
 // Cuts rows into batches. keep: the remainder is a smaller last batch; a remainder of a single row joins the batch before
 // it (batch norm needs two). drop: the remainder is skipped; a batch larger than the shard then is the whole shard.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What data.augment does to one image, for a gather on a GPU: height + width numbers of 16 bits, by row and by column of the
-// result. The low bits are the place in the stored image; a high bit for each cutout says that the row (column) crosses its
-// hole, and a pixel is in a hole where row and column share a bit. Read by kernels, hence plain constants.
+// The augmentation of one image in compact form, for a gather on a GPU: height + width numbers of 16 bits, by row and by
+// column of the result. The low bits are the place in the stored image; a high bit for each cutout says that the row
+// (column) crosses its hole, and a pixel is in a hole where row and column share a bit. Read by kernels, hence plain
+// constants.
 #pragma once
 #include <cstdint>
 

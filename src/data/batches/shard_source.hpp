@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A trainer's way to the rows of a shard: all in memory, through a bounded window that a thread reads ahead, or row by row
-// from the file. The order in which rows are visited is the caller's (data/batches/batches.hpp) and the same for all three.
+// from the file. The caller chooses the order of rows (batches.hpp); it is the same for all three.
 #pragma once
 #include <memory>
 #include <span>
@@ -14,7 +14,7 @@ namespace hopscotch {
 struct PickedRows {
     Shard const& shard;                      // the whole shard, or only what is in memory of it
     std::span<std::uint32_t const> rows;     // of `shard`
-    std::span<std::uint32_t const> numbers;  // the same rows by their number in the file: what augmentation is keyed by
+    std::span<std::uint32_t const> numbers;  // the same rows by their number in the file, the key of augmentation
 };
 
 class ShardSource {
@@ -23,13 +23,13 @@ public:
     virtual std::int64_t rows() const = 0;
 
     // Starts a pass: `order` holds row numbers, `cut` its batches in order. Both must outlive the pass; another begin() ends
-    // it early. A pass that left-off batches out reads nothing for them.
+    // it early. A pass reads nothing for batches that its cut leaves out.
     virtual void begin(std::span<std::uint32_t const> order, std::span<BatchRange const> cut) = 0;
 
     // The rows of the pass's next batch, valid until the next call. Throws DataError naming the file if it cannot be read.
     virtual PickedRows next() = 0;
 
-    // Lets go of the rows that the pass has left in memory (what a window holds).
+    // Frees the rows that the pass has left in memory (the windows).
     virtual void end() {}
 
     // The shard, if all of it is in memory for good: another thread reads it through a source of its own. Else null.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The few things we do with HDF5: open, look, read and write rows of contiguous datasets. hdf5_file.cpp and hdf5_array.cpp
-// (files of other programs) include hdf5.h; its error codes become DataError naming the file, its own error stack is silent.
+// The HDF5 functions that hopscotch needs: open a file, inspect it, read and write rows of contiguous datasets. Only
+// hdf5_file.cpp and hdf5_array.cpp (files of other programs) include hdf5.h. Error codes of HDF5 become a DataError that
+// names the file, and HDF5 prints no errors itself.
 #pragma once
 #include <cstdint>
 #include <filesystem>

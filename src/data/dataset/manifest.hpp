@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// dataset.json: what a dataset directory holds (docs/formats.md). Rows are shuffled once at import, so a shard is a sample.
+// dataset.json: the contents of a dataset directory (docs/formats.md). Rows are shuffled once at import, so a shard is a
+// sample.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -39,7 +40,7 @@ struct Manifest {
     std::vector<ShardFile> train, valid, test;
     std::vector<double> mean, stddev;  // of the training rows per channel (shape of rank 3) or per feature; stddev > 0
     std::uint64_t seed = 0;            // of the shuffle
-    Json provenance;                   // where it came from: source, columns, mappings
+    Json provenance;                   // sources, columns, mappings
 
     std::int64_t row_size() const;  // elements in a row
     std::int64_t rows(Split split) const;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One HDF5 file of rows in memory. data/dataset/hdf5_file.cpp is the only file that includes hdf5.h.
+// The rows of one shard file, in memory.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -17,10 +17,11 @@ struct Shard {
     std::vector<float> targets;        // else: [rows, outputs]
 };
 
-// Throws DataError naming the file, and the row where a label is out of range: missing, truncated, other shape or type.
+// Throws DataError with the name of the file, which is missing, truncated, or has another shape or type. If a label is out
+// of range, the error names its row.
 Shard read_shard(std::filesystem::path const& directory, ShardFile const& file, Manifest const& manifest);
 
-// Opens the file and checks datasets, shapes and types, but reads no rows. Throws DataError. For the roll call.
+// For the roll call: opens the file and checks datasets, shapes and types, but reads no rows. Throws DataError.
 void check_shard(std::filesystem::path const& directory, ShardFile const& file, Manifest const& manifest);
 
 }  // namespace hopscotch

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the two datasets of a shard file must look like, as the manifest says. Shared by reader, writer and verify.
+// The shapes and types that the manifest prescribes for the two datasets of a shard file. Shared by reader, writer and
+// verification.
 #pragma once
 #include "data/dataset/hdf5_file.hpp"
 #include "data/dataset/manifest.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads every byte of a dataset and says everything that is wrong with it; and the numbers that `inspect` shows.
+// Reads every byte of a dataset and reports all errors in it. Also computes the numbers that `inspect` shows.
 #pragma once
 #include <cstdint>
 #include <filesystem>

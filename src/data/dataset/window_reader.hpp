@@ -32,11 +32,11 @@ public:
     WindowReader(WindowReader const&) = delete;
     WindowReader& operator=(WindowReader const&) = delete;
 
-    // Starts to read what the order's positions from `first` on need. The order is copied: whoever trains may throw and
-    // leave a pass that nobody ends.
+    // Starts to read the rows of the order from position `first` on. The order is copied, because an exception in training
+    // may leave a pass open.
     void begin(std::span<std::uint32_t const> order, std::size_t first);
 
-    // Waits for the next window; the one before may be overwritten from now on. Throws what the thread met.
+    // Waits for the next window; the one before may be overwritten from now on. Rethrows an error of the thread.
     Window const& take();
 
     void end();      // of the pass, early or not; waits for the thread

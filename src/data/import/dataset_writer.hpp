@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Turns a stream of rows in source order into a finished dataset directory, with memory for one shard. Rows are first
-// appended to a spill file a shard, then each shard is brought into its shuffled order and written as HDF5. All happens in
-// a temporary directory beside the target, which is renamed at the very end: an import that fails leaves nothing behind.
+// appended to a spill file a shard, then each shard is brought into its shuffled order and written as HDF5. The writer works
+// in a temporary directory beside the target, which is renamed at the very end: an import that fails leaves nothing behind.
 #pragma once
 #include <filesystem>
 #include <functional>
@@ -30,7 +30,7 @@ public:
     // `description` has task, shape, type, outputs, class names, categories, seed and provenance; the writer adds the rest.
     // `progress` (may be empty) is called every few rows, and between the shards that finish() writes.
     DatasetWriter(std::filesystem::path out, Manifest description, Placement placement, Progress progress = {});
-    ~DatasetWriter();  // removes what is unfinished
+    ~DatasetWriter();  // removes an unfinished dataset
     DatasetWriter(DatasetWriter const&) = delete;
     DatasetWriter& operator=(DatasetWriter const&) = delete;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every importer is told, and what it reports. All importers stream: rows go one by one, in source order, to a
+// The options that all importers share, and their report. All importers stream: rows go one by one, in source order, to a
 // DatasetWriter, which shuffles them globally with memory for one shard, however the source is sorted.
 #pragma once
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where each row of an import goes: a split into training, validation and test rows, each shuffled globally and dealt to S
+// The place of each imported row: a split into training, validation and test rows, each shuffled globally and dealt to S
 // shards whose sizes differ by at most one. A pure function of labels, options and seed; 16 bytes a row at its peak.
 #pragma once
 #include <cstdint>

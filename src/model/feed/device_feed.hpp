@@ -22,7 +22,7 @@ struct DeviceShard {
     at::Tensor answers;   // labels or targets
 };
 
-// What a pass uploads for its rows.
+// The data that a pass uploads for its rows.
 struct PassPlan {
     Normaliser const& normaliser;
     Augmenter const& augmenter;

@@ -5,6 +5,7 @@
 
 #include "core/error.hpp"
 #include "core/log.hpp"
+#include "model/feed/device_feed.hpp"
 #include "model/feed/workspace_impl.hpp"
 
 namespace hopscotch {

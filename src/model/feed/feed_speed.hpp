@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long feeding takes by itself: what `bench step` prints beside the step that contains it.
+// Measures feeding by itself, which `bench step` prints beside the step that contains it.
 #pragma once
 
 namespace hopscotch {

@@ -5,6 +5,7 @@
 #include <ATen/Parallel.h>
 
 #include "experiment/run_config.hpp"
+#include "model/feed/device_feed.hpp"
 #include "model/feed/torch_warnings.hpp"
 #include "model/feed/workspace_impl.hpp"
 #include "model/gpu/device.hpp"
@@ -67,6 +68,8 @@ Workspace::Impl::Impl(std::string const& device_name, int threads, [[maybe_unuse
                                           [](std::string const& text) { log_info(text); });
 #endif
 }
+
+Workspace::Impl::~Impl() = default;
 
 void Workspace::Impl::enter() const {
     thread_local bool entered = false;

@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a trainer's models share: the device, the generator of dropout masks, and buffers that grow to the largest model.
+// The device, the generator of dropout masks, and buffers that grow to the largest model: shared by a trainer's models.
 // Buffers come from torch's allocator, which aligns to 64 bytes: bits do not depend on where a batch lies.
 #pragma once
 #include <ATen/core/Generator.h>
 #include <ATen/core/Tensor.h>
 
 #include "model/feed/batch_buffers.hpp"
-#include "model/feed/device_feed.hpp"
 #include "model/feed/workspace.hpp"
 #include "model/gpu/admission.hpp"
 #include "model/gpu/step_graphs.hpp"
 
 namespace hopscotch {
 
+class DeviceFeed;
+
 struct Workspace::Impl {
     Impl(std::string const& device_name, int threads, GpuMode mode);
+    ~Impl();
 
     // Torch keeps its thread count per thread as well: every thread that computes calls this first.
     void enter() const;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a trial fits on its GPU. What state and gradient take is known before they are allocated; what a batch takes on
-// the way (activations) once one has been trained, and then counts for every trial of the same model and batch size. The
-// first batch finds out by itself: torch's out-of-memory error becomes one with numbers, after one more try with all the
-// room there is.
+// Decides whether a trial fits on its GPU. The memory of state and gradient is known before they are allocated. The memory
+// of a batch (activations) is known once one batch has been trained; it then counts for every trial of the same model and
+// batch size. If the first batch finds no memory, it is tried once more with all the room there is; then torch's
+// out-of-memory error becomes one with numbers.
 //   admit: state + gradient + activations, as far as known, against what is free -> DoesNotFit, before anything is allocated
 //   run:   a batch; no memory -> make_room, empty_cache, undo, once more; again no memory -> DoesNotFit
-// What a batch has taken is measured while the first ones of its kind are trained, which are launched kernel by kernel: the
+// The memory of a batch is measured while the first ones of its kind are trained. These are launched kernel by kernel; the
 // replay of a captured graph allocates nothing.
 #pragma once
 #include <cstdint>
@@ -20,7 +20,7 @@
 
 namespace hopscotch {
 
-// A model and all that decides what a row takes on its way through it.
+// A model, with everything that decides how much memory a row takes on its way through the model.
 struct BatchKind {
     std::string model;
     std::int64_t rows = 0;
@@ -29,7 +29,7 @@ struct BatchKind {
 
 class Admission {
 public:
-    // make_room(bytes): what can leave the device leaves it until so much is free, the cheapest first.
+    // make_room(bytes): frees memory of the device until so much is free, the cheapest first.
     using MakeRoom = std::function<void(std::int64_t bytes)>;
     static constexpr std::int64_t k_everything = std::int64_t{1} << 60;  // all that can leave
     Admission(std::unique_ptr<DeviceAllocator> allocator, std::string device, MakeRoom make_room)

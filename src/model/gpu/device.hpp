@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The device that a trainer computes on, and its memory. Only what is in device.cpp asks CUDA; the rules are pure, so that
-// they are tested where there is no GPU.
+// The device that a trainer computes on, and its memory. Only device.cpp calls CUDA. The rules are pure functions, so they
+// are tested on machines without a GPU.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -24,14 +24,16 @@ struct DeviceInfo {
 };
 DeviceInfo device_info(std::string const& device);
 
-// Why a CUDA build finds no GPU, and what to do. visible: CUDA_VISIBLE_DEVICES, if it is set. driver_says: CUDA's own words.
+// Why a CUDA build finds no GPU, and what to do. visible: CUDA_VISIBLE_DEVICES, if it is set. driver_says: the text of
+// CUDA's error.
 std::string no_gpu_message(std::optional<std::string> const& visible, std::string_view driver_says);
 
-// The first that a process does, before it has threads: what CUDA's libraries read from the environment. Nothing on a CPU
-// build.
+// Sets the environment variables that CUDA's libraries read. A process calls this first, before it has threads. Does nothing
+// in a CPU build.
 void prepare_process();
 
-// Before anything else is done with a device: waiting for it leaves the core to others, as the courier's thread.
+// Call before any other use of a device. From then on a thread that waits for the device leaves the core to other threads,
+// such as the courier's.
 void begin_with_device(std::string const& device);
 
 // States rest in host memory; a GPU copies to and from it faster when it is page-locked. Any thread: it touches no other GPU
@@ -39,7 +41,7 @@ void begin_with_device(std::string const& device);
 bool pin_host_memory(std::string const& device, void* data, std::size_t bytes);
 void unpin_host_memory(std::string const& device, void* data);
 
-// What CUDA says of a device that is unusable for this process from now on. Does not wait for it.
+// CUDA's error, if this process cannot use the device any more. Does not wait for the device.
 struct DeviceComplaint {
     std::string text;
     bool of_the_work =
@@ -47,7 +49,7 @@ struct DeviceComplaint {
 };
 std::optional<DeviceComplaint> device_complaint(std::string const& device);  // none: it goes on
 
-// Behind whose work the calling thread computes on that device: a cudaStream_t; null on a CPU.
+// The stream in which the calling thread computes on that device: a cudaStream_t; null on a CPU.
 void* compute_stream(std::string const& device);
 
 struct DeviceMemory {
@@ -56,7 +58,7 @@ struct DeviceMemory {
 std::optional<DeviceMemory> device_memory(
     std::string const& device);  // with what torch keeps and would give again counted as free; none: a CPU
 
-// What training one trial takes on a device besides the shards that rest there.
+// The memory of a device that training one trial takes, besides the shards that rest there.
 struct TrainingNeed {
     std::int64_t state = 0, gradient = 0;
     std::int64_t activations = 0;  // the most that a step of this trial has taken so far; 0: not known
@@ -65,11 +67,11 @@ struct TrainingNeed {
 // Why this trial cannot be trained, with numbers; none: it may be tried.
 std::optional<std::string> refusal(TrainingNeed const& need, DeviceMemory const& memory, std::string const& device);
 
-// The same of a batch that found no memory. need: at least that; memory: with what the trial holds counted as free.
+// The same for a batch that found no memory. need: at least that; memory: with what the trial holds counted as free.
 std::string out_of_memory(TrainingNeed const& need, DeviceMemory const& memory, std::string const& device,
                           std::string_view torch_says);
 
-// What torch "Tried to allocate", by its own words; 0: they do not say.
+// The bytes that torch "Tried to allocate" according to its message; 0: the message does not say.
 std::int64_t requested_bytes(std::string_view torch_says);
 
 // A trial does not fit on its GPU.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The few things that feeding asks of a GPU: two streams, in each of which work is done in order but later, events that
-// order one by the other, and two kernels. A fake that does everything as late as it may stands in for it in the tests.
+// The functions of a GPU that feeding needs: two streams, each of which does its work in order but later; events that order
+// one stream by the other; and two kernels. In the tests a fake does everything as late as possible.
 #pragma once
 #include <ATen/core/Tensor.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// When a part of a training step is launched kernel by kernel, and when as a CUDA graph. Only that is decided here: how a
-// part is captured is known to a GraphPart (step_graphs.hpp; in tests a fake).
+// Decides when a part of a training step is launched kernel by kernel, and when as a CUDA graph. A GraphPart knows how a
+// part is captured (step_graphs.hpp; in tests a fake).
 //   a key comes for the    1st, 2nd, 3rd time: warm_up | 4th: capture, then compare | from then on: replay
-// What cannot be captured, or whose first replay differs, stays with run() for good, and the reason is said once.
+// A part that cannot be captured, or whose first replay differs, stays with run() for good. The log gives the reason once.
 #pragma once
 #include <array>
 #include <compare>
@@ -27,14 +27,14 @@ public:
     virtual ~GraphPart() = default;
     virtual void run() = 0;                        // kernel by kernel
     virtual void warm_up() = 0;                    // the same, on the stream that capture() uses
-    virtual std::unique_ptr<Graph> capture() = 0;  // computes nothing; throws what stands against it
+    virtual std::unique_ptr<Graph> capture() = 0;  // computes nothing; throws if it is not possible
     virtual void replay(Graph& graph) = 0;         // as run()
     // Does the part once by run() and, from the same start, once by replay(). Says what differs; empty: nothing. Either way
     // the part has been done once then. Throws only if nothing has been changed, or all of it put back (no memory).
     virtual std::string compare(Graph& graph) = 0;
 };
 
-// Whatever a graph has frozen: a key that differs in anything needs a graph of its own.
+// Everything that a graph has frozen. Every different key needs a graph of its own.
 struct GraphKey {
     enum class Part { gradient, update };
     std::uint64_t model = 0;  // forget() knows it by this

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which shards lie on the device, by what is free there; pure. First come, first kept: passes go round over the shards, so
-// that making room for one by dropping another would copy each of them anew, every time.
+// Decides which shards lie on the device, from the free memory there; pure. First come, first kept: passes go round over the
+// shards, so dropping one to make room for another would copy all of them again in every round.
 #pragma once
 #include <cstdint>
 #include <set>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a step needs to run as CUDA graphs: who captures, and parts that know what to copy for the self-check. The capturer
-// is CUDA's (cuda_capture.hpp), or a fake that computes on a CPU.
+// A step as CUDA graphs: the capturer, and parts that know which tensors to compare in the self-check. The capturer is
+// CUDA's (cuda_capture.hpp), or a fake that computes on a CPU.
 #pragma once
 #include <ATen/core/Tensor.h>
 
@@ -20,7 +20,7 @@ public:
     virtual std::unique_ptr<Graph> capture(std::function<void()> const& work) = 0;  // throws; torch is as before then
 };
 
-// What the first replay is held to. bits: that of the same kernels; rounding: kernels add in any order.
+// How exactly the first replay must agree. bits: the same kernels give the same bits; rounding: kernels add in any order.
 enum class Agreement { bits, rounding };
 
 struct StepGraphs {
@@ -32,8 +32,8 @@ struct StepGraphs {
     GraphCache cache;  // behind the capturer: graphs go first
 };
 
-// A part of a step on fixed memory. Derived classes say what it computes; what is different in each step comes in by
-// prepare().
+// A part of a step on fixed memory. Derived classes define its work; prepare() brings in the values that differ from step to
+// step.
 class StepPart : public GraphPart {
 public:
     explicit StepPart(StepGraphs& graphs) : graphs_(graphs) {}

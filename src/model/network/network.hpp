@@ -30,7 +30,7 @@ struct Pass {
     bool training() const { return noise != nullptr; }
 };
 
-// What a network computes on, all in the order of its specs.
+// The tensors that a network computes on, in the order of its specs.
 struct BoundTensors {
     std::vector<at::Tensor> parameters;
     std::vector<at::Tensor> gradients;  // undefined where the parameter is frozen
@@ -52,13 +52,15 @@ public:
     virtual Backward kind() const { return Backward::autograd; }
     virtual void use_autograd() {}  // from now on kind() must be autograd (autocast needs it)
 
-    // Of parameters, then buffers, for the trial with this key. Nothing: as the specs say, which all of the zoo's want.
+    // Values of the parameters, then of the buffers, for the trial with this key. Nothing: the specs say how they start, as
+    // for all networks of the zoo.
     virtual std::optional<std::vector<at::Tensor>> initial_values(std::uint64_t) { return std::nullopt; }
 
-    // Whether forward() draws from torch's own generator. It is the process's, so only one trainer may run in it.
+    // Whether forward() draws from torch's own generator. All of a process share it, so only one trainer may run there.
     virtual bool draws_from_torch() const { return false; }
 
-    // What stands against a training pass as a captured CUDA graph; null: nothing, it only launches kernels on fixed memory.
+    // The reason why a training pass cannot be captured as a CUDA graph. Null: it can, since it only launches kernels on
+    // fixed memory.
     virtual char const* against_graphs() const { return nullptr; }
 
     // Called for every new state.
@@ -71,7 +73,8 @@ public:
     virtual void backward(at::Tensor const& outputs, at::Tensor const& output_gradient) = 0;
 };
 
-// x where a mask says so: zero with probability p, else x / (1-p). The mask is the pass's; x itself in evaluation.
+// Dropout: each element is zero with probability p, else x / (1-p). The mask comes from the pass; in evaluation x is
+// unchanged.
 at::Tensor dropped(at::Tensor const& x, double p, Pass const& pass);
 
 // Zero with probability p, else 1/(1-p); in the shape of x.

@@ -10,6 +10,8 @@
 #include <set>
 
 #include "core/error.hpp"
+#include "core/json_reader.hpp"
+#include "experiment/config.hpp"
 
 namespace hopscotch {
 namespace {

@@ -6,11 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "core/json_reader.hpp"
 #include "model/network/network.hpp"
 #include "model/state/safetensors.hpp"
 
 namespace hopscotch {
+
+struct ModelConfig;
+class Problems;
 
 // By parameter: matches a pattern of model.freeze (* stands for any text).
 std::vector<bool> frozen_parameters(ModelConfig const& model, Network const& network);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a model adds up numbers over the trainers that train it together, without knowing them.
+// Lets a model add up numbers over the trainers that train it together. The model does not know these trainers.
 #pragma once
 #include <functional>
 #include <span>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What must hold of a module before its tensors may be re-pointed into a state: names, types and a forward pass that fits.
+// Checks a module before its tensors are re-pointed into a state: names, types, and a forward pass that fits the data.
 #pragma once
 #include <cstdint>
 #include <exception>
@@ -24,7 +24,7 @@ struct OwnDescription {
     bool draws_from_torch = false;
 };
 
-// Runs the module forward on two rows of zeros, training and evaluating. Throws ConfigError that says what does not fit.
+// Runs the module forward on two rows of zeros, training and evaluating. Throws ConfigError if something does not fit.
 OwnDescription described(OwnModule& module, DataSchema const& data);
 
 // Of torch's own generators: the CPU's, and the device's if that is another.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What plug-ins and TorchScript files have in common: a module that owns its tensors becomes a Network by re-pointing them
-// into the state. Whatever it keeps elsewhere would neither hop nor be hashed, so it is checked once before it may train.
+// Shared by plug-ins and TorchScript files: a module that owns its tensors becomes a Network by re-pointing them into the
+// state. Tensors that a module keeps elsewhere would neither hop nor be hashed, so each module is checked before it may
+// train.
 #pragma once
 #include <functional>
 #include <memory>
@@ -18,7 +19,7 @@ class Problems;
 
 using NamedTensors = std::vector<std::pair<std::string, at::Tensor>>;  // handles: set_data() re-points the module's own
 
-// A module of the user's, whatever it is written in.
+// A module of the user, in C++ or TorchScript.
 class OwnModule {
 public:
     enum class Mode { training, evaluation };
@@ -32,7 +33,8 @@ public:
     virtual bool draws_from_torch() const = 0;
 };
 
-// Makes one, with initial values from torch's own generator. Null when it complained; what it throws is told at /model/file.
+// Makes one, with initial values from torch's own generator. Null when it complained. The text of an exception is reported
+// at /model/file.
 using MakeOwnModule = std::function<std::unique_ptr<OwnModule>(Problems&)>;
 
 // Makes a module and checks that it can train on this data, but only once in a process for the same model and data.

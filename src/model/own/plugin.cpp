@@ -7,6 +7,8 @@
 #include <filesystem>
 
 #include "core/error.hpp"
+#include "core/json_reader.hpp"
+#include "data/dataset/data_schema.hpp"
 #include "experiment/config.hpp"
 #include "hopscotch/model.hpp"
 #include "model/own/own_network.hpp"

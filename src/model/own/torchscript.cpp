@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "core/error.hpp"
+#include "core/json_reader.hpp"
 #include "experiment/config.hpp"
 #include "model/own/checked_module.hpp"
 

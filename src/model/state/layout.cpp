@@ -13,6 +13,7 @@
 
 #include "core/error.hpp"
 #include "core/rng.hpp"
+#include "experiment/config.hpp"
 
 namespace hopscotch {
 namespace {

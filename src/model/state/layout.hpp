@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Builds the layout of a state from what a network and an optimizer ask for, and writes its first bytes. Slots are laid out
-// exactly like the parameters, so that the fused update is one call over one flat range per kind.
+// Builds the layout of a state from the tensors of a network and the slots of an optimizer, and writes its first bytes.
+// Slots are laid out exactly like the parameters, so that the fused update is one call over one flat range per kind.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -9,10 +9,12 @@
 
 #include "core/byte_view.hpp"
 #include "core/ids.hpp"
-#include "experiment/config.hpp"
 #include "model/state/state.hpp"
 
 namespace hopscotch {
+
+struct OptimizerConfig;
+struct TrainConfig;
 
 inline constexpr std::size_t k_state_alignment = 64;  // a cache line and the widest vector register
 
@@ -52,8 +54,8 @@ struct BufferSpec {
     double value = 0;  // of every element at the start
 };
 
-// What the optimizer keeps per parameter: {}, {"momentum"}, {"exp_avg", "exp_avg_sq"}, ...; then "outer" and "ema", if they
-// are on.
+// The kinds of values that the optimizer keeps per parameter: {}, {"momentum"}, {"exp_avg", "exp_avg_sq"}, ...; then "outer"
+// and "ema", if they are on.
 std::vector<std::string> slot_kinds(TrainConfig const& train);
 
 struct LayoutRequest {

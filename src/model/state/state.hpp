@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The state of a trial: one flat block of bytes [parameters | optimizer slots | buffers | counters], every tensor 64-byte
-// aligned. It is what hops, what is hashed and what is written; module parameters are views into it. (The header of a
-// travelling state, with the lap's record, is the Offer message: comm never looks into the block.)
+// aligned. The block hops, is hashed and is written; the parameters of modules are views into it. (The Offer message
+// carries the lap's record beside it: comm never looks into the block.)
 #pragma once
 #include <cstdint>
 #include <string>

@@ -9,6 +9,9 @@
 
 #include <optional>
 
+#include "experiment/config.hpp"
+#include "model/feed/workspace_impl.hpp"
+
 namespace hopscotch {
 namespace {
 

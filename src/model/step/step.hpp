@@ -10,7 +10,8 @@
 #include <set>
 
 #include "model/feed/batch_buffers.hpp"
-#include "model/feed/workspace_impl.hpp"
+#include "model/feed/workspace.hpp"
+#include "model/gpu/graph_cache.hpp"
 #include "model/network/network.hpp"
 #include "model/step/gradient_ready.hpp"
 #include "model/step/loss.hpp"
@@ -18,7 +19,7 @@
 
 namespace hopscotch {
 
-// What a network computes on besides the state: parameters that are frozen (by the network's order; undefined: not frozen).
+// The frozen parameters, which are not in the state, in the network's order; undefined: not frozen.
 using FrozenParameters = std::vector<at::Tensor>;
 
 class Step {
@@ -47,8 +48,8 @@ public:
     // if given and if no batches are accumulated: called for ranges of the flat gradient as soon as they are final.
     void forward_backward(Batch const& batch, std::uint64_t noise_key, GradientReady const& on_gradient = {});
 
-    // Called before a batch of so many rows: what makes it as if it had not begun, should it find no memory half of the way.
-    // Empty: it cannot be, or the batch has been trained before, so that it fits.
+    // Called before a batch of so many rows. Returns the work that undoes the batch, in case it finds no memory half of the
+    // way. Empty: the batch cannot be undone, or it has been trained before and fits.
     std::function<void()> way_back(std::int64_t rows);
 
     // Makes gradient() the mean over the rows since the last update.

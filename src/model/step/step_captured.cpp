@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The two parts of a step that become CUDA graphs. A graph has frozen addresses and kernel arguments: the batch is copied to
 // where it reads it, seed and learning rate lie in memory of the device. Between the two a strategy may combine gradients.
+#include "model/feed/workspace_impl.hpp"
 #include "model/step/step.hpp"
 
 namespace hopscotch {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What validation adds up: exact over all rows together, however they were cut into shards and pieces. Batches have a fixed
-// size, whatever the trial trains with, and are added one by one in order, so pieces and trainers change no bit.
+// The sums of a validation, exact over all rows together. Batches have a fixed size, which does not depend on
+// train.batch_size, and are added one by one in order. So the cut into shards, pieces and trainers changes no bit.
 #pragma once
 #include <algorithm>
 #include <cstdint>

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "data/batches/batches.hpp"
+#include "data/batches/unit.hpp"
 
 namespace hopscotch {
 

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "model/feed/workspace_impl.hpp"
 #include "model/network/tensor_span.hpp"
 #include "model/trial/evaluation.hpp"
 
@@ -53,7 +54,9 @@ void TorchEvaluator::for_each_batch(ShardSource& shard, BatchRange const& batche
     for (std::size_t i = 0; i < cut.size(); ++i) {
         c10::InferenceMode const unrecorded;
         auto const batch = feed_.next(pass);
-        auto const work = [&] { visit(step_.evaluate(batch.x), batch); };  // what is kept of it is added last
+        auto const work = [&] {
+            visit(step_.evaluate(batch.x), batch);
+        };  // a second try is safe: visit() keeps nothing until its end
         if (workspace_.admission)
             workspace_.admission->run(
                 {{state_->memory_kind() + " evaluated", batch.x.size(0)}, state_->held(), work, [] {}});

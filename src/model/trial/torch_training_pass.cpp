@@ -7,6 +7,8 @@
 
 #include "core/error.hpp"
 #include "core/rng.hpp"
+#include "data/batches/batches.hpp"
+#include "model/feed/workspace_impl.hpp"
 #include "model/step/lr_schedule.hpp"
 
 namespace hopscotch {

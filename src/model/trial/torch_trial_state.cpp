@@ -13,6 +13,7 @@
 
 #include "core/error.hpp"
 #include "core/rng.hpp"
+#include "model/feed/workspace_impl.hpp"
 #include "model/gpu/device.hpp"
 #include "model/network/pretrained.hpp"
 #include "model/step/lr_schedule.hpp"

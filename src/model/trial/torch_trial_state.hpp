@@ -9,13 +9,15 @@
 #include <vector>
 
 #include "data/dataset/data_schema.hpp"
+#include "experiment/config.hpp"
 #include "model/feed/feed.hpp"
-#include "model/feed/workspace_impl.hpp"
 #include "model/state/layout.hpp"
 #include "model/step/step.hpp"
 #include "model/trial/trial_state.hpp"
 
 namespace hopscotch {
+
+struct TrainingNeed;
 
 class TorchTrialState final : public TrialState {
 public:

@@ -8,7 +8,7 @@
 #include <span>
 
 #include "core/device_floats.hpp"
-#include "data/batches/batches.hpp"
+#include "data/batches/unit.hpp"
 #include "model/network/sum_over_group.hpp"
 #include "model/step/gradient_ready.hpp"
 

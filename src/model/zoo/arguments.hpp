@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the makers of networks share when they read arguments and look at shapes.
+// Shared by the makers of networks, to read arguments and to check shapes.
 #pragma once
 #include <cstdint>
 #include <optional>

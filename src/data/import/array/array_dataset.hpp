@@ -14,7 +14,7 @@ struct ArrayPart {
     Split split = Split::train;
 };
 
-// Imports the rows of all parts in turn. `provenance` names importer, sources and arrays; what was done to them is added.
+// Imports the rows of all parts in turn. `provenance` names importer, sources and arrays; this function adds the mappings.
 // Throws ConfigError, DataError naming file, row and element: shapes that differ, numbers that float32 cannot hold.
 ImportReport import_arrays(ImportArraysOptions const& options, std::vector<ArrayPart> const& parts, Json provenance);
 

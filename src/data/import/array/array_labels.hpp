@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first pass over arrays: what the labels are, and whether they fit the task.
+// The first pass over arrays finds the labels, and whether they fit the task.
 #pragma once
 #include "data/import/array/array_dataset.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first two passes over CSV files: what the columns are (header, types, categories) and what each row's label is; and
-// the third, which turns records into numbers. Private to the importer.
+// The three passes over CSV files. The first two find the columns (header, types, categories) and each row's label; the
+// third turns records into numbers. Private to the importer.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -19,7 +19,7 @@ inline constexpr std::size_t k_most_categories = 1000;  // of a text column: bey
 // A million columns take 4 s and 0.6 GB; more of them is a table the wrong way round.
 inline constexpr std::size_t k_most_features = 1 << 20;
 
-// What the first pass saw in a column.
+// The first pass's findings in a column.
 struct ColumnTypes {
     std::int64_t numbers = 0, texts = 0, missing = 0;
     std::string first_text, first_text_place, first_missing_place, first_huge, first_huge_place;

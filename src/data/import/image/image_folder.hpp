@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which files an image folder holds, and what their folders say about them. Private to the importer.
+// The files of an image folder, with the classes and splits that their folders name. Private to the importer.
 #pragma once
 #include <cstdint>
 #include <filesystem>

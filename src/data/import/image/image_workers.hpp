@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Work that is done by several threads but taken up in order, with a bounded number of results in between: what comes out
-// does not depend on the number of threads.
+// Several threads make results, and the caller takes them in order. A bounded number of results waits in between. The
+// results do not depend on the number of threads.
 #pragma once
 #include <condition_variable>
 #include <cstdint>
@@ -33,7 +33,7 @@ public:
     InOrder(InOrder const&) = delete;
     InOrder& operator=(InOrder const&) = delete;
 
-    // The next result. Rethrows what its make threw.
+    // The next result. Rethrows an exception of its make.
     Result next() {
         std::unique_lock lock(mutex_);
         auto& slot = slot_of(taken_);
