@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Measures this machine: the training step, hops over each transport, and how busy eight trainers are that hop 10 MB
-# states every 100 ms. Several minutes; run it while nothing else does.
-#   scripts/bench.sh [PYTHON]     PYTHON with a full torch: the step is also compared with the plain PyTorch loop
+# Measures this machine: the training step, hops over each transport, and how busy eight trainers are when 10 MB states hop
+# every 100 ms. Takes several minutes; run nothing else meanwhile.
+#   scripts/bench.sh [PYTHON]     PYTHON with a full torch: also compares the step with the plain PyTorch loop
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Configures a preset once and builds it: scripts/build.sh PRESET [TARGET...]. As many jobs as there are cores, less where
-# memory is short (a file that includes LibTorch takes up to 1.5 GB).
+# Configures a preset once and builds it: scripts/build.sh PRESET [TARGET...]. Runs one job per core, or fewer if memory is
+# short (a file that includes LibTorch takes up to 1.5 GB).
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
-# Disturbs runs, and checks that they come out as they should.
+# Disturbs runs, and checks that their results are the same as undisturbed.
 #   scripts/chaos.sh [ROUNDS [SEED]]
 #       Kills, fills up and interrupts runs at random instants, and resumes them until they finish. 200 rounds by default, a
-#       quarter of an hour. Prints what happened in each round; ends with 1 at the first that came out different.
+#       quarter of an hour. Prints the events of each round. Ends with 1 at the first round with another result.
 #   scripts/chaos.sh --losses [ROUNDS]
-#       Takes one, then two of four trainers away from jobs, which must finish by themselves.
+#       Takes one trainer, then two of four trainers, away from jobs. The jobs must finish by themselves.
 #   scripts/chaos.sh --random [SECONDS [SEED]]
-#       Runs random experiments, each once undisturbed and once disturbed; 600 s by default. Goes on after a failure;
+#       Runs random experiments, each once undisturbed and once disturbed; 600 s by default. Continues after a failure;
 #       --random --only SEED/NUMBER [--times N] repeats one of them.
 #   scripts/chaos.sh --orders [CASES [SEED]]
-#       Strikes jobs as soon as they have acknowledged orders (hopscotch ctl), which they must obey all the same; 200 cases
-#       by default. Goes on after a failure; --orders --only SEED/NUMBER [--times N] repeats one of them.
+#       Strikes jobs as soon as they have acknowledged orders (hopscotch ctl). The runs must still obey the orders. 200 cases
+#       by default. Continues after a failure; --orders --only SEED/NUMBER [--times N] repeats one of them.
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -42,6 +42,13 @@ declare -A rooms=(
     [strategy/model_averaging]="common together"
     [strategy/parameter_server]="common together"
     [strategy/whole_laps]="common"
+    [app/common]=""
+    [app/job]="common"
+    [app/plan]="common job"
+    [app/compare]=""
+    [app/data]="common"
+    [app/bench]="common"
+    [app/commands]="common job plan compare data bench"
 )
 
 # "header regex | where it may be included (regex on path) | why", a line each.
@@ -52,7 +59,7 @@ places='
 ^png\.h$                                  | ^data/import/image/png_image\.cpp$   | only png_image.cpp reads PNG
 ^zlib\.h$                                 | ^data/import/[a-z0-9_/]+\.cpp$       | only importers decompress
 ^nlohmann/                                | ^core/json\.cpp$                     | only core/json.cpp parses JSON
-^CLI/                                     | ^app/[a-z0-9_]+\.cpp$                | only app reads the command line
+^CLI/                                     | ^app/([a-z]+/)?[a-z0-9_]+\.cpp$      | only app reads the command line
 ^(torch|ATen|c10)/                        | ^model/                              | only model knows LibTorch
 ^nccl\.h$                                 | ^comm/nccl_library\.cpp$             | only comm/nccl_library.cpp speaks NCCL
 ^cuda                                     | ^(model|comm)/                       | only model and comm touch devices

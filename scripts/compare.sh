@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Every strategy on the digits with the same trials, then one table: time, bytes, storage, memory and accuracy.
+# Runs every strategy on the digits with the same trials. Then prints one table: time, bytes, storage, memory and accuracy.
 #   scripts/compare.sh [--trainers N] [--set path=value]...
-# Trainers are processes of this machine (N = 4 by default). Like quickstart.sh, it sets up, builds and imports what is
-# missing. On a cluster run configs/compare-*.json with your launcher and call `hopscotch compare runs/compare-*` yourself.
+# Trainers are processes of this machine (N = 4 by default). Like quickstart.sh, the script first sets up, builds and imports
+# if needed. On a cluster, run configs/compare-*.json with your launcher, then call `hopscotch compare runs/compare-*`.
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Formats C++ (clang-format, .clang-format) and Python (ruff, ruff.toml).
 #   scripts/format.sh [FILE...]   formats them in place; all files of the repository by default
-#   scripts/format.sh --check     changes nothing, names the files that differ, and ends with 1 if there are any
+#   scripts/format.sh --check     changes nothing; names the files that differ, and then ends with 1
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -35,5 +35,5 @@ options=(-i)
 [[ -z $check ]] || options=(--dry-run -Werror)
 only '\.(cpp|hpp|cu)$' | xargs -0 -r -P "$(nproc)" -n 40 "$tools/clang-format" "${options[@]}" || worst=1
 only '\.py$' | xargs -0 -r "$tools/ruff" format --quiet ${check:+--diff} || worst=1
-[[ $worst -eq 0 || -z $check ]] || echo "format: files differ; scripts/format.sh writes them as they should be" >&2
+[[ $worst -eq 0 || -z $check ]] || echo "format: files differ; run scripts/format.sh to format them" >&2
 exit "$worst"

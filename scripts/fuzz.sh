@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Fuzzes what hopscotch reads, in two ways.
+# Fuzzes the readers of hopscotch, in two ways.
 #   scripts/fuzz.sh [SECONDS=60] [TARGET...]
 #       Tries foreign files with clang's libFuzzer, with address and undefined-behaviour checks on. Targets are the files of
-#       fuzz/. Puts the inputs it found into build-fuzz/corpus and crashes into build-fuzz/crashes.
+#       fuzz/. New inputs go to build-fuzz/corpus, crashes to build-fuzz/crashes.
 #   scripts/fuzz.sh --files [--sanitize] [COUNT=10000]
 #       Damages experiments, run directories and datasets: the readers get COUNT files of each kind, and the binary gets
 #       COUNT / 50 commands. --sanitize: readers only, ASan + UBSan.
-# Exit code 1 if anything crashed, hung or said something that names no file.
+# Exit code 1 if anything crashed or hung, or printed an error that names no file.
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -1,21 +1,21 @@
 #!/usr/bin/env bash
-# Packs what Hopscotch is built with besides CUDA and PyTorch, for a machine with GPUs that can install nothing: headers and
-# libraries of this machine's packages, and Open MPI. Unpacked there, scripts/gpu_check.sh builds and measures.
-#   scripts/gpu_bundle.sh DIR     on a machine where scripts/setup.sh has run; DIR is made anew, some 50 MB
-# That machine needs x86-64, a C++20 compiler and a C library not older than this machine's.
+# Packs the packages that Hopscotch needs besides CUDA and PyTorch, for a GPU machine that cannot install packages: headers
+# and libraries from this machine, and Open MPI. On the GPU machine, scripts/gpu_check.sh uses the bundle to build.
+#   scripts/gpu_bundle.sh DIR     on a machine where scripts/setup.sh has run; replaces DIR, some 50 MB
+# The GPU machine needs x86-64, a C++20 compiler, and a C library that is not older than this machine's.
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 [[ $# -eq 1 ]] || { sed -n 2,6p "$0" >&2; exit 2; }
 mkdir -p "$1"
 out=$(cd "$1" && pwd)
 [[ -z $(ls -A "$out") || -f $out/hopscotch-bundle ]] || {
-    echo "gpu_bundle: $out holds other things than a bundle" >&2
+    echo "gpu_bundle: $out is neither empty nor a bundle; give another folder" >&2
     exit 2
 }
 rm -rf "$out"/*
 touch "$out/hopscotch-bundle"
 command -v dpkg-query > /dev/null || {
-    echo "gpu_bundle: makes its bundle of Debian's or Ubuntu's packages, and there is no dpkg here" >&2
+    echo "gpu_bundle: there is no dpkg here (the bundle is made of Debian's or Ubuntu's packages); use such a machine" >&2
     exit 1
 }
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Builds the preset gpu on a machine that has a GPU, CUDA's compiler, a Python with PyTorch 2.11, cmake and ninja, and
-# nothing else. Runs the tests labelled gpu (the kernels' also under compute-sanitizer), the strategies on the GPU and the
-# benchmarks, and prints one table. A row with a bar ends with `met` or `MISSED`. Under ten minutes on 16 cores.
+# Builds the preset gpu. The machine needs only a GPU, CUDA's compiler, a Python with PyTorch 2.11, cmake and ninja. Then
+# runs the tests labelled gpu (those of kernels also under compute-sanitizer), the strategies on the GPU and the benchmarks,
+# and prints one table. A row with a bar ends with `met` or `MISSED`. Takes under ten minutes on 16 cores.
 #   scripts/gpu_check.sh BUNDLE [RESULTS]   BUNDLE: a folder made by scripts/gpu_bundle.sh; RESULTS: a file for the table too
-# PYTHON=/path/to/python3 names the one that has PyTorch. BUILD=DIR builds there (build-gpu). The table says what failed; the
-# exit code is 1 then.
+# PYTHON=/path/to/python3: the Python that has PyTorch. BUILD=DIR: the folder of the build (build-gpu). If something fails,
+# the table says so, and the exit code is 1.
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 [[ $# -ge 1 && -f $1/hopscotch-bundle ]] || { sed -n 2,8p "$0" >&2; exit 2; }

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Installs what Hopscotch is built with on Debian or Ubuntu, and LibTorch into .deps/venv. Idempotent: what is there is
-# skipped, and a call with nothing to do takes a fraction of a second and runs neither apt nor pip.
-#   --cuda   also the CUDA libraries of that LibTorch (2.2 GB more): what a binary of the preset gpu runs with. To build one,
-#            you also need nvcc from a CUDA 13 toolkit (https://developer.nvidia.com/cuda-downloads, or a cluster's module).
-#   HOPSCOTCH_TORCH=/path/to/libtorch   use that one and make no virtual environment
+# Installs the packages that the build needs on Debian or Ubuntu, and LibTorch into .deps/venv. Skips installed packages: a
+# second call takes a fraction of a second and runs neither apt nor pip.
+#   --cuda   also the CUDA libraries of this LibTorch (2.2 GB more), which a binary of the preset gpu needs. To build such a
+#            binary, you also need nvcc from a CUDA 13 toolkit (https://developer.nvidia.com/cuda-downloads, or a module).
+#   HOPSCOTCH_TORCH=/path/to/libtorch   use this LibTorch and make no virtual environment
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -33,7 +33,7 @@ missing_packages() {
 }
 
 give_up() {
-    echo "setup: cannot install what is missing ($1)" >&2
+    echo "setup: packages are missing and cannot be installed ($1)" >&2
     echo "  by hand, with root's rights:  apt-get install ${missing[*]}" >&2
     echo "  elsewhere: a C++20 compiler, cmake >= 3.22, ninja, an MPI >= 3.1, HDF5 (C), libjpeg, libpng, zlib," \
          "CLI11, nlohmann/json, spdlog, fmt, xxHash, GoogleTest;" >&2

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# A private Slurm with two nodes on this machine, for the tests and for trying the templates of slurm/ out. It needs neither
-# systemd nor a database, touches nothing of a Slurm that is there, and runs as root or as an ordinary user.
-#   slurm_local.sh up           start it (what is missing is installed with apt where that is allowed)
+# A private Slurm with two nodes on this machine, to test the templates of slurm/. It needs neither systemd nor a database,
+# leaves an installed Slurm alone, and runs as root or as an ordinary user.
+#   slurm_local.sh up           start it (first installs missing packages with apt, if that is allowed)
 #   slurm_local.sh run CMD...   run a command that talks to it: run sbatch slurm/cpu.sbatch experiment.json
 #   slurm_local.sh status       its nodes and jobs; exit code 1 if it is not up
 #   slurm_local.sh down         cancel its jobs, stop it and remove its folder
 #   slurm_local.sh start n2     start the daemon of a node again, after something killed it
-# HOPSCOTCH_SLURM: the folder of everything it writes, default ${TMPDIR:-/tmp}/hopscotch-slurm-$UID. A node pretends to have
+# HOPSCOTCH_SLURM: the folder of all its files, default ${TMPDIR:-/tmp}/hopscotch-slurm-$UID. A node pretends to have
 # 32 CPUs and 4 GPUs. Partitions: `low`, the default, and `high`, whose jobs take the nodes away from those of `low`.
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail

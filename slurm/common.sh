@@ -4,7 +4,7 @@
 #   HOPSCOTCH            the binary; default: build/hopscotch of the repository
 #   HOPSCOTCH_LAUNCHER   srun (default) or mpirun
 #   HOPSCOTCH_REQUEUES   how often a job may go back into the queue; default 0, never
-# Exit codes of the job: 0 finished, 1 failed, 2 bad input, 75 interrupted: the same sbatch goes on with it.
+# Exit codes of the job: 0 finished, 1 failed, 2 bad input, 75 interrupted: the same sbatch continues the run.
 # SPDX-License-Identifier: Apache-2.0
 HOPSCOTCH=${HOPSCOTCH:-$HOPSCOTCH_HOME/build/hopscotch}
 
@@ -78,11 +78,11 @@ conclude() {
     # Cancelled, past its limit, or requeued by Slurm itself: that is Slurm's decision.
     [[ -z ${ending:-} ]] || exit 75
     if ((${SLURM_RESTART_COUNT:-0} >= ${HOPSCOTCH_REQUEUES:-0})); then
-        say "not requeued (HOPSCOTCH_REQUEUES is ${HOPSCOTCH_REQUEUES:-0}); the same sbatch goes on with it"
+        say "not requeued (HOPSCOTCH_REQUEUES is ${HOPSCOTCH_REQUEUES:-0}); the same sbatch continues the run"
     elif ((code != 75 && ${after:-0} <= ${before:-0})); then
         say "not requeued, since it would only crash again: nothing was saved in this start"
     else
-        requeue || say "could not be requeued; the same sbatch goes on with it"
+        requeue || say "could not be requeued; the same sbatch continues the run"
     fi
     ((code != 0)) || code=75  # of a launcher that lost its ranks
     exit "$code"

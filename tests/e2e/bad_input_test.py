@@ -23,7 +23,7 @@ class BadInput(Case):
 
     def test_no_experiment_file(self):
         self.refused(
-            "nope.json: cannot be read (no such file?) give the path of an experiment, for example configs/digits-grid.json",
+            "nope.json: cannot be read (no such file?); give the path of an experiment, for example configs/digits-grid.json",
             file="nope.json",
             nps=(None, 3),
         )
@@ -123,9 +123,9 @@ class BadInput(Case):
         self.refused('--set train.epohcs=3: unknown key (did you mean "epochs"?)', "--set", "train.epohcs=3")
 
     def test_trainers(self):
-        self.changed("0 trainers cannot train (at least 1 is needed) use --trainers N or mpirun -np N+1", "--trainers", "0")
+        self.changed("0 trainers cannot train (at least 1 is needed); use --trainers N or mpirun -np N+1", "--trainers", "0")
         self.refused(
-            "--trainers 4 under a launcher with 3 processes (rank 0 schedules, the others train) leave --trainers out, "
+            "--trainers 4 under a launcher with 3 processes (rank 0 schedules, the others train); leave --trainers out, "
             "or start 5 processes",
             "--trainers",
             "4",
@@ -199,7 +199,7 @@ class BadInput(Case):
         (self.cwd / "r.csv").write_text("a,b,y\n" + "".join(f"{i},{i % 7},{i / 3}\n" for i in range(40)))
         self.run_hopscotch("data", "import", "csv", "r.csv", "--out", "r", "--shards", "2", "--valid", "0.2", "--regression")
         self.changed(
-            'e.json:1:219: /search/metric: val_accuracy needs classes (the loss is mse) use "val_loss" with mode "min"',
+            'e.json:1:219: /search/metric: val_accuracy needs classes (the loss is mse); use "val_loss" with mode "min"',
             "--set",
             "train.loss=mse",
             data={"path": "r"},

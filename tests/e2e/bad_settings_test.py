@@ -181,12 +181,12 @@ class BadSettings(Case):
     def test_metrics_that_are_not_there(self):
         self.refused(
             '"val_r2"',
-            '/search/metric: val_r2 needs targets (the loss is cross_entropy) use "val_loss" with mode "min"',
+            '/search/metric: val_r2 needs targets (the loss is cross_entropy); use "val_loss" with mode "min"',
             search={"procedure": "grid", "metric": "val_r2"},
         )
         self.refused(
             '"val_auc"',
-            '/search/metric: val_auc needs two classes or a multilabel dataset (this one has 10 classes) use "val_f1"',
+            '/search/metric: val_auc needs two classes or a multilabel dataset (this one has 10 classes); use "val_f1"',
             search={"procedure": "grid", "metric": "val_auc"},
         )
 
@@ -195,7 +195,7 @@ class BadSettings(Case):
         self.run_hopscotch("data", "import", "tokens", "book.txt", "--out", "book", "--shards", "2", "--context", "16")
         for metric, message in (
             ("val_f1", 'val_f1 is not measured on tokens; use "val_perplexity"'),
-            ("val_auc", 'val_auc needs two classes or a multilabel dataset (this one has 256 tokens) use "val_perplexity"'),
+            ("val_auc", 'val_auc needs two classes or a multilabel dataset (this one has 256 tokens); use "val_perplexity"'),
         ):
             self.refused(
                 f'"{metric}"',

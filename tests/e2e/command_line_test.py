@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The options of `run`, what it prints, and the shipped experiments."""
 
+import pathlib
+import shutil
+import subprocess
 import unittest
 
-from harness import SOURCE, Case, experiment, strict_json
+from harness import BINARY, SOURCE, Case, experiment, strict_json
 
 
 class CommandLine(Case):
@@ -113,7 +116,7 @@ class CommandLine(Case):
             ("strategy={}", "mop"),
         ):
             self.refuse(
-                f'--strategy says "sequential" and --set says "{other}" (strategy.name) leave one of them out',
+                f'--strategy says "sequential" and --set says "{other}" (strategy.name); leave one of them out',
                 "run",
                 "e.json",
                 "--strategy",
@@ -192,6 +195,27 @@ class CommandLine(Case):
         self.assertEqual(code, 0)
         for option in ("--set", "--trainers", "--dry-run", "--overwrite", "--quiet", "--resume"):
             self.assertIn(option, out)
+
+    def test_light_commands_load_no_libtorch(self):
+        def libraries(program):
+            out = subprocess.run([program], env={"LD_TRACE_LOADED_OBJECTS": "1"}, capture_output=True, text=True).stdout
+            return {line.split()[0] for line in out.splitlines()}
+
+        program = pathlib.Path(BINARY).resolve()
+        self.assertIn("libtorch_cpu.so", libraries(program.with_name("hopscotch-train")))
+        self.assertNotIn("libtorch_cpu.so", libraries(program))
+
+    def test_a_program_without_the_other_says_so(self):
+        shutil.copy(BINARY, self.cwd / "hopscotch")
+        self.assertIn("Train every trial", self.run_program("--help").stdout)
+        alone = self.run_program("run", "e.json")
+        self.assertEqual(alone.returncode, 1)
+        self.assertRegex(
+            alone.stderr, r"/hopscotch-train: cannot be started \(No such file or directory\); install hopscotch "
+        )
+
+    def run_program(self, *args):
+        return subprocess.run([self.cwd / "hopscotch", *args], cwd=self.cwd, capture_output=True, text=True)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import unittest
 
 from harness import Case, experiment, strict_json
 
-NO_WORK = "these runs cannot be compared (they did not do the same work, to its end) --anyway does it all the same"
+NO_WORK = "these runs cannot be compared (they did not do the same work to its end); --anyway compares them nevertheless"
 
 
 class Compare(Case):

@@ -128,7 +128,7 @@ class Wishes(Ctl):
             self.assertEqual(self.refused(*args), message)
         self.assertIn("must be > 0", self.refused("clone", "0", "train.batch_size=0") + "must be > 0")
         self.assertIn("unknown", self.refused("clone", "0", "train.optimizer.lrr=0.1"))
-        self.assertIn("alter what is in the state", self.refused("clone", "0", "train.optimizer.momentum=0.9"))
+        self.assertIn("alter the layout of the state", self.refused("clone", "0", "train.optimizer.momentum=0.9"))
         inbox = self.cwd / "out/inbox"
         for number, text in enumerate(
             ("", "[]", '{"kind": "jump"}', '{"kind": "stop", "trial": -1}', "\0" * 100, '{"kind": "finish"}')
@@ -149,9 +149,9 @@ class Wishes(Ctl):
             self.assertIn(part, out)
         for args, message in (
             (("jump",), "is unknown"),
-            (("stop",), "say which trial"),
-            (("stop", "x"), "is no trial"),
-            (("stop", "1", "2"), "is too much"),
+            (("stop",), "no trial is given"),
+            (("stop", "x"), "is not a trial"),
+            (("stop", "1", "2"), "unexpected argument"),
             (("clone", "1", "lr"), "expected path=value"),
         ):
             code, _, err = self.ctl(*args)

@@ -140,9 +140,7 @@ class Predict(Case):
             ("flat", "rows have shape 2 (the model was trained with 1x8x8)"),
             ("nine", "the number of outputs is 9 (the model was trained with 10)"),
         ):
-            self.refuse(
-                f"{name}: {differs} predict needs data imported in the same way", "predict", "out", name, "--out", "p.csv"
-            )
+            self.refuse(f"{name}: {differs}; import the data in the same way", "predict", "out", name, "--out", "p.csv")
         self.refuse(
             "other: no such dataset directory; make one with 'hopscotch data import'",
             "predict",
@@ -159,7 +157,7 @@ class Predict(Case):
         self.refuse("out: there is no trial 2 in this run", "predict", "out", "digits", "--out", "p.csv", "--trial", "2")
         (self.cwd / "out/best/model.json").rename(self.cwd / "model.json")
         self.refuse(
-            "out: has no best/model.json (did the run finish?) run the experiment to its end",
+            "out: has no best/model.json (did the run finish?); run the experiment to its end",
             "predict",
             "out",
             "digits",
@@ -182,7 +180,7 @@ class Predict(Case):
         )
         self.refuse('--out "": is empty; name the CSV file to write', "predict", "out", "digits", "--out", "")
         self.refuse(
-            "--out no/p.csv: cannot be written (No such file or directory) name a file in a folder that exists and can be "
+            "--out no/p.csv: cannot be written (No such file or directory); name a file in a folder that exists and can be "
             "written",
             "predict",
             "out",

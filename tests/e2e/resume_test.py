@@ -305,9 +305,8 @@ class Resume(Disturbed):
         self.write(disturbed())
         self.assertTrue(self.killed(laps=1))
         self.refuse(
-            "out: cannot go on with this run, because the experiment is another (only section run and data.stage may "
-            "change) use another "
-            "run.dir, or undo:\n  seed: was 42, is 43\n  train.batch_size: was 4, is 8",
+            "out: cannot continue this run with a changed experiment (only the section run and data.stage may change); use "
+            "another run.dir, or undo:\n  seed: was 42, is 43\n  train.batch_size: was 4, is 8",
             "run",
             "e.json",
             "--resume",
@@ -319,7 +318,7 @@ class Resume(Disturbed):
             "3",
         )
         self.refuse(
-            "--resume and --overwrite exclude each other (one goes on with a run, the other deletes it) choose one",
+            "--resume and --overwrite exclude each other (one continues a run, the other deletes it); choose one",
             "run",
             "e.json",
             "--resume",
@@ -446,7 +445,7 @@ class WrongStates(Disturbed):
             "00000000000000ff"
         )
         self.assertEqual(err.count(f"{complaint}; the trial goes back to its last checkpoint"), 3)
-        self.assertIn(f"{complaint}; this is the 4th of this job, it ends here", err)
+        self.assertIn(f"{complaint}; this is damaged state 4 of this job, so the job ends", err)
         self.assertEqual(max(lap["epoch"] for lap in self.laps() if lap["trial"] == last["trial"]), last["epoch"])
         self.edit(lambda line: line.update(end_hash=last["end_hash"]) if is_last(line) else None)
         self.resumed()

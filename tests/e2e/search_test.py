@@ -208,7 +208,7 @@ class Searches(Case):
             self.write(searching(PBT, strategy={"name": name}))
             code, out, err = self.run_hopscotch("run", "e.json", "--dry-run")
             self.assertEqual(code, 2)
-            self.assertIn(f"pbt lets trials take over each other's states, which {name} keeps in parts", err)
+            self.assertIn(f"pbt lets trials take over each other's states ({name} keeps them in parts", err)
 
     def test_by_arrival(self):
         # Whatever it decides, a killed run decides it again from its journal.

@@ -191,7 +191,7 @@ class DamagedHop(resume_test.Disturbed):
         code, out, err = self.run_hopscotch("run", "e.json", "--quiet", "--trainers", "3", env={"HOPSCOTCH_FAULT": faults})
         self.assertEqual(code, 75, out + err)
         self.assertEqual(err.count("the trial goes back to its last checkpoint"), 3)
-        self.assertIn("this is the 4th of this job, it ends here: --resume goes on", err)
+        self.assertIn("this is damaged state 4 of this job, so the job ends; continue with --resume", err)
         self.assertEqual(self.summary()["status"], "interrupted")
         self.resumed("2")
         self.assertEqual(self.outcome("out"), expected)
@@ -234,7 +234,7 @@ class SharedScheduler(Jobs):
         self.assertEqual((code, "3 trainers" in out), (0, True), out + err)
         code, out, err = self.run_hopscotch("run", "e.json", "--trainers", "2", np=3)
         self.assertIn(
-            "--trainers 2 under a launcher with 3 processes (all of them train) leave --trainers out, or start 2 processes",
+            "--trainers 2 under a launcher with 3 processes (all of them train); leave --trainers out, or start 2 processes",
             err,
         )
 

@@ -122,7 +122,7 @@ class WarmStart(Case):
         code, out, err = self.run_hopscotch("run", "e.json")
         self.assertEqual(code, 2)
         self.assertIn(
-            "/search/start_from: everything has tried every configuration of the space (nothing is left to train) widen the "
+            "/search/start_from: everything has tried every configuration of the space (nothing is left to train); widen the "
             "space",
             err,
         )
@@ -173,12 +173,12 @@ class WarmStart(Case):
         for search, told in (
             (
                 {"start_from": "nowhere"},
-                "nowhere is no run directory (experiment.json or journal.jsonl is missing) give the run.dir of an earlier "
+                "nowhere is not a run directory (experiment.json or journal.jsonl is missing); give the run.dir of an earlier "
                 "run",
             ),
             (
                 {"start_from": "digits"},
-                "digits is no run directory (experiment.json or journal.jsonl is missing) give the run.dir of an earlier "
+                "digits is not a run directory (experiment.json or journal.jsonl is missing); give the run.dir of an earlier "
                 "run",
             ),
         ):

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+// hopscotch ctl: prints the status of a run, or sends an order to the job that works on it.
+#include <CLI/CLI.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <thread>
+
+#include "app/commands/commands.hpp"
+#include "core/clock.hpp"
+#include "core/error.hpp"
+#include "experiment/metric.hpp"
+#include "experiment/reader.hpp"
+#include "run/inbox.hpp"
+#include "run/journal.hpp"
+#include "run/leaderboard.hpp"
+#include "run/run_directory.hpp"
+#include "run/tally.hpp"
+
+namespace hopscotch {
+namespace {
+
+struct CtlOptions {
+    std::string run_dir, action;         // status, stop, resume, clone, finish
+    std::vector<std::string> arguments;  // a trial; path=value ...
+    double timeout_s = 10;               // for the job's answer
+};
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t k_last_decisions = 8;
+constexpr std::chrono::milliseconds k_look_every{50};
+
+struct Action {
+    char const* name;
+    Order::Kind kind;
+    bool has_trial, has_changes;
+};
+constexpr Action k_actions[] = {{"stop", Order::Kind::stop, true, false},
+                                {"resume", Order::Kind::resume, true, false},
+                                {"clone", Order::Kind::clone, true, true},
+                                {"finish", Order::Kind::finish, false, false}};
+
+TrialId trial_in(std::string const& text) {
+    int id = -1;
+    auto const end = text.data() + text.size();
+    if (auto const [at, error] = std::from_chars(text.data(), end, id); error != std::errc() || at != end || id < 0)
+        throw ConfigError(fmt::format("\"{}\" is not a trial (trials are numbers from 0)", text));
+    return TrialId(id);
+}
+
+// path=value as with --set: JSON, or else a string.
+std::pair<std::string, Json> change_in(std::string const& text) {
+    auto const equals = text.find('=');
+    if (equals == text.npos || equals == 0)
+        throw ConfigError(fmt::format("\"{}\": expected path=value (for example train.optimizer.lr=0.01)", text));
+    Problems no_json("");
+    auto const value = text.substr(equals + 1);
+    auto parsed = parse_json(value, no_json);
+    return {text.substr(0, equals), no_json.empty() ? std::move(parsed) : Json(value)};
+}
+
+LiveRequest request_of(CtlOptions const& options) {
+    auto const action = std::ranges::find(k_actions, options.action, &Action::name);
+    if (action == std::end(k_actions))
+        throw ConfigError(
+            fmt::format("action \"{}\" is unknown (known: status, stop, resume, clone, finish)", options.action));
+    std::size_t const least = action->has_trial ? 1 : 0;
+    if (options.arguments.size() < least)
+        throw ConfigError(
+            fmt::format("ctl {}: no trial is given; for example: ctl RUN_DIR {} 3", options.action, options.action));
+    if (options.arguments.size() > least && !action->has_changes)
+        throw ConfigError(fmt::format("ctl {}: unexpected argument \"{}\"", options.action, options.arguments[least]));
+    LiveRequest out;
+    out.kind = action->kind;
+    if (action->has_trial) out.trial = trial_in(options.arguments.front());
+    for (std::size_t i = least; i < options.arguments.size(); ++i) out.changes.push_back(change_in(options.arguments[i]));
+    out.until_unix_s = unix_s() + options.timeout_s;
+    return out;
+}
+
+int ask(CtlOptions const& options) {
+    auto const request = request_of(options);
+    auto const name = post(options.run_dir, request);
+    for (auto const until_s = monotonic_s() + options.timeout_s; monotonic_s() < until_s;
+         std::this_thread::sleep_for(k_look_every)) {
+        auto const answer = take_answer(options.run_dir, name);
+        if (!answer) continue;
+        fmt::print(answer->ok ? stdout : stderr, "{}\n", answer->text);
+        return answer->ok ? 0 : k_exit_failed;
+    }
+    take_back(options.run_dir, name);
+    fmt::print(stderr, "{}: no job has answered within {:g} s (none works on this run?); the request is taken back\n",
+               options.run_dir, options.timeout_s);
+    return k_exit_failed;
+}
+
+Experiment experiment_in(fs::path const& run_dir) {
+    Problems problems((run_dir / "experiment.json").string());
+    auto out = read_experiment(read_run_facts(run_dir).experiment.dump(), {}, problems);
+    problems.throw_if_any();
+    return out;
+}
+
+// By the journal. A trial with a released lap that has not ended is running.
+std::map<std::string, int> trials_by_status(Journal const& journal) {
+    std::map<TrialId, std::string> status;
+    for (auto const& lap : journal.released) status[lap.trial] = "running";
+    for (auto const& decision : journal.decisions)
+        if (decision.kind == Decision::Kind::pause)
+            status[decision.trial] = "paused";
+        else if (decision.kind == Decision::Kind::resume)
+            status[decision.trial] = "running";
+    std::map<TrialId, int> alive;  // orders have had it go on so often, less its ends
+    for (auto const& lap : journal.laps)
+        for (auto const& order : lap.orders) alive[order.trial] += order.kind == Order::Kind::resume ? 1 : 0;
+    for (auto const& end : journal.ended) {
+        bool const interrupted = end.status == name_of(TrialStatus::interrupted);
+        if (interrupted ? !journal.status.empty() : --alive[end.trial] < 0) status[end.trial] = end.status;
+    }
+    std::map<std::string, int> out;
+    for (auto const& [trial, name] : status) ++out[name];
+    return out;
+}
+
+void print_best(Experiment const& experiment, Journal const& journal) {
+    Tally tally(experiment.search.metric, experiment.search.mode, 1);
+    for (auto const& lap : journal.laps) tally.add(lap, loss_of(experiment, journal.assignments.at(lap.trial)));
+    auto const best = tally.best_trial();
+    if (!best) return fmt::print("best      none has a {} yet\n", experiment.search.metric);
+    auto const& metrics = *tally.of(*best).best;
+    fmt::print("best      trial {}: {} {:.4g} after epoch {}  {}\n", best->value, experiment.search.metric,
+               metric_value(metrics, experiment.search.metric), metrics.epoch, short_config(journal.assignments.at(*best)));
+}
+
+std::string state_of(Journal const& journal) {
+    if (!journal.status.empty()) return journal.status;
+    return fmt::format("a job works on it, or was killed: its last line in the journal is {:.0f} s old",
+                       std::max(0.0, unix_s() - journal.last_unix_s));
+}
+
+int print_status(fs::path const& run_dir) {
+    auto const experiment = experiment_in(run_dir);
+    auto const journal = read_journal(run_dir / "journal.jsonl");
+    fmt::print("{}: {}\nstatus    {}\njobs      {}\n", experiment.name, run_dir.string(), state_of(journal),
+               journal.incarnation);
+    std::string trials;
+    for (auto const& [name, count] : trials_by_status(journal))
+        trials += fmt::format("{}{} {}", trials.empty() ? "" : ", ", count, name);
+    fmt::print("trials    {}\nepochs    {}\n", trials.empty() ? "none has begun" : trials, journal.laps.size());
+    print_best(experiment, journal);
+    for (auto const& order : journal.orders)
+        fmt::print("ordered   {}{} ({})\n", name_of(order.kind),
+                   order.trial.value < 0 ? "" : fmt::format(" trial {}", order.trial.value), order.why);
+    auto const first = journal.decisions.size() - std::min(journal.decisions.size(), k_last_decisions);
+    for (std::size_t i = first; i < journal.decisions.size(); ++i) {
+        auto const& each = journal.decisions[i];
+        fmt::print("{}{} trial {}{}{}\n", i == first ? "decided   " : "          ", name_of(each.kind), each.trial.value,
+                   each.epoch < 0 ? "" : fmt::format(" after epoch {}", each.epoch),
+                   each.why.empty() ? "" : ": " + each.why);
+    }
+    return 0;
+}
+
+int ctl_command(CtlOptions const& options) {
+    if (!holds_run(options.run_dir))
+        throw ConfigError(fmt::format("{}: holds no run (journal.jsonl or experiment.json is missing)", options.run_dir));
+    if (options.action != "status") return ask(options);
+    if (!options.arguments.empty())
+        throw ConfigError(fmt::format("ctl status: unexpected argument \"{}\"", options.arguments.front()));
+    return print_status(options.run_dir);
+}
+
+}  // namespace
+
+Work add_ctl(CLI::App& command) {
+    auto const options = std::make_shared<CtlOptions>();
+    command.add_option("run_dir", options->run_dir, "A run directory")->required()->type_name("RUN_DIR");
+    command.add_option("action", options->action, "status, stop, resume, clone or finish")->required()->type_name("ACTION");
+    command.add_option("arguments", options->arguments, "A trial; with clone also changes, as path=value")
+        ->type_name("TRIAL PATH=VALUE...");
+    command.add_option("--timeout", options->timeout_s, "Seconds to wait for the answer of the job")
+        ->capture_default_str()
+        ->check(CLI::PositiveNumber);
+    command.footer(
+        "hopscotch ctl runs/digits status                            print the status; needs no job\n"
+        "hopscotch ctl runs/digits stop 4                            end trial 4 at the end of its unit\n"
+        "hopscotch ctl runs/digits resume 4                          continue a paused or stopped trial to its last epoch\n"
+        "hopscotch ctl runs/digits clone 4 train.optimizer.lr=0.01   start a new trial with the state of trial 4\n"
+        "hopscotch ctl runs/digits finish                            start no trial; end each at its next decision\n\n"
+        "Exit codes: 0 the job obeys; 1 the job refuses, or no job answers; 2 bad input.");
+    return on_first_rank([options] { return ctl_command(*options); });
+}
+
+}  // namespace hopscotch

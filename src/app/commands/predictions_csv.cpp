@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/commands/predictions_csv.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include "core/error.hpp"
+
+namespace hopscotch {
+namespace {
+
+constexpr std::int64_t k_most_probabilities = 1000;  // columns; beyond, only that of the prediction
+
+std::string quoted(std::string const& text) {
+    if (text.find_first_of(",\"\n\r") == text.npos) return text;
+    std::string out = "\"";
+    for (auto const c : text) out += c == '"' ? "\"\"" : std::string(1, c);
+    return out + "\"";
+}
+
+}  // namespace
+
+PredictionsCsv::PredictionsCsv(std::string path, Manifest const& trained) : path_(std::move(path)), trained_(trained) {
+    if (path_.empty() || std::filesystem::is_directory(path_))
+        throw ConfigError(fmt::format("--out \"{}\": {}; name the CSV file to write", path_,
+                                      path_.empty() ? "is empty" : "is a directory"));
+    file_ = std::fopen((path_ + ".tmp").c_str(), "w");
+    if (file_ == nullptr)
+        throw ConfigError(
+            fmt::format("--out {}: cannot be written ({}); name a file in a folder that exists and can be written", path_,
+                        std::strerror(errno)));
+    probabilities_ = trained.task == Task::classification && trained.outputs <= k_most_probabilities;
+    std::string header = "split,shard,row";
+    if (has_labels(trained.task)) header += ",label,prediction,probability";
+    for (std::int64_t c = 0; probabilities_ && c < trained.outputs; ++c) header += "," + quoted("p_" + name(c));
+    for (std::int64_t c = 0; !has_labels(trained.task) && c < trained.outputs; ++c)
+        header += fmt::format(",{},{}", quoted("target_" + name(c)), quoted("prediction_" + name(c)));
+    write(header);
+}
+
+PredictionsCsv::~PredictionsCsv() {
+    if (file_ == nullptr) return;
+    std::fclose(file_);
+    std::remove((path_ + ".tmp").c_str());
+}
+
+void PredictionsCsv::add(std::string const& place, std::int64_t label, std::span<float const> logits) {
+    auto const best = std::max_element(logits.begin(), logits.end());
+    auto const power = [&](float x) { return std::exp(static_cast<double>(x) - static_cast<double>(*best)); };
+    double sum = 0;
+    for (auto const x : logits) sum += power(x);
+    auto line = fmt::format("{},{},{},{:.6g}", place, quoted(name(label)), quoted(name(best - logits.begin())), 1 / sum);
+    for (std::size_t i = 0; probabilities_ && i < logits.size(); ++i) line += fmt::format(",{:.6g}", power(logits[i]) / sum);
+    write(line);
+}
+
+void PredictionsCsv::add(std::string const& place, std::span<float const> targets, std::span<float const> outputs) {
+    auto line = place;
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+        double const x = outputs[i];
+        line += fmt::format(",{:.9g},{:.9g}", targets[i], trained_.task == Task::multilabel ? 1 / (1 + std::exp(-x)) : x);
+    }
+    write(line);
+}
+
+void PredictionsCsv::finish() {
+    bool const written = std::fclose(std::exchange(file_, nullptr)) == 0;
+    if (written && std::rename((path_ + ".tmp").c_str(), path_.c_str()) == 0) return;
+    auto const why = std::strerror(errno);
+    std::remove((path_ + ".tmp").c_str());
+    throw DataError(fmt::format("{}: cannot be written ({})", path_, why));
+}
+
+std::string PredictionsCsv::name(std::int64_t output) const {
+    return trained_.class_names.empty() ? std::to_string(output) : trained_.class_names[static_cast<std::size_t>(output)];
+}
+
+void PredictionsCsv::write(std::string const& line) {
+    if (std::fprintf(file_, "%s\n", line.c_str()) < 0)
+        throw DataError(fmt::format("{}: cannot be written; check free space", path_));
+}
+
+}  // namespace hopscotch

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+// Trains the trials of a run again and compares state hashes with the journal. Each trial is trained alone, with a
+// comparison after every unit. If the bits depend on the number of trainers, as many threads train together, with a
+// comparison after every lap. Of the run, only experiment.json and journal.jsonl are used.
+#include <CLI/CLI.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <set>
+
+#include "app/commands/commands.hpp"
+#include "app/commands/replay_together.hpp"
+#include "core/error.hpp"
+#include "core/hash.hpp"
+#include "data/dataset/shard_writer.hpp"
+#include "run/journal.hpp"
+#include "run/run_directory.hpp"
+#include "run/server_log.hpp"
+#include "strategy/common/strategy.hpp"
+#include "strategy/common/trial_runner.hpp"
+#include "strategy/parameter_server/server_replay.hpp"
+#include "strategy/strategy_table.hpp"
+
+namespace hopscotch {
+namespace {
+
+struct ReplayOptions {
+    std::string run_dir;
+    std::vector<int> trials;  // empty: all
+};
+
+constexpr int k_most_threads = 1024;
+
+struct Verdicts {
+    std::int64_t units = 0;
+    std::vector<std::string> differences;
+};
+
+void replay_lap(TrialRunner& runner, LapRecord const& recorded, Lap const& lap, MutableBytes state, Verdicts& verdicts) {
+    Journey journey;
+    journey.lap = lap;
+    for (auto const& unit : recorded.units) {
+        runner.run_unit(journey, state, nullptr);
+        ++verdicts.units;
+        auto const hash = journey.record.units.empty() ? 0 : journey.record.units.back().state_hash;
+        if (journey.record.units.size() == static_cast<std::size_t>(journey.step) && hash == unit.state_hash) continue;
+        verdicts.differences.push_back(fmt::format("trial {}, epoch {}, unit {} (shard {}): journal {}, replayed {}{}",
+                                                   recorded.trial.value, recorded.epoch, journey.step - 1, unit.shard.value,
+                                                   to_hex(unit.state_hash), to_hex(hash),
+                                                   journey.record.reason.empty() ? "" : "; " + journey.record.reason));
+    }
+    if (recorded.outcome == Outcome::finished) runner.end_epoch(lap, state, recorded);
+}
+
+// These trials, and the trials whose states they took over.
+std::set<TrialId> with_sources(Journal const& journal, std::set<TrialId> trials) {
+    for (std::size_t before = 0; before != trials.size();) {
+        before = trials.size();
+        for (auto const& lap : journal.released)
+            if (lap.clone_of && trials.contains(lap.trial)) trials.insert(lap.clone_of->trial);
+    }
+    return trials;
+}
+
+// Laps of these trials in the order of their ends: a clone begins with a state that is known by then.
+Verdicts replay_trials(TrialRunner& runner, Journal const& journal, std::set<TrialId> const& trials, BufferPool& pool) {
+    Verdicts verdicts;
+    auto const released = released_laps(journal);
+    std::map<TrialId, Buffer> states;
+    std::map<LapId, Buffer> sources;
+    for (auto const& [id, lap] : released)
+        if (lap->clone_of && trials.contains(id.trial)) sources[*lap->clone_of];
+    auto const copy = [&](Buffer const& state) {
+        auto out = pool.acquire(state.bytes().size());
+        std::ranges::copy(state.bytes(), out.bytes().begin());
+        return out;
+    };
+    for (auto const* each : laps_that_count(journal)) {
+        auto const& recorded = *each;
+        if (!trials.contains(recorded.trial)) continue;
+        LapId const id{recorded.trial, recorded.epoch};
+        if (recorded.outcome == Outcome::stopped) continue;  // somewhere in it; if its trial went on, the lap came again
+        auto const found = released.find(id);
+        require(found != released.end(),
+                fmt::format("trial {}, epoch {} was trained and never released", id.trial.value, id.epoch));
+        auto const& lap = *found->second;
+        auto& state = states[id.trial];
+        if (lap.clone_of) {
+            auto const& source = sources.at(*lap.clone_of);
+            require(static_cast<bool>(source), "a clone began with a state that no lap before it has left");
+            state = copy(source);
+        }
+        if (!state) state = runner.initial_state(lap, pool);
+        replay_lap(runner, recorded, lap, state.bytes(), verdicts);
+        if (auto const wanted = sources.find(id); wanted != sources.end()) wanted->second = copy(state);
+    }
+    for (auto const trial : trials) runner.forget(trial);
+    return verdicts;
+}
+
+void require_bits(std::filesystem::path const& run_dir) {
+    if (read_run_facts(run_dir).approximate)
+        throw ConfigError(
+            fmt::format("{}: there are no bits to verify (it was trained on a GPU with run.deterministic false, where each "
+                        "training differs by rounding); train with run.deterministic true to get runs that replay",
+                        run_dir.string()));
+}
+
+// Otherwise a replaced file would be reported as a difference of states.
+void require_files(std::filesystem::path const& run_dir) {
+    for (auto const& [path, hash] : read_run_facts(run_dir).files)
+        if (hash_file(path) != hash)
+            throw ConfigError(
+                fmt::format("{}: is not the file that the run was trained with (its content differs); restore it", path));
+}
+
+// Each trainer of the run becomes a thread, and looks up the owner of each shard.
+OwnerTable recorded_owners(std::filesystem::path const& run_dir, Experiment const& experiment) {
+    auto owners = read_run_facts(run_dir).owners;
+    auto const shards = read_manifest(experiment.data.path).train.size();
+    if (owners.owner.size() != shards)
+        throw DataError(
+            fmt::format("{}: 'owners' names the owners of {} shards (the dataset has {}); is it another dataset?",
+                        (run_dir / "experiment.json").string(), owners.owner.size(), shards));
+    if (owners.trainers > k_most_threads)
+        throw ConfigError(fmt::format("{}: a run of {} trainers cannot be replayed in one process (at most {} can)",
+                                      run_dir.string(), owners.trainers, k_most_threads));
+    return owners;
+}
+
+int tell(std::vector<std::string> const& differences, std::size_t trials, std::string const& compared,
+         std::string const& run_dir) {
+    for (auto const& difference : differences) fmt::print(stderr, "{}\n", difference);
+    if (!differences.empty()) {
+        fmt::print(stderr, "{} of {} trials differ from the journal of {}\n", differences.size(), trials, run_dir);
+        return 1;
+    }
+    fmt::print("{} of {} trials: every state hash equals the journal's\n", compared, trials);
+    return 0;
+}
+
+// Asynchronous parameter servers: one process that follows the order in which gradients came (server_log.jsonl).
+ReplayedLaps replay_servers(std::filesystem::path const& run_dir, Experiment const& experiment, Journal const& journal,
+                            std::set<TrialId> const& trials) {
+    auto const file = run_dir / "server_log.jsonl";
+    auto const log = read_server_log(file);
+    auto const owners = recorded_owners(run_dir, experiment);
+    ReplayedLaps out;
+    for (auto const trial : trials) {
+        ServerReplay replay(experiment, owners);
+        for (auto const& recorded : journal.laps) {
+            if (recorded.trial != trial || recorded.outcome != Outcome::finished) continue;
+            auto const parts = log.find({trial, recorded.epoch});
+            if (parts == log.end())
+                throw DataError(
+                    fmt::format("{}: trial {}, epoch {} is missing", file.string(), trial.value, recorded.epoch));
+            Lap lap;
+            lap.trial = trial;
+            lap.epoch = recorded.epoch;
+            lap.assignment = journal.assignments.at(trial);
+            auto const hash = replay.train(lap, parts->second, recorded);
+            ++out.laps;
+            if (hash == recorded.state_hash) continue;
+            out.differences.push_back(fmt::format("trial {}, epoch {}: journal {}, replayed {}", trial.value, recorded.epoch,
+                                                  to_hex(recorded.state_hash), to_hex(hash)));
+            break;  // what follows it is its consequence
+        }
+    }
+    return out;
+}
+
+Experiment recorded_experiment(std::filesystem::path const& run_dir) {
+    auto const path = run_dir / "experiment.json";
+    if (!std::filesystem::exists(path))
+        throw ConfigError(fmt::format("{}: not a run directory (it has no experiment.json)", run_dir.string()));
+    Problems problems(path.string());
+    auto experiment = read_experiment(read_run_facts(run_dir).experiment.dump(), {}, problems);
+    problems.throw_if_any();
+    return experiment;
+}
+
+std::set<TrialId> wanted_trials(ReplayOptions const& options, Journal const& journal) {
+    std::set<TrialId> out;
+    for (auto const trial : options.trials) {
+        if (!journal.assignments.contains(TrialId(trial)))
+            throw ConfigError(fmt::format("{}: there is no trial {} in this run", options.run_dir, trial));
+        out.insert(TrialId(trial));
+    }
+    if (out.empty())
+        for (auto const& lap : journal.laps) out.insert(lap.trial);
+    if (out.empty())
+        throw ConfigError(fmt::format("{}: the journal has no lap (did a trial finish an epoch?)", options.run_dir));
+    return out;
+}
+
+// Strategies whose bits are the same on any number of trainers: each trial alone, in this process.
+Verdicts replay_alone(Experiment const& experiment, Journal const& journal, std::set<TrialId> const& wanted) {
+    std::vector<ShardId> shards;
+    for (std::size_t s = 0; s < read_manifest(experiment.data.path).train.size(); ++s) shards.emplace_back(s);
+    TrialRunner runner(experiment, shards, {TrainerId(0)});
+    auto const pool = std::make_shared<BufferPool>();
+    bool const clones = std::ranges::any_of(journal.released, [](Lap const& lap) { return lap.clone_of.has_value(); });
+    std::vector<std::set<TrialId>> groups;
+    if (clones)
+        groups.push_back(with_sources(journal, wanted));
+    else
+        for (auto const trial : wanted) groups.push_back({trial});
+    Verdicts out;
+    for (auto const& trials : groups) {
+        auto const verdicts = replay_trials(runner, journal, trials, *pool);
+        out.units += verdicts.units;
+        // The first difference is the cause; what follows it is its consequence or more of the same.
+        if (!verdicts.differences.empty()) out.differences.push_back(verdicts.differences.front());
+    }
+    return out;
+}
+
+int replay_command(ReplayOptions const& options) {
+    std::filesystem::path const run_dir = options.run_dir;
+    auto const experiment = recorded_experiment(run_dir);
+    require_bits(run_dir);
+    require_files(run_dir);
+    auto const journal = read_journal(run_dir / "journal.jsonl");
+    auto const wanted = wanted_trials(options, journal);
+    if (has_server_log(experiment.strategy)) {
+        auto const replayed = replay_servers(run_dir, experiment, journal, wanted);
+        return tell(replayed.differences, wanted.size(), fmt::format("{} laps", replayed.laps), options.run_dir);
+    }
+    if (strategy_named(experiment.strategy.name).bits == Bits::same_trainers) {
+        auto const replayed =
+            replay_together(experiment, journal, recorded_owners(run_dir, experiment), with_sources(journal, wanted));
+        return tell(replayed.differences, wanted.size(), fmt::format("{} laps", replayed.laps), options.run_dir);
+    }
+    auto const replayed = replay_alone(experiment, journal, wanted);
+    return tell(replayed.differences, wanted.size(), fmt::format("{} units", replayed.units), options.run_dir);
+}
+
+}  // namespace
+
+Work add_replay(CLI::App& command) {
+    auto const options = std::make_shared<ReplayOptions>();
+    command.add_option("run_dir", options->run_dir, "A run directory")->required()->type_name("RUN_DIR");
+    command.add_option("--trial", options->trials, "Only this trial (repeatable)")->allow_extra_args(false)->type_name("ID");
+    command.footer("Exit codes: 0 every hash is equal; 1 some hashes differ, and their trials and units are named.");
+    return on_first_rank([options] { return replay_command(*options); });
+}
+
+}  // namespace hopscotch

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// hopscotch run: starts the ranks, as MPI processes or as threads of this process. Rank 0 continues in job/rank0.hpp.
+#include <CLI/CLI.hpp>
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include "app/commands/commands.hpp"
+#include "app/common/build_info.hpp"
+#include "app/job/prepare.hpp"
+#include "app/job/rank0.hpp"
+#include "app/job/signals.hpp"
+#include "app/plan/print_plan.hpp"
+#include "comm/mpi_world.hpp"
+#include "comm/shared_world.hpp"
+#include "comm/thread_world.hpp"
+#include "core/clock.hpp"
+#include "core/error.hpp"
+#include "core/log.hpp"
+#include "run/summary.hpp"
+
+namespace hopscotch {
+namespace {
+
+// Bad input on rank 0: sends the trainers home, which wait for a Welcome.
+int dismiss(World& world, int exit_code) {
+    announce(world, false);
+    Courier courier(world, {});
+    end_job(courier, exit_code, CourierOptions{}.deadline_s);
+    say_farewell(courier);
+    return exit_code;
+}
+
+PreparedRun prepare_for_mpi(RunOptions const& options, int processes) {
+    auto const trainers_of = [&](RunConfig const& run) {
+        int const schedulers = run.scheduler == SchedulerPlacement::dedicated ? 1 : 0;
+        int const trainers = processes - schedulers;
+        if (options.trainers && *options.trainers != trainers)
+            throw ConfigError(fmt::format(
+                "--trainers {} under a launcher with {} processes ({}); leave --trainers out, or start {} processes",
+                *options.trainers, processes, schedulers == 1 ? "rank 0 schedules, the others train" : "all of them train",
+                *options.trainers + schedulers));
+        return trainers;
+    };
+    return prepare_run(options, trainers_of);
+}
+
+// --resume of a run that has finished: removes checkpoints that its job did not remove.
+bool told_finished(PreparedRun const& prepared) {
+    auto const& dir = prepared.experiment.run.dir;
+    if (!prepared.earlier || prepared.earlier->journal.status != name_of(RunStatus::finished)) return false;
+    if (!std::filesystem::exists(std::filesystem::path(dir) / "summary.json")) return false;
+    remove_checkpoints(dir);
+    fmt::print("{}: this run has finished; nothing is left to do\n", dir);
+    return true;
+}
+
+// The trainer beside the scheduler is a thread. If it is lost, or the job fails, nobody joins it: the process ends.
+int schedule_and_train(MpiWorld& world, PreparedRun prepared, RunOptions const& options, double started_s) {
+    auto const job = std::make_shared<SharedJob>(world);
+    std::thread trainer([job] { trainer_main(job->trainer(), build_info()); });
+    try {
+        auto const exit_code = run_job(job->world(), std::move(prepared), options, started_s);
+        if (world.whole())
+            trainer.join();
+        else
+            trainer.detach();
+        return exit_code;
+    } catch (...) {
+        trainer.detach();
+        throw;
+    }
+}
+
+int schedule_mpi(MpiWorld& world, RunOptions const& options, double started_s) {
+    std::optional<PreparedRun> prepared;
+    try {
+        prepared = prepare_for_mpi(options, world.size());
+        if (options.dry_run) print_plan(*prepared);
+    } catch (ConfigError const& error) {
+        std::fprintf(stderr, "%s\n", error.what());
+        return dismiss(world, 2);
+    }
+    if (options.dry_run || told_finished(*prepared)) return dismiss(world, 0);
+    bool const shared = prepared->experiment.run.scheduler == SchedulerPlacement::shared;
+    announce(world, shared);
+    if (shared)
+        prepared->notes.push_back(
+            fmt::format("rank 0 trains too (run.scheduler is shared): its trainer is called rank {}", world.size()));
+    if (shared) return schedule_and_train(world, std::move(*prepared), options, started_s);
+    return run_job(world, std::move(*prepared), options, started_s);
+}
+
+void train_under_mpi(MpiWorld& world) {
+    ignore_signals();
+    if (!await_announcement(world, CourierOptions{}.deadline_s)) return trainer_main(world, build_info());
+    SharedJob job(world);
+    trainer_main(job.world(), build_info());
+}
+
+int run_under_mpi(MpiWorld& world, RunOptions const& options, double started_s) {
+    auto const who = fmt::format("rank {} {}", world.rank().value, host_name());
+    log_setup(who, LogLevel::info);
+    int failure_code = k_exit_failed;
+    try {
+        int exit_code = 0;
+        if (world.rank() == Rank(0)) {
+            exit_code = schedule_mpi(world, options, started_s);
+        } else {
+            train_under_mpi(world);
+        }
+        if (!world.whole()) world.finish_without_the_lost(exit_code);
+        world.finish(exit_code);
+        return exit_code;
+    } catch (std::exception const& error) {
+        std::fprintf(stderr, "[rank %d %s] %s\n", world.rank().value, host_name().c_str(), error.what());
+        if (is_resumable(error)) failure_code = k_exit_resumable;
+    }
+    world.abort(failure_code);
+    return failure_code;
+}
+
+int run_as_threads(RunOptions const& options, double started_s) {
+    auto const cores = std::max(1U, std::thread::hardware_concurrency());
+    int const trainers = options.trainers.value_or(static_cast<int>(cores));
+    auto prepared = prepare_run(options, [&](RunConfig const&) { return trainers; });
+    check_threads(prepared);
+    if (options.dry_run) {
+        print_plan(prepared);
+        return 0;
+    }
+    if (told_finished(prepared)) return 0;
+    int exit_code = 1;
+    run_thread_ranks(trainers + 1, [&](World& world) {
+        if (world.rank() != Rank(0)) return trainer_main(world, build_info());
+        try {
+            exit_code = run_job(world, std::move(prepared), options, started_s);
+        } catch (std::exception const& error) {
+            if (!is_resumable(error)) throw;
+            // A trainer that hangs in a batch could not be joined; there is nothing left to write.
+            std::fprintf(stderr, "hopscotch: %s\n", error.what());
+            std::fflush(nullptr);
+            std::_Exit(k_exit_resumable);
+        }
+    });
+    return exit_code;
+}
+
+int run_command(RunOptions const& options) {
+    auto const started_s = monotonic_s();
+    if (!launched_by_mpi()) return run_as_threads(options, started_s);
+    {
+        MpiWorld world;
+        if (world.size() > 1) return run_under_mpi(world, options, started_s);
+        world.finish();
+    }
+    if (!options.quiet)
+        log_info("one process under the launcher: trainers run as threads of it (mpirun -np N+1 for N trainer processes)");
+    return run_as_threads(options, started_s);
+}
+
+}  // namespace
+
+Work add_run(CLI::App& command) {
+    auto const options = std::make_shared<RunOptions>();
+    command.add_option("experiment", options->experiment, "The experiment, for example configs/digits-grid.json")
+        ->required()
+        ->type_name("FILE");
+    command.add_option("--set", options->overrides, "Change one setting, for example train.epochs=3 (repeatable)")
+        ->allow_extra_args(false)
+        ->type_name("PATH=VALUE");
+    command
+        .add_option_function<std::string>(
+            "--strategy", [options](std::string const& name) { options->strategy = name; },
+            "Use this strategy, before --set. If the file names another one, its section strategy is replaced")
+        ->type_name("NAME");
+    command.add_option("--inject", options->inject, "Inject a fault: slow:rank=3,factor=2 or delay:sync_s=20 (repeatable)")
+        ->allow_extra_args(false)
+        ->type_name("FAULT");
+    command.add_option("--trainers", options->trainers, "Without mpirun: number of trainer threads (default: one per core)")
+        ->type_name("N");
+    command.add_flag("--resume", options->resume, "Continue the run in run.dir, or start it if there is none");
+    command.add_flag("--overwrite", options->overwrite, "Replace an existing run directory");
+    command.add_flag("--dry-run", options->dry_run, "Check everything and print the plan; write and train nothing");
+    command.add_flag("--quiet", options->quiet, "Print only the result, no progress");
+    command.footer(
+        "One process, one thread per trainer:    hopscotch run FILE\n"
+        "Rank 0 schedules, two ranks train:      mpirun --oversubscribe -np 3 hopscotch run FILE\n"
+        "  (as root, add --allow-run-as-root; with more cores than ranks, leave --oversubscribe out)\n\n"
+        "Exit codes: 0 finished; 1 failed; 2 bad input, nothing was written or trained; 75 interrupted, --resume "
+        "continues.");
+    return [options] { return run_command(*options); };
+}
+
+}  // namespace hopscotch

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/data/import_watch.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+
+#include "core/error.hpp"
+
+namespace hopscotch {
+namespace {
+
+constexpr double k_between_s = 0.1;
+
+// Set by SIGTERM and SIGINT; a second signal kills as usual.
+std::sig_atomic_t volatile g_signal = 0;
+
+void on_signal(int signal) {
+    g_signal = signal;
+    std::signal(signal, SIG_DFL);
+}
+
+}  // namespace
+
+ImportWatch::ImportWatch() : start_s_(monotonic_s()), terminal_(isatty(STDERR_FILENO) == 1) {
+    std::signal(SIGTERM, on_signal);
+    std::signal(SIGINT, on_signal);
+}
+
+ImportWatch::~ImportWatch() {
+    std::signal(SIGTERM, SIG_DFL);
+    std::signal(SIGINT, SIG_DFL);
+    if (dirty_) std::fputs("\r\033[K", stderr);
+}
+
+void ImportWatch::see(std::int64_t done, std::int64_t all) {
+    if (g_signal != 0)
+        throw Error(fmt::format("import interrupted by {}; nothing was kept", g_signal == SIGINT ? "SIGINT" : "SIGTERM"));
+    auto const now = monotonic_s();
+    if (!terminal_ || now - shown_s_ < k_between_s) return;
+    shown_s_ = now;
+    dirty_ = true;
+    fmt::print(stderr, "\r\033[K{}{} rows, {:.0f} rows/s", done, all > 0 ? fmt::format(" of {}", all) : "",
+               static_cast<double>(done) / (now - start_s_));
+}
+
+}  // namespace hopscotch

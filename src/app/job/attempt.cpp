@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/job/attempt.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "app/job/best_model.hpp"
+#include "app/job/describe_run.hpp"
+#include "app/job/signals.hpp"
+#include "core/clock.hpp"
+#include "core/fault.hpp"
+#include "core/log.hpp"
+#include "experiment/reader.hpp"
+#include "run/checkpoint.hpp"
+#include "search/search.hpp"
+#include "strategy/common/pump.hpp"
+#include "strategy/roll_call.hpp"
+#include "strategy/strategy_table.hpp"
+
+namespace hopscotch {
+Attempt::Attempt(PreparedRun& prepared, Courier& courier, RunOptions const& options)
+    : prepared_(prepared),
+      courier_(courier),
+      director_(*prepared.director),
+      facts_(facts_of(prepared)),
+      directory_(prepared.experiment.run.dir, run_dir_use(options), facts_,
+                 prepared.earlier ? prepared.earlier->journal.complete_bytes : 0),
+      recorder_(directory_, facts_, prepared.experiment),
+      strategy_(
+          strategy_named(prepared.experiment.strategy.name).make({courier, prepared.experiment, prepared.owners, nullptr})),
+      control_(
+          prepared, recorder_,
+          [this](TrialId trial, std::string const& why) {
+              if (!catch_up_ || !catch_up_->waits_for(trial))
+                  strategy_->leave(trial, why);  // else to the end of what is known
+          },
+          *strategy_),
+      pump_(courier, facts_.hosts, prepared.experiment.run.stall_s),
+      progress_(options.quiet ? ProgressMode::quiet : progress_mode(terminal_of(2)), terminal_of(2).columns,
+                [](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }) {
+    if (prepared.earlier) catch_up_.emplace(*prepared.earlier, prepared.experiment);
+}
+
+void Attempt::run() {
+    started_s_ = monotonic_s();
+    if (!prepared_.training_since_s) prepared_.training_since_s = started_s_;
+    if (catch_up_) go_on();
+    release();
+    while (!director_.finished() || (catch_up_ && catch_up_->waits())) {
+        pump_.take(*this, 0.1);
+        recorder_.tick();
+        control_.tick();
+        check_held();
+        show_progress();
+        if (signal_caught() != 0) return progress_.leave();
+    }
+    // Laps that orders ended may still be under way, and one of them may become the best of all.
+    if (control_.has_ordered()) pump_.settle(*this, [] { return signal_caught() != 0; });
+    auto last = view();
+    last.done = last.total;  // orders have changed what there was to do
+    progress_.finish(last);
+}
+
+bool Attempt::pause() {
+    pausing_ = true;
+    bool const in_time = pump_.pause(*this, prepared_.experiment.run.grace_s);
+    director_.interrupt();
+    return in_time;
+}
+
+void Attempt::bury(TrainerLost const& lost) {
+    pausing_ = true;
+    log_warning(fmt::format("{}; the job goes on without it", lost.what()));
+    auto const trainer = trainer_of(lost.rank);
+    bury_and_tell(courier_, {lost.rank, lost.what()});
+    recorder_.trainer_lost({trainer, facts_.hosts[trainer.index()], lost.what(), unix_s()});
+    if (courier_.peers().living().empty()) throw CommError(fmt::format("{}; no trainer is left", lost.what()));
+    std::vector<TrainerId> heirs;
+    for (auto const rank : courier_.peers().living()) heirs.push_back(trainer_of(rank));
+    if (!strategy_named(prepared_.experiment.strategy.name).all_trainers) heirs.resize(1);
+    prepared_.owners = without(prepared_.owners, trainer, heirs);
+}
+
+void Attempt::leave_off() {
+    pausing_ = true;
+    if (!pump_.pause(*this, prepared_.experiment.run.stall_s))
+        throw CommError(fmt::format("the trainers did not stop within {:.0f} s; run.stall_s sets this limit",
+                                    prepared_.experiment.run.stall_s));
+}
+
+void Attempt::lap_done(LapRecord const& record) {
+    fault_point("lap.record");
+    auto const meaning = meaning_of(record);
+    if (meaning == RecordMeaning::undone) return;
+    homes_[record.trial] = record.home;
+    here_.insert({record.trial, record.epoch});
+    switch (meaning) {
+        case RecordMeaning::undone:
+        case RecordMeaning::outdated: return;
+        case RecordMeaning::retry: return retry(record);
+        case RecordMeaning::wrong_start: return refuse(record);
+        case RecordMeaning::known: return confirm(record);
+        case RecordMeaning::news: return deliver(record);
+    }
+}
+
+// The first that fits.
+Attempt::RecordMeaning Attempt::meaning_of(LapRecord const& record) const {
+    if (!control_.counts(record)) return RecordMeaning::undone;
+    if (may_retry(record)) return RecordMeaning::retry;
+    if (taken_up_.contains(record.trial)) return RecordMeaning::outdated;
+    if (wrong_.contains(record.trial) || !recorder_.chain().complaint(record).empty()) return RecordMeaning::wrong_start;
+    if (catch_up_ && catch_up_->knows(record)) return RecordMeaning::known;
+    return RecordMeaning::news;
+}
+
+// A failure of the trial's surroundings does not end the trial, up to search.retries times.
+bool Attempt::may_retry(LapRecord const& record) const {
+    return record.outcome == Outcome::failed && record.cause == Cause::surroundings &&
+           recorder_.retries_of(record.trial) < prepared_.experiment.search.retries &&
+           !has_ended(director_.trials()[record.trial.index()].status);
+}
+
+void Attempt::retry(LapRecord const& record) {
+    recorder_.retried(record);
+    auto const text =
+        fmt::format("trial {}: {}; it goes back to its last checkpoint (search.retries: {} of {})", record.trial.value,
+                    record.reason, recorder_.retries_of(record.trial), prepared_.experiment.search.retries);
+    if (!pausing_) throw TrialGoesBack(text);
+    log_warning(text);  // the next attempt begins with the checkpoint
+}
+
+// While the job pauses, the lap may have been under way when an order changed its trial. Otherwise the state was damaged.
+void Attempt::refuse(LapRecord const& record) {
+    if (!wrong_.insert(record.trial).second) return;
+    if (!pausing_) throw StateDamaged(recorder_.chain().complaint(record));
+}
+
+void Attempt::confirm(LapRecord const& record) {
+    catch_up_->confirm(record);
+    recorder_.trained_again(record);
+    strategy_->lap_done(record);
+}
+
+void Attempt::deliver(LapRecord record) {
+    record.orders = control_.orders_with(record);
+    director_.record(record);
+    recorder_.lap_done(record, director_.trials()[record.trial.index()]);
+    units_ += static_cast<double>(record.units.size());
+    end_trials();
+    release();
+    strategy_->lap_done(record);
+    take_up();
+}
+
+// Orders can resume trials that had ended, and whose states were dropped.
+void Attempt::take_up() {
+    for (auto const trial : ended_)
+        if (!has_ended(director_.trials()[trial.index()].status)) taken_up_.insert(trial);
+    if (!taken_up_.empty() && !pausing_)
+        throw TrialGoesBack(fmt::format("trial {} continues from its last checkpoint", taken_up_.begin()->value));
+}
+
+// The decisions after a lap may end other trials, too.
+void Attempt::end_trials() {
+    for (auto const& trial : director_.trials()) {
+        if (!has_ended(trial.status) || !ended_.insert(trial.id).second) continue;
+        recorder_.trial_ended(trial);
+        held_.erase(trial.id);
+        // The state may still be needed while laps are being trained again.
+        if (!catch_up_ || !catch_up_->waits_for(trial.id)) strategy_->forget(trial.id);
+        if (trial.status == TrialStatus::failed || trial.status == TrialStatus::diverged)
+            log_warning(fmt::format("trial {} {}: {}", trial.id.value, name_of(trial.status), trial.reason));
+    }
+}
+
+std::optional<Metrics> Attempt::test_best(Summary const& summary) {
+    if (!summary.best_trial || signal_caught() != 0 || prepared_.manifest.test.empty()) return std::nullopt;
+    auto const& best = summary.trials[summary.best_trial->index()];
+    Lap lap;
+    lap.trial = best.id;
+    lap.epoch = best.tally.best->epoch;
+    lap.assignment = director_.trials()[best.id.index()].assignment;
+    if (auto const* file = file_of_best(lap.trial, lap.epoch)) {
+        lap.from = file->file;
+        lap.from_hash = file->state_hash;
+    }
+    if (lap.from.empty() && prepared_.experiment.search.copies() > 1) return std::nullopt;
+    strategy_->score_best(lap, lap.from.empty() ? homes_.at(best.id) : prepared_.owners.of(ShardId(0)));
+    while (!test_record_ && signal_caught() == 0) pump_.take(*this, 0.1);
+    if (!test_record_) return std::nullopt;
+    if (test_record_->outcome != Outcome::finished) {
+        log_warning(fmt::format("trial {} could not be scored on the test shards: {}", best.id.value, test_record_->reason));
+        return std::nullopt;
+    }
+    auto metrics = metrics_of(*test_record_, loss_of(prepared_.experiment, lap.assignment));
+    metrics.rows = test_record_->valid_rows;
+    return metrics;
+}
+
+// The state comes from the trainer that validated that epoch, or from the file of an earlier job.
+void Attempt::write_best(Summary const& summary) {
+    if (!summary.best_trial || signal_caught() != 0) return;
+    recorder_.stop_if_replaced();
+    fault_point("end.best");
+    auto const& best = summary.trials[summary.best_trial->index()];
+    auto const& trial = director_.trials()[summary.best_trial->index()];
+    auto const state = best_state(best.id, best.tally.best->epoch);
+    if (!state && signal_caught() != 0) return;
+    if (!state)
+        return log_warning(
+            fmt::format("trial {}: its best state has not reached the disk; best/ is left out", best.id.value));
+    write_best_model(prepared_, directory_.file("best"), {trial, *best.tally.best, state.bytes()});
+}
+
+// Feeds the journal of earlier jobs to the director, then executes the remaining laps of every trial.
+void Attempt::go_on() {
+    auto laps = catch_up_->begin(director_, recorder_);
+    if (!procedure_clones(prepared_.experiment.search.procedure))
+        for (auto const& lap : catch_up_->ends_to_keep())
+            if (asked_for_.insert(lap).second) strategy_->keep_end(lap.trial, lap.epoch);
+    for (auto& lap : laps) {
+        released_[lap.trial] = std::max(released_[lap.trial], lap.epoch);
+        execute(std::move(lap));
+    }
+    units_ = units_before_ = static_cast<double>(catch_up_->units());
+    counted_before_ = static_cast<double>(pump_.units_done());
+    for (auto const& trial : director_.trials()) {
+        if (has_ended(trial.status)) {
+            ended_.insert(trial.id);
+            recorder_.trial_ended(trial);  // the job before may have been killed when it had journalled the lap
+        } else {
+            recorder_.lives(trial.id);
+        }
+    }
+}
+
+// The file of the best state, if an earlier job saved it, or if the trial has copies: trainers cannot know which state of a
+// group will be the best.
+LapSink::Saved const* Attempt::file_of_best(TrialId trial, int epoch) {
+    if (prepared_.experiment.search.copies() > 1)
+        return await_file_after(trial, epoch, monotonic_s() + prepared_.experiment.run.deadline_s);
+    return catch_up_ && !here_.contains({trial, epoch}) ? catch_up_->file_after(trial, epoch) : nullptr;
+}
+
+Buffer Attempt::best_state(TrialId trial, int epoch) {
+    auto const* saved = file_of_best(trial, epoch);
+    bool const kept = prepared_.experiment.search.copies() > 1;
+    if (saved == nullptr && kept) return {};
+    if (saved == nullptr) return strategy_->fetch_best(trial, epoch, homes_.at(trial));
+    return state_in(*saved);
+}
+
+Buffer Attempt::state_in(LapSink::Saved const& saved) {
+    CheckpointFile const file(directory_.file(saved.file));
+    if (saved.state_hash != 0 && file.about().state_hash != saved.state_hash)
+        throw DataError(fmt::format("{}: its state differs from the journal's", saved.file));
+    auto state = courier_.pool().acquire(file.state_bytes());
+    file.read_state(state.bytes());
+    return state;
+}
+
+LapSink::Saved const* Attempt::await_file_after(TrialId trial, int epoch, double until_s) {
+    while (true) {
+        if (auto const* saved = recorder_.file_after(trial, epoch);
+            saved != nullptr || monotonic_s() >= until_s || signal_caught() != 0)
+            return saved;
+        pump_.take(*this, 0.05);
+    }
+}
+
+void Attempt::write_best_of_trials(Summary const& summary) {
+    auto const until_s = monotonic_s() + prepared_.experiment.run.deadline_s;
+    for (auto const& each : summary.trials) {
+        if (!each.tally.best) continue;
+        auto const* saved = await_file_after(each.id, each.tally.best->epoch, until_s);
+        if (signal_caught() != 0) return;
+        if (saved == nullptr) {
+            log_warning(fmt::format("trial {}: its best state has not reached the disk; best/trial-{} is left out",
+                                    each.id.value, each.id.value));
+            continue;
+        }
+        recorder_.stop_if_replaced();
+        auto const state = state_in(*saved);
+        write_best_model(prepared_, directory_.file("best") / fmt::format("trial-{}", each.id.value),
+                         {director_.trials()[each.id.index()], *each.tally.best, state.bytes()});
+    }
+}
+
+void Attempt::release() {
+    if (pausing_) return;
+    for (auto const& decision : director_.take_decisions()) recorder_.decided(decision);
+    for (auto& lap : director_.release()) {
+        recorder_.released(lap);
+        if (catch_up_) catch_up_->place(lap);
+        auto const [before, first] = released_.try_emplace(lap.trial, lap.epoch);
+        // The trial had ended, or an order took back its laps from this epoch on. Then the trainers hold a state that it
+        // must not continue with.
+        if (ended_.contains(lap.trial) || (!first && lap.epoch <= before->second)) taken_up_.insert(lap.trial);
+        before->second = lap.epoch;
+        if (!taken_up_.contains(lap.trial)) execute(std::move(lap));  // else the next attempt sends it
+    }
+    for (auto const& lap : director_.take_releases()) recorder_.let_go(lap);
+    if (control_.has_ordered()) recorder_.hold(control_.sources_to_hold());
+}
+
+// A lap that begins with the state of another trial takes the state from a file. The lap and its successors wait until the
+// file exists.
+void Attempt::execute(Lap lap) {
+    held_[lap.trial].laps.push_back(std::move(lap));
+    execute_held();
+}
+
+void Attempt::execute_held() {
+    for (auto& [trial, held] : held_) {
+        while (!held.laps.empty() && !pausing_) {
+            auto& lap = held.laps.front();
+            if (lap.clone_of && lap.from.empty()) {
+                auto const* file = file_to_begin_with(lap, held);
+                if (file == nullptr) break;
+                lap.from = file->file;
+                lap.from_hash = recorder_.chain().at_end_of(*lap.clone_of).value_or(file->state_hash);
+            }
+            strategy_->execute(lap);
+            held.laps.pop_front();
+            held.since_s.reset();
+        }
+    }
+    std::erase_if(held_, [](auto const& entry) { return entry.second.laps.empty(); });
+}
+
+// Null if the file does not exist yet.
+LapSink::Saved const* Attempt::file_to_begin_with(Lap const& lap, Held& held) {
+    auto const* file = recorder_.file_after(lap.clone_of->trial, lap.clone_of->epoch);
+    if (file != nullptr) return file;
+    if (procedure_clones(prepared_.experiment.search.procedure)) return nullptr;  // then all are written
+    auto const& source = director_.trials()[lap.clone_of->trial.index()];
+    if (!held.since_s && (source.epochs_done > lap.clone_of->epoch || has_ended(source.status)))
+        held.since_s = monotonic_s();
+    if (asked_for_.insert(*lap.clone_of).second) strategy_->keep_end(lap.clone_of->trial, lap.clone_of->epoch);
+    return nullptr;
+}
+
+// A trainer may learn too late that it must keep the end of a lap. Then the lap is trained again, as after a loss. Before
+// that, rank 0 waits as long as for a transfer, because the file may be on its way to the disk.
+void Attempt::check_held() {
+    for (auto const& [trial, held] : held_) {
+        if (!held.since_s || monotonic_s() < *held.since_s + prepared_.experiment.run.deadline_s) continue;
+        auto const& source = *held.laps.front().clone_of;
+        if (recorder_.at_risk(source.trial)) continue;  // it is being tried again
+        throw TrialGoesBack(fmt::format(
+            "trial {} begins with the state of trial {} after epoch {}, which no file holds: that epoch is trained again",
+            trial.value, source.trial.value, source.epoch));
+    }
+}
+
+void Attempt::show_progress() {
+    auto const now = monotonic_s();
+    if (now < next_view_s_) return;
+    next_view_s_ = now + 0.1;
+    progress_.update(view(), now);
+}
+
+ProgressState Attempt::view() const {
+    ProgressState state;
+    state.elapsed_s = monotonic_s() - started_s_;
+    double wanted = 0;
+    for (auto const& trial : director_.trials())
+        wanted += static_cast<double>(
+            ((has_ended(trial.status) ? trial.epochs_done : trial.epochs_wanted) - trial.first_epoch) * prepared_.shards);
+    auto const planned = static_cast<double>(prepared_.plan.epochs * prepared_.shards);
+    state.total = prepared_.decides && !director_.finished() ? std::max(wanted, planned) : wanted;
+    // The trainers' counters are ahead of the laps that have ended. They keep counting over all attempts.
+    auto const counted = units_before_ + static_cast<double>(pump_.units_done()) - counted_before_;
+    state.done = std::max(units_, std::min(counted, state.total));
+    state.done_before = units_before_;
+    state.busy = pump_.busy_trainers();
+    state.trainers = prepared_.trainers;
+    state.trials_done = static_cast<std::int64_t>(ended_.size());
+    state.trials = std::max(prepared_.decides && !director_.finished() ? prepared_.plan.trials : 0,
+                            static_cast<std::int64_t>(director_.trials().size()));
+    state.metric = prepared_.experiment.search.metric;
+    state.best = recorder_.best();
+    return state;
+}
+
+}  // namespace hopscotch

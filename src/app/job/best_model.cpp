@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/job/best_model.hpp"
+
+#include "core/hash.hpp"
+#include "experiment/reader.hpp"
+#include "model/feed/workspace.hpp"
+#include "model/trial/trial_model.hpp"
+#include "run/files.hpp"
+
+namespace hopscotch {
+namespace {
+
+// The model section as this trial had it, with the data it expects: enough to build the network again.
+Json model_document(PreparedRun const& prepared, Assignment const& assignment) {
+    auto document = prepared.experiment.document;
+    for (auto const& [path, value] : assignment) document.set(path, value);
+    auto out = Json::object({{"model", document.at("model")},
+                             {"outputs", prepared.manifest.outputs},
+                             {"task", std::string(name_of(prepared.manifest.task))},
+                             {"class_names", prepared.manifest.class_names},
+                             {"categories", prepared.manifest.categories},
+                             {"mean", prepared.manifest.mean},
+                             {"stddev", prepared.manifest.stddev}});
+    out["shape"] = Json(prepared.manifest.shape);
+    // What the features are called, so that predict can tell another table apart.
+    if (auto const* names = prepared.manifest.provenance.find("features")) out["column_features"] = *names;
+    return out;
+}
+
+}  // namespace
+
+void write_best_model(PreparedRun const& prepared, std::filesystem::path const& folder, BestModel const& best) {
+    Workspace workspace("cpu", 1);
+    auto const model = make_trial_model(prepared.config_of(best.trial.assignment), prepared.manifest, workspace);
+    model.state->bind(best.state);
+    std::filesystem::create_directories(folder);
+    auto const about = Json::object({{"format", 1},
+                                     {"trial", static_cast<std::int64_t>(best.trial.id.value)},
+                                     {"epoch", best.metrics.epoch},
+                                     {"metrics", to_json(best.metrics)},
+                                     {"config", to_json(best.trial.assignment)},
+                                     {"model", model_document(prepared, best.trial.assignment)},
+                                     {"state_hash_of", "the whole state after that epoch"},
+                                     {"state_hash", to_hex(state_hash(best.state, model.state->layout()))}});
+    model.state->save((folder / "model.safetensors").string(),
+                      Json::object({{"format", "pt"}, {"hopscotch_trial", std::to_string(best.trial.id.value)}}));
+    write_atomically(folder / "model.json", about.dump(2) + "\n");
+}
+
+}  // namespace hopscotch

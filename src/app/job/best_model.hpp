@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes the result of a run: best/model.safetensors and best/model.json (docs/formats.md).
+#pragma once
+#include <filesystem>
+
+#include "app/job/prepare.hpp"
+#include "run/metrics.hpp"
+
+namespace hopscotch {
+
+struct BestModel {
+    TrialView const& trial;
+    Metrics const& metrics;  // of its best epoch
+    MutableBytes state;      // after it
+};
+void write_best_model(PreparedRun const& prepared, std::filesystem::path const& folder, BestModel const& best);
+
+}  // namespace hopscotch

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/job/catch_up.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/error.hpp"
+#include "core/hash.hpp"
+#include "core/log.hpp"
+#include "experiment/reader.hpp"
+#include "search/search.hpp"
+#include "strategy/common/strategy.hpp"
+#include "strategy/strategy_table.hpp"
+
+namespace hopscotch {
+
+void CatchUp::Heard::add(Lap lap) {
+    // The trial was stopped and resumed: its earlier laps from this epoch on do not count.
+    if (auto const before = last.find(lap.trial); before != last.end() && before->second >= lap.epoch)
+        std::erase_if(released, [&](Lap const& each) { return each.trial == lap.trial && each.epoch >= lap.epoch; });
+    last[lap.trial] = lap.epoch;
+    released.push_back(std::move(lap));
+}
+
+std::vector<Lap> CatchUp::begin(Director& director, Recorder& recorder) {
+    for (auto const& complaint : earlier_.damaged) log_warning(complaint + "; an older checkpoint is used");
+    recorder.restore(earlier_.journal,
+                     [&](TrialId trial) { return loss_of(experiment_, earlier_.journal.assignments.at(trial)); });
+    auto heard = tell(director, recorder);
+    pin_ends(director, recorder);
+    for (auto const& lap : heard.released)
+        if (lap.clone_of) clones_[{lap.trial, lap.epoch}] = *lap.clone_of;
+    for (auto const& lap : heard.released) recorder.released(lap);
+    drop_wrong_files(recorder.chain());
+    pin_sources_of_orders(director, recorder);
+    while (find_starts(director.trials(), recorder)) {
+    }
+    return laps_from_starts(std::move(heard), recorder);
+}
+
+CatchUp::Heard CatchUp::tell(Director& director, Recorder& recorder) {
+    Heard out;
+    auto const take = [&] {
+        for (auto& lap : director.release()) out.add(std::move(lap));
+        for (auto const& decision : director.take_decisions()) recorder.decided(decision);
+    };
+    take();
+    for (auto const& record : earlier_.journal.laps) {
+        director.record(record);
+        if (record.outcome == Outcome::finished) out.known[{record.trial, record.epoch}] = record.state_hash;
+        units_ += record.units.size();
+        take();
+    }
+    // If a record came after its trial was stopped, and the trial was resumed, the lap is news when it comes again.
+    std::erase_if(out.known, [&](auto const& lap) {
+        return lap.first.second >= director.trials()[lap.first.first.index()].epochs_done;
+    });
+    return out;
+}
+
+void CatchUp::pin_ends(Director& director, Recorder& recorder) {
+    if (procedure_clones(experiment_.search.procedure))
+        for (auto const& record : earlier_.journal.laps)
+            if (record.outcome == Outcome::finished) pinned_.insert({record.trial, record.epoch});
+    for (auto const& lap : director.take_releases()) {
+        recorder.let_go(lap);
+        pinned_.erase(lap);
+    }
+}
+
+void CatchUp::pin_sources_of_orders(Director const& director, Recorder& recorder) {
+    auto held = director.ordered_sources();
+    for (auto const& order : earlier_.journal.orders)
+        if (order.kind == Order::Kind::clone) held.insert({order.trial, order.epoch});
+    pinned_.insert(held.begin(), held.end());
+    recorder.hold(std::move(held));
+}
+
+std::vector<Lap> CatchUp::laps_from_starts(Heard heard, Recorder& recorder) {
+    std::vector<Lap> out;
+    for (auto& lap : heard.released) {
+        auto const start = starts_.find(lap.trial);
+        if (start == starts_.end() || lap.epoch < start->second.epoch || lap.epoch > start->second.last) continue;
+        place(lap);
+        recorder.sent(lap);
+        lap.attempt = earlier_.journal.incarnation + 1;
+        if (auto const before = heard.known.find({lap.trial, lap.epoch}); before != heard.known.end())
+            again_.insert(*before);
+        out.push_back(std::move(lap));
+    }
+    return out;
+}
+
+// Leaves out files whose state does not fit their place. An order may have taken back laps of the trial, or an older version
+// may have given two states one name.
+void CatchUp::drop_wrong_files(StateChain const& chain) {
+    for (auto& [trial, files] : files_)
+        std::erase_if(files, [&](LapSink::Saved const& file) {
+            if (chain.may_be(file)) return false;
+            log_warning(fmt::format("{}: its state differs from the journal's; an older checkpoint is used", file.file));
+            return true;
+        });
+}
+
+// True if laps that must be trained again begin with states that no file holds. Then those states must be trained again,
+// too.
+bool CatchUp::find_starts(std::vector<TrialView> const& trials, Recorder const& recorder) {
+    bool more = false;
+    starts_.clear();
+    for (auto const& trial : trials) {
+        auto const start = start_of(trial, recorder);
+        if (!start) continue;
+        starts_[trial.id] = *start;
+        int const first = start->epoch + (start->file == nullptr ? 0 : 1);
+        for (auto clone = clones_.lower_bound({trial.id, first}); clone != clones_.end() && clone->first.trial == trial.id;
+             ++clone)
+            if (file_after(clone->second.trial, clone->second.epoch) == nullptr)
+                more |= pinned_.insert(clone->second).second;
+    }
+    return more;
+}
+
+void CatchUp::place(Lap& lap) const {
+    auto const start = starts_.find(lap.trial);
+    if (start == starts_.end() || lap.epoch != start->second.epoch || start->second.file == nullptr) return;
+    // The trial may have become a clone since its start was found. Then its own older state must not be used.
+    if (lap.clone_of && place_of(*start->second.file) <= start_of_epoch(lap.epoch)) return;
+    lap.from = start->second.file->file;
+    lap.from_hash = start->second.file->state_hash;
+}
+
+// None for a trial that has ended, unless its best state is needed and no file holds it.
+std::optional<CatchUp::Start> CatchUp::start_of(TrialView const& trial, Recorder const& recorder) const {
+    auto const best = recorder.wanted_epoch(trial.id);
+    // The first epoch with a needed state that no file holds.
+    auto lost = best && file_after(trial.id, *best) == nullptr ? best : std::nullopt;
+    auto const asked = wanted_by_clones(trial.id);
+    if (asked) lost = std::min(lost.value_or(*asked), *asked);
+    bool const ended = has_ended(trial.status);
+    if (ended && !lost) return std::nullopt;
+    int const upto = lost.value_or(trial.epochs_done);
+    int const last = !ended ? trial.epochs_wanted : asked ? trial.epochs_done - 1 : *best;
+    auto const* file = furthest(trial.id, upto);
+    // After the lap in which the trial became a clone, its older states must not be used.
+    auto const clone = last_clone(trial.id, upto);
+    if (clone && (file == nullptr || place_of(*file) <= start_of_epoch(clone->epoch)))
+        return Start{clone->epoch, last, nullptr};
+    return Start{file == nullptr ? 0 : file->epoch, last, file};
+}
+
+std::optional<LapId> CatchUp::last_clone(TrialId trial, int epoch) const {
+    auto const after = clones_.upper_bound({trial, epoch});
+    if (after == clones_.begin() || std::prev(after)->first.trial != trial) return std::nullopt;
+    return std::prev(after)->first;
+}
+
+// The first lap of the trial whose end clones need, and no file holds.
+std::optional<int> CatchUp::wanted_by_clones(TrialId trial) const {
+    for (auto lap = pinned_.lower_bound({trial, 0}); lap != pinned_.end() && lap->trial == trial; ++lap)
+        if (file_after(trial, lap->epoch) == nullptr) return lap->epoch;
+    return std::nullopt;
+}
+
+// The file with the furthest place in these laps.
+LapSink::Saved const* CatchUp::furthest(TrialId trial, int last_epoch) const {
+    auto const found = files_.find(trial);
+    if (found == files_.end()) return nullptr;
+    auto const file =
+        std::ranges::find_if(found->second, [&](auto const& each) { return each.whole && each.epoch <= last_epoch; });
+    return file == found->second.end() ? nullptr : &*file;
+}
+
+LapSink::Saved const* CatchUp::file_after(TrialId trial, int epoch) const {
+    auto const found = files_.find(trial);
+    return found == files_.end() ? nullptr : hopscotch::file_after(found->second, epoch);
+}
+
+bool CatchUp::waits_for(TrialId trial) const {
+    auto const first = again_.lower_bound({trial, 0});
+    return first != again_.end() && first->first.first == trial;
+}
+
+void CatchUp::confirm(LapRecord const& record) {
+    auto const known = again_.find({record.trial, record.epoch});
+    bool const has_bits =
+        strategy_named(experiment_.strategy.name).bits == Bits::any_trainers && !earlier_.facts.approximate;
+    bool const same_bits = !has_bits || record.state_hash == known->second;
+    if (record.outcome != Outcome::finished || !same_bits)
+        throw Error(fmt::format(
+            "trial {}, epoch {} was trained again with another result (state hash {} in the journal, {} now{}{}; is this "
+            "another kind of CPU than in the earlier job?); start again with --overwrite",
+            record.trial.value, record.epoch, to_hex(known->second), to_hex(record.state_hash),
+            record.reason.empty() ? "" : "; ", record.reason));
+    again_.erase(known);
+}
+
+}  // namespace hopscotch

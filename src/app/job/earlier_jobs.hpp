@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads what earlier jobs left in the run directory: the laps of the journal, and the checkpoints that trials can continue
+// from. Writes nothing.
+#pragma once
+#include <map>
+#include <string>
+#include <vector>
+
+#include "run/checkpoint.hpp"
+#include "run/journal.hpp"
+#include "run/run_directory.hpp"
+
+namespace hopscotch {
+
+struct EarlierJobs {
+    RunFacts facts;  // of the start of the run
+    Journal journal;
+    std::map<TrialId, std::vector<LapSink::Saved>> files;  // undamaged, the furthest first
+    std::vector<std::string> damaged;                      // messages about files that are left out
+};
+
+// The inputs of this job, which must equal those of the run's start.
+struct Inputs {
+    std::string dataset_hash;
+    std::map<std::string, std::uint64_t> files;  // RunFacts::files
+    int trainers = 0;
+};
+
+// Throws ConfigError if the inputs have changed: the experiment outside section run, the dataset, a file of the model, or
+// the number of trainers where the strategy's bits depend on it. Throws DataError if the journal cannot be read.
+EarlierJobs read_earlier_jobs(Experiment const& experiment, Inputs const& inputs);
+
+}  // namespace hopscotch

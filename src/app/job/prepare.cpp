@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/job/prepare.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "app/job/check_metrics.hpp"
+#include "app/job/check_trials.hpp"
+#include "app/job/model_measures.hpp"
+#include "app/job/read_inputs.hpp"
+#include "app/job/start_from.hpp"
+#include "core/error.hpp"
+#include "core/hash.hpp"
+#include "data/dataset/shard_writer.hpp"
+#include "data/dataset/verify.hpp"
+#include "experiment/model_files.hpp"
+#include "experiment/search_section.hpp"
+#include "model/zoo/zoo.hpp"
+#include "run/run_directory.hpp"
+#include "search/search.hpp"
+#include "strategy/check.hpp"
+#include "strategy/common/strategy.hpp"
+#include "strategy/strategy_table.hpp"
+
+namespace hopscotch {
+namespace {
+
+LossKind natural_loss(Task task) {
+    switch (task) {
+        case Task::regression: return LossKind::mse;
+        case Task::multilabel: return LossKind::bce_with_logits;
+        default: return LossKind::cross_entropy;
+    }
+}
+
+// Dedicated servers own no shards, so the advice is about the other trainers.
+std::string idle_advice(PreparedRun const& prepared) {
+    auto const& strategy = prepared.experiment.strategy;
+    auto const& entry = strategy_named(strategy.name);
+    if (entry.rows == Rows::travel) return "";
+    int const last = prepared.trainers, workers = entry.all_trainers ? trainers_with_data(strategy, last) : last;
+    auto advice = shard_advice(prepared.shards, workers);
+    if (advice.empty() || workers == last) return advice;
+    if (workers + 1 == last) return fmt::format("trainer {} (rank {}) only serves; without it: {}", workers, last, advice);
+    return fmt::format("trainers {}-{} (ranks {}-{}) only serve; without them: {}", workers, last - 1, workers + 1, last,
+                       advice);
+}
+
+std::vector<std::string> notes_for(PreparedRun const& prepared) {
+    std::vector<std::string> notes;
+    if (auto advice = idle_advice(prepared); !advice.empty()) notes.push_back(std::move(advice));
+    std::int64_t smallest = INT64_MAX;
+    for (auto const& shard : prepared.manifest.train) smallest = std::min(smallest, shard.rows);
+    std::int64_t largest_batch = 0;
+    for (auto const& trial : prepared.director->trials())
+        largest_batch = std::max<std::int64_t>(largest_batch, prepared.config_of(trial.assignment).train.batch_size);
+    if (largest_batch > smallest)
+        notes.push_back(
+            fmt::format("batch_size {} is larger than a shard ({} rows): such a unit is one step with all rows of the shard",
+                        largest_batch, smallest));
+    if (auto const links = links_out_of(prepared.experiment.data.path, prepared.manifest); !links.empty())
+        notes.push_back(fmt::format("shards are links out of {}: {}", prepared.experiment.data.path, links));
+    if (prepared.synthetic)
+        notes.push_back("the model is synthetic: it sleeps instead of training, its losses and accuracies mean nothing");
+    return notes;
+}
+
+TrialConfig trial_config_of(Experiment const& experiment, Assignment const& assignment) {
+    Problems problems("trial");
+    auto config = resolve(experiment, assignment, problems);
+    problems.throw_if_any();
+    return config;
+}
+
+std::map<std::string, std::uint64_t> hashes_of(std::set<std::string> const& files) {
+    std::map<std::string, std::uint64_t> out;
+    for (auto const& file : files) {
+        try {
+            out[file] = hash_file(file);
+        } catch (DataError const& error) {
+            throw ConfigError(error.what());
+        }
+    }
+    return out;
+}
+
+void prepare_director(PreparedRun& prepared) {
+    auto const& config = prepared.experiment.search;
+    auto search = make_search(prepared.experiment, prepared.context);
+    auto const& strategy = prepared.experiment.strategy.name;
+    if (search->clones() && (strategy == "parameter_server" || strategy == "model_averaging"))
+        throw ConfigError(fmt::format(
+            "/search/procedure: {} lets trials take over each other's states ({} keeps them in parts on several trainers); "
+            "use another strategy",
+            config.procedure, strategy));
+    auto const& strategy_config = prepared.experiment.strategy;
+    if (config.copies() > 1 && strategy == "model_averaging" && strategy_config.momentum == SlotPolicy::local)
+        throw ConfigError(
+            "/search: repeats and folds need the best state of every trial (model_averaging with strategy.momentum "
+            "\"local\" keeps it in parts on several trainers); use \"averaged\" or another strategy");
+    prepared.decides = !search->decides_nothing();
+    prepared.plan = plan_of(prepared.experiment, prepared.context);
+    // Decisions must not depend on the trainers.
+    auto in_flight = config.in_flight.value_or(prepared.decides ? 2 * prepared.shards : 4 * prepared.trainers);
+    // As many trials are alive as in the earlier job, whatever the number of trainers is now.
+    if (prepared.earlier && !prepared.decides && !config.in_flight) {
+        auto const& [facts, journal, files, damaged] = *prepared.earlier;
+        in_flight =
+            std::max(in_flight, facts.in_flight > 0 ? facts.in_flight : static_cast<std::int64_t>(journal.most_alive));
+    }
+    prepared.admits = in_flight;
+    DirectorOptions options;
+    options.unit_cost = [experiment = prepared.experiment, schema = prepared.schema, shards = prepared.shards](
+                            Assignment const& assignment) { return unit_cost_of(experiment, assignment, schema, shards); };
+    options.shards = prepared.shards;
+    options.in_flight = in_flight;
+    options.lookahead = config.lookahead;
+    options.decide_by = config.deterministic ? DecideBy::virtual_time : DecideBy::arrival;
+    prepared.director = make_director(prepared.experiment, std::move(search), std::move(options));
+    if (prepared.director->trials().empty())
+        throw ConfigError(fmt::format(
+            "/search/start_from: {} has tried every configuration of the space (nothing is left to train); widen the space",
+            config.start_from));
+    prepared.in_flight = std::min(static_cast<std::int64_t>(prepared.director->trials().size()), in_flight);
+}
+
+}  // namespace
+
+double unit_cost_of(Experiment const& experiment, Assignment const& assignment, DataSchema const& schema, int shards) {
+    return flops_per_row(trial_config_of(experiment, assignment).model, schema) * static_cast<double>(schema.train_rows) /
+           shards;
+}
+
+TrialConfig PreparedRun::config_of(Assignment const& assignment) const { return trial_config_of(experiment, assignment); }
+
+void require_same_files(PreparedRun const& prepared) {
+    for (auto const& [path, hash] : hashes_of(model_files(prepared.experiment)))
+        if (hash != prepared.files.at(path))
+            throw CommError(fmt::format(
+                "{}: was replaced while the run went on (the trials began with another file); restore it, then continue "
+                "with --resume",
+                path));
+}
+
+void prepare_to_go_on(PreparedRun& prepared) {
+    prepared.earlier =
+        read_earlier_jobs(prepared.experiment, {to_hex(dataset_hash(prepared.manifest)), prepared.files, prepared.trainers});
+    prepared.run_id = prepared.earlier->facts.run_id;
+    prepare_director(prepared);
+}
+
+namespace {
+
+// Reads the dataset, and sets the defaults of the experiment that depend on its task.
+void prepare_data(PreparedRun& prepared, Problems& problems) {
+    prepared.manifest = manifest_of(prepared.experiment, problems);
+    default_loss(prepared.experiment, natural_loss(prepared.manifest.task), problems);
+    if (prepared.manifest.task == Task::regression) default_metric(prepared.experiment, "val_loss", problems);
+    problems.throw_if_any();
+    prepared.schema = schema_of(prepared.manifest);
+    prepared.shards = static_cast<int>(prepared.manifest.train.size());
+    prepared.context.measure = make_measure(prepared.experiment, prepared.manifest);
+}
+
+}  // namespace
+
+PreparedRun prepare_run(RunOptions const& options, std::function<int(RunConfig const&)> const& trainers_of) {
+    if (options.resume && options.overwrite)
+        throw ConfigError(
+            "--resume and --overwrite exclude each other (one continues a run, the other deletes it); choose one");
+    Problems problems(options.experiment);
+    PreparedRun prepared;
+    prepared.experiment = experiment_of(options, problems);
+    if (!problems.empty()) refuse_with_all_problems(prepared.experiment, problems);
+    auto const& experiment = prepared.experiment;
+    auto const trainers = trainers_of(experiment.run);
+    if (trainers < 1)
+        throw ConfigError(
+            fmt::format("{} trainers cannot train (at least 1 is needed); use --trainers N or mpirun -np N+1", trainers));
+    prepared.trainers = trainers;
+    prepare_data(prepared, problems);
+    check_metrics(experiment, prepared.manifest, problems);
+    check_target(experiment, problems);
+    bool const resumes = options.resume && holds_run(experiment.run.dir);
+    auto known = resumes ? resume_start_from(experiment)
+                         : read_start_from(experiment, to_hex(dataset_hash(prepared.manifest)), problems);
+    prepared.context.past = std::move(known.context.past);
+    check_trials(prepared, problems);
+    problems.throw_if_any();
+    prepared.files = hashes_of(model_files(experiment));
+    if (resumes)
+        prepare_to_go_on(prepared);
+    else
+        prepare_director(prepared);
+    auto const trials = static_cast<std::int64_t>(prepared.director->trials().size());
+    prepared.owners = make_owners(prepared.shards, trainers_with_data(experiment.strategy, trainers), trials);
+    for (auto const& entry : zoo())
+        if (entry.name == experiment.model.name) prepared.synthetic = entry.synthetic;
+    prepared.notes = notes_for(prepared);
+    prepared.notes.insert(prepared.notes.end(), known.notes.begin(), known.notes.end());
+    check_run_dir(experiment.run.dir, run_dir_use(options));
+    return prepared;
+}
+
+void check_threads(PreparedRun const& prepared) {
+    std::set<TrainerId> const owning(prepared.owners.owner.begin(), prepared.owners.owner.end());
+    bool const rows_travel = strategy_named(prepared.experiment.strategy.name).rows == Rows::travel;
+    auto const working = rows_travel ? static_cast<std::size_t>(prepared.trainers) : owning.size();
+    if (working < 2) return;
+    for (auto const& trial : prepared.director->trials()) {
+        auto const model = prepared.config_of(trial.assignment).model;
+        if (!draws_from_torch(model, prepared.schema)) continue;
+        throw ConfigError(fmt::format(
+            "{}: {} trainers cannot share one process (the {} model draws from torch's own random generator, which "
+            "the whole process shares); use --trainers 1, or one process per trainer: mpirun -np {}",
+            model.file, working, model.name, working + 1));
+    }
+}
+
+}  // namespace hopscotch

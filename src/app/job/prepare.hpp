@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything that rank 0 reads, checks and decides before it starts anything. So bad input ends a run with exit code 2 and
+// nothing written, and --dry-run shows exactly what a run would do.
+#pragma once
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/job/earlier_jobs.hpp"
+#include "app/job/run_options.hpp"
+#include "data/dataset/data_schema.hpp"
+#include "data/dataset/manifest.hpp"
+#include "schedule/director.hpp"
+#include "schedule/visit.hpp"
+#include "search/plan.hpp"
+
+namespace hopscotch {
+
+struct PreparedRun {
+    Experiment experiment;
+    Manifest manifest;
+    DataSchema schema;
+    std::map<std::string, std::uint64_t> files;  // model_files(): xxh64 of each
+    int trainers = 0;
+    int shards = 0;
+    OwnerTable owners;
+    std::int64_t in_flight = 0, admits = 0;  // trials at a time: at most all trials; no such bound
+    std::unique_ptr<Director> director;
+    SearchContext context;  // input of the search besides the experiment
+    SearchPlan plan;        // trials and epochs of the search
+    bool decides = false;   // the search decides during training: trials come and go
+    bool synthetic = false;
+    // Once a job has started.
+    std::uint64_t state_bytes = 0, weight_bytes = 0;  // of the largest trial, and of its parameters
+    std::vector<std::string> hosts;                   // by trainer
+    bool on_gpu = false;                              // some trainer is
+    std::string collectives;                          // allreduce, model_averaging: "mpi" or "nccl"
+    std::optional<double> training_since_s;           // monotonic: when the first lap was released
+    std::string run_id;
+    std::optional<EarlierJobs> earlier;  // with --resume, if a run has begun in run.dir
+    std::vector<std::string> notes;      // messages: idle trainers, uneven shards, large batches
+
+    TrialConfig config_of(Assignment const& assignment) const;  // of a trial that has been checked
+};
+
+// FLOPs of one unit of a trial.
+double unit_cost_of(Experiment const& experiment, Assignment const& assignment, DataSchema const& schema, int shards);
+
+// Throws ConfigError with all problems of the experiment, the dataset and the run directory at once. trainers_of: the number
+// of trainers of the job; may throw ConfigError.
+PreparedRun prepare_run(RunOptions const& options, std::function<int(RunConfig const&)> const& trainers_of);
+
+// Throws CommError that names a file of the model that was replaced since the job began.
+void require_same_files(PreparedRun const& prepared);
+
+// The same job after a loss: reads the rest of the work from the run directory. The owners stay as they are now.
+void prepare_to_go_on(PreparedRun& prepared);
+
+// For trainers that are threads of one process: throws ConfigError if several of them would train a model that draws from
+// torch's own random generator.
+void check_threads(PreparedRun const& prepared);
+
+}  // namespace hopscotch

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/job/print_result.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+
+#include "run/comparisons.hpp"
+#include "run/leaderboard.hpp"
+#include "run/terminal.hpp"
+
+namespace hopscotch {
+namespace {
+
+// "loss 0.3120, accuracy 0.9021": those that exist.
+std::string test_text(Metrics const& metrics, Task task) {
+    std::string text;
+    for (auto const* name : {"loss", "accuracy", "f1", "auc", "mae", "r2", "perplexity"}) {
+        auto const value = metric_value(metrics, std::string("val_") + name);
+        bool const told = std::string_view(name) != "perplexity" || task == Task::language;
+        if (told && std::isfinite(value)) text += fmt::format("{}{} {:.4f}", text.empty() ? "" : ", ", name, value);
+    }
+    return text;
+}
+
+// ", 12.3 MB of gradients moved": what the strategy sends; empty if it sent none. Only models of mop hop.
+std::string moved_text(Summary const& summary) {
+    auto const text = [](std::int64_t bytes, std::string_view of) {
+        return bytes == 0 ? "" : fmt::format(", {:.1f} MB of {} moved", static_cast<double>(bytes) / 1e6, of);
+    };
+    auto const& bytes = summary.bytes;
+    if (summary.strategy == "mop")
+        return fmt::format(", {} hops in finished laps, {:.1f} MB of states moved", summary.hops,
+                           static_cast<double>(bytes.state) / 1e6);
+    if (summary.strategy == "model_averaging") return text(bytes.gradient, "parameters");
+    if (summary.strategy == "parameter_server") return text(bytes.gradient, "gradients and parameters");
+    // Staged rows, or those of remote trials, and the best model, which is little beside them.
+    if (summary.strategy == "task_parallel")
+        return text(summary.staged_bytes > 0 ? summary.staged_bytes : bytes.data, "rows");
+    return text(bytes.gradient, "gradients");
+}
+
+void print_exchange(Summary const& summary) {
+    double exposed_s = 0;
+    for (auto const seconds : summary.exposed_s) exposed_s += seconds;
+    bool const others = summary.exposed_s.size() > 1;
+    if (others && exposed_s > 0 && summary.makespan_s > 0)
+        fmt::print("{:.1f} % of the trainers' time waited for each other\n",
+                   100 * exposed_s / (summary.makespan_s * static_cast<double>(summary.exposed_s.size())));
+    if (!summary.injected.empty()) fmt::print("injected: {}\n", fmt::join(summary.injected, ", "));
+}
+
+}  // namespace
+
+void print_result(Summary const& summary, Task task, std::filesystem::path const& run_dir) {
+    fmt::print("{}{}{}", leaderboard(summary, terminal_of(1).columns), ablation_text(summary), pareto_text(summary));
+    if (summary.test) fmt::print("test: {} rows, {}\n", summary.test->rows, test_text(*summary.test, task));
+    fmt::print("{} in {:.2f} s (set-up {:.2f} s): {} units{}\n", name_of(summary.status), summary.wall_s, summary.setup_s,
+               summary.units, moved_text(summary));
+    fmt::print("makespan {:.2f} s, lower bound {:.2f} s, trainers busy {:.0f} %{}\n", summary.makespan_s,
+               summary.lower_bound_s, 100 * summary.utilisation,
+               summary.synthetic ? "; SYNTHETIC model: losses and accuracies mean nothing" : "");
+    print_exchange(summary);
+    fmt::print("run directory: {}{}\n", run_dir.string(),
+               summary.status == RunStatus::interrupted ? " (the same command with --resume continues the run)" : "");
+}
+
+}  // namespace hopscotch

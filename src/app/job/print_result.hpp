@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// Prints the result of a run.
+#pragma once
+#include <filesystem>
+
+#include "data/dataset/manifest.hpp"
+#include "run/summary.hpp"
+
+namespace hopscotch {
+
+void print_result(Summary const& summary, Task task, std::filesystem::path const& run_dir);
+
+}  // namespace hopscotch

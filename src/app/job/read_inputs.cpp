@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/job/read_inputs.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <sstream>
+
+#include "core/error.hpp"
+#include "experiment/reader.hpp"
+#include "strategy/strategy_table.hpp"
+
+namespace hopscotch {
+namespace {
+
+std::string read_text(std::string const& path) {
+    std::ifstream file(path);
+    if (!file || std::filesystem::is_directory(path))
+        throw ConfigError(
+            fmt::format("{}: cannot be read (no such file?); give the path of an experiment, for example "
+                        "configs/digits-grid.json",
+                        path));
+    std::stringstream text;
+    text << file.rdbuf();
+    return text.str();
+}
+
+// What the document calls its strategy, mop by default; none if what stands there is no name.
+std::optional<std::string> strategy_in(Json const& document) {
+    auto const* section = document.find("strategy");
+    auto const* name = section != nullptr ? section->find("name") : nullptr;
+    if (name == nullptr) return StrategyConfig{}.name;
+    return name->is_string() ? std::optional(name->string()) : std::nullopt;
+}
+
+// --strategy comes before the settings, which may add to it. A section of the file that has this name already stays.
+std::vector<std::string> all_overrides(RunOptions const& options, std::string const& text) {
+    auto overrides = options.overrides;
+    Problems told("");  // of the file: read_experiment says them
+    if (options.strategy && strategy_in(parse_json(text, told)) != options.strategy)
+        overrides.insert(overrides.begin(), "strategy=" + Json::object({{"name", *options.strategy}}).dump());
+    if (!options.inject.empty()) overrides.push_back("run.inject=" + Json(options.inject).dump());
+    return overrides;
+}
+
+}  // namespace
+
+Experiment experiment_of(RunOptions const& options, Problems& problems) {
+    if (options.strategy) strategy_named(*options.strategy);
+    auto const text = read_text(options.experiment);
+    auto experiment = read_experiment(text, all_overrides(options, text), problems);
+    auto const name = strategy_in(experiment.document);
+    if (options.strategy && experiment.document.is_object() && name && name != options.strategy)
+        throw ConfigError(fmt::format("--strategy says \"{}\" and --set says \"{}\" (strategy.name); leave one of them out",
+                                      *options.strategy, *name));
+    return experiment;
+}
+
+Manifest manifest_of(Experiment const& experiment, Problems& problems) {
+    auto const* data = experiment.document.find("data");
+    auto const* path = data != nullptr ? data->find("path") : nullptr;
+    try {
+        return read_manifest(experiment.data.path);
+    } catch (DataError const& error) {
+        problems.add(path != nullptr ? path->at_position() : Position{}, "/data/path", error.what());
+        problems.throw_if_any();
+        throw;
+    }
+}
+
+}  // namespace hopscotch

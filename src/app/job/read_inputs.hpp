@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the command line names: the experiment and its dataset.
+#pragma once
+#include "app/job/run_options.hpp"
+#include "core/json_reader.hpp"
+#include "data/dataset/manifest.hpp"
+#include "experiment/config.hpp"
+
+namespace hopscotch {
+
+// The file with --strategy, --set and --inject applied. Throws ConfigError if the file cannot be read.
+Experiment experiment_of(RunOptions const& options, Problems& problems);
+
+// A missing or foreign dataset is a problem at the place in the file that names the dataset. Then throws ConfigError.
+Manifest manifest_of(Experiment const& experiment, Problems& problems);
+
+}  // namespace hopscotch

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// search.start_from: the trials of an earlier run, which the search of this run learns from.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "core/json_reader.hpp"
+#include "experiment/config.hpp"
+#include "search/search.hpp"
+
+namespace hopscotch {
+
+struct StartFrom {
+    SearchContext context;
+    std::vector<std::string> notes;  // messages: how many trials count
+};
+
+// From the directory that the experiment names; empty if it names none. Problems stand at its place in the file.
+StartFrom read_start_from(Experiment const& experiment, std::string const& dataset_hash, Problems& problems);
+
+// For a run that resumes: from its own directory. Throws ConfigError.
+StartFrom resume_start_from(Experiment const& experiment);
+
+}  // namespace hopscotch

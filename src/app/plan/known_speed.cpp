@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/plan/known_speed.hpp"
+
+#include "core/error.hpp"
+#include "core/hash.hpp"
+#include "run/past_run.hpp"
+#include "strategy/common/strategy.hpp"
+#include "strategy/strategy_table.hpp"
+
+namespace hopscotch {
+namespace {
+
+std::optional<KnownSpeed> speed_of(std::string const& directory, PreparedRun const& prepared) {
+    auto const past = read_past_costs(directory);
+    if (past.facts.dataset_hash != to_hex(dataset_hash(prepared.manifest))) return std::nullopt;
+    if (strategy_named(past.facts.strategy).bits != Bits::any_trainers) return std::nullopt;
+    double seconds = 0, flops = 0;
+    for (auto const& lap : past.laps) {
+        seconds += lap.seconds;
+        flops += static_cast<double>(lap.units) *
+                 unit_cost_of(past.experiment, lap.assignment, prepared.schema, past.facts.shards());
+    }
+    if (flops <= 0) return std::nullopt;
+    return KnownSpeed{directory, seconds / flops};
+}
+
+}  // namespace
+
+std::optional<KnownSpeed> known_speed(PreparedRun const& prepared) {
+    for (auto const& directory : {prepared.experiment.search.start_from, prepared.experiment.run.dir}) {
+        if (directory.empty() || !holds_run(directory)) continue;
+        try {
+            if (auto found = speed_of(directory, prepared)) return found;
+        } catch (Error const&) {  // a plan without hours: what is wrong with it is said where it is used
+        }
+    }
+    return std::nullopt;
+}
+
+}  // namespace hopscotch

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// The speed of the trainers in an earlier run. With this speed, the FLOPs of a plan become hours.
+#pragma once
+#include <optional>
+#include <string>
+
+#include "app/job/prepare.hpp"
+
+namespace hopscotch {
+
+struct KnownSpeed {
+    std::string run;              // directory
+    double seconds_per_flop = 0;  // of one trainer: unit_cost of a trial, with its validations
+};
+
+// From the run of search.start_from, or the one in run.dir, if it used the same dataset and a strategy that trains each unit
+// on one trainer. None if no such run can be read.
+std::optional<KnownSpeed> known_speed(PreparedRun const& prepared);
+
+}  // namespace hopscotch

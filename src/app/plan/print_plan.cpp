@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/plan/print_plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "app/plan/known_speed.hpp"
+#include "core/error.hpp"
+#include "data/dataset/shard.hpp"
+#include "run/progress.hpp"
+#include "schedule/simulate_search.hpp"
+
+namespace hopscotch {
+namespace {
+
+// In a real run, the trainers make this check in the roll call.
+void check_shards(PreparedRun const& prepared) {
+    try {
+        for (auto const split : {Split::train, Split::valid, Split::test})
+            for (auto const& file : prepared.manifest.files(split))
+                check_shard(prepared.experiment.data.path, file, prepared.manifest);
+    } catch (DataError const& error) {
+        throw ConfigError(error.what());
+    }
+}
+
+// Indents all lines but the first.
+std::string indented(std::string text) {
+    while (text.ends_with('\n')) text.pop_back();
+    for (auto at = text.find('\n'); at != text.npos; at = text.find('\n', at + 1)) text.insert(at + 1, 13, ' ');
+    return text;
+}
+
+constexpr std::int64_t k_most_simulated = 2000;  // trials: more would take their time
+
+// In FLOPs. makespan: with MOP only.
+struct Work {
+    double total = 0;
+    std::optional<double> makespan;
+};
+
+bool is_hopping(PreparedRun const& prepared) { return prepared.experiment.strategy.name == "mop"; }
+
+std::optional<Work> print_schedule(PreparedRun const& prepared, std::vector<TrialCost> const& costs) {
+    auto const bound = lower_bound(costs, prepared.owners);
+    auto const simulated = simulate_planned(costs, prepared.owners, prepared.in_flight);
+    if (!is_hopping(prepared)) return Work{simulated.busy, std::nullopt};
+    if (bound > 0)
+        fmt::print("schedule     {:.3f} of the lower bound, trainers busy {:.0f} % (simulated, without validation)\n",
+                   simulated.makespan / bound, 100 * simulated.busy / (simulated.makespan * prepared.trainers));
+    return Work{simulated.busy, simulated.makespan};
+}
+
+// The simulation uses the director up. The caller shows the trials of before.
+std::optional<Work> print_search_simulation(PreparedRun const& prepared) {
+    auto const& budget = prepared.experiment.search.budget;
+    bool const goes_by_results = budget.target || budget.patience;  // made-up ones would end it anywhere
+    if (!is_hopping(prepared) || goes_by_results || prepared.plan.trials > k_most_simulated) return std::nullopt;
+    auto const simulated =
+        simulate_search(*prepared.director, prepared.owners, static_cast<std::uint64_t>(prepared.experiment.seed));
+    if (!simulated) return std::nullopt;
+    auto const& procedure = prepared.experiment.search.procedure;
+    fmt::print("schedule     trainers busy {:.0f} % (simulated with made-up results, without validation){}\n",
+               100 * simulated->busy,
+               procedure == "successive_halving" ? "; each rung waits for all of its trials: asha does not" : "");
+    return Work{simulated->busy * simulated->makespan * prepared.trainers, simulated->makespan};
+}
+
+void print_hours(PreparedRun const& prepared, Work const& work) {
+    auto const known = known_speed(prepared);
+    if (!known) return;
+    auto const text = [&](double flops) { return duration(flops * known->seconds_per_flop); };
+    fmt::print("time         {}{} of one trainer's work (at the speed of {})\n",
+               work.makespan ? fmt::format("about {} on {} trainers, ", text(*work.makespan), prepared.trainers) : "",
+               text(work.total), known->run);
+}
+
+}  // namespace
+
+void print_plan(PreparedRun const& prepared) {
+    auto const trials = prepared.director->trials();
+    std::vector<TrialCost> costs;
+    std::int64_t units = 0, hops = 0;
+    double longest = 0, shortest = 0;
+    for (auto const& trial : trials) {
+        costs.push_back({trial.id, trial.unit_cost, 0, trial.epochs_wanted});
+        units += static_cast<std::int64_t>(prepared.shards) * trial.epochs_wanted;
+        hops += hops_per_lap(trial.id, prepared.owners, held_out_of(trial.assignment, prepared.experiment.search.folds)) *
+                trial.epochs_wanted;
+        auto const cost = trial.unit_cost * trial.epochs_wanted;
+        longest = std::max(longest, cost);
+        shortest = shortest == 0 ? cost : std::min(shortest, cost);
+    }
+    check_shards(prepared);
+    fmt::print("experiment   {} ({} trials by {}, model {}{})\n", prepared.experiment.name, prepared.plan.trials,
+               prepared.experiment.search.procedure, prepared.experiment.model.name,
+               prepared.synthetic ? ", synthetic" : "");
+    fmt::print("data         {} ({} rows in {} shards, {} validation rows)\n", prepared.experiment.data.path,
+               prepared.schema.train_rows, prepared.shards, prepared.manifest.rows(Split::valid));
+    if (prepared.decides || prepared.plan.copies > 1) fmt::print("search       {}\n", indented(text_of(prepared.plan)));
+    fmt::print("strategy     {} on {} trainers, {} trials in flight\n", prepared.experiment.strategy.name, prepared.trainers,
+               prepared.in_flight);
+    fmt::print("run dir      {}\n", prepared.experiment.run.dir);
+    if (!prepared.decides)
+        fmt::print("work         {} units{}; the longest trial costs {:.2f} times the shortest\n", units,
+                   is_hopping(prepared) ? fmt::format(", {} hops", hops) : "", longest / shortest);
+    if (auto const work = prepared.decides ? print_search_simulation(prepared) : print_schedule(prepared, costs))
+        print_hours(prepared, *work);
+    for (std::size_t i = 0; i < std::min<std::size_t>(3, trials.size()); ++i)
+        fmt::print("trial {:<6} {}\n", trials[i].id.value, to_json(trials[i].assignment).dump());
+    if (trials.size() > 3 && !prepared.decides) fmt::print("...          {} more\n", trials.size() - 3);
+    for (auto const& note : prepared.notes) fmt::print("note         {}\n", note);
+    fmt::print("dry run: nothing was written or trained\n");
+}
+
+}  // namespace hopscotch
