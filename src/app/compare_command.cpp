@@ -12,6 +12,7 @@
 #include "app/compare/predictions.hpp"
 #include "app/compare/quantity.hpp"
 #include "core/error.hpp"
+#include "experiment/strategy_traits.hpp"
 #include "run/terminal.hpp"
 
 namespace hopscotch {
@@ -37,7 +38,8 @@ std::vector<ComparedRun> read_runs(std::vector<std::string> const& dirs) {
 
 // The mop run comes first, in the table too; without one the first run is what the others are compared with.
 void base_first(std::vector<ComparedRun>& runs) {
-    auto const mop = std::find_if(runs.begin(), runs.end(), [](auto const& run) { return run.strategy() == "mop"; });
+    auto const hops = [](auto const& run) { return strategy_traits(run.strategy()).training == Training::hopping; };
+    auto const mop = std::ranges::find_if(runs, hops);
     if (mop != runs.end()) std::rotate(runs.begin(), mop, mop + 1);
 }
 

@@ -9,9 +9,9 @@
 #include "core/hash.hpp"
 #include "core/log.hpp"
 #include "experiment/reader.hpp"
+#include "experiment/strategy_traits.hpp"
 #include "search/search.hpp"
 #include "strategy/common/strategy.hpp"
-#include "strategy/strategy_table.hpp"
 
 namespace hopscotch {
 
@@ -185,7 +185,7 @@ bool Continuation::trained_again(LapRecord const& record) {
     auto const known = again_.find({record.trial, record.epoch});
     if (known == again_.end()) return false;
     bool const has_bits =
-        strategy_named(experiment_.strategy.name).bits == Bits::any_trainers && !resumption_.facts.approximate;
+        strategy_traits(experiment_.strategy.name).bits == Bits::any_trainers && !resumption_.facts.approximate;
     bool const same_bits = !has_bits || record.state_hash == known->second;
     if (record.outcome != Outcome::finished || !same_bits)
         throw Error(fmt::format(

@@ -18,10 +18,10 @@
 #include "core/error.hpp"
 #include "core/hash.hpp"
 #include "core/log.hpp"
-#include "experiment/search_section.hpp"
+#include "experiment/measures.hpp"
+#include "experiment/strategy_traits.hpp"
 #include "strategy/common/pump.hpp"
 #include "strategy/roll_call.hpp"
-#include "strategy/strategy_table.hpp"
 #include "strategy/together/collectives.hpp"
 
 namespace hopscotch {
@@ -134,7 +134,7 @@ void Run::choose_collectives_of(std::map<Rank, Hello> const& hellos) {
 std::optional<int> Run::attempt() {
     RunningJob job(prepared_, courier_, options_);
     // Where the bits do not depend on the number of trainers, fewer can go on.
-    if (strategy_named(prepared_.experiment.strategy.name).bits == Bits::any_trainers) courier_.peers().survive_losses();
+    if (strategy_traits(prepared_.experiment.strategy.name).bits == Bits::any_trainers) courier_.peers().survive_losses();
     try {
         try {
             return work(job);

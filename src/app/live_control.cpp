@@ -9,6 +9,7 @@
 #include "core/clock.hpp"
 #include "core/log.hpp"
 #include "experiment/reader.hpp"
+#include "experiment/strategy_traits.hpp"
 
 namespace hopscotch {
 namespace {
@@ -119,7 +120,7 @@ Answer LiveControl::resume(TrialView const& trial) {
 Answer LiveControl::clone(TrialView const& trial, Assignment const& changes) {
     auto const id = trial.id.value;
     auto const& strategy = prepared_.experiment.strategy.name;
-    if (strategy == "parameter_server" || strategy == "model_averaging")
+    if (strategy_traits(strategy).state_in_parts)
         return {false, fmt::format("{} keeps states in parts on several trainers; they cannot be cloned", strategy)};
     if (finishing()) return {false, "the run is finishing; no trial starts"};
     if (prepared_.experiment.search.copies() > 1)

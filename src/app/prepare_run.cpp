@@ -20,6 +20,7 @@
 #include "data/verify.hpp"
 #include "experiment/model_files.hpp"
 #include "experiment/search_section.hpp"
+#include "experiment/strategy_traits.hpp"
 #include "run/run_directory.hpp"
 #include "search/search.hpp"
 #include "strategy/check.hpp"
@@ -62,7 +63,7 @@ std::vector<std::string> all_overrides(RunOptions const& options, std::string co
 }
 
 Experiment experiment_of(RunOptions const& options, Problems& problems) {
-    if (options.strategy) strategy_named(*options.strategy);
+    if (options.strategy) strategy_traits(*options.strategy);
     auto const text = read_text(options.experiment);
     auto experiment = read_experiment(text, all_overrides(options, text), problems);
     auto const name = strategy_in(experiment.document);
@@ -157,9 +158,9 @@ void check_trials(PreparedRun const& prepared, Problems& problems) {
 // Dedicated servers own no shards: the advice is about the trainers before them.
 std::string idle_advice(PreparedRun const& prepared) {
     auto const& strategy = prepared.experiment.strategy;
-    auto const& entry = strategy_named(strategy.name);
-    if (entry.rows == Rows::travel) return "";
-    int const last = prepared.trainers, workers = entry.all_trainers ? trainers_with_data(strategy, last) : last;
+    auto const& traits = strategy_traits(strategy.name);
+    if (traits.rows == Rows::travel) return "";
+    int const last = prepared.trainers, workers = traits.all_trainers ? trainers_with_data(strategy, last) : last;
     auto advice = shard_advice(prepared.shards, workers);
     if (advice.empty() || workers == last) return advice;
     if (workers + 1 == last) return fmt::format("trainer {} (rank {}) only serves; without it: {}", workers, last, advice);
@@ -209,17 +210,16 @@ void prepare_director(PreparedRun& prepared) {
     auto const& config = prepared.experiment.search;
     auto search = make_search(prepared.experiment, prepared.context);
     auto const& strategy = prepared.experiment.strategy.name;
-    if (search->clones() && (strategy == "parameter_server" || strategy == "model_averaging"))
+    if (search->clones() && strategy_traits(strategy).state_in_parts)
         throw ConfigError(fmt::format(
             "/search/procedure: {} lets trials take over each other's states, which {} keeps in parts on several trainers "
             "use another strategy",
             config.procedure, strategy));
-    auto const& strategy_config = prepared.experiment.strategy;
-    if (config.copies() > 1 && strategy == "model_averaging" && strategy_config.momentum == SlotPolicy::local)
-        throw ConfigError(
-            "/search: repeats and folds need the best state of every trial, which model_averaging with strategy.momentum "
-            "\"local\" "
-            "has in parts on several trainers; use \"averaged\" or another strategy");
+    if (config.copies() > 1 && has_best_state_in_parts(prepared.experiment.strategy))
+        throw ConfigError(fmt::format(
+            "/search: repeats and folds need the best state of every trial, which {} with strategy.momentum \"local\" has "
+            "in parts on several trainers; use \"averaged\" or another strategy",
+            strategy));
     prepared.decides = !search->decides_nothing();
     prepared.plan = plan_of(prepared.experiment, prepared.context);
     // Decisions must not depend on the trainers.
@@ -326,7 +326,7 @@ PreparedRun prepare_run(RunOptions const& options, std::function<int(RunConfig c
 
 void check_threads(PreparedRun const& prepared) {
     std::set<TrainerId> const owning(prepared.owners.owner.begin(), prepared.owners.owner.end());
-    bool const rows_travel = strategy_named(prepared.experiment.strategy.name).rows == Rows::travel;
+    bool const rows_travel = strategy_traits(prepared.experiment.strategy.name).rows == Rows::travel;
     auto const working = rows_travel ? static_cast<std::size_t>(prepared.trainers) : owning.size();
     if (working < 2) return;
     for (auto const& trial : prepared.director->trials()) {

@@ -12,6 +12,7 @@
 #include "core/fault.hpp"
 #include "core/log.hpp"
 #include "experiment/reader.hpp"
+#include "experiment/strategy_traits.hpp"
 #include "run/checkpoint.hpp"
 #include "search/search.hpp"
 #include "strategy/common/pump.hpp"
@@ -78,7 +79,7 @@ void RunningJob::bury(TrainerLost const& lost) {
     if (courier_.peers().living().empty()) throw CommError(fmt::format("{}; no trainer is left", lost.what()));
     std::vector<TrainerId> heirs;
     for (auto const rank : courier_.peers().living()) heirs.push_back(trainer_of(rank));
-    if (!strategy_named(prepared_.experiment.strategy.name).all_trainers) heirs.resize(1);
+    if (!strategy_traits(prepared_.experiment.strategy.name).all_trainers) heirs.resize(1);
     prepared_.owners = without(prepared_.owners, trainer, heirs);
 }
 

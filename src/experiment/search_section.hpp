@@ -11,12 +11,6 @@
 
 namespace hopscotch {
 
-// All names of search.procedure, in the order of the table in search/search.cpp.
-std::vector<std::string> procedure_names();
-
-// Of search.subject_to: what a configuration is, before anything is trained.
-std::vector<std::string> measure_names();
-
 // The keys of the section that say what is compared; procedure: empty if the one given is none.
 void read_objectives(ObjectReader& reader, std::string const& procedure, SearchConfig& out);
 

@@ -6,8 +6,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "experiment/measures.hpp"
 #include "experiment/metric.hpp"
-#include "experiment/search_section.hpp"
+#include "experiment/procedures.hpp"
 #include "experiment/space.hpp"
 #include "run/leaderboard.hpp"
 #include "search/ablation.hpp"
@@ -23,8 +24,7 @@ double value_of(TrialSummary const& trial, std::string_view name, std::map<Trial
     if (name == "train_s") return trial.tally.best ? trial.tally.train_s : k_no_score;
     auto const found = measures.find(trial.id);
     if (found == measures.end()) return k_no_score;
-    if (name == "parameters") return found->second.parameters;
-    return name == "state_mb" ? found->second.state_mb : found->second.flops_per_row;
+    return value_of(found->second, name);
 }
 
 // The search's own mode for its metric; sizes and seconds are better when they are smaller.
@@ -58,7 +58,7 @@ std::optional<ParetoFront> pareto_of(Summary const& summary, SearchConfig const&
 
 std::vector<AblationRow> ablation_of(Summary const& summary, Experiment const& experiment) {
     std::vector<AblationRow> out;
-    if (experiment.search.procedure != "ablation") return out;
+    if (sampler_traits(experiment.search.sampler).configurations != Configurations::one_changed) return out;
     Problems told("");  // what is wrong with the space was said when the experiment was read
     auto const copies = static_cast<std::size_t>(experiment.search.copies());
     auto const whole = result_of(summary, 0);

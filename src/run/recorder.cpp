@@ -9,6 +9,7 @@
 #include "core/clock.hpp"
 #include "core/error.hpp"
 #include "experiment/reader.hpp"
+#include "experiment/strategy_traits.hpp"
 #include "run/comparisons.hpp"
 #include "run/files.hpp"
 #include "run/server_log.hpp"
@@ -301,7 +302,7 @@ Summary Recorder::summarise(RunEnd const& end, std::vector<TrialView> const& tri
         return has_ended(status) && status != TrialStatus::interrupted;
     });
     out.injected = experiment_.run.inject.as_written;
-    if (facts_.strategy == "allreduce")
+    if (has_setting(facts_.strategy, "batch_norm"))
         out.batch_norm = experiment_.strategy.batch_norm == NormStatistics::sync ? "sync" : "local";
     out.collectives = facts_.collectives;
     out.objective = experiment_.search.objective;

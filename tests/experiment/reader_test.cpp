@@ -167,7 +167,7 @@ TEST(Reader, StrategiesHaveKeysOfTheirOwn) {
     EXPECT_EQ(complaints(with(R"("strategy": {"name": "allreduce", "collectives": "ncl"})")),
               "e.json:2:50: /strategy/collectives: unknown value \"ncl\" (known: auto, mpi, nccl) did you mean \"nccl\"?");
     EXPECT_EQ(complaints(with(R"("strategy": {"name": "parameter_server", "collectives": "nccl"})")),
-              "e.json:2:57: /strategy/collectives: collectives belongs to allreduce and model_averaging (the name here is "
+              "e.json:2:57: /strategy/collectives: collectives belongs to model_averaging and allreduce (the name here is "
               "\"parameter_server\") leave it out");
     EXPECT_EQ(complaints(with(R"("strategy": {"name": "model_averaging", "every": "week", "outer": {"nesterov": true}})")),
               "e.json:2:50: /strategy/every: expected \"epoch\" or a number of steps (got \"week\")\n"

@@ -6,8 +6,8 @@
 
 #include "core/hash.hpp"
 #include "core/log.hpp"
+#include "experiment/strategy_traits.hpp"
 #include "job_harness.hpp"
-#include "strategy/strategy_table.hpp"
 #include "wrapped_model.hpp"
 
 namespace hopscotch {
@@ -126,7 +126,7 @@ void check(World& world, std::string const& strategy, Expected const& expected) 
     ASSERT_NE(found, job.laps.end());
     auto const& lap = found->second;
     EXPECT_EQ(lap.outcome, Outcome::failed);
-    bool const rows_travel = strategy_named(strategy).rows == Rows::travel;  // to the state, not the state to them
+    bool const rows_travel = strategy_traits(strategy).rows == Rows::travel;  // to the state, not the state to them
     EXPECT_EQ(lap.reason, expected.what + " " + (rows_travel ? where(lap.home) : where(job, expected.shard)));
     EXPECT_EQ(lap.units.size(), expected.units);
     EXPECT_EQ(healthy.laps.at({TrialId(1), expected.epoch}).outcome, Outcome::finished);
