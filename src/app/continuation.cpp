@@ -32,7 +32,7 @@ std::vector<Lap> Continuation::begin(Director& director, Recorder& recorder) {
     for (auto const& lap : heard.released)
         if (lap.clone_of) clones_[{lap.trial, lap.epoch}] = *lap.clone_of;
     for (auto const& lap : heard.released) recorder.released(lap);
-    drop_wrong_files(recorder.chain());
+    drop_wrong_files(recorder.shelf().chain());
     pin_sources_of_orders(director, recorder);
     while (find_starts(director.trials(), recorder)) {
     }
@@ -64,7 +64,7 @@ void Continuation::pin_ends(Director& director, Recorder& recorder) {
         for (auto const& record : resumption_.journal.laps)
             if (record.outcome == Outcome::finished) pinned_.insert({record.trial, record.epoch});
     for (auto const& lap : director.take_releases()) {
-        recorder.let_go(lap);
+        recorder.shelf().let_go(lap);
         pinned_.erase(lap);
     }
 }
@@ -74,7 +74,7 @@ void Continuation::pin_sources_of_orders(Director const& director, Recorder& rec
     for (auto const& order : resumption_.journal.orders)
         if (order.kind == Order::Kind::clone) held.insert({order.trial, order.epoch});
     pinned_.insert(held.begin(), held.end());
-    recorder.hold(std::move(held));
+    recorder.shelf().hold(std::move(held));
 }
 
 std::vector<Lap> Continuation::laps_from_starts(Heard heard, Recorder& recorder) {
@@ -83,7 +83,7 @@ std::vector<Lap> Continuation::laps_from_starts(Heard heard, Recorder& recorder)
         auto const start = starts_.find(lap.trial);
         if (start == starts_.end() || lap.epoch < start->second.epoch || lap.epoch > start->second.last) continue;
         place(lap);
-        recorder.sent(lap);
+        recorder.shelf().sent(lap);
         lap.attempt = resumption_.journal.incarnation + 1;
         if (auto const before = heard.known.find({lap.trial, lap.epoch}); before != heard.known.end())
             again_.insert(*before);

@@ -152,7 +152,7 @@ Answer LiveControl::clone(TrialView const& trial, Assignment const& changes) {
                 fmt::format("trial {} has been trained for {}: nothing is left of the clone's {}; give it more train.epochs",
                             id, epochs_text(*epoch + 1), epochs_text(config.train.epochs))};
     give({Order::Kind::clone, trial.id, *epoch, assignment, "cloned by a user"});
-    if (recorder_.file_after(trial.id, *epoch) == nullptr) strategy_.keep_end(trial.id, *epoch);
+    if (recorder_.shelf().file_after(trial.id, *epoch) == nullptr) strategy_.keep_end(trial.id, *epoch);
     return {true, fmt::format("a clone of trial {} goes on after epoch {}{}", id, *epoch,
                               *epoch < trial.epochs_done ? "" : ", when that has ended")};
 }
@@ -160,7 +160,7 @@ Answer LiveControl::clone(TrialView const& trial, Assignment const& changes) {
 // After which of its laps a clone of it begins: the last one, if that is in a file or the trial rests, else the one under
 // way.
 std::optional<int> LiveControl::epoch_to_clone(TrialView const& trial) const {
-    auto const newest = recorder_.newest_boundary(trial.id);
+    auto const newest = recorder_.shelf().newest_boundary(trial.id);
     if (has_ended(trial.status)) return newest;
     int const last = trial.epochs_done - 1;
     bool const under_way = trial.status == TrialStatus::running && trial.epochs_released > trial.epochs_done;
@@ -198,7 +198,7 @@ void LiveControl::give(Order order) {
     has_ordered_ = true;
     recorder_.ordered(order);
     waiting_.push_back(std::move(order));
-    recorder_.hold(sources_to_hold());
+    recorder_.shelf().hold(sources_to_hold());
 }
 
 void LiveControl::leave(TrialId trial, std::string const& why) {

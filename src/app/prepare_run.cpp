@@ -18,6 +18,7 @@
 #include "data/augment.hpp"
 #include "data/shard_writer.hpp"
 #include "data/verify.hpp"
+#include "experiment/metric.hpp"
 #include "experiment/model_files.hpp"
 #include "experiment/search_section.hpp"
 #include "experiment/strategy_traits.hpp"
@@ -277,7 +278,7 @@ namespace {
 void prepare_data(PreparedRun& prepared, Problems& problems) {
     prepared.manifest = manifest_of(prepared.experiment, problems);
     default_loss(prepared.experiment, natural_loss(prepared.manifest.task), problems);
-    if (prepared.manifest.task == Task::regression) default_metric(prepared.experiment, "val_loss", problems);
+    if (prepared.manifest.task == Task::regression) default_metric(prepared.experiment, k_val_loss, problems);
     problems.throw_if_any();
     prepared.schema = schema_of(prepared.manifest);
     prepared.shards = static_cast<int>(prepared.manifest.train.size());

@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+#include "experiment/metric.hpp"
 #include "experiment/strategy_traits.hpp"
 #include "run/comparisons.hpp"
 #include "run/leaderboard.hpp"
@@ -17,10 +18,12 @@ namespace {
 // "loss 0.3120, accuracy 0.9021": those that exist.
 std::string test_text(Metrics const& metrics, Task task) {
     std::string text;
-    for (auto const* name : {"loss", "accuracy", "f1", "auc", "mae", "r2", "perplexity"}) {
-        auto const value = metric_value(metrics, std::string("val_") + name);
-        bool const told = std::string_view(name) != "perplexity" || task == Task::language;
-        if (told && std::isfinite(value)) text += fmt::format("{}{} {:.4f}", text.empty() ? "" : ", ", name, value);
+    using Shown = MetricTraits::Shown;
+    for (auto const& metric : metric_traits()) {
+        bool const told = metric.shown == Shown::always || (metric.shown == Shown::for_tokens && task == Task::language);
+        auto const value = metric_value(metrics, metric.name);
+        if (told && std::isfinite(value))
+            text += fmt::format("{}{} {:.4f}", text.empty() ? "" : ", ", metric.short_name(), value);
     }
     return text;
 }

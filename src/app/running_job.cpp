@@ -98,7 +98,7 @@ void RunningJob::lap_done(LapRecord const& came) {
     if (tries_again(came)) return;
     if (taken_up_.contains(came.trial) || is_wrong(came)) return;  // a lap from before it was taken up
     if (continuation_ && continuation_->trained_again(came)) {
-        recorder_.trained_again(came);
+        recorder_.shelf().ended(came);
         return strategy_->lap_done(came);
     }
     auto record = came;
@@ -114,7 +114,7 @@ void RunningJob::lap_done(LapRecord const& came) {
 
 // It began with another state than its trial had. It does not count, and nothing of its trial does until the job goes on.
 bool RunningJob::is_wrong(LapRecord const& came) {
-    auto const complaint = recorder_.chain().complaint(came);
+    auto const complaint = recorder_.shelf().chain().complaint(came);
     if (wrong_.contains(came.trial) || complaint.empty()) return wrong_.contains(came.trial);
     wrong_.insert(came.trial);
     if (!pausing_) throw StateDamaged(complaint);
@@ -177,7 +177,7 @@ std::optional<Metrics> RunningJob::test_best(Summary const& summary) {
         return std::nullopt;
     }
     auto metrics = metrics_of(*test_record_, loss_of(prepared_.experiment, lap.assignment));
-    metrics.rows = test_record_->valid_rows;
+    metrics.rows = test_record_->valid.rows;
     return metrics;
 }
 
@@ -244,7 +244,7 @@ Buffer RunningJob::state_in(LapSink::Saved const& saved) {
 
 LapSink::Saved const* RunningJob::await_file_after(TrialId trial, int epoch, double until_s) {
     while (true) {
-        if (auto const* saved = recorder_.file_after(trial, epoch);
+        if (auto const* saved = recorder_.shelf().file_after(trial, epoch);
             saved != nullptr || monotonic_s() >= until_s || signal_caught() != 0)
             return saved;
         pump_.take(*this, 0.05);
@@ -282,8 +282,8 @@ void RunningJob::release() {
         before->second = lap.epoch;
         if (!taken_up_.contains(lap.trial)) execute(std::move(lap));  // else the job pauses, and sends them when it goes on
     }
-    for (auto const& lap : director_.take_releases()) recorder_.let_go(lap);
-    if (control_.has_ordered()) recorder_.hold(control_.sources_to_hold());
+    for (auto const& lap : director_.take_releases()) recorder_.shelf().let_go(lap);
+    if (control_.has_ordered()) recorder_.shelf().hold(control_.sources_to_hold());
 }
 
 // A lap that begins with another's state takes it from the file; it, and what follows of its trial, waits until there is
@@ -301,7 +301,7 @@ void RunningJob::execute_held() {
                 auto const* file = file_to_begin_with(lap, held);
                 if (file == nullptr) break;
                 lap.from = file->file;
-                lap.from_hash = recorder_.chain().at_end_of(*lap.clone_of).value_or(file->state_hash);
+                lap.from_hash = recorder_.shelf().chain().at_end_of(*lap.clone_of).value_or(file->state_hash);
             }
             strategy_->execute(lap);
             held.laps.pop_front();
@@ -313,7 +313,7 @@ void RunningJob::execute_held() {
 
 // Null: it is not there yet.
 LapSink::Saved const* RunningJob::file_to_begin_with(Lap const& lap, Held& held) {
-    auto const* file = recorder_.file_after(lap.clone_of->trial, lap.clone_of->epoch);
+    auto const* file = recorder_.shelf().file_after(lap.clone_of->trial, lap.clone_of->epoch);
     if (file != nullptr) return file;
     if (procedure_clones(prepared_.experiment.search.procedure)) return nullptr;  // then all are written
     auto const& source = director_.trials()[lap.clone_of->trial.index()];
@@ -329,7 +329,7 @@ void RunningJob::check_held() {
     for (auto const& [trial, held] : held_) {
         if (!held.since_s || monotonic_s() < *held.since_s + prepared_.experiment.run.deadline_s) continue;
         auto const& source = *held.laps.front().clone_of;
-        if (recorder_.at_risk(source.trial)) continue;  // it is being tried again
+        if (recorder_.shelf().at_risk(source.trial)) continue;  // it is being tried again
         throw TrialGoesBack(fmt::format(
             "trial {} begins with the state of trial {} after epoch {}, which no file holds: that is trained again",
             trial.value, source.trial.value, source.epoch));

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "core/error.hpp"
+#include "experiment/loss_traits.hpp"
 #include "experiment/metric.hpp"
 #include "experiment/procedures.hpp"
 #include "experiment/search_section.hpp"

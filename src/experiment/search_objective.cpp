@@ -55,8 +55,7 @@ void read_constraints(ObjectReader& reader, SearchConfig& out) {
             continue;
         }
         section.take(member.key);
-        auto const metrics = metric_names();
-        bool const metric = std::find(metrics.begin(), metrics.end(), member.key) != metrics.end();
+        bool const metric = is_metric(member.key);
         section.problem(member.key,
                         fmt::format("{} be constrained (known: {})",
                                     metric ? "is a result and cannot" : "is not known and cannot", fmt::join(known, ", ")));

@@ -15,16 +15,17 @@ using Names = std::vector<std::string>;
 
 template <class Enum>
 struct Name {
-    char const* text;
+    std::string_view text;
     Enum value;
 };
 
 // One of `now`; those of `later` are not available in this version. What is no string is told which there are, too.
 void read_choice(ObjectReader& reader, std::string_view key, std::string& out, Names const& now, Names const& later = {});
 
-// Returns the name that holds: the given one, or the default's; empty if an unknown one was given.
-template <class Enum, std::size_t n>
-std::string read_name(ObjectReader& reader, std::string_view key, std::array<Name<Enum>, n> const& table, Enum& out) {
+// Returns the name that holds: the given one, or the default's; empty if an unknown one was given. A row of the table has a
+// text and a value.
+template <class Enum, class Table>
+std::string read_name(ObjectReader& reader, std::string_view key, Table const& table, Enum& out) {
     Names names;
     for (auto const& row : table) names.emplace_back(row.text);
     std::string text;

@@ -17,8 +17,6 @@
 namespace hopscotch {
 namespace {
 
-bool is_metric(std::string_view name) { return std::ranges::count(metric_names(), name) > 0; }
-
 double value_of(TrialSummary const& trial, std::string_view name, std::map<TrialId, Measures> const& measures) {
     if (is_metric(name)) return trial.tally.best ? metric_value(*trial.tally.best, name) : k_no_score;
     if (name == "train_s") return trial.tally.best ? trial.tally.train_s : k_no_score;

@@ -105,7 +105,7 @@ void expect_others_unhurt(JobResult const& job, JobResult const& healthy) {
             auto const& wanted = healthy.laps.at({TrialId(trial), epoch});
             EXPECT_EQ(lap.outcome, Outcome::finished) << lap.reason;
             EXPECT_EQ(to_hex(lap.state_hash), to_hex(wanted.state_hash)) << "trial " << trial << " epoch " << epoch;
-            EXPECT_EQ(lap.valid_loss, wanted.valid_loss);
+            EXPECT_EQ(lap.valid.loss, wanted.valid.loss);
         }
 }
 
@@ -191,7 +191,7 @@ TEST(Failure, TheEndDuringTestScoringIsNone) {
             Lap best;
             best.trial = TrialId(0);
             for (auto const& [key, record] : job.laps)
-                if (record.valid_correct > job.laps.at({TrialId(0), best.epoch}).valid_correct) best.epoch = key.second;
+                if (record.valid.correct > job.laps.at({TrialId(0), best.epoch}).valid.correct) best.epoch = key.second;
             best.assignment = trials[0];
             strategy.score_best(best, TrainerId(0));
         };
