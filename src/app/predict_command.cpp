@@ -13,6 +13,7 @@
 #include "app/commands.hpp"
 #include "app/predictions_csv.hpp"
 #include "core/error.hpp"
+#include "core/file.hpp"
 #include "core/hash.hpp"
 #include "experiment/reader.hpp"
 #include "model/device.hpp"

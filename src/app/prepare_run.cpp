@@ -4,16 +4,15 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <optional>
 #include <set>
-#include <sstream>
 
 #include "app/check_metrics.hpp"
 #include "app/measure.hpp"
 #include "app/prepared_run.hpp"
 #include "app/start_from.hpp"
 #include "core/error.hpp"
+#include "core/file.hpp"
 #include "core/hash.hpp"
 #include "data/augment.hpp"
 #include "data/shard_writer.hpp"
@@ -34,15 +33,14 @@ namespace {
 constexpr int k_checked_trials = 32;
 
 std::string read_text(std::string const& path) {
-    std::ifstream file(path);
-    if (!file || std::filesystem::is_directory(path))
+    try {
+        return read_whole(path, ReadFrom::file_or_pipe);
+    } catch (DataError const&) {
         throw ConfigError(
             fmt::format("{}: cannot be read (no such file?) give the path of an experiment, for example "
                         "configs/digits-grid.json",
                         path));
-    std::stringstream text;
-    text << file.rdbuf();
-    return text.str();
+    }
 }
 
 // What the document calls its strategy, mop by default; none if what stands there is no name.

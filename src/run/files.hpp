@@ -43,7 +43,4 @@ private:
 void write_atomically(std::filesystem::path const& path, std::string_view bytes);
 void write_atomically(std::filesystem::path const& path, std::initializer_list<ByteView> parts);
 
-// Throws DataError that names the file.
-std::string read_whole(std::filesystem::path const& path);
-
 }  // namespace hopscotch

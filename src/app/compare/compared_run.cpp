@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "core/error.hpp"
+#include "core/file.hpp"
 #include "experiment/metric.hpp"
 #include "experiment/strategy_traits.hpp"
 #include "run/files.hpp"
