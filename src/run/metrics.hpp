@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a lap's sums to the numbers that people and the search look at, and metrics.jsonl, a line per trial and epoch.
+// The metrics of a lap, computed from its sums, and metrics.jsonl with a line for each trial and epoch.
 // A number that does not exist (no validation rows, a lap that diverged) is NaN here and null in every file.
 #pragma once
 #include <filesystem>
@@ -21,7 +21,7 @@ struct Metrics {
     std::int64_t rows = 0;  // rows trained
 };
 
-// loss: of the trial's own configuration. What it has not is NaN: targets have no accuracy, classes no mean absolute error.
+// loss: of the trial's own configuration. A metric that the loss does not have is NaN: targets have no accuracy.
 Metrics metrics_of(LapRecord const& record, LossKind loss);
 
 // A name of metric_names(). Throws Error for another.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything a run leaves behind, on rank 0. The caller's loop, with a director and a strategy:
+// Writes the files of a run, on rank 0. The caller's loop, with a director and a strategy:
 //   RunDirectory directory(path, use, facts);   Recorder recorder(directory, facts, experiment);
 //   for (auto const& lap : director.release()) { recorder.released(lap); strategy.execute(lap); }
 //   sink: director.record(record); recorder.lap_done(record, director.trials()[record.trial.index()]);   // and release
@@ -26,7 +26,7 @@
 
 namespace hopscotch {
 
-// What only the caller knows at the end.
+// The facts about the end of a run that only the caller knows.
 struct RunEnd {
     RunStatus status = RunStatus::finished;
     std::string reason;           // interrupted, failed: why
@@ -45,16 +45,16 @@ class Recorder {
 public:
     Recorder(RunDirectory const& directory, RunFacts const& facts, Experiment const& experiment);
 
-    // First, if the run goes on: what earlier jobs recorded. loss: of a trial. Starts a new incarnation in the journal.
+    // Call it first in a resumed run: takes the records of earlier jobs. loss: of a trial. Starts a new incarnation.
     void restore(Journal const& journal, std::function<LossKind(TrialId)> const& loss);
 
     void released(Lap const& lap);
-    // In their order. What earlier jobs have journalled is only compared: throws Error if the search now decides otherwise.
+    // In their order. Decisions that earlier jobs journalled are compared: throws Error if the search now decides otherwise.
     void decided(Decision const& decision);
     void ordered(Order const& order);
-    void retried(LapRecord const& record);  // it ended nothing
+    void retried(LapRecord const& record);  // of a failure that does not end the trial
     int retries_of(TrialId trial) const;
-    void lives(TrialId trial) { ended_.erase(trial); }  // an order has it go on
+    void lives(TrialId trial) { ended_.erase(trial); }  // an order resumes a trial that had ended
     double seconds_of(TrialId trial) const { return tally_.of(trial).train_s + tally_.of(trial).valid_s; }
     void trial_ended(TrialView const& trial);
     void trainer_lost(TrainerLoss loss);      // the job goes on without it
@@ -75,7 +75,7 @@ public:
     // What the records add up to so far; writes nothing.
     Summary summarise(RunEnd const& end, std::vector<TrialView> const& trials) const;
 
-    // summary.json of a run that is about to be interrupted, in case the end does not come to writing it.
+    // summary.json of a run that a signal ends: the launcher may kill rank 0 before the end of the job.
     void write_summary_so_far(RunEnd const& end, std::vector<TrialView> trials) const;
 
     // Journals the trials that have not ended and the run's end, writes trials.csv and summary.json, closes the trace.
