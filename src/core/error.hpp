@@ -14,7 +14,7 @@ public:
     using std::runtime_error::runtime_error;
 };
 
-// What the user wrote is wrong: exit code 2, nothing started, nothing written.
+// The input of the user is wrong: exit code 2, nothing is started or written.
 class ConfigError : public Error {
 public:
     using Error::Error;
@@ -26,8 +26,8 @@ public:
     using Error::Error;
 };
 
-// A trainer: rank 0 is silent. Either it is gone, and the job with it, or this trainer is cut off, and the job goes on
-// without it.
+// Thrown by a trainer: rank 0 is silent. Either rank 0 and the job have ended, or this trainer is cut off and the job
+// continues without it.
 class SchedulerSilent : public CommError {
 public:
     using CommError::CommError;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Faults on purpose, to see what they cost: HOPSCOTCH_FAULT=POINT:NTH:KIND[:RANK][,...]. When this process (or only this
-// rank under a launcher) comes by the point for the NTH time, the fault happens, once; jitter from then on each time.
+// Faults on purpose, for tests: HOPSCOTCH_FAULT=POINT:NTH:KIND[:RANK][,...]. When this process (or only this rank under a
+// launcher) reaches the point for the NTH time, the fault happens once; jitter happens each time from then on.
 // Compiled in always, off unless the variable is set.
 //   HOPSCOTCH_FAULT=checkpoint.sync:3:kill:2    rank 2 dies just before its third checkpoint reaches the disk
 #pragma once
@@ -9,8 +9,8 @@
 
 namespace hopscotch {
 
-// What is left to the caller; kill (SIGKILL), throw (Error), delay (0.3 s) and jitter (up to 10 ms) have happened when
-// fault_at returns.
+// The faults that the caller performs. kill (SIGKILL), throw (Error), delay (0.3 s) and jitter (up to 10 ms) have happened
+// when fault_at returns.
 enum class Fault {
     none,
     enospc,  // as if the disk were full

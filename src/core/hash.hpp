@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// xxHash: xxh3 for states (18 GB/s), xxh64 for data files (the tool everybody has: xxhsum -H1). Not cryptographic.
+// xxHash: xxh3 for states (18 GB/s), xxh64 for data files (as the tool xxhsum -H1). Not cryptographic.
 #pragma once
 #include <cstdint>
 #include <memory>

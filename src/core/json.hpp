@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A JSON value that knows where it stood in its file, so that every later complaint can name file, line and column.
+// A JSON value that knows its position in its file, so that later errors can name file, line and column.
 // Parsing is strict (duplicate keys are an error); numbers that are not finite are written as null.
 #pragma once
 #include <cstdint>

@@ -106,6 +106,21 @@ Check<std::string> one_of(std::vector<std::string> allowed) {
     };
 }
 
+namespace {
+
+// Whether a value is refused, and why. wrong_type: the caller knows which type was expected.
+struct Refusal {
+    enum class Kind { accepted, wrong_type, other };
+    Kind kind = Kind::accepted;
+    std::string why = {};
+
+    static Refusal wrong_type() { return {Kind::wrong_type}; }
+    static Refusal because(std::string why) { return {Kind::other, std::move(why)}; }
+    explicit operator bool() const { return kind != Kind::accepted; }
+};
+
+}  // namespace
+
 ObjectReader::ObjectReader(Json const& object, std::string path, Problems& problems)
     : object_(object), path_(std::move(path)), problems_(problems) {
     bool const absent = object.is_null() && object.at_position().line == 0;  // as opposed to a null in the file
@@ -133,47 +148,50 @@ template <class T, class Convert>
 void ObjectReader::read_as(std::string_view key, T& out, std::string_view wanted, Convert convert) {
     auto const* value = take(key);
     if (value == nullptr) return;
-    if (auto const refused = convert(*value, out); !refused.empty())
-        problem(key, refused == "type" ? fmt::format("expected {} (got {})", wanted, value->kind()) : refused);
+    Refusal const refused = convert(*value, out);
+    if (refused.kind == Refusal::Kind::wrong_type)
+        problem(key, fmt::format("expected {} (got {})", wanted, value->kind()));
+    else if (refused)
+        problem(key, refused.why);
 }
 
 namespace {
 
 std::string checked(Check<double> const& check, double value) { return check ? check(value) : std::string(); }
 
-std::string read_integer(Json const& json, std::int64_t& out, Check<double> const& check) {
+Refusal read_integer(Json const& json, std::int64_t& out, Check<double> const& check) {
     if (!json.is_integer() && json.is_number() && std::abs(json.number()) >= 0x1p63)
-        return fmt::format("out of range (got {})", json.number());
-    if (!json.is_integer()) return "type";
-    if (auto refused = checked(check, static_cast<double>(json.integer())); !refused.empty()) return refused;
+        return Refusal::because(fmt::format("out of range (got {})", json.number()));
+    if (!json.is_integer()) return Refusal::wrong_type();
+    if (auto why = checked(check, static_cast<double>(json.integer())); !why.empty()) return Refusal::because(why);
     out = json.integer();
-    return "";
+    return {};
 }
 
-std::string read_number(Json const& json, double& out, Check<double> const& check) {
-    if (!json.is_number()) return "type";
-    if (!std::isfinite(json.number())) return "must be finite";
-    if (auto refused = checked(check, json.number()); !refused.empty()) return refused;
+Refusal read_number(Json const& json, double& out, Check<double> const& check) {
+    if (!json.is_number()) return Refusal::wrong_type();
+    if (!std::isfinite(json.number())) return Refusal::because("must be finite");
+    if (auto why = checked(check, json.number()); !why.empty()) return Refusal::because(why);
     out = json.number();
-    return "";
+    return {};
 }
 
 }  // namespace
 
 void ObjectReader::read(std::string_view key, bool& out) {
-    read_as(key, out, "true or false", [](Json const& json, bool& value) -> std::string {
-        if (!json.is_bool()) return "type";
+    read_as(key, out, "true or false", [](Json const& json, bool& value) -> Refusal {
+        if (!json.is_bool()) return Refusal::wrong_type();
         value = json.boolean();
-        return "";
+        return {};
     });
 }
 
 void ObjectReader::read(std::string_view key, std::optional<bool>& out) {
     if (auto const* value = take(key); value != nullptr && value->is_null()) return out.reset();
-    read_as(key, out, "true, false or null", [](Json const& json, std::optional<bool>& value) -> std::string {
-        if (!json.is_bool()) return "type";
+    read_as(key, out, "true, false or null", [](Json const& json, std::optional<bool>& value) -> Refusal {
+        if (!json.is_bool()) return Refusal::wrong_type();
         value = json.boolean();
-        return "";
+        return {};
     });
 }
 
@@ -182,12 +200,12 @@ void ObjectReader::read(std::string_view key, std::int64_t& out, Check<double> c
 }
 
 void ObjectReader::read(std::string_view key, int& out, Check<double> const& check) {
-    read_as(key, out, "an integer", [&](Json const& json, int& value) -> std::string {
+    read_as(key, out, "an integer", [&](Json const& json, int& value) -> Refusal {
         std::int64_t wide = 0;
-        if (auto refused = read_integer(json, wide, check); !refused.empty()) return refused;
-        if (wide > INT32_MAX || wide < INT32_MIN) return fmt::format("out of range (got {})", wide);
+        if (auto refused = read_integer(json, wide, check)) return refused;
+        if (wide > INT32_MAX || wide < INT32_MIN) return Refusal::because(fmt::format("out of range (got {})", wide));
         value = static_cast<int>(wide);
-        return "";
+        return {};
     });
 }
 
@@ -197,59 +215,60 @@ void ObjectReader::read(std::string_view key, double& out, Check<double> const& 
 
 void ObjectReader::read(std::string_view key, std::optional<std::int64_t>& out, Check<double> const& check) {
     if (auto const* value = take(key); value != nullptr && value->is_null()) return out.reset();
-    read_as(key, out, "an integer or null", [&](Json const& json, std::optional<std::int64_t>& value) -> std::string {
+    read_as(key, out, "an integer or null", [&](Json const& json, std::optional<std::int64_t>& value) -> Refusal {
         std::int64_t number = 0;
         auto refused = read_integer(json, number, check);
-        if (refused.empty()) value = number;
+        if (!refused) value = number;
         return refused;
     });
 }
 
 void ObjectReader::read(std::string_view key, std::optional<double>& out, Check<double> const& check) {
     if (auto const* value = take(key); value != nullptr && value->is_null()) return out.reset();
-    read_as(key, out, "a number or null", [&](Json const& json, std::optional<double>& value) -> std::string {
+    read_as(key, out, "a number or null", [&](Json const& json, std::optional<double>& value) -> Refusal {
         double number = 0;
         auto refused = read_number(json, number, check);
-        if (refused.empty()) value = number;
+        if (!refused) value = number;
         return refused;
     });
 }
 
 void ObjectReader::read(std::string_view key, std::string& out, Check<std::string> const& check) {
-    read_as(key, out, "a string", [&](Json const& json, std::string& value) -> std::string {
-        if (!json.is_string()) return "type";
+    read_as(key, out, "a string", [&](Json const& json, std::string& value) -> Refusal {
+        if (!json.is_string()) return Refusal::wrong_type();
         if (json.string().find('\0') != std::string::npos)
-            return "must not contain \\u0000";  // what is behind it would be lost in paths
+            return Refusal::because("must not contain \\u0000");  // the text behind it would be lost in paths
         if (check)
-            if (auto refused = check(json.string()); !refused.empty()) return refused;
+            if (auto why = check(json.string()); !why.empty()) return Refusal::because(why);
         value = json.string();
-        return "";
+        return {};
     });
 }
 
 void ObjectReader::read(std::string_view key, std::vector<std::int64_t>& out, Check<double> const& each) {
-    read_as(key, out, "an array of integers", [&](Json const& json, std::vector<std::int64_t>& value) -> std::string {
-        if (!json.is_array()) return "type";
+    read_as(key, out, "an array of integers", [&](Json const& json, std::vector<std::int64_t>& value) -> Refusal {
+        if (!json.is_array()) return Refusal::wrong_type();
         std::vector<std::int64_t> items(json.array().size());
         for (std::size_t i = 0; i < items.size(); ++i)
-            if (auto refused = read_integer(json.array()[i], items[i], each); !refused.empty())
-                return refused == "type" ? fmt::format("element {} must be an integer (got {})", i, json.array()[i].kind())
-                                         : refused;
+            if (auto refused = read_integer(json.array()[i], items[i], each); refused.kind == Refusal::Kind::wrong_type)
+                return Refusal::because(fmt::format("element {} must be an integer (got {})", i, json.array()[i].kind()));
+            else if (refused)
+                return refused;
         value = std::move(items);
-        return "";
+        return {};
     });
 }
 
 void ObjectReader::read(std::string_view key, std::vector<std::string>& out) {
-    read_as(key, out, "an array of strings", [](Json const& json, std::vector<std::string>& value) -> std::string {
-        if (!json.is_array()) return "type";
+    read_as(key, out, "an array of strings", [](Json const& json, std::vector<std::string>& value) -> Refusal {
+        if (!json.is_array()) return Refusal::wrong_type();
         std::vector<std::string> items;
         for (auto const& item : json.array()) {
-            if (!item.is_string()) return "type";
+            if (!item.is_string()) return Refusal::wrong_type();
             items.push_back(item.string());
         }
         value = std::move(items);
-        return "";
+        return {};
     });
 }
 

@@ -59,7 +59,7 @@ Check<double> up_to(double high, Check<double> low);  // and what the other one 
 Check<std::string> one_of(std::vector<std::string> allowed);
 
 // Reads one object. Each read() marks its key as known and leaves the default in place when the key is absent;
-// finish() then reports every key that nobody asked for.
+// finish() then reports every key that was not read.
 class ObjectReader {
 public:
     // path: "" for the document, "/train/optimizer" below. A value that is no object is reported once.

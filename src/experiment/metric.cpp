@@ -6,66 +6,88 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "core/error.hpp"
+#include "experiment/loss_traits.hpp"
 
 namespace hopscotch {
 namespace {
 
-enum class Of { everything, classes, one_class, targets };  // what a row's label must be
+using Scores = ValidationScores;
+using Needs = MetricTraits::Needs;
+using Fits = MetricTraits::Fits;
+using Column = MetricTraits::Column;
+using MetricShown = MetricTraits::Shown;
 
-struct Metric {
-    std::string_view name;
-    Mode mode;
-    Of of;
-};
-
-constexpr std::array<Metric, 9> k_metrics{{{"train_loss", Mode::min, Of::everything},
-                                           {"val_loss", Mode::min, Of::everything},
-                                           {"val_accuracy", Mode::max, Of::classes},
-                                           {"val_top5", Mode::max, Of::one_class},
-                                           {"val_f1", Mode::max, Of::classes},
-                                           {"val_auc", Mode::max, Of::classes},
-                                           {"val_mae", Mode::min, Of::targets},
-                                           {"val_r2", Mode::max, Of::targets},
-                                           {"val_perplexity", Mode::min, Of::one_class}}};
-
-Metric const& metric_named(std::string_view name) {
-    auto const found = std::find_if(k_metrics.begin(), k_metrics.end(), [&](auto const& each) { return each.name == name; });
-    if (found == k_metrics.end())
-        throw Error(fmt::format("metric '{}' does not exist (known: {})", name, fmt::join(metric_names(), ", ")));
-    return *found;
-}
+double mean_of(Scores const& of, double Scores::* sum) { return of.*sum / static_cast<double>(of.rows); }
+double mean_loss(Scores const& of) { return mean_of(of, &Scores::loss); }
 
 }  // namespace
 
-std::string_view name_of(LossKind loss) {
-    constexpr std::array<std::string_view, 4> names{"cross_entropy", "bce_with_logits", "mse", "huber"};
-    return names[static_cast<std::size_t>(loss)];
+// The order is that of the columns and keys in files.
+std::vector<MetricTraits> const& metric_traits() {
+    static std::vector<MetricTraits> const table = {
+        {.name = "train_loss", .mode = Mode::min, .column = Column::always, .shown = MetricShown::never},
+        {.name = "val_loss", .mode = Mode::min, .value = mean_loss, .column = Column::always},
+        {.name = "val_accuracy",
+         .needs = Needs::classes,
+         .value = [](Scores const& of) { return mean_of(of, &Scores::correct); },
+         .column = Column::always},
+        {.name = "val_top5",
+         .needs = Needs::one_class,
+         .value = [](Scores const& of) { return mean_of(of, &Scores::top5); },
+         .column = Column::always,
+         .shown = MetricShown::in_predictions},
+        {.name = "val_f1",
+         .needs = Needs::classes,
+         .value = [](Scores const& of) { return of.f1; },
+         .fits = Fits::no_tokens},
+        {.name = "val_auc",
+         .needs = Needs::classes,
+         .value = [](Scores const& of) { return of.auc; },
+         .fits = Fits::two_classes_or_labels},
+        {.name = "val_mae", .mode = Mode::min, .needs = Needs::targets, .value = [](Scores const& of) { return of.mae; }},
+        {.name = "val_r2", .needs = Needs::targets, .value = [](Scores const& of) { return of.r2; }},
+        {.name = "val_perplexity",
+         .mode = Mode::min,
+         .needs = Needs::one_class,
+         .value = [](Scores const& of) { return std::exp(mean_loss(of)); },
+         .shown = MetricShown::for_tokens},
+    };
+    return table;
+}
+
+MetricTraits const& metric_traits(std::string_view name) {
+    auto const found = std::ranges::find(metric_traits(), name, &MetricTraits::name);
+    if (found != metric_traits().end()) return *found;
+    throw Error(fmt::format("metric \"{}\" is unknown (known: {})", name, fmt::join(metric_names(), ", ")));
 }
 
 std::vector<std::string> metric_names() {
     std::vector<std::string> out;
-    for (auto const& metric : k_metrics) out.emplace_back(metric.name);
+    for (auto const& row : metric_traits()) out.emplace_back(row.name);
     return out;
 }
 
-Mode natural_mode(std::string_view metric) { return metric_named(metric).mode; }
+bool is_metric(std::string_view name) { return std::ranges::count(metric_traits(), name, &MetricTraits::name) > 0; }
+
+Mode natural_mode(std::string_view metric) { return metric_traits(metric).mode; }
 
 std::string_view needed_by(std::string_view metric) {
     constexpr std::array<std::string_view, 4> words{"rows", "classes", "one class a row", "targets"};
-    return words[static_cast<std::size_t>(metric_named(metric).of)];
+    return words[static_cast<std::size_t>(metric_traits(metric).needs)];
 }
 
 bool has_metric(LossKind loss, std::string_view metric) {
-    bool const targets = loss == LossKind::mse || loss == LossKind::huber;
-    switch (metric_named(metric).of) {
-        case Of::everything: return true;
-        case Of::classes: return !targets;
-        case Of::one_class: return loss == LossKind::cross_entropy;
-        case Of::targets: break;
+    auto const answers = loss_traits(loss).answers;
+    switch (metric_traits(metric).needs) {
+        case Needs::rows: return true;
+        case Needs::classes: return answers != Answers::targets;
+        case Needs::one_class: return answers == Answers::one_class;
+        case Needs::targets: break;
     }
-    return targets;
+    return answers == Answers::targets;
 }
 
 }  // namespace hopscotch

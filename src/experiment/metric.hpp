@@ -1,23 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
-// The metrics that a search can go by, in one table: for the reader, the director and the files.
+// The metrics that a search can go by, one row each: everything that the reader, the director, the files and the texts of
+// results ask about a metric.
 #pragma once
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "experiment/config.hpp"
+#include "experiment/validation_scores.hpp"
 
 namespace hopscotch {
 
-std::string_view name_of(LossKind loss);  // as in an experiment: "bce_with_logits"
+struct MetricTraits {
+    enum class Needs { rows, classes, one_class, targets };  // the answers of a row
+    enum class Fits { every_dataset, no_tokens, two_classes_or_labels };
+    enum class Column { always, where_it_exists };  // of trials.csv
+    enum class Shown { always, in_predictions, for_tokens, never };
 
+    std::string_view name;  // in experiments and in every file
+    Mode mode = Mode::max;  // which values are better, unless search.mode says otherwise
+    Needs needs = Needs::rows;
+    double (*value)(ValidationScores const&) = nullptr;  // of at least one row; null: the metric is of training
+    Fits fits = Fits::every_dataset;
+    Column column = Column::where_it_exists;
+    Shown shown = Shown::always;  // in the texts of results on test shards and of predictions
+
+    bool is_of_validation() const { return value != nullptr; }
+    std::string_view short_name() const { return is_of_validation() ? name.substr(4) : name; }  // without "val_"
+};
+
+// The metrics that every loss has; the second one needs validation rows.
+inline constexpr std::string_view k_train_loss = "train_loss", k_val_loss = "val_loss";
+
+std::vector<MetricTraits> const& metric_traits();
+MetricTraits const& metric_traits(std::string_view name);  // throws Error that lists the known names
 std::vector<std::string> metric_names();
+bool is_metric(std::string_view name);
 
-// What better means unless search.mode says otherwise. Throws Error for a name that is none.
-Mode natural_mode(std::string_view metric);
+Mode natural_mode(std::string_view metric);  // throws Error for an unknown name, as the functions below
 
-// Accuracy is of classes, top5 of one class a row, the mean absolute error of targets ... Throws Error likewise.
-std::string_view needed_by(std::string_view metric);  // "classes", "targets": what its rows must have
+// Accuracy is of classes, top5 of one class a row, the mean absolute error of targets ...
+std::string_view needed_by(std::string_view metric);  // "classes", "targets": the answers that rows must have
 bool has_metric(LossKind loss, std::string_view metric);
 
 }  // namespace hopscotch

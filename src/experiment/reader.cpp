@@ -6,7 +6,9 @@
 #include <algorithm>
 
 #include "core/error.hpp"
+#include "experiment/loss_traits.hpp"
 #include "experiment/metric.hpp"
+#include "experiment/procedures.hpp"
 #include "experiment/search_section.hpp"
 #include "experiment/sections.hpp"
 #include "experiment/space.hpp"
@@ -104,7 +106,7 @@ Experiment read_experiment(std::string_view text, std::vector<std::string> const
     out.search = read_search(reader.child("search"));
     auto const* space = reader.take("space");
     if (space != nullptr) out.space = *space;
-    bool const listed = out.search.sampler == "manual";
+    bool const listed = has_named_configurations(out.search);
     if (listed && space != nullptr)
         reader.problem("space", "belongs to other procedures (manual tries what search.configurations lists) leave it out");
     std::size_t const unlisted = problems.entries().size();

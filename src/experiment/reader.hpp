@@ -19,8 +19,8 @@ TrialConfig resolve(Experiment const& experiment, Assignment const& assignment, 
 
 LossKind loss_of(Experiment const& experiment, Assignment const& assignment);  // of a trial: the loss may be searched
 
-// What the dataset suggests where neither the document nor the space names train.loss: it is written into both the document
-// and `train`, so that every rank and a replay read it. Keys that belong to another loss are reported to problems.
+// The loss that fits the dataset, if neither the document nor the space names train.loss. The function writes the loss into
+// the document and into `train`, so every rank and a replay read it. Keys of other losses are reported to problems.
 void default_loss(Experiment& experiment, LossKind loss, Problems& problems);
 
 // Likewise for search.metric, where the document does not name it: a regression has no accuracy.

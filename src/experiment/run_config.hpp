@@ -13,17 +13,17 @@ struct SlowRank {
     double factor = 1;
 };
 
-// Trouble on purpose, to see what it does to a strategy. It is said in the summary.
+// Delays on purpose, to measure their effect on a strategy. The summary lists them.
 struct InjectConfig {
     std::vector<std::string> as_written;  // "slow:rank=3,factor=2", "delay:sync_s=20"
     std::vector<SlowRank> slow;           // a rank's batches take so many times longer
     double sync_s = 0;                    // added to each synchronisation: a step or mean of all trainers, a hop
 };
 
-// Does rank 0 only schedule, or does it train beside that? As threads of one process it makes no difference.
+// Whether rank 0 only schedules, or its process trains too. With threads of one process both are the same.
 enum class SchedulerPlacement { dedicated, shared };
 
-// Whose best model is there at the end: the run's, or every trial's.
+// Which best models a run keeps: one of the run, or one of every trial.
 enum class KeepBest { run, trial };
 
 struct RunConfig {
@@ -42,8 +42,8 @@ struct RunConfig {
     bool cuda_graphs = true;  // of a GPU: steps are captured and launched at once; models that cannot be say why in the log
     double checkpoint_every_s = 60;  // a trial's newest copy on the disk is not older than this, if the disk keeps up
     double checkpoint_mbps = 0;      // a trainer writes at most so many megabytes a second; 0: no limit
-    double grace_s = 30;             // after a signal: states are saved and the job is gone within this
-    double silence_s = 10;           // a trainer that is not heard from for so long is lost
+    double grace_s = 30;             // after a signal, the job saves its states and ends within this time
+    double silence_s = 10;           // a trainer that sends nothing for so long is lost
     double deadline_s = 60;          // longest wait for a reply or a transfer, at most 1e9
     double stall_s = 300;            // longest wait for batch progress
     std::uint64_t state_memory =

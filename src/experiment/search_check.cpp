@@ -6,13 +6,12 @@
 #include <array>
 
 #include "experiment/metric.hpp"
+#include "experiment/procedures.hpp"
 #include "experiment/reader.hpp"
 #include "experiment/search_section.hpp"
 
 namespace hopscotch {
 namespace {
-
-constexpr std::size_t k_most_sobol = 21;  // rows of the table of direction numbers in search/sobol.cpp
 
 bool is_constant(Parameter const& parameter) {
     return parameter.type == Parameter::Type::constant || parameter.values.size() == 1;
@@ -61,15 +60,20 @@ public:
     }
 
     void mutable_keys() {
-        for (auto const& parameter : space_.parameters)
-            if (!is_constant(parameter) && changes_the_layout(parameter))
-                problems_.add(
-                    parameter.key_at, "/space/" + parameter.path,
-                    makes_a_slot(parameter.path)
-                        ? "cannot be both 0 and more with pbt (0 has no tensor in the state that trials take over from "
-                          "each other) leave 0 out"
-                        : "cannot be searched with pbt (trials take over each other's state, and this changes what is in "
-                          "it) make it a constant");
+        for (auto const& parameter : space_.parameters) {
+            if (is_constant(parameter) || !changes_the_layout(parameter)) continue;
+            auto const problem =
+                makes_a_slot(parameter.path)
+                    ? fmt::format(
+                          "cannot be both 0 and more with {} (0 has no tensor in the state that trials take over "
+                          "from each other) leave 0 out",
+                          search_.procedure)
+                    : fmt::format(
+                          "cannot be searched with {} (trials take over each other's state, and this changes what "
+                          "is in it) make it a constant",
+                          search_.procedure);
+            problems_.add(parameter.key_at, "/space/" + parameter.path, problem);
+        }
     }
 
     void components() {
@@ -88,9 +92,11 @@ public:
     void dimensions() {
         auto const searched = static_cast<std::size_t>(std::count_if(space_.parameters.begin(), space_.parameters.end(),
                                                                      [](auto const& each) { return !is_constant(each); }));
-        if (searched > k_most_sobol)
+        auto const& sampler = sampler_traits(search_.sampler);
+        if (sampler.most_keys > 0 && searched > sampler.most_keys)
             problems_.add(experiment_.space.at_position(), "/space",
-                          fmt::format("searches {} keys (sobol: at most {}) use random", searched, k_most_sobol));
+                          fmt::format("searches {} keys ({}: at most {}) use random", searched, sampler.name,
+                                      sampler.most_keys));
     }
 
     void target() {
@@ -121,13 +127,12 @@ private:
 void check_target(Experiment const& experiment, Problems& problems) { SearchCheck(experiment, {}, problems).target(); }
 
 void check_search(Experiment const& experiment, Space const& space, Problems& problems) {
-    auto const& procedure = experiment.search.procedure;
+    auto const& procedure = procedure_traits(experiment.search.procedure);
     SearchCheck check(experiment, space, problems);
-    bool const decides = procedure == "bohb" || procedure == "pbt" || experiment.search.sampler != procedure;
-    if (decides) check.epochs();
-    if (procedure == "pbt") check.mutable_keys();
-    if (procedure == "ablation") check.components();
-    if (experiment.search.sampler == "sobol") check.dimensions();
+    if (procedure.has_rule) check.epochs();
+    if (procedure.clones) check.mutable_keys();
+    if (sampler_traits(experiment.search.sampler).configurations == Configurations::one_changed) check.components();
+    check.dimensions();
 }
 
 }  // namespace hopscotch

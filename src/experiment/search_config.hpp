@@ -16,19 +16,18 @@ enum class Mode { min, max };
 enum class AshaVariant { promote, stop };
 enum class Objective { last, best };
 
-// Ends the search early. What is in training then goes on to its next decision.
+// Ends the search early. Trials in training then continue to their next decision.
 struct SearchBudget {
-    std::optional<std::int64_t> trials;  // no more configurations than this
-    std::optional<std::int64_t> epochs;  // no new ones, and nobody goes on, once so many trial-epochs have been handed out
-    std::optional<double> target;        // likewise once a reported search.metric is so good
-    std::optional<std::int64_t>
-        patience;                 // likewise once so many trials in a row have left training without a new best; at least 1
-    std::optional<double> hours;  // of wall clock, all jobs of the run together: then no trial starts or goes on
+    std::optional<std::int64_t> trials;     // no more configurations than this
+    std::optional<std::int64_t> epochs;     // after so many epochs of all trials, no trial starts or goes on
+    std::optional<double> target;           // likewise after a trial has reported this value of search.metric
+    std::optional<std::int64_t> patience;   // likewise after so many trials in a row ended without a new best; at least 1
+    std::optional<double> hours;            // of wall clock, all jobs of the run together: then no trial starts or goes on
     std::optional<double> hours_per_trial;  // trained and validated: then that trial is stopped, at the end of a lap
 };
 
 struct TpeConfig {              // samplers that learn (tpe, bohb)
-    std::int64_t startup = 10;  // random until so many results are there; of a rule: results of one number of epochs
+    std::int64_t startup = 10;  // random up to so many results; with a rule: results after the same number of epochs
     int candidates = 24;        // drawn from the good trials' density; the best ratio of good to bad is tried
     bool multivariate = true;   // one density over all keys that are always active; false: one a key
 };
@@ -36,7 +35,7 @@ struct TpeConfig {              // samplers that learn (tpe, bohb)
 struct PbtConfig {
     int population = 10;                    // trials
     int interval = 1;                       // epochs between decisions
-    double quantile = 0.25;                 // so many of the worst take over one of as many of the best; at most 0.5
+    double quantile = 0.25;                 // this part, the worst, takes over states of this part, the best; at most 0.5
     double resample = 0.25;                 // probability that a value is drawn anew instead of perturbed
     std::vector<double> factors{0.8, 1.2};  // numbers are multiplied by one of these; lists move to a neighbour
 };
@@ -48,24 +47,23 @@ struct Constraint {
 };
 
 struct SearchConfig {
-    // grid, random, sobol, tpe, manual, ablation train each trial to its end; successive_halving, hyperband, bohb, asha,
-    // median and pbt decide on the way who goes on.
+    // grid, random, sobol, tpe, manual and ablation train each trial to its end. successive_halving, hyperband, bohb, asha,
+    // median and pbt decide during training which trials continue.
     std::string procedure = "grid";
-    // Where a procedure that decides takes its configurations from: random (default), sobol, tpe, grid, manual. Of the
-    // others it is their own name.
+    // The source of configurations for a procedure that decides: random (default), sobol, tpe, grid, manual. For the other
+    // procedures the sampler has their own name.
     std::string sampler = "grid";
     // train_loss, or val_ and one of loss, accuracy, top5, f1, auc, mae, r2, perplexity; a regression: val_loss unless given
     std::string metric = "val_accuracy";
     Mode mode = Mode::max;
-    Objective objective =
-        Objective::last;  // what is compared: the metric as the last epoch had it | as the best epoch so far had it
-    // Every configuration is trained so many times, as trials of their own with other random numbers; the mean decides. Not
-    // of pbt.
+    Objective objective = Objective::last;  // trials are compared by the metric of the last epoch | of the best epoch so far
+    // Each configuration is trained so many times, each time as a trial with other random numbers. The mean decides. Not
+    // available with pbt.
     int repeats = 1;
-    // Cross-validation: every configuration is trained so many times (for each repeat), each time without another part of
-    // the training shards, on which it is validated; 1: off, else at most one part a shard. Not of pbt.
+    // Cross-validation: each configuration is trained so many times (for each repeat). Each time another part of the
+    // training shards is held out for validation. 1: off; at most one part for each shard. Not available with pbt.
     int folds = 1;
-    std::vector<Constraint> subject_to;  // {"parameters": {"below": 1e6}}: configurations that do not meet it are not tried
+    std::vector<Constraint> subject_to;  // {"parameters": {"below": 1e6}}: other configurations are not tried
     std::vector<std::string>
         pareto;  // two of: a metric, parameters, state_mb, flops_per_row, train_s: the summary lists the front
     std::optional<std::int64_t> trials;     // how many, at most a million; hyperband: iterations until so many have started,
@@ -74,17 +72,16 @@ struct SearchConfig {
                                             // nothing is decided on the way
     Json start_with;                        // array of assignments {dotted path: value} tried first
     Json forbid;          // array of conditions {dotted path: value | [values] | {"above": x} | {"below": x}}
-    Json configurations;  // manual: array of assignments {dotted path: value}, instead of a space; what one does not name is
-                          // as the document has it
+    Json configurations;  // manual: array of assignments {dotted path: value}, instead of a space; a key that one does not
+                          // name keeps the value of the document
 
-    int eta = 3;                    // successive_halving, hyperband, asha: one in eta goes on, to eta times as many epochs
+    int eta = 3;                    // successive_halving, hyperband, asha: one in eta continues, to eta times as many epochs
     int min_epochs = 1;             // epochs before the first decision
-    std::optional<int> max_epochs;  // nobody trains longer; at most, and unless given, train.epochs
-    AshaVariant variant =
-        AshaVariant::promote;  // asha: trials pause and the best are taken up again | the worst end at once
-    int min_trials = 5;        // median: nobody is stopped before so many others have come as far
-    TpeConfig tpe;             // keys startup, candidates, multivariate
-    PbtConfig pbt;             // keys population, interval, quantile, resample, factors
+    std::optional<int> max_epochs;  // no trial trains longer; at most train.epochs, which is the default
+    AshaVariant variant = AshaVariant::promote;  // asha: trials pause and the best are resumed | the worst end at once
+    int min_trials = 5;                          // median: a trial is stopped only if so many others have trained as long
+    TpeConfig tpe;                               // keys startup, candidates, multivariate
+    PbtConfig pbt;                               // keys population, interval, quantile, resample, factors
     SearchBudget budget;
     std::string start_from;  // the directory of an earlier run: samplers learn from its results and do not propose what it
                              // has trained

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 
+#include "experiment/measures.hpp"
 #include "experiment/metric.hpp"
+#include "experiment/procedures.hpp"
 #include "experiment/search_section.hpp"
 #include "experiment/section_keys.hpp"
 
@@ -21,10 +23,11 @@ void read_copies(ObjectReader& reader, std::string const& procedure, SearchConfi
     if (out.copies() > k_most_copies)
         reader.problem("folds", fmt::format("repeats x folds must be at most {} (got {})", k_most_copies, out.copies()));
     for (auto const& [key, count] : {std::pair("repeats", out.repeats), std::pair("folds", out.folds)})
-        if (count > 1 && procedure == "pbt")
+        if (count > 1 && !procedure.empty() && procedure_traits(procedure).clones)
             reader.problem(
-                key, fmt::format("cannot be more than 1 with pbt (its trials take over each other's states, so copies of a "
-                                 "configuration do not stay copies) leave it out"));
+                key, fmt::format("cannot be more than 1 with {} (its trials take over each other's states, so copies of a "
+                                 "configuration do not stay copies) leave it out",
+                                 procedure));
 }
 
 void read_constraint(Json::Member const& member, ObjectReader reader, SearchConfig& out) {
@@ -52,8 +55,7 @@ void read_constraints(ObjectReader& reader, SearchConfig& out) {
             continue;
         }
         section.take(member.key);
-        auto const metrics = metric_names();
-        bool const metric = std::find(metrics.begin(), metrics.end(), member.key) != metrics.end();
+        bool const metric = is_metric(member.key);
         section.problem(member.key,
                         fmt::format("{} be constrained (known: {})",
                                     metric ? "is a result and cannot" : "is not known and cannot", fmt::join(known, ", ")));
@@ -74,8 +76,6 @@ void read_pareto(ObjectReader& reader, SearchConfig& out) {
 }
 
 }  // namespace
-
-std::vector<std::string> measure_names() { return {"parameters", "state_mb", "flops_per_row"}; }
 
 void read_objectives(ObjectReader& reader, std::string const& procedure, SearchConfig& out) {
     constexpr std::array<Name<Objective>, 2> objectives{{{"last", Objective::last}, {"best", Objective::best}}};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the reader needs to know about search procedures: which keys belong to which, and what in the rest of the experiment
-// each cannot live with.
+// The section `search`: its keys, and the demands of a search procedure on the rest of the experiment. The procedures stand
+// in experiment/procedures.hpp.
 #pragma once
 #include <string>
 #include <vector>
@@ -11,26 +11,20 @@
 
 namespace hopscotch {
 
-// All names of search.procedure, in the order of the table in search/search.cpp.
-std::vector<std::string> procedure_names();
-
-// Of search.subject_to: what a configuration is, before anything is trained.
-std::vector<std::string> measure_names();
-
-// The keys of the section that say what is compared; procedure: empty if the one given is none.
+// The keys about the comparison of trials. procedure: empty if the given name is wrong.
 void read_objectives(ObjectReader& reader, std::string const& procedure, SearchConfig& out);
 
-// Of manual: the space that its configurations span (every key with the values they name, where they stand in the file), to
-// be used in place of `space`. Null after a complaint.
+// Procedure manual: the space that the listed configurations span (every key with the values that they name), in place of
+// `space`. Null after a complaint.
 Json listed_space(Experiment const& experiment, Problems& problems);
 
-// Of manual: the configurations with what they leave out filled in from the document. The configurations have been checked.
+// Procedure manual: the listed configurations, completed from the document. The configurations have been checked.
 std::vector<Assignment> listed_configurations(Experiment const& experiment);
 
-// Can budget.target be reached at all? Asked once the metric is known.
+// Reports a budget.target that no metric can reach. Call it when the metric is known.
 void check_target(Experiment const& experiment, Problems& problems);
 
-// Is the procedure at ease with the space and with train.epochs? Called when both have been read without complaint.
+// Reports settings of the space and of train.epochs that the procedure cannot use. Call it when both have been read.
 void check_search(Experiment const& experiment, Space const& space, Problems& problems);
 
 }  // namespace hopscotch

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the sections of the reader share: names that stand for enums, keys that belong to some names only, lists of numbers.
+// Helpers that the sections of the reader share: names of enums, keys that belong to some names only, lists of numbers.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -15,16 +15,18 @@ using Names = std::vector<std::string>;
 
 template <class Enum>
 struct Name {
-    char const* text;
+    std::string_view text;
     Enum value;
 };
 
-// One of `now`; those of `later` are not available in this version. What is no string is told which there are, too.
+// One of `now`; the names in `later` are not available in this version. A value of another type is an error that lists
+// `now`.
 void read_choice(ObjectReader& reader, std::string_view key, std::string& out, Names const& now, Names const& later = {});
 
-// Returns the name that holds: the given one, or the default's; empty if an unknown one was given.
-template <class Enum, std::size_t n>
-std::string read_name(ObjectReader& reader, std::string_view key, std::array<Name<Enum>, n> const& table, Enum& out) {
+// Returns the name that holds: the given one, or the default's; empty if an unknown one was given. A row of the table has a
+// text and a value.
+template <class Enum, class Table>
+std::string read_name(ObjectReader& reader, std::string_view key, Table const& table, Enum& out) {
     Names names;
     for (auto const& row : table) names.emplace_back(row.text);
     std::string text;
@@ -37,14 +39,15 @@ std::string read_name(ObjectReader& reader, std::string_view key, std::array<Nam
     return text;
 }
 
-// Keys that mean something for some names only. Given with another name they would be ignored, which hides a mistake.
+// Keys that have a meaning for some names only. Given with another name, a key is an error: ignoring it would hide a
+// mistake.
 class OwnKeys {
 public:
-    // here: the name that holds, of the setting `what`; empty: it is wrong, which has been said already.
+    // here: the name that the setting `what` has; empty: the given name is wrong and has been reported.
     OwnKeys(ObjectReader& reader, std::string here, std::string what = "name")
         : reader_(reader), here_(std::move(here)), what_(std::move(what)) {}
 
-    // Is `key` to be read? If it is given but belongs to others, it is refused here.
+    // Whether the caller should read `key`. Reports the key if it is given but belongs to other names.
     bool include(std::string_view key, Names const& owners) const;
 
 private:

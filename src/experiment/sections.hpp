@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One function per section of an experiment file, used by the reader alone: known keys, types, ranges. What later versions
-// will know is refused by name, so that nobody searches for a typing error that is none.
+// One function per section of an experiment file, used by the reader alone: known keys, types, ranges. Keys
+// of later versions are refused by name, so that the user does not search for a typing error.
 #pragma once
 #include "core/json_reader.hpp"
 #include "experiment/config.hpp"

@@ -10,35 +10,43 @@
 
 #include "experiment/section_keys.hpp"
 #include "experiment/sections.hpp"
+#include "experiment/strategy_traits.hpp"
 
 namespace hopscotch {
 namespace {
 
-Names const k_group{"allreduce", "parameter_server", "model_averaging"};
-Names const k_server{"parameter_server"};
-Names const k_averaging{"model_averaging"};
+// The keys of the strategy that the section names: a row of experiment/strategy_traits.cpp lists them.
+class StrategyKeys {
+public:
+    StrategyKeys(ObjectReader& reader, std::string const& strategy) : own_(reader, strategy) {}
+    bool include(std::string_view key) const { return own_.include(key, strategies_with(key)); }
 
-void read_group_keys(ObjectReader& reader, OwnKeys const& own, StrategyConfig& out) {
+private:
+    OwnKeys own_;
+};
+
+void read_group_keys(ObjectReader& reader, StrategyKeys const& own, StrategyConfig& out) {
     constexpr std::array<Name<GroupBatch>, 2> batches{
         {{"split", GroupBatch::split}, {"per_worker", GroupBatch::per_worker}}};
     constexpr std::array<Name<NormStatistics>, 2> norms{{{"local", NormStatistics::local}, {"sync", NormStatistics::sync}}};
     constexpr std::array<Name<ReduceAlgorithm>, 2> algorithms{
         {{"ring", ReduceAlgorithm::ring}, {"deterministic", ReduceAlgorithm::deterministic}}};
-    if (own.include("batch", k_group)) read_name(reader, "batch", batches, out.batch);
-    if (own.include("scale_lr", k_group)) reader.read("scale_lr", out.scale_lr);
+    for (auto const& row : batches)
+        if (default_of(out.name, "batch") == row.text) out.batch = row.value;
+    if (own.include("batch")) read_name(reader, "batch", batches, out.batch);
+    if (own.include("scale_lr")) reader.read("scale_lr", out.scale_lr);
     if (out.scale_lr && out.batch == GroupBatch::split)
         reader.problem("scale_lr", "needs \"batch\": \"per_worker\" (split leaves the batch as it is)");
-    if (own.include("batch_norm", {"allreduce"})) read_name(reader, "batch_norm", norms, out.batch_norm);
-    Names const reducing{"allreduce", "model_averaging"};
+    if (own.include("batch_norm")) read_name(reader, "batch_norm", norms, out.batch_norm);
     constexpr std::array<Name<Collectives>, 3> collectives{
         {{"auto", Collectives::automatic}, {"mpi", Collectives::mpi}, {"nccl", Collectives::nccl}}};
-    if (own.include("collectives", reducing)) read_name(reader, "collectives", collectives, out.collectives);
-    if (own.include("algorithm", reducing)) read_name(reader, "algorithm", algorithms, out.algorithm);
-    if (own.include("first_bucket_mb", reducing)) reader.read("first_bucket_mb", out.first_bucket_mb, above(0));
-    if (own.include("bucket_mb", reducing)) reader.read("bucket_mb", out.bucket_mb, above(0));
+    if (own.include("collectives")) read_name(reader, "collectives", collectives, out.collectives);
+    if (own.include("algorithm")) read_name(reader, "algorithm", algorithms, out.algorithm);
+    if (own.include("first_bucket_mb")) reader.read("first_bucket_mb", out.first_bucket_mb, above(0));
+    if (own.include("bucket_mb")) reader.read("bucket_mb", out.bucket_mb, above(0));
 }
 
-void read_server_keys(ObjectReader& reader, OwnKeys const& own, StrategyConfig& out) {
+void read_server_keys(ObjectReader& reader, StrategyKeys const& own, StrategyConfig& out) {
     constexpr std::array<Name<ServerMode>, 4> modes{{{"sync", ServerMode::sync},
                                                      {"async", ServerMode::async},
                                                      {"ssp", ServerMode::ssp},
@@ -46,14 +54,14 @@ void read_server_keys(ObjectReader& reader, OwnKeys const& own, StrategyConfig& 
     constexpr std::array<Name<ServerPlacement>, 2> placements{
         {{"colocated", ServerPlacement::colocated}, {"dedicated", ServerPlacement::dedicated}}};
     std::string mode;
-    if (own.include("mode", k_server)) mode = read_name(reader, "mode", modes, out.mode);
-    if (own.include("servers", k_server)) reader.read("servers", out.servers, at_least(1));
-    if (own.include("placement", k_server)) read_name(reader, "placement", placements, out.placement);
-    if (own.include("part_mb", k_server)) reader.read("part_mb", out.part_mb, above(0));
+    if (own.include("mode")) mode = read_name(reader, "mode", modes, out.mode);
+    if (own.include("servers")) reader.read("servers", out.servers, at_least(1));
+    if (own.include("placement")) read_name(reader, "placement", placements, out.placement);
+    if (own.include("part_mb")) reader.read("part_mb", out.part_mb, above(0));
     OwnKeys const of_mode(reader, mode, "mode");
-    if (own.include("staleness", k_server) && of_mode.include("staleness", {"ssp"}))
+    if (own.include("staleness") && of_mode.include("staleness", {"ssp"}))
         reader.read("staleness", out.staleness, at_least(0));
-    if (own.include("aggregate", k_server) && of_mode.include("aggregate", {"backup"}))
+    if (own.include("aggregate") && of_mode.include("aggregate", {"backup"}))
         reader.read("aggregate", out.aggregate, at_least(1));
 }
 
@@ -65,14 +73,14 @@ void read_every(ObjectReader& reader, std::int64_t& out) {
     reader.read("every", out, at_least(1));
 }
 
-void read_averaging_keys(ObjectReader& reader, OwnKeys const& own, StrategyConfig& out) {
+void read_averaging_keys(ObjectReader& reader, StrategyKeys const& own, StrategyConfig& out) {
     constexpr std::array<Name<SlotPolicy>, 3> policies{
         {{"local", SlotPolicy::local}, {"averaged", SlotPolicy::averaged}, {"reset", SlotPolicy::reset}}};
     constexpr std::array<Name<AverageVia>, 2> ways{{{"allreduce", AverageVia::allreduce}, {"master", AverageVia::master}}};
-    if (own.include("every", k_averaging)) read_every(reader, out.every);
-    if (own.include("momentum", k_averaging)) read_name(reader, "momentum", policies, out.momentum);
-    if (own.include("via", k_averaging)) read_name(reader, "via", ways, out.via);
-    if (!own.include("outer", k_averaging) || !reader.has("outer")) return;
+    if (own.include("every")) read_every(reader, out.every);
+    if (own.include("momentum")) read_name(reader, "momentum", policies, out.momentum);
+    if (own.include("via")) read_name(reader, "via", ways, out.via);
+    if (!own.include("outer") || !reader.has("outer")) return;
     auto outer = reader.child("outer");
     out.outer.emplace();
     outer.read("lr", out.outer->lr, above(0));
@@ -143,16 +151,14 @@ std::string take_injection(Injection const& injection, InjectConfig& out) {
 
 StrategyConfig read_strategy(ObjectReader reader) {
     StrategyConfig out;
-    read_choice(reader, "name", out.name,
-                {"mop", "task_parallel", "model_averaging", "allreduce", "parameter_server", "sequential"});
-    if (out.name == "model_averaging") out.batch = GroupBatch::per_worker;
-    OwnKeys const own(reader, out.name);
-    if (own.include("policy", {"mop"})) read_choice(reader, "policy", out.policy, {"planned"}, {"lrtf", "random", "ring"});
+    read_choice(reader, "name", out.name, strategy_names());
+    StrategyKeys const own(reader, out.name);
+    if (own.include("policy")) read_choice(reader, "policy", out.policy, {"planned"}, {"lrtf", "random", "ring"});
     read_group_keys(reader, own, out);
     read_server_keys(reader, own, out);
     read_averaging_keys(reader, own, out);
     constexpr std::array<Name<TaskData>, 2> data{{{"replicated", TaskData::replicated}, {"remote", TaskData::remote}}};
-    if (own.include("data", {"task_parallel"})) read_name(reader, "data", data, out.data);
+    if (own.include("data")) read_name(reader, "data", data, out.data);
     refuse_later_keys(reader, {"bundle"});
     reader.finish();
     return out;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "experiment/loss_traits.hpp"
 #include "experiment/section_keys.hpp"
 #include "experiment/sections.hpp"
 
@@ -92,15 +93,11 @@ ScheduleConfig read_schedule(ObjectReader reader) {
 }
 
 void read_loss(ObjectReader& reader, TrainConfig& out) {
-    constexpr std::array<Name<LossKind>, 4> losses{{{"cross_entropy", LossKind::cross_entropy},
-                                                    {"bce_with_logits", LossKind::bce_with_logits},
-                                                    {"mse", LossKind::mse},
-                                                    {"huber", LossKind::huber}}};
-    OwnKeys const own(reader, read_name(reader, "loss", losses, out.loss), "loss");
-    if (own.include("label_smoothing", {"cross_entropy"}))
-        reader.read("label_smoothing", out.label_smoothing, at_least_zero_below_one());
-    if (own.include("huber_delta", {"huber"})) reader.read("huber_delta", out.huber_delta, above(0));
-    if (!own.include("class_weights", {"cross_entropy", "bce_with_logits"})) return;
+    OwnKeys const own(reader, read_name(reader, "loss", loss_traits(), out.loss), "loss");
+    auto const include = [&](std::string_view key) { return own.include(key, losses_with(key)); };
+    if (include("label_smoothing")) reader.read("label_smoothing", out.label_smoothing, at_least_zero_below_one());
+    if (include("huber_delta")) reader.read("huber_delta", out.huber_delta, above(0));
+    if (!include("class_weights")) return;
     auto& weights = out.class_weights;
     read_numbers(reader, "class_weights", weights, above(0));  // of a batch of weight 0 there is no mean
 }

@@ -14,7 +14,7 @@
 
 namespace hopscotch {
 
-// One line of `when` or of a `forbid` entry: a path and what its value must be. All that is given must hold.
+// One line of `when` or of a `forbid` entry: a path, and demands on its value. All given demands must hold.
 struct Condition {
     std::string path;
     std::vector<Json> any_of;            // empty: no such demand
@@ -42,10 +42,10 @@ struct Space {
     std::vector<Assignment> start_with;          // tried first, complete, in the order of the parameters
 };
 
-// Parses `space`, search.forbid and search.start_with. What is wrong is reported and left out.
+// Parses `space`, search.forbid and search.start_with. Wrong entries are reported and left out.
 Space read_space(Experiment const& experiment, Problems& problems);
 
-// read_space, and every bound and value is tried: is it a setting that exists, does the reader take it? Part of
+// Reads the space, and checks that each key is a setting and that the reader accepts each bound and value. Part of
 // read_experiment.
 void check_space(Experiment const& experiment, Problems& problems);
 
@@ -61,8 +61,8 @@ bool is_in(Space const& space, Assignment const& assignment);
 // Puts the values in the order of the space.
 Assignment in_order(Space const& space, Assignment const& assignment);
 
-// Every value of a parameter, ascending; none if there are endless or more than a million: a float range without step
-// and count.
+// Every value of a parameter, ascending. None if there are more than a million, as in a float range without step and
+// count.
 std::optional<std::vector<Json>> all_values(Parameter const& parameter);
 
 }  // namespace hopscotch

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "experiment/procedures.hpp"
 #include "experiment/reader.hpp"
 #include "experiment/search_section.hpp"
 #include "experiment/space.hpp"
@@ -109,7 +110,7 @@ private:
 
 // A grid must know its points; random draws need none.
 void check_counts(Experiment const& experiment, Space const& space, Problems& problems) {
-    bool const grid = experiment.search.sampler == "grid";
+    bool const grid = sampler_traits(experiment.search.sampler).configurations == Configurations::whole_grid;
     for (auto const& parameter : space.parameters) {
         auto const path = "/space/" + parameter.path;
         if (grid && !all_values(parameter))
@@ -144,10 +145,12 @@ void check_space(Experiment const& experiment, Problems& problems) {
     auto const space = read_space(experiment, problems);
     if (problems.entries().size() > before) return;
     check_paths(space, problems);
-    check_counts(experiment, space, problems);
-    check_search(experiment, space, problems);
+    if (!experiment.search.sampler.empty()) {  // empty: the procedure has been refused already
+        check_counts(experiment, space, problems);
+        check_search(experiment, space, problems);
+    }
     if (problems.entries().size() > before) return;
-    if (experiment.search.sampler == "manual") return check_configurations(experiment, problems);
+    if (has_named_configurations(experiment.search)) return check_configurations(experiment, problems);
     ValueCheck values(experiment, space, problems);
     for (auto const& parameter : space.parameters) values.check(parameter);
 }

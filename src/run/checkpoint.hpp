@@ -18,7 +18,7 @@
 
 namespace hopscotch {
 
-// Where a trial is. Ordered by what has been trained.
+// The place of a trial in its training, in the order of training.
 struct Place {
     int epoch = 0, step = 0;
     std::int64_t batch = 0;
@@ -33,7 +33,8 @@ struct Checkpoint {
     double loss_sum = 0;    // over them
     std::uint64_t layout_hash = 0;
     std::uint64_t state_hash = 0;  // the journal's kind of hash; 0: not known (a file of an older version)
-    bool whole = true;  // false: others held parts of this state; nobody can go on from it, but its weights are good
+    bool whole =
+        true;  // false: other trainers held parts of this state, so training cannot continue from it; its weights are valid
     std::vector<std::byte>
         parts;  // of a lap that several trainers train together: what is each one's own, in the strategy's encoding
 };
@@ -41,13 +42,13 @@ struct Checkpoint {
 // "checkpoints/trial-00003-e0004-s002-b00000016-i1.ckpt". attempt: of the run, so that no two writers share a name.
 std::string checkpoint_name(Checkpoint const& checkpoint, int incarnation);
 
-// Is it what checkpoint_name() calls this file in some incarnation? A name in a damaged journal must lead nowhere else.
+// Whether checkpoint_name() gives this name in some incarnation. A name in a damaged journal must not lead to other files.
 bool is_checkpoint_name(std::string_view name, LapSink::Saved const& saved);
 
 // On return the file survives a power cut. Throws Error with errno's text; then no part of it is left under that name.
 void write_checkpoint(std::filesystem::path const& path, Checkpoint const& checkpoint, ByteView state);
 
-// Throws DataError that names the file and what is wrong: missing, not a checkpoint, torn, damaged.
+// Throws DataError that names the file and the problem: missing, not a checkpoint, torn, damaged.
 class CheckpointFile {
 public:
     explicit CheckpointFile(std::filesystem::path path);  // reads and checks the header

@@ -6,8 +6,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "experiment/measures.hpp"
 #include "experiment/metric.hpp"
-#include "experiment/search_section.hpp"
+#include "experiment/procedures.hpp"
 #include "experiment/space.hpp"
 #include "run/leaderboard.hpp"
 #include "search/ablation.hpp"
@@ -16,15 +17,12 @@
 namespace hopscotch {
 namespace {
 
-bool is_metric(std::string_view name) { return std::ranges::count(metric_names(), name) > 0; }
-
 double value_of(TrialSummary const& trial, std::string_view name, std::map<TrialId, Measures> const& measures) {
     if (is_metric(name)) return trial.tally.best ? metric_value(*trial.tally.best, name) : k_no_score;
     if (name == "train_s") return trial.tally.best ? trial.tally.train_s : k_no_score;
     auto const found = measures.find(trial.id);
     if (found == measures.end()) return k_no_score;
-    if (name == "parameters") return found->second.parameters;
-    return name == "state_mb" ? found->second.state_mb : found->second.flops_per_row;
+    return value_of(found->second, name);
 }
 
 // The search's own mode for its metric; sizes and seconds are better when they are smaller.
@@ -58,7 +56,7 @@ std::optional<ParetoFront> pareto_of(Summary const& summary, SearchConfig const&
 
 std::vector<AblationRow> ablation_of(Summary const& summary, Experiment const& experiment) {
     std::vector<AblationRow> out;
-    if (experiment.search.procedure != "ablation") return out;
+    if (sampler_traits(experiment.search.sampler).configurations != Configurations::one_changed) return out;
     Problems told("");  // what is wrong with the space was said when the experiment was read
     auto const copies = static_cast<std::size_t>(experiment.search.copies());
     auto const whole = result_of(summary, 0);

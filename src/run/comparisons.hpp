@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run's trials say about each other: the Pareto front (search.pareto) and what an ablation found, for summary.json
-// and as text for the terminal.
+// Comparisons of a run's trials: the Pareto front (search.pareto) and the result of an ablation, for summary.json and as
+// text for the terminal.
 #pragma once
 #include <map>
 #include <optional>
@@ -12,8 +12,8 @@
 
 namespace hopscotch {
 
-// None if the search names none, or names sizes that nobody has measured (after a signal there is no time to). Metrics are
-// of a trial's best epoch; trials without one of the two values are left out.
+// None if the search names no pareto, or names sizes that are not measured (after a signal there is no time). Metrics are of
+// a trial's best epoch. Trials without one of the two values are left out.
 std::optional<ParetoFront> pareto_of(Summary const& summary, SearchConfig const& search,
                                      std::map<TrialId, Measures> const& measures);
 

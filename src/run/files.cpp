@@ -9,8 +9,6 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
-#include <fstream>
-#include <sstream>
 
 #include "core/clock.hpp"
 #include "core/error.hpp"
@@ -139,17 +137,6 @@ void write_atomically(std::filesystem::path const& path, std::initializer_list<B
 
 void write_atomically(std::filesystem::path const& path, std::string_view bytes) {
     write_atomically(path, {std::as_bytes(std::span(bytes))});
-}
-
-std::string read_whole(std::filesystem::path const& path) {
-    std::error_code refused;  // ifstream says why; a directory would read as empty, a device or a pipe without an end
-    if (auto const status = std::filesystem::status(path, refused); exists(status) && !is_regular_file(status))
-        throw DataError(fmt::format("{}: cannot read (it is no file)", path.string()));
-    std::ifstream in(path, std::ios::binary);
-    if (!in) throw DataError(fmt::format("{}: cannot read ({})", path.string(), std::strerror(errno)));
-    std::ostringstream text;
-    text << in.rdbuf();
-    return std::move(text).str();
 }
 
 }  // namespace hopscotch

@@ -12,8 +12,8 @@ namespace hopscotch {
 
 // A file of lines that a crash may cut off at the end but nowhere else. Every append is one write(2): another process
 // sees it at once. Reaching the disk costs milliseconds, so it is done in groups. Throws IoError with errno's text.
-// An append that fails leaves nothing behind: what was written of it is cut off again. Where even that fails, every later
-// append does. One writer has the file at a time.
+// An append that fails leaves nothing behind: the part that was written is cut off. If that fails too, every later append
+// fails. A file has one writer at a time.
 class AppendFile {
 public:
     explicit AppendFile(std::filesystem::path path);  // created if absent
@@ -23,7 +23,7 @@ public:
 
     void append(std::string_view bytes);
     void sync();  // everything appended so far survives a power cut
-    // Whether this is still the file of that name: not deleted, and nobody has put another one there.
+    // Whether this is still the file of that name: not deleted, and not replaced.
     bool is_current() const;
     void sync_if_due();  // sync() unless nothing is new or the last one is less than k_sync_every_s ago
 
@@ -38,12 +38,9 @@ private:
     double synced_at_s_ = 0;
 };
 
-// Temporary name, fsync, rename, fsync of the directory: readers see the old file or the new one, never a part, and on
-// return the new one survives a power cut. Throws Error; what was there before is still there then.
+// Temporary name, fsync, rename, fsync of the directory: readers see the old file or the new one, never a part. On
+// return the new file survives a power cut. Throws Error; then the old file is unchanged.
 void write_atomically(std::filesystem::path const& path, std::string_view bytes);
 void write_atomically(std::filesystem::path const& path, std::initializer_list<ByteView> parts);
-
-// Throws DataError that names the file.
-std::string read_whole(std::filesystem::path const& path);
 
 }  // namespace hopscotch

@@ -8,6 +8,7 @@
 
 #include "core/clock.hpp"
 #include "core/error.hpp"
+#include "core/file.hpp"
 #include "core/json_reader.hpp"
 #include "experiment/reader.hpp"
 #include "run/files.hpp"

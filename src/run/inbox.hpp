@@ -4,7 +4,7 @@
 //   hopscotch ctl    inbox/0003-4711.json        {"kind": "stop", "trial": 4, "until_unix_s": ...}
 //   rank 0           inbox/0003-4711.done.json   {"ok": true, "text": "trial 4 stops ..."}    and removes the request
 //   hopscotch ctl    removes the answer
-// Files come from outside: whatever is in them is answered, and never throws here.
+// Files come from outside, so every file gets an answer, and no file makes this code throw.
 #pragma once
 #include <filesystem>
 #include <optional>
@@ -19,7 +19,7 @@ struct LiveRequest {
     Order::Kind kind = Order::Kind::stop;
     TrialId trial = {};
     Assignment changes = {};  // clone
-    double until_unix_s = 0;  // nobody waits for the answer after this
+    double until_unix_s = 0;  // the sender waits for the answer until then
 };
 
 struct Answer {
@@ -27,7 +27,7 @@ struct Answer {
     std::string text;
 };
 
-// Throws Error that says what is wrong.
+// Throws Error with the problem.
 LiveRequest request_from_text(std::string const& text);
 
 // Rank 0's side.
@@ -38,10 +38,10 @@ public:
     struct Letter {
         std::string name;
         LiveRequest request;
-        std::string problem;  // it is no request; empty: it is
+        std::string problem;  // why the file is no request; empty: the file is one
     };
     std::vector<Letter> take()
-        const;  // all that wait, in the order of their names; what nobody waits for any more is removed
+        const;  // all that wait, in the order of their names; removes requests whose senders no longer wait
     void answer(Letter const& letter, Answer const& answer) const;
 
 private:

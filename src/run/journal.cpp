@@ -7,6 +7,7 @@
 
 #include "core/clock.hpp"
 #include "core/error.hpp"
+#include "core/file.hpp"
 #include "core/json_reader.hpp"
 #include "run/checkpoint.hpp"
 #include "run/journal_codec.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// journal.jsonl: what was decided and what came of it, in order, a JSON object a line (docs/formats.md). It is enough to
-// replay a run and to resume it. Each line is written at once and synced in groups; what a crash cuts off is run again.
+// journal.jsonl: decisions and results in order, a JSON object a line (docs/formats.md). The journal is enough to replay and
+// to resume a run. Each line is written at once and synced in groups; a resumed run repeats the laps that a crash cuts off.
 //   {"event": "decision", ...}   {"event": "run_resumed", ...}   {"event": "checkpoint", ...}
 //   {"event": "order", ...}   {"event": "retry", ...}
 //   {"event": "lap_released", ...}   {"event": "lap_done", ...}   {"event": "trial_ended", ...}   {"event": "run_ended",
@@ -21,7 +21,7 @@
 
 namespace hopscotch {
 
-// A trainer that a job went on without.
+// A lost trainer: the job continued without it.
 struct TrainerLoss {
     TrainerId trainer;
     std::string host, reason;
@@ -77,12 +77,12 @@ struct Journal {
     std::uintmax_t complete_bytes = 0;  // up to the end of the last whole line; the rest of the file is a torn tail
 };
 
-// As they were released, the last time: a clone takes new values on the way.
+// Of every trial the assignment of its last release: a clone takes new values.
 std::map<LapId, Lap const*> released_laps(Journal const& journal);
 
-// The laps that count, so that each comes behind the one before and, a clone's, behind its source's. Where a trial was
-// stopped and goes on, one may have come twice: the later one does. What began with a state that its trial did not have in
-// the end does not.
+// The laps that count, each behind the lap before and, for a clone, behind the lap of its source. A trial that was stopped
+// and resumed may have a lap twice: the later one counts. A lap does not count if it began with a state that the trial later
+// gave up.
 std::vector<LapRecord const*> laps_that_count(Journal const& journal);
 
 // A last line without its end is dropped. Throws DataError "<file>:<line>: ..." for any other line that is malformed.

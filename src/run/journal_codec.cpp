@@ -61,26 +61,17 @@ UnitRecord unit_from_json(Json const& json) {
 }
 
 Json validation_json(LapRecord const& record) {
-    return Json::object({{"rows", record.valid_rows},
-                         {"loss_sum", record.valid_loss},
-                         {"correct", record.valid_correct},
-                         {"top5", record.valid_top5},
-                         {"f1", record.valid_f1},
-                         {"auc", record.valid_auc},
-                         {"mae", record.valid_mae},
-                         {"r2", record.valid_r2},
-                         {"start_unix_s", record.valid_start_unix_s},
-                         {"seconds", record.valid_seconds}});
+    auto out = Json::object({{"rows", record.valid.rows}});
+    for (auto const& row : k_scores) out[row.key] = record.valid.*row.score;
+    out["start_unix_s"] = record.valid_start_unix_s;
+    out["seconds"] = record.valid_seconds;
+    return out;
 }
 
 void read_validation(Json const& json, LapRecord& record) {
-    record.valid_rows = amount(json, "rows");
-    record.valid_loss = real(json, "loss_sum");
-    record.valid_correct = real(json, "correct");
-    record.valid_top5 = real(json, "top5");
-    for (auto const& [key, score] : {std::pair{"f1", &record.valid_f1}, std::pair{"auc", &record.valid_auc},
-                                     std::pair{"mae", &record.valid_mae}, std::pair{"r2", &record.valid_r2}})
-        if (json.find(key) != nullptr) *score = real(json, key);  // journals of older versions have none
+    record.valid.rows = amount(json, "rows");
+    for (auto const& row : k_scores)
+        if (row.in_every_journal || json.find(row.key) != nullptr) record.valid.*row.score = real(json, row.key);
     record.valid_start_unix_s = real(json, "start_unix_s");
     record.valid_seconds = real(json, "seconds");
 }

@@ -35,13 +35,13 @@ std::vector<TrialSummary const*> ranked(Summary const& summary) {
 }
 
 // The loss beside the metric: not twice, and a narrow window rather shows the configuration.
-bool shows_loss(Summary const& summary, std::size_t width) { return summary.metric != "val_loss" && width >= 60; }
+bool shows_loss(Summary const& summary, std::size_t width) { return summary.metric != k_val_loss && width >= 60; }
 
 std::string row(std::size_t rank, TrialSummary const& trial, Summary const& summary, std::size_t width) {
     auto const& best = *trial.tally.best;
     auto out =
         fmt::format("{:>4} {:>5}  {:>12.4f} {:>5}", rank, trial.id.value, metric_value(best, summary.metric), best.epoch);
-    return shows_loss(summary, width) ? out + fmt::format(" {:>9.4f}", best.val_loss) : out;
+    return shows_loss(summary, width) ? out + fmt::format(" {:>9.4f}", metric_value(best, k_val_loss)) : out;
 }
 
 // "3-5  0.9720 0.0031  lr=0.1": the trials of a group, mean, standard deviation.

@@ -12,9 +12,9 @@ std::string short_config(Assignment const& assignment);
 
 inline constexpr std::size_t k_leaderboard_rows = 10;
 
-// At most so many trials, best first by summary.metric; then how many more there are, and how many have no metric. Where
-// there are copies of configurations, groups of them by their means instead, and which trial is the best model. No line is
-// longer than `columns` (40 at least); configurations are shortened first.
+// The best trials, best first by summary.metric, then the number of the other trials and of those without the metric. If
+// configurations have copies: groups by their means, and the trial with the best model. No line is longer than `columns` (at
+// least 40); configurations are shortened first.
 std::string leaderboard(Summary const& summary, int columns);
 
 }  // namespace hopscotch

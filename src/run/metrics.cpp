@@ -2,42 +2,29 @@
 #include "run/metrics.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
-#include "core/error.hpp"
 #include "schedule/lap_metric.hpp"
 
 namespace hopscotch {
-namespace {
-
-using Number = std::pair<std::string_view, double Metrics::*>;
-constexpr std::array<Number, 9> k_numbers{{{"train_loss", &Metrics::train_loss},
-                                           {"val_loss", &Metrics::val_loss},
-                                           {"val_accuracy", &Metrics::val_accuracy},
-                                           {"val_top5", &Metrics::val_top5},
-                                           {"val_f1", &Metrics::val_f1},
-                                           {"val_auc", &Metrics::val_auc},
-                                           {"val_mae", &Metrics::val_mae},
-                                           {"val_r2", &Metrics::val_r2},
-                                           {"val_perplexity", &Metrics::val_perplexity}}};
-
-}  // namespace
 
 Metrics metrics_of(LapRecord const& record, LossKind loss) {
     Metrics out;
     for (auto const& unit : record.units) out.rows += unit.rows;
     out.epoch = record.epoch;
-    for (auto const& [name, number] : k_numbers) out.*number = lap_metric(record, name, loss);
+    for (auto const& metric : metric_traits()) metric_value(out, metric.name) = lap_metric(record, metric.name, loss);
     out.lr = record.lr;
     return out;
 }
 
+double& metric_value(Metrics& metrics, std::string_view name) {
+    auto const row = &metric_traits(name) - metric_traits().data();
+    return metrics.values[static_cast<std::size_t>(row)];
+}
+
 double metric_value(Metrics const& metrics, std::string_view name) {
-    for (auto const& [known, number] : k_numbers)
-        if (name == known) return metrics.*number;
-    if (name == "lr") return metrics.lr;
-    throw Error("metric '" + std::string(name) + "' does not exist (known: train_loss, val_loss, val_accuracy ...)");
+    auto const row = &metric_traits(name) - metric_traits().data();
+    return metrics.values[static_cast<std::size_t>(row)];
 }
 
 bool better(double a, double b, Mode mode) {
@@ -48,7 +35,7 @@ bool better(double a, double b, Mode mode) {
 
 Json to_json(Metrics const& metrics) {
     auto out = Json::object({{"epoch", metrics.epoch}});
-    for (auto const& [name, number] : k_numbers) out[name] = metrics.*number;
+    for (auto const& metric : metric_traits()) out[metric.name] = metric_value(metrics, metric.name);
     out["lr"] = metrics.lr;
     out["rows"] = metrics.rows;
     return out;

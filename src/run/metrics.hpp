@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a lap's sums to the numbers that people and the search look at, and metrics.jsonl, a line per trial and epoch.
+// The metrics of a lap, computed from its sums, and metrics.jsonl with a line for each trial and epoch.
 // A number that does not exist (no validation rows, a lap that diverged) is NaN here and null in every file.
 #pragma once
 #include <filesystem>
 #include <string_view>
+#include <vector>
 
 #include "core/json.hpp"
-#include "experiment/config.hpp"
+#include "experiment/metric.hpp"
 #include "run/files.hpp"
 #include "schedule/lap.hpp"
 
@@ -14,24 +15,23 @@ namespace hopscotch {
 
 struct Metrics {
     int epoch = 0;
-    double train_loss = 0;  // mean over the rows trained, before each row's own step
-    double val_loss = 0, val_accuracy = 0, val_top5 = 0;
-    double val_f1 = k_no_score, val_auc = k_no_score, val_mae = k_no_score, val_r2 = k_no_score, val_perplexity = k_no_score;
+    // In the order of metric_traits(). train_loss: mean over the rows trained, before each row's own step.
+    std::vector<double> values = std::vector<double>(metric_traits().size(), k_no_score);
     double lr = 0;          // of the lap's last step
     std::int64_t rows = 0;  // rows trained
 };
 
-// loss: of the trial's own configuration. What it has not is NaN: targets have no accuracy, classes no mean absolute error.
+// loss: of the trial's own configuration. A metric that the loss does not have is NaN: targets have no accuracy.
 Metrics metrics_of(LapRecord const& record, LossKind loss);
 
-// A name of metric_names(), or lr. Throws Error for another.
+// A name of metric_names(). Throws Error for another.
 double metric_value(Metrics const& metrics, std::string_view name);
+double& metric_value(Metrics& metrics, std::string_view name);
 
 // A number that is not finite is worse than any other, and never better.
 bool better(double a, double b, Mode mode);
 
-// {"epoch", "train_loss", "val_loss", "val_accuracy", "val_top5", "val_f1", "val_auc", "val_mae", "val_r2",
-// "val_perplexity", "lr", "rows"}
+// {"epoch", the names of metric_names(), "lr", "rows"}
 Json to_json(Metrics const& metrics);
 
 // metrics.jsonl: `trial` and the keys above and `wall_s`, the seconds from the run's start to the lap's end.

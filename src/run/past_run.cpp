@@ -7,6 +7,7 @@
 #include <map>
 
 #include "core/error.hpp"
+#include "core/file.hpp"
 #include "experiment/reader.hpp"
 #include "run/files.hpp"
 #include "run/journal.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an earlier run found out. For search.start_from: read once from its directory, written into that of the new run
-// (start_from.json), and read from there by --resume, so that the old directory may go. For plans: what it has cost.
+// The results of an earlier run. For search.start_from: read once from the old directory, written into the new one
+// (start_from.json), and read from there by --resume, so the old directory may be deleted. For plans: the cost of its laps.
 #pragma once
 #include <filesystem>
 #include <string>
@@ -18,8 +18,8 @@ struct PastRun {
     std::string dataset_hash;       // that it was trained on
 };
 
-// From experiment.json and journal.jsonl; the run may have finished, been interrupted, crashed, or still go on. Losses are
-// of `metric`, whatever that run went by. Throws DataError for what is no run of this version, or if no lap has that metric.
+// From experiment.json and journal.jsonl. The run may have finished, been interrupted, crashed, or still work. Losses are of
+// `metric`, even if that run used another. Throws DataError if this is no run of this version, or no lap has the metric.
 PastRun read_past_run(std::filesystem::path const& directory, std::string const& metric, Mode mode);
 
 struct PastCost {

@@ -9,6 +9,7 @@
 #include "core/clock.hpp"
 #include "core/error.hpp"
 #include "experiment/reader.hpp"
+#include "experiment/strategy_traits.hpp"
 #include "run/comparisons.hpp"
 #include "run/files.hpp"
 #include "run/server_log.hpp"
@@ -25,20 +26,19 @@ Recorder::Recorder(RunDirectory const& directory, RunFacts const& facts, Experim
       trace_(directory.file("trace.json"), facts.hosts, facts.start_unix_s),
       tally_(experiment.search.metric, experiment.search.mode, facts.trainers(),
              {experiment.search.objective, experiment.search.copies()}),
-      clones_(procedure_clones(experiment.search.procedure)),
-      chain_(facts.same_bits_again ? StateChain::TrainedAgain::same_bits : StateChain::TrainedAgain::other_bits) {}
+      shelf_(directory.path(),
+             procedure_clones(experiment.search.procedure) ? CheckpointShelf::Ends::for_clones
+                                                           : CheckpointShelf::Ends::newest,
+             facts.same_bits_again ? StateChain::TrainedAgain::same_bits : StateChain::TrainedAgain::other_bits) {}
 
 void Recorder::restore(Journal const& journal, std::function<LossKind(TrialId)> const& loss) {
     incarnation_ = journal.incarnation + 1;
     lost_ = journal.lost;
     retries_ = journal.retries;
     journal_.run_resumed(incarnation_, facts_.trainers());
-    for (auto const& lap : journal.released) {
-        known_[{lap.trial, lap.epoch}] = lap.clone_of;
-        chain_.released(lap);
-    }
+    shelf_.restore(journal);
+    for (auto const& lap : journal.released) known_[{lap.trial, lap.epoch}] = lap.clone_of;
     for (auto const& record : journal.laps) {
-        chain_.ended(record);
         auto const metrics = tally_.add(record, loss(record.trial));
         append_metrics(record, metrics);
         trace_.add(record);
@@ -48,8 +48,6 @@ void Recorder::restore(Journal const& journal, std::function<LossKind(TrialId)> 
     decisions_.assign(journal.decisions.begin(), journal.decisions.end());
     for (auto const& end : journal.ended)
         if (end.status != name_of(TrialStatus::interrupted)) ended_.insert(end.trial);
-    for (auto const& file : journal.saved)
-        if (std::filesystem::exists(directory_ / file.file) && chain_.may_be(file)) add_file(file);
 }
 
 void Recorder::trainer_lost(TrainerLoss loss) {
@@ -58,8 +56,7 @@ void Recorder::trainer_lost(TrainerLoss loss) {
 }
 
 void Recorder::released(Lap const& lap) {
-    if (lap.clone_of) clones_of_[*lap.clone_of].push_back({lap.trial, lap.epoch});
-    chain_.released(lap);
+    shelf_.released(lap);
     // An order may have taken back what it was to begin with.
     auto const before = known_.find({lap.trial, lap.epoch});
     if (before != known_.end() && before->second == lap.clone_of) return;
@@ -79,15 +76,6 @@ int Recorder::retries_of(TrialId trial) const {
     return found == retries_.end() ? 0 : found->second;
 }
 
-std::optional<int> Recorder::newest_boundary(TrialId trial) const {
-    std::optional<int> out;
-    if (auto const found = files_.find(trial); found != files_.end())
-        for (auto const& file : found->second)
-            if (file.epoch > 0 && place_of(file) == start_of_epoch(file.epoch) && file.whole && chain_.may_be(file))
-                out = std::max(out.value_or(0), file.epoch - 1);
-    return out;
-}
-
 void Recorder::decided(Decision const& decision) {
     if (decisions_.empty()) return journal_.decided(decision);
     auto const& before = decisions_.front();
@@ -103,91 +91,8 @@ void Recorder::decided(Decision const& decision) {
 }
 
 void Recorder::saved(LapSink::Saved const& saved) {
-    if (saved.file.empty()) {
-        checkpoints_.at_risk.insert(saved.trial);
-        return;
-    }
-    checkpoints_.at_risk.erase(saved.trial);
-    ++checkpoints_.written;
-    checkpoints_.longest_gap_s = std::max(checkpoints_.longest_gap_s, saved.gap_s);
-    journal_.checkpoint(saved);
-    add_file(saved);
-    std::erase_if(begun_again_,
-                  [&](LapId clone) { return clone.trial == saved.trial && place_of(saved) > start_of_epoch(clone.epoch); });
-    begun_with_.erase(saved.trial);
-    surplus_.insert(saved.trial);
-}
-
-void Recorder::sent(Lap const& lap) {
-    if (!lap.from.empty())
-        begun_with_[lap.trial] = lap.from;
-    else if (lap.clone_of)
-        begun_again_.insert({lap.trial, lap.epoch});
-}
-
-LapSink::Saved const* file_after(std::vector<LapSink::Saved> const& files, int epoch) {
-    auto const file = std::ranges::find(files, start_of_epoch(epoch + 1), place_of);
-    return file == files.end() ? nullptr : &*file;
-}
-
-LapSink::Saved const* Recorder::file_after(TrialId trial, int epoch) const {
-    auto const found = files_.find(trial);
-    if (found == files_.end()) return nullptr;
-    auto const is_it = [&](auto const& file) { return place_of(file) == start_of_epoch(epoch + 1) && chain_.may_be(file); };
-    auto const file = std::ranges::find_if(found->second, is_it);
-    return file == found->second.end() ? nullptr : &*file;
-}
-
-// The end of a lap may be saved for two reasons, in one file.
-void Recorder::add_file(LapSink::Saved const& saved) {
-    auto& files = files_[saved.trial];
-    std::erase_if(files, [&](auto const& before) { return before.file == saved.file; });
-    files.push_back(saved);
-}
-
-bool Recorder::is_kept(LapSink::Saved const& file) const {
-    if (auto const begun = begun_with_.find(file.trial); begun != begun_with_.end() && begun->second == file.file)
-        return true;
-    if (place_of(file) != start_of_epoch(file.epoch)) return false;
-    return wanted_epoch(file.trial) == file.epoch - 1 || is_wanted_by_clones({file.trial, file.epoch - 1});
-}
-
-// Until no decision can ask for it, and who has begun with it has a file of its own from then on.
-bool Recorder::is_wanted_by_clones(LapId lap) const {
-    if ((clones_ && !let_go_.contains(lap)) || ordered_.contains(lap)) return true;
-    auto const clones = clones_of_.find(lap);
-    if (clones == clones_of_.end()) return false;
-    return std::ranges::any_of(clones->second, [&](LapId clone) {
-        if (begun_again_.contains(clone)) return true;
-        auto const files = files_.find(clone.trial);
-        auto const is_later = [&](auto const& file) { return place_of(file) > start_of_epoch(clone.epoch); };
-        bool const later = files != files_.end() && std::ranges::any_of(files->second, is_later);
-        return !later && !ended_.contains(clone.trial);
-    });
-}
-
-void Recorder::let_go(LapId lap) {
-    let_go_.insert(lap);
-    surplus_.insert(lap.trial);
-}
-
-// Never the last two of a trial.
-void Recorder::delete_surplus() {
-    for (auto const trial : surplus_) {
-        auto& files = files_[trial];
-        std::ranges::stable_sort(files, std::greater(), place_of);
-        int newest = 0;
-        for (std::size_t i = 0; i < files.size();) {
-            if ((files[i].whole && ++newest <= 2) || is_kept(files[i])) {
-                ++i;
-                continue;
-            }
-            std::error_code ignored;
-            std::filesystem::remove(directory_ / files[i].file, ignored);
-            files.erase(files.begin() + static_cast<std::ptrdiff_t>(i));
-        }
-    }
-    surplus_.clear();
+    if (!saved.file.empty()) journal_.checkpoint(saved);
+    shelf_.saved(saved);
 }
 
 void Recorder::stop_if_replaced() {
@@ -201,13 +106,13 @@ void Recorder::stop_if_replaced() {
 
 void Recorder::tick() {
     journal_.sync_if_due();
-    if (auto const now = monotonic_s(); now >= next_look_s_ || !surplus_.empty()) {
+    if (auto const now = monotonic_s(); now >= next_look_s_ || shelf_.has_surplus()) {
         next_look_s_ = now + 1;
         stop_if_replaced();
     }
-    if (surplus_.empty()) return;
+    if (!shelf_.has_surplus()) return;
     journal_.sync();
-    delete_surplus();
+    shelf_.delete_surplus([this](TrialId trial) { return wanted_epoch(trial); }, ended_);
 }
 
 std::optional<int> Recorder::wanted_epoch(TrialId trial) const {
@@ -219,11 +124,11 @@ std::optional<int> Recorder::wanted_epoch(TrialId trial) const {
 Metrics Recorder::lap_done(LapRecord const& record, TrialView const& trial) {
     append_server_log(directory_ / "server_log.jsonl", record);  // before the journal says that the lap is done
     journal_.lap_done(record);
-    chain_.ended(record);
+    shelf_.ended(record);
     auto const metrics = tally_.add(record, loss_of(experiment_, trial.assignment));
     append_metrics(record, metrics);
     trace_.add(record);
-    if (has_ended(trial.status)) end_trial(trial);
+    if (has_ended(trial.status)) trial_ended(trial);
     return metrics;
 }
 
@@ -234,7 +139,7 @@ void Recorder::append_metrics(LapRecord const& record, Metrics const& metrics) {
     metrics_.append(record.trial, metrics, end_unix_s(record) - facts_.start_unix_s);
 }
 
-void Recorder::end_trial(TrialView const& trial) {
+void Recorder::trial_ended(TrialView const& trial) {
     if (ended_.insert(trial.id).second) journal_.trial_ended(trial);
 }
 
@@ -295,13 +200,13 @@ Summary Recorder::summarise(RunEnd const& end, std::vector<TrialView> const& tri
     for (auto const& [trial, retries] : retries_) out.retries += retries;
     out.shards = facts_.shards();
     out.exact = experiment_.run.exact && facts_.any_trainers && !facts_.approximate;
-    out.checkpoints = checkpoints_;
+    out.checkpoints = shelf_.facts();
     std::erase_if(out.checkpoints.at_risk, [&](TrialId trial) {
         auto const status = trials.at(trial.index()).status;
         return has_ended(status) && status != TrialStatus::interrupted;
     });
     out.injected = experiment_.run.inject.as_written;
-    if (facts_.strategy == "allreduce")
+    if (has_setting(facts_.strategy, "batch_norm"))
         out.batch_norm = experiment_.strategy.batch_norm == NormStatistics::sync ? "sync" : "local";
     out.collectives = facts_.collectives;
     out.objective = experiment_.search.objective;
@@ -322,7 +227,7 @@ void Recorder::write_summary_so_far(RunEnd const& end, std::vector<TrialView> tr
 
 Summary Recorder::finish(RunEnd const& end, std::vector<TrialView> const& trials) {
     if (!finished_) stop_if_replaced();
-    for (auto const& trial : trials) end_trial(trial);
+    for (auto const& trial : trials) trial_ended(trial);
     if (!std::exchange(finished_, true)) journal_.run_ended(name_of(end.status), end.reason);
     trace_.close();
     auto const summary = summarise(end, trials);

@@ -14,14 +14,14 @@ namespace hopscotch {
 
 enum class RunDirUse { fresh, overwrite, resume };
 
-// Whether a run has begun there: then --resume goes on with it, else it starts one.
+// Whether a run has begun in the directory. Then --resume continues the run, else --resume starts one.
 bool holds_run(std::filesystem::path const& path);
 
 // Throws ConfigError, and leaves nothing on the disk, when the directory cannot be used: it holds a run already (fresh),
 // files that no run has written (overwrite never deletes those), or it cannot be created or written.
 void check_run_dir(std::filesystem::path const& path, RunDirUse use);
 
-// What is known when a run starts.
+// The facts that are known when a run starts.
 struct RunFacts {
     Json experiment;  // the resolved document
     std::string name;
@@ -53,7 +53,7 @@ Json to_json(RunFacts const& facts);
 // Throws DataError that names the file. For replay and resume.
 RunFacts read_run_facts(std::filesystem::path const& directory);
 
-// Of a run that has finished: nobody goes on from them. What cannot be removed stays.
+// Of a run that has finished, which nobody resumes. A file that cannot be removed stays.
 void remove_checkpoints(std::filesystem::path const& run_dir);
 
 class RunDirectory {

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "core/error.hpp"
+#include "core/file.hpp"
 #include "core/json.hpp"
 #include "run/files.hpp"
 #include "run/journal_codec.hpp"

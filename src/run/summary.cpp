@@ -20,8 +20,8 @@ Json milliseconds(std::optional<Percentiles> const& seconds) {
 // {"epoch", "loss", "accuracy" ..., "rows"}: nothing of this is about training.
 Json test_json(Metrics const& test) {
     auto out = Json::object({{"epoch", test.epoch}});
-    for (auto const& name : metric_names())
-        if (name.starts_with("val_")) out[name.substr(4)] = metric_value(test, name);
+    for (auto const& metric : metric_traits())
+        if (metric.is_of_validation()) out[metric.short_name()] = metric_value(test, metric.name);
     out["rows"] = test.rows;
     return out;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run's lap records add up to, lap by lap, so that rank 0 keeps a few numbers per trial and trainer instead of the
-// records (which stay in the journal).
+// Sums over a run's lap records, lap by lap. Rank 0 keeps a few numbers for each trial and trainer instead of the records,
+// which stay in the journal.
 #pragma once
 #include <map>
 #include <optional>
@@ -22,7 +22,7 @@ struct TrialTally {
     bool failed = false;              // a lap failed, diverged, or had no finite metric
 };
 
-// What trials are compared by.
+// How trials are compared.
 struct ComparedBy {
     Objective objective = Objective::last;  // of groups; a single trial is as good as its best epoch, whose weights are kept
     int copies = 1;                         // trials of one configuration: a group
@@ -37,7 +37,7 @@ struct GroupTally {
     double spread = 0;           // standard deviation (n - 1)
 };
 
-// In groups one cannot know before the end whose weights will be the best: then the best state of every trial is kept.
+// With groups, the best trial is known only at the end of the run: then the best state of every trial is kept.
 bool keeps_every_best(Experiment const& experiment);
 
 struct Percentiles {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Is a person watching, and how wide is the window? Under mpirun rank 0 writes into a pipe (or a pseudo-terminal that
-// mpirun made) whatever the user looks at, so there the question is put to mpirun's own descriptor.
+// Whether the output goes to a terminal, and how wide the window is. Under mpirun rank 0 always writes into a pipe (or a
+// pseudo-terminal of mpirun), so there this code asks about mpirun's own descriptor.
 #pragma once
 
 namespace hopscotch {

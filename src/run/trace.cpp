@@ -64,11 +64,11 @@ void TraceWriter::add(LapRecord const& record) {
                                         {"shard", unit.shard.value},
                                         {"loss", mean_loss(unit.loss_sum, unit.rows)}})),
            unit.start_unix_s, unit.seconds);
-    if (record.valid_rows > 0)
+    if (record.valid.rows > 0)
         at(complete_event(fmt::format("t{} e{} validation", record.trial.value, record.epoch), "validation", record.home,
                           Json::object({{"trial", record.trial.value},
                                         {"epoch", record.epoch},
-                                        {"loss", mean_loss(record.valid_loss, record.valid_rows)}})),
+                                        {"loss", mean_loss(record.valid.loss, record.valid.rows)}})),
            record.valid_start_unix_s, record.valid_seconds);
 }
 

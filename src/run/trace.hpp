@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// trace.json: who trained what when, in the Chrome trace event format (chrome://tracing, ui.perfetto.dev). One row a
-// trainer; an event a unit and a validation, in microseconds since the run's start. Written as laps finish; the array
-// form of the format may lack its closing bracket, so the trace of a killed run opens too.
+// trace.json: when each trainer trained which unit, in the Chrome trace event format (chrome://tracing, ui.perfetto.dev).
+// One row a trainer; an event a unit and a validation, in microseconds since the run's start. Written as laps finish; the
+// array form of the format may lack its closing bracket, so the trace of a killed run opens too.
 #pragma once
 #include <filesystem>
 #include <string>

@@ -41,11 +41,21 @@ std::string joined(std::vector<std::string> const& fields) {
 // empty columns.
 std::vector<std::string> later_metrics(Summary const& summary) {
     std::vector<std::string> out;
-    for (auto const* name : {"val_f1", "val_auc", "val_mae", "val_r2", "val_perplexity"})
-        if (std::any_of(summary.trials.begin(), summary.trials.end(), [&](TrialSummary const& trial) {
-                return trial.tally.best && std::isfinite(metric_value(*trial.tally.best, name));
-            }))
-            out.emplace_back(name);
+    for (auto const& metric : metric_traits()) {
+        auto const has_it = [&](TrialSummary const& trial) {
+            return trial.tally.best && std::isfinite(metric_value(*trial.tally.best, metric.name));
+        };
+        if (metric.column == MetricTraits::Column::where_it_exists && std::ranges::any_of(summary.trials, has_it))
+            out.emplace_back(metric.name);
+    }
+    return out;
+}
+
+// The metrics of the first columns.
+std::vector<std::string> first_metrics() {
+    std::vector<std::string> out;
+    for (auto const& metric : metric_traits())
+        if (metric.column == MetricTraits::Column::always) out.emplace_back(metric.name);
     return out;
 }
 
@@ -57,16 +67,12 @@ std::string row(TrialSummary const& trial, std::vector<std::string> const& paths
             std::find_if(trial.assignment.begin(), trial.assignment.end(), [&](auto const& e) { return e.first == path; });
         fields.push_back(found == trial.assignment.end() ? "" : csv_text(found->second));
     }
-    if (auto const& best = trial.tally.best) {
-        fields.push_back(fmt::format("{}", best->epoch));
-        for (double const v : {best->train_loss, best->val_loss, best->val_accuracy, best->val_top5})
-            fields.push_back(number(v));
-    } else {
-        fields.insert(fields.end(), 5, "");
-    }
+    auto const& best = trial.tally.best;
+    fields.push_back(best ? fmt::format("{}", best->epoch) : "");
+    for (auto const& name : first_metrics()) fields.push_back(best ? number(metric_value(*best, name)) : "");
     fields.push_back(number(trial.tally.train_s));
     fields.push_back(trial.tally.last ? to_hex(trial.tally.state_hash) : "");
-    for (auto const& name : metrics) fields.push_back(trial.tally.best ? number(metric_value(*trial.tally.best, name)) : "");
+    for (auto const& name : metrics) fields.push_back(best ? number(metric_value(*best, name)) : "");
     return joined(fields);
 }
 
@@ -76,8 +82,9 @@ std::string trials_csv(Summary const& summary) {
     auto const paths = searched_paths(summary);
     std::vector<std::string> header{"id", "status", "reason", "epochs"};
     header.insert(header.end(), paths.begin(), paths.end());
-    for (auto const* name : {"best_epoch", "train_loss", "val_loss", "val_accuracy", "val_top5", "train_s", "state_hash"})
-        header.emplace_back(name);
+    header.emplace_back("best_epoch");
+    for (auto& name : first_metrics()) header.push_back(std::move(name));
+    header.insert(header.end(), {"train_s", "state_hash"});
     auto const metrics = later_metrics(summary);
     header.insert(header.end(), metrics.begin(), metrics.end());
     std::string out = joined(header);

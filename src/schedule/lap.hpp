@@ -3,18 +3,18 @@
 #pragma once
 #include <compare>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "core/ids.hpp"
 #include "experiment/config.hpp"
+#include "experiment/validation_scores.hpp"
 #include "schedule/order.hpp"
 
 namespace hopscotch {
 
-inline constexpr double k_no_score = std::numeric_limits<double>::quiet_NaN();
+inline constexpr double k_no_score = ValidationScores::none;
 
 // A lap, and the state that a trial has at its end.
 struct LapId {
@@ -66,10 +66,7 @@ struct LapRecord {
     std::vector<UnitRecord> units;  // in visit order
     TrainerId home;
     std::int64_t hops = 0, hop_bytes = 0;
-    std::int64_t valid_rows = 0;
-    double valid_loss = 0, valid_correct = 0, valid_top5 = 0;  // sums
-    // Of all validation rows together, exact; NaN where the task has none.
-    double valid_f1 = k_no_score, valid_auc = k_no_score, valid_mae = k_no_score, valid_r2 = k_no_score;
+    ValidationScores valid;
     double valid_start_unix_s = 0, valid_seconds = 0;
     double lr = 0;                 // of the lap's last step
     std::uint64_t state_hash = 0;  // after its last unit
@@ -106,7 +103,7 @@ public:
         std::uint64_t begin_hash = 0;  // LapRecord::begin_hash of the lap under way there
     };
     virtual void saved(Saved const&) {}
-    virtual void scored(LapRecord const&) {}  // the best trial on the test shards, in the record's valid_ fields
+    virtual void scored(LapRecord const&) {}  // the best trial on the test shards, in LapRecord::valid
 };
 
 }  // namespace hopscotch

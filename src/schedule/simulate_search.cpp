@@ -21,14 +21,14 @@ LapRecord made_up(LapId const& lap, std::uint64_t seed) {
     LapRecord out;
     out.trial = lap.trial;
     out.epoch = lap.epoch;
-    out.valid_rows = k_rows;
-    out.valid_correct = out.valid_top5 = quality * k_rows;
-    out.valid_loss = (1 - quality) * k_rows;
-    out.valid_f1 = out.valid_auc = out.valid_r2 = quality;
-    out.valid_mae = 1 - quality;
+    out.valid.rows = k_rows;
+    out.valid.correct = out.valid.top5 = quality * k_rows;
+    out.valid.loss = (1 - quality) * k_rows;
+    out.valid.f1 = out.valid.auc = out.valid.r2 = quality;
+    out.valid.mae = 1 - quality;
     UnitRecord unit;
     unit.rows = k_rows;
-    unit.loss_sum = out.valid_loss;
+    unit.loss_sum = out.valid.loss;
     out.units.push_back(unit);
     return out;
 }

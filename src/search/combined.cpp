@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/error.hpp"
+#include "experiment/procedures.hpp"
 #include "experiment/reader.hpp"
 
 namespace hopscotch {
@@ -81,11 +82,6 @@ std::optional<Proposal> CombinedSearch::next() {
 
 namespace {
 
-double measured(Measures const& measures, std::string const& name) {
-    if (name == "parameters") return measures.parameters;
-    return name == "state_mb" ? measures.state_mb : measures.flops_per_row;
-}
-
 std::string text_of(Constraint const& constraint) {
     if (!constraint.above) return fmt::format("below {:.10g}", *constraint.below);
     auto const above = fmt::format("above {:.10g}", *constraint.above);
@@ -100,7 +96,7 @@ bool CombinedSearch::is_allowed(Assignment const& assignment, std::string const&
     if (constraints.empty() || !input_->measure) return true;
     auto const measures = input_->measure(assignment);
     for (auto const& constraint : constraints) {
-        double const value = measured(measures, constraint.name);
+        double const value = value_of(measures, constraint.name);
         if (value > constraint.above.value_or(-k_worst) && value < constraint.below.value_or(k_worst)) continue;
         if (needed_by.empty()) return false;
         throw ConfigError(fmt::format("/search/subject_to/{}: must be {}, and is {:.10g} of {} ({}) change one of the two",
@@ -113,7 +109,7 @@ bool CombinedSearch::is_allowed(Assignment const& assignment, std::string const&
 // where one can only know during the run. What search.subject_to excludes is left out, too.
 std::optional<Assignment> CombinedSearch::configuration(int& epochs) {
     auto const& starts = input_->space.start_with;
-    bool const ablates = input_->experiment.search.procedure == "ablation";
+    bool const ablates = sampler_traits(input_->experiment.search.sampler).configurations == Configurations::one_changed;
     for (int refused = 0, excluded = 0;;) {
         bool const first = history_.size() < starts.size() && refused + excluded == 0;
         bool const enough = excluded > k_most_refused && !listed_;  // there is next to nothing else

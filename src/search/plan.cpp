@@ -8,21 +8,17 @@
 #include <optional>
 
 #include "core/error.hpp"
+#include "experiment/procedures.hpp"
 #include "experiment/search_section.hpp"
 #include "search/goal.hpp"
 #include "search/grid.hpp"
 #include "search/history.hpp"
+#include "search/plan_count.hpp"
+#include "search/procedure_table.hpp"
 #include "search/rule.hpp"
 
 namespace hopscotch {
 namespace {
-
-struct Limits {
-    std::optional<std::int64_t> trials, epochs;
-    std::int64_t there = 0;
-
-    std::int64_t at_most(std::int64_t wanted) const { return std::min({wanted, trials.value_or(wanted), there}); }
-};
 
 // As many as there are and were not tried in an earlier run, if they can be counted.
 std::int64_t configurations(Experiment const& experiment, SearchContext const& context) {
@@ -30,8 +26,8 @@ std::int64_t configurations(Experiment const& experiment, SearchContext const& c
     auto const space = read_space(experiment, told);
     History known;
     for (auto& each : usable_past(space, context.past)) known.add_past(std::move(each));
-    bool const manual = experiment.search.sampler == "manual";
-    auto all = manual ? std::optional(listed_configurations(experiment)) : every_configuration(space);
+    auto all = has_named_configurations(experiment.search) ? std::optional(listed_configurations(experiment))
+                                                           : every_configuration(space);
     if (!all) return k_most_trials;
     std::erase_if(*all, [&](Assignment const& each) { return known.has_seen(each); });
     auto const outside = std::count_if(space.start_with.begin(), space.start_with.end(), [&](Assignment const& start) {
@@ -49,20 +45,6 @@ void count_all(Search& search, SearchPlan& plan) {
         longest = std::max(longest, proposal->until_epoch);
     }
     plan.brackets = {{{plan.trials / plan.copies, longest}}};
-}
-
-// Bracket by bracket, until there are no more configurations; one iteration if nothing else ends it.
-void count_hyperband(Limits const& limit, Halving const& halving, SearchPlan& plan) {
-    plan.brackets = hyperband_table(halving);
-    auto const most = limit.at_most(limit.there);
-    for (std::size_t i = 0; plan.trials < most; ++i) {
-        if (limit.epochs ? plan.epochs >= *limit.epochs : !limit.trials && i == plan.brackets.size()) break;
-        auto const& table = plan.brackets[i % plan.brackets.size()];
-        auto const trials = std::min(table.front().trials, most - plan.trials);
-        plan.iterations = static_cast<std::int64_t>(i / plan.brackets.size()) + 1;
-        plan.trials += trials;
-        plan.epochs += epochs_of(bracket_of(trials, static_cast<int>(table.size()) - 1, halving));
-    }
 }
 
 void count_bracket(std::vector<Rung> rungs, SearchPlan& plan) {
@@ -98,8 +80,7 @@ Limits limits_of(Experiment const& experiment, SearchContext const& context) {
     Limits out{search.trials, search.budget.epochs, configurations(experiment, context)};
     if (out.epochs) out.epochs = (*out.epochs + search.copies() - 1) / search.copies();
     if (auto const& trials = search.budget.trials) out.trials = std::min(out.trials.value_or(*trials), *trials);
-    bool const listed = search.sampler == "grid" || search.sampler == "manual";
-    if (listed) out.trials = std::min(out.trials.value_or(out.there), out.there);
+    if (sampler_traits(search.sampler).is_list()) out.trials = std::min(out.trials.value_or(out.there), out.there);
     return out;
 }
 
@@ -107,23 +88,55 @@ void count_adaptive(Experiment const& experiment, SearchContext const& context, 
     auto const& search = experiment.search;
     auto const limit = limits_of(experiment, context);
     int const longest = most_epochs(experiment);
-    Halving const halving{search.eta, search.min_epochs, longest};
-    auto const many = limit.at_most(limit.epochs.value_or(limit.there));  // a trial has an epoch at least
-    if (search.procedure == "hyperband" || search.procedure == "bohb") return count_hyperband(limit, halving, plan);
-    if (search.procedure == "successive_halving")
-        return count_bracket(halving_bracket(limit.at_most(limit.trials.value_or(lone_survivor_trials(halving))), halving),
-                             plan);
-    if (search.procedure == "pbt") return count_bracket({{limit.at_most(search.pbt.population), longest}}, plan);
-    if (search.procedure == "asha" && search.variant == AshaVariant::promote) {
-        plan.bound = SearchPlan::Bound::about;
-        return count_bracket(asha_table(many, halving), plan);
-    }
-    if (search.procedure != "tpe" || experiment.space.find("train.epochs") != nullptr)
-        plan.bound = SearchPlan::Bound::at_most;
-    count_bracket({{many, static_cast<int>(longest_trial(experiment))}}, plan);
+    PlanInput const input{experiment,
+                          limit,
+                          longest,
+                          {search.eta, search.min_epochs, longest},
+                          limit.at_most(limit.epochs.value_or(limit.there))};
+    procedure_named(search.procedure).count(input, plan);
 }
 
 }  // namespace
+
+void count_trials(PlanInput const& input, SearchPlan& plan) {
+    if (input.experiment.space.find("train.epochs") != nullptr) plan.bound = SearchPlan::Bound::at_most;
+    count_bracket({{input.many, static_cast<int>(longest_trial(input.experiment))}}, plan);
+}
+
+void count_trials_at_most(PlanInput const& input, SearchPlan& plan) {
+    plan.bound = SearchPlan::Bound::at_most;
+    count_trials(input, plan);
+}
+
+void count_halving(PlanInput const& input, SearchPlan& plan) {
+    auto const wanted = input.limit.trials.value_or(lone_survivor_trials(input.halving));
+    count_bracket(halving_bracket(input.limit.at_most(wanted), input.halving), plan);
+}
+
+// Bracket by bracket, until there are no more configurations; one iteration if nothing else ends it.
+void count_hyperband(PlanInput const& input, SearchPlan& plan) {
+    auto const& [experiment, limit, longest, halving, many] = input;
+    plan.brackets = hyperband_table(halving);
+    auto const most = limit.at_most(limit.there);
+    for (std::size_t i = 0; plan.trials < most; ++i) {
+        if (limit.epochs ? plan.epochs >= *limit.epochs : !limit.trials && i == plan.brackets.size()) break;
+        auto const& table = plan.brackets[i % plan.brackets.size()];
+        auto const trials = std::min(table.front().trials, most - plan.trials);
+        plan.iterations = static_cast<std::int64_t>(i / plan.brackets.size()) + 1;
+        plan.trials += trials;
+        plan.epochs += epochs_of(bracket_of(trials, static_cast<int>(table.size()) - 1, halving));
+    }
+}
+
+void count_asha(PlanInput const& input, SearchPlan& plan) {
+    if (input.experiment.search.variant == AshaVariant::stop) return count_trials_at_most(input, plan);
+    plan.bound = SearchPlan::Bound::about;
+    count_bracket(asha_table(input.many, input.halving), plan);
+}
+
+void count_population(PlanInput const& input, SearchPlan& plan) {
+    count_bracket({{input.limit.at_most(input.experiment.search.pbt.population), input.longest}}, plan);
+}
 
 SearchPlan plan_of(Experiment const& experiment, SearchContext const& context) {
     auto patient = experiment;  // what the search will cost if no result ends it

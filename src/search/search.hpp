@@ -12,6 +12,7 @@
 
 #include "core/ids.hpp"
 #include "experiment/config.hpp"
+#include "experiment/measures.hpp"
 #include "search/past.hpp"
 
 namespace hopscotch {
@@ -78,10 +79,7 @@ public:
     virtual bool clones() const { return false; }
 };
 
-// What search.subject_to constrains, of a configuration: only those who know the models can say it.
-struct Measures {
-    double parameters = 0, state_mb = 0, flops_per_row = 0;
-};
+// Of a configuration; the caller knows the models.
 using Measure = std::function<Measures(Assignment const&)>;
 
 // What a search is given besides its experiment.
@@ -92,7 +90,6 @@ struct SearchContext {
 
 // Throws ConfigError that lists the known names.
 std::unique_ptr<Search> make_search(Experiment const& experiment, SearchContext const& context = {});
-std::vector<std::string> search_names();
 
 // Search::clones() of this procedure, for who needs no search.
 bool procedure_clones(std::string_view procedure);

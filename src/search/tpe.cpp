@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "core/rng.hpp"
+#include "experiment/procedures.hpp"
 #include "search/draw.hpp"
 #include "search/parzen.hpp"
 #include "search/sampler.hpp"
@@ -107,7 +108,7 @@ public:
     Tpe(Experiment const& experiment, Space const& space)
         : experiment_(experiment),
           space_(space),
-          fidelity_(experiment.search.procedure == "tpe" ? Fidelity::last : Fidelity::deepest),
+          fidelity_(procedure_traits(experiment.search.procedure).has_rule ? Fidelity::deepest : Fidelity::last),
           model_(space, experiment.search.tpe),
           fresh_(space) {}
 

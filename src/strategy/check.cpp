@@ -5,15 +5,14 @@
 
 #include <algorithm>
 
+#include "experiment/strategy_traits.hpp"
 #include "strategy/parameter_server/parts.hpp"
 #include "strategy/strategy_table.hpp"
 
 namespace hopscotch {
 namespace {
 
-bool trains_in_a_group(std::string const& strategy) {
-    return strategy == "allreduce" || strategy == "parameter_server" || strategy == "model_averaging";
-}
+bool trains_in_a_group(std::string const& strategy) { return strategy_traits(strategy).training == Training::together; }
 
 // Workers: trainers that own shards.
 int workers_of(StrategyConfig const& config, int trainers, int shards) {
@@ -104,7 +103,7 @@ void check_strategy(Experiment const& experiment, TrialConfig const& config, int
     check_injection(experiment.run.inject, trainers, problems);
     check_statistics(experiment, config, problems);
     check_folds(experiment, shards, problems);
-    if (experiment.strategy.name != "parameter_server") return;
+    if (!has_setting(experiment.strategy.name, "servers")) return;
     check_servers(experiment.strategy, trainers, workers, problems);
     check_update(experiment.strategy, config.train, workers, problems);
 }

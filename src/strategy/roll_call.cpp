@@ -16,6 +16,7 @@
 #include "core/hash.hpp"
 #include "core/log.hpp"
 #include "data/dataset/shard_writer.hpp"
+#include "experiment/strategy_traits.hpp"
 #include "model/gpu/device.hpp"
 #include "strategy/common/devices.hpp"
 #include "strategy/common/placement.hpp"
@@ -252,7 +253,7 @@ Hello open_data(std::optional<TrialRunner>& runner, Welcome const& welcome, Expe
                            trainer.factory);
         if (trainer.courier.world().trainers_on_host() > 1) trainer.courier.pool().share_memory();
         trainer.courier.pool().set_pinning(pinning_for(runner->device()));
-        bool const works = !shards.empty() || strategy_named(welcome.strategy).rows == Rows::travel;
+        bool const works = !shards.empty() || strategy_traits(welcome.strategy).rows == Rows::travel;
         if (works) {
             runner->open_validation();
             trainer.courier.pool().reserve(welcome.state_bytes, ready_buffers(welcome.state_bytes));

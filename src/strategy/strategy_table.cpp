@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "core/error.hpp"
+#include "experiment/strategy_traits.hpp"
 #include "strategy/allreduce/allreduce.hpp"
 #include "strategy/model_averaging/model_averaging.hpp"
 #include "strategy/mop/mop.hpp"
@@ -18,33 +19,26 @@ namespace hopscotch {
 
 std::vector<StrategyEntry> const& strategies() {
     static std::vector<StrategyEntry> const table = {
-        {"mop", "model hopper parallelism: the models visit the shards", true, make_mop},
-        {"task_parallel", "each trainer trains whole trials by itself; the data comes to it", true, make_task_parallel,
-         Bits::any_trainers, Rows::travel},
-        {"model_averaging", "all trainers train copies of each trial on their own shards and average them now and then",
-         true, make_model_averaging, Bits::same_trainers},
-        {"allreduce", "all trainers train each trial together, step by step, and all-reduce gradients", true, make_allreduce,
-         Bits::same_trainers},
-        {"parameter_server", "workers push gradients to servers, which update and send parameters back", true,
-         make_parameter_server, Bits::same_trainers},
-        {"sequential", "one trainer, one trial after another: the reference of sequential equivalence", false,
-         make_sequential},
+        {"mop", make_mop},
+        {"task_parallel", make_task_parallel},
+        {"model_averaging", make_model_averaging},
+        {"allreduce", make_allreduce},
+        {"parameter_server", make_parameter_server},
+        {"sequential", make_sequential},
     };
     return table;
 }
 
 StrategyEntry const& strategy_named(std::string_view name) {
-    std::string known;
-    for (auto const& entry : strategies()) {
-        if (entry.name == name) return entry;
-        known += (known.empty() ? "" : ", ") + entry.name;
-    }
-    throw ConfigError(fmt::format("strategy \"{}\" is unknown (known: {})", name, known));
+    auto const found = std::ranges::find(strategies(), name, &StrategyEntry::name);
+    if (found != strategies().end()) return *found;
+    strategy_traits(name);  // throws unless the tables differ
+    throw Error(fmt::format("strategy \"{}\" has no maker", name));
 }
 
 int trainers_with_data(StrategyConfig const& config, int trainers) {
-    if (!strategy_named(config.name).all_trainers) return 1;
-    bool const dedicated = config.name == "parameter_server" && config.placement == ServerPlacement::dedicated;
+    if (!strategy_traits(config.name).all_trainers) return 1;
+    bool const dedicated = config.placement == ServerPlacement::dedicated;
     return dedicated ? std::max(1, trainers - servers_of(config, 1)) : trainers;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// All strategies, and what other code asks of each.
+// The makers of all strategies. Everything else that other code asks of a strategy stands in experiment/strategy_traits.hpp
+// and, for its cost, in schedule/run_estimate.hpp, under the same names.
 #pragma once
 #include <memory>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -10,20 +10,11 @@
 
 namespace hopscotch {
 
-// What a trial's bits depend on besides the experiment: nothing, or the number of trainers too.
-enum class Bits { any_trainers, same_trainers };
-
-// Whether rows stay with the trainer that owns their shard. travel: trainers that own no shard train too.
-enum class Rows { stay, travel };
-
 struct StrategyEntry {
-    std::string name, summary;
-    bool all_trainers;  // false: only trainer 0 works, and it owns every shard
+    std::string_view name;
     std::unique_ptr<Strategy> (*make)(Resources);
-    Bits bits = Bits::any_trainers;
-    Rows rows = Rows::stay;
 };
-std::vector<StrategyEntry> const& strategies();
+std::vector<StrategyEntry> const& strategies();              // in the order of strategy_traits()
 StrategyEntry const& strategy_named(std::string_view name);  // throws ConfigError that lists the known names
 
 // How many of so many trainers, the first ones, may own shards: dedicated parameter servers own none. At least 1.

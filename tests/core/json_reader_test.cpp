@@ -31,36 +31,22 @@ TEST(Reader, WrongTypesLeaveTheDefault) {
     Read in(
         R"({"a": "1", "b": 1.5, "c": 1, "d": null, "e": [1, "x"], "f": true, "g": 3000000000, "h": "x", "i": [1], "j": 1})");
     ObjectReader reader(in.json, "", in.problems);
-    double a = 7;
-    std::int64_t b = 7;
-    bool c = false;
-    std::string d = "d";
-    std::vector<std::int64_t> e{7};
-    int f = 7;
-    int g = 7;
-    std::optional<double> h = 7;
-    std::vector<std::string> i{"i"};
-    std::optional<bool> j = true;
-    reader.read("a", a);
-    reader.read("b", b);
-    reader.read("c", c);
-    reader.read("d", d);
-    reader.read("e", e);
-    reader.read("f", f);
-    reader.read("g", g);
-    reader.read("h", h);
-    reader.read("i", i);
-    reader.read("j", j);
+    auto const stays = [&](char const* key, auto const before) {
+        auto value = before;
+        reader.read(key, value);
+        EXPECT_EQ(value, before) << key;
+    };
+    stays("a", 7.0);
+    stays("b", std::int64_t{7});
+    stays("c", false);
+    stays("d", std::string("d"));
+    stays("e", std::vector<std::int64_t>{7});
+    stays("f", 7);
+    stays("g", 7);
+    stays("h", std::optional<double>(7));
+    stays("i", std::vector<std::string>{"i"});
+    stays("j", std::optional<bool>(true));
     reader.finish();
-    EXPECT_EQ(a, 7);
-    EXPECT_EQ(b, 7);
-    EXPECT_EQ(f, 7);
-    EXPECT_EQ(g, 7);
-    EXPECT_EQ(h, 7);
-    EXPECT_EQ(d, "d");
-    EXPECT_EQ(e, std::vector<std::int64_t>{7});
-    EXPECT_EQ(i, std::vector<std::string>{"i"});
-    EXPECT_EQ(j, true);
     EXPECT_EQ(in.problems.text(),
               "f.json:1:7: /a: expected a number (got a string)\n"
               "f.json:1:17: /b: expected an integer (got a number)\n"

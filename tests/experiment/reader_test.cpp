@@ -31,9 +31,9 @@ TEST(Reader, Defaults) {
     EXPECT_EQ(e.model.arguments.dump(), "{}");
 }
 
-TEST(Reader, EveryFieldIsRead) {
+Experiment with_every_field() {
     Problems problems("e.json");
-    auto const e = read_experiment(R"({"name": "n", "seed": 7,
+    auto const out = read_experiment(R"({"name": "n", "seed": 7,
         "data": {"path": "p", "augment": [], "last_batch": "drop", "validation": "replicated"},
         "model": {"name": "mlp", "hidden": [3]},
         "train": {"epochs": 2, "batch_size": 5, "loss": "mse", "precision": "fp32", "clip_norm": null,
@@ -46,8 +46,13 @@ TEST(Reader, EveryFieldIsRead) {
         "run": {"dir": "r", "device": "cpu", "threads": 2, "exact": false, "deterministic": false, "cuda_graphs": false,
         "tf32": true, "cudnn_benchmark": false,
         "checkpoint_every_s": 1, "deadline_s": 2, "stall_s": 3}})",
-                                   {}, problems);
+                                     {}, problems);
     EXPECT_EQ(problems.text(), "");
+    return out;
+}
+
+TEST(Reader, EveryFieldOfATrialIsRead) {
+    auto const e = with_every_field();
     EXPECT_EQ(e.name, "n");
     EXPECT_EQ(e.seed, 7);
     EXPECT_EQ(e.data.path, "p");
@@ -68,6 +73,10 @@ TEST(Reader, EveryFieldIsRead) {
     EXPECT_EQ(e.train.schedule.warmup_epochs, 0.5);
     EXPECT_EQ(e.train.schedule.step_epochs, 3);
     EXPECT_EQ(e.train.schedule.gamma, 0.2);
+}
+
+TEST(Reader, EveryFieldOfARunIsRead) {
+    auto const e = with_every_field();
     EXPECT_EQ(e.search.procedure, "random");
     EXPECT_EQ(e.search.trials, 3);
     EXPECT_EQ(e.search.in_flight, 2);
@@ -167,7 +176,7 @@ TEST(Reader, StrategiesHaveKeysOfTheirOwn) {
     EXPECT_EQ(complaints(with(R"("strategy": {"name": "allreduce", "collectives": "ncl"})")),
               "e.json:2:50: /strategy/collectives: unknown value \"ncl\" (known: auto, mpi, nccl) did you mean \"nccl\"?");
     EXPECT_EQ(complaints(with(R"("strategy": {"name": "parameter_server", "collectives": "nccl"})")),
-              "e.json:2:57: /strategy/collectives: collectives belongs to allreduce and model_averaging (the name here is "
+              "e.json:2:57: /strategy/collectives: collectives belongs to model_averaging and allreduce (the name here is "
               "\"parameter_server\") leave it out");
     EXPECT_EQ(complaints(with(R"("strategy": {"name": "model_averaging", "every": "week", "outer": {"nesterov": true}})")),
               "e.json:2:50: /strategy/every: expected \"epoch\" or a number of steps (got \"week\")\n"

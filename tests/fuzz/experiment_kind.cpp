@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Experiment files, with every section and setting that there is; and the trials that come of what was read.
+#include "core/file.hpp"
 #include "experiment/reader.hpp"
 #include "experiment/space.hpp"
 #include "fuzz/kinds.hpp"

@@ -299,6 +299,12 @@ def staged(job):
     )
 
 
+def import_digits(place):
+    layout = ["--shards", str(SHARDS), "--valid", "0.2", "--shape", "1x8x8", "--label", "label"]
+    source, target = str(SOURCE / "data/digits.csv"), f"{place}/digits"
+    subprocess.run([BINARY, "data", "import", "csv", source, "--out", target, *layout], check=True, capture_output=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("cases", nargs="*", metavar="CASE", help=f"{', '.join(CASES)}, stage; default: all")
@@ -317,27 +323,7 @@ def main():
     try:
         with tempfile.TemporaryDirectory(prefix="hopscotch-losses-") as place:
             job = Job(pathlib.Path(place), options.silence)
-            subprocess.run(
-                [
-                    BINARY,
-                    "data",
-                    "import",
-                    "csv",
-                    str(SOURCE / "data/digits.csv"),
-                    "--out",
-                    f"{place}/digits",
-                    "--shards",
-                    str(SHARDS),
-                    "--valid",
-                    "0.2",
-                    "--shape",
-                    "1x8x8",
-                    "--label",
-                    "label",
-                ],
-                check=True,
-                capture_output=True,
-            )
+            import_digits(place)
             run_all(job, wanted, options)
     except AssertionError as error:
         sys.exit(f"losses: {error}")

@@ -7,6 +7,7 @@
 #include <csignal>
 
 #include "core/error.hpp"
+#include "core/file.hpp"
 #include "tiny_dataset.hpp"
 
 namespace hopscotch {

@@ -94,28 +94,32 @@ TEST(Journal, SecondsAreThoseOfAllJobsWithoutTheTimeBetween) {
     EXPECT_EQ(journal.last_unix_s, 5007);
 }
 
-TEST(Journal, ComesBackBitForBit) {
-    Scratch scratch;
+Journal of_one_lap(std::filesystem::path const& path) {
     auto record = first_trial();
     record.units[0].loss_sum = 0.1 + 0.2;
     record.units[1].seconds = std::nextafter(1.0, 2.0);
     record.units[1].start_unix_s = 1763700000.1234567;
-    record.valid_f1 = 0.1;
-    record.valid_auc = 1.0 / 3;
-    record.valid_r2 = -1e-9;
+    record.valid.f1 = 0.1;
+    record.valid.auc = 1.0 / 3;
+    record.valid.r2 = -1e-9;
+    TrialView trial;
+    trial.id = TrialId(0);
+    trial.status = TrialStatus::diverged;
+    trial.reason = "loss \"inf\"\nat unit 3";
+    trial.epochs_done = 5;
     {
-        JournalWriter writer(scratch / "j");
+        JournalWriter writer(path);
         writer.lap_released(some_lap(0, 4));
         writer.lap_done(record);
-        TrialView trial;
-        trial.id = TrialId(0);
-        trial.status = TrialStatus::diverged;
-        trial.reason = "loss \"inf\"\nat unit 3";
-        trial.epochs_done = 5;
         writer.trial_ended(trial);
         writer.run_ended("interrupted", "SIGTERM");
     }
-    auto const journal = read_journal(scratch / "j");
+    return read_journal(path);
+}
+
+TEST(Journal, ComesBackBitForBit) {
+    Scratch scratch;
+    auto const journal = of_one_lap(scratch / "j");
     ASSERT_EQ(journal.released.size(), 1u);
     EXPECT_EQ(journal.released[0].epoch, 4);
     EXPECT_EQ(journal.released[0].release, 3);
@@ -130,11 +134,11 @@ TEST(Journal, ComesBackBitForBit) {
     EXPECT_EQ(lap.units[0].wait_s, -1);
     EXPECT_EQ(lap.units[1].seconds, std::nextafter(1.0, 2.0));
     EXPECT_EQ(lap.units[1].start_unix_s, 1763700000.1234567);
-    EXPECT_EQ(lap.valid_rows, 8);
-    EXPECT_EQ(lap.valid_f1, 0.1);
-    EXPECT_EQ(lap.valid_auc, 1.0 / 3);
-    EXPECT_TRUE(std::isnan(lap.valid_mae));
-    EXPECT_EQ(lap.valid_r2, -1e-9);
+    EXPECT_EQ(lap.valid.rows, 8);
+    EXPECT_EQ(lap.valid.f1, 0.1);
+    EXPECT_EQ(lap.valid.auc, 1.0 / 3);
+    EXPECT_TRUE(std::isnan(lap.valid.mae));
+    EXPECT_EQ(lap.valid.r2, -1e-9);
     EXPECT_EQ(lap.valid_seconds, 1);
     EXPECT_EQ(lap.hop_bytes, 128);
     ASSERT_EQ(journal.ended.size(), 1u);
@@ -294,9 +298,9 @@ TEST(Journal, OfAnOlderVersionHasNoScores) {
     write(scratch / "old", text);
     auto const journal = read_journal(scratch / "old");
     ASSERT_EQ(journal.laps.size(), 1u);
-    EXPECT_EQ(journal.laps[0].valid_top5, 8);
-    EXPECT_TRUE(std::isnan(journal.laps[0].valid_f1));
-    EXPECT_TRUE(std::isnan(journal.laps[0].valid_r2));
+    EXPECT_EQ(journal.laps[0].valid.top5, 8);
+    EXPECT_TRUE(std::isnan(journal.laps[0].valid.f1));
+    EXPECT_TRUE(std::isnan(journal.laps[0].valid.r2));
 }
 
 TEST(Journal, AppearsAtOnce) {
@@ -311,7 +315,7 @@ TEST(Journal, NotFiniteIsNullAndComesBackAsNaN) {
     auto record = first_trial();
     record.outcome = Outcome::diverged;
     record.units[1].loss_sum = std::numeric_limits<double>::infinity();
-    record.valid_loss = std::numeric_limits<double>::quiet_NaN();
+    record.valid.loss = std::numeric_limits<double>::quiet_NaN();
     JournalWriter(scratch / "j").lap_released(some_lap(0, 0));
     JournalWriter(scratch / "j").lap_done(record);
     auto const text = slurp(scratch / "j");
@@ -320,7 +324,7 @@ TEST(Journal, NotFiniteIsNullAndComesBackAsNaN) {
     auto const journal = read_journal(scratch / "j");
     EXPECT_EQ(journal.laps.at(0).outcome, Outcome::diverged);
     EXPECT_TRUE(std::isnan(journal.laps.at(0).units.at(1).loss_sum));
-    EXPECT_TRUE(std::isnan(journal.laps.at(0).valid_loss));
+    EXPECT_TRUE(std::isnan(journal.laps.at(0).valid.loss));
 }
 
 // Cut anywhere inside the last line, the lines before it survive and the tail is dropped.
@@ -400,7 +404,7 @@ TEST(Journal, IsAFileAndNothingElse) {
     Scratch scratch;
     for (std::string const other : {"/dev/zero", "/dev/null", "/tmp"}) {
         std::filesystem::create_symlink(other, scratch / "j");
-        EXPECT_EQ(message_of(scratch / "j"), (scratch / "j").string() + ": cannot read (it is no file)");
+        EXPECT_EQ(message_of(scratch / "j"), (scratch / "j").string() + ": cannot be read (it is no file)");
         std::filesystem::remove(scratch / "j");
     }
 }

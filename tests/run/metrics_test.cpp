@@ -20,9 +20,9 @@ constexpr double k_nan = std::numeric_limits<double>::quiet_NaN(), k_inf = std::
 
 TEST(Metrics, AreSumsOverRows) {
     auto const metrics = metrics_of(first_trial(), k_classes);
-    EXPECT_EQ(metrics.train_loss, 0.5);
+    EXPECT_EQ(metric_value(metrics, "train_loss"), 0.5);
     EXPECT_EQ(metrics.rows, 20);
-    EXPECT_EQ(metrics.val_loss, 0.25);
+    EXPECT_EQ(metric_value(metrics, "val_loss"), 0.25);
     EXPECT_EQ(metric_value(metrics, "val_accuracy"), 0.75);
     EXPECT_EQ(metric_value(metrics, "val_top5"), 1);
     EXPECT_EQ(metric_value(metrics, "val_perplexity"), std::exp(0.25));
@@ -32,34 +32,34 @@ TEST(Metrics, AreSumsOverRows) {
 
 TEST(Metrics, WithoutRowsThereIsNoNumber) {
     LapRecord empty;
-    EXPECT_TRUE(std::isnan(metrics_of(empty, k_classes).train_loss));
-    EXPECT_TRUE(std::isnan(metrics_of(empty, k_classes).val_accuracy));
+    EXPECT_TRUE(std::isnan(metric_value(metrics_of(empty, k_classes), "train_loss")));
+    EXPECT_TRUE(std::isnan(metric_value(metrics_of(empty, k_classes), "val_accuracy")));
 }
 
 TEST(Metrics, ARegressionHasNoAccuracy) {
     auto const metrics = metrics_of(first_trial(), LossKind::mse);
-    EXPECT_EQ(metrics.val_loss, 0.25);
-    EXPECT_TRUE(std::isnan(metrics.val_accuracy));
-    EXPECT_TRUE(std::isnan(metrics.val_top5));
-    EXPECT_TRUE(std::isnan(metrics.val_perplexity));
+    EXPECT_EQ(metric_value(metrics, "val_loss"), 0.25);
+    EXPECT_TRUE(std::isnan(metric_value(metrics, "val_accuracy")));
+    EXPECT_TRUE(std::isnan(metric_value(metrics, "val_top5")));
+    EXPECT_TRUE(std::isnan(metric_value(metrics, "val_perplexity")));
 }
 
 TEST(Metrics, EveryScoreOfTheRecordIsTaken) {
     auto record = first_trial();
-    record.valid_f1 = 0.5;
-    record.valid_auc = 0.625;
-    record.valid_mae = 2;
-    record.valid_r2 = -3;
+    record.valid.f1 = 0.5;
+    record.valid.auc = 0.625;
+    record.valid.mae = 2;
+    record.valid.r2 = -3;
     auto const labels = metrics_of(record, LossKind::bce_with_logits);
-    EXPECT_EQ(labels.val_accuracy, 0.75);
-    EXPECT_EQ(labels.val_f1, 0.5);
-    EXPECT_EQ(labels.val_auc, 0.625);
-    EXPECT_TRUE(std::isnan(labels.val_top5));
-    EXPECT_TRUE(std::isnan(labels.val_mae));
+    EXPECT_EQ(metric_value(labels, "val_accuracy"), 0.75);
+    EXPECT_EQ(metric_value(labels, "val_f1"), 0.5);
+    EXPECT_EQ(metric_value(labels, "val_auc"), 0.625);
+    EXPECT_TRUE(std::isnan(metric_value(labels, "val_top5")));
+    EXPECT_TRUE(std::isnan(metric_value(labels, "val_mae")));
     auto const targets = metrics_of(record, LossKind::huber);
-    EXPECT_EQ(targets.val_mae, 2);
-    EXPECT_EQ(targets.val_r2, -3);
-    EXPECT_TRUE(std::isnan(targets.val_f1));
+    EXPECT_EQ(metric_value(targets, "val_mae"), 2);
+    EXPECT_EQ(metric_value(targets, "val_r2"), -3);
+    EXPECT_TRUE(std::isnan(metric_value(targets, "val_f1")));
     for (auto const& name : metric_names()) EXPECT_NO_THROW(metric_value(targets, name));
     for (auto const& name : metric_names()) EXPECT_NE(to_json(targets).find(name), nullptr) << name;
 }
@@ -79,7 +79,7 @@ TEST(Metrics, NotFiniteIsAlwaysWorse) {
 TEST(Metrics, FileHasALinePerLapWithoutNaN) {
     Scratch scratch;
     auto record = second_trial();
-    record.valid_rows = 0;
+    record.valid.rows = 0;
     {
         MetricsFile file(scratch / "m");
         file.append(TrialId(0), metrics_of(first_trial(), k_classes), 1.5);

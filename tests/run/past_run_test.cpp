@@ -21,9 +21,9 @@ LapRecord lap(int trial, int epoch, double correct, Outcome outcome = Outcome::f
     out.trial = TrialId(trial);
     out.epoch = epoch;
     out.outcome = outcome;
-    out.valid_rows = 100;
-    out.valid_correct = correct;
-    out.valid_loss = 50;
+    out.valid.rows = 100;
+    out.valid.correct = correct;
+    out.valid.loss = 50;
     return out;
 }
 

@@ -63,7 +63,7 @@ protected:
         diverged.outcome = Outcome::diverged;
         diverged.reason = "loss is not finite in epoch 0, unit 1";
         diverged.units[1].loss_sum = std::numeric_limits<double>::infinity();
-        diverged.valid_rows = 0;
+        diverged.valid.rows = 0;
         recorder.lap_done(diverged, view(1, TrialStatus::diverged, diverged.reason));
         recorder.tick();
         EXPECT_EQ(recorder.best()->value, 0.75);
@@ -173,7 +173,7 @@ TEST_F(RecorderTest, TestMetricsAreThereIfMeasured) {
     Summary summary;
     EXPECT_EQ(to_json(summary).find("test"), nullptr);
     summary.test = metrics_of(first_trial(), LossKind::cross_entropy);
-    summary.test->val_f1 = 0.5;
+    metric_value(*summary.test, "val_f1") = 0.5;
     auto const written = to_json(summary).at("test").dump();  // where NaN is null
     EXPECT_EQ(written, R"({"epoch":0,"loss":0.25,"accuracy":0.75,"top5":1.0,"f1":0.5,"auc":null,"mae":null,"r2":null,)"
                        R"("perplexity":1.2840254166877414,"rows":20})");
@@ -206,8 +206,8 @@ TEST_F(RecorderTest, BoundaryStatesStayUntilClonesHaveFilesOfTheirOwn) {
     clone.clone_of = LapId{TrialId(0), 1};
     recorder.released(clone);
     save(1, 4, 0);  // what it was before
-    recorder.let_go({TrialId(0), 0});
-    recorder.let_go({TrialId(0), 1});
+    recorder.shelf().let_go({TrialId(0), 0});
+    recorder.shelf().let_go({TrialId(0), 1});
     recorder.tick();
     EXPECT_FALSE(there(0, 1)) << "nobody began with it";
     EXPECT_TRUE(there(0, 2)) << "trial 1 did, and has nothing later";
@@ -233,13 +233,13 @@ TEST_F(RecorderTest, WhatALapOfThisJobBeginsWithStaysUntilItHasSaved) {
     old.trial = TrialId(0);
     old.epoch = 2;
     old.from = path(0, 2);
-    recorder.sent(old);
+    recorder.shelf().sent(old);
     Lap clone;
     clone.trial = TrialId(1);
     clone.epoch = 4;
     clone.clone_of = LapId{TrialId(2), 1};
     recorder.released(clone);
-    recorder.sent(clone);
+    recorder.shelf().sent(clone);
     recorder.tick();
     EXPECT_TRUE(there(0, 2)) << "trial 0 begins with it";
     EXPECT_TRUE(there(2, 2)) << "trial 1 begins with it";
@@ -261,11 +261,11 @@ TEST_F(RecorderTest, OfTwoFilesOfOnePlaceTheOneThatTheJournalKnows) {
     lap.end_hash = 0xa;
     recorder.lap_done(lap, view(0, TrialStatus::running));
     recorder.saved({TrialId(0), 1, 0, 0, "wrong", true, 0, 0xb, 0xb});
-    EXPECT_EQ(recorder.file_after(TrialId(0), 0), nullptr);
-    EXPECT_EQ(recorder.newest_boundary(TrialId(0)), std::nullopt);
+    EXPECT_EQ(recorder.shelf().file_after(TrialId(0), 0), nullptr);
+    EXPECT_EQ(recorder.shelf().newest_boundary(TrialId(0)), std::nullopt);
     recorder.saved({TrialId(0), 1, 0, 0, "right", true, 0, 0xa, 0xa});
-    ASSERT_NE(recorder.file_after(TrialId(0), 0), nullptr);
-    EXPECT_EQ(recorder.file_after(TrialId(0), 0)->file, "right");
+    ASSERT_NE(recorder.shelf().file_after(TrialId(0), 0), nullptr);
+    EXPECT_EQ(recorder.shelf().file_after(TrialId(0), 0)->file, "right");
 }
 
 // A trial was stopped while its lap was under way, and taken up: the lap comes twice. Servers that combine gradients as they
@@ -289,7 +289,7 @@ TEST_F(RecorderTest, EachLapHasOneLineOfMetrics) {
         recorder.released(released);
         recorder.lap_done(lap(0, 0, 0xa), view(0, TrialStatus::running));
         recorder.lap_done(lap(0, 0, 0xb), view(0, TrialStatus::running));
-        recorder.trained_again(lap(0, 0, 0xc));
+        recorder.shelf().ended(lap(0, 0, 0xc));
         recorder.lap_done(lap(1, 0xc, 0xd), view(0, TrialStatus::running));
         EXPECT_EQ(lines(), 2);
         auto left = lap(2, 0xd, 0);
@@ -341,10 +341,10 @@ TEST_F(RecorderTest, TheLossIsTheTrialsOwn) {
     classes.assignment = {{"train.loss", "cross_entropy"}};
     targets.assignment = {{"train.loss", "huber"}};
     auto record = second_trial(8);
-    record.valid_mae = 1.5;
-    EXPECT_EQ(recorder.lap_done(record, targets).val_mae, 1.5);
+    record.valid.mae = 1.5;
+    EXPECT_EQ(metric_value(recorder.lap_done(record, targets), "val_mae"), 1.5);
     EXPECT_FALSE(recorder.best());
-    EXPECT_EQ(recorder.lap_done(first_trial(), classes).val_accuracy, 0.75);
+    EXPECT_EQ(metric_value(recorder.lap_done(first_trial(), classes), "val_accuracy"), 0.75);
     EXPECT_EQ(recorder.best()->trial, TrialId(0));
     recorder.finish({}, {classes, targets});
     auto const header = slurp(directory_ / "trials.csv");

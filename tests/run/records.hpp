@@ -63,10 +63,10 @@ inline LapRecord lap_record(int trial, int epoch, double correct) {
     out.home = TrainerId(trial);
     out.hops = 2;
     out.hop_bytes = 128;
-    out.valid_rows = 8;
-    out.valid_loss = 2;
-    out.valid_correct = correct;
-    out.valid_top5 = 8;
+    out.valid.rows = 8;
+    out.valid.loss = 2;
+    out.valid.correct = correct;
+    out.valid.top5 = 8;
     out.lr = 0.1;
     out.state_hash = 0x8000000000000001ULL;
     out.state_bytes = 64;

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/error.hpp"
+#include "core/file.hpp"
 #include "run/records.hpp"
 
 namespace hopscotch {

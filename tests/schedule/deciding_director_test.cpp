@@ -101,8 +101,8 @@ TEST(DecidingDirector, WhatIsToBeLargeIsNegated) {
     auto const director = make_director(experiment, std::move(made), {[](Assignment const&) { return 1.0; }});
     LapRecord record;
     record.trial = TrialId(0);
-    record.valid_rows = 1;
-    record.valid_loss = 3;
+    record.valid.rows = 1;
+    record.valid.loss = 3;
     director->record(record);
     EXPECT_EQ(search->heard, "0:0=-3 ");
 }

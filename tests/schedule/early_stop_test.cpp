@@ -18,8 +18,8 @@ std::vector<LapRecord> accuracies(std::vector<int> const& hundredths) {
         LapRecord record;
         record.trial = TrialId(0);
         record.epoch = static_cast<int>(out.size());
-        record.valid_rows = hits < 0 ? 0 : 100;
-        record.valid_correct = hits;
+        record.valid.rows = hits < 0 ? 0 : 100;
+        record.valid.correct = hits;
         out.push_back(record);
     }
     return out;

@@ -15,12 +15,12 @@ TEST(LapMetric, OfSums) {
     LapRecord record;
     EXPECT_TRUE(std::isnan(lap_metric(record, "val_loss", classes)));
     EXPECT_TRUE(std::isnan(lap_metric(record, "train_loss", classes)));
-    record.valid_rows = 10;
-    record.valid_loss = 5;
-    record.valid_correct = 8;
-    record.valid_top5 = 10;
-    record.valid_f1 = 0.25;
-    record.valid_auc = 0.75;
+    record.valid.rows = 10;
+    record.valid.loss = 5;
+    record.valid.correct = 8;
+    record.valid.top5 = 10;
+    record.valid.f1 = 0.25;
+    record.valid.auc = 0.75;
     record.units = {{ShardId(0), TrainerId(0), 4, 2.0}, {ShardId(1), TrainerId(0), 6, 3.0}};
     EXPECT_DOUBLE_EQ(lap_metric(record, "val_loss", classes), 0.5);
     EXPECT_DOUBLE_EQ(lap_metric(record, "val_accuracy", classes), 0.8);
@@ -35,8 +35,8 @@ TEST(LapMetric, OfSums) {
 
 TEST(LapMetric, EachLossHasItsOwn) {
     LapRecord record;
-    record.valid_rows = 10;
-    record.valid_f1 = record.valid_auc = record.valid_mae = record.valid_r2 = 0.5;
+    record.valid.rows = 10;
+    record.valid.f1 = record.valid.auc = record.valid.mae = record.valid.r2 = 0.5;
     auto const existing = [&](LossKind loss) {
         std::string out;
         for (auto const& name : metric_names())

@@ -16,9 +16,9 @@ LapRecord lap(int epoch, double loss, Outcome outcome = Outcome::finished) {
     out.trial = TrialId(0);
     out.epoch = epoch;
     out.outcome = outcome;
-    out.valid_rows = 1;
-    out.valid_loss = loss;
-    out.valid_correct = loss;
+    out.valid.rows = 1;
+    out.valid.loss = loss;
+    out.valid.correct = loss;
     return out;
 }
 

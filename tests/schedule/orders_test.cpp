@@ -355,7 +355,7 @@ TEST(Orders, ACloneWaitsForItsSourceHereToo) {
         director->release();
         LapRecord record;
         record.trial = TrialId(0);
-        record.valid_rows = 1;
+        record.valid.rows = 1;
         record.orders = {clone(0, 1)};
         record.orders.front().assignment = values_of(1, {TrialId(0), 0});
         director->record(record);

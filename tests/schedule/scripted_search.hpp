@@ -82,8 +82,8 @@ struct Stage {
         record.epoch = epoch;
         record.outcome = outcome;
         record.reason = "so it was";
-        record.valid_rows = 1;
-        record.valid_loss = loss;
+        record.valid.rows = 1;
+        record.valid.loss = loss;
         record.orders = std::exchange(orders, {});
         director->record(record);
     }

@@ -2,6 +2,9 @@
 // Whole runs: a worked example, cases whose makespan is known by hand, and what must hold for any workload.
 #include "schedule/strategy_cost.hpp"
 
+#include "experiment/strategy_traits.hpp"
+#include "schedule/run_estimate.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,6 +29,14 @@ Workload worked_example(std::int64_t epochs) {
 Cluster eight() { return {8, {12.5e9, 10e-6}}; }
 
 double giga(std::int64_t bytes) { return static_cast<double>(bytes) / 1e9; }
+
+TEST(RunEstimate, EachStrategyHasARow) {
+    for (auto const& name : strategy_names()) {
+        RunToEstimate run{.strategy = {}, .work = one_model(), .cluster = eight()};
+        run.strategy.name = name;
+        EXPECT_NO_THROW(estimate_run(run)) << name;
+    }
+}
 
 TEST(StrategyCost, BytesOfTheWorkedExample) {
     auto const work = worked_example(1);

@@ -4,11 +4,13 @@
 #include <set>
 
 #include "core/error.hpp"
+#include "experiment/procedures.hpp"
 #include "experiment/reader.hpp"
-#include "experiment/search_section.hpp"
 #include "experiment/space.hpp"
 #include "search/ablation.hpp"
+#include "search/procedure_table.hpp"
 #include "search/search.hpp"
+#include "search/sobol.hpp"
 
 namespace hopscotch {
 namespace search_test {
@@ -250,6 +252,10 @@ TEST(MakeSearch, WhatTheReaderRefusesIsNotTried) {
 
 TEST(MakeSearch, KnowsWhatTheReaderKnows) {
     EXPECT_EQ(search_names(), procedure_names());
+    std::vector<std::string> samplers;
+    for (auto const& row : sampler_traits()) samplers.emplace_back(row.name);
+    EXPECT_EQ(sampler_names(), samplers);
+    EXPECT_EQ(sampler_traits("sobol").most_keys, k_sobol_dimensions);
     for (auto const& name : search_names()) {
         bool const counted = name != "grid" && name != "manual" && name != "ablation" && name != "pbt";
         auto experiment =
@@ -261,6 +267,7 @@ TEST(MakeSearch, KnowsWhatTheReaderKnows) {
         EXPECT_EQ(made->decides_nothing(), name == "grid" || name == "random" || name == "sobol" || name == "ablation")
             << name;
         EXPECT_EQ(made->clones(), procedure_clones(name));
+        EXPECT_TRUE(procedure_named(name).rule != nullptr && procedure_named(name).count != nullptr) << name;
         EXPECT_TRUE(made->next()) << name;
     }
 }

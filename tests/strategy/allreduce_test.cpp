@@ -32,7 +32,7 @@ void expect_workers_bits(JobResult const& job, Experiment const& experiment) {
             std::int64_t rows = 0;
             for (auto const& unit : lap.units) rows += unit.rows;
             EXPECT_EQ(rows, 5 * 31 + 1);
-            EXPECT_EQ(lap.valid_rows, 5 * 11);
+            EXPECT_EQ(lap.valid.rows, 5 * 11);
         }
     }
     EXPECT_EQ(gradient_bytes(job), expected_bytes) << "2(K-1) W a step";

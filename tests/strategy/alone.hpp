@@ -113,10 +113,10 @@ inline void expect_same_bits(JobResult const& job, Experiment const& experiment,
                           to_hex(expected.hashes[static_cast<std::size_t>(epoch) * trained + u]))
                     << "trial " << t << " epoch " << epoch << " unit " << u;
             auto const& sums = expected.validation[static_cast<std::size_t>(epoch)];
-            EXPECT_EQ(lap.valid_rows, sums.rows());
-            EXPECT_EQ(lap.valid_loss, sums.loss()) << to_json(trials[t]).dump() << " epoch " << epoch;
-            EXPECT_EQ(lap.valid_correct, sums.correct());
-            EXPECT_EQ(std::bit_cast<std::uint64_t>(lap.valid_f1), std::bit_cast<std::uint64_t>(sums.scores().f1))
+            EXPECT_EQ(lap.valid.rows, sums.rows());
+            EXPECT_EQ(lap.valid.loss, sums.loss()) << to_json(trials[t]).dump() << " epoch " << epoch;
+            EXPECT_EQ(lap.valid.correct, sums.correct());
+            EXPECT_EQ(std::bit_cast<std::uint64_t>(lap.valid.f1), std::bit_cast<std::uint64_t>(sums.scores().f1))
                 << "or both NaN";
             EXPECT_EQ(lap.state_bytes, expected.state_bytes);
         }

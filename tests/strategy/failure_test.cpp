@@ -6,8 +6,8 @@
 
 #include "core/hash.hpp"
 #include "core/log.hpp"
+#include "experiment/strategy_traits.hpp"
 #include "job_harness.hpp"
-#include "strategy/strategy_table.hpp"
 #include "wrapped_model.hpp"
 
 namespace hopscotch {
@@ -137,7 +137,7 @@ void expect_others_unhurt(JobResult const& job, JobResult const& healthy) {
             auto const& wanted = healthy.laps.at({TrialId(trial), epoch});
             EXPECT_EQ(lap.outcome, Outcome::finished) << lap.reason;
             EXPECT_EQ(to_hex(lap.state_hash), to_hex(wanted.state_hash)) << "trial " << trial << " epoch " << epoch;
-            EXPECT_EQ(lap.valid_loss, wanted.valid_loss);
+            EXPECT_EQ(lap.valid.loss, wanted.valid.loss);
         }
 }
 
@@ -158,7 +158,7 @@ void check(World& world, std::string const& strategy, Expected const& expected) 
     ASSERT_NE(found, job.laps.end());
     auto const& lap = found->second;
     EXPECT_EQ(lap.outcome, Outcome::failed);
-    bool const rows_travel = strategy_named(strategy).rows == Rows::travel;  // to the state, not the state to them
+    bool const rows_travel = strategy_traits(strategy).rows == Rows::travel;  // to the state, not the state to them
     EXPECT_EQ(lap.reason, expected.what + " " + (rows_travel ? where(lap.home) : where(job, expected.shard)));
     EXPECT_EQ(lap.units.size(), expected.units);
     EXPECT_EQ(healthy.laps.at({TrialId(1), expected.epoch}).outcome, Outcome::finished);
@@ -223,7 +223,7 @@ TEST(Failure, TheEndDuringTestScoringIsNone) {
             Lap best;
             best.trial = TrialId(0);
             for (auto const& [key, record] : job.laps)
-                if (record.valid_correct > job.laps.at({TrialId(0), best.epoch}).valid_correct) best.epoch = key.second;
+                if (record.valid.correct > job.laps.at({TrialId(0), best.epoch}).valid.correct) best.epoch = key.second;
             best.assignment = trials[0];
             strategy.score_best(best, TrainerId(0));
         };

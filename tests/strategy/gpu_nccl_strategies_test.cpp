@@ -43,7 +43,7 @@ TEST(GpuNccl, TrainsAsThroughTheHost) {
         for (auto const& [key, lap] : host.laps) {
             auto const& found = device.laps.at(key);
             ASSERT_EQ(found.outcome, Outcome::finished) << found.reason;
-            EXPECT_NEAR(found.valid_loss, lap.valid_loss, 1e-3 * lap.valid_loss);
+            EXPECT_NEAR(found.valid.loss, lap.valid.loss, 1e-3 * lap.valid.loss);
         }
     }
 }

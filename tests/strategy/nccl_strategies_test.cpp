@@ -116,7 +116,7 @@ TEST(NcclAllreduce, TrainsAsTheCourierDoes) {
             ASSERT_EQ(b.outcome, Outcome::finished) << b.reason;
             EXPECT_EQ(a.sync_rounds, b.sync_rounds);
             EXPECT_LT(largest_difference(plain.state, nccl.state), 2e-5) << trainers;
-            EXPECT_NEAR(a.valid_loss, b.valid_loss, 1e-4);
+            EXPECT_NEAR(a.valid.loss, b.valid.loss, 1e-4);
             if (trainers == 2) {
                 EXPECT_EQ(to_hex(a.state_hash), to_hex(b.state_hash)) << "two terms have one order";
             }

@@ -121,7 +121,7 @@ TEST(TaskParallel, TheBestSnapshotIsAtHome) {
         run_as_scheduler(world, experiment, 2, some_trials(), [](Strategy& strategy, JobResult const& job) {
             auto const* best = &job.laps.begin()->second;
             for (auto const& [key, lap] : job.laps)  // by trial and epoch: the first of equals
-                if (lap.valid_correct > best->valid_correct) best = &lap;
+                if (lap.valid.correct > best->valid.correct) best = &lap;
             auto const state = strategy.fetch_best(best->trial, best->epoch, best->home);
             EXPECT_EQ(state.bytes().size(), best->state_bytes);
         });

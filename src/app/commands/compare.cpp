@@ -15,6 +15,7 @@
 #include "app/compare/predictions.hpp"
 #include "app/compare/quantity.hpp"
 #include "core/error.hpp"
+#include "experiment/strategy_traits.hpp"
 #include "run/terminal.hpp"
 
 namespace hopscotch {
@@ -48,7 +49,8 @@ std::vector<ComparedRun> read_runs(std::vector<std::string> const& dirs) {
 
 // The base of the comparison stands first, also in the table: the mop run, or else the first run.
 void base_first(std::vector<ComparedRun>& runs) {
-    auto const mop = std::find_if(runs.begin(), runs.end(), [](auto const& run) { return run.strategy() == "mop"; });
+    auto const hops = [](auto const& run) { return strategy_traits(run.strategy()).training == Training::hopping; };
+    auto const mop = std::ranges::find_if(runs, hops);
     if (mop != runs.end()) std::rotate(runs.begin(), mop, mop + 1);
 }
 

@@ -17,6 +17,7 @@
 #include "app/commands/predictions_csv.hpp"
 #include "app/common/choice.hpp"
 #include "core/error.hpp"
+#include "core/file.hpp"
 #include "core/hash.hpp"
 #include "experiment/reader.hpp"
 #include "model/gpu/device.hpp"
@@ -167,11 +168,13 @@ void predict_shard(Trained& trained, ShardSource& source, Shard const& answers, 
 
 std::string metrics_text(LapRecord const& record, Trained const& trained) {
     auto const metrics = metrics_of(record, trained.config.train.loss);
-    std::string text = fmt::format("{} rows", record.valid_rows);
-    for (auto const* name : {"loss", "accuracy", "top5", "f1", "auc", "mae", "r2", "perplexity"}) {
-        auto const value = metric_value(metrics, std::string("val_") + name);
-        bool const told = std::string_view(name) != "perplexity" || trained.manifest.task == Task::language;
-        if (told && std::isfinite(value)) text += fmt::format(", {} {:.4f}", name, value);
+    std::string text = fmt::format("{} rows", record.valid.rows);
+    using Shown = MetricTraits::Shown;
+    for (auto const& metric : metric_traits()) {
+        bool const for_tokens = metric.shown == Shown::for_tokens && trained.manifest.task == Task::language;
+        bool const told = metric.shown == Shown::always || metric.shown == Shown::in_predictions || for_tokens;
+        auto const value = metric_value(metrics, metric.name);
+        if (told && std::isfinite(value)) text += fmt::format(", {} {:.4f}", metric.short_name(), value);
     }
     return text;
 }
@@ -238,7 +241,7 @@ int predict_command(PredictOptions const& options) {
     if (rows == 0) throw ConfigError(fmt::format("{}: has no rows of split \"{}\"", options.dataset, options.split));
     table.finish();
     LapRecord record;
-    note_scores(sums, record);
+    record.valid = sums.scores();
     fmt::print("{}\npredictions: {}\n", metrics_text(record, trained), options.out);
     return 0;
 }

@@ -17,13 +17,13 @@
 #include "core/error.hpp"
 #include "core/hash.hpp"
 #include "data/dataset/shard_writer.hpp"
+#include "experiment/strategy_traits.hpp"
 #include "run/journal.hpp"
 #include "run/run_directory.hpp"
 #include "run/server_log.hpp"
 #include "strategy/common/strategy.hpp"
 #include "strategy/common/trial_runner.hpp"
 #include "strategy/parameter_server/server_replay.hpp"
-#include "strategy/strategy_table.hpp"
 
 namespace hopscotch {
 namespace {
@@ -230,7 +230,7 @@ int replay_command(ReplayOptions const& options) {
         auto const replayed = replay_servers(run_dir, experiment, journal, wanted);
         return tell(replayed.differences, wanted.size(), fmt::format("{} laps", replayed.laps), options.run_dir);
     }
-    if (strategy_named(experiment.strategy.name).bits == Bits::same_trainers) {
+    if (strategy_traits(experiment.strategy.name).bits == Bits::same_trainers) {
         auto const replayed =
             replay_together(experiment, journal, recorded_owners(run_dir, experiment), with_sources(journal, wanted));
         return tell(replayed.differences, wanted.size(), fmt::format("{} laps", replayed.laps), options.run_dir);

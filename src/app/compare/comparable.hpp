@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// May two runs be compared? Only when they did the same work: same data, models, space, search and epochs, to the end.
+// Whether two runs can be compared: only if they did the same work, with the same data, models, space, search and epochs, to
+// the end.
 #pragma once
 #include <string>
 #include <vector>
@@ -8,10 +9,10 @@
 
 namespace hopscotch {
 
-// Why not, a line each, with both runs and both values; empty: they may.
+// The reasons against a comparison, a line each, with both runs and both values; empty: the runs can be compared.
 std::vector<std::string> reasons_against(ComparedRun const& base, ComparedRun const& other);
 
-// Other settings that differ (seed, data, train, hosts, version), likewise: allowed, but the reader should know.
+// Other settings that differ (seed, data, train, hosts, version), likewise. They do not prevent a comparison.
 std::vector<std::string> other_differences(ComparedRun const& base, ComparedRun const& other);
 
 }  // namespace hopscotch

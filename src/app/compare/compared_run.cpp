@@ -4,40 +4,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 
 #include "core/error.hpp"
+#include "core/file.hpp"
 #include "experiment/metric.hpp"
+#include "experiment/strategy_traits.hpp"
 #include "run/files.hpp"
 
 namespace hopscotch {
 namespace {
 
 namespace fs = std::filesystem;
-
-// How a setting is told. always: even when it is the default; bare: without its name.
-struct Setting {
-    std::string_view strategy, key, fallback;
-    enum class Shown { always_bare, always, unless_default } shown;
-};
-constexpr std::array<Setting, 15> k_settings{{
-    {"mop", "policy", "planned", Setting::Shown::unless_default},
-    {"allreduce", "algorithm", "ring", Setting::Shown::always_bare},
-    {"allreduce", "batch", "split", Setting::Shown::unless_default},
-    {"allreduce", "batch_norm", "local", Setting::Shown::unless_default},
-    {"allreduce", "collectives", "auto", Setting::Shown::unless_default},
-    {"parameter_server", "mode", "sync", Setting::Shown::always_bare},
-    {"parameter_server", "placement", "colocated", Setting::Shown::unless_default},
-    {"parameter_server", "batch", "split", Setting::Shown::unless_default},
-    {"model_averaging", "every", "epoch", Setting::Shown::always},
-    {"model_averaging", "batch", "per_worker", Setting::Shown::unless_default},
-    {"model_averaging", "momentum", "local", Setting::Shown::unless_default},
-    {"model_averaging", "via", "allreduce", Setting::Shown::unless_default},
-    {"model_averaging", "algorithm", "ring", Setting::Shown::unless_default},
-    {"model_averaging", "collectives", "auto", Setting::Shown::unless_default},
-    {"task_parallel", "data", "replicated", Setting::Shown::always_bare},
-}};
 
 std::string text_of(Json const& value) { return value.is_string() ? value.string() : value.dump(); }
 
@@ -117,22 +95,26 @@ std::optional<double> number_in(Json const& json, std::string_view key) {
 }
 
 std::string strategy_label(Json const& experiment, std::string const& strategy) {
+    using Shown = StrategySetting::Shown;
+    auto const& settings = strategy_traits(strategy).settings;
     auto const* section = experiment.find("strategy");
     std::string main = strategy, rest;
-    for (auto const& known : k_settings) {
-        if (known.strategy != strategy) continue;
-        auto const* given = section == nullptr ? nullptr : section->find(known.key);
-        auto const value = given == nullptr ? std::string(known.fallback) : text_of(*given);
-        if (known.shown == Setting::Shown::always_bare)
+    for (auto const& setting : settings) {
+        if (setting.shown == Shown::if_given) continue;
+        auto const* given = section == nullptr ? nullptr : section->find(setting.key);
+        auto const value = given == nullptr ? std::string(setting.fallback) : text_of(*given);
+        if (setting.shown == Shown::always_bare)
             main += " " + value;
-        else if (known.shown == Setting::Shown::always || value != known.fallback)
-            rest += fmt::format(" {}={}", known.key, value);
+        else if (setting.shown == Shown::always || value != setting.fallback)
+            rest += fmt::format(" {}={}", setting.key, value);
     }
     if (section == nullptr || !section->is_object()) return main + rest;
     for (auto const& [key, value, position] : section->object()) {
-        auto const known = [&](Setting const& each) { return each.strategy == strategy && each.key == key; };
-        if (key == "name" || value.is_null() || std::any_of(k_settings.begin(), k_settings.end(), known)) continue;
-        rest += fmt::format(" {}={}", key == "servers" ? "s" : key, text_of(value));
+        auto const setting = std::ranges::find(settings, key, &StrategySetting::key);
+        bool const told = setting != settings.end() && setting->shown != Shown::if_given;
+        if (key == "name" || value.is_null() || told) continue;
+        bool const has_label = setting != settings.end() && !setting->label.empty();
+        rest += fmt::format(" {}={}", has_label ? setting->label : key, text_of(value));
     }
     return main + rest;
 }

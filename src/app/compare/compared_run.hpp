@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `hopscotch compare` knows of a run: its files as they stand. A key that an older version did not write is absent.
+// A run as `hopscotch compare` reads it: the contents of its files. Keys that an older version did not write are absent.
 #pragma once
 #include <optional>
 #include <string>
@@ -36,7 +36,7 @@ Json const* find_path(Json const& json, std::string_view dotted_path);
 // A number that is there, and no null.
 std::optional<double> number_in(Json const& json, std::string_view key);
 
-// The strategy and those of its settings that tell it from others: the main one always, others when they are no defaults.
+// The strategy and its settings: the main setting always, others if they differ from their defaults.
 std::string strategy_label(Json const& experiment, std::string const& strategy);
 
 }  // namespace hopscotch

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rows of the comparison: one number a run, and what it is divided by to make a ratio.
+// The rows of the comparison: one number for each run, and the divisor of its ratio.
 #pragma once
 #include <optional>
 #include <string>
@@ -15,14 +15,14 @@ struct MeasureRow {
     std::string key, name;  // of the JSON document; of the table, without its unit
     Quantity quantity = Quantity::count;
     std::vector<std::optional<double>> values;     // by run
-    std::vector<std::optional<double>> reference;  // by run: what the ratio is to; the run itself: none
+    std::vector<std::optional<double>> reference;  // by run: the divisor of the ratio; the run itself: none
     std::string absent = "-";                      // the table's text for a run without a value
 
     // value / reference, where both exist and the reference is not 0.
     std::optional<double> ratio(std::size_t run) const;
 };
 
-// A value of the metric that counts as reached: --target, or else the worst of the runs' best, so that each reaches it.
+// The value of the metric that runs must reach: --target, or else the worst of the runs' best values, which all reach.
 struct MetricTarget {
     std::string metric;
     Mode mode = Mode::max;

@@ -6,6 +6,8 @@
 #include <numeric>
 
 #include "app/compare/run_work.hpp"
+#include "experiment/strategy_traits.hpp"
+#include "schedule/run_estimate.hpp"
 
 namespace hopscotch {
 namespace {
@@ -30,7 +32,8 @@ Sizes sizes_of(std::vector<ComparedRun> const& runs, std::vector<RunWork> const&
         auto const weights = number_in(runs[r].summary, "weight_bytes");  // of the largest trial
         if (weights && largest > 0) out.weight_share = std::min(1.0, *weights / static_cast<double>(largest));
         auto const held = number_in(runs[r].summary, "storage_bytes");
-        bool const copies = works[r].strategy.name == "task_parallel" && works[r].strategy.data == TaskData::replicated;
+        auto const& strategy = works[r].strategy;
+        bool const copies = has_setting(strategy.name, "data") && strategy.data == TaskData::replicated;
         if (held) out.dataset_bytes = static_cast<std::int64_t>(copies ? *held / works[r].workers : *held);
     }
     return out;
@@ -40,7 +43,7 @@ Sizes sizes_of(std::vector<ComparedRun> const& runs, std::vector<RunWork> const&
 Workload workload_of(std::vector<RunWork> const& works, std::size_t run, Sizes const& sizes) {
     auto const& work = works[run];
     bool const per_worker = work.group() && work.strategy.batch == GroupBatch::per_worker;
-    bool const slots_too = work.strategy.name == "model_averaging" && work.strategy.momentum == SlotPolicy::averaged;
+    bool const slots_too = work.strategy.momentum == SlotPolicy::averaged;
     Workload out;
     out.dataset_bytes = sizes.dataset_bytes.value_or(0);
     for (auto const& [trial, measured] : work.trials) {
@@ -67,39 +70,14 @@ double mean_hops_per_lap(RunWork const& work) {
     return work.trials.empty() ? 0 : hops / static_cast<double>(work.trials.size());
 }
 
-Collective collective_of(StrategyConfig const& strategy) {
-    if (strategy.name == "model_averaging" && strategy.via == AverageVia::master) return Collective::star;
-    return strategy.algorithm == ReduceAlgorithm::deterministic ? Collective::direct : Collective::ring;
-}
-
-Estimate estimate_servers(RunWork const& work, Workload const& load, Cluster const& cluster) {
-    auto const& strategy = work.strategy;
-    int const usual = strategy.placement == ServerPlacement::colocated ? work.workers : 1;
-    Servers const servers{strategy.servers == 0 ? usual : strategy.servers, strategy.placement, ServerFlow::push_then_pull};
-    bool const free_running = strategy.mode == ServerMode::async || strategy.mode == ServerMode::ssp;
-    return free_running ? estimate_async_server(load, cluster, servers, strategy.batch)
-                        : estimate_parameter_server(load, cluster, servers, strategy.batch);
-}
-
-std::optional<Estimate> estimate_run(RunWork const& work, Workload const& load, Link const& link, Sizes const& sizes) {
+std::optional<Estimate> estimate_of(RunWork const& work, Workload const& load, Link const& link, Sizes const& sizes) {
     if (load.models.empty()) return std::nullopt;
-    auto const& strategy = work.strategy;
-    Cluster const cluster{work.workers, link};
-    if (strategy.name == "sequential") return estimate_sequential(load);
-    if (strategy.name == "mop") return estimate_mop(load, cluster, mean_hops_per_lap(work));
-    if (!sizes.weight_share) return std::nullopt;
-    if (strategy.name == "parameter_server") return estimate_servers(work, load, cluster);
-    if (strategy.name == "model_averaging")
-        return estimate_averaging(load, cluster, {strategy.every, collective_of(strategy), strategy.batch});
-    if (strategy.name == "allreduce") {
-        auto const bucket = static_cast<std::int64_t>(std::max(1.0, strategy.bucket_mb * (1 << 20)));
-        return estimate_all_reduce(load, cluster, {collective_of(strategy), bucket, strategy.batch});
-    }
-    if (!sizes.dataset_bytes) return std::nullopt;
-    auto out = estimate_task_parallel(load, cluster, strategy.data);
-    // Our trainers start trials themselves and keep them; only the best one leaves, which the measurement leaves out too.
-    for (auto const& model : load.models) out.network_bytes -= cluster.trainers > 1 ? model.weight_bytes : 0;
-    return out;
+    return estimate_run({.strategy = work.strategy,
+                         .work = load,
+                         .cluster = {work.workers, link},
+                         .hops_per_lap = mean_hops_per_lap(work),
+                         .knows_weights = sizes.weight_share.has_value(),
+                         .knows_dataset = sizes.dataset_bytes.has_value()});
 }
 
 // Of all ranks, without control messages and without the best model's way to rank 0.
@@ -129,7 +107,7 @@ std::vector<std::optional<Estimate>> predict(std::vector<ComparedRun> const& run
     auto const sizes = sizes_of(runs, works);
     std::vector<std::optional<Estimate>> out;
     for (std::size_t r = 0; r < runs.size(); ++r)
-        out.push_back(estimate_run(works[r], workload_of(works, r, sizes), link, sizes));
+        out.push_back(estimate_of(works[r], workload_of(works, r, sizes), link, sizes));
     return out;
 }
 

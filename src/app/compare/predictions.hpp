@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cost model beside the measurement: what schedule/strategy_cost.hpp makes of the work that the runs report.
+// The cost model beside the measurement: estimates for the work that the runs report (schedule/run_estimate.hpp).
 #pragma once
 #include <vector>
 
@@ -9,10 +9,10 @@
 
 namespace hopscotch {
 
-// By run: what its strategy would need over such a link. Inputs are the runs' own: rows, steps and seconds of their journals
-// (two runs with different local batches tell what a step costs anyway; else each run's own mean), bytes of their summaries.
-// None where something it needs is in no run: the parameters' bytes, the data's bytes for task_parallel.
-// Throws DataError for a damaged journal.
+// By run: the cost of its strategy over this link. Inputs: rows, steps and seconds of the journals, and bytes of the
+// summaries. Two runs with different local batches give the fixed cost of a step; otherwise each run's own mean is used.
+// None if no run has a needed number: the bytes of the parameters, or of the data for task_parallel. Throws DataError for a
+// damaged journal.
 std::vector<std::optional<Estimate>> predict(std::vector<ComparedRun> const& runs, Link const& link);
 
 // As rows of the table, with ratios to the run's own measured value.

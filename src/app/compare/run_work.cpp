@@ -8,6 +8,7 @@
 
 #include "core/error.hpp"
 #include "experiment/reader.hpp"
+#include "experiment/strategy_traits.hpp"
 #include "run/journal.hpp"
 
 namespace hopscotch {
@@ -58,9 +59,7 @@ TrialWork means_of(Sums const& sums, bool group) {
 
 }  // namespace
 
-bool RunWork::group() const {
-    return strategy.name == "allreduce" || strategy.name == "parameter_server" || strategy.name == "model_averaging";
-}
+bool RunWork::group() const { return strategy_traits(strategy.name).training == Training::together; }
 
 RunWork read_work(ComparedRun const& run) {
     RunWork out;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run worked, read from its journal: the inputs of the cost model.
+// The work of a run, read from its journal: the inputs of the cost model.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -33,7 +33,7 @@ struct RunWork {
 RunWork read_work(ComparedRun const& run);
 
 // Seconds of a step, c0 + c1 x of its local rows x, of one trial over all runs: least squares weighted by steps. The run's
-// own mean where all runs have the same x, or the line is absurd (a negative part: noise).
+// own mean if all runs have the same x, or if a part of the line is negative (noise).
 double fitted_step_s(std::vector<RunWork> const& runs, std::size_t run, TrialId trial);
 
 }  // namespace hopscotch

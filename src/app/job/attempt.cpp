@@ -12,6 +12,7 @@
 #include "core/fault.hpp"
 #include "core/log.hpp"
 #include "experiment/reader.hpp"
+#include "experiment/strategy_traits.hpp"
 #include "run/checkpoint.hpp"
 #include "search/search.hpp"
 #include "strategy/common/pump.hpp"
@@ -78,7 +79,7 @@ void Attempt::bury(TrainerLost const& lost) {
     if (courier_.peers().living().empty()) throw CommError(fmt::format("{}; no trainer is left", lost.what()));
     std::vector<TrainerId> heirs;
     for (auto const rank : courier_.peers().living()) heirs.push_back(trainer_of(rank));
-    if (!strategy_named(prepared_.experiment.strategy.name).all_trainers) heirs.resize(1);
+    if (!strategy_traits(prepared_.experiment.strategy.name).all_trainers) heirs.resize(1);
     prepared_.owners = without(prepared_.owners, trainer, heirs);
 }
 
@@ -110,7 +111,7 @@ Attempt::RecordMeaning Attempt::meaning_of(LapRecord const& record) const {
     if (!control_.counts(record)) return RecordMeaning::undone;
     if (may_retry(record)) return RecordMeaning::retry;
     if (taken_up_.contains(record.trial)) return RecordMeaning::outdated;
-    if (wrong_.contains(record.trial) || !recorder_.chain().complaint(record).empty()) return RecordMeaning::wrong_start;
+    if (wrong_.contains(record.trial) || !recorder_.shelf().chain().complaint(record).empty()) return RecordMeaning::wrong_start;
     if (catch_up_ && catch_up_->knows(record)) return RecordMeaning::known;
     return RecordMeaning::news;
 }
@@ -134,12 +135,12 @@ void Attempt::retry(LapRecord const& record) {
 // While the job pauses, the lap may have been under way when an order changed its trial. Otherwise the state was damaged.
 void Attempt::refuse(LapRecord const& record) {
     if (!wrong_.insert(record.trial).second) return;
-    if (!pausing_) throw StateDamaged(recorder_.chain().complaint(record));
+    if (!pausing_) throw StateDamaged(recorder_.shelf().chain().complaint(record));
 }
 
 void Attempt::confirm(LapRecord const& record) {
     catch_up_->confirm(record);
-    recorder_.trained_again(record);
+    recorder_.shelf().ended(record);
     strategy_->lap_done(record);
 }
 
@@ -195,7 +196,7 @@ std::optional<Metrics> Attempt::test_best(Summary const& summary) {
         return std::nullopt;
     }
     auto metrics = metrics_of(*test_record_, loss_of(prepared_.experiment, lap.assignment));
-    metrics.rows = test_record_->valid_rows;
+    metrics.rows = test_record_->valid.rows;
     return metrics;
 }
 
@@ -263,7 +264,7 @@ Buffer Attempt::state_in(LapSink::Saved const& saved) {
 
 LapSink::Saved const* Attempt::await_file_after(TrialId trial, int epoch, double until_s) {
     while (true) {
-        if (auto const* saved = recorder_.file_after(trial, epoch);
+        if (auto const* saved = recorder_.shelf().file_after(trial, epoch);
             saved != nullptr || monotonic_s() >= until_s || signal_caught() != 0)
             return saved;
         pump_.take(*this, 0.05);
@@ -301,8 +302,8 @@ void Attempt::release() {
         before->second = lap.epoch;
         if (!taken_up_.contains(lap.trial)) execute(std::move(lap));  // else the next attempt sends it
     }
-    for (auto const& lap : director_.take_releases()) recorder_.let_go(lap);
-    if (control_.has_ordered()) recorder_.hold(control_.sources_to_hold());
+    for (auto const& lap : director_.take_releases()) recorder_.shelf().let_go(lap);
+    if (control_.has_ordered()) recorder_.shelf().hold(control_.sources_to_hold());
 }
 
 // A lap that begins with the state of another trial takes the state from a file. The lap and its successors wait until the
@@ -320,7 +321,7 @@ void Attempt::execute_held() {
                 auto const* file = file_to_begin_with(lap, held);
                 if (file == nullptr) break;
                 lap.from = file->file;
-                lap.from_hash = recorder_.chain().at_end_of(*lap.clone_of).value_or(file->state_hash);
+                lap.from_hash = recorder_.shelf().chain().at_end_of(*lap.clone_of).value_or(file->state_hash);
             }
             strategy_->execute(lap);
             held.laps.pop_front();
@@ -332,7 +333,7 @@ void Attempt::execute_held() {
 
 // Null if the file does not exist yet.
 LapSink::Saved const* Attempt::file_to_begin_with(Lap const& lap, Held& held) {
-    auto const* file = recorder_.file_after(lap.clone_of->trial, lap.clone_of->epoch);
+    auto const* file = recorder_.shelf().file_after(lap.clone_of->trial, lap.clone_of->epoch);
     if (file != nullptr) return file;
     if (procedure_clones(prepared_.experiment.search.procedure)) return nullptr;  // then all are written
     auto const& source = director_.trials()[lap.clone_of->trial.index()];
@@ -348,7 +349,7 @@ void Attempt::check_held() {
     for (auto const& [trial, held] : held_) {
         if (!held.since_s || monotonic_s() < *held.since_s + prepared_.experiment.run.deadline_s) continue;
         auto const& source = *held.laps.front().clone_of;
-        if (recorder_.at_risk(source.trial)) continue;  // it is being tried again
+        if (recorder_.shelf().at_risk(source.trial)) continue;  // it is being tried again
         throw TrialGoesBack(fmt::format(
             "trial {} begins with the state of trial {} after epoch {}, which no file holds: that epoch is trained again",
             trial.value, source.trial.value, source.epoch));

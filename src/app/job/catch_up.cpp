@@ -9,9 +9,9 @@
 #include "core/hash.hpp"
 #include "core/log.hpp"
 #include "experiment/reader.hpp"
+#include "experiment/strategy_traits.hpp"
 #include "search/search.hpp"
 #include "strategy/common/strategy.hpp"
-#include "strategy/strategy_table.hpp"
 
 namespace hopscotch {
 
@@ -32,7 +32,7 @@ std::vector<Lap> CatchUp::begin(Director& director, Recorder& recorder) {
     for (auto const& lap : heard.released)
         if (lap.clone_of) clones_[{lap.trial, lap.epoch}] = *lap.clone_of;
     for (auto const& lap : heard.released) recorder.released(lap);
-    drop_wrong_files(recorder.chain());
+    drop_wrong_files(recorder.shelf().chain());
     pin_sources_of_orders(director, recorder);
     while (find_starts(director.trials(), recorder)) {
     }
@@ -64,7 +64,7 @@ void CatchUp::pin_ends(Director& director, Recorder& recorder) {
         for (auto const& record : earlier_.journal.laps)
             if (record.outcome == Outcome::finished) pinned_.insert({record.trial, record.epoch});
     for (auto const& lap : director.take_releases()) {
-        recorder.let_go(lap);
+        recorder.shelf().let_go(lap);
         pinned_.erase(lap);
     }
 }
@@ -74,7 +74,7 @@ void CatchUp::pin_sources_of_orders(Director const& director, Recorder& recorder
     for (auto const& order : earlier_.journal.orders)
         if (order.kind == Order::Kind::clone) held.insert({order.trial, order.epoch});
     pinned_.insert(held.begin(), held.end());
-    recorder.hold(std::move(held));
+    recorder.shelf().hold(std::move(held));
 }
 
 std::vector<Lap> CatchUp::laps_from_starts(Heard heard, Recorder& recorder) {
@@ -83,7 +83,7 @@ std::vector<Lap> CatchUp::laps_from_starts(Heard heard, Recorder& recorder) {
         auto const start = starts_.find(lap.trial);
         if (start == starts_.end() || lap.epoch < start->second.epoch || lap.epoch > start->second.last) continue;
         place(lap);
-        recorder.sent(lap);
+        recorder.shelf().sent(lap);
         lap.attempt = earlier_.journal.incarnation + 1;
         if (auto const before = heard.known.find({lap.trial, lap.epoch}); before != heard.known.end())
             again_.insert(*before);
@@ -184,7 +184,7 @@ bool CatchUp::waits_for(TrialId trial) const {
 void CatchUp::confirm(LapRecord const& record) {
     auto const known = again_.find({record.trial, record.epoch});
     bool const has_bits =
-        strategy_named(experiment_.strategy.name).bits == Bits::any_trainers && !earlier_.facts.approximate;
+        strategy_traits(experiment_.strategy.name).bits == Bits::any_trainers && !earlier_.facts.approximate;
     bool const same_bits = !has_bits || record.state_hash == known->second;
     if (record.outcome != Outcome::finished || !same_bits)
         throw Error(fmt::format(

@@ -3,8 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
+#include "experiment/loss_traits.hpp"
 #include "experiment/metric.hpp"
 
 namespace hopscotch {
@@ -23,11 +22,14 @@ void check_metric(Experiment const& experiment, Manifest const& manifest, std::s
         complain(fmt::format("{} needs {} (the loss is {}); use \"val_loss\" with mode \"min\"", name, needed_by(name),
                              name_of(loss)));
     bool const tokens = manifest.task == Task::language;
-    if (name == "val_auc" && (tokens || (manifest.task == Task::classification && manifest.outputs != 2)))
-        complain(fmt::format("val_auc needs two classes or a multilabel dataset (this one has {} {}); use \"{}\"",
-                             manifest.outputs, tokens ? "tokens" : "classes", tokens ? "val_perplexity" : "val_f1"));
-    if (name == "val_f1" && tokens) complain("val_f1 is not measured on tokens; use \"val_perplexity\"");
-    if (name.starts_with("val_") && manifest.valid.empty() && experiment.search.folds == 1)
+    bool const many_classes = tokens || (manifest.task == Task::classification && manifest.outputs != 2);
+    auto const& traits = metric_traits(name);
+    if (traits.fits == MetricTraits::Fits::two_classes_or_labels && many_classes)
+        complain(fmt::format("{} needs two classes or a multilabel dataset (this one has {} {}); {}", name, manifest.outputs,
+                             tokens ? "tokens" : "classes", tokens ? "use \"val_perplexity\"" : "use \"val_f1\""));
+    if (traits.fits == MetricTraits::Fits::no_tokens && tokens)
+        complain(fmt::format("{} is not measured on tokens; use \"val_perplexity\"", name));
+    if (traits.is_of_validation() && manifest.valid.empty() && experiment.search.folds == 1)
         complain(fmt::format(
             "{} needs validation shards (the dataset has none); import with --valid 0.2, or use \"train_loss\"", name));
 }
@@ -36,9 +38,8 @@ void check_metric(Experiment const& experiment, Manifest const& manifest, std::s
 
 void check_metrics(Experiment const& experiment, Manifest const& manifest, Problems& problems) {
     check_metric(experiment, manifest, "metric", experiment.search.metric, problems);
-    auto const known = metric_names();
     for (auto const& name : experiment.search.pareto)
-        if (std::ranges::find(known, name) != known.end()) check_metric(experiment, manifest, "pareto", name, problems);
+        if (is_metric(name)) check_metric(experiment, manifest, "pareto", name, problems);
 }
 
 }  // namespace hopscotch

@@ -7,6 +7,7 @@
 #include "app/job/read_inputs.hpp"
 #include "core/error.hpp"
 #include "data/batches/augment.hpp"
+#include "model/zoo/zoo.hpp"
 #include "experiment/reader.hpp"
 #include "search/search.hpp"
 #include "strategy/check.hpp"

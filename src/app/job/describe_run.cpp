@@ -9,10 +9,10 @@
 #include "app/common/build_info.hpp"
 #include "core/clock.hpp"
 #include "core/hash.hpp"
+#include "experiment/strategy_traits.hpp"
 #include "run/past_run.hpp"
 #include "strategy/common/strategy.hpp"
 #include "strategy/parameter_server/server_replay.hpp"
-#include "strategy/strategy_table.hpp"
 
 namespace hopscotch {
 
@@ -35,7 +35,7 @@ RunFacts facts_of(PreparedRun const& prepared) {
     facts.hosts = prepared.hosts;
     facts.owners = prepared.owners;
     facts.owners.trainers = prepared.trainers;
-    facts.any_trainers = strategy_named(facts.strategy).bits == Bits::any_trainers;
+    facts.any_trainers = strategy_traits(facts.strategy).bits == Bits::any_trainers;
     facts.approximate = (prepared.on_gpu && !prepared.experiment.run.deterministic) ||
                         (prepared.earlier && prepared.earlier->facts.approximate);
     facts.same_bits_again = !facts.approximate && !has_server_log(prepared.experiment.strategy);

@@ -8,8 +8,8 @@
 
 #include "core/error.hpp"
 #include "core/hash.hpp"
+#include "experiment/strategy_traits.hpp"
 #include "strategy/common/strategy.hpp"
-#include "strategy/strategy_table.hpp"
 
 namespace hopscotch {
 namespace {
@@ -40,7 +40,7 @@ void refuse_changes(RunFacts const& facts, Experiment const& experiment, Inputs 
         if (auto const found = now.files.find(path); found != now.files.end() && found->second != hash)
             changes.push_back(fmt::format("{}: another file has this name (its hash was {}, is {})", path, to_hex(hash),
                                           to_hex(found->second)));
-    if (strategy_named(experiment.strategy.name).bits == Bits::same_trainers && facts.trainers() != now.trainers)
+    if (strategy_traits(experiment.strategy.name).bits == Bits::same_trainers && facts.trainers() != now.trainers)
         changes.push_back(fmt::format("trainers: was {}, is {} (the bits of {} depend on it)", facts.trainers(),
                                       now.trainers, experiment.strategy.name));
     if (changes.empty()) return;

@@ -9,6 +9,7 @@
 #include "core/clock.hpp"
 #include "core/log.hpp"
 #include "experiment/reader.hpp"
+#include "experiment/strategy_traits.hpp"
 #include "model/feed/workspace.hpp"
 #include "model/trial/trial_model.hpp"
 #include "model/zoo/zoo.hpp"
@@ -122,7 +123,7 @@ Answer LiveControl::resume(TrialView const& trial) {
 Answer LiveControl::clone(TrialView const& trial, Assignment const& changes) {
     auto const id = trial.id.value;
     auto const& strategy = prepared_.experiment.strategy.name;
-    if (strategy == "parameter_server" || strategy == "model_averaging")
+    if (strategy_traits(strategy).state_in_parts)
         return {false, fmt::format("{} keeps states in parts on several trainers; they cannot be cloned", strategy)};
     if (finishing()) return {false, "the run is finishing; no trial starts"};
     if (prepared_.experiment.search.copies() > 1)
@@ -153,7 +154,7 @@ Answer LiveControl::clone(TrialView const& trial, Assignment const& changes) {
                 fmt::format("trial {} has been trained for {}: nothing is left of the clone's {}; give it more train.epochs",
                             id, epochs_text(*epoch + 1), epochs_text(config.train.epochs))};
     give({Order::Kind::clone, trial.id, *epoch, assignment, "cloned by a user"});
-    if (recorder_.file_after(trial.id, *epoch) == nullptr) strategy_.keep_end(trial.id, *epoch);
+    if (recorder_.shelf().file_after(trial.id, *epoch) == nullptr) strategy_.keep_end(trial.id, *epoch);
     return {true, fmt::format("a clone of trial {} goes on after epoch {}{}", id, *epoch,
                               *epoch < trial.epochs_done ? "" : ", when that has ended")};
 }
@@ -161,7 +162,7 @@ Answer LiveControl::clone(TrialView const& trial, Assignment const& changes) {
 // The epoch after which a clone of this trial begins: the last one if a file holds its end or if the trial rests, else the
 // epoch under way.
 std::optional<int> LiveControl::epoch_to_clone(TrialView const& trial) const {
-    auto const newest = recorder_.newest_boundary(trial.id);
+    auto const newest = recorder_.shelf().newest_boundary(trial.id);
     if (has_ended(trial.status)) return newest;
     int const last = trial.epochs_done - 1;
     bool const under_way = trial.status == TrialStatus::running && trial.epochs_released > trial.epochs_done;
@@ -199,7 +200,7 @@ void LiveControl::give(Order order) {
     has_ordered_ = true;
     recorder_.ordered(order);
     waiting_.push_back(std::move(order));
-    recorder_.hold(sources_to_hold());
+    recorder_.shelf().hold(sources_to_hold());
 }
 
 void LiveControl::leave(TrialId trial, std::string const& why) {

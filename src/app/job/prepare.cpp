@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <filesystem>
 #include <optional>
 #include <set>
 
@@ -13,11 +15,15 @@
 #include "app/job/read_inputs.hpp"
 #include "app/job/start_from.hpp"
 #include "core/error.hpp"
+#include "core/file.hpp"
 #include "core/hash.hpp"
+#include "data/batches/augment.hpp"
 #include "data/dataset/shard_writer.hpp"
 #include "data/dataset/verify.hpp"
+#include "experiment/metric.hpp"
 #include "experiment/model_files.hpp"
 #include "experiment/search_section.hpp"
+#include "experiment/strategy_traits.hpp"
 #include "model/zoo/zoo.hpp"
 #include "run/run_directory.hpp"
 #include "search/search.hpp"
@@ -39,9 +45,9 @@ LossKind natural_loss(Task task) {
 // Dedicated servers own no shards, so the advice is about the other trainers.
 std::string idle_advice(PreparedRun const& prepared) {
     auto const& strategy = prepared.experiment.strategy;
-    auto const& entry = strategy_named(strategy.name);
-    if (entry.rows == Rows::travel) return "";
-    int const last = prepared.trainers, workers = entry.all_trainers ? trainers_with_data(strategy, last) : last;
+    auto const& traits = strategy_traits(strategy.name);
+    if (traits.rows == Rows::travel) return "";
+    int const last = prepared.trainers, workers = traits.all_trainers ? trainers_with_data(strategy, last) : last;
     auto advice = shard_advice(prepared.shards, workers);
     if (advice.empty() || workers == last) return advice;
     if (workers + 1 == last) return fmt::format("trainer {} (rank {}) only serves; without it: {}", workers, last, advice);
@@ -91,16 +97,16 @@ void prepare_director(PreparedRun& prepared) {
     auto const& config = prepared.experiment.search;
     auto search = make_search(prepared.experiment, prepared.context);
     auto const& strategy = prepared.experiment.strategy.name;
-    if (search->clones() && (strategy == "parameter_server" || strategy == "model_averaging"))
+    if (search->clones() && strategy_traits(strategy).state_in_parts)
         throw ConfigError(fmt::format(
             "/search/procedure: {} lets trials take over each other's states ({} keeps them in parts on several trainers); "
             "use another strategy",
             config.procedure, strategy));
-    auto const& strategy_config = prepared.experiment.strategy;
-    if (config.copies() > 1 && strategy == "model_averaging" && strategy_config.momentum == SlotPolicy::local)
-        throw ConfigError(
-            "/search: repeats and folds need the best state of every trial (model_averaging with strategy.momentum "
-            "\"local\" keeps it in parts on several trainers); use \"averaged\" or another strategy");
+    if (config.copies() > 1 && has_best_state_in_parts(prepared.experiment.strategy))
+        throw ConfigError(fmt::format(
+            "/search: repeats and folds need the best state of every trial ({} with strategy.momentum \"local\" keeps it in "
+            "parts on several trainers); use \"averaged\" or another strategy",
+            strategy));
     prepared.decides = !search->decides_nothing();
     prepared.plan = plan_of(prepared.experiment, prepared.context);
     // Decisions must not depend on the trainers.
@@ -158,7 +164,7 @@ namespace {
 void prepare_data(PreparedRun& prepared, Problems& problems) {
     prepared.manifest = manifest_of(prepared.experiment, problems);
     default_loss(prepared.experiment, natural_loss(prepared.manifest.task), problems);
-    if (prepared.manifest.task == Task::regression) default_metric(prepared.experiment, "val_loss", problems);
+    if (prepared.manifest.task == Task::regression) default_metric(prepared.experiment, k_val_loss, problems);
     problems.throw_if_any();
     prepared.schema = schema_of(prepared.manifest);
     prepared.shards = static_cast<int>(prepared.manifest.train.size());
@@ -207,7 +213,7 @@ PreparedRun prepare_run(RunOptions const& options, std::function<int(RunConfig c
 
 void check_threads(PreparedRun const& prepared) {
     std::set<TrainerId> const owning(prepared.owners.owner.begin(), prepared.owners.owner.end());
-    bool const rows_travel = strategy_named(prepared.experiment.strategy.name).rows == Rows::travel;
+    bool const rows_travel = strategy_traits(prepared.experiment.strategy.name).rows == Rows::travel;
     auto const working = rows_travel ? static_cast<std::size_t>(prepared.trainers) : owning.size();
     if (working < 2) return;
     for (auto const& trial : prepared.director->trials()) {

@@ -6,6 +6,8 @@
 
 #include <cmath>
 
+#include "experiment/metric.hpp"
+#include "experiment/strategy_traits.hpp"
 #include "run/comparisons.hpp"
 #include "run/leaderboard.hpp"
 #include "run/terminal.hpp"
@@ -16,29 +18,34 @@ namespace {
 // "loss 0.3120, accuracy 0.9021": those that exist.
 std::string test_text(Metrics const& metrics, Task task) {
     std::string text;
-    for (auto const* name : {"loss", "accuracy", "f1", "auc", "mae", "r2", "perplexity"}) {
-        auto const value = metric_value(metrics, std::string("val_") + name);
-        bool const told = std::string_view(name) != "perplexity" || task == Task::language;
-        if (told && std::isfinite(value)) text += fmt::format("{}{} {:.4f}", text.empty() ? "" : ", ", name, value);
+    using Shown = MetricTraits::Shown;
+    for (auto const& metric : metric_traits()) {
+        bool const told = metric.shown == Shown::always || (metric.shown == Shown::for_tokens && task == Task::language);
+        auto const value = metric_value(metrics, metric.name);
+        if (told && std::isfinite(value))
+            text += fmt::format("{}{} {:.4f}", text.empty() ? "" : ", ", metric.short_name(), value);
     }
     return text;
 }
 
-// ", 12.3 MB of gradients moved": what the strategy sends; empty if it sent none. Only models of mop hop.
+// ", 12.3 MB of gradients moved"; empty if the strategy sent none.
 std::string moved_text(Summary const& summary) {
-    auto const text = [](std::int64_t bytes, std::string_view of) {
-        return bytes == 0 ? "" : fmt::format(", {:.1f} MB of {} moved", static_cast<double>(bytes) / 1e6, of);
-    };
+    auto const& traits = strategy_traits(summary.strategy);
     auto const& bytes = summary.bytes;
-    if (summary.strategy == "mop")
-        return fmt::format(", {} hops in finished laps, {:.1f} MB of states moved", summary.hops,
-                           static_cast<double>(bytes.state) / 1e6);
-    if (summary.strategy == "model_averaging") return text(bytes.gradient, "parameters");
-    if (summary.strategy == "parameter_server") return text(bytes.gradient, "gradients and parameters");
-    // Staged rows, or those of remote trials, and the best model, which is little beside them.
-    if (summary.strategy == "task_parallel")
-        return text(summary.staged_bytes > 0 ? summary.staged_bytes : bytes.data, "rows");
-    return text(bytes.gradient, "gradients");
+    auto const text = [&](std::int64_t moved) {
+        return moved == 0 ? ""
+                          : fmt::format(", {:.1f} MB of {} moved", static_cast<double>(moved) / 1e6, traits.traffic_word);
+    };
+    switch (traits.traffic) {
+        case StrategyTraits::Traffic::states:
+            return fmt::format(", {} hops in finished laps, {:.1f} MB of states moved", summary.hops,
+                               static_cast<double>(bytes.state) / 1e6);
+        case StrategyTraits::Traffic::gradients: return text(bytes.gradient);
+        // Staged rows, or those of remote trials, and the best model, which is little beside them.
+        case StrategyTraits::Traffic::rows: return text(summary.staged_bytes > 0 ? summary.staged_bytes : bytes.data);
+        case StrategyTraits::Traffic::none: break;
+    }
+    return "";
 }
 
 void print_exchange(Summary const& summary) {

@@ -18,12 +18,13 @@
 #include "core/error.hpp"
 #include "core/hash.hpp"
 #include "core/log.hpp"
+#include "experiment/measures.hpp"
 #include "experiment/search_section.hpp"
+#include "experiment/strategy_traits.hpp"
 #include "model/feed/workspace.hpp"
 #include "model/trial/trial_model.hpp"
 #include "strategy/common/pump.hpp"
 #include "strategy/roll_call.hpp"
-#include "strategy/strategy_table.hpp"
 #include "strategy/together/collectives.hpp"
 
 namespace hopscotch {
@@ -137,7 +138,7 @@ void Rank0::choose_collectives_of(std::map<Rank, Hello> const& hellos) {
 std::optional<int> Rank0::attempt() {
     Attempt job(prepared_, courier_, options_);
     // If the bits do not depend on the number of trainers, the job can continue with fewer trainers.
-    if (strategy_named(prepared_.experiment.strategy.name).bits == Bits::any_trainers) courier_.peers().survive_losses();
+    if (strategy_traits(prepared_.experiment.strategy.name).bits == Bits::any_trainers) courier_.peers().survive_losses();
     try {
         try {
             return work(job);

@@ -3,28 +3,25 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
-#include <fstream>
 #include <optional>
-#include <sstream>
 
 #include "core/error.hpp"
+#include "core/file.hpp"
 #include "experiment/reader.hpp"
-#include "strategy/strategy_table.hpp"
+#include "experiment/strategy_traits.hpp"
 
 namespace hopscotch {
 namespace {
 
 std::string read_text(std::string const& path) {
-    std::ifstream file(path);
-    if (!file || std::filesystem::is_directory(path))
+    try {
+        return read_whole(path, ReadFrom::file_or_pipe);
+    } catch (DataError const&) {
         throw ConfigError(
             fmt::format("{}: cannot be read (no such file?); give the path of an experiment, for example "
                         "configs/digits-grid.json",
                         path));
-    std::stringstream text;
-    text << file.rdbuf();
-    return text.str();
+    }
 }
 
 // What the document calls its strategy, mop by default; none if what stands there is no name.
@@ -48,7 +45,7 @@ std::vector<std::string> all_overrides(RunOptions const& options, std::string co
 }  // namespace
 
 Experiment experiment_of(RunOptions const& options, Problems& problems) {
-    if (options.strategy) strategy_named(*options.strategy);
+    if (options.strategy) strategy_traits(*options.strategy);
     auto const text = read_text(options.experiment);
     auto experiment = read_experiment(text, all_overrides(options, text), problems);
     auto const name = strategy_in(experiment.document);

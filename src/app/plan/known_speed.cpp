@@ -3,9 +3,9 @@
 
 #include "core/error.hpp"
 #include "core/hash.hpp"
+#include "experiment/strategy_traits.hpp"
 #include "run/past_run.hpp"
 #include "strategy/common/strategy.hpp"
-#include "strategy/strategy_table.hpp"
 
 namespace hopscotch {
 namespace {
@@ -13,7 +13,7 @@ namespace {
 std::optional<KnownSpeed> speed_of(std::string const& directory, PreparedRun const& prepared) {
     auto const past = read_past_costs(directory);
     if (past.facts.dataset_hash != to_hex(dataset_hash(prepared.manifest))) return std::nullopt;
-    if (strategy_named(past.facts.strategy).bits != Bits::any_trainers) return std::nullopt;
+    if (strategy_traits(past.facts.strategy).bits != Bits::any_trainers) return std::nullopt;
     double seconds = 0, flops = 0;
     for (auto const& lap : past.laps) {
         seconds += lap.seconds;

@@ -8,6 +8,8 @@
 #include "app/plan/known_speed.hpp"
 #include "core/error.hpp"
 #include "data/dataset/shard.hpp"
+#include "experiment/procedures.hpp"
+#include "experiment/strategy_traits.hpp"
 #include "run/progress.hpp"
 #include "schedule/simulate_search.hpp"
 
@@ -40,7 +42,9 @@ struct Work {
     std::optional<double> makespan;
 };
 
-bool is_hopping(PreparedRun const& prepared) { return prepared.experiment.strategy.name == "mop"; }
+bool is_hopping(PreparedRun const& prepared) {
+    return strategy_traits(prepared.experiment.strategy.name).training == Training::hopping;
+}
 
 std::optional<Work> print_schedule(PreparedRun const& prepared, std::vector<TrialCost> const& costs) {
     auto const bound = lower_bound(costs, prepared.owners);
@@ -60,10 +64,9 @@ std::optional<Work> print_search_simulation(PreparedRun const& prepared) {
     auto const simulated =
         simulate_search(*prepared.director, prepared.owners, static_cast<std::uint64_t>(prepared.experiment.seed));
     if (!simulated) return std::nullopt;
-    auto const& procedure = prepared.experiment.search.procedure;
+    bool const waits = procedure_traits(prepared.experiment.search.procedure).rungs_wait;
     fmt::print("schedule     trainers busy {:.0f} % (simulated with made-up results, without validation){}\n",
-               100 * simulated->busy,
-               procedure == "successive_halving" ? "; each rung waits for all of its trials: asha does not" : "");
+               100 * simulated->busy, waits ? "; each rung waits for all of its trials: asha does not" : "");
     return Work{simulated->busy * simulated->makespan * prepared.trainers, simulated->makespan};
 }
 

@@ -7,10 +7,10 @@
 #include <fstream>
 #include <functional>
 #include <numeric>
-#include <sstream>
 
 #include "core/error.hpp"
 #include "core/fault.hpp"
+#include "core/file.hpp"
 #include "core/hash.hpp"
 #include "core/json_reader.hpp"
 
@@ -176,16 +176,6 @@ private:
     ObjectReader reader_;
 };
 
-std::string read_text(std::filesystem::path const& path) {
-    if (!std::filesystem::is_regular_file(path))
-        throw DataError(fmt::format("{}: cannot be read (it is no file)", path.string()));
-    std::ifstream in(path, std::ios::binary);
-    std::ostringstream text;
-    text << in.rdbuf();
-    if (!in) throw DataError(fmt::format("{}: cannot be read; check its permissions", path.string()));
-    return std::move(text).str();
-}
-
 }  // namespace
 
 std::string_view name_of(Task task) {
@@ -218,7 +208,7 @@ Manifest read_manifest(std::filesystem::path const& directory) {
         throw DataError(
             fmt::format("{}: not a dataset directory (it has no dataset.json) make one with 'hopscotch data import'",
                         directory.string()));
-    auto const document = parse_json_or_throw(read_text(path), path.string());
+    auto const document = parse_json_or_throw(read_whole(path), path.string());
     auto const* format = document.find("format");
     if (format == nullptr || !format->is_integer())
         throw DataError(fmt::format("{}: not a dataset description (no integer 'format') {}", path.string(), k_again));

@@ -60,9 +60,13 @@ LossGradient Loss::plain_cross_entropy(at::Tensor const& outputs, at::Tensor con
 at::Tensor Loss::recorded(at::Tensor const& outputs, at::Tensor const& targets) const {
     auto const mean = at::Reduction::Mean;
     std::optional<at::Tensor> const weights = class_weights_.defined() ? std::optional(class_weights_) : std::nullopt;
-    if (kind_ == LossKind::huber) return at::huber_loss(outputs, targets, mean, huber_delta_);
-    if (kind_ == LossKind::bce_with_logits)
-        return at::binary_cross_entropy_with_logits(outputs, targets, std::nullopt, weights, mean);
+    switch (kind_) {
+        case LossKind::huber: return at::huber_loss(outputs, targets, mean, huber_delta_);
+        case LossKind::mse: return at::mse_loss(outputs, targets, mean);
+        case LossKind::bce_with_logits:
+            return at::binary_cross_entropy_with_logits(outputs, targets, std::nullopt, weights, mean);
+        case LossKind::cross_entropy: break;
+    }
     return at::cross_entropy_loss(outputs.flatten(0, -2), targets.flatten(), weights, mean, k_no_ignored_label,
                                   label_smoothing_);
 }

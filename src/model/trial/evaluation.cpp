@@ -145,11 +145,11 @@ double Evaluation::auc(std::vector<Scored> scored) {
         positives += tied_positives;
         negatives += tied_negatives;
     }
-    return positives > 0 && negatives > 0 ? wins / (positives * negatives) : Scores::none;
+    return positives > 0 && negatives > 0 ? wins / (positives * negatives) : ValidationScores::none;
 }
 
-Scores Evaluation::scores() const {
-    Scores out;
+ValidationScores Evaluation::scores() const {
+    ValidationScores out{.rows = rows_, .loss = loss_, .correct = correct_, .top5 = top5_};
     if (!counts_.empty()) out.f1 = f1();
     double sum = 0, labels = 0;
     for (auto const& scored : scored_) {

@@ -4,26 +4,17 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <vector>
 
 #include "data/batches/batches.hpp"
 #include "data/dataset/manifest.hpp"
+#include "experiment/validation_scores.hpp"
 
 namespace hopscotch {
 
 // Rows of an evaluation batch for rows of so many features and outputs (of all tokens): bounded memory, at most 256.
 std::int64_t evaluation_batch(std::int64_t row_size, std::int64_t row_outputs);
-
-// Of all rows added; NaN where the task has none, or too little data (an AUC without both classes).
-struct Scores {
-    static constexpr double none = std::numeric_limits<double>::quiet_NaN();
-    // binary classification: of class 1; more classes, multilabel: the mean over classes (macro), 0 for one never right
-    double f1 = none;
-    double auc = none;             // binary classification; multilabel: the mean over labels (macro) that have both values
-    double mae = none, r2 = none;  // regression: the mean over targets
-};
 
 class Evaluation {
 public:
@@ -48,7 +39,7 @@ public:
     double loss() const { return loss_; }        // sums over rows
     double correct() const { return correct_; }  // rows; multilabel: fractions of a row's labels
     double top5() const { return top5_; }
-    Scores scores() const;
+    ValidationScores scores() const;  // of all rows added
 
 private:
     struct Counts {

@@ -3,11 +3,13 @@
 #include "model/zoo/zoo.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "core/error.hpp"
 #include "data/batches/augment.hpp"
+#include "experiment/loss_traits.hpp"
 #include "model/network/pretrained.hpp"
 #include "model/own/plugin.hpp"
 #include "model/own/torchscript.hpp"
@@ -150,20 +152,18 @@ std::unique_ptr<Network> accepted_network(ModelConfig const& model, DataSchema c
 void check_loss(TrainConfig const& train, DataSchema const& data, Problems& problems) {
     struct Fit {
         Task task;
-        std::vector<LossKind> losses;
-        char const* what;
+        Answers answers;
+        char const* rows;
     };
-    static Fit const fits[] = {
-        {Task::classification, {LossKind::cross_entropy}, "classes) use cross_entropy"},
-        {Task::language, {LossKind::cross_entropy}, "tokens) use cross_entropy"},
-        {Task::multilabel, {LossKind::bce_with_logits}, "several labels a row) use bce_with_logits"},
-        {Task::regression, {LossKind::mse, LossKind::huber}, "targets of a regression) use mse or huber"}};
-    static char const* const names[] = {"cross_entropy", "bce_with_logits", "mse", "huber"};
+    constexpr std::array<Fit, 4> fits{{{Task::classification, Answers::one_class, "classes"},
+                                       {Task::language, Answers::one_class, "tokens"},
+                                       {Task::multilabel, Answers::labels, "several labels a row"},
+                                       {Task::regression, Answers::targets, "targets of a regression"}}};
     for (auto const& fit : fits)
-        if (fit.task == data.task && std::find(fit.losses.begin(), fit.losses.end(), train.loss) == fit.losses.end())
+        if (fit.task == data.task && fit.answers != loss_traits(train.loss).answers)
             problems.add({}, "/train/loss",
-                         fmt::format("{} does not fit the dataset (it has {}", names[static_cast<std::size_t>(train.loss)],
-                                     fit.what));
+                         fmt::format("{} does not fit the dataset (it has {}) use {}", name_of(train.loss), fit.rows,
+                                     fmt::join(losses_for(fit.answers), " or ")));
     if (!train.class_weights.empty() && static_cast<std::int64_t>(train.class_weights.size()) != data.outputs)
         problems.add({}, "/train/class_weights",
                      fmt::format("has {} numbers (the dataset has {} outputs) give one for each", train.class_weights.size(),

@@ -32,11 +32,16 @@ void fields(A& a, UnitRecord& m) {
 }
 
 template <class A>
+void fields(A& a, ValidationScores& m) {
+    a(m.rows);
+    for (auto const& row : k_scores) a(m.*row.score);
+}
+
+template <class A>
 void fields(A& a, LapRecord& m) {
-    a(m.trial, m.epoch, m.attempt, m.outcome, m.cause, m.reason, m.units, m.home, m.hops, m.hop_bytes, m.valid_rows,
-      m.valid_loss, m.valid_correct, m.valid_top5, m.valid_f1, m.valid_auc, m.valid_mae, m.valid_r2, m.valid_start_unix_s,
-      m.valid_seconds, m.lr, m.state_hash, m.begin_hash, m.end_hash, m.state_bytes, m.exposed_s, m.sync_rounds, m.staleness,
-      m.server_log);
+    a(m.trial, m.epoch, m.attempt, m.outcome, m.cause, m.reason, m.units, m.home, m.hops, m.hop_bytes, m.valid,
+      m.valid_start_unix_s, m.valid_seconds, m.lr, m.state_hash, m.begin_hash, m.end_hash, m.state_bytes, m.exposed_s,
+      m.sync_rounds, m.staleness, m.server_log);
 }
 
 template <class A>

@@ -27,9 +27,6 @@ struct Paused : JobEnded {};
 // Makes the model of a trial; tests inject one that misbehaves.
 using ModelFactory = std::function<TrialModel(TrialConfig const&, Manifest const&, Workspace&)>;
 
-// An evaluation's sums and scores as a record's valid_ fields.
-void note_scores(Evaluation const& sums, LapRecord& record);
-
 // Whose fault it is that this was thrown while a trial was trained.
 Cause cause_of(std::exception const& error);
 
@@ -67,7 +64,7 @@ public:
     // Validates one piece, no longer than a training unit. True when validation is complete.
     bool run_validation_piece(Journey& journey, MutableBytes state, Activity* activity);
 
-    // Scores a state on the test shards: the record's valid_ fields. Never throws for what the trial did, as run_unit.
+    // Scores a state on the test shards: LapRecord::valid. Never throws for what the trial did, as run_unit.
     LapRecord score_test(Lap const& lap, MutableBytes state, Activity* activity);
 
     // What the end of validation does to a state (a plateau schedule's counters), again, from the lap's record: for replay.
@@ -88,7 +85,7 @@ public:
     // The k-th of `parts` equal ranges of all validation batches, added up. Throws what the model throws.
     Evaluation validate_part(Lap const& lap, MutableBytes state, int k, int parts, Activity* activity);
 
-    // What follows the last piece of a validation, on the bound state: the record's valid_ fields, the plateau schedule, the
+    // What follows the last piece of a validation, on the bound state: LapRecord::valid, the plateau schedule, the
     // hash at the end, and the outcome if the loss is not finite.
     void end_validation(Lap const& lap, ByteView state, Evaluation const& sums, LapRecord& record);
 

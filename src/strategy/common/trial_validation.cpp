@@ -23,7 +23,7 @@ void take_sums(Bytes const& parts, Evaluation& sums) {
 
 // What a plateau schedule goes by: of validation, or of training where there is none.
 double epoch_loss(LapRecord const& record, LossKind loss) {
-    return lap_metric(record, record.valid_rows > 0 ? "val_loss" : "train_loss", loss);
+    return lap_metric(record, record.valid.rows > 0 ? k_val_loss : k_train_loss, loss);
 }
 
 }  // namespace
@@ -45,18 +45,6 @@ Evaluation TrialRunner::validate_part(Lap const& lap, MutableBytes state, int k,
         before += here;
     }
     return sums;
-}
-
-void note_scores(Evaluation const& sums, LapRecord& record) {
-    auto const scores = sums.scores();
-    record.valid_rows = sums.rows();
-    record.valid_loss = sums.loss();
-    record.valid_correct = sums.correct();
-    record.valid_top5 = sums.top5();
-    record.valid_f1 = scores.f1;
-    record.valid_auc = scores.auc;
-    record.valid_mae = scores.mae;
-    record.valid_r2 = scores.r2;
 }
 
 // The sums of the shards before travel with the journey.
@@ -104,11 +92,11 @@ bool TrialRunner::run_validation_piece(Journey& journey, MutableBytes state, Act
 }
 
 void TrialRunner::end_validation(Lap const& lap, ByteView state, Evaluation const& sums, LapRecord& record) {
-    note_scores(sums, record);
+    record.valid = sums.scores();
     auto& trial_model = model(lap);
     trial_model.state->end_epoch(epoch_loss(record, loss_of(experiment_, lap.assignment)));
     record.end_hash = state_hash(state, trial_model.state->layout());
-    if (record.valid_rows == 0 || std::isfinite(record.valid_loss)) return;
+    if (record.valid.rows == 0 || std::isfinite(record.valid.loss)) return;
     record.outcome = Outcome::diverged;
     record.reason =
         fmt::format("epoch {}: the validation loss is not finite (a smaller learning rate may help)", record.epoch);
@@ -150,7 +138,7 @@ LapRecord TrialRunner::score_test(Lap const& lap, MutableBytes state, Activity* 
                 if (activity->leave.load(std::memory_order_relaxed)) throw JobEnded{};
             }
         }
-        note_scores(sums, journey.record);
+        journey.record.valid = sums.scores();
     });
     return journey.record;
 }

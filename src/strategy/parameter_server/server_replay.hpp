@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "experiment/strategy_traits.hpp"
 #include "strategy/parameter_server/parts.hpp"
 #include "strategy/parameter_server/served_part.hpp"
 #include "strategy/together/shared_lap.hpp"
@@ -41,7 +42,7 @@ private:
 
 // Whether bits depend on the order of arrival, so that a run has a log.
 inline bool has_server_log(StrategyConfig const& config) {
-    return config.name == "parameter_server" && config.mode != ServerMode::sync;
+    return has_setting(config.name, "mode") && config.mode != ServerMode::sync;
 }
 
 }  // namespace hopscotch

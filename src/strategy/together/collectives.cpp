@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "core/error.hpp"
+#include "experiment/strategy_traits.hpp"
 #include "strategy/common/strategy.hpp"
 #include "strategy/together/step_plan.hpp"
 
@@ -42,9 +43,7 @@ std::string against(std::map<Rank, HostDevice> const& group) {
 
 }  // namespace
 
-bool has_collectives(StrategyConfig const& strategy) {
-    return strategy.name == "allreduce" || strategy.name == "model_averaging";
-}
+bool has_collectives(StrategyConfig const& strategy) { return has_setting(strategy.name, "collectives"); }
 
 bool collectives_depend_on_devices(StrategyConfig const& strategy, RunConfig const& run) {
     if (!has_collectives(strategy) || strategy.collectives == Collectives::mpi) return false;

@@ -1,0 +1,127 @@
+"""Counts for scripts/house.sh: long functions, long parameter lists, long headers, long lines, and includes.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+import functools
+import re
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+import lizard
+
+LINES, PARAMETERS, HEADER_LINES, COLUMNS, HEADERS_P95, DEPTH = 40, 5, 150, 125, 35, 12
+
+# "file function": why it may be longer, or have more parameters.
+KNOWN = {
+    "src/model/zoo/zoo.cpp table": "a table of data: one row for each model",
+    "tests/fuzz/mutate.cpp odd_token": "a table of data: the tokens",
+    "src/model/sync_batch_norm.cpp forward": "torch's interface of an autograd function",
+    "tests/search/repeated_test.cpp is": "lizard takes the lambdas and tests behind it for its body",
+}
+FOLDERS = ("src", "include", "tests", "examples")
+CODE = re.compile(r"\.(cpp|hpp|cu|py)$")
+TEXT = re.compile(r"(\.(cpp|hpp|cu|py|sh|cmake|md)|CMakeLists\.txt)$")
+INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
+
+
+def repository_files():
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard"], capture_output=True, text=True, check=False
+    )
+    if listed.returncode == 0:
+        return [name for name in listed.stdout.splitlines() if Path(name).is_file()]
+    return [str(path) for path in Path().rglob("*") if path.is_file() and not path.parts[0].startswith((".", "build"))]
+
+
+def functions(files):
+    """Long functions and long parameter lists. A method's `self` is no parameter, as C++'s `this` is none."""
+    long, wide = [], []
+    for info in lizard.analyze_files(files, threads=1, exts=lizard.get_extensions([])):
+        for function in info.function_list:
+            name = function.name.split("::")[-1]
+            if f"{info.filename} {name}" in KNOWN:
+                continue
+            place = f"{info.filename}:{function.start_line}: {name}"
+            parameters = function.full_parameters
+            count = len(parameters) - (1 if parameters and parameters[0].strip() in ("self", "cls") else 0)
+            if function.length > LINES:
+                long.append(f"{place} has {function.length} lines")
+            if count > PARAMETERS:
+                wide.append(f"{place} has {count} parameters")
+    return long, wide
+
+
+def long_headers(files):
+    counts = ((name, len(Path(name).read_text(encoding="utf-8").splitlines())) for name in files if name.endswith(".hpp"))
+    return [f"{name}: {count} lines" for name, count in counts if count > HEADER_LINES]
+
+
+def long_lines(files):
+    found = []
+    for name in files:
+        for number, line in enumerate(Path(name).read_text(encoding="utf-8").splitlines(), 1):
+            if len(line) > COLUMNS:
+                found.append(f"{name}:{number}: {len(line)} columns")
+    return found
+
+
+class Includes:
+    """Own headers behind a file of src, and the longest chain of includes down to one."""
+
+    def __init__(self, files):
+        self.direct = {}
+        for name in files:
+            text = Path(name).read_text(encoding="utf-8")
+            self.direct[name] = [f"src/{header}" for header in INCLUDE.findall(text) if Path(f"src/{header}").is_file()]
+
+    @functools.cache
+    def behind(self, name):
+        direct = self.direct.get(name, [])
+        return frozenset(direct).union(*(self.behind(header) for header in direct))
+
+    @functools.cache
+    def depth(self, name):
+        return max((1 + self.depth(header) for header in self.direct.get(name, [])), default=0)
+
+
+def report(what, found, goal="0"):
+    print(f"{what:<44} {len(found):>5}   (bar {goal})")
+    for line in found:
+        print(f"    {line}")
+    return not found
+
+
+def report_includes(files):
+    includes = Includes([name for name in files if name.startswith("src/")])
+    sources = sorted(name for name in includes.direct if name.endswith((".cpp", ".cu")))
+    counts = [len(includes.behind(name)) for name in sources]
+    p95 = int(statistics.quantiles(counts, n=20, method="inclusive")[-1])
+    deepest = max(sources, key=includes.depth)
+    print(f"{'own headers per source file, p95':<44} {p95:>5}   (bar {HEADERS_P95})")
+    if p95 > HEADERS_P95:
+        for name in sorted(sources, key=lambda each: -len(includes.behind(each)))[: len(sources) // 20]:
+            print(f"    {name}: {len(includes.behind(name))} own headers")
+    print(f"{'include depth, largest':<44} {includes.depth(deepest):>5}   (bar {DEPTH}; {deepest})")
+    return p95 <= HEADERS_P95 and includes.depth(deepest) <= DEPTH
+
+
+def main():
+    files = repository_files()
+    code = [name for name in files if name.startswith(FOLDERS) and CODE.search(name)]
+    long, wide = functions(code)
+    kept = [
+        report(f"functions over {LINES} lines", long),
+        report(f"functions with over {PARAMETERS} parameters", wide),
+        report(f"headers over {HEADER_LINES} lines", long_headers(code)),
+        report(f"lines over {COLUMNS} columns", long_lines([name for name in files if TEXT.search(name)])),
+        report_includes(code),
+    ]
+    print("excepted: " + "; ".join(f"{name} ({why})" for name, why in KNOWN.items()))
+    return 0 if all(kept) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Search procedures and samplers: everything that code outside `search` asks about one, a row each. No other code compares
+// their names. The makers stand in search/procedure_table.cpp, under the same names.
+#pragma once
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "experiment/search_config.hpp"
+
+namespace hopscotch {
+
+// Where a sampler's configurations come from.
+enum class Configurations {
+    drawn,       // from the space, as long as it is asked
+    whole_grid,  // every point of the space
+    named,       // search.configurations lists them, in place of a space
+    one_changed  // the first value of every list, then one other value at a time; the result needs all of these trials
+};
+
+struct SamplerTraits {
+    std::string_view name;
+    Configurations configurations = Configurations::drawn;
+    std::size_t most_keys = 0;                // that the space may search; 0: any number
+    std::vector<std::string_view> keys = {};  // of the section `search`
+    bool is_list() const { return configurations == Configurations::whole_grid || configurations == Configurations::named; }
+};
+
+struct ProcedureTraits {
+    std::string_view name;
+    std::vector<std::string> samplers;        // that it may have; the first unless search.sampler names another
+    std::vector<std::string_view> keys = {};  // of the section `search`, and of its `budget`
+    bool has_rule = false;                    // it decides during training which trials continue
+    bool ends_by_itself = false;              // without a number of trials or a budget
+    bool clones = false;                      // trials take over each other's states
+    bool rungs_wait = false;                  // a rung waits for all of its trials
+};
+
+std::vector<SamplerTraits> const& sampler_traits();
+SamplerTraits const& sampler_traits(std::string_view name);  // throws ConfigError that lists the known names
+
+std::vector<ProcedureTraits> const& procedure_traits();
+ProcedureTraits const& procedure_traits(std::string_view name);  // throws ConfigError that lists the known names
+std::vector<std::string> procedure_names();
+
+bool has_named_configurations(SearchConfig const& search);  // false while the procedure is wrong: then the sampler is ""
+
+std::vector<std::string> procedures_with(std::string_view key);
+std::vector<std::string> samplers_with(std::string_view key);
+
+}  // namespace hopscotch

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// The scores of one validation, as one value with one table of names: the journal, messages and metrics go through the
+// table. A new score is a field, a row of k_scores, and a line of Evaluation::scores (src/model).
+#pragma once
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <string_view>
+
+namespace hopscotch {
+
+struct ValidationScores {
+    static constexpr double none = std::numeric_limits<double>::quiet_NaN();
+
+    std::int64_t rows = 0;
+    double loss = 0, correct = 0, top5 = 0;  // sums over rows; correct: rows, or fractions of a row's labels
+    // Of all rows together, exact; NaN where the task has none, or too little data (an AUC without both classes).
+    // f1: binary classification: of class 1; more classes, multilabel: the mean over classes (macro), 0 for one never right
+    double f1 = none;
+    double auc = none;             // binary classification; multilabel: the mean over labels (macro) that have both values
+    double mae = none, r2 = none;  // regression: the mean over targets
+};
+
+struct ScoreRow {
+    std::string_view key;  // in the journal
+    double ValidationScores::* score;
+    bool in_every_journal;  // false: journals of earlier versions have no such key
+};
+inline constexpr std::array<ScoreRow, 7> k_scores{{{"loss_sum", &ValidationScores::loss, true},
+                                                   {"correct", &ValidationScores::correct, true},
+                                                   {"top5", &ValidationScores::top5, true},
+                                                   {"f1", &ValidationScores::f1, false},
+                                                   {"auc", &ValidationScores::auc, false},
+                                                   {"mae", &ValidationScores::mae, false},
+                                                   {"r2", &ValidationScores::r2, false}}};
+
+}  // namespace hopscotch

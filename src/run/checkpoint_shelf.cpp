@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/checkpoint_shelf.hpp"
+
+#include <algorithm>
+
+namespace hopscotch {
+
+LapSink::Saved const* file_after(std::vector<LapSink::Saved> const& files, int epoch) {
+    auto const file = std::ranges::find(files, start_of_epoch(epoch + 1), place_of);
+    return file == files.end() ? nullptr : &*file;
+}
+
+void CheckpointShelf::restore(Journal const& journal) {
+    for (auto const& lap : journal.released) chain_.released(lap);
+    for (auto const& record : journal.laps) chain_.ended(record);
+    for (auto const& file : journal.saved)
+        if (std::filesystem::exists(directory_ / file.file) && chain_.may_be(file)) add(file);
+}
+
+void CheckpointShelf::released(Lap const& lap) {
+    if (lap.clone_of) clones_of_[*lap.clone_of].push_back({lap.trial, lap.epoch});
+    chain_.released(lap);
+}
+
+void CheckpointShelf::sent(Lap const& lap) {
+    if (!lap.from.empty())
+        begun_with_[lap.trial] = lap.from;
+    else if (lap.clone_of)
+        begun_again_.insert({lap.trial, lap.epoch});
+}
+
+void CheckpointShelf::saved(LapSink::Saved const& saved) {
+    if (saved.file.empty()) {
+        facts_.at_risk.insert(saved.trial);
+        return;
+    }
+    facts_.at_risk.erase(saved.trial);
+    ++facts_.written;
+    facts_.longest_gap_s = std::max(facts_.longest_gap_s, saved.gap_s);
+    add(saved);
+    std::erase_if(begun_again_,
+                  [&](LapId clone) { return clone.trial == saved.trial && place_of(saved) > start_of_epoch(clone.epoch); });
+    begun_with_.erase(saved.trial);
+    surplus_.insert(saved.trial);
+}
+
+// The end of a lap may be saved for two reasons, in one file.
+void CheckpointShelf::add(LapSink::Saved const& saved) {
+    auto& files = files_[saved.trial];
+    std::erase_if(files, [&](auto const& before) { return before.file == saved.file; });
+    files.push_back(saved);
+}
+
+void CheckpointShelf::let_go(LapId lap) {
+    let_go_.insert(lap);
+    surplus_.insert(lap.trial);
+}
+
+LapSink::Saved const* CheckpointShelf::file_after(TrialId trial, int epoch) const {
+    auto const found = files_.find(trial);
+    if (found == files_.end()) return nullptr;
+    auto const is_it = [&](auto const& file) { return place_of(file) == start_of_epoch(epoch + 1) && chain_.may_be(file); };
+    auto const file = std::ranges::find_if(found->second, is_it);
+    return file == found->second.end() ? nullptr : &*file;
+}
+
+std::optional<int> CheckpointShelf::newest_boundary(TrialId trial) const {
+    std::optional<int> out;
+    if (auto const found = files_.find(trial); found != files_.end())
+        for (auto const& file : found->second)
+            if (file.epoch > 0 && place_of(file) == start_of_epoch(file.epoch) && file.whole && chain_.may_be(file))
+                out = std::max(out.value_or(0), file.epoch - 1);
+    return out;
+}
+
+bool CheckpointShelf::begins_a_lap(LapSink::Saved const& file) const {
+    auto const begun = begun_with_.find(file.trial);
+    return begun != begun_with_.end() && begun->second == file.file;
+}
+
+// Until no decision can ask for the state, and every clone that has begun with the state has a later file of its own.
+bool CheckpointShelf::is_wanted_by_clones(LapId lap, std::set<TrialId> const& ended) const {
+    if ((ends_ == Ends::for_clones && !let_go_.contains(lap)) || ordered_.contains(lap)) return true;
+    auto const clones = clones_of_.find(lap);
+    if (clones == clones_of_.end()) return false;
+    return std::ranges::any_of(clones->second, [&](LapId clone) {
+        if (begun_again_.contains(clone)) return true;
+        auto const files = files_.find(clone.trial);
+        auto const is_later = [&](auto const& file) { return place_of(file) > start_of_epoch(clone.epoch); };
+        bool const later = files != files_.end() && std::ranges::any_of(files->second, is_later);
+        return !later && !ended.contains(clone.trial);
+    });
+}
+
+// Never the last two of a trial.
+void CheckpointShelf::delete_surplus(std::function<std::optional<int>(TrialId)> const& best_epoch,
+                                     std::set<TrialId> const& ended) {
+    auto const is_kept = [&](LapSink::Saved const& file) {
+        if (begins_a_lap(file)) return true;
+        if (place_of(file) != start_of_epoch(file.epoch)) return false;
+        return best_epoch(file.trial) == file.epoch - 1 || is_wanted_by_clones({file.trial, file.epoch - 1}, ended);
+    };
+    for (auto const trial : surplus_) {
+        auto& files = files_[trial];
+        std::ranges::stable_sort(files, std::greater(), place_of);
+        int newest = 0;
+        for (std::size_t i = 0; i < files.size();) {
+            if ((files[i].whole && ++newest <= 2) || is_kept(files[i])) {
+                ++i;
+                continue;
+            }
+            std::error_code ignored;
+            std::filesystem::remove(directory_ / files[i].file, ignored);
+            files.erase(files.begin() + static_cast<std::ptrdiff_t>(i));
+        }
+    }
+    surplus_.clear();
+}
+
+}  // namespace hopscotch

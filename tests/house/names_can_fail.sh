@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# check_names.sh must refuse each of these lines, name the file, and accept the others.
+# SPDX-License-Identifier: Apache-2.0
+set -euo pipefail
+check=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failed=0
+
+expect() {  # accepted|refused path line
+    rm -rf "$work/src"
+    mkdir -p "$work/src/$(dirname "$2")"
+    echo "$3" > "$work/src/$2"
+    local verdict=accepted output
+    output=$("$check" "$work/src") || verdict=refused
+    if [[ "$verdict" != "$1" || ( "$1" == refused && "$output" != *"$2:1"* ) ]]; then
+        echo "$2 with $3: $verdict, expected $1: $output"
+        failed=1
+    fi
+}
+
+expect refused app/a.cpp 'if (strategy.name == "mop") hop();'
+expect refused app/a.cpp 'if ("allreduce" != name) return;'
+expect refused run/a.cpp 'if (procedure == "pbt") keep();'
+expect refused schedule/a.cpp 'Names const k_rules{"asha", "median"};'
+expect refused run/a.hpp 'return metric == "val_auc" ? auc : f1;'
+expect refused model/a.cpp 'if (loss == "huber") return;  // of the "mse"'
+expect refused schedule/a.cpp 'if (config.policy == "planned") return;'
+expect accepted app/a.cpp 'if (strategy_traits(name).training == Training::hopping) hop();  // "mop"'
+expect accepted app/a.cpp '// if it is "mop"'
+expect accepted app/a.cpp 'fmt::print("use mop, or allreduce");'
+expect accepted experiment/strategy_traits.cpp '{.name = "mop"},'
+expect accepted experiment/some_config.hpp 'std::string name = "mop";'
+exit "$failed"
