@@ -95,7 +95,7 @@ TEST(Comparisons, AblationSaysWhatEachPartIsWorth) {
               "         1    -0.2500  dropout=0\n"
               "         2       none  augment=[]\n");
     auto grid = ablating();
-    grid.search.procedure = "grid";
+    grid.search.procedure = grid.search.sampler = "grid";
     EXPECT_TRUE(ablation_of(summary, grid).empty());
 }
 
