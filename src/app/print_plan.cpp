@@ -7,6 +7,7 @@
 #include "core/error.hpp"
 #include "data/shard.hpp"
 #include "run/progress.hpp"
+#include "schedule/policy.hpp"
 #include "schedule/simulate_search.hpp"
 
 namespace hopscotch {
@@ -41,8 +42,9 @@ struct Work {
 bool is_hopping(PreparedRun const& prepared) { return prepared.experiment.strategy.name == "mop"; }
 
 std::optional<Work> print_schedule(PreparedRun const& prepared, std::vector<TrialCost> const& costs) {
-    auto const bound = lower_bound(costs, prepared.owners);
-    auto const simulated = simulate_planned(costs, prepared.owners, prepared.in_flight);
+    auto const& policy = policy_named(prepared.experiment.strategy.policy);
+    auto const bound = lower_bound(policy, costs, prepared.owners);
+    auto const simulated = simulate(policy, costs, prepared.owners, prepared.in_flight);
     if (!is_hopping(prepared)) return Work{simulated.busy, std::nullopt};
     if (bound > 0)
         fmt::print("schedule     {:.3f} of the lower bound, trainers busy {:.0f} % (simulated, without validation)\n",
@@ -55,8 +57,8 @@ std::optional<Work> print_search_simulation(PreparedRun const& prepared) {
     auto const& budget = prepared.experiment.search.budget;
     bool const goes_by_results = budget.target || budget.patience;  // made-up ones would end it anywhere
     if (!is_hopping(prepared) || goes_by_results || prepared.plan.trials > k_most_simulated) return std::nullopt;
-    auto const simulated =
-        simulate_search(*prepared.director, prepared.owners, static_cast<std::uint64_t>(prepared.experiment.seed));
+    auto const simulated = simulate_search(policy_named(prepared.experiment.strategy.policy), *prepared.director,
+                                           prepared.owners, static_cast<std::uint64_t>(prepared.experiment.seed));
     if (!simulated) return std::nullopt;
     auto const& procedure = prepared.experiment.search.procedure;
     fmt::print("schedule     trainers busy {:.0f} % (simulated with made-up results, without validation){}\n",
@@ -77,6 +79,7 @@ void print_hours(PreparedRun const& prepared, Work const& work) {
 }  // namespace
 
 void print_plan(PreparedRun const& prepared) {
+    auto const& policy = policy_named(prepared.experiment.strategy.policy);
     auto const trials = prepared.director->trials();
     std::vector<TrialCost> costs;
     std::int64_t units = 0, hops = 0;
@@ -84,7 +87,8 @@ void print_plan(PreparedRun const& prepared) {
     for (auto const& trial : trials) {
         costs.push_back({trial.id, trial.unit_cost, 0, trial.epochs_wanted});
         units += static_cast<std::int64_t>(prepared.shards) * trial.epochs_wanted;
-        hops += hops_per_lap(trial.id, prepared.owners, held_out_of(trial.assignment, prepared.experiment.search.folds)) *
+        hops += hops_per_lap(policy, trial.id, prepared.owners,
+                             held_out_of(trial.assignment, prepared.experiment.search.folds)) *
                 trial.epochs_wanted;
         auto const cost = trial.unit_cost * trial.epochs_wanted;
         longest = std::max(longest, cost);

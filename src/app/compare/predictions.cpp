@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "app/compare/run_work.hpp"
+#include "schedule/policy.hpp"
 
 namespace hopscotch {
 namespace {
@@ -62,8 +63,9 @@ Workload workload_of(std::vector<RunWork> const& works, std::size_t run, Sizes c
 }
 
 double mean_hops_per_lap(RunWork const& work) {
+    auto const& policy = policy_named(work.strategy.policy);
     double hops = 0;
-    for (auto const& [trial, measured] : work.trials) hops += static_cast<double>(hops_per_lap(trial, work.owners));
+    for (auto const& [trial, measured] : work.trials) hops += static_cast<double>(hops_per_lap(policy, trial, work.owners));
     return work.trials.empty() ? 0 : hops / static_cast<double>(work.trials.size());
 }
 
