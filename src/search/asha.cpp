@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Asynchronous successive halving (Li et al., MLSys 2020). promote: Algorithm 2 of the paper; a trial pauses at its rung and
-// is resumed once it is among the best 1/eta of the trials that reached the rung. stop: a trial that is not among them on its
-// arrival ends (the rule of Optuna and Determined; the first to arrive always pass).
+// is resumed once it is among the best 1/eta of the trials that reached the rung. stop: a trial that is not among them on
+// its arrival ends (the rule of Optuna and Determined; the first to arrive always pass).
 #include <fmt/format.h>
 
 #include <algorithm>

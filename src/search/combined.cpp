@@ -109,8 +109,8 @@ bool CombinedSearch::is_allowed(Assignment const& assignment, std::string const&
     return true;
 }
 
-// start_with comes first. A configuration that the reader refuses is an error if all trials are known before the first starts;
-// else it is skipped. A configuration that search.subject_to excludes is skipped, too.
+// start_with comes first. A configuration that the reader refuses is an error if all trials are known before the first
+// starts; else it is skipped. A configuration that search.subject_to excludes is skipped, too.
 std::optional<Assignment> CombinedSearch::configuration(int& epochs) {
     auto const& starts = input_->space.start_with;
     bool const ablates = input_->experiment.search.procedure == "ablation";

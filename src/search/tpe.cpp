@@ -24,8 +24,8 @@ std::optional<double> loss_for(TrialHistory const& trial, int epochs) {
     return std::nullopt;
 }
 
-// The rule has preferred other trials so far: this one has not reached the epoch at which trials are compared. Without a rule
-// no trial is left behind: a trial that stops early has its result.
+// The rule has preferred other trials so far: this one has not reached the epoch at which trials are compared. Without a
+// rule no trial is left behind: a trial that stops early has its result.
 bool is_left_behind(TrialHistory const& trial, Fidelity fidelity) {
     using enum TrialHistory::State;
     return fidelity == Fidelity::deepest && (trial.state == paused || trial.state == ended);
