@@ -4,8 +4,7 @@
 #include <array>
 
 #include "core/error.hpp"
-#include "schedule/deciding_director.hpp"
-#include "schedule/undecided_director.hpp"
+#include "schedule/ordered_director.hpp"
 
 namespace hopscotch {
 
@@ -32,8 +31,7 @@ std::string_view name_of(Order::Kind kind) {
 std::unique_ptr<Director> make_director(Experiment const& experiment, std::unique_ptr<Search> search,
                                         DirectorOptions options) {
     require(options.shards >= 1 && options.in_flight >= 0, "a director needs at least one shard and one trial in flight");
-    if (search->decides_nothing()) return std::make_unique<UndecidedDirector>(experiment, std::move(search), options);
-    return std::make_unique<DecidingDirector>(experiment, std::move(search), std::move(options));
+    return std::make_unique<OrderedDirector>(experiment, std::move(search), std::move(options));
 }
 
 }  // namespace hopscotch

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// When a trial has stopped learning (train.early_stopping). PURE: a function of the trial's own laps, so that it does not
-// matter when and in which order the laps of different trials come in.
+// train.early_stopping: when a trial has stopped learning. PURE: a function of the trial's own laps. The order in which laps
+// of different trials come in does not matter.
 #pragma once
 #include <string>
 
@@ -12,12 +12,15 @@ class EarlyStop {
 public:
     EarlyStop(EarlyStopping const& rule, std::string metric, Mode mode);
 
-    // After every lap, in order. A value that is not finite improves nothing; an improvement is more than min_delta.
+    static EarlyStop never() { return {{}, "", Mode::min}; }
+
+    // Call it after every lap, in order. A value that is not finite is no improvement; an improvement exceeds min_delta.
     void observe(int epoch, double value);
 
+    bool may_be_due() const { return rule_.patience > 0; }
     bool due() const { return rule_.patience > 0 && bad_epochs_ >= rule_.patience; }
 
-    // Of `laps` in all, with `observed` behind it: up to where no lap can turn out to be one too many.
+    // How many of `laps` are certain to be trained, after `observed` of them.
     int certain_laps(int observed, int laps) const;
 
     std::string reason() const;  // "no better val_accuracy for 5 epochs (best 0.91 in epoch 7)"

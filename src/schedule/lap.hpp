@@ -30,11 +30,12 @@ struct Lap {
     std::int64_t release = 0;   // laps released together are equals; earlier releases run first
     double remaining_cost = 0;  // of the trial from this lap on, in FLOPs: among equals the longest runs first
     Assignment assignment;
-    std::string from =
-        {};  // resumed: the file in the run directory with the state to go on with; empty: where the lap before ended
-    std::uint64_t from_hash = 0;  // that this state has; 0: not known (a file of an older version)
-    // It starts from the state after that lap, of this trial or another, which is kept for it; empty: from its own.
+    std::string from = {};        // resumed: the file in the run directory that the lap starts from; empty: no file
+    std::uint64_t from_hash = 0;  // of the state in the file; 0: not known (a file of an older version)
+    // The lap starts from the state at the end of that lap, of this trial or another; empty: from its trial's last state.
     std::optional<LapId> clone_of = {};
+
+    LapId id() const { return {trial, epoch}; }
 };
 
 struct UnitRecord {
@@ -43,25 +44,24 @@ struct UnitRecord {
     std::int64_t rows = 0;
     double loss_sum = 0;
     double start_unix_s = 0, seconds = 0;
-    double wait_s =
-        0;  // from the end of the trainer's unit before to this one's start, while it was queued; -1: was not queued
+    double wait_s = 0;  // between the trainer's last unit and this one, while this one was queued; -1: it was not queued
     std::uint64_t state_hash = 0;  // after the unit
 };
 
-// stopped: from outside, by what is not a function of the experiment (a user, a limit of hours).
+// stopped: by an order (a user, a limit of hours).
 enum class Outcome { finished, diverged, failed, stopped };
 
-// Whose fault a failure is: the trial's own (its model threw), or that of where it ran (data that could not be read, memory
-// that was not there), so that it may do better another time.
+// Cause of a failure. trial: its model threw. surroundings: data could not be read, or memory was short; another attempt may
+// work.
 enum class Cause { trial, surroundings };
 
-// What came of a lap; everything the journal, the metrics and the search need.
+// The result of a lap: all facts that the journal, the metrics and the search need.
 struct LapRecord {
     TrialId trial;
     int epoch = 0;
     int attempt = 1;
     Outcome outcome = Outcome::finished;
-    Cause cause = Cause::trial;     // failed: through what
+    Cause cause = Cause::trial;     // failed: why
     std::string reason;             // diverged, failed, stopped: why, with the unit
     std::vector<UnitRecord> units;  // in visit order
     TrainerId home;
@@ -70,37 +70,39 @@ struct LapRecord {
     double valid_start_unix_s = 0, valid_seconds = 0;
     double lr = 0;                 // of the lap's last step
     std::uint64_t state_hash = 0;  // after its last unit
-    // Of the whole state, so that each lap can be seen to begin with the right one. begin: 0: the initial state, or not
-    // known (a record of an older version). end: after validation, which may move counters (a plateau schedule's); 0: the
+    // Hashes of the whole state. They prove that each lap begins with the right state. begin: 0: the initial state, or not
+    // known (a record of an older version). end: after validation, which may move counters (of a plateau schedule); 0: the
     // lap did not finish, or not known.
     std::uint64_t begin_hash = 0, end_hash = 0;
     std::uint64_t state_bytes = 0;
-    // Where trainers wait for each other; by trainer.
-    std::vector<double> exposed_s;  // waited for the others, for parameters or rows, while there was nothing to compute
-    std::int64_t sync_rounds = 0;   // all-reduced steps, pushes of a worker, means
-    std::vector<std::int64_t> staleness;  // asynchronous servers: gradients applied n versions after the one they were of
-    // Servers whose combining depends on timing: by part, the workers in the order in which their gradients came. Not
-    // journalled.
+    // If trainers wait for each other: by trainer, the seconds without computation, waiting for the others, for parameters
+    // or for rows.
+    std::vector<double> exposed_s;
+    std::int64_t sync_rounds = 0;         // all-reduced steps, pushes of a worker, means
+    std::vector<std::int64_t> staleness;  // asynchronous servers: number of gradients applied n versions late, by n
+    // If the result of the servers depends on timing: by part, the workers in the order of their gradients. Not journalled.
     std::vector<std::vector<std::uint16_t>> server_log;
-    std::vector<Order> orders;  // that came with it; given by rank 0
+    std::vector<Order> orders;  // that came with the lap; added by rank 0
+
+    LapId id() const { return {trial, epoch}; }
 };
 
-// Where finished laps go (rank 0).
+// Receives finished laps (rank 0).
 class LapSink {
 public:
     virtual ~LapSink() = default;
     virtual void lap_done(LapRecord const& record) = 0;
-    // A file in the run directory holds a trial now: after `batch` batches of unit `step` of that epoch. Or, without a file:
-    // it could not be written, and the trial is at risk until one is.
+    // A file in the run directory holds a trial's state after `batch` batches of unit `step` of that epoch. No file: the
+    // state could not be written, and a loss would cost the trial's progress.
     struct Saved {
         TrialId trial;
         int epoch = 0, step = 0;
         std::int64_t batch = 0;
         std::string file;
-        bool whole = true;             // false: a best state of which other trainers held parts; nobody goes on from it
-        double gap_s = 0;              // what a loss would have cost a moment before: since the copy before it was made
+        bool whole = true;             // false: a best state without the parts of other trainers; no lap starts from it
+        double gap_s = 0;              // seconds since the copy before it
         std::uint64_t state_hash = 0;  // of the state in the file; 0: not known (written by an older version)
-        std::uint64_t begin_hash = 0;  // LapRecord::begin_hash of the lap under way there
+        std::uint64_t begin_hash = 0;  // LapRecord::begin_hash of the lap that was under way
     };
     virtual void saved(Saved const&) {}
     virtual void scored(LapRecord const&) {}  // the best trial on the test shards, in LapRecord::valid

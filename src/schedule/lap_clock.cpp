@@ -11,7 +11,9 @@ namespace {
 class VirtualClock : public LapClock {
 public:
     VirtualClock(int shards, double lookahead, VirtualCluster::Cost cost)
-        : lookahead_(lookahead), cluster_(make_owners(shards, shards, shards), std::move(cost)) {}
+        :  // decisions do not depend on strategy.policy
+          lookahead_(lookahead),
+          cluster_(policy_named("planned"), make_owners(shards, shards, shards), std::move(cost)) {}
 
     void start(VirtualLap const& lap) override {
         cluster_.add(lap);

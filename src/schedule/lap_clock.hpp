@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// When a lap ends and when the search hears of it, as far as decisions are concerned. PURE. Two clocks:
-//   virtual  laps run on a virtual cluster of one trainer a shard. The report of a lap is due at its virtual end +
-//            lookahead x the mean virtual duration of a lap (of those that have ended). The clock must not go past a report
-//            that is due and not yet known.
+// The clock of decisions: when a lap ends, and when the search hears of it. PURE. Two clocks:
+//   virtual  laps run on a virtual cluster with one trainer for each shard. The report of a lap is due at its virtual end +
+//            lookahead x the mean virtual duration of the laps that have ended. The clock must not go past a report that is
+//            due if its record is missing.
 //   arrival  a lap ends, and is due, when its record arrives.
 // Reports are due in the order in which their laps end, ties by (trial, epoch).
 #pragma once
@@ -18,12 +18,12 @@ class LapClock {
 public:
     virtual ~LapClock() = default;
     virtual void start(VirtualLap const& lap) = 0;
-    virtual void forget(TrialId trial) = 0;      // neither its lap nor its reports will be
+    virtual void forget(TrialId trial) = 0;      // its lap never ends, and its reports are never due
     virtual void arrived(LapId const& lap) = 0;  // the record of a lap is there
 
-    // On to the next time at which anything happens: the laps that end then (none: a report is due). Nullopt: nothing will.
+    // Moves on to the next event. Returns the laps that end then; an empty list: a report is due. Nullopt: no event is left.
     virtual std::optional<std::vector<LapId>> step() = 0;
-    virtual std::optional<LapId> due() const = 0;  // the next report, if its time has come
+    virtual std::optional<LapId> due() const = 0;  // the next report that is due now
     virtual void pop() = 0;                        // that report has been delivered
     virtual double now() const = 0;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The number that a metric's name stands for, of one lap: one definition for the director, the trainers and the files. PURE.
+// The value of a metric after one lap: one definition for the director, the trainers and the files. PURE.
 #pragma once
 #include <string_view>
 
@@ -8,8 +8,8 @@
 
 namespace hopscotch {
 
-// Sums are added in visit order, in double. NaN where it does not exist: no rows, or has_metric() is false for the loss.
-// Throws Error for a name that is none.
+// Sums are added in visit order, in double. NaN without rows, or if has_metric() is false for the loss. Throws Error for an
+// unknown name.
 double lap_metric(LapRecord const& record, std::string_view metric, LossKind loss);
 
 }  // namespace hopscotch

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is not a function of the experiment and yet decides: a user's wish, a limit of hours. PURE. An order comes with the
-// record of a lap and is obeyed when that lap is: so whoever hears the same records takes the same decisions (DESIGN 4.1).
+// Orders of users, and limits of hours, which act as orders. PURE. Orders are not a function of the experiment. An order
+// comes with the record of a lap and is obeyed when that lap is delivered. So a director that gets the same records takes
+// the same decisions (docs/decisions/0024).
 #pragma once
 #include <string>
 #include <string_view>
@@ -12,16 +13,17 @@ namespace hopscotch {
 
 struct Order {
     enum class Kind {
-        stop,    // the trial ends now, as stopped; for the search it has failed
-        resume,  // it is paused or has stopped: it goes on to its train.epochs, and the search has no say in it any more
-        clone,  // a new trial begins with the state after the source's lap, when that has ended; if it never does, after the
-                // source's last one before, and if there is none, when it is taken up. The search knows nothing of it
-        finish  // no trial starts or goes on
+        stop,    // the trial ends now, as stopped; the search hears that it failed
+        resume,  // a paused or stopped trial goes on to its train.epochs; the search has no say in it any more
+        clone,   // a new trial begins with the source's state at the end of a lap, as soon as that lap has ended. If the
+                 // source ends before that lap, the clone begins after the source's last lap. If the source has no lap, the
+                 // clone waits until an order resumes the source. The search does not know the clone
+        finish   // no trial starts or goes on
     } kind = Kind::stop;
     TrialId trial = {};          // clone: the source; finish: none
     int epoch = -1;              // clone: the source's lap
-    Assignment assignment = {};  // clone: all of the new trial's
-    std::string why;             // "stopped by a user"
+    Assignment assignment = {};  // clone: every value of the new trial
+    std::string why;             // for people: "stopped by a user"
 };
 std::string_view name_of(Order::Kind kind);
 

@@ -12,7 +12,7 @@ void Pins::reported(LapId lap) {
         free_.push_back(lap);
 }
 
-void Pins::let_go(LapId state) {
+void Pins::release(LapId state) {
     if (--clones_.at(state) > 0) return;
     clones_.erase(state);
     if (behind_.erase(state) > 0) free_.push_back(state);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which states at the ends of laps clones may still ask for. PURE. A state can be asked for from its lap's report to the
-// report of the trial's next lap, and is held for every clone that did until that clone has trained a lap.
+// The states at the ends of laps that clones may still need. PURE. The search can ask for a state from the report of its lap
+// to the report of the trial's next lap. A state is held for each of its clones until that clone has trained a lap.
 #pragma once
 #include <map>
 #include <set>
@@ -13,14 +13,14 @@ namespace hopscotch {
 
 class Pins {
 public:
-    void reported(LapId lap);  // the state before it is out of reach
+    void reported(LapId lap);  // the search cannot ask for the state before this lap any more
     void hold(LapId state) { ++clones_[state]; }
-    void let_go(LapId state);
-    std::vector<LapId> take() { return std::exchange(free_, {}); }  // states that are free now
+    void release(LapId state);
+    std::vector<LapId> take() { return std::exchange(free_, {}); }  // states that are not needed any more
 
 private:
     std::map<LapId, int> clones_;
-    std::set<LapId> behind_;  // out of reach, but held
+    std::set<LapId> behind_;  // the search cannot ask for them, but clones hold them
     std::vector<LapId> free_;
 };
 

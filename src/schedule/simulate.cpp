@@ -12,11 +12,11 @@ namespace {
 // Trials that run to their last epoch whatever happens, the longest admitted first.
 class Simulator {
 public:
-    Simulator(std::vector<TrialCost> const& trials, OwnerTable const& owners, std::int64_t in_flight,
+    Simulator(Policy const& policy, std::vector<TrialCost> const& trials, OwnerTable const& owners, std::int64_t in_flight,
               SimulatedTask const& on_task)
         : shards_(static_cast<int>(owners.owner.size())),
           in_flight_(in_flight),
-          cluster_(owners, [this](LapId const& lap, int step) { return cost(lap.trial, step); }, on_task) {
+          cluster_(policy, owners, [this](LapId const& lap, int step) { return cost(lap.trial, step); }, on_task) {
         for (auto const& trial : trials) {
             trials_[trial.trial] = trial;
             waiting_.push_back(trial);
@@ -77,14 +77,15 @@ private:
 
 }  // namespace
 
-Simulation simulate_planned(std::vector<TrialCost> const& trials, OwnerTable const& owners, std::int64_t in_flight,
-                            SimulatedTask const& on_task) {
+Simulation simulate(Policy const& policy, std::vector<TrialCost> const& trials, OwnerTable const& owners,
+                    std::int64_t in_flight, SimulatedTask const& on_task) {
     require(in_flight >= 1, "at least one trial must be in flight");
-    return Simulator(trials, owners, in_flight, on_task).run();
+    return Simulator(policy, trials, owners, in_flight, on_task).run();
 }
 
-Simulation simulate_planned(std::vector<TrialCost> const& trials, OwnerTable const& owners, std::int64_t in_flight) {
-    return simulate_planned(trials, owners, in_flight, {});
+Simulation simulate(Policy const& policy, std::vector<TrialCost> const& trials, OwnerTable const& owners,
+                    std::int64_t in_flight) {
+    return simulate(policy, trials, owners, in_flight, {});
 }
 
 }  // namespace hopscotch

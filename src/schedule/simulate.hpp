@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The event simulation of visit.hpp with a look at every task: for tests, plans and Gantt charts.
+// The event simulation of visit.hpp with a callback for every task: for tests and Gantt charts.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace hopscotch {
 
-Simulation simulate_planned(std::vector<TrialCost> const& trials, OwnerTable const& owners, std::int64_t in_flight,
-                            SimulatedTask const& on_task);
+Simulation simulate(Policy const& policy, std::vector<TrialCost> const& trials, OwnerTable const& owners,
+                    std::int64_t in_flight, SimulatedTask const& on_task);
 
 }  // namespace hopscotch

@@ -35,11 +35,11 @@ LapRecord made_up(LapId const& lap, std::uint64_t seed) {
 
 class SearchSimulator {
 public:
-    SearchSimulator(Director& director, OwnerTable const& owners, std::uint64_t seed)
+    SearchSimulator(Policy const& policy, Director& director, OwnerTable const& owners, std::uint64_t seed)
         : director_(director),
           seed_(seed),
           trainers_(owners.trainers),
-          cluster_(owners, [this, shards = std::ssize(owners.owner)](LapId const& lap, int step) {
+          cluster_(policy, owners, [this, shards = std::ssize(owners.owner)](LapId const& lap, int step) {
               return step == shards ? 0 : director_.trials()[lap.trial.index()].unit_cost;
           }) {}
 
@@ -84,9 +84,9 @@ private:
 
 }  // namespace
 
-std::optional<SearchSimulation> simulate_search(Director& director, OwnerTable const& owners, std::uint64_t seed,
-                                                std::int64_t most_units) {
-    return SearchSimulator(director, owners, seed).run(most_units / std::ssize(owners.owner));
+std::optional<SearchSimulation> simulate_search(Policy const& policy, Director& director, OwnerTable const& owners,
+                                                std::uint64_t seed, std::int64_t most_units) {
+    return SearchSimulator(policy, director, owners, seed).run(most_units / std::ssize(owners.owner));
 }
 
 }  // namespace hopscotch

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How busy a search that decides on the way keeps its trainers: its director on a cluster in numbers, with made-up results.
-// For plans: a rung that waits for all of its trials shows here before it costs anything. PURE.
+// How busy a search that decides on the way keeps the trainers: its director on a simulated cluster, with made-up results.
+// --dry-run shows the cost of rungs that wait for all of their trials. PURE.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -16,9 +16,9 @@ struct SearchSimulation {
     std::int64_t laps = 0;
 };
 
-// director: a fresh one; it is used up. Trials get better with their epochs, each towards a value of its own that is drawn
-// from the seed. None: there would be more than most_units to go through.
-std::optional<SearchSimulation> simulate_search(Director& director, OwnerTable const& owners, std::uint64_t seed,
-                                                std::int64_t most_units = 2'000'000);
+// director: a new one; the simulation uses it up. Trials get better with their epochs, each towards its own value, drawn
+// from the seed. None: the search would take more than most_units.
+std::optional<SearchSimulation> simulate_search(Policy const& policy, Director& director, OwnerTable const& owners,
+                                                std::uint64_t seed, std::int64_t most_units = 2'000'000);
 
 }  // namespace hopscotch

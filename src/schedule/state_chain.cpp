@@ -17,9 +17,9 @@ bool differ(std::uint64_t hash, bool told, std::optional<std::uint64_t> expected
 
 void StateChain::released(Lap const& lap) {
     if (lap.clone_of)
-        clones_[{lap.trial, lap.epoch}] = *lap.clone_of;
+        clones_[lap.id()] = *lap.clone_of;
     else
-        clones_.erase({lap.trial, lap.epoch});
+        clones_.erase(lap.id());
 }
 
 void StateChain::ended(LapRecord const& record) {
@@ -51,7 +51,7 @@ bool StateChain::may_be(LapSink::Saved const& file) const {
 }
 
 std::string StateChain::complaint(LapRecord const& record) const {
-    auto const expected = at_begin_of({record.trial, record.epoch});
+    auto const expected = at_begin_of(record.id());
     if (!differ(record.begin_hash, record.begin_hash != 0 || record.end_hash != 0, expected)) return {};
     return fmt::format("trial {}, epoch {} began with {} instead of state {}", record.trial.value, record.epoch,
                        record.begin_hash == 0 ? "the initial state" : "state " + to_hex(record.begin_hash),

@@ -10,17 +10,17 @@ void TaskQueue::add_lap(TrialId trial, double remaining_cost) {
 
 void TaskQueue::lap_done(TrialId trial) {
     auto const found = tasks_.find(trial);
-    if (found != tasks_.end() && --found->second.laps == 0) stop(found->second);
+    if (found != tasks_.end() && --found->second.laps == 0) free_trainer(found->second);
 }
 
 void TaskQueue::forget(TrialId trial) {
     auto const found = tasks_.find(trial);
     if (found == tasks_.end()) return;
-    stop(found->second);
+    free_trainer(found->second);
     tasks_.erase(found);
 }
 
-void TaskQueue::stop(Task& task) {
+void TaskQueue::free_trainer(Task& task) {
     if (task.running) trains_[task.holder->index()] = std::nullopt;
     task.running = false;
 }

@@ -10,8 +10,9 @@
 
 namespace hopscotch {
 
-VirtualCluster::VirtualCluster(OwnerTable owners, Cost cost, SimulatedTask on_task)
-    : owners_(std::move(owners)),
+VirtualCluster::VirtualCluster(Policy const& policy, OwnerTable owners, Cost cost, SimulatedTask on_task)
+    : policy_(policy),
+      owners_(std::move(owners)),
       shards_(static_cast<int>(owners_.owner.size())),
       cost_(std::move(cost)),
       on_task_(std::move(on_task)),
@@ -23,13 +24,19 @@ VirtualCluster::Key VirtualCluster::key(Place const& place) const {
 }
 
 void VirtualCluster::enqueue(Place& place) {
-    place.trainer = owners_.of(planned_shard(place.lap.id.trial, place.step == shards_ ? 0 : place.step, shards_));
+    if (place.step == shards_) {  // the validation, at home
+        place.trainer = owners_.of(place.visited.front());
+    } else {
+        PolicyView const now{owners_, runs_, place.visited};
+        place.visited.push_back(policy_.next({place.lap.id.trial, place.step, shards_, {}, &now}));
+        place.trainer = owners_.of(place.visited.back());
+    }
     queues_[place.trainer.index()].insert(key(place));
     changed_.insert(place.trainer);
 }
 
 void VirtualCluster::add(VirtualLap const& lap) {
-    auto const [at, is_new] = laps_.try_emplace(lap.id.trial, Place{lap, 0, {}, std::nullopt});
+    auto const [at, is_new] = laps_.try_emplace(lap.id.trial, Place{lap, 0, {}, {}, std::nullopt});
     require(is_new, fmt::format("trial {} has a lap on the virtual cluster already", lap.id.trial.value));
     enqueue(at->second);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A cluster that exists in numbers only: trainers that run laps by `planned`, round the ring and without barriers, in time
-// that is computed. PURE: one piece of code for decisions in virtual time, for plans and for tests. Its user is in the loop:
+// A simulated cluster: trainers run laps in computed time, in the visit order of a policy, without barriers. PURE. Decisions
+// in virtual time, plans and tests share this code. The caller drives the loop:
 //   cluster.add(lap) ...; cluster.start_ready(); ended = cluster.run_until(*cluster.next_end()); cluster.add(...) ...
 #pragma once
 #include <cstdint>
@@ -13,11 +13,11 @@
 #include <vector>
 
 #include "schedule/lap.hpp"
-#include "schedule/visit.hpp"
+#include "schedule/policy.hpp"
 
 namespace hopscotch {
 
-// A lap as trainers queue it; release and remaining are those of Lap.
+// A lap in a trainer's queue; release and remaining as in Lap.
 struct VirtualLap {
     LapId id;
     std::int64_t release = 0;
@@ -35,40 +35,42 @@ using SimulatedTask = std::function<void(SimulatedUnit const&)>;  // called when
 
 class VirtualCluster {
 public:
-    // Of a unit (step 0..S-1), or of a lap's validation (step S; 0: there is none). Asked when the task starts.
+    // Cost of a unit (step 0..S-1), or of a lap's validation (step S; 0: there is none). Called when the task starts.
     using Cost = std::function<double(LapId const&, int step)>;
 
-    VirtualCluster(OwnerTable owners, Cost cost, SimulatedTask on_task = {});
+    VirtualCluster(Policy const& policy, OwnerTable owners, Cost cost, SimulatedTask on_task = {});
 
-    void add(VirtualLap const& lap);  // ready now. A trial has one lap here at a time
-    void remove(TrialId trial);       // its lap, if any; the trainer that is at it is free now
+    void add(VirtualLap const& lap);  // is ready now; a trial has one lap at a time
+    void remove(TrialId trial);       // the trial's lap, if there is one; its trainer is free now
     std::size_t laps() const { return laps_.size(); }
 
-    // Idle trainers begin what they have: validation first, then release order, the longest remaining, the lowest id.
+    // Idle trainers begin a task: validation first, then release order, the longest remaining trial, the lowest id.
     void start_ready();
 
-    std::optional<double> next_end() const;  // of a running task; none: nothing runs
+    std::optional<double> next_end() const;  // of a running task; none: no task runs
 
-    // Moves the clock, not beyond next_end(). What ends at that time goes on to its next trainer's queue; the laps that have
-    // ended come out, by (trial, epoch).
+    // Moves the clock, not beyond next_end(). Laps whose task ends then go to the next trainer's queue. Returns the laps
+    // that have ended, by (trial, epoch).
     std::vector<LapId> run_until(double time);
 
     double now() const { return now_; }
     double busy() const { return busy_; }  // summed over trainers, of the tasks that have started
 
 private:
-    // What runs first. The trial is unique among what is queued.
+    // The smallest key runs first. A trial is queued once.
     using Key = std::tuple<int, std::int64_t, double, TrialId>;
     struct Place {
         VirtualLap lap;
         int step = 0;
         TrainerId trainer;
-        std::optional<double> ends;  // it runs
+        std::vector<ShardId> visited;  // in this lap
+        std::optional<double> ends;    // it runs
     };
     Key key(Place const& place) const;
     void enqueue(Place& place);
     bool end_task(Place& place);
 
+    Policy const& policy_;
     OwnerTable owners_;
     int shards_;
     Cost cost_;
@@ -76,7 +78,7 @@ private:
     std::unordered_map<TrialId, Place> laps_;
     std::vector<std::set<Key>> queues_;  // by trainer
     std::vector<char> runs_;             // by trainer
-    std::set<TrainerId> changed_;        // may have something to start
+    std::set<TrainerId> changed_;        // trainers that may have a task to start
     std::set<std::pair<double, TrialId>> ends_;
     double now_ = 0, busy_ = 0;
 };

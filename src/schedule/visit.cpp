@@ -7,6 +7,7 @@
 #include <map>
 
 #include "core/error.hpp"
+#include "schedule/policy.hpp"
 
 namespace hopscotch {
 
@@ -23,7 +24,7 @@ ShardId planned_shard(TrialId trial, int step, int shards, HeldOut const& held_o
     for (bool const held : {false, true})
         for (int k = 0; k < shards; ++k)
             if (held_out.has(around(k)) == held && left-- == 0) return around(k);
-    throw Error(fmt::format("step {} of {}", step, shards));
+    throw Error(fmt::format("step {} of a lap (there are {} shards)", step, shards));
 }
 
 std::vector<ShardId> OwnerTable::shards_of(TrainerId trainer) const {
@@ -60,19 +61,16 @@ OwnerTable without(OwnerTable table, TrainerId lost, std::vector<TrainerId> cons
     return table;
 }
 
-std::int64_t hops_per_lap(TrialId trial, OwnerTable const& owners, HeldOut const& held_out) {
+std::int64_t hops_per_lap(Policy const& policy, TrialId trial, OwnerTable const& owners, HeldOut const& held_out) {
     int const shards = static_cast<int>(owners.owner.size());
+    auto const owner_at = [&](int step) { return owners.of(policy.next({trial, step % shards, shards, held_out})); };
     std::int64_t hops = 0;
-    for (int step = 0; step < shards; ++step) {
-        auto const here = owners.of(planned_shard(trial, step, shards, held_out));
-        auto const next =
-            owners.of(planned_shard(trial, (step + 1) % shards, shards, held_out));  // after the last step: home
-        if (here != next) ++hops;
-    }
+    for (int step = 0; step < shards; ++step)
+        if (owner_at(step) != owner_at(step + 1)) ++hops;  // after the last step: home
     return hops;
 }
 
-double lower_bound(std::vector<TrialCost> const& trials, OwnerTable const& owners) {
+double lower_bound(Policy const& policy, std::vector<TrialCost> const& trials, OwnerTable const& owners) {
     int const shards = static_cast<int>(owners.owner.size());
     std::vector<double> load(static_cast<std::size_t>(owners.trainers), 0.0);
     double longest = 0;
@@ -80,7 +78,7 @@ double lower_bound(std::vector<TrialCost> const& trials, OwnerTable const& owner
     for (auto const& trial : trials) {
         longest = std::max(longest, trial.epochs * (shards * trial.unit + trial.validation));
         units += trial.epochs * trial.unit;
-        load[owners.of(planned_shard(trial.trial, 0, shards)).index()] += trial.epochs * trial.validation;
+        load[owners.of(policy.next({trial.trial, 0, shards})).index()] += trial.epochs * trial.validation;
     }
     for (auto owner : owners.owner) load[owner.index()] += units;
     return std::max(longest, *std::max_element(load.begin(), load.end()));

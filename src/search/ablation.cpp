@@ -31,7 +31,7 @@ std::vector<Ablation> ablations(Space const& space) {
     for (auto const& each : out)
         if (is_forbidden(space, each.assignment))
             throw ConfigError(
-                fmt::format("/search/forbid: excludes {} (ablation needs every one of its trials) remove a condition",
+                fmt::format("/search/forbid: excludes {} (ablation needs every one of its trials); remove a condition",
                             to_json(each.assignment).dump()));
     return out;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Leave one component out (the LOCO of Maggy): trial 0 has the first value of every list, each other trial one value of one
-// list instead. How much worse it is says what that component is worth.
+// Ablation: leave one component out (LOCO of Maggy). Trial 0 has the first value of every list. Each other trial has another
+// value of one list. The loss that this costs is the worth of the component.
 #pragma once
 #include <optional>
 #include <string>
@@ -11,22 +11,22 @@
 namespace hopscotch {
 
 struct Ablation {
-    std::string path;  // what is changed; empty: trial 0, where nothing is
-    Json value;        // what stands there instead
+    std::string path;  // of the changed key; empty: trial 0
+    Json value;        // the new value
     Assignment assignment;
 };
 
 // In the order of the trials. Throws ConfigError if search.forbid excludes one.
 std::vector<Ablation> ablations(Space const& space);
 
-// One row a trial: what it leaves out, its loss, and how much worse than trial 0 that is.
+// One row a trial: the component left out, the loss, and how much worse the loss is than that of trial 0.
 struct Delta {
     std::string component;       // "model.dropout = 0"; "baseline"
     std::optional<double> loss;  // none: failed, or no result yet
     std::optional<double> delta;
 };
 
-// losses: by trial, as many as there are so far.
+// losses: by trial, of the trials so far.
 std::vector<Delta> delta_table(Space const& space, std::vector<std::optional<double>> const& losses);
 
 }  // namespace hopscotch

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Asynchronous successive halving (Li et al., MLSys 2020). promote: Algorithm 2 of the paper; a trial pauses at its rung and
-// is taken up again once it is among the best 1/eta of those who reached it. stop: who is not among them on arrival ends
-// (the rule of Optuna and Determined; the first to arrive always pass).
+// is resumed once it is among the best 1/eta of the trials that reached the rung. stop: a trial that is not among them on
+// its arrival ends (the rule of Optuna and Determined; the first to arrive always pass).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -106,7 +106,7 @@ private:
         return std::nullopt;
     }
 
-    // Among the first so many of a rung, if somebody rests there.
+    // The best paused trial among the first `places` of a rung.
     std::optional<Seat> best_of(std::size_t rung, std::size_t places) const {
         auto const& entries = rungs_[rung];
         for (std::size_t i = 0; i < places && entries[i].loss != k_worst; ++i)
@@ -127,7 +127,7 @@ class Stopping : public Asha {
 public:
     using Asha::Asha;
 
-    // Equals of the last who passes, pass.
+    // Trials with the same loss as the last one that passes also pass.
     Verdict decide(TrialId trial, History const& history) override {
         auto& rung = rung_of_[trial.index()];
         auto const loss = history.of(trial).losses.back();

@@ -46,7 +46,7 @@ Verdict Bracket::decide(TrialId trial, double loss) {
     auto const place = arrive(trial, loss);
     Verdict out;
     if (go_on == 0) return out;
-    // Others may still push it down, but none up: who is out now, is out.
+    // Later results can only lower the rank: a trial that is out now stays out.
     out.kind = static_cast<std::int64_t>(place) >= go_on ? Verdict::Kind::stop : Verdict::Kind::pause;
     out.why = fmt::format("{}rung {} ({} epoch{}): rank {} of {} so far, {} of {} go on", name_, rung, epochs,
                           epochs == 1 ? "" : "s", place + 1, came, go_on, trials);

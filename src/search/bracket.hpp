@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One bracket of successive halving as a state machine. A rung is decided when all its trials have reported or failed; who
-// failed ranks last and never goes on, and nobody waits for it.
+// One bracket of successive halving as a state machine. A rung is decided when all its trials have reported or failed. A
+// failed trial ranks last, never goes on, and no trial waits for it.
 #pragma once
 #include <deque>
 #include <string>
@@ -14,13 +14,13 @@ namespace hopscotch {
 
 class Bracket {
 public:
-    // name: how the log of decisions calls it, "" or "bracket 2, ".
+    // name: for the log of decisions: "" or "bracket 2, ".
     Bracket(std::vector<Rung> rungs, int eta, std::string name)
         : rungs_(std::move(rungs)), eta_(eta), name_(std::move(name)) {}
 
     bool wants() const { return !closed_ && started_ < rungs_.front().trials; }
-    int start();   // one more; returns its first decision point
-    void close();  // no more come: halve what is there
+    int start();   // one more trial; returns its first decision point
+    void close();  // no more trials start: halve those that have
 
     bool can_resume() const { return !ready_.empty(); }
     Rule::Resumption resume();
@@ -30,7 +30,7 @@ public:
     bool finished() const { return !wants() && ready_.empty() && waiting_for_ == 0; }
 
 private:
-    std::size_t arrive(TrialId trial, double loss);  // its place among those who came, from 0
+    std::size_t arrive(TrialId trial, double loss);  // its rank so far, from 0
     void halve_if_complete();
     std::int64_t survivors() const;  // of the present rung, at most
 
@@ -42,7 +42,7 @@ private:
     std::size_t rung_ = 0;
     std::int64_t waiting_for_ = 0;                     // results of the present rung
     std::vector<std::pair<double, TrialId>> results_;  // of the present rung, best first; equals by id
-    std::deque<TrialId> ready_;                        // survivors that have not been taken up again
+    std::deque<TrialId> ready_;                        // survivors that are still paused
 };
 
 }  // namespace hopscotch

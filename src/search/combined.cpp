@@ -12,9 +12,9 @@
 namespace hopscotch {
 namespace {
 
-constexpr int k_most_refused = 1000;  // configurations in a row that the reader does not take
+constexpr int k_most_refused = 1000;  // configurations in a row that the reader refuses
 
-// Every trial to its end.
+// Every trial trains to its end.
 class NoRule : public Rule {
 public:
     bool wants() const override { return true; }
@@ -60,7 +60,7 @@ CombinedSearch::CombinedSearch(std::unique_ptr<SearchInput const> input, std::un
       most_(most),
       history_(input_->known),
       goal_(input_->experiment.search),
-      listed_(sampler_->left(input_->known).has_value()) {}
+      listed_(sampler_->remaining(input_->known).has_value()) {}
 
 std::optional<Proposal> CombinedSearch::next() {
     for (;;) {
@@ -76,7 +76,7 @@ std::optional<Proposal> CombinedSearch::next() {
         if (closed_ || !rule_->wants()) return std::nullopt;
         int epochs = 0;
         if (auto assignment = configuration(epochs)) return start(std::move(*assignment), epochs);
-        close();  // which may let somebody go on
+        close();  // the rule may let a paused trial go on now
     }
 }
 
@@ -90,7 +90,7 @@ std::string text_of(Constraint const& constraint) {
 
 }  // namespace
 
-// needed_by: who cannot do without this configuration, so that it is an error; empty: it is left out.
+// needed_by: the reason why this configuration must be tried, so its exclusion is an error; empty: it is skipped.
 bool CombinedSearch::is_allowed(Assignment const& assignment, std::string const& needed_by) const {
     auto const& constraints = input_->experiment.search.subject_to;
     if (constraints.empty() || !input_->measure) return true;
@@ -99,24 +99,24 @@ bool CombinedSearch::is_allowed(Assignment const& assignment, std::string const&
         double const value = value_of(measures, constraint.name);
         if (value > constraint.above.value_or(-k_worst) && value < constraint.below.value_or(k_worst)) continue;
         if (needed_by.empty()) return false;
-        throw ConfigError(fmt::format("/search/subject_to/{}: must be {}, and is {:.10g} of {} ({}) change one of the two",
+        throw ConfigError(fmt::format("/search/subject_to/{}: must be {}, and is {:.10g} of {} ({}); change one of the two",
                                       constraint.name, text_of(constraint), value, to_json(assignment).dump(), needed_by));
     }
     return true;
 }
 
-// start_with first. What the reader refuses is an error where all trials are known before the first starts, and is left out
-// where one can only know during the run. What search.subject_to excludes is left out, too.
+// start_with comes first. A configuration that the reader refuses is an error if all trials are known before the first
+// starts; else it is skipped. A configuration that search.subject_to excludes is skipped, too.
 std::optional<Assignment> CombinedSearch::configuration(int& epochs) {
     auto const& starts = input_->space.start_with;
     bool const ablates = sampler_traits(input_->experiment.search.sampler).configurations == Configurations::one_changed;
     for (int refused = 0, excluded = 0;;) {
         bool const first = history_.size() < starts.size() && refused + excluded == 0;
-        bool const enough = excluded > k_most_refused && !listed_;  // there is next to nothing else
+        bool const enough = excluded > k_most_refused && !listed_;  // almost nothing else is left
         auto assignment = first ? std::optional(starts[history_.size()]) : enough ? std::nullopt : sampler_->ask(history_);
         if (!assignment && excluded > 0 && history_.size() == 0 && input_->known.results() == 0)
             throw ConfigError(
-                "/search/subject_to: excludes every configuration (nothing is left to train) remove a condition");
+                "/search/subject_to: excludes every configuration (nothing is left to train); remove a condition");
         if (!assignment) return std::nullopt;
         Problems problems(fmt::format("trial {}", history_.size()));
         epochs = resolve(input_->experiment, *assignment, problems).train.epochs;
@@ -147,14 +147,14 @@ Verdict CombinedSearch::report(Report const& report) {
     auto& trial = history_.of(report.trial);
     if (trial.state == TrialHistory::State::ended) return {Verdict::Kind::stop, 0, {}, 0, {}, ""};
     require(trial.state == TrialHistory::State::running,
-            fmt::format("a report of trial {}, which is paused", report.trial.value));
+            fmt::format("a report of trial {} (the trial is paused)", report.trial.value));
     if (!report.loss || !std::isfinite(*report.loss)) {
         granted_epochs_ += trial.epochs() + 1 - trial.until_epoch;  // its other copies, if any, train on to their decision
         history_.add_loss(report.trial, k_worst);
         trial.state = TrialHistory::State::ended;
         --running_;
         rule_->fail(report.trial, history_);
-        goal_.left(report.trial);
+        goal_.rests(report.trial);
         return {Verdict::Kind::stop, 0, {}, 0, {}, ""};
     }
     require(report.epoch == trial.epochs(),
@@ -175,8 +175,8 @@ Verdict CombinedSearch::decide(TrialId id) {
     else if (further && is_spent())
         verdict = stopped(spent_text());
     follow(trial, verdict);
-    if (trial.state != TrialHistory::State::running) goal_.left(id);
-    // Also of who has come to its end: perhaps nobody else is left to say it of.
+    if (trial.state != TrialHistory::State::running) goal_.rests(id);
+    // Also of a trial at its end: it may be the last one, and the reason must be told with a trial.
     if (trial.state == TrialHistory::State::ended && goal_.is_over() && verdict.why.empty()) verdict.why = goal_.why();
     return verdict;
 }
@@ -212,13 +212,13 @@ std::string CombinedSearch::spent_text() const {
     return fmt::format("the budget of {} epochs is spent", input_->experiment.search.budget.epochs.value_or(0));
 }
 
-std::string CombinedSearch::why_left() const {
+std::string CombinedSearch::why_not_resumed() const {
     if (goal_.is_over()) return goal_.why();
-    return is_spent() ? spent_text() : Search::why_left();
+    return is_spent() ? spent_text() : Search::why_not_resumed();
 }
 
 bool CombinedSearch::finished() const {
-    // Epochs that are handed out and not trained may come back when a trial fails.
+    // Granted epochs may come back when a trial fails.
     if (is_spent() || goal_.is_over()) return running_ == 0;
     bool const starts = !closed_ && rule_->wants();
     return !starts && !(rule_->pauses() && (running_ > 0 || rule_->can_resume()));

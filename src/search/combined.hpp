@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A search procedure from its two halves: the sampler says what is tried next, the rule who goes on. Here they are kept
-// apart from the book-keeping that all procedures share: ids, start_with, limits, duplicates, failures, budgets.
-// Budgets end a search in this way: no trial starts any more, and who is in training goes on to its next decision.
+// A search procedure from its two halves: the sampler picks the next configuration, the rule decides which trials go on.
+// This class does the book-keeping that all procedures share: ids, start_with, limits, duplicates, failures, budgets. When a
+// budget is used up, no trial starts any more, and a trial in training goes on to its next decision.
 #pragma once
 #include <memory>
 
@@ -12,17 +12,17 @@
 
 namespace hopscotch {
 
-// What both halves look at; it must not move while they live.
+// Inputs of both halves; must not move while they live.
 struct SearchInput {
     Experiment experiment;
     Space space;
-    Measure measure = {};  // none: search.subject_to is not looked at
+    Measure measure = {};  // none: search.subject_to is ignored
     History known = {};    // of an earlier run
 };
 
 class CombinedSearch : public Search {
 public:
-    // most: configurations in all; none: until the rule wants no more or there is no other.
+    // most: configurations in all; none: until the rule wants no more or the sampler has no more.
     CombinedSearch(std::unique_ptr<SearchInput const> input, std::unique_ptr<Sampler> sampler, std::unique_ptr<Rule> rule,
                    std::optional<std::int64_t> most);
 
@@ -31,7 +31,7 @@ public:
     bool finished() const override;
     bool decides_nothing() const override { return !rule_->decides() && !sampler_->learns(); }
     bool clones() const override { return rule_->clones(); }
-    std::string why_left() const override;
+    std::string why_not_resumed() const override;
 
 private:
     std::optional<Assignment> configuration(int& epochs);
@@ -52,7 +52,7 @@ private:
     Goal goal_;
     std::int64_t running_ = 0, granted_epochs_ = 0;
     bool closed_ = false;  // no further trial starts
-    bool listed_;          // the sampler knows all it has
+    bool listed_;          // the sampler has a finite list
 };
 
 }  // namespace hopscotch

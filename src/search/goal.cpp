@@ -19,7 +19,7 @@ void Goal::report(TrialId trial, int epochs, double loss) {
     improved_.insert(trial);
 }
 
-void Goal::left(TrialId trial) {
+void Goal::rests(TrialId trial) {
     if (is_over() || improved_.erase(trial) > 0) return;
     ++without_;
     if (!budget_.patience || without_ < *budget_.patience) return;

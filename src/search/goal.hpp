@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The budgets that look at results (search.budget.target and patience): has the search found enough, or stopped finding?
-// Once it is over it stays over.
+// The budgets that look at results: search.budget.target and patience. The search is over when it has reached the target, or
+// when too many trials in a row found nothing better. Once over, it stays over.
 #pragma once
 #include <optional>
 #include <set>
@@ -17,11 +17,11 @@ public:
 
     static bool is_set(SearchConfig const& search) { return search.budget.target || search.budget.patience; }
 
-    // Every lap with a finite loss (lower is better), after so many epochs of its trial.
+    // Call it for every lap with a finite loss (lower is better). epochs: of its trial so far.
     void report(TrialId trial, int epochs, double loss);
 
-    // It has ended, failed or is paused. Counts against patience unless a best of all was its own since it (re)started.
-    void left(TrialId trial);
+    // The trial has ended, failed or is paused. Counts against patience unless the trial set a best since it (re)started.
+    void rests(TrialId trial);
 
     bool is_over() const { return !why_.empty(); }
     std::string const& why() const { return why_; }
@@ -33,8 +33,8 @@ private:
     Mode mode_;
     SearchBudget budget_;
     std::optional<double> best_;
-    std::set<TrialId> improved_;  // in training, and each the best of all at some time since it (re)started
-    std::int64_t without_ = 0;    // left in a row without, since the last best
+    std::set<TrialId> improved_;  // in training, and each was the best of all since it (re)started
+    std::int64_t without_ = 0;    // trials in a row that rest without a best
     std::string why_;
 };
 

@@ -71,15 +71,16 @@ std::unique_ptr<Sampler> make_grid(Experiment const& experiment, Space const& sp
     auto all = every_configuration(space);
     if (!all)
         throw ConfigError(
-            "/space: has more than a million points (a grid trains them all) list fewer values or use the procedure random");
+            "/space: has more than a million points (a grid trains them all); list fewer values, or use the procedure "
+            "random");
     auto const outside = static_cast<std::size_t>(
         std::count_if(space.start_with.begin(), space.start_with.end(),
                       [&](Assignment const& start) { return std::find(all->begin(), all->end(), start) == all->end(); }));
     if (all->size() + outside == 0)
-        throw ConfigError("/search/forbid: excludes every configuration (nothing is left to train) remove a condition");
+        throw ConfigError("/search/forbid: excludes every configuration (nothing is left to train); remove a condition");
     if (experiment.search.trials)
         throw ConfigError(fmt::format(
-            "/search/trials: grid tries all {} configurations (trials would leave some out) leave it out or use the "
+            "/search/trials: grid tries all {} configurations (trials would leave some out); leave it out or use the "
             "procedure random",
             all->size() + outside));
     return std::make_unique<List>(std::move(*all));

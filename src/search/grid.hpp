@@ -8,8 +8,8 @@
 
 namespace hopscotch {
 
-// Without repetitions: what `when` switches off is absent and not multiplied, what `forbid` excludes is left out.
-// None if a parameter has endlessly many values or the product exceeds a million.
+// Without repetitions. A key that `when` switches off is absent and not multiplied; `forbid` removes configurations. None if
+// a parameter has infinitely many values or the product exceeds a million.
 std::optional<std::vector<Assignment>> every_configuration(Space const& space);
 
 }  // namespace hopscotch

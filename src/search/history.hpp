@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a search has proposed and heard of, by trial: samplers learn from it, rules decide by it. And, for samplers only, the
-// trials of an earlier run.
+// The proposed trials of a search and their losses. Samplers learn from them, and rules decide by them. For samplers only:
+// also the trials of an earlier run.
 #pragma once
 #include <limits>
 #include <string>
@@ -13,14 +13,14 @@
 
 namespace hopscotch {
 
-inline constexpr double k_worst = std::numeric_limits<double>::infinity();  // the loss of who failed or diverged
+inline constexpr double k_worst = std::numeric_limits<double>::infinity();  // the loss of a failed or diverged trial
 
 struct TrialHistory {
-    enum class State { running, paused, ended, cut_off };  // cut_off: of the past, with its run
+    enum class State { running, paused, ended, cut_off };  // cut_off: of an earlier run that ended before the trial
     Assignment assignment;
     std::vector<double> losses;  // of each reported lap, lower is better; the last one of a trial that failed is k_worst
     State state = State::running;
-    int until_epoch = 0;  // the next decision comes after so many laps
+    int until_epoch = 0;  // laps up to the next decision
 
     int epochs() const { return static_cast<int>(losses.size()); }
     bool failed() const { return !losses.empty() && losses.back() == k_worst; }
@@ -40,13 +40,13 @@ public:
 
     bool has_seen(Assignment const& assignment) const { return seen_.contains(key_of(assignment)); }
 
-    // What there is to learn from: the past trials, then those of this run, by id.
+    // Trials to learn from: those of the earlier run, then those of this run by id.
     std::size_t results() const { return past_.size() + trials_.size(); }
     TrialHistory const& result(std::size_t index) const {
         return index < past_.size() ? past_[index] : trials_.at(index - past_.size());
     }
 
-    // How many of the results have a loss after so many epochs (that of a failure counts); 0 beyond the longest.
+    // Number of results with a loss after so many epochs (the loss of a failure counts); 0 beyond the longest.
     std::size_t reached(int epochs) const;
     int longest() const { return static_cast<int>(reached_.size()); }
 

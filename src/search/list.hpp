@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sampler of what can be listed beforehand, in the order of the list.
+// The sampler of a list of configurations, in the order of the list.
 #pragma once
 #include <algorithm>
 #include <utility>
@@ -16,7 +16,7 @@ public:
         while (next_ < all_.size() && history.has_seen(all_[next_])) ++next_;
         return next_ < all_.size() ? std::optional(all_[next_++]) : std::nullopt;
     }
-    std::optional<std::size_t> left(History const& history) const override {
+    std::optional<std::size_t> remaining(History const& history) const override {
         return static_cast<std::size_t>(
             std::count_if(all_.begin(), all_.end(), [&](Assignment const& each) { return !history.has_seen(each); }));
     }

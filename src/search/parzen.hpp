@@ -11,23 +11,24 @@ namespace hopscotch {
 double normal_cdf(double z);
 double normal_quantile(double p);  // of 0 < p < 1, to machine precision
 
-// 1 for up to 25 observations, in the order of their trials; of more, the older ones rise from 1/n to 1.
+// 1 for up to 25 observations, in the order of their trials. Of more, the weights of the older ones rise from 1/n to 1.
 std::vector<double> parzen_weights(std::size_t observations);
 
 // One key of the space.
 struct Axis {
     std::size_t categories = 0;  // 0: a number between low and high
-    double low = 0, high = 1;    // of steps and integers: half a step further
+    double low = 0, high = 1;    // of steps and integers: half a step wider
     double step = 0;             // 0: continuous
     bool log = false;            // kernels are normal in the logarithm
 };
 
 class Parzen {
 public:
-    // rows: of each observation in the order of the trials, a number a key (a category's index).
+    // rows: one an observation, in the order of the trials: a number for each key (a category's index).
     Parzen(std::vector<Axis> axes, std::vector<std::vector<double>> const& rows);
 
-    // count points of a number a key. First as many uniforms choose kernels, then each key takes as many, categories first.
+    // `count` points with a number for each key. First `count` uniforms choose kernels. Then each key takes `count`
+    // uniforms, categories first.
     std::vector<std::vector<double>> sample(std::size_t count, std::function<double()> const& uniform) const;
     // Of numbers on a log axis: the density in the logarithm.
     double log_density(std::span<double const> point) const;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Results of an earlier run (search.start_from). Samplers learn from them as from those of this run, and do not propose what
-// has been trained there. Rules never see them.
+// Results of an earlier run (search.start_from). Samplers learn from them as from results of this run, and do not propose
+// their configurations again. Rules never see them.
 #pragma once
 #include <vector>
 
@@ -13,11 +13,11 @@ struct PastTrial {
 
     Assignment assignment;
     std::vector<double> losses;  // of each lap, lower is better; infinity is the last one of a trial that failed
-    // cut_off: with its run. Its last loss says little, and it may be proposed again.
+    // cut_off: the run ended before the trial. Its last loss says little, and its configuration may be proposed again.
     Progress progress = Progress::ended;
 };
 
-// Those that this space could propose (is_in of experiment/space.hpp), with their values in its order.
+// The trials that this space could propose (is_in of experiment/space.hpp), with their values in the space's order.
 std::vector<PastTrial> usable_past(Space const& space, std::vector<PastTrial> const& past);
 
 }  // namespace hopscotch

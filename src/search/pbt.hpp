@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of population based training (Jaderberg et al. 2017) that need no population.
+// The parts of population based training (Jaderberg et al. 2017) that do not need the population.
 #pragma once
 #include <functional>
 
@@ -8,11 +8,11 @@
 
 namespace hopscotch {
 
-// How many of a population are the worst, and the best: ceil(members * quantile), at most half of them.
+// Size of the worst group, and of the best one: ceil(members * quantile), at most half of the members.
 std::size_t quantile_size(std::size_t members, double quantile);
 
-// Another configuration near this one: with probability `resample` a value is drawn anew, else numbers are multiplied by one
-// of the factors and stay within their bounds (integers and steps move by one at least), and a list goes to a neighbour.
+// A configuration near this one. With probability `resample` a value is drawn anew. Else a number is multiplied by one of
+// the factors and stays within its bounds (integers and steps move by at least one), and a list goes to a neighbour.
 Assignment explored(Space const& space, Assignment const& from, PbtConfig const& config, Uniform const& uniform);
 
 }  // namespace hopscotch

@@ -74,7 +74,7 @@ std::int64_t longest_trial(Experiment const& experiment) {
     return out;
 }
 
-// Of configurations: what is asked for, allowed by the budget or on a list (none: nobody said), and what there is.
+// Numbers of configurations: wanted, allowed by the budget or listed (none: not given), and available.
 Limits limits_of(Experiment const& experiment, SearchContext const& context) {
     auto const& search = experiment.search;
     Limits out{search.trials, search.budget.epochs, configurations(experiment, context)};
@@ -158,7 +158,7 @@ SearchPlan plan_of(Experiment const& experiment, SearchContext const& context) {
     auto const& budget = experiment.search.budget.epochs;
     if (!budget || plan.epochs <= *budget) return plan;
     plan.epochs = *budget;
-    plan.bound = SearchPlan::Bound::about;  // who is in training goes on to its next decision
+    plan.bound = SearchPlan::Bound::about;  // trials in training go on to their next decision
     return plan;
 }
 

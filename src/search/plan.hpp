@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a search will cost before it starts: trials, rungs, epochs. For --dry-run.
+// The cost of a search before it starts: trials, rungs, epochs. For --dry-run.
 #pragma once
 #include <string>
 #include <vector>
@@ -11,11 +11,11 @@
 namespace hopscotch {
 
 struct SearchPlan {
-    enum class Bound { exact, about, at_most };  // if nobody fails; what a rule will find, one cannot know
+    enum class Bound { exact, about, at_most };  // of epochs, if no trial fails
 
     std::vector<std::vector<Rung>> brackets;  // sizes at most; one rung in one bracket: all trials to their end
     std::int64_t iterations = 1;              // of all the brackets; the last may be cut short
-    std::int64_t trials = 0;                  // copies of a configuration are trials each
+    std::int64_t trials = 0;                  // each copy of a configuration is a trial
     int copies = 1;                           // of each: search.repeats x search.folds; brackets count configurations
     std::int64_t epochs = 0;                  // of all trials together; a decision never trains an epoch again
     Bound bound = Bound::exact;

@@ -69,10 +69,10 @@ Verdict RepeatedSearch::report(Report const& report) {
     auto const trial = report.trial;
     require(trial.value >= 0 && number_of_group(trial) < groups_.size() &&
                 number_of_copy(trial) < group_of(trial).copies.size(),
-            fmt::format("a report of trial {}, which has not started", trial.value));
+            fmt::format("a report of trial {} (the trial has not started)", trial.value));
     auto& copy = copy_of(trial);
     if (copy.state == Copy::State::ended) return stopped("");
-    require(copy.state == Copy::State::running, fmt::format("a report of trial {}, which is paused", trial.value));
+    require(copy.state == Copy::State::running, fmt::format("a report of trial {} (the trial is paused)", trial.value));
     if (!report.loss || !std::isfinite(*report.loss)) {
         copy.state = Copy::State::ended;
         fail(trial);
@@ -95,7 +95,7 @@ bool RepeatedSearch::lap_is_whole(Group const& group) const {
            std::ranges::all_of(group.copies, [&](Copy const& copy) { return std::ssize(copy.losses) > group.told; });
 }
 
-// Added in the order of the copies, whoever came last.
+// Added in the order of the copies, not of their arrival.
 Verdict RepeatedSearch::tell(std::size_t number) {
     auto& group = groups_[number];
     double sum = 0;
@@ -104,7 +104,7 @@ Verdict RepeatedSearch::tell(std::size_t number) {
     return inner_->report({TrialId(number), epoch, sum / copies_});
 }
 
-// The first to come to a decision point wait for the others. At its end a copy waits for nobody.
+// The first copies at a decision point wait for the others. A copy at its end does not wait.
 Verdict RepeatedSearch::wait(TrialId trial) {
     auto& copy = copy_of(trial);
     auto const& group = group_of(trial);
@@ -151,7 +151,7 @@ void RepeatedSearch::fail(TrialId trial) {
     end_group(number, fmt::format("trial {} of the same configuration has failed", trial.value));
 }
 
-// Who waits is stopped now; who trains, at its next decision point.
+// Waiting copies are stopped now; copies in training, at their next decision point.
 void RepeatedSearch::end_group(std::size_t number, std::string const& why) {
     auto& group = groups_[number];
     group.alive = false;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// search.repeats and search.folds: another search whose every trial is a group of copies, each a trial of its own. Inner
-// trial i stands for the trials i*R ... i*R+R-1. The inner search hears of a lap when all copies have trained it, as the
-// mean of their losses. Three copies (trials 0, 1, 2) of a configuration that a rule pauses after lap 0:
-//   report(0, lap 0) -> pause   report(2, lap 0) -> pause   report(1, lap 0): the inner search is told the mean and says
-//   go_on
+// search.repeats and search.folds: each trial of an inner search is a group of copies, and each copy is a trial. Inner trial
+// i stands for the trials i*R ... i*R+R-1. When all copies have trained a lap, the inner search hears the mean of their
+// losses. Three copies (trials 0, 1, 2) of a configuration with a decision after lap 0:
+//   report(0, lap 0) -> pause   report(2, lap 0) -> pause   report(1, lap 0): the inner search hears the mean: go_on
 //   -> go_on for trial 1; next() -> resume 0, next() -> resume 2
-// A copy that fails ends its group: the inner search is told so at once, and the others end at their next decision point.
+// A copy that fails ends its group: the inner search hears of a failure at once, and the other copies end at their next
+// decision point.
 #pragma once
 #include <deque>
 #include <functional>
@@ -21,7 +21,7 @@ namespace hopscotch {
 
 class RepeatedSearch : public Search {
 public:
-    // Where a trial of this configuration is at its end, so that nobody waits there; null: at its first decision point.
+    // The last epoch of a trial with this configuration: no copy waits there. Null: the first decision point is the end.
     using LastEpoch = std::function<int(Assignment const&)>;
     RepeatedSearch(std::unique_ptr<Search> inner, SearchConfig const& search, LastEpoch last_epoch);
 
@@ -29,7 +29,7 @@ public:
     Verdict report(Report const& report) override;
     bool finished() const override;
     std::vector<Ended> take_ended() override { return std::exchange(ended_, {}); }
-    std::string why_left() const override { return inner_->why_left(); }
+    std::string why_not_resumed() const override { return inner_->why_not_resumed(); }
     bool decides_nothing() const override { return inner_->decides_nothing(); }
 
 private:
@@ -45,7 +45,7 @@ private:
         int last = 0;                   // epochs, at most
         int told = 0;                   // laps that the inner search has heard of
         bool alive = true;              // for the inner search
-        std::string why = {};           // it is not alive
+        std::string why = {};           // of its end
     };
 
     std::size_t number_of_group(TrialId trial) const { return trial.index() / static_cast<std::size_t>(copies_); }
@@ -74,7 +74,7 @@ private:
     std::vector<Group> groups_;  // by inner trial
     std::deque<TrialId> resumes_;
     std::vector<Ended> ended_;
-    int undecided_ = 0;  // groups on their way: a report may let copies that wait go on
+    int undecided_ = 0;  // groups between decisions: a report may resume waiting copies
 };
 
 }  // namespace hopscotch

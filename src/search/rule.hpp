@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who goes on and for how many epochs: one half of a procedure, the other is its sampler. A rule is told of trials that
-// start, come to a decision point or fail; it may pause trials and take them up again.
+// Which trials go on, and for how many epochs: one half of a procedure; the other is its sampler. A rule hears of trials
+// that start, reach a decision point or fail. It may pause trials and resume them.
 #pragma once
 #include <memory>
 #include <optional>
@@ -21,18 +21,18 @@ public:
 
     virtual ~Rule() = default;
 
-    // May a new trial start, now or ever? Once false it stays false.
+    // False: no new trial may start, now or later.
     virtual bool wants() const = 0;
-    // The next trial in number has been proposed; wanted: the epochs of its configuration. Returns its first decision point.
+    // The next trial by number was proposed; wanted: epochs of its configuration. Returns its first decision point.
     virtual int start(TrialId trial, int wanted) = 0;
-    // No further trial will start: there is no other configuration, or there are enough.
+    // No further trial will start: no configuration is left, or there are enough trials.
     virtual void close() {}
 
-    virtual bool pauses() const { return false; }                        // resume() may have something one day
-    virtual bool can_resume() const { return false; }                    // ... and has something now
+    virtual bool pauses() const { return false; }                        // resume() may return a trial later
+    virtual bool can_resume() const { return false; }                    // ... and would now
     virtual std::optional<Resumption> resume() { return std::nullopt; }  // before any new trial
 
-    // At a decision point, which is the last loss in the history. A verdict of go_on leads to until_epoch.
+    // At a decision point; its loss is the last one in the history. A verdict of go_on leads to until_epoch.
     virtual Verdict decide(TrialId trial, History const& history) = 0;
     // The trial has ended: it failed on the way to the decision point history.of(trial).until_epoch.
     virtual void fail(TrialId trial, History const& history) = 0;
@@ -44,7 +44,7 @@ public:
 // max_epochs, or train.epochs.
 int most_epochs(Experiment const& experiment);
 
-// most: how many trials there will be; none: not known.
+// most: number of trials in all; none: not known.
 std::unique_ptr<Rule> make_no_rule(Experiment const& experiment);
 std::unique_ptr<Rule> make_successive_halving(Experiment const& experiment, std::optional<std::int64_t> most);
 std::unique_ptr<Rule> make_hyperband(Experiment const& experiment, std::optional<std::int64_t> most);

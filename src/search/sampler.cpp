@@ -26,7 +26,7 @@ std::optional<Assignment> Fresh::find(History const& history, std::function<Assi
         allowed = true;
         if (!history.has_seen(drawn)) return drawn;
     }
-    // Nearly everything has been tried (or is forbidden): choose among what is left, if it can be listed.
+    // Nearly every configuration was tried (or is forbidden): choose among the rest of a finite space.
     if (!left_) left_ = every_configuration(space_);
     if (left_) {
         std::erase_if(*left_, [&](Assignment const& each) { return history.has_seen(each); });
@@ -35,7 +35,7 @@ std::optional<Assignment> Fresh::find(History const& history, std::function<Assi
     }
     if (!allowed)
         throw ConfigError(
-            "/search/forbid: 1000 draws in a row were excluded (nothing or next to nothing is left to try) remove a "
+            "/search/forbid: 1000 draws in a row were excluded (nothing or next to nothing is left to try); remove a "
             "condition");
     return std::nullopt;
 }

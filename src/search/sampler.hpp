@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where configurations come from: one half of a procedure, the other is its rule. A sampler is asked for the configuration
-// of the trial with the id history.size(); it sees what was proposed before and what came of it.
+// The source of configurations: one half of a procedure; the other is its rule. A sampler is asked for the configuration of
+// the trial with the id history.size(). It sees the earlier proposals and their results.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -16,24 +16,24 @@ class Sampler {
 public:
     virtual ~Sampler() = default;
 
-    // Never a forbidden configuration nor one that the history has seen. None: there is no other left.
+    // Never a forbidden configuration, nor one that the history has seen. None: no other configuration is left.
     virtual std::optional<Assignment> ask(History const& history) = 0;
 
-    virtual bool learns() const { return false; }  // from results: then it is asked late
-    // Of a list: how many the history has not seen.
-    virtual std::optional<std::size_t> left(History const&) const { return std::nullopt; }
+    virtual bool learns() const { return false; }  // from results; then it is asked as late as possible
+    // Of a list: the number of configurations that the history has not seen.
+    virtual std::optional<std::size_t> remaining(History const&) const { return std::nullopt; }
 };
 
-// A stream of a trial's own, so that no order of events changes what is drawn for it.
+// Key of the random stream of the next trial: its draws do not depend on the order of events.
 std::uint64_t sampler_key(Experiment const& experiment, History const& history);
 
-// Draws until something new comes: at most 1000 times, then chooses among what is left, if that can be listed. Throws
-// ConfigError if the space has next to nothing that is allowed.
+// Draws until a configuration is new: at most 1000 times. Then it chooses among the rest of a finite space. Throws
+// ConfigError if almost no configuration of the space is allowed.
 class Fresh {
 public:
     explicit Fresh(Space const& space) : space_(space) {}
 
-    // draw: the next one, allowed or not; below(n): a number of 0..n-1.
+    // draw: the next configuration, allowed or not; below(n): a number of 0..n-1.
     std::optional<Assignment> find(History const& history, std::function<Assignment()> const& draw,
                                    std::function<std::uint32_t(std::uint32_t)> const& below);
 

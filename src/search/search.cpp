@@ -22,9 +22,9 @@ Most most_trials(SearchInput const& input, Sampler const& sampler) {
     auto const& search = input.experiment.search;
     auto out = search.trials;
     if (auto const& budget = search.budget.trials) out = std::min(out.value_or(*budget), *budget);
-    if (auto const left = sampler.left(input.known)) {
+    if (auto const remaining = sampler.remaining(input.known)) {
         auto const all =
-            static_cast<std::int64_t>(*left + input.space.start_with.size());  // at most: a start may be on the list
+            static_cast<std::int64_t>(*remaining + input.space.start_with.size());  // at most: a start may be on the list
         out = std::min(out.value_or(all), all);
     }
     return out;
@@ -64,7 +64,7 @@ std::unique_ptr<Search> make_search(Experiment const& experiment, SearchContext 
     auto const most = most_trials(*input, *sampler);
     if (!most && !search.budget.epochs && !traits.ends_by_itself)
         throw ConfigError(
-            fmt::format("/search/trials: missing (required) say how many configurations {} should try", search.procedure));
+            fmt::format("/search/trials: missing (required); say how many configurations {} should try", search.procedure));
     auto rule = procedure.rule(*input, most);
     auto combined = std::make_unique<CombinedSearch>(std::move(input), std::move(sampler), std::move(rule), most);
     if (search.copies() == 1) return combined;
@@ -73,7 +73,7 @@ std::unique_ptr<Search> make_search(Experiment const& experiment, SearchContext 
         last_epoch = [most = most_epochs(experiment)](Assignment const&) { return most; };
     else if (Goal::is_set(search))
         last_epoch = [experiment](Assignment const& assignment) {
-            Problems told("");  // whoever proposed it has looked
+            Problems told("");  // the sampler has checked the assignment
             return resolve(experiment, assignment, told).train.epochs;
         };
     return std::make_unique<RepeatedSearch>(std::move(combined), search, std::move(last_epoch));

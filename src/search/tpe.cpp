@@ -25,8 +25,8 @@ std::optional<double> loss_for(TrialHistory const& trial, int epochs) {
     return std::nullopt;
 }
 
-// Its rule has preferred others to it, so far at least: it has not come as far as those that are judged. Without a rule
-// nobody is: a trial that stops early has its result.
+// The rule has preferred other trials so far: this one has not reached the epoch at which trials are compared. Without a
+// rule no trial is left behind: a trial that stops early has its result.
 bool is_left_behind(TrialHistory const& trial, Fidelity fidelity) {
     using enum TrialHistory::State;
     return fidelity == Fidelity::deepest && (trial.state == paused || trial.state == ended);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tree-structured Parzen estimator (Bergstra et al., NIPS 2011), with the rules and defaults of Optuna 5: fed with
-// NumPy's stream it gives Optuna's configurations.
+// The tree-structured Parzen estimator (Bergstra et al., NIPS 2011), with the rules and defaults of Optuna 5. With NumPy's
+// stream the configurations are Optuna's.
 #pragma once
 #include <cstddef>
 #include <vector>
@@ -10,26 +10,26 @@
 
 namespace hopscotch {
 
-// How many results count as good: ceil(n / 10), at most 25 (Optuna's rule).
+// Number of good results: ceil(n / 10), at most 25 (Optuna's rule).
 std::size_t good_results(std::size_t results);
 
-// last: the last loss of trials that have ended. deepest: the losses after the largest number of epochs for which there are
-// enough (BOHB's rule), whoever goes on or not; who has been left behind before is bad (unlike BOHB; docs/decisions/0025).
+// last: the last loss of each ended trial. deepest: the losses after the largest number of epochs with enough losses (BOHB's
+// rule). A trial that was left behind before that epoch is bad (unlike BOHB; docs/decisions/0025).
 enum class Fidelity { last, deepest };
 
-// Indices of History::results(), in their order. Failed trials are never good; pending ones count as bad (constant liar), so
-// that trials at the same time do not all try the same. Both empty: fewer than startup results.
+// Indices of History::results(), in their order. Failed trials are never good. Pending trials count as bad (constant liar),
+// so that trials at the same time differ. Both empty: fewer than `startup` results.
 struct Split {
     std::vector<std::size_t> good, bad;
 };
 Split split_results(History const& history, Fidelity fidelity, std::size_t startup);
 
-// The estimator itself. Of candidates drawn where the good trials are, it takes the one with the best ratio of good to bad.
+// The estimator. It draws candidates near the good trials, and takes the one with the best ratio of good to bad density.
 class TpeModel {
 public:
     TpeModel(Space const& space, TpeConfig const& config);  // space: must outlive it
 
-    // Perhaps a forbidden configuration, or one that was there already.
+    // The result may be forbidden, or a configuration that was proposed before.
     Assignment propose(History const& history, Split const& split, Uniform const& uniform) const;
 
 private:

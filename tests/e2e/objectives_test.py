@@ -184,7 +184,7 @@ class Objectives(Case):
         document["search"]["subject_to"] = {"state_mb": {"below": 0.0001}}
         self.write(document)
         self.refuse(
-            "/search/subject_to: excludes every configuration (nothing is left to train) remove a condition",
+            "/search/subject_to: excludes every configuration (nothing is left to train); remove a condition",
             "run",
             "e.json",
             "--overwrite",

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "schedule/simulated_job.hpp"
+#include "schedule/toy_pbt.hpp"
 #include "schedule/toy_searches.hpp"
 
 namespace hopscotch {

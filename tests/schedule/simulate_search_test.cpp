@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "experiment/reader.hpp"
+#include "schedule/policy.hpp"
 
 namespace hopscotch {
 namespace simulate_search_test {
@@ -20,7 +21,7 @@ std::optional<SearchSimulation> simulated(std::string const& search, int trainer
     options.unit_cost = [](Assignment const&) { return 1.0; };
     options.shards = 8;
     auto const director = make_director(experiment, make_search(experiment), options);
-    return simulate_search(*director, make_owners(8, trainers, 100), 7, most_units);
+    return simulate_search(policy_named("planned"), *director, make_owners(8, trainers, 100), 7, most_units);
 }
 
 TEST(SimulateSearch, RungsThatWaitShow) {

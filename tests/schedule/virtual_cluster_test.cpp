@@ -11,12 +11,15 @@
 namespace hopscotch {
 namespace virtual_cluster_test {
 
+Policy const& k_planned = policy_named("planned");
+
 LapId lap(int trial, int epoch = 0) { return {TrialId(trial), epoch}; }
 double one(LapId const&, int step) { return step == 2 ? 0 : 1; }
 
 TEST(VirtualCluster, EndsOfLapsComeByTrialAndUnitsByRelease) {
     std::vector<int> began;
-    VirtualCluster cluster(make_owners(2, 2, 2), one, [&](SimulatedUnit const& unit) { began.push_back(unit.trial.value); });
+    VirtualCluster cluster(k_planned, make_owners(2, 2, 2), one,
+                           [&](SimulatedUnit const& unit) { began.push_back(unit.trial.value); });
     cluster.add({lap(2), 1, 9});  // all three begin on trainer 0 or 1: 2 and 0 on 0, 1 on 1
     cluster.add({lap(0), 0, 1});
     cluster.add({lap(1), 0, 1});
@@ -34,7 +37,7 @@ TEST(VirtualCluster, EndsOfLapsComeByTrialAndUnitsByRelease) {
 TEST(VirtualCluster, AValidationGoesFirst) {
     std::vector<int> began;
     VirtualCluster cluster(
-        make_owners(1, 1, 1), [](LapId const&, int) { return 1.0; },
+        k_planned, make_owners(1, 1, 1), [](LapId const&, int) { return 1.0; },
         [&](SimulatedUnit const& unit) { began.push_back(10 * unit.trial.value + unit.step); });
     cluster.add({lap(1), 1, 1});
     cluster.start_ready();
@@ -47,7 +50,7 @@ TEST(VirtualCluster, AValidationGoesFirst) {
 }
 
 TEST(VirtualCluster, WhatIsRemovedLeavesItsTrainerFree) {
-    VirtualCluster cluster(make_owners(1, 1, 1), [](LapId const&, int step) { return step == 0 ? 5.0 : 0.0; });
+    VirtualCluster cluster(k_planned, make_owners(1, 1, 1), [](LapId const&, int step) { return step == 0 ? 5.0 : 0.0; });
     cluster.add({lap(0), 0, 1});
     cluster.add({lap(1), 0, 1});
     cluster.start_ready();
@@ -65,7 +68,7 @@ TEST(VirtualCluster, WhatIsRemovedLeavesItsTrainerFree) {
 
 TEST(VirtualCluster, RefusesCostsThatAreNone) {
     for (double const cost : {-1.0, std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()}) {
-        VirtualCluster cluster(make_owners(1, 1, 1), [=](LapId const&, int) { return cost; });
+        VirtualCluster cluster(k_planned, make_owners(1, 1, 1), [=](LapId const&, int) { return cost; });
         cluster.add({lap(0), 0, 1});
         EXPECT_THROW(cluster.start_ready(), Error);
     }
@@ -108,12 +111,12 @@ TEST(Pins, AStateIsFreeWhenTheNextLapIsReportedAndEveryCloneHasTrained) {
     pins.hold(lap(0, 0));
     pins.hold(lap(0, 0));
     pins.reported(lap(0, 1));
-    pins.let_go(lap(0, 0));
+    pins.release(lap(0, 0));
     EXPECT_TRUE(pins.take().empty());
-    pins.let_go(lap(0, 0));
+    pins.release(lap(0, 0));
     EXPECT_EQ(pins.take(), std::vector{lap(0, 0)});
     pins.hold(lap(0, 1));
-    pins.let_go(lap(0, 1));  // before the next report: it can still be asked for
+    pins.release(lap(0, 1));  // before the next report: it can still be asked for
     EXPECT_TRUE(pins.take().empty());
     pins.reported(lap(0, 2));
     EXPECT_EQ(pins.take(), std::vector{lap(0, 1)});

@@ -73,11 +73,11 @@ TEST(Constraints, WhatIsWantedByNameIsAnError) {
                       R"(, "start_with": [{"train.batch_size": 64, "model.width": 3}])"),
               "/search/subject_to/parameters: must be above 16 and below 96, and is 192 of "
               "{\"train.batch_size\":64,\"model.width\":3} "
-              "(start_with names it) change one of the two");
+              "(start_with names it); change one of the two");
     EXPECT_EQ(refused(R"("procedure": "ablation")"),
               "/search/subject_to/parameters: must be above 16 and below 96, and is 16 of "
               "{\"train.batch_size\":16,\"model.width\":1} "
-              "(ablation needs all of its trials) change one of the two");
+              "(ablation needs all of its trials); change one of the two");
 }
 
 TEST(Constraints, NothingLeftIsAnError) {
@@ -92,7 +92,7 @@ TEST(Constraints, NothingLeftIsAnError) {
         return "";
     };
     std::string const said =
-        "/search/subject_to: excludes every configuration (nothing is left to train) remove a condition";
+        "/search/subject_to: excludes every configuration (nothing is left to train); remove a condition";
     EXPECT_EQ(none(R"("procedure": "grid")"), said);
     EXPECT_EQ(none(R"("procedure": "random", "trials": 3)"), said);
     auto endless =

@@ -4,38 +4,16 @@
 #pragma once
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
-#include <map>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "core/rng.hpp"
-#include "experiment/reader.hpp"
-#include "experiment/space.hpp"
 #include "search/search.hpp"
+#include "search_experiment.hpp"
 
 namespace hopscotch {
-
-inline Experiment search_experiment(std::string const& search, std::string const& space, std::string const& train = "{}",
-                                    std::string const& seed = "1") {
-    Problems problems("e.json");
-    auto out = read_experiment(R"({"data": {"path": "d"}, "model": {"name": "mlp"}, "run": {"dir": "r"}, "seed": )" + seed +
-                                   R"(, "train": )" + train + R"(, "search": )" + search +
-                                   (space.empty() ? "" : R"(, "space": )" + space) + "}",
-                               {}, problems);
-    EXPECT_EQ(problems.text(), "") << search << space;
-    return out;
-}
-
-inline Space space_from(std::string const& space) {
-    auto experiment = search_experiment(R"({"procedure": "random", "trials": 1})", R"({"train.batch_size": [1]})");
-    Problems problems("");
-    experiment.space = parse_json(space, problems);
-    auto out = read_space(experiment, problems);
-    EXPECT_EQ(problems.text(), "");
-    return out;
-}
 
 class FakeDirector {
 public:
@@ -73,12 +51,11 @@ public:
     std::vector<Trial> const& trials() const { return trials_; }
     std::vector<std::string> const& log() const { return log_; }  // new 0, 0 -> 3
     std::size_t count(State state) const {
-        return static_cast<std::size_t>(
-            std::count_if(trials_.begin(), trials_.end(), [&](auto const& each) { return each.state == state; }));
+        return static_cast<std::size_t>(std::ranges::count(trials_, state, &Trial::state));
     }
     std::size_t count_at(int epochs) const {  // trials with at least so many
         return static_cast<std::size_t>(
-            std::count_if(trials_.begin(), trials_.end(), [&](auto const& each) { return each.epochs >= epochs; }));
+            std::ranges::count_if(trials_, [&](auto const& each) { return each.epochs >= epochs; }));
     }
     std::size_t clones() const { return clones_; }
 
@@ -118,8 +95,7 @@ private:
     void advance(TrialId id) {
         auto& trial = trials_[id.index()];
         auto const loss = loss_(id, trial, trial.epochs + 1);
-        auto const verdict = search_.report({id, trial.epochs, loss});
-        ++trial.epochs;
+        auto const verdict = search_.report({id, trial.epochs++, loss});
         if (!loss) return end(id, State::failed);
         trial.losses.push_back(*loss);
         if (trial.epochs < trial.until)

@@ -97,14 +97,14 @@ TEST(Grid, EpochsMayBeSearched) {
 
 TEST(Grid, RefusesLimitsEmptinessAndMillions) {
     EXPECT_EQ(thrown(R"({"model.a": [1, 2], "model.b": [1, 2]})", R"({"procedure": "grid", "trials": 3})"),
-              "/search/trials: grid tries all 4 configurations (trials would leave some out) leave it out or use the "
+              "/search/trials: grid tries all 4 configurations (trials would leave some out); leave it out or use the "
               "procedure random");
     EXPECT_EQ(thrown(R"({"model.a": [1, 2]})", R"({"procedure": "grid", "forbid": [{"model.a": [1, 2]}]})"),
-              "/search/forbid: excludes every configuration (nothing is left to train) remove a condition");
+              "/search/forbid: excludes every configuration (nothing is left to train); remove a condition");
     std::string const wide = R"({"type": "int", "low": 1, "high": 2000})";
     EXPECT_EQ(
         thrown(R"({"model.a": )" + wide + R"(, "model.b": )" + wide + "}", k_grid),
-        "/space: has more than a million points (a grid trains them all) list fewer values or use the procedure random");
+        "/space: has more than a million points (a grid trains them all); list fewer values, or use the procedure random");
 }
 
 TEST(Both, DecideNothing) {
@@ -170,7 +170,7 @@ TEST(Random, ConditionsAndForbid) {
     EXPECT_EQ(
         thrown(R"({"model.a": {"type": "float", "low": 0, "high": 1}})",
                R"({"procedure": "random", "trials": 2, "forbid": [{"model.a": {"above": -1}}]})"),
-        "/search/forbid: 1000 draws in a row were excluded (nothing or next to nothing is left to try) remove a condition");
+        "/search/forbid: 1000 draws in a row were excluded (nothing or next to nothing is left to try); remove a condition");
     EXPECT_EQ(texts(R"({"model.a": [1, 2, 3, 4]})",
                     R"({"procedure": "random", "trials": 9, "forbid": [{"model.a": [1, 3]}]})")
                   .size(),
@@ -200,7 +200,7 @@ TEST(Ablation, LeavesOneComponentOut) {
                R"({"model.dropout":0.3,"train.batch_size":32,"data.augment":["flip","crop"],)"
                R"("train.optimizer.name":"sgd","train.optimizer.momentum":0})"}));
     EXPECT_EQ(thrown(R"({"model.a": [1, 2]})", R"({"procedure": "ablation", "forbid": [{"model.a": 2}]})"),
-              "/search/forbid: excludes {\"model.a\":2} (ablation needs every one of its trials) remove a condition");
+              "/search/forbid: excludes {\"model.a\":2} (ablation needs every one of its trials); remove a condition");
 }
 
 TEST(Ablation, DeltaTable) {

@@ -8,6 +8,7 @@
 #include "core/hash.hpp"
 #include "job_harness.hpp"
 #include "model/trial/trial_model.hpp"
+#include "schedule/policy.hpp"
 
 namespace hopscotch::testing {
 
@@ -126,13 +127,14 @@ inline void expect_same_bits(JobResult const& job, Experiment const& experiment,
 inline void expect_equal(JobResult const& job, Experiment const& experiment, std::vector<Assignment> const& trials,
                          int shards) {
     expect_same_bits(job, experiment, trials, shards);
+    auto const& policy = policy_named(experiment.strategy.policy);
     std::int64_t hops = 0;
     std::uint64_t hop_bytes = 0;
     for (auto const& [key, lap] : job.laps) {
         hops += lap.hops;
         hop_bytes += static_cast<std::uint64_t>(lap.hops) * lap.state_bytes;
-        EXPECT_EQ(lap.hops,
-                  hops_per_lap(key.first, job.owners, held_out_of(trials[key.first.index()], experiment.search.folds)));
+        auto const held_out = held_out_of(trials[key.first.index()], experiment.search.folds);
+        EXPECT_EQ(lap.hops, hops_per_lap(policy, key.first, job.owners, held_out));
     }
     // The byte counter: exactly hops x state size, nothing for stays.
     EXPECT_EQ(job.totals.bytes[static_cast<std::size_t>(Traffic::state)], hop_bytes) << hops << " hops";

@@ -7,6 +7,7 @@
 
 #include "app/compare/run_work.hpp"
 #include "experiment/strategy_traits.hpp"
+#include "schedule/policy.hpp"
 #include "schedule/run_estimate.hpp"
 
 namespace hopscotch {
@@ -65,8 +66,9 @@ Workload workload_of(std::vector<RunWork> const& works, std::size_t run, Sizes c
 }
 
 double mean_hops_per_lap(RunWork const& work) {
+    auto const& policy = policy_named(work.strategy.policy);
     double hops = 0;
-    for (auto const& [trial, measured] : work.trials) hops += static_cast<double>(hops_per_lap(trial, work.owners));
+    for (auto const& [trial, measured] : work.trials) hops += static_cast<double>(hops_per_lap(policy, trial, work.owners));
     return work.trials.empty() ? 0 : hops / static_cast<double>(work.trials.size());
 }
 

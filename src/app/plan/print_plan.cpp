@@ -11,6 +11,7 @@
 #include "experiment/procedures.hpp"
 #include "experiment/strategy_traits.hpp"
 #include "run/progress.hpp"
+#include "schedule/policy.hpp"
 #include "schedule/simulate_search.hpp"
 
 namespace hopscotch {
@@ -47,8 +48,9 @@ bool is_hopping(PreparedRun const& prepared) {
 }
 
 std::optional<Work> print_schedule(PreparedRun const& prepared, std::vector<TrialCost> const& costs) {
-    auto const bound = lower_bound(costs, prepared.owners);
-    auto const simulated = simulate_planned(costs, prepared.owners, prepared.in_flight);
+    auto const& policy = policy_named(prepared.experiment.strategy.policy);
+    auto const bound = lower_bound(policy, costs, prepared.owners);
+    auto const simulated = simulate(policy, costs, prepared.owners, prepared.in_flight);
     if (!is_hopping(prepared)) return Work{simulated.busy, std::nullopt};
     if (bound > 0)
         fmt::print("schedule     {:.3f} of the lower bound, trainers busy {:.0f} % (simulated, without validation)\n",
@@ -61,8 +63,8 @@ std::optional<Work> print_search_simulation(PreparedRun const& prepared) {
     auto const& budget = prepared.experiment.search.budget;
     bool const goes_by_results = budget.target || budget.patience;  // made-up ones would end it anywhere
     if (!is_hopping(prepared) || goes_by_results || prepared.plan.trials > k_most_simulated) return std::nullopt;
-    auto const simulated =
-        simulate_search(*prepared.director, prepared.owners, static_cast<std::uint64_t>(prepared.experiment.seed));
+    auto const simulated = simulate_search(policy_named(prepared.experiment.strategy.policy), *prepared.director,
+                                           prepared.owners, static_cast<std::uint64_t>(prepared.experiment.seed));
     if (!simulated) return std::nullopt;
     bool const waits = procedure_traits(prepared.experiment.search.procedure).rungs_wait;
     fmt::print("schedule     trainers busy {:.0f} % (simulated with made-up results, without validation){}\n",
@@ -82,6 +84,7 @@ void print_hours(PreparedRun const& prepared, Work const& work) {
 }  // namespace
 
 void print_plan(PreparedRun const& prepared) {
+    auto const& policy = policy_named(prepared.experiment.strategy.policy);
     auto const trials = prepared.director->trials();
     std::vector<TrialCost> costs;
     std::int64_t units = 0, hops = 0;
@@ -89,7 +92,8 @@ void print_plan(PreparedRun const& prepared) {
     for (auto const& trial : trials) {
         costs.push_back({trial.id, trial.unit_cost, 0, trial.epochs_wanted});
         units += static_cast<std::int64_t>(prepared.shards) * trial.epochs_wanted;
-        hops += hops_per_lap(trial.id, prepared.owners, held_out_of(trial.assignment, prepared.experiment.search.folds)) *
+        hops += hops_per_lap(policy, trial.id, prepared.owners,
+                             held_out_of(trial.assignment, prepared.experiment.search.folds)) *
                 trial.epochs_wanted;
         auto const cost = trial.unit_cost * trial.epochs_wanted;
         longest = std::max(longest, cost);

@@ -12,6 +12,7 @@
 #include "core/error.hpp"
 #include "core/fault.hpp"
 #include "data/batches/row_block.hpp"
+#include "schedule/policy.hpp"
 #include "search/search.hpp"
 #include "strategy/common/pump.hpp"
 
@@ -184,8 +185,9 @@ void TrainerBase::balance(std::deque<Lap> const& laps, States const& states) {
 
 TrainerId TrainerBase::home_of(Lap const& lap) const {
     auto const shards = static_cast<int>(resources_.owners.owner.size());
-    return resources_.owners.of(
-        planned_shard(lap.trial, 0, shards, held_out_of(lap.assignment, resources_.experiment.search.folds)));
+    auto const& policy = policy_named(resources_.experiment.strategy.policy);
+    auto const held_out = held_out_of(lap.assignment, resources_.experiment.search.folds);
+    return resources_.owners.of(policy.next({lap.trial, 0, shards, held_out}));
 }
 
 void TrainerBase::finish(Journey& journey, MutableBytes state) {

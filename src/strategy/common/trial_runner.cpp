@@ -22,6 +22,7 @@
 namespace hopscotch {
 TrialRunner::TrialRunner(Experiment experiment, std::vector<ShardId> const& shards, Seat seat, ModelFactory factory)
     : experiment_(std::move(experiment)),
+      policy_(policy_named(experiment_.strategy.policy)),
       self_(seat.self),
       factory_(std::move(factory)),
       manifest_(read_manifest(experiment_.data.path)),

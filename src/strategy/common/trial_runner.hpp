@@ -15,6 +15,7 @@
 #include "model/feed/workspace.hpp"
 #include "model/trial/evaluation.hpp"
 #include "model/trial/trial_model.hpp"
+#include "schedule/policy.hpp"
 #include "strategy/common/messages.hpp"
 
 namespace hopscotch {
@@ -101,7 +102,7 @@ public:
 
     void forget(TrialId trial);
     Manifest const& manifest() const { return manifest_; }
-    ShardId shard_of(Lap const& lap, int step) const { return planned_shard(lap.trial, step, shards(), held_out(lap)); }
+    ShardId shard_of(Lap const& lap, int step) const { return policy_.next({lap.trial, step, shards(), held_out(lap)}); }
     HeldOut held_out(Lap const& lap) const { return held_out_of(lap.assignment, experiment_.search.folds); }
     StateLayout const& layout(Lap const& lap) { return model(lap).state->layout(); }
     int shards() const { return static_cast<int>(manifest_.train.size()); }
@@ -117,6 +118,7 @@ private:
     void guarded(Journey& journey, std::string const& what, std::function<void()> const& work);
 
     Experiment experiment_;
+    Policy const& policy_;
     TrainerId self_;
     ModelFactory factory_;
     Manifest manifest_;

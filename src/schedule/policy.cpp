@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/policy.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+
+#include "core/error.hpp"
+
+namespace hopscotch {
+namespace {
+
+constexpr std::array<Policy, 1> k_policies{{
+    {"planned", [](NextVisit const& at) { return planned_shard(at.trial, at.step, at.shards, at.held_out); }},
+}};
+
+}  // namespace
+
+std::vector<std::string_view> policy_names() {
+    std::vector<std::string_view> out;
+    for (auto const& policy : k_policies) out.push_back(policy.name);
+    return out;
+}
+
+Policy const& policy_named(std::string_view name) {
+    auto const found = std::ranges::find(k_policies, name, &Policy::name);
+    if (found == k_policies.end())
+        throw ConfigError(fmt::format("policy \"{}\" is unknown (known: {})", name, fmt::join(policy_names(), ", ")));
+    return *found;
+}
+
+}  // namespace hopscotch

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/timeline.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/error.hpp"
+#include "experiment/reader.hpp"
+#include "schedule/lap_metric.hpp"
+#include "schedule/trial_end.hpp"
+
+namespace hopscotch {
+
+Timeline::Timeline(Experiment const& experiment, DirectorOptions options, Search const& search)
+    : experiment_(experiment),
+      options_(std::move(options)),
+      decides_(!search.decides_nothing()),
+      clones_(search.clones()),
+      trains_on_(clones_ && options_.decide_by == DecideBy::virtual_time),
+      clock_(!decides_ || options_.decide_by == DecideBy::arrival
+                 ? make_arrival_clock()
+                 : make_virtual_clock(options_.shards, options_.lookahead, [this](LapId const& lap, int step) {
+                       return step == options_.shards ? 0 : view(lap.trial).unit_cost;
+                   })) {}
+
+int Timeline::epochs_of(Assignment const& assignment) const {
+    Problems told("");  // the giver of the assignment was told the problems
+    return resolve(experiment_, assignment, told).train.epochs;
+}
+
+TrialId Timeline::add(Assignment const& assignment) {
+    TrialId const trial(trials_.size());
+    Problems told("");  // the giver of the assignment was told the problems
+    auto const train = resolve(experiment_, assignment, told).train;
+    TrialView view;
+    view.id = trial;
+    view.assignment = assignment;
+    view.unit_cost = options_.unit_cost(assignment);
+    TrialRun run{train.loss, EarlyStop(train.early_stopping, experiment_.search.metric, experiment_.search.mode)};
+    run.epochs = train.epochs;
+    trials_.push_back(std::move(view));
+    runs_.push_back(std::move(run));
+    return trial;
+}
+
+int Timeline::laps_wanted(TrialRun const& run) const { return trains_on_ ? std::max(run.until, run.epochs) : run.until; }
+
+// How many of them cannot turn out to be one too many.
+int Timeline::laps_ahead(TrialRun const& run) const { return run.stop.certain_laps(run.reported, laps_wanted(run)); }
+
+bool Timeline::take(LapRecord const& record) {
+    auto& run = this->run(record.trial);
+    auto& view = this->view(record.trial);
+    // A lap that was on its way when its trial ended, or one that an earlier attempt has delivered.
+    bool const over = run.failed || (run.end && run.all_reported()) || view.status == TrialStatus::waiting;
+    if (over || record.epoch < run.known()) return false;
+    require(record.epoch == run.known() && run.known() < run.released,
+            fmt::format("lap {} of trial {} came when {} were known and {} released", record.epoch, view.id.value,
+                        run.known(), run.released));
+    bool const good = record.outcome == Outcome::finished;
+    double const value = good ? lap_metric(record, experiment_.search.metric, run.loss) : k_no_score;
+    run.values.push_back(value);
+    run.failed = !good || (decides_ && !std::isfinite(value));
+    if (good) ++view.epochs_done;
+    if (run.failed) {
+        view.status = good ? TrialStatus::diverged : status_of(record.outcome);
+        view.reason = good ? fmt::format("{} is not a finite number", experiment_.search.metric) : record.reason;
+    }
+    if (auto const clone = run.clones.extract(record.epoch)) pins_.release(clone.mapped().source);
+    // On the clock the trial may have become a clone since, which in truth it never will.
+    if (run.failed && !run.clones.empty()) view.assignment = run.clones.begin()->second.before;
+    clock_->arrived(record.id());
+    return true;
+}
+
+bool Timeline::may_run_on(TrialId trial) {
+    auto const& run = this->run(trial);
+    return !run.runs && !run.end && run.begun < laps_ahead(run);
+}
+
+void Timeline::run_on(TrialId trial) {
+    if (!may_run_on(trial)) return;
+    auto& run = this->run(trial);
+    if (run.all_reported() && decides_) {  // after a decision; trials that go on at the same time are equals
+        if (clock_->now() > granted_at_) ++grants_;
+        granted_at_ = clock_->now();
+        run.release = grants_;
+    }
+    auto& view = this->view(trial);
+    double const lap_cost = view.unit_cost * options_.shards;
+    clock_->start({{trial, run.begun}, run.release, lap_cost * (laps_wanted(run) - run.begun)});
+    ++run.begun;
+    view.epochs_wanted = std::max(run.until, run.begun);
+    ++running_;
+    run.runs = true;
+    release_certain(trial);
+}
+
+void Timeline::lap_over(TrialId trial) {
+    run(trial).runs = false;
+    --running_;
+}
+
+// Where trials train on past decision points, a lap is certain when the one before is over on the clock; else up to the next
+// one.
+void Timeline::release_certain(TrialId trial) {
+    auto& run = this->run(trial);
+    auto& view = this->view(trial);
+    if (run.end || run.failed) return;
+    for (int const certain = trains_on_ ? run.begun : laps_ahead(run); run.released < certain; ++run.released) {
+        Lap lap;
+        lap.trial = trial;
+        lap.epoch = run.released;
+        lap.release = run.release;
+        lap.remaining_cost = view.unit_cost * options_.shards * (laps_wanted(run) - lap.epoch);
+        lap.assignment = view.assignment;
+        if (auto const clone = run.clones.find(lap.epoch); clone != run.clones.end()) lap.clone_of = clone->second.source;
+        out_.push_back(std::move(lap));
+    }
+    view.epochs_released = run.released;
+}
+
+void Timeline::become(TrialId trial, LapId source, Assignment assignment) {
+    auto& run = this->run(trial);
+    auto& view = this->view(trial);
+    run.clones[run.begun] = {source, view.assignment};
+    view.unit_cost = options_.unit_cost(assignment);
+    if (!run.failed) view.assignment = std::move(assignment);
+}
+
+void Timeline::end(TrialId trial, TrialStatus status, std::string const& why) {
+    auto& run = this->run(trial);
+    run.end = status;
+    run.why = why;
+    if (!decides_) {  // laps were released at once, whether or not a trainer has come to them
+        forget(trial);
+        run.begun = run.reported;
+    }
+    show_end(trial);
+}
+
+void Timeline::show_end(TrialId trial) {
+    auto const& run = this->run(trial);
+    auto& view = this->view(trial);
+    if (!run.all_reported() || has_ended(view.status)) return;
+    view.status = *run.end;
+    view.reason = run.why;
+}
+
+void Timeline::end_failed(TrialId trial) {
+    auto& run = this->run(trial);
+    forget(trial);
+    run.begun = run.reported;
+    run.end = view(trial).status;
+    drop_clones(trial);
+}
+
+void Timeline::rewind(TrialId trial) {
+    auto& run = this->run(trial);
+    forget(trial);
+    // On the clock the trial may have become a clone since, which in truth it never will.
+    if (!run.clones.empty()) view(trial).assignment = run.clones.begin()->second.before;
+    drop_clones(trial);
+    run.begun = run.reported = run.known();
+    std::erase_if(out_, [&](Lap const& lap) { return lap.trial == trial; });
+}
+
+void Timeline::forget(TrialId trial) {
+    auto& run = this->run(trial);
+    clock_->forget(trial);
+    if (run.runs) --running_;
+    run.runs = false;
+}
+
+void Timeline::drop_clones(TrialId trial) {
+    for (auto const& [lap, clone] : std::exchange(run(trial).clones, {})) pins_.release(clone.source);
+}
+
+void Timeline::interrupt() {
+    out_.clear();
+    for (auto& view : trials_) {
+        if (has_ended(view.status)) continue;
+        view.status = TrialStatus::interrupted;
+        view.reason = "the run was interrupted";
+    }
+}
+
+void Timeline::decide(Decision decision) {
+    if (!decides_) return;
+    decision.virtual_time = clock_->now();
+    decisions_.push_back(std::move(decision));
+}
+
+}  // namespace hopscotch
