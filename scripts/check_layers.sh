@@ -22,12 +22,13 @@ declare -A allowed=(
 # allows; a file at the module's top includes every room, and no room includes the top.
 declare -A rooms=(
     [strategy/common]=""
-    [strategy/together]="common"
-    [strategy/mop]="common"
-    [strategy/allreduce]="common together"
-    [strategy/model_averaging]="common together"
-    [strategy/parameter_server]="common together"
-    [strategy/whole_laps]="common"
+    [strategy/trainer]="common"
+    [strategy/together]="common trainer"
+    [strategy/mop]="common trainer"
+    [strategy/allreduce]="common trainer together"
+    [strategy/model_averaging]="common trainer together"
+    [strategy/parameter_server]="common trainer together"
+    [strategy/whole_laps]="common trainer"
 )
 
 # "header regex | where it may be included (regex on path) | why", a line each.

@@ -10,7 +10,6 @@
 #include "core/log.hpp"
 #include "experiment/reader.hpp"
 #include "search/search.hpp"
-#include "strategy/common/strategy.hpp"
 #include "strategy/strategy_table.hpp"
 
 namespace hopscotch {

@@ -115,7 +115,7 @@ void Run::refuse_waiting_backward_passes(std::map<Rank, HostDevice> const& devic
     if (!ranks.empty())
         throw ConfigError(fmt::format(
             "strategy.batch_norm \"sync\" does not work for trainers that are threads of one process and share a GPU "
-            "(ranks {}; their backward passes wait for each other) start them with mpirun, or use \"local\"",
+            "(ranks {}; their backward passes wait for each other); start them with mpirun, or use \"local\"",
             fmt::join(ranks, ", ")));
 }
 
@@ -127,8 +127,7 @@ void Run::choose_collectives_of(std::map<Rank, Hello> const& hellos) {
     auto const choice = choose_collectives(prepared_.experiment, prepared_.owners, devices);
     if (has_collectives(prepared_.experiment.strategy))
         prepared_.collectives = choice.used == Collectives::nccl ? "nccl" : "mpi";
-    if (!choice.why.empty())
-        log_info(fmt::format("what trainers add up goes through host memory, not NCCL: {}", choice.why));
+    if (!choice.why.empty()) log_info(fmt::format("sums of the trainers go through host memory, not NCCL: {}", choice.why));
 }
 
 std::optional<int> Run::attempt() {

@@ -4,7 +4,6 @@
 #include "core/error.hpp"
 #include "core/hash.hpp"
 #include "run/past_run.hpp"
-#include "strategy/common/strategy.hpp"
 #include "strategy/strategy_table.hpp"
 
 namespace hopscotch {

@@ -10,7 +10,7 @@
 #include "app/prepared_run.hpp"
 #include "run/inbox.hpp"
 #include "run/recorder.hpp"
-#include "strategy/common/strategy.hpp"
+#include "strategy/common/dispatcher.hpp"
 
 namespace hopscotch {
 
@@ -19,7 +19,7 @@ public:
     // All must outlive it.
     // leave: has the trainers leave a trial's lap.
     using Leave = std::function<void(TrialId, std::string const& why)>;
-    LiveControl(PreparedRun const& prepared, Recorder& recorder, Leave leave, Strategy& strategy);
+    LiveControl(PreparedRun const& prepared, Recorder& recorder, Leave leave, Dispatcher& dispatcher);
 
     // Takes what has come since, at most every half second.
     void tick();
@@ -51,7 +51,7 @@ private:
     PreparedRun const& prepared_;
     Recorder& recorder_;
     Leave leave_;
-    Strategy& strategy_;
+    Dispatcher& dispatcher_;
     Inbox inbox_;
     std::vector<Order> waiting_;  // for a lap
     std::set<TrialId> left_;      // by orders of this job

@@ -8,7 +8,6 @@
 
 #include "core/error.hpp"
 #include "core/hash.hpp"
-#include "strategy/common/strategy.hpp"
 #include "strategy/strategy_table.hpp"
 
 namespace hopscotch {

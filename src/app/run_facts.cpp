@@ -10,7 +10,6 @@
 #include "core/clock.hpp"
 #include "core/hash.hpp"
 #include "run/past_run.hpp"
-#include "strategy/common/strategy.hpp"
 #include "strategy/parameter_server/server_replay.hpp"
 #include "strategy/strategy_table.hpp"
 

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "app/prepared_run.hpp"
-#include "strategy/common/messages.hpp"
 
 namespace hopscotch {
 

@@ -11,24 +11,25 @@
 #include "strategy/mop/mop.hpp"
 #include "strategy/parameter_server/parameter_server.hpp"
 #include "strategy/parameter_server/parts.hpp"
-#include "strategy/whole_laps/sequential.hpp"
+#include "strategy/together/group_dispatcher.hpp"
 #include "strategy/whole_laps/task_parallel.hpp"
+#include "strategy/whole_laps/whole_laps.hpp"
 
 namespace hopscotch {
 
 std::vector<StrategyEntry> const& strategies() {
     static std::vector<StrategyEntry> const table = {
-        {"mop", "model hopper parallelism: the models visit the shards", true, make_mop},
-        {"task_parallel", "each trainer trains whole trials by itself; the data comes to it", true, make_task_parallel,
-         Bits::any_trainers, Rows::travel},
+        {"mop", "model hopper parallelism: the models visit the shards", true, make_home_dispatcher, make_mop_worker},
+        {"task_parallel", "each trainer trains whole trials by itself; the data comes to it", true, make_task_dispatcher,
+         make_task_worker, Bits::any_trainers, Rows::travel},
         {"model_averaging", "all trainers train copies of each trial on their own shards and average them now and then",
-         true, make_model_averaging, Bits::same_trainers},
-        {"allreduce", "all trainers train each trial together, step by step, and all-reduce gradients", true, make_allreduce,
-         Bits::same_trainers},
+         true, make_group_dispatcher, make_model_averaging_worker, Bits::same_trainers},
+        {"allreduce", "all trainers train each trial together, step by step, and all-reduce gradients", true,
+         make_group_dispatcher, make_allreduce_worker, Bits::same_trainers},
         {"parameter_server", "workers push gradients to servers, which update and send parameters back", true,
-         make_parameter_server, Bits::same_trainers},
+         make_group_dispatcher, make_parameter_server_worker, Bits::same_trainers},
         {"sequential", "one trainer, one trial after another: the reference of sequential equivalence", false,
-         make_sequential},
+         make_home_dispatcher, make_sequential_worker},
     };
     return table;
 }

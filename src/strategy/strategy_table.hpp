@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// All strategies, and what other code asks of each.
+// All strategies, with everything that other code needs to know about each.
 #pragma once
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "strategy/common/strategy.hpp"
+#include "strategy/common/dispatcher.hpp"
+#include "strategy/common/worker.hpp"
 
 namespace hopscotch {
 
-// What a trial's bits depend on besides the experiment: nothing, or the number of trainers too.
+// Whether a trial's bits depend on the number of trainers.
 enum class Bits { any_trainers, same_trainers };
 
 // Whether rows stay with the trainer that owns their shard. travel: trainers that own no shard train too.
@@ -18,8 +19,9 @@ enum class Rows { stay, travel };
 
 struct StrategyEntry {
     std::string name, summary;
-    bool all_trainers;  // false: only trainer 0 works, and it owns every shard
-    std::unique_ptr<Strategy> (*make)(Resources);
+    bool all_trainers;                                               // false: only trainer 0 works, and it owns every shard
+    std::unique_ptr<Dispatcher> (*make_dispatcher)(Resources);       // rank 0's half
+    std::unique_ptr<Worker> (*make_worker)(WorkerResources const&);  // each trainer's half
     Bits bits = Bits::any_trainers;
     Rows rows = Rows::stay;
 };

@@ -131,7 +131,7 @@ inline void expect_equal(JobResult const& job, Experiment const& experiment, std
         hops += lap.hops;
         hop_bytes += static_cast<std::uint64_t>(lap.hops) * lap.state_bytes;
         EXPECT_EQ(lap.hops,
-                  hops_per_lap(key.first, job.owners, held_out_of(trials[key.first.index()], experiment.search.folds)));
+                  hops_per_lap(key.trial, job.owners, held_out_of(trials[key.trial.index()], experiment.search.folds)));
     }
     // The byte counter: exactly hops x state size, nothing for stays.
     EXPECT_EQ(job.totals.bytes[static_cast<std::size_t>(Traffic::state)], hop_bytes) << hops << " hops";

@@ -118,11 +118,11 @@ TEST(TaskParallel, TheBestSnapshotIsAtHome) {
         TemporaryDirectory const directory;
         auto const data = make_tiny_dataset(directory.path() / "data", 2, 30);
         auto const experiment = read_document(described({2, "remote", "all"}, data.string()));
-        run_as_scheduler(world, experiment, 2, some_trials(), [](Strategy& strategy, JobResult const& job) {
+        run_as_scheduler(world, experiment, 2, some_trials(), [](Dispatcher& dispatcher, JobResult const& job) {
             auto const* best = &job.laps.begin()->second;
             for (auto const& [key, lap] : job.laps)  // by trial and epoch: the first of equals
                 if (lap.valid_correct > best->valid_correct) best = &lap;
-            auto const state = strategy.fetch_best(best->trial, best->epoch, best->home);
+            auto const state = dispatcher.fetch_best({best->trial, best->epoch}, best->home);
             EXPECT_EQ(state.bytes().size(), best->state_bytes);
         });
         barrier(world);
@@ -175,7 +175,7 @@ protected:
     std::unique_ptr<World> asking_ = make_thread_world(hub_, Rank(1)), owning_ = make_thread_world(hub_, Rank(2));
     Courier asker_{*asking_, {}}, owner_{*owning_, {}};
     Experiment experiment_;
-    Resources resources_{asker_, experiment_, {}, nullptr};
+    Resources resources_{asker_, experiment_, {}};
     int set_aside_ = 0;
 };
 
