@@ -136,13 +136,13 @@ void lap_after_damage(World& world, std::filesystem::path const& data) {
     result.owners = make_owners(2, 2, 1);
     Courier courier(world, {});
     call_roll(courier, {experiment.document.dump(), "task_parallel", result.owners, 0}, k_test_build, RunConfig{});
-    auto const strategy = make_task_parallel({courier, experiment, result.owners, nullptr});
-    Collector collector(result, k_epochs, *strategy);
+    auto const dispatcher = make_task_dispatcher({courier, experiment, result.owners});
+    Collector collector(result, k_epochs, *dispatcher);
     Pump pump(courier, {"here", "here"}, 60);
-    strategy->execute({TrialId(0), 0, 1, 0, 2, some_trials()[0]});
+    dispatcher->execute({TrialId(0), 0, 1, 0, 2, some_trials()[0]});
     while (result.laps.empty()) pump.take(collector, 1);
     std::filesystem::resize_file(data / "train-00001.h5", 2100);
-    strategy->execute({TrialId(0), 1, 1, 0, 1, some_trials()[0]});
+    dispatcher->execute({TrialId(0), 1, 1, 0, 1, some_trials()[0]});
     while (collector.ended.empty()) pump.take(collector, 1);
 }
 
