@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// All-reduces (sums, in place) and other collectives of floats as plans for an Exchange. Which floats a sum adds in which
-// order is fixed by the algorithm, the group's size and the length: the same bits in every run, on every rank.
+// All-reduces (sums, in place) and other collectives of floats as plans for an Exchange. The algorithm, the group's size and
+// the length fix the order of additions: the same bits in every run, on every rank.
 #pragma once
 #include <span>
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace hopscotch {
 
-// The ranks that take part, in the order of sums, and where this one stands among them.
+// The ranks of a group, in the order of sums, and this rank's index among them.
 struct RankGroup {
     std::vector<Rank> ranks;
     int self = 0;
@@ -18,7 +18,7 @@ struct RankGroup {
 };
 
 // ring (Patarasuk and Yuan 2009; Horovod): reduce-scatter and all-gather between neighbours, 2(K-1) messages and
-//   2(K-1)/K of the bytes a rank; a chunk is summed in ring order, so bits depend on where buckets are cut.
+//   2(K-1)/K of the bytes a rank; a chunk is summed in ring order, so bits depend on the cuts of buckets.
 // deterministic: every rank gets its chunk from all others and adds in rank order, then sends the sum to all: the same bytes
 //   and messages in two phases instead of 2(K-1), and bits that do not depend on buckets (facts of a rank-ordered server).
 // Two ranks swap up to 16 KB whole: one message each instead of two, the same bytes and bits.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reused, touched buffers for states. A fresh 100 MB costs 54 ms of page faults on its first write, which is why they are
-// kept. A buffer goes back to its pool when the last owner lets go of it, or to another rank's pool with what is in it, if
-// both are on one host.
+// Reused, touched buffers for states. A fresh 100 MB costs 54 ms of page faults on its first write, so the pool keeps its
+// buffers. A buffer returns to its pool when its owner frees it. On one host it can also go to another rank's pool, with its
+// contents.
 #pragma once
 #include <cstddef>
 #include <functional>
@@ -17,7 +17,7 @@ namespace hopscotch {
 
 class BufferPool;
 
-// Page-locks memory for a GPU's copy engines, from any thread; null: not needed. pin: false if it stays as it is.
+// Page-locks memory for a GPU's copy engines, from any thread; null: not needed. pin: false if the memory was not locked.
 struct Pinning {
     std::function<bool(void* data, std::size_t bytes)> pin;
     std::function<void(void* data)> unpin;
@@ -62,20 +62,20 @@ class BufferPool : public std::enable_shared_from_this<BufferPool> {
 public:
     // Thread-safe. Contents are unspecified.
     Buffer acquire(std::size_t bytes);
-    void reserve(std::size_t bytes, int count);  // touches so many now, so that no hop pays for it
-    std::size_t allocated_bytes() const;         // of the blocks that are this pool's now
+    void reserve(std::size_t bytes, int count);  // touches `count` buffers now, so that no hop pays for the page faults
+    std::size_t allocated_bytes() const;         // of the blocks that this pool owns now
 
-    // Before the first acquire. share_memory: large blocks can be handed over and adopted from now on; where the system has
-    // no such memory they are private.
+    // Before the first acquire. share_memory: large blocks can be handed over and adopted from now on. If the system has no
+    // shared memory left, blocks are private.
     void set_pinning(Pinning pinning) { pinning_ = std::move(pinning); }
     void share_memory() { shares_ = true; }
 
-    // Hands a block over. The owner offers it and must not touch it again once another pool may have adopted it; hand_over()
-    // when it has.
-    PieceOffer offer(Buffer const& buffer) const;  // none: this one has to be copied
+    // Hands a block over. The owner offers the block, and must not touch it as soon as another pool may have adopted it.
+    // When that pool has done so, the owner calls hand_over().
+    PieceOffer offer(Buffer const& buffer) const;  // empty: this block has to be copied
     void hand_over(Buffer buffer);
-    // Empty if it has to be copied: the memory cannot be had, or would be far away for a CPU that trains on it (another NUMA
-    // node).
+    // Empty if the block has to be copied: this process cannot map the memory, or it is on another NUMA node than the CPU
+    // that will train on it.
     Buffer adopt(PieceOffer const& offer, std::size_t bytes);
 
 private:
@@ -95,7 +95,7 @@ private:
         std::uint64_t when = 0;
     };
     void forget_oldest();
-    std::map<SharedPiece, HandedOver> handed_over_;  // mapped still: they may come back
+    std::map<SharedPiece, HandedOver> handed_over_;  // still mapped: they may return
     std::uint64_t hand_overs_ = 0;
     std::size_t handed_over_bytes_ = 0;
     std::size_t allocated_ = 0, most_allocated_ = 0;

@@ -10,7 +10,7 @@ void Encoder::raw(void const* data, std::size_t size) {
 
 void Decoder::raw(void* data, std::size_t size) {
     if (size > bytes_.size())
-        throw CommError("message too short (sent by another version?) start every rank from one build");
+        throw CommError("message too short (sent by another version?); start every rank from one build");
     if (size > 0) std::memcpy(data, bytes_.data(), size);
     bytes_ = bytes_.subspan(size);
 }
@@ -19,7 +19,7 @@ std::size_t Decoder::length(std::size_t item_bytes) {
     std::uint64_t size = 0;
     get(size);
     if (size > bytes_.size() / item_bytes)
-        throw CommError("message too short (sent by another version?) start every rank from one build");
+        throw CommError("message too short (sent by another version?); start every rank from one build");
     return static_cast<std::size_t>(size);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one encoder of messages: fixed-width little-endian numbers, strings and vectors with a length before them. Structs
-// say how they travel with `template <class Archive> void fields(Archive& archive, S& s) { archive(s.a, s.b); }`, once for
-// both directions.
+// The encoder of all messages: fixed-width little-endian numbers; strings and vectors with their length in front. A struct
+// lists its fields once for both directions: `template <class Archive> void fields(Archive& archive, S& s) { archive(s.a,
+// s.b); }`.
 #pragma once
 #include <cstdint>
 #include <cstring>

@@ -47,7 +47,7 @@ void Courier::push(Rank to, Bytes header, Buffer state, MessageKind kind) {
     if (to == world_.rank()) return deliver({to, kind, std::move(header), std::move(state)});
     {
         std::lock_guard const lock(mutex_);
-        pushes_.push_back({to, std::move(header), std::move(state), kind});
+        pushes_.push_back({to, kind, std::move(header), std::move(state)});
     }
     wake_courier_.notify_one();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the courier's own thread does, the only one (besides those that wait for an exchange, under its lock) that calls the
-// world.
+// The courier's own thread. No other thread calls the world, except threads that wait for an exchange, under the engine's
+// lock.
 #include <fmt/format.h>
 #include <sys/prctl.h>
 
@@ -118,21 +118,20 @@ void Courier::post(Rank to, MessageKind kind, Bytes const& body) {
 
 bool Courier::send_queued() {
     std::deque<Outgoing> outgoing;
-    std::deque<QueuedPush> pushes;
+    std::deque<Push> pushes;
     {
         std::lock_guard const lock(mutex_);
         outgoing.swap(outbox_);
         pushes.swap(pushes_);
     }
     std::erase_if(outgoing, [this](Outgoing const& message) { return peers_.is_buried(message.to); });
-    std::erase_if(pushes, [this](QueuedPush const& push) { return peers_.is_buried(push.to); });
+    std::erase_if(pushes, [this](Push const& push) { return peers_.is_buried(push.to); });
     if (alone_) {
         std::erase_if(outgoing, [](Outgoing const& message) { return message.to != Rank(0); });
         pushes.clear();
     }
     for (auto const& message : outgoing) post(message.to, message.kind, message.body);
-    for (auto& push : pushes)
-        transfers_->offer(push.to, {0, push.kind, 0, std::move(push.header), {}}, std::move(push.state), monotonic_s());
+    for (auto& push : pushes) transfers_->offer(std::move(push), monotonic_s());
     return !outgoing.empty() || !pushes.empty();
 }
 
@@ -172,7 +171,7 @@ void Courier::dispatch(Rank from, ByteView bytes) {
     auto kind = MessageKind::test;
     decoder(version, kind);
     if (version != k_protocol)
-        throw CommError(fmt::format("{} speaks protocol {}, this build {} start every rank from one build",
+        throw CommError(fmt::format("{} speaks protocol {} (this build {}); start every rank from one build",
                                     peers_.name(from), version, k_protocol));
     auto const body = bytes.subspan(sizeof version + sizeof kind);
     if (peers_.is_buried(from)) return;  // it has woken, but the job goes on without it

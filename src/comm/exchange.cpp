@@ -73,8 +73,8 @@ bool Exchanges::progress(World& world, double now, std::atomic<std::uint64_t>* s
     return moved;
 }
 
-Exchanges::Waiting Exchanges::longest_wait(double now) const {
-    Waiting out;
+Exchanges::LongestWait Exchanges::longest_wait(double now) const {
+    LongestWait out;
     for (auto const& exchange : active_) {
         if (now - exchange->since_ <= out.seconds) continue;
         std::set<Rank> peers;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A collective of a few ranks as rounds of sends and receives with a local step after each. Every rank of the group starts
 // its part; the courier drives it while the rank's own thread computes. Three ranks, ring all-reduce, first of four rounds:
-//   rank 1 sends chunk 0 to 2     rank 2 sends chunk 1 to 3     rank 3 sends chunk 2 to 1     then each adds what came
+//   rank 1 sends chunk 0 to 2     rank 2 sends chunk 1 to 3     rank 3 sends chunk 2 to 1     then each adds its new chunk
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -34,7 +34,7 @@ public:
     };
     struct Plan {
         std::vector<Round> rounds;
-        Buffer scratch = {};  // what the rounds receive into besides the caller's memory
+        Buffer scratch = {};  // the rounds receive into it, besides the caller's memory
         Traffic traffic = Traffic::gradient;
         std::string what = {};  // for errors: "gradient of trial 3, epoch 0, step 17"
     };
@@ -43,7 +43,7 @@ public:
     Exchange(Plan plan, std::uint64_t sequence);
 
     bool finished() const { return finished_.load(std::memory_order_acquire); }
-    std::uint64_t bytes() const { return bytes_; }                  // that this rank will send and receive
+    std::uint64_t bytes() const { return bytes_; }                  // this rank's sends and receives together
     std::uint64_t bytes_sent() const { return bytes_sent_; }        // once finished
     std::uint64_t messages_sent() const { return messages_sent_; }  // "
     std::string const& what() const { return plan_.what; }
@@ -74,13 +74,13 @@ public:
     void start(std::shared_ptr<Exchange> exchange, World& world, double now);
     bool progress(World& world, double now, std::atomic<std::uint64_t>* sent_by_traffic);
     bool idle() const { return active_.empty(); }
-    struct Waiting {
+    struct LongestWait {
         std::string what;
-        std::vector<Rank> peers;  // that have not sent, or not taken, what they should
+        std::vector<Rank> peers;  // with an open send or receive
         double seconds = 0;
     };
-    Waiting longest_wait(double now) const;
-    void abandon(World& world);  // the job ends: nothing of them is waited for any more
+    LongestWait longest_wait(double now) const;
+    void abandon(World& world);  // the job ends: cancels all exchanges
 
 private:
     std::deque<std::shared_ptr<Exchange>> active_, abandoned_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The job as MPI processes. mpi_world.cpp is the only file that includes mpi.h. Nothing collective after the start. Two
-// worlds of one process may be used by a thread each: the library is called by one thread at a time.
+// The job as MPI processes. mpi_world.cpp is the only file that includes mpi.h. No call is collective after the start. Two
+// threads of a process may use a world each: one thread at a time calls the library.
 #pragma once
 #include <memory>
 #include <span>
@@ -14,15 +14,15 @@ public:
     // Collective. Initialises MPI with MPI_THREAD_SERIALIZED (throws CommError if the library gives less), on a duplicated
     // communicator with MPI_ERRORS_RETURN.
     MpiWorld();
-    // Collective. The same ranks again, for a second courier of a process: the two see nothing of each other's messages.
+    // Collective. The same ranks again, for a second courier of a process: neither sees the other's messages.
     explicit MpiWorld(MpiWorld const& other);
     // Does not finalise: MPI_Finalize hangs when other ranks are lost. Call finish() on the healthy path.
     ~MpiWorld() override;
-    // Collective. MPI_Finalize; a rank that waits in it for 30 s, since another has died on the way there, ends with
+    // Collective. MPI_Finalize. If another rank has died on the way, a rank that waits in MPI_Finalize for 30 s ends with
     // exit_code.
     void finish(int exit_code = 0);
-    // Instead, where ranks are lost: no rank can wait for the others. Rank 0, the last one, ends whatever is left of the
-    // job.
+    // Instead of finish() if ranks are lost: no rank can wait for the others. Rank 0 is the last one, and ends the rest of
+    // the job.
     [[noreturn]] void finish_without_the_lost(int exit_code);
 
     Rank rank() const override;
@@ -43,7 +43,7 @@ public:
     [[noreturn]] void vanish() override;
     [[noreturn]] void abort(int exit_code) override;
 
-    // Collective. The library's own all-reduce, for benchmarks to compare with; no courier may use this world meanwhile.
+    // Collective. The library's own all-reduce, as a yardstick for benchmarks. No courier may use this world meanwhile.
     void library_all_reduce(std::span<float> values);
 
 private:
@@ -51,8 +51,8 @@ private:
     std::unique_ptr<Impl> impl_;
 };
 
-// True under mpirun, srun with PMI, or mpiexec, told from the environment, so that a run without a launcher never pays for
-// MPI_Init. SLURM_* alone is no sign: a batch script has it too.
+// True under mpirun, srun with PMI, or mpiexec. Looks at the environment only, so that a run without a launcher never pays
+// for MPI_Init. SLURM_* alone is no sign: a batch script has these variables too.
 bool launched_by_mpi();
 
 // The version of the MPI library, "Open MPI 4.1.4"; may be called without MPI_Init.

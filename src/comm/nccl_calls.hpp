@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The handful of calls of NCCL and CUDA that a group of GPUs needs, as one rank makes them: none of them waits for another
-// rank or for the device, so that whoever calls can keep deadlines. A fake stands in for it where there is no GPU.
+// The calls of NCCL and CUDA that one rank of a group of GPUs needs. No call waits for another rank or for the device, so
+// that the caller can keep deadlines. Tests without a GPU use a fake.
 #pragma once
 #include <memory>
 #include <string>
@@ -16,11 +16,11 @@ public:
 
     virtual ~NcclCalls() = default;
 
-    // What the first rank makes and all others need. Throws CommError.
+    // The first rank makes the id; all ranks need it. Throws CommError.
     virtual Bytes make_id() = 0;
 
-    // Of the communicator: to be asked while a call is under way, before the next. failed: error() says why, in NCCL's
-    // words.
+    // The communicator's. While a call is under way, state() has to be asked before the next call. failed: error() has
+    // NCCL's text.
     virtual State begin(Bytes const& id, int ranks, int self) = 0;
     virtual State state() = 0;
     virtual std::string error() = 0;
@@ -28,28 +28,28 @@ public:
     // values become the sum over all ranks of share x values, on a stream of its own.
     virtual State sum(DeviceFloats values, float share) = 0;
 
-    // The order of the two streams: sums begin behind what has been computed; what will be computed begins behind the sums.
+    // The order of the two streams: sums begin behind earlier computation; later computation begins behind the sums.
     virtual void sums_after(void* compute_stream) = 0;
     virtual void after_sums(void* compute_stream) = 0;
 
-    // Marks the place that the stream of sums has now; whether it has come by there. Slots: 0 and 1.
+    // mark: marks the present place of the stream of sums. has_passed: the stream has passed the mark. Slots: 0 and 1.
     virtual void mark(int slot) = 0;
     virtual bool has_passed(int slot) = 0;
 
-    // The ends. finalize: all ranks, then destroy. abort: of this rank, at any time. destroy and abort may not come back.
+    // The ends. finalize: all ranks, then destroy. abort: this rank alone, at any time. destroy and abort may never return.
     virtual State finalize() = 0;
     virtual void destroy() = 0;
     virtual void abort() = 0;
 };
 
-// device: "cuda:0". Throws ConfigError on a CPU build, and where the library is another one than this was built for.
+// device: "cuda:0". Throws ConfigError on a CPU build, and if the library does not fit this build.
 std::shared_ptr<NcclCalls> make_nccl(std::string const& device);
 
 // "NCCL 2.28.9", of the library that is loaded; empty: a CPU build.
 std::string nccl_version();
 
-// Why a library of this version (as ncclGetVersion says it) cannot be used by a program that was built with another one's
-// header; empty: it can.
+// The reason why a library of this version (ncclGetVersion's number) does not fit a program that was built with another
+// version's header; empty: the library fits.
 std::string nccl_complaint(int built_for, int loaded, std::string const& path);
 
 }  // namespace hopscotch

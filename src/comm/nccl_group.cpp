@@ -60,7 +60,7 @@ std::string nccl_complaint(int built_for, int loaded, std::string const& path) {
 void NcclGroup::fail(std::string const& what, std::string const& why) {
     healthy_ = false;
     throw CommError(fmt::format(
-        "{}: {} (NCCL among {}; a GPU, a host or the network between them is lost?) run with NCCL_DEBUG=INFO to see more; "
+        "{}: {} (NCCL among {}; a GPU, a host or the network between them is lost?); run with NCCL_DEBUG=INFO to see more; "
         "--resume goes on; strategy.collectives \"mpi\" does without NCCL",
         what, why, terms_.members));
 }

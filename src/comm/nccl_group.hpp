@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPUs that add up gradients or weights through NCCL, as one of them sees it: bring-up, sums, and an end, none of which can
-// hang. Three ranks, one step of two buckets:
-//   all: backward, bucket 0 on the stream of sums, backward, bucket 1 likewise     all: update behind the sums, on the
-//   device; the host waits only for the sums of the step before, and looks meanwhile whether the job goes on.
-// A rank that is lost leaves a kernel that spins on the others: only the abort of the communicator ends it.
+// A group of GPUs that add up gradients or weights through NCCL, as one member sees it: bring-up, sums, and end. None of
+// them can hang. Three ranks, one step of two buckets:
+//   all: backward, bucket 0 on the stream of sums, backward, bucket 1 on that stream
+//   all: update behind the sums, on the device. The host waits only for the sums of the step before, and checks meanwhile
+//   that the job goes on.
+// If a rank is lost, a kernel spins on the others: only an abort of the communicator ends the kernel.
 #pragma once
 #include <functional>
 #include <memory>
@@ -19,25 +20,25 @@ public:
         int ranks = 1, self = 0;
         std::string members;     // "rank 1 (node3), rank 2 (node4)", for errors
         double deadline_s = 60;  // of the bring-up, and of the end
-        double stall_s = 300;    // a sum may take so long while job_still_s() says that nobody gets on
+        double stall_s = 300;    // limit of a sum while job_still_s() shows no progress of any trainer
         std::function<double()> job_still_s = [] { return 1e9; };
-        std::function<void()> look = [] {};  // at every turn of a wait; what it throws ends the wait
+        std::function<void()> look = [] {};  // called at every turn of a wait; its exception ends the wait
     };
 
     NcclGroup(std::shared_ptr<NcclCalls> calls, Terms terms) : calls_(std::move(calls)), terms_(std::move(terms)) {}
-    ~NcclGroup();  // finalises where all went well, else aborts; goes on after deadline_s at the latest
+    ~NcclGroup();  // finalises if all went well, else aborts; returns after deadline_s at the latest
     NcclGroup(NcclGroup const&) = delete;
     NcclGroup& operator=(NcclGroup const&) = delete;
 
-    // Collective. id: what calls->make_id() of the first rank has given. Throws CommError.
+    // Collective. id: from calls->make_id() of the first rank. Throws CommError.
     void bring_up(Bytes const& id);
 
-    // Collective, in one order. Starts behind what has been computed so far; values become the sums of share x values, for
-    // what is computed after end_step(). what: for errors. Throws CommError.
+    // Collective, in one order. Starts behind the computation so far. values become the sums of share x values, for all
+    // computation after end_step(). what: for errors. Throws CommError.
     void sum(DeviceFloats values, double share, std::string what);
 
-    // After the last sum of a step. end_step: waits until the sums of the step before are done. settle: until all are;
-    // before the host waits for the device itself, where no deadline is kept. Throw CommError.
+    // After the last sum of a step. end_step: waits for the sums of the step before. settle: waits for all sums; to be
+    // called before the host waits for the device itself, where no deadline is kept. Throw CommError.
     void end_step();
     void settle();
 
@@ -46,7 +47,7 @@ private:
     struct Limit {
         double s;
         char const* key;
-        bool others_may_compute;  // and one may have to wait for them, as long as the job gets on
+        bool others_may_compute;  // then the limit holds only while the job makes no progress
     };
     void await(State state, std::string const& what, Limit limit);
     void await_mark(int slot, std::string const& what);

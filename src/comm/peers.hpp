@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a rank knows of the others: when each was last heard from and what it was doing then, who is lost. Rank 0 watches all
+// A rank's knowledge of the others: the time and the contents of each last message, and the lost ranks. Rank 0 watches all
 // trainers, a trainer watches rank 0. Any thread.
 #pragma once
 #include <cstddef>
@@ -22,8 +22,8 @@ public:
     struct Watch {
         double deadline_s = 60;  // for each step of a transfer
         double silence_s = 10;   // no more than deadline_s
-        double stall_s =
-            300;  // how long an exchange may stand still while nobody in the job finishes a batch (a peer may compute)
+        // Limit of an exchange without progress while no trainer of the job finishes a batch (a peer may compute).
+        double stall_s = 300;
     };
     void watch(Watch const& watch);
     void stop_watching();
@@ -35,18 +35,19 @@ public:
 
     void heard_from(Rank rank);
     void take(Rank rank, Heartbeat const& beat);
-    void is_dead(Rank rank);   // MPI says so
-    void has_left(Rank rank);  // in good order: its silence means nothing
+    void is_dead(Rank rank);   // MPI has reported the death
+    void has_left(Rank rank);  // in good order: its silence is no error
     std::optional<Heartbeat> last_heartbeat(Rank rank) const;
-    double job_still_s() const;  // since rank 0 last told of a batch that some trainer has finished: while others get on,
-                                 // one may have to wait
+    // Seconds since rank 0 last reported a finished batch of any trainer. While others make progress, a trainer may have to
+    // wait.
+    double job_still_s() const;
 
-    // Rank 0. From here on the silence of a trainer is no failure but news, once: the job may go on without it.
+    // Rank 0. From here on the silence of a trainer is not an error but a message of kind lost, once: the job may go on.
     void survive_losses();
     bool survives_losses() const;
-    std::vector<Lost> silent();  // who is silent too long, and is not given up yet; to be asked often
-    bool give_up(Rank rank);     // false: it was already
-    bool bury(Rank rank);        // nobody talks to it any more; false: that was so already
+    std::vector<Lost> silent();  // ranks that are silent too long and not given up yet; to be asked often
+    bool give_up(Rank rank);     // false: the rank was given up before
+    bool bury(Rank rank);        // no message goes to the rank any more; false: the rank was buried before
     bool is_buried(Rank rank) const;
     bool is_lost(Rank rank) const;     // given up, or buried
     std::vector<Rank> living() const;  // trainers
@@ -54,8 +55,8 @@ public:
 private:
     struct Peer {
         std::string name;
-        double heard = 0, moved = 0;                    // when; moved: its counter of batches
-        std::optional<Heartbeat> heartbeat, last_work;  // the newest one, and the newest within a lap
+        double heard = 0, moved = 0;                    // times of the last message, and of the last new batch
+        std::optional<Heartbeat> heartbeat, last_work;  // the newest, and the newest within a lap
         bool dead = false, left = false, given_up = false, buried = false;
     };
     std::string why(Peer const& peer, Rank rank, double silent_s) const;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that the processes of one host hand to each other instead of copying what is in it: pieces of anonymous files
-// (memfd), one file a process and pool. A piece has one owner at a time, who alone reads and writes it; who had it before
-// keeps the mapping, so that the next time costs nothing. Three trainers, one state:
-//   1 makes piece 0 and offers it to 2: "file f, piece 0, descriptor 9 of process 71";  2 opens /proc/71/fd/9, maps it, owns
-//   it 2 offers it to 3, 3 to 1: "file f, piece 0, ..."; 1 has that mapped
+// Memory that the processes of one host hand to each other instead of copying its contents: pieces of anonymous files
+// (memfd), one file a process and pool. A piece has one owner at a time. Only the owner reads and writes it. Earlier owners
+// keep the mapping, so that the next time costs nothing. Three trainers, one state:
+//   1 makes piece 0 and offers it to 2: "file f, piece 0, descriptor 9 of process 71"
+//   2 opens /proc/71/fd/9, maps the piece and owns it; 2 offers it to 3, and 3 to 1, which has the piece mapped already
 // Not thread-safe: a BufferPool guards it.
 #pragma once
 #include <cstddef>
@@ -25,12 +25,12 @@ struct SharedPiece {
     auto operator<=>(SharedPiece const&) const = default;
 };
 
-// A piece as its owner offers it: where another process finds the file.
+// An owner's offer of a piece, with the place where another process finds the file.
 struct PieceOffer {
     SharedPiece piece;
     std::uint64_t host = 0;  // a hash of its name
     std::int32_t process = 0, descriptor = -1;
-    std::int32_t node = 0;  // of memory (NUMA) that the owner runs on
+    std::int32_t node = 0;  // the owner's NUMA node
 
     explicit operator bool() const { return static_cast<bool>(piece); }
 };
@@ -46,16 +46,16 @@ public:
         SharedPiece piece;
     };
 
-    // A new piece, touched and zero; bytes: a multiple of the page size. None where the system has no such memory (left).
+    // A new piece, touched and zero; bytes: a multiple of the page size. Empty if the system has no shared memory (left).
     std::optional<Mapping> make(std::size_t bytes);
 
     // Of a file that this process has made or opened.
     PieceOffer offer(SharedPiece const& piece) const;
 
-    // None if the file cannot be had: another host or container, a process that has ended, one that may not be looked into.
+    // Empty if the file cannot be opened: another host or container, a process that has ended, or no permission.
     std::optional<Mapping> open(PieceOffer const& offer);
 
-    // The owner's: gives its memory back to the system although others have it mapped, who must not touch it any more.
+    // For the owner: returns the memory to the system although other processes have it mapped. They must not touch it again.
     void discard(SharedPiece const& piece) noexcept;
 
 private:
@@ -66,12 +66,12 @@ private:
     using File = UniqueHandle<int, CloseFile>;
     bool make_file();
     static std::shared_ptr<File> kept(std::uint64_t number, std::shared_ptr<File> file);
-    int descriptor(PieceOffer const& offer);  // -1: cannot be had
+    int descriptor(PieceOffer const& offer);  // -1: cannot be opened
 
-    std::uint64_t own_ = 0, end_ = 0;  // the file of make(), and its length; no place is used twice
+    std::uint64_t own_ = 0, end_ = 0;  // the file of make(), and its length; no offset is used twice
     std::map<std::uint64_t, std::shared_ptr<File>> files_;
 };
 
-int memory_node();  // of the core that the calling thread runs on, now
+int memory_node();  // the NUMA node of the calling thread's present core
 
 }  // namespace hopscotch

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ranks of a job whose rank 0 has a trainer beside the scheduler in its process: of N processes, process r is rank r,
-// and that trainer is rank N. So as many processes as GPUs train on all of them.
+// The ranks of a job whose process 0 has a trainer beside the scheduler. Of N processes, process r is rank r, and that
+// trainer is rank N. So N processes train on N GPUs.
 //   process 0:  rank 0 (scheduler)  rank N (trainer)      between the two: threads
 //   process r:  rank r                                    to rank N by a communicator of its own, else as in a dedicated job
 #pragma once
@@ -21,7 +21,7 @@ class SharedWorld : public World {
 public:
     struct Apart {
         World& world;
-        Rank there;  // who that rank is in its own world
+        Rank there;  // that rank's number in its own world
         Rank here;   // and in this one
     };
     struct Self {

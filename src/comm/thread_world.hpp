@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks as threads of one process: a run without a launcher, and the fast half of the test suites. Sends match receives as
-// in MPI: same source and tag, in order, and a send's bytes are taken when its receive is posted.
+// Ranks as threads of one process: for runs without a launcher, and for the fast half of the test suites. Sends match
+// receives as in MPI: same source and tag, in order. The bytes of a send are copied when its receive is posted.
 #pragma once
 #include <functional>
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace hopscotch {
 
-class ThreadHub;  // what the ranks share
+class ThreadHub;  // shared by the ranks
 
 std::shared_ptr<ThreadHub> make_thread_hub(int size);
 std::unique_ptr<World> make_thread_world(std::shared_ptr<ThreadHub> hub, Rank rank);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What bytes on the network are for; each kind has its own counter.
+// The purposes of bytes on the network; each has a counter of its own.
 #pragma once
 
 namespace hopscotch {

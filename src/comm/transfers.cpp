@@ -29,28 +29,25 @@ Traffic traffic_of(MessageKind kind) {
 
 }  // namespace
 
-void Transfers::offer(Rank to, Offer what, Buffer state, double now) {
-    Waiting push{to, std::move(what), std::move(state)};
-    if (traffic_of(push.what.kind) != Traffic::gradient) return start(std::move(push), now);
+void Transfers::offer(Push push, double now) {
+    if (traffic_of(push.kind) != Traffic::gradient) return start(std::move(push), now);
     waiting_.push_back(std::move(push));
     start_waiting(now);
 }
 
-void Transfers::start(Waiting push, double now) {
-    auto const id = push.what.id = next_id_++;
-    push.what.bytes = push.state.bytes().size();
-    // States come round again; the memory of what goes one way only would pile up at one end.
-    if (push.what.kind == MessageKind::state && !unreachable_.contains(push.to))
-        push.what.memory = courier_.pool().offer(push.state);
-    courier_.post(push.to, MessageKind::offer, encode(push.what));
+void Transfers::start(Push push, double now) {
+    Offer offer{next_id_++, push.kind, push.state.bytes().size(), std::move(push.header), {}};
+    // States come round again; the memory of blocks that go one way only would pile up at one end.
+    if (push.kind == MessageKind::state && !unreachable_.contains(push.to)) offer.memory = courier_.pool().offer(push.state);
+    courier_.post(push.to, MessageKind::offer, encode(offer));
     Out out;
     out.to = push.to;
-    out.kind = push.what.kind;
+    out.kind = push.kind;
     out.state = std::move(push.state);
-    out.memory_offered = static_cast<bool>(push.what.memory);
-    out.tag = piece_tag(id);
+    out.memory_offered = static_cast<bool>(offer.memory);
+    out.tag = piece_tag(offer.id);
     out.since = now;
-    send_pieces(outgoing_.emplace(id, std::move(out)).first->second, now);
+    send_pieces(outgoing_.emplace(offer.id, std::move(out)).first->second, now);
 }
 
 void Transfers::start_waiting(double now) {
@@ -61,7 +58,7 @@ void Transfers::start_waiting(double now) {
         });
         if (turns_.size() >= k_turns) return;
         int const size = courier_.world_.size();
-        auto const distance = [&](Waiting const& push) { return (push.to.value - last_to_.value - 1 + size) % size; };
+        auto const distance = [&](Push const& push) { return (push.to.value - last_to_.value - 1 + size) % size; };
         auto const next = std::ranges::min_element(waiting_, {}, distance);
         last_to_ = next->to;
         turns_.push_back(next_id_);
@@ -74,15 +71,9 @@ void Transfers::start_waiting(double now) {
 // if the pool is empty), so pushes never deadlock.
 void Transfers::on_offer(Rank from, Offer offer, double now) {
     if (abandoned_ || adopted(from, offer)) return;
-    In in;
-    in.from = from;
-    in.id = offer.id;
-    in.kind = offer.kind;
-    in.header = std::move(offer.header);
-    in.state = courier_.pool().acquire(offer.bytes);
-    in.since = now;
+    In in{offer.id, {from, offer.kind, std::move(offer.header), courier_.pool().acquire(offer.bytes)}, {}, now};
     int const tag = piece_tag(offer.id);
-    auto const bytes = in.state.bytes();
+    auto const bytes = in.message.state.bytes();
     for (std::size_t at = 0; at < bytes.size(); at += courier_.options_.piece_bytes)
         in.requests.push_back(courier_.world_.receive(
             from, tag, bytes.subspan(at, std::min(courier_.options_.piece_bytes, bytes.size() - at))));
@@ -157,8 +148,8 @@ bool Transfers::progress(double now) {
             ++in;
             continue;
         }
-        courier_.post(in->from, MessageKind::received, encode(Received{in->id}));
-        courier_.deliver({in->from, in->kind, std::move(in->header), std::move(in->state)});
+        courier_.post(in->message.from, MessageKind::received, encode(Received{in->id}));
+        courier_.deliver(std::move(in->message));
         in = incoming_.erase(in);
         moved = true;
     }
@@ -179,7 +170,7 @@ Transfers::~Transfers() {
 }
 
 void Transfers::bury(Rank rank) {
-    std::erase_if(waiting_, [&](Waiting const& push) { return push.to == rank; });
+    std::erase_if(waiting_, [&](Push const& push) { return push.to == rank; });
     for (auto out = outgoing_.begin(); out != outgoing_.end();) {
         if (out->second.to != rank) {
             ++out;
@@ -189,7 +180,7 @@ void Transfers::bury(Rank rank) {
         out = outgoing_.erase(out);
     }
     for (auto in = incoming_.begin(); in != incoming_.end();) {
-        if (in->from != rank) {
+        if (in->message.from != rank) {
             ++in;
             continue;
         }
@@ -218,13 +209,13 @@ void Transfers::check_deadlines(double now) const {
     for (auto const& [id, out] : outgoing_)
         if (late(out.since))
             throw CommError(fmt::format(
-                "{} took no piece of a state for {:.0f} s (state of {} bytes, {} handed over) is that host alive and "
+                "{} took no piece of a state for {:.0f} s (state of {} bytes, {} handed over); is that host alive and "
                 "not stopped? run.deadline_s sets this limit",
                 courier_.peers().name(out.to), now - out.since, out.state.bytes().size(), out.next));
     for (auto const& in : incoming_)
         if (late(in.since))
             throw CommError(fmt::format("{} sent no piece of an offered state for {:.0f} s; run.deadline_s sets this limit",
-                                        courier_.peers().name(in.from), now - in.since));
+                                        courier_.peers().name(in.message.from), now - in.since));
 }
 
 }  // namespace hopscotch

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The states on their way out of and into this rank: the push protocol of messages.hpp as two small state machines, driven
-// under the courier's engine lock. A state may be larger than 2 GB: it travels in pieces, or its memory changes hands.
+// The blocks on their way out of and into this rank: the push protocol of messages.hpp as two small state machines, under
+// the courier's engine lock. A state may be larger than 2 GB: it travels in pieces, or its memory changes hands.
 #pragma once
 #include <deque>
 #include <list>
@@ -17,18 +17,18 @@ public:
     explicit Transfers(Courier& courier) : courier_(courier), last_to_(courier.world().rank()) {}
     ~Transfers();
 
-    void offer(Rank to, Offer what, Buffer state, double now);  // id and bytes are filled in here
+    void offer(Push push, double now);
     void on_offer(Rank from, Offer offer, double now);
     void on_received(Rank from, Received const& received);
     void on_unreachable(Rank from, Unreachable const& unreachable, double now);
 
     bool progress(double now);      // true if something moved
-    bool pieces_in_flight() const;  // do not back off now
+    bool pieces_in_flight() const;  // then the courier looks again soon
     bool nothing_leaves() const { return outgoing_.empty() && waiting_.empty(); }
     bool idle() const { return outgoing_.empty() && incoming_.empty() && waiting_.empty(); }
     void check_deadlines(double now) const;  // throws CommError
-    void bury(Rank rank);                    // nothing comes or goes there any more
-    void abandon();                          // the job ends: none is waited for any more, and none begins
+    void bury(Rank rank);                    // drops everything from and to that rank
+    void abandon();                          // the job ends: drops everything, and starts nothing more
 
 private:
     struct Out {
@@ -43,22 +43,12 @@ private:
         bool all_out() const { return next == state.bytes().size() && requests.empty(); }
     };
     struct In {
-        Rank from;
         std::uint64_t id = 0;
-        MessageKind kind = MessageKind::state;
-        Bytes header;
-        Buffer state;
+        Incoming message;
         std::deque<Request> requests;
         double since = 0;
     };
-    // Of parameter servers: two at a time (the second hides how the first begins), each rank beginning with its neighbour.
-    // Many at once to one receiver would overrun its link while others idle (incast: Vasudevan et al. 2009).
-    struct Waiting {
-        Rank to;
-        Offer what;
-        Buffer state;
-    };
-    void start(Waiting push, double now);
+    void start(Push push, double now);
     void start_waiting(double now);
     bool adopted(Rank from, Offer& offer);
     void let_go(Out out);
@@ -66,12 +56,14 @@ private:
 
     Courier& courier_;
     std::uint64_t next_id_ = 1;
-    std::set<Rank> unreachable_;  // that cannot have this rank's memory
+    std::set<Rank> unreachable_;  // cannot map this rank's memory
     bool abandoned_ = false;
     std::map<std::uint64_t, Out> outgoing_;
-    std::list<Waiting> waiting_;
-    std::vector<std::uint64_t> turns_;  // ids of those that have begun and whose pieces were not all out
-    Rank last_to_;                      // where the one before went; this rank: nowhere yet
+    // Of parameter servers: two at a time (the second hides the start of the first), each rank beginning with its neighbour.
+    // Many at once to one receiver would overrun its link while others idle (incast: Vasudevan et al. 2009).
+    std::list<Push> waiting_;
+    std::vector<std::uint64_t> turns_;  // ids of pushes that have begun and whose pieces were not all out
+    Rank last_to_;                      // receiver of the push before; this rank: none yet
     std::list<In> incoming_;
     std::vector<Out> out_graves_;  // buffers that MPI may touch for ever
     std::vector<In> in_graves_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The ranks of a job and non-blocking bytes between them. Two worlds, one test suite: MpiWorld (processes) and ThreadWorld
-// (ranks as threads of one process). Only the courier calls a world once the job runs; everyone else talks to the courier.
+// (ranks as threads of one process). Once the job runs, only the courier calls a world; all other code uses the courier.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -36,18 +36,18 @@ public:
     virtual Request send(Rank to, int tag, ByteView bytes) = 0;
     virtual Request receive(Rank from, int tag, MutableBytes into) = 0;
     virtual bool done(Request request) = 0;             // once true, the request is spent
-    virtual void cancel(Request request) = 0;           // at the end of a job: it need not come about any more
-    virtual std::optional<Arrival> probe(int tag) = 0;  // the next message with this tag, from anyone
+    virtual void cancel(Request request) = 0;           // at the end of a job: the request need not complete any more
+    virtual std::optional<Arrival> probe(int tag) = 0;  // the next message with this tag, from any rank
 
-    // Ranks that the library knows to be dead (ULFM). Most libraries never know: then silence must tell.
+    // Ranks that the library reports as dead (ULFM). Most libraries never report any: then only silence shows a death.
     virtual std::vector<Rank> failed() { return {}; }
-    virtual void lose(Rank) {}  // nobody talks to that rank any more
+    virtual void lose(Rank) {}  // no message goes to that rank any more
 
-    // The job goes on without this rank, which was silent too long. It does no more, and does not disturb the others by
-    // ending.
+    // The job goes on without this rank, which was silent too long. The rank stops, and does not end: its end could disturb
+    // the others.
     [[noreturn]] virtual void vanish() = 0;
 
-    // Ends the whole job at once, on every rank, whatever state it is in.
+    // Ends the whole job at once, on every rank.
     [[noreturn]] virtual void abort(int exit_code) = 0;
 };
 

@@ -24,7 +24,7 @@ void check_batch(Experiment const& experiment, TrialConfig const& config, int wo
     if (config.train.batch_size >= workers) return;
     problems.add(
         {}, "/train/batch_size",
-        fmt::format("a batch of {} cannot be split among {} trainers (each needs a row at least) use a larger batch, fewer "
+        fmt::format("a batch of {} cannot be split among {} trainers (each needs a row at least); use a larger batch, fewer "
                     "trainers, or \"batch\": \"per_worker\" in strategy",
                     config.train.batch_size, workers));
 }
@@ -42,9 +42,10 @@ void check_servers(StrategyConfig const& config, int trainers, int workers, Prob
     if (!dedicated && servers > workers)
         problems.add(
             {}, "/strategy/servers",
-            fmt::format("{} servers do not fit on {} trainer{} with shards (colocated: at most one each) use at most {}, or "
-                        "\"placement\": \"dedicated\"",
-                        servers, workers, workers == 1 ? "" : "s", workers));
+            fmt::format(
+                "{} servers do not fit on {} trainer{} with shards (colocated: at most one each); use at most {}, or "
+                "\"placement\": \"dedicated\"",
+                servers, workers, workers == 1 ? "" : "s", workers));
     if (config.mode == ServerMode::backup && config.aggregate > workers)
         problems.add({}, "/strategy/aggregate",
                      fmt::format("a step cannot have {} gradients of {} worker{}: use at most {}", config.aggregate, workers,
@@ -56,10 +57,10 @@ void check_update(StrategyConfig const& config, TrainConfig const& train, int wo
         problems.add(
             {}, "/train/ema",
             "train.ema is not available with parameter_server (averaged weights would have to be kept and sent by the "
-            "servers) use 0, or another strategy");
+            "servers); use 0, or another strategy");
     if (train.clip_norm && servers_of(config, workers) > 1)
         problems.add({}, "/train/clip_norm",
-                     fmt::format("train.clip_norm needs the whole gradient in one place ({} servers hold parts of it) use "
+                     fmt::format("train.clip_norm needs the whole gradient in one place ({} servers hold parts of it); use "
                                  "\"servers\": 1, train.clip_value, or strategy allreduce",
                                  servers_of(config, workers)));
 }
@@ -78,13 +79,13 @@ void check_folds(Experiment const& experiment, int shards, Problems& problems) {
     if (folds == 1) return;
     if (folds > shards)
         problems.add({}, "/search/folds",
-                     fmt::format("{} parts cannot be made of {} shards (each needs one at least) use at most {}", folds,
+                     fmt::format("{} parts cannot be made of {} shards (each needs one at least); use at most {}", folds,
                                  shards, shards));
     if (trains_in_a_group(experiment.strategy.name))
         problems.add(
             {}, "/search/folds",
             fmt::format(
-                "is not available with {} (it validates on shards that everybody has) use mop, task_parallel or sequential",
+                "is not available with {} (it validates on shards that everybody has); use mop, task_parallel or sequential",
                 experiment.strategy.name));
 }
 
@@ -92,7 +93,7 @@ void check_statistics(Experiment const& experiment, TrialConfig const& config, P
     bool const own = config.model.name == "plugin" || config.model.name == "torchscript";
     if (experiment.strategy.batch_norm != NormStatistics::sync || !own) return;
     problems.add({}, "/strategy/batch_norm",
-                 "\"sync\" does not reach into a model of your own (its batch norm is torch's) use \"local\"");
+                 "\"sync\" does not reach into a model of your own (its batch norm is torch's); use \"local\"");
 }
 
 }  // namespace

@@ -19,11 +19,11 @@
 #include "experiment/strategy_traits.hpp"
 #include "model/gpu/device.hpp"
 #include "strategy/common/devices.hpp"
+#include "strategy/common/messages.hpp"
 #include "strategy/common/placement.hpp"
 #include "strategy/common/pump.hpp"
-#include "strategy/common/strategy.hpp"
-#include "strategy/common/trainer_base.hpp"
 #include "strategy/strategy_table.hpp"
+#include "strategy/trainer/trainer_loop.hpp"
 
 namespace hopscotch {
 namespace {
@@ -52,11 +52,11 @@ void refuse_differences(std::map<Rank, Hello> const& hellos, std::string const& 
     auto const& [first_rank, first] = *hellos.begin();
     for (auto const& [rank, hello] : hellos) {
         if (hello.build != build)
-            throw ConfigError(fmt::format("rank {} ({}) runs build {}, rank 0 runs {} start every rank from one build",
+            throw ConfigError(fmt::format("rank {} ({}) runs build {} (rank 0 runs {}); start every rank from one build",
                                           rank.value, hello.host, hello.build, build));
         if (hello.dataset_hash != first.dataset_hash)
             throw ConfigError(
-                fmt::format("rank {} ({}) sees another dataset than rank {} ({}) copy one dataset directory to all hosts, "
+                fmt::format("rank {} ({}) sees another dataset than rank {} ({}); copy one dataset directory to all hosts, "
                             "or use a shared file system",
                             rank.value, hello.host, first_rank.value, first.host));
         if (hello.cpu != first.cpu)
@@ -232,7 +232,7 @@ void require_same_files(std::vector<NamedFile> const& files) {
     for (auto const& [path, expected] : files)
         if (auto const found = hash_file(path); found != expected)
             text += fmt::format(
-                "{}{}: is another file on {} than on rank 0's host (hash {} and {}) copy one file to all hosts, or use a "
+                "{}{}: is another file on {} than on rank 0's host (hash {} and {}); copy one file to all hosts, or use a "
                 "shared file system",
                 text.empty() ? "" : "\n", path, host_name(), to_hex(found), to_hex(expected));
     if (!text.empty()) throw DataError(text);
@@ -287,11 +287,11 @@ void serve_job(Trainer const& trainer, Welcome welcome) {
             await_shutdown(courier);
             return leave(courier);
         }
-        auto const strategy =
+        auto const worker =
             strategy_named(welcome.strategy)
-                .make(
-                    {courier, experiment, welcome.owners, &*runner, welcome.checkpoints, {hello.device, trainer.gpu.nccl}});
-        auto next = strategy->serve();
+                .make_worker(
+                    {{courier, experiment, welcome.owners}, *runner, welcome.checkpoints, {hello.device, trainer.gpu.nccl}});
+        auto next = worker->serve();
         if (!next) return await_farewell(courier);
         welcome = std::move(*next);
     }

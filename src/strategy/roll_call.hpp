@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a job starts and ends. Rank 0: Welcome to all, a Hello from each within a deadline; at the end Shutdown to all, a
-// Goodbye from each. Trainers: wait for Welcome, open and read their shards, say Hello, serve the strategy, say Goodbye.
+// The start and the end of a job. Rank 0 sends Welcome to all and awaits a Hello from each within a deadline; at the end it
+// sends Shutdown to all and awaits a Goodbye from each. A trainer waits for Welcome, opens its shards, sends Hello, serves
+// the strategy, and sends Goodbye.
 #pragma once
 #include <map>
 #include <string>
 #include <vector>
 
 #include "comm/courier.hpp"
-#include "strategy/common/messages.hpp"
 #include "strategy/common/pump.hpp"
-#include "strategy/common/strategy.hpp"
-#include "strategy/common/trial_runner.hpp"
+#include "strategy/common/resources.hpp"
+#include "strategy/common/roll_call_messages.hpp"
+#include "strategy/trainer/trial_runner.hpp"
 
 namespace hopscotch {
 
@@ -18,9 +19,8 @@ struct BuildInfo {
     std::string version, git, torch;
 };
 
-// Rank 0. The answers of all living trainers. Throws CommError that lists the ranks that did not answer, ConfigError with
-// what the trainers found wrong (each complaint once), builds or datasets that differ; TrainerLost. Warnings (different
-// CPUs) go to the log.
+// Rank 0. The answers of all living trainers. Throws CommError that lists the ranks without an answer; ConfigError with the
+// trainers' complaints (each once), or if builds or datasets differ; TrainerLost. Warnings (different CPUs) go to the log.
 std::map<Rank, Hello> call_roll(Courier& courier, Welcome const& welcome, BuildInfo const& build, RunConfig const& run);
 
 struct JobTotals {
@@ -28,23 +28,23 @@ struct JobTotals {
     std::vector<std::uint64_t> peak_rss_bytes;                         // by rank
     std::vector<double> hop_s;
     std::vector<std::vector<std::uint64_t>> bytes_by_rank;  // by Traffic; rank 0 first
-    std::uint64_t storage_bytes = 0, staged_bytes = 0;      // of training rows: all trainers', and copies among them
+    std::uint64_t storage_bytes = 0, staged_bytes = 0;      // of training rows, on all trainers; staged: copies
     std::uint64_t spilled_bytes = 0;                        // of waiting states
 };
 
-// Rank 0. All trainers stop working and say goodbye. Until the farewell they stay, and both sides watch each other.
+// Rank 0. All trainers stop working and send Goodbye. They stay until the farewell; both sides watch each other.
 // Throws CommError after deadline_s.
 JobTotals end_job(Courier& courier, int exit_code, double deadline_s);
 
-// Rank 0's last word, when everything is written: all end now, and the courier is closed. All living ranks know who was
-// lost on the way, so that none waits for a dead one in MPI_Finalize.
+// Rank 0's last message, when everything is written: all ranks end now, and the courier is closed. All living ranks know the
+// lost ranks, so that none waits for a dead rank in MPI_Finalize.
 void say_farewell(Courier& courier);
 
-// Rank 0. Nothing goes to or comes from that rank any more, and the others know.
+// Rank 0. From now on no message goes to that rank or comes from it; the other ranks are told.
 void bury_and_tell(Courier& courier, Lost const& lost);
 
-// Ranks 1..: the whole life of a trainer. Throws nothing: what goes wrong is told to rank 0, which ends the job.
-// factory, gpu: tests inject a model that misbehaves, a GPU that is none. No name in gpu.info: the device is asked.
+// Ranks 1..: the whole life of a trainer. Throws nothing: errors go to rank 0, which ends the job. factory, gpu: tests
+// inject a model that misbehaves and a fake GPU. If gpu.info has no name, the information comes from the device.
 void trainer_main(World& world, BuildInfo const& build, ModelFactory const& factory = make_trial_model,
                   TrainerGpu const& gpu = {});
 

@@ -12,19 +12,20 @@
 #include "strategy/mop/mop.hpp"
 #include "strategy/parameter_server/parameter_server.hpp"
 #include "strategy/parameter_server/parts.hpp"
-#include "strategy/whole_laps/sequential.hpp"
+#include "strategy/together/group_dispatcher.hpp"
 #include "strategy/whole_laps/task_parallel.hpp"
+#include "strategy/whole_laps/whole_laps.hpp"
 
 namespace hopscotch {
 
 std::vector<StrategyEntry> const& strategies() {
     static std::vector<StrategyEntry> const table = {
-        {"mop", make_mop},
-        {"task_parallel", make_task_parallel},
-        {"model_averaging", make_model_averaging},
-        {"allreduce", make_allreduce},
-        {"parameter_server", make_parameter_server},
-        {"sequential", make_sequential},
+        {"mop", make_home_dispatcher, make_mop_worker},
+        {"task_parallel", make_task_dispatcher, make_task_worker},
+        {"model_averaging", make_group_dispatcher, make_model_averaging_worker},
+        {"allreduce", make_group_dispatcher, make_allreduce_worker},
+        {"parameter_server", make_group_dispatcher, make_parameter_server_worker},
+        {"sequential", make_home_dispatcher, make_sequential_worker},
     };
     return table;
 }

@@ -6,13 +6,15 @@
 #include <string_view>
 #include <vector>
 
-#include "strategy/common/strategy.hpp"
+#include "strategy/common/dispatcher.hpp"
+#include "strategy/common/worker.hpp"
 
 namespace hopscotch {
 
 struct StrategyEntry {
     std::string_view name;
-    std::unique_ptr<Strategy> (*make)(Resources);
+    std::unique_ptr<Dispatcher> (*make_dispatcher)(Resources);       // rank 0's half
+    std::unique_ptr<Worker> (*make_worker)(WorkerResources const&);  // each trainer's half
 };
 std::vector<StrategyEntry> const& strategies();              // in the order of strategy_traits()
 StrategyEntry const& strategy_named(std::string_view name);  // throws ConfigError that lists the known names

@@ -38,5 +38,13 @@ TEST(Codec, AHugeLengthIsRefusedBeforeItIsAllocated) {
     EXPECT_THROW(decode<Offer>(bytes), CommError);
 }
 
+TEST(MessageKinds, AreNamedInErrors) {
+    EXPECT_EQ(name_of(MessageKind::offer), "offer");
+    EXPECT_EQ(name_of(MessageKind::farewell), "farewell");
+    EXPECT_EQ(name_of(MessageKind::lap_done), "lap_done");
+    EXPECT_EQ(name_of(MessageKind::test), "test");
+    EXPECT_EQ(name_of(static_cast<MessageKind>(1000)), "of an unknown kind");
+}
+
 }  // namespace codec_test
 }  // namespace hopscotch

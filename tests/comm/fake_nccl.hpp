@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPUs made of host memory, for ranks that are threads or that one thread plays in turn. Streams do nothing until somebody
-// has to wait for them, in an order that a test chooses: a wait that is missing shows as a wrong sum.
+// GPUs made of host memory, for ranks that are threads or that one thread plays in turn. A stream does nothing until a
+// caller has to wait for it, in an order that a test chooses: a missing wait shows as a wrong sum.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -8,64 +8,31 @@
 #include <chrono>
 #include <deque>
 #include <functional>
-#include <map>
-#include <mutex>
+#include <memory>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "comm/nccl_calls.hpp"
+#include "fake_fabric.hpp"
 
 namespace hopscotch::testing {
 
-// What the communicators of a group share: each sum's terms, until all have come.
-class FakeFabric {
-public:
-    explicit FakeFabric(int ranks) : ranks_(ranks) {}
-
-    void give(std::uint64_t number, int rank, std::vector<float> term) {
-        std::lock_guard const lock(mutex_);
-        terms_[number][rank] = std::move(term);
-    }
-    // In rank order; nothing as long as somebody's term is missing.
-    bool take(std::uint64_t number, float* into) {
-        std::lock_guard const lock(mutex_);
-        auto const& terms = terms_[number];
-        if (static_cast<int>(terms.size()) < ranks_) return false;
-        auto sum = terms.begin()->second;
-        for (auto term = std::next(terms.begin()); term != terms.end(); ++term)
-            for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += term->second.at(i);
-        std::copy(sum.begin(), sum.end(), into);
-        return true;
-    }
-
-    // One has failed: no host waits for sums that will not come.
-    void stop() { over_ = true; }
-    bool over() const { return over_; }
-
-private:
-    int ranks_;
-    std::atomic<bool> over_ = false;
-    std::mutex mutex_;
-    std::map<std::uint64_t, std::map<int, std::vector<float>>> terms_;
-};
-
 class FakeNccl final : public NcclCalls {
 public:
-    // host: what computes does so at once, in the caller's thread, which therefore waits where a GPU's stream would.
+    // host: computes at once, in the caller's thread, which therefore waits where a GPU's stream would.
     // queued: compute() adds to a stream that is as late as the other.
     enum class Compute { host, queued };
     FakeNccl(std::shared_ptr<FakeFabric> fabric, Compute compute) : fabric_(std::move(fabric)), mode_(compute) {}
 
-    // What goes wrong.
-    int slow_polls = 0;  // so often a call is under way
-    bool never_up = false;
-    bool refuses = false;  // to begin
+    // Failures. slow_polls: so often a call is under way. refuses: to begin.
+    int slow_polls = 0;
+    bool never_up = false, refuses = false;
     int fails_at_sum = -1;
     std::atomic<bool> abort_hangs = false;
     bool finalize_hangs = false;
 
-    // What was called. The ends on a thread of their own.
+    // Calls so far. The ends are on a thread of their own.
     int sums = 0, begins = 0;
     std::atomic<int> aborts = 0, destroys = 0;
     Bytes id_seen;
@@ -137,14 +104,14 @@ public:
         while (abort_hangs) std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
 
-    // That the host has not seen to be passed.
+    // Marks that the host has not seen as passed.
     std::ptrdiff_t unseen_marks() const { return std::count(seen_.begin(), seen_.end(), false); }
 
     // Work of this rank's compute stream (queued).
     void compute(std::function<void()> work) {
         compute_.push_back({[work = std::move(work)] { return work(), true; }});
     }
-    // One piece of work of that stream, if it may and can go on.
+    // One piece of work of that stream, if the stream can go on.
     bool advance_sums() { return advance(sums_); }
     bool advance_compute() { return advance(compute_); }
 

@@ -63,7 +63,7 @@ protected:
         LapRecord record;
         record.trial = trial;
         record.epoch = lap.epoch;
-        record.valid_rows = 1;
+        record.valid.rows = 1;
         std::uint64_t before = static_cast<std::uint64_t>(trial.value);
         if (lap.clone_of) {
             // (Of what an order has stopped and taken up again before it began, the state is made again.)
@@ -75,7 +75,7 @@ protected:
         auto const values = std::hash<std::string>{}(to_json(lap.assignment).dump());
         auto const state = stream_key(before, Purpose::synthetic, {lap.epoch, static_cast<std::int64_t>(values)});
         record.state_hash = state;
-        record.valid_loss = loss ? loss(id) : Rng(state).uniform();
+        record.valid.loss = loss ? loss(id) : Rng(state).uniform();
         if (bad_) record.outcome = bad_(id);
         if (record.outcome != Outcome::finished) record.reason = "as told";
         if (orders && !states_.contains(id)) record.orders = orders(id);  // not again when it is trained again

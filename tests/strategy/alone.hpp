@@ -133,8 +133,8 @@ inline void expect_equal(JobResult const& job, Experiment const& experiment, std
     for (auto const& [key, lap] : job.laps) {
         hops += lap.hops;
         hop_bytes += static_cast<std::uint64_t>(lap.hops) * lap.state_bytes;
-        auto const held_out = held_out_of(trials[key.first.index()], experiment.search.folds);
-        EXPECT_EQ(lap.hops, hops_per_lap(policy, key.first, job.owners, held_out));
+        auto const held_out = held_out_of(trials[key.trial.index()], experiment.search.folds);
+        EXPECT_EQ(lap.hops, hops_per_lap(policy, key.trial, job.owners, held_out));
     }
     // The byte counter: exactly hops x state size, nothing for stays.
     EXPECT_EQ(job.totals.bytes[static_cast<std::size_t>(Traffic::state)], hop_bytes) << hops << " hops";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strategy/common/checkpointer.hpp"
+#include "strategy/trainer/checkpointer.hpp"
 
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ protected:
     CheckpointerTest() { fs::create_directories(run_dir_ / "checkpoints"); }  // as rank 0 does
     std::unique_ptr<Checkpointer> make(double every_s, double mbps = 0) {
         CheckpointTarget const target{run_dir_, "run", 1, every_s, mbps};
-        return std::make_unique<Checkpointer>(target, *pool_, [this](Checkpointed const& saved) {
+        return std::make_unique<Checkpointer>(target, *pool_, [this](LapSink::Saved const& saved) {
             std::lock_guard const lock(mutex_);
             saved_.push_back(saved);
         });
@@ -40,7 +40,7 @@ protected:
         file.read_state(out);
         return out;
     }
-    std::vector<Checkpointed> saved() {
+    std::vector<LapSink::Saved> saved() {
         std::lock_guard const lock(mutex_);
         return saved_;
     }
@@ -49,7 +49,7 @@ protected:
     fs::path run_dir_ = scratch_.path() / "run";
     std::shared_ptr<BufferPool> pool_ = std::make_shared<BufferPool>();
     std::mutex mutex_;
-    std::vector<Checkpointed> saved_;
+    std::vector<LapSink::Saved> saved_;
 };
 
 TEST_F(CheckpointerTest, WhatIsToldIsOnTheDisk) {
@@ -113,11 +113,11 @@ TEST_F(CheckpointerTest, TellsWhatALossWouldHaveCost) {
 // Within an attempt that has failed and is not put back yet.
 class CheckpointerUnderWayTest : public CheckpointerTest {
 protected:
-    Checkpointed written_after(std::function<void(Checkpointer&)> within_the_attempt) {
+    LapSink::Saved written_after(std::function<void(Checkpointer&)> within_the_attempt) {
         fs::remove_all(run_dir_);
-        std::promise<Checkpointed> written;
+        std::promise<LapSink::Saved> written;
         Checkpointer* self = nullptr;
-        Checkpointer checkpointer({run_dir_, "run", 1, 60, 0}, *pool_, [&](Checkpointed const& saved) {
+        Checkpointer checkpointer({run_dir_, "run", 1, 60, 0}, *pool_, [&](LapSink::Saved const& saved) {
             if (!saved.file.empty()) return written.set_value(saved);
             fs::create_directories(run_dir_ / "checkpoints");
             within_the_attempt(*self);

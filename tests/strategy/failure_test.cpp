@@ -219,13 +219,13 @@ TEST(Failure, TheEndDuringTestScoringIsNone) {
         manifest.test = manifest.valid;
         write_manifest(data, manifest);
         std::vector<Assignment> const trials{{{"train.optimizer.lr", 0.02}}};
-        auto const score = [&](Strategy& strategy, JobResult const& job) {
+        auto const score = [&](Dispatcher& dispatcher, JobResult const& job) {
             Lap best;
             best.trial = TrialId(0);
             for (auto const& [key, record] : job.laps)
-                if (record.valid.correct > job.laps.at({TrialId(0), best.epoch}).valid.correct) best.epoch = key.second;
+                if (record.valid.correct > job.laps.at({TrialId(0), best.epoch}).valid.correct) best.epoch = key.epoch;
             best.assignment = trials[0];
-            strategy.score_best(best, TrainerId(0));
+            dispatcher.score_best(best, TrainerId(0));
         };
         auto const job = run_as_scheduler(world, read_document(document(data.string(), "mop")), k_shards, trials, score);
         EXPECT_EQ(job.laps.size(), static_cast<std::size_t>(k_epochs));

@@ -8,8 +8,8 @@
 
 #include "both_worlds.hpp"
 #include "experiment/reader.hpp"
+#include "strategy/common/dispatcher.hpp"
 #include "strategy/common/pump.hpp"
-#include "strategy/common/strategy.hpp"
 #include "strategy/roll_call.hpp"
 #include "strategy/strategy_table.hpp"
 #include "tiny_dataset.hpp"
@@ -26,31 +26,32 @@ inline Experiment read_document(Json const& document) {
 }
 
 struct JobResult {
-    std::map<std::pair<TrialId, int>, LapRecord> laps;
+    std::map<LapId, LapRecord> laps;
     JobTotals totals;
     OwnerTable owners;
 };
 
 class Collector : public LapSink {
 public:
-    Collector(JobResult& result, int epochs, Strategy& strategy) : result_(result), epochs_(epochs), strategy_(strategy) {}
+    Collector(JobResult& result, int epochs, Dispatcher& dispatcher)
+        : result_(result), epochs_(epochs), dispatcher_(dispatcher) {}
     void lap_done(LapRecord const& record) override {
         result_.laps[{record.trial, record.epoch}] = record;
         if (record.outcome != Outcome::finished || record.epoch + 1 == epochs_) ended.insert(record.trial);
-        strategy_.lap_done(record);
+        dispatcher_.lap_done(record);
     }
     std::set<TrialId> ended;
 
 private:
     JobResult& result_;
     int epochs_;
-    Strategy& strategy_;
+    Dispatcher& dispatcher_;
 };
 
 // Rank 0: every lap of every trial, released at once; returns when every trial has ended. then: before the trainers leave.
 inline JobResult run_as_scheduler(World& world, Experiment const& experiment, int shards,
                                   std::vector<Assignment> const& trials,
-                                  std::function<void(Strategy&, JobResult const&)> const& then = {}) {
+                                  std::function<void(Dispatcher&, JobResult const&)> const& then = {}) {
     JobResult result;
     auto const& entry = strategy_named(experiment.strategy.name);
     result.owners = make_owners(shards, trainers_with_data(experiment.strategy, world.size() - 1),
@@ -60,14 +61,14 @@ inline JobResult run_as_scheduler(World& world, Experiment const& experiment, in
                                   k_test_build, RunConfig{});
     std::vector<std::string> hosts;
     for (auto const& [rank, hello] : hellos) hosts.push_back(hello.host);
-    auto const strategy = entry.make({courier, experiment, result.owners, nullptr});
+    auto const dispatcher = entry.make_dispatcher({courier, experiment, result.owners});
     for (std::size_t t = 0; t < trials.size(); ++t)
         for (int epoch = 0; epoch < experiment.train.epochs; ++epoch)
-            strategy->execute({TrialId(t), epoch, 1, 0, static_cast<double>(experiment.train.epochs - epoch), trials[t]});
-    Collector collector(result, experiment.train.epochs, *strategy);
+            dispatcher->execute({TrialId(t), epoch, 1, 0, static_cast<double>(experiment.train.epochs - epoch), trials[t]});
+    Collector collector(result, experiment.train.epochs, *dispatcher);
     Pump pump(courier, hosts, 60);
     while (collector.ended.size() < trials.size()) pump.take(collector, 1);
-    if (then) then(*strategy, result);
+    if (then) then(*dispatcher, result);
     result.totals = end_job(courier, 0, 30);
     say_farewell(courier);
     return result;

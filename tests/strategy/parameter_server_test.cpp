@@ -5,6 +5,7 @@
 
 #include "group_oracle.hpp"
 #include "strategy/check.hpp"
+#include "strategy/common/messages.hpp"
 #include "strategy/parameter_server/part_server.hpp"
 #include "strategy/parameter_server/parts.hpp"
 #include "strategy/parameter_server/server_replay.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strategy/common/state_store.hpp"
+#include "strategy/trainer/state_store.hpp"
 
 #include <gtest/gtest.h>
 

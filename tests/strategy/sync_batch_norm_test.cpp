@@ -56,9 +56,9 @@ void run_one(Settings const& settings, std::function<void(Trained const&, Experi
         TemporaryDirectory const directory;
         auto const experiment = experiment_on(directory, settings);
         Trained trained;
-        trained.job = run_as_scheduler(world, experiment, 5, {{}}, [&](Strategy& strategy, JobResult const& job) {
+        trained.job = run_as_scheduler(world, experiment, 5, {{}}, [&](Dispatcher& dispatcher, JobResult const& job) {
             if (job.laps.at({TrialId(0), 0}).outcome != Outcome::finished) return;
-            auto const best = strategy.fetch_best(TrialId(0), 0, TrainerId(0));
+            auto const best = dispatcher.fetch_best({TrialId(0), 0}, TrainerId(0));
             trained.state.assign(best.bytes().begin(), best.bytes().end());
         });
         check(trained, experiment);

@@ -118,11 +118,11 @@ TEST(TaskParallel, TheBestSnapshotIsAtHome) {
         TemporaryDirectory const directory;
         auto const data = make_tiny_dataset(directory.path() / "data", 2, 30);
         auto const experiment = read_document(described({2, "remote", "all"}, data.string()));
-        run_as_scheduler(world, experiment, 2, some_trials(), [](Strategy& strategy, JobResult const& job) {
+        run_as_scheduler(world, experiment, 2, some_trials(), [](Dispatcher& dispatcher, JobResult const& job) {
             auto const* best = &job.laps.begin()->second;
             for (auto const& [key, lap] : job.laps)  // by trial and epoch: the first of equals
                 if (lap.valid.correct > best->valid.correct) best = &lap;
-            auto const state = strategy.fetch_best(best->trial, best->epoch, best->home);
+            auto const state = dispatcher.fetch_best({best->trial, best->epoch}, best->home);
             EXPECT_EQ(state.bytes().size(), best->state_bytes);
         });
         barrier(world);
@@ -136,13 +136,13 @@ void lap_after_damage(World& world, std::filesystem::path const& data) {
     result.owners = make_owners(2, 2, 1);
     Courier courier(world, {});
     call_roll(courier, {experiment.document.dump(), "task_parallel", result.owners, 0}, k_test_build, RunConfig{});
-    auto const strategy = make_task_parallel({courier, experiment, result.owners, nullptr});
-    Collector collector(result, k_epochs, *strategy);
+    auto const dispatcher = make_task_dispatcher({courier, experiment, result.owners});
+    Collector collector(result, k_epochs, *dispatcher);
     Pump pump(courier, {"here", "here"}, 60);
-    strategy->execute({TrialId(0), 0, 1, 0, 2, some_trials()[0]});
+    dispatcher->execute({TrialId(0), 0, 1, 0, 2, some_trials()[0]});
     while (result.laps.empty()) pump.take(collector, 1);
     std::filesystem::resize_file(data / "train-00001.h5", 2100);
-    strategy->execute({TrialId(0), 1, 1, 0, 1, some_trials()[0]});
+    dispatcher->execute({TrialId(0), 1, 1, 0, 1, some_trials()[0]});
     while (collector.ended.empty()) pump.take(collector, 1);
 }
 
@@ -175,7 +175,7 @@ protected:
     std::unique_ptr<World> asking_ = make_thread_world(hub_, Rank(1)), owning_ = make_thread_world(hub_, Rank(2));
     Courier asker_{*asking_, {}}, owner_{*owning_, {}};
     Experiment experiment_;
-    Resources resources_{asker_, experiment_, {}, nullptr};
+    Resources resources_{asker_, experiment_, {}};
     int set_aside_ = 0;
 };
 

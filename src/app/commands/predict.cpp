@@ -25,7 +25,7 @@
 #include "run/journal.hpp"
 #include "run/metrics.hpp"
 #include "run/run_directory.hpp"
-#include "strategy/common/trial_runner.hpp"
+#include "strategy/trainer/trial_runner.hpp"
 
 namespace hopscotch {
 namespace {

@@ -21,9 +21,9 @@
 #include "run/journal.hpp"
 #include "run/run_directory.hpp"
 #include "run/server_log.hpp"
-#include "strategy/common/strategy.hpp"
-#include "strategy/common/trial_runner.hpp"
 #include "strategy/parameter_server/server_replay.hpp"
+#include "strategy/strategy_table.hpp"
+#include "strategy/trainer/trial_runner.hpp"
 
 namespace hopscotch {
 namespace {

@@ -18,8 +18,8 @@
 #include "data/dataset/data_schema.hpp"
 #include "experiment/reader.hpp"
 #include "model/zoo/zoo.hpp"
+#include "strategy/common/dispatcher.hpp"
 #include "strategy/common/pump.hpp"
-#include "strategy/common/strategy.hpp"
 #include "strategy/roll_call.hpp"
 #include "strategy/strategy_table.hpp"
 
@@ -29,7 +29,7 @@ namespace {
 // Compares each lap with the journal's; a trial's first difference is the cause of all that follow.
 class RecordedLaps : public LapSink {
 public:
-    explicit RecordedLaps(std::map<std::pair<TrialId, int>, LapRecord const*> recorded) : recorded_(std::move(recorded)) {}
+    explicit RecordedLaps(std::map<LapId, LapRecord const*> recorded) : recorded_(std::move(recorded)) {}
 
     void lap_done(LapRecord const& record) override {
         auto const& wanted = *recorded_.at({record.trial, record.epoch});
@@ -51,7 +51,7 @@ public:
     std::set<TrialId> ended;             // by failing or diverging, which they did not do when they were recorded
 
 private:
-    std::map<std::pair<TrialId, int>, LapRecord const*> recorded_;
+    std::map<LapId, LapRecord const*> recorded_;
     std::set<TrialId> different_;
 };
 
@@ -74,7 +74,7 @@ class TogetherAgain {
 public:
     TogetherAgain(Experiment const& experiment, Journal const& journal, std::set<TrialId> const& trials)
         : experiment_(experiment), released_(released_laps(journal)) {
-        std::map<std::pair<TrialId, int>, LapRecord const*> recorded;
+        std::map<LapId, LapRecord const*> recorded;
         for (auto const* record : laps_that_count(journal)) {
             if (record->outcome != Outcome::finished || !trials.contains(record->trial)) continue;
             recorded[{record->trial, record->epoch}] = record;
@@ -93,15 +93,15 @@ public:
         std::vector<std::string> hosts;
         for (auto const& [rank, hello] : call_roll(courier, welcome, build_info(), experiment_.run))
             hosts.push_back(hello.host);
-        auto const strategy = strategy_named(experiment_.strategy.name).make({courier, experiment_, owners, nullptr});
+        auto const dispatcher = strategy_named(experiment_.strategy.name).make_dispatcher({courier, experiment_, owners});
         Pump pump(courier, hosts, experiment_.run.stall_s);
         for (auto const& id : laps_) {
             if (comparison_->ended.contains(id.trial)) continue;
-            if (sources_.contains(id)) strategy->keep_end(id.trial, id.epoch);
+            if (sources_.contains(id)) dispatcher->keep_end(id);
             auto const lap = as_released(id, pump);
-            strategy->execute(lap);
+            dispatcher->execute(lap);
             for (auto const done = comparison_->out.laps; comparison_->out.laps == done;) pump.take(*comparison_, 1);
-            if (--left_[id.trial] == 0) strategy->forget(id.trial);
+            if (--left_[id.trial] == 0) dispatcher->forget(id.trial);
         }
         end_job(courier, 0, experiment_.run.deadline_s);
         say_farewell(courier);

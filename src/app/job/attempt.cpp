@@ -28,15 +28,15 @@ Attempt::Attempt(PreparedRun& prepared, Courier& courier, RunOptions const& opti
       directory_(prepared.experiment.run.dir, run_dir_use(options), facts_,
                  prepared.earlier ? prepared.earlier->journal.complete_bytes : 0),
       recorder_(directory_, facts_, prepared.experiment),
-      strategy_(
-          strategy_named(prepared.experiment.strategy.name).make({courier, prepared.experiment, prepared.owners, nullptr})),
+      dispatcher_(strategy_named(prepared.experiment.strategy.name)
+                      .make_dispatcher({courier, prepared.experiment, prepared.owners})),
       control_(
           prepared, recorder_,
           [this](TrialId trial, std::string const& why) {
               if (!catch_up_ || !catch_up_->waits_for(trial))
-                  strategy_->leave(trial, why);  // else to the end of what is known
+                  dispatcher_->leave(trial, why);  // else to the end of what is known
           },
-          *strategy_),
+          *dispatcher_),
       pump_(courier, facts_.hosts, prepared.experiment.run.stall_s),
       progress_(options.quiet ? ProgressMode::quiet : progress_mode(terminal_of(2)), terminal_of(2).columns,
                 [](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }) {
@@ -141,7 +141,7 @@ void Attempt::refuse(LapRecord const& record) {
 void Attempt::confirm(LapRecord const& record) {
     catch_up_->confirm(record);
     recorder_.shelf().ended(record);
-    strategy_->lap_done(record);
+    dispatcher_->lap_done(record);
 }
 
 void Attempt::deliver(LapRecord record) {
@@ -151,7 +151,7 @@ void Attempt::deliver(LapRecord record) {
     units_ += static_cast<double>(record.units.size());
     end_trials();
     release();
-    strategy_->lap_done(record);
+    dispatcher_->lap_done(record);
     take_up();
 }
 
@@ -170,7 +170,7 @@ void Attempt::end_trials() {
         recorder_.trial_ended(trial);
         held_.erase(trial.id);
         // The state may still be needed while laps are being trained again.
-        if (!catch_up_ || !catch_up_->waits_for(trial.id)) strategy_->forget(trial.id);
+        if (!catch_up_ || !catch_up_->waits_for(trial.id)) dispatcher_->forget(trial.id);
         if (trial.status == TrialStatus::failed || trial.status == TrialStatus::diverged)
             log_warning(fmt::format("trial {} {}: {}", trial.id.value, name_of(trial.status), trial.reason));
     }
@@ -188,7 +188,7 @@ std::optional<Metrics> Attempt::test_best(Summary const& summary) {
         lap.from_hash = file->state_hash;
     }
     if (lap.from.empty() && prepared_.experiment.search.copies() > 1) return std::nullopt;
-    strategy_->score_best(lap, lap.from.empty() ? homes_.at(best.id) : prepared_.owners.of(ShardId(0)));
+    dispatcher_->score_best(lap, lap.from.empty() ? homes_.at(best.id) : prepared_.owners.of(ShardId(0)));
     while (!test_record_ && signal_caught() == 0) pump_.take(*this, 0.1);
     if (!test_record_) return std::nullopt;
     if (test_record_->outcome != Outcome::finished) {
@@ -220,7 +220,7 @@ void Attempt::go_on() {
     auto laps = catch_up_->begin(director_, recorder_);
     if (!procedure_clones(prepared_.experiment.search.procedure))
         for (auto const& lap : catch_up_->ends_to_keep())
-            if (asked_for_.insert(lap).second) strategy_->keep_end(lap.trial, lap.epoch);
+            if (asked_for_.insert(lap).second) dispatcher_->keep_end(lap);
     for (auto& lap : laps) {
         released_[lap.trial] = std::max(released_[lap.trial], lap.epoch);
         execute(std::move(lap));
@@ -249,7 +249,7 @@ Buffer Attempt::best_state(TrialId trial, int epoch) {
     auto const* saved = file_of_best(trial, epoch);
     bool const kept = prepared_.experiment.search.copies() > 1;
     if (saved == nullptr && kept) return {};
-    if (saved == nullptr) return strategy_->fetch_best(trial, epoch, homes_.at(trial));
+    if (saved == nullptr) return dispatcher_->fetch_best({trial, epoch}, homes_.at(trial));
     return state_in(*saved);
 }
 
@@ -323,7 +323,7 @@ void Attempt::execute_held() {
                 lap.from = file->file;
                 lap.from_hash = recorder_.shelf().chain().at_end_of(*lap.clone_of).value_or(file->state_hash);
             }
-            strategy_->execute(lap);
+            dispatcher_->execute(lap);
             held.laps.pop_front();
             held.since_s.reset();
         }
@@ -339,7 +339,7 @@ LapSink::Saved const* Attempt::file_to_begin_with(Lap const& lap, Held& held) {
     auto const& source = director_.trials()[lap.clone_of->trial.index()];
     if (!held.since_s && (source.epochs_done > lap.clone_of->epoch || has_ended(source.status)))
         held.since_s = monotonic_s();
-    if (asked_for_.insert(*lap.clone_of).second) strategy_->keep_end(lap.clone_of->trial, lap.clone_of->epoch);
+    if (asked_for_.insert(*lap.clone_of).second) dispatcher_->keep_end(*lap.clone_of);
     return nullptr;
 }
 

@@ -14,9 +14,8 @@
 #include "app/job/prepare.hpp"
 #include "run/progress.hpp"
 #include "run/recorder.hpp"
-#include "strategy/common/messages.hpp"
+#include "strategy/common/dispatcher.hpp"
 #include "strategy/common/pump.hpp"
-#include "strategy/common/strategy.hpp"
 
 namespace hopscotch {
 
@@ -105,7 +104,7 @@ private:
     RunFacts facts_;
     RunDirectory directory_;
     Recorder recorder_;
-    std::unique_ptr<Strategy> strategy_;
+    std::unique_ptr<Dispatcher> dispatcher_;
     LiveControl control_;
     std::set<LapId> asked_for_;  // laps whose ends clones begin with, and no file holds
     Pump pump_;

@@ -11,7 +11,6 @@
 #include "experiment/reader.hpp"
 #include "experiment/strategy_traits.hpp"
 #include "search/search.hpp"
-#include "strategy/common/strategy.hpp"
 
 namespace hopscotch {
 

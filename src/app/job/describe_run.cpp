@@ -11,7 +11,6 @@
 #include "core/hash.hpp"
 #include "experiment/strategy_traits.hpp"
 #include "run/past_run.hpp"
-#include "strategy/common/strategy.hpp"
 #include "strategy/parameter_server/server_replay.hpp"
 
 namespace hopscotch {

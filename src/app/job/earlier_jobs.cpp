@@ -9,7 +9,6 @@
 #include "core/error.hpp"
 #include "core/hash.hpp"
 #include "experiment/strategy_traits.hpp"
-#include "strategy/common/strategy.hpp"
 
 namespace hopscotch {
 namespace {

@@ -41,11 +41,11 @@ double seconds_of(LapRecord const& record) {
 
 }  // namespace
 
-LiveControl::LiveControl(PreparedRun const& prepared, Recorder& recorder, Leave leave, Strategy& strategy)
+LiveControl::LiveControl(PreparedRun const& prepared, Recorder& recorder, Leave leave, Dispatcher& dispatcher)
     : prepared_(prepared),
       recorder_(recorder),
       leave_(std::move(leave)),
-      strategy_(strategy),
+      dispatcher_(dispatcher),
       inbox_(prepared.experiment.run.dir),
       started_s_(monotonic_s()) {
     if (!prepared.earlier) return;
@@ -154,7 +154,7 @@ Answer LiveControl::clone(TrialView const& trial, Assignment const& changes) {
                 fmt::format("trial {} has been trained for {}: nothing is left of the clone's {}; give it more train.epochs",
                             id, epochs_text(*epoch + 1), epochs_text(config.train.epochs))};
     give({Order::Kind::clone, trial.id, *epoch, assignment, "cloned by a user"});
-    if (recorder_.shelf().file_after(trial.id, *epoch) == nullptr) strategy_.keep_end(trial.id, *epoch);
+    if (recorder_.shelf().file_after(trial.id, *epoch) == nullptr) dispatcher_.keep_end({trial.id, *epoch});
     return {true, fmt::format("a clone of trial {} goes on after epoch {}{}", id, *epoch,
                               *epoch < trial.epochs_done ? "" : ", when that has ended")};
 }

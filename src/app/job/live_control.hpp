@@ -9,7 +9,7 @@
 #include "app/job/prepare.hpp"
 #include "run/inbox.hpp"
 #include "run/recorder.hpp"
-#include "strategy/common/strategy.hpp"
+#include "strategy/common/dispatcher.hpp"
 
 namespace hopscotch {
 
@@ -17,7 +17,7 @@ class LiveControl {
 public:
     // All arguments must outlive this. leave: makes the trainers leave the lap of a trial.
     using Leave = std::function<void(TrialId, std::string const& why)>;
-    LiveControl(PreparedRun const& prepared, Recorder& recorder, Leave leave, Strategy& strategy);
+    LiveControl(PreparedRun const& prepared, Recorder& recorder, Leave leave, Dispatcher& dispatcher);
 
     // Takes and answers new requests, at most every half second.
     void tick();
@@ -49,7 +49,7 @@ private:
     PreparedRun const& prepared_;
     Recorder& recorder_;
     Leave leave_;
-    Strategy& strategy_;
+    Dispatcher& dispatcher_;
     Inbox inbox_;
     std::vector<Order> waiting_;  // for a lap
     std::set<TrialId> left_;      // by orders of this job

@@ -28,7 +28,6 @@
 #include "run/run_directory.hpp"
 #include "search/search.hpp"
 #include "strategy/check.hpp"
-#include "strategy/common/strategy.hpp"
 #include "strategy/strategy_table.hpp"
 
 namespace hopscotch {

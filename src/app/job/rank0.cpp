@@ -132,7 +132,7 @@ void Rank0::choose_collectives_of(std::map<Rank, Hello> const& hellos) {
     auto const choice = choose_collectives(prepared_.experiment, prepared_.owners, devices);
     if (has_collectives(prepared_.experiment.strategy))
         prepared_.collectives = choice.used == Collectives::nccl ? "nccl" : "mpi";
-    if (!choice.why.empty()) log_info(fmt::format("all-reduces go through host memory, not through NCCL: {}", choice.why));
+    if (!choice.why.empty()) log_info(fmt::format("sums of the trainers go through host memory, not NCCL: {}", choice.why));
 }
 
 std::optional<int> Rank0::attempt() {

@@ -5,7 +5,6 @@
 #include "core/hash.hpp"
 #include "experiment/strategy_traits.hpp"
 #include "run/past_run.hpp"
-#include "strategy/common/strategy.hpp"
 
 namespace hopscotch {
 namespace {

@@ -10,21 +10,20 @@
 namespace hopscotch {
 namespace {
 
-class Allreduce : public GroupTrainer {
+class AllreduceWorker : public GroupTrainer {
 public:
-    explicit Allreduce(Resources resources) : GroupTrainer(std::move(resources)) {}
+    explicit AllreduceWorker(WorkerResources const& resources) : GroupTrainer(resources) {}
 
 private:
     void train_lap(SharedLap& mine, StepPlan const& plan, Journey& journey) override {
-        auto const& config = resources_.experiment.strategy;
+        auto const& config = resources().experiment.strategy;
         auto* const nccl = device_sum();
         bool const on_device = nccl != nullptr && mine.device_gradient();
-        WeightedSum& sum = on_device ? *nccl : courier_;
+        WeightedSum& sum = on_device ? *nccl : courier_sum_;
         mine.before_waits([&sum] { sum.settle(); });
-        Buckets buckets(sum, cut_buckets(mine.model().state->layout(), bucket_sizes(config),
-                                         config_of(mine.lap()).train.optimizer));
-        // A GPU's step that reports its gradients on the way cannot be a CUDA graph, and with one bucket there is nothing to
-        // start early.
+        Buckets buckets(sum,
+                        cut_buckets(mine.model().state->layout(), bucket_sizes(config), config_of(mine.lap()).train.optimizer));
+        // A step that reports its gradients on the way cannot be a CUDA graph, and one bucket alone cannot start early.
         GradientReady ready;
         if (!on_device || buckets.ranges().size() > 1)
             ready = [&](std::size_t first, std::size_t last) { buckets.ready(first, last); };
@@ -44,11 +43,13 @@ private:
         journey.record.sync_rounds = plan.steps();
     }
 
-    CourierSum courier_{group_, all_reduce_of(resources_.experiment.strategy.algorithm)};
+    CourierSum courier_sum_{group_, all_reduce_of(resources().experiment.strategy.algorithm)};
 };
 
 }  // namespace
 
-std::unique_ptr<Strategy> make_allreduce(Resources resources) { return std::make_unique<Allreduce>(std::move(resources)); }
+std::unique_ptr<Worker> make_allreduce_worker(WorkerResources const& resources) {
+    return std::make_unique<AllreduceWorker>(resources);
+}
 
 }  // namespace hopscotch

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which trainer computes on which GPU: the table at the start of a job, and what of it a user would rather know.
+// The GPUs of the trainers: the table at the start of a job, and warnings about it.
 #pragma once
 #include <map>
 #include <string>
@@ -20,14 +20,14 @@ struct HostDevice {
 // A line a trainer under a heading; none if all compute on CPUs.
 std::vector<std::string> device_table(std::map<Rank, HostDevice> const& trainers);
 
-// GPUs that several trainers share, different ones in one job, some trainers without one, or none although a CUDA build was
-// asked to take what is there. wanted: run.device.
+// A line for each of these: several trainers share a GPU; the GPUs of the job differ; some trainers have no GPU; no trainer
+// has a GPU although this CUDA build could use one. wanted: run.device.
 std::vector<std::string> device_advice(std::map<Rank, HostDevice> const& trainers, std::string_view wanted);
 
-// For pools of states that are copied to this device: each rank locks pages for its own.
+// For the pool of a rank whose states are copied to this device: locked pages make copies fast.
 Pinning pinning_for(std::string const& device);
 
-// Those of the first GPU that several trainers share; empty: each has its own, or none.
+// The ranks of the first GPU that several trainers share; empty: no GPU is shared.
 std::vector<int> ranks_of_a_shared_gpu(std::map<Rank, HostDevice> const& trainers);
 
 }  // namespace hopscotch

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a trial is on its way through a lap: what travels with its state.
+// The place of a trial in its lap: this struct travels with the trial's state.
 #pragma once
 #include "strategy/common/lap_codec.hpp"
 
@@ -7,18 +7,18 @@ namespace hopscotch {
 
 struct Journey {
     Lap lap;
-    int step = 0;         // visits done in this lap; S: on the way home or validating
+    int step = 0;         // visits done in this lap; S: on the way home, or validating
     int valid_shard = 0;  // the next piece of validation
     std::int64_t valid_batch = 0;
     LapRecord record;
     double pushed_unix_s = 0;  // for hop latency
-    // Of the unit at `step`, if it has begun: batches trained, the sums over their rows.
+    // Of the unit at `step`, if the unit has begun: batches trained, and the sums over their rows.
     std::int64_t batches = 0, rows = 0;
     double loss_sum = 0;
     double saved_unix_s = 0;  // when the trial's newest checkpoint was made, or its first unit began
-    bool saved = false;       // that checkpoint is of this very place
-    Bytes parts =
-        {};  // Checkpoint::parts: sums of a validation on shards held out; from a file, of trainers that train together
+    bool saved = false;       // that checkpoint has this very place
+    // Checkpoint::parts: sums of a validation on shards held out; or, from a file, of the trainers that train together.
+    Bytes parts = {};
 };
 template <class A>
 void fields(A& a, Journey& m) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How laps, their records and the owner table travel: the fields that comm/codec.hpp turns into bytes.
+// The fields of laps, their records, saved files and the owner table, which comm/codec.hpp turns into bytes.
 #pragma once
 #include <string>
 
@@ -42,6 +42,11 @@ void fields(A& a, LapRecord& m) {
     a(m.trial, m.epoch, m.attempt, m.outcome, m.cause, m.reason, m.units, m.home, m.hops, m.hop_bytes, m.valid,
       m.valid_start_unix_s, m.valid_seconds, m.lr, m.state_hash, m.begin_hash, m.end_hash, m.state_bytes, m.exposed_s,
       m.sync_rounds, m.staleness, m.server_log);
+}
+
+template <class A>
+void fields(A& a, LapSink::Saved& m) {
+    a(m.trial, m.epoch, m.step, m.batch, m.file, m.whole, m.gap_s, m.state_hash, m.begin_hash);
 }
 
 template <class A>

@@ -30,23 +30,18 @@ void Pump::take(LapSink& sink, double timeout_s) {
     throw_bad_news(*message);
     switch (message->kind) {
         case MessageKind::lap_done: return sink.lap_done(decode<LapRecord>(message->body));
-        case MessageKind::checkpointed: {
-            auto const saved = decode<Checkpointed>(message->body);
-            return sink.saved({saved.trial, saved.epoch, saved.step, saved.batch, saved.file, saved.whole, saved.gap_s,
-                               saved.state_hash, saved.begin_hash});
-        }
+        case MessageKind::checkpointed: return sink.saved(decode<LapSink::Saved>(message->body));
         case MessageKind::settled:
         case MessageKind::paused: return hear(message->from, message->kind, decode<Pause>(message->body).round);
         case MessageKind::all_saved: {
             auto const saved = decode<AllSaved>(message->body);
             if (saved.unsaved > 0)
-                log_warning(
-                    fmt::format("rank {} could not save {} state(s): what they learned since the copies before is lost",
-                                message->from.value, saved.unsaved));
+                log_warning(fmt::format("rank {} could not save {} state(s); their progress since the copies before is lost",
+                                        message->from.value, saved.unsaved));
             return hear(message->from, message->kind, saved.round);
         }
         case MessageKind::scored: return sink.scored(decode<LapRecord>(message->body));
-        default: break;  // an answer that came too late to matter
+        default: break;  // an answer after its deadline
     }
 }
 
@@ -102,7 +97,7 @@ std::uint64_t Pump::units_done() const {
     return units;
 }
 
-// Who computes must finish a batch every stall_s. Who waits for others may wait as long as one of them computes.
+// A trainer that computes must finish a batch every stall_s. A trainer that waits may wait as long as another one computes.
 void Pump::check_stalls() {
     auto const now = monotonic_s();
     if (now < next_check_) return;
@@ -122,7 +117,7 @@ void Pump::check_stalls() {
         if (works && still && !hangs) hangs = i;
         if (!works && still && !waits) waits = i;
     }
-    courier_.activity().batches = batches;  // trainers that wait hear from it that the job goes on
+    courier_.activity().batches = batches;  // rank 0's heartbeat shows it to trainers that wait
     if (!hangs && !(waits && !somebody_works)) return;
     auto const stalled = hangs ? *hangs : *waits;
     auto const beat = courier_.peers().last_heartbeat(Rank(static_cast<int>(stalled) + 1));

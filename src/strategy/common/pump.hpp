@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rank 0 hears its trainers: records of laps, saved files, bad news, and who makes no progress.
+// Rank 0's message pump: takes the trainers' messages (records of laps, saved files, errors), and finds trainers without
+// progress.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -14,39 +15,38 @@
 
 namespace hopscotch {
 
-// Rank 0: a trainer is lost, but the job may go on without it (Courier::survive_losses).
+// A trainer is lost, but the job may go on without it (Peers::survive_losses).
 class TrainerLost : public CommError {
 public:
     explicit TrainerLost(Lost const& lost) : CommError(lost.why), rank(lost.rank) {}
     Rank rank;
 };
 
-// Rank 0: a state did not arrive as it left, and is gone. Its trial must begin again from a checkpoint.
+// A state was damaged on its way. Its trial must continue from a checkpoint.
 class StateDamaged : public CommError {
 public:
     using CommError::CommError;
 };
 
-// Rank 0. Throws what a message tells of: CommError with a trainer's own words if it failed, TrainerLost, StateDamaged.
-// Nothing otherwise.
+// Throws if the message reports an error: CommError with the text of a trainer that failed, TrainerLost, StateDamaged.
 void throw_bad_news(Incoming const& message);
 
-// Rank 0. Takes messages into the sink until `finished` says so or nothing came for `idle_s`. Throws CommError with a
-// trainer's own words if one of them fails, and names rank, host, trial, unit and seconds when one makes no batch progress.
 class Pump {
 public:
     Pump(Courier& courier, std::vector<std::string> hosts, double stall_s);
+
+    // One message into the sink, if one arrives in time. Throws as throw_bad_news(), and CommError that names rank, host,
+    // trial, unit and seconds if a trainer finishes no batch for stall_s.
     void take(LapSink& sink, double timeout_s);
     int busy_trainers() const;
     std::uint64_t units_done() const;
 
-    // Has all living trainers stop at their next batch and write every state that has no copy of its present place on the
-    // disk. Returns after deadline_s at the latest: true if all of them have done both. What comes meanwhile reaches the
-    // sink.
+    // All living trainers stop at their next batch, and write every state that has no file of its present place. Returns
+    // after deadline_s at the latest: true if all trainers have done both. Messages meanwhile reach the sink.
     bool pause(LapSink& sink, double deadline_s);
 
-    // Until all living trainers have done what they were told, and what they had to say about it has reached the sink: none
-    // trains a lap of a trial that has been forgotten. enough: gives up.
+    // Waits until all living trainers have obeyed all messages so far, and their answers have reached the sink. Then no
+    // trainer trains a lap of a trial that was forgotten. Stops waiting if enough() is true.
     void settle(LapSink& sink, std::function<bool()> const& enough);
 
 private:
@@ -64,7 +64,7 @@ private:
     std::vector<Progress> progress_;
     double next_check_ = 0;
     int round_ = 0;                                        // of pauses
-    std::map<MessageKind, std::set<std::int32_t>> heard_;  // of this round: paused, all_saved, from these ranks
+    std::map<MessageKind, std::set<std::int32_t>> heard_;  // answers of this round (paused, all_saved), by rank
 };
 
 }  // namespace hopscotch

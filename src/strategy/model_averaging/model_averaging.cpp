@@ -26,7 +26,7 @@ void take_outer_step(OuterOptimizer const& outer, OuterStep const& step) {
 
 namespace {
 
-// The parameters of a state and, laid out alike, its slots, by what becomes of them at a mean.
+// The parameters of a state and, in the same layout, its slots, by their treatment at a mean.
 struct Ranges {
     FloatRange parameters, outer, ema;
     std::vector<FloatRange> optimizer;
@@ -51,14 +51,18 @@ std::span<float> floats_of(MutableBytes state, FloatRange const& range) {
     return std::span(reinterpret_cast<float*>(state.data()), state.size() / sizeof(float)).subspan(range.first, range.size);
 }
 
-class ModelAveraging : public GroupTrainer {
+// With local slots the members' states differ, and no file of one member holds all of a state.
+class ModelAveragingWorker : public GroupTrainer {
 public:
-    explicit ModelAveraging(Resources resources) : GroupTrainer(std::move(resources)) {}
+    explicit ModelAveragingWorker(WorkerResources const& resources)
+        : GroupTrainer(resources, has_local_slots(resources) ? Same::parameters : Same::state,
+                       has_local_slots(resources) ? StateKeeper::Holds::parts : StateKeeper::Holds::whole_states) {}
 
 private:
     void train_lap(SharedLap& mine, StepPlan const& plan, Journey& journey) override;
-    bool state_is_whole() const override { return what_is_same() == Same::state; }  // else slots differ
-    Same what_is_same() const override { return config().momentum == SlotPolicy::local ? Same::parameters : Same::state; }
+    static bool has_local_slots(Resources const& resources) {
+        return resources.experiment.strategy.momentum == SlotPolicy::local;
+    }
 
     struct Round {
         std::int64_t first = 0, last = 0;  // steps
@@ -69,15 +73,15 @@ private:
     void add_up_means(SharedLap& mine, Round const& round, WeightedSum& sum, DeviceFloats state);
     void work_on_host(SharedLap& mine, std::vector<float>& anchor);
 
-    StrategyConfig const& config() const { return resources_.experiment.strategy; }
+    StrategyConfig const& config() const { return resources().experiment.strategy; }
     AllReduce algorithm() const {
         return config().via == AverageVia::master ? AllReduce::star : all_reduce_of(config().algorithm);
     }
 
-    CourierSum courier_{group_, algorithm()};
+    CourierSum courier_sum_{group_, algorithm()};
 };
 
-ModelAveraging::Round ModelAveraging::round_from(std::int64_t first, StepPlan const& plan) const {
+ModelAveragingWorker::Round ModelAveragingWorker::round_from(std::int64_t first, StepPlan const& plan) const {
     auto const left = plan.steps() - first;
     Round round{first, first + (config().every == 0 ? left : std::min(left, config().every)), 1};
     std::int64_t rows = 0, all = 0;
@@ -90,7 +94,7 @@ ModelAveraging::Round ModelAveraging::round_from(std::int64_t first, StepPlan co
 }
 
 // anchor: the parameters after the last mean, for the outer optimizer; an epoch ends with a mean, so it starts from one.
-void ModelAveraging::train_lap(SharedLap& mine, StepPlan const& plan, Journey& journey) {
+void ModelAveragingWorker::train_lap(SharedLap& mine, StepPlan const& plan, Journey& journey) {
     auto const start = floats_of(mine.state(), ranges_of(mine.model().state->layout()).parameters);
     std::vector<float> anchor;
     if (config().outer) anchor.assign(start.begin(), start.end());
@@ -109,28 +113,26 @@ void ModelAveraging::train_lap(SharedLap& mine, StepPlan const& plan, Journey& j
     }
 }
 
-void ModelAveraging::average(SharedLap& mine, Round const& round, std::vector<float>& anchor) {
+void ModelAveragingWorker::average(SharedLap& mine, Round const& round, std::vector<float>& anchor) {
     if (group_.size() == 1 && !config().outer) return;
     auto* const nccl = device_sum();
     auto const on_device = nccl != nullptr ? mine.device_state() : std::nullopt;
     if (on_device) {
         add_up_means(mine, round, *nccl, *on_device);
-        nccl->settle();  // the next step needs them, and launched behind them it could make the host wait where no deadline
-                         // is kept
-        bool const resets =
-            config().momentum == SlotPolicy::reset && !ranges_of(mine.model().state->layout()).optimizer.empty();
+        nccl->settle();  // before the next step is launched: that could make the host wait where no deadline is kept
+        bool const resets = config().momentum == SlotPolicy::reset && !ranges_of(mine.model().state->layout()).optimizer.empty();
         if (!config().outer && !resets) return;
         mine.fetch();
     } else {
         mine.fetch();
-        add_up_means(mine, round, courier_,
+        add_up_means(mine, round, courier_sum_,
                      in_host_memory(floats_of(mine.state(), {0, mine.state().size() / sizeof(float)})));
     }
     work_on_host(mine, anchor);
     mine.store();
 }
 
-void ModelAveraging::add_up_means(SharedLap& mine, Round const& round, WeightedSum& sum, DeviceFloats state) {
+void ModelAveragingWorker::add_up_means(SharedLap& mine, Round const& round, WeightedSum& sum, DeviceFloats state) {
     auto const& layout = mine.model().state->layout();
     auto const ranges = ranges_of(layout);
     Buckets buckets(sum, cut_buckets(layout, bucket_sizes(config())));
@@ -146,7 +148,7 @@ void ModelAveraging::add_up_means(SharedLap& mine, Round const& round, WeightedS
     mean(ranges.ema, "averaged weights");
 }
 
-void ModelAveraging::work_on_host(SharedLap& mine, std::vector<float>& anchor) {
+void ModelAveragingWorker::work_on_host(SharedLap& mine, std::vector<float>& anchor) {
     auto const ranges = ranges_of(mine.model().state->layout());
     auto const floats = [&](FloatRange const& range) { return floats_of(mine.state(), range); };
     if (config().momentum == SlotPolicy::reset)
@@ -159,8 +161,8 @@ void ModelAveraging::work_on_host(SharedLap& mine, std::vector<float>& anchor) {
 
 }  // namespace
 
-std::unique_ptr<Strategy> make_model_averaging(Resources resources) {
-    return std::make_unique<ModelAveraging>(std::move(resources));
+std::unique_ptr<Worker> make_model_averaging_worker(WorkerResources const& resources) {
+    return std::make_unique<ModelAveragingWorker>(resources);
 }
 
 }  // namespace hopscotch

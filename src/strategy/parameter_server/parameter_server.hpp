@@ -8,10 +8,10 @@
 #pragma once
 #include <memory>
 
-#include "strategy/common/strategy.hpp"
+#include "strategy/common/worker.hpp"
 
 namespace hopscotch {
 
-std::unique_ptr<Strategy> make_parameter_server(Resources resources);
+std::unique_ptr<Worker> make_parameter_server_worker(WorkerResources const& resources);
 
 }  // namespace hopscotch

@@ -7,6 +7,7 @@
 
 #include "core/clock.hpp"
 #include "core/error.hpp"
+#include "strategy/common/messages.hpp"
 
 namespace hopscotch {
 namespace {
@@ -66,7 +67,7 @@ void PartServer::say_fatal(std::string const& text) {
 void PartServer::handle(Incoming message) {
     if (message.kind == MessageKind::serve) return obey(decode<ServeOrder>(message.body));
     require(message.kind == MessageKind::gradient || message.kind == MessageKind::pull,
-            "unexpected message for a parameter server");
+            fmt::format("unexpected message \"{}\" for a parameter server", name_of(message.kind)));
     take(std::move(message));
 }
 
@@ -126,7 +127,7 @@ void PartServer::end(GradientPart const& about, ServedPart const& part) {
     courier_.push(root, std::move(header), copy_of(slots, courier_.pool()), MessageKind::slots);
 }
 
-// A fast worker may wait for a whole lap of a slow one: it hears that this goes on, so that it does not look like a stall.
+// A fast worker may wait for a whole lap of a slow one: a sign of life keeps the wait from looking like a stall.
 void PartServer::tell_who_waits() {
     auto const now = monotonic_s();
     if (!news_ || now < told_s_ + k_between_news_s) return;

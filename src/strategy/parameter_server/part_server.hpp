@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The server's thread of a rank: takes gradients of its parts, answers with parameters (served_part.hpp says when), and
-// sends slots to the first worker when a lap is complete. All it has belongs to its thread. What it throws reaches rank 0 as
-// Fatal.
+// The server of a rank, a thread of its own: takes gradients of its parts, answers with parameters (served_part.hpp has the
+// rule), and sends slots to the first worker when a lap is complete. Its data belong to its thread. Its exceptions reach
+// rank 0 as Fatal.
 #pragma once
 #include <atomic>
 #include <deque>
@@ -20,11 +20,11 @@ namespace hopscotch {
 
 class PartServer {
 public:
-    // Starts the thread. workers: in the order of sums; the first is the one that keeps whole states.
+    // Starts the thread. workers: in the order of sums; the first worker keeps whole states.
     PartServer(Courier& courier, RankGroup workers);
     ~PartServer();
 
-    // Any thread. A lap begins; fresh: the parts, if it is the trial's first here. Gradients that came before it are kept.
+    // Any thread. A lap begins. fresh: the parts, in the trial's first lap here. Earlier gradients of the lap are kept.
     struct Begin {
         TrialId trial;
         int epoch = 0;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The flat parameters of a trial in parts, and which server holds which: a pure function of the layout, the same everywhere.
+// The flat parameters of a trial in parts, and the server of each part: a pure function of the layout, the same everywhere.
 // 40 MB in parts of at most 4 MB on three servers: 12 parts of 3.3 MB (a multiple of three), four each.
 #pragma once
 #include <vector>
 
 #include "comm/all_reduce.hpp"
 #include "model/state/state.hpp"
-#include "strategy/common/strategy.hpp"
+#include "strategy/common/resources.hpp"
 
 namespace hopscotch {
 
@@ -15,8 +15,8 @@ struct ServedRange {
     int server = 0;
 };
 
-// Equal parts of at most part_bytes, cut at multiples of 16 floats whatever tensors lie there; as many as servers at least,
-// so that none is idle. The largest goes first, to the server that holds least (of equals the first).
+// Equal parts of at most part_bytes, cut at multiples of 16 floats, also inside tensors; at least as many as servers, so
+// that no server is idle. The largest part goes first, to the server with the least load (of equals the first).
 std::vector<ServedRange> cut_parts(StateLayout const& layout, std::size_t part_bytes, int servers);
 
 // The same for a trial; with clip_norm, which needs the whole gradient in one place, there is one part.

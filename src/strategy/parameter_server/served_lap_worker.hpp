@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The worker's side of a lap with parameter servers: pushes the parts of each gradient as they become final, and takes the
+// The worker's side of a lap with parameter servers: pushes the parts of each gradient as they become final, and writes the
 // parameters that come back into the state.
 #pragma once
 #include <functional>
@@ -16,19 +16,19 @@ namespace hopscotch {
 
 class ServedLapWorker {
 public:
-    // Where the parts are, and who this is among the workers.
-    struct Place {
+    // The servers of the parts, and this worker's index.
+    struct Seat {
         std::vector<ServedRange> parts;
         std::vector<Rank> servers;
         int self = 0;
     };
-    ServedLapWorker(Courier& courier, SharedLap& mine, ServedLap const& lap, Place place);
+    ServedLapWorker(Courier& courier, SharedLap& mine, ServedLap const& lap, Seat seat);
 
-    // One update: the gradient to the servers. Then wait until every part has come back.
+    // One update: sends the gradient to the servers. Then every part has to come back.
     void push_step(std::int64_t step);
     void ask();  // instead, if this worker has no rows in the lap
 
-    // A message of the servers. slots: of the trial's first worker only.
+    // A message from the servers. slots: to the trial's first worker only.
     void take(Incoming message);
     bool waits() const { return awaited_ > 0 || awaited_ends_ > 0; }
     void await_ends();  // from now on: slots, and the order of arrivals
@@ -49,7 +49,7 @@ private:
     Courier& courier_;
     SharedLap& mine_;
     ServedLap const& lap_;
-    Place place_;
+    Seat seat_;
     std::vector<std::size_t> missing_;  // floats of the gradient that are not final yet, by part
     std::vector<bool> here_;            // parts that have come back
     std::size_t awaited_ = 0, awaited_ends_ = 0, ends_ = 0;

@@ -15,7 +15,7 @@
 
 namespace hopscotch {
 
-// What all parts of a trial have in common in one lap.
+// The common data of all parts of a trial in one lap.
 struct ServedLap {
     StrategyConfig config;
     TrainConfig train;
@@ -23,14 +23,16 @@ struct ServedLap {
     std::int64_t train_rows = 0;                          // of an epoch, for the schedule
     std::int64_t steps = 0, samples = 0, reductions = 0;  // the state's counters at the beginning
 
-    // Gradients arrive times their share of the step's rows, but with async, where each is an update of its own.
+    // The factor of a gradient: its share of the step's rows; async: 1, since each gradient is an update of its own.
     double share(int worker, std::int64_t step) const;
-    // The version that holds everything of the lap.
+    // The version at the end of the lap.
     std::int64_t last_version() const;
-    // What a worker that has sent its gradient of this step must have before it goes on: sync and backup the version that
-    // the step makes, ssp one at most `staleness` steps older (Ho et al. 2013), async any; after its last step the last.
+    // The version that a worker needs after it has sent its gradient of this step. sync and backup: the version that the
+    // step makes; ssp: at most `staleness` steps older (Ho et al. 2013); async: any; after the worker's last step: the last
+    // one.
     std::int64_t needed_version(int worker, std::int64_t step) const;
-    // Gradients that complete a step: of all who have rows in it; backup: of the first so many (Chen et al. 2016).
+    // The number of gradients that complete a step: of all workers with rows in the step; backup: of the first ones (Chen et
+    // al. 2016).
     std::int64_t gradients_of(std::int64_t step) const;
 };
 
@@ -39,15 +41,15 @@ public:
     explicit ServedPart(PartUpdate values) : values_(std::move(values)) {}
     void begin(std::shared_ptr<ServedLap const> lap);
 
-    // Who gets the parameters now, in this order. staleness: of the gradient: versions between the one it was computed with
-    // and the one that it updates (or would have updated).
+    // The workers that get the parameters now, in this order. staleness: the number of versions between the one that the
+    // gradient was computed with and the one that it updates (or would have updated).
     struct Answer {
         int worker = 0;
         std::int64_t step = 0;
         std::int64_t version = 0, staleness = 0;
     };
     std::vector<Answer> take(int worker, std::int64_t step, Buffer gradient);
-    // Of a worker without rows, which only wants the last version; its step is -1.
+    // From a worker without rows, which only needs the last version; its step is -1.
     std::vector<Answer> ask(int worker);
 
     PartUpdate const& values() const { return values_; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trains a lap of parameter_server again, in one thread, as the servers' log says (run/server_log.hpp): the same workers and
-// the same rule of the parts, with messages replaced by a loop. The bits must be those of the run.
+// Trains a lap of parameter_server again, in one thread, in the order of the servers' log (run/server_log.hpp): the same
+// workers and the same rule of the parts, with a loop instead of messages. The bits must be those of the run.
 #pragma once
 #include <memory>
 #include <vector>
@@ -15,12 +15,12 @@ namespace hopscotch {
 // One trial, all its laps in order.
 class ServerReplay {
 public:
-    // run.inject of the experiment is left out: it changes no bit.
+    // Ignores run.inject, which changes no bit.
     ServerReplay(Experiment experiment, OwnerTable owners);
     ~ServerReplay();
 
-    // The state hash at the end of training. recorded: the lap as it was, for what validation does to schedules.
-    // Throws DataError if the log cannot be that of this lap.
+    // The state hash at the end of training. recorded: the lap's record, for the effect of validation on schedules.
+    // Throws DataError if the log is not of this lap.
     std::uint64_t train(Lap const& lap, std::vector<std::vector<std::uint16_t>> const& log, LapRecord const& recorded);
 
 private:
@@ -40,7 +40,7 @@ private:
     std::shared_ptr<ServedLap> lap_;
 };
 
-// Whether bits depend on the order of arrival, so that a run has a log.
+// True if bits depend on the order of arrival, so that a run has a log.
 inline bool has_server_log(StrategyConfig const& config) {
     return has_setting(config.name, "mode") && config.mode != ServerMode::sync;
 }

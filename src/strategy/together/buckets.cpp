@@ -30,7 +30,7 @@ void cut_backwards(std::size_t first, std::size_t end, BucketSizes const& sizes,
 
 std::vector<FloatRange> cut_buckets(StateLayout const& layout, BucketSizes const& sizes, OptimizerConfig const& optimizer) {
     auto const end = layout.end_of(Block::parameter) / sizeof(float);
-    auto vectors = end;  // where those without weight decay begin
+    auto vectors = end;  // the first parameter without weight decay
     for (auto const& tensor : layout.tensors)
         if (tensor.block == Block::parameter && tensor.shape.size() <= 1 && !optimizer.decay_all)
             vectors = std::min(vectors, tensor.offset / sizeof(float));
@@ -66,7 +66,7 @@ void Buckets::ready(std::size_t first, std::size_t last) {
     }
     try {
         launch_ready();
-    } catch (...) {  // the job's end, too, must not pass through autograd, nor be taken for the model's
+    } catch (...) {  // no exception may pass through autograd, where it would look like the model's
         if (!broken_) broken_ = std::current_exception();
     }
 }

@@ -13,8 +13,8 @@
 
 namespace hopscotch {
 
-// The flat parameters from the last to the first: first_bytes once, then bucket_bytes each. Parameters without weight
-// decay lie behind all others and are bucketed by themselves, last, since the first layer's are among them.
+// The flat parameters from the last to the first: first_bytes once, then bucket_bytes each. Parameters without weight decay
+// lie behind all others. They have buckets of their own, the last ones, since the first layer's are among them.
 struct BucketSizes {
     std::size_t first_bytes = 0, bucket_bytes = 0;
 };
@@ -28,11 +28,12 @@ class Buckets {
 public:
     Buckets(WeightedSum& sum, std::vector<FloatRange> buckets) : sum_(sum), buckets_(std::move(buckets)) {}
 
-    // One step: values become the sum over all members of share x values. share: of this member.
+    // One step: values become the sum over all members of share x values. share: of this member. ready: the floats
+    // [first, last) are final; throws nothing, since a backward pass calls it. finish: all floats are final; throws the
+    // exceptions of the sums.
     void begin(DeviceFloats values, double share, std::string what);
-    void ready(std::size_t first,
-               std::size_t last);  // floats [first, last) are final; throws nothing: it is called by a backward pass
-    void finish();                 // all are; throws what adding up has thrown
+    void ready(std::size_t first, std::size_t last);
+    void finish();
 
     std::vector<FloatRange> const& ranges() const { return buckets_; }
 

@@ -7,13 +7,13 @@
 
 #include "core/error.hpp"
 #include "experiment/strategy_traits.hpp"
-#include "strategy/common/strategy.hpp"
+#include "strategy/common/resources.hpp"
 #include "strategy/together/step_plan.hpp"
 
 namespace hopscotch {
 namespace {
 
-// What of the experiment rules NCCL out; empty: nothing.
+// The setting that rules NCCL out; empty: none.
 std::string against(StrategyConfig const& strategy, RunConfig const& run) {
     if (strategy.algorithm == ReduceAlgorithm::deterministic)
         return "strategy.algorithm is deterministic, and NCCL has an order of sums of its own";
@@ -23,7 +23,7 @@ std::string against(StrategyConfig const& strategy, RunConfig const& run) {
     return "";
 }
 
-// What of the trainers does.
+// The trainers that rule NCCL out.
 std::string against(std::map<Rank, HostDevice> const& group) {
     std::map<std::string, Rank> ranks;
     for (auto const& [rank, trainer] : group) {
@@ -38,7 +38,7 @@ std::string against(std::map<Rank, HostDevice> const& group) {
 
 [[noreturn]] void refuse(std::string const& why) {
     throw ConfigError(
-        fmt::format("strategy.collectives is \"nccl\", which cannot be ({}) set it to \"auto\" or \"mpi\"", why));
+        fmt::format("strategy.collectives is \"nccl\", which cannot be ({}); set it to \"auto\" or \"mpi\"", why));
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the trainers of a group add up their gradients or weights: through host memory by the courier, or from GPU to GPU by
-// NCCL.
+// The choice between two ways to add up gradients or weights in a group: through host memory by the courier, or from GPU to
+// GPU by NCCL.
 #pragma once
 #include <map>
 #include <string>
@@ -13,22 +13,21 @@ namespace hopscotch {
 
 struct CollectivesChoice {
     Collectives used = Collectives::mpi;  // mpi or nccl
-    std::string why;                      // auto, mpi, and there are GPUs: what keeps them from NCCL
+    std::string why;                      // `auto` gave mpi although there are GPUs: the reason
 };
 
 // Whether the strategy has such sums: allreduce, model_averaging.
 bool has_collectives(StrategyConfig const& strategy);
 
-// Whether the experiment alone leaves the choice to what the trainers have: else it is mpi. Throws ConfigError that says why
-// if strategy.collectives demands nccl and something else in the experiment rules it out.
+// True if the choice depends on the trainers' GPUs; else the experiment alone decides for mpi. Throws ConfigError with the
+// reason if strategy.collectives demands nccl and another setting rules it out.
 bool collectives_depend_on_devices(StrategyConfig const& strategy, RunConfig const& run);
 
-// For the trainers that train together. Throws ConfigError that says why if strategy.collectives demands nccl and it cannot
-// be.
+// For the trainers that train together. Throws ConfigError with the reason if strategy.collectives demands nccl in vain.
 CollectivesChoice choose_collectives(StrategyConfig const& strategy, RunConfig const& run,
                                      std::map<Rank, HostDevice> const& group);
 
-// The same of all trainers of a job that have said Hello: those that own shards train together.
+// The same from the Hellos of all trainers of a job: the trainers that own shards train together.
 CollectivesChoice choose_collectives(Experiment const& experiment, OwnerTable const& owners,
                                      std::map<Rank, HostDevice> const& trainers);
 

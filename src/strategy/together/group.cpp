@@ -9,36 +9,12 @@
 
 #include "core/clock.hpp"
 #include "core/error.hpp"
+#include "strategy/common/timed_phase.hpp"
 #include "strategy/together/group_messages.hpp"
 #include "strategy/together/step_plan.hpp"
+#include "strategy/trainer/trial_runner.hpp"
 
 namespace hopscotch {
-namespace {
-
-// While a member waits, its heartbeat says so.
-class Waiting {
-public:
-    Waiting(Activity& activity, double& exposed_s)
-        : activity_(activity),
-          exposed_s_(exposed_s),
-          was_(activity.phase.exchange(Phase::exchange)),
-          since_(monotonic_s()) {}
-    ~Waiting() {
-        activity_.phase = was_;
-        exposed_s_ += monotonic_s() - since_;
-    }
-    Waiting(Waiting const&) = delete;
-    Waiting& operator=(Waiting const&) = delete;
-
-private:
-    Activity& activity_;
-    double& exposed_s_;
-    Phase was_;
-    double since_;
-};
-
-}  // namespace
-
 Group::Group(Resources const& resources, std::function<void(Incoming)> set_aside)
     : courier_(resources.courier),
       trainers_(group_of(resources.owners)),
@@ -68,20 +44,20 @@ std::shared_ptr<Exchange> Group::broadcast(MutableBytes bytes, std::string what)
 }
 
 void Group::wait(std::vector<std::shared_ptr<Exchange>> const& exchanges) {
-    Waiting const waiting(courier_.activity(), exposed_s_);
+    TimedPhase const waiting(courier_.activity(), Phase::exchange, exposed_s_);
     for (auto const& exchange : exchanges)
         if (!courier_.finish(*exchange)) throw JobEnded{};
 }
 
 void Group::wait_for_device(std::function<void()> const& work) {
     double unmeasured_s = 0;
-    Waiting const waiting(courier_.activity(), unmeasured_s);
+    TimedPhase const waiting(courier_.activity(), Phase::exchange, unmeasured_s);
     work();
 }
 
 void Group::delay_if_injected() {
     if (sync_delay_s_ == 0) return;
-    Waiting const waiting(courier_.activity(), exposed_s_);
+    TimedPhase const waiting(courier_.activity(), Phase::exchange, exposed_s_);
     auto const end = monotonic_s() + sync_delay_s_;
     while (monotonic_s() < end) {
         if (courier_.activity().leave) throw JobEnded{};
@@ -95,7 +71,7 @@ void Group::keep(Incoming const& message) {
 }
 
 std::vector<Bytes> Group::share(Bytes mine, std::string const& what, To to) {
-    Waiting const waiting(courier_.activity(), exposed_s_);
+    TimedPhase const waiting(courier_.activity(), Phase::exchange, exposed_s_);
     auto const sequence = next_share_++;
     bool const tells_all = to == To::all;
     for (auto const rank : ranks_.ranks)

@@ -13,6 +13,7 @@
 #include "core/error.hpp"
 #include "core/hash.hpp"
 #include "schedule/lap_metric.hpp"
+#include "strategy/trainer/trial_runner.hpp"
 
 namespace hopscotch {
 
@@ -31,7 +32,7 @@ struct GroupTrainer::Part {
     }
 };
 
-// What a member says before a lap begins.
+// Of one member, before a lap begins.
 struct GroupTrainer::Start {
     std::string complaint;  // empty: ready
     std::int64_t steps_to_look = 1;
@@ -42,41 +43,44 @@ struct GroupTrainer::Start {
     }
 };
 
-GroupTrainer::GroupTrainer(Resources resources)
-    : TrainerBase(std::move(resources)), group_(resources_, [this](Incoming message) { set_aside(std::move(message)); }) {
-    if (resources_.experiment.strategy.scale_lr && resources_.runner != nullptr) resources_.runner->scale_lr(group_.size());
+GroupTrainer::GroupTrainer(WorkerResources const& resources, Same same, StateKeeper::Holds holds)
+    : TrainerLoop(resources, holds),
+      group_(this->resources(), [this](Incoming message) { set_aside(std::move(message)); }),
+      same_(same) {
+    if (resources.experiment.strategy.scale_lr) runner().scale_lr(group_.size());
 }
 
 void GroupTrainer::handle(Incoming message) {
     if (message.kind == MessageKind::share) return group_.keep(message);
-    require(message.kind == MessageKind::lap, "unexpected message for a trainer of a group");
+    require(message.kind == MessageKind::lap, unexpected(message.kind));
     auto lap = decode<Lap>(message.body);
     if (!ended_.contains(lap.trial)) laps_.push_back(std::move(lap));
 }
 
-// The first trainer tells the others, behind the laps that it has begun with them.
-void GroupTrainer::drop(TrialId trial) {
+void GroupTrainer::tell_members(MessageKind kind, Bytes const& body) {
     for (int k = 1; is_root() && k < group_.size(); ++k)
-        resources_.courier.send(group_.ranks().ranks[static_cast<std::size_t>(k)], MessageKind::stop,
-                                encode(TrialMessage{trial, 0}));
+        courier().send(group_.ranks().ranks[static_cast<std::size_t>(k)], kind, body);
+}
+
+// The first trainer tells the others, after the laps that it has begun with them.
+void GroupTrainer::drop(TrialId trial) {
+    tell_members(MessageKind::stop, encode(trial));
     ended_.insert(trial);
-    states_.erase(trial);
     std::erase_if(laps_, [&](Lap const& lap) { return lap.trial == trial; });
-    let_go(trial);
 }
 
 std::int64_t GroupTrainer::local_batch_size(TrialConfig const& config, int k) const {
-    bool const split = resources_.experiment.strategy.batch == GroupBatch::split;
+    bool const split = resources().experiment.strategy.batch == GroupBatch::split;
     return split ? local_batch(config.train.batch_size, k, group_.size()) : config.train.batch_size;
 }
 
 StepPlan GroupTrainer::plan_of(Lap const& lap) const {
     auto const config = config_of(lap);
-    return make_step_plan({resources_.runner->manifest(), resources_.owners, config, lap.trial,
-                           local_batches(resources_.experiment.strategy, config, group_.size())});
+    return make_step_plan({runner().manifest(), resources().owners, config, lap.trial,
+                           local_batches(resources().experiment.strategy, config, group_.size())});
 }
 
-TrialConfig GroupTrainer::config_of(Lap const& lap) const { return resources_.runner->config_of(lap); }
+TrialConfig GroupTrainer::config_of(Lap const& lap) const { return runner().config_of(lap); }
 
 std::string GroupTrainer::place(Lap const& lap, std::int64_t step) const {
     return fmt::format("trial {}, epoch {}, step {}", lap.trial.value, lap.epoch, step);
@@ -85,42 +89,49 @@ std::string GroupTrainer::place(Lap const& lap, std::int64_t step) const {
 void GroupTrainer::work() {
     auto const lap = std::move(laps_.front());
     laps_.pop_front();
-    balance(laps_, states_);
-    for (int k = 1; is_root() && k < group_.size(); ++k)
-        resources_.courier.send(group_.ranks().ranks[static_cast<std::size_t>(k)], MessageKind::lap, encode(lap));
-    auto journey = begin(lap);
+    auto begun = keeper().begin(lap, group_.trainers().front());
+    keeper().balance(laps_);
+    tell_members(MessageKind::lap, encode(lap));
     busy_with(lap, ShardId(-1), Phase::compute);
-    run(lap, journey);
+    run(begun);
+    auto& journey = begun.journey;
     if (is_root()) finish(journey, current_.bytes());
     if (journey.record.outcome != Outcome::finished) return drop(lap.trial);
-    states_[lap.trial] = store().hold(std::move(current_));
+    keeper().rest(lap.trial, std::move(current_));
 }
 
-void GroupTrainer::run(Lap const& lap, Journey& journey) {
+void GroupTrainer::run(LapBegin& begun) {
+    auto& journey = begun.journey;
+    auto const& lap = journey.lap;
     std::optional<SharedLap> mine;
     std::string complaint;
     try {
-        auto rested = states_.extract(lap.trial);
-        current_ = rested && lap.from.empty() ? store().take(std::move(rested.mapped())) : Buffer();
-        if (!current_)
-            current_ = lap.from.empty() ? resources_.runner->initial_state(lap, resources_.courier.pool()) : load(journey);
-        SharedLap::Part part{lap, current_.bytes(), own_visits(resources_.owners, resources_.runner->self(), lap.trial),
-                             local_batch_size(config_of(lap), group_.self())};
-        mine.emplace(*resources_.runner, std::move(part), resources_.courier.activity());
-        if (!journey.parts.empty())
-            mine->go_on(decode<std::vector<MemberPlace>>(journey.parts).at(static_cast<std::size_t>(group_.self())), own());
+        open_lap(begun, mine);
     } catch (WrongState const&) {
         throw;
     } catch (std::exception const& error) {
-        resources_.runner->look_at_device(fmt::format("{}: {}", place(lap, 0), error.what()));
-        complaint = fmt::format("epoch {} on trainer {} ({}): {}", lap.epoch, resources_.runner->self().value, host_name(),
-                                error.what());
+        runner().look_at_device(fmt::format("{}: {}", place(lap, 0), error.what()));
+        complaint =
+            fmt::format("epoch {} on trainer {} ({}): {}", lap.epoch, runner().self().value, host_name(), error.what());
     }
     journey.record.outcome = all_ready(lap, journey, complaint);
     if (journey.record.outcome != Outcome::finished) return;
     train(*mine, journey);
     agree(*mine, journey);
     if (journey.record.outcome == Outcome::finished) validate_together(*mine, journey);
+}
+
+void GroupTrainer::open_lap(LapBegin& begun, std::optional<SharedLap>& mine) {
+    auto& journey = begun.journey;
+    auto const& lap = journey.lap;
+    current_ = keeper().store().take(std::move(begun.state));
+    if (!current_)
+        current_ = lap.from.empty() ? runner().initial_state(lap, courier().pool()) : load_state(resources(), journey);
+    SharedLap::Part part{lap, current_.bytes(), own_visits(resources().owners, runner().self(), lap.trial),
+                         local_batch_size(config_of(lap), group_.self())};
+    mine.emplace(runner(), std::move(part), courier().activity());
+    if (journey.parts.empty()) return;
+    mine->go_on(decode<std::vector<MemberPlace>>(journey.parts).at(static_cast<std::size_t>(group_.self())), own());
 }
 
 // Nobody starts what somebody cannot take part in.
@@ -138,7 +149,7 @@ Outcome GroupTrainer::all_ready(Lap const& lap, Journey& journey, std::string co
 
 // In the first lap all members are there.
 WeightedSum* GroupTrainer::device_sum() {
-    if (!std::exchange(has_looked_for_nccl_, true)) nccl_ = make_nccl_sum(group_, resources_);
+    if (!std::exchange(has_looked_for_nccl_, true)) nccl_ = make_nccl_sum(group_, resources());
     return nccl_.get();
 }
 
@@ -153,7 +164,7 @@ void GroupTrainer::train(SharedLap& mine, Journey& journey) {
 // By rows trained. Statistics of all trainers' rows (SyncBN) are the same on all that took part to the end, and old on
 // others.
 double GroupTrainer::buffer_share(StepPlan const& plan) const {
-    bool const synchronous = resources_.experiment.strategy.batch_norm == NormStatistics::sync;
+    bool const synchronous = resources().experiment.strategy.batch_norm == NormStatistics::sync;
     double mine = 0, all = 0;
     for (int k = 0; k < group_.size(); ++k) {
         if (synchronous && plan.rows(k, plan.steps() - 1) == 0) continue;
@@ -211,15 +222,14 @@ void GroupTrainer::agree(SharedLap& mine, Journey& journey) {
     auto& record = journey.record;
     auto const& layout = mine.model().state->layout();
     Part part{mine.outcome(), mine.reason(), mine.units(), 0, group_.take_exposed_s(), record.sync_rounds, record.staleness};
-    part.state_hash =
-        what_is_same() == Same::state ? state_hash(mine.state(), layout) : hash_of_parameters(mine.state(), layout);
+    part.state_hash = same_ == Same::state ? state_hash(mine.state(), layout) : hash_of_parameters(mine.state(), layout);
     Encoder encoder;
     encoder(part);
     auto const all = group_.share(encoder.take(), fmt::format("the end of {}", place(mine.lap(), 0)));
     std::vector<std::uint64_t> hashes;
     record.sync_rounds = 0;
     record.staleness.clear();
-    record.exposed_s.assign(static_cast<std::size_t>(resources_.owners.trainers), 0);
+    record.exposed_s.assign(static_cast<std::size_t>(resources().owners.trainers), 0);
     for (std::size_t k = 0; k < all.size(); ++k) {
         Part each;
         Decoder decoder(all[k]);
@@ -243,7 +253,7 @@ void GroupTrainer::agree(SharedLap& mine, Journey& journey) {
         if (hashes[k] != hashes.front())
             throw Error(
                 fmt::format("after {} trainers {} and {} hold different parameters ({} and {}): their gradients were not "
-                            "combined alike (different hardware or a damaged message?) run it again",
+                            "combined alike (different hardware or a damaged message?); run it again",
                             place(mine.lap(), 0), group_.trainers().front().value, group_.trainers()[k].value,
                             to_hex(hashes.front()), to_hex(hashes[k])));
 }
@@ -251,33 +261,32 @@ void GroupTrainer::agree(SharedLap& mine, Journey& journey) {
 // Each evaluates its part of the batches; sums are combined in the order of trainers.
 void GroupTrainer::validate_together(SharedLap& mine, Journey& journey) {
     auto& record = journey.record;
-    auto& runner = *resources_.runner;
-    auto& activity = resources_.courier.activity();
+    auto& activity = courier().activity();
     auto const start = monotonic_s();
     record.valid_start_unix_s = unix_s();
     busy_with(mine.lap(), ShardId(-1), Phase::validation);
-    Evaluation sums(runner.manifest().task, runner.manifest().outputs);
+    Evaluation sums(runner().manifest().task, runner().manifest().outputs);
     std::string complaint;
     try {
-        sums = runner.validate_part(mine.lap(), mine.state(), group_.self(), group_.size(), &activity);
+        sums = runner().validate_part(mine.lap(), mine.state(), group_.self(), group_.size(), &activity);
     } catch (std::exception const& error) {
-        runner.look_at_device(fmt::format("the validation of {}: {}", place(mine.lap(), 0), error.what()));
-        complaint = fmt::format("validation of epoch {} on trainer {} ({}): {}", mine.lap().epoch, runner.self().value,
+        runner().look_at_device(fmt::format("the validation of {}: {}", place(mine.lap(), 0), error.what()));
+        complaint = fmt::format("validation of epoch {} on trainer {} ({}): {}", mine.lap().epoch, runner().self().value,
                                 host_name(), error.what());
     }
     Encoder encoder;
     encoder(complaint, sums);
     auto const all = group_.share(encoder.take(), fmt::format("the validation of {}", place(mine.lap(), 0)));
-    Evaluation merged(runner.manifest().task, runner.manifest().outputs);
+    Evaluation merged(runner().manifest().task, runner().manifest().outputs);
     for (auto const& bytes : all) {
-        Evaluation part(runner.manifest().task, runner.manifest().outputs);
+        Evaluation part(runner().manifest().task, runner().manifest().outputs);
         Decoder decoder(bytes);
         decoder(complaint, part);
         if (!complaint.empty() && record.reason.empty()) record.reason = complaint;
         merged.merge(part);
     }
     if (!record.reason.empty()) record.outcome = Outcome::failed;
-    if (record.outcome == Outcome::finished) runner.end_validation(mine.lap(), mine.state(), merged, record);
+    if (record.outcome == Outcome::finished) runner().end_validation(mine.lap(), mine.state(), merged, record);
     record.valid_seconds = merged.rows() == 0 ? 0 : monotonic_s() - start;
 }
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // One trainer's part of a lap that all train together: its own shards one after another, an update at a time. When its rows
-// are used up it goes on updating, with gradients of none of its own. What the model throws ends the trial and not the job:
-// this trainer goes on likewise, so that nobody waits for it, and says so at the end.
+// are used up, the trainer goes on updating, with zero gradients of its own. An exception of the model ends the trial and
+// not the job: this trainer goes on in the same way, so that no one waits for it, and reports the exception at the end.
 #pragma once
 #include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "strategy/common/trial_runner.hpp"
 #include "strategy/together/group_messages.hpp"
+#include "strategy/trainer/trial_runner.hpp"
 
 namespace hopscotch {
 
@@ -21,11 +21,11 @@ public:
         std::vector<ShardId> shards;
         std::int64_t batch_size = 1;  // local
     };
-    // Binds the state. Throws what making the model throws.
+    // Binds the state. Throws the exceptions of the model's maker.
     SharedLap(TrialRunner& runner, Part part, Activity& activity);
 
-    // The rows of this trainer's part of the next update, whose mean gradient gradient() holds then; 0: it has none (any
-    // more), and gradient() is zero. ready as in TrainingPass::next_gradient.
+    // The number of rows in this trainer's part of the next update. gradient() has their mean gradient. 0: no row is left,
+    // and gradient() is zero. ready as in TrainingPass::next_gradient.
     std::int64_t next_gradient(GradientReady const& ready = {});
     std::span<float> gradient() { return model_.training->gradient(); }
     std::optional<DeviceFloats> device_gradient() { return model_.training->device_gradient(); }  // as in TrainingPass
@@ -37,18 +37,17 @@ public:
     void store();
     std::optional<DeviceFloats> device_state() { return model_.state->device_state(); }
 
-    // Called before the host waits for the device: where others have a part in what that still has to do, it keeps the
-    // deadlines.
+    // work is called before the host waits for the device. It keeps the deadlines if the device waits for other trainers.
     void before_waits(std::function<void()> work) { before_waits_ = std::move(work); }
 
-    // What of the state differs between members.
+    // The part of the state that differs between members.
     enum class Own { buffers, buffers_and_slots };
-    // Between updates, and the state is up to date then. go_on: first of all, on a state that somebody had at that place;
-    // what is this member's own is written into it. Throws what opening the shard throws.
+    // Between updates. place: brings the state up to date. go_on: the first call, on the state of another member at that
+    // place; writes this member's own part into the state. Throws the exceptions of opening the shard.
     MemberPlace place(Own own);
     void go_on(MemberPlace const& place, Own own);
 
-    // After the last update: closes the pass, looks for what is not finite.
+    // After the last update: closes the pass, and checks that the state is finite.
     void finish();
 
     TrialModel& model() { return model_; }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The steps of an epoch that several trainers train together: which rows each brings to each step. Everyone computes the
-// same plan from the manifest, so nobody has to ask how many steps the others have. Trainers that have no rows left join a
-// step with none. Two trainers, shards of 5 and 3 rows, local batches of 2:
+// The steps of an epoch that several trainers train together: the number of rows of each trainer in each step. All trainers
+// compute the same plan from the manifest, without messages. A trainer whose rows are used up takes part with zero rows.
+// Two trainers, shards of 5 and 3 rows, local batches of 2:
 //   trainer 0: 2 3        trainer 1: 3 -        (a remainder of one row joins the batch before it)
 #pragma once
 #include <cstdint>
@@ -25,7 +25,7 @@ public:
     }
     std::int64_t rows(int trainer, std::int64_t step) const;  // 0: it has none left
     std::int64_t total(std::int64_t step) const { return total_[static_cast<std::size_t>(step)]; }
-    // rows / total, what this trainer's mean gradient counts for.
+    // rows / total: the weight of this trainer's mean gradient.
     double share(int trainer, std::int64_t step) const;
 
 private:
@@ -36,14 +36,13 @@ private:
 // The trainers that own shards: they train together, in this order.
 std::vector<TrainerId> group_of(OwnerTable const& owners);
 
-// What the k-th of so many trainers takes of a global batch: equal parts, the first ones one row more.
+// The rows of the k-th trainer in a global batch: equal parts, the first ones one row more.
 std::int64_t local_batch(std::int64_t batch, int k, int trainers);
 
 // The same for every trainer of the group, as the strategy's `batch` says.
 std::vector<std::int64_t> local_batches(StrategyConfig const& strategy, TrialConfig const& config, int trainers);
 
-// The trainer's own shards in the order in which `planned` would visit them for this trial: with one trainer, just as
-// `sequential`.
+// The trainer's own shards in the visit order of this trial: with one trainer the order of `sequential`.
 std::vector<ShardId> own_visits(OwnerTable const& owners, TrainerId trainer, TrialId trial);
 
 // batch_sizes: local, by trainer of the group. An update is `accumulate` batches of a shard.

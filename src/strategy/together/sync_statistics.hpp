@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// strategy.batch_norm "sync": lets a model add up its batch statistics over the trainers of a group while a pass is under
-// way. Trainers need not make the same number of sums in a step: one without rows, or whose model has thrown, says nothing
-// where others add, until all have said that they are through. Three trainers, a layer of batch norm, the third has no rows
-// left:
+// strategy.batch_norm "sync": a model adds up its batch statistics over the trainers of a group while a pass is under way.
+// The numbers of sums in a step may differ: a trainer without rows, or whose model has thrown, sends empty messages until
+// all trainers have finished the step. Three trainers, a layer of batch norm, the third has no rows left:
 //   1, 2: sum, sum, sum, -      3: -, -, -, -
 #pragma once
 #include <exception>
 #include <string>
 
+#include "model/trial/trial_model.hpp"
 #include "strategy/together/group.hpp"
 
 namespace hopscotch {
@@ -21,7 +21,7 @@ public:
     SyncStatistics& operator=(SyncStatistics const&) = delete;
 
     void begin_step(std::string what) { what_ = std::move(what); }  // for errors
-    void end_step();  // after this trainer's part of it. Throws what a sum could not throw.
+    void end_step();  // after this trainer's part of the step. Throws the exceptions of the sums.
 
 private:
     void sum(std::span<double> values);
@@ -30,7 +30,7 @@ private:
     TrialModel& model_;
     bool on_;
     std::string what_;
-    std::exception_ptr broken_;  // must not pass through autograd, nor be taken for the model's
+    std::exception_ptr broken_;  // must not pass through autograd, where it would look like the model's
 };
 
 }  // namespace hopscotch

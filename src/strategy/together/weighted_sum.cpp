@@ -4,13 +4,13 @@
 #include <fmt/format.h>
 
 #include "core/clock.hpp"
-#include "strategy/common/messages.hpp"
 #include "strategy/together/collectives.hpp"
+#include "strategy/trainer/trial_runner.hpp"
 
 namespace hopscotch {
 namespace {
 
-// What a member tells the others of itself.
+// From each member to the others.
 struct Seat {
     std::string host;
     DeviceInfo device;
@@ -21,7 +21,7 @@ struct Seat {
     }
 };
 
-NcclGroup::Terms terms_of(Group const& group, Resources const& resources, std::string members) {
+NcclGroup::Terms terms_of(Group const& group, WorkerResources const& resources, std::string members) {
     NcclGroup::Terms terms;
     terms.ranks = group.size();
     terms.self = group.self();
@@ -46,7 +46,7 @@ void CourierSum::add_up(DeviceFloats values, double share, std::string what) {
 
 void CourierSum::finish() { group_.wait(std::exchange(under_way_, {})); }
 
-NcclSum::NcclSum(Group& group, Resources const& resources, std::shared_ptr<NcclCalls> calls, std::string members)
+NcclSum::NcclSum(Group& group, WorkerResources const& resources, std::shared_ptr<NcclCalls> calls, std::string members)
     : group_(group), nccl_(calls, terms_of(group, resources, std::move(members))) {
     auto const id = group.share(group.self() == 0 ? calls->make_id() : Bytes(), "the bring-up of NCCL").front();
     group.wait_for_device([&] { nccl_.bring_up(id); });
@@ -60,7 +60,7 @@ void NcclSum::settle() {
     group_.wait_for_device([&] { nccl_.settle(); });
 }
 
-std::unique_ptr<WeightedSum> make_nccl_sum(Group& group, Resources const& resources) {
+std::unique_ptr<WeightedSum> make_nccl_sum(Group& group, WorkerResources const& resources) {
     auto const& experiment = resources.experiment;
     if (!collectives_depend_on_devices(experiment.strategy, experiment.run)) return nullptr;
     auto const told = group.share(encode(Seat{host_name(), resources.gpu.info}), "the devices of the group");

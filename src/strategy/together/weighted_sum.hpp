@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How values of all trainers (gradients, or weights for a mean) are added up, range by range, while others are still
-// computed: by the courier in host memory, or by NCCL where they lie. Every member makes the same calls in the same order.
+// Sums of values over all trainers (gradients, or weights for a mean), range by range, while later ranges are still
+// computed: by the courier in host memory, or by NCCL on the GPU. Every member makes the same calls in the same order.
 #pragma once
 #include <memory>
 #include <string>
@@ -17,7 +17,7 @@ public:
 
     // Starts; values become the sum over all members of share x values.
     virtual void add_up(DeviceFloats values, double share, std::string what) = 0;
-    // After the last range of a step: what is computed from here on computes with the sums.
+    // After the last range of a step: all later computation uses the sums.
     virtual void finish() = 0;
     // Before the host waits for the device.
     virtual void settle() {}
@@ -38,7 +38,7 @@ private:
 class NcclSum final : public WeightedSum {
 public:
     // Collective: brings the group of GPUs up. members: "rank 1 (node3), ...", for errors. Throws CommError, JobEnded.
-    NcclSum(Group& group, Resources const& resources, std::shared_ptr<NcclCalls> calls, std::string members);
+    NcclSum(Group& group, WorkerResources const& resources, std::shared_ptr<NcclCalls> calls, std::string members);
     void add_up(DeviceFloats values, double share, std::string what) override { nccl_.sum(values, share, std::move(what)); }
     void finish() override;
     void settle() override;
@@ -48,8 +48,7 @@ private:
     NcclGroup nccl_;
 };
 
-// Collective. With NCCL if the experiment and the devices of all members allow it (strategy/collectives.hpp); null: they do
-// not.
-std::unique_ptr<WeightedSum> make_nccl_sum(Group& group, Resources const& resources);
+// Collective. With NCCL if the experiment and the devices of all members allow it (together/collectives.hpp); else null.
+std::unique_ptr<WeightedSum> make_nccl_sum(Group& group, WorkerResources const& resources);
 
 }  // namespace hopscotch

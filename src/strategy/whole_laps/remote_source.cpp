@@ -7,6 +7,7 @@
 
 #include "core/error.hpp"
 #include "data/batches/row_block.hpp"
+#include "strategy/trainer/trial_runner.hpp"
 
 namespace hopscotch {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shards that a trainer does not own: fetched as they are needed, or all of them once and kept.
+// The shards that a trainer does not own: fetched batch by batch, or copied as a whole once.
 #pragma once
 #include <deque>
 
@@ -8,8 +8,8 @@
 
 namespace hopscotch {
 
-// The rows of each batch come from the shard's owner, asked for two batches ahead; nothing is kept. A pass may be left at
-// any time, as by a trial that fails: the next begin() drops what it had asked for.
+// The rows of each batch come from the shard's owner, asked for two batches ahead; no row is kept. A pass may be left at any
+// time, as by a trial that fails: the next begin() drops the open requests.
 class RemoteSource : public ShardSource {
 public:
     // The client and the manifest must outlive the source.
@@ -29,13 +29,13 @@ private:
     std::span<std::uint32_t const> order_;
     std::span<BatchRange const> cut_;
     std::size_t asked_ = 0, taken_ = 0;      // batches of the pass
-    std::deque<RowClient::Ticket> tickets_;  // of those asked for and not taken
+    std::deque<RowClient::Ticket> tickets_;  // of batches asked for and not taken
     Shard batch_;
     std::vector<std::uint32_t> rows_;  // 0, 1, 2 ...
 };
 
-// Copies every shard that is not this trainer's into its memory, from then on a shard of the runner. Each piece counts as a
-// batch of progress. Returns the bytes fetched. Throws as RowClient::take.
+// Copies all shards of other owners into this trainer's memory, as shards of the runner. Each piece counts as a batch of
+// progress. Returns the bytes fetched. Throws as RowClient::take.
 std::uint64_t stage_shards(RowClient& client, TrialRunner& runner, OwnerTable const& owners, Activity& activity);
 
 }  // namespace hopscotch

@@ -5,30 +5,13 @@
 
 #include "core/clock.hpp"
 #include "core/error.hpp"
+#include "strategy/common/timed_phase.hpp"
+#include "strategy/trainer/trial_runner.hpp"
 
 namespace hopscotch {
 namespace {
 
 constexpr double k_settle_s = 1;
-
-// While a trainer waits for rows, its heartbeat says so.
-class Waiting {
-public:
-    Waiting(Activity& activity, double& waited_s)
-        : activity_(activity), waited_s_(waited_s), was_(activity.phase.exchange(Phase::rows)), since_(monotonic_s()) {}
-    ~Waiting() {
-        activity_.phase = was_;
-        waited_s_ += monotonic_s() - since_;
-    }
-    Waiting(Waiting const&) = delete;
-    Waiting& operator=(Waiting const&) = delete;
-
-private:
-    Activity& activity_;
-    double& waited_s_;
-    Phase was_;
-    double since_;
-};
 
 }  // namespace
 
@@ -61,7 +44,7 @@ Buffer RowClient::take(Ticket ticket) {
 }
 
 void RowClient::wait_for(Asked& asked) {
-    Waiting const waiting(courier_.activity(), waited_s_);
+    TimedPhase const waiting(courier_.activity(), Phase::rows, waited_s_);
     auto const deadline = monotonic_s() + stall_s_;
     while (!asked.rows) {
         if (auto message = courier_.receive(0.1)) sort(std::move(*message));

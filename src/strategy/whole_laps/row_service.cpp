@@ -8,6 +8,8 @@
 #include "core/clock.hpp"
 #include "core/error.hpp"
 #include "data/batches/row_block.hpp"
+#include "strategy/common/messages.hpp"
+#include "strategy/whole_laps/row_messages.hpp"
 
 namespace hopscotch {
 
@@ -36,14 +38,14 @@ void RowService::serve() {
         try {
             message = courier_.receive(1, Desk::service);
         } catch (std::exception const&) {
-            return;  // the courier broke: the trainer's own thread hears of it too
+            return;  // the courier broke: the trainer's own thread gets the same error
         }
         if (!message) continue;
         if (message->body.empty()) return;
         try {
             answer(*message);
         } catch (std::exception const& error) {
-            // Whoever asked would wait for ever, and the trainer's own thread may be in the middle of a long unit.
+            // The other trainer would wait for ever, and this trainer's own thread may be in the middle of a long unit.
             auto const text = fmt::format("rank {} ({}), rows for rank {}: {}", courier_.world().rank().value, host_name(),
                                           message->from.value, error.what());
             return courier_.send(Rank(0), MessageKind::fatal, encode(Fatal{text}));

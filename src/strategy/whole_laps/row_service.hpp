@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A trainer's shards for other trainers: a thread that takes RowsWanted and pushes the rows, while the trainer trains. It
-// reads through sources of its own; a shard that is in memory is shared with the trainer's, not held twice.
+// has sources of its own; a shard in memory is shared with the trainer's source, not held twice.
 //   rank 3 -> 1   RowsWanted{ticket 12, shard 0, rows 7 2 9}       rank 1 -> 3   push of the three rows, header 12
 #pragma once
 #include <map>
@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "comm/courier.hpp"
-#include "strategy/common/trial_runner.hpp"
+#include "strategy/trainer/trial_runner.hpp"
 
 namespace hopscotch {
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// The best epoch that this trainer has validated. The order is total (metric, then lower trial, then earlier epoch): the
+// best of all trainers' bests is the best of the run, wherever a trial was validated.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -10,23 +12,20 @@
 
 namespace hopscotch {
 
-// The best epoch that this trainer has validated. A total order (metric, then lower trial, then earlier epoch), so that the
-// best of all trainers' bests is the best of the run, whatever ended up where.
 class BestSnapshot {
 public:
     BestSnapshot(std::string metric, Mode mode) : metric_(std::move(metric)), mode_(mode) {}
-    void consider(LapRecord const& record, LossKind loss, MutableBytes state, BufferPool& pool);
-    TrialId trial() const { return trial_; }
-    int epoch() const { return epoch_; }  // -1: nothing yet
+    // True if this state is the best now; then it was copied.
+    bool consider(LapRecord const& record, LossKind loss, ByteView state, BufferPool& pool);
+    LapId const& lap() const { return lap_; }
     ByteView bytes() const { return snapshot_.bytes(); }
-    bool holds(TrialId trial, int epoch) const { return snapshot_ && trial_ == trial && epoch_ == epoch; }
+    bool holds(LapId const& lap) const { return snapshot_ && lap_ == lap; }
     Buffer copy(BufferPool& pool) const;
 
 private:
     std::string metric_;
     Mode mode_;
-    TrialId trial_;
-    int epoch_ = -1;
+    LapId lap_;
     double value_ = 0;
     Buffer snapshot_;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// States on the disk for a while: one file without a name, which is gone with the process. One thread writes; any reads and
-// frees.
+// States on the disk for a while: one file without a name, which ends with the process. One thread writes; any thread reads
+// and frees.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -14,7 +14,7 @@ namespace hopscotch {
 
 class SpillFile {
 public:
-    // Nothing is made before the first write.
+    // The first write makes the file.
     explicit SpillFile(std::filesystem::path directory) : directory_(std::move(directory)) {}
 
     struct Slot {

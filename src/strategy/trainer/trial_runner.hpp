@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One trainer's hands: its shards, the validation data, and a model per trial that trains a unit or a piece of
-// validation on whatever state it is given. Every strategy, and replay, trains through this class and nothing else.
+// The shards of one trainer, the validation data, and a model per trial, which trains a unit or runs a piece of validation
+// on a given state. Every strategy, and replay, trains through this class only.
 #pragma once
 #include <filesystem>
 #include <functional>
@@ -16,77 +16,78 @@
 #include "model/trial/evaluation.hpp"
 #include "model/trial/trial_model.hpp"
 #include "schedule/policy.hpp"
+#include "schedule/visit.hpp"
+#include "strategy/common/journey.hpp"
 #include "strategy/common/messages.hpp"
 
 namespace hopscotch {
 
-// Thrown out of a unit when rank 0 has ended the job meanwhile.
+// Thrown in the middle of a unit: rank 0 has ended the job. Paused: the job goes on, and the state has been saved.
 struct JobEnded {};
-// The same, but the job goes on: the state is saved.
 struct Paused : JobEnded {};
 
 // Makes the model of a trial; tests inject one that misbehaves.
 using ModelFactory = std::function<TrialModel(TrialConfig const&, Manifest const&, Workspace&)>;
 
-// Whose fault it is that this was thrown while a trial was trained.
+// The cause of an exception that a trial's training threw.
 Cause cause_of(std::exception const& error);
 
 class TrialRunner {
 public:
-    // Opens the shards (and all of validation). Throws DataError, ConfigError.
-    // Which of the job's trainers, and the how manieth on its host (it takes the GPU of that number).
+    // Trainer id, and its index among the trainers on this host: the trainer takes the GPU of that number.
     struct Seat {
         TrainerId self;
         int number_on_host = 0;
     };
+    // Opens the shards (and all of validation). Throws DataError, ConfigError.
     TrialRunner(Experiment experiment, std::vector<ShardId> const& shards, Seat seat,
                 ModelFactory factory = make_trial_model);
 
-    // After a loss: these shards are its own now. What has been begun is forgotten. Throws as the constructor does.
+    // After a loss: this trainer owns these shards now. Models of laps under way are dropped. Throws as the constructor.
     void adopt(std::vector<ShardId> const& shards);
 
-    // For a trainer that has no shards of its own but validates: where it has some, it is done already.
+    // For a trainer that owns no shard but validates. The constructor does this for a trainer that owns shards.
     void open_validation();
 
     // The trial's state before its first unit.
     Buffer initial_state(Lap const& lap, BufferPool& pool);
 
-    // Between two updates of a unit: whether its place is wanted; if so journey has it, and the state is up to date.
+    // Called between two updates of a unit. wanted: the caller wants the place now. take: the journey has the place, and the
+    // state is up to date.
     struct OnTheWay {
         std::function<bool()> wanted;
         std::function<void()> take;
     };
 
-    // Trains the unit at journey.step (what is left of it), appends its UnitRecord and moves on one step; on a shard that
-    // the trial holds out it validates, into journey.parts. Never throws for what the trial did: divergence and exceptions
-    // end up in journey.record.outcome and reason. activity tells the courier of progress; it and on_the_way may be null.
+    // Trains the rest of the unit at journey.step, appends its UnitRecord and moves on one step. On a shard that the trial
+    // holds out it validates instead, into journey.parts. Divergence and exceptions of the trial become the outcome and
+    // reason of journey.record. activity shows the progress to the courier; activity and on_the_way may be null.
     void run_unit(Journey& journey, MutableBytes state, Activity* activity, OnTheWay const* on_the_way = nullptr);
 
     // Validates one piece, no longer than a training unit. True when validation is complete.
     bool run_validation_piece(Journey& journey, MutableBytes state, Activity* activity);
 
-    // Scores a state on the test shards: LapRecord::valid. Never throws for what the trial did, as run_unit.
+    // Scores a state on the test shards: LapRecord::valid. Exceptions of the trial as in run_unit.
     LapRecord score_test(Lap const& lap, MutableBytes state, Activity* activity);
 
-    // What the end of validation does to a state (a plateau schedule's counters), again, from the lap's record: for replay.
+    // For replay: changes a state as the end of validation did (a plateau schedule's counters), from the lap's record.
     void end_epoch(Lap const& lap, MutableBytes state, LapRecord const& record);
 
-    // For strategies that take a unit apart (strategy/shared_lap.hpp): the trial's model, a shard of this trainer, and what
-    // to call after each batch: it counts, slows this rank if run.inject says so, and throws JobEnded once rank 0 has ended
-    // the job. activity may be null.
+    // For strategies that take a unit apart (together/shared_lap.hpp): the trial's model, a shard of this trainer, and a
+    // function to call after each batch. The function counts, slows this rank if run.inject says so, and throws JobEnded
+    // once rank 0 has ended the job. activity may be null.
     TrialModel& model(Lap const& lap);
     TrialConfig config_of(Lap const& lap) const;            // of that model
-    UnitAddress address_of(Lap const& lap, ShardId shard);  // of its random numbers: train.seed_scope says whose they are
+    UnitAddress address_of(Lap const& lap, ShardId shard);  // of its random numbers (train.seed_scope)
     ShardSource& shard(ShardId shard) { return *train_.at(shard); }
-    void set_shard(ShardId shard, std::unique_ptr<ShardSource> source) {
-        train_[shard] = std::move(source);
-    }  // of another's
+    // A shard of another owner.
+    void set_shard(ShardId shard, std::unique_ptr<ShardSource> source) { train_[shard] = std::move(source); }
     std::function<void()> batch_sign(Activity* activity) const;
 
-    // The k-th of `parts` equal ranges of all validation batches, added up. Throws what the model throws.
+    // The sums over the k-th of `parts` equal ranges of all validation batches. Throws the model's exceptions.
     Evaluation validate_part(Lap const& lap, MutableBytes state, int k, int parts, Activity* activity);
 
-    // What follows the last piece of a validation, on the bound state: LapRecord::valid, the plateau schedule, the
+    // After the last piece of a validation, on the bound state: sets LapRecord::valid, the plateau schedule, the
     // hash at the end, and the outcome if the loss is not finite.
     void end_validation(Lap const& lap, ByteView state, Evaluation const& sums, LapRecord& record);
 
@@ -94,9 +95,9 @@ public:
     // et al. (2017) for strategy.scale_lr. Weight decay, momentum and schedule.min_lr stay as they are.
     void scale_lr(double factor) { lr_factor_ = factor; }
 
-    // After something was thrown while a trial was trained (what that was: for the error). Throws CommError if the GPU is
-    // lost. If the trial's own kernels have made it unusable, the trial fails first, and then require_device() throws:
-    // nothing else can be trained by this process.
+    // After an exception in a trial's training (after: its text). Throws CommError if the GPU is lost. If the trial's own
+    // kernels have made the GPU unusable, the trial fails first. Then require_device() throws: this process can train no
+    // other trial.
     void look_at_device(std::string const& after);
     void require_device() const;
 
@@ -123,7 +124,7 @@ private:
     ModelFactory factory_;
     Manifest manifest_;
     std::string device_;
-    std::string broken_;      // why nothing can be trained on the device any more; empty: it goes on
+    std::string broken_;      // the reason why the device cannot be used any more; empty: it can
     double slow_factor_ = 1;  // run.inject
     double lr_factor_ = 1;
     Workspace workspace_;
@@ -136,7 +137,7 @@ private:
     };
     Made& made(Lap const& lap);
     std::map<TrialId, Made> models_;
-    std::map<TrialId, Evaluation> validations_;  // of the laps that are being validated
+    std::map<TrialId, Evaluation> validations_;  // under way
 };
 
 }  // namespace hopscotch

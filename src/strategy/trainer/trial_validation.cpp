@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a trainer validates: the other half of trial_runner.hpp.
+// Validation by a trainer: the second source of trial_runner.hpp.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,21 +7,21 @@
 
 #include "core/clock.hpp"
 #include "schedule/lap_metric.hpp"
-#include "strategy/common/trial_runner.hpp"
+#include "strategy/trainer/trial_runner.hpp"
 
 namespace hopscotch {
 namespace {
 
 constexpr std::int64_t k_batches_between_signs = 16;  // of life in a validation
 
-// Of the shards that a journey has been validated on.
+// The sums over the shards that the journey has validated on.
 void take_sums(Bytes const& parts, Evaluation& sums) {
     if (parts.empty()) return;
     Decoder decoder(parts);
     decoder(sums);
 }
 
-// What a plateau schedule goes by: of validation, or of training where there is none.
+// The loss for a plateau schedule: of validation, or of training if there is no validation.
 double epoch_loss(LapRecord const& record, LossKind loss) {
     return lap_metric(record, record.valid.rows > 0 ? k_val_loss : k_train_loss, loss);
 }

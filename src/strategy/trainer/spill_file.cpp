@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strategy/common/spill_file.hpp"
+#include "strategy/trainer/spill_file.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -68,7 +68,7 @@ void SpillFile::read(Slot const& slot, MutableBytes into) const {
     if (fault_at("spill.read") == Fault::flip) into.front() ^= std::byte{1};
     if (xxh3(into.first(slot.bytes)) != slot.hash)
         throw DataError(fmt::format(
-            "{}: a state that was put aside has been damaged (hashes differ) check the disk, or choose another run.spill",
+            "{}: a state that was put aside has been damaged (hashes differ); check the disk, or choose another run.spill",
             directory_.string()));
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// States that wait for their turn: in memory up to a limit, beyond it those that run last go to a file, and come back before
-// their turn. A thread of its own writes and reads. One user thread.
+// States that wait for their turn. They are in memory up to a limit. Beyond the limit the states that run last go to a file,
+// and come back before their turn. A thread of the store writes and reads. One thread may use the store.
 #pragma once
 #include <condition_variable>
 #include <deque>
@@ -11,13 +11,13 @@
 #include <vector>
 
 #include "comm/buffer_pool.hpp"
-#include "strategy/common/spill_file.hpp"
+#include "strategy/trainer/spill_file.hpp"
 
 namespace hopscotch {
 
 class StateStore;
 
-// One of them. Moves only; may be empty.
+// A state in the store. Moves only; may be empty.
 class WaitingState {
 public:
     WaitingState() = default;
@@ -48,16 +48,16 @@ public:
     StateStore(BufferPool& pool, std::uint64_t limit_bytes, std::filesystem::path directory);
     ~StateStore();
 
-    WaitingState hold(Buffer state);  // an empty one stays empty
-    // Waits if it is away. Throws DataError if it cannot be read or is damaged.
+    WaitingState hold(Buffer state);  // an empty buffer becomes an empty state
+    // Waits if the state is on the disk. Throws DataError if the state cannot be read or is damaged.
     Buffer take(WaitingState state);
-    // The same, but it stays where it is.
+    // The same, but the state stays in its place.
     void look(WaitingState const& state, std::function<void(ByteView)> const& see);
 
-    // Is there anything to balance: more here than the limit, or some away?
+    // True if there is anything to balance: the memory exceeds the limit, or some states are on the disk.
     bool crowded() const;
-    // order: of all that wait, the first to run first. Those that run last leave, until the others fit; the first ones come
-    // back.
+    // order: all states that wait, the first to run first. The last ones go to the disk until the others fit in memory; the
+    // first ones come back.
     void balance(std::vector<WaitingState const*> const& order);
 
     std::uint64_t written_bytes() const;
@@ -81,14 +81,14 @@ private:
     mutable std::mutex mutex_;
     std::condition_variable changed_;
     std::deque<std::shared_ptr<Entry>> jobs_;
-    std::uint64_t here_ = 0, written_ = 0;  // bytes; here_: all that is not away
+    std::uint64_t here_ = 0, written_ = 0;  // bytes; here_: of all states in memory
     std::size_t away_ = 0;
-    double refused_until_s_ = 0;  // the disk is full: try again then
+    double refused_until_s_ = 0;  // the disk is full until then
     bool stopping_ = false;
     std::thread thread_;
 };
 
-// Of a trainer: run.state_memory, or its part of half the memory that this host has free.
+// The limit of a trainer: run.state_memory, or its part of half the free memory of this host.
 std::uint64_t state_memory(std::uint64_t configured, int trainers_on_host);
 
 }  // namespace hopscotch

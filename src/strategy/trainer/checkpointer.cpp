@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strategy/common/checkpointer.hpp"
+#include "strategy/trainer/checkpointer.hpp"
 
 #include <fmt/format.h>
 
@@ -20,7 +20,7 @@ constexpr double k_retry_s = 1;
 
 }  // namespace
 
-Checkpointer::Checkpointer(CheckpointTarget target, BufferPool& pool, std::function<void(Checkpointed const&)> saved)
+Checkpointer::Checkpointer(CheckpointTarget target, BufferPool& pool, std::function<void(LapSink::Saved const&)> saved)
     : target_(std::move(target)), pool_(pool), saved_(std::move(saved)), thread_([this] { run(); }) {}
 
 Checkpointer::~Checkpointer() {
@@ -139,7 +139,7 @@ bool Checkpointer::write(Item const& item) {
         if (!std::exchange(trouble_, true))
             log_warning(
                 fmt::format("trial {} is at risk, its checkpoint could not be written: {} (is run.dir full, or not on a "
-                            "file system that all hosts share?) training goes on, it is tried again",
+                            "file system that all hosts share?); training goes on, it is tried again",
                             item.about.record.trial.value, error.what()));
         if (at_risk_.insert(item.about.record.trial).second) tell(item, "");
         return false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strategy/common/state_store.hpp"
+#include "strategy/trainer/state_store.hpp"
 
 #include <fmt/format.h>
 
@@ -70,7 +70,7 @@ Buffer StateStore::take(WaitingState state) {
     return memory;  // the rest goes with `state`
 }
 
-// Until the thread is done with it; what it has not begun, it need not.
+// Waits until the thread has finished with the state. A job that has not begun is cancelled.
 void StateStore::await(std::shared_ptr<Entry> const& entry, std::unique_lock<std::mutex>& lock) {
     if (std::erase(jobs_, entry) > 0) {
         bool const was_leaving = entry->place == Place::leaving;
@@ -132,7 +132,7 @@ void StateStore::order_job(std::shared_ptr<Entry> const& entry, Place place) {
     if (place == Place::coming) here_ += entry->bytes, --away_;
     entry->place = place;
     if (place == Place::coming)
-        jobs_.push_front(entry);  // somebody will soon need it
+        jobs_.push_front(entry);  // its turn is near
     else
         jobs_.push_back(entry);
     changed_.notify_all();
@@ -161,7 +161,7 @@ void StateStore::run() {
         try {
             entry->place == Place::leaving ? write(entry, lock) : read(entry, lock);
         } catch (std::exception const&) {
-            // Who needs it reads it again, and gets the error then.
+            // take() or look() reads the state again, and throws the error then.
         }
     }
 }
@@ -227,7 +227,7 @@ void StateStore::read(std::shared_ptr<Entry> const& entry, std::unique_lock<std:
 
 namespace {
 
-// What a process may still take: of the host, or of its cgroup if that allows less.
+// Of the host, or of this process's cgroup if that allows less.
 std::uint64_t free_memory_bytes() {
     std::uint64_t kilobytes = 0;
     std::ifstream meminfo("/proc/meminfo");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strategy/common/trial_runner.hpp"
+#include "strategy/trainer/trial_runner.hpp"
 
 #include <fmt/format.h>
 
@@ -54,7 +54,7 @@ std::unique_ptr<ShardSource> TrialRunner::open(ShardFile const& file) const {
     auto const path = std::filesystem::path(data.path) / file.file;
     if (auto const hash = hash_file(path); hash != file.xxh64)
         throw DataError(fmt::format(
-            "{}: is another file than dataset.json describes (its hash is {} instead of {}) restore it, or import the "
+            "{}: is another file than dataset.json describes (its hash is {} instead of {}); restore it, or import the "
             "dataset "
             "again",
             path.string(), to_hex(hash), to_hex(file.xxh64)));
@@ -65,12 +65,12 @@ void TrialRunner::open_validation() {
     if (!valid_.empty()) return;
     if (experiment_.search.folds == 1)
         for (auto const& file : manifest_.valid) valid_.push_back(open(file));
-    // What is only read at the very end should not be missed there.
+    // The test shards are read at the very end. A missing one is reported now.
     for (auto const& file : manifest_.test) check_shard(experiment_.data.path, file, manifest_);
 }
 
-// Rows that cannot be read and memory that is not there are no trial's fault. LibTorch says the latter in words.
-// A trial that has a GPU for itself and is too large for it meets the same in any other try.
+// Unreadable rows and missing memory are not the trial's fault. LibTorch reports missing memory only in its text. A trial
+// that has a GPU for itself and is too large for it would fail again.
 Cause cause_of(std::exception const& error) {
     if (auto const* large = dynamic_cast<DoesNotFit const*>(&error))
         return large->why() == DoesNotFit::Why::too_large ? Cause::trial : Cause::surroundings;
@@ -115,7 +115,7 @@ void TrialRunner::look_at_device(std::string const& after) {
     auto const complaint = device_complaint(device_);
     if (!complaint || !broken_.empty()) return;
     broken_ = fmt::format(
-        "{}; {} cannot be used any more by this process ({}) look at nvidia-smi and the system's log, and go on with "
+        "{}; {} cannot be used any more by this process ({}); look at nvidia-smi and the system's log, and go on with "
         "--resume",
         after, device_, complaint->text);
     if (!complaint->of_the_work) require_device();
@@ -125,7 +125,7 @@ void TrialRunner::require_device() const {
     if (!broken_.empty()) throw CommError(broken_);
 }
 
-// A failing trial never hurts another: what it throws becomes its outcome.
+// A failing trial never hurts another: its exception becomes its outcome.
 void TrialRunner::guarded(Journey& journey, std::string const& what, std::function<void()> const& work) {
     auto& record = journey.record;
     try {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A trainer's checkpoints, written by a thread of its own while it trains. What cannot be written (disk full, no permission)
-// is tried again until something newer of that trial replaces it; training goes on.
+// A trainer's checkpoints, written by a thread of their own while the trainer trains. If a file cannot be written (disk
+// full, no permission), the thread tries again until a newer state of that trial replaces the state. Training continues.
 #pragma once
 #include <condition_variable>
 #include <deque>
@@ -13,27 +13,28 @@
 
 #include "comm/buffer_pool.hpp"
 #include "run/checkpoint.hpp"
-#include "strategy/common/messages.hpp"
+#include "strategy/common/roll_call_messages.hpp"
 
 namespace hopscotch {
 
 class Checkpointer {
 public:
-    // saved: called by the thread when a file is durable, and without a file when one could not be written.
-    Checkpointer(CheckpointTarget target, BufferPool& pool, std::function<void(Checkpointed const&)> saved);
-    ~Checkpointer();  // gives up what is not written
+    // saved: called by the thread when a file is durable, and without a file name when a file could not be written.
+    Checkpointer(CheckpointTarget target, BufferPool& pool, std::function<void(LapSink::Saved const&)> saved);
+    ~Checkpointer();  // drops the states that are not written
 
-    // Whether a trial whose newest copy on the disk is of then should be saved now: older than checkpoint_every_s, and the
-    // disk has had its rest (checkpoint_mbps).
+    // True if a trial last saved at saved_unix_s is due for another checkpoint: the file is older than checkpoint_every_s,
+    // and checkpoint_mbps allows the next file.
     bool due(double saved_unix_s) const;
 
-    // Copies the state and returns. save: what is not written yet of the same trial is dropped; since_unix_s: when its copy
-    // before was made. keep: a state that is wanted whatever comes after it; of the bests of one trial, the newest.
+    // Copies the state and returns. save: replaces an older state of the same trial that is not written yet; since_unix_s:
+    // when the copy before was made. keep: no later state of the trial replaces this one, but of best_of_trial only the
+    // newest is written.
     void save(Checkpoint about, ByteView state, double since_unix_s);
     enum class Kept { best_of_run, best_of_trial, boundary };
     void keep(Checkpoint about, ByteView state, Kept kept);
 
-    // Until all is written, or has failed once more, or the deadline has passed. How many are not written.
+    // Waits until each state is written or has failed once more, at most deadline_s. The number of states not written.
     std::size_t drain(double deadline_s);
 
     CheckpointTarget const& target() const { return target_; }
@@ -54,19 +55,19 @@ private:
     void enqueue(Item item);
     void take_over(Item& newer, Item const& older);
     void run();
-    bool write(Item const& item);  // false: it could not be
+    bool write(Item const& item);  // false: the write failed
     void tell(Item const& item, std::string file);
     void put_back(Item item, bool failed);
 
     CheckpointTarget target_;
     BufferPool& pool_;
-    std::function<void(Checkpointed const&)> saved_;
+    std::function<void(LapSink::Saved const&)> saved_;
     mutable std::mutex mutex_;
     std::condition_variable changed_;
     std::deque<Item> queue_;
-    std::size_t queued_bytes_ = 0;  // of what is being written too
+    std::size_t queued_bytes_ = 0;  // with the state that is being written
     bool writing_ = false, stopping_ = false;
-    int drains_ = 0;  // begun; behind the first one nothing is tried again by the clock
+    int drains_ = 0;  // begun; after the first drain no write is repeated by the clock
     double rests_until_s_ = 0;
     bool trouble_ = false;  // the last write failed; the thread's own, as
     std::set<TrialId> at_risk_;

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// The work of a rank's own thread, for heartbeats, errors and stalls: a thread that waits for others is not to blame.
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace hopscotch {
+
+enum class Phase : std::uint8_t { compute, exchange, parameters, rows, validation };
+constexpr char const* name_of(Phase phase) {
+    switch (phase) {
+        case Phase::exchange: return "waiting for the other trainers";
+        case Phase::parameters: return "waiting for parameters";
+        case Phase::rows: return "waiting for rows of another trainer";
+        case Phase::validation: return "validating";
+        case Phase::compute: break;
+    }
+    return "computing";
+}
+
+// The rank's own thread writes the first three lines; the rank's courier reads them for the heartbeat.
+struct Activity {
+    std::atomic<std::uint64_t> batches = 0, units = 0;
+    std::atomic<std::int32_t> trial = -1, epoch = 0, shard = -1;
+    std::atomic<Phase> phase = Phase::compute;
+    std::atomic<bool> leave = false;    // set by the courier: rank 0 has sent Shutdown
+    std::atomic<bool> pause = false;    // set by the courier: rank 0 has sent Pause, no further than the next batch
+    std::atomic<std::size_t> lost = 0;  // set by the courier: the number of ranks that rank 0 has reported as lost
+};
+
+}  // namespace hopscotch

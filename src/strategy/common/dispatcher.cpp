@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strategy/common/dispatcher.hpp"
+
+#include <fmt/format.h>
+
+#include "core/clock.hpp"
+#include "core/error.hpp"
+#include "strategy/common/messages.hpp"
+#include "strategy/common/pump.hpp"
+
+namespace hopscotch {
+
+void Dispatcher::tell_all(MessageKind kind, Bytes const& body) {
+    for (auto const rank : resources_.courier.peers().living()) resources_.courier.send(rank, kind, body);
+}
+
+void Dispatcher::send_lap(TrainerId trainer, Lap const& lap) {
+    resources_.courier.send(rank_of(trainer), MessageKind::lap, encode(lap));
+}
+
+void Dispatcher::forget(TrialId trial) { tell_all(MessageKind::stop, encode(trial)); }
+
+void Dispatcher::leave(TrialId trial, std::string const& why) { tell_all(MessageKind::leave, encode(Leave{trial, why})); }
+
+void Dispatcher::keep_end(LapId const& lap) { tell_all(MessageKind::keep, encode(lap)); }
+
+Buffer Dispatcher::fetch_best(LapId const& lap, TrainerId home) {
+    auto const deadline_s = resources_.experiment.run.deadline_s;
+    auto const deadline = monotonic_s() + deadline_s;
+    resources_.courier.send(rank_of(home), MessageKind::fetch_best, encode(lap));
+    while (monotonic_s() < deadline) {
+        auto message = resources_.courier.receive(0.1);
+        if (message) throw_bad_news(*message);
+        if (message && message->kind == MessageKind::state) return std::move(message->state);
+    }
+    throw CommError(fmt::format("rank {} did not send the best model of trial {} within {:.0f} s", rank_of(home).value,
+                                lap.trial.value, deadline_s));
+}
+
+void Dispatcher::score_best(Lap const& lap, TrainerId home) {
+    resources_.courier.send(rank_of(home), MessageKind::score_best, encode(lap));
+}
+
+namespace {
+
+class HomeDispatcher : public Dispatcher {
+public:
+    using Dispatcher::Dispatcher;
+    void execute(Lap const& lap) override { send_lap(home_of(lap, resources()), lap); }
+};
+
+}  // namespace
+
+std::unique_ptr<Dispatcher> make_home_dispatcher(Resources resources) {
+    return std::make_unique<HomeDispatcher>(std::move(resources));
+}
+
+}  // namespace hopscotch

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// The messages at the start and the end of a job (strategy/roll_call.hpp), as structs.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "model/gpu/device.hpp"
+#include "strategy/common/lap_codec.hpp"
+
+namespace hopscotch {
+
+// Where and when trainers write checkpoints.
+struct CheckpointTarget {
+    std::string run_dir, run_id;  // without a run_dir no checkpoint is written
+    int incarnation = 1;
+    double every_s = 60, mbps = 0;  // RunConfig's
+};
+template <class A>
+void fields(A& a, CheckpointTarget& m) {
+    a(m.run_dir, m.run_id, m.incarnation, m.every_s, m.mbps);
+}
+
+// A file that the model names, with rank 0's hash of it.
+struct NamedFile {
+    std::string path;
+    std::uint64_t xxh64 = 0;
+};
+template <class A>
+void fields(A& a, NamedFile& m) {
+    a(m.path, m.xxh64);
+}
+
+// Rank 0 -> trainers, the first message.
+struct Welcome {
+    std::string experiment;  // the whole document, with --set applied
+    std::string strategy;
+    OwnerTable owners;
+    std::uint64_t state_bytes = 0;  // of the largest trial: buffers of this size are touched before the run; 0: none
+    CheckpointTarget checkpoints = {};
+    std::vector<NamedFile> files = {};
+};
+template <class A>
+void fields(A& a, Welcome& m) {
+    a(m.experiment, m.strategy, m.owners, m.state_bytes, m.checkpoints, m.files);
+}
+
+template <class A>
+void fields(A& a, DeviceInfo& m) {
+    a(m.name, m.model, m.uuid, m.memory_bytes, m.versions);
+}
+
+// Trainer -> rank 0: the answer to Welcome.
+struct Hello {
+    std::string host, build, torch, cpu;
+    DeviceInfo device;
+    std::int32_t pid = 0, cores = 0;      // cores: online on its host
+    std::vector<std::int32_t> own_cores;  // the process may run on these
+    std::uint64_t memory_bytes = 0, dataset_hash = 0;
+    std::string error;  // the reason why this trainer cannot train; empty: ready
+};
+template <class A>
+void fields(A& a, Hello& m) {
+    a(m.host, m.build, m.torch, m.cpu, m.device, m.pid, m.cores, m.own_cores, m.memory_bytes, m.dataset_hash, m.error);
+}
+
+struct Shutdown {
+    int exit_code = 0;
+};
+template <class A>
+void fields(A& a, Shutdown& m) {
+    a(m.exit_code);
+}
+
+// Trainer -> rank 0, the last message.
+struct Goodbye {
+    std::vector<std::uint64_t> bytes = std::vector<std::uint64_t>(4);  // by Traffic
+    std::uint64_t peak_rss_bytes = 0;
+    std::vector<double> hop_s;  // from push to arrival, one value a hop
+    // storage: training rows with their labels that this trainer holds or owns. staged: those that it copied from other
+    // trainers.
+    std::uint64_t storage_bytes = 0, staged_bytes = 0;
+    std::uint64_t spilled_bytes = 0;  // of waiting states, written to the disk (run.state_memory)
+};
+template <class A>
+void fields(A& a, Goodbye& m) {
+    a(m.bytes, m.peak_rss_bytes, m.hop_s, m.storage_bytes, m.staged_bytes, m.spilled_bytes);
+}
+
+}  // namespace hopscotch

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strategy/trainer/state_file.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "core/clock.hpp"
+#include "core/hash.hpp"
+#include "strategy/trainer/trial_runner.hpp"
+
+namespace hopscotch {
+
+StateHashes hashes_of(ByteView state, StateLayout const& layout) { return {layout.hash(), state_hash(state, layout)}; }
+
+Checkpoint checkpoint_within(Journey const& journey, StateHashes const& hashes) {
+    Checkpoint about;
+    about.place = {journey.lap.epoch, journey.step, journey.batches};
+    about.record = journey.record;
+    about.record.valid_seconds = 0;  // a validation under way begins anew
+    about.rows = journey.rows;
+    about.loss_sum = journey.loss_sum;
+    about.layout_hash = hashes.layout;
+    about.state_hash = hashes.state;
+    about.parts = journey.parts;
+    return about;
+}
+
+Checkpoint checkpoint_at_end(LapId const& lap, StateHashes const& hashes) {
+    Checkpoint about;
+    about.place = {lap.epoch + 1, 0, 0};
+    about.record.trial = lap.trial;
+    about.record.epoch = lap.epoch + 1;
+    about.layout_hash = hashes.layout;
+    about.state_hash = hashes.state;
+    return about;
+}
+
+namespace {
+
+// The new name keeps the next job from reading the file again: that job continues from an older file.
+[[noreturn]] void rename_wrong(CheckpointTarget const& target, Lap const& lap, std::uint64_t expected, std::uint64_t found) {
+    auto const path = std::filesystem::path(target.run_dir) / lap.from;
+    auto aside = path;
+    aside += ".wrong";
+    std::error_code ignored;
+    std::filesystem::rename(path, aside, ignored);
+    throw WrongState(fmt::format(
+        "trial {}, epoch {}: {} holds another state than the journal says ({} instead of {}; nothing was trained on it, "
+        "and it is called .wrong now); --resume goes on from the file before",
+        lap.trial.value, lap.epoch, lap.from, to_hex(found), to_hex(expected)));
+}
+
+// The journey stands at the place of the file, in the present attempt and with the present home.
+void continue_from(Checkpoint const& about, Journey& journey) {
+    auto const now = journey.record;
+    journey.record = about.record;
+    journey.record.attempt = now.attempt;
+    journey.record.home = now.home;
+    journey.record.begin_hash = now.begin_hash;
+    journey.step = about.place.step;
+    journey.batches = about.place.batch;
+    journey.rows = about.rows;
+    journey.loss_sum = about.loss_sum;
+    journey.parts = about.parts;
+}
+
+bool is_of_lap(Checkpoint const& about, Lap const& lap) {
+    return about.record.trial == lap.trial && about.place.epoch == lap.epoch;
+}
+
+bool is_source_of_clone(Checkpoint const& about, Lap const& lap) {
+    auto const& source = lap.clone_of;
+    return source && about.record.trial == source->trial && about.place.epoch == source->epoch + 1 && about.place.step == 0;
+}
+
+void check_file(WorkerResources const& resources, CheckpointFile const& file, Lap const& lap) {
+    auto const& about = file.about();
+    auto const wrong = [&](std::string_view what) { throw DataError(fmt::format("{}: {}", lap.from, what)); };
+    if (about.run_id != resources.checkpoints.run_id) wrong("is of another run");
+    if (!is_of_lap(about, lap) && !is_source_of_clone(about, lap)) wrong("is of another trial or epoch");
+    auto const& layout = resources.runner.layout(lap);
+    if (about.layout_hash != layout.hash() || file.state_bytes() != layout.bytes) wrong("holds a state of another layout");
+    if (about.place.step > resources.runner.shards()) wrong("is at a shard that does not exist");
+}
+
+}  // namespace
+
+Buffer load_state(WorkerResources const& resources, Journey& journey) {
+    CheckpointFile const file(std::filesystem::path(resources.checkpoints.run_dir) / journey.lap.from);
+    check_file(resources, file, journey.lap);
+    auto const& about = file.about();
+    auto state = resources.courier.pool().acquire(file.state_bytes());
+    file.read_state(state.bytes());
+    auto const hash = state_hash(state.bytes(), resources.runner.layout(journey.lap));
+    for (auto const expected : {journey.lap.from_hash, about.state_hash})
+        if (expected != 0 && expected != hash) rename_wrong(resources.checkpoints, journey.lap, expected, hash);
+    journey.saved_unix_s = unix_s();
+    journey.saved = true;
+    bool const own = is_of_lap(about, journey.lap);
+    bool const begins = !own || (about.place.step == 0 && about.place.batch == 0);
+    journey.record.begin_hash = begins ? hash : about.record.begin_hash;
+    if (own) continue_from(about, journey);
+    journey.record.state_hash = hash;
+    return state;
+}
+
+}  // namespace hopscotch

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// The message loop of a trainer, the same for every strategy: takes messages, lets the strategy work while it has work, and
+// answers rank 0. The states of the trials are in its StateKeeper.
+#pragma once
+#include <deque>
+#include <exception>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "strategy/common/messages.hpp"
+#include "strategy/common/worker.hpp"
+#include "strategy/trainer/state_keeper.hpp"
+
+namespace hopscotch {
+
+class TrainerLoop : public Worker {
+public:
+    std::optional<Welcome> serve() override;
+
+protected:
+    // idle_wait_s: how long a trainer without work may wait for a message.
+    explicit TrainerLoop(WorkerResources const& resources, StateKeeper::Holds holds = StateKeeper::Holds::whole_states,
+                         double idle_wait_s = 1);
+
+    // The strategy: its own messages; whether it may work now; one step of work.
+    virtual void handle(Incoming message) = 0;
+    virtual bool may_work() const = 0;
+    virtual void work() = 0;
+    // The trial has ended: everything of it that the strategy holds goes.
+    virtual void drop(TrialId trial) = 0;
+    // The trial's lap ends with the unit under way: a lap that waits here ends now, with end_left; a lap that arrives later,
+    // when it arrives (left_why). Strategies whose trainers train a lap together finish the lap.
+    virtual void leave_waiting(TrialId) {}
+    // The job pauses: keeper().save_waiting for each state that waits here in the middle of a lap.
+    virtual void save_queued() {}
+
+    // During a lap.
+    void train(Journey& journey, MutableBytes state);          // run_unit; the heartbeat shows it
+    bool validate(Journey& journey, MutableBytes state);       // one piece. True after the last one
+    void finish(Journey& journey, ByteView state);             // LapDone; state may be empty if the trial ended early
+    void fail(Journey& journey, std::exception const& error);  // before its state was there: sets the outcome
+    void busy_with(Lap const& lap, ShardId shard, Phase phase);
+    bool paused() const { return resources_.courier.activity().pause; }
+
+    // Leave. left_why: null: the trial's lap goes on. end_left: saves the state if checkpoints are on, and reports the lap
+    // as stopped. news_of: takes messages in the middle of a lap, and sets them aside.
+    enum class News { none, leave, forget };
+    News news_of(TrialId trial);
+    std::string const* left_why(TrialId trial) const;
+    void end_left(Journey& journey, ByteView state);
+    void set_aside(Incoming message) { set_aside_.push_back(std::move(message)); }  // until the work under way is done
+
+    WorkerResources const& resources() const { return resources_; }
+    Courier& courier() const { return resources_.courier; }
+    TrialRunner& runner() const { return resources_.runner; }
+    StateKeeper& keeper() { return keeper_; }
+    Goodbye& totals() { return totals_; }
+
+private:
+    std::optional<Incoming> next_message();
+    void answer(Incoming message);
+    void answer_stop(TrialId trial);
+    void answer_fetch(LapId const& asked);
+    void answer_score(Lap const& asked);
+    void answer_leave(Leave const& asked);
+    void answer_save(Save const& asked);
+    void say_paused();
+    void say_goodbye();
+
+    WorkerResources resources_;
+    StateKeeper keeper_;
+    double idle_wait_s_;
+    std::deque<Incoming> set_aside_;
+    std::map<TrialId, std::string> left_;  // with the reason
+    std::optional<int> pause_round_;       // not answered yet
+    Goodbye totals_;                       // counted so far
+    std::uint64_t fetched_bytes_ = 0;      // of snapshots sent to rank 0
+};
+
+// For errors: a message of this kind has no reader here.
+std::string unexpected(MessageKind kind);
+
+std::uint64_t peak_rss_bytes();
+
+}  // namespace hopscotch
