@@ -122,7 +122,7 @@ void add_general_options(CLI::App& app, Program const& program, bool verbose) {
     app.set_version_flag(
         "--version", [&program, verbose] { return program.version() + (verbose ? "\n" + fault_points_text() : ""); },
         "Print the versions of hopscotch, LibTorch and MPI");
-    app.add_flag_function("--verbose", [](std::int64_t) {}, "With --version: also print the points where HOPSCOTCH_FAULT strikes");
+    app.add_flag_function("--verbose", [](std::int64_t) {}, "With --version: also the points where HOPSCOTCH_FAULT strikes");
     app.set_help_flag("-h,--help", "Print this help");
     app.get_formatter()->column_width(28);
     app.footer("Each command has its own --help. Exit codes: 0 done; 1 failed; 2 bad input; 75 interrupted.");

@@ -23,7 +23,8 @@ class BadInput(Case):
 
     def test_no_experiment_file(self):
         self.refused(
-            "nope.json: cannot be read (no such file?); give the path of an experiment, for example configs/digits-grid.json",
+            "nope.json: cannot be read (no such file?); give the path of an experiment, for example "
+            "configs/digits-grid.json",
             file="nope.json",
             nps=(None, 3),
         )

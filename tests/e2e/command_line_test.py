@@ -29,7 +29,8 @@ class CommandLine(Case):
     def test_batch_larger_than_a_shard(self):
         _, err = self.succeed("--trainers", "2", "--set", "train.batch_size=500")
         self.assertIn(
-            "warning batch_size 500 is larger than a shard (119 rows): such a unit is a single step of all its rows\n", err
+            "warning batch_size 500 is larger than a shard (119 rows): such a unit is one step with all rows of the shard\n",
+            err,
         )
 
     def test_one_process_under_the_launcher(self):

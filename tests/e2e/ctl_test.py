@@ -123,7 +123,7 @@ class Wishes(Ctl):
         process = self.begun("--trainers", "1", lrs=[0.1, 0.2])
         for message, args in (
             ("there is no trial 9 (there are 2: 0 to 1)", ("stop", "9")),
-            ("trial 0 is running; only trials that are paused or have stopped go on", ("resume", "0")),
+            ("trial 0 is running; only paused and stopped trials can continue", ("resume", "0")),
         ):
             self.assertEqual(self.refused(*args), message)
         self.assertIn("must be > 0", self.refused("clone", "0", "train.batch_size=0") + "must be > 0")

@@ -102,8 +102,8 @@ class OwnModel(Case):
             (
                 2,
                 "net.pt: 2 trainers cannot share one process (the torchscript model draws from torch's own "
-                "random generator, which the whole process shares) use --trainers 1, or a process for "
-                "each: mpirun -np 3\n",
+                "random generator, which the whole process shares); use --trainers 1, or one process per "
+                "trainer: mpirun -np 3\n",
             ),
         )
         self.assertFalse((self.cwd / "out").exists())

@@ -122,8 +122,8 @@ class WarmStart(Case):
         code, out, err = self.run_hopscotch("run", "e.json")
         self.assertEqual(code, 2)
         self.assertIn(
-            "/search/start_from: everything has tried every configuration of the space (nothing is left to train); widen the "
-            "space",
+            "/search/start_from: everything has tried every configuration of the space (nothing is left to train); widen "
+            "the space",
             err,
         )
         self.assertFalse((self.cwd / "none").exists())
@@ -173,13 +173,13 @@ class WarmStart(Case):
         for search, told in (
             (
                 {"start_from": "nowhere"},
-                "nowhere is not a run directory (experiment.json or journal.jsonl is missing); give the run.dir of an earlier "
-                "run",
+                "nowhere is not a run directory (experiment.json or journal.jsonl is missing); give the run.dir of an "
+                "earlier run",
             ),
             (
                 {"start_from": "digits"},
-                "digits is not a run directory (experiment.json or journal.jsonl is missing); give the run.dir of an earlier "
-                "run",
+                "digits is not a run directory (experiment.json or journal.jsonl is missing); give the run.dir of an "
+                "earlier run",
             ),
         ):
             self.write(json.dumps(experiment(search={"procedure": "grid", **search})))
