@@ -151,7 +151,7 @@ class Case(unittest.TestCase):
             cwd=self.cwd,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=120,
             env={**os.environ, **(env or {})},
         )
         return done.returncode, done.stdout, done.stderr
