@@ -1,10 +1,15 @@
-# The tests of a module are one program, tests/MODULE_tests, and an entry of CTest for each file and process count.
+# The tests of a module are one program, tests/MODULE_tests, with an entry of CTest for each file, MODULE.FILE, and one for
+# each process count, MODULE.npN: all files that run under mpirun with so many processes.
 # hopscotch_test_program([BOTH_WORLDS] [PROGRAM name] LIBRARIES ...)
 #   BOTH_WORLDS: its files also run under mpirun (tests/both_worlds.hpp).
-# hopscotch_add_test(FILE.cpp [NP 1 2 4] [PROGRAM name] [LABELS ...] [TIMEOUT seconds])
-#   NP 1: run directly, without a launcher. With several processes an uncaught failure in one rank ends the test through
-#   MPI_Abort, never through the timeout.
+# hopscotch_add_test(FILE.cpp [NP 4] [LONG_NP 2 3] [COST seconds] [PROGRAM name] [LABELS ...] [TIMEOUT seconds])
+#   NP: process counts under mpirun. LONG_NP: those of the long suite (scripts/test.sh --long). An uncaught failure in one
+#   rank ends the test through MPI_Abort, never through the timeout.
+#   COST: about how long it takes, if that is more than some seconds: CTest begins with those.
 set(HOPSCOTCH_MPIRUN ${MPIEXEC_EXECUTABLE} --oversubscribe --bind-to none)
+# All ranks of a test are on this host: looking for networks would take each of them 0.1 s.
+set(HOPSCOTCH_TEST_ENVIRONMENT OMP_NUM_THREADS=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,vader)
 
 function(hopscotch_test_program)
   cmake_parse_arguments(arg "BOTH_WORLDS" "PROGRAM" "LIBRARIES" ${ARGN})
@@ -15,6 +20,7 @@ function(hopscotch_test_program)
   endif()
   if(arg_BOTH_WORLDS)
     add_executable(${target} ${PROJECT_SOURCE_DIR}/tests/both_worlds_main.cpp)
+    cmake_language(DEFER CALL hopscotch_add_rank_tests)
   else()
     add_executable(${target} ${PROJECT_SOURCE_DIR}/tests/test_main.cpp)
   endif()
@@ -26,7 +32,7 @@ function(hopscotch_test_program)
 endfunction()
 
 function(hopscotch_add_test file)
-  cmake_parse_arguments(arg "" "PROGRAM;TIMEOUT" "NP;LABELS" ${ARGN})
+  cmake_parse_arguments(arg "" "PROGRAM;TIMEOUT;COST" "NP;LONG_NP;LABELS" ${ARGN})
   get_filename_component(stem ${file} NAME_WE)
   get_filename_component(module ${CMAKE_CURRENT_SOURCE_DIR} NAME)
   set(target ${module}_tests)
@@ -34,27 +40,44 @@ function(hopscotch_add_test file)
     set(target ${arg_PROGRAM})
   endif()
   target_sources(${target} PRIVATE ${file})
-  if(NOT arg_NP)
-    set(arg_NP 1)
-  endif()
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 120)
   endif()
-  set(environment OMP_NUM_THREADS=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-      TSAN_OPTIONS=ignore_noninstrumented_modules=1)
+  add_test(NAME ${module}.${stem} COMMAND $<TARGET_FILE:${target}> --files=${stem})
+  set_tests_properties(${module}.${stem} PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${module};${arg_LABELS}"
+    ENVIRONMENT "${HOPSCOTCH_TEST_ENVIRONMENT};TSAN_OPTIONS=ignore_noninstrumented_modules=1")
+  if(arg_COST)
+    set_tests_properties(${module}.${stem} PROPERTIES COST ${arg_COST})
+  endif()
   foreach(np ${arg_NP})
-    set(command $<TARGET_FILE:${target}> --files=${stem})
-    if(np EQUAL 1)
-      set(name ${module}.${stem})
-      add_test(NAME ${name} COMMAND ${command})
-      set(rank_environment ${environment})
-    else()
-      set(name ${module}.${stem}.np${np})
-      add_test(NAME ${name} COMMAND ${HOPSCOTCH_MPIRUN} -np ${np} ${command})
-      # Open MPI's unloaded modules look like leaks that no suppression can name.
-      set(rank_environment ${environment} GTEST_CATCH_EXCEPTIONS=0 GTEST_THROW_ON_FAILURE=1 ASAN_OPTIONS=detect_leaks=0)
-    endif()
-    set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${module};${arg_LABELS}"
-                         ENVIRONMENT "${rank_environment}" PROCESSORS ${np})
+    set_property(TARGET ${target} APPEND PROPERTY files_np${np} ${stem})
+  endforeach()
+  foreach(np ${arg_LONG_NP})
+    set_property(TARGET ${target} APPEND PROPERTY long_files_np${np} ${stem})
+  endforeach()
+endfunction()
+
+# At the end of the module's folder: one entry for each process count.
+function(hopscotch_add_rank_tests)
+  get_filename_component(module ${CMAKE_CURRENT_SOURCE_DIR} NAME)
+  set(target ${module}_tests)
+  # Open MPI's unloaded modules look like leaks that no suppression can name.
+  set(environment ${HOPSCOTCH_TEST_ENVIRONMENT} GTEST_CATCH_EXCEPTIONS=0 GTEST_THROW_ON_FAILURE=1
+      TSAN_OPTIONS=ignore_noninstrumented_modules=1 ASAN_OPTIONS=detect_leaks=0)
+  foreach(np 2 3 4 5)
+    foreach(suite "" long_)
+      get_target_property(files ${target} ${suite}files_np${np})
+      if(files)
+        list(JOIN files "," names)
+        set(configurations)
+        if(suite)
+          set(configurations CONFIGURATIONS long)
+        endif()
+        add_test(NAME ${module}.${suite}np${np} ${configurations}
+                 COMMAND ${HOPSCOTCH_MPIRUN} -np ${np} $<TARGET_FILE:${target}> --files=${names})
+        set_tests_properties(${module}.${suite}np${np} PROPERTIES TIMEOUT 300 LABELS ${module} COST 30
+                             ENVIRONMENT "${environment}")
+      endif()
+    endforeach()
   endforeach()
 endfunction()

@@ -29,11 +29,24 @@ files() {
 }
 mapfile -t all < <(files "$@")
 only() { for file in "${all[@]}"; do [[ ! $file =~ $1 || ! -f $file ]] || printf '%s\0' "$file"; done; }
+cpp() { only '\.(cpp|hpp|cu)$'; }
+
+# --check skips what it has found formatted before, with this style: clang-format takes 18 s for all files.
+known=.deps/formatted
+style=$(sha256sum .clang-format; "$tools/clang-format" --version)
+unknown() { xargs -0 -r sha256sum | grep -vxFf "$known" | cut -c67- | tr '\n' '\0' || true; }
 
 worst=0
-options=(-i)
-[[ -z $check ]] || options=(--dry-run -Werror)
-only '\.(cpp|hpp|cu)$' | xargs -0 -r -P "$(nproc)" -n 40 "$tools/clang-format" "${options[@]}" || worst=1
+if [[ -z $check ]]; then
+    cpp | xargs -0 -r -P "$(nproc)" -n 40 "$tools/clang-format" -i || worst=1
+else
+    [[ "$(head -n 2 "$known" 2>/dev/null)" == "$style" ]] || echo "$style" > "$known"
+    if ! cpp | unknown | xargs -0 -r -P "$(nproc)" -n 40 "$tools/clang-format" --dry-run -Werror; then
+        worst=1
+    elif [[ $# -eq 0 ]]; then
+        { echo "$style"; cpp | xargs -0 -r sha256sum; } > "$known"
+    fi
+fi
 only '\.py$' | xargs -0 -r "$tools/ruff" format --quiet ${check:+--diff} || worst=1
 [[ $worst -eq 0 || -z $check ]] || echo "format: files differ; run scripts/format.sh to format them" >&2
 exit "$worst"

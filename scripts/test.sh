@@ -1,9 +1,21 @@
 #!/usr/bin/env bash
-# Sets up, builds everything and runs the tests: scripts/test.sh [--sanitize] [ctest's arguments, such as -R mop].
-# --sanitize instead builds the tests of core, comm, data, schedule, search and run with ASan + UBSan and with TSan.
+# Sets up, builds and runs the tests: scripts/test.sh [--long | --sanitize] [ctest's arguments, such as -R mop].
+#   --long      runs the long suite, which takes a quarter of an hour more (tests/README.md).
+#   --sanitize  instead builds the tests of core, comm, data, schedule, search and run with ASan + UBSan and with TSan.
+# With -R it builds only what the chosen tests run.
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 cd "$(dirname "$0")/.."
+
+# The programs in build/ that these tests name in their commands and environment, and the plug-in that e2e tests load.
+targets_of() {
+    local words target
+    words=$(ctest --test-dir build --show-only=json-v1 "$@" | tr -c 'A-Za-z0-9_./-' '\n' | grep "^$PWD/build" | sort -u)
+    cmake --build build --target help | sed -n 's/^\([a-z_]*\): phony$/\1/p' | while read -r target; do
+        ! grep -q "^$PWD/build/tests/$target\$" <<< "$words" || echo "$target"
+    done
+    ! grep -q "^$PWD/build/hopscotch\$" <<< "$words" || printf 'hopscotch\nplugin_model\n'
+}
 
 scripts/setup.sh
 if [[ $(id -u) -eq 0 ]]; then
@@ -11,8 +23,18 @@ if [[ $(id -u) -eq 0 ]]; then
 fi
 
 if [[ "${1:-}" != --sanitize ]]; then
-    scripts/build.sh release
-    exec ctest --test-dir build -j "$(env -u OMP_NUM_THREADS nproc)" --output-on-failure "$@"
+    suite=() targets=()
+    if [[ "${1:-}" == --long ]]; then
+        export HOPSCOTCH_LONG=1
+        suite=(-C long)
+        shift
+    fi
+    if [[ " $* " == *" -R "* ]]; then
+        scripts/build.sh release build.ninja
+        mapfile -t targets < <(targets_of "$@")
+    fi
+    scripts/build.sh release "${targets[@]}"
+    exec ctest --test-dir build -j "$(env -u OMP_NUM_THREADS nproc)" --output-on-failure "${suite[@]}" "$@"
 fi
 shift
 

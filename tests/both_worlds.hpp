@@ -10,6 +10,7 @@
 
 #include "comm/mpi_world.hpp"
 #include "comm/thread_world.hpp"
+#include "long_suite.hpp"
 #include "select_files.hpp"
 
 namespace hopscotch::testing {
@@ -39,6 +40,13 @@ inline void on_every_rank(int threads, std::function<void(World&)> const& body) 
         body(*mpi_world());
     else
         run_thread_ranks(threads, body);
+}
+
+// Ranks that are processes wait much for each other: under mpirun the default suite tries the first of the cases only.
+template <typename Case>
+std::vector<Case> few_on_ranks(std::vector<Case> cases, std::size_t few) {
+    if (mpi_world() && !long_suite() && cases.size() > few) cases.erase(cases.begin() + static_cast<long>(few), cases.end());
+    return cases;
 }
 
 inline int both_worlds_main(int argc, char** argv) {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rounds of misfortune. In each a run is hit again and again at random instants (a rank, all of them or the launcher killed,
 the disk full, a signal, delays at units and messages) and resumed on another number of trainers until it finishes. In the
-end its states, metrics, decisions and best model must be those of the same run undisturbed. chaos_test.py does six rounds,
+end its states, metrics, decisions and best model must be those of the same run undisturbed. chaos_test.py does two rounds,
 scripts/chaos.sh as many as you like."""
 
 import hashlib

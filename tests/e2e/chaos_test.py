@@ -9,7 +9,7 @@ import subprocess
 import unittest
 
 import chaos
-from harness import BINARY
+from harness import BINARY, LONG, and_long, long_only
 from resume_test import Disturbed, disturbed
 
 KINDS = ("kill", "throw", "enospc", "tear")
@@ -35,9 +35,13 @@ def kinds_at(point):
     return KINDS if re.search(r"\.(append|sync|rename)$", point) else KINDS[:2]
 
 
+def end_of_a_run(point):
+    return re.match(r"(end|model|summary|trials)\.", point) is not None
+
+
 class Chaos(unittest.TestCase):
-    def test_six_rounds(self):
-        chaos.rounds(6, seed="suite")
+    def test_rounds(self):
+        chaos.rounds(6 if LONG else 2, seed="suite")
 
 
 class Faults(Disturbed):
@@ -47,50 +51,49 @@ class Faults(Disturbed):
         self.write(document)
 
     def test_every_point_of_a_run(self):
+        """Each strikes the run that the one before has interrupted; in the long suite each has a run of its own."""
         self.small("quiet")
         self.succeed("--quiet", "--trainers", "2")
-        expected = self.outcome("quiet")
-        for number, point in enumerate(
-            sorted(points() - OF_IMPORT - OF_SIGNALS - OF_RESUMED_RUNS - OF_SPILLING - OF_MPI - OF_TRIALS)
-        ):
-            kind = kinds_at(point)[number % len(kinds_at(point))]
-            with self.subTest(point=point, kind=kind):
-                folder = f"out-{point}"
+        expected, runs = self.outcome("quiet"), 0
+        elsewhere = OF_IMPORT | OF_SIGNALS | OF_SPILLING | OF_MPI | OF_TRIALS | (OF_RESUMED_RUNS if LONG else set())
+        kinds = {point: kinds_at(point)[n % len(kinds_at(point))] for n, point in enumerate(sorted(points() - elsewhere))}
+        for point in sorted(kinds, key=end_of_a_run):
+            with self.subTest(point=point, kind=kinds[point]):
+                folder = f"out{runs}"
                 self.small(folder)
                 code, out, err = self.run_hopscotch(
-                    "run", "e.json", "--quiet", "--trainers", "2", env={"HOPSCOTCH_FAULT": f"{point}:1:{kind}"}
+                    *("run", "e.json", "--quiet", "--resume", "--trainers", "2"),
+                    env={"HOPSCOTCH_FAULT": f"{point}:1:{kinds[point]}"},
                 )
-                survived = point.startswith("checkpoint") and kind in (
-                    "throw",
-                    "enospc",
-                )  # training goes on, it is tried again
+                # Training goes on without a checkpoint, which is tried again.
+                survived = point.startswith("checkpoint") and kinds[point] in ("throw", "enospc")
                 self.assertEqual(code == 0, survived, out + err)
                 self.assertNotEqual(code, 2, out + err)
-                self.resumed("2", folder)
-                self.assertEqual(self.outcome(folder), expected)
+                if LONG or end_of_a_run(point) or survived:
+                    self.resumed("2", folder)
+                    self.assertEqual(self.outcome(folder), expected)
+                    runs += 1
 
     def test_points_of_spilling(self):
         expected = self.undisturbed()
-        for point in sorted(OF_SPILLING):
-            for kind, code_of_kind in (("kill", -signal.SIGKILL), ("throw", 0), ("enospc", 0), ("flip", 0)):
-                with self.subTest(point=point, kind=kind):
-                    folder = f"out-{point}-{kind}"
-                    self.write(disturbed(folder))
-                    code, out, err = self.run_hopscotch(
-                        "run",
-                        "e.json",
-                        "--quiet",
-                        "--trainers",
-                        "1",
-                        "--set",
-                        "run.state_memory=1kB",
-                        env={"HOPSCOTCH_FAULT": f"{point}:3:{kind}"},
-                    )
-                    self.assertEqual(code, code_of_kind, out + err)
-                    self.assertEqual("stay in memory" in err, point == "spill.write" and kind in ("throw", "enospc"), err)
+        codes = {"kill": -signal.SIGKILL, "throw": 0, "enospc": 0, "flip": 0}
+        first = [("spill.write", "kill"), ("spill.write", "enospc"), ("spill.read", "throw"), ("spill.read", "flip")]
+        others = [(point, kind) for point in sorted(OF_SPILLING) for kind in codes if (point, kind) not in first]
+        for point, kind in and_long(first, others):
+            with self.subTest(point=point, kind=kind):
+                folder = f"out-{point}-{kind}"
+                self.write(disturbed(folder))
+                code, out, err = self.run_hopscotch(
+                    *("run", "e.json", "--quiet", "--trainers", "1", "--set", "run.state_memory=1kB"),
+                    env={"HOPSCOTCH_FAULT": f"{point}:3:{kind}"},
+                )
+                self.assertEqual(code, codes[kind], out + err)
+                self.assertEqual("stay in memory" in err, point == "spill.write" and kind in ("throw", "enospc"), err)
+                if code != 0:
                     self.resumed("2", folder)
-                    self.assertEqual(self.outcome(folder), expected)
+                self.assertEqual(self.outcome(folder), expected)
 
+    @long_only
     def test_points_of_a_resumed_run(self):
         self.small("out")
         for number, point in enumerate(
@@ -131,25 +134,25 @@ class Faults(Disturbed):
         self.assertEqual(self.outcome("out"), self.undisturbed())
 
     def test_import(self):
-        for point in sorted(OF_IMPORT):
-            for kind in KINDS:
-                with self.subTest(point=point, kind=kind):
-                    arguments = ("data", "import", "csv", "table.csv", "--out", f"{point}-{kind}", "--shards", "2")
-                    (self.cwd / "table.csv").write_text("a,label\n" + "".join(f"{i},{i % 2}\n" for i in range(40)))
-                    code, out, err = self.run_hopscotch(*arguments, env={"HOPSCOTCH_FAULT": f"{point}:1:{kind}"})
-                    self.assertNotEqual(code, 0, out + err)
-                    code, out, err = self.run_hopscotch("data", "verify", f"{point}-{kind}")
-                    self.assertNotEqual(code, 0, "half a dataset passes for a whole one")
+        (self.cwd / "table.csv").write_text("a,label\n" + "".join(f"{i},{i % 2}\n" for i in range(40)))
+        first = [
+            ("import.shard", "kill"),
+            ("import.shard", "enospc"),
+            ("import.manifest", "tear"),
+            ("import.manifest", "throw"),
+        ]
+        others = [(point, kind) for point in sorted(OF_IMPORT) for kind in KINDS if (point, kind) not in first]
+        for point, kind in and_long(first, others):
+            with self.subTest(point=point, kind=kind):
+                arguments = ("data", "import", "csv", "table.csv", "--out", f"{point}-{kind}", "--shards", "2")
+                code, out, err = self.run_hopscotch(*arguments, env={"HOPSCOTCH_FAULT": f"{point}:1:{kind}"})
+                self.assertNotEqual(code, 0, out + err)
+                code, out, err = self.run_hopscotch("data", "verify", f"{point}-{kind}")
+                self.assertNotEqual(code, 0, "half a dataset passes for a whole one")
 
     def test_bad_variable(self):
-        for text in (
-            "nowhere:1:kill",
-            "hop.send:0:kill",
-            "hop.send:1:maim",
-            "hop.send:1",
-            "hop.send:1:kill:x",
-            "a:1:kill:2:3",
-        ):
+        first = ["nowhere:1:kill", "hop.send:0:kill", "hop.send:1:maim"]
+        for text in and_long(first, ["hop.send:1", "hop.send:1:kill:x", "a:1:kill:2:3"]):
             code, out, err = self.run_hopscotch("models", env={"HOPSCOTCH_FAULT": text})
             self.assertEqual((code, out), (2, ""))
             self.assertIn(f'HOPSCOTCH_FAULT: "{text}" is not POINT:NTH:KIND[:RANK]', err)

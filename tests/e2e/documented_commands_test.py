@@ -87,6 +87,7 @@ CLUSTER = "wants Slurm: tests/slurm runs the templates"
 NOT_RUN = {
     "scripts/test.sh": BUILDS,
     "scripts/test.sh -R mop": BUILDS,
+    "scripts/test.sh --long": BUILDS,
     "scripts/test.sh --sanitize": BUILDS,
     "scripts/fuzz.sh --files": "builds; fuzz.* of ctest runs a part",
     "scripts/chaos.sh --losses": "builds, and takes minutes; chaos_test and survivors_test walk the same places",

@@ -2,6 +2,8 @@
 """What the end-to-end tests share: the real binary, in a temporary folder, on a real dataset. CTest sets HOPSCOTCH (the
 binary), HOPSCOTCH_MPIRUN (the launcher with its options) and HOPSCOTCH_SOURCE (the repository)."""
 
+import atexit
+import functools
 import json
 import os
 import pathlib
@@ -21,6 +23,13 @@ SHARDS = 12
 # What makes mpirun leave a job alone that has lost a rank: Open MPI 4's way, and ULFM's from 5 on.
 VERSION = re.search(r"\b(\d+)\.\d+", subprocess.run([MPIRUN[0], "--version"], capture_output=True, text=True).stdout)
 RECOVERY = ["--enable-recovery"] if VERSION and int(VERSION[1]) < 5 else ["--with-ft", "ulfm"]
+LONG = os.environ.get("HOPSCOTCH_LONG") == "1"  # scripts/test.sh --long
+long_only = unittest.skipUnless(LONG, "scripts/test.sh --long runs it")
+
+
+def and_long(cases, more):
+    """The cases of the default suite, and in the long suite the others too."""
+    return [*cases, *more] if LONG else list(cases)
 
 
 def experiment(**changes):
@@ -93,6 +102,21 @@ def end_of_job(process, timeout):
                 raise
 
 
+@functools.cache
+def digits(shards, options):
+    """The folder of an imported dataset, the same for all classes of a file."""
+    folder = tempfile.TemporaryDirectory(prefix="hopscotch-digits-")
+    atexit.register(folder.cleanup)
+    out = pathlib.Path(folder.name) / "digits"
+    place = [str(SOURCE / "data/digits.csv"), "--out", str(out), "--shards", str(shards)]
+    subprocess.run(
+        [BINARY, "data", "import", "csv", *place, "--valid", "0.2", "--shape", "1x8x8", "--label", "label", *options],
+        check=True,
+        capture_output=True,
+    )
+    return out
+
+
 class Case(unittest.TestCase):
     """Every test starts in a folder of its own that holds nothing but the dataset `digits`."""
 
@@ -106,28 +130,7 @@ class Case(unittest.TestCase):
         cls._folder = tempfile.TemporaryDirectory(prefix="hopscotch-e2e-")
         cls.addClassCleanup(cls._folder.cleanup)
         cls.imported = pathlib.Path(cls._folder.name) / "imported"
-        subprocess.run(
-            [
-                BINARY,
-                "data",
-                "import",
-                "csv",
-                str(SOURCE / "data/digits.csv"),
-                "--out",
-                str(cls.imported),
-                "--shards",
-                str(cls.shards),
-                "--valid",
-                "0.2",
-                "--shape",
-                "1x8x8",
-                "--label",
-                "label",
-                *cls.import_options,
-            ],
-            check=True,
-            capture_output=True,
-        )
+        shutil.copytree(digits(cls.shards, cls.import_options), cls.imported)
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix="test-", dir=self._folder.name)
@@ -148,7 +151,7 @@ class Case(unittest.TestCase):
             cwd=self.cwd,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=120,
             env={**os.environ, **(env or {})},
         )
         return done.returncode, done.stdout, done.stderr

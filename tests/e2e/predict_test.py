@@ -15,11 +15,24 @@ NAMES = ["a, b", 'say "hi"', "plain"]
 class Predict(Case):
     import_options = ("--test", "0.2")
 
-    def setUp(self):
-        super().setUp()
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        case = cls("train_once")
+        super().setUp(case)
+        cls.printed = case.train_once()
+        shutil.copytree(case.cwd / "out", cls.imported.parent / "out")
+        case.doCleanups()
+
+    def train_once(self):
         # Trial 0 learns nothing: its best epoch is the first, and not the last.
         self.write(experiment(space={"train.optimizer.lr": [0, 0.1]}))
-        self.printed, _ = self.succeed("--quiet", "--trainers", "2")
+        return self.succeed("--quiet", "--trainers", "2")[0]
+
+    def setUp(self):
+        super().setUp()
+        self.write(experiment(space={"train.optimizer.lr": [0, 0.1]}))
+        shutil.copytree(self.imported.parent / "out", self.cwd / "out")
 
     def predict(self, *args, run="out", data="digits", out="p.csv"):
         return self.run_hopscotch("predict", run, data, "--out", out, *args)

@@ -9,9 +9,10 @@ import signal
 import struct
 import unittest
 
-from harness import Case, experiment, strict_json
+from harness import LONG, Case, and_long, experiment, strict_json
 
 TRAIN = {"epochs": 6, "batch_size": 4, "optimizer": {"name": "adam", "lr": 0.01}}
+TOGETHER = {**TRAIN, "epochs": 4, "batch_size": 8}  # where trainers wait for each other in every step, which takes longer
 MODEL = {"name": "mlp", "hidden": [48], "dropout": 0.2}
 SPACE = {"train.optimizer.lr": [0.001, 0.003, 0.01, 0.03]}
 OTHERS = [
@@ -26,7 +27,7 @@ OTHERS = [
 
 def disturbed(folder="out", **changes):
     """Checkpoints all the time, also inside units."""
-    run = {"dir": folder, "device": "cpu", "checkpoint_every_s": 0.01}
+    run = {"dir": folder, "device": "cpu", "checkpoint_every_s": 0.02}
     return experiment(**{"model": MODEL, "train": TRAIN, "space": SPACE, "run": run, **changes})
 
 
@@ -95,7 +96,7 @@ class Resume(Disturbed):
         self.assertTrue(self.killed(laps=2))
         times = 1
         numbers = random.Random(7)
-        for laps in (6, 10, 15, 20):
+        for laps in and_long([6, 15], [18, 20]):
             times += self.killed(
                 laps=laps, checkpoints=numbers.randrange(30), trainers=str(numbers.randrange(1, 5)), resume=True
             )
@@ -156,7 +157,7 @@ class Resume(Disturbed):
 
     def test_inside_a_lap_of_all_trainers(self):
         """Batch statistics of each trainer's own rows, optimizers of its own: each goes on with its own."""
-        changes = {"model": {**MODEL, "batch_norm": True}, "train": {**TRAIN, "batch_size": 12}}
+        changes = {"model": {**MODEL, "batch_norm": True}, "train": {**TOGETHER, "batch_size": 12}}
         for number, strategy in enumerate(
             (
                 {"name": "allreduce"},
@@ -167,9 +168,11 @@ class Resume(Disturbed):
             with self.subTest(strategy=strategy):
                 expected = self.undisturbed(strategy=strategy, **changes)
                 folder = f"out{number}"
-                self.write(disturbed(folder, strategy=strategy, **changes))
-                inside = 0
-                for times in range(4):
+                document = disturbed(folder, strategy=strategy, **changes)
+                document["run"]["checkpoint_every_s"] = 0.01
+                self.write(document)
+                inside = times = 0
+                while times < (4 if LONG or inside == 0 else 2):
                     at_a_checkpoint = {"HOPSCOTCH_FAULT": f"checkpoint.rename:{5 + times}:kill"}
                     resume = ["--resume"] if times else []
                     code, out, err = self.run_hopscotch(
@@ -177,6 +180,7 @@ class Resume(Disturbed):
                     )
                     self.assertEqual(code, -signal.SIGKILL, out + err)
                     inside += len(self.inside_laps(folder))
+                    times += 1
                 self.assertGreater(inside, 0)
                 self.resumed()
                 self.assertEqual(self.outcome(folder), expected)
@@ -191,16 +195,14 @@ class Resume(Disturbed):
         self.assertEqual(self.outcome("out"), expected)
 
     def test_of_a_run_that_has_ended(self):
-        self.write(disturbed())
-        self.succeed("--quiet")
+        self.write(disturbed(train={**TRAIN, "epochs": 1}))
+        self.resumed()  # nothing is there yet
         expected = self.outcome("out")
+        self.assertEqual(expected[0], "finished")
         before = self.listing()
         self.resumed(trainers="2")
         self.assertEqual((self.listing(), self.outcome("out")), (before, expected))
-
-    def test_what_a_job_had_not_removed_when_it_was_killed(self):
-        self.write(disturbed())
-        self.succeed("--quiet")
+        # What a job had not removed when it was killed.
         (self.cwd / "out/checkpoints").mkdir()
         (self.cwd / "out/checkpoints/trial.ckpt").write_text("left")
         self.resumed()
@@ -273,7 +275,7 @@ class Resume(Disturbed):
         self.write(document)
         self.succeed("--quiet", "--trainers", "2")
         expected = self.models_of_trials("quiet")
-        for laps in (3, 12):
+        for laps in and_long([12], [3]):
             document["run"]["dir"] = f"out{laps}"
             self.write(document)
             process = self.start("run", "e.json", "--quiet", "--trainers", "3")
@@ -295,11 +297,6 @@ class Resume(Disturbed):
         of_run = (self.cwd / folder / "best/model.safetensors").read_bytes()
         self.assertEqual(best[self.summary(folder)["best_trial"]][1], hashlib.sha256(of_run).hexdigest())
         return best
-
-    def test_starts_where_nothing_is(self):
-        self.write(disturbed())
-        self.resumed()
-        self.assertEqual(self.summary()["status"], "finished")
 
     def test_changed_experiments_are_refused(self):
         self.write(disturbed())
@@ -327,9 +324,9 @@ class Resume(Disturbed):
 
 
 class Signals(Disturbed):
-    def interrupted(self, folder, strategy, np=None):
+    def interrupted(self, folder, strategy, np=None, train=TRAIN):
         """A run that a signal interrupts after some laps; it saves nothing before."""
-        document = disturbed(folder, strategy=strategy)
+        document = disturbed(folder, strategy=strategy, train=train)
         document["run"]["checkpoint_every_s"] = 1000
         self.write(document)
         process = self.start("run", "e.json", "--quiet", *([] if np else ["--trainers", "3"]), np=np)
@@ -340,7 +337,7 @@ class Signals(Disturbed):
         self.assertEqual(process.returncode, 75, out + err)
         self.assertEqual(self.summary(folder)["status"], "interrupted")
 
-    def nothing_is_lost(self, folder):
+    def nothing_is_lost(self, folder, epochs):
         """Every trial that was under way has a file of where it was: no lap is trained again."""
         done, saved = {}, {}
         for line in self.journal(folder):
@@ -350,24 +347,27 @@ class Signals(Disturbed):
                 saved[line["trial"]] = max(saved.get(line["trial"], 0), line["epoch"])
                 self.assertTrue((self.cwd / folder / line["file"]).exists() or saved[line["trial"]] > line["epoch"])
         for trial, laps in done.items():
-            if laps < TRAIN["epochs"]:
+            if laps < epochs:
                 self.assertEqual(saved.get(trial), laps, f"trial {trial}")
 
     def test_every_strategy(self):
-        """A signal, then a kill; the last strategy saves inside laps only, since its trainers' optimizers differ."""
+        """A signal, then a kill; the last strategy saves inside laps only, since its trainers' optimizers differ. The
+        default suite kills one strategy of those that hop, one with servers, and the last one."""
         for number, strategy in enumerate([{"name": "mop"}, *OTHERS]):
             np = 4 if strategy["name"] == "mop" else None
             with self.subTest(strategy=strategy):
-                expected = self.undisturbed(strategy=strategy)
+                train = TOGETHER if strategy in OTHERS[2:] else TRAIN
+                expected = self.undisturbed(strategy=strategy, train=train)
                 folder = f"out{number}"
-                self.interrupted(folder, strategy, np)
+                self.interrupted(folder, strategy, np, train)
                 if strategy is not OTHERS[-1]:
-                    self.nothing_is_lost(folder)
-                before = len(self.laps(folder))
-                process = self.start(
-                    "run", "e.json", "--quiet", "--resume", "--trainers", "3", "--set", "run.checkpoint_every_s=0.01"
-                )
-                self.kill_at(process, laps=before + 4, folder=folder)
+                    self.nothing_is_lost(folder, train["epochs"])
+                if LONG or strategy["name"] in ("mop", "parameter_server") or strategy is OTHERS[-1]:
+                    before = len(self.laps(folder))
+                    process = self.start(
+                        "run", "e.json", "--quiet", "--resume", "--trainers", "3", "--set", "run.checkpoint_every_s=0.01"
+                    )
+                    self.kill_at(process, laps=before + 4, folder=folder)
                 self.resumed()
                 self.assertEqual(self.outcome(folder), expected)
 

@@ -3,7 +3,7 @@
 
 import random
 
-from harness import SOURCE, Case, experiment
+from harness import SOURCE, Case, and_long, experiment
 
 
 def train(**changes):
@@ -100,13 +100,9 @@ class Training(Case):
             self.assertEqual(self.hashes(name), wanted)
             self.assertEqual(self.summary(name)["test"], summary["test"])
         # Every one of them matters: without it the weights are others.
-        for path, value in (
-            ("data.augment", "[]"),
-            ("data.shuffle_rows", "0"),
-            ("train.accumulate", "1"),
-            ("train.clip_norm", "null"),
-            ("model.dropout", "0"),
-            ("train.optimizer.decay", '"all"'),
+        for path, value in and_long(
+            [("data.augment", "[]"), ("data.shuffle_rows", "0"), ("train.accumulate", "1")],
+            [("train.clip_norm", "null"), ("model.dropout", "0"), ("train.optimizer.decay", '"all"')],
         ):
             self.succeed(
                 "--quiet", "--set", 'run.dir="less"', "--set", f"{path}={value}", "--set", "train.epochs=1", "--overwrite"

@@ -19,7 +19,8 @@ import tempfile
 import time
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
-LONGEST_S = 20  # of a command; one that trains is then asked to end, and has as long again
+LONGEST_S = 20  # of a command
+TRAINING_S = 5  # after so long one that trains is asked to end
 RAW = (
     "terminate called",
     "bad_alloc",
@@ -289,14 +290,13 @@ def run_command(command, cwd):
     process = subprocess.Popen(
         command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=limits, env=environment
     )
-    for patience in (signal.SIGTERM, signal.SIGKILL):
+    asked = [(TRAINING_S, signal.SIGTERM)] if command[1] == "run" else []
+    for timeout_s, then in [*asked, (LONGEST_S, signal.SIGKILL)]:
         try:
-            out, err = process.communicate(timeout=LONGEST_S)
+            out, err = process.communicate(timeout=timeout_s)
             return process.returncode, out.decode(errors="replace"), err.decode(errors="replace")
         except subprocess.TimeoutExpired:
-            if patience == signal.SIGTERM and command[1] != "run":
-                patience = signal.SIGKILL
-            process.send_signal(patience)
+            process.send_signal(then)
     out, err = process.communicate()
     return process.returncode, "", f"took more than {LONGEST_S} s and did not stop\n" + err.decode(errors="replace")
 

@@ -8,6 +8,7 @@
 
 #include "experiment/space.hpp"
 #include "fake_director.hpp"
+#include "long_suite.hpp"
 #include "search/plan.hpp"
 
 namespace hopscotch {
@@ -152,7 +153,7 @@ class Any : public ::testing::TestWithParam<char const*> {};
 
 TEST_P(Any, SpaceOrderOfArrivalAndFailures) {
     std::string const procedure = GetParam();
-    for (std::uint64_t seed = 0; seed < 400; ++seed) {
+    for (std::uint64_t seed = 0; seed < (testing::long_suite() ? 400 : 100); ++seed) {
         Rng rng(stream_key(seed, Purpose::search, {1}));
         std::string const prefix = "model.x";
         int const epochs = 1 + static_cast<int>(below(rng, 30));
@@ -196,7 +197,7 @@ TEST(Search, NoDeadlockForAnyEpochsEtaAndInFlight) {
     std::string const space = R"({"train.optimizer.lr": {"type": "float", "low": 0, "high": 1}})";
     for (auto const* procedure : {"hyperband", "asha", "successive_halving"})
         for (int epochs = 1; epochs <= 30; epochs += epochs < 10 ? 1 : 5)
-            for (int eta = 2; eta <= 5; ++eta) {
+            for (int eta = 2; eta <= 5; eta += testing::long_suite() ? 1 : 2) {
                 auto const experiment =
                     search_experiment(fmt::format(R"({{"procedure": "{}", "eta": {}, "trials": 30}})", procedure, eta),
                                       space, fmt::format("{{\"epochs\": {}}}", epochs));

@@ -171,7 +171,7 @@ void check(World& world, std::string const& strategy, Expected const& expected) 
 // Trial 1 visits shards 1, 2, 3, 0 and validates at the owner of shard 1.
 void check_all(Expected const& expected) {
     for (auto const* strategy : {"mop", "sequential", "task_parallel"})
-        for (int const trainers : {1, 2, 4}) {
+        for (int const trainers : trainer_counts()) {
             on_every_rank(trainers + 1, [&](World& world) { check(world, strategy, expected); });
             if (mpi_world()) break;  // the number of trainers is mpirun's
         }
@@ -186,7 +186,7 @@ TEST(Failure, InInitialisationEndsThatTrialAlone) { check_all({Fault::initialisa
 // Where all trainers train a trial together: the one that fails goes on taking part in every step, so nobody waits for it.
 void check_group(Fault fault, int epoch, std::string const& what, std::optional<int> shard) {
     for (auto const* strategy : {"allreduce", "model_averaging", "parameter_server"})
-        for (int const trainers : {1, 2, 4}) {
+        for (int const trainers : trainer_counts()) {
             on_every_rank(trainers + 1, [&](World& world) {
                 auto const healthy = run_with(world, strategy, Fault::none);
                 auto const job = run_with(world, strategy, fault);

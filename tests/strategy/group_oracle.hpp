@@ -122,8 +122,8 @@ using Settings = std::vector<std::pair<std::string, Json>>;  // dotted path, val
 
 inline std::vector<Assignment> two_trials() { return {{{"train.optimizer.lr", 0.05}}, {{"train.optimizer.lr", 0.02}}}; }
 
-// Two trials by this strategy on 1..4 trainers that are threads, or on those of the mpirun; five shards of 31 rows (the
-// first has 32), local batches of a global one of 12. check: on rank 0.
+// Two trials by this strategy on 1 and 4 trainers (1..4 in the long suite) that are threads, or on those of the mpirun; five
+// shards of 31 rows (the first has 32), local batches of a global one of 12. check: on rank 0.
 inline void run_group(std::string const& strategy, Settings const& settings,
                       std::function<void(JobResult const&, Experiment const&)> const& check, int fewest_trainers = 1) {
     auto const on_rank = [&](World& world) {
@@ -139,7 +139,7 @@ inline void run_group(std::string const& strategy, Settings const& settings,
         barrier(world);
     };
     if (mpi_world()) return on_rank(*mpi_world());
-    for (int trainers = fewest_trainers; trainers <= 4; ++trainers) run_thread_ranks(trainers + 1, on_rank);
+    for (int const trainers : trainer_counts(fewest_trainers)) run_thread_ranks(trainers + 1, on_rank);
 }
 
 inline std::uint64_t gradient_bytes(JobResult const& job) {

@@ -107,7 +107,7 @@ std::vector<Settings> cases() {
 
 TEST(NcclAllreduce, TrainsAsTheCourierDoes) {
     for (auto const& settings : cases())
-        for (int trainers = 2; trainers <= 4; ++trainers) {
+        for (int const trainers : trainer_counts(2)) {
             Case const wanted{settings, trainers};
             auto const plain = train(Through::courier, wanted);
             auto const nccl = train(Through::nccl, wanted);
@@ -197,7 +197,7 @@ TEST(NcclModelAveraging, TrainsAsTheCourierDoes) {
         averaging(R"({"name": "model_averaging", "every": 2, "outer": {"lr": 0.7, "momentum": 0.9, "nesterov": true}})"),
     };
     for (auto const& settings : all)
-        for (int trainers = 2; trainers <= 4; ++trainers) {
+        for (int const trainers : trainer_counts(2)) {
             Case const wanted{settings, trainers, make_apart, [](int, FakeNccl&) {}, make_apart};
             auto const plain = train(Through::courier, {settings, trainers}), nccl = train(Through::nccl, wanted);
             ASSERT_EQ(nccl.error, "");

@@ -87,7 +87,7 @@ TEST(ParameterServer, SyncEqualsKWorkersInOneLoop) {
         {{"strategy.servers", 1}, {"train.clip_norm", 0.5}, {"strategy.batch", "per_worker"}},
         {{"strategy.mode", "ssp"}, {"strategy.staleness", 0}},  // E8
     };
-    for (auto const& settings : cases)
+    for (auto const& settings : few_on_ranks(cases, 2))
         run_group("parameter_server", settings, [](JobResult const& job, Experiment const& experiment) {
             expect_workers_bits(job, experiment);
             for (auto const& [key, lap] : job.laps)
@@ -140,7 +140,7 @@ TEST(ParameterServer, TheLogReplaysTheRun) {
          {"model", object(R"({"name": "mlp", "hidden": [9], "batch_norm": true})")},
          {"train.accumulate", 2}},
     };
-    for (auto const& settings : cases)
+    for (auto const& settings : few_on_ranks(cases, 2))
         run_group("parameter_server", settings, [](JobResult const& job, Experiment const& experiment) {
             for (std::size_t t = 0; t < two_trials().size(); ++t) {
                 ServerReplay replay(experiment, job.owners);

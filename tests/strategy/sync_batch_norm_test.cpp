@@ -65,7 +65,7 @@ void run_one(Settings const& settings, std::function<void(Trained const&, Experi
         barrier(world);
     };
     if (mpi_world()) return on_rank(*mpi_world());
-    for (int trainers = 1; trainers <= 4; ++trainers) run_thread_ranks(trainers + 1, on_rank);
+    for (int const trainers : trainer_counts()) run_thread_ranks(trainers + 1, on_rank);
 }
 
 // The difference to one process with whole batches: of parameters and of running statistics.
@@ -171,7 +171,7 @@ private:
 // In the first forward pass, in the first backward pass, in the second step: the last trainer's trouble ends the trial, and
 // the others neither wait for it nor take their sums for its.
 TEST(SyncBatchNorm, WhoFailsInTheMiddleOfAPassHoldsNobodyUp) {
-    for (int const at : {1, 5, 8, 13})
+    for (int const at : few_on_ranks<int>({5, 13, 1, 8}, 1))
         run_one(
             mlp("sync"),
             [](Trained const& trained, Experiment const&) {

@@ -88,12 +88,12 @@ void run_case(World& world, Case const& c) {
 }
 
 void run_cases(std::vector<Case> const& cases) {
-    for (auto const& c : cases) {
+    for (auto const& c : few_on_ranks(cases, 2)) {
         if (mpi_world()) {
             run_case(*mpi_world(), c);
             continue;
         }
-        for (int trainers = 1; trainers <= 4; ++trainers)
+        for (int const trainers : trainer_counts())
             run_thread_ranks(trainers + 1, [&](World& world) { run_case(world, c); });
     }
 }
