@@ -71,8 +71,8 @@ std::unique_ptr<Sampler> make_grid(Experiment const& experiment, Space const& sp
     auto all = every_configuration(space);
     if (!all)
         throw ConfigError(
-            "/space: has more than a million points (a grid trains them all); list fewer values, or use the procedure "
-            "random");
+            "/space: has more than a million points (a grid trains them all); list fewer values, or use "
+            "the procedure random");
     auto const outside = static_cast<std::size_t>(
         std::count_if(space.start_with.begin(), space.start_with.end(),
                       [&](Assignment const& start) { return std::find(all->begin(), all->end(), start) == all->end(); }));

@@ -32,7 +32,7 @@ double giga(std::int64_t bytes) { return static_cast<double>(bytes) / 1e9; }
 
 TEST(RunEstimate, EachStrategyHasARow) {
     for (auto const& name : strategy_names()) {
-        RunToEstimate run{.strategy = {}, .work = one_model(), .cluster = eight()};
+        RunToEstimate run{.strategy = {}, .work = worked_example(1), .cluster = eight()};
         run.strategy.name = name;
         EXPECT_NO_THROW(estimate_run(run)) << name;
     }

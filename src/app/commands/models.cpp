@@ -7,6 +7,9 @@
 
 #include "app/commands/commands.hpp"
 #include "core/error.hpp"
+#include "core/json_reader.hpp"
+#include "data/dataset/data_schema.hpp"
+#include "data/dataset/manifest.hpp"
 #include "model/feed/workspace.hpp"
 #include "model/trial/trial_model.hpp"
 #include "model/zoo/zoo.hpp"

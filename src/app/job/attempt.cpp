@@ -111,7 +111,8 @@ Attempt::RecordMeaning Attempt::meaning_of(LapRecord const& record) const {
     if (!control_.counts(record)) return RecordMeaning::undone;
     if (may_retry(record)) return RecordMeaning::retry;
     if (taken_up_.contains(record.trial)) return RecordMeaning::outdated;
-    if (wrong_.contains(record.trial) || !recorder_.shelf().chain().complaint(record).empty()) return RecordMeaning::wrong_start;
+    if (wrong_.contains(record.trial) || !recorder_.shelf().chain().complaint(record).empty())
+        return RecordMeaning::wrong_start;
     if (catch_up_ && catch_up_->knows(record)) return RecordMeaning::known;
     return RecordMeaning::news;
 }

@@ -7,8 +7,8 @@
 #include "app/job/read_inputs.hpp"
 #include "core/error.hpp"
 #include "data/batches/augment.hpp"
-#include "model/zoo/zoo.hpp"
 #include "experiment/reader.hpp"
+#include "model/zoo/zoo.hpp"
 #include "search/search.hpp"
 #include "strategy/check.hpp"
 

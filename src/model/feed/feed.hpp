@@ -12,6 +12,7 @@
 namespace hopscotch {
 
 struct DeviceShard;  // model/feed/device_feed.hpp
+struct PassPlan;
 
 // A pass under way. Order and cut are the caller's, and outlive it.
 struct FeedPass {

@@ -21,8 +21,8 @@ private:
         bool const on_device = nccl != nullptr && mine.device_gradient();
         WeightedSum& sum = on_device ? *nccl : courier_sum_;
         mine.before_waits([&sum] { sum.settle(); });
-        Buckets buckets(sum,
-                        cut_buckets(mine.model().state->layout(), bucket_sizes(config), config_of(mine.lap()).train.optimizer));
+        Buckets buckets(sum, cut_buckets(mine.model().state->layout(), bucket_sizes(config),
+                                         config_of(mine.lap()).train.optimizer));
         // A step that reports its gradients on the way cannot be a CUDA graph, and one bucket alone cannot start early.
         GradientReady ready;
         if (!on_device || buckets.ranges().size() > 1)

@@ -120,7 +120,8 @@ void ModelAveragingWorker::average(SharedLap& mine, Round const& round, std::vec
     if (on_device) {
         add_up_means(mine, round, *nccl, *on_device);
         nccl->settle();  // before the next step is launched: that could make the host wait where no deadline is kept
-        bool const resets = config().momentum == SlotPolicy::reset && !ranges_of(mine.model().state->layout()).optimizer.empty();
+        bool const resets =
+            config().momentum == SlotPolicy::reset && !ranges_of(mine.model().state->layout()).optimizer.empty();
         if (!config().outer && !resets) return;
         mine.fetch();
     } else {

@@ -22,8 +22,8 @@ public:
     // Asks the shard's owner; returns at once. wanted.ticket is filled in here.
     Ticket ask(RowsWanted wanted);
 
-    // The rows of this ticket, once: a block of rows (data/batches/row_block.hpp). Throws CommError if they do not arrive within
-    // run.stall_s, JobEnded when rank 0 has ended the job.
+    // The rows of this ticket, once: a block of rows (data/batches/row_block.hpp). Throws CommError if they do not arrive
+    // within run.stall_s, JobEnded when rank 0 has ended the job.
     Buffer take(Ticket ticket);
 
     void drop(Ticket ticket);     // no one will take the rows
