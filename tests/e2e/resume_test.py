@@ -142,7 +142,7 @@ class Resume(Disturbed):
             line["state_hash"] = "00000000000000ff"
         path.write_text("".join(json.dumps(line) + "\n" for line in lines))
         err = self.resumed()
-        self.assertIn("holds another state than the journal says; an older checkpoint is used", err)
+        self.assertIn("its state differs from the journal's; an older checkpoint is used", err)
         self.assertEqual(self.outcome("out"), expected)
 
     def inside_laps(self, folder):

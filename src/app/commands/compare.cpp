@@ -70,8 +70,8 @@ int compare_command(CompareOptions const& options) {
     }
     if (!comparison.reasons.empty() && !options.anyway)
         throw ConfigError(
-            fmt::format("these runs cannot be compared (they did not do the same work, to its end) --anyway does it all "
-                        "the same\n  {}",
+            fmt::format("these runs cannot be compared (they did not do the same work to its end); --anyway compares "
+                        "them nevertheless\n  {}",
                         fmt::join(comparison.reasons, "\n  ")));
     comparison.target = make_target(comparison.runs, options.target);
     comparison.measured = measures_of(comparison.runs, comparison.target);
