@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "model/feed/device_feed.hpp"
+#include "model/feed/workspace_impl.hpp"
 #include "model/feed_cases.hpp"
 
 namespace hopscotch {

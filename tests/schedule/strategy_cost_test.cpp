@@ -32,8 +32,10 @@ double giga(std::int64_t bytes) { return static_cast<double>(bytes) / 1e9; }
 
 TEST(RunEstimate, EachStrategyHasARow) {
     for (auto const& name : strategy_names()) {
-        RunToEstimate run{.strategy = {}, .work = worked_example(1), .cluster = eight()};
+        RunToEstimate run;
         run.strategy.name = name;
+        run.work = worked_example(1);
+        run.cluster = eight();
         EXPECT_NO_THROW(estimate_run(run)) << name;
     }
 }

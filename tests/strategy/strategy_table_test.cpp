@@ -15,7 +15,7 @@ TEST(StrategyTable, HasTheStrategiesOfTheExperiment) {
     std::vector<std::string> names;
     for (auto const& entry : strategies()) {
         names.emplace_back(entry.name);
-        EXPECT_TRUE(entry.make != nullptr) << entry.name;
+        EXPECT_TRUE(entry.make_dispatcher != nullptr && entry.make_worker != nullptr) << entry.name;
         EXPECT_EQ(strategy_named(entry.name).name, entry.name);
     }
     EXPECT_EQ(names, strategy_names());
