@@ -8,6 +8,7 @@
 // A journal line names a file only when it is there (docs/formats.md).
 #pragma once
 #include <filesystem>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,6 +38,12 @@ struct Checkpoint {
         true;  // false: other trainers held parts of this state, so training cannot continue from it; its weights are valid
     std::vector<std::byte>
         parts;  // of a lap that several trainers train together: what is each one's own, in the strategy's encoding
+};
+
+struct CheckpointFacts {
+    std::int64_t written = 0;
+    double longest_gap_s = 0;   // the most training that a loss could have cost: LapSink::Saved::gap_s
+    std::set<TrialId> at_risk;  // trials not ended whose newest state could not be written
 };
 
 // "checkpoints/trial-00003-e0004-s002-b00000016-i1.ckpt". attempt: of the run, so that no two writers share a name.

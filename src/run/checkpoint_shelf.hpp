@@ -12,8 +12,8 @@
 #include <tuple>
 #include <vector>
 
+#include "run/checkpoint.hpp"
 #include "run/journal.hpp"
-#include "run/summary.hpp"
 #include "schedule/state_chain.hpp"
 
 namespace hopscotch {

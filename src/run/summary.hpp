@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/json.hpp"
+#include "run/checkpoint.hpp"
 #include "run/journal.hpp"
 #include "run/tally.hpp"
 #include "schedule/director.hpp"
@@ -22,12 +23,6 @@ std::string_view name_of(RunStatus status);
 
 struct ByteCounts {
     std::int64_t state = 0, gradient = 0, data = 0, control = 0;
-};
-
-struct CheckpointFacts {
-    std::int64_t written = 0;
-    double longest_gap_s = 0;   // the most training that a loss could have cost: LapSink::Saved::gap_s
-    std::set<TrialId> at_risk;  // trials not ended whose newest state could not be written
 };
 
 struct TrialSummary {

@@ -55,7 +55,8 @@ zipfile.ZIP64_LIMIT = 10
 np.savez_compressed(directory / "zip64.npz", x=x, y=y.astype("f4"))
 
 
-def h5(name, features, labels=y, features_name="x", labels_name="y", **storage):
+def h5(name, features, labels=y, paths=("x", "y"), **storage):
+    features_name, labels_name = paths
     with h5py.File(directory / f"{name}.h5", "w") as file:
         file.create_dataset(features_name, data=features, **storage)
         file.create_dataset(labels_name, data=labels)
@@ -63,7 +64,7 @@ def h5(name, features, labels=y, features_name="x", labels_name="y", **storage):
 
 h5("contiguous", x.astype("u1"))
 h5("gzip", x.astype("f4"), chunks=(7, 4), compression="gzip", shuffle=True, fletcher32=True)
-h5("big_endian", x.astype(">i4"), features_name="train/features", labels_name="train/labels")
+h5("big_endian", x.astype(">i4"), paths=("train/features", "train/labels"))
 h5("float16", x.astype("f2"))
 h5("float64", x.astype("f8"), chunks=(60, 2), scaleoffset=3)
 h5("int64", x.astype("i8"), maxshape=(None, COLUMNS))
@@ -82,7 +83,7 @@ h5("texts", x.astype("f4"), labels=[str(names[i]) for i in y])
 h5("fixed_texts", x.astype("f4"), labels=names[y].astype("S5"))
 h5("compound", np.zeros(ROWS, dtype=[("a", "f4"), ("b", "i4")]))
 h5("lengths", x.astype("f4"), labels=y[:-1])
-h5("unnamed", x, features_name="a", labels_name="b")
+h5("unnamed", x, paths=("a", "b"))
 if (
     h5py.h5z.filter_avail(h5py.h5z.FILTER_SZIP)
     and h5py.h5z.get_filter_info(h5py.h5z.FILTER_SZIP) & h5py.h5z.FILTER_CONFIG_ENCODE_ENABLED

@@ -73,6 +73,24 @@ MISFORTUNES = {
     "SIGUSR1": 2,
     "SIGTERM": 2,
 }
+# The misfortunes that strike by themselves: where, and what then happens.
+FAULTS = {
+    "disk full": (
+        [
+            "journal.append",
+            "journal.sync",
+            "checkpoint.append",
+            "checkpoint.sync",
+            "checkpoint.rename",
+            "summary.append",
+            "model.append",
+            "lap.record",
+        ],
+        "enospc",
+    ),
+    "torn write": (["journal.append", "checkpoint.append"], "tear"),
+    "flipped bit": (["checkpoint.append", "hop.send", "spill.read"], "flip"),
+}
 
 
 class Round:
@@ -93,36 +111,10 @@ class Round:
         numbers = self.numbers
         trainers = numbers.randint(1, 4)
         with_mpi = misfortune in ("kill a rank", "kill the launcher") or numbers.random() < 0.3
-        environment = dict(os.environ)
-        nth = numbers.choice([1, 2, 3, 5, 10, 20, 40, 80])
-        faults = {
-            "disk full": (
-                [
-                    "journal.append",
-                    "journal.sync",
-                    "checkpoint.append",
-                    "checkpoint.sync",
-                    "checkpoint.rename",
-                    "summary.append",
-                    "model.append",
-                    "lap.record",
-                ],
-                "enospc",
-            ),
-            "torn write": (["journal.append", "checkpoint.append"], "tear"),
-            "flipped bit": (["checkpoint.append", "hop.send", "spill.read"], "flip"),
-        }
-        what = f"{misfortune} "
-        if misfortune in faults:
-            points, kind = faults[misfortune]
-            environment["HOPSCOTCH_FAULT"] = f"{numbers.choice(points)}:{nth}:{kind}"
-            what = environment["HOPSCOTCH_FAULT"] + " "
-        command = [BINARY, "run", "e.json", "--resume", "--quiet"]
+        fault = fault_of(misfortune, numbers)
         shared, spilling = numbers.random() < 0.3, numbers.random() < 0.3
-        if numbers.random() < 0.3:
-            before = environment.get("HOPSCOTCH_FAULT")
-            environment["HOPSCOTCH_FAULT"] = f"{before},{JITTER}" if before else JITTER
-            what += "and delays "
+        delays = numbers.random() < 0.3
+        command = [BINARY, "run", "e.json", "--resume", "--quiet"]
         if spilling:
             command += ["--set", "run.state_memory=2kB"]
         if with_mpi and shared:
@@ -133,13 +125,14 @@ class Round:
             else [*command, "--trainers", str(trainers)]
         )
         self.history.append(
-            what + f"on {trainers} trainers{' by mpirun' if with_mpi else ''}{', shared' if with_mpi and shared else ''}"
+            f"{fault or misfortune} {'and delays ' if delays else ''}"
+            f"on {trainers} trainers{' by mpirun' if with_mpi else ''}{', shared' if with_mpi and shared else ''}"
             f"{', spilling' if spilling else ''}"
         )
         return subprocess.Popen(
             command,
             cwd=self.folder,
-            env=environment,
+            env=environment_with(fault, delays),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -211,6 +204,25 @@ class Round:
         if outcome(self.folder / "out") != expected:
             raise AssertionError(f"{self.story()}: the run came out different")
         return len(self.history)
+
+
+def fault_of(misfortune, numbers):
+    """As HOPSCOTCH_FAULT wants it; None if the misfortune comes from outside."""
+    nth = numbers.choice([1, 2, 3, 5, 10, 20, 40, 80])
+    if misfortune not in FAULTS:
+        return None
+    points, kind = FAULTS[misfortune]
+    return f"{numbers.choice(points)}:{nth}:{kind}"
+
+
+def environment_with(fault, delays):
+    environment = dict(os.environ)
+    if fault:
+        environment["HOPSCOTCH_FAULT"] = fault
+    if delays:
+        before = environment.get("HOPSCOTCH_FAULT")
+        environment["HOPSCOTCH_FAULT"] = f"{before},{JITTER}" if before else JITTER
+    return environment
 
 
 def end_all(process):

@@ -13,6 +13,7 @@ import sys
 import tempfile
 import threading
 import time
+from typing import Callable, NamedTuple
 
 from random_outcome import Different
 
@@ -29,21 +30,37 @@ class Refused(Exception):
     pass
 
 
-def one(name, place, counts, make, mode, document=None, plan=None):
+class Place(NamedTuple):
+    """Where rounds of a kind run, and what they count together."""
+
+    folder: pathlib.Path
+    counts: collections.Counter
+
+
+class Kind(NamedTuple):
+    mode: str  # scripts/chaos.sh --MODE runs this kind
+    make: Callable  # of name, folder, counts, document and plan: a round
+
+
+def one(name, kind, place, document=None, plan=None):
     """A verdict (same, refused, FAILED) and what there is to say. The folder of a failure is kept, of the first few at
     least."""
+    counts = place.counts
     with LOCK:
         counts["begun"] += 1
-        folder = place / f"{name.replace('/', '-')}-{counts['begun']}"
+        folder = place.folder / f"{name.replace('/', '-')}-{counts['begun']}"
     began, own = time.monotonic(), collections.Counter()
-    verdict, why, this = "same", "", make(name, folder, own, document, plan)
+    verdict, why, this = "same", "", kind.make(name, folder, own, document, plan)
     try:
         this.run()
     except Refused as refused:
         verdict, why = "refused", f": {refused}"
     except Exception as failure:  # a file that is missing or no JSON, too
-        kind = "" if isinstance(failure, (Failure, Different)) else f"{type(failure).__name__}: "
-        verdict, why = "FAILED", f": {kind}{failure}\n  folder: {folder}\n  again: scripts/chaos.sh --{mode} --only {name}"
+        error = "" if isinstance(failure, (Failure, Different)) else f"{type(failure).__name__}: "
+        verdict, why = (
+            "FAILED",
+            f": {error}{failure}\n  folder: {folder}\n  again: scripts/chaos.sh --{kind.mode} --only {name}",
+        )
     own.update({"same": ["experiments"], "refused": ["refused"], "FAILED": ["experiments", "failures"]}[verdict])
     with LOCK:
         counts.update(own)
@@ -53,7 +70,7 @@ def one(name, place, counts, make, mode, document=None, plan=None):
     return verdict, f"{name} ({time.monotonic() - began:.1f} s; {'; '.join(this.story)}){why}"
 
 
-def main(about, mode, make, datasets, by, default):
+def main(about, kind, datasets, by, default):
     """by: what the first argument counts, seconds or cases."""
     parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(by, type=float, nargs="?", default=default)
@@ -61,7 +78,7 @@ def main(about, mode, make, datasets, by, default):
     parser.add_argument("--only", metavar="SEED/NUMBER")
     parser.add_argument("--times", type=int, default=1)
     options = parser.parse_args()
-    place = pathlib.Path(tempfile.mkdtemp(prefix=f"hopscotch-{mode}-"))
+    place = pathlib.Path(tempfile.mkdtemp(prefix=f"hopscotch-{kind.mode}-"))
     datasets(place / "data")
     began, counts, numbers = time.monotonic(), collections.Counter(), itertools.count()
     count = options.times if options.only else int(options.cases) if by == "cases" else None
@@ -70,13 +87,15 @@ def main(about, mode, make, datasets, by, default):
         for number in numbers:
             if number >= count if count is not None else time.monotonic() >= began + options.seconds:
                 return
-            verdict, told = one(options.only or f"{options.seed}/{number}", place, counts, make, mode)
+            verdict, told = one(options.only or f"{options.seed}/{number}", kind, Place(place, counts))
             print(f"{verdict} {told}", flush=True)
 
     with concurrent.futures.ThreadPoolExecutor() as pool:
         for each in [pool.submit(rounds) for _ in range(len(os.sched_getaffinity(0)))]:
             each.result()
-    print(f"{mode} chaos: {', '.join(f'{counts[name]} {name}' for name in FIRST)}, {time.monotonic() - began:.0f} seconds")
+    print(
+        f"{kind.mode} chaos: {', '.join(f'{counts[name]} {name}' for name in FIRST)}, {time.monotonic() - began:.0f} seconds"
+    )
     for name in sorted(set(+counts) - set(FIRST) - {"begun"}):
         print(f"  {counts[name]} {name}")
     if not counts["failures"]:

@@ -14,9 +14,10 @@ import faults_test
 from harness import LONG, Case, experiment, strict_json
 
 SLOW = {"name": "synthetic", "parameters": 2000, "seconds_per_batch": 0.002}
+RATES = (0.1, 0.2, 0.3)
 
 
-def live(folder="out", epochs=400, search=None, lrs=(0.1, 0.2, 0.3), **changes):
+def live(folder="out", epochs=400, search=None, lrs=RATES, **changes):
     """Trials that sleep instead of training, for longer than any test takes."""
     return experiment(
         model=dict(SLOW),

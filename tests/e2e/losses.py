@@ -79,45 +79,43 @@ def one(folder, numbers, ranks, silence_s):
     return [noticed[trainer] - when for trainer, when in killed.items() if trainer in noticed], stood
 
 
+def imported(folder):
+    place = [str(SOURCE / "data/digits.csv"), "--out", str(folder / "digits"), "--shards", "8"]
+    subprocess.run(
+        [BINARY, "data", "import", "csv", *place, "--valid", "0.2", "--shape", "1x8x8", "--label", "label"],
+        check=True,
+        capture_output=True,
+    )
+
+
+def undisturbed(folder, silence_s):
+    (folder / "e.json").write_text(json.dumps(document("quiet", silence_s)))
+    subprocess.run([BINARY, "run", "e.json", "--quiet", "--trainers", "2"], cwd=folder, check=True, capture_output=True)
+    return outcome(folder / "quiet")
+
+
+def losses(folder, count, rounds, silence_s, expected):
+    """Of all rounds with so many lost: the seconds until each was noticed, and those that the others stood still."""
+    noticed, stood = [], []
+    for number in range(rounds):
+        numbers = random.Random(f"{count}/{number}")
+        seconds = one(folder, numbers, numbers.sample((1, 2, 3, 4), count), silence_s)
+        if outcome(folder / "out") != expected:
+            sys.exit(f"losses: round {number} with {count} lost came out different")
+        noticed += seconds[0]
+        stood += seconds[1]
+    return sorted(noticed), stood
+
+
 def main():
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 20
     silence_s = float(sys.argv[2]) if len(sys.argv) > 2 else 2
     with tempfile.TemporaryDirectory(prefix="hopscotch-losses-") as place:
         folder = pathlib.Path(place)
-        subprocess.run(
-            [
-                BINARY,
-                "data",
-                "import",
-                "csv",
-                str(SOURCE / "data/digits.csv"),
-                "--out",
-                str(folder / "digits"),
-                "--shards",
-                "8",
-                "--valid",
-                "0.2",
-                "--shape",
-                "1x8x8",
-                "--label",
-                "label",
-            ],
-            check=True,
-            capture_output=True,
-        )
-        (folder / "e.json").write_text(json.dumps(document("quiet", silence_s)))
-        subprocess.run([BINARY, "run", "e.json", "--quiet", "--trainers", "2"], cwd=folder, check=True, capture_output=True)
-        expected = outcome(folder / "quiet")
+        imported(folder)
+        expected = undisturbed(folder, silence_s)
         for count in (1, 2):
-            noticed, stood = [], []
-            for number in range(rounds):
-                numbers = random.Random(f"{count}/{number}")
-                seconds = one(folder, numbers, numbers.sample((1, 2, 3, 4), count), silence_s)
-                if outcome(folder / "out") != expected:
-                    sys.exit(f"losses: round {number} with {count} lost came out different")
-                noticed += seconds[0]
-                stood += seconds[1]
-            noticed.sort()
+            noticed, stood = losses(folder, count, rounds, silence_s, expected)
             print(
                 f"{count} of 4 lost, {rounds} jobs: all the same; {len(noticed)} losses noticed after "
                 f"{statistics.median(noticed):.2f} s, p95 "

@@ -12,7 +12,7 @@ import subprocess
 import time
 
 import chaos_rounds
-from chaos_rounds import Failure
+from chaos_rounds import Failure, Kind
 from harness import BINARY, SOURCE, strict_json
 from order_promises import Letter, broken_promise
 from random_chaos import Round
@@ -22,6 +22,7 @@ from random_outcome import leftovers
 ANSWER_S = 10  # at most; half a second where nobody else wants the machine
 STRIKES = ("", "SIGUSR1", "SIGTERM", "kill all", "kill all", "kill all")
 AGAIN = 5  # so often is an order sent that comes before its trial has ended
+RATES = {True: (0.001, 0.1), False: (0.01, 0.5)}  # lowest and highest, where the model is real
 
 
 def document_of(draw):
@@ -30,36 +31,21 @@ def document_of(draw):
     real = draw.random() < 0.5
     trials = draw.randint(3, 5) * (2 if procedure == "asha" else 1)
     epochs = draw.randint(30, 60) if real else draw.randint(8, 30)
-    low, high = (0.001, 0.1) if real else (0.01, 0.5)
-    sleep_s = 4 if strategy in ("mop", "task_parallel") else 2
-    asleep = {"name": "synthetic", "parameters": 2000, "seconds_per_batch": sleep_s / (trials * epochs * 45)}
-    model = {"name": "mlp", "hidden": [32], "dropout": 0.1} if real else asleep
-    optimizer = draw.choice(({"name": "sgd", "momentum": 0.9}, {"name": "adam"})) if real else {"name": "sgd"}
-    train = {"epochs": epochs, "batch_size": 8 if real else 32, "optimizer": {**optimizer, "lr": low}}
-    if real and procedure != "pbt" and draw.random() < 0.2:
-        train["early_stopping"] = {"patience": 3}
-    search = {
-        "grid": {},
-        "random": {"trials": trials},
-        "asha": {"trials": trials, "eta": 2, "min_epochs": draw.choice((1, 2))},
-        "pbt": {"population": trials, "interval": draw.randint(2, 5), "quantile": 0.34},
-    }[procedure]
-    lrs = [round(low * (high / low) ** (number / trials), 6) for number in range(trials)]
+    sleep_s = (4 if strategy in ("mop", "task_parallel") else 2) / (trials * epochs * 45)
+    asleep = {"name": "synthetic", "parameters": 2000, "seconds_per_batch": sleep_s}
+    train = train_of(draw, procedure, real, epochs)
+    search = search_of(draw, procedure, trials)
+    seed = draw.randrange(1000)
+    if draw.random() < 0.3:
+        search["in_flight"] = draw.randint(1, 3)
     return {
         "name": "orders",
-        "seed": draw.randrange(1000),
+        "seed": seed,
         "data": {"path": "../data/digits4"},
-        "model": model,
+        "model": {"name": "mlp", "hidden": [32], "dropout": 0.1} if real else asleep,
         "train": train,
-        "search": {
-            "procedure": procedure,
-            "metric": "val_loss",
-            **search,
-            **({"in_flight": draw.randint(1, 3)} if draw.random() < 0.3 else {}),
-        },
-        "space": {
-            "train.optimizer.lr": lrs if procedure == "grid" else {"type": "float", "low": low, "high": high, "log": True}
-        },
+        "search": search,
+        "space": {"train.optimizer.lr": rates_of(procedure, real, trials)},
         "strategy": {"name": strategy},
         "run": {
             "dir": "out",
@@ -68,6 +54,33 @@ def document_of(draw):
             "deadline_s": 20,
         },
     }
+
+
+def train_of(draw, procedure, real, epochs):
+    optimizer = draw.choice(({"name": "sgd", "momentum": 0.9}, {"name": "adam"})) if real else {"name": "sgd"}
+    lowest, _ = RATES[real]
+    train = {"epochs": epochs, "batch_size": 8 if real else 32, "optimizer": {**optimizer, "lr": lowest}}
+    if real and procedure != "pbt" and draw.random() < 0.2:
+        train["early_stopping"] = {"patience": 3}
+    return train
+
+
+def search_of(draw, procedure, trials):
+    """Draws for every procedure, so that what is drawn later does not depend on which one it is."""
+    own = {
+        "grid": {},
+        "random": {"trials": trials},
+        "asha": {"trials": trials, "eta": 2, "min_epochs": draw.choice((1, 2))},
+        "pbt": {"population": trials, "interval": draw.randint(2, 5), "quantile": 0.34},
+    }[procedure]
+    return {"procedure": procedure, "metric": "val_loss", **own}
+
+
+def rates_of(procedure, real, trials):
+    low, high = RATES[real]
+    if procedure != "grid":
+        return {"type": "float", "low": low, "high": high, "log": True}
+    return [round(low * (high / low) ** (number / trials), 6) for number in range(trials)]
 
 
 def trials_in(document):
@@ -256,7 +269,7 @@ def dataset(folder):
 
 
 def main():
-    chaos_rounds.main(__doc__, "orders", Orders, dataset, by="cases", default=200)
+    chaos_rounds.main(__doc__, Kind("orders", Orders), dataset, by="cases", default=200)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ import subprocess
 import time
 
 import chaos_rounds
-from chaos_rounds import Failure, Refused
+from chaos_rounds import Failure, Kind, Refused
 from harness import BINARY, MPIRUN, RECOVERY, end_of_job, strict_json, without_launcher
 from random_experiments import GROUPS, datasets, experiment
 from random_misfortunes import END, Job, kill, plan_of, processes_of
@@ -46,6 +46,7 @@ class Round:
         actual = outcome(self.folder / "out")
         self.story += [f"ctl {' '.join(arguments)}: exit {process.returncode}" for arguments, process in self.asked]
         acknowledged = [arguments for arguments, process in self.asked if process.returncode == 0]
+        self.counts["acknowledged"] += len(acknowledged)
         difference = lost_order(self.folder / "out", acknowledged) if self.ordered else first_difference(expected, actual)
         if difference:
             raise Failure(f"came out different: {difference}")
@@ -240,7 +241,7 @@ class Round:
 
 
 def main():
-    chaos_rounds.main(__doc__, "random", Round, datasets, by="seconds", default=600)
+    chaos_rounds.main(__doc__, Kind("random", Round), datasets, by="seconds", default=600)
 
 
 if __name__ == "__main__":

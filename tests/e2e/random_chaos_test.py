@@ -10,7 +10,7 @@ import shutil
 import tempfile
 import unittest
 
-from chaos_rounds import one
+from chaos_rounds import Kind, Place, one
 from harness import and_long
 from order_chaos import Orders
 from random_chaos import Round
@@ -92,9 +92,9 @@ class RandomChaos(unittest.TestCase):
         if not cls.counts["failures"]:
             shutil.rmtree(cls.place)
 
-    def same(self, name, *given, make=Round, mode="random"):
+    def same(self, name, *given, kind=Kind("random", Round)):
         with self.subTest(experiment=name):
-            verdict, told = one(name, self.place, self.counts, make, mode, *given)
+            verdict, told = one(name, kind, Place(self.place, self.counts), *given)
             self.assertEqual(verdict, "same", told)
 
     def test_seeds(self):
@@ -111,7 +111,7 @@ class RandomChaos(unittest.TestCase):
 
     def test_acknowledged_orders(self):
         for seed in K_ORDERS:
-            self.same(seed, make=Orders, mode="orders")
+            self.same(seed, kind=Kind("orders", Orders))
 
 
 if __name__ == "__main__":

@@ -44,48 +44,55 @@ def outcome(folder):
     metrics = sorted(
         (timeless(line) for line in lines_of(folder / "metrics.jsonl")), key=lambda line: (line["trial"], line["epoch"])
     )
-    done = collections.Counter((lap["trial"], lap["epoch"]) for lap in laps if lap["outcome"] == "finished")
-    if twice := [lap for lap, times in done.items() if times > 1]:
-        raise Different(f"{folder.name}: laps are in the journal twice: {twice}")
-    measured = [lap for lap in laps if lap["outcome"] != "stopped"]  # those were left by an order
-    ended, told = (sorted((line["trial"], line["epoch"]) for line in lines) for lines in (measured, metrics))
-    if ended != told:
-        raise Different(
-            f"{folder.name}: metrics.jsonl has other laps than the journal: "
-            f"{first_difference({'laps': ended}, {'laps': told})}"
-        )
+    check_laps(folder.name, laps, metrics)
     table = folder / "trials.csv"
     return {
         "decisions": decisions(journal),
-        "units": sorted(
-            [lap["trial"], lap["epoch"], unit["shard"], unit["rows"], unit["loss_sum"], unit["state_hash"]]
-            for lap in laps
-            for unit in lap["units"]
-        ),
-        "laps": sorted(
-            [
-                lap["trial"],
-                lap["epoch"],
-                lap["outcome"],
-                lap["reason"],
-                lap["lr"],
-                lap["state_hash"],
-                timeless(lap["validation"]),
-            ]
-            for lap in laps
-        ),
+        "units": units_of(laps),
+        "laps": ends_of(laps),
         "trials": timeless(summary["trials"]),
         "summary": {
             key: timeless(summary.get(key)) for key in ("status", "reason", "best_trial", "groups", "ablation", "test")
         },
         "metrics.jsonl": metrics,
         "trials.csv": timeless(list(csv.DictReader(table.read_text().splitlines()))) if table.exists() else [],
-        "best/": {
-            str(path.relative_to(folder)): timeless(strict_json(path.read_text()))
-            if path.suffix == ".json"
-            else hashlib.sha256(path.read_bytes()).hexdigest()
-            for path in sorted(folder.glob("best/**/model.*"))
-        },
+        "best/": best_models(folder),
+    }
+
+
+def check_laps(name, laps, metrics):
+    """The journal has each lap once, and metrics.jsonl has the same laps."""
+    done = collections.Counter((lap["trial"], lap["epoch"]) for lap in laps if lap["outcome"] == "finished")
+    if twice := [lap for lap, times in done.items() if times > 1]:
+        raise Different(f"{name}: laps are in the journal twice: {twice}")
+    measured = [lap for lap in laps if lap["outcome"] != "stopped"]  # those were left by an order
+    ended, told = (sorted((line["trial"], line["epoch"]) for line in lines) for lines in (measured, metrics))
+    if ended != told:
+        raise Different(
+            f"{name}: metrics.jsonl has other laps than the journal: {first_difference({'laps': ended}, {'laps': told})}"
+        )
+
+
+def units_of(laps):
+    return sorted(
+        [lap["trial"], lap["epoch"], unit["shard"], unit["rows"], unit["loss_sum"], unit["state_hash"]]
+        for lap in laps
+        for unit in lap["units"]
+    )
+
+
+def ends_of(laps):
+    """How each lap ended, and with what."""
+    keys = ("trial", "epoch", "outcome", "reason", "lr", "state_hash")
+    return sorted([*(lap[key] for key in keys), timeless(lap["validation"])] for lap in laps)
+
+
+def best_models(folder):
+    return {
+        str(path.relative_to(folder)): timeless(strict_json(path.read_text()))
+        if path.suffix == ".json"
+        else hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.glob("best/**/model.*"))
     }
 
 

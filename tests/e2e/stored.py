@@ -19,7 +19,7 @@ def version():
 
 
 def machine():
-    """All that bits depend on besides the experiment and the program: the kind of CPU, LibTorch, the C library's exp and log."""
+    """All that bits depend on besides experiment and program: the kind of CPU, LibTorch, the C library's exp and log."""
     with open("/proc/cpuinfo") as file:
         cpu = dict(re.findall(r"(?m)^(\S[^\t:]*)\t*: (.*)$", file.read().partition("\n\n")[0]))
     kind = [platform.machine(), *(cpu.get(key, "?") for key in ("vendor_id", "cpu family", "model"))]

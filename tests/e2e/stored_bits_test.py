@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Experiments whose outcome is stored, as digests: the same bits and decisions as ever. The experiments are hand-written
-(stored_bits/experiments.json). `stored_bits_test.py --make` stores what this binary makes of them, beside the digests of other
-kinds of machines (stored_bits/digests.json); elsewhere the test is skipped."""
+(stored_bits/experiments.json). `stored_bits_test.py --make` stores what this binary makes of them, beside the digests of
+other kinds of machines (stored_bits/digests.json); elsewhere the test is skipped."""
 
 import hashlib
 import json

@@ -10,6 +10,26 @@ def train(**changes):
     return {"epochs": 3, "batch_size": 16, "optimizer": {"name": "adam", "lr": 0.01}, **changes}
 
 
+EVERYTHING = {  # at once, on images
+    "data": {
+        "path": "photos",
+        "augment": ["flip", {"name": "crop", "padding": 2}, {"name": "cutout", "size": 4}],
+        "cache": "window",
+        "shuffle_rows": 16,
+    },
+    "model": {"name": "cnn", "channels": [4, 8], "dropout": 0.2},
+    "train": train(
+        epochs=3,
+        batch_size=8,
+        accumulate=2,
+        ema=0.9,
+        clip_norm=1.0,
+        optimizer={"name": "adamw", "lr": 0.01, "weight_decay": 0.01, "decay": "weights"},
+        schedule={"name": "plateau", "factor": 0.5, "patience": 0, "threshold": 0.5},
+    ),
+}
+
+
 def search(metric):
     return {"procedure": "grid", "metric": metric}
 
@@ -57,45 +77,19 @@ class Training(Case):
             self.assertEqual([lap["lr"] for lap in laps], [0.1, 0.1, 0.05, 0.025])
         self.assertEqual(summary["status"], "finished")
 
+    def import_photos(self):
+        images = str(SOURCE / "tests/data/cifar")
+        cuts = ("--shards", "4", "--size", "16", "--test", "0.1")
+        self.run_hopscotch("data", "import", "images", images, "--out", "photos", *cuts)
+
     def test_everything_at_once_on_images(self):
-        self.run_hopscotch(
-            "data",
-            "import",
-            "images",
-            str(SOURCE / "tests/data/cifar"),
-            "--out",
-            "photos",
-            "--shards",
-            "4",
-            "--size",
-            "16",
-            "--test",
-            "0.1",
-        )
-        document = {
-            "data": {
-                "path": "photos",
-                "augment": ["flip", {"name": "crop", "padding": 2}, {"name": "cutout", "size": 4}],
-                "cache": "window",
-                "shuffle_rows": 16,
-            },
-            "model": {"name": "cnn", "channels": [4, 8], "dropout": 0.2},
-            "train": train(
-                epochs=3,
-                batch_size=8,
-                accumulate=2,
-                ema=0.9,
-                clip_norm=1.0,
-                optimizer={"name": "adamw", "lr": 0.01, "weight_decay": 0.01, "decay": "weights"},
-                schedule={"name": "plateau", "factor": 0.5, "patience": 0, "threshold": 0.5},
-            ),
-        }
-        wanted, summary = self.trained("--trainers", "1", **document)
+        self.import_photos()
+        wanted, summary = self.trained("--trainers", "1", **EVERYTHING)
         self.assertEqual(len(wanted), 2 * 3 * 4)
         self.check_predict("photos", self.best(summary, "loss", "accuracy", "f1"))  # the weights that ema averaged
         self.check_predict("photos", {name: summary["test"][name] for name in ("loss", "accuracy", "f1")}, "test")
         for name, np, args in (("threads", None, ("--trainers", "3")), ("ranks", 3, ())):
-            self.write(experiment(**document, run={"dir": name, "device": "cpu"}))
+            self.write(experiment(**EVERYTHING, run={"dir": name, "device": "cpu"}))
             self.succeed("--quiet", *args, np=np)
             self.assertEqual(self.hashes(name), wanted)
             self.assertEqual(self.summary(name)["test"], summary["test"])

@@ -210,56 +210,74 @@ class Base:
         subprocess.run([self.binary, *args], cwd=self.folder, check=True, capture_output=True)
 
 
+def damage_one(names, case, rng, outside):
+    damage(case / rng.choice(names), rng, outside)
+
+
+def dry_run(case, rng, outside):
+    (case / "e.json").write_bytes(mutated_json(EXPERIMENT, rng))
+    return ["run", "e.json", "--dry-run", "--trainers", "2"], []
+
+
+def fresh_run(case, rng, outside):
+    document = copy.deepcopy(EXPERIMENT)
+    document["strategy"] = rng.choice(
+        [
+            {"name": "mop"},
+            {"name": "task_parallel"},
+            {"name": "allreduce", "bucket_mb": 1},
+            {"name": "parameter_server", "mode": "ssp", "servers": 1, "part_mb": 1},
+            {"name": "model_averaging", "every": 3},
+        ]
+    )
+    section = rng.choice(["model", "train", "search", "space", "strategy", "data"])  # run.dir is the user's to choose
+    document[section] = json.loads(mutated_json(document[section], rng))
+    shutil.rmtree(case / "out")
+    (case / "e.json").write_text(json.dumps(document))
+    return ["run", "e.json", "--quiet", "--trainers", "2"], ["out"]
+
+
+def replay(case, rng, outside):
+    damage_one(("done/journal.jsonl", "done/experiment.json"), case, rng, outside)
+    return ["replay", "done"], []
+
+
+def resumption(case, rng, outside):
+    checkpoints = [str(path.relative_to(case)) for path in (case / "out/checkpoints").glob("*.ckpt")]
+    damage_one(("out/journal.jsonl", "out/journal.jsonl", "out/experiment.json", *checkpoints), case, rng, outside)
+    return ["run", "long.json", "--resume", "--quiet", "--trainers", "2"], ["out"]
+
+
+def look_at_data(case, rng, outside):
+    damage_one(("digits/dataset.json", "digits/train-00000.h5", "digits/valid-00000.h5"), case, rng, outside)
+    return rng.choice([["data", "verify", "digits"], ["data", "inspect", "digits"], ["run", "e.json", "--dry-run"]]), []
+
+
+def prediction(case, rng, outside):
+    names = ("done/best/model.json", "done/best/model.safetensors", "done/journal.jsonl", "done/experiment.json")
+    damage_one(names, case, rng, outside)
+    trial = rng.choice([[], ["--trial", "0"], ["--trial", "1"]])
+    return ["predict", "done", "digits", "--out", "p.csv", *trial], ["p.csv"]
+
+
+def use_of_data(case, rng, outside):
+    damage_one(("digits/dataset.json", "digits/train-00000.h5"), case, rng, outside)
+    shutil.rmtree(case / "out")
+    commands = [["run", "e.json", "--quiet", "--trainers", "2"], ["predict", "done", "digits", "--out", "p.csv"]]
+    return rng.choice(commands), ["out", "p.csv"]
+
+
+def comparison(case, rng, outside):
+    damage_one(("done/summary.json", "done/metrics.jsonl", "done/experiment.json"), case, rng, outside)
+    return ["compare", "done", "out"], []
+
+
+CASES = (dry_run, fresh_run, replay, resumption, look_at_data, prediction, use_of_data, comparison)
+
+
 def case_of(number, case, rng, outside):
     """Damages the case; returns the command and what may change."""
-    kind = number % 8
-    pick = lambda *names: case / rng.choice(names)  # noqa: E731
-    if kind == 0:
-        (case / "e.json").write_bytes(mutated_json(EXPERIMENT, rng))
-        return ["run", "e.json", "--dry-run", "--trainers", "2"], []
-    if kind == 1:
-        document = copy.deepcopy(EXPERIMENT)
-        document["strategy"] = rng.choice(
-            [
-                {"name": "mop"},
-                {"name": "task_parallel"},
-                {"name": "allreduce", "bucket_mb": 1},
-                {"name": "parameter_server", "mode": "ssp", "servers": 1, "part_mb": 1},
-                {"name": "model_averaging", "every": 3},
-            ]
-        )
-        section = rng.choice(["model", "train", "search", "space", "strategy", "data"])  # run.dir is the user's to choose
-        document[section] = json.loads(mutated_json(document[section], rng))
-        shutil.rmtree(case / "out")
-        (case / "e.json").write_text(json.dumps(document))
-        return ["run", "e.json", "--quiet", "--trainers", "2"], ["out"]
-    if kind == 2:
-        damage(pick("done/journal.jsonl", "done/experiment.json"), rng, outside)
-        return ["replay", "done"], []
-    if kind == 3:
-        checkpoints = [str(path.relative_to(case)) for path in (case / "out/checkpoints").glob("*.ckpt")]
-        damage(pick("out/journal.jsonl", "out/journal.jsonl", "out/experiment.json", *checkpoints), rng, outside)
-        return ["run", "long.json", "--resume", "--quiet", "--trainers", "2"], ["out"]
-    if kind == 4:
-        damage(pick("digits/dataset.json", "digits/train-00000.h5", "digits/valid-00000.h5"), rng, outside)
-        return rng.choice([["data", "verify", "digits"], ["data", "inspect", "digits"], ["run", "e.json", "--dry-run"]]), []
-    if kind == 5:
-        damage(
-            pick("done/best/model.json", "done/best/model.safetensors", "done/journal.jsonl", "done/experiment.json"),
-            rng,
-            outside,
-        )
-        return ["predict", "done", "digits", "--out", "p.csv", *rng.choice([[], ["--trial", "0"], ["--trial", "1"]])], [
-            "p.csv"
-        ]
-    if kind == 6:
-        damage(pick("digits/dataset.json", "digits/train-00000.h5"), rng, outside)
-        shutil.rmtree(case / "out")
-        return rng.choice(
-            [["run", "e.json", "--quiet", "--trainers", "2"], ["predict", "done", "digits", "--out", "p.csv"]]
-        ), ["out", "p.csv"]
-    damage(pick("done/summary.json", "done/metrics.jsonl", "done/experiment.json"), rng, outside)
-    return ["compare", "done", "out"], []
+    return CASES[number % len(CASES)](case, rng, outside)
 
 
 def contents(folder, changeable):
@@ -301,7 +319,8 @@ def run_command(command, cwd):
     return process.returncode, "", f"took more than {LONGEST_S} s and did not stop\n" + err.decode(errors="replace")
 
 
-def problem_of(command, code, out, err, before, after):
+def problem_of(command, ended, before, after):
+    code, out, err = ended
     if code not in (0, 1, 2, 75):
         return f"ended with {code}: {err[-600:]}"
     if code != 0 and not err.strip() and not (command[1:3] == ["data", "verify"] and out.strip()):
@@ -310,6 +329,37 @@ def problem_of(command, code, out, err, before, after):
         return f"what a library said: {err[-600:]}"
     changed = sorted(name for name in {*before, *after} if before.get(name) != after.get(name))
     return f"changed outside of its directory: {changed[:5]}" if changed else ""
+
+
+def made(number, root):
+    """The folder of a case: the base as `case`, and what must stay as it is outside of it."""
+    folder = root / f"case-{number}"
+    shutil.copytree(root / "base", folder / "case", symlinks=True)
+    (folder / "outside").mkdir()
+    (folder / "outside/secret").write_text("secret")
+    return folder
+
+
+def try_case(number, options, root):
+    """The exit code of its command, and whether all was as it should be; if not, that is told and the folder kept."""
+    rng = random.Random(f"{options.seed} {number}")
+    folder = made(number, root)
+    command, changeable = case_of(number, folder / "case", rng, folder / "outside")
+    changeable = [pathlib.Path("case") / name for name in changeable]
+    before = contents(folder, changeable)
+    command = [os.path.abspath(options.binary), *command]
+    code, out, err = run_command(command, folder / "case")
+    problem = problem_of(command, (code, out, err), before, contents(folder, changeable))
+    if options.only is not None:
+        print(f"{' '.join(command[1:])}: exit code {code}\n{out[-2000:]}{err[-2000:]}")
+    if problem:
+        print(
+            f"binary_fuzz: --seed {options.seed} --only {number} ({' '.join(command[1:])}): {problem}\n  kept in {folder}",
+            file=sys.stderr,
+        )
+    else:
+        shutil.rmtree(folder)
+    return code, not problem
 
 
 def main():
@@ -325,30 +375,9 @@ def main():
     Base(os.path.abspath(options.binary), base)
     codes, failed = {}, 0
     for number in range(options.count) if options.only is None else [options.only]:
-        rng = random.Random(f"{options.seed} {number}")
-        folder = root / f"case-{number}"
-        case = folder / "case"
-        shutil.copytree(base, case, symlinks=True)
-        (folder / "outside").mkdir()
-        (folder / "outside/secret").write_text("secret")
-        command, changeable = case_of(number, case, rng, folder / "outside")
-        changeable = [pathlib.Path("case") / name for name in changeable]
-        before = contents(folder, changeable)
-        command = [os.path.abspath(options.binary), *command]
-        code, out, err = run_command(command, case)
+        code, good = try_case(number, options, root)
         codes[code] = codes.get(code, 0) + 1
-        problem = problem_of(command, code, out, err, before, contents(folder, changeable))
-        if options.only is not None:
-            print(f"{' '.join(command[1:])}: exit code {code}\n{out[-2000:]}{err[-2000:]}")
-        if problem:
-            failed += 1
-            print(
-                f"binary_fuzz: --seed {options.seed} --only {number} ({' '.join(command[1:])}): {problem}\n  kept in "
-                f"{folder}",
-                file=sys.stderr,
-            )
-        else:
-            shutil.rmtree(folder)
+        failed += not good
     print(f"binary: {sum(codes.values())} commands, exit codes {dict(sorted(codes.items()))}, {failed} wrong")
     if failed == 0:
         shutil.rmtree(root)

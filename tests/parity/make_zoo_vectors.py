@@ -83,7 +83,7 @@ class Cnn(nn.Module):
 class ResidualBlock(nn.Module):
     """Two 3x3 convolutions, or a bottleneck (expansion 4)."""
 
-    def __init__(self, channels, width, stride, expansion, projection):
+    def __init__(self, channels, width, stride, expansion=1, projection=True):
         super().__init__()
         out = width * expansion
         shapes = [(channels, width, 3, stride), (width, width, 3, 1)]
@@ -112,7 +112,7 @@ class ResidualBlock(nn.Module):
 
 
 class ResNet(nn.Module):
-    def __init__(self, blocks, width, outputs, stem="imagenet", expansion=1, projection=True):
+    def __init__(self, blocks, width, outputs, stem="imagenet", **of_blocks):
         super().__init__()
         self.pooled = stem == "imagenet"
         self.conv1 = nn.Conv2d(3, width, 7, 2, 3, bias=False) if self.pooled else nn.Conv2d(3, width, 3, 1, 1, bias=False)
@@ -122,8 +122,8 @@ class ResNet(nn.Module):
         for stage, count in enumerate(blocks):
             layers = []
             for i in range(count):
-                layers.append(ResidualBlock(channels, width << stage, 2 if stage and not i else 1, expansion, projection))
-                channels = (width << stage) * expansion
+                layers.append(ResidualBlock(channels, width << stage, 2 if stage and not i else 1, **of_blocks))
+                channels = (width << stage) * of_blocks.get("expansion", 1)
             setattr(self, f"layer{stage + 1}", nn.Sequential(*layers))
         self.fc = nn.Linear(channels, outputs)
 
@@ -228,16 +228,17 @@ class VitLayer(nn.Module):
 
 
 class Vit(nn.Module):
-    def __init__(self, shape, patch, width, depth, heads, mlp, outputs):
+    def __init__(self, shape, outputs, **sizes):
         super().__init__()
+        patch, width = sizes["patch"], sizes["width"]
         channels, height, across = shape
         self.class_token = nn.Parameter(torch.zeros(1, 1, width))
         self.conv_proj = nn.Conv2d(channels, width, patch, patch)
         self.encoder = nn.Module()
         self.encoder.pos_embedding = nn.Parameter(torch.zeros(1, height // patch * (across // patch) + 1, width))
         self.encoder.layers = nn.Sequential()
-        for i in range(depth):
-            self.encoder.layers.add_module(f"encoder_layer_{i}", VitLayer(width, heads, mlp))
+        for i in range(sizes["depth"]):
+            self.encoder.layers.add_module(f"encoder_layer_{i}", VitLayer(width, sizes["heads"], sizes["mlp"]))
         self.encoder.ln = nn.LayerNorm(width, eps=1e-6)
         self.heads = nn.Sequential()
         self.heads.add_module("head", nn.Linear(width, outputs))
@@ -364,7 +365,7 @@ MODELS = {  # case -> our model section, the data, PyTorch's network
     "vit": (
         {"name": "vit", "patch": 4, "width": 24, "depth": 2, "heads": 3, "mlp": 40},
         data([3, 16, 12], 10),
-        lambda: Vit([3, 16, 12], 4, 24, 2, 3, 40, 10),
+        lambda: Vit([3, 16, 12], 10, patch=4, width=24, depth=2, heads=3, mlp=40),
     ),
     "gpt": (
         {"name": "gpt", "layers": 2, "width": 24, "heads": 3},
@@ -394,7 +395,7 @@ TORCHVISION = {  # its name -> ours at its size
     "vgg16": lambda: Vgg16(64, 4096, 1000, False),
     "vgg16_bn": lambda: Vgg16(64, 4096, 1000, True),
     "mobilenet_v2": lambda: MobileNetV2(1.0, 1000),
-    "vit_b_16": lambda: Vit([3, 224, 224], 16, 768, 12, 12, 3072, 1000),
+    "vit_b_16": lambda: Vit([3, 224, 224], 1000, patch=16, width=768, depth=12, heads=12, mlp=3072),
 }
 
 
