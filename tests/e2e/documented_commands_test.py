@@ -141,7 +141,10 @@ def commands_of(block):
     """Each as bash reads it, without its comment."""
     lines, command = iter(block.splitlines()), ""
     for line in lines:
-        command += line
+        if line.endswith("\\"):
+            command += line[:-1].strip() + " "
+            continue
+        command += line.lstrip() if command.endswith(" ") else line
         try:
             if shlex.split(command, comments=True):
                 yield command if "\n" in command else re.sub(r"\s+#.*", "", command)
