@@ -43,10 +43,10 @@ class Ctl(Case):
         self.assertEqual((code, out), (1, ""), err)
         return err.strip()
 
-    def begun(self, *args, np=None, **sections):
+    def begun(self, *args, np=None, quiet=("--quiet",), **sections):
         shutil.rmtree(self.cwd / "out", ignore_errors=True)
         self.write(live(**sections))
-        process = self.start("run", "e.json", "--quiet", *args, np=np)
+        process = self.start("run", "e.json", *quiet, *args, np=np)
         self.wait_for_event(process)
         return process
 
@@ -82,12 +82,14 @@ class Wishes(Ctl):
                 self.assertEqual(list((self.cwd / "out/inbox").iterdir()), [])
 
     def test_a_stopped_trial_leaves_its_lap(self):
-        process = self.begun("--trainers", "2", lrs=[0.1, 0.2])
+        process = self.begun("--trainers", "2", quiet=(), lrs=[0.1, 0.2])
         self.do("stop", "0")
         left = lambda: [lap for lap in self.laps() if lap["outcome"] == "stopped"]
         self.wait_for(left, "the lap that is left", process)
         self.do("finish")
-        self.finished(process)
+        out, err = self.end_of(process)
+        self.assertEqual(process.returncode, 0, out + err)
+        self.assertIn("] 100%  in ", err, "the laps that were not trained are no work that is left")
         self.assertEqual([(lap["trial"], lap["reason"]) for lap in left()], [(0, "stopped by a user")])
         self.assertEqual(left()[0]["validation"]["rows"], 0)
         code, out, err = self.run_hopscotch("replay", "out")

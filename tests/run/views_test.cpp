@@ -103,6 +103,19 @@ TEST(Progress, PlainLinesEveryTenSecondsAndAtQuarters) {
     EXPECT_EQ(quarters.count, 4) << "100 % is said once";
 }
 
+// After Ctrl-C.
+TEST(Progress, TheNextTextBeginsALineOfItsOwn) {
+    Printed drawn(ProgressMode::redraw), lines(ProgressMode::lines), nothing(ProgressMode::redraw);
+    drawn.progress.update(half_way(), 0);
+    drawn.progress.leave();
+    EXPECT_EQ(drawn.text().back(), '\n');
+    lines.progress.update(half_way(), 20);
+    lines.progress.leave();
+    EXPECT_FALSE(lines.text().ends_with("\n\n"));
+    nothing.progress.leave();
+    EXPECT_EQ(nothing.count, 0);
+}
+
 TEST(Progress, QuietSaysNothing) {
     Printed printed(ProgressMode::quiet);
     printed.progress.update(half_way(), 0);

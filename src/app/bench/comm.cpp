@@ -12,6 +12,7 @@
 
 #include "app/bench/benches.hpp"
 #include "app/common/median.hpp"
+#include "comm/courier.hpp"
 #include "comm/mpi_world.hpp"
 #include "comm/thread_world.hpp"
 #include "core/clock.hpp"

@@ -10,6 +10,7 @@
 #include "core/json_reader.hpp"
 #include "data/dataset/data_schema.hpp"
 #include "data/dataset/manifest.hpp"
+#include "experiment/config.hpp"
 #include "model/feed/workspace.hpp"
 #include "model/trial/trial_model.hpp"
 #include "model/zoo/zoo.hpp"
