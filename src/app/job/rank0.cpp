@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 
+#include "app/common/build_info.hpp"
 #include "app/job/attempt.hpp"
 #include "app/job/describe_run.hpp"
 #include "app/job/print_result.hpp"

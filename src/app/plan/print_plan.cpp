@@ -9,6 +9,7 @@
 #include "core/error.hpp"
 #include "data/dataset/shard.hpp"
 #include "experiment/procedures.hpp"
+#include "experiment/reader.hpp"
 #include "experiment/strategy_traits.hpp"
 #include "run/progress.hpp"
 #include "schedule/policy.hpp"
