@@ -141,6 +141,13 @@ TrialConfig resolve(Experiment const& experiment, Assignment const& assignment, 
     return out;
 }
 
+TrialConfig resolve(Experiment const& experiment, Assignment const& assignment, std::string const& document) {
+    Problems problems(document);
+    auto config = resolve(experiment, assignment, problems);
+    problems.throw_if_any();
+    return config;
+}
+
 LossKind loss_of(Experiment const& experiment, Assignment const& assignment) {
     Problems told("");  // the assignment has been checked
     return resolve(experiment, assignment, told).train.loss;

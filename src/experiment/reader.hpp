@@ -17,6 +17,9 @@ Experiment read_experiment(std::string_view text, std::vector<std::string> const
 // The experiment's train/model/data with the assignment written in; complaints (a bad value in the space) to problems.
 TrialConfig resolve(Experiment const& experiment, Assignment const& assignment, Problems& problems);
 
+// Likewise, but throws ConfigError. document: the first word of each complaint.
+TrialConfig resolve(Experiment const& experiment, Assignment const& assignment, std::string const& document);
+
 LossKind loss_of(Experiment const& experiment, Assignment const& assignment);  // of a trial: the loss may be searched
 
 // The loss that fits the dataset, if neither the document nor the space names train.loss. The function writes the loss into

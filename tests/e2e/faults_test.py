@@ -14,8 +14,8 @@ from harness import Case, end_of_job, experiment
 # anything.
 PATIENT = {"OMPI_MCA_odls_base_sigkill_timeout": "3"}
 RESUMABLE = 75
-LIMIT_S = 20  # from the loss of a trainer to the end of the job, on a machine that has other work
-MPIRUN_LIMIT_S = 40  # mpirun waits, kills and clears up by itself
+LIMIT_S = 10  # from the loss of a trainer to the end of the job
+MPIRUN_LIMIT_S = 25  # mpirun waits, kills and clears up by itself
 
 
 class Faults(Case):

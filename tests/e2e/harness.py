@@ -151,7 +151,7 @@ class Case(unittest.TestCase):
             cwd=self.cwd,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=60,
             env={**os.environ, **(env or {})},
         )
         return done.returncode, done.stdout, done.stderr

@@ -169,7 +169,7 @@ class Resume(Disturbed):
                 expected = self.undisturbed(strategy=strategy, **changes)
                 folder = f"out{number}"
                 document = disturbed(folder, strategy=strategy, **changes)
-                document["run"]["checkpoint_every_s"] = 0.01
+                document["run"]["checkpoint_every_s"] = 0.0001  # at every step: some file is of the middle of a lap
                 self.write(document)
                 inside = times = 0
                 while times < (4 if LONG or inside == 0 else 2):

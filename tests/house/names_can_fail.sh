@@ -2,22 +2,7 @@
 # check_names.sh must refuse each of these lines, name the file, and accept the others.
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
-check=$1
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-failed=0
-
-expect() {  # accepted|refused path line
-    rm -rf "$work/src"
-    mkdir -p "$work/src/$(dirname "$2")"
-    echo "$3" > "$work/src/$2"
-    local verdict=accepted output
-    output=$("$check" "$work/src") || verdict=refused
-    if [[ "$verdict" != "$1" || ( "$1" == refused && "$output" != *"$2:1"* ) ]]; then
-        echo "$2 with $3: $verdict, expected $1: $output"
-        failed=1
-    fi
-}
+source "$(dirname "$0")/can_fail.sh" "$1"
 
 expect refused app/a.cpp 'if (strategy.name == "mop") hop();'
 expect refused app/a.cpp 'if ("allreduce" != name) return;'

@@ -46,13 +46,6 @@ struct Trained {
     Buffer state;
 };
 
-TrialConfig config_of(Experiment const& experiment, Assignment const& assignment) {
-    Problems problems("experiment.json");
-    auto config = resolve(experiment, assignment, problems);
-    problems.throw_if_any();
-    return config;
-}
-
 // The contents of best/model.json: the trial of the model, and the data that the model expects.
 struct Best {
     TrialId trial;
@@ -200,7 +193,7 @@ Trained trained_trial(PredictOptions const& options, Workspace& workspace) {
     Trained out;
     normalised_as(best.data, read_manifest(options.dataset), options.dataset);  // before a model is made of its numbers
     out.manifest = std::move(best.data);
-    out.config = config_of(experiment, journal.assignments.at(trial));
+    out.config = resolve(experiment, journal.assignments.at(trial), "experiment.json");
     out.manifest.train = {{"", 1, 0}};
     if (trial == best.trial) {
         out.config.model.init_from = (run_dir / "best" / "model.safetensors").string();

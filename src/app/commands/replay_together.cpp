@@ -58,9 +58,7 @@ private:
 void check_generator(Experiment const& experiment, Journal const& journal) {
     auto const schema = schema_of(read_manifest(experiment.data.path));
     for (auto const& [trial, assignment] : journal.assignments) {
-        Problems problems("trial");
-        auto const config = resolve(experiment, assignment, problems);
-        problems.throw_if_any();
+        auto const config = resolve(experiment, assignment, "trial");
         if (draws_from_torch(config.model, schema))
             throw ConfigError(fmt::format(
                 "{}: a run of several trainers with this {} cannot be replayed in one process (the model draws from "

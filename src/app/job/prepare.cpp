@@ -73,13 +73,6 @@ std::vector<std::string> notes_for(PreparedRun const& prepared) {
     return notes;
 }
 
-TrialConfig trial_config_of(Experiment const& experiment, Assignment const& assignment) {
-    Problems problems("trial");
-    auto config = resolve(experiment, assignment, problems);
-    problems.throw_if_any();
-    return config;
-}
-
 std::map<std::string, std::uint64_t> hashes_of(std::set<std::string> const& files) {
     std::map<std::string, std::uint64_t> out;
     for (auto const& file : files) {
@@ -135,11 +128,11 @@ void prepare_director(PreparedRun& prepared) {
 }  // namespace
 
 double unit_cost_of(Experiment const& experiment, Assignment const& assignment, DataSchema const& schema, int shards) {
-    return flops_per_row(trial_config_of(experiment, assignment).model, schema) * static_cast<double>(schema.train_rows) /
+    return flops_per_row(resolve(experiment, assignment, "trial").model, schema) * static_cast<double>(schema.train_rows) /
            shards;
 }
 
-TrialConfig PreparedRun::config_of(Assignment const& assignment) const { return trial_config_of(experiment, assignment); }
+TrialConfig PreparedRun::config_of(Assignment const& assignment) const { return resolve(experiment, assignment, "trial"); }
 
 void require_same_files(PreparedRun const& prepared) {
     for (auto const& [path, hash] : hashes_of(model_files(prepared.experiment)))

@@ -83,9 +83,7 @@ Cause cause_of(std::exception const& error) {
 }
 
 TrialConfig TrialRunner::config_of(Lap const& lap) const {
-    Problems problems(fmt::format("trial {}", lap.trial.value));
-    auto config = resolve(experiment_, lap.assignment, problems);
-    problems.throw_if_any();
+    auto config = resolve(experiment_, lap.assignment, fmt::format("trial {}", lap.trial.value));
     config.train.optimizer.lr *= lr_factor_;
     return config;
 }
