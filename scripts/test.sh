@@ -34,7 +34,8 @@ if [[ "${1:-}" != --sanitize ]]; then
         mapfile -t targets < <(targets_of "$@")
     fi
     scripts/build.sh release "${targets[@]}"
-    exec ctest --test-dir build -j "$(env -u OMP_NUM_THREADS nproc)" --output-on-failure "${suite[@]}" "$@"
+    # Two tests a core: many of them wait for other processes half of their time.
+    exec ctest --test-dir build -j "$((2 * $(env -u OMP_NUM_THREADS nproc)))" --output-on-failure "${suite[@]}" "$@"
 fi
 shift
 

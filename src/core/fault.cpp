@@ -31,6 +31,7 @@ constexpr std::array k_points{
     Point{"start.hello", "a trainer has opened its shards and is about to say so"},
     Point{"unit.begin", "a trainer begins a unit"},
     Point{"unit.rows", "it reads the first rows of it (enospc: as if they could not be read)"},
+    Point{"group.look", "the trainers of a trial look at the clock between two steps"},
     Point{"hop.send", "a trainer sends a state"},
     Point{"hop.receive", "a trainer has received a state"},
     Point{"spill.write", "a waiting state goes to the disk (run.state_memory)"},

@@ -2,6 +2,7 @@
 """What a killed, stopped or ended rank does to a job of each strategy that cannot go on without it: an error names it, never
 a hang."""
 
+import contextlib
 import os
 import signal
 import time
@@ -40,32 +41,38 @@ class LostRanks(Case):
             )
         return jobs
 
-    def end(self, process, disturb):
+    def end_all(self, jobs, disturb):
+        """What each job wrote after it was disturbed; all are disturbed at once, and wait for their ends side by side."""
         begin = time.monotonic()
-        disturb()
-        out, err = end_of_job(process, timeout=3 * faults_test.LIMIT_S)
-        self.assertNotEqual(process.returncode, 0, out + err)
-        self.assertLessEqual(process.ended_s - begin, faults_test.LIMIT_S)
-        return out + err
+        for process in jobs:
+            disturb(process)
+        said = []
+        for process in jobs:
+            out, err = end_of_job(process, timeout=3 * faults_test.LIMIT_S)
+            self.assertNotEqual(process.returncode, 0, out + err)
+            self.assertLessEqual(process.ended_s - begin, faults_test.LIMIT_S)
+            said.append(out + err)
+        return said
 
     def test_killed_trainer(self):
-        for process in self.begin_all(silence_s=60):
-            victim = self.pid_of_rank(process, 2)
-            self.assertRegex(self.end(process, lambda: os.kill(victim, signal.SIGKILL)), r"\brank 2\b")
+        jobs = self.begin_all(silence_s=60)
+        victims = {process: self.pid_of_rank(process, 2) for process in jobs}
+        for said in self.end_all(jobs, lambda process: os.kill(victims[process], signal.SIGKILL)):
+            self.assertRegex(said, r"\brank 2\b")
 
     def test_stopped_trainer(self):
         strategies = [each for each in ONE_OF_EACH if each["name"] != "task_parallel"]  # that one goes on without it
         strategies = strategies if LONG else strategies[::3]  # in which trainers wait for each other, and for a server
         # Seconds of laps: rank 0 hears twice a second what others are at.
-        for i, process in enumerate(self.begin_all(3, strategies, laps=10)):
-            victim = self.pid_of_rank(process, 2)
-            try:
-                said = self.end(process, lambda: os.kill(victim, signal.SIGSTOP))
-            finally:
-                try:
+        jobs = self.begin_all(3, strategies, laps=10)
+        victims = {process: self.pid_of_rank(process, 2) for process in jobs}
+        try:
+            texts = self.end_all(jobs, lambda process: os.kill(victims[process], signal.SIGSTOP))
+        finally:
+            for victim in victims.values():
+                with contextlib.suppress(ProcessLookupError):
                     os.kill(victim, signal.SIGKILL)
-                except ProcessLookupError:
-                    pass
+        for i, said in enumerate(texts):
             self.assertRegex(
                 said,
                 r"rank 2 \(.+, pid \d+\) has been silent for \d+ s .*; it was last seen "
@@ -76,9 +83,10 @@ class LostRanks(Case):
 
     def test_signal(self):
         strategies = ONE_OF_EACH if LONG else ONE_OF_EACH[1:3]
-        for i, process in enumerate(self.begin_all(60, strategies)):
-            self.end(process, lambda: process.send_signal(signal.SIGTERM))
-            self.assertEqual(self.summary(f"out{i}")["status"], "interrupted", strategies[i])
+        jobs = self.begin_all(60, strategies)
+        self.end_all(jobs, lambda process: process.send_signal(signal.SIGTERM))
+        for i, strategy in enumerate(strategies):
+            self.assertEqual(self.summary(f"out{i}")["status"], "interrupted", strategy)
 
 
 if __name__ == "__main__":

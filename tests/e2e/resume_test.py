@@ -172,8 +172,9 @@ class Resume(Disturbed):
                 document["run"]["checkpoint_every_s"] = 0.0001  # at every step: some file is of the middle of a lap
                 self.write(document)
                 inside = times = 0
-                while times < (4 if LONG or inside == 0 else 2):
-                    at_a_checkpoint = {"HOPSCOTCH_FAULT": f"checkpoint.rename:{5 + times}:kill"}
+                while times < (4 if LONG else 2) or inside == 0 and times < 10:
+                    # Trainers are slower than the disk: otherwise the newest file may be of a lap that has ended.
+                    at_a_checkpoint = {"HOPSCOTCH_FAULT": f"group.look:1:jitter,checkpoint.rename:{5 + times}:kill"}
                     resume = ["--resume"] if times else []
                     code, out, err = self.run_hopscotch(
                         "run", "e.json", "--quiet", "--trainers", "3", *resume, env=at_a_checkpoint

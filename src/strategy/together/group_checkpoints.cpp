@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "core/clock.hpp"
+#include "core/fault.hpp"
 #include "strategy/together/group_trainer.hpp"
 
 namespace hopscotch {
@@ -23,6 +24,7 @@ std::int64_t GroupTrainer::steps_to_look() const {
 
 void GroupTrainer::look_at_clock(SharedLap& mine, Journey& journey, std::int64_t steps) {
     if (!keeper().saves() || steps < next_look_) return;
+    fault_point("group.look");
     journey.saved = false;
     auto const taken_s = std::max(1e-6, monotonic_s() - lap_started_s_);
     steps_per_s_ = static_cast<double>(steps - first_step_) / taken_s;
