@@ -109,18 +109,33 @@ void take_line(std::string_view text, Journal& journal) {
 
 void JournalWriter::append(Json line) {
     file_.append(line.dump() + "\n");
-    file_.sync_if_due();
+    sync_if_due();
+}
+
+void JournalWriter::sync() {
+    units_.sync();
+    file_.sync();
+}
+
+void JournalWriter::sync_if_due() {
+    if (file_.sync_is_due()) sync();
 }
 
 void JournalWriter::lap_released(Lap const& lap) { append(event("lap_released", to_json(lap))); }
 
-void JournalWriter::lap_done(LapRecord const& record) { append(event("lap_done", to_json(record))); }
+void JournalWriter::lap_done(LapRecord const& record) {
+    auto line = record;
+    line.of_units = totals_of(record);
+    line.units.clear();
+    line.units_at = units_.append(record);
+    append(event("lap_done", to_json(line)));
+}
 
 void JournalWriter::decided(Decision const& decision) { append(event("decision", to_json(decision))); }
 
 void JournalWriter::ordered(Order const& order) {
     append(event("order", to_json(order)));
-    file_.sync();
+    sync();
 }
 
 void JournalWriter::retried(LapRecord const& record) {
@@ -128,7 +143,7 @@ void JournalWriter::retried(LapRecord const& record) {
                                         {"epoch", record.epoch},
                                         {"attempt", record.attempt},
                                         {"reason", record.reason}})));
-    file_.sync();
+    sync();
 }
 
 void JournalWriter::checkpoint(LapSink::Saved const& saved) {
@@ -149,8 +164,9 @@ void JournalWriter::trainer_lost(TrainerLoss const& loss) {
 }
 
 void JournalWriter::run_resumed(int incarnation, int trainers) {
+    units_ = UnitWriter(units_.directory(), incarnation);
     append(event("run_resumed", Json::object({{"incarnation", incarnation}, {"trainers", trainers}})));
-    file_.sync();
+    sync();
 }
 
 void JournalWriter::trial_ended(TrialView const& trial) {
@@ -162,7 +178,7 @@ void JournalWriter::trial_ended(TrialView const& trial) {
 
 void JournalWriter::run_ended(std::string_view status, std::string_view reason) {
     append(event("run_ended", Json::object({{"status", status}, {"reason", reason}})));
-    file_.sync();
+    sync();
 }
 
 std::map<LapId, Lap const*> released_laps(Journal const& journal) {

@@ -16,6 +16,7 @@
 
 #include "core/json.hpp"
 #include "run/files.hpp"
+#include "run/unit_file.hpp"
 #include "schedule/director.hpp"
 #include "schedule/lap.hpp"
 
@@ -30,7 +31,8 @@ struct TrainerLoss {
 
 class JournalWriter {
 public:
-    explicit JournalWriter(std::filesystem::path const& path) : file_(path) {}
+    // Units go to units-N.bin beside it, N = job: 1, or what run_resumed says.
+    explicit JournalWriter(std::filesystem::path const& path) : file_(path), units_(path.parent_path(), 1) {}
 
     void lap_released(Lap const& lap);
     void lap_done(LapRecord const& record);
@@ -43,12 +45,13 @@ public:
     void trial_ended(TrialView const& trial);
     void run_ended(std::string_view status, std::string_view reason);
     bool is_current() const { return file_.is_current(); }
-    void sync() { file_.sync(); }
-    void sync_if_due() { file_.sync_if_due(); }  // call it from the loop that waits for messages
+    void sync();
+    void sync_if_due();  // call it from the loop that waits for messages
 
 private:
     void append(Json line);
     AppendFile file_;
+    UnitWriter units_;  // durable before the lines that name them
 };
 
 struct TrialEnd {
@@ -59,7 +62,8 @@ struct TrialEnd {
 
 struct Journal {
     std::vector<Lap> released;
-    std::vector<LapRecord> laps;                // finished, diverged and failed ones, in the order of their ends
+    std::vector<LapRecord> laps;                // finished, diverged and failed ones, in the order of their ends; the
+                                                // units of each are read with a UnitReader
     std::map<TrialId, Assignment> assignments;  // of every trial that was released
     std::vector<Decision> decisions;            // of the search
     std::vector<TrialEnd> ended;

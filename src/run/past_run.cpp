@@ -117,9 +117,8 @@ PastCosts read_past_costs(std::filesystem::path const& directory) {
     auto const journal = read_journal(directory / "journal.jsonl");
     for (auto const& lap : journal.laps) {
         if (lap.outcome != Outcome::finished) continue;
-        auto& cost =
-            out.laps.emplace_back(PastCost{journal.assignments.at(lap.trial), std::ssize(lap.units), lap.valid_seconds});
-        for (auto const& unit : lap.units) cost.seconds += unit.seconds;
+        auto const units = totals_of(lap);
+        out.laps.push_back({journal.assignments.at(lap.trial), units.count, lap.valid_seconds + units.seconds});
     }
     return out;
 }

@@ -38,7 +38,9 @@ void Recorder::restore(Journal const& journal, std::function<LossKind(TrialId)> 
     journal_.run_resumed(incarnation_, facts_.trainers());
     shelf_.restore(journal);
     for (auto const& lap : journal.released) known_[{lap.trial, lap.epoch}] = lap.clone_of;
-    for (auto const& record : journal.laps) {
+    UnitReader units(directory_);
+    for (auto const& lap : journal.laps) {
+        auto const record = units.with_units(lap);
         auto const metrics = tally_.add(record, loss(record.trial));
         append_metrics(record, metrics);
         trace_.add(record);

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "core/histogram.hpp"
 #include "experiment/config.hpp"
 #include "run/checkpoint_shelf.hpp"
 #include "run/journal.hpp"
@@ -36,7 +37,7 @@ struct RunEnd {
     std::vector<ByteCounts> bytes_by_rank;
     std::int64_t storage_bytes = 0, staged_bytes = 0, weight_bytes = 0, spilled_bytes = 0;  // as in Summary
     std::vector<std::int64_t> peak_rss_bytes;                                               // by rank
-    std::vector<float> hop_s;              // seconds of every hop that was measured; may be empty
+    Histogram hop_s;                       // of every hop that was measured; may be empty
     std::map<TrialId, Measures> measures;  // of trials, where search.pareto asks for them
     bool synthetic = false;                // ZooEntry::synthetic of the model
 };

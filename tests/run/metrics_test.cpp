@@ -196,13 +196,27 @@ TEST(Tally, TheLossOfATrialDecidesWhatItsLapsAreWorth) {
     EXPECT_EQ(tally.best_trial(), TrialId(1));
 }
 
-TEST(Tally, PercentilesAreNearestRanks) {
-    EXPECT_FALSE(percentiles({}));
-    EXPECT_EQ(percentiles({7})->p99, 7);
-    std::vector<float> hundred;
-    for (int i = 100; i > 0; --i) hundred.push_back(static_cast<float>(i));
-    EXPECT_EQ(percentiles(hundred)->p50, 50);
-    EXPECT_EQ(percentiles(hundred)->p99, 99);
+TEST(Tally, PercentilesAreNearestRanksWithinOnePercent) {
+    EXPECT_FALSE(percentiles(Histogram{}));
+    Histogram one;
+    one.add(7);
+    EXPECT_EQ(percentiles(one)->p99, 7);
+    Histogram low, high;
+    for (int i = 100; i > 0; --i) (i > 30 ? high : low).add(i);
+    low.add(high);
+    EXPECT_EQ(low.count(), 100U);
+    EXPECT_NEAR(percentiles(low)->p50, 50, 0.5);
+    EXPECT_NEAR(percentiles(low)->p99, 99, 1);
+    EXPECT_EQ(low.at(1), 100);
+    EXPECT_NEAR(low.at(0), 1, 0.01);
+}
+
+TEST(Tally, AHistogramHoldsAnyNumberOfValuesInTheSameMemory) {
+    Histogram many;
+    for (double const seconds : {-1.0, 0.0, 1e-9, 1e9}) many.add(seconds);  // clocks of two hosts differ
+    for (int i = 0; i < 100000; ++i) many.add(1e-6 * i);
+    EXPECT_LT(many.counts.size(), 3000U);
+    EXPECT_EQ(many.at(1), 1e9);
 }
 
 }  // namespace metrics_test

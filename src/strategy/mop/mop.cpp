@@ -90,7 +90,7 @@ void MopWorker::accept_state(Incoming message) {
     }
     if (dropped_.contains(trial)) return;
     fault_point("hop.receive");
-    totals().hop_s.push_back(unix_s() - journey.pushed_unix_s);
+    totals().hop_s.add(unix_s() - journey.pushed_unix_s);
     journey.saved = false;  // the sender's thread may die before it has written the file
     auto const ready_s = monotonic_s() + resources().experiment.run.inject.sync_s;
     ready_.push_back({std::move(journey), keeper().store().hold(std::move(message.state)), ready_s, hash, message.from});
