@@ -9,6 +9,7 @@ import re
 
 from chaos import decisions
 from harness import strict_json
+from units import with_units
 
 FILES = {
     "experiment.json",
@@ -40,7 +41,7 @@ def timeless(value):
 def outcome(folder):
     """All that must not depend on who trained, and on what happened; part by part, the first to differ first."""
     journal, summary = lines_of(folder / "journal.jsonl"), strict_json((folder / "summary.json").read_text())
-    laps = [line for line in journal if line["event"] == "lap_done"]
+    laps = [with_units(folder, line) for line in journal if line["event"] == "lap_done"]
     metrics = sorted(
         (timeless(line) for line in lines_of(folder / "metrics.jsonl")), key=lambda line: (line["trial"], line["epoch"])
     )
