@@ -142,9 +142,12 @@ Fault carry_out(Order const& order) {
 }  // namespace
 
 Fault fault_at(std::string_view point) {
-    for (auto& order : orders())
-        if (order.point == point && (++order.seen == order.nth || (order.kind == Kind::jitter && order.seen > order.nth)))
-            return carry_out(order);
+    for (auto& order : orders()) {
+        if (order.point != point) continue;
+        ++order.seen;
+        bool const strikes = order.kind == Kind::jitter ? order.seen >= order.nth : order.seen == order.nth;
+        if (strikes) return carry_out(order);
+    }
     return Fault::none;
 }
 

@@ -15,7 +15,10 @@ std::uint64_t xxh64(ByteView bytes) { return XXH64(bytes.data(), bytes.size(), 0
 
 struct Xxh64Stream::State {
     XXH64_state_t* raw = XXH64_createState();
+    State() = default;
     ~State() { XXH64_freeState(raw); }
+    State(State const&) = delete;
+    State& operator=(State const&) = delete;
 };
 
 Xxh64Stream::Xxh64Stream() : state_(std::make_unique<State>()) { XXH64_reset(state_->raw, 0); }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <tuple>
+#include <utility>
 
 #include "core/error.hpp"
 
@@ -95,7 +96,9 @@ Check<double> between(double low, double high) {
     };
 }
 Check<double> up_to(double high, Check<double> low) {
-    return [=](double v) { return v <= high ? low(v) : fmt::format("must be at most {} (got {})", high, v); };
+    return [high, low = std::move(low)](double v) {
+        return v <= high ? low(v) : fmt::format("must be at most {} (got {})", high, v);
+    };
 }
 Check<std::string> one_of(std::vector<std::string> allowed) {
     return [allowed = std::move(allowed)](std::string const& v) -> std::string {

@@ -47,13 +47,13 @@ struct Constraint {
 };
 
 struct SearchConfig {
-    // grid, random, sobol, tpe, manual and ablation train each trial to its end. successive_halving, hyperband, bohb, asha,
-    // median and pbt decide during training which trials continue.
+    // A row of experiment/procedures.cpp: a sampler, which trains each trial to its end, or a procedure that decides during
+    // training which trials continue.
     std::string procedure = "grid";
-    // The source of configurations for a procedure that decides: random (default), sobol, tpe, grid, manual. For the other
-    // procedures the sampler has their own name.
+    // The source of configurations for a procedure that decides: one of the samplers of its row, the first by default. For
+    // the other procedures the sampler has their own name.
     std::string sampler = "grid";
-    // train_loss, or val_ and one of loss, accuracy, top5, f1, auc, mae, r2, perplexity; a regression: val_loss unless given
+    // A row of experiment/metric.cpp; a regression: val_loss unless given
     std::string metric = "val_accuracy";
     Mode mode = Mode::max;
     Objective objective = Objective::last;  // trials are compared by the metric of the last epoch | of the best epoch so far

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import unittest
 
-from harness import BINARY, LONG, SOURCE, Case, experiment, strict_json
+from harness import BINARY, LONG, SOURCE, Case, experiment, known, strict_json
 
 
 class CommandLine(Case):
@@ -122,11 +122,7 @@ class CommandLine(Case):
                 setting,
             )
         self.refuse(
-            'strategy "" is unknown (known: mop, task_parallel, model_averaging, allreduce, parameter_server, sequential)',
-            "run",
-            "e.json",
-            "--strategy",
-            "",
+            f'strategy "" is unknown (known: {", ".join(known("strategy", "name"))})', "run", "e.json", "--strategy", ""
         )
 
     def test_idle_trainers_beside_a_server(self):

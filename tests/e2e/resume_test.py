@@ -9,7 +9,7 @@ import signal
 import struct
 import unittest
 
-from harness import LONG, Case, and_long, experiment, strict_json
+from harness import LONG, Case, and_long, every, experiment, owners, strict_json
 
 TRAIN = {"epochs": 6, "batch_size": 4, "optimizer": {"name": "adam", "lr": 0.01}}
 TOGETHER = {**TRAIN, "epochs": 4, "batch_size": 8}  # where trainers wait for each other in every step, which takes longer
@@ -21,8 +21,9 @@ OTHERS = [
     {"name": "allreduce"},
     {"name": "parameter_server"},
     {"name": "model_averaging", "momentum": "averaged"},
-    {"name": "model_averaging"},
 ]
+OTHERS = [*every("strategy", "name", OTHERS, without=("mop",)), {"name": "model_averaging"}]
+TOGETHER_NAMES = owners("strategy", "batch", name="mop")
 
 
 def disturbed(folder="out", **changes):
@@ -357,7 +358,7 @@ class Signals(Disturbed):
         for number, strategy in enumerate([{"name": "mop"}, *OTHERS]):
             np = 4 if strategy["name"] == "mop" else None
             with self.subTest(strategy=strategy):
-                train = TOGETHER if strategy in OTHERS[2:] else TRAIN
+                train = TOGETHER if strategy["name"] in TOGETHER_NAMES else TRAIN
                 expected = self.undisturbed(strategy=strategy, train=train)
                 folder = f"out{number}"
                 self.interrupted(folder, strategy, np, train)

@@ -7,7 +7,7 @@ import signal
 import unittest
 
 import faults_test
-from harness import LONG, RECOVERY, and_long, experiment
+from harness import LONG, RECOVERY, and_long, every, experiment, owners
 from resume_test import Disturbed
 
 SPACE = {
@@ -31,6 +31,13 @@ OTHERS = [
         "procedure": "manual",
         "configurations": [{"train.optimizer.lr": 0.01}, {"train.optimizer.lr": 0.1, "model.hidden": [8]}],
     },
+]
+# Every procedure that no row names, as soon as the program knows it. The other suites run grid and random search.
+COUNTED = owners("search", "trials", procedure="pbt")
+NEW = [
+    {**row, **({"trials": 6} if row["procedure"] in COUNTED else {})}
+    for row in every("search", "procedure", [*RULES, PBT, *OTHERS], without=("grid", "random"))
+    if row not in [*RULES, PBT, *OTHERS]
 ]
 
 
@@ -228,7 +235,7 @@ class Searches(Case):
             self.assertEqual((code, err), (0, ""), out)
 
     def test_those_that_decide_nothing(self):
-        for number, search in enumerate(OTHERS):
+        for number, search in enumerate([*OTHERS, *NEW]):
             with self.subTest(search=search):
                 expected = self.run_once(search, f"one{number}", "--trainers", "1")
                 self.assertEqual(self.run_elsewhere(search, f"other{number}", ranks=LONG), expected)

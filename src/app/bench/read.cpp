@@ -176,10 +176,10 @@ private:
     std::vector<std::uint32_t> rows_;
 };
 
-struct Column {  // GB/s by repeat
+struct ReadColumn {  // GB/s by repeat
     std::vector<double> rates;
     double typical() const { return median(rates); }
-    double against(Column const& other) const {  // of each repeat, whose two were measured one after the other
+    double against(ReadColumn const& other) const {  // of each repeat, whose two were measured one after the other
         std::vector<double> ratios;
         for (std::size_t i = 0; i < rates.size(); ++i) ratios.push_back(rates[i] / other.rates[i]);
         return median(ratios);
@@ -187,7 +187,7 @@ struct Column {  // GB/s by repeat
 };
 
 struct Table {
-    Column all, memory, sequence, window, file, none;
+    ReadColumn all, memory, sequence, window, file, none;
 };
 
 Table measure(ReadBench& bench, int repeats) {
@@ -195,7 +195,7 @@ Table measure(ReadBench& bench, int repeats) {
     auto const in_windows = bench.order_in_windows();
     Table table;
     for (int repeat = -1; repeat < repeats; ++repeat) {  // the first warms memory and page cache
-        std::pair<Column*, double> const rates[] = {
+        std::pair<ReadColumn*, double> const rates[] = {
             {&table.all, bench.through(Cache::all, order)},     {&table.memory, bench.from_memory(order)},
             {&table.sequence, bench.from_memory_in_sequence()}, {&table.window, bench.through(Cache::window, in_windows)},
             {&table.file, bench.from_file(in_windows)},         {&table.none, bench.through(Cache::none, order)}};

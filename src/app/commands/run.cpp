@@ -15,6 +15,7 @@
 #include "app/common/build_info.hpp"
 #include "app/job/prepare.hpp"
 #include "app/job/rank0.hpp"
+#include "app/job/run_options.hpp"
 #include "app/job/signals.hpp"
 #include "app/plan/print_plan.hpp"
 #include "comm/mpi_world.hpp"

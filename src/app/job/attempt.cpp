@@ -7,6 +7,7 @@
 
 #include "app/job/best_model.hpp"
 #include "app/job/describe_run.hpp"
+#include "app/job/run_options.hpp"
 #include "app/job/signals.hpp"
 #include "core/clock.hpp"
 #include "core/fault.hpp"

@@ -13,6 +13,7 @@
 #include "app/job/check_trials.hpp"
 #include "app/job/model_measures.hpp"
 #include "app/job/read_inputs.hpp"
+#include "app/job/run_options.hpp"
 #include "app/job/start_from.hpp"
 #include "core/error.hpp"
 #include "core/file.hpp"

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "app/job/earlier_jobs.hpp"
-#include "app/job/run_options.hpp"
 #include "data/dataset/data_schema.hpp"
 #include "data/dataset/manifest.hpp"
 #include "schedule/director.hpp"
@@ -17,6 +16,8 @@
 #include "search/plan.hpp"
 
 namespace hopscotch {
+
+struct RunOptions;
 
 struct PreparedRun {
     Experiment experiment;

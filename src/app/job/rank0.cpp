@@ -14,6 +14,7 @@
 #include "app/job/attempt.hpp"
 #include "app/job/describe_run.hpp"
 #include "app/job/print_result.hpp"
+#include "app/job/run_options.hpp"
 #include "app/job/signals.hpp"
 #include "core/clock.hpp"
 #include "core/error.hpp"

@@ -17,7 +17,7 @@
 namespace hopscotch {
 namespace {
 
-constexpr std::int64_t k_most_features = 1 << 28;  // sizes of shards stay far below 2^63
+constexpr std::int64_t k_most_row_features = 1 << 28;  // sizes of shards stay far below 2^63
 
 constexpr std::string_view k_again = "import the dataset again";
 
@@ -155,8 +155,8 @@ private:
     void check() {
         auto const& m = manifest_;
         if (m.shape.empty()) problems_.add("shape is empty (a row has at least one feature)");
-        if (std::accumulate(m.shape.begin(), m.shape.end(), 1.0, std::multiplies<>()) > k_most_features)
-            return problems_.add(fmt::format("shape says that a row has more than {} features", k_most_features));
+        if (std::accumulate(m.shape.begin(), m.shape.end(), 1.0, std::multiplies<>()) > k_most_row_features)
+            return problems_.add(fmt::format("shape says that a row has more than {} features", k_most_row_features));
         if (m.train.empty()) problems_.add("there are no training shards");
         auto const scales = static_cast<std::size_t>(m.shape.size() == 3 ? m.shape[0] : m.row_size());
         if (m.mean.size() != scales || m.stddev.size() != scales)

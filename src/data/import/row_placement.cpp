@@ -15,9 +15,9 @@
 namespace hopscotch {
 namespace {
 
-constexpr std::size_t k_splits = 3;
-constexpr std::string_view k_adjectives[k_splits] = {"training", "validation", "test"};
-using SplitRows = std::array<std::int64_t, k_splits>;  // by Split
+constexpr std::size_t k_split_count = 3;
+constexpr std::string_view k_adjectives[k_split_count] = {"training", "validation", "test"};
+using SplitRows = std::array<std::int64_t, k_split_count>;  // by Split
 
 constexpr std::size_t at(Split split) { return static_cast<std::size_t>(split); }
 
@@ -157,8 +157,8 @@ Placement place_rows(std::vector<std::uint32_t> const& classes, std::size_t clas
     auto const plan = planned(counts, options);
     draw(training_rows(classes, class_count, options, out), plan[1] - counts[1], plan[2] - counts[2], options, out);
     // All are picked out before any is dealt: dealing overwrites the marks.
-    std::array<std::vector<std::uint32_t>, k_splits> rows;
-    for (std::size_t split = 0; split < k_splits; ++split) rows[split] = shuffled(out, split, options);
+    std::array<std::vector<std::uint32_t>, k_split_count> rows;
+    for (std::size_t split = 0; split < k_split_count; ++split) rows[split] = shuffled(out, split, options);
     for (auto split : {Split::train, Split::valid, Split::test}) deal(rows[at(split)], split, options.shards, out);
     return out;
 }

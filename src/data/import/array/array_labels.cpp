@@ -13,7 +13,7 @@
 namespace hopscotch {
 namespace {
 
-constexpr std::size_t k_most_classes = 65536;
+constexpr std::size_t k_most_array_classes = 65536;
 
 // The different labels in the order in which they turn up.
 template <class Key>
@@ -22,9 +22,9 @@ public:
     std::uint32_t id(Key const& key, ArraySource const& source, std::int64_t row) {
         auto const [at, is_new] = ids_.try_emplace(key, static_cast<std::uint32_t>(keys_.size()));
         if (!is_new) return at->second;
-        if (keys_.size() == k_most_classes)
+        if (keys_.size() == k_most_array_classes)
             throw DataError(fmt::format("{}: row {}: more than {} different labels; choose other --labels, or --regression",
-                                        source.name(), row, k_most_classes));
+                                        source.name(), row, k_most_array_classes));
         keys_.push_back(key);
         return at->second;
     }

@@ -85,26 +85,26 @@ IdxPair read_labels(fs::path const& images, fs::path const& labels) {
 }
 
 // Labels 0..n-1 are their own classes; others become classes in ascending order, with their numbers as names.
-struct Classes {
+struct IdxClasses {
     std::array<std::uint32_t, 256> of{};
     std::vector<std::string> names;
     std::size_t count = 0;
 };
 
-Classes classes_of(std::vector<IdxPair> const& pairs) {
+IdxClasses classes_of(std::vector<IdxPair> const& pairs) {
     std::set<std::uint8_t> seen;
     for (auto const& pair : pairs) seen.insert(pair.labels.begin(), pair.labels.end());
     if (seen.size() < 2)
         throw DataError(fmt::format("{}: every label is {}; a classification needs two classes", pairs[0].images.string(),
                                     *seen.begin()));
-    Classes out;
+    IdxClasses out;
     for (auto label : seen) out.of[label] = static_cast<std::uint32_t>(out.count++);
     if (*seen.rbegin() != seen.size() - 1)
         for (auto label : seen) out.names.push_back(fmt::format("{}", label));
     return out;
 }
 
-Placement place(ImportOptions const& options, std::vector<IdxPair> const& pairs, Classes const& classes) {
+Placement place(ImportOptions const& options, std::vector<IdxPair> const& pairs, IdxClasses const& classes) {
     std::vector<std::uint32_t> all;
     std::vector<Split> splits;
     for (auto const& pair : pairs)
@@ -116,7 +116,7 @@ Placement place(ImportOptions const& options, std::vector<IdxPair> const& pairs,
     return place_rows(all, classes.count, split, splits);
 }
 
-Manifest describe(ImportOptions const& options, std::vector<fs::path> const& files, Classes const& classes) {
+Manifest describe(ImportOptions const& options, std::vector<fs::path> const& files, IdxClasses const& classes) {
     Json::Array names;
     for (auto const& file : files) names.emplace_back(file.filename().string());
     Manifest out;

@@ -47,9 +47,9 @@ private:
     };
 
     void start(Cells const& record) {
-        if (record.size() > k_most_features)
+        if (record.size() > k_most_csv_features)
             throw DataError(fmt::format("{}: {} columns (at most {}) remove columns, or import an npy array",
-                                        options_.sources.front().string(), record.size(), k_most_features));
+                                        options_.sources.front().string(), record.size(), k_most_csv_features));
         first_.assign(record.begin(), record.end());
         types_.resize(record.size());
     }
@@ -161,11 +161,11 @@ CsvTable scan_csv(ImportCsvOptions const& options) {
         table.columns[i].name = table.header ? scan.first()[i] : fmt::format("column {}", i);
     set_columns(options, table, types);
     scan_labels(options, table);
-    if (auto const features = table.feature_names().size(); features > k_most_features)
+    if (auto const features = table.feature_names().size(); features > k_most_csv_features)
         throw DataError(
             fmt::format("{}: {} features (at most {}; a text column is one for each of its values) choose "
                         "--hash-buckets",
-                        options.sources.front().string(), features, k_most_features));
+                        options.sources.front().string(), features, k_most_csv_features));
     return table;
 }
 

@@ -17,7 +17,7 @@ namespace hopscotch {
 
 inline constexpr std::size_t k_most_categories = 1000;  // of a text column: beyond, it is an id or free text
 // A million columns take 4 s and 0.6 GB; more of them is a table the wrong way round.
-inline constexpr std::size_t k_most_features = 1 << 20;
+inline constexpr std::size_t k_most_csv_features = 1 << 20;
 
 // The first pass's findings in a column.
 struct ColumnTypes {
