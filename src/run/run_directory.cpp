@@ -132,7 +132,7 @@ void check_run_dir(fs::path const& path, RunDirUse use) {
     std::error_code error;
     auto const status = fs::status(path, error);
     if (fs::exists(status) && !fs::is_directory(status))
-        throw ConfigError(fmt::format("{}: exists already (not as a directory); use another run.dir", path.string()));
+        throw ConfigError(fmt::format("{}: exists already (and is no directory); use another run.dir", path.string()));
     auto const names = fs::exists(status) ? entries_of(path) : std::vector<std::string>();
     if (!names.empty() && use == RunDirUse::fresh)
         throw ConfigError(fmt::format(

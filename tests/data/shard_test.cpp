@@ -74,7 +74,7 @@ TEST(Shard, the_task_says_whether_there_are_labels_or_targets) {
     TemporaryDirectory const dir;
     auto const tokens = described(FeatureType::uint8, Task::language, 10);
     auto const file = write_bytes(dir / "l.h5", tokens, 17);
-    EXPECT_EQ(thrown<DataError>([&] { read_shard(dir.path(), file, tokens); }, dir.path()).substr(0, 79),
+    EXPECT_EQ(thrown<DataError>([&] { read_shard(dir.path(), file, tokens); }, dir.path()).substr(0, 80),
               "l.h5: row 17: label 12 is out of range (dataset.json says 10 tokens); run 'hopsc");
     auto const flags = described(FeatureType::uint8, Task::multilabel, 3);
     ShardWriter writer(dir / "m.h5", flags, 2);
