@@ -82,12 +82,10 @@ void check_folds(Experiment const& experiment, int shards, Problems& problems) {
                      fmt::format("{} parts cannot be made of {} shards (each needs one at least); use at most {}", folds,
                                  shards, shards));
     if (trains_in_a_group(experiment.strategy.name))
-        problems.add(
-            {}, "/search/folds",
-            fmt::format(
-                "is not available with {} (it validates on shards that all trainers hold); use mop, task_parallel or "
-                "sequential",
-                experiment.strategy.name));
+        problems.add({}, "/search/folds",
+                     fmt::format("is not available with {} (it validates on shards that all trainers hold); use mop, "
+                                 "task_parallel or sequential",
+                                 experiment.strategy.name));
 }
 
 void check_statistics(Experiment const& experiment, TrialConfig const& config, Problems& problems) {
