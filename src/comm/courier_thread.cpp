@@ -105,8 +105,8 @@ void Courier::check_exchanges(double now) {
     if (wait.seconds <= peers_.stall_s() || peers_.job_still_s() <= peers_.stall_s()) return;
     std::string peers;
     for (auto const peer : wait.peers) peers += (peers.empty() ? "" : ", ") + peers_.name(peer);
-    throw CommError(fmt::format("{}: nothing came from or was taken by {} for {:.0f} s; run.stall_s sets this limit",
-                                wait.what, peers, wait.seconds));
+    throw CommError(fmt::format("{}: {} neither sent nor took anything for {:.0f} s; run.stall_s sets this limit", wait.what,
+                                peers, wait.seconds));
 }
 
 void Courier::post(Rank to, MessageKind kind, Bytes const& body) {

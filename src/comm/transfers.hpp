@@ -59,8 +59,8 @@ private:
     std::set<Rank> unreachable_;  // cannot map this rank's memory
     bool abandoned_ = false;
     std::map<std::uint64_t, Out> outgoing_;
-    // Of parameter servers: two at a time (the second hides the start of the first), each rank beginning with its neighbour.
-    // Many at once to one receiver would overrun its link while others idle (incast: Vasudevan et al. 2009).
+    // Pushes of parameter servers: two at a time (the second hides the start of the first). Each rank begins with its
+    // neighbour. Many at once to one receiver would overrun its link while others idle (incast: Vasudevan et al. 2009).
     std::list<Push> waiting_;
     std::vector<std::uint64_t> turns_;  // ids of pushes that have begun and whose pieces were not all out
     Rank last_to_;                      // receiver of the push before; this rank: none yet

@@ -32,7 +32,7 @@ std::uint64_t from_hex(std::string_view text) {
     std::uint64_t value = 0;
     auto const [end, code] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
     require(code == std::errc{} && text.size() == 16 && end == text.data() + text.size(),
-            fmt::format("'{}' is not a hash (sixteen hex digits)", text));
+            fmt::format("'{}' is not a hash (a hash has sixteen hex digits)", text));
     return value;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The metrics that a search can go by, one row each: everything that the reader, the director, the files and the texts of
+// The metrics that a search can compare, one row each: everything that the reader, the director, the files and the texts of
 // results ask about a metric.
 #pragma once
 #include <string>

@@ -13,7 +13,7 @@ namespace hopscotch {
 // How trainers share a trial: its state hops from trainer to trainer, one trainer has it to itself, or all train it at once.
 enum class Training { hopping, alone, together };
 
-// What a trial's bits depend on besides the experiment: nothing, or the number of trainers too.
+// A trial's bits depend on the experiment alone, or also on the number of trainers.
 enum class Bits { any_trainers, same_trainers };
 
 // Whether rows stay with the trainer that owns their shard. travel: trainers that own no shard train too.

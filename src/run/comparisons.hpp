@@ -17,10 +17,10 @@ namespace hopscotch {
 std::optional<ParetoFront> pareto_of(Summary const& summary, SearchConfig const& search,
                                      std::map<TrialId, Measures> const& measures);
 
-// Of procedure ablation; else empty. The metric of a trial's best epoch, or the mean of a group.
+// Empty for other procedures than ablation. The metric of a trial's best epoch, or the mean of a group.
 std::vector<AblationRow> ablation_of(Summary const& summary, Experiment const& experiment);
 
-// Without search.repeat and search.fold.
+// The assignment without search.repeat and search.fold.
 Assignment configuration_of(Assignment const& assignment);
 
 // Tables; empty if there is none.

@@ -82,9 +82,8 @@ void Recorder::decided(Decision const& decision) {
     auto const same = [&](auto... member) { return ((before.*member == decision.*member) && ...); };
     if (!same(&Decision::kind, &Decision::trial, &Decision::epoch, &Decision::until_epoch, &Decision::source))
         throw Error(fmt::format(
-            "{}: the search decides otherwise than the journal has it: trial {}, epoch {}: {} and now trial {}, epoch {}: "
-            "{} (was "
-            "the journal edited, or written by another version?) start again with --overwrite",
+            "{}: the search decides differently from the journal (trial {}, epoch {}: {} in the journal; trial {}, epoch "
+            "{}: {} now; was the journal edited, or written by another version?); start again with --overwrite",
             directory_.string(), before.trial.value, before.epoch, name_of(before.kind), decision.trial.value,
             decision.epoch, name_of(decision.kind)));
     decisions_.pop_front();
@@ -99,8 +98,8 @@ void Recorder::stop_if_replaced() {
     if (journal_.is_current()) return;
     finished_ = true;
     throw Error(fmt::format(
-        "{}: another job goes on with this run (its journal.jsonl is a new file, or gone); this one stops and leaves the "
-        "directory to it",
+        "{}: another job continues this run (journal.jsonl is a new file, or gone); this job stops and writes nothing more "
+        "there",
         directory_.string()));
 }
 

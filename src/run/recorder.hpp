@@ -58,28 +58,28 @@ public:
     double seconds_of(TrialId trial) const { return tally_.of(trial).train_s + tally_.of(trial).valid_s; }
     void trial_ended(TrialView const& trial);
     void trainer_lost(TrainerLoss loss);      // the job goes on without it
-    void saved(LapSink::Saved const& saved);  // older files of that trial go once the journal's line is durable
+    void saved(LapSink::Saved const& saved);  // older files of that trial are deleted once the journal's line is durable
     CheckpointShelf& shelf() { return shelf_; }
     CheckpointShelf const& shelf() const { return shelf_; }
     // trial: the director's view after it took the record. An end of the trial is journalled too. Returns the metrics.
     Metrics lap_done(LapRecord const& record, TrialView const& trial);
     void tick();
     // Throws Error if another job has taken the directory over (a resumed run, while this one seemed dead): from then on
-    // this one writes and deletes nothing there. tick() and finish() look too.
+    // this one writes and deletes nothing there. tick() and finish() check this, too.
     void stop_if_replaced();
     bool finished() const { return finished_; }
     std::optional<BestSoFar> best() const;  // trial and value of search.metric, for the progress view
     // The epoch of this trial whose state is wanted at the end: if the trial is the best one, or keeps_every_best().
     std::optional<int> wanted_epoch(TrialId trial) const;
 
-    // What the records add up to so far; writes nothing.
+    // The summary of the records so far; writes nothing.
     Summary summarise(RunEnd const& end, std::vector<TrialView> const& trials) const;
 
     // summary.json of a run that a signal ends: the launcher may kill rank 0 before the end of the job.
     void write_summary_so_far(RunEnd const& end, std::vector<TrialView> trials) const;
 
     // Journals the trials that have not ended and the run's end, writes trials.csv and summary.json, closes the trace.
-    // Again: trials.csv and summary.json once more, with what the caller knows by then.
+    // A second call writes trials.csv and summary.json once more, with the facts that the caller has by then.
     Summary finish(RunEnd const& end, std::vector<TrialView> const& trials);
 
 private:

@@ -84,7 +84,7 @@ private:
     Mode mode_;
     ComparedBy comparison_;
     std::map<TrialId, TrialTally> trials_;
-    std::map<TrialId, double> alone_s_;  // what the trial's laps take with everything free
+    std::map<TrialId, double> alone_s_;  // seconds that the trial's laps take if every trainer is free
     std::vector<double> busy_s_;         // by trainer
     std::vector<float> gaps_s_;          // UnitRecord::wait_s where the unit was queued
     std::vector<double> exposed_s_;

@@ -38,7 +38,7 @@ struct Decision {
     int until_epoch = 0;  // start, resume, go_on, clone: the next decision point
     LapId source = {};    // clone
     std::string why = {};
-    double virtual_time = 0;  // by arrival: how many records had come
+    double virtual_time = 0;  // by arrival: the number of records so far
 };
 std::string_view name_of(Decision::Kind kind);
 

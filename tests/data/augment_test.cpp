@@ -240,7 +240,7 @@ TEST(CheckAugment, complains_about_what_does_not_fit) {
         return problems.text();
     };
     EXPECT_TRUE(complaints().starts_with(
-        "e.json: /data/augment/0: augments images only (the dataset's rows have 1 dimension) leave it out, or import the "
+        "e.json: /data/augment/0: augments images only (the dataset's rows have 1 dimension); leave it out, or import the "
         "dataset with a shape CxHxW\ne.json: /data/augment/1: augments"))
         << complaints();
     m.shape = {1, 9, 8};

@@ -173,7 +173,7 @@ class Replaced(Disturbed):
         orphan.send_signal(signal.SIGCONT)
         out, err = orphan.communicate(timeout=30)
         self.assertEqual(orphan.returncode, 1, out + err)
-        self.assertIn("out: another job goes on with this run", err)
+        self.assertIn("out: another job continues this run", err)
         after = {name: size for name, size in self.listing().items() if not name.startswith("out/checkpoints")}
         self.assertEqual(after, before)
         self.assertEqual(self.outcome("out"), expected)

@@ -83,9 +83,9 @@ class CommandLine(Case):
         for setting, problem in (
             (
                 "algorithm=deterministc",
-                'unknown value "deterministc" (known: ring, deterministic) did you mean "deterministic"?',
+                'unknown value "deterministc" (known: ring, deterministic); did you mean "deterministic"?',
             ),
-            ("every=2", 'every belongs to model_averaging (the name here is "allreduce") leave it out'),
+            ("every=2", 'every belongs to model_averaging (the name here is "allreduce"); leave it out'),
         ):
             self.refuse(
                 f"--set strategy.{setting}: {problem}",

@@ -139,7 +139,9 @@ class Searches(Case):
         path.write_text("".join(lines))
         code, out, err = self.run_hopscotch("run", "e.json", "--quiet", "--resume", "--trainers", "2")
         self.assertEqual(code, 1, out + err)
-        self.assertRegex(err, r"the search decides otherwise than the journal has it: trial \d+, epoch \d+: go_on and now")
+        self.assertRegex(
+            err, r"the search decides differently from the journal \(trial \d+, epoch \d+: go_on in the journal; trial"
+        )
 
     def test_other_strategies_decide_alike(self):
         mop = self.run_once(RULES[0], "mop", "--trainers", "2")

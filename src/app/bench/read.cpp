@@ -241,9 +241,10 @@ Work add_bench_read(CLI::App& command) {
     auto const read = std::make_shared<BenchReadOptions>();
     command.add_option("--dir", read->dir, "Read the first training shard of this dataset (default: make one)")
         ->type_name("DATASET");
-    command.add_option("--megabytes", read->megabytes, "Of the shard that is made")->capture_default_str();
+    command.add_option("--megabytes", read->megabytes, "Size of the shard that is made")->capture_default_str();
     command.add_option("--batch", read->batch_size, "Rows of a batch")->capture_default_str();
-    command.add_option("--repeats", read->repeats, "Interleaved repeats; medians are printed")->capture_default_str();
+    command.add_option("--repeats", read->repeats, "Number of interleaved repeats; medians are printed")
+        ->capture_default_str();
     return on_first_rank([read] { return bench_read_command(*read); });
 }
 

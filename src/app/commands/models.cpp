@@ -102,8 +102,8 @@ int models_command(std::string const& name) {
     }
     if (!found) {
         auto const near = nearest(name, names);
-        throw ConfigError(fmt::format("unknown model \"{}\"{}; see hopscotch models", name,
-                                      near.empty() ? "" : fmt::format(" (did you mean \"{}\"?)", near)));
+        throw ConfigError(fmt::format("unknown model \"{}\"{} (see: hopscotch models)", name,
+                                      near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near)));
     }
     return 0;
 }

@@ -254,7 +254,7 @@ Work add_predict(CLI::App& command) {
         ->type_name("ID");
     add_choice<std::string>(command, "--split", {{"all", "all"}, {"train", "train"}, {"valid", "valid"}, {"test", "test"}},
                             options->split, "Only these rows (default: all)");
-    command.add_option("--device", options->device, "auto, cpu or cuda")->capture_default_str();
+    command.add_option("--device", options->device, "Device: auto, cpu or cuda")->capture_default_str();
     command.footer("Example: hopscotch predict runs/digits data/digits --split valid --out predictions.csv");
     return on_first_rank([options] { return predict_command(*options); });
 }

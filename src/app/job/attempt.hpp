@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One attempt of a job, on rank 0: laps out, records in. The attempt ends when every trial has ended, at a signal, or when
-// trainers or states are lost. In the last case rank0.cpp makes the next attempt, which continues from the run directory.
+// One attempt of a job, on rank 0: sends laps and takes records. The attempt ends when every trial has ended, at a signal,
+// or when trainers or states are lost. In the last case rank0.cpp makes the next attempt, which continues from the run
+// directory.
 #pragma once
 #include <deque>
 #include <map>
@@ -30,7 +31,7 @@ class Attempt : public LapSink {
 public:
     Attempt(PreparedRun& prepared, Courier& courier, RunOptions const& options);
 
-    // Until every trial has ended, or a signal comes.
+    // Returns when every trial has ended, or a signal has come.
     void run();
 
     // After a signal: the trainers save their states, within run.grace_s. False if some trainer did not.
@@ -39,8 +40,8 @@ public:
     // After a loss: takes the trainer out of prepared.owners. Throws CommError if no trainer is left.
     void bury(TrainerLost const& lost);
 
-    // The trainers leave their units, save their states, and wait for the next welcome. Throws CommError if some trainer
-    // does not answer, and like run().
+    // The trainers leave their units, save their states, and wait for the next welcome. Throws as run(), and CommError if
+    // some trainer does not answer.
     void leave_off();
 
     // The best trial's metrics on the test shards. None if the dataset has no test shards, or if scoring failed.
@@ -63,7 +64,7 @@ public:
     }
 
 private:
-    // What the record of a lap means to this attempt. Only news reach the director and the journal.
+    // The meaning of a lap's record to this attempt. Only `news` reaches the director and the journal.
     enum class RecordMeaning {
         undone,       // an order stopped the lap, and was taken back since: the lap never happened
         retry,        // the lap failed through no fault of its trial, which goes back to its last checkpoint

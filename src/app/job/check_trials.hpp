@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the model zoo and the strategy can train the trials of an experiment. Problems stand at their place in the file.
+// Checks that the model zoo and the strategy can train the trials of an experiment. Problems stand at their place in the
+// file.
 #pragma once
 #include "app/job/prepare.hpp"
 #include "core/json_reader.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads what earlier jobs left in the run directory: the laps of the journal, and the checkpoints that trials can continue
-// from. Writes nothing.
+// Reads the files of earlier jobs in the run directory: the laps of the journal, and the checkpoints that trials can
+// continue from. Writes nothing.
 #pragma once
 #include <map>
 #include <string>

@@ -73,8 +73,7 @@ void LiveControl::tick() {
 }
 
 Answer LiveControl::answer_to(LiveRequest const& request) {
-    if (prepared_.director->finished())
-        return {false, "the run has finished; no lap is left that the order could come with"};
+    if (prepared_.director->finished()) return {false, "the run has finished; no lap is left that could bring the order"};
     if (request.kind == Order::Kind::finish) return finish();
     auto const& trials = prepared_.director->trials();
     if (request.trial.index() >= trials.size())

@@ -27,7 +27,7 @@ struct PreparedRun {
     int trainers = 0;
     int shards = 0;
     OwnerTable owners;
-    std::int64_t in_flight = 0, admits = 0;  // trials at a time: at most all trials; no such bound
+    std::int64_t in_flight = 0, admits = 0;  // trials at a time; in_flight: at most the number of trials
     std::unique_ptr<Director> director;
     SearchContext context;  // input of the search besides the experiment
     SearchPlan plan;        // trials and epochs of the search

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the command line names: the experiment and its dataset.
+// The inputs that the command line names: the experiment and its dataset.
 #pragma once
 #include "app/job/run_options.hpp"
 #include "core/json_reader.hpp"

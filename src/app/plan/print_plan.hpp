@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What --dry-run prints.
+// Prints the plan of a run, for --dry-run.
 #pragma once
 #include "app/job/prepare.hpp"
 

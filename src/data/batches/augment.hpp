@@ -15,13 +15,13 @@ public:
     // Throws Error if check_augment would complain.
     Augmenter(DataConfig const& config, Manifest const& manifest);
 
-    bool idle() const { return augment_.empty(); }  // gather() is the normaliser's then
+    bool idle() const { return augment_.empty(); }  // then the normaliser gathers
 
     // out: [picked.rows.size(), C, H, W] floats. May be called from any thread.
     void gather(PickedRows const& picked, UnitAddress const& address, float* out) const;
 
-    // For a gather on a GPU. compact: whether plans (data/batches/compact_plan.hpp) can say what happens to these images;
-    // they have few enough pixels and holes. plan: out: [numbers.size(), plan_size()], by the rows' numbers as in
+    // For a gather on a GPU. compact: true if plans (data/batches/compact_plan.hpp) can describe the changes, because the
+    // images have few enough pixels and holes. plan: out: [numbers.size(), plan_size()], by the rows' numbers as in
     // PickedRows.
     bool compact() const;
     std::size_t plan_size() const { return height_ + width_; }

@@ -12,7 +12,7 @@
 namespace hopscotch {
 
 struct PickedRows {
-    Shard const& shard;                      // the whole shard, or only what is in memory of it
+    Shard const& shard;                      // the whole shard, or the part of it that is in memory
     std::span<std::uint32_t const> rows;     // of `shard`
     std::span<std::uint32_t const> numbers;  // the same rows by their number in the file, the key of augmentation
 };

@@ -144,7 +144,7 @@ void deal(std::vector<std::uint32_t> const& rows, Split split, std::int64_t shar
 Placement place_rows(std::vector<std::uint32_t> const& classes, std::size_t class_count, SplitOptions const& options,
                      std::vector<Split> const& given) {
     if (classes.size() > UINT32_MAX)
-        throw ConfigError(fmt::format("{} rows in one dataset (at most {}) split the source", classes.size(), UINT32_MAX));
+        throw ConfigError(fmt::format("{} rows in one dataset (at most {}); split the source", classes.size(), UINT32_MAX));
     require(given.empty() || given.size() == classes.size(), "a split is given for each row or for none");
     Placement out;
     out.places.resize(classes.size());

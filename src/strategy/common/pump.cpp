@@ -36,8 +36,9 @@ void Pump::take(LapSink& sink, double timeout_s) {
         case MessageKind::all_saved: {
             auto const saved = decode<AllSaved>(message->body);
             if (saved.unsaved > 0)
-                log_warning(fmt::format("rank {} could not save {} state(s); their progress since the copies before is lost",
-                                        message->from.value, saved.unsaved));
+                log_warning(
+                    fmt::format("rank {} could not save {} state(s); their progress since the last saved copies is lost",
+                                message->from.value, saved.unsaved));
             return hear(message->from, message->kind, saved.round);
         }
         case MessageKind::scored: return sink.scored(decode<LapRecord>(message->body));

@@ -232,8 +232,8 @@ bool MopWorker::came_damaged(Ready& ready) {
         return false;
     }
     auto const text = fmt::format(
-        "trial {}, epoch {}: its state was damaged on its way from rank {} to rank {} ({}): check the memory of both and "
-        "the network",
+        "trial {}, epoch {}: its state was damaged on its way from rank {} to rank {} ({}); check the memory of both hosts "
+        "and the network",
         ready.journey.lap.trial.value, ready.journey.lap.epoch, ready.from.value, courier().world().rank().value,
         host_name());
     courier().send(Rank(0), MessageKind::damaged, encode(Fatal{text}));

@@ -88,9 +88,8 @@ std::vector<Bytes> Group::share(Bytes mine, std::string const& what, To to) {
             throw JobEnded{};
         }
         if (!message && monotonic_s() > deadline && courier_.peers().job_still_s() > stall_s_)
-            throw CommError(
-                fmt::format("{}: only {} of {} trainers had their say within {:.0f} s; run.stall_s sets this limit", what,
-                            come.size(), size(), stall_s_));
+            throw CommError(fmt::format("{}: only {} of {} trainers answered within {:.0f} s; run.stall_s sets this limit",
+                                        what, come.size(), size(), stall_s_));
         if (!message) continue;
         if (message->kind != MessageKind::share) {
             set_aside_(std::move(*message));

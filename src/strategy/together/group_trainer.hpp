@@ -21,7 +21,7 @@ namespace hopscotch {
 
 class GroupTrainer : public TrainerLoop {
 protected:
-    // What must be the same on every member when train_lap has returned, and what a member's file holds.
+    // The values that must be the same on every member when train_lap has returned, and that a member's file holds.
     enum class Same { state, parameters };
     explicit GroupTrainer(WorkerResources const& resources, Same same = Same::state,
                           StateKeeper::Holds holds = StateKeeper::Holds::whole_states);

@@ -46,8 +46,8 @@ namespace {
     std::error_code ignored;
     std::filesystem::rename(path, aside, ignored);
     throw WrongState(fmt::format(
-        "trial {}, epoch {}: {} holds another state than the journal says ({} instead of {}; nothing was trained on it, "
-        "and it is called .wrong now); --resume goes on from the file before",
+        "trial {}, epoch {}: {} holds another state than the journal says ({} instead of {}; nothing was trained on it, and "
+        "its name now ends in .wrong); --resume continues from the file before it",
         lap.trial.value, lap.epoch, lap.from, to_hex(found), to_hex(expected)));
 }
 

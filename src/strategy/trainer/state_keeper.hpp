@@ -52,8 +52,8 @@ public:
     // A trial that rests for long gets a new file: to be called often.
     void save_one_at_rest();
 
-    // The job pauses: saves all states that wait, and returns how many could not be written by the deadline. queued: calls
-    // save_waiting for the states that wait in the middle of a lap.
+    // The job pauses: saves all states that wait, and returns the number of states that were not written by the deadline.
+    // queued: calls save_waiting for the states that wait in the middle of a lap.
     std::uint64_t save_all(double deadline_s, std::function<void()> const& queued);
     void save_waiting(Journey& journey, WaitingState const& state);
     void stop_saving() { checkpointer_.reset(); }  // gives up the files that are not written

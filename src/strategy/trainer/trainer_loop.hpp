@@ -27,7 +27,7 @@ protected:
     virtual void handle(Incoming message) = 0;
     virtual bool may_work() const = 0;
     virtual void work() = 0;
-    // The trial has ended: everything of it that the strategy holds goes.
+    // The trial has ended: the strategy drops everything that it holds of the trial.
     virtual void drop(TrialId trial) = 0;
     // The trial's lap ends with the unit under way: a lap that waits here ends now, with end_left; a lap that arrives later,
     // when it arrives (left_why). Strategies whose trainers train a lap together finish the lap.

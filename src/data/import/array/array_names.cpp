@@ -104,8 +104,8 @@ private:
                   "'targets'";
         if (found.empty())
             throw ConfigError(
-                fmt::format("{}: no {}{} found by name (there is {}) {}", where_, kind, name_of(role), known(), advice));
-        throw ConfigError(fmt::format("{}: several {}{} found by name ({}) {}", where_, kind, name_of(role),
+                fmt::format("{}: no {}{} found by name (there is {}); {}", where_, kind, name_of(role), known(), advice));
+        throw ConfigError(fmt::format("{}: several {}{} found by name ({}); {}", where_, kind, name_of(role),
                                       fmt::join(found, ", "), advice));
     }
 
@@ -115,7 +115,7 @@ private:
         for (auto const& known_name : names_)
             if (known_name == path) return known_name;
         auto const near = nearest(name, names_);
-        throw ConfigError(fmt::format("--{} {}: no such array in {} (there is {}) {}", name_of(role), name, where_, known(),
+        throw ConfigError(fmt::format("--{} {}: no such array in {} (there is {}); {}", name_of(role), name, where_, known(),
                                       near.empty() ? "choose one of these" : fmt::format("did you mean {}?", near)));
     }
 

@@ -83,7 +83,7 @@ ColumnClasses classes_of(LabelTexts const& labels, std::string const& column) {
     for (std::size_t id = 0; id < values.size(); ++id)
         if (values[id] != std::floor(values[id]) || std::abs(values[id]) > 0x1p53)
             throw DataError(fmt::format(
-                "{}: label '{}' in column '{}' is not an integer (a class) use --regression to predict numbers, or "
+                "{}: label '{}' in column '{}' is not an integer (a class); use --regression to predict numbers, or "
                 "choose another --label",
                 labels.place(id), labels.texts()[id], column));
     return sorted_numbers(values);
@@ -161,7 +161,7 @@ void scan_labels(ImportCsvOptions const& options, CsvTable& table) {
     });
     for (std::size_t i = 0; i < seen.size(); ++i) table.columns[i].categories.assign(seen[i].begin(), seen[i].end());
     if (table.classes.empty())
-        throw DataError(fmt::format("{}: no rows{}; a dataset needs some", options.sources.front().string(),
+        throw DataError(fmt::format("{}: no rows{}; add at least one", options.sources.front().string(),
                                     table.dropped > 0 ? " are left (--missing drop)" : ""));
     if (options.task != Task::classification) return;
     auto const& label = table.columns[table.labels[0]].name;
