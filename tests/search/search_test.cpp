@@ -266,7 +266,7 @@ TEST(MakeSearch, KnowsWhatTheReaderKnows) {
         auto const made = make_search(experiment);
         EXPECT_EQ(made->decides_nothing(), name == "grid" || name == "random" || name == "sobol" || name == "ablation")
             << name;
-        EXPECT_EQ(made->clones(), procedure_clones(name));
+        EXPECT_EQ(made->clones(), procedure_traits(name).clones);
         EXPECT_TRUE(procedure_named(name).rule != nullptr && procedure_named(name).count != nullptr) << name;
         EXPECT_TRUE(made->next()) << name;
     }
