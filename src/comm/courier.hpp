@@ -18,9 +18,7 @@
 #include <vector>
 
 #include "comm/activity.hpp"
-#include "comm/exchange.hpp"
 #include "comm/messages.hpp"
-#include "comm/peers.hpp"
 #include "comm/traffic.hpp"
 #include "comm/world.hpp"
 
@@ -32,6 +30,9 @@ struct CourierOptions {
     double heartbeat_s = 0.5;
 };
 
+class Exchange;
+class Exchanges;
+class Peers;
 class Transfers;
 
 class Courier {
@@ -59,7 +60,7 @@ public:
 
     // The other ranks. Heartbeats flow from the start until leave_quietly() or stop_beating(): then peers end in good order,
     // and nothing may follow the last message.
-    Peers& peers() { return peers_; }
+    Peers& peers() { return *peers_; }
     void leave_quietly();
     void stop_beating();
 
@@ -113,7 +114,7 @@ private:
     CourierOptions options_;
     std::shared_ptr<BufferPool> pool_ = std::make_shared<BufferPool>();
     Activity activity_;
-    Peers peers_;
+    std::unique_ptr<Peers> peers_;
     std::array<std::atomic<std::uint64_t>, k_traffics> sent_{};
 
     mutable std::mutex mutex_;  // of everything down to closing_
@@ -130,7 +131,7 @@ private:
     std::unique_ptr<Transfers> transfers_;
     std::deque<Pending> sends_, arrivals_;
     std::deque<Pending> graves_;  // with the dead: MPI may write there for ever
-    Exchanges exchanges_;
+    std::unique_ptr<Exchanges> exchanges_;
     double next_beat_ = 0;
     bool alone_ = false;  // only messages to rank 0 matter any more
 

@@ -7,7 +7,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "comm/codec.hpp"
 #include "comm/courier.hpp"
+#include "comm/courier_messages.hpp"
+#include "comm/exchange.hpp"
+#include "comm/peers.hpp"
 #include "comm/transfers.hpp"
 #include "core/clock.hpp"
 #include "core/error.hpp"
@@ -54,8 +58,8 @@ void Courier::loop() {
         }
         ++quiet_rounds;
         bool const helped = helpers_ > 0 || now - helped_s_ < k_helped_s;
-        bool const in_flight = transfers_->pieces_in_flight() || (!exchanges_.idle() && !helped);
-        bool const nothing_open = sends_.empty() && arrivals_.empty() && transfers_->idle() && exchanges_.idle();
+        bool const in_flight = transfers_->pieces_in_flight() || (!exchanges_->idle() && !helped);
+        bool const nothing_open = sends_.empty() && arrivals_.empty() && transfers_->idle() && exchanges_->idle();
         engine.unlock();
         if (in_flight) {
             std::this_thread::sleep_for(std::chrono::microseconds(k_in_flight_us));
@@ -67,9 +71,9 @@ void Courier::loop() {
         if (closing_ && settled) return;
         if (closing_) {
             if (closing_since == 0) closing_since = now;
-            if (now - closing_since > peers_.deadline_s())
+            if (now - closing_since > peers_->deadline_s())
                 throw CommError(
-                    fmt::format("messages were not taken for {:.0f} s at the end of the job", peers_.deadline_s()));
+                    fmt::format("messages were not taken for {:.0f} s at the end of the job", peers_->deadline_s()));
         }
         if (queued) continue;
         // A trainer without work loses nothing by looking more often.
@@ -96,15 +100,15 @@ bool Courier::pump() {
     moved |= finish_sends();
     auto const now = monotonic_s();
     moved |= transfers_->progress(now);
-    moved |= exchanges_.progress(world_, now, sent_.data());
+    moved |= exchanges_->progress(world_, now, sent_.data());
     return moved;
 }
 
 void Courier::check_exchanges(double now) {
-    auto const wait = exchanges_.longest_wait(now);
-    if (wait.seconds <= peers_.stall_s() || peers_.job_still_s() <= peers_.stall_s()) return;
+    auto const wait = exchanges_->longest_wait(now);
+    if (wait.seconds <= peers_->stall_s() || peers_->job_still_s() <= peers_->stall_s()) return;
     std::string peers;
-    for (auto const peer : wait.peers) peers += (peers.empty() ? "" : ", ") + peers_.name(peer);
+    for (auto const peer : wait.peers) peers += (peers.empty() ? "" : ", ") + peers_->name(peer);
     throw CommError(fmt::format("{}: {} neither sent nor took anything for {:.0f} s; run.stall_s sets this limit", wait.what,
                                 peers, wait.seconds));
 }
@@ -124,8 +128,8 @@ bool Courier::send_queued() {
         outgoing.swap(outbox_);
         pushes.swap(pushes_);
     }
-    std::erase_if(outgoing, [this](Outgoing const& message) { return peers_.is_buried(message.to); });
-    std::erase_if(pushes, [this](Push const& push) { return peers_.is_buried(push.to); });
+    std::erase_if(outgoing, [this](Outgoing const& message) { return peers_->is_buried(message.to); });
+    std::erase_if(pushes, [this](Push const& push) { return peers_->is_buried(push.to); });
     if (alone_) {
         std::erase_if(outgoing, [](Outgoing const& message) { return message.to != Rank(0); });
         pushes.clear();
@@ -172,15 +176,15 @@ void Courier::dispatch(Rank from, ByteView bytes) {
     decoder(version, kind);
     if (version != k_protocol)
         throw CommError(fmt::format("{} speaks protocol {} (this build {}); start every rank from one build",
-                                    peers_.name(from), version, k_protocol));
+                                    peers_->name(from), version, k_protocol));
     auto const body = bytes.subspan(sizeof version + sizeof kind);
-    if (peers_.is_buried(from)) return;  // it has woken, but the job goes on without it
+    if (peers_->is_buried(from)) return;  // it has woken, but the job goes on without it
     auto const now = monotonic_s();
-    peers_.heard_from(from);
-    if (kind == MessageKind::heartbeat) peers_.take(from, decode<Heartbeat>(body));
+    peers_->heard_from(from);
+    if (kind == MessageKind::heartbeat) peers_->take(from, decode<Heartbeat>(body));
     if (kind == MessageKind::shutdown) activity_.leave = true;
-    if (kind == MessageKind::farewell) peers_.stop_watching();  // rank 0 says nothing any more
-    if (kind == MessageKind::goodbye && !peers_.survives_losses()) peers_.has_left(from);
+    if (kind == MessageKind::farewell) peers_->stop_watching();  // rank 0 says nothing any more
+    if (kind == MessageKind::goodbye && !peers_->survives_losses()) peers_->has_left(from);
     if (kind == MessageKind::pause) activity_.pause = true;
     if (kind == MessageKind::lost) return on_lost(decode<Lost>(body));
     switch (kind) {
@@ -216,14 +220,14 @@ void Courier::beat(double now) {
                               activity_.phase};
     if (world_.rank() != Rank(0)) return post(Rank(0), MessageKind::heartbeat, encode(heartbeat));
     for (int rank = 1; rank < world_.size(); ++rank)
-        if (!peers_.is_buried(Rank(rank))) post(Rank(rank), MessageKind::heartbeat, encode(heartbeat));
+        if (!peers_->is_buried(Rank(rank))) post(Rank(rank), MessageKind::heartbeat, encode(heartbeat));
 }
 
 void Courier::check_peers() {
-    for (auto const rank : world_.failed()) peers_.is_dead(rank);
-    for (auto const& lost : peers_.silent()) {
+    for (auto const rank : world_.failed()) peers_->is_dead(rank);
+    for (auto const& lost : peers_->silent()) {
         if (world_.rank() != Rank(0)) throw SchedulerSilent(lost.why);
-        if (!peers_.survives_losses()) throw CommError(lost.why);
+        if (!peers_->survives_losses()) throw CommError(lost.why);
         give_up(lost.rank, lost.why);
     }
 }

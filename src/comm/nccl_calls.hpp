@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "comm/codec.hpp"
+#include "core/byte_view.hpp"
 #include "core/device_floats.hpp"
 
 namespace hopscotch {

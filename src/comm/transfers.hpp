@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The blocks on their way out of and into this rank: the push protocol of messages.hpp as two small state machines, under
-// the courier's engine lock. A state may be larger than 2 GB: it travels in pieces, or its memory changes hands.
+// The blocks on their way out of and into this rank: the push protocol of courier_messages.hpp as two small state machines,
+// under the courier's engine lock. A state may be larger than 2 GB: it travels in pieces, or its memory changes hands.
 #pragma once
 #include <deque>
 #include <list>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "comm/courier.hpp"
+#include "comm/courier_messages.hpp"
 
 namespace hopscotch {
 

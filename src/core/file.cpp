@@ -6,9 +6,12 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <span>
 #include <sstream>
+#include <vector>
 
 #include "core/error.hpp"
+#include "core/hash.hpp"
 
 namespace hopscotch {
 
@@ -22,6 +25,18 @@ std::string read_whole(std::filesystem::path const& path, ReadFrom from) {
     std::ostringstream text;
     text << in.rdbuf();
     return std::move(text).str();
+}
+
+std::uint64_t hash_file(std::filesystem::path const& path) {
+    std::ifstream in(path, std::ios::binary);
+    std::vector<char> buffer(1 << 20);
+    Xxh64Stream hash;
+    while (in) {
+        in.read(buffer.data(), static_cast<std::streamsize>(buffer.size()));
+        hash.update(std::as_bytes(std::span(buffer.data(), static_cast<std::size_t>(in.gcount()))));
+    }
+    if (!in.eof()) throw DataError(fmt::format("{}: cannot be read; check the disk and its permissions", path.string()));
+    return hash.digest();
 }
 
 }  // namespace hopscotch

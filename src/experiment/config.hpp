@@ -5,11 +5,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "core/ids.hpp"
 #include "core/json.hpp"
+#include "experiment/assignment.hpp"
 #include "experiment/run_config.hpp"
 #include "experiment/search_config.hpp"
 #include "experiment/strategy_config.hpp"
@@ -125,9 +125,6 @@ struct Experiment {
     RunConfig run;
     Json document;  // the whole document, as read, with --set applied; resolve() writes assignments into it
 };
-
-// The searched values of one trial: (dotted path, value) in the order of the space.
-using Assignment = std::vector<std::pair<std::string, Json>>;
 
 // The settings of one trial: the experiment with an assignment written into it.
 struct TrialConfig {

@@ -6,10 +6,12 @@
 #include <string_view>
 #include <vector>
 
-#include "experiment/config.hpp"
+#include "experiment/search_config.hpp"
 #include "experiment/validation_scores.hpp"
 
 namespace hopscotch {
+
+enum class LossKind;
 
 struct MetricTraits {
     enum class Needs { rows, classes, one_class, targets };  // the answers of a row

@@ -7,10 +7,17 @@
 #include <string>
 #include <vector>
 
-#include "run/summary.hpp"
-#include "search/search.hpp"
+#include "core/ids.hpp"
+#include "experiment/assignment.hpp"
+#include "experiment/measures.hpp"
 
 namespace hopscotch {
+
+struct AblationRow;
+struct Experiment;
+struct ParetoFront;
+struct SearchConfig;
+struct Summary;
 
 // None if the search names no pareto, or names sizes that are not measured (after a signal there is no time). Metrics are of
 // a trial's best epoch. Trials without one of the two values are left out.

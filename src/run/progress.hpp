@@ -8,9 +8,10 @@
 #include <string_view>
 
 #include "core/ids.hpp"
-#include "run/terminal.hpp"
 
 namespace hopscotch {
+
+struct Terminal;
 
 struct BestSoFar {
     TrialId trial;

@@ -11,20 +11,26 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "core/ids.hpp"
 #include "experiment/config.hpp"
+#include "experiment/measures.hpp"
 #include "run/checkpoint_shelf.hpp"
 #include "run/journal.hpp"
-#include "run/progress.hpp"
+#include "run/metrics.hpp"
 #include "run/run_directory.hpp"
 #include "run/summary.hpp"
-#include "run/trace.hpp"
+#include "run/tally.hpp"
 
 namespace hopscotch {
+
+class TraceWriter;
+struct BestSoFar;
 
 // The facts about the end of a run that only the caller knows.
 struct RunEnd {
@@ -44,6 +50,7 @@ struct RunEnd {
 class Recorder {
 public:
     Recorder(RunDirectory const& directory, RunFacts const& facts, Experiment const& experiment);
+    ~Recorder();
 
     // Call it first in a resumed run: takes the records of earlier jobs. loss: of a trial. Starts a new incarnation.
     void restore(Journal const& journal, std::function<LossKind(TrialId)> const& loss);
@@ -90,7 +97,7 @@ private:
     Experiment experiment_;
     JournalWriter journal_;
     MetricsFile metrics_;
-    TraceWriter trace_;
+    std::unique_ptr<TraceWriter> trace_;
     Tally tally_;
     std::set<TrialId> ended_;
     std::deque<Decision> decisions_;  // of earlier jobs, to come again

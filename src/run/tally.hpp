@@ -7,11 +7,14 @@
 #include <utility>
 #include <vector>
 
-#include "experiment/config.hpp"
+#include "core/ids.hpp"
+#include "experiment/search_config.hpp"
 #include "run/metrics.hpp"
 #include "schedule/lap.hpp"
 
 namespace hopscotch {
+
+struct Experiment;
 
 struct TrialTally {
     int epochs = 0;                   // finished laps

@@ -12,6 +12,7 @@
 #include <set>
 
 #include "schedule/search_director.hpp"
+#include "search/search.hpp"
 
 namespace hopscotch {
 

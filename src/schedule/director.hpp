@@ -10,10 +10,14 @@
 #include <string_view>
 #include <vector>
 
+#include "core/ids.hpp"
+#include "experiment/assignment.hpp"
 #include "schedule/lap.hpp"
-#include "search/search.hpp"
 
 namespace hopscotch {
+
+class Search;
+struct Experiment;
 
 enum class TrialStatus { waiting, running, finished, stopped, paused, diverged, failed, interrupted };
 std::string_view name_of(TrialStatus status);

@@ -6,10 +6,13 @@
 #include <string_view>
 #include <vector>
 
-#include "strategy/common/dispatcher.hpp"
-#include "strategy/common/worker.hpp"
-
 namespace hopscotch {
+
+class Dispatcher;
+class Worker;
+struct Resources;
+struct StrategyConfig;
+struct WorkerResources;
 
 struct StrategyEntry {
     std::string_view name;

@@ -7,6 +7,8 @@
 #include "both_worlds.hpp"
 #include "comm/all_reduce.hpp"
 #include "comm/courier.hpp"
+#include "comm/peers.hpp"
+#include "core/error.hpp"
 #include "core/rng.hpp"
 
 namespace hopscotch {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/batches/augment.hpp"
+#include "core/json_reader.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,6 +11,9 @@
 
 #include "core/error.hpp"
 #include "core/rng.hpp"
+#include "data/batches/shard_source.hpp"
+#include "data/dataset/manifest.hpp"
+#include "data/dataset/shard.hpp"
 
 namespace hopscotch {
 namespace augment_test {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/batches/shard_source.hpp"
+#include "data/batches/batches.hpp"
 
 #include <gtest/gtest.h>
 #include <hdf5.h>
@@ -9,9 +10,12 @@
 #include <numeric>
 
 #include "core/rng.hpp"
+#include "data/dataset/manifest.hpp"
+#include "data/dataset/shard.hpp"
 #include "data/dataset/shard_layout.hpp"
 #include "data/dataset/shard_writer.hpp"
 #include "data/support.hpp"
+#include "experiment/config.hpp"
 
 namespace hopscotch {
 namespace shard_source_test {

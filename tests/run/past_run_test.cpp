@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/past_run.hpp"
+#include "core/json_reader.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "experiment/config.hpp"
 #include "schedule/lap_metric.hpp"
 
 #include <gtest/gtest.h>

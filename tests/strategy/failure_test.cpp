@@ -8,6 +8,10 @@
 #include "core/log.hpp"
 #include "experiment/strategy_traits.hpp"
 #include "job_harness.hpp"
+#include "model/gpu/device.hpp"
+#include "model/trial/evaluation.hpp"
+#include "strategy/trainer/job_ended.hpp"
+#include "strategy/trainer/trial_runner.hpp"
 #include "wrapped_model.hpp"
 
 namespace hopscotch {

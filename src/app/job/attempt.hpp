@@ -12,13 +12,22 @@
 
 #include "app/job/catch_up.hpp"
 #include "app/job/live_control.hpp"
-#include "app/job/prepare.hpp"
+#include "core/error.hpp"
+#include "core/ids.hpp"
 #include "run/progress.hpp"
 #include "run/recorder.hpp"
-#include "strategy/common/dispatcher.hpp"
+#include "run/run_directory.hpp"
+#include "schedule/lap.hpp"
 #include "strategy/common/pump.hpp"
 
 namespace hopscotch {
+
+class Buffer;
+class Courier;
+class Director;
+class Dispatcher;
+struct PreparedRun;
+struct RunOptions;
 
 // A trial must continue from its newest checkpoint: an order resumed it after its state was dropped, or it failed and may
 // try again. The job pauses, and makes the next attempt, as after a damaged state.
@@ -30,6 +39,7 @@ public:
 class Attempt : public LapSink {
 public:
     Attempt(PreparedRun& prepared, Courier& courier, RunOptions const& options);
+    ~Attempt() override;
 
     // Returns when every trial has ended, or a signal has come.
     void run();

@@ -6,13 +6,20 @@
 #include <algorithm>
 #include <utility>
 
+#include "app/job/earlier_jobs.hpp"
+#include "app/job/prepare.hpp"
 #include "core/clock.hpp"
+#include "core/error.hpp"
 #include "core/log.hpp"
 #include "experiment/reader.hpp"
 #include "experiment/strategy_traits.hpp"
 #include "model/feed/workspace.hpp"
 #include "model/trial/trial_model.hpp"
+#include "model/trial/trial_state.hpp"
 #include "model/zoo/zoo.hpp"
+#include "run/recorder.hpp"
+#include "schedule/director.hpp"
+#include "strategy/common/dispatcher.hpp"
 
 namespace hopscotch {
 namespace {

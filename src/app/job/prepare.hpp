@@ -2,24 +2,33 @@
 // Everything that rank 0 reads, checks and decides before it starts anything. So bad input ends a run with exit code 2 and
 // nothing written, and --dry-run shows exactly what a run would do.
 #pragma once
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "app/job/earlier_jobs.hpp"
 #include "data/dataset/data_schema.hpp"
 #include "data/dataset/manifest.hpp"
-#include "schedule/director.hpp"
+#include "experiment/config.hpp"
 #include "schedule/visit.hpp"
+#include "search/context.hpp"
 #include "search/plan.hpp"
 
 namespace hopscotch {
 
+class Director;
+struct EarlierJobs;
 struct RunOptions;
 
 struct PreparedRun {
+    PreparedRun();
+    PreparedRun(PreparedRun&&) noexcept;
+    PreparedRun& operator=(PreparedRun&&) noexcept;
+    ~PreparedRun();
+
     Experiment experiment;
     Manifest manifest;
     DataSchema schema;
@@ -40,8 +49,8 @@ struct PreparedRun {
     std::string collectives;                          // allreduce, model_averaging: "mpi" or "nccl"
     std::optional<double> training_since_s;           // monotonic: when the first lap was released
     std::string run_id;
-    std::optional<EarlierJobs> earlier;  // with --resume, if a run has begun in run.dir
-    std::vector<std::string> notes;      // messages: idle trainers, uneven shards, large batches
+    std::unique_ptr<EarlierJobs> earlier;  // with --resume, if a run has begun in run.dir; else null
+    std::vector<std::string> notes;        // messages: idle trainers, uneven shards, large batches
 
     TrialConfig config_of(Assignment const& assignment) const;  // of a trial that has been checked
 };

@@ -7,8 +7,12 @@
 #include <numeric>
 
 #include "core/error.hpp"
+#include "core/json_reader.hpp"
 #include "core/rng.hpp"
 #include "data/batches/compact_plan.hpp"
+#include "data/batches/shard_source.hpp"
+#include "data/dataset/manifest.hpp"
+#include "data/dataset/shard.hpp"
 
 namespace hopscotch {
 namespace {

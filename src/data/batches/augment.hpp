@@ -2,12 +2,21 @@
 // Random changes to training images: flip, crop, cutout. The changes to a row are addressed by (seed, trial, epoch,
 // shard, number of the row), so they do not depend on batch or trainer.
 #pragma once
+#include <cstddef>
+#include <cstdint>
+#include <span>
 #include <vector>
 
-#include "core/json_reader.hpp"
-#include "data/batches/shard_source.hpp"
+#include "data/batches/batches.hpp"
+#include "data/batches/unit.hpp"
+#include "experiment/config.hpp"
 
 namespace hopscotch {
+
+class Problems;
+enum class FeatureType;
+struct Manifest;
+struct PickedRows;
 
 // For rows that are images (CHW). All are applied in the order of data.augment, in one pass with the normalisation.
 class Augmenter {

@@ -2,10 +2,16 @@
 // Rows as one block of bytes, as they go from one trainer to another: the features of all of them, then their labels or
 // targets. Three rows of 4 bytes and a class:  aaaabbbbcccc | label a, label b, label c (8 bytes each)
 #pragma once
+#include <cstddef>
+#include <cstdint>
+
 #include "core/byte_view.hpp"
-#include "data/batches/shard_source.hpp"
 
 namespace hopscotch {
+
+struct Manifest;
+struct PickedRows;
+struct Shard;
 
 // Bytes of a row with its label or targets, as stored.
 std::size_t stored_row_bytes(Manifest const& manifest);

@@ -8,8 +8,8 @@
 #include <system_error>
 
 #include "core/error.hpp"
+#include "core/file.hpp"
 #include "core/hash.hpp"
-#include "data/dataset/shard_writer.hpp"
 
 namespace hopscotch {
 namespace fs = std::filesystem;

@@ -10,11 +10,11 @@
 #include <type_traits>
 
 #include "core/error.hpp"
+#include "core/file.hpp"
 #include "core/hash.hpp"
 #include "data/dataset/feature_stats.hpp"
 #include "data/dataset/hdf5_file.hpp"
 #include "data/dataset/shard_layout.hpp"
-#include "data/dataset/shard_writer.hpp"
 
 namespace hopscotch {
 namespace {

@@ -11,6 +11,8 @@
 #include <optional>
 
 #include "data/batches/augment.hpp"
+#include "data/batches/unit.hpp"
+#include "data/dataset/manifest.hpp"
 #include "model/feed/batch_buffers.hpp"
 #include "model/gpu/feed_device.hpp"
 #include "model/gpu/residency.hpp"

@@ -8,11 +8,11 @@
 #include "model/feed/batch_buffers.hpp"
 #include "model/feed/workspace.hpp"
 #include "model/gpu/admission.hpp"
-#include "model/gpu/step_graphs.hpp"
 
 namespace hopscotch {
 
 class DeviceFeed;
+struct StepGraphs;
 
 struct Workspace::Impl {
     Impl(std::string const& device_name, int threads, GpuMode mode);

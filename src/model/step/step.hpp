@@ -9,15 +9,17 @@
 #include <memory>
 #include <set>
 
+#include "experiment/config.hpp"
 #include "model/feed/batch_buffers.hpp"
 #include "model/feed/workspace.hpp"
 #include "model/gpu/graph_cache.hpp"
 #include "model/network/network.hpp"
 #include "model/step/gradient_ready.hpp"
-#include "model/step/loss.hpp"
-#include "model/step/optimizer.hpp"
 
 namespace hopscotch {
+
+class Loss;
+class Optimizer;
 
 // The frozen parameters, which are not in the state, in the network's order; undefined: not frozen.
 using FrozenParameters = std::vector<at::Tensor>;
@@ -86,8 +88,8 @@ private:
     std::unique_ptr<Network> network_;
     std::string name_;
     TrainConfig train_;
-    Optimizer optimizer_;
-    Loss loss_;
+    std::unique_ptr<Optimizer> optimizer_;
+    std::unique_ptr<Loss> loss_;
     Workspace::Impl& workspace_;
     BoundTensors trained_;
     std::vector<at::Tensor> averaged_views_;

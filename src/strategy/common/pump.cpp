@@ -6,11 +6,19 @@
 #include <algorithm>
 #include <optional>
 
+#include "comm/codec.hpp"
+#include "comm/courier.hpp"
+#include "comm/courier_messages.hpp"
+#include "comm/peers.hpp"
 #include "core/clock.hpp"
 #include "core/log.hpp"
+#include "schedule/lap.hpp"
+#include "strategy/common/lap_codec.hpp"
 #include "strategy/common/messages.hpp"
 
 namespace hopscotch {
+
+TrainerLost::TrainerLost(Lost const& lost) : CommError(lost.why), rank(lost.rank) {}
 
 Pump::Pump(Courier& courier, std::vector<std::string> hosts, double stall_s)
     : courier_(courier), hosts_(std::move(hosts)), stall_s_(stall_s), progress_(hosts_.size()) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "comm/buffer_pool.hpp"
+#include "experiment/config.hpp"
 #include "model/step/part_update.hpp"
 #include "strategy/together/step_plan.hpp"
 

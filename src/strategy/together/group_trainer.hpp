@@ -13,11 +13,13 @@
 
 #include "strategy/together/group.hpp"
 #include "strategy/together/shared_lap.hpp"
-#include "strategy/together/step_plan.hpp"
-#include "strategy/together/weighted_sum.hpp"
 #include "strategy/trainer/trainer_loop.hpp"
 
 namespace hopscotch {
+
+class StepPlan;
+class WeightedSum;
+struct TrialConfig;
 
 class GroupTrainer : public TrainerLoop {
 protected:
@@ -25,6 +27,7 @@ protected:
     enum class Same { state, parameters };
     explicit GroupTrainer(WorkerResources const& resources, Same same = Same::state,
                           StateKeeper::Holds holds = StateKeeper::Holds::whole_states);
+    ~GroupTrainer() override;
 
     // Trains this trainer's part of the lap (from step journey.batches on) and leaves the same parameters and slots on every
     // member.

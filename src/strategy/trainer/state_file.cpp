@@ -5,8 +5,14 @@
 
 #include <filesystem>
 
+#include "comm/buffer_pool.hpp"
+#include "comm/courier.hpp"
 #include "core/clock.hpp"
 #include "core/hash.hpp"
+#include "model/state/state.hpp"
+#include "run/checkpoint.hpp"
+#include "strategy/common/journey.hpp"
+#include "strategy/common/worker_resources.hpp"
 #include "strategy/trainer/trial_runner.hpp"
 
 namespace hopscotch {
