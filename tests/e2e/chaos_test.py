@@ -56,7 +56,9 @@ class Faults(Disturbed):
         self.small("quiet")
         self.succeed("--quiet", "--trainers", "2")
         expected, runs = self.outcome("quiet"), 0
-        elsewhere = OF_IMPORT | OF_SIGNALS | OF_SPILLING | OF_MPI | OF_GROUPS | OF_TRIALS | (OF_RESUMED_RUNS if LONG else set())
+        elsewhere = (
+            OF_IMPORT | OF_SIGNALS | OF_SPILLING | OF_MPI | OF_GROUPS | OF_TRIALS | (OF_RESUMED_RUNS if LONG else set())
+        )
         kinds = {point: kinds_at(point)[n % len(kinds_at(point))] for n, point in enumerate(sorted(points() - elsewhere))}
         for point in sorted(kinds, key=end_of_a_run):
             with self.subTest(point=point, kind=kinds[point]):

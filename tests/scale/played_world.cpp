@@ -78,9 +78,7 @@ void PlayedWorld::hear(Rank at, MessageKind kind, ByteView body) {
                 std::erase_if(trainer.laps, [&](Lap const& lap) { return lap.trial == trial; });
             return;
         }
-        case MessageKind::pause:
-            trainer.paused = true;
-            return say(at, MessageKind::paused, Bytes(body.begin(), body.end()));
+        case MessageKind::pause: trainer.paused = true; return say(at, MessageKind::paused, Bytes(body.begin(), body.end()));
         case MessageKind::save: return save_all(at, decode<Save>(body));
         case MessageKind::settle: return say(at, MessageKind::settled, Bytes(body.begin(), body.end()));
         case MessageKind::fetch_best: return push_best(at, decode<LapId>(body));

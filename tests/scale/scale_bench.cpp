@@ -58,7 +58,8 @@ void write_dataset(Options const& options) {
     Manifest manifest;
     manifest.shape = {8};
     manifest.outputs = 10;
-    for (int shard = 0; shard < options.shards; ++shard) manifest.train.push_back({fmt::format("train-{:05}.h5", shard), 1000, 1});
+    for (int shard = 0; shard < options.shards; ++shard)
+        manifest.train.push_back({fmt::format("train-{:05}.h5", shard), 1000, 1});
     manifest.valid.push_back({"valid-00000.h5", 1000, 1});
     manifest.mean.assign(8, 0);
     manifest.stddev.assign(8, 1);
