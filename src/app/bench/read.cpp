@@ -19,10 +19,13 @@
 #include "core/clock.hpp"
 #include "core/error.hpp"
 #include "core/rng.hpp"
+#include "data/batches/batches.hpp"
 #include "data/batches/shard_source.hpp"
+#include "data/dataset/manifest.hpp"
 #include "data/dataset/shard_layout.hpp"
 #include "data/dataset/shard_reader.hpp"
 #include "data/dataset/shard_writer.hpp"
+#include "experiment/config.hpp"
 
 namespace hopscotch {
 namespace {
