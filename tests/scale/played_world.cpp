@@ -8,10 +8,12 @@
 #include <cstdlib>
 
 #include "app/common/build_info.hpp"
+#include "comm/courier_messages.hpp"
 #include "core/clock.hpp"
 #include "core/error.hpp"
 #include "core/hash.hpp"
 #include "run/checkpoint.hpp"
+#include "strategy/common/resources.hpp"
 
 namespace hopscotch {
 namespace {

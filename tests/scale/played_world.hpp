@@ -10,8 +10,11 @@
 #include <set>
 #include <vector>
 
+#include "comm/codec.hpp"
 #include "comm/messages.hpp"
 #include "comm/world.hpp"
+#include "schedule/lap.hpp"
+#include "strategy/common/lap_codec.hpp"
 #include "strategy/common/messages.hpp"
 #include "strategy/common/roll_call_messages.hpp"
 

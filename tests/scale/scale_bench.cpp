@@ -14,8 +14,10 @@
 
 #include "app/job/prepare.hpp"
 #include "app/job/rank0.hpp"
+#include "app/job/run_options.hpp"
 #include "core/clock.hpp"
 #include "core/error.hpp"
+#include "core/json.hpp"
 #include "core/log.hpp"
 #include "data/dataset/manifest.hpp"
 #include "scale/played_world.hpp"
