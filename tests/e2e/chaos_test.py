@@ -42,7 +42,7 @@ def end_of_a_run(point):
 
 class Chaos(unittest.TestCase):
     def test_rounds(self):
-        chaos.rounds(6 if LONG else 2, seed="suite")
+        chaos.rounds(6 if LONG else 1, seed="suite")
 
 
 class Faults(Disturbed):

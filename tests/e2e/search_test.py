@@ -2,6 +2,7 @@
 """Every search procedure through the binary: the same decisions and the same bits on any number of trainers, killed or
 not."""
 
+import json
 import os
 import signal
 import unittest
@@ -81,6 +82,15 @@ class Case(Disturbed):
         self.succeed("--quiet", *args, np=np)
         return self.everything(folder)
 
+    known = {}  # of all suites of this process
+
+    def wanted(self, search):
+        """The decisions and bits of this search, whoever trains it."""
+        key = json.dumps(search)
+        if key not in self.known:
+            self.known[key] = self.run_once(search, "quiet", "--overwrite", "--trainers", "2")
+        return self.known[key]
+
     def run_elsewhere(self, search, folder, ranks):
         """On more trainers: as ranks under the launcher, or as threads."""
         return self.run_once(search, folder, np=4) if ranks else self.run_once(search, folder, "--trainers", "3")
@@ -101,9 +111,9 @@ class Searches(Case):
                 self.assertGreater(self.summary(f"one{number}")["trials"][expected[0][1]]["best"]["val_accuracy"], 0.9)
 
     def test_killed_and_resumed(self):
-        for number, search in enumerate(RULES[:1] + RULES[2:3] + RULES[4:5]):
+        for number, search in enumerate(and_long(RULES[:1] + RULES[2:3], RULES[4:5])):
             with self.subTest(search=search):
-                expected = self.run_once(search, f"quiet{number}", "--trainers", "2")
+                expected = self.wanted(search)
                 self.write(searching(search, f"out{number}"))
                 killed = 0
                 for laps in (3, 8, 13, 18) if LONG else (3, 13):
@@ -116,7 +126,7 @@ class Searches(Case):
     def test_killed_without_any_checkpoint(self):
         # Everything is trained again, also trials that the search has done with before they have come that far.
         search = {**RULES[0], "trials": 27}
-        expected = self.run_once(search, "quiet", "--trainers", "2")
+        expected = self.wanted(search)
         for laps in and_long([20], [9, 30]):
             document = searching(search, f"out{laps}")
             document["run"]["checkpoint_every_s"] = 1000
@@ -287,7 +297,7 @@ class LostTrainers(Case):
         for number, search in enumerate((RULES[0], PBT)):
             with self.subTest(search=search):
                 search = {**search, "trials": 27} if number == 0 else {**search, "population": 12}
-                expected = self.run_once(search, f"quiet{number}", "--trainers", "2")
+                expected = self.wanted(search)
                 document = searching(search, f"out{number}")
                 document["run"]["silence_s"] = 1
                 self.write(document)

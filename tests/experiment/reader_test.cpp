@@ -163,7 +163,7 @@ TEST(Reader, SeveralErrorsInTheOrderOfTheFile) {
             "); did you mean \"mop\"?\n"
             "e.json:3:10: /model/name: missing (required); see `hopscotch models`\n"
             "e.json:4:31: /train/optimizer/lr: expected a number (got a string)\n"
-            "e.json:4:44: /train/optimizer/name: unknown value \"sdg\" (known: sgd, adam, adamw, rmsprop, adagrad) did "
+            "e.json:4:44: /train/optimizer/name: unknown value \"sdg\" (known: sgd, adam, adamw, rmsprop, adagrad); did "
             "you mean \"sgd\"?\n"
             "e.json:5:33: /space/train.optimizer.lr: is empty (nothing to search); list at least one value\n"
             "e.json:6:37: /data/last_batch: unknown value \"kep\" (known: keep, drop); did you mean \"keep\"?");
