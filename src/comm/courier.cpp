@@ -29,6 +29,13 @@ Courier::Courier(World& world, CourierOptions options)
       peers_(std::make_unique<Peers>(world.rank(), world.size(), options.deadline_s)),
       transfers_(std::make_unique<Transfers>(*this)),
       exchanges_(std::make_unique<Exchanges>()) {
+    has_bell_ = world.set_bell([this] {
+        {
+            std::lock_guard const lock(mutex_);
+            rung_ = true;
+        }
+        if (helpers_ == 0) wake_courier_.notify_one();  // else they look themselves
+    });
     thread_ = std::thread([this] { run(); });
 }
 
@@ -36,6 +43,7 @@ Courier::~Courier() {
     stopping_ = true;
     wake_courier_.notify_one();
     if (thread_.joinable()) thread_.join();
+    world_.set_bell({});
 }
 
 void Courier::send(Rank to, MessageKind kind, Bytes body) {

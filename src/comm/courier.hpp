@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The thread of a rank that talks to the world. It moves control messages and states while the rank's own thread trains (or
 // schedules), counts bytes, and keeps the deadlines. It does no disk I/O, and no arithmetic except the additions of an
-// all-reduce. Without traffic the thread sleeps on a condition variable for 20 us to 1 ms; a local send wakes it, and after
-// traffic it looks again at once. A rank that spins would take a core from a trainer. A thread that waits for an exchange
-// drives the exchange itself, under the engine's lock: this saves two changes of thread a message.
+// all-reduce. Without traffic the thread sleeps on a condition variable. A local send wakes it, and a world that has a bell;
+// other worlds are looked at every 20 us to 1 ms, and again at once after traffic. A rank that spins would take a core from
+// a trainer. A thread that waits for an exchange drives the exchange itself, under the engine's lock: this saves two changes
+// of thread a message.
 #pragma once
 #include <array>
 #include <atomic>
@@ -124,6 +125,8 @@ private:
     std::array<std::deque<Incoming>, 2> inboxes_;  // by Desk
     std::exception_ptr failure_;
     bool quiet_ = false, closing_ = false;
+    bool rung_ = false;  // by the world's bell, since the last look
+    bool has_bell_ = false;
     std::atomic<bool> stopping_ = false;
 
     // Under the engine's lock, which protects all calls of the world. Taken before mutex_.

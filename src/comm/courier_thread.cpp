@@ -22,6 +22,9 @@ namespace {
 constexpr int k_control_tag = 0;
 constexpr int k_in_flight_us = 20;
 constexpr double k_helped_s = 1e-3;
+constexpr int k_busy_looks = 40, k_idle_looks = 500;  // before the long wait
+constexpr std::chrono::microseconds k_helped_wait(500);
+constexpr std::chrono::microseconds k_listen(10'000);  // for the bell of a world that has one; deadlines need a look
 
 Bytes envelope(MessageKind kind, Bytes const& body) {
     Encoder encoder;
@@ -61,7 +64,7 @@ void Courier::loop() {
         bool const in_flight = transfers_->pieces_in_flight() || (!exchanges_->idle() && !helped);
         bool const nothing_open = sends_.empty() && arrivals_.empty() && transfers_->idle() && exchanges_->idle();
         engine.unlock();
-        if (in_flight) {
+        if (in_flight && !has_bell_) {
             std::this_thread::sleep_for(std::chrono::microseconds(k_in_flight_us));
             continue;
         }
@@ -75,12 +78,16 @@ void Courier::loop() {
                 throw CommError(
                     fmt::format("messages were not taken for {:.0f} s at the end of the job", peers_->deadline_s()));
         }
-        if (queued) continue;
-        // A trainer without work loses nothing by looking more often.
+        if (queued || (!helped && std::exchange(rung_, false))) continue;
+        if (has_bell_) {
+            wake_courier_.wait_for(lock, helped ? k_helped_wait : k_listen);
+            continue;
+        }
+        // A trainer that has had no work for a moment loses nothing by looking more often.
         bool const idle_trainer = activity_.trial < 0 && world_.rank() != Rank(0);
-        bool const short_wait = !settled || quiet_rounds < 40 || idle_trainer;
-        auto const wait = std::chrono::microseconds(helped ? 500 : quiet_rounds < 4 ? 20 : short_wait ? 200 : 1000);
-        wake_courier_.wait_for(lock, wait);
+        bool const short_wait = !settled || quiet_rounds < (idle_trainer ? k_idle_looks : k_busy_looks);
+        std::chrono::microseconds const wait(quiet_rounds < 4 ? 20 : short_wait ? 200 : 1000);
+        wake_courier_.wait_for(lock, helped ? k_helped_wait : wait);
     }
 }
 
