@@ -8,6 +8,7 @@
 #pragma once
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <exception>
@@ -95,6 +96,7 @@ private:
 
     void run() noexcept;
     void loop();
+    std::chrono::microseconds time_to_look(int quiet_rounds, bool settled) const;
     bool turn(double now);
     void check_exchanges(double now);
     bool pump();

@@ -79,16 +79,16 @@ void Courier::loop() {
                     fmt::format("messages were not taken for {:.0f} s at the end of the job", peers_->deadline_s()));
         }
         if (queued || (!helped && std::exchange(rung_, false))) continue;
-        if (has_bell_) {
-            wake_courier_.wait_for(lock, helped ? k_helped_wait : k_listen);
-            continue;
-        }
-        // A trainer that has had no work for a moment loses nothing by looking more often.
-        bool const idle_trainer = activity_.trial < 0 && world_.rank() != Rank(0);
-        bool const short_wait = !settled || quiet_rounds < (idle_trainer ? k_idle_looks : k_busy_looks);
-        std::chrono::microseconds const wait(quiet_rounds < 4 ? 20 : short_wait ? 200 : 1000);
-        wake_courier_.wait_for(lock, helped ? k_helped_wait : wait);
+        wake_courier_.wait_for(lock, helped ? k_helped_wait : has_bell_ ? k_listen : time_to_look(quiet_rounds, settled));
     }
+}
+
+// Of a world without a bell.
+std::chrono::microseconds Courier::time_to_look(int quiet_rounds, bool settled) const {
+    // A trainer that has had no work for a moment loses nothing by looking more often.
+    bool const idle_trainer = activity_.trial < 0 && world_.rank() != Rank(0);
+    bool const soon = !settled || quiet_rounds < (idle_trainer ? k_idle_looks : k_busy_looks);
+    return std::chrono::microseconds(quiet_rounds < 4 ? 20 : soon ? 200 : 1000);
 }
 
 // One look at everything, under the engine's lock. True if something moved.

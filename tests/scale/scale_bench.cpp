@@ -76,7 +76,8 @@ std::string write_experiment(Options const& options) {
         R"({{"name": "scale", "seed": 1, "data": {{"path": "{0}/data"}},
   "model": {{"name": "synthetic", "parameters": 1000, "seconds_per_batch": 0.001}},
   "train": {{"epochs": {1}, "batch_size": 100, "optimizer": {{"name": "sgd", "lr": 0.1}}}},
-  "search": {{"procedure": "{2}", "trials": {3}}}, "space": {{"train.optimizer.lr": {{"type": "float", "low": 0.001, "high": 1, "log": true}}}},
+  "search": {{"procedure": "{2}", "trials": {3}}},
+  "space": {{"train.optimizer.lr": {{"type": "float", "low": 0.001, "high": 1, "log": true}}}},
   "run": {{"dir": "{0}/run", "device": "cpu"}}}})",
         options.dir, options.epochs, options.procedure, options.trials);
     return path;
