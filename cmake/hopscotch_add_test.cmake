@@ -3,6 +3,8 @@
 # hopscotch_test_program([BOTH_WORLDS] [PROGRAM name] LIBRARIES ...)
 #   BOTH_WORLDS: its files also run under mpirun (tests/both_worlds.hpp).
 # hopscotch_add_test(FILE.cpp [NP 4] [LONG_NP 2 3] [COST seconds] [PROGRAM name] [LABELS ...] [TIMEOUT seconds])
+# hopscotch_add_other_tests([EXCEPT a_test.cpp ...])
+#   Every other *_test.cpp of the folder, each as hopscotch_add_test(FILE.cpp).
 #   NP: process counts under mpirun. LONG_NP: those of the long suite (scripts/test.sh --long). An uncaught failure in one
 #   rank ends the test through MPI_Abort, never through the timeout.
 #   COST: about how long it takes, if that is more than some seconds: CTest begins with those.
@@ -40,6 +42,7 @@ function(hopscotch_add_test file)
     set(target ${arg_PROGRAM})
   endif()
   target_sources(${target} PRIVATE ${file})
+  set_property(DIRECTORY APPEND PROPERTY hopscotch_added_tests ${file})
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 120)
   endif()
@@ -54,6 +57,16 @@ function(hopscotch_add_test file)
   endforeach()
   foreach(np ${arg_LONG_NP})
     set_property(TARGET ${target} APPEND PROPERTY long_files_np${np} ${stem})
+  endforeach()
+endfunction()
+
+function(hopscotch_add_other_tests)
+  cmake_parse_arguments(arg "" "" "EXCEPT" ${ARGN})
+  file(GLOB files CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} *_test.cpp)
+  get_property(added DIRECTORY PROPERTY hopscotch_added_tests)
+  list(REMOVE_ITEM files "" ${added} ${arg_EXCEPT})
+  foreach(file ${files})
+    hopscotch_add_test(${file})
   endforeach()
 endfunction()
 

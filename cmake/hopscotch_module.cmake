@@ -1,5 +1,7 @@
-# hopscotch_module(NAME SOURCES a.cpp ... PUBLIC modules ... PRIVATE libraries ...)
+# hopscotch_module(NAME [SOURCES a.cpp ...] [EXCEPT b.cpp ...] PUBLIC modules ... PRIVATE libraries ...)
 # One static library per module: hopscotch_NAME. Modules are PUBLIC dependencies, third-party libraries always PRIVATE.
+# Without SOURCES the files are all .cpp files in and below the folder but those of EXCEPT (docs/decisions/
+# 0034-lists-that-write-themselves.md).
 add_library(hopscotch_options INTERFACE)
 # -Wrestrict misfires on std::string concatenation in g++ 12 (GCC bug 105651).
 target_compile_options(hopscotch_options INTERFACE
@@ -18,7 +20,11 @@ if(HOPSCOTCH_SANITIZE)
 endif()
 
 function(hopscotch_module name)
-  cmake_parse_arguments(arg "" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
+  cmake_parse_arguments(arg "" "" "SOURCES;EXCEPT;PUBLIC;PRIVATE" ${ARGN})
+  if(NOT arg_SOURCES)
+    file(GLOB_RECURSE arg_SOURCES CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} *.cpp)
+    list(REMOVE_ITEM arg_SOURCES "" ${arg_EXCEPT})
+  endif()
   add_library(hopscotch_${name} STATIC ${arg_SOURCES})
   target_link_libraries(hopscotch_${name} PRIVATE hopscotch_options)
   foreach(module ${arg_PUBLIC})

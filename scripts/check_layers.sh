@@ -19,7 +19,8 @@ declare -A allowed=(
 )
 
 # Rooms: the folders of a module that shows its structure by folders. A file in a room includes its own room and what the row
-# allows; a file at the module's top includes every room, and no room includes the top.
+# allows; a file at the module's top includes every room, and no room includes the top. MODULE/* is the row of all rooms of
+# the module that have none.
 declare -A rooms=(
     [data/dataset]=""
     [data/batches]="dataset"
@@ -39,10 +40,8 @@ declare -A rooms=(
     [strategy/trainer]="common"
     [strategy/together]="common trainer"
     [strategy/mop]="common trainer"
-    [strategy/allreduce]="common trainer together"
-    [strategy/model_averaging]="common trainer together"
-    [strategy/parameter_server]="common trainer together"
     [strategy/whole_laps]="common trainer"
+    [strategy/*]="common trainer together"
     [app/common]=""
     [app/job]="common"
     [app/plan]="common job"
@@ -78,13 +77,14 @@ check_module() {  # file:line module header
 }
 
 check_room() {  # file:line path module header
-    local from=${2%/*} to=${4%/*}
-    if [[ "$from" == */* && -z "${rooms[$from]+known}" && " ${!rooms[*]} " == *" $3/"* ]]; then
+    local from=${2%/*} to=${4%/*} row=${2%/*}
+    [[ -n "${rooms[$row]+known}" || "$row" != */* ]] || row="${row%/*}/*"
+    if [[ "$from" == */* && -z "${rooms[$row]+known}" && " ${!rooms[*]} " == *" $3/"* ]]; then
         complain "$1" "room $from is not in the table of scripts/check_layers.sh"
     fi
-    [[ "${4%%/*}" == "$3" && -n "${rooms[$from]+known}" && "$to" != "$from" ]] || return 0
-    [[ " ${rooms[$from]} " == *" ${to#"$3"/} "* ]] ||
-        complain "$1" "$from includes $4 (allowed: its own and ${rooms[$from]:-no other})"
+    [[ "${4%%/*}" == "$3" && -n "${rooms[$row]+known}" && "$to" != "$from" ]] || return 0
+    [[ " ${rooms[$row]} " == *" ${to#"$3"/} "* ]] ||
+        complain "$1" "$from includes $4 (allowed: its own and ${rooms[$row]:-no other})"
 }
 
 check_pure() {

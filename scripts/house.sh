@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Prints the numbers of the house, each with its bar and the places that break it; ends with 1 if a bar is broken.
 #   scripts/house.sh          all numbers
-#   scripts/house.sh --rest   without those that are tests of their own: layers, names, format
+#   scripts/house.sh --rest   without those that are tests of their own: layers, names, odr, format
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -31,6 +31,7 @@ formatted() {  # the first place of each file that differs, as file:line:
 if [[ "${1:-}" != --rest ]]; then
     count "includes against the layers" scripts/check_layers.sh
     count "names compared outside their table" scripts/check_names.sh
+    count "names that are defined twice" python3 -B scripts/check_odr.py
     count "files that differ from the formatters" formatted
 fi
 "$tools/python3" scripts/house_numbers.py || worst=1

@@ -3,6 +3,7 @@
 #pragma once
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <thread>
@@ -31,7 +32,7 @@ inline void barrier(World& world) {
         requests.push_back(world.send(Rank(rank), tag, nothing));
     }
     for (auto const request : requests)
-        while (!world.done(request)) std::this_thread::yield();
+        while (!world.done(request)) std::this_thread::sleep_for(std::chrono::microseconds(100));
 }
 
 // Runs body on every rank: on the processes of the mpirun, or on `threads` threads.

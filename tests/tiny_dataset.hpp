@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <string>
 
+#include "core/error.hpp"
 #include "core/rng.hpp"
 #include "data/dataset/manifest.hpp"
 #include "data/dataset/shard_writer.hpp"

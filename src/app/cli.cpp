@@ -90,7 +90,7 @@ int complain(CLI::App const& app, CLI::ParseError const& error, int argc, char**
         auto const near = nearest(reached.unknown, reached.known);
         fmt::print(stderr, "unknown {} \"{}\"{} (see: {} --help)\n",
                    reached.unknown.starts_with("--") ? "option" : "command", reached.unknown,
-                   near.empty() ? "" : fmt::format(" did you mean \"{}\"?", near), name);
+                   near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near), name);
     } else if (!reached.command->get_subcommands([](CLI::App const*) { return true; }).empty()) {
         auto const* parent = reached.command->get_parent();
         fmt::print(stderr, "{}", reached.command->help(parent != nullptr ? full_name(*parent) : ""));

@@ -5,6 +5,9 @@
 #include <array>
 #include <iterator>
 
+#include "comm/buffer_pool.hpp"
+#include "comm/float_range.hpp"
+
 namespace hopscotch {
 namespace {
 

@@ -9,6 +9,8 @@
 #include <new>
 #include <utility>
 
+#include "comm/shared_memory.hpp"
+
 namespace hopscotch {
 namespace {
 
@@ -55,6 +57,10 @@ void Buffer::release() noexcept {
     if (block_.data && pool_) pool_->take_back(std::move(block_));
 }
 
+BufferPool::BufferPool() : shared_(std::make_unique<SharedMemory>()) {}
+
+BufferPool::~BufferPool() = default;
+
 Buffer BufferPool::acquire(std::size_t bytes) {
     Buffer buffer;
     buffer.size_ = bytes;
@@ -79,12 +85,12 @@ Buffer BufferPool::acquire(std::size_t bytes) {
 HostBlock BufferPool::new_block(std::size_t bytes) {
     auto const unit = bytes >= k_huge_page ? k_huge_page : k_page;
     auto const capacity = (bytes / unit + 1) * unit;
-    std::optional<SharedMemory::Mapping> mapping;
+    std::optional<SharedMapping> mapping;
     {
         std::lock_guard const lock(mutex_);
         allocated_ += capacity;
         most_allocated_ = std::max(most_allocated_, allocated_);
-        if (shares_ && bytes >= k_shared_from) mapping = shared_.make(capacity);
+        if (shares_ && bytes >= k_shared_from) mapping = shared_->make(capacity);
     }
     if (mapping) return block_of(*mapping);
     HostBlock block{{touched_memory(capacity), FreeHostMemory{}}, capacity, {}};
@@ -92,7 +98,7 @@ HostBlock BufferPool::new_block(std::size_t bytes) {
     return block;
 }
 
-HostBlock BufferPool::block_of(SharedMemory::Mapping const& mapping) const {
+HostBlock BufferPool::block_of(SharedMapping const& mapping) const {
     auto const bytes = mapping.piece.bytes;
     HostBlock block{{mapping.data, FreeHostMemory{bytes}}, bytes, mapping.piece};
     lock_pages(block);
@@ -109,7 +115,7 @@ void BufferPool::take_back(HostBlock block) noexcept {
     if (!block.piece || surplus_ <= k_most_surplus) return free_.push_back(std::move(block));
     --surplus_;
     allocated_ -= block.capacity;
-    shared_.discard(block.piece);
+    shared_->discard(block.piece);
 }
 
 void BufferPool::reserve(std::size_t bytes, int count) {
@@ -124,7 +130,7 @@ std::size_t BufferPool::allocated_bytes() const {
 
 PieceOffer BufferPool::offer(Buffer const& buffer) const {
     std::lock_guard const lock(mutex_);
-    return buffer.block_.piece ? shared_.offer(buffer.block_.piece) : PieceOffer{};
+    return buffer.block_.piece ? shared_->offer(buffer.block_.piece) : PieceOffer{};
 }
 
 void BufferPool::hand_over(Buffer buffer) {
@@ -154,7 +160,7 @@ Buffer BufferPool::adopt(PieceOffer const& offer, std::size_t bytes) {
         buffer.block_ = std::move(had.mapped().block);
         handed_over_bytes_ -= offer.piece.bytes;
     } else {
-        auto const mapping = shared_.open(offer);
+        auto const mapping = shared_->open(offer);
         if (!mapping) return {};
         buffer.block_ = block_of(*mapping);
     }

@@ -10,12 +10,13 @@
 #include <mutex>
 #include <vector>
 
-#include "comm/shared_memory.hpp"
+#include "comm/shared_piece.hpp"
 #include "core/byte_view.hpp"
 
 namespace hopscotch {
 
 class BufferPool;
+class SharedMemory;
 
 // Page-locks memory for a GPU's copy engines, from any thread; null: not needed. pin: false if the memory was not locked.
 struct Pinning {
@@ -51,6 +52,7 @@ public:
 
 private:
     friend class BufferPool;
+    class SharedMemory;
     void release() noexcept;
 
     HostBlock block_;
@@ -60,6 +62,9 @@ private:
 
 class BufferPool : public std::enable_shared_from_this<BufferPool> {
 public:
+    BufferPool();
+    ~BufferPool();
+
     // Thread-safe. Contents are unspecified.
     Buffer acquire(std::size_t bytes);
     void reserve(std::size_t bytes, int count);  // touches `count` buffers now, so that no hop pays for the page faults
@@ -82,13 +87,13 @@ private:
     friend class Buffer;
     HostBlock new_block(std::size_t bytes);
     void take_back(HostBlock block) noexcept;
-    HostBlock block_of(SharedMemory::Mapping const& mapping) const;
+    HostBlock block_of(SharedMapping const& mapping) const;
     void lock_pages(HostBlock& block) const;
 
     Pinning pinning_;
     bool shares_ = false;
     mutable std::mutex mutex_;
-    SharedMemory shared_;
+    std::unique_ptr<SharedMemory> shared_;
     std::vector<HostBlock> free_;
     struct HandedOver {
         HostBlock block;

@@ -15,8 +15,6 @@
 
 namespace hopscotch {
 
-using Bytes = std::vector<std::byte>;
-
 template <class T>
 concept Plain = std::is_arithmetic_v<T> || std::is_enum_v<T>;
 

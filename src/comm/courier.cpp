@@ -7,6 +7,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "comm/codec.hpp"
+#include "comm/exchange.hpp"
+#include "comm/peers.hpp"
 #include "comm/transfers.hpp"
 #include "core/clock.hpp"
 #include "core/error.hpp"
@@ -23,8 +26,16 @@ constexpr int k_spins = 200;  // looks at an exchange before the first sleep: a 
 Courier::Courier(World& world, CourierOptions options)
     : world_(world),
       options_(options),
-      peers_(world.rank(), world.size(), options.deadline_s),
-      transfers_(std::make_unique<Transfers>(*this)) {
+      peers_(std::make_unique<Peers>(world.rank(), world.size(), options.deadline_s)),
+      transfers_(std::make_unique<Transfers>(*this)),
+      exchanges_(std::make_unique<Exchanges>()) {
+    has_bell_ = world.set_bell([this] {
+        {
+            std::lock_guard const lock(mutex_);
+            rung_ = true;
+        }
+        if (helpers_ == 0) wake_courier_.notify_one();  // else they look themselves
+    });
     thread_ = std::thread([this] { run(); });
 }
 
@@ -32,6 +43,7 @@ Courier::~Courier() {
     stopping_ = true;
     wake_courier_.notify_one();
     if (thread_.joinable()) thread_.join();
+    world_.set_bell({});
 }
 
 void Courier::send(Rank to, MessageKind kind, Bytes body) {
@@ -56,7 +68,7 @@ void Courier::start(std::shared_ptr<Exchange> exchange) {
     bool const small = exchange->bytes() <= k_small_bytes;
     {
         std::lock_guard const engine(engine_);
-        exchanges_.start(std::move(exchange), world_, monotonic_s());
+        exchanges_->start(std::move(exchange), world_, monotonic_s());
     }
     if (!small) wake_courier_.notify_one();
 }
@@ -68,7 +80,7 @@ bool Courier::finish(Exchange const& exchange) {
     int looks = 0;
     while (!exchange.finished() && !activity_.leave) {
         if (std::unique_lock const engine(engine_, std::try_to_lock); engine)
-            if (exchanges_.progress(world_, monotonic_s(), sent_.data())) looks = 0;
+            if (exchanges_->progress(world_, monotonic_s(), sent_.data())) looks = 0;
         if (++looks > k_spins) std::this_thread::sleep_for(std::chrono::microseconds(looks > 2 * k_spins ? 100 : 20));
     }
     --helpers_;
@@ -100,18 +112,18 @@ bool Courier::pushes_delivered() {
 }
 
 void Courier::give_up(Rank rank, std::string const& why) {
-    if (peers_.give_up(rank)) deliver({rank, MessageKind::lost, encode(Lost{rank, why}), {}});
+    if (peers_->give_up(rank)) deliver({rank, MessageKind::lost, encode(Lost{rank, why}), {}});
 }
 
 void Courier::bury(Rank rank) {
     std::lock_guard const engine(engine_);
-    if (!peers_.is_buried(rank)) post(rank, MessageKind::lost, encode(Lost{rank, ""}));  // should it wake
+    if (!peers_->is_buried(rank)) post(rank, MessageKind::lost, encode(Lost{rank, ""}));  // should it wake
     bury_now(rank);
 }
 
 // Under the engine's lock.
 void Courier::bury_now(Rank rank) {
-    if (!peers_.bury(rank)) return;
+    if (!peers_->bury(rank)) return;
     world_.lose(rank);
     transfers_->bury(rank);
     for (auto* list : {&sends_, &arrivals_}) {
@@ -129,7 +141,7 @@ void Courier::on_lost(Lost const& lost) {
 }
 
 void Courier::leave_quietly() {
-    peers_.stop_watching();
+    peers_->stop_watching();
     stop_beating();
 }
 
@@ -141,7 +153,7 @@ void Courier::stop_beating() {
 void Courier::close() {
     {
         std::lock_guard const engine(engine_);
-        exchanges_.abandon(world_);
+        exchanges_->abandon(world_);
         if (activity_.leave) abandon_peers();
     }
     {

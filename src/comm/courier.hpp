@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The thread of a rank that talks to the world. It moves control messages and states while the rank's own thread trains (or
 // schedules), counts bytes, and keeps the deadlines. It does no disk I/O, and no arithmetic except the additions of an
-// all-reduce. Without traffic the thread sleeps on a condition variable for 20 us to 1 ms; a local send wakes it, and after
-// traffic it looks again at once. A rank that spins would take a core from a trainer. A thread that waits for an exchange
-// drives the exchange itself, under the engine's lock: this saves two changes of thread a message.
+// all-reduce. Without traffic the thread sleeps on a condition variable. A local send wakes it, and a world that has a bell;
+// other worlds are looked at every 20 us to 1 ms, and again at once after traffic. A rank that spins would take a core from
+// a trainer. A thread that waits for an exchange drives the exchange itself, under the engine's lock: this saves two changes
+// of thread a message.
 #pragma once
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <exception>
@@ -18,9 +20,7 @@
 #include <vector>
 
 #include "comm/activity.hpp"
-#include "comm/exchange.hpp"
 #include "comm/messages.hpp"
-#include "comm/peers.hpp"
 #include "comm/traffic.hpp"
 #include "comm/world.hpp"
 
@@ -32,6 +32,9 @@ struct CourierOptions {
     double heartbeat_s = 0.5;
 };
 
+class Exchange;
+class Exchanges;
+class Peers;
 class Transfers;
 
 class Courier {
@@ -59,7 +62,7 @@ public:
 
     // The other ranks. Heartbeats flow from the start until leave_quietly() or stop_beating(): then peers end in good order,
     // and nothing may follow the last message.
-    Peers& peers() { return peers_; }
+    Peers& peers() { return *peers_; }
     void leave_quietly();
     void stop_beating();
 
@@ -93,6 +96,7 @@ private:
 
     void run() noexcept;
     void loop();
+    std::chrono::microseconds time_to_look(int quiet_rounds, bool settled) const;
     bool turn(double now);
     void check_exchanges(double now);
     bool pump();
@@ -113,7 +117,7 @@ private:
     CourierOptions options_;
     std::shared_ptr<BufferPool> pool_ = std::make_shared<BufferPool>();
     Activity activity_;
-    Peers peers_;
+    std::unique_ptr<Peers> peers_;
     std::array<std::atomic<std::uint64_t>, k_traffics> sent_{};
 
     mutable std::mutex mutex_;  // of everything down to closing_
@@ -123,6 +127,8 @@ private:
     std::array<std::deque<Incoming>, 2> inboxes_;  // by Desk
     std::exception_ptr failure_;
     bool quiet_ = false, closing_ = false;
+    bool rung_ = false;  // by the world's bell, since the last look
+    bool has_bell_ = false;
     std::atomic<bool> stopping_ = false;
 
     // Under the engine's lock, which protects all calls of the world. Taken before mutex_.
@@ -130,7 +136,7 @@ private:
     std::unique_ptr<Transfers> transfers_;
     std::deque<Pending> sends_, arrivals_;
     std::deque<Pending> graves_;  // with the dead: MPI may write there for ever
-    Exchanges exchanges_;
+    std::unique_ptr<Exchanges> exchanges_;
     double next_beat_ = 0;
     bool alone_ = false;  // only messages to rank 0 matter any more
 

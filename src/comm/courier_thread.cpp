@@ -7,7 +7,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "comm/codec.hpp"
 #include "comm/courier.hpp"
+#include "comm/courier_messages.hpp"
+#include "comm/exchange.hpp"
+#include "comm/peers.hpp"
 #include "comm/transfers.hpp"
 #include "core/clock.hpp"
 #include "core/error.hpp"
@@ -18,6 +22,9 @@ namespace {
 constexpr int k_control_tag = 0;
 constexpr int k_in_flight_us = 20;
 constexpr double k_helped_s = 1e-3;
+constexpr int k_busy_looks = 40, k_idle_looks = 500;  // before the long wait
+constexpr std::chrono::microseconds k_helped_wait(500);
+constexpr std::chrono::microseconds k_listen(10'000);  // for the bell of a world that has one; deadlines need a look
 
 Bytes envelope(MessageKind kind, Bytes const& body) {
     Encoder encoder;
@@ -54,10 +61,10 @@ void Courier::loop() {
         }
         ++quiet_rounds;
         bool const helped = helpers_ > 0 || now - helped_s_ < k_helped_s;
-        bool const in_flight = transfers_->pieces_in_flight() || (!exchanges_.idle() && !helped);
-        bool const nothing_open = sends_.empty() && arrivals_.empty() && transfers_->idle() && exchanges_.idle();
+        bool const in_flight = transfers_->pieces_in_flight() || (!exchanges_->idle() && !helped);
+        bool const nothing_open = sends_.empty() && arrivals_.empty() && transfers_->idle() && exchanges_->idle();
         engine.unlock();
-        if (in_flight) {
+        if (in_flight && !has_bell_) {
             std::this_thread::sleep_for(std::chrono::microseconds(k_in_flight_us));
             continue;
         }
@@ -67,17 +74,21 @@ void Courier::loop() {
         if (closing_ && settled) return;
         if (closing_) {
             if (closing_since == 0) closing_since = now;
-            if (now - closing_since > peers_.deadline_s())
+            if (now - closing_since > peers_->deadline_s())
                 throw CommError(
-                    fmt::format("messages were not taken for {:.0f} s at the end of the job", peers_.deadline_s()));
+                    fmt::format("messages were not taken for {:.0f} s at the end of the job", peers_->deadline_s()));
         }
-        if (queued) continue;
-        // A trainer without work loses nothing by looking more often.
-        bool const idle_trainer = activity_.trial < 0 && world_.rank() != Rank(0);
-        bool const short_wait = !settled || quiet_rounds < 40 || idle_trainer;
-        auto const wait = std::chrono::microseconds(helped ? 500 : quiet_rounds < 4 ? 20 : short_wait ? 200 : 1000);
-        wake_courier_.wait_for(lock, wait);
+        if (queued || (!helped && std::exchange(rung_, false))) continue;
+        wake_courier_.wait_for(lock, helped ? k_helped_wait : has_bell_ ? k_listen : time_to_look(quiet_rounds, settled));
     }
+}
+
+// Of a world without a bell.
+std::chrono::microseconds Courier::time_to_look(int quiet_rounds, bool settled) const {
+    // A trainer that has had no work for a moment loses nothing by looking more often.
+    bool const idle_trainer = activity_.trial < 0 && world_.rank() != Rank(0);
+    bool const soon = !settled || quiet_rounds < (idle_trainer ? k_idle_looks : k_busy_looks);
+    return std::chrono::microseconds(quiet_rounds < 4 ? 20 : soon ? 200 : 1000);
 }
 
 // One look at everything, under the engine's lock. True if something moved.
@@ -96,17 +107,17 @@ bool Courier::pump() {
     moved |= finish_sends();
     auto const now = monotonic_s();
     moved |= transfers_->progress(now);
-    moved |= exchanges_.progress(world_, now, sent_.data());
+    moved |= exchanges_->progress(world_, now, sent_.data());
     return moved;
 }
 
 void Courier::check_exchanges(double now) {
-    auto const wait = exchanges_.longest_wait(now);
-    if (wait.seconds <= peers_.stall_s() || peers_.job_still_s() <= peers_.stall_s()) return;
+    auto const wait = exchanges_->longest_wait(now);
+    if (wait.seconds <= peers_->stall_s() || peers_->job_still_s() <= peers_->stall_s()) return;
     std::string peers;
-    for (auto const peer : wait.peers) peers += (peers.empty() ? "" : ", ") + peers_.name(peer);
-    throw CommError(fmt::format("{}: nothing came from or was taken by {} for {:.0f} s; run.stall_s sets this limit",
-                                wait.what, peers, wait.seconds));
+    for (auto const peer : wait.peers) peers += (peers.empty() ? "" : ", ") + peers_->name(peer);
+    throw CommError(fmt::format("{}: {} neither sent nor took anything for {:.0f} s; run.stall_s sets this limit", wait.what,
+                                peers, wait.seconds));
 }
 
 void Courier::post(Rank to, MessageKind kind, Bytes const& body) {
@@ -124,8 +135,8 @@ bool Courier::send_queued() {
         outgoing.swap(outbox_);
         pushes.swap(pushes_);
     }
-    std::erase_if(outgoing, [this](Outgoing const& message) { return peers_.is_buried(message.to); });
-    std::erase_if(pushes, [this](Push const& push) { return peers_.is_buried(push.to); });
+    std::erase_if(outgoing, [this](Outgoing const& message) { return peers_->is_buried(message.to); });
+    std::erase_if(pushes, [this](Push const& push) { return peers_->is_buried(push.to); });
     if (alone_) {
         std::erase_if(outgoing, [](Outgoing const& message) { return message.to != Rank(0); });
         pushes.clear();
@@ -172,15 +183,15 @@ void Courier::dispatch(Rank from, ByteView bytes) {
     decoder(version, kind);
     if (version != k_protocol)
         throw CommError(fmt::format("{} speaks protocol {} (this build {}); start every rank from one build",
-                                    peers_.name(from), version, k_protocol));
+                                    peers_->name(from), version, k_protocol));
     auto const body = bytes.subspan(sizeof version + sizeof kind);
-    if (peers_.is_buried(from)) return;  // it has woken, but the job goes on without it
+    if (peers_->is_buried(from)) return;  // it has woken, but the job goes on without it
     auto const now = monotonic_s();
-    peers_.heard_from(from);
-    if (kind == MessageKind::heartbeat) peers_.take(from, decode<Heartbeat>(body));
+    peers_->heard_from(from);
+    if (kind == MessageKind::heartbeat) peers_->take(from, decode<Heartbeat>(body));
     if (kind == MessageKind::shutdown) activity_.leave = true;
-    if (kind == MessageKind::farewell) peers_.stop_watching();  // rank 0 says nothing any more
-    if (kind == MessageKind::goodbye && !peers_.survives_losses()) peers_.has_left(from);
+    if (kind == MessageKind::farewell) peers_->stop_watching();  // rank 0 says nothing any more
+    if (kind == MessageKind::goodbye && !peers_->survives_losses()) peers_->has_left(from);
     if (kind == MessageKind::pause) activity_.pause = true;
     if (kind == MessageKind::lost) return on_lost(decode<Lost>(body));
     switch (kind) {
@@ -216,14 +227,14 @@ void Courier::beat(double now) {
                               activity_.phase};
     if (world_.rank() != Rank(0)) return post(Rank(0), MessageKind::heartbeat, encode(heartbeat));
     for (int rank = 1; rank < world_.size(); ++rank)
-        if (!peers_.is_buried(Rank(rank))) post(Rank(rank), MessageKind::heartbeat, encode(heartbeat));
+        if (!peers_->is_buried(Rank(rank))) post(Rank(rank), MessageKind::heartbeat, encode(heartbeat));
 }
 
 void Courier::check_peers() {
-    for (auto const rank : world_.failed()) peers_.is_dead(rank);
-    for (auto const& lost : peers_.silent()) {
+    for (auto const rank : world_.failed()) peers_->is_dead(rank);
+    for (auto const& lost : peers_->silent()) {
         if (world_.rank() != Rank(0)) throw SchedulerSilent(lost.why);
-        if (!peers_.survives_losses()) throw CommError(lost.why);
+        if (!peers_->survives_losses()) throw CommError(lost.why);
         give_up(lost.rank, lost.why);
     }
 }

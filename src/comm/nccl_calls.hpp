@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "comm/codec.hpp"
+#include "core/byte_view.hpp"
 #include "core/device_floats.hpp"
 
 namespace hopscotch {
@@ -19,8 +19,8 @@ public:
     // The first rank makes the id; all ranks need it. Throws CommError.
     virtual Bytes make_id() = 0;
 
-    // The communicator's. While a call is under way, state() has to be asked before the next call. failed: error() has
-    // NCCL's text.
+    // Calls of the communicator. While a call is under way, ask state() before the next call. failed: error() has NCCL's
+    // text.
     virtual State begin(Bytes const& id, int ranks, int self) = 0;
     virtual State state() = 0;
     virtual std::string error() = 0;
@@ -36,7 +36,8 @@ public:
     virtual void mark(int slot) = 0;
     virtual bool has_passed(int slot) = 0;
 
-    // The ends. finalize: all ranks, then destroy. abort: this rank alone, at any time. destroy and abort may never return.
+    // The end of the communicator. finalize: all ranks call it, then destroy. abort: this rank alone, at any time. destroy
+    // and abort may never return.
     virtual State finalize() = 0;
     virtual void destroy() = 0;
     virtual void abort() = 0;

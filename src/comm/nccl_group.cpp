@@ -52,7 +52,7 @@ std::string nccl_complaint(int built_for, int loaded, std::string const& path) {
     if (built_for / 100 == loaded / 100) return "";
     return fmt::format(
         "NCCL {} is loaded from {}, and this hopscotch was built for NCCL {} (LibTorch and hopscotch must share one "
-        "library) "
+        "library); "
         "put the library of the build first in LD_LIBRARY_PATH, or set strategy.collectives to \"mpi\"",
         text(loaded), path, text(built_for));
 }

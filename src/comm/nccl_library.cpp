@@ -199,7 +199,7 @@ std::string nccl_version() {
 #else
 std::shared_ptr<NcclCalls> make_nccl(std::string const&) {
     throw ConfigError(
-        "NCCL is not there (this is a CPU build) build with preset gpu, or set strategy.collectives to \"mpi\"");
+        "NCCL is not there (this is a CPU build); build with preset gpu, or set strategy.collectives to \"mpi\"");
 }
 
 std::string nccl_version() { return ""; }

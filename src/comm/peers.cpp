@@ -119,7 +119,7 @@ std::string Peers::why(Peer const& peer, Rank rank, double silent_s) const {
     auto const at = last ? fmt::format("; it was last seen {} in trial {}, epoch {}, shard {}", name_of(last->phase),
                                        last->trial.value, last->epoch, last->shard.value)
                          : "";
-    if (peer.dead) return fmt::format("{} is dead, MPI says{}", name_of_peer(peer, rank), at);
+    if (peer.dead) return fmt::format("{} is dead (MPI reports it){}", name_of_peer(peer, rank), at);
     return fmt::format(
         "{} has been silent for {:.0f} s (its process or host is gone, stopped or cut off{}); run.silence_s sets this limit",
         name_of_peer(peer, rank), silent_s, at);

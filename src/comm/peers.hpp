@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "comm/courier_messages.hpp"
 #include "comm/messages.hpp"
 
 namespace hopscotch {

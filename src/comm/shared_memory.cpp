@@ -22,11 +22,11 @@ constexpr std::uint64_t k_first_piece = std::uint64_t{2} << 20;  // behind the n
 constexpr std::uint64_t k_magic = 0x686f7073636f7463;
 using Header = std::array<std::uint64_t, 2>;
 
-std::optional<SharedMemory::Mapping> mapped(int file, SharedPiece const& piece) {
+std::optional<SharedMapping> mapped(int file, SharedPiece const& piece) {
     auto* const data = ::mmap(nullptr, piece.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, file,
                               static_cast<off_t>(piece.offset));
     if (data == MAP_FAILED) return std::nullopt;
-    return SharedMemory::Mapping{static_cast<std::byte*>(data), piece};
+    return SharedMapping{static_cast<std::byte*>(data), piece};
 }
 
 bool begins_with(int file, std::uint64_t number) {
@@ -68,7 +68,7 @@ std::shared_ptr<SharedMemory::File> SharedMemory::kept(std::uint64_t number, std
     return file;
 }
 
-std::optional<SharedMemory::Mapping> SharedMemory::make(std::size_t bytes) {
+std::optional<SharedMapping> SharedMemory::make(std::size_t bytes) {
     if (own_ == 0 && !make_file()) return std::nullopt;
     auto const file = files_.at(own_)->handle();
     SharedPiece const piece{own_, end_, bytes};
@@ -98,7 +98,7 @@ int SharedMemory::descriptor(PieceOffer const& offer) {
         .first->second->handle();
 }
 
-std::optional<SharedMemory::Mapping> SharedMemory::open(PieceOffer const& offer) {
+std::optional<SharedMapping> SharedMemory::open(PieceOffer const& offer) {
     auto const file = descriptor(offer);
     return file < 0 ? std::nullopt : mapped(file, offer.piece);
 }

@@ -12,48 +12,21 @@
 #include <memory>
 #include <optional>
 
+#include "comm/shared_piece.hpp"
 #include "core/unique_handle.hpp"
 
 namespace hopscotch {
 
-// The same piece in every process.
-struct SharedPiece {
-    std::uint64_t file = 0;               // a random number, written at the beginning of the file as well
-    std::uint64_t offset = 0, bytes = 0;  // bytes 0: none
-
-    explicit operator bool() const { return bytes > 0; }
-    auto operator<=>(SharedPiece const&) const = default;
-};
-
-// An owner's offer of a piece, with the place where another process finds the file.
-struct PieceOffer {
-    SharedPiece piece;
-    std::uint64_t host = 0;  // a hash of its name
-    std::int32_t process = 0, descriptor = -1;
-    std::int32_t node = 0;  // the owner's NUMA node
-
-    explicit operator bool() const { return static_cast<bool>(piece); }
-};
-template <class A>
-void fields(A& a, PieceOffer& m) {
-    a(m.piece.file, m.piece.offset, m.piece.bytes, m.host, m.process, m.descriptor, m.node);
-}
-
 class SharedMemory {
 public:
-    struct Mapping {
-        std::byte* data = nullptr;  // page-aligned; unmapped by the caller with munmap(data, piece.bytes)
-        SharedPiece piece;
-    };
-
     // A new piece, touched and zero; bytes: a multiple of the page size. Empty if the system has no shared memory (left).
-    std::optional<Mapping> make(std::size_t bytes);
+    std::optional<SharedMapping> make(std::size_t bytes);
 
     // Of a file that this process has made or opened.
     PieceOffer offer(SharedPiece const& piece) const;
 
     // Empty if the file cannot be opened: another host or container, a process that has ended, or no permission.
-    std::optional<Mapping> open(PieceOffer const& offer);
+    std::optional<SharedMapping> open(PieceOffer const& offer);
 
     // For the owner: returns the memory to the system although other processes have it mapped. They must not touch it again.
     void discard(SharedPiece const& piece) noexcept;

@@ -34,7 +34,7 @@ bool await_announcement(World& world, double deadline_s) {
     auto const request = world.receive(Rank(0), k_announcement_tag, said);
     while (!world.done(request)) {
         if (monotonic_s() > deadline)
-            throw CommError(fmt::format("rank 0 has said nothing for {:.0f} s: it is gone, stopped or cut off", deadline_s));
+            throw CommError(fmt::format("rank 0 has been silent for {:.0f} s (it is gone, stopped or cut off)", deadline_s));
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     return said.front() != std::byte{0};

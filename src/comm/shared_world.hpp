@@ -13,7 +13,7 @@ namespace hopscotch {
 
 // Process 0: tells the others whether the job is shared. Each process once, before anything else.
 void announce(World& world, bool shared);
-// The others. Throws CommError after deadline_s.
+// All other processes. Throws CommError after deadline_s.
 bool await_announcement(World& world, double deadline_s);
 
 // Two worlds as one, in which the last rank is reached through a world of its own.
@@ -28,7 +28,7 @@ public:
         Rank rank;
         int number_on_host = 0, trainers_on_host = 1;
     };
-    // first: of all other ranks. Both must outlive this.
+    // first: the world of all other ranks. Both worlds must outlive this.
     SharedWorld(World& first, Apart apart, Self self, int size) : first_(first), apart_(apart), self_(self), size_(size) {}
 
     Rank rank() const override { return self_.rank; }
@@ -55,7 +55,7 @@ private:
     int size_;
 };
 
-// Collective: the world of a process of a shared job, and in process 0 the two of its ranks.
+// Collective. The world of a process of a shared job; in process 0, the worlds of its two ranks.
 class SharedJob {
 public:
     explicit SharedJob(MpiWorld& processes);

@@ -37,6 +37,13 @@ struct Mailbox {
     std::mutex mutex;
     std::list<Sending> sends;
     std::list<Receiving> receives;
+    std::mutex bell_mutex;  // never taken under the other one
+    std::function<void()> bell;
+
+    void ring() {
+        std::lock_guard const lock(bell_mutex);
+        if (bell) bell();
+    }
 };
 
 void deliver(Sending const& send, Receiving const& receive) {
@@ -71,16 +78,19 @@ public:
         alive();
         auto const request = add();
         auto& box = hub_->boxes[to.index()];
-        std::lock_guard const lock(box.mutex);
-        Sending const sending{rank_, tag, bytes, requests_[request.slot]};
-        auto const match = std::find_if(box.receives.begin(), box.receives.end(),
-                                        [&](Receiving const& r) { return r.from == rank_ && r.tag == tag; });
-        if (match == box.receives.end()) {
-            box.sends.push_back(sending);
-        } else {
-            deliver(sending, *match);
-            box.receives.erase(match);
+        {
+            std::lock_guard const lock(box.mutex);
+            Sending const sending{rank_, tag, bytes, requests_[request.slot]};
+            auto const match = std::find_if(box.receives.begin(), box.receives.end(),
+                                            [&](Receiving const& r) { return r.from == rank_ && r.tag == tag; });
+            if (match == box.receives.end()) {
+                box.sends.push_back(sending);
+            } else {
+                deliver(sending, *match);
+                box.receives.erase(match);
+            }
         }
+        box.ring();
         return request;
     }
 
@@ -88,16 +98,19 @@ public:
         alive();
         auto const request = add();
         auto& box = hub_->boxes[rank_.index()];
-        std::lock_guard const lock(box.mutex);
-        Receiving const receiving{from, tag, into, requests_[request.slot]};
-        auto const match = std::find_if(box.sends.begin(), box.sends.end(),
-                                        [&](Sending const& s) { return s.from == from && s.tag == tag; });
-        if (match == box.sends.end()) {
-            box.receives.push_back(receiving);
-        } else {
+        {
+            std::lock_guard const lock(box.mutex);
+            Receiving const receiving{from, tag, into, requests_[request.slot]};
+            auto const match = std::find_if(box.sends.begin(), box.sends.end(),
+                                            [&](Sending const& s) { return s.from == from && s.tag == tag; });
+            if (match == box.sends.end()) {
+                box.receives.push_back(receiving);
+                return request;
+            }
             deliver(*match, receiving);
             box.sends.erase(match);
         }
+        hub_->boxes[from.index()].ring();
         return request;
     }
 
@@ -127,6 +140,13 @@ public:
         for (auto const& send : box.sends)
             if (send.tag == tag) return Arrival{send.from, send.bytes.size()};
         return std::nullopt;
+    }
+
+    bool set_bell(std::function<void()> bell) override {
+        auto& box = hub_->boxes[rank_.index()];
+        std::lock_guard const lock(box.bell_mutex);
+        box.bell = std::move(bell);
+        return true;
     }
 
     [[noreturn]] void vanish() override { throw CommError("the job goes on without this rank"); }

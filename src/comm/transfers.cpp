@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "comm/codec.hpp"
+#include "comm/peers.hpp"
 #include "core/error.hpp"
 
 namespace hopscotch {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The blocks on their way out of and into this rank: the push protocol of messages.hpp as two small state machines, under
-// the courier's engine lock. A state may be larger than 2 GB: it travels in pieces, or its memory changes hands.
+// The blocks on their way out of and into this rank: the push protocol of courier_messages.hpp as two small state machines,
+// under the courier's engine lock. A state may be larger than 2 GB: it travels in pieces, or its memory changes hands.
 #pragma once
 #include <deque>
 #include <list>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "comm/courier.hpp"
+#include "comm/courier_messages.hpp"
 
 namespace hopscotch {
 
@@ -59,8 +60,8 @@ private:
     std::set<Rank> unreachable_;  // cannot map this rank's memory
     bool abandoned_ = false;
     std::map<std::uint64_t, Out> outgoing_;
-    // Of parameter servers: two at a time (the second hides the start of the first), each rank beginning with its neighbour.
-    // Many at once to one receiver would overrun its link while others idle (incast: Vasudevan et al. 2009).
+    // Pushes of parameter servers: two at a time (the second hides the start of the first). Each rank begins with its
+    // neighbour. Many at once to one receiver would overrun its link while others idle (incast: Vasudevan et al. 2009).
     std::list<Push> waiting_;
     std::vector<std::uint64_t> turns_;  // ids of pushes that have begun and whose pieces were not all out
     Rank last_to_;                      // receiver of the push before; this rank: none yet

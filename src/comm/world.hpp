@@ -3,6 +3,7 @@
 // (ranks as threads of one process). Once the job runs, only the courier calls a world; all other code uses the courier.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -38,6 +39,10 @@ public:
     virtual bool done(Request request) = 0;             // once true, the request is spent
     virtual void cancel(Request request) = 0;           // at the end of a job: the request need not complete any more
     virtual std::optional<Arrival> probe(int tag) = 0;  // the next message with this tag, from any rank
+
+    // True if this world calls bell, in any thread, whenever something has come for this rank or a request of it is done;
+    // an empty bell ends that. False: the rank must look again and again, as MPI wants it.
+    virtual bool set_bell(std::function<void()>) { return false; }
 
     // Ranks that the library reports as dead (ULFM). Most libraries never report any: then only silence shows a death.
     virtual std::vector<Rank> failed() { return {}; }

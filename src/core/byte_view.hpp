@@ -3,10 +3,12 @@
 #pragma once
 #include <cstddef>
 #include <span>
+#include <vector>
 
 namespace hopscotch {
 
 using ByteView = std::span<std::byte const>;
 using MutableBytes = std::span<std::byte>;
+using Bytes = std::vector<std::byte>;  // an owner: messages
 
 }  // namespace hopscotch

@@ -45,16 +45,16 @@ public:
     using Error::Error;
 };
 
-// Exit codes besides 0: of runs that failed, of bad input, of runs that --resume can go on with (EX_TEMPFAIL).
+// Exit codes besides 0: a failed run, bad input, a run that --resume can continue (EX_TEMPFAIL).
 inline constexpr int k_exit_failed = 1, k_exit_bad_input = 2, k_exit_resumable = 75;
 
-// Whether another try may succeed: a peer was lost, or a disk full.
+// True if another try may succeed: a peer was lost, or a disk was full.
 bool is_resumable(std::exception const& error);
 
 // "error.cpp:12": the file's last path component and the line.
 std::string where(std::source_location const& at);
 
-// Throws Error("<problem> [file:line]") unless the condition holds. Write problems as "problem (why) suggestion".
+// Throws Error("<problem> [file:line]") unless the condition holds. Write problems as "problem (why); suggestion".
 inline void require(bool condition, std::string_view problem, std::source_location at = std::source_location::current()) {
     if (!condition) [[unlikely]]
         throw Error(std::string(problem) + " [" + where(at) + "]");

@@ -27,21 +27,21 @@ struct Point {
     std::string_view name, what;
 };
 constexpr std::array k_points{
-    Point{"start.welcome", "a trainer has heard what the job is about"},
-    Point{"start.hello", "a trainer has opened its shards and is about to say so"},
+    Point{"start.welcome", "a trainer has received Welcome"},
+    Point{"start.hello", "a trainer has opened its shards and is about to send Hello"},
     Point{"unit.begin", "a trainer begins a unit"},
-    Point{"unit.rows", "it reads the first rows of it (enospc: as if they could not be read)"},
+    Point{"unit.rows", "a trainer reads the first rows of a unit (enospc: as if reading failed)"},
     Point{"group.look", "the trainers of a trial look at the clock between two steps"},
     Point{"hop.send", "a trainer sends a state"},
     Point{"hop.receive", "a trainer has received a state"},
     Point{"spill.write", "a waiting state goes to the disk (run.state_memory)"},
-    Point{"spill.read", "it comes back"},
+    Point{"spill.read", "a waiting state comes back from the disk"},
     Point{"lap.done", "a trainer is about to tell rank 0 of a finished lap"},
-    Point{"lap.record", "rank 0 has heard of a finished lap"},
+    Point{"lap.record", "rank 0 has received a finished lap"},
     Point{"pause.save", "a trainer is about to save what it holds, after a signal"},
     Point{"end.best", "rank 0 is about to write the best model"},
     Point{"end.shutdown", "rank 0 sends the trainers home"},
-    Point{"end.goodbye", "a trainer says its last word"},
+    Point{"end.goodbye", "a trainer sends Goodbye"},
     Point{"end.farewell", "rank 0 has written everything, and lets the trainers go"},
     Point{"end.finalize", "a rank is about to leave MPI"},
     Point{"import.shard", "data import begins a shard"},
@@ -49,18 +49,18 @@ constexpr std::array k_points{
     Point{"units.append", "the units of a lap"},
     Point{"units.sync", "they reach the disk"},
     Point{"journal.append", "a line of journal.jsonl"},
-    Point{"journal.sync", "lines of it reach the disk"},
-    Point{"journal.rename", "a resumed run makes it its own"},
+    Point{"journal.sync", "lines of journal.jsonl reach the disk"},
+    Point{"journal.rename", "a resumed run replaces journal.jsonl"},
     Point{"checkpoint.append", "a part of a checkpoint is written"},
-    Point{"checkpoint.sync", "it reaches the disk"},
-    Point{"checkpoint.rename", "it gets its name"},
+    Point{"checkpoint.sync", "a checkpoint reaches the disk"},
+    Point{"checkpoint.rename", "a checkpoint gets its name"},
     Point{"metrics.append", "a line of metrics.jsonl"},
     Point{"trace.append", "a lap's part of trace.json"},
     Point{"experiment.append", "experiment.json is written"},
-    Point{"experiment.rename", "it gets its name"},
+    Point{"experiment.rename", "experiment.json gets its name"},
     Point{"trials.append", "trials.csv is written"},
     Point{"summary.append", "summary.json is written"},
-    Point{"summary.rename", "it gets its name"},
+    Point{"summary.rename", "summary.json gets its name"},
     Point{"model.append", "best/model.json is written"},
 };
 
@@ -144,9 +144,12 @@ Fault carry_out(Order const& order) {
 }  // namespace
 
 Fault fault_at(std::string_view point) {
-    for (auto& order : orders())
-        if (order.point == point && (++order.seen == order.nth || (order.kind == Kind::jitter && order.seen > order.nth)))
-            return carry_out(order);
+    for (auto& order : orders()) {
+        if (order.point != point) continue;
+        ++order.seen;
+        bool const strikes = order.kind == Kind::jitter ? order.seen >= order.nth : order.seen == order.nth;
+        if (strikes) return carry_out(order);
+    }
     return Fault::none;
 }
 

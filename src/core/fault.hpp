@@ -14,7 +14,7 @@ namespace hopscotch {
 enum class Fault {
     none,
     enospc,  // as if the disk were full
-    tear,    // half of what is written reaches the file, then the process dies
+    tear,    // half of the bytes reach the file, then the process dies
     flip     // one bit is another
 };
 Fault fault_at(std::string_view point);

@@ -15,7 +15,10 @@ std::uint64_t xxh64(ByteView bytes) { return XXH64(bytes.data(), bytes.size(), 0
 
 struct Xxh64Stream::State {
     XXH64_state_t* raw = XXH64_createState();
+    State() = default;
     ~State() { XXH64_freeState(raw); }
+    State(State const&) = delete;
+    State& operator=(State const&) = delete;
 };
 
 Xxh64Stream::Xxh64Stream() : state_(std::make_unique<State>()) { XXH64_reset(state_->raw, 0); }
@@ -29,7 +32,7 @@ std::uint64_t from_hex(std::string_view text) {
     std::uint64_t value = 0;
     auto const [end, code] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
     require(code == std::errc{} && text.size() == 16 && end == text.data() + text.size(),
-            fmt::format("'{}' is not a hash (sixteen hex digits)", text));
+            fmt::format("'{}' is not a hash (a hash has sixteen hex digits)", text));
     return value;
 }
 

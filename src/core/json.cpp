@@ -72,7 +72,7 @@ public:
         auto const at = token_start();
         if (auto const [first, is_new] = lines_of_keys_.back().try_emplace(v, at.line); !is_new)
             problems_.add(at, path() + "/" + v,
-                          fmt::format("duplicate key (first at line {}) remove one of the two", first->second));
+                          fmt::format("duplicate key (first at line {}); remove one of the two", first->second));
         stack_.back()->object().push_back({v, Json(), at});
         return true;
     }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <tuple>
+#include <utility>
 
 #include "core/error.hpp"
 
@@ -95,14 +96,16 @@ Check<double> between(double low, double high) {
     };
 }
 Check<double> up_to(double high, Check<double> low) {
-    return [=](double v) { return v <= high ? low(v) : fmt::format("must be at most {} (got {})", high, v); };
+    return [high, low = std::move(low)](double v) {
+        return v <= high ? low(v) : fmt::format("must be at most {} (got {})", high, v);
+    };
 }
 Check<std::string> one_of(std::vector<std::string> allowed) {
     return [allowed = std::move(allowed)](std::string const& v) -> std::string {
         if (std::find(allowed.begin(), allowed.end(), v) != allowed.end()) return "";
         auto const near = nearest(v, allowed);
         return fmt::format("unknown value \"{}\" (known: {}){}", v, fmt::join(allowed, ", "),
-                           near.empty() ? "" : fmt::format(" did you mean \"{}\"?", near));
+                           near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near));
     };
 }
 
@@ -141,7 +144,7 @@ void ObjectReader::problem(std::string_view key, std::string_view text) {
 }
 
 void ObjectReader::missing(std::string_view key, std::string_view suggestion) {
-    problems_.add(object_.at_position(), path_of(key), fmt::format("missing (required) {}", suggestion));
+    problems_.add(object_.at_position(), path_of(key), fmt::format("missing (required); {}", suggestion));
 }
 
 template <class T, class Convert>
@@ -284,10 +287,10 @@ void ObjectReader::finish() {
     for (auto const& member : object_.object()) {
         if (known_.contains(member.key)) continue;
         auto const near = nearest(member.key, known);
-        auto const hint = near.empty()
-                              ? known.empty() ? "none is known here" : fmt::format("known: {}", fmt::join(known, ", "))
-                              : fmt::format("did you mean \"{}\"?", near);
-        problems_.add(member.key_position, path_of(member.key), fmt::format("unknown key ({})", hint));
+        auto const hint =
+            near.empty() ? known.empty() ? " (no key is known here)" : fmt::format(" (known: {})", fmt::join(known, ", "))
+                         : fmt::format("; did you mean \"{}\"?", near);
+        problems_.add(member.key_position, path_of(member.key), "unknown key" + hint);
     }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The strict reader: takes known keys out of a JSON object, checks types and ranges, and collects every problem, so that
-// the user sees all of them at once as "file:line:col: /path: problem (why) suggestion".
+// the user sees all of them at once as "file:line:col: /path: problem (why); suggestion".
 #pragma once
 #include <functional>
 #include <optional>
@@ -30,8 +30,8 @@ public:
     std::string text() const;                                     // a line each
     void throw_if_any() const;                                    // ConfigError(text())
 
-    // Values that come from elsewhere than the file ("--set train.epochs=0", about /train/epochs): place them at the
-    // position this returns, and complaints about them name that source instead of file, line and column.
+    // For a value that does not come from the file ("--set train.epochs=0", about /train/epochs). Place the value at the
+    // returned position: complaints about it then name this source instead of file, line and column.
     Position add_source(std::string name, std::string path);
 
 private:
@@ -55,7 +55,7 @@ using Check = std::function<std::string(T const&)>;
 Check<double> at_least(double low);
 Check<double> above(double low);
 Check<double> between(double low, double high);       // inclusive
-Check<double> up_to(double high, Check<double> low);  // and what the other one asks for
+Check<double> up_to(double high, Check<double> low);  // and the other check holds
 Check<std::string> one_of(std::vector<std::string> allowed);
 
 // Reads one object. Each read() marks its key as known and leaves the default in place when the key is absent;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Randomness is addressed, not consumed: a stream belongs to (seed, purpose, where), so that what is drawn depends on
-// neither the trainer nor the order in which work happens. Philox4x32-10 (Salmon et al., SC'11), whose published vectors
-// are a test; nothing from <random>'s distributions, which differ between standard libraries.
+// Randomness is addressed, not consumed: a stream belongs to (seed, purpose, where), so a draw depends neither on the
+// trainer nor on the order of the work. Philox4x32-10 (Salmon et al., SC'11), whose published vectors are a test. The
+// distributions of <random> are not used, because they differ between standard libraries.
 #pragma once
 #include <array>
 #include <cstdint>

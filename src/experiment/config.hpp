@@ -5,11 +5,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "core/ids.hpp"
 #include "core/json.hpp"
+#include "experiment/assignment.hpp"
 #include "experiment/run_config.hpp"
 #include "experiment/search_config.hpp"
 #include "experiment/strategy_config.hpp"
@@ -88,7 +88,7 @@ struct ScheduleConfig {
 
 struct EarlyStopping {     // a trial ends, as stopped, when search.metric has not improved for `patience` epochs
     int patience = 0;      // 0: off
-    double min_delta = 0;  // what counts as an improvement
+    double min_delta = 0;  // an improvement is larger than this
 };
 
 struct TrainConfig {
@@ -101,12 +101,13 @@ struct TrainConfig {
     Precision precision = Precision::fp32;  // bf16: forward and backward under autocast, weights stay fp32
     bool channels_last = true;  // cnn, resnet, vgg, mobilenet compute on NHWC images; false: NCHW, PyTorch's default
     std::optional<double> clip_norm, clip_value;  // of the gradient, before the update
-    int accumulate = 1;           // batches whose mean gradient makes one update; a rest at a unit's end counts
+    int accumulate = 1;           // batches whose mean gradient makes one update; at a unit's end, fewer batches do
     double ema = 0;               // [0, 1): validation and best/ use weights averaged with this decay; 0: off
-    bool outer_momentum = false;  // no setting: resolve() says so when strategy.outer has momentum, which is state
+    bool outer_momentum = false;  // no setting: resolve() sets it if strategy.outer has momentum, which is part of the state
     EarlyStopping early_stopping;
-    // Whose random numbers (first weights, shuffling, dropout, augmentation) a trial has: its own, or all trials have the
-    // same, so that only the settings differ; of search.repeats: all trials of the same repeat.
+    // Random numbers are those of first weights, shuffling, dropout and augmentation. trial: each trial has its own.
+    // experiment: all trials (with search.repeats: all trials of the same repeat) have the same, so that only the settings
+    // differ.
     SeedScope seed_scope = SeedScope::trial;
     OptimizerConfig optimizer;
     ScheduleConfig schedule;
@@ -122,24 +123,21 @@ struct Experiment {
     Json space;  // as written, see experiment/space.hpp; at most 256 keys and 10000 listed values
     StrategyConfig strategy;
     RunConfig run;
-    Json document;  // the whole, as read, with --set applied: what resolve() assigns into
+    Json document;  // the whole document, as read, with --set applied; resolve() writes assignments into it
 };
 
-// The searched values of one trial: (dotted path, value) in the order of the space.
-using Assignment = std::vector<std::pair<std::string, Json>>;
-
-// What one trial trains: the experiment with an assignment written into it.
+// The settings of one trial: the experiment with an assignment written into it.
 struct TrialConfig {
     ModelConfig model;
     TrainConfig train;
     DataConfig data;
     int repeat = 0, fold = 0;  // of search.repeats and search.folds
 
-    // What a trial's random numbers are addressed by, in place of the trial. The order of the shards is always its own.
+    // The id that addresses a trial's random numbers. The order of the shards always follows the trial's own id.
     TrialId seed_key(TrialId trial) const { return train.seed_scope == SeedScope::trial ? trial : TrialId(repeat); }
 };
 
-// Entries at the end of an assignment, where copies of a configuration are trained: which one this is.
+// Entries at the end of the assignment of a copy of a configuration: the numbers of its repeat and of its fold.
 inline constexpr std::string_view k_repeat_entry = "search.repeat", k_fold_entry = "search.fold";
 
 }  // namespace hopscotch

@@ -34,8 +34,8 @@ Json listed_space(Experiment const& experiment, Problems& problems) {
     std::string const path = "/search/configurations";
     if (!list.is_array() || list.array().empty()) {
         problems.add(list.at_position(), path,
-                     list.is_array() ? "is empty (nothing to train) list at least one"
-                                     : "missing (required) list them, for example [{\"train.optimizer.lr\": 0.1}]");
+                     list.is_array() ? "is empty (nothing to train); list at least one"
+                                     : "missing (required); list them, for example [{\"train.optimizer.lr\": 0.1}]");
         return {};
     }
     std::size_t const before = problems.entries().size();
@@ -51,11 +51,12 @@ Json listed_space(Experiment const& experiment, Problems& problems) {
         }
         if (std::find(list.array().begin(), list.array().begin() + static_cast<std::ptrdiff_t>(i), each) !=
             list.array().begin() + static_cast<std::ptrdiff_t>(i))
-            problems.add(each.at_position(), here, "is listed twice (it would be trained twice) remove one");
+            problems.add(each.at_position(), here, "is listed twice (it would be trained twice); remove one");
         add_values(space, each);
     }
     if (space.object().empty() && problems.entries().size() == before)
-        problems.add(list.at_position(), path, "names no setting (the document alone needs no search) add a {path: value}");
+        problems.add(list.at_position(), path,
+                     "names no setting (its trial would be the document unchanged); add a {path: value}");
     return problems.entries().size() > before ? Json() : space;
 }
 

@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "core/error.hpp"
+#include "experiment/config.hpp"
 #include "experiment/loss_traits.hpp"
 
 namespace hopscotch {

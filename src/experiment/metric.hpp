@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The metrics that a search can go by, one row each: everything that the reader, the director, the files and the texts of
+// The metrics that a search can compare, one row each: everything that the reader, the director, the files and the texts of
 // results ask about a metric.
 #pragma once
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "experiment/config.hpp"
+#include "experiment/search_config.hpp"
 #include "experiment/validation_scores.hpp"
 
 namespace hopscotch {
+
+enum class LossKind;
 
 struct MetricTraits {
     enum class Needs { rows, classes, one_class, targets };  // the answers of a row

@@ -108,7 +108,7 @@ Experiment read_experiment(std::string_view text, std::vector<std::string> const
     if (space != nullptr) out.space = *space;
     bool const listed = has_named_configurations(out.search);
     if (listed && space != nullptr)
-        reader.problem("space", "belongs to other procedures (manual tries what search.configurations lists) leave it out");
+        reader.problem("space", "belongs to other procedures (manual tries the list search.configurations); leave it out");
     std::size_t const unlisted = problems.entries().size();
     if (listed) out.space = listed_space(out, problems);
     bool const has_space = problems.entries().size() == unlisted;

@@ -45,7 +45,7 @@ public:
         int const most = search_.max_epochs.value_or(experiment_.train.epochs);
         if (most > experiment_.train.epochs)
             add("max_epochs",
-                fmt::format("must be at most train.epochs (got {} > {}; schedules end there) raise train.epochs", most,
+                fmt::format("must be at most train.epochs (got {} > {}; schedules end there); raise train.epochs", most,
                             experiment_.train.epochs));
         else if (search_.min_epochs > most)
             add("min_epochs", fmt::format("must be at most {} (got {} > {})",
@@ -54,9 +54,10 @@ public:
             if ((parameter.path == "train.epochs" || parameter.path == "train") && !is_constant(parameter))
                 problems_.add(
                     parameter.key_at, "/space/" + parameter.path,
-                    fmt::format("cannot be searched with {} (it compares trials after the same number of epochs, and "
-                                "schedules end at train.epochs) leave it out",
-                                search_.procedure));
+                    fmt::format(
+                        "cannot be searched with {} (it compares trials after equally many epochs, and schedules end at "
+                        "train.epochs); leave it out",
+                        search_.procedure));
     }
 
     void mutable_keys() {
@@ -65,12 +66,12 @@ public:
             auto const problem =
                 makes_a_slot(parameter.path)
                     ? fmt::format(
-                          "cannot be both 0 and more with {} (0 has no tensor in the state that trials take over "
-                          "from each other) leave 0 out",
+                          "cannot be both 0 and greater with {} (trials take over each other's states, and 0 has no tensor "
+                          "there); leave 0 out",
                           search_.procedure)
                     : fmt::format(
-                          "cannot be searched with {} (trials take over each other's state, and this changes what "
-                          "is in it) make it a constant",
+                          "cannot be searched with {} (trials take over each other's states, and this key changes their "
+                          "layout); make it a constant",
                           search_.procedure);
             problems_.add(parameter.key_at, "/space/" + parameter.path, problem);
         }
@@ -81,12 +82,12 @@ public:
         for (auto const& parameter : space_.parameters) {
             if (parameter.type == Parameter::Type::real || parameter.type == Parameter::Type::integer)
                 problems_.add(parameter.at, "/space/" + parameter.path,
-                              "ablation needs a list: the value that is kept, then what stands for leaving it out");
+                              "ablation needs a list; write the value of trial 0 first, then the values that replace it");
             others += parameter.values.size() - 1;
         }
         if (others == 0)
             problems_.add(experiment_.space.at_position(), "/space",
-                          "has nothing to leave out (ablation) list a second value for a key");
+                          "has nothing to leave out (every key has one value); list a second value for a key");
     }
 
     void dimensions() {
@@ -95,7 +96,7 @@ public:
         auto const& sampler = sampler_traits(search_.sampler);
         if (sampler.most_keys > 0 && searched > sampler.most_keys)
             problems_.add(experiment_.space.at_position(), "/space",
-                          fmt::format("searches {} keys ({}: at most {}) use random", searched, sampler.name,
+                          fmt::format("searches {} keys ({}: at most {}); use random", searched, sampler.name,
                                       sampler.most_keys));
     }
 
@@ -105,7 +106,7 @@ public:
         if (!search_.budget.target || loss || search_.mode == Mode::min || *search_.budget.target <= 1) return;
         auto const* given = experiment_.document.find("search")->find("budget")->find("target");
         problems_.add(given->at_position(), "/search/budget/target",
-                      fmt::format("cannot be reached (got {}; {} is at most 1) write 0.9 for 90 %", *search_.budget.target,
+                      fmt::format("cannot be reached (got {}; {} is at most 1); write 0.9 for 90 %", *search_.budget.target,
                                   metric));
     }
 

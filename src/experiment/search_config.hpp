@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The section `search` of an experiment: the comment beside a field is its manual; docs/search.md says when to use what.
+// The section `search` of an experiment: the comment beside a field is its manual; docs/search.md gives advice.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -16,7 +16,7 @@ enum class Mode { min, max };
 enum class AshaVariant { promote, stop };
 enum class Objective { last, best };
 
-// Ends the search early. Trials in training then continue to their next decision.
+// Limits that end the search early. Trials in training then continue to their next decision.
 struct SearchBudget {
     std::optional<std::int64_t> trials;     // no more configurations than this
     std::optional<std::int64_t> epochs;     // after so many epochs of all trials, no trial starts or goes on
@@ -33,10 +33,10 @@ struct TpeConfig {              // samplers that learn (tpe, bohb)
 };
 
 struct PbtConfig {
-    int population = 10;                    // trials
-    int interval = 1;                       // epochs between decisions
-    double quantile = 0.25;                 // this part, the worst, takes over states of this part, the best; at most 0.5
-    double resample = 0.25;                 // probability that a value is drawn anew instead of perturbed
+    int population = 10;     // trials
+    int interval = 1;        // epochs between decisions
+    double quantile = 0.25;  // share of the worst trials, which take over states of as many of the best; at most 0.5
+    double resample = 0.25;  // probability that a value is drawn anew instead of perturbed
     std::vector<double> factors{0.8, 1.2};  // numbers are multiplied by one of these; lists move to a neighbour
 };
 
@@ -47,13 +47,13 @@ struct Constraint {
 };
 
 struct SearchConfig {
-    // grid, random, sobol, tpe, manual and ablation train each trial to its end. successive_halving, hyperband, bohb, asha,
-    // median and pbt decide during training which trials continue.
+    // A row of experiment/procedures.cpp: a sampler, which trains each trial to its end, or a procedure that decides during
+    // training which trials continue.
     std::string procedure = "grid";
-    // The source of configurations for a procedure that decides: random (default), sobol, tpe, grid, manual. For the other
-    // procedures the sampler has their own name.
+    // The source of configurations for a procedure that decides: one of the samplers of its row, the first by default. For
+    // the other procedures the sampler has their own name.
     std::string sampler = "grid";
-    // train_loss, or val_ and one of loss, accuracy, top5, f1, auc, mae, r2, perplexity; a regression: val_loss unless given
+    // A row of experiment/metric.cpp; a regression: val_loss unless given
     std::string metric = "val_accuracy";
     Mode mode = Mode::max;
     Objective objective = Objective::last;  // trials are compared by the metric of the last epoch | of the best epoch so far

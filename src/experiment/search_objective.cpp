@@ -25,9 +25,11 @@ void read_copies(ObjectReader& reader, std::string const& procedure, SearchConfi
     for (auto const& [key, count] : {std::pair("repeats", out.repeats), std::pair("folds", out.folds)})
         if (count > 1 && !procedure.empty() && procedure_traits(procedure).clones)
             reader.problem(
-                key, fmt::format("cannot be more than 1 with {} (its trials take over each other's states, so copies of a "
-                                 "configuration do not stay copies) leave it out",
-                                 procedure));
+                key,
+                fmt::format(
+                    "cannot be more than 1 with {} (its trials take over each other's states, so copies of a configuration "
+                    "become different); leave it out",
+                    procedure));
 }
 
 void read_constraint(Json::Member const& member, ObjectReader reader, SearchConfig& out) {
@@ -37,7 +39,7 @@ void read_constraint(Json::Member const& member, ObjectReader reader, SearchConf
     reader.finish();
     if (!member.value.is_object()) return;
     if (constraint.above && constraint.below && *constraint.above >= *constraint.below)
-        reader.problem("below", fmt::format("must be greater than above ({} <= {}; nothing is between them)",
+        reader.problem("below", fmt::format("must be greater than above (got {} <= {}; no value is between them)",
                                             *constraint.below, *constraint.above));
     if (constraint.above || constraint.below) return out.subject_to.push_back(constraint);
     reader.missing("below", R"(say which values are allowed, for example {"below": 1e6})");

@@ -113,7 +113,7 @@ void read_pbt(ObjectReader& reader, ProcedureKeys const& own, PbtConfig& out) {
     if (own.include("resample")) reader.read("resample", out.resample, between(0, 1));
     if (!own.include("factors")) return;
     read_numbers(reader, "factors", out.factors, above(0));
-    if (out.factors.empty()) reader.problem("factors", "is empty (numbers could not be perturbed) write [0.8, 1.2]");
+    if (out.factors.empty()) reader.problem("factors", "is empty (numbers could not be perturbed); write [0.8, 1.2]");
 }
 
 void read_tpe(ObjectReader& reader, SamplerKeys const& own, TpeConfig& out) {

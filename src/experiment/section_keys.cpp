@@ -21,7 +21,7 @@ std::string enumeration(Names const& names) {  // "a", "a and b", "a, b and c"
 bool OwnKeys::include(std::string_view key, Names const& owners) const {
     if (std::find(owners.begin(), owners.end(), here_) != owners.end()) return true;
     if (reader_.take(key) != nullptr && !here_.empty())
-        reader_.problem(key, fmt::format("{} belongs to {} (the {} here is \"{}\") leave it out", key, enumeration(owners),
+        reader_.problem(key, fmt::format("{} belongs to {} (the {} here is \"{}\"); leave it out", key, enumeration(owners),
                                          what_, here_));
     return false;
 }
@@ -38,7 +38,7 @@ void read_choice(ObjectReader& reader, std::string_view key, std::string& out, N
 void refuse_later_keys(ObjectReader& reader, Names const& later) {
     for (auto const& key : later)
         if (reader.take(key) != nullptr)
-            reader.problem(key, fmt::format("\"{}\" is not available in this version (leave it out)", key));
+            reader.problem(key, fmt::format("\"{}\" is not available in this version; leave it out", key));
 }
 
 Check<double> at_least_zero_below_one() {

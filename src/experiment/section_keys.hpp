@@ -60,7 +60,7 @@ void refuse_later_keys(ObjectReader& reader, Names const& later);
 Check<double> at_least_zero_below_one();
 Check<std::string> not_empty();
 
-// "512MB", "4GB", or "auto", which leaves out as it is.
+// "512MB", "4GB", or "auto", which does not change `out`.
 void read_bytes(ObjectReader& reader, std::string_view key, std::uint64_t& out);
 
 void require_text(ObjectReader& reader, std::string_view key, std::string& out, std::string_view suggestion);

@@ -93,9 +93,10 @@ ModelConfig read_model(ObjectReader reader, Json const& section) {
     read_name(reader, "init_mode", modes, out.init_mode);
     reader.read("freeze", out.freeze);
     if (out.init_from.empty() && !out.freeze.empty())
-        reader.problem("freeze", "needs init_from (frozen parameters never train, so they need values) name a file");
+        reader.problem("freeze", "needs init_from (frozen parameters are not trained, so they need values); name a file");
     if (out.init_from.empty() && reader.has("init_mode"))
-        reader.problem("init_mode", "needs init_from (it says how that file must fit) name a file or leave it out");
+        reader.problem("init_mode",
+                       "needs init_from (the mode says how that file must fit); name a file, or leave init_mode out");
     Json::Object arguments;
     if (section.is_object())
         for (auto const& member : section.object())
@@ -133,8 +134,8 @@ RunConfig read_run(ObjectReader reader) {
     if (out.deterministic && out.cudnn_benchmark.value_or(false))
         reader.problem(
             "cudnn_benchmark",
-            "needs deterministic false (the algorithm that is fastest now is another one next time, and so are the "
-            "bits) set run.deterministic to false or leave it out");
+            "needs deterministic false (each run may pick another algorithm, with other bits); set run.deterministic"
+            " to false or leave it out");
     reader.read("cuda_graphs", out.cuda_graphs);
     reader.read("checkpoint_every_s", out.checkpoint_every_s, above(0));
     reader.read("checkpoint_mbps", out.checkpoint_mbps, at_least(0));

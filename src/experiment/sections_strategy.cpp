@@ -36,7 +36,9 @@ void read_group_keys(ObjectReader& reader, StrategyKeys const& own, StrategyConf
     if (own.include("batch")) read_name(reader, "batch", batches, out.batch);
     if (own.include("scale_lr")) reader.read("scale_lr", out.scale_lr);
     if (out.scale_lr && out.batch == GroupBatch::split)
-        reader.problem("scale_lr", "needs \"batch\": \"per_worker\" (split leaves the batch as it is)");
+        reader.problem(
+            "scale_lr",
+            "needs \"batch\": \"per_worker\" (with \"split\" the batch keeps its size); set it, or leave scale_lr out");
     if (own.include("batch_norm")) read_name(reader, "batch_norm", norms, out.batch_norm);
     constexpr std::array<Name<Collectives>, 3> collectives{
         {{"auto", Collectives::automatic}, {"mpi", Collectives::mpi}, {"nccl", Collectives::nccl}}};
@@ -87,7 +89,7 @@ void read_averaging_keys(ObjectReader& reader, StrategyKeys const& own, Strategy
     outer.read("momentum", out.outer->momentum, at_least_zero_below_one());
     outer.read("nesterov", out.outer->nesterov);
     if (out.outer->nesterov && out.outer->momentum <= 0)
-        outer.problem("nesterov", "needs momentum > 0 (got 0) set momentum or leave nesterov out");
+        outer.problem("nesterov", "needs momentum > 0 (got 0); set momentum, or leave nesterov out");
     outer.finish();
 }
 
@@ -126,9 +128,9 @@ constexpr double k_most_slow = 1000, k_longest_delay_s = 3600;
 // Why it cannot be, or empty. Comparisons are the way round that NaN fails.
 std::string take_slow(double rank, double factor, InjectConfig& out) {
     std::string_view const ranks = "trainers are ranks 1 and up";
-    if (rank == 0) return fmt::format("cannot be: rank 0 schedules and does not train ({})", ranks);
+    if (rank == 0) return fmt::format("names rank 0 (which schedules and does not train; {})", ranks);
     if (!(rank >= 1 && rank <= INT32_MAX) || rank != std::floor(rank))
-        return fmt::format("has no trainer's rank ({})", ranks);
+        return fmt::format("names no trainer's rank ({})", ranks);
     if (!(factor >= 1 && factor <= k_most_slow)) return fmt::format("has a factor out of range (1 to {})", k_most_slow);
     out.slow.push_back({static_cast<int>(rank), factor});
     return "";
@@ -139,7 +141,7 @@ std::string take_injection(Injection const& injection, InjectConfig& out) {
         return take_slow(injection.values[0].second, injection.values[1].second, out);
     if (injection.name != "delay" || !has_keys(injection, "sync_s"))
         return fmt::format(
-            "is none that is known: write \"slow:rank=3,factor=2\" (a trainer's rank, a factor of 1 to {}) or "
+            "is no known fault; write \"slow:rank=3,factor=2\" (a trainer's rank, a factor of 1 to {}) or "
             "\"delay:sync_s=20\" (0 to {})",
             k_most_slow, k_longest_delay_s);
     out.sync_s = injection.values[0].second;

@@ -36,7 +36,7 @@ OptimizerConfig read_optimizer(ObjectReader reader) {
     if (own.include("momentum", {"sgd", "rmsprop"})) reader.read("momentum", out.momentum, at_least_zero_below_one());
     if (own.include("nesterov", {"sgd"})) reader.read("nesterov", out.nesterov);
     if (out.nesterov && out.momentum <= 0)
-        reader.problem("nesterov", "needs momentum > 0 (got 0) set momentum or leave nesterov out");
+        reader.problem("nesterov", "needs momentum > 0 (got 0); set momentum, or leave nesterov out");
     if (own.include("beta1", {"adam", "adamw"})) reader.read("beta1", out.beta1, at_least_zero_below_one());
     if (own.include("beta2", {"adam", "adamw"})) reader.read("beta2", out.beta2, at_least_zero_below_one());
     if (own.include("epsilon", {"adam", "adamw", "rmsprop", "adagrad"})) reader.read("epsilon", out.epsilon, above(0));

@@ -27,7 +27,7 @@ void sort_parameters(Space& space, Problems& problems) {
             auto const near = nearest(condition.path, paths);
             problems.add(condition.at, "/space/" + parameter.path + "/when/" + condition.path,
                          near.empty() ? "is not searched (a condition needs a key of the space)"
-                                      : fmt::format("is not searched (did you mean \"{}\"?)", near));
+                                      : fmt::format("is not searched; did you mean \"{}\"?", near));
             return true;
         });
     std::vector<bool> placed(space.parameters.size(), false);
@@ -46,7 +46,7 @@ void sort_parameters(Space& space, Problems& problems) {
     for (std::size_t i = 0; i < placed.size(); ++i)
         if (!placed[i])
             problems.add(space.parameters[i].at, "/space/" + space.parameters[i].path + "/when",
-                         "conditions go round in a circle (each waits for the other) remove one \"when\"");
+                         "the conditions form a circle (each waits for the other); remove one \"when\"");
 }
 
 bool contains(Parameter const& parameter, Json const& value) {
@@ -70,12 +70,12 @@ void read_start(Json const& object, std::string const& path, Space& space, Probl
         if (!is_active(parameter, start)) {
             if (value != nullptr)
                 problems.add(value->at_position(), path + "/" + parameter.path,
-                             "is not active here (its \"when\" does not hold) leave it out");
+                             "is not active here (its \"when\" does not hold); leave it out");
         } else if (value == nullptr && parameter.type == Parameter::Type::constant) {
             start.emplace_back(parameter.path, parameter.values.front());
         } else if (value == nullptr) {
             problems.add(object.at_position(), path + "/" + parameter.path,
-                         "missing (required) a start gives every searched value");
+                         "missing (a start gives every searched value); add the value");
         } else {
             if (!contains(parameter, *value))
                 problems.add(value->at_position(), path + "/" + parameter.path,
@@ -90,7 +90,7 @@ void read_start(Json const& object, std::string const& path, Space& space, Probl
     if (problems.entries().size() > before) return;
     start = in_order(space, start);
     if (is_forbidden(space, start))
-        return problems.add(object.at_position(), path, "is excluded by search.forbid (remove one of the two)");
+        return problems.add(object.at_position(), path, "is excluded by search.forbid; remove one of the two");
     if (std::find(space.start_with.begin(), space.start_with.end(), start) == space.start_with.end())
         space.start_with.push_back(start);
 }
@@ -106,10 +106,10 @@ void read_forbid(Json const& list, Space& space, Problems& problems) {
             auto const near = nearest(condition.path, paths);
             problems.add(condition.at, path + "/" + condition.path,
                          near.empty() ? "is not searched (a condition needs a key of the space)"
-                                      : fmt::format("is not searched (did you mean \"{}\"?)", near));
+                                      : fmt::format("is not searched; did you mean \"{}\"?", near));
         }
         if (conditions.empty() && list.array()[i].is_object())
-            problems.add(list.array()[i].at_position(), path, "is empty (it would exclude everything) remove it");
+            problems.add(list.array()[i].at_position(), path, "is empty (it would exclude everything); remove it");
         if (!conditions.empty()) space.forbid.push_back(std::move(conditions));
     }
 }
@@ -126,7 +126,7 @@ Space read_space(Experiment const& experiment, Problems& problems) {
     }
     if (space.is_null() || space.object().empty()) {
         problems.add(space.at_position(), "/space",
-                     "is empty (nothing to search) add for example \"train.optimizer.lr\": [0.01, 0.1]");
+                     "is empty (nothing to search); add for example \"train.optimizer.lr\": [0.01, 0.1]");
         return out;
     }
     if (space.object().size() > k_most_parameters) {

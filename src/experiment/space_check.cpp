@@ -53,11 +53,12 @@ void check_paths(Space const& space, Problems& problems) {
             problems.add(parameter.key_at, "/space/" + path,
                          "cannot be searched (only settings in model, train and data can, such as train.optimizer.lr)");
         if (path == "data.path" || path == "data.validation" || path == "data.cache" || path == "data.stage")
-            problems.add(parameter.key_at, "/space/" + path, "cannot be searched (all trials share it)");
+            problems.add(parameter.key_at, "/space/" + path,
+                         "cannot be searched (all trials share it); set it outside the space");
         for (auto const& other : space.parameters)
             if (other.path.starts_with(path + "."))
                 problems.add(other.key_at, "/space/" + other.path,
-                             fmt::format("overlaps with \"{}\" (which sets it too) remove one", path));
+                             fmt::format("overlaps with \"{}\" (which sets it too); remove one", path));
     }
 }
 
@@ -114,11 +115,12 @@ void check_counts(Experiment const& experiment, Space const& space, Problems& pr
     for (auto const& parameter : space.parameters) {
         auto const path = "/space/" + parameter.path;
         if (grid && !all_values(parameter))
-            problems.add(parameter.at, path,
-                         "a grid needs to know how many points (add \"count\": 5 or a \"step\", or list the values)");
+            problems.add(
+                parameter.at, path,
+                "has no number of points (grid tries every point); add \"count\": 5 or a \"step\", or list the values");
         if (!grid && parameter.count)
             problems.add(parameter.at, path + "/count",
-                         fmt::format("belongs to grid (the procedure is \"{}\") leave it out", experiment.search.sampler));
+                         fmt::format("belongs to grid (the procedure is \"{}\"); leave it out", experiment.search.sampler));
     }
 }
 

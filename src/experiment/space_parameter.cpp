@@ -71,12 +71,13 @@ std::vector<Condition> read_conditions(Json const& object, std::string const& pa
             reader.read("above", each.above);
             reader.read("below", each.below);
             if (!each.above && !each.below)
-                reader.problem("", "needs \"above\" or \"below\" (or write a value or a list of values)");
+                reader.problem("", "needs \"above\" or \"below\"; or write a value or a list of values");
             reader.finish();
         } else {
             if (value.is_array()) each.any_of = value.array();
             if (value.is_array() && value.array().empty())
-                problems.add(value.at_position(), path + "/" + key, "is empty (never holds)");
+                problems.add(value.at_position(), path + "/" + key,
+                             "is empty (the condition never holds); list at least one value");
             each.any_of.push_back(value);  // a list may itself be the value: [16] of model.hidden
         }
         out.push_back(std::move(each));
@@ -113,7 +114,7 @@ private:
         out_.type = Parameter::Type::choice;
         out_.values = list.array();
         if (out_.values.empty())
-            problems_.add(list.at_position(), path, "is empty (nothing to search) list at least one value");
+            problems_.add(list.at_position(), path, "is empty (nothing to search); list at least one value");
         if (out_.values.size() > k_most_listed)
             return problems_.add(list.at_position(), path,
                                  fmt::format("lists {} values (at most {})", out_.values.size(), k_most_listed));
@@ -121,7 +122,7 @@ private:
             for (std::size_t j = 0; j < i; ++j)
                 if (out_.values[i] == out_.values[j]) {
                     problems_.add(out_.values[i].at_position(), fmt::format("{}/{}", path, i),
-                                  fmt::format("{} is listed twice (one configuration would be trained twice) remove one",
+                                  fmt::format("{} is listed twice (one configuration would be trained twice); remove one",
                                               out_.values[i].dump()));
                     break;
                 }
@@ -154,17 +155,17 @@ private:
         bool refused = false;
         for (auto const& [key, value, at] : object.object()) {
             if (auto const word = foreign_keys().find(key); word != foreign_keys().end()) {
-                problems_.add(at, path_ + "/" + key, fmt::format("unknown key (here it is called \"{}\")", word->second));
+                problems_.add(at, path_ + "/" + key, fmt::format("unknown key; the name here is \"{}\"", word->second));
                 refused = true;
             } else if (key == "base") {
                 problems_.add(at, path_ + "/base",
-                              "unknown key (bounds are values, not exponents) write \"low\": 1e-5, \"log\": true");
+                              "unknown key (bounds are values, not exponents); write \"low\": 1e-5, \"log\": true");
                 refused = true;
             }
             if (!value.is_string() || (key != "type" && key != "_type" && key != "distribution")) continue;
             if (auto const word = foreign_types().find(value.string()); word != foreign_types().end()) {
                 problems_.add(value.at_position(), path_ + "/" + key,
-                              fmt::format("unknown type \"{}\" ({})", word->first, word->second));
+                              fmt::format("unknown type \"{}\"; {}", word->first, word->second));
                 refused = true;
             }
         }
@@ -206,8 +207,8 @@ private:
         if (out_.log && out_.low <= 0)
             reader.problem("low", fmt::format("must be greater than 0 with log (got {}; bounds are values, not exponents)",
                                               out_.low));
-        if (out_.log && out_.step) reader.problem("step", "step and log exclude each other (leave one out)");
-        if (out_.count && out_.step) reader.problem("count", "count and step exclude each other (leave one out)");
+        if (out_.log && out_.step) reader.problem("step", "step and log exclude each other; leave one out");
+        if (out_.count && out_.step) reader.problem("count", "count and step exclude each other; leave one out");
         if (out_.step && type == Parameter::Type::integer && *out_.step != std::floor(*out_.step))
             reader.problem("step", fmt::format("must be an integer (got {})", *out_.step));
         out_.values = {object.at("low"), object.at("high")};

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The section `strategy` of an experiment: the comment beside a field is its manual; docs/strategies.md says when to use
-// what.
+// The section `strategy` of an experiment: the comment beside a field is its manual; docs/strategies.md gives advice.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -33,17 +32,18 @@ struct StrategyConfig {
     GroupBatch batch = GroupBatch::split;
     bool scale_lr =
         false;  // per_worker: lr x K, the linear scaling rule of Goyal et al.; set schedule.warmup_epochs with it
-    NormStatistics batch_norm = NormStatistics::local;  // allreduce: of the own batch, or of all trainers' together
+    NormStatistics batch_norm =
+        NormStatistics::local;  // allreduce: statistics of the own batch, or of all trainers' batches
 
-    // allreduce, and the means of model_averaging. ring is what Horovod and NCCL do; deterministic has bits that do not
-    // depend on buckets. Buckets: first_bucket_mb once, so that communication starts early, then bucket_mb (2^20 bytes), as
-    // in PyTorch.
+    // allreduce, and the means of model_averaging. ring is the algorithm of Horovod and NCCL; deterministic has bits that do
+    // not depend on buckets. Buckets: first_bucket_mb once, so that communication starts early, then bucket_mb (2^20 bytes),
+    // as in PyTorch.
     ReduceAlgorithm algorithm = ReduceAlgorithm::ring;
     double first_bucket_mb = 1, bucket_mb = 25;
 
     // allreduce, and the means of model_averaging: how GPUs add up. mpi: through host memory; nccl: from GPU to GPU, an
-    // error where that cannot be; "auto": nccl wherever it can be (strategy/collectives.hpp has the rules; run.deterministic
-    // must be false).
+    // error where that cannot be; "auto": nccl wherever it can be (strategy/together/collectives.hpp has the rules;
+    // run.deterministic must be false).
     Collectives collectives = Collectives::automatic;
 
     // parameter_server

@@ -135,4 +135,8 @@ bool has_best_state_in_parts(StrategyConfig const& config) {
     return has_setting(config.name, "momentum") && config.momentum == SlotPolicy::local;
 }
 
+bool has_server_log(StrategyConfig const& config) {
+    return has_setting(config.name, "mode") && config.mode != ServerMode::sync;
+}
+
 }  // namespace hopscotch

@@ -13,7 +13,7 @@ namespace hopscotch {
 // How trainers share a trial: its state hops from trainer to trainer, one trainer has it to itself, or all train it at once.
 enum class Training { hopping, alone, together };
 
-// What a trial's bits depend on besides the experiment: nothing, or the number of trainers too.
+// A trial's bits depend on the experiment alone, or also on the number of trainers.
 enum class Bits { any_trainers, same_trainers };
 
 // Whether rows stay with the trainer that owns their shard. travel: trainers that own no shard train too.
@@ -52,5 +52,8 @@ std::vector<std::string> strategies_with(std::string_view key);
 
 // Is a trial's best state in parts on several trainers? (The workers of a mean keep optimizer slots of their own.)
 bool has_best_state_in_parts(StrategyConfig const& config);
+
+// True if bits depend on the order in which gradients arrive, so that a run has a log of the servers.
+bool has_server_log(StrategyConfig const& config);
 
 }  // namespace hopscotch

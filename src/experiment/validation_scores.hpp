@@ -15,7 +15,8 @@ struct ValidationScores {
     std::int64_t rows = 0;
     double loss = 0, correct = 0, top5 = 0;  // sums over rows; correct: rows, or fractions of a row's labels
     // Of all rows together, exact; NaN where the task has none, or too little data (an AUC without both classes).
-    // f1: binary classification: of class 1; more classes, multilabel: the mean over classes (macro), 0 for one never right
+    // f1: binary classification: of class 1; more classes, multilabel: the mean over classes (macro), 0 for a class that is
+    // never predicted correctly
     double f1 = none;
     double auc = none;             // binary classification; multilabel: the mean over labels (macro) that have both values
     double mae = none, r2 = none;  // regression: the mean over targets

@@ -123,7 +123,7 @@ CheckpointFile::CheckpointFile(std::filesystem::path path) : path_(std::move(pat
         auto const size = static_cast<std::uint64_t>(status.st_size);
         bool const sane = preamble.header_bytes <= k_longest_header && preamble.state_bytes <= size;
         auto const before_parts = sizeof preamble + preamble.header_bytes + preamble.state_bytes;
-        auto const wrong_length = fmt::format("{}: is torn or damaged (its length is not what it says)", path_.string());
+        auto const wrong_length = fmt::format("{}: is torn or damaged (its length differs from its header)", path_.string());
         if (!sane || before_parts > size) throw DataError(wrong_length);
         std::string header(preamble.header_bytes, '\0');
         read_at(fd_, path_, std::as_writable_bytes(std::span(header)), sizeof preamble);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A trial's state on disk, with its place: so many laps done, so many units of the next, so many batches of its next unit.
-// The state after the last batch of epoch 4 and its validation is at epoch 5, step 0, batch 0.
+// A trial's state on disk, with its place: the numbers of finished laps, of finished units in the next lap, and of finished
+// batches in the next unit. The state after the last batch of epoch 4 and its validation is at epoch 5, step 0, batch 0.
 //
 // A file is whole or not there: temporary name, fsync, rename, fsync of the directory. It holds, little-endian:
 //   "HOPSCOTCHCKPT1\n\0"   u64 bytes of the header   u64 bytes of the state   u64 xxh3 of the header   u64 xxh3 of the state
@@ -37,7 +37,7 @@ struct Checkpoint {
     bool whole =
         true;  // false: other trainers held parts of this state, so training cannot continue from it; its weights are valid
     std::vector<std::byte>
-        parts;  // of a lap that several trainers train together: what is each one's own, in the strategy's encoding
+        parts;  // of a lap that several trainers train together: the part that each holds alone, in the strategy's encoding
 };
 
 struct CheckpointFacts {

@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "experiment/config.hpp"
 #include "experiment/measures.hpp"
 #include "experiment/metric.hpp"
 #include "experiment/procedures.hpp"
 #include "experiment/space.hpp"
 #include "run/leaderboard.hpp"
+#include "run/summary.hpp"
 #include "search/ablation.hpp"
 #include "search/pareto.hpp"
 

@@ -7,20 +7,27 @@
 #include <string>
 #include <vector>
 
-#include "run/summary.hpp"
-#include "search/search.hpp"
+#include "core/ids.hpp"
+#include "experiment/assignment.hpp"
+#include "experiment/measures.hpp"
 
 namespace hopscotch {
+
+struct AblationRow;
+struct Experiment;
+struct ParetoFront;
+struct SearchConfig;
+struct Summary;
 
 // None if the search names no pareto, or names sizes that are not measured (after a signal there is no time). Metrics are of
 // a trial's best epoch. Trials without one of the two values are left out.
 std::optional<ParetoFront> pareto_of(Summary const& summary, SearchConfig const& search,
                                      std::map<TrialId, Measures> const& measures);
 
-// Of procedure ablation; else empty. The metric of a trial's best epoch, or the mean of a group.
+// Empty for other procedures than ablation. The metric of a trial's best epoch, or the mean of a group.
 std::vector<AblationRow> ablation_of(Summary const& summary, Experiment const& experiment);
 
-// Without search.repeat and search.fold.
+// The assignment without search.repeat and search.fold.
 Assignment configuration_of(Assignment const& assignment);
 
 // Tables; empty if there is none.

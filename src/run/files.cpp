@@ -61,8 +61,8 @@ void AppendFile::append(std::string_view bytes) {
     }
     if (fault == Fault::tear) bytes = bytes.substr(0, bytes.size() / 2);
     if (torn_)
-        throw IoError(fmt::format("{}: cannot write (a write before has left half a line, which could not be cut off)",
-                                  path_.string()));
+        throw IoError(
+            fmt::format("{}: cannot write (an earlier write left half a line that could not be removed)", path_.string()));
     for (std::size_t done = 0; done < bytes.size();) {
         auto const written = ::write(fd_, bytes.data() + done, bytes.size() - done);
         if (written < 0 && errno == EINTR) continue;

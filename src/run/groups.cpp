@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "experiment/config.hpp"
+#include "experiment/run_config.hpp"
 #include "run/tally.hpp"
 
 namespace hopscotch {

@@ -48,7 +48,7 @@ private:
     std::filesystem::path folder_;
 };
 
-// The other side. Throws Error if nothing can be written there.
+// The sender's side. Throws Error if nothing can be written there.
 std::string post(std::filesystem::path const& run_dir, LiveRequest const& request);  // its name
 std::optional<Answer> take_answer(std::filesystem::path const& run_dir, std::string const& name);
 void take_back(std::filesystem::path const& run_dir, std::string const& name);

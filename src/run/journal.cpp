@@ -47,7 +47,7 @@ LapRecord lap_done_from_json(Json const& json, Journal const& journal) {
     auto record = lap_record_from_json(json);
     if (!journal.assignments.contains(record.trial))
         throw Error(fmt::format("trial {} was not released before", record.trial.value));
-    if (record.home.value < 0 && record.valid_seconds > 0) throw Error("'home' is -1 (who validated?)");
+    if (record.home.value < 0 && record.valid_seconds > 0) throw Error("'home' is -1 (a trainer must have validated)");
     return record;
 }
 

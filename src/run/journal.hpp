@@ -37,7 +37,7 @@ public:
     void lap_released(Lap const& lap);
     void lap_done(LapRecord const& record);
     void decided(Decision const& decision);
-    void ordered(Order const& order);  // synced: who gave it is told that it holds. It will come with a lap, too
+    void ordered(Order const& order);  // synced, because its sender is told that it holds. It also comes with a lap
     void retried(LapRecord const& record);
     void checkpoint(LapSink::Saved const& saved);  // of a file that is durable
     void trainer_lost(TrainerLoss const& loss);
@@ -73,7 +73,7 @@ struct Journal {
     std::map<TrialId, int> retries;     // failures that were not the trial's own and did not end it
     std::vector<LapSink::Saved> saved;  // files that may have been deleted since
     std::vector<TrainerLoss> lost;
-    int incarnation = 1;                            // how many jobs have written it
+    int incarnation = 1;                            // number of jobs that have written it
     double seconds = 0;                             // that they wrote, together
     std::vector<std::pair<double, double>> pauses;  // between jobs: from, until (seconds since 1970)
     double last_unix_s = 0;                         // its last line

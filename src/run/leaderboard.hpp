@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The best trials as a table for the terminal: what a run prints at its end.
+// The best trials as a table for the terminal, which a run prints at its end.
 #pragma once
 #include <string>
 

@@ -106,7 +106,8 @@ PastRun read_past_run(std::filesystem::path const& directory, std::string const&
         trial.progress = ended ? PastTrial::Progress::ended : PastTrial::Progress::cut_off;
     }
     if (finished && !measured)
-        throw DataError(fmt::format("{}: has no {} (it went by {})", directory.string(), metric, experiment.search.metric));
+        throw DataError(
+            fmt::format("{}: has no {} (its search.metric was {})", directory.string(), metric, experiment.search.metric));
     return {without_copies(std::move(trials), static_cast<std::size_t>(experiment.search.copies())), facts.dataset_hash};
 }
 

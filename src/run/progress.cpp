@@ -7,6 +7,8 @@
 #include <array>
 #include <cmath>
 
+#include "run/terminal.hpp"
+
 namespace hopscotch {
 namespace {
 

@@ -8,9 +8,10 @@
 #include <string_view>
 
 #include "core/ids.hpp"
-#include "run/terminal.hpp"
 
 namespace hopscotch {
+
+struct Terminal;
 
 struct BestSoFar {
     TrialId trial;
@@ -44,7 +45,7 @@ public:
     // now_s: any monotonic clock. Redraws at most 5 times a second; lines every 10 s and on passing 25, 50, 75 and 100 %.
     void update(ProgressState const& state, double now_s);
     void finish(ProgressState const& state);  // the last view, and a line end
-    void leave();                             // without a last view: what is printed next begins a line of its own
+    void leave();                             // without a last view: the next output begins on a new line
 
 private:
     bool due(ProgressState const& state, double now_s);

@@ -8,12 +8,15 @@
 
 #include "core/clock.hpp"
 #include "core/error.hpp"
+#include "core/ids.hpp"
+#include "experiment/procedures.hpp"
 #include "experiment/reader.hpp"
 #include "experiment/strategy_traits.hpp"
 #include "run/comparisons.hpp"
 #include "run/files.hpp"
+#include "run/progress.hpp"
 #include "run/server_log.hpp"
-#include "search/search.hpp"
+#include "run/trace.hpp"
 
 namespace hopscotch {
 
@@ -23,13 +26,15 @@ Recorder::Recorder(RunDirectory const& directory, RunFacts const& facts, Experim
       experiment_(experiment),
       journal_(directory.file("journal.jsonl")),
       metrics_(directory.file("metrics.jsonl")),
-      trace_(directory.file("trace.json"), facts.hosts, facts.start_unix_s),
+      trace_(std::make_unique<TraceWriter>(directory.file("trace.json"), facts.hosts, facts.start_unix_s)),
       tally_(experiment.search.metric, experiment.search.mode, facts.trainers(),
              {experiment.search.objective, experiment.search.copies()}),
       shelf_(directory.path(),
-             procedure_clones(experiment.search.procedure) ? CheckpointShelf::Ends::for_clones
-                                                           : CheckpointShelf::Ends::newest,
+             procedure_traits(experiment.search.procedure).clones ? CheckpointShelf::Ends::for_clones
+                                                                  : CheckpointShelf::Ends::newest,
              facts.same_bits_again ? StateChain::TrainedAgain::same_bits : StateChain::TrainedAgain::other_bits) {}
+
+Recorder::~Recorder() = default;
 
 void Recorder::restore(Journal const& journal, std::function<LossKind(TrialId)> const& loss) {
     incarnation_ = journal.incarnation + 1;
@@ -43,7 +48,7 @@ void Recorder::restore(Journal const& journal, std::function<LossKind(TrialId)> 
         auto const record = units.with_units(lap);
         auto const metrics = tally_.add(record, loss(record.trial));
         append_metrics(record, metrics);
-        trace_.add(record);
+        trace_->add(record);
     }
     for (auto const& [from, until] : journal.pauses) tally_.pause(from, until);
     if (journal.last_unix_s > 0) tally_.pause(journal.last_unix_s, unix_s());
@@ -84,9 +89,8 @@ void Recorder::decided(Decision const& decision) {
     auto const same = [&](auto... member) { return ((before.*member == decision.*member) && ...); };
     if (!same(&Decision::kind, &Decision::trial, &Decision::epoch, &Decision::until_epoch, &Decision::source))
         throw Error(fmt::format(
-            "{}: the search decides otherwise than the journal has it: trial {}, epoch {}: {} and now trial {}, epoch {}: "
-            "{} (was "
-            "the journal edited, or written by another version?) start again with --overwrite",
+            "{}: the search decides differently from the journal (trial {}, epoch {}: {} in the journal; trial {}, epoch "
+            "{}: {} now; was the journal edited, or written by another version?); start again with --overwrite",
             directory_.string(), before.trial.value, before.epoch, name_of(before.kind), decision.trial.value,
             decision.epoch, name_of(decision.kind)));
     decisions_.pop_front();
@@ -101,8 +105,8 @@ void Recorder::stop_if_replaced() {
     if (journal_.is_current()) return;
     finished_ = true;
     throw Error(fmt::format(
-        "{}: another job goes on with this run (its journal.jsonl is a new file, or gone); this one stops and leaves the "
-        "directory to it",
+        "{}: another job continues this run (journal.jsonl is a new file, or gone); this job stops and writes nothing more "
+        "there",
         directory_.string()));
 }
 
@@ -129,7 +133,7 @@ Metrics Recorder::lap_done(LapRecord const& record, TrialView const& trial) {
     shelf_.ended(record);
     auto const metrics = tally_.add(record, loss_of(experiment_, trial.assignment));
     append_metrics(record, metrics);
-    trace_.add(record);
+    trace_->add(record);
     if (has_ended(trial.status)) trial_ended(trial);
     return metrics;
 }
@@ -231,7 +235,7 @@ Summary Recorder::finish(RunEnd const& end, std::vector<TrialView> const& trials
     if (!finished_) stop_if_replaced();
     for (auto const& trial : trials) trial_ended(trial);
     if (!std::exchange(finished_, true)) journal_.run_ended(name_of(end.status), end.reason);
-    trace_.close();
+    trace_->close();
     auto const summary = summarise(end, trials);
     write_atomically(directory_ / "trials.csv", trials_csv(summary));
     write_summary(directory_ / "summary.json", summary);

@@ -11,21 +11,27 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "core/histogram.hpp"
+#include "core/ids.hpp"
 #include "experiment/config.hpp"
+#include "experiment/measures.hpp"
 #include "run/checkpoint_shelf.hpp"
 #include "run/journal.hpp"
-#include "run/progress.hpp"
+#include "run/metrics.hpp"
 #include "run/run_directory.hpp"
 #include "run/summary.hpp"
-#include "run/trace.hpp"
+#include "run/tally.hpp"
 
 namespace hopscotch {
+
+class TraceWriter;
+struct BestSoFar;
 
 // The facts about the end of a run that only the caller knows.
 struct RunEnd {
@@ -45,6 +51,7 @@ struct RunEnd {
 class Recorder {
 public:
     Recorder(RunDirectory const& directory, RunFacts const& facts, Experiment const& experiment);
+    ~Recorder();
 
     // Call it first in a resumed run: takes the records of earlier jobs. loss: of a trial. Starts a new incarnation.
     void restore(Journal const& journal, std::function<LossKind(TrialId)> const& loss);
@@ -59,28 +66,28 @@ public:
     double seconds_of(TrialId trial) const { return tally_.of(trial).train_s + tally_.of(trial).valid_s; }
     void trial_ended(TrialView const& trial);
     void trainer_lost(TrainerLoss loss);      // the job goes on without it
-    void saved(LapSink::Saved const& saved);  // older files of that trial go once the journal's line is durable
+    void saved(LapSink::Saved const& saved);  // older files of that trial are deleted once the journal's line is durable
     CheckpointShelf& shelf() { return shelf_; }
     CheckpointShelf const& shelf() const { return shelf_; }
     // trial: the director's view after it took the record. An end of the trial is journalled too. Returns the metrics.
     Metrics lap_done(LapRecord const& record, TrialView const& trial);
     void tick();
     // Throws Error if another job has taken the directory over (a resumed run, while this one seemed dead): from then on
-    // this one writes and deletes nothing there. tick() and finish() look too.
+    // this one writes and deletes nothing there. tick() and finish() check this, too.
     void stop_if_replaced();
     bool finished() const { return finished_; }
     std::optional<BestSoFar> best() const;  // trial and value of search.metric, for the progress view
     // The epoch of this trial whose state is wanted at the end: if the trial is the best one, or keeps_every_best().
     std::optional<int> wanted_epoch(TrialId trial) const;
 
-    // What the records add up to so far; writes nothing.
+    // The summary of the records so far; writes nothing.
     Summary summarise(RunEnd const& end, std::vector<TrialView> const& trials) const;
 
     // summary.json of a run that a signal ends: the launcher may kill rank 0 before the end of the job.
     void write_summary_so_far(RunEnd const& end, std::vector<TrialView> trials) const;
 
     // Journals the trials that have not ended and the run's end, writes trials.csv and summary.json, closes the trace.
-    // Again: trials.csv and summary.json once more, with what the caller knows by then.
+    // A second call writes trials.csv and summary.json once more, with the facts that the caller has by then.
     Summary finish(RunEnd const& end, std::vector<TrialView> const& trials);
 
 private:
@@ -91,7 +98,7 @@ private:
     Experiment experiment_;
     JournalWriter journal_;
     MetricsFile metrics_;
-    TraceWriter trace_;
+    std::unique_ptr<TraceWriter> trace_;
     Tally tally_;
     std::set<TrialId> ended_;
     std::deque<Decision> decisions_;  // of earlier jobs, to come again

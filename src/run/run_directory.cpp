@@ -40,7 +40,7 @@ std::vector<std::string> entries_of(fs::path const& path) {
     for (fs::directory_iterator it(path, error), end; !error && it != end; it.increment(error))
         names.push_back(it->path().filename());
     if (error)
-        throw ConfigError(fmt::format("{}: cannot be listed ({}) use another run.dir", path.string(), error.message()));
+        throw ConfigError(fmt::format("{}: cannot be listed ({}); use another run.dir", path.string(), error.message()));
     std::sort(names.begin(), names.end());
     return names;
 }
@@ -60,18 +60,18 @@ void check_removable(fs::path const& path, std::vector<std::string> const& names
     for (auto const& name : names)
         if (!written_by_a_run(name))
             throw ConfigError(
-                fmt::format("{}: holds {} (no run has written that, and --overwrite removes only runs) use another run.dir",
+                fmt::format("{}: holds {} (no run wrote that, and --overwrite removes only runs); use another run.dir",
                             path.string(), name));
     if (std::none_of(names.begin(), names.end(), [&](auto const& name) { return is_mark(path, name); }))
         throw ConfigError(
-            fmt::format("{}: is not a run directory (--overwrite removes only runs) use another run.dir", path.string()));
+            fmt::format("{}: is not a run directory (--overwrite removes only runs); use another run.dir", path.string()));
 }
 
 // What a run has written are no links; writing through one would change files elsewhere.
 void refuse_links(fs::path const& path, std::vector<std::string> const& names) {
     for (auto const& name : names)
         if (fs::is_symlink(path / name))
-            throw ConfigError(fmt::format("{}: is a link (a run goes on in its own directory only) put the real one there",
+            throw ConfigError(fmt::format("{}: is a link (a run writes only in its own directory); put the real file there",
                                           (path / name).string()));
 }
 
@@ -83,7 +83,7 @@ void check_writable(fs::path const& path) {
         existing = existing.parent_path();
     std::string probe = (existing / ".hopscotch-XXXXXX").string();
     if (::mkdtemp(probe.data()) == nullptr)
-        throw ConfigError(fmt::format("{}: cannot be created (no writing in {}: {}) use another run.dir", path.string(),
+        throw ConfigError(fmt::format("{}: cannot be created (no writing in {}: {}); use another run.dir", path.string(),
                                       existing.string(), std::strerror(errno)));
     ::rmdir(probe.c_str());
 }
@@ -129,19 +129,19 @@ OwnerTable owners_from_json(Json const& json) {
 
 void check_run_dir(fs::path const& path, RunDirUse use) {
     if (path.empty())
-        throw ConfigError("run.dir: is missing (a run leaves its results there) for example \"dir\": \"runs/first\"");
+        throw ConfigError("run.dir: is missing (a run writes its results there); write for example \"dir\": \"runs/first\"");
     std::error_code error;
     auto const status = fs::status(path, error);
     if (fs::exists(status) && !fs::is_directory(status))
-        throw ConfigError(fmt::format("{}: exists already and is no directory, use another run.dir", path.string()));
+        throw ConfigError(fmt::format("{}: exists already (and is no directory); use another run.dir", path.string()));
     auto const names = fs::exists(status) ? entries_of(path) : std::vector<std::string>();
     if (!names.empty() && use == RunDirUse::fresh)
         throw ConfigError(fmt::format(
-            "{}: exists already (a run directory is never mixed) use --overwrite, or another run.dir", path.string()));
+            "{}: exists already (runs never share a directory); use --overwrite, or another run.dir", path.string()));
     if (!names.empty() && use == RunDirUse::overwrite) check_removable(path, names);
     if (!names.empty() && use == RunDirUse::resume && !holds_run(path) && !holds_only_a_beginning(path, names))
         throw ConfigError(
-            fmt::format("{}: holds no run that could be resumed (journal.jsonl or experiment.json is missing) use "
+            fmt::format("{}: holds no run that could be resumed (journal.jsonl or experiment.json is missing); use "
                         "another run.dir",
                         path.string()));
     if (use == RunDirUse::resume) refuse_links(path, names);

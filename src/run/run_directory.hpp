@@ -33,7 +33,7 @@ struct RunFacts {
     std::string strategy;
     std::vector<std::string> hosts;  // by trainer
     OwnerTable owners;
-    std::string run_id;        // of the run, whatever jobs work on it: checkpoints of another are foreign
+    std::string run_id;        // the same for all jobs of the run: checkpoints with another id are foreign
     bool any_trainers = true;  // the strategy's bits do not depend on the number of trainers
     bool approximate =
         false;  // a GPU has trained with run.deterministic false, in this job or an earlier one: no bits to verify
@@ -41,8 +41,8 @@ struct RunFacts {
         true;                 // a lap that is trained again has the same bits; not where gradients are combined as they come
     std::string collectives;  // allreduce, model_averaging: how this job adds up gradients or weights, "mpi" or "nccl"
     std::int64_t in_flight = 0;  // the most that any job has admitted at a time; 0: not known (a run of an older version)
-    double start_unix_s = 0;     // what trace.json and metrics.jsonl count from
-    Json past;  // of search.start_from, for start_from.json; null: none, or --resume, which leaves it as it is
+    double start_unix_s = 0;     // times in trace.json and metrics.jsonl count from here
+    Json past;  // of search.start_from, for start_from.json; null: none, or --resume, which does not change the file
 
     int trainers() const { return owners.trainers; }
     int shards() const { return static_cast<int>(owners.owner.size()); }
@@ -60,8 +60,8 @@ class RunDirectory {
 public:
     // Rank 0. Creates the directory (clears it for overwrite) and writes experiment.json. Checks again what
     // check_run_dir checked: another job may have come between. resume: journal.jsonl becomes a new file with the first
-    // known_journal_bytes of the old (what the caller has read), so that a job that still writes the old one writes where
-    // nobody reads; what is rebuilt from the journal is removed.
+    // known_journal_bytes of the old (what the caller has read), so a job that still writes the old file changes nothing
+    // here. Files that are rebuilt from the journal are removed.
     RunDirectory(std::filesystem::path path, RunDirUse use, RunFacts const& facts, std::uintmax_t known_journal_bytes = 0);
 
     std::filesystem::path const& path() const { return path_; }

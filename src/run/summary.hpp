@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// summary.json: one document that says how the run went and what came out (docs/formats.md; a contract).
+// summary.json: one document about the run and its results (docs/formats.md; a contract).
 #pragma once
 #include <array>
 #include <filesystem>
@@ -32,7 +32,7 @@ struct TrialSummary {
     TrialTally tally;
 };
 
-// What search.pareto names, of the trials that no other dominates.
+// The values that search.pareto names, for the trials that no other trial dominates.
 struct ParetoFront {
     std::array<std::string, 2> names;
     struct Point {
@@ -42,7 +42,7 @@ struct ParetoFront {
     std::vector<Point> points;  // by the first, best first
 };
 
-// What a trial of `ablation` changed, and what came of it.
+// The change that one trial of `ablation` made, and its effect.
 struct AblationRow {
     std::string key;
     Json value;
@@ -80,7 +80,7 @@ struct Summary {
     std::string collectives;                // allreduce, model_averaging: "mpi" or "nccl"
     std::optional<Percentiles> unit_gap_s;  // none: no unit was queued when the one before it ended
     std::optional<Percentiles> hop_s;       // none: not measured
-    std::string metric;                     // that best_trial and every best{} go by
+    std::string metric;                     // that chooses best_trial and every best{}
     Mode mode = Mode::max;
     std::optional<TrialId> best_trial;  // none: no lap finished with a finite metric
     std::optional<Metrics> test;        // best_trial at its best epoch, its val_ numbers and rows of the test shards

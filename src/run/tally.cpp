@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "core/error.hpp"
+#include "experiment/config.hpp"
 
 namespace hopscotch {
 

@@ -8,11 +8,14 @@
 #include <vector>
 
 #include "core/histogram.hpp"
-#include "experiment/config.hpp"
+#include "core/ids.hpp"
+#include "experiment/search_config.hpp"
 #include "run/metrics.hpp"
 #include "schedule/lap.hpp"
 
 namespace hopscotch {
+
+struct Experiment;
 
 struct TrialTally {
     int epochs = 0;                   // finished laps
@@ -84,7 +87,7 @@ private:
     Mode mode_;
     ComparedBy comparison_;
     std::map<TrialId, TrialTally> trials_;
-    std::map<TrialId, double> alone_s_;  // what the trial's laps take with everything free
+    std::map<TrialId, double> alone_s_;  // seconds that the trial's laps take if every trainer is free
     std::vector<double> busy_s_;         // by trainer
     Histogram gaps_s_;                   // UnitRecord::wait_s where the unit was queued
     std::vector<double> exposed_s_;

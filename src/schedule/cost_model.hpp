@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Closed forms of what communication costs: bytes exactly, seconds in the latency-bandwidth model (Hockney 1994). Pure.
+// Closed forms of the cost of communication: bytes exactly, seconds in the latency-bandwidth model (Hockney 1994). Pure.
 // Letters in the formulas: K ranks, W bytes of weights (= of a gradient), O of optimizer slots, a seconds of latency, B
-// bytes/s, g seconds a byte added, D bytes of training data, M models, k epochs. What strategies make of them:
-// strategy_cost.hpp.
+// bytes/s, g seconds a byte added, D bytes of training data, M models, k epochs. strategy_cost.hpp adds them up for each
+// strategy.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -51,8 +51,8 @@ struct Servers {
 };
 double parameter_server_seconds(int workers, Servers const& servers, double bytes, Link const& link);
 
-// Seconds between two updates of one worker, where everyone pulls and pushes W bytes as it likes: what the worker itself
-// needs, or its share of the servers' link: max(step_s + 2a + 2W/B, K W/(s B)). A dedicated server's view (Li et al. 2014).
+// Seconds between two updates of one worker, where every worker pulls and pushes W bytes at its own pace: the worker's own
+// time, or its share of the servers' link: max(step_s + 2a + 2W/B, K W/(s B)). A dedicated server's view (Li et al. 2014).
 double async_update_seconds(int workers, int servers, double step_s, double bytes, Link const& link);
 
 // A state of W + O bytes to another rank: a + (W+O)/B.

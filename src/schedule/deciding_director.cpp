@@ -6,7 +6,10 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/ids.hpp"
+#include "experiment/measures.hpp"
 #include "schedule/trial_end.hpp"
+#include "search/search.hpp"
 
 namespace hopscotch {
 namespace {

@@ -4,14 +4,15 @@
 //   virtual time  0: next() next(): trials 0, 1 start        2: their laps end; next() next(): 2, 3 start
 //                 4: those end too; report(0, 0) report(1, 0) and their decisions; next() next() ...
 //   real time     laps of 0 to 3 are released at once; the clock stands at 4 until the records of 0 and 1 are there
-// At a decision point a trial holds no place of in_flight. When it goes on it takes one again, if need be one more than
-// there are. Where the search clones, its population is fixed and no other trial would fill the place. So trials train on,
-// and a verdict takes effect at the end of the lap that is under way at the verdict.
+// At a decision point a trial holds no place of in_flight. When the trial goes on, it takes a place again, even if in_flight
+// is then exceeded. Where the search clones, its population is fixed and no other trial would fill the place. So trials
+// train on, and a verdict takes effect at the end of the lap that is under way at the verdict.
 #pragma once
 #include <map>
 #include <set>
 
 #include "schedule/search_director.hpp"
+#include "search/search.hpp"
 
 namespace hopscotch {
 
@@ -29,8 +30,8 @@ public:
 
 private:
     struct Plan {
-        double told = k_no_score;           // what the search went by at the last report
-        std::optional<Verdict> clone = {};  // what the trial becomes before its next lap
+        double told = k_no_score;           // the value in the last report to the search
+        std::optional<Verdict> clone = {};  // the clone that the trial becomes before its next lap
     };
     Verdict tell(Report const& report);
 

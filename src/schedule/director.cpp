@@ -4,7 +4,9 @@
 #include <array>
 
 #include "core/error.hpp"
+#include "core/ids.hpp"
 #include "schedule/ordered_director.hpp"
+#include "search/search.hpp"
 
 namespace hopscotch {
 

@@ -10,10 +10,14 @@
 #include <string_view>
 #include <vector>
 
+#include "core/ids.hpp"
+#include "experiment/assignment.hpp"
 #include "schedule/lap.hpp"
-#include "search/search.hpp"
 
 namespace hopscotch {
+
+class Search;
+struct Experiment;
 
 enum class TrialStatus { waiting, running, finished, stopped, paused, diverged, failed, interrupted };
 std::string_view name_of(TrialStatus status);
@@ -38,7 +42,7 @@ struct Decision {
     int until_epoch = 0;  // start, resume, go_on, clone: the next decision point
     LapId source = {};    // clone
     std::string why = {};
-    double virtual_time = 0;  // by arrival: how many records had come
+    double virtual_time = 0;  // by arrival: the number of records so far
 };
 std::string_view name_of(Decision::Kind kind);
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/ids.hpp"
-#include "experiment/config.hpp"
+#include "experiment/assignment.hpp"
 #include "experiment/validation_scores.hpp"
 #include "schedule/order.hpp"
 

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include "core/error.hpp"
+#include "core/ids.hpp"
+#include "search/search.hpp"
 
 namespace hopscotch {
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "schedule/timeline.hpp"
+#include "search/search.hpp"
 
 namespace hopscotch {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "core/ids.hpp"
-#include "experiment/config.hpp"
+#include "experiment/assignment.hpp"
 
 namespace hopscotch {
 

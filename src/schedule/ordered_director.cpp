@@ -7,8 +7,10 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/ids.hpp"
 #include "schedule/deciding_director.hpp"
 #include "schedule/undecided_director.hpp"
+#include "search/search.hpp"
 
 namespace hopscotch {
 namespace {

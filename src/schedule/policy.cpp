@@ -20,6 +20,7 @@ constexpr std::array<Policy, 1> k_policies{{
 
 std::vector<std::string_view> policy_names() {
     std::vector<std::string_view> out;
+    out.reserve(k_policies.size());
     for (auto const& policy : k_policies) out.push_back(policy.name);
     return out;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a whole run costs under each strategy: sums of cost_model.hpp's closed forms over the models of a search. Pure.
+// The cost of a whole run under each strategy: sums of cost_model.hpp's closed forms over the models of a search. Pure.
 // Links and processors do nothing else, all trainers are alike, shards and batches are equal, and start-up is left out.
 #pragma once
 #include <cstdint>

@@ -10,6 +10,7 @@
 #include "experiment/reader.hpp"
 #include "schedule/lap_metric.hpp"
 #include "schedule/trial_end.hpp"
+#include "search/search.hpp"
 
 namespace hopscotch {
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "schedule/trial_end.hpp"
+#include "search/search.hpp"
 
 namespace hopscotch {
 

@@ -26,7 +26,7 @@ private:
     Search& search_;
     Timeline& timeline_;
     std::int64_t in_flight_;
-    std::map<TrialId, double> told_;  // what the search went by at the last report
+    std::map<TrialId, double> told_;  // the value in the last report to the search
     std::vector<TrialId> waiting_;    // longest first
 };
 

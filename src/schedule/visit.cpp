@@ -7,6 +7,7 @@
 #include <map>
 
 #include "core/error.hpp"
+#include "experiment/config.hpp"
 #include "schedule/policy.hpp"
 
 namespace hopscotch {

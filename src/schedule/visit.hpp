@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/ids.hpp"
-#include "experiment/config.hpp"
+#include "experiment/assignment.hpp"
 
 namespace hopscotch {
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "search/past.hpp"
 
+#include "experiment/space.hpp"
+
 namespace hopscotch {
 
 std::vector<PastTrial> usable_past(Space const& space, std::vector<PastTrial> const& past) {

@@ -4,9 +4,11 @@
 #pragma once
 #include <vector>
 
-#include "experiment/space.hpp"
+#include "experiment/assignment.hpp"
 
 namespace hopscotch {
+
+struct Space;
 
 struct PastTrial {
     enum class Progress { ended, cut_off };

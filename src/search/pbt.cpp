@@ -98,6 +98,7 @@ private:
                 ranked.emplace_back(each.losses.back(), member);
         std::sort(ranked.begin(), ranked.end());
         std::vector<TrialId> out;
+        out.reserve(ranked.size());
         for (auto const& [loss, member] : ranked) out.push_back(member);
         return out;
     }

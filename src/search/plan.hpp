@@ -4,11 +4,12 @@
 #include <string>
 #include <vector>
 
-#include "experiment/config.hpp"
+#include "search/context.hpp"
 #include "search/rungs.hpp"
-#include "search/search.hpp"
 
 namespace hopscotch {
+
+struct Experiment;
 
 struct SearchPlan {
     enum class Bound { exact, about, at_most };  // of epochs, if no trial fails

@@ -10,8 +10,7 @@
 
 namespace hopscotch {
 
-// Of configurations: the number that is asked for, allowed by the budget or listed (none: not given), and how many there
-// are.
+// Numbers of configurations: requested, allowed by the budget or listed (none: not given), and existing.
 struct Limits {
     std::optional<std::int64_t> trials, epochs;
     std::int64_t there = 0;

@@ -45,6 +45,7 @@ constexpr std::array<SamplerEntry, 6> k_samplers{{{"grid", make_grid},
 template <class Table>
 std::vector<std::string> names_of(Table const& table) {
     std::vector<std::string> out;
+    out.reserve(table.size());
     for (auto const& row : table) out.emplace_back(row.name);
     return out;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The makers of all procedures and samplers, in the order of experiment/procedures.hpp, which has what other modules ask.
+// The makers of all procedures and samplers, in the order of experiment/procedures.hpp, which answers the questions of other
+// modules.
 #pragma once
 #include <memory>
 #include <optional>
@@ -17,7 +18,7 @@ struct SearchPlan;
 
 struct Procedure {
     char const* name;
-    // most: how many trials there will be; none: not known.
+    // most: the number of trials; none: not known.
     std::unique_ptr<Rule> (*rule)(SearchInput const&, std::optional<std::int64_t> most);
     void (*count)(PlanInput const&,
                   SearchPlan&);  // trials and epochs, for --dry-run, if the trials are not known beforehand

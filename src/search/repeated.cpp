@@ -7,6 +7,8 @@
 #include <cmath>
 
 #include "core/error.hpp"
+#include "experiment/config.hpp"
+#include "experiment/search_config.hpp"
 
 namespace hopscotch {
 

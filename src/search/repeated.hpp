@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "experiment/config.hpp"
 #include "search/search.hpp"
 
 namespace hopscotch {

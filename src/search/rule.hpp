@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which trials go on, and for how many epochs: one half of a procedure; the other is its sampler. A rule hears of trials
-// that start, reach a decision point or fail. It may pause trials and resume them.
+// A rule decides which trials go on, and for how many epochs. It is one half of a procedure; the other half is the sampler.
+// A rule hears of trials that start, reach a decision point or fail. It may pause trials and resume them.
 #pragma once
 #include <memory>
 #include <optional>

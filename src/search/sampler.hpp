@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The source of configurations: one half of a procedure; the other is its rule. A sampler is asked for the configuration of
-// the trial with the id history.size(). It sees the earlier proposals and their results.
+// The source of configurations: one half of a procedure; the other half is the rule. A sampler is asked for the
+// configuration of the trial with the id history.size(). It sees the earlier proposals and their results.
 #pragma once
 #include <cstdint>
 #include <functional>

@@ -79,6 +79,4 @@ std::unique_ptr<Search> make_search(Experiment const& experiment, SearchContext 
     return std::make_unique<RepeatedSearch>(std::move(combined), search, std::move(last_epoch));
 }
 
-bool procedure_clones(std::string_view procedure) { return procedure_traits(procedure).clones; }
-
 }  // namespace hopscotch

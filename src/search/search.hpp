@@ -3,7 +3,6 @@
 // order give the same answers. The director calls it in virtual-time order, so the same experiment gives the same calls. A
 // trial that was proposed and not reported is pending; the procedures count it as pending.
 #pragma once
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,11 +10,12 @@
 #include <vector>
 
 #include "core/ids.hpp"
-#include "experiment/config.hpp"
-#include "experiment/measures.hpp"
-#include "search/past.hpp"
+#include "experiment/assignment.hpp"
+#include "search/context.hpp"
 
 namespace hopscotch {
+
+struct Experiment;
 
 // The answer of next(): start a new trial, or resume a paused one.
 struct Proposal {
@@ -79,19 +79,7 @@ public:
     virtual bool clones() const { return false; }
 };
 
-// Of a configuration. Only the caller knows the models.
-using Measure = std::function<Measures(Assignment const&)>;
-
-// Inputs of a search besides its experiment.
-struct SearchContext {
-    std::vector<PastTrial> past = {};  // search.start_from; trials that the space could not propose are ignored
-    Measure measure = {};              // of a configuration; needed for search.subject_to
-};
-
 // Throws ConfigError that lists the known names.
 std::unique_ptr<Search> make_search(Experiment const& experiment, SearchContext const& context = {});
-
-// Search::clones() of this procedure, without a search.
-bool procedure_clones(std::string_view procedure);
 
 }  // namespace hopscotch

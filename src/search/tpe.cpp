@@ -138,9 +138,9 @@ private:
 
 std::size_t good_results(std::size_t results) { return std::min<std::size_t>((results + 9) / 10, 25); }
 
-Split split_results(History const& history, Fidelity fidelity, std::size_t startup) {
+GoodAndBad split_results(History const& history, Fidelity fidelity, std::size_t startup) {
     int const epochs = fidelity == Fidelity::deepest ? deepest_level(history, startup) : 0;
-    Split out;
+    GoodAndBad out;
     if (fidelity == Fidelity::deepest && epochs == 0) return out;
     using Result = std::pair<double, std::size_t>;
     std::vector<Result> judged;
@@ -175,7 +175,7 @@ TpeModel::TpeModel(Space const& space, TpeConfig const& config) : space_(space),
     }
 }
 
-Assignment TpeModel::propose(History const& history, Split const& split, Uniform const& uniform) const {
+Assignment TpeModel::propose(History const& history, GoodAndBad const& split, Uniform const& uniform) const {
     Assignment chosen, out;
     if (!joint_.empty()) choose(history, split, joint_, uniform, chosen);
     for (auto index : space_.order) {
@@ -190,7 +190,7 @@ Assignment TpeModel::propose(History const& history, Split const& split, Uniform
     return in_order(space_, out);
 }
 
-void TpeModel::choose(History const& history, Split const& split, Keys const& keys, Uniform const& uniform,
+void TpeModel::choose(History const& history, GoodAndBad const& split, Keys const& keys, Uniform const& uniform,
                       Assignment& out) const {
     std::vector<Axis> axes;
     for (auto const* key : keys) axes.push_back(axis_of(*key));
@@ -198,6 +198,7 @@ void TpeModel::choose(History const& history, Split const& split, Keys const& ke
     Parzen const bad(axes, rows_of(history, split.bad, keys));
     auto const candidates = good.sample(static_cast<std::size_t>(candidates_), uniform);
     std::vector<double> scores;
+    scores.reserve(candidates.size());
     for (auto const& each : candidates) scores.push_back(good.log_density(each) - bad.log_density(each));
     auto const& best = candidates[static_cast<std::size_t>(std::max_element(scores.begin(), scores.end()) - scores.begin())];
     for (std::size_t i = 0; i < keys.size(); ++i) out.emplace_back(keys[i]->path, to_value(*keys[i], best[i]));

@@ -19,10 +19,10 @@ enum class Fidelity { last, deepest };
 
 // Indices of History::results(), in their order. Failed trials are never good. Pending trials count as bad (constant liar),
 // so that trials at the same time differ. Both empty: fewer than `startup` results.
-struct Split {
+struct GoodAndBad {
     std::vector<std::size_t> good, bad;
 };
-Split split_results(History const& history, Fidelity fidelity, std::size_t startup);
+GoodAndBad split_results(History const& history, Fidelity fidelity, std::size_t startup);
 
 // The estimator. It draws candidates near the good trials, and takes the one with the best ratio of good to bad density.
 class TpeModel {
@@ -30,11 +30,12 @@ public:
     TpeModel(Space const& space, TpeConfig const& config);  // space: must outlive it
 
     // The result may be forbidden, or a configuration that was proposed before.
-    Assignment propose(History const& history, Split const& split, Uniform const& uniform) const;
+    Assignment propose(History const& history, GoodAndBad const& split, Uniform const& uniform) const;
 
 private:
     using Keys = std::vector<Parameter const*>;
-    void choose(History const& history, Split const& split, Keys const& keys, Uniform const& uniform, Assignment& out) const;
+    void choose(History const& history, GoodAndBad const& split, Keys const& keys, Uniform const& uniform,
+                Assignment& out) const;
 
     Space const& space_;
     int candidates_;

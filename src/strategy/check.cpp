@@ -35,7 +35,7 @@ void check_servers(StrategyConfig const& config, int trainers, int workers, Prob
     if (dedicated && servers >= trainers)
         problems.add(
             {}, config.servers > 0 ? "/strategy/servers" : "/strategy/placement",
-            fmt::format("{} dedicated server{} leave{} none of {} trainer{} to train: start at least {} trainers, or use "
+            fmt::format("{} dedicated server{} leave{} none of {} trainer{} to train; start at least {} trainers, or use "
                         "\"placement\": \"colocated\"",
                         servers, servers == 1 ? "" : "s", servers == 1 ? "s" : "", trainers, trainers == 1 ? "" : "s",
                         servers + 1));
@@ -43,12 +43,12 @@ void check_servers(StrategyConfig const& config, int trainers, int workers, Prob
         problems.add(
             {}, "/strategy/servers",
             fmt::format(
-                "{} servers do not fit on {} trainer{} with shards (colocated: at most one each); use at most {}, or "
-                "\"placement\": \"dedicated\"",
+                "{} servers do not fit on {} trainer{} with shards (colocated servers: at most one per trainer); use at "
+                "most {}, or \"placement\": \"dedicated\"",
                 servers, workers, workers == 1 ? "" : "s", workers));
     if (config.mode == ServerMode::backup && config.aggregate > workers)
         problems.add({}, "/strategy/aggregate",
-                     fmt::format("a step cannot have {} gradients of {} worker{}: use at most {}", config.aggregate, workers,
+                     fmt::format("a step cannot have {} gradients of {} worker{}; use at most {}", config.aggregate, workers,
                                  workers == 1 ? "" : "s", workers));
 }
 
@@ -82,11 +82,10 @@ void check_folds(Experiment const& experiment, int shards, Problems& problems) {
                      fmt::format("{} parts cannot be made of {} shards (each needs one at least); use at most {}", folds,
                                  shards, shards));
     if (trains_in_a_group(experiment.strategy.name))
-        problems.add(
-            {}, "/search/folds",
-            fmt::format(
-                "is not available with {} (it validates on shards that everybody has); use mop, task_parallel or sequential",
-                experiment.strategy.name));
+        problems.add({}, "/search/folds",
+                     fmt::format("is not available with {} (it validates on shards that all trainers hold); use mop, "
+                                 "task_parallel or sequential",
+                                 experiment.strategy.name));
 }
 
 void check_statistics(Experiment const& experiment, TrialConfig const& config, Problems& problems) {

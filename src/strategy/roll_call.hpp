@@ -1,23 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// The start and the end of a job. Rank 0 sends Welcome to all and awaits a Hello from each within a deadline; at the end it
-// sends Shutdown to all and awaits a Goodbye from each. A trainer waits for Welcome, opens its shards, sends Hello, serves
-// the strategy, and sends Goodbye.
+// The start and the end of a job, on rank 0 (trainer_main.hpp has the other side). Rank 0 sends Welcome to all and awaits a
+// Hello from each within a deadline; at the end it sends Shutdown to all and awaits a Goodbye from each.
 #pragma once
+#include <cstdint>
 #include <map>
-#include <string>
 #include <vector>
 
-#include "comm/courier.hpp"
-#include "strategy/common/pump.hpp"
-#include "strategy/common/resources.hpp"
-#include "strategy/common/roll_call_messages.hpp"
-#include "strategy/trainer/trial_runner.hpp"
+#include "core/ids.hpp"
 
 namespace hopscotch {
 
-struct BuildInfo {
-    std::string version, git, torch;
-};
+class Courier;
+struct BuildInfo;
+struct Hello;
+struct Lost;
+struct RunConfig;
+struct Welcome;
 
 // Rank 0. The answers of all living trainers. Throws CommError that lists the ranks without an answer; ConfigError with the
 // trainers' complaints (each once), or if builds or datasets differ; TrainerLost. Warnings (different CPUs) go to the log.
@@ -42,10 +40,5 @@ void say_farewell(Courier& courier);
 
 // Rank 0. From now on no message goes to that rank or comes from it; the other ranks are told.
 void bury_and_tell(Courier& courier, Lost const& lost);
-
-// Ranks 1..: the whole life of a trainer. Throws nothing: errors go to rank 0, which ends the job. factory, gpu: tests
-// inject a model that misbehaves and a fake GPU. If gpu.info has no name, the information comes from the device.
-void trainer_main(World& world, BuildInfo const& build, ModelFactory const& factory = make_trial_model,
-                  TrainerGpu const& gpu = {});
 
 }  // namespace hopscotch

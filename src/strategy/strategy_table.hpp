@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The makers of all strategies. Everything else that other code asks of a strategy stands in experiment/strategy_traits.hpp
-// and, for its cost, in schedule/run_estimate.hpp, under the same names.
+// The makers of all strategies. All other facts about a strategy stand in experiment/strategy_traits.hpp and, for its cost,
+// in schedule/run_estimate.hpp, under the same names.
 #pragma once
 #include <memory>
 #include <string_view>
 #include <vector>
 
-#include "strategy/common/dispatcher.hpp"
-#include "strategy/common/worker.hpp"
-
 namespace hopscotch {
+
+class Dispatcher;
+class Worker;
+struct Resources;
+struct StrategyConfig;
+struct WorkerResources;
 
 struct StrategyEntry {
     std::string_view name;
@@ -19,7 +22,8 @@ struct StrategyEntry {
 std::vector<StrategyEntry> const& strategies();              // in the order of strategy_traits()
 StrategyEntry const& strategy_named(std::string_view name);  // throws ConfigError that lists the known names
 
-// How many of so many trainers, the first ones, may own shards: dedicated parameter servers own none. At least 1.
+// The number of trainers, of all `trainers`, that may own shards: the first ones. Dedicated parameter servers own none. At
+// least 1.
 int trainers_with_data(StrategyConfig const& config, int trainers);
 
 }  // namespace hopscotch

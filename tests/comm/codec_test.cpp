@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/codec.hpp"
+#include "comm/activity.hpp"
 
 #include <gtest/gtest.h>
 
+#include "comm/courier_messages.hpp"
 #include "comm/messages.hpp"
 
 namespace hopscotch {

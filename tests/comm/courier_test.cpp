@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/courier.hpp"
+#include "comm/codec.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -7,6 +8,9 @@
 #include <numeric>
 
 #include "both_worlds.hpp"
+#include "comm/courier_messages.hpp"
+#include "comm/peers.hpp"
+#include "core/error.hpp"
 #include "core/hash.hpp"
 #include "core/rng.hpp"
 

@@ -33,7 +33,7 @@ TEST(Peers, TheDeadTheLostAndThoseThatLeft) {
     auto const silent = peers.silent();
     ASSERT_EQ(silent.size(), 1U);
     EXPECT_EQ(silent[0].rank, Rank(1));
-    EXPECT_EQ(silent[0].why, "rank 1 is dead, MPI says");
+    EXPECT_EQ(silent[0].why, "rank 1 is dead (MPI reports it)");
     EXPECT_TRUE(peers.give_up(Rank(1)));
     EXPECT_FALSE(peers.give_up(Rank(1))) << "it is news once";
     EXPECT_TRUE(peers.silent().empty());

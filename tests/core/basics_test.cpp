@@ -18,10 +18,10 @@ ByteView bytes_of(std::string_view text) { return std::as_bytes(std::span(text.d
 TEST(Error, RequireNamesTheProblemAndThePlace) {
     EXPECT_NO_THROW(require(true, "unused"));
     try {
-        require(false, "no shard (empty folder) import first");
+        require(false, "no shard (empty folder); import first");
         FAIL() << "nothing was thrown";
     } catch (Error const& error) {
-        EXPECT_TRUE(std::string(error.what()).starts_with("no shard (empty folder) import first [basics_test.cpp:"))
+        EXPECT_TRUE(std::string(error.what()).starts_with("no shard (empty folder); import first [basics_test.cpp:"))
             << error.what();
     }
 }

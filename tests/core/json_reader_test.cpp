@@ -23,7 +23,7 @@ TEST(Reader, UnknownKeyNamesTheNearest) {
     reader.finish();
     EXPECT_EQ(lr, 1);
     EXPECT_EQ(in.problems.text(),
-              "f.json:2:2: /train/momentun: unknown key (did you mean \"momentum\"?)\n"
+              "f.json:2:2: /train/momentun: unknown key; did you mean \"momentum\"?\n"
               "f.json:2:17: /train/zzz: unknown key (known: lr, momentum)");
 }
 
@@ -81,11 +81,11 @@ TEST(Reader, RangesAndNames) {
     EXPECT_FALSE(f);
     EXPECT_EQ(g, 5);
     EXPECT_EQ(in.problems.text(),
-              "f.json:1:1: /h: missing (required) write one\n"
+              "f.json:1:1: /h: missing (required); write one\n"
               "f.json:1:7: /a: must be at least 0 (got -1)\n"
               "f.json:1:16: /b: must be greater than 0 (got 0)\n"
               "f.json:1:24: /c: must be between 0 and 1 (got 2)\n"
-              "f.json:1:32: /d: unknown value \"sgdd\" (known: sgd, adam) did you mean \"sgd\"?\n"
+              "f.json:1:32: /d: unknown value \"sgdd\" (known: sgd, adam); did you mean \"sgd\"?\n"
               "f.json:1:45: /e: unknown value \"xyz\" (known: sgd, adam)");
 }
 

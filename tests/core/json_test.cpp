@@ -67,9 +67,10 @@ TEST(Json, PositionsAroundEscapesAndBrackets) {
 }
 
 TEST(Json, DuplicateKeysWithTheirPath) {
-    EXPECT_EQ(complaints("{\"a\": 1,\n \"a\": 2}"), "f.json:2:2: /a: duplicate key (first at line 1) remove one of the two");
+    EXPECT_EQ(complaints("{\"a\": 1,\n \"a\": 2}"),
+              "f.json:2:2: /a: duplicate key (first at line 1); remove one of the two");
     EXPECT_EQ(complaints("{\"a\": {\"x\": [0, {\"b\": 1,\n\"b\": 2}]}}"),
-              "f.json:2:1: /a/x/1/b: duplicate key (first at line 1) remove one of the two");
+              "f.json:2:1: /a/x/1/b: duplicate key (first at line 1); remove one of the two");
     EXPECT_EQ(complaints("{\"a\": {\"b\": 1}, \"c\": {\"b\": 1}}"), "");
 }
 

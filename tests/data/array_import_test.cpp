@@ -132,14 +132,14 @@ TEST(NpyImport, names_are_found_chosen_or_listed) {
     auto const x = floats("(4,)", {1, 2, 3, 4});
     Arrays import({{"data", x}, {"images", x}, {"target", k_labels}, {"names", x}});
     EXPECT_EQ(import.error<ConfigError>(),
-              "a.npz: several features found by name (data, images) choose with --features NAME");
+              "a.npz: several features found by name (data, images); choose with --features NAME");
     import.options.features = "imges";
     EXPECT_EQ(import.error<ConfigError>(),
-              "--features imges: no such array in a.npz (there is data, images, target, names) did you mean images?");
+              "--features imges: no such array in a.npz (there is data, images, target, names); did you mean images?");
     import.options.features = "names";
     import.run();
     Arrays none({{"a", x}, {"b", x}});
-    EXPECT_EQ(none.error<ConfigError>(), "a.npz: no features found by name (there is a, b) choose with --features NAME");
+    EXPECT_EQ(none.error<ConfigError>(), "a.npz: no features found by name (there is a, b); choose with --features NAME");
 }
 
 struct BadArrays {
@@ -164,25 +164,25 @@ INSTANTIATE_TEST_SUITE_P(
                   "a.npz:x: row 2, element 1: nan is not a finite float32 number; correct it"},
         BadArrays{"huge", npy<double>("<f8", "(4,)", {1, 2, 3, 1e300}), k_labels,
                   "a.npz:x: row 3, element 0: 1e+300 is not a finite float32 number; correct it"},
-        BadArrays{
-            "inexact", longs("(4, 2)", {1, 2, 3, 16777217, 5, 6, 7, 8}), k_labels,
-            "a.npz:x: row 1, element 1: 16777217 is beyond 2^24 (features are float32, which would round it) scale it, "
-            "or make it an id below 2^24"},
+        BadArrays{"inexact", longs("(4, 2)", {1, 2, 3, 16777217, 5, 6, 7, 8}), k_labels,
+                  "a.npz:x: row 1, element 1: 16777217 is beyond 2^24 (features are float32, which rounds it); scale it, "
+                  "or make it an id below 2^24"},
         BadArrays{"lengths", k_features, longs("(3,)", {0, 1, 0}),
-                  "a.npz:x has 4 rows and a.npz:y has 3 (each row needs its label) choose arrays of one length"},
+                  "a.npz:x has 4 rows and a.npz:y has 3 (each row needs its label); choose arrays of one length"},
         BadArrays{"fraction", k_features, floats("(4,)", {0, 1, 0.5F, 1}),
-                  "a.npz:y: row 2: label 0.5 is not an integer (a class) use --regression to predict numbers"},
+                  "a.npz:y: row 2: label 0.5 is not an integer (a class); use --regression to predict numbers"},
         BadArrays{"nan_label", k_features, floats("(4,)", {0, 1, NAN, 1}),
-                  "a.npz:y: row 2: label nan is not an integer (a class) use --regression to predict numbers"},
-        BadArrays{"one_hot", k_features, longs("(4, 2)", {0, 1, 0, 1, 0, 1, 1, 0}),
-                  "a.npz:y: 2 numbers a row (a class is one number) use --multilabel or --regression; one-hot labels become "
-                  "classes by labels.argmax(axis=1)"},
+                  "a.npz:y: row 2: label nan is not an integer (a class); use --regression to predict numbers"},
+        BadArrays{
+            "one_hot", k_features, longs("(4, 2)", {0, 1, 0, 1, 0, 1, 1, 0}),
+            "a.npz:y: 2 numbers a row (a class is one number); use --multilabel or --regression; one-hot labels become "
+            "classes by labels.argmax(axis=1)"},
         BadArrays{"one_class", k_features, longs("(4,)", {5, 5, 5, 5}),
-                  "a.npz:y: all rows have the same label (there is nothing to tell apart) choose other --labels"},
+                  "a.npz:y: all rows have the same label (there is nothing to tell apart); choose other --labels"},
         BadArrays{"target", k_features, floats("(4,)", {0, INFINITY, 1, 1}),
                   "a.npz:y: row 1, element 0: target inf is not a finite float32 number; correct it", Task::regression},
         BadArrays{"multilabel", k_features, floats("(4, 2)", {0, 1, 1, 2, 0, 0, 0, 0}),
-                  "a.npz:y: row 1, element 1: 2 is neither 0 nor 1 (a multilabel is true or false) correct it, or use "
+                  "a.npz:y: row 1, element 1: 2 is neither 0 nor 1 (a multilabel is true or false); correct it, or use "
                   "--regression",
                   Task::multilabel}),
     [](auto const& row) { return row.param.name; });
@@ -191,11 +191,12 @@ TEST(NpyImport, bad_options) {
     Arrays import(k_features, k_labels);
     import.options.shape = "3";
     EXPECT_EQ(import.error<ConfigError>(),
-              "--shape 3: 3 elements (a row of a.npz:x has 2: 2) choose a shape with 2 elements");
+              "--shape 3: 3 elements (a row of a.npz:x has 2: 2); choose a shape with 2 elements");
     import.options.shape = "";
     import.options.channels = Channels::last;
-    EXPECT_EQ(import.error<ConfigError>(),
-              "--channels last: a row of 2 (height x width x channels is needed) give its --shape, or leave --channels out");
+    EXPECT_EQ(
+        import.error<ConfigError>(),
+        "--channels last: a row of 2 (height x width x channels is needed); give its --shape, or leave --channels out");
     import.options.sources.push_back(import.dir / "b.npy");
     write_text(import.dir / "b.npy", k_labels);
     EXPECT_EQ(import.error<ConfigError>(),

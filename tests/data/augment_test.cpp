@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/batches/augment.hpp"
+#include "core/json_reader.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,6 +11,9 @@
 
 #include "core/error.hpp"
 #include "core/rng.hpp"
+#include "data/batches/shard_source.hpp"
+#include "data/dataset/manifest.hpp"
+#include "data/dataset/shard.hpp"
 
 namespace hopscotch {
 namespace augment_test {
@@ -240,7 +244,7 @@ TEST(CheckAugment, complains_about_what_does_not_fit) {
         return problems.text();
     };
     EXPECT_TRUE(complaints().starts_with(
-        "e.json: /data/augment/0: augments images only (the dataset's rows have 1 dimension) leave it out, or import the "
+        "e.json: /data/augment/0: augments images only (the dataset's rows have 1 dimension); leave it out, or import the "
         "dataset with a shape CxHxW\ne.json: /data/augment/1: augments"))
         << complaints();
     m.shape = {1, 9, 8};

@@ -10,6 +10,8 @@
 
 #include "core/error.hpp"
 #include "core/rng.hpp"
+#include "data/dataset/manifest.hpp"
+#include "data/dataset/shard.hpp"
 
 namespace hopscotch {
 namespace batches_test {

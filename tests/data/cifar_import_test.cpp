@@ -111,19 +111,21 @@ TEST(CifarImport, bad_files_are_refused_and_named) {
               "in: neither data_batch_1.bin (CIFAR-10) nor train.bin (CIFAR-100) is here; name the files themselves");
     cifar.write("data_batch_1.bin", records(20, 0, 10, false).substr(1));
     EXPECT_EQ(cifar.error(),
-              "in/data_batch_1.bin: 61459 bytes, no whole number of records (3073 bytes each for CIFAR-10) is it "
+              "in/data_batch_1.bin: 61459 bytes, no whole number of records (3073 bytes each for CIFAR-10); is the file "
               "truncated?");
     cifar.write("data_batch_1.bin", "");
-    EXPECT_EQ(cifar.error(),
-              "in/data_batch_1.bin: 0 bytes, no whole number of records (3073 bytes each for CIFAR-10) is it truncated?");
+    EXPECT_EQ(
+        cifar.error(),
+        "in/data_batch_1.bin: 0 bytes, no whole number of records (3073 bytes each for CIFAR-10); is the file truncated?");
     cifar.write("data_batch_1.bin", records(20, 0, 11, false));
     EXPECT_EQ(cifar.error(),
-              "in/data_batch_1.bin: record 10: label 10 is out of range (CIFAR-10 has 10 classes) is it another format?");
+              "in/data_batch_1.bin: record 10: label 10 is out of range (CIFAR-10 has 10 classes); is the file of another "
+              "format?");
     cifar.write("data_batch_1.bin", records(20, 0, 10, false));
     cifar.write("batches.meta.txt", names(9));
-    EXPECT_EQ(cifar.error(), "in/batches.meta.txt: 9 names (CIFAR-10 has 10 classes) correct it or remove it");
+    EXPECT_EQ(cifar.error(), "in/batches.meta.txt: 9 names (CIFAR-10 has 10 classes); correct it or remove it");
     cifar.write("train.bin", records(3, 0, 10, true));
-    EXPECT_EQ(cifar.error(), "in/train.bin: CIFAR-100 (in/data_batch_1.bin is CIFAR-10) import them apart");
+    EXPECT_EQ(cifar.error(), "in/train.bin: CIFAR-100 (in/data_batch_1.bin is CIFAR-10); import them apart");
     cifar.options.sources = {cifar.dir / "in/none.bin"};
     EXPECT_EQ(cifar.error<ConfigError>(), "in/none.bin: no such file or directory");
 }

@@ -239,22 +239,22 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         BadCsv{"empty", "", "a.csv: the file is empty"},
         BadCsv{"one_column", "a;b\n1;2\n",
-               "a.csv: only one column (a row needs features and a label) cells are separated by commas"},
-        BadCsv{"ragged", "a,b\n1,2\n\n1,2,3\n", "a.csv:4: 3 cells (the first record of a.csv has 2) add or remove cells"},
+               "a.csv: only one column (a row needs features and a label); separate the cells by commas"},
+        BadCsv{"ragged", "a,b\n1,2\n\n1,2,3\n", "a.csv:4: 3 cells (the first record of a.csv has 2); add or remove cells"},
         BadCsv{"quote", "a,b\n\"1,2\n",
                "a.csv:2: a quote (\") that opens in this record is never closed; close it, or double it inside a cell"},
         BadCsv{"missing", "a,b\n1,2\n,3\n?,4\n",
-               "a.csv:3: column 'a' has no value here (2 missing in all) fill it in, or choose --missing mean or --missing "
+               "a.csv:3: column 'a' has no value here (2 missing in all); fill it in, or choose --missing mean or --missing "
                "drop"},
         BadCsv{"missing_without_header", "NA,2\n1,3\n",
-               "a.csv:1: column 'column 0' has no value here (1 missing in all) fill it in, or choose --missing mean or "
+               "a.csv:1: column 'column 0' has no value here (1 missing in all); fill it in, or choose --missing mean or "
                "--missing drop"},
         BadCsv{"missing_label", "a,b\n1,2\n2,\n",
-               "a.csv:3: label 'b' has no value here (1 missing in all) fill it in, or choose --missing drop"},
+               "a.csv:3: label 'b' has no value here (1 missing in all); fill it in, or choose --missing drop"},
         BadCsv{"infinite", "a,b\n1,2\ninf,3\n", "a.csv:3: 'inf' in column 'a' is not a finite float32 number; correct it"},
         BadCsv{"huge", "a,b\n1,2\n-1e39,3\n", "a.csv:3: '-1e39' in column 'a' is not a finite float32 number; correct it"},
         BadCsv{"fraction_label", "a,b\n1,2\n2,2.5\n",
-               "a.csv:3: label '2.5' in column 'b' is not an integer (a class) use --regression to predict numbers, or "
+               "a.csv:3: label '2.5' in column 'b' is not an integer (a class); use --regression to predict numbers, or "
                "choose another --label"},
         BadCsv{"one_class", "a,b\n1,x\n2,x\n", "a.csv:2: every row has the label 'x' in column 'b'; choose another --label"},
         BadCsv{"no_value", "a,b\n,1\n,2\n", "a.csv: column 'a' has no value in any row; remove the column"}),
@@ -290,7 +290,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadOption{"language", [](auto& o) { o.task = Task::language; },
                   "tokens are no rows of features; use 'hopscotch data import tokens'"},
         BadOption{"two_classes", [](auto& o) { o.label = {"aa", "cc"}; },
-                  "--label aa and 1 more: a class is one column (several are targets) add --regression or "
+                  "--label aa and 1 more: a class is one column (several are targets); add --regression or "
                   "--multilabel"},
         BadOption{"label_twice",
                   [](auto& o) {
@@ -303,18 +303,18 @@ INSTANTIATE_TEST_SUITE_P(
                       o.label = {"aa", "bb", "cc"};
                       o.task = Task::regression;
                   },
-                  "--label: every column is a label (a row needs features too) name fewer"},
+                  "--label: every column is a label (a row needs features too); name fewer"},
         BadOption{"one_bucket", [](auto& o) { o.hash_buckets = 1; },
                   "--hash-buckets 1: must be between 2 and 2^24 (0: one-hot)"},
         BadOption{"no_buckets", [](auto& o) { o.categorical = {"aa"}; },
-                  "--categorical aa: needs --hash-buckets (a category becomes its hash) such as --hash-buckets "
-                  "1000"},
+                  "--categorical aa: needs --hash-buckets (a category becomes its hash); add for example --hash-buckets 1000"
+                  ""},
         BadOption{"category_name",
                   [](auto& o) {
                       o.hash_buckets = 9;
                       o.categorical = {"ab"};
                   },
-                  "--categorical ab: no such column (a.csv has aa, bb, cc) did you mean aa?"},
+                  "--categorical ab: no such column (a.csv has aa, bb, cc); did you mean aa?"},
         BadOption{"category_label",
                   [](auto& o) {
                       o.hash_buckets = 9;
@@ -324,13 +324,13 @@ INSTANTIATE_TEST_SUITE_P(
         BadOption{"many_shards", [](auto& o) { o.shards = 3; },
                   "--shards 3: 2 training rows (4 rows, --valid 0.5) cannot fill 3 shards; use at most 2 shards"},
         BadOption{"shape", [](auto& o) { o.shape = "1x3"; },
-                  "--shape 1x3: 3 elements (the file has 2 feature columns) choose a shape with 2 elements"},
+                  "--shape 1x3: 3 elements (the file has 2 feature columns); choose a shape with 2 elements"},
         BadOption{"shape_text", [](auto& o) { o.shape = "1x"; },
                   "--shape 1x: expected up to four sizes with an x between them, such as 1x8x8"},
         BadOption{"label", [](auto& o) { o.label = {"c"}; },
-                  "--label c: no such column (a.csv has aa, bb, cc) did you mean cc?"},
+                  "--label c: no such column (a.csv has aa, bb, cc); did you mean cc?"},
         BadOption{"label_index", [](auto& o) { o.label = {"3"}; },
-                  "--label 3: no such column (a.csv has aa, bb, cc) give a column's name, or its index from 0"}),
+                  "--label 3: no such column (a.csv has aa, bb, cc); give a column's name, or its index from 0"}),
     [](auto const& row) { return row.param.name; });
 
 TEST(CsvImport, never_overwrites) {
@@ -339,7 +339,7 @@ TEST(CsvImport, never_overwrites) {
     import.run();  // an empty directory is as good as none
     auto const before = read_bytes(import.options.out / "dataset.json");
     EXPECT_EQ(thrown<ConfigError>([&] { import.run(); }, import.dir.path()),
-              "out: exists already (an import never overwrites) remove it or choose another --out");
+              "out: exists already (an import never overwrites); remove it or choose another --out");
     EXPECT_EQ(read_bytes(import.options.out / "dataset.json"), before);
 }
 

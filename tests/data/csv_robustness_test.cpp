@@ -14,7 +14,7 @@ TEST(CsvRobustness, carriage_returns_end_lines) {
     import.run();
     EXPECT_EQ(all_rows(import.options.out), (Rows{{1, 0}, {2, 1}, {3, 0}, {4, 1}}));
     EXPECT_EQ(Imported("a,b\r1,0\r2\r").error<DataError>(),
-              "a.csv:3: 1 cells (the first record of a.csv has 2) add or remove cells");
+              "a.csv:3: 1 cells (the first record of a.csv has 2); add or remove cells");
 }
 
 TEST(CsvRobustness, a_byte_order_mark_is_no_part_of_the_header) {
@@ -27,7 +27,7 @@ TEST(CsvRobustness, a_byte_order_mark_is_no_part_of_the_header) {
 
 TEST(CsvRobustness, nul_bytes_and_utf16_are_named) {
     EXPECT_EQ(Imported(with_nul()).error<DataError>(),
-              "a.csv:3: a NUL byte (UTF-16, or a binary file) save it as UTF-8 text");
+              "a.csv:3: a NUL byte (UTF-16, or a binary file); save it as UTF-8 text");
     EXPECT_EQ(Imported(std::string("\xFF\xFE"
                                    "a\0,\0b\0\n\0",
                                    10))
@@ -56,13 +56,13 @@ TEST(CsvRobustness, a_label_that_only_some_rows_have) {
     for (auto const& row : all_rows(import.options.out)) rare += row[1] == 2 && row[0] == 17;
     EXPECT_EQ(rare, 1);
     EXPECT_EQ(Imported("a,b\n1,x\n2,y\n3,\n4,x\n").error<DataError>(),
-              "a.csv:4: label 'b' has no value here (1 missing in all) fill it in, or choose --missing drop");
+              "a.csv:4: label 'b' has no value here (1 missing in all); fill it in, or choose --missing drop");
 }
 
 TEST(CsvRobustness, too_many_columns) {
     std::string line((1 << 20) + 1, ',');  // one cell more than commas
     EXPECT_EQ(Imported(line + "\n" + line + "\n").error<DataError>(),
-              "a.csv: 1048578 columns (at most 1048576) remove columns, or import an npy array");
+              "a.csv: 1048578 columns (at most 1048576); remove columns, or import an npy array");
 }
 
 TEST(CsvRobustness, ten_thousand_columns) {
@@ -80,7 +80,7 @@ TEST(CsvRobustness, ten_thousand_columns) {
 
 TEST(CsvRobustness, a_file_without_line_ends_does_not_swallow_the_memory) {
     EXPECT_EQ(Imported(std::string((64 << 20) + 100, 'a')).error<DataError>(),
-              "a.csv:1: a record of more than 64 MiB (a quote that is never closed, or no CSV) check the file");
+              "a.csv:1: a record of more than 64 MiB (a quote that is never closed, or no CSV); check the file");
 }
 
 TEST(CsvRobustness, long_cells_survive) {

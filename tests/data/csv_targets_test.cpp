@@ -40,16 +40,16 @@ TEST(CsvTargets, bad_targets_are_named) {
     import.options.task = Task::multilabel;
     import.options.label = {"dog", "cat"};
     EXPECT_EQ(import.error<DataError>(),
-              "a.csv:3: target '2' is neither 0 nor 1 (--multilabel) correct it, choose another --label or --regression");
+              "a.csv:3: target '2' is neither 0 nor 1 (--multilabel); correct it, choose another --label or --regression");
     write_text(import.dir / "a.csv", "a,dog,cat\n1,0,1\n2,yes,1\n");
     EXPECT_EQ(import.error<DataError>(),
-              "a.csv:3: target 'yes' is not a number (--multilabel predicts 0 or 1) correct it or choose another --label");
+              "a.csv:3: target 'yes' is not a number (--multilabel predicts 0 or 1); correct it or choose another --label");
     import.options.task = Task::regression;
     EXPECT_EQ(import.error<DataError>(),
-              "a.csv:3: target 'yes' is not a number (--regression predicts numbers) correct it or choose another --label");
+              "a.csv:3: target 'yes' is not a number (--regression predicts numbers); correct it or choose another --label");
     write_text(import.dir / "a.csv", "a,dog,cat\n1,0,1\n2,1,\n");
     EXPECT_EQ(import.error<DataError>(),
-              "a.csv:3: label 'cat' has no value here (1 missing in all) fill it in, or choose --missing drop");
+              "a.csv:3: label 'cat' has no value here (1 missing in all); fill it in, or choose --missing drop");
 }
 
 TEST(CsvHash, texts_become_one_feature_each) {

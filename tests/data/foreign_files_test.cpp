@@ -62,9 +62,9 @@ TEST(ForeignFiles, npy_of_every_type) {
 
 TEST(ForeignFiles, npy_that_is_refused) {
     EXPECT_EQ(thrown<DataError>([] { Import({"fortran.npy", "npy labels.npy"}).npy(); }, foreign()),
-              "fortran.npy: in Fortran order (columns first) save numpy.ascontiguousarray(array) instead");
+              "fortran.npy: is in Fortran order (columns first); save numpy.ascontiguousarray(array) instead");
     EXPECT_EQ(thrown<DataError>([] { Import({"objects.npy", "npy labels.npy"}).npy(); }, foreign()),
-              "objects.npy: holds Python objects (dtype '|O') numbers are needed: array.astype(numpy.float32)");
+              "objects.npy: holds Python objects (dtype '|O'); save numbers, for example array.astype(numpy.float32)");
 }
 
 TEST(ForeignFiles, npz) {
@@ -91,11 +91,11 @@ TEST(ForeignFiles, h5_texts_become_classes) {
 TEST(ForeignFiles, h5_that_is_refused) {
     EXPECT_EQ(Import({"compound.h5"}).h5_error(), "compound.h5:x: holds structures; numbers are needed");
     EXPECT_EQ(Import({"lengths.h5"}).h5_error(),
-              "lengths.h5:x has 60 rows and lengths.h5:y has 59 (each row needs its label) choose arrays of one length");
+              "lengths.h5:x has 60 rows and lengths.h5:y has 59 (each row needs its label); choose arrays of one length");
     EXPECT_EQ(Import({"unnamed.h5"}).h5_error<ConfigError>(),
-              "unnamed.h5: no features found by name (there is a, b) choose with --features NAME");
+              "unnamed.h5: no features found by name (there is a, b); choose with --features NAME");
     EXPECT_EQ(Import({"virtual_gone.h5"}).h5_error(),
-              "virtual_gone.h5:x: its source gone.h5 is missing (a virtual dataset) copy that file too");
+              "virtual_gone.h5:x: its source gone.h5 is missing (a virtual dataset); copy that file too");
     Import chosen({"unnamed.h5"});
     chosen.options.features = "a";
     chosen.options.labels = "/b";

@@ -122,57 +122,57 @@ TEST_P(BadIdxFiles, are_refused_and_named) {
 
 INSTANTIATE_TEST_SUITE_P(
     Table, BadIdxFiles,
-    ::testing::Values(BadIdx{"empty", [](Idx& i) { i.images = ""; },
-                             "i: too short for an idx file (which starts with four bytes 0, 0, type, rank)"},
-                      BadIdx{"magic", [](Idx& i) { i.images[0] = 'P'; },
-                             "i: not an idx file (it starts with the bytes 80 0, not 0 0) is it another format?"},
-                      BadIdx{"type", [](Idx& i) { i.images[2] = 13; },
-                             "i: idx type 0x0d (only bytes, 0x08, are supported) convert it, or import it as npy"},
-                      BadIdx{"rank", [](Idx& i) { i.images[3] = 9; }, "i: 9 sizes in an idx header (1 to 5 are supported)"},
-                      BadIdx{"header", [](Idx& i) { i.images.resize(10); }, "i: truncated within its header; copy it again"},
-                      BadIdx{"no_items", [](Idx& i) { i.images = header({0, 2, 3}); }, "i: has no items"},
-                      BadIdx{"huge", [](Idx& i) { i.images = header({20, 65536, 65536}); },
-                             "i: its items are empty or larger than 16 MiB; is it damaged?"},
-                      BadIdx{"truncated", [](Idx& i) { i.images.pop_back(); },
-                             "i: truncated (its header says 20 items) copy it again"},
-                      BadIdx{"trailing", [](Idx& i) { i.images += 'x'; },
-                             "i: has bytes behind the 20 items of its header; is it damaged?"},
-                      BadIdx{"truncated_labels", [](Idx& i) { i.labels.pop_back(); },
-                             "l: truncated (its header says 20 items) copy it again"},
-                      BadIdx{"trailing_labels", [](Idx& i) { i.labels += 'x'; },
-                             "l: has bytes behind the 20 items of its header; is it damaged?"},
-                      BadIdx{"counts", [](Idx& i) { i.labels = header({19}) + std::string(19, 1); },
-                             "l: 19 labels (i has 20 images) are they a pair?"},
-                      BadIdx{"swapped", [](Idx& i) { std::swap(i.images, i.labels); },
-                             "i: a list of numbers, not of images (images and labels come in turn: images first)"},
-                      BadIdx{"two_images", [](Idx& i) { i.labels = i.images; },
-                             "l: 3 sizes in its header, not a list of labels (images and labels come in turn)"},
-                      BadIdx{"one_class", [](Idx& i) { i.labels = header({20}) + std::string(20, 3); },
-                             "i: every label is 3; a classification needs two classes"},
-                      BadIdx{"compressed_and_cut",
-                             [](Idx& i) {
-                                 write_gz(i.dir / "i", i.images);
-                                 auto const whole = read_bytes(i.dir / "i");
-                                 write_text(i.dir / "i", whole.substr(0, whole.size() - 10));
-                                 write_text(i.dir / "l", i.labels);
-                             },
-                             "i: truncated (its header says 20 items) copy it again"},
-                      BadIdx{"compressed_without_its_end",
-                             [](Idx& i) {
-                                 write_gz(i.dir / "i", i.images);
-                                 auto const whole = read_bytes(i.dir / "i");
-                                 write_text(i.dir / "i", whole.substr(0, whole.size() - 3));
-                                 write_text(i.dir / "l", i.labels);
-                             },
-                             "i: truncated (its header says 20 items) copy it again"},
-                      BadIdx{"other_rows_in_the_test",
-                             [](Idx& i) {
-                                 i.write();
-                                 write_text(i.dir / "ti", header({4, 3, 3}) + std::string(36, 1));
-                                 write_text(i.dir / "tl", header({4}) + std::string(4, 1));
-                                 i.options.sources.insert(i.options.sources.end(), {i.dir / "ti", i.dir / "tl"});
-                             },
-                             "ti: rows of 1x3x3 (those of i are 1x2x3) import them apart"}),
+    ::testing::Values(
+        BadIdx{"empty", [](Idx& i) { i.images = ""; },
+               "i: too short for an idx file (it starts with the four bytes 0, 0, type, rank); copy it again"},
+        BadIdx{"magic", [](Idx& i) { i.images[0] = 'P'; },
+               "i: not an idx file (it starts with the bytes 80 0, not 0 0); is the file of another format?"},
+        BadIdx{"type", [](Idx& i) { i.images[2] = 13; },
+               "i: idx type 0x0d (only bytes, 0x08, are supported); convert it, or import it as npy"},
+        BadIdx{"rank", [](Idx& i) { i.images[3] = 9; }, "i: 9 sizes in an idx header (1 to 5 are supported)"},
+        BadIdx{"header", [](Idx& i) { i.images.resize(10); }, "i: truncated within its header; copy it again"},
+        BadIdx{"no_items", [](Idx& i) { i.images = header({0, 2, 3}); }, "i: has no items"},
+        BadIdx{"huge", [](Idx& i) { i.images = header({20, 65536, 65536}); },
+               "i: its items are empty or larger than 16 MiB; is it damaged?"},
+        BadIdx{"truncated", [](Idx& i) { i.images.pop_back(); }, "i: truncated (its header says 20 items); copy it again"},
+        BadIdx{"trailing", [](Idx& i) { i.images += 'x'; },
+               "i: has bytes behind the 20 items of its header; is it damaged?"},
+        BadIdx{"truncated_labels", [](Idx& i) { i.labels.pop_back(); },
+               "l: truncated (its header says 20 items); copy it again"},
+        BadIdx{"trailing_labels", [](Idx& i) { i.labels += 'x'; },
+               "l: has bytes behind the 20 items of its header; is it damaged?"},
+        BadIdx{"counts", [](Idx& i) { i.labels = header({19}) + std::string(19, 1); },
+               "l: 19 labels (i has 20 images); are they a pair?"},
+        BadIdx{"swapped", [](Idx& i) { std::swap(i.images, i.labels); },
+               "i: a list of numbers, not of images (images and labels come in turn); name the images first"},
+        BadIdx{"two_images", [](Idx& i) { i.labels = i.images; },
+               "l: 3 sizes in its header, not a list of labels (images and labels come in turn); name the images first"},
+        BadIdx{"one_class", [](Idx& i) { i.labels = header({20}) + std::string(20, 3); },
+               "i: every label is 3; a classification needs two classes"},
+        BadIdx{"compressed_and_cut",
+               [](Idx& i) {
+                   write_gz(i.dir / "i", i.images);
+                   auto const whole = read_bytes(i.dir / "i");
+                   write_text(i.dir / "i", whole.substr(0, whole.size() - 10));
+                   write_text(i.dir / "l", i.labels);
+               },
+               "i: truncated (its header says 20 items); copy it again"},
+        BadIdx{"compressed_without_its_end",
+               [](Idx& i) {
+                   write_gz(i.dir / "i", i.images);
+                   auto const whole = read_bytes(i.dir / "i");
+                   write_text(i.dir / "i", whole.substr(0, whole.size() - 3));
+                   write_text(i.dir / "l", i.labels);
+               },
+               "i: truncated (its header says 20 items); copy it again"},
+        BadIdx{"other_rows_in_the_test",
+               [](Idx& i) {
+                   i.write();
+                   write_text(i.dir / "ti", header({4, 3, 3}) + std::string(36, 1));
+                   write_text(i.dir / "tl", header({4}) + std::string(4, 1));
+                   i.options.sources.insert(i.options.sources.end(), {i.dir / "ti", i.dir / "tl"});
+               },
+               "ti: rows of 1x3x3 (those of i are 1x2x3); import them apart"}),
     [](auto const& row) { return row.param.name; });
 
 TEST(IdxImport, a_directory_without_images_is_refused) {
@@ -189,7 +189,7 @@ TEST(IdxImport, files_come_in_pairs) {
     idx.write();
     idx.options.sources.pop_back();
     EXPECT_EQ(thrown<ConfigError>([&] { idx.run(); }),
-              "1 idx files (images and labels in turn: 2, or 4 with the test's) or one directory");
+              "1 idx files (images and labels come in turn); name 2 files, 4 with the test split, or one directory");
 }
 
 }  // namespace idx_import_test

@@ -135,8 +135,8 @@ std::string why(std::string const& text) {
 TEST(Damaged, files_are_refused_with_the_reason) {
     TemporaryDirectory const dir;
     EXPECT_EQ(why(""), "the file is empty");
-    EXPECT_EQ(why("GIF89a....."), "neither JPEG nor PNG, whatever its name says");
-    EXPECT_EQ(why("\xff\xd8"), "neither JPEG nor PNG, whatever its name says");
+    EXPECT_EQ(why("GIF89a....."), "neither JPEG nor PNG (by its first bytes)");
+    EXPECT_EQ(why("\xff\xd8"), "neither JPEG nor PNG (by its first bytes)");
     write_jpeg(dir / "a.jpg", {40, 40, JCS_RGB}, {1, 2, 3});
     auto const jpeg = read_bytes(dir / "a.jpg");
     EXPECT_EQ(why(jpeg.substr(0, jpeg.size() - 2)), "damaged JPEG: Premature end of JPEG file");

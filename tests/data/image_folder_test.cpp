@@ -41,13 +41,13 @@ INSTANTIATE_TEST_SUITE_P(
                       i.two_classes();
                       i.grey("x.PNG", 1, 1, 1);
                   },
-                  "in/x.PNG: an image outside of the class folders (1 in all) move it into a class folder"},
+                  "in/x.PNG: an image outside of the class folders (1 in all); move it into a class folder"},
         BadFolder{"image_beside_splits",
                   [](Images& i) {
                       i.two_classes("train/");
                       i.grey("x.jpeg", 1, 1, 1);
                   },
-                  "in/x.jpeg: an image outside of the class folders (1 in all) move it into the train, val or test folder"},
+                  "in/x.jpeg: an image outside of the class folders (1 in all); move it into the train, val or test folder"},
         BadFolder{"deeper",
                   [](Images& i) {
                       i.two_classes();
@@ -72,7 +72,7 @@ INSTANTIATE_TEST_SUITE_P(
                       i.two_classes("train/");
                       i.two_classes("extra/");
                   },
-                  "in/extra: stands beside train (which makes train, val and test the only folders here) move it elsewhere"},
+                  "in/extra: stands beside train (with train, only train, val and test may stand here); move it elsewhere"},
         BadFolder{"no_train", [](Images& i) { i.two_classes("test/"); },
                   "in: test but no train folder; add it, or name a directory of class folders"},
         BadFolder{"all_of_a_class",
@@ -121,7 +121,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadOption{"test", [](Images& i) { i.options.test = -0.1; },
                   "--test -0.1: must be at least 0 and below 1 (the fraction of rows kept for the test)"},
         BadOption{"both", [](Images& i) { i.options.test = 0.75; },
-                  "--valid 0.25 --test 0.75: together below 1 (the rest of the rows is trained on)"},
+                  "--valid 0.25 --test 0.75: must be below 1 together (the other rows are for training)"},
         BadOption{"shards", [](Images& i) { i.options.shards = 0; }, "--shards 0: must be at least 1"},
         BadOption{
             "many_shards", [](Images& i) { i.options.shards = 5; },

@@ -115,9 +115,9 @@ TEST(ImageImport, mixed_sizes_need_a_size) {
     Images images;
     images.two_classes();
     images.grey("dog/9.png", 4, 2, 1);
-    EXPECT_EQ(images.error(), "in/dog/9.png: 4x2 pixels (the first image has 3x2) choose a --size for all");
+    EXPECT_EQ(images.error(), "in/dog/9.png: 4x2 pixels (the first image has 3x2); choose a --size for all");
     images.options.skip_bad = true;  // it is not corrupt
-    EXPECT_EQ(images.error(), "in/dog/9.png: 4x2 pixels (the first image has 3x2) choose a --size for all");
+    EXPECT_EQ(images.error(), "in/dog/9.png: 4x2 pixels (the first image has 3x2); choose a --size for all");
     images.options.size = 5;
     EXPECT_EQ(images.run().manifest.shape, (std::vector<std::int64_t>{1, 5, 5}));
 }
@@ -133,7 +133,7 @@ TEST(ImageImport, corrupt_files_are_listed_or_skipped) {
     write_text(images.in("dog/page.png"), "<html>not found</html>");
     std::string const listed =
         "in/cat/0.jpg: damaged JPEG: Premature end of JPEG file\nin/cat/empty.jpg: the file is empty\n"
-        "in/dog/page.png: neither JPEG nor PNG, whatever its name says\n";
+        "in/dog/page.png: neither JPEG nor PNG (by its first bytes)\n";
     EXPECT_EQ(images.error(), listed + "3 of 19 images cannot be decoded; replace them, or leave them out with --skip-bad");
     images.options.skip_bad = true;
     images.options.colour = Colour::grey;

@@ -71,10 +71,11 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         BadManifest{
             "format", "\"format\": 1", "\"format\": 2",
-            "dataset.json: dataset format 2 is not supported (written by another version of hopscotch) this build reads 1"},
+            "dataset.json: dataset format 2 is not supported (this build reads 1; another version of hopscotch wrote it); "
+            "import the dataset again"},
         BadManifest{"no_format", "\"format\": 1", "\"x\": 1",
-                    "dataset.json: not a dataset description (no integer 'format') import the dataset again"},
-        BadManifest{"key", "\"seed\"", "\"sed\"", "dataset.json:9:3: /sed: unknown key (did you mean \"seed\"?)"},
+                    "dataset.json: not a dataset description (no integer 'format'); import the dataset again"},
+        BadManifest{"key", "\"seed\"", "\"sed\"", "dataset.json:9:3: /sed: unknown key; did you mean \"seed\"?"},
         BadManifest{"task", "\"classification\"", "\"clustering\"",
                     "dataset.json:3:11: /task: unknown value \"clustering\" (known: classification, regression, multilabel, "
                     "language)"},
@@ -97,7 +98,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadManifest{"many_rows", "\"rows\":7", "\"rows\":4294967296",
                     "dataset.json:11:37: /train/0/rows: must be at most 4294967295 (got 4294967296)"},
         BadManifest{"hash", "0000000000000003", "3",
-                    "dataset.json:15:47: /valid/0/xxh64: '3' is not a hash (sixteen hex digits)"}),
+                    "dataset.json:15:47: /valid/0/xxh64: '3' is not a hash (a hash has sixteen hex digits)"}),
     [](auto const& row) { return row.param.name; });
 
 TEST(Manifest, every_task_survives) {
@@ -122,13 +123,13 @@ TEST(Manifest, missing_directories_and_files_are_named) {
               "none: no such dataset directory; make one with 'hopscotch data import'");
     std::filesystem::create_directory(dir / "empty");
     EXPECT_EQ(thrown<DataError>([&] { read_manifest(dir / "empty"); }, dir.path()),
-              "empty: not a dataset directory (it has no dataset.json) make one with 'hopscotch data import'");
+              "empty: not a dataset directory (it has no dataset.json); make one with 'hopscotch data import'");
     std::string const long_name(300, 'd');
     EXPECT_EQ(thrown<DataError>([&] { read_manifest(dir / long_name); }, dir.path()),
               long_name + ": no such dataset directory; make one with 'hopscotch data import'");
     std::filesystem::create_directories(dir / "odd/dataset.json");
     EXPECT_EQ(thrown<DataError>([&] { read_manifest(dir / "odd"); }, dir.path()),
-              "odd/dataset.json: cannot be read (it is no file)");
+              "odd/dataset.json: cannot be read (it is not a file)");
 }
 
 }  // namespace manifest_test

@@ -108,44 +108,44 @@ std::string header(std::string const& descr, std::string const& shape, std::stri
 INSTANTIATE_TEST_SUITE_P(
     Table, BadNpys,
     ::testing::Values(
-        BadNpy{"empty", "", "not a npy file (it does not begin with \\x93NUMPY) save it again with numpy.save"},
+        BadNpy{"empty", "", "not a npy file (it does not begin with \\x93NUMPY); save it again with numpy.save"},
         BadNpy{"text", "1,2,3\n4,5,6\n7,8,9\n",
-               "not a npy file (it does not begin with \\x93NUMPY) save it again with numpy.save"},
+               "not a npy file (it does not begin with \\x93NUMPY); save it again with numpy.save"},
         BadNpy{"version", npy_with_header("{}", "123456", 4),
-               "npy format 4.0 is unknown (1.0, 2.0 and 3.0 are read) save it again with numpy.save"},
+               "npy format 4.0 is unknown (1.0, 2.0 and 3.0 are read); save it again with numpy.save"},
         BadNpy{"cut_header", npy_with_header(header("'|u1'", "(3, 2)"), k_six).substr(0, 40),
-               "truncated (it ends inside its header) copy or save it again"},
+               "truncated (it ends inside its header); copy or save it again"},
         BadNpy{"truncated", npy_with_header(header("'|u1'", "(4, 2)"), k_six),
-               "truncated (6 bytes of data, its header says 8) copy or save it again"},
+               "truncated (6 bytes of data, its header says 8); copy or save it again"},
         BadNpy{"too_long", npy_with_header(header("'|u1'", "(2, 2)"), k_six),
-               "too long (6 bytes of data, its header says 4) copy or save it again"},
+               "too long (6 bytes of data, its header says 4); copy or save it again"},
         BadNpy{"fortran", npy_with_header(header("'|u1'", "(3, 2)", "True"), k_six),
-               "in Fortran order (columns first) save numpy.ascontiguousarray(array) instead"},
+               "is in Fortran order (columns first); save numpy.ascontiguousarray(array) instead"},
         BadNpy{"objects", npy_with_header(header("'|O'", "(3, 2)"), k_six),
-               "holds Python objects (dtype '|O') numbers are needed: array.astype(numpy.float32)"},
+               "holds Python objects (dtype '|O'); save numbers, for example array.astype(numpy.float32)"},
         BadNpy{"texts", npy_with_header(header("'<U7'", "(3, 2)"), k_six),
-               "holds texts (dtype '<U7') numbers are needed: array.astype(numpy.float32)"},
+               "holds texts (dtype '<U7'); save numbers, for example array.astype(numpy.float32)"},
         BadNpy{"structures", npy_with_header(header("[('a', '<f4')]", "(3, 2)"), k_six),
-               "holds structures (dtype '|V') numbers are needed: array.astype(numpy.float32)"},
+               "holds structures (dtype '|V'); save numbers, for example array.astype(numpy.float32)"},
         BadNpy{"complex", npy_with_header(header("'<c8'", "(3, 2)"), k_six),
-               "holds complex numbers (dtype '<c8') numbers are needed: array.astype(numpy.float32)"},
+               "holds complex numbers (dtype '<c8'); save numbers, for example array.astype(numpy.float32)"},
         BadNpy{"long_double", npy_with_header(header("'<f16'", "(3, 2)"), k_six),
-               "holds unknown elements (dtype '<f16') numbers are needed: array.astype(numpy.float32)"},
+               "holds unknown elements (dtype '<f16'); save numbers, for example array.astype(numpy.float32)"},
         BadNpy{"scalar", npy_with_header(header("'|u1'", "()"), "1"),
-               "a single number (its shape is ()) an array with a row for each example is needed"},
+               "a single number (its shape is ()); save an array with a row for each example"},
         BadNpy{"no_rows", npy_with_header(header("'|u1'", "(0, 2)"), ""), "the array is empty (a size of its shape is 0)"},
         BadNpy{"overflow", npy_with_header(header("'<f8'", "(4294967296, 4294967296)"), k_six),
-               "malformed npy header (more than 2^63 bytes) save it again with numpy.save"},
+               "malformed npy header (more than 2^63 bytes); save it again with numpy.save"},
         BadNpy{"negative", npy_with_header(header("'|u1'", "(-3, 2)"), k_six),
-               "malformed npy header (shape has a size that is none) save it again with numpy.save"},
+               "malformed npy header (shape has a size that is no number); save it again with numpy.save"},
         BadNpy{"no_shape", npy_with_header("{'descr': '|u1', 'fortran_order': False}", k_six),
-               "malformed npy header (shape is missing) save it again with numpy.save"},
+               "malformed npy header (shape is missing); save it again with numpy.save"},
         BadNpy{"unknown_key", npy_with_header("{'descr': '|u1', 'colour': False}", k_six),
-               "malformed npy header (unknown key 'colour') save it again with numpy.save"},
+               "malformed npy header (unknown key 'colour'); save it again with numpy.save"},
         BadNpy{"open_quote", npy_with_header("{'descr", k_six),
-               "malformed npy header (a quote is never closed) save it again with numpy.save"},
+               "malformed npy header (a quote is never closed); save it again with numpy.save"},
         BadNpy{"garbage_behind", npy_with_header(header("'|u1'", "(3, 2)") + "x", k_six),
-               "malformed npy header (something stands behind the dictionary) save it again with numpy.save"}),
+               "malformed npy header (something stands behind the dictionary); save it again with numpy.save"}),
     [](auto const& row) { return row.param.name; });
 
 TEST(NpzReader, stored_deflated_and_zip64) {
@@ -186,28 +186,28 @@ TEST(NpzReader, damage_is_named) {
     auto const good = npz({{"x", member}}), packed = npz({{"x", member}}, ZipMethod::deflated);
     EXPECT_EQ(npz_message(good), "");
     EXPECT_EQ(npz_message("no archive"),
-              "a.npz: not a npz file, or truncated (no end of a zip archive) save it with numpy.savez");
+              "a.npz: not a npz file, or truncated (no end of a zip archive); save it with numpy.savez");
     EXPECT_EQ(npz_message(good.substr(0, 300)),
-              "a.npz: not a npz file, or truncated (no end of a zip archive) save it with numpy.savez");
-    EXPECT_EQ(npz_message(good.substr(100)), "a.npz: damaged zip archive (it is truncated) copy or save it again");
+              "a.npz: not a npz file, or truncated (no end of a zip archive); save it with numpy.savez");
+    EXPECT_EQ(npz_message(good.substr(100)), "a.npz: damaged zip archive (it is truncated); copy or save it again");
     auto flipped = good;
     flipped[300] = static_cast<char>(flipped[300] ^ 1);
-    EXPECT_EQ(npz_message(flipped), "a.npz:x: damaged zip archive (its checksum is wrong) copy or save it again");
+    EXPECT_EQ(npz_message(flipped), "a.npz:x: damaged zip archive (its checksum is wrong); copy or save it again");
     auto const entry = packed.find("PK\1\2");
     auto other = packed;
     other[entry + 10] = 12;
     EXPECT_EQ(
         npz_message(other),
-        "a.npz: 'x' is compressed by method 12 (stored and deflated members are read) save it with numpy.savez_compressed");
+        "a.npz: 'x' is compressed by method 12 (stored and deflated members are read); save it with numpy.savez_compressed");
     other = packed;
     other[entry + 8] = 1;
     EXPECT_EQ(npz_message(other), "a.npz: 'x' is encrypted; save it without a password");
     other = packed;
     other[entry + 20] = 5;  // fewer packed bytes
-    EXPECT_EQ(npz_message(other), "a.npz:x: damaged zip archive (its data ends early) copy or save it again");
+    EXPECT_EQ(npz_message(other), "a.npz:x: damaged zip archive (its data ends early); copy or save it again");
     other = good;
     other[good.find("PK\1\2") + 24] ^= 1;
-    EXPECT_EQ(npz_message(other), "a.npz:x: damaged zip archive (its two sizes differ) copy or save it again");
+    EXPECT_EQ(npz_message(other), "a.npz:x: damaged zip archive (its two sizes differ); copy or save it again");
 }
 
 }  // namespace npy_reader_test

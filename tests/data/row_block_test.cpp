@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "core/error.hpp"
+#include "data/batches/shard_source.hpp"
+#include "data/dataset/manifest.hpp"
+#include "data/dataset/shard.hpp"
 
 namespace hopscotch {
 namespace row_block_test {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/batches/shard_source.hpp"
+#include "data/batches/batches.hpp"
 
 #include <gtest/gtest.h>
 #include <hdf5.h>
@@ -9,9 +10,12 @@
 #include <numeric>
 
 #include "core/rng.hpp"
+#include "data/dataset/manifest.hpp"
+#include "data/dataset/shard.hpp"
 #include "data/dataset/shard_layout.hpp"
 #include "data/dataset/shard_writer.hpp"
 #include "data/support.hpp"
+#include "experiment/config.hpp"
 
 namespace hopscotch {
 namespace shard_source_test {
@@ -218,7 +222,7 @@ TEST(ShardSource, a_file_that_is_cut_off_while_it_is_read_is_named) {
         auto const text = thrown<DataError>([&] { read_until_it_throws(*source, e); }, dir.path());
         EXPECT_TRUE(text.starts_with("train-00000.h5: rows ")) << text;
         EXPECT_TRUE(
-            text.ends_with(" of '/features' cannot be read (the file ends before them) restore it or import the "
+            text.ends_with(" of '/features' cannot be read (the file ends before them); restore it or import the "
                            "dataset again"))
             << text;
         EXPECT_THROW(source->next(), Error);  // again, and without waiting for a thread that has ended
@@ -346,13 +350,15 @@ std::string refusal_of_labels(std::string const& what) {
 
 TEST(ShardSource, no_dataset_leads_out_of_its_file) {
     for (auto const* link : {"external", "soft"})
-        EXPECT_EQ(refusal_of_labels(link),
-                  "train-00000.h5: '/labels' is a link to another place (only this file is read) import the dataset again");
+        EXPECT_EQ(
+            refusal_of_labels(link),
+            "train-00000.h5: '/labels' is a link to another place (hopscotch reads only this file); import the dataset "
+            "again");
     for (auto const* storage : {"raw", "virtual"})
         EXPECT_EQ(
             refusal_of_labels(storage),
-            "train-00000.h5: the rows of '/labels' are kept in another file (only this one is read) import the dataset "
-            "again");
+            "train-00000.h5: the rows of '/labels' are kept in another file (hopscotch reads only this one); import the "
+            "dataset again");
 }
 
 TEST(ShardSource, no_memory_is_taken_for_rows_that_are_not_there) {

@@ -74,8 +74,8 @@ TEST(Shard, the_task_says_whether_there_are_labels_or_targets) {
     TemporaryDirectory const dir;
     auto const tokens = described(FeatureType::uint8, Task::language, 10);
     auto const file = write_bytes(dir / "l.h5", tokens, 17);
-    EXPECT_EQ(thrown<DataError>([&] { read_shard(dir.path(), file, tokens); }, dir.path()).substr(0, 79),
-              "l.h5: row 17: label 12 is out of range (dataset.json says 10 tokens) run 'hopsc");
+    EXPECT_EQ(thrown<DataError>([&] { read_shard(dir.path(), file, tokens); }, dir.path()).substr(0, 80),
+              "l.h5: row 17: label 12 is out of range (dataset.json says 10 tokens); run 'hopsc");
     auto const flags = described(FeatureType::uint8, Task::multilabel, 3);
     ShardWriter writer(dir / "m.h5", flags, 2);
     EXPECT_THROW(writer.append(std::vector<std::byte>(12), std::vector<std::int64_t>(2)), Error);
@@ -119,7 +119,7 @@ TEST(Shard, label_out_of_range_names_file_and_row) {
     EXPECT_EQ(
         thrown<DataError>([&] { read_shard(dir.path(), file, manifest); }),
         name +
-            "/train-00003.h5: row 17: label 12 is out of range (dataset.json says 10 classes) run 'hopscotch data verify " +
+            "/train-00003.h5: row 17: label 12 is out of range (dataset.json says 10 classes); run 'hopscotch data verify " +
             name + "'");
 }
 
@@ -129,20 +129,20 @@ TEST(Shard, other_shapes_types_and_files_are_refused) {
     auto file = write_bytes(dir / "t.h5", manifest);
     auto const error = [&] { return thrown<DataError>([&] { check_shard(dir.path(), file, manifest); }, dir.path()); };
     file.rows = 21;
-    EXPECT_EQ(
-        error(),
-        "t.h5: dataset '/features' is uint8 [20, 1, 2, 3] (dataset.json says uint8 [21, 1, 2, 3]) import the dataset again");
+    EXPECT_EQ(error(),
+              "t.h5: dataset '/features' is uint8 [20, 1, 2, 3] (dataset.json says uint8 [21, 1, 2, 3]); import the dataset "
+              "again");
     file.rows = 20;
     manifest.type = FeatureType::float32;
     EXPECT_EQ(error(),
-              "t.h5: dataset '/features' is uint8 [20, 1, 2, 3] (dataset.json says float32 [20, 1, 2, 3]) import the "
+              "t.h5: dataset '/features' is uint8 [20, 1, 2, 3] (dataset.json says float32 [20, 1, 2, 3]); import the "
               "dataset again");
     manifest.type = FeatureType::uint8;
     manifest.task = Task::regression;
     EXPECT_EQ(error(),
-              "t.h5: dataset '/labels' is int64 [20] (dataset.json says float32 [20, 10]) import the dataset again");
+              "t.h5: dataset '/labels' is int64 [20] (dataset.json says float32 [20, 10]); import the dataset again");
     file.file = "u.h5";
-    EXPECT_EQ(error(), "u.h5: no such file (named in dataset.json) restore it or import the dataset again");
+    EXPECT_EQ(error(), "u.h5: no such file (named in dataset.json); restore it or import the dataset again");
     write_text(dir / "u.h5", "this is no HDF5 file");
     EXPECT_TRUE(error().starts_with("u.h5: cannot be read as HDF5 (")) << error();
 }

@@ -79,16 +79,16 @@ TEST(TokenImport, bad_tokens_are_named) {
               "a.npy: token -4 at position 4 is negative; tokens are 0 and up");
     EXPECT_EQ(
         message(npy<std::int32_t>("<i4", "(5,)", {0, 1, 2, 3, 4}), 4),
-        "a.npy: token 4 at position 4 is not below 4 (--vocabulary) choose a larger --vocabulary, or correct the file");
+        "a.npy: token 4 at position 4 is not below 4 (--vocabulary); choose a larger --vocabulary, or correct the file");
     EXPECT_EQ(
         message(npy<std::uint64_t>("<u8", "(5,)", {0, 1, UINT64_MAX, 3, 4}), 0),
-        "a.npy: token 9223372036854775807 at position 2 is not below 16777216 (the largest vocabulary) choose a larger "
+        "a.npy: token 9223372036854775807 at position 2 is not below 16777216 (the largest vocabulary); choose a larger "
         "--vocabulary, or correct the file");
     EXPECT_EQ(message(npy<float>("<f4", "(2,)", {0, 1}), 0), "a.npy: holds float32; tokens are integers");
     EXPECT_EQ(message(npy<std::int32_t>("<i4", "(1, 2)", {0, 1}), 0),
-              "a.npy: its shape is 1x2 (tokens are one row of integers) save array.ravel()");
+              "a.npy: its shape is 1x2 (tokens are one row of integers); save array.ravel()");
     EXPECT_EQ(message(npy<std::int32_t>("<i4", "(3,)", {0, 1, 2}), 0),
-              "a.npy: 3 tokens (a row needs 4: --context and the one behind it) choose a smaller --context");
+              "a.npy: 3 tokens (a row needs 4: --context and one more); choose a smaller --context");
     EXPECT_EQ(Tokens("empty.txt", "").error(), "empty.txt: the file is empty");
 }
 

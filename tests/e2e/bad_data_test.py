@@ -44,7 +44,7 @@ class BadData(Case):
         (self.cwd / "photos/dog/0005.jpg").write_text("no picture")
         self.refused(
             "photos/cat/0003.jpg: damaged JPEG: Premature end of JPEG file\n"
-            "photos/dog/0005.jpg: neither JPEG nor PNG, whatever its name says\n"
+            "photos/dog/0005.jpg: neither JPEG nor PNG (by its first bytes)\n"
             "2 of 48 images cannot be decoded; replace them, or leave them out with --skip-bad",
             "images",
             "photos",
@@ -61,14 +61,14 @@ class BadData(Case):
         self.photos()
         (self.cwd / "photos/dog/0000.jpg").rename(self.cwd / "photos/0000.jpg")
         self.refused(
-            "photos/0000.jpg: an image outside of the class folders (1 in all) move it into a class folder",
+            "photos/0000.jpg: an image outside of the class folders (1 in all); move it into a class folder",
             "images",
             "photos",
         )
 
     def test_ragged_row(self):
         self.files(r__csv=csv_text("1,2", "1,2,3"))
-        self.refused("r.csv:22: 2 cells (the first record of r.csv has 3) add or remove cells", "csv", "r.csv")
+        self.refused("r.csv:22: 2 cells (the first record of r.csv has 3); add or remove cells", "csv", "r.csv")
 
     def test_quote_that_is_never_closed(self):
         self.files(q__csv=csv_text('1,"2,1', *(f"{i},{i},{i % 2}" for i in range(20))))
@@ -85,7 +85,7 @@ class BadData(Case):
     def test_missing_value(self):
         self.files(m__csv=csv_text("1,,0", "1,NA,0"))
         self.refused(
-            "m.csv:22: column 'b' has no value here (2 missing in all) fill it in, or choose --missing mean or --missing "
+            "m.csv:22: column 'b' has no value here (2 missing in all); fill it in, or choose --missing mean or --missing "
             "drop",
             "csv",
             "m.csv",
@@ -96,7 +96,7 @@ class BadData(Case):
         header = ",".join(map(str, range(columns))) + ",y\n"
         self.files(wide__csv=header + ("1," * columns + "0\n") * 2 + "1," * (columns - 1) + "0\n")
         self.refused(
-            f"wide.csv:4: {columns} cells (the first record of wide.csv has {columns + 1}) add or remove cells",
+            f"wide.csv:4: {columns} cells (the first record of wide.csv has {columns + 1}); add or remove cells",
             "csv",
             "wide.csv",
         )
@@ -107,29 +107,29 @@ class BadData(Case):
             (
                 "objects",
                 npy("|O", "(6, 2)", bytes(96)),
-                "holds Python objects (dtype '|O') numbers are needed: array.astype(numpy.float32)",
+                "holds Python objects (dtype '|O'); save numbers, for example array.astype(numpy.float32)",
             ),
             (
                 "complex",
                 npy("<c8", "(6, 2)", bytes(96)),
-                "holds complex numbers (dtype '<c8') numbers are needed: array.astype(numpy.float32)",
+                "holds complex numbers (dtype '<c8'); save numbers, for example array.astype(numpy.float32)",
             ),
             (
                 "fortran",
                 npy("<f4", "(6, 2)", bytes(48), "True"),
-                "in Fortran order (columns first) save numpy.ascontiguousarray(array) instead",
+                "is in Fortran order (columns first); save numpy.ascontiguousarray(array) instead",
             ),
             (
                 "short",
                 npy("<f4", "(6, 2)", bytes(40)),
-                "truncated (40 bytes of data, its header says 48) copy or save it again",
+                "truncated (40 bytes of data, its header says 48); copy or save it again",
             ),
             (
                 "nan",
                 npy("<f4", "(6, 2)", struct.pack("<12f", *[1] * 7, float("nan"), *[1] * 4)),
                 "row 3, element 1: nan is not a finite float32 number; correct it",
             ),
-            ("text", b"a,b\n1,2\n", "not a npy file (it does not begin with \\x93NUMPY) save it again with numpy.save"),
+            ("text", b"a,b\n1,2\n", "not a npy file (it does not begin with \\x93NUMPY); save it again with numpy.save"),
         ):
             with self.subTest(name):
                 self.files(x_features__npy=content, labels__npy=labels)
@@ -140,7 +140,7 @@ class BadData(Case):
             features__npy=npy("<f4", "(6, 2)", bytes(48)), labels__npy=npy("<i8", "(4,)", struct.pack("<4q", 0, 1, 0, 1))
         )
         self.refused(
-            "features.npy has 6 rows and labels.npy has 4 (each row needs its label) choose arrays of one length",
+            "features.npy has 6 rows and labels.npy has 4 (each row needs its label); choose arrays of one length",
             "npy",
             "features.npy",
             "labels.npy",
@@ -148,18 +148,18 @@ class BadData(Case):
 
     def test_idx_with_wrong_counts(self):
         self.files(images=idx_images(40), labels=idx_labels(39))
-        self.refused("labels: 39 labels (images has 40 images) are they a pair?", "idx", "images", "labels")
+        self.refused("labels: 39 labels (images has 40 images); are they a pair?", "idx", "images", "labels")
         self.files(images=idx_images(40, bytes_missing=1), labels=idx_labels(40))
-        self.refused("images: truncated (its header says 40 items) copy it again", "idx", "images", "labels")
+        self.refused("images: truncated (its header says 40 items); copy it again", "idx", "images", "labels")
         self.files(images=idx_images(40), labels=idx_labels(40, bytes_missing=5))
-        self.refused("labels: truncated (its header says 40 items) copy it again", "idx", "images", "labels")
+        self.refused("labels: truncated (its header says 40 items); copy it again", "idx", "images", "labels")
         self.files(images=idx_images(40) + b"x", labels=idx_labels(40))
         self.refused("images: has bytes behind the 40 items of its header; is it damaged?", "idx", "images", "labels")
 
     def test_idx_of_something_else(self):
         self.files(images=b"hello world, hello world", labels=idx_labels(40))
         self.refused(
-            "images: not an idx file (it starts with the bytes 104 101, not 0 0) is it another format?",
+            "images: not an idx file (it starts with the bytes 104 101, not 0 0); is the file of another format?",
             "idx",
             "images",
             "labels",
@@ -168,19 +168,19 @@ class BadData(Case):
     def test_damaged_hdf5(self):
         self.files(h__h5=(self.cwd / "digits/train-00000.h5").read_bytes()[:3000])
         self.refused(
-            "h.h5: cannot be read as HDF5 (truncated file: eof = 3000, sblock->base_addr = 0, stored_eof = 10688) "
+            "h.h5: cannot be read as HDF5 (truncated file: eof = 3000, sblock->base_addr = 0, stored_eof = 10688); "
             "check the file and the disk",
             "h5",
             "h.h5",
         )
         self.files(h__h5=b"no HDF5")
-        self.refused("h.h5: cannot be read as HDF5 (file signature not found) check the file and the disk", "h5", "h.h5")
+        self.refused("h.h5: cannot be read as HDF5 (file signature not found); check the file and the disk", "h5", "h.h5")
 
     def test_tokens_that_are_none(self):
         self.files(t__npy=npy("<f4", "(600,)", bytes(2400)), short__txt="abc", empty__txt="")
         self.refused("t.npy: holds float32; tokens are integers", "tokens", "t.npy")
         self.refused(
-            "short.txt: 3 tokens (a row needs 129: --context and the one behind it) choose a smaller --context",
+            "short.txt: 3 tokens (a row needs 129: --context and one more); choose a smaller --context",
             "tokens",
             "short.txt",
         )
@@ -189,13 +189,14 @@ class BadData(Case):
     def test_records_of_cifar(self):
         self.files(data_batch_1__bin=bytes(3073 * 3 - 1))
         self.refused(
-            "data_batch_1.bin: 9218 bytes, no whole number of records (3073 bytes each for CIFAR-10) is it truncated?",
+            "data_batch_1.bin: 9218 bytes, no whole number of records (3073 bytes each for CIFAR-10); is the file "
+            "truncated?",
             "cifar",
             "data_batch_1.bin",
         )
         self.files(data_batch_1__bin=bytes(3073 * 2) + b"\x0a" + bytes(3072))
         self.refused(
-            "data_batch_1.bin: record 2: label 10 is out of range (CIFAR-10 has 10 classes) is it another format?",
+            "data_batch_1.bin: record 2: label 10 is out of range (CIFAR-10 has 10 classes); is the file of another format?",
             "cifar",
             "data_batch_1.bin",
         )
@@ -208,4 +209,4 @@ class BadData(Case):
         self.files(t__csv=csv_text())
         (self.cwd / "out").mkdir()
         (self.cwd / "out/mine").write_text("mine")
-        self.refused("out: exists already (an import never overwrites) remove it or choose another --out", "csv", "t.csv")
+        self.refused("out: exists already (an import never overwrites); remove it or choose another --out", "csv", "t.csv")

@@ -29,12 +29,12 @@ class BadSettings(Case):
     def test_augment(self):
         self.data(
             '"flpi"',
-            '/data/augment/0: unknown value "flpi" (known: flip, crop, cutout) did you mean "flip"?',
+            '/data/augment/0: unknown value "flpi" (known: flip, crop, cutout); did you mean "flip"?',
             augment=["flpi"],
         )
         self.data(
             "4}",
-            '/data/augment/1/size: size belongs to cutout (the name here is "crop") leave it out',
+            '/data/augment/1/size: size belongs to cutout (the name here is "crop"); leave it out',
             augment=["flip", {"name": "crop", "size": 4}],
         )
         self.data(
@@ -47,7 +47,7 @@ class BadSettings(Case):
         self.imported_from("a,b,label\n" + "".join(f"{i},{i % 7},{i % 2}\n" for i in range(40)))
         self.refused(
             '"flip"',
-            "/data/augment/0: augments images only (the dataset's rows have 1 dimension) leave it out, or import the "
+            "/data/augment/0: augments images only (the dataset's rows have 1 dimension); leave it out, or import the "
             "dataset with a shape CxHxW",
             data={"path": "table", "augment": ["flip"]},
         )
@@ -55,7 +55,7 @@ class BadSettings(Case):
     def test_augment_in_the_space(self):
         self.refused(
             '["flop"]',
-            '/space/data.augment: /data/augment/0: unknown value "flop" (known: flip, crop, cutout) did you mean "flip"?',
+            '/space/data.augment: /data/augment/0: unknown value "flop" (known: flip, crop, cutout); did you mean "flip"?',
             '"data.augment": [["flip"], ["flop"]]',
         )
         self.refused(
@@ -65,7 +65,7 @@ class BadSettings(Case):
         )
 
     def test_losses(self):
-        misfit = "/train/loss: bce_with_logits does not fit the dataset (it has classes) use cross_entropy"
+        misfit = "/train/loss: bce_with_logits does not fit the dataset (it has classes); use cross_entropy"
         self.train('"bce_with_logits"', misfit, loss="bce_with_logits")
         self.refused('"bce_with_logits"', misfit, '"train.loss": ["cross_entropy", "bce_with_logits"]')
         self.train(
@@ -73,20 +73,20 @@ class BadSettings(Case):
         )
         self.train(
             "1}",
-            '/train/huber_delta: huber_delta belongs to huber (the loss here is "cross_entropy") leave it out',
+            '/train/huber_delta: huber_delta belongs to huber (the loss here is "cross_entropy"); leave it out',
             huber_delta=1,
         )
 
     def test_class_weights(self):
         self.train(
             "[1, 2, 3]",
-            "/train/class_weights: has 3 numbers (the dataset has 10 outputs) give one for each",
+            "/train/class_weights: has 3 numbers (the dataset has 10 outputs); give one for each",
             class_weights=[1, 2, 3],
         )
         self.train("[0, 0]", "/train/class_weights: element 0 must be greater than 0 (got 0)", class_weights=[0, 0])
         self.write(experiment())
         self.refuse(
-            "--set train.class_weights=[1,2]: has 2 numbers (the dataset has 10 outputs) give one for each",
+            "--set train.class_weights=[1,2]: has 2 numbers (the dataset has 10 outputs); give one for each",
             "run",
             "e.json",
             "--set",
@@ -99,7 +99,7 @@ class BadSettings(Case):
         self.train("0}", "/train/clip_norm: must be greater than 0 (got 0)", clip_norm=0)
         self.train(
             '{"min_delta"',
-            "/train/early_stopping/patience: missing (required) say after how many epochs without an improvement "
+            "/train/early_stopping/patience: missing (required); say after how many epochs without an improvement "
             "a trial ends",
             early_stopping={"min_delta": 7},
         )
@@ -112,7 +112,7 @@ class BadSettings(Case):
     def test_weights_that_do_not_fit(self):
         self.model(
             '["layers',
-            "/model/freeze: needs init_from (frozen parameters never train, so they need values) name a file",
+            "/model/freeze: needs init_from (frozen parameters are not trained, so they need values); name a file",
             freeze=["layers.0.*"],
         )
         self.model(
@@ -123,8 +123,8 @@ class BadSettings(Case):
         (self.cwd / "short.safetensors").write_bytes(bytes([9] + [0] * 7) + b"{}")
         self.model(
             '"short.safetensors"',
-            "/model/init_from: short.safetensors: not a sound safetensors file (its header claims 9 bytes, the "
-            "file has 10) write it again",
+            "/model/init_from: short.safetensors: not a valid safetensors file (its header claims 9 bytes, the "
+            "file has 10); write it again",
             init_from="short.safetensors",
         )
 
@@ -134,14 +134,14 @@ class BadSettings(Case):
         file = "first/best/model.safetensors"
         self.model(
             '["layer.*"]',
-            '/model/freeze: "layer.*" matches no parameter (the first is called "layers.0.weight") see `hopscotch '
+            '/model/freeze: "layer.*" matches no parameter (the first is called "layers.0.weight"); see `hopscotch '
             "models mlp`",
             init_from=file,
             freeze=["layer.*"],
         )
         self.model(
             '["*"]',
-            "/model/freeze: every parameter is frozen (nothing is left to train) freeze fewer",
+            "/model/freeze: every parameter is frozen (nothing is left to train); freeze fewer",
             init_from=file,
             freeze=["*"],
         )
@@ -156,23 +156,23 @@ class BadSettings(Case):
         for blamed, message, model in (
             (
                 '"imgenet"',
-                '/model/stem: unknown value "imgenet" (known: imagenet, cifar) did you mean "imagenet"?',
+                '/model/stem: unknown value "imgenet" (known: imagenet, cifar); did you mean "imagenet"?',
                 {"name": "resnet18", "stem": "imgenet"},
             ),
             (
                 '"wide_and_deep"',
-                "/model/name: wide_and_deep needs at least one categorical feature (the dataset has numbers only) use "
+                "/model/name: wide_and_deep needs at least one categorical feature (the dataset has numbers only); use "
                 "mlp, or import with --hash-buckets",
                 {"name": "wide_and_deep"},
             ),
             (
                 '"gpt"',
-                "/model/name: gpt needs a dataset of the task language (this one's is classification) use another model",
+                "/model/name: gpt needs a dataset of the task language (this one's is classification); use another model",
                 {"name": "gpt"},
             ),
             (
                 "3}",
-                "/model/patch: 3 does not divide the images' sides (they are 8x8) choose another patch",
+                "/model/patch: 3 does not divide the images' sides (they are 8x8); choose another patch",
                 {"name": "vit", "patch": 3},
             ),
         ):

@@ -42,7 +42,7 @@ def end_of_a_run(point):
 
 class Chaos(unittest.TestCase):
     def test_rounds(self):
-        chaos.rounds(6 if LONG else 2, seed="suite")
+        chaos.rounds(6 if LONG else 1, seed="suite")
 
 
 class Faults(Disturbed):
@@ -56,7 +56,9 @@ class Faults(Disturbed):
         self.small("quiet")
         self.succeed("--quiet", "--trainers", "2")
         expected, runs = self.outcome("quiet"), 0
-        elsewhere = OF_IMPORT | OF_SIGNALS | OF_SPILLING | OF_MPI | OF_GROUPS | OF_TRIALS | (OF_RESUMED_RUNS if LONG else set())
+        elsewhere = (
+            OF_IMPORT | OF_SIGNALS | OF_SPILLING | OF_MPI | OF_GROUPS | OF_TRIALS | (OF_RESUMED_RUNS if LONG else set())
+        )
         kinds = {point: kinds_at(point)[n % len(kinds_at(point))] for n, point in enumerate(sorted(points() - elsewhere))}
         for point in sorted(kinds, key=end_of_a_run):
             with self.subTest(point=point, kind=kinds[point]):
@@ -173,7 +175,7 @@ class Replaced(Disturbed):
         orphan.send_signal(signal.SIGCONT)
         out, err = orphan.communicate(timeout=30)
         self.assertEqual(orphan.returncode, 1, out + err)
-        self.assertIn("out: another job goes on with this run", err)
+        self.assertIn("out: another job continues this run", err)
         after = {name: size for name, size in self.listing().items() if not name.startswith("out/checkpoints")}
         self.assertEqual(after, before)
         self.assertEqual(self.outcome("out"), expected)

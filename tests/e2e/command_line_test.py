@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import unittest
 
-from harness import BINARY, LONG, SOURCE, Case, experiment, strict_json
+from harness import BINARY, LONG, SOURCE, Case, experiment, known, strict_json
 
 
 class CommandLine(Case):
@@ -83,9 +83,9 @@ class CommandLine(Case):
         for setting, problem in (
             (
                 "algorithm=deterministc",
-                'unknown value "deterministc" (known: ring, deterministic) did you mean "deterministic"?',
+                'unknown value "deterministc" (known: ring, deterministic); did you mean "deterministic"?',
             ),
-            ("every=2", 'every belongs to model_averaging (the name here is "allreduce") leave it out'),
+            ("every=2", 'every belongs to model_averaging (the name here is "allreduce"); leave it out'),
         ):
             self.refuse(
                 f"--set strategy.{setting}: {problem}",
@@ -122,11 +122,7 @@ class CommandLine(Case):
                 setting,
             )
         self.refuse(
-            'strategy "" is unknown (known: mop, task_parallel, model_averaging, allreduce, parameter_server, sequential)',
-            "run",
-            "e.json",
-            "--strategy",
-            "",
+            f'strategy "" is unknown (known: {", ".join(known("strategy", "name"))})', "run", "e.json", "--strategy", ""
         )
 
     def test_idle_trainers_beside_a_server(self):

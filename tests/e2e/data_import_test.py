@@ -89,7 +89,7 @@ class DataImport(Case):
         self.assertEqual((code, err), (2, "--resize stretch: unknown value (known: crop, fit)\n"))
         code, _, err = self.run_import("image", "in")
         self.assertEqual(
-            (code, err), (2, 'unknown command "image" did you mean "images"? (see: hopscotch data import --help)\n')
+            (code, err), (2, 'unknown command "image"; did you mean "images"? (see: hopscotch data import --help)\n')
         )
 
     def test_a_signal_leaves_nothing_behind(self):

@@ -105,6 +105,34 @@ def end_of_job(process, timeout):
 
 
 @functools.cache
+def complaints(section, text):
+    """What the binary says about an experiment with this section."""
+    with tempfile.TemporaryDirectory(prefix="hopscotch-names-") as folder:
+        path = pathlib.Path(folder) / "e.json"
+        path.write_text(json.dumps(experiment(**{section: json.loads(text)})))
+        done = subprocess.run([BINARY, "run", str(path), "--dry-run"], cwd=folder, capture_output=True, text=True)
+        return done.stderr
+
+
+def known(section, key, **more):
+    """All names of a table, in its order, from the error about a name that is unknown. So tests need no list of them."""
+    said = complaints(section, json.dumps({**more, key: "?"}))
+    return re.search(rf"/{section}/{key}: unknown value \"\?\" \(known: (.*?)\)", said)[1].split(", ")
+
+
+def owners(section, key, **other):
+    """The names that have this key, from the error where the section names another: other={key of names: name}."""
+    said = complaints(section, json.dumps({**other, key: 1}))
+    return re.split(", | and ", re.search(rf"/{section}/{key}: {key} belongs to (.*?) \(the ", said)[1])
+
+
+def every(section, key, rows, without=()):
+    """The rows, and one with nothing but the name for each name that no row has."""
+    named = {row[key] for row in rows} | set(without)
+    return [*rows, *({key: name} for name in known(section, key) if name not in named)]
+
+
+@functools.cache
 def digits(shards, options):
     """The folder of an imported dataset, the same for all classes of a file."""
     folder = tempfile.TemporaryDirectory(prefix="hopscotch-digits-")

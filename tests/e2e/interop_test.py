@@ -157,7 +157,7 @@ class Digits(Case):
         with h5py.File(self.cwd / "m.h5", "w") as file:
             file["features"], file["labels"] = numpy.zeros((40, 4), numpy.float32), numpy.arange(30) % 2
         self.refuse(
-            "m.h5:features has 40 rows and m.h5:labels has 30 (each row needs its label) choose arrays of one length",
+            "m.h5:features has 40 rows and m.h5:labels has 30 (each row needs its label); choose arrays of one length",
             "data",
             "import",
             "h5",
@@ -172,9 +172,15 @@ class Digits(Case):
         good, labels = numpy.arange(80, dtype=numpy.float64).reshape(40, 2), numpy.arange(40) % 2
         numpy.save(self.cwd / "labels.npy", labels)
         for features, message in (
-            (numpy.asfortranarray(good), "in Fortran order (columns first) save numpy.ascontiguousarray(array) instead"),
-            (good.astype(complex), "holds complex numbers (dtype '<c16') numbers are needed: array.astype(numpy.float32)"),
-            (good.astype("datetime64[s]"), "holds dates (dtype '<M8[s]') numbers are needed: array.astype(numpy.float32)"),
+            (numpy.asfortranarray(good), "is in Fortran order (columns first); save numpy.ascontiguousarray(array) instead"),
+            (
+                good.astype(complex),
+                "holds complex numbers (dtype '<c16'); save numbers, for example array.astype(numpy.float32)",
+            ),
+            (
+                good.astype("datetime64[s]"),
+                "holds dates (dtype '<M8[s]'); save numbers, for example array.astype(numpy.float32)",
+            ),
         ):
             numpy.save(self.cwd / "features.npy", features)
             self.refuse(

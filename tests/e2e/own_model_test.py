@@ -112,7 +112,7 @@ class OwnModel(Case):
         before = self.listing()
         for model, complaint in (
             ({**PLUGIN, "file": "nothing.so"}, "/model/file: nothing.so: no such file"),
-            ({**PLUGIN, "dropuot": 0.1}, '/model/dropuot: unknown key (did you mean "dropout"?)'),
+            ({**PLUGIN, "dropuot": 0.1}, '/model/dropuot: unknown key; did you mean "dropout"?'),
             ({**SCRIPT, "file": "net.so"}, "/model/file: net.so: is no TorchScript file, or damaged"),
             ({**PLUGIN, "file": "net.pt"}, "/model/file: net.pt: cannot be loaded"),
         ):

@@ -11,7 +11,7 @@ import tempfile
 import unittest
 
 from chaos_rounds import Kind, Place, one
-from harness import and_long
+from harness import and_long, long_only
 from order_chaos import Orders
 from random_chaos import Round
 from random_experiments import datasets, experiment
@@ -102,11 +102,14 @@ class RandomChaos(unittest.TestCase):
             self.same(seed)
 
     def test_populations(self):
-        self.same("clones", copy.deepcopy(CLONES), [Job(1, misfortune="SIGUSR1 and kill all", when=0.3, gap_s=0.1), Job(3)])
         # Here a signal is enough: the lap that begins as a clone is released after the resumption.
         self.same("1/48", experiment("1/48"), [Job(1, misfortune="SIGUSR1", when=0.5), Job(2)])
         plan = [Job(2 + 3 * (number % 2), misfortune="kill all", when=0.15) for number in range(5)] + [Job(2)]
         self.same("one-by-one", copy.deepcopy(ONE_BY_ONE), plan)
+
+    @long_only
+    def test_more_populations(self):
+        self.same("clones", copy.deepcopy(CLONES), [Job(1, misfortune="SIGUSR1 and kill all", when=0.3, gap_s=0.1), Job(3)])
         self.same("together", copy.deepcopy(TOGETHER), [Job(2, misfortune="kill all", when=0.4), Job(2)])
 
     def test_acknowledged_orders(self):

@@ -7,11 +7,21 @@ import pathlib
 import random
 import subprocess
 
-from harness import BINARY, SOURCE
+from harness import BINARY, SOURCE, known, owners
 
-SAMPLERS = ("grid", "random", "sobol", "tpe", "manual", "ablation")
-RULES = ("successive_halving", "hyperband", "bohb", "asha", "median", "pbt")
-GROUPS = ("allreduce", "parameter_server", "model_averaging")  # their bits depend on the number of trainers
+
+def and_new(names, all_names):
+    """The names in this order, then those that the program has beside them: what is drawn from a seed stays."""
+    return (*names, *(each for each in all_names if each not in names))
+
+
+RULES = tuple(owners("search", "max_epochs", procedure="grid"))
+SAMPLERS = tuple(each for each in known("search", "procedure") if each not in RULES)
+SAMPLERS_OF_RULES = and_new(("random", "random", "sobol", "grid", "manual"), known("search", "sampler", procedure="asha"))
+COUNTED = owners("search", "trials", procedure="pbt")
+OF_RULES = {key: owners("search", key, procedure="grid") for key in ("eta", "variant", "min_epochs", "min_trials")}
+GROUPS = and_new(("allreduce", "parameter_server", "model_averaging"), owners("strategy", "batch", name="mop"))
+STRATEGIES = and_new(("mop", "task_parallel", "sequential", *GROUPS), known("strategy", "name"))  # of GROUPS: K matters
 # Of each dataset: its task, and whether rows are images.
 DATASETS = {
     "digits4": ("classes", True),
@@ -108,13 +118,15 @@ class Maker:
         return (
             "tpe"
             if self.procedure == "bohb"
-            else self.draw.choice(("random", "random", "sobol", "grid", "manual") + (() if self.pbt else ("tpe",)))
+            else self.draw.choice([each for each in SAMPLERS_OF_RULES if not (self.pbt and each == "tpe")])
         )
 
     def strategy_section(self):
         one_of = self.draw.choice
-        name = self.draw.choices(("mop", "task_parallel", "sequential", *GROUPS), (10, 6, 4, 2, 2, 2))[0]
-        if self.pbt and name in ("parameter_server", "model_averaging"):  # they keep states in parts
+        weights = (10, 6, 4, 2, 2, 2)
+        name = self.draw.choices(STRATEGIES, weights + (2,) * (len(STRATEGIES) - len(weights)))[0]
+        whole = ("mop", "task_parallel", "sequential", "allreduce")
+        if self.pbt and name not in whole:  # others keep states in parts, or may do so
             name = "mop"
         if name == "task_parallel":
             return {"name": name, **self.some(0.4, data="remote")}
@@ -350,7 +362,8 @@ class Maker:
             "grid",
             "manual",
         )
-        halves = self.procedure in ("successive_halving", "hyperband", "bohb", "asha")
+        counted = counted and self.procedure in COUNTED
+        has = lambda key: self.procedure in OF_RULES[key]
         budget = self.some(0.4, budget=lambda: self.budget(metric))
         if self.procedure in ("hyperband", "bohb"):  # with such a budget there is more than one iteration of it
             budget.get("budget", {}).pop("trials", None)
@@ -365,11 +378,11 @@ class Maker:
             **self.some(0.25, in_flight=lambda: self.draw.randint(1, 6)),
             **self.some(0.25, lookahead=lambda: one_of((0, 0.5, 2, 4))),
             **({} if self.group else self.some(0.15, retries=1)),
-            **({"eta": one_of((2, 3, 3))} if halves else {}),
-            **(self.some(0.5, variant="stop") if self.procedure == "asha" else {}),
-            **(self.some(0.3, min_epochs=2) if self.rule and not self.pbt else {}),
+            **({"eta": one_of((2, 3, 3))} if has("eta") else {}),
+            **(self.some(0.5, variant="stop") if has("variant") else {}),
+            **(self.some(0.3, min_epochs=2) if has("min_epochs") else {}),
             **(self.some(0.3, max_epochs=lambda: self.epochs - 1) if self.rule else {}),
-            **({"min_trials": 2} if self.procedure == "median" else {}),
+            **({"min_trials": 2} if has("min_trials") else {}),
             **({"startup": one_of((2, 4)), **self.some(0.3, multivariate=False)} if self.sampler == "tpe" else {}),
             **(
                 {"population": min(8, self.trials), "interval": one_of((1, 1, 2)), "quantile": one_of((0.25, 0.34, 0.5))}

@@ -2,12 +2,13 @@
 """Every search procedure through the binary: the same decisions and the same bits on any number of trainers, killed or
 not."""
 
+import json
 import os
 import signal
 import unittest
 
 import faults_test
-from harness import LONG, RECOVERY, and_long, experiment
+from harness import LONG, RECOVERY, and_long, every, experiment, owners
 from resume_test import Disturbed
 
 SPACE = {
@@ -31,6 +32,13 @@ OTHERS = [
         "procedure": "manual",
         "configurations": [{"train.optimizer.lr": 0.01}, {"train.optimizer.lr": 0.1, "model.hidden": [8]}],
     },
+]
+# Every procedure that no row names, as soon as the program knows it. The other suites run grid and random search.
+COUNTED = owners("search", "trials", procedure="pbt")
+NEW = [
+    {**row, **({"trials": 6} if row["procedure"] in COUNTED else {})}
+    for row in every("search", "procedure", [*RULES, PBT, *OTHERS], without=("grid", "random"))
+    if row not in [*RULES, PBT, *OTHERS]
 ]
 
 
@@ -74,6 +82,15 @@ class Case(Disturbed):
         self.succeed("--quiet", *args, np=np)
         return self.everything(folder)
 
+    known = {}  # of all suites of this process
+
+    def wanted(self, search):
+        """The decisions and bits of this search, whoever trains it."""
+        key = json.dumps(search)
+        if key not in self.known:
+            self.known[key] = self.run_once(search, "quiet", "--overwrite", "--trainers", "2")
+        return self.known[key]
+
     def run_elsewhere(self, search, folder, ranks):
         """On more trainers: as ranks under the launcher, or as threads."""
         return self.run_once(search, folder, np=4) if ranks else self.run_once(search, folder, "--trainers", "3")
@@ -94,9 +111,9 @@ class Searches(Case):
                 self.assertGreater(self.summary(f"one{number}")["trials"][expected[0][1]]["best"]["val_accuracy"], 0.9)
 
     def test_killed_and_resumed(self):
-        for number, search in enumerate(RULES[:1] + RULES[2:3] + RULES[4:5]):
+        for number, search in enumerate(and_long(RULES[:1] + RULES[2:3], RULES[4:5])):
             with self.subTest(search=search):
-                expected = self.run_once(search, f"quiet{number}", "--trainers", "2")
+                expected = self.wanted(search)
                 self.write(searching(search, f"out{number}"))
                 killed = 0
                 for laps in (3, 8, 13, 18) if LONG else (3, 13):
@@ -109,7 +126,7 @@ class Searches(Case):
     def test_killed_without_any_checkpoint(self):
         # Everything is trained again, also trials that the search has done with before they have come that far.
         search = {**RULES[0], "trials": 27}
-        expected = self.run_once(search, "quiet", "--trainers", "2")
+        expected = self.wanted(search)
         for laps in and_long([20], [9, 30]):
             document = searching(search, f"out{laps}")
             document["run"]["checkpoint_every_s"] = 1000
@@ -132,7 +149,9 @@ class Searches(Case):
         path.write_text("".join(lines))
         code, out, err = self.run_hopscotch("run", "e.json", "--quiet", "--resume", "--trainers", "2")
         self.assertEqual(code, 1, out + err)
-        self.assertRegex(err, r"the search decides otherwise than the journal has it: trial \d+, epoch \d+: go_on and now")
+        self.assertRegex(
+            err, r"the search decides differently from the journal \(trial \d+, epoch \d+: go_on in the journal; trial"
+        )
 
     def test_other_strategies_decide_alike(self):
         mop = self.run_once(RULES[0], "mop", "--trainers", "2")
@@ -228,7 +247,7 @@ class Searches(Case):
             self.assertEqual((code, err), (0, ""), out)
 
     def test_those_that_decide_nothing(self):
-        for number, search in enumerate(OTHERS):
+        for number, search in enumerate([*OTHERS, *NEW]):
             with self.subTest(search=search):
                 expected = self.run_once(search, f"one{number}", "--trainers", "1")
                 self.assertEqual(self.run_elsewhere(search, f"other{number}", ranks=LONG), expected)
@@ -278,7 +297,7 @@ class LostTrainers(Case):
         for number, search in enumerate((RULES[0], PBT)):
             with self.subTest(search=search):
                 search = {**search, "trials": 27} if number == 0 else {**search, "population": 12}
-                expected = self.run_once(search, f"quiet{number}", "--trainers", "2")
+                expected = self.wanted(search)
                 document = searching(search, f"out{number}")
                 document["run"]["silence_s"] = 1
                 self.write(document)

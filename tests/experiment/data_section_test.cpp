@@ -53,12 +53,12 @@ TEST(Augment, NamesAndObjects) {
 
 TEST(Augment, ProblemsAreToldAtTheirPlace) {
     EXPECT_EQ(refused(R"("augment": ["flp", 3, {"size": 2}, {"name": "crop", "pading": 1}])"),
-              "e.json:2:35: /data/augment/0: unknown value \"flp\" (known: flip, crop, cutout) did you mean \"flip\"?\n"
+              "e.json:2:35: /data/augment/0: unknown value \"flp\" (known: flip, crop, cutout); did you mean \"flip\"?\n"
               "e.json:2:42: /data/augment/1: expected a name or an object (got an integer)\n"
-              "e.json:2:45: /data/augment/2/name: missing (required) write \"flip\", \"crop\" or \"cutout\"\n"
-              "e.json:2:75: /data/augment/3/pading: unknown key (did you mean \"padding\"?)");
+              "e.json:2:45: /data/augment/2/name: missing (required); write \"flip\", \"crop\" or \"cutout\"\n"
+              "e.json:2:75: /data/augment/3/pading: unknown key; did you mean \"padding\"?");
     EXPECT_EQ(refused(R"("augment": [{"name": "flip", "size": 2}, {"name": "cutout", "size": 0, "probability": 2}])"),
-              "e.json:2:60: /data/augment/0/size: size belongs to cutout (the name here is \"flip\") leave it out\n"
+              "e.json:2:60: /data/augment/0/size: size belongs to cutout (the name here is \"flip\"); leave it out\n"
               "e.json:2:91: /data/augment/1/size: must be at least 1 (got 0)\n"
               "e.json:2:109: /data/augment/1/probability: must be between 0 and 1 (got 2)");
     EXPECT_EQ(refused(R"("augment": "flip")"), "e.json:2:34: /data/augment: expected an array (got a string)");
@@ -76,8 +76,8 @@ TEST(Augment, IsSearchedAsAWhole) {
     EXPECT_EQ(problems.text(), "");
     EXPECT_EQ(
         complaints(document_with(keys, "{\n\"data.augment\": [[], [\"flop\"]]}")),
-        "e.json:2:22: /space/data.augment: /data/augment/0: unknown value \"flop\" (known: flip, crop, cutout) did you mean "
-        "\"flip\"?");
+        "e.json:2:22: /space/data.augment: /data/augment/0: unknown value \"flop\" (known: flip, crop, cutout); did you "
+        "mean \"flip\"?");
 }
 
 }  // namespace data_section_test

@@ -36,16 +36,17 @@ TEST(Model, GeneralKeysAreNoArguments) {
 TEST(Model, WhatNeedsAnotherKey) {
     EXPECT_EQ(
         refused(R"({"name": "mlp", "freeze": ["*"]})"),
-        "e.json:2:36: /model/freeze: needs init_from (frozen parameters never train, so they need values) name a file");
+        "e.json:2:36: /model/freeze: needs init_from (frozen parameters are not trained, so they need values); name a file");
     EXPECT_EQ(refused(R"({"name": "mlp", "init_mode": "head"})"),
-              "e.json:2:39: /model/init_mode: needs init_from (it says how that file must fit) name a file or leave it out");
+              "e.json:2:39: /model/init_mode: needs init_from (the mode says how that file must fit); name a file, or leave "
+              "init_mode out");
     EXPECT_EQ(
         refused(R"({"name": "mlp", "init_from": "a", "init_mode": "heads"})"),
-        "e.json:2:57: /model/init_mode: unknown value \"heads\" (known: strict, head, partial) did you mean \"head\"?");
+        "e.json:2:57: /model/init_mode: unknown value \"heads\" (known: strict, head, partial); did you mean \"head\"?");
     EXPECT_EQ(refused(R"({"name": "plugin"})"),
-              "e.json:2:10: /model/file: missing (required) name the shared object of a plugin, the .pt of a torchscript");
+              "e.json:2:10: /model/file: missing (required); name the shared object of a plugin, the .pt of a torchscript");
     EXPECT_EQ(refused(R"({"name": "mlp", "file": "m.so"})"),
-              "e.json:2:34: /model/file: file belongs to plugin and torchscript (the name here is \"mlp\") leave it out");
+              "e.json:2:34: /model/file: file belongs to plugin and torchscript (the name here is \"mlp\"); leave it out");
     EXPECT_EQ(refused(R"({"name": "mlp", "init_from": 3, "freeze": "*"})"),
               "e.json:2:39: /model/init_from: expected a string (got an integer)\n"
               "e.json:2:52: /model/freeze: expected an array of strings (got a string)");

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "documents.hpp"
+#include "experiment/procedures.hpp"
 #include "experiment/search_section.hpp"
 
 namespace hopscotch {
@@ -79,8 +80,7 @@ TEST(SearchSection, CopiesOfAConfiguration) {
     EXPECT_EQ(
         said(R"({"procedure": "pbt", "repeats": 2})"),
         "e.json:2:43: /search/repeats: cannot be more than 1 with pbt (its trials take over each other's states, so copies "
-        "of "
-        "a configuration do not stay copies) leave it out");
+        "of a configuration become different); leave it out");
     EXPECT_EQ(said(R"({"procedure": "pbt", "repeats": 1, "folds": 1})"), "");
     std::string const reserved = R"("space": {"search.repeat": [0, 1]})";
     EXPECT_EQ(said(R"({"repeats": 2})", reserved),
@@ -96,10 +96,10 @@ TEST(SearchSection, Constraints) {
         "flops_per_row)\n"
         "e.json:2:66: /search/subject_to/val_loss: is a result and cannot be constrained (known: parameters, state_mb, "
         "flops_per_row)\n"
-        "e.json:2:94: /search/subject_to/parameters/below: missing (required) say which values are allowed, for example "
+        "e.json:2:94: /search/subject_to/parameters/below: missing (required); say which values are allowed, for example "
         "{\"below\": 1e6}\n"
-        "e.json:3:35: /search/subject_to/state_mb/below: must be greater than above (2 <= 3; nothing is between them)\n"
-        "e.json:3:38: /search/subject_to/state_mb/belw: unknown key (did you mean \"below\"?)\n"
+        "e.json:3:35: /search/subject_to/state_mb/below: must be greater than above (got 2 <= 3; no value is between them)\n"
+        "e.json:3:38: /search/subject_to/state_mb/belw: unknown key; did you mean \"below\"?\n"
         "e.json:3:67: /search/subject_to/flops_per_row: expected an object (got an integer)");
 }
 
@@ -144,23 +144,28 @@ TEST(SearchSection, Defaults) {
 
 TEST(SearchSection, KeysOfOtherProcedures) {
     EXPECT_EQ(said(R"({"procedure": "random", "trials": 3, "eta": 3, "population": 9, "sampler": "tpe"})"),
-              "e.json:2:55: /search/eta: eta belongs to successive_halving, hyperband, bohb and asha (the procedure here is "
-              "\"random\") leave it out\n"
-              "e.json:2:72: /search/population: population belongs to pbt (the procedure here is \"random\") leave it out\n"
-              "e.json:2:86: /search/sampler: sampler belongs to successive_halving, hyperband, asha, median and pbt (the "
-              "procedure here is \"random\") leave it out");
+              "e.json:2:55: /search/eta: eta belongs to " + owners(procedures_with("eta")) +
+                  " (the procedure here is "
+                  "\"random\"); leave it out\n"
+                  "e.json:2:72: /search/population: population belongs to " +
+                  owners(procedures_with("population")) +
+                  " (the procedure here is \"random\"); leave it out\n"
+                  "e.json:2:86: /search/sampler: sampler belongs to " +
+                  owners(procedures_with("sampler")) +
+                  " (the "
+                  "procedure here is \"random\"); leave it out");
     EXPECT_EQ(said(R"({"procedure": "asha", "trials": 3, "startup": 3})"),
-              "e.json:2:57: /search/startup: startup belongs to tpe (the sampler here is \"random\") leave it out");
-    EXPECT_EQ(
-        said(R"({"procedure": "pbt", "trials": 3})"),
-        "e.json:2:42: /search/trials: trials belongs to grid, random, sobol, tpe, successive_halving, hyperband, bohb, asha "
-        "and median (the procedure here is \"pbt\") leave it out");
+              "e.json:2:57: /search/startup: startup belongs to " + owners(samplers_with("startup")) +
+                  " (the sampler here is \"random\"); leave it out");
+    EXPECT_EQ(said(R"({"procedure": "pbt", "trials": 3})"), "e.json:2:42: /search/trials: trials belongs to " +
+                                                                owners(procedures_with("trials")) +
+                                                                " (the procedure here is \"pbt\"); leave it out");
     EXPECT_EQ(said(R"({"procedure": "pbt", "sampler": "tpe"})"),
-              "e.json:2:43: /search/sampler: unknown value \"tpe\" (known: random, sobol, grid, manual)");
+              "e.json:2:43: /search/sampler: unknown value \"tpe\" (known: " + listed(procedure_traits("pbt").samplers) +
+                  ")");
     EXPECT_EQ(said(R"({"procedure": "ablation", "start_with": []})"),
-              "e.json:2:51: /search/start_with: start_with belongs to grid, random, sobol, tpe, successive_halving, "
-              "hyperband, bohb, "
-              "asha, median and pbt (the procedure here is \"ablation\") leave it out");
+              "e.json:2:51: /search/start_with: start_with belongs to " + owners(procedures_with("start_with")) +
+                  " (the procedure here is \"ablation\"); leave it out");
     EXPECT_EQ(said(R"({"procedure": "ashaa", "eta": 3})").substr(0, 61),
               "e.json:2:25: /search/procedure: unknown value \"ashaa\" (known:")
         << "and nothing about eta";
@@ -169,12 +174,12 @@ TEST(SearchSection, KeysOfOtherProcedures) {
 TEST(SearchSection, TrialsWhereTheyAreNeeded) {
     for (std::string procedure : {"sobol", "tpe", "asha", "median"})
         EXPECT_EQ(said("{\"procedure\": \"" + procedure + "\"}"),
-                  "e.json:2:11: /search/trials: missing (required) say how many configurations " + procedure +
+                  "e.json:2:11: /search/trials: missing (required); say how many configurations " + procedure +
                       " search should draw, for example 16");
     EXPECT_EQ(
         said(R"({"procedure": "successive_halving"})"),
-        "e.json:2:11: /search/trials: missing (required) say how many configurations successive halving search should draw, "
-        "for example 16");
+        "e.json:2:11: /search/trials: missing (required); say how many configurations successive halving search should "
+        "draw, for example 16");
     for (auto const* enough :
          {R"({"procedure": "asha", "budget": {"epochs": 9}})", R"({"procedure": "tpe", "budget": {"trials": 9}})",
           R"({"procedure": "asha", "sampler": "grid"})", R"({"procedure": "hyperband"})", R"({"procedure": "bohb"})",
@@ -191,7 +196,7 @@ TEST(SearchSection, Ranges) {
               "e.json:2:44: /search/quantile: must be between 0 and 0.5 (got 0.6)\n"
               "e.json:2:60: /search/factors: element 1 must be greater than 0 (got 0)");
     EXPECT_EQ(said(R"({"procedure": "pbt", "factors": []})"),
-              "e.json:2:43: /search/factors: is empty (numbers could not be perturbed) write [0.8, 1.2]");
+              "e.json:2:43: /search/factors: is empty (numbers could not be perturbed); write [0.8, 1.2]");
 }
 
 TEST(SearchSection, BudgetsThatLookAtResults) {
@@ -202,8 +207,8 @@ TEST(SearchSection, BudgetsThatLookAtResults) {
               "e.json:2:54: /search/budget/target: expected a number or null (got a string)\n"
               "e.json:2:73: /search/budget/patience: must be at least 1 (got 0)");
     EXPECT_EQ(said(R"({"procedure": "pbt", "budget": {"patience": 5}})"),
-              "e.json:2:55: /search/budget/patience: patience belongs to grid, random, sobol, tpe, manual, ablation, "
-              "successive_halving, hyperband, bohb, asha and median (the procedure here is \"pbt\") leave it out");
+              "e.json:2:55: /search/budget/patience: patience belongs to " + owners(procedures_with("patience")) +
+                  " (the procedure here is \"pbt\"); leave it out");
 }
 
 // Only where the metric cannot be so large; told once the dataset has said which metric holds.
@@ -216,7 +221,7 @@ TEST(SearchSection, TargetsOutOfReach) {
     };
     EXPECT_EQ(
         told(R"({"budget": {"target": 90}})"),
-        "e.json:2:33: /search/budget/target: cannot be reached (got 90; val_accuracy is at most 1) write 0.9 for 90 %");
+        "e.json:2:33: /search/budget/target: cannot be reached (got 90; val_accuracy is at most 1); write 0.9 for 90 %");
     EXPECT_EQ(told(R"({"budget": {"target": 1}})"), "");
     EXPECT_EQ(told(R"({"budget": {"target": 90}, "metric": "val_perplexity"})"), "");
     EXPECT_EQ(told(R"({"budget": {"trials": 90}})"), "");
@@ -228,23 +233,23 @@ TEST(SearchSection, StartFrom) {
     EXPECT_EQ(said(R"({"procedure": "asha", "trials": 9, "start_from": 7})"),
               "e.json:2:60: /search/start_from: expected a string (got an integer)");
     EXPECT_EQ(said(R"({"procedure": "ablation", "start_from": "runs/first"})"),
-              "e.json:2:51: /search/start_from: start_from belongs to grid, random, sobol, tpe, manual, successive_halving, "
-              "hyperband, bohb, asha, median and pbt (the procedure here is \"ablation\") leave it out");
+              "e.json:2:51: /search/start_from: start_from belongs to " + owners(procedures_with("start_from")) +
+                  " (the procedure here is \"ablation\"); leave it out");
 }
 
 TEST(SearchSection, EpochsOfRules) {
     std::string const space = R"("space": {"train.optimizer.lr": [0.1, 0.2]}, "train": {"epochs": 9})";
     EXPECT_EQ(said(R"({"procedure": "asha", "trials": 3, "max_epochs": 27})", space),
-              "e.json:2:60: /search/max_epochs: must be at most train.epochs (got 27 > 9; schedules end there) raise "
+              "e.json:2:60: /search/max_epochs: must be at most train.epochs (got 27 > 9; schedules end there); raise "
               "train.epochs");
     EXPECT_EQ(said(R"({"procedure": "asha", "trials": 3, "min_epochs": 10})", space),
               "e.json:2:60: /search/min_epochs: must be at most train.epochs (got 10 > 9)");
     EXPECT_EQ(said(R"({"procedure": "asha", "trials": 3, "min_epochs": 5, "max_epochs": 4})", space),
               "e.json:2:60: /search/min_epochs: must be at most max_epochs (got 5 > 4)");
-    EXPECT_EQ(said(R"({"procedure": "bohb"})", R"("space": {"train.epochs": [3, 9]})"),
-              "e.json:3:11: /space/train.epochs: cannot be searched with bohb (it compares trials after the same number of "
-              "epochs, "
-              "and schedules end at train.epochs) leave it out");
+    EXPECT_EQ(
+        said(R"({"procedure": "bohb"})", R"("space": {"train.epochs": [3, 9]})"),
+        "e.json:3:11: /space/train.epochs: cannot be searched with bohb (it compares trials after equally many epochs, and "
+        "schedules end at train.epochs); leave it out");
     EXPECT_EQ(said(R"({"procedure": "tpe", "trials": 2})", R"("space": {"train.epochs": [3, 9]})"), "");
 }
 
@@ -253,32 +258,30 @@ TEST(SearchSection, PbtLeavesTheStateAsItIs) {
         said(R"({"procedure": "pbt"})", R"("space": {"model.hidden": [[8], [16]], "train.optimizer.name": ["sgd", "adam"],
 "train.optimizer.momentum": [0, 0.9], "model.dropout": [0, 0.1], "train.batch_size": [16, 32],
 "model.activation": ["relu"]})"),
-        "e.json:3:11: /space/model.hidden: cannot be searched with pbt (trials take over each other's state, and this "
-        "changes "
-        "what is in it) make it a constant\n"
-        "e.json:3:40: /space/train.optimizer.name: cannot be searched with pbt (trials take over each other's state, and "
-        "this "
-        "changes what is in it) make it a constant\n"
-        "e.json:4:1: /space/train.optimizer.momentum: cannot be both 0 and more with pbt (0 has no tensor in the state that "
-        "trials take over from each other) leave 0 out");
+        "e.json:3:11: /space/model.hidden: cannot be searched with pbt (trials take over each other's states, and this key "
+        "changes their layout); make it a constant\ne.json:3:40: /space/train.optimizer.name: cannot be searched with pbt "
+        "(trials take over each other's states, and this key changes their layout); make it a constant\ne.json:4:1: "
+        "/space/train.optimizer.momentum: cannot be both 0 and greater with pbt (trials take over each other's states, and "
+        "0 has no tensor there); leave 0 out");
     EXPECT_EQ(said(R"({"procedure": "pbt"})",
                    R"("space": {"train.optimizer.momentum": {"type": "float", "low": 0.5, "high": 0.9}})"),
               "");
 }
 
 TEST(SearchSection, AblationNeedsLists) {
-    EXPECT_EQ(said(R"({"procedure": "ablation"})", R"("space": {"model.dropout": {"type": "float", "low": 0, "high": 1}})"),
-              "e.json:3:28: /space/model.dropout: ablation needs a list: the value that is kept, then what stands for "
-              "leaving it out");
+    EXPECT_EQ(
+        said(R"({"procedure": "ablation"})", R"("space": {"model.dropout": {"type": "float", "low": 0, "high": 1}})"),
+        "e.json:3:28: /space/model.dropout: ablation needs a list; write the value of trial 0 first, then the values that "
+        "replace it");
     EXPECT_EQ(said(R"({"procedure": "ablation"})", R"("space": {"model.dropout": [0.1]})"),
-              "e.json:3:10: /space: has nothing to leave out (ablation) list a second value for a key");
+              "e.json:3:10: /space: has nothing to leave out (every key has one value); list a second value for a key");
 }
 
 TEST(SearchSection, SobolHasSoManyDimensions) {
     std::string space;
     for (int i = 0; i < 22; ++i) space += (i > 0 ? ", " : "") + ("\"model.k" + std::to_string(i)) + "\": [1, 2]";
     EXPECT_EQ(said(R"({"procedure": "sobol", "trials": 3})", "\"space\": {" + space + "}"),
-              "e.json:3:10: /space: searches 22 keys (sobol: at most 21) use random");
+              "e.json:3:10: /space: searches 22 keys (sobol: at most 21); use random");
 }
 
 TEST(SearchSection, ConfigurationsOfManual) {
@@ -303,20 +306,21 @@ TEST(SearchSection, ConfigurationsOfManual) {
               "e.json:2:83: /search/configurations/0: /train/optimizer/momentum: must be at least 0 and below 1 (got 2)\n"
               "e.json:3:62: /search/configurations/1: /train/optimizer/momentum: momentum belongs to sgd and rmsprop (the "
               "name here "
-              "is \"adam\") leave it out");
+              "is \"adam\"); leave it out");
     EXPECT_EQ(said(R"({"procedure": "manual"})", none),
-              "e.json: /search/configurations: missing (required) list them, for example [{\"train.optimizer.lr\": 0.1}]");
+              "e.json: /search/configurations: missing (required); list them, for example [{\"train.optimizer.lr\": 0.1}]");
     EXPECT_EQ(said(R"({"procedure": "manual", "configurations": []})", none),
-              "e.json:2:53: /search/configurations: is empty (nothing to train) list at least one");
+              "e.json:2:53: /search/configurations: is empty (nothing to train); list at least one");
     EXPECT_EQ(said(R"({"procedure": "manual", "configurations": [{"train.epochs": 2}, 3, {"train.epochs": 2}]})", none),
               "e.json:2:75: /search/configurations/1: expected an object of {path: value} (got an integer)\n"
-              "e.json:2:78: /search/configurations/2: is listed twice (it would be trained twice) remove one");
+              "e.json:2:78: /search/configurations/2: is listed twice (it would be trained twice); remove one");
     EXPECT_EQ(
         said(R"({"procedure": "manual", "configurations": [{"train.epochs": 2}]})", R"("space": {"train.epochs": [1]})"),
-        "e.json:3:10: /space: belongs to other procedures (manual tries what search.configurations lists) leave it out");
-    EXPECT_EQ(said(R"({"procedure": "random", "trials": 2, "configurations": []})"),
-              "e.json:2:66: /search/configurations: configurations belongs to manual (the sampler here is \"random\") leave "
-              "it out");
+        "e.json:3:10: /space: belongs to other procedures (manual tries the list search.configurations); leave it out");
+    EXPECT_EQ(
+        said(R"({"procedure": "random", "trials": 2, "configurations": []})"),
+        "e.json:2:66: /search/configurations: configurations belongs to manual (the sampler here is \"random\"); leave "
+        "it out");
 }
 
 }  // namespace search_section_test

@@ -35,7 +35,7 @@ std::string whole(std::string const& entry) {
 // Each value is tried in a whole configuration, so that a wrong path spoils those of other parameters too.
 TEST(Space, AWrongPathIsToldWhereItStands) {
     EXPECT_EQ(refused("\"train.optimizer.lr\": [0.1],\n\"train.optimizer.lrr\": [0.1]\n"),
-              "e.json:4:1: /space/train.optimizer.lrr: unknown key (did you mean \"lr\"?)");
+              "e.json:4:1: /space/train.optimizer.lrr: unknown key; did you mean \"lr\"?");
 }
 
 TEST(Space, Values) {
@@ -60,12 +60,12 @@ TEST(Space, Values) {
 }
 
 TEST(Space, EmptyIsRefused) {
-    auto const said = "/space: is empty (nothing to search) add for example \"train.optimizer.lr\": [0.01, 0.1]";
+    auto const said = "/space: is empty (nothing to search); add for example \"train.optimizer.lr\": [0.01, 0.1]";
     EXPECT_EQ(complaints(document("\"space\": {}")), std::string("e.json:2:10: ") + said);
     EXPECT_EQ(complaints(document("\"seed\": 1")), std::string("e.json: ") + said);
     EXPECT_EQ(complaints(document("\"space\": []")), "e.json:2:10: /space: expected an object (got an array)");
     EXPECT_EQ(refused(R"("train.epochs": [])"),
-              "e.json:3:17: /space/train.epochs: is empty (nothing to search) list at least one value");
+              "e.json:3:17: /space/train.epochs: is empty (nothing to search); list at least one value");
 }
 
 TEST(Space, EveryValueIsTriedByTheReader) {
@@ -77,14 +77,14 @@ TEST(Space, EveryValueIsTriedByTheReader) {
     EXPECT_EQ(refused(R"("train.epochs": {"type": "float", "low": 1, "high": 3, "count": 2})"),
               "e.json:3:42: /space/train.epochs: expected an integer (got a number)");
     EXPECT_EQ(refused(R"("train.optimizer.lrr": [1])"),
-              "e.json:3:1: /space/train.optimizer.lrr: unknown key (did you mean \"lr\"?)");
+              "e.json:3:1: /space/train.optimizer.lrr: unknown key; did you mean \"lr\"?");
     EXPECT_EQ(refused(R"("train.optimizer.momentum": {"type": "float", "low": 0, "high": 1, "count": 3})"),
               "e.json:3:65: /space/train.optimizer.momentum: must be at least 0 and below 1 (got 1)");
     EXPECT_EQ(refused(R"("model.anything": ["the zoo checks it"])"), "");
     EXPECT_EQ(refused(R"("train.optimizer.name": ["sgd", "adam"], "train.optimizer.momentum": [0.5])"),
               "e.json:3:33: /space/train.optimizer.name: /train/optimizer/momentum: momentum belongs to sgd and rmsprop "
               "(the name here "
-              "is \"adam\") leave it out");
+              "is \"adam\"); leave it out");
     EXPECT_EQ(refused(R"("train.optimizer.name": ["adam", "sgd"],
         "train.optimizer.momentum": {"type": "choice", "values": [0.5], "when": {"train.optimizer.name": "sgd"}})"),
               "");
@@ -94,30 +94,31 @@ TEST(Space, OnlyWhatATrialMayHave) {
     EXPECT_EQ(refused(R"("run.dir": ["a"])"),
               "e.json:3:1: /space/run.dir: cannot be searched (only settings in model, train and data can, such as "
               "train.optimizer.lr)");
-    EXPECT_EQ(refused(R"("data.path": ["a"])"), "e.json:3:1: /space/data.path: cannot be searched (all trials share it)");
+    EXPECT_EQ(refused(R"("data.path": ["a"])"),
+              "e.json:3:1: /space/data.path: cannot be searched (all trials share it); set it outside the space");
     EXPECT_EQ(refused(R"("train.optimizer": [{"name": "adam"}], "train.optimizer.lr": [0.1])"),
-              "e.json:3:40: /space/train.optimizer.lr: overlaps with \"train.optimizer\" (which sets it too) remove one");
+              "e.json:3:40: /space/train.optimizer.lr: overlaps with \"train.optimizer\" (which sets it too); remove one");
     EXPECT_EQ(refused(R"("train.optimizer": [{"name": "adam"}, {"name": "sgd", "momentum": 0.9}])"), "");
 }
 
 TEST(Space, WordsOfOtherTools) {
     EXPECT_EQ(refused(R"("train.epochs": {"type": "randint", "low": 1, "high": 9})"),
-              "e.json:3:26: /space/train.epochs/type: unknown type \"randint\" (write {\"type\": \"int\", \"low\": 1, "
-              "\"high\": 8}; high is inclusive)");
+              "e.json:3:26: /space/train.epochs/type: unknown type \"randint\"; write {\"type\": \"int\", \"low\": 1, "
+              "\"high\": 8}; high is inclusive");
     EXPECT_EQ(refused(R"("train.optimizer.lr": {"type": "loguniform", "min": 1, "max": 2})"),
-              "e.json:3:32: /space/train.optimizer.lr/type: unknown type \"loguniform\" (write {\"type\": \"float\", "
+              "e.json:3:32: /space/train.optimizer.lr/type: unknown type \"loguniform\"; write {\"type\": \"float\", "
               "\"low\": 1e-5, \"high\": 0.1, "
-              "\"log\": true}; bounds are values, not exponents)\n"
-              "e.json:3:46: /space/train.optimizer.lr/min: unknown key (here it is called \"low\")\n"
-              "e.json:3:56: /space/train.optimizer.lr/max: unknown key (here it is called \"high\")");
+              "\"log\": true}; bounds are values, not exponents\n"
+              "e.json:3:46: /space/train.optimizer.lr/min: unknown key; the name here is \"low\"\n"
+              "e.json:3:56: /space/train.optimizer.lr/max: unknown key; the name here is \"high\"");
     EXPECT_EQ(refused(R"("train.epochs": {"type": "choice", "vals": [1]})"),
-              "e.json:3:36: /space/train.epochs/vals: unknown key (here it is called \"values\")");
+              "e.json:3:36: /space/train.epochs/vals: unknown key; the name here is \"values\"");
     for (auto const* word : {"uniform", "log_uniform", "categorical", "quniform", "double", "normal"})
         EXPECT_NE(refused(std::string(R"("train.epochs": {"type": ")").append(word).append("\"}")).find("unknown type"),
                   std::string::npos)
             << word;
     EXPECT_EQ(refused(R"("train.epochs": {"type": "floot", "low": 1, "high": 2})"),
-              "e.json:3:26: /space/train.epochs/type: unknown value \"floot\" (known: float, int, choice, const) did you "
+              "e.json:3:26: /space/train.epochs/type: unknown value \"floot\" (known: float, int, choice, const); did you "
               "mean \"float\"?");
 }
 
@@ -131,22 +132,25 @@ TEST(Space, Ranges) {
               "e.json:3:48: /space/train.optimizer.lr/low: must be greater than 0 with log (got -5; bounds are values, not "
               "exponents)");
     EXPECT_EQ(said(R"("low": 1, "high": 2, "log": true, "step": 1)"),
-              "e.json:3:83: /space/train.optimizer.lr/step: step and log exclude each other (leave one out)");
+              "e.json:3:83: /space/train.optimizer.lr/step: step and log exclude each other; leave one out");
     EXPECT_EQ(said(R"("low": 1)"),
-              "e.json:3:23: /space/train.optimizer.lr/high: missing (required) a range needs low and high, both inclusive");
+              "e.json:3:23: /space/train.optimizer.lr/high: missing (required); a range needs low and high, both inclusive");
     EXPECT_EQ(said(R"("low": 1, "hihg": 2)"),
-              "e.json:3:23: /space/train.optimizer.lr/high: missing (required) a range needs low and high, both inclusive\n"
-              "e.json:3:51: /space/train.optimizer.lr/hihg: unknown key (did you mean \"high\"?)");
-    EXPECT_EQ(said(R"("low": 0, "high": 1)"),
-              "e.json:3:23: /space/train.optimizer.lr: a grid needs to know how many points (add \"count\": 5 or a "
-              "\"step\", or list the values)");
-    EXPECT_EQ(refused(R"("train.epochs": {"low": 1, "high": 2})"),
-              "e.json:3:17: /space/train.epochs/type: missing (required) write \"float\", \"int\", \"choice\" or \"const\"");
-    EXPECT_EQ(refused(R"("train.epochs": [1, 2, 1])"),
-              "e.json:3:24: /space/train.epochs/2: 1 is listed twice (one configuration would be trained twice) remove one");
+              "e.json:3:23: /space/train.optimizer.lr/high: missing (required); a range needs low and high, both inclusive\n"
+              "e.json:3:51: /space/train.optimizer.lr/hihg: unknown key; did you mean \"high\"?");
+    EXPECT_EQ(
+        said(R"("low": 0, "high": 1)"),
+        "e.json:3:23: /space/train.optimizer.lr: has no number of points (grid tries every point); add \"count\": 5 or a "
+        "\"step\", or list the values");
+    EXPECT_EQ(
+        refused(R"("train.epochs": {"low": 1, "high": 2})"),
+        "e.json:3:17: /space/train.epochs/type: missing (required); write \"float\", \"int\", \"choice\" or \"const\"");
+    EXPECT_EQ(
+        refused(R"("train.epochs": [1, 2, 1])"),
+        "e.json:3:24: /space/train.epochs/2: 1 is listed twice (one configuration would be trained twice); remove one");
     EXPECT_EQ(refused(R"("train.epochs": {"type": "int", "low": 1, "high": 9, "count": 2})",
                       R"(, "search": {"procedure": "random", "trials": 2})"),
-              "e.json:3:17: /space/train.epochs/count: belongs to grid (the procedure is \"random\") leave it out");
+              "e.json:3:17: /space/train.epochs/count: belongs to grid (the procedure is \"random\"); leave it out");
 }
 
 TEST(Space, ConditionsMayLookAheadButNotInCircles) {
@@ -160,10 +164,10 @@ TEST(Space, ConditionsMayLookAheadButNotInCircles) {
         refused(
             R"("model.a": {"type": "const", "value": 1, "when": {"model.b": 1}}, "model.b": {"type": "const", "value": 1,
              "when": {"model.a": 1}})"),
-        "e.json:3:12: /space/model.a/when: conditions go round in a circle (each waits for the other) remove one \"when\"\n"
-        "e.json:3:78: /space/model.b/when: conditions go round in a circle (each waits for the other) remove one \"when\"");
+        "e.json:3:12: /space/model.a/when: the conditions form a circle (each waits for the other); remove one \"when\"\n"
+        "e.json:3:78: /space/model.b/when: the conditions form a circle (each waits for the other); remove one \"when\"");
     EXPECT_EQ(refused(R"("model.width": [1], "model.b": {"type": "const", "value": 1, "when": {"model.widht": 1}})"),
-              "e.json:3:71: /space/model.b/when/model.widht: is not searched (did you mean \"model.width\"?)");
+              "e.json:3:71: /space/model.b/when/model.widht: is not searched; did you mean \"model.width\"?");
 }
 
 TEST(Space, ConditionsMatch) {
@@ -175,8 +179,8 @@ TEST(Space, ConditionsMatch) {
     EXPECT_TRUE(is_forbidden(above, {{"model.a", 1}, {"model.h", Json(Json::Array{32})}}));
     EXPECT_FALSE(is_forbidden(above, {{"model.a", 2}, {"model.h", Json(Json::Array{32})}}));
     EXPECT_EQ(refused(R"("model.a": [1])", ",\n\"search\": {\"forbid\": [{\"model.b\": 1}, {}, 3]}"),
-              "e.json:4:24: /search/forbid/0/model.b: is not searched (did you mean \"model.a\"?)\n"
-              "e.json:4:39: /search/forbid/1: is empty (it would exclude everything) remove it\n"
+              "e.json:4:24: /search/forbid/0/model.b: is not searched; did you mean \"model.a\"?\n"
+              "e.json:4:39: /search/forbid/1: is empty (it would exclude everything); remove it\n"
               "e.json:4:43: /search/forbid/2: expected an object of {path: value} (got an integer)");
 }
 
@@ -189,7 +193,7 @@ TEST(Space, Starts) {
     EXPECT_EQ(to_json(good.start_with[1]).dump(), R"({"model.a":1,"model.c":3})");
     EXPECT_EQ(refused(R"("model.a": [1, 2], "model.b": [1])",
                       ",\n\"search\": {\"start_with\": [{\"model.a\": 7, \"model.d\": 1}]}"),
-              "e.json:4:27: /search/start_with/0/model.b: missing (required) a start gives every searched value\n"
+              "e.json:4:27: /search/start_with/0/model.b: missing (a start gives every searched value); add the value\n"
               "e.json:4:39: /search/start_with/0/model.a: 7 is not in the space\n"
               "e.json:4:42: /search/start_with/0/model.d: unknown key (not in the space)");
 }

@@ -56,7 +56,7 @@ TEST(Train, RangesAreToldAllAtOnce) {
               "e.json:2:42: /train/early_stopping/patience: must be at least 0 (got -1)\n"
               "e.json:2:59: /train/early_stopping/min_delta: must be at least 0 (got -0.5)");
     EXPECT_EQ(refused(R"({"early_stopping": {"min_delta": 0.1}})"),
-              "e.json:2:29: /train/early_stopping/patience: missing (required) say after how many epochs without an "
+              "e.json:2:29: /train/early_stopping/patience: missing (required); say after how many epochs without an "
               "improvement a trial ends");
     EXPECT_EQ(refused(R"({"early_stopping": 3})"),
               "e.json:2:29: /train/early_stopping: expected an object (got an integer)");
@@ -89,14 +89,14 @@ TEST(Train, ClassWeights) {
 TEST(Train, KeysOfOtherLosses) {
     EXPECT_EQ(
         refused(R"({"loss": "mse", "label_smoothing": 0.1, "class_weights": [1], "huber_delta": 2})"),
-        "e.json:2:45: /train/label_smoothing: label_smoothing belongs to cross_entropy (the loss here is \"mse\") leave it "
+        "e.json:2:45: /train/label_smoothing: label_smoothing belongs to cross_entropy (the loss here is \"mse\"); leave it "
         "out\n"
         "e.json:2:67: /train/class_weights: class_weights belongs to cross_entropy and bce_with_logits (the loss here is "
-        "\"mse\") leave it out\n"
-        "e.json:2:87: /train/huber_delta: huber_delta belongs to huber (the loss here is \"mse\") leave it out");
+        "\"mse\"); leave it out\n"
+        "e.json:2:87: /train/huber_delta: huber_delta belongs to huber (the loss here is \"mse\"); leave it out");
     EXPECT_EQ(
         refused(R"({"loss": "hubber", "huber_delta": 2})"),
-        "e.json:2:19: /train/loss: unknown value \"hubber\" (known: cross_entropy, bce_with_logits, mse, huber) did you "
+        "e.json:2:19: /train/loss: unknown value \"hubber\" (known: cross_entropy, bce_with_logits, mse, huber); did you "
         "mean \"huber\"?")
         << "what else is wrong cannot be known";
 }
@@ -120,15 +120,15 @@ TEST(Optimizer, EveryKindHasItsKeys) {
     EXPECT_TRUE(optimizer(R"({"decay": "all"})").decay_all);
     EXPECT_EQ(
         refused(R"({"optimizer": {"decay": "weight"}})"),
-        "e.json:2:34: /train/optimizer/decay: unknown value \"weight\" (known: all, weights) did you mean \"weights\"?");
+        "e.json:2:34: /train/optimizer/decay: unknown value \"weight\" (known: all, weights); did you mean \"weights\"?");
     EXPECT_EQ(
         refused(R"({"optimizer": {"name": "adagrad", "alpha": 0.9, "beta1": 0.9, "nesterov": true}})"),
-        "e.json:2:53: /train/optimizer/alpha: alpha belongs to rmsprop (the name here is \"adagrad\") leave it out\n"
-        "e.json:2:67: /train/optimizer/beta1: beta1 belongs to adam and adamw (the name here is \"adagrad\") leave it out\n"
-        "e.json:2:84: /train/optimizer/nesterov: nesterov belongs to sgd (the name here is \"adagrad\") leave it out");
+        "e.json:2:53: /train/optimizer/alpha: alpha belongs to rmsprop (the name here is \"adagrad\"); leave it out\n"
+        "e.json:2:67: /train/optimizer/beta1: beta1 belongs to adam and adamw (the name here is \"adagrad\"); leave it out\n"
+        "e.json:2:84: /train/optimizer/nesterov: nesterov belongs to sgd (the name here is \"adagrad\"); leave it out");
     EXPECT_EQ(refused(R"({"optimizer": {"epsilon": 1}})"),
               "e.json:2:36: /train/optimizer/epsilon: epsilon belongs to adam, adamw, rmsprop and adagrad (the name here is "
-              "\"sgd\") leave it out");
+              "\"sgd\"); leave it out");
 }
 
 TEST(Schedule, EveryKindHasItsKeys) {
@@ -160,7 +160,7 @@ TEST(Schedule, EveryKindHasItsKeys) {
 
 TEST(Schedule, RangesAndForeignKeys) {
     EXPECT_EQ(refused(R"({"schedule": {"name": "multistep"}})"),
-              "e.json:2:23: /train/schedule/milestones: missing (required) list the epochs, for example [30, 60, 80]");
+              "e.json:2:23: /train/schedule/milestones: missing (required); list the epochs, for example [30, 60, 80]");
     EXPECT_EQ(refused(R"({"schedule": {"name": "multistep", "milestones": [3, 3]}})"),
               "e.json:2:59: /train/schedule/milestones: must ascend (each is an epoch after the one before)");
     EXPECT_EQ(refused(R"({"schedule": {"name": "multistep", "milestones": [0, 3]}})"),
@@ -172,11 +172,11 @@ TEST(Schedule, RangesAndForeignKeys) {
     EXPECT_EQ(refused(R"({"schedule": {"name": "one_cycle", "pct_start": 1.5, "min_lr": 0.1}})"),
               "e.json:2:58: /train/schedule/pct_start: must be between 0 and 1 (got 1.5)\n"
               "e.json:2:73: /train/schedule/min_lr: min_lr belongs to cosine, polynomial and plateau (the name here is "
-              "\"one_cycle\") leave it out");
+              "\"one_cycle\"); leave it out");
     EXPECT_EQ(
         refused(R"({"schedule": {"patience": 3, "power": 2}})"),
-        "e.json:2:36: /train/schedule/patience: patience belongs to plateau (the name here is \"constant\") leave it out\n"
-        "e.json:2:48: /train/schedule/power: power belongs to polynomial (the name here is \"constant\") leave it out");
+        "e.json:2:36: /train/schedule/patience: patience belongs to plateau (the name here is \"constant\"); leave it out\n"
+        "e.json:2:48: /train/schedule/power: power belongs to polynomial (the name here is \"constant\"); leave it out");
 }
 
 TEST(Metric, ModesFollowTheMetric) {
@@ -185,13 +185,15 @@ TEST(Metric, ModesFollowTheMetric) {
         auto const e = read_experiment(document("\"search\": {\"metric\": \"" + name + "\"}" + k_space), {}, problems);
         EXPECT_EQ(problems.text(), "");
         EXPECT_EQ(e.search.metric, name);
-        bool const smaller = name.ends_with("loss") || name == "val_mae" || name == "val_perplexity";
-        EXPECT_EQ(e.search.mode, smaller ? Mode::min : Mode::max) << name;
+        EXPECT_EQ(e.search.mode, metric_traits(name).mode) << name;
     }
-    EXPECT_EQ(metric_names().size(), 9U);
+    for (auto const* name : {"train_loss", "val_loss", "val_mae", "val_perplexity"})
+        EXPECT_EQ(metric_traits(name).mode, Mode::min) << name;
+    for (auto const* name : {"val_accuracy", "val_top5", "val_f1", "val_auc", "val_r2"})
+        EXPECT_EQ(metric_traits(name).mode, Mode::max) << name;
     EXPECT_EQ(complaints(document(R"("search": {"metric": "val_acc"})" + k_space)),
-              "e.json:2:22: /search/metric: unknown value \"val_acc\" (known: train_loss, val_loss, val_accuracy, val_top5, "
-              "val_f1, val_auc, val_mae, val_r2, val_perplexity) did you mean \"val_auc\"?");
+              "e.json:2:22: /search/metric: unknown value \"val_acc\" (known: " + listed(metric_names()) +
+                  "); did you mean \"val_auc\"?");
 }
 
 TEST(DefaultLoss, IsWrittenWhereNobodyNamesOne) {
@@ -212,7 +214,7 @@ TEST(DefaultLoss, IsWrittenWhereNobodyNamesOne) {
     auto smooth = read_experiment(document_with(R"({"label_smoothing": 0.1})"), {}, problems);
     default_loss(smooth, LossKind::mse, problems);
     EXPECT_EQ(problems.text(),
-              "e.json:2:30: /train/label_smoothing: label_smoothing belongs to cross_entropy (the loss here is \"mse\") "
+              "e.json:2:30: /train/label_smoothing: label_smoothing belongs to cross_entropy (the loss here is \"mse\"); "
               "leave it out");
 }
 

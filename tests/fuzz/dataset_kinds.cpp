@@ -5,8 +5,12 @@
 #include <optional>
 
 #include "core/error.hpp"
+#include "core/file.hpp"
+#include "data/batches/batches.hpp"
 #include "data/batches/shard_source.hpp"
+#include "data/dataset/shard.hpp"
 #include "data/dataset/verify.hpp"
+#include "experiment/config.hpp"
 #include "fuzz/kinds.hpp"
 #include "fuzz/mutate.hpp"
 #include "fuzz/odd_shards.hpp"

@@ -86,7 +86,7 @@ TEST(Admission, WhatIsKnownOfABatchCountsFromThenOn) {
         EXPECT_STREQ(
             e.what(),
             "cuda:0 has 10.00 GB of 80.00 GB free, and this trial needs 11.00 GB (state 2.00 GB, gradient 1.00 GB, "
-            "activations 8.00 GB at batch size 32) choose a smaller model or train.batch_size, or fewer trainers for each "
+            "activations 8.00 GB at batch size 32); choose a smaller model or train.batch_size, or fewer trainers for each "
             "GPU");
         EXPECT_EQ(e.why(), DoesNotFit::Why::too_large) << "78 of 80 GB are free or its own";
     }
@@ -164,7 +164,7 @@ TEST(Admission, FailsWithNumbers) {
         EXPECT_STREQ(
             e.what(),
             "cuda:0 has 13.00 GB of 80.00 GB free for this trial, and it needs at least 14.15 GB (state 2.00 GB, "
-            "gradient 1.00 GB, activations 11.15 GB at batch size 256; torch says: Tried to allocate 2.00 GiB) choose a "
+            "gradient 1.00 GB, activations 11.15 GB at batch size 256; torch says: Tried to allocate 2.00 GiB); choose a "
             "smaller model or "
             "train.batch_size, or fewer trainers for each GPU");
         EXPECT_EQ(e.why(), DoesNotFit::Why::others);
@@ -187,7 +187,7 @@ TEST(Admission, UnderstandsTorchsWords) {
     EXPECT_EQ(requested_bytes("Tried to allocate x"), 0);
     EXPECT_EQ(requested_bytes(""), 0);
     auto const said = out_of_memory({1, 1, 1, 1}, {}, "cuda:0", "no words of torch's\nbut lines");
-    EXPECT_NE(said.find("torch says: no words of torch's) choose"), said.npos) << said;
+    EXPECT_NE(said.find("torch says: no words of torch's); choose"), said.npos) << said;
 }
 
 // A network of the zoo that finds no memory at these training passes (counted over all trials), after it has done half of

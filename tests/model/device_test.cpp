@@ -25,7 +25,7 @@ TEST(Device, CpuAndAutoAndWhatIsMissing) {
 
 TEST(Device, SaysWhyThereIsNoGpu) {
     auto const head = std::string("device \"cuda\" is not available ("),
-               tail = std::string(") check nvidia-smi -L and CUDA_VISIBLE_DEVICES, or set run.device to \"cpu\"");
+               tail = std::string("); check nvidia-smi -L and CUDA_VISIBLE_DEVICES, or set run.device to \"cpu\"");
     EXPECT_EQ(no_gpu_message({}, ""), head + "this machine shows no GPU" + tail);
     EXPECT_EQ(no_gpu_message("", ""), head + "CUDA_VISIBLE_DEVICES is empty, which hides every GPU" + tail);
     for (auto const* visible : {"7", "0,3", "GPU-8f1e", "MIG-1b2c"})
@@ -57,15 +57,16 @@ TEST(Admission, TakesWhatFits) {
 }
 
 TEST(Admission, RefusesWithNumbers) {
-    EXPECT_EQ(refusal({2 * k_gb, k_gb, 0, 32}, {3 * k_gb - 1, 80 * k_gb}, "cuda:1"),
-              "cuda:1 has 3.00 GB of 80.00 GB free, and this trial needs 3.00 GB (state 2.00 GB, gradient 1.00 GB) choose a "
-              "smaller model, or "
-              "fewer trainers for each GPU");
+    EXPECT_EQ(
+        refusal({2 * k_gb, k_gb, 0, 32}, {3 * k_gb - 1, 80 * k_gb}, "cuda:1"),
+        "cuda:1 has 3.00 GB of 80.00 GB free, and this trial needs 3.00 GB (state 2.00 GB, gradient 1.00 GB); choose a "
+        "smaller model, or "
+        "fewer trainers for each GPU");
     EXPECT_EQ(
         refusal({2 * k_gb, k_gb, 8 * k_gb, 256}, {10 * k_gb, 80 * k_gb}, "cuda:0"),
         "cuda:0 has 10.00 GB of 80.00 GB free, and this trial needs 11.00 GB (state 2.00 GB, gradient 1.00 GB, activations "
         "8.00 GB at "
-        "batch size 256) choose a smaller model or train.batch_size, or fewer trainers for each GPU");
+        "batch size 256); choose a smaller model or train.batch_size, or fewer trainers for each GPU");
 }
 
 }  // namespace device_test

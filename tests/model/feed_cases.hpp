@@ -7,8 +7,14 @@
 #include <cstring>
 #include <vector>
 
+#include "core/ids.hpp"
 #include "core/rng.hpp"
+#include "data/batches/augment.hpp"
+#include "data/batches/batches.hpp"
 #include "data/batches/compact_plan.hpp"
+#include "data/batches/shard_source.hpp"
+#include "data/dataset/shard.hpp"
+#include "experiment/config.hpp"
 #include "model/feed/feed.hpp"
 
 namespace hopscotch::testing {

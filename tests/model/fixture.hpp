@@ -7,15 +7,22 @@
 #include <new>
 #include <string>
 
+#include "core/byte_view.hpp"
 #include "core/error.hpp"
 #include "core/json_reader.hpp"
 #include "core/rng.hpp"
+#include "data/batches/batches.hpp"
 #include "data/batches/shard_source.hpp"
 #include "data/dataset/data_schema.hpp"
+#include "data/dataset/shard.hpp"
 #include "experiment/config.hpp"
 #include "model/feed/workspace.hpp"
+#include "model/state/state.hpp"
 #include "model/trial/evaluation.hpp"
+#include "model/trial/evaluator.hpp"
+#include "model/trial/training_pass.hpp"
 #include "model/trial/trial_model.hpp"
+#include "model/trial/trial_state.hpp"
 #include "model/zoo/zoo.hpp"
 
 namespace hopscotch::testing {

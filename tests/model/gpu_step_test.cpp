@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "model/feed/workspace_impl.hpp"
+#include "model/gpu/step_graphs.hpp"
 #include "model/state/layout.hpp"
 #include "model/step_cases.hpp"
 

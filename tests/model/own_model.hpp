@@ -8,7 +8,11 @@
 #include <utility>
 #include <vector>
 
+#include "core/byte_view.hpp"
+#include "data/dataset/shard.hpp"
 #include "model/fixture.hpp"
+#include "model/state/state.hpp"
+#include "model/trial/trial_state.hpp"
 
 namespace hopscotch::testing {
 

@@ -37,20 +37,20 @@ std::string example_bytes() {
 
 TEST(Plugin, FilesThatAreNone) {
     EXPECT_EQ(refused("nothing.so"),
-              "no such file (paths are relative to where hopscotch is started) build it, or give its path");
-    EXPECT_EQ(refused(own("plugin", "")), "e.json: /model/file: missing (required) see docs/own-model.md");
+              "no such file (paths are relative to the folder where hopscotch is started); build it, or give its path");
+    EXPECT_EQ(refused(own("plugin", "")), "e.json: /model/file: missing (required); see docs/own-model.md");
     EXPECT_EQ(refused("no_plugin.so"),
-              "has no function hopscotch_plugin (every plug-in has one) define it as include/hopscotch/model.hpp shows");
+              "has no function hopscotch_plugin (every plug-in has one); define it as include/hopscotch/model.hpp shows");
     auto const text = damaged("text.so", "no library");
     auto const said = refused(own("plugin", text));
     EXPECT_TRUE(said.starts_with("cannot be loaded (" + text)) << said;
-    EXPECT_TRUE(said.ends_with(") is it a shared object? see docs/own-model.md")) << said;
+    EXPECT_TRUE(said.ends_with("); build a shared object as docs/own-model.md shows")) << said;
     std::filesystem::remove(text);
 }
 
 TEST(Plugin, OtherVersions) {
     std::string const again = "compile it again, as docs/own-model.md shows, with this version's header and LibTorch";
-    EXPECT_EQ(refused("other_interface.so"), "has plug-in interface 99 (this hopscotch has 1) " + again);
+    EXPECT_EQ(refused("other_interface.so"), "has plug-in interface 99 (this hopscotch has 1); " + again);
     auto const said = refused("other_torch.so");
     EXPECT_TRUE(said.starts_with("was compiled with LibTorch 1.13.1 (this hopscotch with 2.")) << said;
     EXPECT_TRUE(said.ends_with(again)) << said;
@@ -60,7 +60,7 @@ TEST(Plugin, ArgumentsAreReadStrictly) {
     auto const said = [](Json arguments) {
         return complaints(own("plugin", k_plugins + "plugin_model.so", std::move(arguments)), k_digits);
     };
-    EXPECT_EQ(said(Json::object({{"dropuot", 0.1}})), "e.json: /model/dropuot: unknown key (did you mean \"dropout\"?)");
+    EXPECT_EQ(said(Json::object({{"dropuot", 0.1}})), "e.json: /model/dropuot: unknown key; did you mean \"dropout\"?");
     EXPECT_EQ(said(Json::object({{"dropout", "much"}})), "e.json: /model/dropout: expected a number (got a string)");
     EXPECT_EQ(said(Json::object({{"dropout", 1.0}})),
               "e.json: /model/file: " + k_plugins +
@@ -77,25 +77,25 @@ TEST(Plugin, ModelsThatCannotTrain) {
         {"", ""},
         {"null", "makes no model (its function returns null)"},
         {"make_throws", "cannot be made (odd: no such thing)"},
-        {"make_throws_number", "cannot be made (it threw what is no std::exception)"},
-        {"no_parameters", "has no parameters that want a gradient (there is nothing to train)"},
+        {"make_throws_number", "cannot be made (it threw something that is no std::exception)"},
+        {"no_parameters", "has no parameters that require a gradient (there is nothing to train); give it at least one"},
         {"outputs", "forward makes [2, 11] of 2 rows of shape 1x8x8 (the dataset has 10 outputs: [2, 10])"},
         {"throws", "forward fails on rows of shape 1x8x8 (not today)"},
-        {"throws_number", "forward throws what is no std::exception"},
-        {"detached", "forward gives outputs without gradients (detached, or computed under no_grad)"},
-        {"cost", "multiply_adds() gives nan (it is a cost) return at least 0"},
+        {"throws_number", "forward throws something that is no std::exception"},
+        {"detached", "forward gives outputs without gradients (detached, or computed under no_grad); keep the graph"},
+        {"cost", "multiply_adds() gives nan (it is a cost); return at least 0"},
         {"double",
-         "parameter extra is Double (states hold float32) make the model float32; train.precision says what it "
+         "parameter extra is Double (states hold float32); make the model float32; train.precision says what it "
          "computes in"},
-        {"bool", "buffer mask is Bool (states hold float32 and int64) make it one of these, or no buffer"},
+        {"bool", "buffer mask is Bool (states hold float32 and int64); make it one of these, or no buffer"},
         {"shared_memory",
-         "first.bias and again share their memory (in the state they would part) use one tensor under one name"}};
+         "first.bias and again share their memory (in the state each has its own); use one tensor under one name"}};
     for (auto const& [what, why] : all) EXPECT_EQ(refused(odd(what)), why) << what;
 }
 
 TEST(TorchScript, FilesThatAreNone) {
     EXPECT_EQ(refused(script("nothing.pt")),
-              "no such file (paths are relative to where hopscotch is started) give the path of a .pt");
+              "no such file (paths are relative to the folder where hopscotch is started); give the path of a .pt");
     auto const whole = example_bytes();
     ASSERT_GT(whole.size(), 1000U);
     for (auto const& [name, bytes] : std::vector<std::pair<std::string, std::string>>{
@@ -103,7 +103,7 @@ TEST(TorchScript, FilesThatAreNone) {
         auto const file = damaged(name, bytes);
         auto const said = refused(script(file));
         EXPECT_TRUE(said.starts_with("is no TorchScript file, or damaged (")) << said;
-        EXPECT_TRUE(said.ends_with(") write it with torch.jit.script(model).save(file)")) << said;
+        EXPECT_TRUE(said.ends_with("); write it with torch.jit.script(model).save(file)")) << said;
         EXPECT_EQ(said.find('\n'), said.npos) << said;
         std::filesystem::remove(file);
     }
@@ -118,7 +118,7 @@ TEST(TorchScript, FilesForOtherData) {
     EXPECT_EQ(refused(script(), {Task::classification, {1, 8, 8}, 3, 70, {}}),
               "forward makes [2, 10] of 2 rows of shape 1x8x8 (the dataset has 3 outputs: [2, 3])");
     EXPECT_EQ(complaints(own("torchscript", k_example_script, Json::object({{"width", 3}})), k_digits),
-              "e.json: /model/width: unknown key (none is known here)");
+              "e.json: /model/width: unknown key (no key is known here)");
 }
 
 TEST(TorchScript, ScriptsThatCannotTrain) {
@@ -134,14 +134,14 @@ TEST(TorchScript, ScriptsThatCannotTrain) {
     EXPECT_EQ(said("pair", {{{"w", w()}}, {}}, "    return x, self.w\n"),
               "forward fails on rows of shape 1x8x8 (forward gives Tuple instead of one tensor)");
     EXPECT_EQ(said("replaced", {{{"w", w()}}, {{"seen", at::zeros({1})}}}, "    self.seen = self.seen + 1\n" + linear),
-              "forward replaces seen (its state would be lost) change it in place, with add_ or copy_");
+              "forward replaces seen (its state would be lost); change it in place, with add_ or copy_");
     std::string const counted = "self.seen.add_(1)\n";
     EXPECT_EQ(said("always", {{{"w", w()}}, {{"seen", at::zeros({1})}}}, "    " + counted + linear),
-              "forward changes seen in evaluation (a validation must leave the state as it is) change it in training only");
+              "forward changes seen in evaluation (a validation must leave the state as it is); change it in training only");
     auto const tied = w();
     EXPECT_EQ(said("tied", {{{"w", tied}, {"v", tied}}, {}}, linear), "");
     EXPECT_EQ(said("bool", {{{"w", w()}}, {{"mask", at::ones({1}).to(at::kBool)}}}, linear),
-              "buffer mask is Bool (states hold float32 and int64) make it one of these, or no buffer");
+              "buffer mask is Bool (states hold float32 and int64); make it one of these, or no buffer");
 }
 
 TEST(OwnModels, WhichNeedAProcessOfTheirOwn) {

@@ -6,8 +6,8 @@
 #include <numeric>
 #include <vector>
 
+#include "fixture.hpp"
 #include "model/step/lr_schedule.hpp"
-#include "model/trial/trial_model.hpp"
 
 namespace hopscotch::testing {
 

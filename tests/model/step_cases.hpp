@@ -4,7 +4,12 @@
 #include <memory>
 #include <vector>
 
+#include "core/byte_view.hpp"
+#include "data/dataset/shard.hpp"
 #include "model/fixture.hpp"
+#include "model/state/state.hpp"
+#include "model/trial/training_pass.hpp"
+#include "model/trial/trial_state.hpp"
 
 namespace hopscotch::testing {
 

@@ -8,6 +8,7 @@
 #include <ATen/ops/zeros.h>
 
 #include "model/feed/workspace_impl.hpp"
+#include "model/gpu/step_graphs.hpp"
 #include "model/own_model.hpp"
 #include "model/step/optimizer.hpp"
 #include "model/step_cases.hpp"

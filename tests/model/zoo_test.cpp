@@ -72,13 +72,13 @@ TEST(Check, AcceptsEveryModelOnFittingData) {
 
 TEST(Check, NamesTheModelThatWasMeant) {
     expect_complaint(trial_config("mpl"), digits(10),
-                     "/model/name: unknown model \"mpl\" did you mean \"mlp\"? (see: hopscotch models)");
+                     "/model/name: unknown model \"mpl\"; did you mean \"mlp\"? (see: hopscotch models)");
 }
 
 TEST(Check, SaysWhichShapeLenetNeeds) {
     expect_complaint(
         trial_config("lenet"), plain_manifest({64}, 10, 10, Task::classification),
-        "/model/name: lenet needs images of shape CxHxW (the dataset's rows have shape 64) import with --shape 1x8x8");
+        "/model/name: lenet needs images of shape CxHxW (the dataset's rows have shape 64); import with --shape 1x8x8");
     expect_complaint(trial_config("lenet"), plain_manifest({63}, 10, 10, Task::classification), "import with --shape CxHxW");
     expect_complaint(trial_config("lenet"), plain_manifest({1, 3, 9}, 10, 10, Task::classification), "at least 4x4");
 }
@@ -88,7 +88,7 @@ TEST(Check, RefusesUnknownAndIllTypedArguments) {
         return trial_config(model, Json::object({{key, std::move(value)}}));
     };
     expect_complaint(with("mlp", "hiden", Json(Json::Array{8})), digits(10),
-                     "/model/hiden: unknown key (did you mean \"hidden\"?)");
+                     "/model/hiden: unknown key; did you mean \"hidden\"?");
     expect_complaint(with("mlp", "hidden", 8), digits(10), "/model/hidden: expected an array of integers (got an integer)");
     expect_complaint(with("mlp", "hidden", Json(Json::Array{8, 0})), digits(10),
                      "/model/hidden: must be at least 1 (got 0)");
@@ -104,9 +104,9 @@ TEST(Check, RefusesALossThatDoesNotFitTheTask) {
     auto config = trial_config("mlp");
     expect_complaint(
         config, plain_manifest({5}, 2, 10, Task::regression),
-        "/train/loss: cross_entropy does not fit the dataset (it has targets of a regression) use mse or huber");
+        "/train/loss: cross_entropy does not fit the dataset (it has targets of a regression); use mse or huber");
     config.train.loss = LossKind::mse;
-    expect_complaint(config, digits(10), "/train/loss: mse does not fit the dataset (it has classes) use cross_entropy");
+    expect_complaint(config, digits(10), "/train/loss: mse does not fit the dataset (it has classes); use cross_entropy");
     EXPECT_EQ(complaints(config, plain_manifest({5}, 2, 10, Task::regression)), "");
 }
 

@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "experiment/config.hpp"
+#include "experiment/run_config.hpp"
 #include "run/records.hpp"
 #include "run/tally.hpp"
 

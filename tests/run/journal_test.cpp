@@ -484,7 +484,7 @@ TEST(Journal, IsAFileAndNothingElse) {
     Scratch scratch;
     for (std::string const other : {"/dev/zero", "/dev/null", "/tmp"}) {
         std::filesystem::create_symlink(other, scratch / "j");
-        EXPECT_EQ(message_of(scratch / "j"), (scratch / "j").string() + ": cannot be read (it is no file)");
+        EXPECT_EQ(message_of(scratch / "j"), (scratch / "j").string() + ": cannot be read (it is not a file)");
         std::filesystem::remove(scratch / "j");
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/past_run.hpp"
+#include "core/json_reader.hpp"
 
 #include <gtest/gtest.h>
 
@@ -101,7 +102,7 @@ TEST(PastRun, AnotherMetricOfTheSameRun) {
 TEST(PastRun, WhatCannotBeUsedIsRefused) {
     Scratch scratch;
     auto const directory = a_run(scratch);
-    EXPECT_NE(refusal(directory, "val_mae").find("has no val_mae (it went by val_accuracy)"), std::string::npos)
+    EXPECT_NE(refusal(directory, "val_mae").find("has no val_mae (its search.metric was val_accuracy)"), std::string::npos)
         << refusal(directory, "val_mae");
     JournalWriter(directory / "journal.jsonl").lap_done(lap(9, 0, 1));
     EXPECT_NE(refusal(directory, "val_accuracy").find("trial 9 was not released before"), std::string::npos);

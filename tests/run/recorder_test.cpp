@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a whole run leaves behind, from hand-made records.
 #include "run/recorder.hpp"
+#include "run/progress.hpp"
 
 #include <gtest/gtest.h>
 

@@ -42,7 +42,7 @@ TEST(RunDirectory, ExistingRunIsRefusedWithoutOverwrite) {
     auto const run = scratch / "digits";
     write(run / "experiment.json", k_ours);
     EXPECT_EQ(refusal(run, RunDirUse::fresh),
-              run.string() + ": exists already (a run directory is never mixed) use --overwrite, or another run.dir");
+              run.string() + ": exists already (runs never share a directory); use --overwrite, or another run.dir");
     EXPECT_EQ(refusal(run, RunDirUse::overwrite), "");
     EXPECT_EQ(slurp(run / "experiment.json"), k_ours);
 }
@@ -149,7 +149,7 @@ TEST(RunDirectory, ARunDoesNotGoOnThroughLinks) {
     for (auto const* name : {"checkpoints", "best", "server_log.jsonl"}) {
         fs::create_symlink(scratch / "elsewhere", run / name);
         EXPECT_EQ(refusal(run, RunDirUse::resume),
-                  (run / name).string() + ": is a link (a run goes on in its own directory only) put the real one there");
+                  (run / name).string() + ": is a link (a run writes only in its own directory); put the real file there");
         fs::remove(run / name);
     }
 }

@@ -8,10 +8,12 @@
 #include <cstdlib>
 
 #include "app/common/build_info.hpp"
+#include "comm/courier_messages.hpp"
 #include "core/clock.hpp"
 #include "core/error.hpp"
 #include "core/hash.hpp"
 #include "run/checkpoint.hpp"
+#include "strategy/common/resources.hpp"
 
 namespace hopscotch {
 namespace {
@@ -78,9 +80,7 @@ void PlayedWorld::hear(Rank at, MessageKind kind, ByteView body) {
                 std::erase_if(trainer.laps, [&](Lap const& lap) { return lap.trial == trial; });
             return;
         }
-        case MessageKind::pause:
-            trainer.paused = true;
-            return say(at, MessageKind::paused, Bytes(body.begin(), body.end()));
+        case MessageKind::pause: trainer.paused = true; return say(at, MessageKind::paused, Bytes(body.begin(), body.end()));
         case MessageKind::save: return save_all(at, decode<Save>(body));
         case MessageKind::settle: return say(at, MessageKind::settled, Bytes(body.begin(), body.end()));
         case MessageKind::fetch_best: return push_best(at, decode<LapId>(body));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A world for rank 0 alone: its trainers are played. They answer every message of the protocol of mop at once, train nothing,
-// and report laps at a given rate. So one thread is a thousand trainers, and what is measured is rank 0: its real courier,
-// director, recorder and run directory.
+// A world for rank 0 alone: its trainers are played. They answer every message of the protocol of mop at once, train
+// nothing, and report laps at a given rate. So one thread is a thousand trainers, and what is measured is rank 0: its real
+// courier, director, recorder and run directory.
 #pragma once
 #include <deque>
 #include <functional>
@@ -10,8 +10,11 @@
 #include <set>
 #include <vector>
 
+#include "comm/codec.hpp"
 #include "comm/messages.hpp"
 #include "comm/world.hpp"
+#include "schedule/lap.hpp"
+#include "strategy/common/lap_codec.hpp"
 #include "strategy/common/messages.hpp"
 #include "strategy/common/roll_call_messages.hpp"
 
@@ -43,7 +46,7 @@ public:
     [[noreturn]] void vanish() override;
     [[noreturn]] void abort(int exit_code) override;
 
-    std::optional<double> lost_s() const { return lost_s_; }           // monotonic: when the trainer died
+    std::optional<double> lost_s() const { return lost_s_; }            // monotonic: when the trainer died
     std::optional<double> first_lap_s() const { return first_lap_s_; }  // when the first lap came to a trainer
     std::optional<double> back_s() const { return back_s_; }            // when one came after that loss
 

@@ -14,8 +14,10 @@
 
 #include "app/job/prepare.hpp"
 #include "app/job/rank0.hpp"
+#include "app/job/run_options.hpp"
 #include "core/clock.hpp"
 #include "core/error.hpp"
+#include "core/json.hpp"
 #include "core/log.hpp"
 #include "data/dataset/manifest.hpp"
 #include "scale/played_world.hpp"
@@ -58,7 +60,8 @@ void write_dataset(Options const& options) {
     Manifest manifest;
     manifest.shape = {8};
     manifest.outputs = 10;
-    for (int shard = 0; shard < options.shards; ++shard) manifest.train.push_back({fmt::format("train-{:05}.h5", shard), 1000, 1});
+    for (int shard = 0; shard < options.shards; ++shard)
+        manifest.train.push_back({fmt::format("train-{:05}.h5", shard), 1000, 1});
     manifest.valid.push_back({"valid-00000.h5", 1000, 1});
     manifest.mean.assign(8, 0);
     manifest.stddev.assign(8, 1);
@@ -73,7 +76,8 @@ std::string write_experiment(Options const& options) {
         R"({{"name": "scale", "seed": 1, "data": {{"path": "{0}/data"}},
   "model": {{"name": "synthetic", "parameters": 1000, "seconds_per_batch": 0.001}},
   "train": {{"epochs": {1}, "batch_size": 100, "optimizer": {{"name": "sgd", "lr": 0.1}}}},
-  "search": {{"procedure": "{2}", "trials": {3}}}, "space": {{"train.optimizer.lr": {{"type": "float", "low": 0.001, "high": 1, "log": true}}}},
+  "search": {{"procedure": "{2}", "trials": {3}}},
+  "space": {{"train.optimizer.lr": {{"type": "float", "low": 0.001, "high": 1, "log": true}}}},
   "run": {{"dir": "{0}/run", "device": "cpu"}}}})",
         options.dir, options.epochs, options.procedure, options.trials);
     return path;

@@ -5,6 +5,7 @@
 #include "experiment/reader.hpp"
 #include "experiment/space.hpp"
 #include "schedule/director.hpp"
+#include "search/search.hpp"
 
 namespace hopscotch {
 namespace director_test {

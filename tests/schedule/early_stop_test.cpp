@@ -7,6 +7,7 @@
 
 #include "experiment/reader.hpp"
 #include "schedule/director.hpp"
+#include "search/search.hpp"
 
 namespace hopscotch {
 namespace early_stop_test {

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The procedures that decide on the way, as the keys of `search`: what a property of directors must hold for.
+// The procedures as the keys of `search`: what a property of directors must hold for.
 #pragma once
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "search/every_procedure.hpp"
 
 namespace hopscotch {
 
@@ -19,7 +22,7 @@ inline std::vector<std::string> every_procedure_and(std::vector<std::string> mor
         R"("procedure": "pbt", "population": 12, "interval": 2)",
     };
     out.insert(out.end(), more.begin(), more.end());
-    return out;
+    return with_every_procedure(std::move(out));
 }
 
 }  // namespace hopscotch

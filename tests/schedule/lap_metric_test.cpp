@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedule/lap_metric.hpp"
+#include "experiment/config.hpp"
 
 #include <gtest/gtest.h>
 

@@ -11,10 +11,10 @@
 
 namespace hopscotch {
 
-enum class Procedure { asha, dice, median, pbt };
+enum class Decider { asha, dice, median, pbt };
 
 struct Case {
-    Procedure procedure = Procedure::asha;
+    Decider procedure = Decider::asha;
     int trainers = 8;  // and shards
     std::int64_t trials = 120;
     int epochs = 9;
@@ -36,9 +36,9 @@ struct Simulated {
 
 inline Simulated simulate(Case const& in, std::int64_t seed, double lookahead, DecideBy by) {
     auto const search = [&]() -> std::unique_ptr<ToySearch> {
-        if (in.procedure == Procedure::asha) return std::make_unique<ToyAsha>(in.trials, 3, in.epochs);
-        if (in.procedure == Procedure::dice) return std::make_unique<ToyDice>(seed, in.trials, in.epochs);
-        if (in.procedure == Procedure::median) return std::make_unique<ToyMedian>(in.trials, in.epochs);
+        if (in.procedure == Decider::asha) return std::make_unique<ToyAsha>(in.trials, 3, in.epochs);
+        if (in.procedure == Decider::dice) return std::make_unique<ToyDice>(seed, in.trials, in.epochs);
+        if (in.procedure == Decider::median) return std::make_unique<ToyMedian>(in.trials, in.epochs);
         return std::make_unique<ToyPbt>(seed, in.trials, 4, in.epochs);
     };
     auto made = search();

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "schedule/simulated_job.hpp"
+#include "search/search.hpp"
 
 namespace hopscotch {
 namespace {

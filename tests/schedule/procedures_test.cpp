@@ -4,6 +4,7 @@
 
 #include "schedule/every_procedure.hpp"
 #include "schedule/simulated_job.hpp"
+#include "search/search.hpp"
 
 namespace hopscotch {
 namespace procedures_test {

@@ -7,7 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/ids.hpp"
 #include "schedule/toy_experiment.hpp"
+#include "search/search.hpp"
 
 namespace hopscotch {
 

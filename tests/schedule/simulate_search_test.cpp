@@ -5,6 +5,7 @@
 
 #include "experiment/reader.hpp"
 #include "schedule/policy.hpp"
+#include "search/search.hpp"
 
 namespace hopscotch {
 namespace simulate_search_test {

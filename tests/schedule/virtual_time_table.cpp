@@ -23,7 +23,7 @@ void row(hopscotch::Case const& in, char const* name, int seeds) {
 }  // namespace
 
 int main(int count, char** words) {
-    using hopscotch::Procedure;
+    using hopscotch::Decider;
     int const seeds = count > 1 ? std::atoi(words[1]) : 4;
     std::puts(
         "makespan (utilisation) over decisions by arrival; W = S\n"
@@ -31,13 +31,13 @@ int main(int count, char** words) {
     for (int const trainers : {8, 16})
         for (double const spread : {0.0, 0.5})
             for (double const error : {0.05, 0.2})
-                row({Procedure::asha, trainers, 15 * trainers, 9, spread, error, 3 * trainers}, "asha", seeds);
+                row({Decider::asha, trainers, 15 * trainers, 9, spread, error, 3 * trainers}, "asha", seeds);
     for (int const trainers : {8, 16})
         for (double const spread : {0.0, 0.6}) {
-            row({Procedure::asha, trainers, 15 * trainers, 9, spread, 0.05, 0}, "asha", seeds);
-            row({Procedure::dice, trainers, 15 * trainers, 9, spread, 0.05, 0}, "dice", seeds);
-            row({Procedure::median, trainers, 15 * trainers, 9, spread, 0.05, 0}, "median", seeds);
-            row({Procedure::median, trainers, 2 * trainers, 9, spread, 0.05, 0}, "median", seeds);
-            row({Procedure::pbt, trainers, 2 * trainers, 40, spread, 0.05, 0}, "pbt", seeds);
+            row({Decider::asha, trainers, 15 * trainers, 9, spread, 0.05, 0}, "asha", seeds);
+            row({Decider::dice, trainers, 15 * trainers, 9, spread, 0.05, 0}, "dice", seeds);
+            row({Decider::median, trainers, 15 * trainers, 9, spread, 0.05, 0}, "median", seeds);
+            row({Decider::median, trainers, 2 * trainers, 9, spread, 0.05, 0}, "median", seeds);
+            row({Decider::pbt, trainers, 2 * trainers, 40, spread, 0.05, 0}, "pbt", seeds);
         }
 }

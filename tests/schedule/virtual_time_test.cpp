@@ -146,7 +146,7 @@ TEST(VirtualTime, CostsNoTimeWithOneLapOfLookahead) {
     for (int const trainers : {8, 16})
         for (double const spread : {0.0, 0.5})
             for (double const error : {0.05, 0.2}) {
-                auto const out = compare({Procedure::asha, trainers, 15 * trainers, 9, spread, error, 3 * trainers}, 1, 3);
+                auto const out = compare({Decider::asha, trainers, 15 * trainers, 9, spread, error, 3 * trainers}, 1, 3);
                 std::cout << trainers << " trainers, spread " << spread << ", error " << error << ": makespan "
                           << out.makespan << ", utilisation " << out.utilisation << " of " << out.by_arrival << "\n";
                 EXPECT_LE(out.makespan, 1.03);
@@ -156,8 +156,8 @@ TEST(VirtualTime, CostsNoTimeWithOneLapOfLookahead) {
 TEST(VirtualTime, KeepsTrainersAsBusyAsArrivalOrder) {
     for (int const trainers : {8, 16})
         for (double const spread : {0.0, 0.6})
-            for (auto const procedure : {Procedure::asha, Procedure::dice, Procedure::median, Procedure::pbt}) {
-                bool const population = procedure == Procedure::pbt;
+            for (auto const procedure : {Decider::asha, Decider::dice, Decider::median, Decider::pbt}) {
+                bool const population = procedure == Decider::pbt;
                 Case const in{procedure, trainers, (population ? 2 : 15) * trainers, population ? 40 : 9, spread};
                 auto const out = compare(in, 1, 3);
                 std::cout << trainers << " trainers, spread " << spread << ", procedure " << static_cast<int>(procedure)

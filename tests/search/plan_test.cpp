@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/error.hpp"
+#include "every_procedure.hpp"
 #include "fake_director.hpp"
 
 namespace hopscotch {
@@ -52,6 +53,28 @@ TEST(Plan, TheOthers) {
     EXPECT_EQ(text(R"({"procedure": "pbt", "budget": {"epochs": 60}})", 20), "10 trials, about 60 epochs in all\n");
     EXPECT_EQ(text(R"({"procedure": "tpe", "trials": 2})", 4, R"({"train.epochs": [2, 9]})"),
               "2 trials, at most 18 epochs in all\n");
+}
+
+// Whatever the search does, it trains no more trials than its plan says, and at most as many epochs where the plan is no
+// guess.
+TEST(Plan, BoundsEveryProcedure) {
+    for (auto const& keys : with_every_procedure({})) {
+        auto const experiment = search_experiment("{" + keys + "}", k_unit, R"({"epochs": 9})");
+        auto const plan = plan_of(experiment);
+        auto const search = make_search(experiment);
+        FakeDirector director(
+            *search, 4, [](TrialId id, auto const&, int) { return std::optional(id.value * 7 % 11 * 1.0); }, 3);
+        ASSERT_TRUE(director.run()) << keys;
+        std::int64_t epochs = 0;
+        for (auto const& trial : director.trials()) epochs += trial.epochs;
+        EXPECT_LE(std::ssize(director.trials()), plan.trials) << keys;
+        if (plan.bound == SearchPlan::Bound::exact) {
+            EXPECT_EQ(epochs, plan.epochs) << keys;
+        } else if (plan.bound == SearchPlan::Bound::at_most) {
+            EXPECT_LE(epochs, plan.epochs) << keys;
+        }
+        EXPECT_FALSE(text_of(plan).empty()) << keys;
+    }
 }
 
 // Without failures the plan of the synchronous ones is what happens.

@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+#include "every_procedure.hpp"
 #include "experiment/space.hpp"
 #include "fake_director.hpp"
 #include "long_suite.hpp"
@@ -47,31 +48,35 @@ std::string random_space(Rng& rng, std::string const& prefix) {
     return out + "}";
 }
 
+// One of the samplers that draw from any space.
+std::string random_sampler(Rng& rng, ProcedureTraits const& row) {
+    std::vector<std::string> samplers;
+    for (auto const& name : row.samplers)
+        if (sampler_traits(name).configurations == Configurations::drawn) samplers.push_back(name);
+    return samplers[below(rng, static_cast<std::uint32_t>(samplers.size()))];
+}
+
 // All that a procedure may be told.
-std::string random_search(Rng& rng, std::string const& procedure, std::string const& prefix, int epochs) {
-    std::string out = "{\"procedure\": \"" + procedure + "\"";
+std::string random_search(Rng& rng, ProcedureTraits const& row, std::string const& prefix, int epochs) {
+    std::string out = "{" + named(row);
     auto const add = [&](std::string const& key, auto value) { out += fmt::format(", \"{}\": {}", key, value); };
-    bool const halving =
-        procedure == "hyperband" || procedure == "bohb" || procedure == "successive_halving" || procedure == "asha";
-    bool const ruled = halving || procedure == "median" || procedure == "pbt";
-    bool const endless = procedure == "hyperband" || procedure == "bohb";
-    if (procedure != "pbt" && (!endless || one_in(rng, 2))) add("trials", 1 + below(rng, 40));
+    if (has_key(row, "trials") && (!row.ends_by_itself || one_in(rng, 2))) add("trials", 1 + below(rng, 40));
     if (one_in(rng, 6)) out += fmt::format(R"(, "budget": {{"epochs": {}}})", 1 + below(rng, 60));
-    if (halving && one_in(rng, 2)) add("eta", 2 + below(rng, 4));
-    if (ruled && procedure != "pbt" && one_in(rng, 3)) add("min_epochs", 1 + below(rng, static_cast<std::uint32_t>(epochs)));
-    if (procedure == "asha" && one_in(rng, 2)) add("variant", "\"stop\"");
-    if (ruled && procedure != "bohb" && one_in(rng, 2)) {
-        char const* const samplers[] = {"\"random\"", "\"sobol\"", "\"tpe\""};
-        add("sampler", samplers[below(rng, procedure == "pbt" ? 2 : 3)]);
-        if (out.find("tpe") != out.npos) add("startup", 1 + below(rng, 8));
+    if (has_key(row, "eta") && one_in(rng, 2)) add("eta", 2 + below(rng, 4));
+    if (has_key(row, "min_epochs") && one_in(rng, 3)) add("min_epochs", 1 + below(rng, static_cast<std::uint32_t>(epochs)));
+    if (has_key(row, "variant") && one_in(rng, 2)) add("variant", "\"stop\"");
+    if (has_key(row, "sampler") && one_in(rng, 2)) {
+        auto const sampler = random_sampler(rng, row);
+        add("sampler", "\"" + sampler + "\"");
+        if (std::ranges::count(samplers_with("startup"), sampler) > 0) add("startup", 1 + below(rng, 8));
     }
-    if (procedure == "pbt") {
+    if (has_key(row, "population")) {
         add("population", 1 + below(rng, 12));
         add("interval", 1 + below(rng, 4));
         add("quantile", below(rng, 3) * 0.25);
     }
-    if (procedure == "tpe" || procedure == "bohb") add("startup", 1 + below(rng, 8));
-    if (procedure == "tpe" && one_in(rng, 2)) add("multivariate", false);
+    if (samples_with(row, "startup")) add("startup", 1 + below(rng, 8));
+    if (samples_with(row, "multivariate") && !row.has_rule && one_in(rng, 2)) add("multivariate", false);
     if (one_in(rng, 3)) out += ", \"forbid\": [{\"" + prefix + "0\": \"q\", \"" + prefix + "1\": {\"above\": 1}}]";
     return out + "}";
 }
@@ -133,10 +138,10 @@ void expect_within_table(Experiment const& experiment, FakeDirector const& direc
     }
 }
 
-// The check of pbt refuses keys of the model, whose values are the state's shape; here nobody trains.
+// The check of procedures that clone refuses keys of the model, whose values are the state's shape; here nobody trains.
 Experiment any_experiment(std::string const& search, std::string const& space, int epochs, std::uint64_t seed) {
     auto const train = fmt::format("{{\"epochs\": {}}}", epochs);
-    if (search.find("pbt") == search.npos) return search_experiment(search, space, train, std::to_string(seed));
+    if (!row_of(search).clones) return search_experiment(search, space, train, std::to_string(seed));
     auto const forbid = search.find(", \"forbid\"");
     auto const end = forbid == search.npos ? "" : search.substr(forbid);
     auto out = search_experiment(R"({"procedure": "random", "trials": 1)" + (end.empty() ? "}" : end), space, train,
@@ -149,10 +154,10 @@ Experiment any_experiment(std::string const& search, std::string const& space, i
     return out;
 }
 
-class Any : public ::testing::TestWithParam<char const*> {};
+class Any : public ::testing::TestWithParam<ProcedureTraits> {};
 
 TEST_P(Any, SpaceOrderOfArrivalAndFailures) {
-    std::string const procedure = GetParam();
+    auto const& procedure = GetParam();
     for (std::uint64_t seed = 0; seed < (testing::long_suite() ? 400 : 100); ++seed) {
         Rng rng(stream_key(seed, Purpose::search, {1}));
         std::string const prefix = "model.x";
@@ -178,7 +183,7 @@ TEST_P(Any, SpaceOrderOfArrivalAndFailures) {
         for (auto const& trial : director.trials()) {
             expect_allowed(space, trial.assignment, about);
             bool const fresh = texts.insert(to_json(trial.assignment).dump()).second;
-            EXPECT_TRUE(fresh || procedure == "pbt") << "twice" << about;
+            EXPECT_TRUE(fresh || procedure.clones) << "twice" << about;
             EXPECT_LE(trial.epochs, epochs) << about;
             EXPECT_NE(trial.state, State::running) << about;
         }
@@ -187,10 +192,14 @@ TEST_P(Any, SpaceOrderOfArrivalAndFailures) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Search, Any,
-                         ::testing::Values("random", "sobol", "tpe", "successive_halving", "hyperband", "bohb", "asha",
-                                           "median", "pbt"),
-                         [](auto const& each) { return std::string(each.param); });
+std::vector<ProcedureTraits> all_that_draw() {
+    auto out = procedure_traits();
+    std::erase_if(out, [](ProcedureTraits const& row) { return !draws(row); });
+    return out;
+}
+
+INSTANTIATE_TEST_SUITE_P(Search, Any, ::testing::ValuesIn(all_that_draw()),
+                         [](auto const& each) { return std::string(each.param.name); });
 
 // Whatever the settings, somebody can always go on.
 TEST(Search, NoDeadlockForAnyEpochsEtaAndInFlight) {

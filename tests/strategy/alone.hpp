@@ -5,31 +5,26 @@
 #include <filesystem>
 #include <functional>
 
+#include "comm/courier.hpp"
+#include "comm/traffic.hpp"
 #include "core/hash.hpp"
+#include "core/ids.hpp"
+#include "data/batches/shard_source.hpp"
+#include "data/batches/unit.hpp"
+#include "data/dataset/shard.hpp"
 #include "job_harness.hpp"
+#include "model/feed/workspace.hpp"
+#include "model/state/state.hpp"
+#include "model/trial/evaluation.hpp"
+#include "model/trial/evaluator.hpp"
+#include "model/trial/training_pass.hpp"
 #include "model/trial/trial_model.hpp"
+#include "model/trial/trial_state.hpp"
+#include "schedule/lap.hpp"
 #include "schedule/policy.hpp"
+#include "strategy/build_info.hpp"
 
 namespace hopscotch::testing {
-
-inline constexpr int k_epochs = 2;
-
-inline Json document(std::string const& data, int batch_size, std::string const& strategy) {
-    return Json::object({
-        {"name", "equivalence"},
-        {"seed", 7},
-        {"data", Json::object({{"path", data}})},
-        {"model", Json::object({{"name", "mlp"}, {"hidden", std::vector<int>{9}}})},
-        {"train", Json::object({{"epochs", k_epochs},
-                                {"batch_size", batch_size},
-                                {"optimizer", Json::object({{"name", "sgd"}, {"lr", 0.05}})},
-                                {"schedule", Json::object({{"name", "cosine"}, {"warmup_epochs", 0.5}})}})},
-        {"search", Json::object({{"procedure", "grid"}})},
-        {"space", Json::object({{"train.optimizer.lr", std::vector<double>{0.05}}})},
-        {"strategy", Json::object({{"name", strategy}})},
-        {"run", Json::object({{"dir", "unused"}, {"device", "cpu"}})},
-    });
-}
 
 // The oracle: no strategy, no trainer, no messages. One model object, one block of memory, the visit order in a loop.
 class Alone {

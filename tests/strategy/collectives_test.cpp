@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "experiment/strategy_traits.hpp"
 
 namespace hopscotch {
 namespace collectives_test {
@@ -88,15 +89,18 @@ TEST(Collectives, AreNoTopicWithoutGpusOrWithOneTrainer) {
 }
 
 TEST(Collectives, AreOfStrategiesThatAddUpAmongAll) {
-    for (auto const* name : {"mop", "parameter_server", "sequential", "task_parallel"}) {
+    for (auto const& name : strategy_names()) {
+        if (has_setting(name, "collectives")) continue;
         auto wanted = fit();
         wanted.strategy.name = name;
         EXPECT_EQ(choice(wanted).used, Collectives::mpi);
         EXPECT_EQ(choice(wanted).why, "");
     }
     auto wanted = fit();
-    wanted.strategy.name = "model_averaging";
-    EXPECT_EQ(choice(wanted).used, Collectives::nccl);
+    for (std::string const name : {"model_averaging", "allreduce"}) {
+        wanted.strategy.name = name;
+        EXPECT_EQ(choice(wanted).used, Collectives::nccl);
+    }
 }
 
 TEST(Collectives, MpiIsMpi) {

@@ -8,6 +8,10 @@
 #include "core/log.hpp"
 #include "experiment/strategy_traits.hpp"
 #include "job_harness.hpp"
+#include "model/gpu/device.hpp"
+#include "model/trial/evaluation.hpp"
+#include "strategy/trainer/job_ended.hpp"
+#include "strategy/trainer/trial_runner.hpp"
 #include "wrapped_model.hpp"
 
 namespace hopscotch {
@@ -170,11 +174,13 @@ void check(World& world, std::string const& strategy, Expected const& expected) 
 
 // Trial 1 visits shards 1, 2, 3, 0 and validates at the owner of shard 1.
 void check_all(Expected const& expected) {
-    for (auto const* strategy : {"mop", "sequential", "task_parallel"})
+    for (auto const& strategy : strategy_traits()) {
+        if (strategy.training == Training::together) continue;
         for (int const trainers : trainer_counts()) {
-            on_every_rank(trainers + 1, [&](World& world) { check(world, strategy, expected); });
+            on_every_rank(trainers + 1, [&](World& world) { check(world, std::string(strategy.name), expected); });
             if (mpi_world()) break;  // the number of trainers is mpirun's
         }
+    }
 }
 
 TEST(Failure, InAUnitEndsThatTrialAlone) { check_all({Fault::training, 1, 2, "unit on shard 3 of epoch 1", 3}); }
@@ -185,13 +191,15 @@ TEST(Failure, InInitialisationEndsThatTrialAlone) { check_all({Fault::initialisa
 
 // Where all trainers train a trial together: the one that fails goes on taking part in every step, so nobody waits for it.
 void check_group(Fault fault, int epoch, std::string const& what, std::optional<int> shard) {
-    for (auto const* strategy : {"allreduce", "model_averaging", "parameter_server"})
+    for (auto const& row : strategy_traits()) {
+        if (row.training != Training::together) continue;
+        std::string const strategy(row.name);
         for (int const trainers : trainer_counts()) {
             on_every_rank(trainers + 1, [&](World& world) {
                 auto const healthy = run_with(world, strategy, Fault::none);
                 auto const job = run_with(world, strategy, fault);
                 if (world.rank() != Rank(0)) return;
-                SCOPED_TRACE(std::string(strategy) + ", " + std::to_string(world.size() - 1) + " trainers: " + what);
+                SCOPED_TRACE(strategy + ", " + std::to_string(world.size() - 1) + " trainers: " + what);
                 auto const& lap = job.laps.at({TrialId(1), epoch});
                 EXPECT_EQ(lap.outcome, Outcome::failed);
                 EXPECT_EQ(lap.reason, what + " " + (shard ? where(job, *shard) : where(job, 0)));
@@ -200,6 +208,7 @@ void check_group(Fault fault, int epoch, std::string const& what, std::optional<
             });
             if (mpi_world()) break;
         }
+    }
 }
 
 TEST(Failure, InAUnitOfAGroupEndsThatTrialAlone) { check_group(Fault::training, 1, "unit on shard 3 of epoch 1", 3); }

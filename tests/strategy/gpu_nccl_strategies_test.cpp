@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "group_oracle.hpp"
+#include "model/gpu/device.hpp"
 
 namespace hopscotch {
 namespace gpu_nccl_strategies_test {

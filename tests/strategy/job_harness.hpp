@@ -7,16 +7,46 @@
 #include <vector>
 
 #include "both_worlds.hpp"
+#include "comm/buffer_pool.hpp"
+#include "comm/courier.hpp"
+#include "core/json_reader.hpp"
+#include "experiment/config.hpp"
 #include "experiment/reader.hpp"
+#include "schedule/lap.hpp"
+#include "schedule/visit.hpp"
+#include "strategy/build_info.hpp"
 #include "strategy/common/dispatcher.hpp"
 #include "strategy/common/pump.hpp"
+#include "strategy/common/resources.hpp"
+#include "strategy/common/roll_call_messages.hpp"
+#include "strategy/common/worker.hpp"
 #include "strategy/roll_call.hpp"
 #include "strategy/strategy_table.hpp"
+#include "strategy/trainer_main.hpp"
 #include "tiny_dataset.hpp"
 
 namespace hopscotch::testing {
 
 inline BuildInfo const k_test_build{"test", "test", "test"};
+
+inline constexpr int k_epochs = 2;
+
+inline Json document(std::string const& data, int batch_size, std::string const& strategy) {
+    return Json::object({
+        {"name", "equivalence"},
+        {"seed", 7},
+        {"data", Json::object({{"path", data}})},
+        {"model", Json::object({{"name", "mlp"}, {"hidden", std::vector<int>{9}}})},
+        {"train", Json::object({{"epochs", k_epochs},
+                                {"batch_size", batch_size},
+                                {"optimizer", Json::object({{"name", "sgd"}, {"lr", 0.05}})},
+                                {"schedule", Json::object({{"name", "cosine"}, {"warmup_epochs", 0.5}})}})},
+        {"search", Json::object({{"procedure", "grid"}})},
+        {"space", Json::object({{"train.optimizer.lr", std::vector<double>{0.05}}})},
+        {"strategy", Json::object({{"name", strategy}})},
+        {"run", Json::object({{"dir", "unused"}, {"device", "cpu"}})},
+    });
+}
 
 inline Experiment read_document(Json const& document) {
     Problems problems("test");

@@ -7,7 +7,9 @@
 #include "comm/fake_nccl.hpp"
 #include "core/log.hpp"
 #include "group_oracle.hpp"
+#include "strategy/common/trainer_gpu.hpp"
 #include "strategy/together/buckets.hpp"
+#include "strategy/trainer/trial_runner.hpp"
 #include "wrapped_model.hpp"
 
 namespace hopscotch {

@@ -3,6 +3,7 @@
 // against what they promise, and its bytes against the formula. Threads of 1..4 trainers, and MPI.
 #include <numeric>
 
+#include "comm/codec.hpp"
 #include "group_oracle.hpp"
 #include "strategy/check.hpp"
 #include "strategy/common/messages.hpp"

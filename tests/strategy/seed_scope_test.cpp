@@ -4,6 +4,7 @@
 #include <set>
 
 #include "alone.hpp"
+#include "experiment/strategy_traits.hpp"
 
 namespace hopscotch {
 namespace seed_scope_test {
@@ -50,7 +51,7 @@ void check(World& world, std::string const& strategy, std::string const& scope) 
 }
 
 TEST(SeedScope, TrialsOfTheSameRepeatHaveTheSameRandomNumbersOrNot) {
-    for (auto const* strategy : {"mop", "task_parallel", "sequential", "allreduce", "parameter_server", "model_averaging"})
+    for (auto const& strategy : strategy_names())
         for (auto const* scope : {"trial", "experiment"})
             on_every_rank(3, [&](World& world) { check(world, strategy, scope); });
 }

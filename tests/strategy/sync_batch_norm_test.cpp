@@ -137,7 +137,8 @@ TEST(SyncBatchNorm, OneRowATrainerIsTooFewForLocalStatistics) {
         auto const& record = trained.job.laps.at({TrialId(0), 0});
         if (trained.job.owners.trainers < 3) return;  // two rows each, or four
         EXPECT_EQ(record.outcome, Outcome::failed);
-        EXPECT_NE(record.reason.find("batch norm needs more than one value a channel"), std::string::npos) << record.reason;
+        EXPECT_NE(record.reason.find("batch norm needs more than one value per channel"), std::string::npos)
+            << record.reason;
     });
 }
 

@@ -4,8 +4,11 @@
 #include <set>
 
 #include "alone.hpp"
+#include "comm/codec.hpp"
 #include "strategy/common/pump.hpp"
+#include "strategy/trainer/job_ended.hpp"
 #include "strategy/whole_laps/row_client.hpp"
+#include "strategy/whole_laps/row_messages.hpp"
 #include "strategy/whole_laps/task_parallel.hpp"
 
 namespace hopscotch {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What one process would see that trains on whole batches, where K trainers each train a part.
 #pragma once
+#include "data/batches/batches.hpp"
 #include "group_oracle.hpp"
 
 namespace hopscotch::testing {

@@ -8,7 +8,19 @@
 #include <utility>
 #include <vector>
 
+#include "core/byte_view.hpp"
+#include "core/device_floats.hpp"
+#include "core/ids.hpp"
+#include "core/json.hpp"
+#include "data/batches/shard_source.hpp"
+#include "data/batches/unit.hpp"
+#include "model/network/sum_over_group.hpp"
+#include "model/state/state.hpp"
+#include "model/step/gradient_ready.hpp"
+#include "model/trial/evaluator.hpp"
+#include "model/trial/training_pass.hpp"
 #include "model/trial/trial_model.hpp"
+#include "model/trial/trial_state.hpp"
 
 namespace hopscotch::testing {
 

@@ -119,9 +119,12 @@ int bench_allreduce_command(BenchAllreduceOptions const& options) {
 
 Work add_bench_allreduce(CLI::App& command) {
     auto const sums = std::make_shared<BenchAllreduceOptions>();
-    command.add_option("--bytes", sums->bytes, "Of the values (repeatable)")->type_name("N")->check(CLI::PositiveNumber);
-    command.add_option("--bucket-mb", sums->bucket_mb, "Of a bucket, 2^20 bytes")->capture_default_str();
-    command.add_option("--repeats", sums->repeats, "Interleaved repeats; medians are printed")->capture_default_str();
+    command.add_option("--bytes", sums->bytes, "Size of the values in bytes (repeatable)")
+        ->type_name("N")
+        ->check(CLI::PositiveNumber);
+    command.add_option("--bucket-mb", sums->bucket_mb, "Size of a bucket, in units of 2^20 bytes")->capture_default_str();
+    command.add_option("--repeats", sums->repeats, "Number of interleaved repeats; medians are printed")
+        ->capture_default_str();
     command.footer("Four ranks:  mpirun --oversubscribe -np 4 hopscotch bench allreduce");
     return [sums] { return bench_allreduce_command(*sums); };
 }

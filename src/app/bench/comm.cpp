@@ -170,11 +170,12 @@ int bench_comm_command(BenchCommOptions const& options) {
 
 Work add_bench_comm(CLI::App& command) {
     auto const comm = std::make_shared<BenchCommOptions>();
-    command.add_option("--megabytes", comm->megabytes, "Of a state")->capture_default_str();
+    command.add_option("--megabytes", comm->megabytes, "Size of a state")->capture_default_str();
     command.add_option("--period", comm->period_s, "Seconds between hops")->capture_default_str();
-    command.add_option("--seconds", comm->seconds, "Of each phase")->capture_default_str();
-    command.add_option("--repeats", comm->repeats, "Interleaved phases with and without hops")->capture_default_str();
-    command.add_option("--device", comm->device, "auto, cpu or cuda: where a state begins and ends its hop")
+    command.add_option("--seconds", comm->seconds, "Length of each phase")->capture_default_str();
+    command.add_option("--repeats", comm->repeats, "Number of interleaved phases with and without hops")
+        ->capture_default_str();
+    command.add_option("--device", comm->device, "Device where a state begins and ends its hop: auto, cpu or cuda")
         ->capture_default_str();
     command.add_flag("--copy", comm->copy, "Copy states, also between ranks of one host that could hand over memory");
     command.footer(

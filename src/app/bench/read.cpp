@@ -19,10 +19,13 @@
 #include "core/clock.hpp"
 #include "core/error.hpp"
 #include "core/rng.hpp"
+#include "data/batches/batches.hpp"
 #include "data/batches/shard_source.hpp"
+#include "data/dataset/manifest.hpp"
 #include "data/dataset/shard_layout.hpp"
 #include "data/dataset/shard_reader.hpp"
 #include "data/dataset/shard_writer.hpp"
+#include "experiment/config.hpp"
 
 namespace hopscotch {
 namespace {
@@ -176,10 +179,10 @@ private:
     std::vector<std::uint32_t> rows_;
 };
 
-struct Column {  // GB/s by repeat
+struct ReadColumn {  // GB/s by repeat
     std::vector<double> rates;
     double typical() const { return median(rates); }
-    double against(Column const& other) const {  // of each repeat, whose two were measured one after the other
+    double against(ReadColumn const& other) const {  // of each repeat, whose two were measured one after the other
         std::vector<double> ratios;
         for (std::size_t i = 0; i < rates.size(); ++i) ratios.push_back(rates[i] / other.rates[i]);
         return median(ratios);
@@ -187,7 +190,7 @@ struct Column {  // GB/s by repeat
 };
 
 struct Table {
-    Column all, memory, sequence, window, file, none;
+    ReadColumn all, memory, sequence, window, file, none;
 };
 
 Table measure(ReadBench& bench, int repeats) {
@@ -195,7 +198,7 @@ Table measure(ReadBench& bench, int repeats) {
     auto const in_windows = bench.order_in_windows();
     Table table;
     for (int repeat = -1; repeat < repeats; ++repeat) {  // the first warms memory and page cache
-        std::pair<Column*, double> const rates[] = {
+        std::pair<ReadColumn*, double> const rates[] = {
             {&table.all, bench.through(Cache::all, order)},     {&table.memory, bench.from_memory(order)},
             {&table.sequence, bench.from_memory_in_sequence()}, {&table.window, bench.through(Cache::window, in_windows)},
             {&table.file, bench.from_file(in_windows)},         {&table.none, bench.through(Cache::none, order)}};
@@ -241,9 +244,10 @@ Work add_bench_read(CLI::App& command) {
     auto const read = std::make_shared<BenchReadOptions>();
     command.add_option("--dir", read->dir, "Read the first training shard of this dataset (default: make one)")
         ->type_name("DATASET");
-    command.add_option("--megabytes", read->megabytes, "Of the shard that is made")->capture_default_str();
+    command.add_option("--megabytes", read->megabytes, "Size of the shard that is made")->capture_default_str();
     command.add_option("--batch", read->batch_size, "Rows of a batch")->capture_default_str();
-    command.add_option("--repeats", read->repeats, "Interleaved repeats; medians are printed")->capture_default_str();
+    command.add_option("--repeats", read->repeats, "Number of interleaved repeats; medians are printed")
+        ->capture_default_str();
     return on_first_rank([read] { return bench_read_command(*read); });
 }
 

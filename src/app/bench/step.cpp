@@ -11,12 +11,19 @@
 #include "core/clock.hpp"
 #include "core/error.hpp"
 #include "core/rng.hpp"
+#include "data/batches/batches.hpp"
 #include "data/batches/shard_source.hpp"
+#include "data/dataset/manifest.hpp"
+#include "data/dataset/shard.hpp"
 #include "data/import/import_options.hpp"
+#include "experiment/config.hpp"
 #include "model/feed/feed_speed.hpp"
 #include "model/feed/workspace.hpp"
 #include "model/gpu/device.hpp"
+#include "model/state/state.hpp"
+#include "model/trial/training_pass.hpp"
 #include "model/trial/trial_model.hpp"
+#include "model/trial/trial_state.hpp"
 #include "strategy/common/devices.hpp"
 
 namespace hopscotch {
@@ -138,20 +145,20 @@ int bench_step_command(BenchStepOptions const& options) {
 Work add_bench_step(CLI::App& command) {
     auto const step = std::make_shared<BenchStepOptions>();
     command.add_option("--model", step->model, "A model of hopscotch models")->capture_default_str();
-    command.add_option("--arguments", step->arguments, "Of the model, as JSON: '{\"hidden\": [512, 256]}'")
+    command.add_option("--arguments", step->arguments, "Arguments of the model, as JSON: '{\"hidden\": [512, 256]}'")
         ->type_name("JSON");
-    command.add_option("--shape", step->shape, "Of a row: 64, or 3x32x32")->capture_default_str();
-    command.add_option("--augment", step->augment, "flip, crop, cutout (repeatable)")->type_name("NAME");
+    command.add_option("--shape", step->shape, "Shape of a row: 64, or 3x32x32")->capture_default_str();
+    command.add_option("--augment", step->augment, "Augmentation: flip, crop or cutout (repeatable)")->type_name("NAME");
     command.add_option("--outputs", step->outputs, "Classes")->capture_default_str();
     command.add_option("--batch", step->batch_size, "Rows of a step")->capture_default_str();
     command.add_option("--rows", step->rows, "Rows of the shard")->capture_default_str();
-    command.add_option("--optimizer", step->optimizer, "sgd (with momentum) or adam")->capture_default_str();
-    command.add_option("--device", step->device, "auto, cpu or cuda")->capture_default_str();
-    command.add_option("--precision", step->precision, "fp32 or bf16")->capture_default_str();
-    command.add_flag("--fast", step->fast, "On a GPU: run.deterministic false");
-    command.add_flag("--nchw", step->nchw, "train.channels_last false");
-    command.add_option("--seconds", step->seconds, "Of each repeat")->capture_default_str();
-    command.add_option("--repeats", step->repeats, "The median of these is printed")->capture_default_str();
+    command.add_option("--optimizer", step->optimizer, "Optimizer: sgd (with momentum) or adam")->capture_default_str();
+    command.add_option("--device", step->device, "Device: auto, cpu or cuda")->capture_default_str();
+    command.add_option("--precision", step->precision, "Precision: fp32 or bf16")->capture_default_str();
+    command.add_flag("--fast", step->fast, "On a GPU: with run.deterministic false");
+    command.add_flag("--nchw", step->nchw, "With train.channels_last false");
+    command.add_option("--seconds", step->seconds, "Length of each repeat")->capture_default_str();
+    command.add_option("--repeats", step->repeats, "Number of repeats; their median is printed")->capture_default_str();
     return on_first_rank([step] { return bench_step_command(*step); });
 }
 

@@ -69,10 +69,10 @@ int compare_command(CompareOptions const& options) {
         std::ranges::copy(other_differences(base, comparison.runs[r]), std::back_inserter(comparison.notes));
     }
     if (!comparison.reasons.empty() && !options.anyway)
-        throw ConfigError(
-            fmt::format("these runs cannot be compared (they did not do the same work to its end); --anyway compares "
-                        "them nevertheless\n  {}",
-                        fmt::join(comparison.reasons, "\n  ")));
+        throw ConfigError(fmt::format(
+            "these runs cannot be compared (they did not do the same work to the end); --anyway compares them all the same"
+            "\n  {}",
+            fmt::join(comparison.reasons, "\n  ")));
     comparison.target = make_target(comparison.runs, options.target);
     comparison.measured = measures_of(comparison.runs, comparison.target);
     if (link) {

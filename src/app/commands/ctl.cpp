@@ -97,7 +97,7 @@ int ask(CtlOptions const& options) {
         return answer->ok ? 0 : k_exit_failed;
     }
     take_back(options.run_dir, name);
-    fmt::print(stderr, "{}: no job has answered within {:g} s (none works on this run?); the request is taken back\n",
+    fmt::print(stderr, "{}: no job has answered within {:g} s (does a job work on this run?); the request is withdrawn\n",
                options.run_dir, options.timeout_s);
     return k_exit_failed;
 }

@@ -12,7 +12,9 @@
 #include "data/dataset/manifest.hpp"
 #include "experiment/config.hpp"
 #include "model/feed/workspace.hpp"
+#include "model/state/state.hpp"
 #include "model/trial/trial_model.hpp"
+#include "model/trial/trial_state.hpp"
 #include "model/zoo/zoo.hpp"
 
 namespace hopscotch {
@@ -102,8 +104,8 @@ int models_command(std::string const& name) {
     }
     if (!found) {
         auto const near = nearest(name, names);
-        throw ConfigError(fmt::format("unknown model \"{}\"{}; see hopscotch models", name,
-                                      near.empty() ? "" : fmt::format(" (did you mean \"{}\"?)", near)));
+        throw ConfigError(fmt::format("unknown model \"{}\"{} (see: hopscotch models)", name,
+                                      near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near)));
     }
     return 0;
 }

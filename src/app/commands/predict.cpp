@@ -16,15 +16,23 @@
 #include "app/commands/commands.hpp"
 #include "app/commands/predictions_csv.hpp"
 #include "app/common/choice.hpp"
+#include "comm/buffer_pool.hpp"
 #include "core/error.hpp"
 #include "core/file.hpp"
 #include "core/hash.hpp"
+#include "data/batches/shard_source.hpp"
+#include "data/dataset/shard.hpp"
 #include "experiment/reader.hpp"
+#include "model/feed/workspace.hpp"
 #include "model/gpu/device.hpp"
+#include "model/trial/evaluation.hpp"
+#include "model/trial/evaluator.hpp"
+#include "model/trial/trial_state.hpp"
 #include "run/files.hpp"
 #include "run/journal.hpp"
 #include "run/metrics.hpp"
 #include "run/run_directory.hpp"
+#include "strategy/common/journey.hpp"
 #include "strategy/trainer/trial_runner.hpp"
 
 namespace hopscotch {
@@ -254,7 +262,7 @@ Work add_predict(CLI::App& command) {
         ->type_name("ID");
     add_choice<std::string>(command, "--split", {{"all", "all"}, {"train", "train"}, {"valid", "valid"}, {"test", "test"}},
                             options->split, "Only these rows (default: all)");
-    command.add_option("--device", options->device, "auto, cpu or cuda")->capture_default_str();
+    command.add_option("--device", options->device, "Device: auto, cpu or cuda")->capture_default_str();
     command.footer("Example: hopscotch predict runs/digits data/digits --split valid --out predictions.csv");
     return on_first_rank([options] { return predict_command(*options); });
 }

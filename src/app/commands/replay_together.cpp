@@ -11,17 +11,25 @@
 
 #include "app/common/build_info.hpp"
 #include "app/common/temporary_directory.hpp"
+#include "comm/courier.hpp"
 #include "comm/thread_world.hpp"
 #include "core/clock.hpp"
 #include "core/error.hpp"
 #include "core/hash.hpp"
 #include "data/dataset/data_schema.hpp"
+#include "experiment/config.hpp"
 #include "experiment/reader.hpp"
 #include "model/zoo/zoo.hpp"
+#include "run/journal.hpp"
+#include "schedule/visit.hpp"
+#include "strategy/build_info.hpp"
+#include "strategy/common/checkpoint_target.hpp"
 #include "strategy/common/dispatcher.hpp"
 #include "strategy/common/pump.hpp"
+#include "strategy/common/roll_call_messages.hpp"
 #include "strategy/roll_call.hpp"
 #include "strategy/strategy_table.hpp"
+#include "strategy/trainer_main.hpp"
 
 namespace hopscotch {
 namespace {

@@ -6,11 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "experiment/config.hpp"
-#include "run/journal.hpp"
-#include "schedule/visit.hpp"
+#include "core/ids.hpp"
 
 namespace hopscotch {
+
+struct Experiment;
+struct Journal;
+struct OwnerTable;
 
 struct ReplayedLaps {
     std::int64_t laps = 0;

@@ -13,10 +13,13 @@
 
 #include "app/commands/commands.hpp"
 #include "app/common/build_info.hpp"
+#include "app/job/earlier_jobs.hpp"
 #include "app/job/prepare.hpp"
 #include "app/job/rank0.hpp"
+#include "app/job/run_options.hpp"
 #include "app/job/signals.hpp"
 #include "app/plan/print_plan.hpp"
+#include "comm/courier.hpp"
 #include "comm/mpi_world.hpp"
 #include "comm/shared_world.hpp"
 #include "comm/thread_world.hpp"
@@ -24,6 +27,8 @@
 #include "core/error.hpp"
 #include "core/log.hpp"
 #include "run/summary.hpp"
+#include "strategy/roll_call.hpp"
+#include "strategy/trainer_main.hpp"
 
 namespace hopscotch {
 namespace {

@@ -3,7 +3,7 @@
 #pragma once
 #include <string>
 
-#include "strategy/roll_call.hpp"
+#include "strategy/build_info.hpp"
 
 namespace hopscotch {
 

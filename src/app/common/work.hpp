@@ -11,8 +11,8 @@ class App;
 
 namespace hopscotch {
 
-// What a sub-command does once its options have been parsed. Returns the exit code (0 done, 1 failed). Throws ConfigError
-// for bad input and other Errors for failures; run_cli() turns both into exit codes.
+// The work of a sub-command, after its options have been parsed. Returns the exit code (0 done, 1 failed). Throws
+// ConfigError for bad input and other Errors for failures; run_cli() turns both into exit codes.
 using Work = std::function<int()>;
 
 struct SubCommand {

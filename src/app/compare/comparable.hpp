@@ -12,7 +12,7 @@ namespace hopscotch {
 // The reasons against a comparison, a line each, with both runs and both values; empty: the runs can be compared.
 std::vector<std::string> reasons_against(ComparedRun const& base, ComparedRun const& other);
 
-// Other settings that differ (seed, data, train, hosts, version), likewise. They do not prevent a comparison.
+// Other settings that differ (seed, data, train, hosts, version), in the same form. They do not prevent a comparison.
 std::vector<std::string> other_differences(ComparedRun const& base, ComparedRun const& other);
 
 }  // namespace hopscotch

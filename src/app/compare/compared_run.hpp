@@ -30,10 +30,11 @@ struct ComparedRun {
 // Throws ConfigError if dir is no run directory, DataError for a damaged file.
 ComparedRun read_compared_run(std::string const& dir);
 
-// A value at a dotted path of nested objects: null if there is none. The path of a searched value is one key, dots and all.
+// A value at a dotted path of nested objects: null if there is none. The path of a searched value is one key that contains
+// dots.
 Json const* find_path(Json const& json, std::string_view dotted_path);
 
-// A number that is there, and no null.
+// The number under this key; none if the key is absent or null.
 std::optional<double> number_in(Json const& json, std::string_view key);
 
 // The strategy and its settings: the main setting always, others if they differ from their defaults.

@@ -13,13 +13,14 @@ struct RunComparison {
     std::vector<ComparedRun> runs;  // ratios are to the first
     MetricTarget target;
     std::vector<MeasureRow> measured;
-    std::vector<MeasureRow> predicted;  // empty: not asked for
+    std::vector<MeasureRow> predicted;  // empty: --bandwidth was not given
     std::string link;                   // that predictions are for: "1gbit, 0.1ms"
     std::vector<std::string> reasons;   // why it is not a fair comparison (--anyway)
     std::vector<std::string> notes;     // other differences
 };
 
-// At most so many columns wide, if any run's column fits at all; runs that do not fit beside the first ones come below them.
+// The table is at most `columns` wide, unless one run alone needs more. Runs that do not fit beside the first ones are
+// printed below them.
 std::string comparison_text(RunComparison const& comparison, std::size_t columns);
 
 // {"base", "metric", "mode", "target", "runs": [{"dir", "strategy", "label", "status", "injected", "values", "ratios",

@@ -30,7 +30,7 @@ struct MetricTarget {
 };
 MetricTarget make_target(std::vector<ComparedRun> const& runs, std::optional<double> wanted);
 
-// What was measured, as ratios to the first run. Rows that no run has are left out, but not those of a target.
+// The measured values, as ratios to the first run. Rows that no run has are left out, but not those of a target.
 std::vector<MeasureRow> measures_of(std::vector<ComparedRun> const& runs, MetricTarget const& target);
 
 // Bytes of one kind ("state", "gradient") that all ranks sent.

@@ -19,18 +19,18 @@ namespace {
 void add_common(CLI::App& command, ImportOptions& options, std::string const& type, std::string const& sources) {
     command.add_option("sources", options.sources, sources)->required()->type_name(type);
     command.add_option("--out", options.out, "The dataset directory to make")->required()->type_name("DIR");
-    command.add_option("--shards", options.shards, "Training shards; best a multiple of the trainers")
+    command.add_option("--shards", options.shards, "Number of training shards; best a multiple of the number of trainers")
         ->required()
         ->type_name("S");
     command.add_option("--valid", options.valid, "Fraction of the rows kept for validation; 0: none")->capture_default_str();
     command.add_option("--test", options.test, "Fraction of the rows kept for one test at the end; 0: none")
         ->capture_default_str();
-    command.add_option("--seed", options.seed, "Of the split and the shuffle")->capture_default_str();
+    command.add_option("--seed", options.seed, "Seed of the split and the shuffle")->capture_default_str();
 }
 
 void add_stratify(CLI::App& command, ImportOptions& options) {
     command.add_flag("--stratify,!--no-stratify", options.stratify,
-                     "Every class gives its share to validation and test (default), or rows are drawn from all");
+                     "Validation and test get the same share of every class (default), or rows drawn from all");
 }
 
 void add_targets(CLI::App& command, Task& task) {
@@ -88,7 +88,9 @@ void add_images(CLI::App& command, ImportImagesOptions& options) {
                        options.colour, "Channels of the results; auto: grey if every image is (default: auto)");
     command.add_flag("--skip-bad", options.skip_bad,
                      "Leave out files that cannot be decoded, and report them; decodes everything twice");
-    command.add_option("--threads", options.threads, "That decode (default: one per core); the result is the same")
+    command
+        .add_option("--threads", options.threads,
+                    "Threads that decode (default: one per core); the result does not depend on it")
         ->type_name("N");
     command.footer(
         "JPEG and PNG, a folder a class; train/, val/ (or valid/) and test/ above them keep their splits.\n"
@@ -138,10 +140,10 @@ void add_h5(CLI::App& command, ImportArraysOptions& options) {
 void add_tokens(CLI::App& command, ImportTokensOptions& options) {
     add_common(command, options, "FILE",
                "One-dimensional npy arrays of integers; or any other files, whose bytes are the tokens");
-    command.add_option("--context", options.context, "Tokens of a row")->capture_default_str();
+    command.add_option("--context", options.context, "Number of tokens per row")->capture_default_str();
     command
         .add_option("--vocabulary", options.vocabulary,
-                    "How many tokens there are (default: 256 for bytes, else the largest + 1)")
+                    "Number of different tokens (default: 256 for bytes, else the largest + 1)")
         ->type_name("N");
     command.footer("Example: hopscotch data import tokens book.txt --out data/book --shards 8 --context 128");
 }

@@ -15,18 +15,18 @@ namespace {
 constexpr double k_between_s = 0.1;
 
 // Set by SIGTERM and SIGINT; a second signal kills as usual.
-std::sig_atomic_t volatile g_signal = 0;
+std::sig_atomic_t volatile g_import_signal = 0;
 
-void on_signal(int signal) {
-    g_signal = signal;
+void on_import_signal(int signal) {
+    g_import_signal = signal;
     std::signal(signal, SIG_DFL);
 }
 
 }  // namespace
 
 ImportWatch::ImportWatch() : start_s_(monotonic_s()), terminal_(isatty(STDERR_FILENO) == 1) {
-    std::signal(SIGTERM, on_signal);
-    std::signal(SIGINT, on_signal);
+    std::signal(SIGTERM, on_import_signal);
+    std::signal(SIGINT, on_import_signal);
 }
 
 ImportWatch::~ImportWatch() {
@@ -36,8 +36,9 @@ ImportWatch::~ImportWatch() {
 }
 
 void ImportWatch::see(std::int64_t done, std::int64_t all) {
-    if (g_signal != 0)
-        throw Error(fmt::format("import interrupted by {}; nothing was kept", g_signal == SIGINT ? "SIGINT" : "SIGTERM"));
+    if (g_import_signal != 0)
+        throw Error(
+            fmt::format("import interrupted by {}; nothing was kept", g_import_signal == SIGINT ? "SIGINT" : "SIGTERM"));
     auto const now = monotonic_s();
     if (!terminal_ || now - shown_s_ < k_between_s) return;
     shown_s_ = now;

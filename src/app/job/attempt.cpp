@@ -7,15 +7,26 @@
 
 #include "app/job/best_model.hpp"
 #include "app/job/describe_run.hpp"
+#include "app/job/earlier_jobs.hpp"
+#include "app/job/prepare.hpp"
+#include "app/job/run_options.hpp"
 #include "app/job/signals.hpp"
+#include "comm/buffer_pool.hpp"
+#include "comm/courier.hpp"
+#include "comm/peers.hpp"
 #include "core/clock.hpp"
 #include "core/fault.hpp"
+#include "core/ids.hpp"
 #include "core/log.hpp"
+#include "experiment/procedures.hpp"
 #include "experiment/reader.hpp"
 #include "experiment/strategy_traits.hpp"
 #include "run/checkpoint.hpp"
-#include "search/search.hpp"
+#include "run/terminal.hpp"
+#include "schedule/director.hpp"
+#include "strategy/common/dispatcher.hpp"
 #include "strategy/common/pump.hpp"
+#include "strategy/common/resources.hpp"
 #include "strategy/roll_call.hpp"
 #include "strategy/strategy_table.hpp"
 
@@ -42,6 +53,8 @@ Attempt::Attempt(PreparedRun& prepared, Courier& courier, RunOptions const& opti
                 [](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }) {
     if (prepared.earlier) catch_up_.emplace(*prepared.earlier, prepared.experiment);
 }
+
+Attempt::~Attempt() = default;
 
 void Attempt::run() {
     started_s_ = monotonic_s();
@@ -180,7 +193,7 @@ void Attempt::end_trials() {
 // Feeds the journal of earlier jobs to the director, then executes the remaining laps of every trial.
 void Attempt::go_on() {
     auto laps = catch_up_->begin(director_, recorder_);
-    if (!procedure_clones(prepared_.experiment.search.procedure))
+    if (!procedure_traits(prepared_.experiment.search.procedure).clones)
         for (auto const& lap : catch_up_->ends_to_keep())
             if (asked_for_.insert(lap).second) dispatcher_->keep_end(lap);
     for (auto& lap : laps) {
@@ -245,7 +258,7 @@ void Attempt::execute_held() {
 LapSink::Saved const* Attempt::file_to_begin_with(Lap const& lap, Held& held) {
     auto const* file = recorder_.shelf().file_after(lap.clone_of->trial, lap.clone_of->epoch);
     if (file != nullptr) return file;
-    if (procedure_clones(prepared_.experiment.search.procedure)) return nullptr;  // then all are written
+    if (procedure_traits(prepared_.experiment.search.procedure).clones) return nullptr;  // then all are written
     auto const& source = director_.trials()[lap.clone_of->trial.index()];
     if (!held.since_s && (source.epochs_done > lap.clone_of->epoch || has_ended(source.status)))
         held.since_s = monotonic_s();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One attempt of a job, on rank 0: laps out, records in. The attempt ends when every trial has ended, at a signal, or when
-// trainers or states are lost. In the last case rank0.cpp makes the next attempt, which continues from the run directory.
+// One attempt of a job, on rank 0: sends laps and takes records. The attempt ends when every trial has ended, at a signal,
+// or when trainers or states are lost. In the last case rank0.cpp makes the next attempt, which continues from the run
+// directory.
 #pragma once
 #include <deque>
 #include <map>
@@ -11,13 +12,22 @@
 
 #include "app/job/catch_up.hpp"
 #include "app/job/live_control.hpp"
-#include "app/job/prepare.hpp"
+#include "core/error.hpp"
+#include "core/ids.hpp"
 #include "run/progress.hpp"
 #include "run/recorder.hpp"
-#include "strategy/common/dispatcher.hpp"
+#include "run/run_directory.hpp"
+#include "schedule/lap.hpp"
 #include "strategy/common/pump.hpp"
 
 namespace hopscotch {
+
+class Buffer;
+class Courier;
+class Director;
+class Dispatcher;
+struct PreparedRun;
+struct RunOptions;
 
 // A trial must continue from its newest checkpoint: an order resumed it after its state was dropped, or it failed and may
 // try again. The job pauses, and makes the next attempt, as after a damaged state.
@@ -29,8 +39,9 @@ public:
 class Attempt : public LapSink {
 public:
     Attempt(PreparedRun& prepared, Courier& courier, RunOptions const& options);
+    ~Attempt() override;
 
-    // Until every trial has ended, or a signal comes.
+    // Returns when every trial has ended, or a signal has come.
     void run();
 
     // After a signal: the trainers save their states, within run.grace_s. False if some trainer did not.
@@ -39,8 +50,8 @@ public:
     // After a loss: takes the trainer out of prepared.owners. Throws CommError if no trainer is left.
     void bury(TrainerLost const& lost);
 
-    // The trainers leave their units, save their states, and wait for the next welcome. Throws CommError if some trainer
-    // does not answer, and like run().
+    // The trainers leave their units, save their states, and wait for the next welcome. Throws as run(), and CommError if
+    // some trainer does not answer.
     void leave_off();
 
     // The best trial's metrics on the test shards. None if the dataset has no test shards, or if scoring failed.
@@ -63,7 +74,7 @@ public:
     }
 
 private:
-    // What the record of a lap means to this attempt. Only news reach the director and the journal.
+    // The meaning of a lap's record to this attempt. Only `news` reaches the director and the journal.
     enum class RecordMeaning {
         undone,       // an order stopped the lap, and was taken back since: the lap never happened
         retry,        // the lap failed through no fault of its trial, which goes back to its last checkpoint

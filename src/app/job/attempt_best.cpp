@@ -4,10 +4,17 @@
 
 #include "app/job/attempt.hpp"
 #include "app/job/best_model.hpp"
+#include "app/job/prepare.hpp"
 #include "app/job/signals.hpp"
+#include "comm/buffer_pool.hpp"
+#include "comm/courier.hpp"
 #include "core/clock.hpp"
+#include "core/fault.hpp"
 #include "core/log.hpp"
+#include "experiment/reader.hpp"
 #include "run/checkpoint.hpp"
+#include "schedule/director.hpp"
+#include "strategy/common/dispatcher.hpp"
 
 namespace hopscotch {
 

@@ -3,10 +3,13 @@
 #pragma once
 #include <filesystem>
 
-#include "app/job/prepare.hpp"
-#include "run/metrics.hpp"
+#include "core/byte_view.hpp"
 
 namespace hopscotch {
+
+struct Metrics;
+struct PreparedRun;
+struct TrialView;
 
 struct BestModel {
     TrialView const& trial;

@@ -5,14 +5,22 @@
 
 #include <algorithm>
 
+#include "app/job/earlier_jobs.hpp"
 #include "core/error.hpp"
 #include "core/hash.hpp"
 #include "core/log.hpp"
+#include "experiment/config.hpp"
+#include "experiment/procedures.hpp"
 #include "experiment/reader.hpp"
 #include "experiment/strategy_traits.hpp"
-#include "search/search.hpp"
+#include "run/recorder.hpp"
+#include "schedule/director.hpp"
+#include "schedule/state_chain.hpp"
 
 namespace hopscotch {
+
+CatchUp::CatchUp(EarlierJobs const& earlier, Experiment const& experiment)
+    : earlier_(earlier), files_(earlier.files), experiment_(experiment) {}
 
 void CatchUp::Heard::add(Lap lap) {
     // The trial was stopped and resumed: its earlier laps from this epoch on do not count.
@@ -59,7 +67,7 @@ CatchUp::Heard CatchUp::tell(Director& director, Recorder& recorder) {
 }
 
 void CatchUp::pin_ends(Director& director, Recorder& recorder) {
-    if (procedure_clones(experiment_.search.procedure))
+    if (procedure_traits(experiment_.search.procedure).clones)
         for (auto const& record : earlier_.journal.laps)
             if (record.outcome == Outcome::finished) pinned_.insert({record.trial, record.epoch});
     for (auto const& lap : director.take_releases()) {

@@ -5,19 +5,25 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
-#include "app/job/earlier_jobs.hpp"
-#include "run/recorder.hpp"
-#include "schedule/director.hpp"
+#include "core/ids.hpp"
+#include "schedule/lap.hpp"
 
 namespace hopscotch {
+
+class Director;
+class Recorder;
+class StateChain;
+struct EarlierJobs;
+struct Experiment;
+struct TrialView;
 
 class CatchUp {
 public:
     // Both must outlive it.
-    CatchUp(EarlierJobs const& earlier, Experiment const& experiment)
-        : earlier_(earlier), files_(earlier.files), experiment_(experiment) {}
+    CatchUp(EarlierJobs const& earlier, Experiment const& experiment);
 
     // Call once, before anything is released. Returns the laps to execute.
     std::vector<Lap> begin(Director& director, Recorder& recorder);

@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include "core/json_reader.hpp"
+#include "data/dataset/manifest.hpp"
+#include "experiment/config.hpp"
 #include "experiment/loss_traits.hpp"
 #include "experiment/metric.hpp"
 

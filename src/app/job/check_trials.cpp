@@ -4,11 +4,14 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "app/job/prepare.hpp"
 #include "app/job/read_inputs.hpp"
 #include "core/error.hpp"
+#include "core/json_reader.hpp"
 #include "data/batches/augment.hpp"
 #include "experiment/reader.hpp"
 #include "model/zoo/zoo.hpp"
+#include "schedule/director.hpp"
 #include "search/search.hpp"
 #include "strategy/check.hpp"
 

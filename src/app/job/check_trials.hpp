@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the model zoo and the strategy can train the trials of an experiment. Problems stand at their place in the file.
+// Checks that the model zoo and the strategy can train the trials of an experiment. Problems stand at their place in the
+// file.
 #pragma once
-#include "app/job/prepare.hpp"
-#include "core/json_reader.hpp"
 
 namespace hopscotch {
+
+class Problems;
+struct Experiment;
+struct PreparedRun;
 
 // Checks the trials one after another, up to the first that has a problem.
 void check_trials(PreparedRun const& prepared, Problems& problems);

@@ -7,11 +7,14 @@
 #include <span>
 
 #include "app/common/build_info.hpp"
+#include "app/job/earlier_jobs.hpp"
+#include "app/job/prepare.hpp"
+#include "comm/world.hpp"
 #include "core/clock.hpp"
 #include "core/hash.hpp"
 #include "experiment/strategy_traits.hpp"
 #include "run/past_run.hpp"
-#include "strategy/parameter_server/server_replay.hpp"
+#include "strategy/build_info.hpp"
 
 namespace hopscotch {
 

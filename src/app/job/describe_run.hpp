@@ -2,12 +2,11 @@
 // The facts of a run that go into experiment.json beside the experiment.
 #pragma once
 #include <string>
-#include <vector>
-
-#include "app/job/prepare.hpp"
-#include "strategy/common/messages.hpp"
 
 namespace hopscotch {
+
+struct PreparedRun;
+struct RunFacts;
 
 std::string new_run_id();  // no two runs have the same
 RunFacts facts_of(PreparedRun const& prepared);

@@ -8,7 +8,9 @@
 
 #include "core/error.hpp"
 #include "core/hash.hpp"
+#include "experiment/config.hpp"
 #include "experiment/strategy_traits.hpp"
+#include "run/checkpoint.hpp"
 
 namespace hopscotch {
 namespace {

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads what earlier jobs left in the run directory: the laps of the journal, and the checkpoints that trials can continue
-// from. Writes nothing.
+// Reads the files of earlier jobs in the run directory: the laps of the journal, and the checkpoints that trials can
+// continue from. Writes nothing.
 #pragma once
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
 
-#include "run/checkpoint.hpp"
+#include "core/ids.hpp"
 #include "run/journal.hpp"
 #include "run/run_directory.hpp"
+#include "schedule/lap.hpp"
 
 namespace hopscotch {
+
+struct Experiment;
 
 struct EarlierJobs {
     RunFacts facts;  // of the start of the run

@@ -6,13 +6,20 @@
 #include <algorithm>
 #include <utility>
 
+#include "app/job/earlier_jobs.hpp"
+#include "app/job/prepare.hpp"
 #include "core/clock.hpp"
+#include "core/error.hpp"
 #include "core/log.hpp"
 #include "experiment/reader.hpp"
 #include "experiment/strategy_traits.hpp"
 #include "model/feed/workspace.hpp"
 #include "model/trial/trial_model.hpp"
+#include "model/trial/trial_state.hpp"
 #include "model/zoo/zoo.hpp"
+#include "run/recorder.hpp"
+#include "schedule/director.hpp"
+#include "strategy/common/dispatcher.hpp"
 
 namespace hopscotch {
 namespace {
@@ -73,8 +80,7 @@ void LiveControl::tick() {
 }
 
 Answer LiveControl::answer_to(LiveRequest const& request) {
-    if (prepared_.director->finished())
-        return {false, "the run has finished; no lap is left that the order could come with"};
+    if (prepared_.director->finished()) return {false, "the run has finished; no lap is left that could bring the order"};
     if (request.kind == Order::Kind::finish) return finish();
     auto const& trials = prepared_.director->trials();
     if (request.trial.index() >= trials.size())

@@ -2,16 +2,23 @@
 // Rank 0: requests of users (`hopscotch ctl`) and the limits of hours become orders. An order comes with the next lap that
 // ends. It is in the journal before the user gets the answer, so a job that resumes the run obeys it, too.
 #pragma once
+#include <functional>
 #include <optional>
 #include <set>
+#include <string>
 #include <vector>
 
-#include "app/job/prepare.hpp"
+#include "core/ids.hpp"
+#include "experiment/assignment.hpp"
 #include "run/inbox.hpp"
-#include "run/recorder.hpp"
-#include "strategy/common/dispatcher.hpp"
+#include "schedule/lap.hpp"
 
 namespace hopscotch {
+
+class Dispatcher;
+class Recorder;
+struct PreparedRun;
+struct TrialView;
 
 class LiveControl {
 public:

@@ -5,9 +5,12 @@
 #include <memory>
 
 #include "data/dataset/data_schema.hpp"
+#include "data/dataset/manifest.hpp"
+#include "experiment/config.hpp"
 #include "experiment/reader.hpp"
 #include "model/feed/workspace.hpp"
 #include "model/trial/trial_model.hpp"
+#include "model/trial/trial_state.hpp"
 #include "model/zoo/zoo.hpp"
 #include "run/comparisons.hpp"
 

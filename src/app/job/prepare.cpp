@@ -11,21 +11,24 @@
 
 #include "app/job/check_metrics.hpp"
 #include "app/job/check_trials.hpp"
+#include "app/job/earlier_jobs.hpp"
 #include "app/job/model_measures.hpp"
 #include "app/job/read_inputs.hpp"
+#include "app/job/run_options.hpp"
 #include "app/job/start_from.hpp"
 #include "core/error.hpp"
 #include "core/file.hpp"
 #include "core/hash.hpp"
 #include "data/batches/augment.hpp"
-#include "data/dataset/shard_writer.hpp"
 #include "data/dataset/verify.hpp"
 #include "experiment/metric.hpp"
 #include "experiment/model_files.hpp"
+#include "experiment/reader.hpp"
 #include "experiment/search_section.hpp"
 #include "experiment/strategy_traits.hpp"
 #include "model/zoo/zoo.hpp"
 #include "run/run_directory.hpp"
+#include "schedule/director.hpp"
 #include "search/search.hpp"
 #include "strategy/check.hpp"
 #include "strategy/strategy_table.hpp"
@@ -132,6 +135,11 @@ double unit_cost_of(Experiment const& experiment, Assignment const& assignment, 
            shards;
 }
 
+PreparedRun::PreparedRun() = default;
+PreparedRun::PreparedRun(PreparedRun&&) noexcept = default;
+PreparedRun& PreparedRun::operator=(PreparedRun&&) noexcept = default;
+PreparedRun::~PreparedRun() = default;
+
 TrialConfig PreparedRun::config_of(Assignment const& assignment) const { return resolve(experiment, assignment, "trial"); }
 
 void require_same_files(PreparedRun const& prepared) {
@@ -144,8 +152,8 @@ void require_same_files(PreparedRun const& prepared) {
 }
 
 void prepare_to_go_on(PreparedRun& prepared) {
-    prepared.earlier =
-        read_earlier_jobs(prepared.experiment, {to_hex(dataset_hash(prepared.manifest)), prepared.files, prepared.trainers});
+    prepared.earlier = std::make_unique<EarlierJobs>(read_earlier_jobs(
+        prepared.experiment, {to_hex(dataset_hash(prepared.manifest)), prepared.files, prepared.trainers}));
     prepared.run_id = prepared.earlier->facts.run_id;
     prepare_director(prepared);
 }

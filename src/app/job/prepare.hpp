@@ -2,23 +2,33 @@
 // Everything that rank 0 reads, checks and decides before it starts anything. So bad input ends a run with exit code 2 and
 // nothing written, and --dry-run shows exactly what a run would do.
 #pragma once
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "app/job/earlier_jobs.hpp"
-#include "app/job/run_options.hpp"
 #include "data/dataset/data_schema.hpp"
 #include "data/dataset/manifest.hpp"
-#include "schedule/director.hpp"
+#include "experiment/config.hpp"
 #include "schedule/visit.hpp"
+#include "search/context.hpp"
 #include "search/plan.hpp"
 
 namespace hopscotch {
 
+class Director;
+struct EarlierJobs;
+struct RunOptions;
+
 struct PreparedRun {
+    PreparedRun();
+    PreparedRun(PreparedRun&&) noexcept;
+    PreparedRun& operator=(PreparedRun&&) noexcept;
+    ~PreparedRun();
+
     Experiment experiment;
     Manifest manifest;
     DataSchema schema;
@@ -26,7 +36,7 @@ struct PreparedRun {
     int trainers = 0;
     int shards = 0;
     OwnerTable owners;
-    std::int64_t in_flight = 0, admits = 0;  // trials at a time: at most all trials; no such bound
+    std::int64_t in_flight = 0, admits = 0;  // trials at a time; in_flight: at most the number of trials
     std::unique_ptr<Director> director;
     SearchContext context;  // input of the search besides the experiment
     SearchPlan plan;        // trials and epochs of the search
@@ -39,8 +49,8 @@ struct PreparedRun {
     std::string collectives;                          // allreduce, model_averaging: "mpi" or "nccl"
     std::optional<double> training_since_s;           // monotonic: when the first lap was released
     std::string run_id;
-    std::optional<EarlierJobs> earlier;  // with --resume, if a run has begun in run.dir
-    std::vector<std::string> notes;      // messages: idle trainers, uneven shards, large batches
+    std::unique_ptr<EarlierJobs> earlier;  // with --resume, if a run has begun in run.dir; else null
+    std::vector<std::string> notes;        // messages: idle trainers, uneven shards, large batches
 
     TrialConfig config_of(Assignment const& assignment) const;  // of a trial that has been checked
 };

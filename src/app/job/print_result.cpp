@@ -6,10 +6,12 @@
 
 #include <cmath>
 
+#include "data/dataset/manifest.hpp"
 #include "experiment/metric.hpp"
 #include "experiment/strategy_traits.hpp"
 #include "run/comparisons.hpp"
 #include "run/leaderboard.hpp"
+#include "run/summary.hpp"
 #include "run/terminal.hpp"
 
 namespace hopscotch {

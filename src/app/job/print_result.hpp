@@ -3,10 +3,10 @@
 #pragma once
 #include <filesystem>
 
-#include "data/dataset/manifest.hpp"
-#include "run/summary.hpp"
-
 namespace hopscotch {
+
+enum class Task;
+struct Summary;
 
 void print_result(Summary const& summary, Task task, std::filesystem::path const& run_dir);
 

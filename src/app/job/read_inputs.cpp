@@ -5,8 +5,10 @@
 
 #include <optional>
 
+#include "app/job/run_options.hpp"
 #include "core/error.hpp"
 #include "core/file.hpp"
+#include "core/json_reader.hpp"
 #include "experiment/reader.hpp"
 #include "experiment/strategy_traits.hpp"
 

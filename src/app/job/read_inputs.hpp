@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the command line names: the experiment and its dataset.
+// The inputs that the command line names: the experiment and its dataset.
 #pragma once
-#include "app/job/run_options.hpp"
-#include "core/json_reader.hpp"
 #include "data/dataset/manifest.hpp"
 #include "experiment/config.hpp"
 
 namespace hopscotch {
+
+class Problems;
+struct RunOptions;
 
 // The file with --strategy, --set and --inject applied. Throws ConfigError if the file cannot be read.
 Experiment experiment_of(RunOptions const& options, Problems& problems);

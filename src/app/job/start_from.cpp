@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include "core/error.hpp"
+#include "core/json_reader.hpp"
+#include "experiment/config.hpp"
 #include "experiment/space.hpp"
 #include "run/past_run.hpp"
 #include "run/run_directory.hpp"

@@ -4,11 +4,12 @@
 #include <string>
 #include <vector>
 
-#include "core/json_reader.hpp"
-#include "experiment/config.hpp"
-#include "search/search.hpp"
+#include "search/context.hpp"
 
 namespace hopscotch {
+
+class Problems;
+struct Experiment;
 
 struct StartFrom {
     SearchContext context;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/plan/known_speed.hpp"
 
+#include "app/job/prepare.hpp"
 #include "core/error.hpp"
 #include "core/hash.hpp"
 #include "experiment/strategy_traits.hpp"

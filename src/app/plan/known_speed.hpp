@@ -4,9 +4,9 @@
 #include <optional>
 #include <string>
 
-#include "app/job/prepare.hpp"
-
 namespace hopscotch {
+
+struct PreparedRun;
 
 struct KnownSpeed {
     std::string run;              // directory

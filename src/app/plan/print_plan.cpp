@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "app/job/prepare.hpp"
 #include "app/plan/known_speed.hpp"
 #include "core/error.hpp"
 #include "data/dataset/shard.hpp"

@@ -7,8 +7,12 @@
 #include <numeric>
 
 #include "core/error.hpp"
+#include "core/json_reader.hpp"
 #include "core/rng.hpp"
 #include "data/batches/compact_plan.hpp"
+#include "data/batches/shard_source.hpp"
+#include "data/dataset/manifest.hpp"
+#include "data/dataset/shard.hpp"
 
 namespace hopscotch {
 namespace {
@@ -201,10 +205,11 @@ void check_augment(DataConfig const& config, Manifest const& manifest, Problems&
     for (std::size_t i = 0; i < config.augment.size(); ++i) {
         auto const& augment = config.augment[i];
         if (shape.size() != 3) {
-            problems.add({}, path_of(i),
-                         fmt::format("augments images only (the dataset's rows have {} dimension{}) leave it out, or import "
-                                     "the dataset with a shape CxHxW",
-                                     shape.size(), shape.size() == 1 ? "" : "s"));
+            problems.add(
+                {}, path_of(i),
+                fmt::format("augments images only (the dataset's rows have {} dimension{}); leave it out, or import "
+                            "the dataset with a shape CxHxW",
+                            shape.size(), shape.size() == 1 ? "" : "s"));
             continue;
         }
         auto const side = std::min(shape[1], shape[2]);

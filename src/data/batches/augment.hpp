@@ -2,12 +2,21 @@
 // Random changes to training images: flip, crop, cutout. The changes to a row are addressed by (seed, trial, epoch,
 // shard, number of the row), so they do not depend on batch or trainer.
 #pragma once
+#include <cstddef>
+#include <cstdint>
+#include <span>
 #include <vector>
 
-#include "core/json_reader.hpp"
-#include "data/batches/shard_source.hpp"
+#include "data/batches/batches.hpp"
+#include "data/batches/unit.hpp"
+#include "experiment/config.hpp"
 
 namespace hopscotch {
+
+class Problems;
+enum class FeatureType;
+struct Manifest;
+struct PickedRows;
 
 // For rows that are images (CHW). All are applied in the order of data.augment, in one pass with the normalisation.
 class Augmenter {
@@ -15,13 +24,13 @@ public:
     // Throws Error if check_augment would complain.
     Augmenter(DataConfig const& config, Manifest const& manifest);
 
-    bool idle() const { return augment_.empty(); }  // gather() is the normaliser's then
+    bool idle() const { return augment_.empty(); }  // then the normaliser gathers
 
     // out: [picked.rows.size(), C, H, W] floats. May be called from any thread.
     void gather(PickedRows const& picked, UnitAddress const& address, float* out) const;
 
-    // For a gather on a GPU. compact: whether plans (data/batches/compact_plan.hpp) can say what happens to these images;
-    // they have few enough pixels and holes. plan: out: [numbers.size(), plan_size()], by the rows' numbers as in
+    // For a gather on a GPU. compact: true if plans (data/batches/compact_plan.hpp) can describe the changes, because the
+    // images have few enough pixels and holes. plan: out: [numbers.size(), plan_size()], by the rows' numbers as in
     // PickedRows.
     bool compact() const;
     std::size_t plan_size() const { return height_ + width_; }

@@ -6,6 +6,8 @@
 
 #include "core/error.hpp"
 #include "core/rng.hpp"
+#include "data/dataset/manifest.hpp"
+#include "data/dataset/shard.hpp"
 
 namespace hopscotch {
 

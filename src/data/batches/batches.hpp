@@ -2,15 +2,19 @@
 // The rows of each batch, and the fused gather-and-normalise loop that writes them. Orders are addressed by
 // (seed, trial, epoch, shard): no trainer and no timing can change them.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "data/batches/unit.hpp"
-#include "data/dataset/shard.hpp"
 #include "experiment/config.hpp"
 
 namespace hopscotch {
+
+enum class FeatureType;
+struct Manifest;
+struct Shard;
 
 // shuffle_rows of shuffled_rows() for this configuration, and the rows of a window that `cache: window` reads ahead. The
 // order depends on data.shuffle_rows only; a cache only changes how its rows are reached.

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "core/error.hpp"
+#include "data/batches/shard_source.hpp"
 #include "data/dataset/shard_layout.hpp"
 
 namespace hopscotch {

@@ -7,8 +7,10 @@
 #include <numeric>
 
 #include "core/error.hpp"
+#include "data/batches/batches.hpp"
 #include "data/dataset/shard_layout.hpp"
 #include "data/dataset/window_reader.hpp"
+#include "experiment/config.hpp"
 
 namespace hopscotch {
 namespace {

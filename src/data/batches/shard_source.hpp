@@ -2,17 +2,22 @@
 // A trainer's way to the rows of a shard: all in memory, through a bounded window that a thread reads ahead, or row by row
 // from the file. The caller chooses the order of rows (batches.hpp); it is the same for all three.
 #pragma once
+#include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <span>
 
-#include "data/batches/batches.hpp"
-#include "data/dataset/shard.hpp"
-#include "experiment/config.hpp"
+#include "data/batches/unit.hpp"
 
 namespace hopscotch {
 
+struct DataConfig;
+struct Manifest;
+struct Shard;
+struct ShardFile;
+
 struct PickedRows {
-    Shard const& shard;                      // the whole shard, or only what is in memory of it
+    Shard const& shard;                      // the whole shard, or the part of it that is in memory
     std::span<std::uint32_t const> rows;     // of `shard`
     std::span<std::uint32_t const> numbers;  // the same rows by their number in the file, the key of augmentation
 };

@@ -23,7 +23,8 @@ public:
 
     std::vector<double> const& mean() const { return mean_; }  // float32: of the present values
 
-    // Of groups of `run` neighbouring features (1: each by itself), with missing values taken to be their feature's mean.
+    // Mean and standard deviation of groups of `run` neighbouring features (1: each feature alone). A missing value counts
+    // as the mean of its feature.
     Moments moments(std::size_t run) const;
 
 private:
@@ -37,8 +38,8 @@ private:
     std::vector<std::uint64_t> sum_, sum_of_squares_;   // uint8: of the rows before
 };
 
-// What the manifest records: per channel for a shape of rank 3, else per feature. Where categories are, mean 0 and stddev 1:
-// normalising leaves them alone.
+// The values that the manifest records: per channel for a shape of rank 3, else per feature. Categories get mean 0 and
+// stddev 1, so that normalising does not change them.
 Moments recorded_moments(Manifest const& manifest, FeatureStats const& stats);
 
 }  // namespace hopscotch

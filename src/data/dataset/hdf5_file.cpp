@@ -58,8 +58,9 @@ ElementType element_type(hid_t type) {
 void refuse_link(std::filesystem::path const& path, Hdf5Id const& file, std::string const& name) {
     H5L_info_t info{};
     if (H5Lget_info(file.handle(), name.c_str(), &info, H5P_DEFAULT) < 0 || info.type == H5L_TYPE_HARD) return;
-    throw DataError(fmt::format("{}: '{}' is a link to another place (only this file is read) import the dataset again",
-                                path.string(), name));
+    throw DataError(
+        fmt::format("{}: '{}' is a link to another place (hopscotch reads only this file); import the dataset again",
+                    path.string(), name));
 }
 
 Hdf5Id open_dataset(std::filesystem::path const& path, Hdf5Id const& file, std::string const& name) {
@@ -104,7 +105,7 @@ void require_bytes(Selection const& selection, ElementType type, std::size_t byt
 Hdf5Lock::Hdf5Lock() : lock_(hdf5_mutex()) { H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr); }
 
 void hdf5_failed(std::filesystem::path const& path, std::string_view what, std::string_view suggestion) {
-    throw DataError(fmt::format("{}: {} ({}) {}", path.string(), what, reason(), suggestion));
+    throw DataError(fmt::format("{}: {} ({}); {}", path.string(), what, reason(), suggestion));
 }
 
 Hdf5Id hdf5_reading() {
@@ -135,7 +136,7 @@ Hdf5File Hdf5File::open(std::filesystem::path const& path) {
     std::error_code refused;  // a name too long is no file either
     if (!std::filesystem::exists(path, refused))
         throw DataError(
-            fmt::format("{}: no such file (named in dataset.json) restore it or import the dataset again", path.string()));
+            fmt::format("{}: no such file (named in dataset.json); restore it or import the dataset again", path.string()));
     Hdf5Lock const lock;
     auto const properties = hdf5_reading();
     Hdf5Id file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, properties.handle()));
@@ -165,9 +166,9 @@ void Hdf5File::check_stored(std::string const& name) const {
     auto const dataset = open_dataset(path_, file_, name);
     Hdf5Id const properties(H5Dget_create_plist(dataset.handle()));
     if (H5Pget_layout(properties.handle()) == H5D_VIRTUAL || H5Pget_external_count(properties.handle()) > 0)
-        throw DataError(
-            fmt::format("{}: the rows of '{}' are kept in another file (only this one is read) import the dataset again",
-                        path_.string(), name));
+        throw DataError(fmt::format(
+            "{}: the rows of '{}' are kept in another file (hopscotch reads only this one); import the dataset again",
+            path_.string(), name));
     auto const [type, dims] = layout(name);
     auto const bytes =
         std::accumulate(dims.begin(), dims.end(), static_cast<double>(element_bytes(type)), std::multiplies<>());
@@ -175,8 +176,9 @@ void Hdf5File::check_stored(std::string const& name) const {
     auto const in_file =
         std::min<std::uintmax_t>(H5Dget_storage_size(dataset.handle()), std::filesystem::file_size(path_, ignored));
     if (bytes <= static_cast<double>(in_file) * (H5Pget_nfilters(properties.handle()) > 0 ? most_packed : 1)) return;
-    throw DataError(fmt::format("{}: '{}' is not whole ({} bytes for rows of {:.0f}) restore it or import the dataset again",
-                                path_.string(), name, in_file, bytes));
+    throw DataError(
+        fmt::format("{}: '{}' is not whole ({} bytes for rows of {:.0f}); restore it or import the dataset again",
+                    path_.string(), name, in_file, bytes));
 }
 
 std::optional<std::int64_t> Hdf5File::offset_of_rows(std::string const& name) const {

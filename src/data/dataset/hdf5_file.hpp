@@ -41,7 +41,7 @@ private:
     std::lock_guard<std::recursive_mutex> lock_;
 };
 
-// Throws DataError "path: what (what HDF5 says went wrong) suggestion".
+// Throws DataError "path: what (the reason that HDF5 gives); suggestion".
 [[noreturn]] void hdf5_failed(std::filesystem::path const& path, std::string_view what, std::string_view suggestion);
 
 // A property list for reading files that nobody writes. Call under a lock.
@@ -55,10 +55,10 @@ public:
 
     Hdf5Layout layout(std::string const& name) const;  // DataError if there is no such dataset
 
-    // DataError unless all of it lies in this very file.
+    // Throws DataError unless the whole dataset lies in this file.
     void check_stored(std::string const& name) const;
 
-    // Where the rows begin in the file, if they lie there in one block in this machine's byte order; else nothing.
+    // The place of the first row, if the rows lie in the file as one block in this machine's byte order; else none.
     std::optional<std::int64_t> offset_of_rows(std::string const& name) const;
 
     void create_dataset(std::string const& name, Hdf5Layout const& layout) const;

@@ -17,7 +17,7 @@
 namespace hopscotch {
 namespace {
 
-constexpr std::int64_t k_most_features = 1 << 28;  // sizes of shards stay far below 2^63
+constexpr std::int64_t k_most_row_features = 1 << 28;  // sizes of shards stay far below 2^63
 
 constexpr std::string_view k_again = "import the dataset again";
 
@@ -123,7 +123,7 @@ private:
             return reader_.problem(key, fmt::format("expected an array of numbers (got {})", list->kind()));
         for (auto const& item : list->array()) {
             if (!item.is_number())
-                return reader_.problem(key, fmt::format("expected numbers (got {}) {}", item.kind(), k_again));
+                return reader_.problem(key, fmt::format("expected numbers (got {}); {}", item.kind(), k_again));
             out.push_back(item.number());
         }
     }
@@ -145,7 +145,7 @@ private:
             try {
                 file.xxh64 = from_hex(hash);
             } catch (Error const&) {
-                shard.problem("xxh64", fmt::format("'{}' is not a hash (sixteen hex digits)", hash));
+                shard.problem("xxh64", fmt::format("'{}' is not a hash (a hash has sixteen hex digits)", hash));
             }
             shard.finish();
             out.push_back(std::move(file));
@@ -155,8 +155,8 @@ private:
     void check() {
         auto const& m = manifest_;
         if (m.shape.empty()) problems_.add("shape is empty (a row has at least one feature)");
-        if (std::accumulate(m.shape.begin(), m.shape.end(), 1.0, std::multiplies<>()) > k_most_features)
-            return problems_.add(fmt::format("shape says that a row has more than {} features", k_most_features));
+        if (std::accumulate(m.shape.begin(), m.shape.end(), 1.0, std::multiplies<>()) > k_most_row_features)
+            return problems_.add(fmt::format("shape says that a row has more than {} features", k_most_row_features));
         if (m.train.empty()) problems_.add("there are no training shards");
         auto const scales = static_cast<std::size_t>(m.shape.size() == 3 ? m.shape[0] : m.row_size());
         if (m.mean.size() != scales || m.stddev.size() != scales)
@@ -206,15 +206,16 @@ Manifest read_manifest(std::filesystem::path const& directory) {
             fmt::format("{}: no such dataset directory; make one with 'hopscotch data import'", directory.string()));
     if (!std::filesystem::exists(path, refused))
         throw DataError(
-            fmt::format("{}: not a dataset directory (it has no dataset.json) make one with 'hopscotch data import'",
+            fmt::format("{}: not a dataset directory (it has no dataset.json); make one with 'hopscotch data import'",
                         directory.string()));
     auto const document = parse_json_or_throw(read_whole(path), path.string());
     auto const* format = document.find("format");
     if (format == nullptr || !format->is_integer())
-        throw DataError(fmt::format("{}: not a dataset description (no integer 'format') {}", path.string(), k_again));
+        throw DataError(fmt::format("{}: not a dataset description (no integer 'format'); {}", path.string(), k_again));
     if (format->integer() != k_dataset_format)
         throw DataError(fmt::format(
-            "{}: dataset format {} is not supported (written by another version of hopscotch) this build reads {}",
+            "{}: dataset format {} is not supported (this build reads {}; another version of hopscotch wrote it); import "
+            "the dataset again",
             path.string(), format->integer(), k_dataset_format));
     Problems problems(path.string());
     auto manifest = ManifestReader(document, problems).read();

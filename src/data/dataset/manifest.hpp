@@ -14,8 +14,8 @@ namespace hopscotch {
 
 inline constexpr int k_dataset_format = 1;
 
-// multilabel: any number of the outputs is true, targets 0 or 1. language: a row of n tokens, the label is the token behind
-// them; every position predicts its next one.
+// multilabel: any number of the outputs is true, targets 0 or 1. language: a row of n tokens, the label is the token after
+// them; every position predicts its next token.
 enum class Task { classification, regression, multilabel, language };
 inline bool has_labels(Task task) { return task == Task::classification || task == Task::language; }  // else targets
 std::string_view name_of(Task task);

@@ -22,7 +22,7 @@ void check_dataset(Hdf5File const& open, std::filesystem::path const& path, std:
                    Hdf5Layout const& wanted) {
     auto const found = open.layout(name);
     if (found.type != wanted.type || found.dims != wanted.dims)
-        throw DataError(fmt::format("{}: dataset '{}' is {} (dataset.json says {}) import the dataset again", path.string(),
+        throw DataError(fmt::format("{}: dataset '{}' is {} (dataset.json says {}); import the dataset again", path.string(),
                                     name, shown(found), shown(wanted)));
     open.check_stored(name);
 }
@@ -33,7 +33,7 @@ void check_labels(std::filesystem::path const& directory, ShardFile const& file,
         std::find_if(labels.begin(), labels.end(), [&](auto label) { return label < 0 || label >= manifest.outputs; });
     if (bad == labels.end()) return;
     throw DataError(
-        fmt::format("{}: row {}: label {} is out of range (dataset.json says {} {}) run 'hopscotch data verify {}'",
+        fmt::format("{}: row {}: label {} is out of range (dataset.json says {} {}); run 'hopscotch data verify {}'",
                     (directory / file.file).string(), bad - labels.begin(), *bad, manifest.outputs,
                     classes_word(manifest.task), directory.string()));
 }

@@ -23,7 +23,7 @@ inline std::size_t row_bytes(Manifest const& manifest) {
     return static_cast<std::size_t>(manifest.row_size()) * (manifest.type == FeatureType::uint8 ? 1 : 4);
 }
 
-// What the labels count.
+// The word for the range of labels.
 inline std::string_view classes_word(Task task) { return task == Task::language ? "tokens" : "classes"; }
 
 // Throws DataError unless both datasets of the open file are as the manifest says.

@@ -42,7 +42,7 @@ ShardReader::ShardReader(std::filesystem::path path, Hdf5File open, Manifest con
     file_ = UniqueHandle<int, CloseFile>(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
     if (!file_)
         throw DataError(
-            fmt::format("{}: cannot be opened ({}) check its permissions", path_.string(), std::strerror(errno)));
+            fmt::format("{}: cannot be opened ({}); check its permissions", path_.string(), std::strerror(errno)));
 }
 
 void ShardReader::read(std::int64_t first, std::int64_t rows, MutableBytes out) const {
@@ -51,7 +51,7 @@ void ShardReader::read(std::int64_t first, std::int64_t rows, MutableBytes out) 
     auto const problem = read_fully(file_.handle(), offset_ + first * static_cast<std::int64_t>(row_bytes_), out);
     if (!problem.empty())
         throw DataError(
-            fmt::format("{}: rows {} to {} of '/features' cannot be read ({}) restore it or import the dataset again",
+            fmt::format("{}: rows {} to {} of '/features' cannot be read ({}); restore it or import the dataset again",
                         path_.string(), first, first + rows, problem));
 }
 

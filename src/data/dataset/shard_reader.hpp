@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads pieces of an open shard's features. Hopscotch writes features as one block: this is read straight from the file, and
-// needs no lock. If another program chose another layout or byte order, HDF5 reads them.
+// Reads pieces of an open shard's features. Hopscotch writes features as one block, which is read straight from the file
+// without a lock. If another program chose another layout or byte order, HDF5 reads them.
 #pragma once
 #include <filesystem>
 #include <optional>

@@ -3,11 +3,9 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
-
 #include "core/error.hpp"
 #include "core/fault.hpp"
-#include "core/hash.hpp"
+#include "core/file.hpp"
 #include "data/dataset/shard_layout.hpp"
 
 namespace hopscotch {
@@ -48,18 +46,6 @@ ShardFile ShardWriter::finish() {
     require(written_ == rows_, fmt::format("{}: {} of {} rows written", path_.string(), written_, rows_));
     file_.close();
     return {path_.filename().string(), rows_, hash_file(path_)};
-}
-
-std::uint64_t hash_file(std::filesystem::path const& path) {
-    std::ifstream in(path, std::ios::binary);
-    std::vector<char> buffer(1 << 20);
-    Xxh64Stream hash;
-    while (in) {
-        in.read(buffer.data(), static_cast<std::streamsize>(buffer.size()));
-        hash.update(std::as_bytes(std::span(buffer.data(), static_cast<std::size_t>(in.gcount()))));
-    }
-    if (!in.eof()) throw DataError(fmt::format("{}: cannot be read; check the disk and its permissions", path.string()));
-    return hash.digest();
 }
 
 }  // namespace hopscotch

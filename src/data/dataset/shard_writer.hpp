@@ -30,7 +30,4 @@ private:
     Hdf5File file_;
 };
 
-// xxh64 over the file's bytes. Throws DataError if it cannot be read.
-std::uint64_t hash_file(std::filesystem::path const& path);
-
 }  // namespace hopscotch

@@ -8,8 +8,8 @@
 #include <system_error>
 
 #include "core/error.hpp"
+#include "core/file.hpp"
 #include "core/hash.hpp"
-#include "data/dataset/shard_writer.hpp"
 
 namespace hopscotch {
 namespace fs = std::filesystem;
@@ -40,15 +40,15 @@ fs::path stage_file(fs::path const& directory, ShardFile const& file, Manifest c
         fs::create_directories(folder);
         fs::copy_file(source, unfinished);
         if (!is_whole(unfinished, file))
-            throw DataError(
-                fmt::format("{}: its copy {} has another hash than dataset.json says ('hopscotch data verify' tells which "
-                            "of the two disks is wrong)",
-                            source.string(), copy.string()));
+            throw DataError(fmt::format(
+                "{}: its copy {} has another hash than dataset.json says (one of the two disks is wrong); run 'hopscotch "
+                "data verify' to see which",
+                source.string(), copy.string()));
         fs::rename(unfinished, copy);
     } catch (fs::filesystem_error const& error) {
         fs::remove(unfinished, ignored);
         throw DataError(
-            fmt::format("{}: cannot be copied to {} ({}) data.stage wants a directory with room for this host's shards",
+            fmt::format("{}: cannot be copied to {} ({}); choose a data.stage with room for the shards of this host",
                         source.string(), folder.string(), error.code().message()));
     } catch (DataError const&) {
         fs::remove(unfinished, ignored);

@@ -10,11 +10,11 @@
 #include <type_traits>
 
 #include "core/error.hpp"
+#include "core/file.hpp"
 #include "core/hash.hpp"
 #include "data/dataset/feature_stats.hpp"
 #include "data/dataset/hdf5_file.hpp"
 #include "data/dataset/shard_layout.hpp"
-#include "data/dataset/shard_writer.hpp"
 
 namespace hopscotch {
 namespace {
@@ -34,8 +34,8 @@ public:
         if (std::error_code refused; std::filesystem::is_regular_file(path_, refused)) {
             report_.bytes += static_cast<std::int64_t>(std::filesystem::file_size(path_));
             if (auto const hash = hash_file(path_); hash != file.xxh64)
-                fail(
-                    fmt::format("hash is {} (dataset.json says {}) the file was changed", to_hex(hash), to_hex(file.xxh64)));
+                fail(fmt::format("hash is {} (dataset.json says {}); restore the file, or import the dataset again",
+                                 to_hex(hash), to_hex(file.xxh64)));
         }
         auto const open = Hdf5File::open(path_);
         check_layout(open, path_, file, manifest_);
@@ -140,7 +140,7 @@ void check_moments(std::filesystem::path const& directory, Manifest const& manif
         };
         if (!off(found.mean[i], manifest.mean[i]) && !off(found.stddev[i], manifest.stddev[i])) continue;
         return report.failures.push_back(
-            fmt::format("{}: mean and stddev of {} {} are {:.6g} and {:.6g} (dataset.json says {:.6g} and {:.6g}) import "
+            fmt::format("{}: mean and stddev of {} {} are {:.6g} and {:.6g} (dataset.json says {:.6g} and {:.6g}); import "
                         "the dataset again",
                         directory.string(), manifest.shape.size() == 3 ? "channel" : "feature", i, found.mean[i],
                         found.stddev[i], manifest.mean[i], manifest.stddev[i]));

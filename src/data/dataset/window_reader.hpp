@@ -54,7 +54,7 @@ private:
     std::vector<std::uint32_t> order_;
     std::array<Window, 3> windows_;  // the n-th of a pass is windows_[n % 3]
 
-    std::mutex mutex_;  // guards what follows
+    std::mutex mutex_;  // guards the members below
     std::condition_variable changed_;
     std::size_t filled_ = 0, taken_ = 0, freed_ = 0;  // windows of this pass; freed <= taken <= filled <= freed + 3
     bool stop_ = false;

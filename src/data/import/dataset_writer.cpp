@@ -41,7 +41,7 @@ std::size_t bytes_of_labels(Manifest const& manifest) {
 void require_free(fs::path const& out) {
     if (fs::exists(out) && !(fs::is_directory(out) && fs::is_empty(out)))
         throw ConfigError(
-            fmt::format("{}: exists already (an import never overwrites) remove it or choose another --out", out.string()));
+            fmt::format("{}: exists already (an import never overwrites); remove it or choose another --out", out.string()));
 }
 
 DatasetWriter::DatasetWriter(fs::path out, Manifest description, Placement placement, Progress progress)
@@ -61,7 +61,7 @@ DatasetWriter::DatasetWriter(fs::path out, Manifest description, Placement place
     std::error_code refused;
     fs::create_directories(unfinished_, refused);
     if (refused)
-        throw ConfigError(fmt::format("{}: cannot be made ({}) choose an --out that can be written", unfinished_.string(),
+        throw ConfigError(fmt::format("{}: cannot be made ({}); choose an --out that can be written", unfinished_.string(),
                                       refused.message()));
 }
 

@@ -35,8 +35,8 @@ public:
     DatasetWriter& operator=(DatasetWriter const&) = delete;
 
     // The next row in source order: row_size features, and its class (one number) or its `outputs` targets. The second form
-    // is for uint8 datasets; the first may have k_missing, and in a uint8 dataset whole numbers 0..255. Throws Error when
-    // there are more rows than were placed, or a class is none.
+    // is for uint8 datasets; the first may have k_missing, and in a uint8 dataset whole numbers 0..255. Throws Error if
+    // there are more rows than were placed, or if a class is out of range.
     void add(std::span<float const> features, std::span<double const> labels);
     void add(std::span<std::uint8_t const> features, std::span<double const> labels);
 

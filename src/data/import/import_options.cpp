@@ -12,10 +12,10 @@ namespace hopscotch {
 
 void check_import_options(ImportOptions const& options) {
     if (options.sources.empty()) throw ConfigError("nothing to import; name one or several sources");
-    if (options.out.empty()) throw ConfigError("--out is missing: the dataset directory to make");
+    if (options.out.empty()) throw ConfigError("--out is missing; name the dataset directory to make");
     if (options.shards < 1) throw ConfigError(fmt::format("--shards {}: must be at least 1", options.shards));
     if (options.shards > 99999)
-        throw ConfigError(fmt::format("--shards {}: at most 99999 (shard files have five digits)", options.shards));
+        throw ConfigError(fmt::format("--shards {}: must be at most 99999 (shard files have five digits)", options.shards));
     if (!(options.valid >= 0 && options.valid < 1))
         throw ConfigError(fmt::format(
             "--valid {}: must be at least 0 and below 1 (the fraction of rows kept for validation)", options.valid));
@@ -23,7 +23,7 @@ void check_import_options(ImportOptions const& options) {
         throw ConfigError(
             fmt::format("--test {}: must be at least 0 and below 1 (the fraction of rows kept for the test)", options.test));
     if (options.valid + options.test >= 1)
-        throw ConfigError(fmt::format("--valid {} --test {}: together below 1 (the rest of the rows is trained on)",
+        throw ConfigError(fmt::format("--valid {} --test {}: must be below 1 together (the other rows are for training)",
                                       options.valid, options.test));
     if (options.seed > INT64_MAX) throw ConfigError(fmt::format("--seed {}: must be below 2^63", options.seed));
     for (auto const& source : options.sources)

@@ -18,7 +18,7 @@ struct ImportOptions {
     std::int64_t shards = 1;    // training shards, and as many of validation and of test; best a multiple of the trainers
     double valid = 0.2;         // fraction of the (training) rows kept for validation; 0: none
     double test = 0;            // fraction kept for the one test at the end; 0: none
-    bool stratify = true;       // every class gives its share to validation and test
+    bool stratify = true;       // validation and test get the same share of every class
     std::uint64_t seed = 0;     // of the split and the shuffle
     // Called now and then, from the thread that imports: rows done, rows in all (0: not known yet).
     std::function<void(std::int64_t, std::int64_t)> progress;

@@ -15,9 +15,9 @@
 namespace hopscotch {
 namespace {
 
-constexpr std::size_t k_splits = 3;
-constexpr std::string_view k_adjectives[k_splits] = {"training", "validation", "test"};
-using SplitRows = std::array<std::int64_t, k_splits>;  // by Split
+constexpr std::size_t k_split_count = 3;
+constexpr std::string_view k_adjectives[k_split_count] = {"training", "validation", "test"};
+using SplitRows = std::array<std::int64_t, k_split_count>;  // by Split
 
 constexpr std::size_t at(Split split) { return static_cast<std::size_t>(split); }
 
@@ -144,7 +144,7 @@ void deal(std::vector<std::uint32_t> const& rows, Split split, std::int64_t shar
 Placement place_rows(std::vector<std::uint32_t> const& classes, std::size_t class_count, SplitOptions const& options,
                      std::vector<Split> const& given) {
     if (classes.size() > UINT32_MAX)
-        throw ConfigError(fmt::format("{} rows in one dataset (at most {}) split the source", classes.size(), UINT32_MAX));
+        throw ConfigError(fmt::format("{} rows in one dataset (at most {}); split the source", classes.size(), UINT32_MAX));
     require(given.empty() || given.size() == classes.size(), "a split is given for each row or for none");
     Placement out;
     out.places.resize(classes.size());
@@ -157,8 +157,8 @@ Placement place_rows(std::vector<std::uint32_t> const& classes, std::size_t clas
     auto const plan = planned(counts, options);
     draw(training_rows(classes, class_count, options, out), plan[1] - counts[1], plan[2] - counts[2], options, out);
     // All are picked out before any is dealt: dealing overwrites the marks.
-    std::array<std::vector<std::uint32_t>, k_splits> rows;
-    for (std::size_t split = 0; split < k_splits; ++split) rows[split] = shuffled(out, split, options);
+    std::array<std::vector<std::uint32_t>, k_split_count> rows;
+    for (std::size_t split = 0; split < k_split_count; ++split) rows[split] = shuffled(out, split, options);
     for (auto split : {Split::train, Split::valid, Split::test}) deal(rows[at(split)], split, options.shards, out);
     return out;
 }

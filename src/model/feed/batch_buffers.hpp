@@ -19,7 +19,7 @@ class BatchBuffers {
 public:
     explicit BatchBuffers(at::TensorOptions where) : where_(where) {}
 
-    // Contents are lost when a buffer grows; views of a smaller one keep what they see.
+    // Contents are lost when a buffer grows; views of the smaller buffer stay valid.
     Batch batch(DataSchema const& schema, std::int64_t rows);
 
     bool has_room_for(DataSchema const& schema, std::int64_t rows) const;

@@ -10,6 +10,11 @@
 #include <algorithm>
 
 #include "core/log.hpp"
+#include "data/batches/batches.hpp"
+#include "data/batches/shard_source.hpp"
+#include "data/dataset/data_schema.hpp"
+#include "data/dataset/manifest.hpp"
+#include "data/dataset/shard.hpp"
 
 namespace hopscotch {
 namespace {

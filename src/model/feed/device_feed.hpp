@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Batches on a GPU, without waiting for it. A shard that fits is copied there once and gathered by kernels; the order of a
-// pass and what chance decided for its rows are computed on the host, as on a CPU, and uploaded once a pass. Batches of
-// others are gathered on the host into one of two page-locked buffers and copied while the batch before them trains. In both
+// pass and the random changes of its rows are computed on the host, as on a CPU, and uploaded once a pass. Batches of other
+// shards are gathered on the host into one of two page-locked buffers and copied while the batch before them trains. In both
 // cases a batch lies at the same address as the one before it. One per workspace; one thread.
 #pragma once
 #include <array>
@@ -11,6 +11,8 @@
 #include <optional>
 
 #include "data/batches/augment.hpp"
+#include "data/batches/unit.hpp"
+#include "data/dataset/manifest.hpp"
 #include "model/feed/batch_buffers.hpp"
 #include "model/gpu/feed_device.hpp"
 #include "model/gpu/residency.hpp"
@@ -39,7 +41,7 @@ public:
     explicit DeviceFeed(std::unique_ptr<FeedDevice> device);
 
     // The shard on the device, where it is copied if it fits; else null, and the log says so once. The host's stays whole
-    // until the copy is done. upload_bytes: what a pass over it needs besides.
+    // until the copy is done. upload_bytes: further bytes that a pass over it needs.
     std::shared_ptr<DeviceShard const> resident(std::shared_ptr<Shard const> const& shard, std::int64_t upload_bytes);
 
     // Shards leave the device until so many bytes are free for training. Passes that are under way keep theirs.

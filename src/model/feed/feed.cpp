@@ -5,6 +5,10 @@
 
 #include "core/error.hpp"
 #include "core/log.hpp"
+#include "data/batches/augment.hpp"
+#include "data/batches/batches.hpp"
+#include "data/batches/shard_source.hpp"
+#include "data/dataset/shard.hpp"
 #include "model/feed/device_feed.hpp"
 #include "model/feed/workspace_impl.hpp"
 
@@ -13,10 +17,10 @@ namespace hopscotch {
 Feed::Feed(DataConfig const& config, Manifest const& manifest, Workspace::Impl& workspace)
     : schema_(schema_of(manifest)),
       type_(manifest.type),
-      normaliser_(manifest, config),
-      augmenter_(config, manifest),
+      normaliser_(std::make_unique<Normaliser>(manifest, config)),
+      augmenter_(std::make_unique<Augmenter>(config, manifest)),
       workspace_(workspace) {
-    if (workspace_.device_feed && !augmenter_.compact())
+    if (workspace_.device_feed && !augmenter_->compact())
         log_info(
             "augmented batches are gathered on the host and copied one by one (an image has more than 4096 pixels a side, "
             "or "
@@ -44,9 +48,9 @@ void Feed::copy_answers(PickedRows const& rows, Batch const& host) const {
 void Feed::fill(PickedRows const& rows, std::optional<UnitAddress> const& address, Batch const& host) const {
     auto* const features = host.x.mutable_data_ptr<float>();
     if (address)
-        augmenter_.gather(rows, *address, features);
+        augmenter_->gather(rows, *address, features);
     else
-        normaliser_.gather(rows.shard, rows.rows, features);
+        normaliser_->gather(rows.shard, rows.rows, features);
     copy_answers(rows, host);
 }
 
@@ -54,15 +58,17 @@ void Feed::fill(PickedRows const& rows, std::optional<UnitAddress> const& addres
 PassPlan Feed::plan(FeedPass const& pass) const {
     auto const first = pass.cut.front().first, end = pass.cut.back().first + pass.cut.back().size;
     auto const rows = pass.order.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(end - first));
-    return {normaliser_, augmenter_, pass.address, type_, rows};
+    return {*normaliser_, *augmenter_, pass.address, type_, rows};
 }
+
+Feed::~Feed() = default;
 
 FeedPass Feed::begin(ShardSource& source, std::span<std::uint32_t const> order, std::span<BatchRange const> cut,
                      std::optional<UnitAddress> const& address) {
     FeedPass pass{&source, order, cut, address, 0, nullptr, 0};
     auto const whole = workspace_.device_feed && !cut.empty() ? source.whole() : nullptr;
     auto const in_kernels =
-        elements(schema_.shape) <= INT32_MAX && (!address || augmenter_.compact());  // 32 bits index a row
+        elements(schema_.shape) <= INT32_MAX && (!address || augmenter_->compact());  // 32 bits index a row
     if (whole && in_kernels) pass.resident = workspace_.device_feed->resident(whole, plan(pass).bytes());
     if (!pass.resident) source.begin(order, cut);
     return pass;

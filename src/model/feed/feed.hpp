@@ -5,11 +5,19 @@
 #include <optional>
 #include <span>
 
-#include "data/batches/augment.hpp"
+#include "data/batches/unit.hpp"
+#include "data/dataset/data_schema.hpp"
+#include "data/dataset/manifest.hpp"
 #include "model/feed/batch_buffers.hpp"
 #include "model/feed/workspace.hpp"
 
 namespace hopscotch {
+
+class Augmenter;
+class Normaliser;
+class ShardSource;
+struct DataConfig;
+struct PickedRows;
 
 struct DeviceShard;  // model/feed/device_feed.hpp
 struct PassPlan;
@@ -28,6 +36,7 @@ struct FeedPass {
 class Feed {
 public:
     Feed(DataConfig const& config, Manifest const& manifest, Workspace::Impl& workspace);
+    ~Feed();
 
     // address: of a training pass, whose rows are augmented.
     FeedPass begin(ShardSource& source, std::span<std::uint32_t const> order, std::span<BatchRange const> cut,
@@ -48,8 +57,8 @@ private:
 
     DataSchema schema_;
     FeatureType type_;
-    Normaliser normaliser_;
-    Augmenter augmenter_;
+    std::unique_ptr<Normaliser const> normaliser_;
+    std::unique_ptr<Augmenter const> augmenter_;
     Workspace::Impl& workspace_;
     Batch host_;
 };

@@ -2,6 +2,8 @@
 #include "model/feed/feed_speed.hpp"
 
 #include "core/clock.hpp"
+#include "data/batches/batches.hpp"
+#include "data/batches/shard_source.hpp"
 #include "model/feed/feed.hpp"
 #include "model/feed/workspace_impl.hpp"
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What torch warns of goes to the log, each text once a process: some operators repeat theirs with every batch.
+// Torch's warnings go to the log, each text once per process, because some operators repeat a warning with every batch.
 #pragma once
 
 namespace hopscotch {
 
-// Of the calling thread, from now on.
+// For the calling thread, from now on.
 void log_torch_warnings();
 
 }  // namespace hopscotch

@@ -9,6 +9,7 @@
 #include "model/feed/torch_warnings.hpp"
 #include "model/feed/workspace_impl.hpp"
 #include "model/gpu/device.hpp"
+#include "model/gpu/step_graphs.hpp"
 
 #ifdef HOPSCOTCH_CUDA
 #include "core/log.hpp"

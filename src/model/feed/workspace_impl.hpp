@@ -8,11 +8,11 @@
 #include "model/feed/batch_buffers.hpp"
 #include "model/feed/workspace.hpp"
 #include "model/gpu/admission.hpp"
-#include "model/gpu/step_graphs.hpp"
 
 namespace hopscotch {
 
 class DeviceFeed;
+struct StepGraphs;
 
 struct Workspace::Impl {
     Impl(std::string const& device_name, int threads, GpuMode mode);
@@ -48,7 +48,8 @@ private:
     at::Tensor gradient_, accumulated_, state_, graph_features_, graph_answers_;
 
 public:
-    std::unique_ptr<StepGraphs> graphs;  // null: steps are launched kernel by kernel. Last: it goes before what it points at
+    std::unique_ptr<StepGraphs> graphs;  // null: steps are launched kernel by kernel. Last: it must be destroyed before the
+                                         // members that it points at
 };
 
 }  // namespace hopscotch

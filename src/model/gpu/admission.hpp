@@ -35,11 +35,11 @@ public:
     Admission(std::unique_ptr<DeviceAllocator> allocator, std::string device, MakeRoom make_room)
         : allocator_(std::move(allocator)), device_(std::move(device)), make_room_(std::move(make_room)) {}
 
-    // missing: what has yet to be allocated of state and gradient; held: bytes of them that are there. Throws DoesNotFit.
+    // missing: the part of state and gradient that is not allocated yet; held: the bytes that are. Throws DoesNotFit.
     void admit(TrainingNeed missing, std::int64_t held, std::string const& model);
 
-    // work: the batch. undo: makes work as if it had not begun; empty: that cannot be, so there is no other try. held: by
-    // state and gradient, for the numbers. Throws DoesNotFit, or what work throws.
+    // work: the batch. undo: makes work as if it had not begun; empty: work cannot be undone, so there is no second try.
+    // held: by state and gradient, for the numbers. Throws DoesNotFit, or the exception of work.
     struct Attempt {
         BatchKind const& kind;
         TrainingNeed held;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Of a CUDA build: every call to the runtime goes through this, kernel launches with cudaGetLastError(). Errors of earlier
-// asynchronous work may show at any call, so the text says both: what was called, and what CUDA says.
+// asynchronous work may show at any call, so the text has both: the call, and CUDA's error.
 #pragma once
 #include <cuda_runtime_api.h>
 

@@ -70,7 +70,7 @@ c10::DeviceIndex index_of(std::string const& device) { return at::Device(device)
 #else
 int visible_gpus() { return 0; }
 std::string why_no_gpu() {
-    return "device \"cuda\" is not available (this is a CPU build) build with preset gpu, or set run.device to \"cpu\"";
+    return "device \"cuda\" is not available (this is a CPU build); build with preset gpu, or set run.device to \"cpu\"";
 }
 #endif
 
@@ -84,7 +84,7 @@ std::string no_gpu_message(std::optional<std::string> const& visible, std::strin
         why = fmt::format("CUDA_VISIBLE_DEVICES is \"{}\", and none of these is here", *visible);
     if (!driver_says.empty()) why += fmt::format("; CUDA says: {}", driver_says);
     return fmt::format(
-        "device \"cuda\" is not available ({}) check nvidia-smi -L and CUDA_VISIBLE_DEVICES, or set run.device to \"cpu\"",
+        "device \"cuda\" is not available ({}); check nvidia-smi -L and CUDA_VISIBLE_DEVICES, or set run.device to \"cpu\"",
         why);
 }
 
@@ -105,7 +105,7 @@ std::optional<std::string> refusal(TrainingNeed const& need, DeviceMemory const&
         need.activations > 0 ? fmt::format(", activations {} at batch size {}", gigabytes(need.activations), need.batch_size)
                              : "";
     return fmt::format(
-        "{} has {} of {} free, and this trial needs {} (state {}, gradient {}{}) choose a smaller model{}, or fewer "
+        "{} has {} of {} free, and this trial needs {} (state {}, gradient {}{}); choose a smaller model{}, or fewer "
         "trainers for each GPU",
         device, gigabytes(memory.free), gigabytes(memory.total), gigabytes(all), gigabytes(need.state),
         gigabytes(need.gradient), activations, need.activations > 0 ? " or train.batch_size" : "");
@@ -115,7 +115,7 @@ std::string out_of_memory(TrainingNeed const& need, DeviceMemory const& memory, 
                           std::string_view torch_says) {
     return fmt::format(
         "{} has {} of {} free for this trial, and it needs at least {} (state {}, gradient {}, activations {} at batch "
-        "size {}; torch says: {}) choose a smaller model or train.batch_size, or fewer trainers for each GPU",
+        "size {}; torch says: {}); choose a smaller model or train.batch_size, or fewer trainers for each GPU",
         device, gigabytes(memory.free), gigabytes(memory.total), gigabytes(need.state + need.gradient + need.activations),
         gigabytes(need.state), gigabytes(need.gradient), gigabytes(need.activations), need.batch_size, tried(torch_says));
 }

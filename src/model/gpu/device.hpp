@@ -24,8 +24,8 @@ struct DeviceInfo {
 };
 DeviceInfo device_info(std::string const& device);
 
-// Why a CUDA build finds no GPU, and what to do. visible: CUDA_VISIBLE_DEVICES, if it is set. driver_says: the text of
-// CUDA's error.
+// The reason why a CUDA build finds no GPU, and the cure. visible: CUDA_VISIBLE_DEVICES, if it is set. driver_says: the text
+// of CUDA's error.
 std::string no_gpu_message(std::optional<std::string> const& visible, std::string_view driver_says);
 
 // Sets the environment variables that CUDA's libraries read. A process calls this first, before it has threads. Does nothing
@@ -44,10 +44,9 @@ void unpin_host_memory(std::string const& device, void* data);
 // CUDA's error, if this process cannot use the device any more. Does not wait for the device.
 struct DeviceComplaint {
     std::string text;
-    bool of_the_work =
-        false;  // a kernel was given what it cannot compute with (a label out of range); else the device is to blame
+    bool of_the_work = false;  // true: a kernel got bad input (a label out of range); false: the device is to blame
 };
-std::optional<DeviceComplaint> device_complaint(std::string const& device);  // none: it goes on
+std::optional<DeviceComplaint> device_complaint(std::string const& device);  // none: the device works
 
 // The stream in which the calling thread computes on that device: a cudaStream_t; null on a CPU.
 void* compute_stream(std::string const& device);
@@ -56,7 +55,7 @@ struct DeviceMemory {
     std::int64_t free = 0, total = 0;
 };
 std::optional<DeviceMemory> device_memory(
-    std::string const& device);  // with what torch keeps and would give again counted as free; none: a CPU
+    std::string const& device);  // memory that torch keeps for reuse counts as free; none: a CPU
 
 // The memory of a device that training one trial takes, besides the shards that rest there.
 struct TrainingNeed {
@@ -67,7 +66,7 @@ struct TrainingNeed {
 // Why this trial cannot be trained, with numbers; none: it may be tried.
 std::optional<std::string> refusal(TrainingNeed const& need, DeviceMemory const& memory, std::string const& device);
 
-// The same for a batch that found no memory. need: at least that; memory: with what the trial holds counted as free.
+// The same for a batch that found no memory. need: a lower bound; memory: the trial's own memory counts as free.
 std::string out_of_memory(TrainingNeed const& need, DeviceMemory const& memory, std::string const& device,
                           std::string_view torch_says);
 
@@ -77,13 +76,13 @@ std::int64_t requested_bytes(std::string_view torch_says);
 // A trial does not fit on its GPU.
 class DoesNotFit : public Error {
 public:
-    enum class Why { too_large, others };  // others: they hold a good part of the device, and may leave it
+    enum class Why { too_large, others };  // others: other users hold a large part of the device, and may free it
     DoesNotFit(std::string const& problem, Why why) : Error(problem), why_(why) {}
     Why why() const { return why_; }
 
 private:
     Why why_;
 };
-DoesNotFit::Why why_it_does_not_fit(DeviceMemory const& memory);  // with what the trial holds counted as free
+DoesNotFit::Why why_it_does_not_fit(DeviceMemory const& memory);  // the trial's own memory counts as free
 
 }  // namespace hopscotch

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What admission asks of a GPU's memory, which torch hands out and keeps for itself. A fake stands in for it in the tests.
+// The functions of a GPU's memory that admission needs. Torch allocates this memory and caches it. The tests use a fake.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -17,10 +17,10 @@ public:
     virtual std::int64_t spare() const = 0;      // kept by torch, and free
     virtual void watch_peak() = 0;               // from now on
     virtual std::int64_t peak() const = 0;       // of allocated()
-    virtual void empty_cache() = 0;              // gives back what is spare
+    virtual void empty_cache() = 0;              // returns the spare memory to the driver
 };
 
-// Of a CUDA build: what captured graphs keep for their replays, and torch gives to nothing else.
+// CUDA build only: bytes that captured graphs keep for their replays, and that torch uses for nothing else.
 std::int64_t idle_in_graphs(std::string const& device);
 
 // Null on a CPU.

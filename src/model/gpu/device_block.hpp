@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A block of memory of a device, as a state takes it while it is bound: for measuring what its way to and from the host
-// costs.
+// A block of device memory, like that of a bound state. Benchmarks measure its copies to and from the host.
 #pragma once
 #include <memory>
 #include <string>
@@ -16,7 +15,7 @@ public:
     DeviceBlock(DeviceBlock const&) = delete;
     DeviceBlock& operator=(DeviceBlock const&) = delete;
 
-    // Of as many bytes; done when they return.
+    // host: as many bytes. The copy is complete on return.
     void copy_to(MutableBytes host) const;
     void copy_from(ByteView host);
 

@@ -14,7 +14,7 @@ namespace hopscotch {
 
 class FeedDevice {
 public:
-    enum class Stream { compute, copy };  // compute: whichever stream torch computes on now
+    enum class Stream { compute, copy };  // compute: the stream that torch computes on now
     enum class Event { uploaded, copied_0, copied_1, taken_0, taken_1 };
     static constexpr std::size_t k_events = 5;
 
@@ -23,14 +23,14 @@ public:
     virtual at::TensorOptions on_device() const = 0;
     virtual DeviceMemory memory() const = 0;
 
-    // All return at once. The memory they name must be left alone until they have been done.
+    // All return at once. Nobody may touch their memory until the work is done.
     virtual void copy(at::Tensor const& to, at::Tensor const& from, Stream stream) = 0;  // same type and size, contiguous
     virtual void gather(FeatureGather const& gather) = 0;                                // on compute
     virtual void gather(AnswerGather const& gather) = 0;                                 // "
     virtual void record(Event event, Stream stream) = 0;
 
-    // For what the event was last recorded behind; nothing if it never was.
-    virtual void wait(Event event, Stream stream) = 0;  // whatever is queued from now on waits
+    // Waits for the work before the last record of the event; for nothing if it was never recorded.
+    virtual void wait(Event event, Stream stream) = 0;  // all work that is queued from now on waits
     virtual void wait(Event event) = 0;                 // the caller waits
 };
 

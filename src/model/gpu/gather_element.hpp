@@ -22,7 +22,7 @@ struct FeatureGather {
     std::uint16_t const* plans = nullptr;  // [count, height + width] (data/batches/compact_plan.hpp); null: rows as they are
     float const* scale = nullptr;          // one number for every run of elements
     float const* shift = nullptr;
-    float const* fill = nullptr;  // by channel, what holes are filled with; if there are plans
+    float const* fill = nullptr;  // by channel, the value that fills holes; if there are plans
     std::uint32_t count = 0, row_size = 0, run = 1, height = 0, width = 0;
     float* out = nullptr;  // [count, row_size]
 };

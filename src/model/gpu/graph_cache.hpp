@@ -29,15 +29,16 @@ public:
     virtual void warm_up() = 0;                    // the same, on the stream that capture() uses
     virtual std::unique_ptr<Graph> capture() = 0;  // computes nothing; throws if it is not possible
     virtual void replay(Graph& graph) = 0;         // as run()
-    // Does the part once by run() and, from the same start, once by replay(). Says what differs; empty: nothing. Either way
-    // the part has been done once then. Throws only if nothing has been changed, or all of it put back (no memory).
+    // Does the part once by run() and, from the same start, once by replay(). Returns the differences; empty: there are
+    // none. Either way the part has been done once then. Throws only if nothing has been changed, or all of it put back (no
+    // memory).
     virtual std::string compare(Graph& graph) = 0;
 };
 
 // Everything that a graph has frozen. Every different key needs a graph of its own.
 struct GraphKey {
     enum class Part { gradient, update };
-    std::uint64_t model = 0;  // forget() knows it by this
+    std::uint64_t model = 0;  // forget() takes this number
     Part part = Part::gradient;
     std::int64_t rows = 0;                   // of the batch; the update has none
     std::array<std::uintptr_t, 4> memory{};  // where state, gradient and batch lie: they move when a larger model is bound
@@ -47,13 +48,13 @@ struct GraphKey {
 class GraphCache {
 public:
     using Say = std::function<void(std::string const& sentence)>;
-    static constexpr int k_warm_ups = 3;  // torch's advice: libraries choose algorithms and allocate what they keep
+    static constexpr int k_warm_ups = 3;  // torch's advice: meanwhile libraries choose algorithms and allocate their memory
     static constexpr std::size_t k_most =
         512;  // graphs, of some hundred trials in turn; each holds a few kilobytes a kernel on the device
 
     explicit GraphCache(Say say, std::size_t most = k_most) : say_(std::move(say)), most_(most) {}
 
-    // Does the part once. `name` of the model is for what is said. Throws what the part throws.
+    // Does the part once. `name`: of the model, for the log. Throws the exceptions of the part.
     void run(GraphKey const& key, std::string const& name, GraphPart& part);
 
     // Says that this model does without graphs, and why; once for each name and reason.

@@ -50,9 +50,8 @@ protected:
         at::Tensor values;
     };
     virtual void prepare() = 0;  // brings the arguments of this step to where the work reads them
-    virtual void pretend() = 0;  // those of another step: a graph that froze them is found out by its first replay
-    virtual std::function<void()> work()
-        const = 0;  // only launches; without a reference to this part, which goes with its step
+    virtual void pretend() = 0;  // brings in those of another step: the first replay of a graph that froze them differs
+    virtual std::function<void()> work() const = 0;   // only launches; must not refer to this part, which ends with its step
     virtual std::vector<Result> results() const = 0;  // all that work() changes and that outlives it
 
 private:

@@ -84,8 +84,8 @@ at::Tensor BatchNorm::operator()(at::Tensor const& x, Pass const& pass) const {
     if (pass.training() && pass.sum != nullptr) return sync_batch_norm(x, {*weight, *bias, *mean, *variance}, *pass.sum);
     if (pass.training() && x.numel() == x.size(1))
         throw Error(
-            "batch norm needs more than one value a channel (this trainer's batch has one row) use a larger batch, or "
-            "fewer trainers where they split it");
+            "batch norm needs more than one value per channel (this trainer's batch has one row); use a larger batch, or "
+            "fewer trainers if they split it");
     return at::batch_norm(x, *weight, *bias, *mean, *variance, pass.training(), 0.1, 1e-5, /*cudnn_enabled=*/true);
 }
 

@@ -11,7 +11,7 @@
 
 namespace hopscotch {
 
-// What a network of layers consists of; the tensors are re-pointed by every bind.
+// The parts of a network of layers. Every bind re-points the tensors.
 class Modules {
 public:
     at::Tensor const* parameter(ParameterSpec spec);

@@ -36,7 +36,7 @@ struct BoundTensors {
     std::vector<at::Tensor> gradients;  // undefined where the parameter is frozen
     std::vector<at::Tensor> buffers;    // float32, or int64
     // If given: called in every backward pass as soon as the gradient of this parameter is final, while others are still
-    // being computed (on the thread that computes). Parameters that the pass does not use are not told.
+    // being computed (on the thread that computes). It is not called for parameters that the pass does not use.
     std::function<void(std::size_t parameter)> on_gradient = {};
 };
 

@@ -69,11 +69,11 @@ void check_frozen(ModelConfig const& model, Network const& network, std::set<std
     auto const& specs = network.parameters();
     for (auto const& pattern : model.freeze)
         if (std::none_of(specs.begin(), specs.end(), [&](auto const& spec) { return matches(pattern, spec.name); }))
-            complain(fmt::format("\"{}\" matches no parameter (the first is called \"{}\") see `hopscotch models {}`",
+            complain(fmt::format("\"{}\" matches no parameter (the first is called \"{}\"); see `hopscotch models {}`",
                                  pattern, specs.front().name, model.name));
     auto const frozen = frozen_parameters(model, network);
     if (std::find(frozen.begin(), frozen.end(), false) == frozen.end())
-        complain("every parameter is frozen (nothing is left to train) freeze fewer");
+        complain("every parameter is frozen (nothing is left to train); freeze fewer");
     std::vector<std::string> without;
     for (std::size_t i = 0; i < specs.size(); ++i)
         if (frozen[i] && !loaded.contains(specs[i].name)) without.push_back(specs[i].name);
@@ -101,7 +101,7 @@ std::vector<std::string> pretrained_names(ModelConfig const& model, Network cons
         auto const file = SafetensorsFile::open(model.init_from);
         auto const head = model.init_mode == InitFrom::head ? network.head() : "";
         if (model.init_mode == InitFrom::head && head.empty())
-            complain(fmt::format("{} has no last layer of its own (init_mode \"head\" starts it fresh) use \"partial\"",
+            complain(fmt::format("{} has no last layer of its own (init_mode \"head\" starts it fresh); use \"partial\"",
                                  model.name));
         if (!head.empty())  // the last layer starts fresh, whatever the file has for it
             std::erase_if(wanted, [&](auto const& each) { return module_of(each.first) == head; });
@@ -110,7 +110,7 @@ std::vector<std::string> pretrained_names(ModelConfig const& model, Network cons
         if (model.init_mode != InitFrom::partial) {
             if (!found.missing.empty()) complain(fmt::format("has no {}", listed(found.missing)));
             if (!found.unexpected.empty())
-                complain(fmt::format("has what this model has not: {}", listed(found.unexpected)));
+                complain(fmt::format("has tensors that this model does not have: {}", listed(found.unexpected)));
             if (!found.other_shape.empty()) complain(fmt::format("other shapes: {}", listed(found.other_shape)));
         } else if (found.matched.empty()) {
             complain(fmt::format("nothing fits this model ({} tensors, such as \"{}\")", file.entries().size(),

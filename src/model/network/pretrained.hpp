@@ -18,7 +18,7 @@ class Problems;
 std::vector<bool> frozen_parameters(ModelConfig const& model, Network const& network);
 
 // The names that are read from the file. Mismatches (missing, unexpected, other shape) are listed as problems at
-// /model/init_from as far as model.init_mode minds them, and so are patterns of model.freeze that match nothing, everything,
+// /model/init_from unless model.init_mode allows them, and so are patterns of model.freeze that match nothing, everything,
 // or a parameter that does not come from the file.
 std::vector<std::string> pretrained_names(ModelConfig const& model, Network const& network, Problems& problems);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batch norm with the statistics of all trainers' rows of a step (torch.nn.SyncBatchNorm): K parts of a batch give what the
-// whole batch gives. A trainer's loss is the mean over its own part, and gradients are combined by rows afterwards, so the
-// sums of the backward pass are weighted by rows too; torch's are only right for equal parts.
+// Batch norm with the statistics of all trainers' rows of a step (torch.nn.SyncBatchNorm): K parts of a batch give the same
+// result as the whole batch. A trainer's loss is the mean over its own part, and gradients are combined by rows afterwards,
+// so the sums of the backward pass are weighted by rows too; torch's are only right for equal parts.
 #pragma once
 #include <ATen/core/Tensor.h>
 

@@ -25,17 +25,18 @@ constexpr std::int64_t k_rows = 2;  // batch norm takes no single row in trainin
 std::string type_name(at::Tensor const& tensor) { return c10::toString(tensor.scalar_type()); }
 
 void check_types(OwnTensors const& tensors) {
-    if (tensors.parameters.empty()) throw ConfigError("has no parameters that want a gradient (there is nothing to train)");
+    if (tensors.parameters.empty())
+        throw ConfigError("has no parameters that require a gradient (there is nothing to train); give it at least one");
     for (auto const& [name, tensor] : tensors.parameters)
         if (tensor.scalar_type() != at::kFloat)
             throw ConfigError(
-                fmt::format("parameter {} is {} (states hold float32) make the model float32; train.precision "
+                fmt::format("parameter {} is {} (states hold float32); make the model float32; train.precision "
                             "says what it computes in",
                             name, type_name(tensor)));
     for (auto const& [name, tensor] : tensors.buffers)
         if (tensor.scalar_type() != at::kFloat && tensor.scalar_type() != at::kLong)
             throw ConfigError(
-                fmt::format("buffer {} is {} (states hold float32 and int64) make it one of these, or no buffer", name,
+                fmt::format("buffer {} is {} (states hold float32 and int64); make it one of these, or no buffer", name,
                             type_name(tensor)));
 }
 
@@ -45,11 +46,11 @@ void check_memory(OwnTensors const& tensors) {
     for (auto const* list : {&tensors.parameters, &tensors.buffers})
         for (auto const& [name, tensor] : *list) {
             if (tensor.numel() == 0)
-                throw ConfigError(fmt::format("{} has no elements (a state holds none of that) remove it", name));
+                throw ConfigError(fmt::format("{} has no elements (a state cannot hold it); remove it", name));
             auto const [first, is_new] = owners.emplace(tensor.storage().data(), name);
             if (!is_new)
                 throw ConfigError(
-                    fmt::format("{} and {} share their memory (in the state they would part) use one tensor under "
+                    fmt::format("{} and {} share their memory (in the state each has its own); use one tensor under "
                                 "one name",
                                 first->second, name));
         }
@@ -66,7 +67,7 @@ void check_outputs(at::Tensor const& outputs, DataSchema const& data) {
                                       fmt::join(outputs.sizes().vec(), ", "), k_rows, fmt::join(data.shape, "x"),
                                       data.outputs, fmt::join(wanted, ", ")));
     if (outputs.scalar_type() != at::kFloat)
-        throw ConfigError(fmt::format("forward gives {} (the loss wants float32)", type_name(outputs)));
+        throw ConfigError(fmt::format("forward gives {} (the loss needs float32)", type_name(outputs)));
 }
 
 void check_forward(OwnModule& module, DataSchema const& data) {
@@ -85,16 +86,17 @@ void check_forward(OwnModule& module, DataSchema const& data) {
             throw ConfigError(
                 fmt::format("forward fails on rows of shape {} ({})", fmt::join(data.shape, "x"), reason_of(error)));
         } catch (...) {
-            throw ConfigError("forward throws what is no std::exception");
+            throw ConfigError("forward throws something that is no std::exception");
         }
         check_outputs(outputs, data);
         if (mode == OwnModule::Mode::training && !outputs.requires_grad())
-            throw ConfigError("forward gives outputs without gradients (detached, or computed under no_grad)");
+            throw ConfigError(
+                "forward gives outputs without gradients (detached, or computed under no_grad); keep the graph");
         auto const after = module.buffers();
         for (std::size_t i = 0; mode == OwnModule::Mode::evaluation && i < std::min(before.size(), after.size()); ++i)
             if (before[i].first.is_same(after[i].second) && !before[i].second.equal(after[i].second))
                 throw ConfigError(
-                    fmt::format("forward changes {} in evaluation (a validation must leave the state as it is) "
+                    fmt::format("forward changes {} in evaluation (a validation must leave the state as it is); "
                                 "change it in training only",
                                 after[i].first));
     }
@@ -106,7 +108,7 @@ void check_replaced(OwnTensors const& before, OwnTensors const& after) {
         for (std::size_t i = 0; i < a.size(); ++i)
             if (i >= b.size() || !a[i].second.is_same(b[i].second))
                 throw ConfigError(fmt::format(
-                    "forward replaces {} (its state would be lost) change it in place, with add_ or copy_", a[i].first));
+                    "forward replaces {} (its state would be lost); change it in place, with add_ or copy_", a[i].first));
     };
     compare(before.parameters, after.parameters);
     compare(before.buffers, after.buffers);
@@ -142,7 +144,7 @@ OwnDescription described(OwnModule& module, DataSchema const& data) {
             {name, tensor.sizes().vec(), tensor.scalar_type() == at::kLong ? Element::int64 : Element::float32, 0});
     auto const said = module.multiply_adds();
     if (!std::isfinite(said) || said < 0)
-        throw ConfigError(fmt::format("multiply_adds() gives {} (it is a cost) return at least 0", said));
+        throw ConfigError(fmt::format("multiply_adds() gives {} (it is a cost); return at least 0", said));
     out.multiply_adds = said > 0 ? said : elements;
     out.draws_from_torch = module.draws_from_torch();
     return out;

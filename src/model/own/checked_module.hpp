@@ -14,7 +14,7 @@ struct OwnTensors {
     NamedTensors parameters, buffers;
 };
 
-// Every tensor once, under its first name. A parameter that wants no gradient is a buffer.
+// Every tensor once, under its first name. A parameter that requires no gradient is a buffer.
 OwnTensors tensors_of(OwnModule const& module);
 
 struct OwnDescription {
@@ -27,10 +27,10 @@ struct OwnDescription {
 // Runs the module forward on two rows of zeros, training and evaluating. Throws ConfigError if something does not fit.
 OwnDescription described(OwnModule& module, DataSchema const& data);
 
-// Of torch's own generators: the CPU's, and the device's if that is another.
+// Seeds torch's own generators: the CPU's, and the device's if that is another.
 void seed_torch(at::Device device, std::uint64_t key);
 
-// In one line, without the traces that LibTorch brings along.
+// The text of the exception in one line, without LibTorch's stack traces.
 std::string reason_of(std::exception const& error);
 
 }  // namespace hopscotch

@@ -84,7 +84,7 @@ public:
         } catch (std::exception const& error) {
             throw Error(fmt::format("{}: {}", file_, reason_of(error)));
         } catch (...) {
-            throw Error(fmt::format("{}: forward threw what is no std::exception", file_));
+            throw Error(fmt::format("{}: forward threw something that is no std::exception", file_));
         }
     }
 
@@ -145,7 +145,7 @@ std::shared_ptr<OwnDescription const> checked(ModelConfig const& model, DataSche
     } catch (std::exception const& error) {
         complain(fmt::format("cannot be made ({})", reason_of(error)));
     } catch (...) {
-        complain("cannot be made (it threw what is no std::exception)");
+        complain("cannot be made (it threw something that is no std::exception)");
     }
     return known;
 }
@@ -155,7 +155,7 @@ std::shared_ptr<OwnDescription const> checked(ModelConfig const& model, DataSche
 std::unique_ptr<Network> make_own_network(ModelConfig const& model, DataSchema const& data, MakeOwnModule make,
                                           Problems& problems) {
     if (model.file.empty()) {
-        problems.add(model.arguments.at_position(), "/model/file", "missing (required) see docs/own-model.md");
+        problems.add(model.arguments.at_position(), "/model/file", "missing (required); see docs/own-model.md");
         return nullptr;
     }
     auto const description = checked(model, data, make, problems);

@@ -21,10 +21,10 @@ constexpr char const* k_build_again =
 
 void check_versions(Plugin const& plugin) {
     if (plugin.interface != k_plugin_interface)
-        throw ConfigError(fmt::format("has plug-in interface {} (this hopscotch has {}) {}", plugin.interface,
+        throw ConfigError(fmt::format("has plug-in interface {} (this hopscotch has {}); {}", plugin.interface,
                                       k_plugin_interface, k_build_again));
     if (std::string_view(plugin.torch) != TORCH_VERSION)
-        throw ConfigError(fmt::format("was compiled with LibTorch {} (this hopscotch with {}) {}", plugin.torch,
+        throw ConfigError(fmt::format("was compiled with LibTorch {} (this hopscotch with {}); {}", plugin.torch,
                                       TORCH_VERSION, k_build_again));
     if (plugin.make == nullptr) throw ConfigError("names no function that makes the model (Plugin::make is null)");
 }
@@ -33,14 +33,16 @@ void check_versions(Plugin const& plugin) {
 Plugin const& loaded(std::string const& file) {
     auto const path = std::filesystem::absolute(file);  // a name without a slash would be searched for as a library
     if (!std::filesystem::is_regular_file(path))
-        throw ConfigError("no such file (paths are relative to where hopscotch is started) build it, or give its path");
+        throw ConfigError(
+            "no such file (paths are relative to the folder where hopscotch is started); build it, or give its path");
     auto* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr)
-        throw ConfigError(fmt::format("cannot be loaded ({}) is it a shared object? see docs/own-model.md", ::dlerror()));
+        throw ConfigError(
+            fmt::format("cannot be loaded ({}); build a shared object as docs/own-model.md shows", ::dlerror()));
     auto* const symbol = ::dlsym(library, "hopscotch_plugin");
     if (symbol == nullptr)
         throw ConfigError(
-            "has no function hopscotch_plugin (every plug-in has one) define it as include/hopscotch/model.hpp shows");
+            "has no function hopscotch_plugin (every plug-in has one); define it as include/hopscotch/model.hpp shows");
     auto const* const plugin = reinterpret_cast<decltype(&hopscotch_plugin)>(symbol)();
     if (plugin == nullptr) throw ConfigError("hopscotch_plugin() returns null");
     check_versions(*plugin);

@@ -48,12 +48,13 @@ private:
 
 std::unique_ptr<OwnModule> loaded_script(std::string const& file) {
     if (!std::filesystem::is_regular_file(file))
-        throw ConfigError("no such file (paths are relative to where hopscotch is started) give the path of a .pt");
+        throw ConfigError(
+            "no such file (paths are relative to the folder where hopscotch is started); give the path of a .pt");
     try {
         return std::make_unique<ScriptModule>(torch::jit::load(file, at::Device(at::kCPU)));
     } catch (std::exception const& error) {
         throw ConfigError(fmt::format(
-            "is no TorchScript file, or damaged ({}) write it with torch.jit.script(model).save(file)", reason_of(error)));
+            "is no TorchScript file, or damaged ({}); write it with torch.jit.script(model).save(file)", reason_of(error)));
     }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A network of the user's own in Python: what torch.jit.script(module).save(file) wrote.
+// A network of the user's own in Python: a file that torch.jit.script(module).save(file) wrote.
 #pragma once
 #include <memory>
 

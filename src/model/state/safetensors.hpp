@@ -24,7 +24,7 @@ struct NamedTensor {
 // Written to a temporary name, synced, renamed. Metadata values that are no strings are written as JSON text. DataError.
 void write_safetensors(std::string const& path, std::vector<NamedTensor> const& tensors, Json const& metadata);
 
-// A file that somebody else may have written: everything in its header is checked before it is believed.
+// A file that somebody else may have written: everything in its header is checked before it is used.
 class SafetensorsFile {
 public:
     // Throws DataError naming the file, and the tensor: missing, truncated, no header, offsets outside, overlaps, sizes that

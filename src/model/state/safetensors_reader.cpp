@@ -72,7 +72,7 @@ SafetensorsFile::Entry read_entry(Json const& json, std::uint64_t data, std::uin
     SafetensorsFile::Entry entry{dtype->string(), {}, 0, 0};
     std::uint64_t elements = 1;
     for (auto const& side : shape->array()) {
-        if (!side.is_integer() || side.integer() < 0) throw bad("has a shape that is none");
+        if (!side.is_integer() || side.integer() < 0) throw bad("has a shape that is not valid");
         entry.shape.push_back(side.integer());
         if (side.integer() != 0 && elements > UINT64_MAX / 8 / static_cast<std::uint64_t>(side.integer()))
             throw bad("is larger than any memory");
@@ -108,7 +108,7 @@ SafetensorsFile SafetensorsFile::open(std::filesystem::path const& path) {
     std::ifstream in(path, std::ios::binary | std::ios::ate);
     if (!in) throw DataError(fmt::format("{}: cannot be opened; check the path", path.string()));
     auto const fail = [&](std::string const& why) {
-        return DataError(fmt::format("{}: not a sound safetensors file ({}) write it again", path.string(), why));
+        return DataError(fmt::format("{}: not a valid safetensors file ({}); write it again", path.string(), why));
     };
     auto const size = static_cast<std::uint64_t>(in.tellg());
     unsigned char prefix[8];
@@ -153,7 +153,7 @@ void SafetensorsFile::read(std::string const& name, std::span<float> out) const 
     require(!dtype_bytes(dtype) || bytes.size() / *dtype_bytes(dtype) == out.size(),
             "a tensor of another size was asked for");
     if (!convert(dtype, bytes, out))
-        throw DataError(fmt::format("{}: tensor \"{}\" is {} (F32, F64, F16, BF16 can be read) convert it", path_.string(),
+        throw DataError(fmt::format("{}: tensor \"{}\" is {} (F32, F64, F16, BF16 can be read); convert it", path_.string(),
                                     name, dtype));
 }
 

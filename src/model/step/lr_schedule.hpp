@@ -21,7 +21,7 @@ struct Plateau {
     double best = std::numeric_limits<double>::infinity();
     std::int64_t bad_epochs = 0, reductions = 0;
 
-    // After every epoch. A loss that is not finite is no better than any.
+    // After every epoch. A loss that is not finite is never an improvement.
     void observe(double loss, ScheduleConfig const& schedule);
 };
 

@@ -32,7 +32,7 @@ public:
     }
 
     // The same in two: schedule() brings the numbers to where apply() reads them, without waiting for the device; apply()
-    // only launches, and with Rate::on_device always the same.
+    // only launches kernels; with Rate::on_device these are always the same.
     void schedule(double lr, std::int64_t step);
     void apply();
 

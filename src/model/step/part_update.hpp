@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The optimizer where a parameter server keeps it: updates one range of a trial's parameters and slots, cut out of its
-// state, with the bits that Step::update gives the same range of a whole state.
+// The optimizer of a parameter server: updates one range of a trial's parameters and slots, cut out of its state, with the
+// bits that Step::update gives the same range of a whole state.
 #pragma once
 #include <memory>
 #include <span>
@@ -18,7 +18,7 @@ public:
     struct Range {
         std::size_t first = 0, size = 0;  // floats of the flat parameters; first: a multiple of 16
     };
-    // On the host, whatever trains. Copies the range out of a state.
+    // Always on the host, even if trainers use GPUs. Copies the range out of a state.
     PartUpdate(TrainConfig const& train, StateLayout const& layout, Range range, ByteView state);
     PartUpdate(PartUpdate&&) noexcept;
     ~PartUpdate();

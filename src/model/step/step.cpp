@@ -11,6 +11,8 @@
 
 #include "experiment/config.hpp"
 #include "model/feed/workspace_impl.hpp"
+#include "model/step/loss.hpp"
+#include "model/step/optimizer.hpp"
 
 namespace hopscotch {
 namespace {
@@ -54,8 +56,8 @@ Step::Step(std::unique_ptr<Network> network, std::string name, TrainConfig const
     : network_(std::move(network)),
       name_(std::move(name)),
       train_(train),
-      optimizer_(train.optimizer, workspace.device),
-      loss_(train, workspace.device),
+      optimizer_(std::make_unique<Optimizer>(train.optimizer, workspace.device)),
+      loss_(std::make_unique<Loss>(train, workspace.device)),
       workspace_(workspace),
       loss_sum_(at::zeros({}, at::TensorOptions(workspace.device).dtype(at::kDouble))) {
     if (train_.precision == Precision::bf16) network_->use_autograd();
@@ -81,7 +83,7 @@ void Step::bind(at::Tensor const& floats, StateLayout const& layout, FrozenParam
     }
     bind_network(floats, layout, frozen);
     auto const decayed = static_cast<std::int64_t>(end_of_decay(layout, train_.optimizer));
-    optimizer_.bind(parameters_, gradient(), optimizer_slots, decayed);
+    optimizer_->bind(parameters_, gradient(), optimizer_slots, decayed);
 }
 
 void Step::bind_network(at::Tensor const& floats, StateLayout const& layout, FrozenParameters const& frozen) {
@@ -151,7 +153,7 @@ void Step::compute_gradient(at::Tensor const& x, at::Tensor const& y) {
     else
         unrecorded.emplace();
     auto const outputs = forward(x, {&workspace_.noise, sum_ ? &sum_ : nullptr, train_.channels_last});
-    auto const [loss, gradient] = loss_.mean(outputs, y);
+    auto const [loss, gradient] = loss_->mean(outputs, y);
     network_->backward(outputs, gradient);
     loss_sum_.add_(loss, x.size(0));
 }
@@ -203,13 +205,13 @@ void Step::clip() {
 
 void Step::apply_update() {
     if (train_.clip_value || train_.clip_norm) clip();
-    optimizer_.apply();
+    optimizer_->apply();
     if (averaged_.defined()) averaged_.lerp_(parameters_, 1 - train_.ema);
 }
 
 void Step::update(double lr, std::int64_t step) {
     if (captures()) return captured_update(lr, step);
-    optimizer_.schedule(lr, step);
+    optimizer_->schedule(lr, step);
     apply_update();
 }
 

@@ -9,22 +9,24 @@
 #include <memory>
 #include <set>
 
+#include "experiment/config.hpp"
 #include "model/feed/batch_buffers.hpp"
 #include "model/feed/workspace.hpp"
 #include "model/gpu/graph_cache.hpp"
 #include "model/network/network.hpp"
 #include "model/step/gradient_ready.hpp"
-#include "model/step/loss.hpp"
-#include "model/step/optimizer.hpp"
 
 namespace hopscotch {
+
+class Loss;
+class Optimizer;
 
 // The frozen parameters, which are not in the state, in the network's order; undefined: not frozen.
 using FrozenParameters = std::vector<at::Tensor>;
 
 class Step {
 public:
-    // name: of the model, for what is logged.
+    // name: of the model, for the log.
     Step(std::unique_ptr<Network> network, std::string name, TrainConfig const& train, Workspace::Impl& workspace);
     ~Step();
     Step(Step const&) = delete;
@@ -48,8 +50,8 @@ public:
     // if given and if no batches are accumulated: called for ranges of the flat gradient as soon as they are final.
     void forward_backward(Batch const& batch, std::uint64_t noise_key, GradientReady const& on_gradient = {});
 
-    // Called before a batch of so many rows. Returns the work that undoes the batch, in case it finds no memory half of the
-    // way. Empty: the batch cannot be undone, or it has been trained before and fits.
+    // Called before a batch of so many rows. Returns the work that undoes the batch, in case it finds no memory half-way.
+    // Empty: the batch cannot be undone, or it has been trained before and fits.
     std::function<void()> way_back(std::int64_t rows);
 
     // Makes gradient() the mean over the rows since the last update.
@@ -76,7 +78,7 @@ private:
     // As CUDA graphs (step_captured.cpp).
     class GradientPart;
     class UpdatePart;
-    bool captures();  // the workspace has graphs and nothing stands against them
+    bool captures();  // the workspace has graphs, and this step can be captured
     char const* against_graphs() const;
     GraphKey key(GraphKey::Part part, std::int64_t rows) const;
     void captured_gradient(Batch const& batch, std::uint64_t noise_key);
@@ -86,13 +88,13 @@ private:
     std::unique_ptr<Network> network_;
     std::string name_;
     TrainConfig train_;
-    Optimizer optimizer_;
-    Loss loss_;
+    std::unique_ptr<Optimizer> optimizer_;
+    std::unique_ptr<Loss> loss_;
     Workspace::Impl& workspace_;
     BoundTensors trained_;
     std::vector<at::Tensor> averaged_views_;
     at::Tensor parameters_, averaged_, gradient_, accumulated_, loss_sum_;
-    at::Tensor trainable_, buffers_;  // the bound floats in two: parameters and slots, and what follows
+    at::Tensor trainable_, buffers_;  // the bound floats in two: parameters and slots, and the rest
     char const* explained_ = nullptr;
     Weights weights_ = Weights::trained;
     std::int64_t accumulated_rows_ = 0;

@@ -2,6 +2,8 @@
 // The two parts of a step that become CUDA graphs. A graph has frozen addresses and kernel arguments: the batch is copied to
 // where it reads it, seed and learning rate lie in memory of the device. Between the two a strategy may combine gradients.
 #include "model/feed/workspace_impl.hpp"
+#include "model/gpu/step_graphs.hpp"
+#include "model/step/optimizer.hpp"
 #include "model/step/step.hpp"
 
 namespace hopscotch {
@@ -50,8 +52,8 @@ public:
         : StepPart(*step.workspace_.graphs), step_(step), lr_(lr), number_(number) {}
 
 protected:
-    void prepare() override { step_.optimizer_.schedule(lr_, number_); }
-    void pretend() override { step_.optimizer_.schedule(2 * lr_ + 1, number_ + 1); }
+    void prepare() override { step_.optimizer_->schedule(lr_, number_); }
+    void pretend() override { step_.optimizer_->schedule(2 * lr_ + 1, number_ + 1); }
     std::function<void()> work() const override {
         return [&step = step_] { step.apply_update(); };
     }

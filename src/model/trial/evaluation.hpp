@@ -7,7 +7,6 @@
 #include <span>
 #include <vector>
 
-#include "data/batches/batches.hpp"
 #include "data/dataset/manifest.hpp"
 #include "experiment/validation_scores.hpp"
 

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "data/batches/shard_source.hpp"
 #include "model/feed/workspace_impl.hpp"
 #include "model/network/tensor_span.hpp"
 #include "model/trial/evaluation.hpp"

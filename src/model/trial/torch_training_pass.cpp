@@ -8,6 +8,7 @@
 #include "core/error.hpp"
 #include "core/rng.hpp"
 #include "data/batches/batches.hpp"
+#include "data/batches/shard_source.hpp"
 #include "model/feed/workspace_impl.hpp"
 #include "model/step/lr_schedule.hpp"
 

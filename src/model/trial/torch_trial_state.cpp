@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "core/error.hpp"
+#include "core/json_reader.hpp"
 #include "core/rng.hpp"
 #include "model/feed/workspace_impl.hpp"
 #include "model/gpu/device.hpp"

@@ -48,7 +48,7 @@ public:
     virtual void skip_to(PassCursor const& cursor) = 0;
 
     // Computes the mean gradient of the next update (train.accumulate batches) into gradient() and returns its rows. 0: the
-    // pass is over, and nothing was computed. `ready` may hear of each part of the gradient before that, once.
+    // pass is over, and nothing was computed. `ready` may be called before the return, once for each part of the gradient.
     virtual std::int64_t next_gradient(GradientReady const& ready, std::function<void()> const& on_batch) = 0;
     virtual UnitSums end_pass() = 0;
 

@@ -4,17 +4,23 @@
 #pragma once
 #include <memory>
 
-#include "model/trial/evaluator.hpp"
-#include "model/trial/training_pass.hpp"
-#include "model/trial/trial_state.hpp"
-
 namespace hopscotch {
 
+class Evaluator;
+class TrainingPass;
+class TrialState;
+class Workspace;
 struct Manifest;
 struct TrialConfig;
-class Workspace;
 
 struct TrialModel {
+    TrialModel();
+    TrialModel(std::shared_ptr<TrialState> of_state, std::unique_ptr<TrainingPass> pass,
+               std::unique_ptr<Evaluator> evaluator);
+    TrialModel(TrialModel&&) noexcept;
+    TrialModel& operator=(TrialModel&&) noexcept;
+    ~TrialModel();
+
     std::shared_ptr<TrialState> state;  // shared with the other two parts
     std::unique_ptr<TrainingPass> training;
     std::unique_ptr<Evaluator> evaluation;

@@ -36,7 +36,7 @@ public:
     // there need neither fetch() nor store(). None: the model trains in the block.
     virtual std::optional<DeviceFloats> device_state() { return std::nullopt; }
 
-    // Called after each validation, with the loss that a plateau schedule goes by. Its counters are part of the state.
+    // Called after each validation, with the loss that a plateau schedule follows. Its counters are part of the state.
     virtual void end_epoch(double loss) = 0;
 
     // Writes the parameters (frozen ones too; with EMA the averaged ones) and buffers as a safetensors file.

@@ -31,14 +31,14 @@ std::optional<ImageShape> image_shape(ModelConfig const& model, DataSchema const
     if (data.shape.size() != 3) {
         complain_of_data(
             model,
-            fmt::format("{} needs images of shape CxHxW (the dataset's rows have shape {}) import with --shape {}",
+            fmt::format("{} needs images of shape CxHxW (the dataset's rows have shape {}); import with --shape {}",
                         model.name, shape_text(data.shape), image_hint(data.shape)),
             problems);
         return std::nullopt;
     }
     if (std::min(data.shape[1], data.shape[2]) < smallest) {
         complain_of_data(model,
-                         fmt::format("{0} needs images of at least {1}x{1} (the dataset's rows have shape {2}) use {3}",
+                         fmt::format("{0} needs images of at least {1}x{1} (the dataset's rows have shape {2}); use {3}",
                                      model.name, smallest, shape_text(data.shape),
                                      model.name == "lenet" ? "mlp" : "lenet or mlp"),
                          problems);

@@ -106,7 +106,7 @@ std::unique_ptr<Network> make_gpt(ModelConfig const& model, DataSchema const& da
     reader.finish();
     if (data.task != Task::language || data.shape.size() != 1 || vocabulary(data) != data.outputs)
         complain_of_data(model,
-                         fmt::format("gpt needs a dataset of the task language (this one's is {}) use another model",
+                         fmt::format("gpt needs a dataset of the task language (this one's is {}); use another model",
                                      name_of(data.task)),
                          problems);
     if (!problems.empty()) return nullptr;

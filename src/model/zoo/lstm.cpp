@@ -107,7 +107,7 @@ std::optional<Steps> steps_of(ModelConfig const& model, DataSchema const& data, 
     if (data.categories.empty() && data.shape.size() == 2) return Steps{data.shape[0], data.shape[1], 0};
     complain_of_data(model,
                      fmt::format("lstm needs rows of shape TxF (T steps of F numbers) or rows of tokens (the dataset's rows "
-                                 "have shape {}) import with --shape TxF",
+                                 "have shape {}); import with --shape TxF",
                                  shape_text(data.shape)),
                      problems);
     return std::nullopt;

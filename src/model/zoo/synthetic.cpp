@@ -7,11 +7,18 @@
 
 #include "core/error.hpp"
 #include "core/rng.hpp"
+#include "data/batches/batches.hpp"
 #include "data/batches/shard_source.hpp"
+#include "data/batches/unit.hpp"
+#include "data/dataset/manifest.hpp"
+#include "experiment/config.hpp"
 #include "model/state/layout.hpp"
 #include "model/state/safetensors.hpp"
 #include "model/step/lr_schedule.hpp"
 #include "model/trial/evaluation.hpp"
+#include "model/trial/evaluator.hpp"
+#include "model/trial/training_pass.hpp"
+#include "model/trial/trial_state.hpp"
 #include "model/zoo/arguments.hpp"
 
 namespace hopscotch {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the networks for images share. They compute in channels-last order, in which convolutions and batch norm on one core
-// take about a third less time; the weights lie in the state as everywhere, convolutions reorder them on the way.
+// The common parts of the networks for images. They compute in channels-last order, in which convolutions and batch norm on
+// one core take about a third less time; the weights lie in the state as everywhere, convolutions reorder them on the way.
 #pragma once
 #include <cstdint>
 

@@ -106,7 +106,7 @@ private:
 
 void check_sides(VitArguments const& a, ImageShape const& shape, ObjectReader& reader) {
     if (shape.height % a.patch != 0 || shape.width % a.patch != 0)
-        reader.problem("patch", fmt::format("{} does not divide the images' sides (they are {}x{}) choose another patch",
+        reader.problem("patch", fmt::format("{} does not divide the images' sides (they are {}x{}); choose another patch",
                                             a.patch, shape.height, shape.width));
     if (a.width % a.heads != 0)
         reader.problem("heads", fmt::format("{} does not divide the width {} (heads share it equally)", a.heads, a.width));

@@ -112,7 +112,7 @@ std::unique_ptr<Network> make_wide_and_deep(ModelConfig const& model, DataSchema
     reader.finish();
     if (std::ranges::none_of(data.categories, [](std::int64_t n) { return n > 0; }))
         complain_of_data(model,
-                         "wide_and_deep needs at least one categorical feature (the dataset has numbers only) use mlp, or "
+                         "wide_and_deep needs at least one categorical feature (the dataset has numbers only); use mlp, or "
                          "import with --hash-buckets",
                          problems);
     if (!problems.empty()) return nullptr;

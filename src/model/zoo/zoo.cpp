@@ -136,7 +136,7 @@ void complain_of_name(ModelConfig const& model, Problems& problems) {
     auto const near = nearest(model.name, names);
     problems.add(model.arguments.at_position(), "/model/name",
                  fmt::format("unknown model \"{}\"{} (see: hopscotch models)", model.name,
-                             near.empty() ? "" : fmt::format(" did you mean \"{}\"?", near)));
+                             near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near)));
 }
 
 std::unique_ptr<Network> accepted_network(ModelConfig const& model, DataSchema const& data) {
@@ -162,12 +162,12 @@ void check_loss(TrainConfig const& train, DataSchema const& data, Problems& prob
     for (auto const& fit : fits)
         if (fit.task == data.task && fit.answers != loss_traits(train.loss).answers)
             problems.add({}, "/train/loss",
-                         fmt::format("{} does not fit the dataset (it has {}) use {}", name_of(train.loss), fit.rows,
+                         fmt::format("{} does not fit the dataset (it has {}); use {}", name_of(train.loss), fit.rows,
                                      fmt::join(losses_for(fit.answers), " or ")));
     if (!train.class_weights.empty() && static_cast<std::int64_t>(train.class_weights.size()) != data.outputs)
         problems.add({}, "/train/class_weights",
-                     fmt::format("has {} numbers (the dataset has {} outputs) give one for each", train.class_weights.size(),
-                                 data.outputs));
+                     fmt::format("has {} numbers (the dataset has {} outputs); give one for each",
+                                 train.class_weights.size(), data.outputs));
 }
 
 }  // namespace
@@ -201,7 +201,7 @@ void check_model(ModelConfig const& model, DataSchema const& data, Problems& pro
     bool const own = model.name == "plugin" || model.name == "torchscript";
     if (data.task == Task::language && model.name != "gpt" && !own)
         return problems.add(model.arguments.at_position(), "/model/name",
-                            fmt::format("{} does not fit the dataset (its task is language) use gpt", model.name));
+                            fmt::format("{} does not fit the dataset (its task is language); use gpt", model.name));
     if (auto const network = row->make(model, data, problems)) pretrained_names(model, *network, problems);
 }
 

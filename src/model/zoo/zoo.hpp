@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of models: which there are, whether a configuration fits one, and how much a row costs.
+// The table of models, the check of a configuration against its model, and the cost of a row.
 #pragma once
 #include <string>
 #include <vector>

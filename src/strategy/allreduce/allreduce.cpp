@@ -5,7 +5,9 @@
 
 #include "strategy/together/buckets.hpp"
 #include "strategy/together/group_trainer.hpp"
+#include "strategy/together/step_plan.hpp"
 #include "strategy/together/sync_statistics.hpp"
+#include "strategy/together/weighted_sum.hpp"
 
 namespace hopscotch {
 namespace {
@@ -21,13 +23,12 @@ private:
         bool const on_device = nccl != nullptr && mine.device_gradient();
         WeightedSum& sum = on_device ? *nccl : courier_sum_;
         mine.before_waits([&sum] { sum.settle(); });
-        Buckets buckets(sum, cut_buckets(mine.model().state->layout(), bucket_sizes(config),
-                                         config_of(mine.lap()).train.optimizer));
+        Buckets buckets(sum, cut_buckets(mine.layout(), bucket_sizes(config), config_of(mine.lap()).train.optimizer));
         // A step that reports its gradients on the way cannot be a CUDA graph, and one bucket alone cannot start early.
         GradientReady ready;
         if (!on_device || buckets.ranges().size() > 1)
             ready = [&](std::size_t first, std::size_t last) { buckets.ready(first, last); };
-        SyncStatistics statistics(group_, mine.model(), config.batch_norm);
+        SyncStatistics statistics(group_, mine.training(), config.batch_norm);
         for (auto step = journey.batches; step < plan.steps(); ++step) {
             statistics.begin_step(fmt::format("batch statistics of {}", place(mine.lap(), step)));
             buckets.begin(on_device ? *mine.device_gradient() : in_host_memory(mine.gradient()),

@@ -66,8 +66,8 @@ std::vector<std::string> device_advice(Trainers const& trainers, std::string_vie
             "run.device to \"cpu\"");
     if (!models.empty() && !without.empty())
         out.push_back(fmt::format(
-            "rank(s) {} have no GPU and train on CPUs: the others will wait for them; set run.device to \"cuda\" to have "
-            "that refused",
+            "rank(s) {} have no GPU and train on CPUs: the others will wait for them; set run.device to \"cuda\" to make "
+            "this an error",
             fmt::join(without, ", ")));
     if (models.size() > 1)
         out.push_back(fmt::format("different GPUs in one job ({}): bits may differ between them", fmt::join(models, ", ")));

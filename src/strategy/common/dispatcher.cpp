@@ -3,8 +3,14 @@
 
 #include <fmt/format.h>
 
+#include "comm/codec.hpp"
+#include "comm/courier.hpp"
+#include "comm/peers.hpp"
 #include "core/clock.hpp"
 #include "core/error.hpp"
+#include "experiment/config.hpp"
+#include "schedule/lap.hpp"
+#include "strategy/common/lap_codec.hpp"
 #include "strategy/common/messages.hpp"
 #include "strategy/common/pump.hpp"
 

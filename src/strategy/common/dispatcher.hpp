@@ -2,13 +2,22 @@
 // Rank 0's half of a strategy: sends laps to trainers, and tells trainers about trials. It never decides which laps to
 // train. The other half is the Worker of each trainer, made from the same row of the table (strategy_table.hpp).
 #pragma once
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
-#include "schedule/lap.hpp"
+#include "core/byte_view.hpp"
+#include "core/ids.hpp"
 #include "strategy/common/resources.hpp"
 
 namespace hopscotch {
+
+class Buffer;
+struct Lap;
+struct LapId;
+struct LapRecord;
+enum class MessageKind : std::uint16_t;
 
 // All functions are local.
 class Dispatcher {

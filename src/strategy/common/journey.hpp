@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The place of a trial in its lap: this struct travels with the trial's state.
 #pragma once
-#include "strategy/common/lap_codec.hpp"
+#include "core/byte_view.hpp"
+#include "schedule/lap.hpp"
 
 namespace hopscotch {
 
@@ -20,10 +21,5 @@ struct Journey {
     // Checkpoint::parts: sums of a validation on shards held out; or, from a file, of the trainers that train together.
     Bytes parts = {};
 };
-template <class A>
-void fields(A& a, Journey& m) {
-    a(m.lap, m.step, m.valid_shard, m.valid_batch, m.record, m.pushed_unix_s, m.batches, m.rows, m.loss_sum, m.saved_unix_s,
-      m.saved, m.parts);
-}
 
 }  // namespace hopscotch

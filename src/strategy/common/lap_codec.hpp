@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fields of laps, their records, saved files and the owner table, which comm/codec.hpp turns into bytes.
+// The fields of laps, their records, saved files and journeys, which comm/codec.hpp turns into bytes.
 #pragma once
 #include <string>
 
 #include "comm/codec.hpp"
-#include "experiment/reader.hpp"
+#include "experiment/assignment.hpp"
 #include "schedule/lap.hpp"
-#include "schedule/visit.hpp"
+#include "strategy/common/journey.hpp"
 
 namespace hopscotch {
+
+// An assignment travels as the text of its JSON object.
+std::string text_of(Assignment const& assignment);
+Assignment assignment_from_text(std::string const& text);
 
 template <class A>
 void fields(A& a, LapId& m) {
@@ -20,10 +24,10 @@ void fields(A& a, Lap& m) {
     std::string assignment;
     bool clone = m.clone_of.has_value();
     auto source = m.clone_of.value_or(LapId{});
-    if constexpr (std::is_same_v<A, Encoder>) assignment = to_json(m.assignment).dump();
+    if constexpr (std::is_same_v<A, Encoder>) assignment = text_of(m.assignment);
     a(m.trial, m.epoch, m.attempt, m.release, m.remaining_cost, assignment, m.from, m.from_hash, clone, source);
     if (clone) m.clone_of = source;
-    if constexpr (std::is_same_v<A, Decoder>) m.assignment = assignment_from_json(parse_json_or_throw(assignment, "lap"));
+    if constexpr (std::is_same_v<A, Decoder>) m.assignment = assignment_from_text(assignment);
 }
 
 template <class A>
@@ -50,8 +54,9 @@ void fields(A& a, LapSink::Saved& m) {
 }
 
 template <class A>
-void fields(A& a, OwnerTable& m) {
-    a(m.version, m.trainers, m.owner, m.lost);
+void fields(A& a, Journey& m) {
+    a(m.lap, m.step, m.valid_shard, m.valid_batch, m.record, m.pushed_unix_s, m.batches, m.rows, m.loss_sum, m.saved_unix_s,
+      m.saved, m.parts);
 }
 
 }  // namespace hopscotch

@@ -2,11 +2,10 @@
 // The messages between rank 0 and the trainers during a job, as structs; comm/codec.hpp turns them into bytes. Messages of
 // one value are that value: stop sends a TrialId, fetch_best and keep send a LapId, lap and score_best a Lap.
 #pragma once
+#include <cstdint>
 #include <string>
 
-#include "model/gpu/device.hpp"
-#include "strategy/common/journey.hpp"
-#include "strategy/common/lap_codec.hpp"
+#include "core/ids.hpp"
 
 namespace hopscotch {
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <sched.h>
+#include <sys/resource.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
@@ -79,6 +80,12 @@ std::vector<std::string> seating_advice(std::map<Rank, Seating> const& trainers,
             "core`, or `srun --cpus-per-task={}`",
             fmt::join(cramped, ", "), threads, threads, threads));
     return advice;
+}
+
+std::uint64_t peak_rss_bytes() {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
 }
 
 }  // namespace hopscotch

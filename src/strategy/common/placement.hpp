@@ -19,7 +19,8 @@ struct Seating {
 std::vector<std::int32_t> allowed_cores();
 std::int32_t online_cores();
 std::string cpu_model();
-std::uint64_t memory_bytes();  // of the host
+std::uint64_t memory_bytes();    // of the host
+std::uint64_t peak_rss_bytes();  // of this process
 
 // Better launcher options, a line each; none if every trainer has `threads` cores to itself, or if no trainer is bound and
 // the host has enough cores for all.

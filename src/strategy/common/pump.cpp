@@ -6,11 +6,19 @@
 #include <algorithm>
 #include <optional>
 
+#include "comm/codec.hpp"
+#include "comm/courier.hpp"
+#include "comm/courier_messages.hpp"
+#include "comm/peers.hpp"
 #include "core/clock.hpp"
 #include "core/log.hpp"
+#include "schedule/lap.hpp"
+#include "strategy/common/lap_codec.hpp"
 #include "strategy/common/messages.hpp"
 
 namespace hopscotch {
+
+TrainerLost::TrainerLost(Lost const& lost) : CommError(lost.why), rank(lost.rank) {}
 
 Pump::Pump(Courier& courier, std::vector<std::string> hosts, double stall_s)
     : courier_(courier), hosts_(std::move(hosts)), stall_s_(stall_s), progress_(hosts_.size()) {
@@ -36,8 +44,9 @@ void Pump::take(LapSink& sink, double timeout_s) {
         case MessageKind::all_saved: {
             auto const saved = decode<AllSaved>(message->body);
             if (saved.unsaved > 0)
-                log_warning(fmt::format("rank {} could not save {} state(s); their progress since the copies before is lost",
-                                        message->from.value, saved.unsaved));
+                log_warning(
+                    fmt::format("rank {} could not save {} state(s); their progress since the last saved copies is lost",
+                                message->from.value, saved.unsaved));
             return hear(message->from, message->kind, saved.round);
         }
         case MessageKind::scored: return sink.scored(decode<LapRecord>(message->body));

@@ -9,16 +9,21 @@
 #include <string>
 #include <vector>
 
-#include "comm/courier.hpp"
 #include "core/error.hpp"
-#include "schedule/lap.hpp"
+#include "core/ids.hpp"
 
 namespace hopscotch {
+
+class Courier;
+class LapSink;
+enum class MessageKind : std::uint16_t;
+struct Incoming;
+struct Lost;
 
 // A trainer is lost, but the job may go on without it (Peers::survive_losses).
 class TrainerLost : public CommError {
 public:
-    explicit TrainerLost(Lost const& lost) : CommError(lost.why), rank(lost.rank) {}
+    explicit TrainerLost(Lost const& lost);
     Rank rank;
 };
 

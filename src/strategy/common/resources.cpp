@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strategy/common/resources.hpp"
 
+#include "experiment/config.hpp"
+#include "schedule/lap.hpp"
 #include "schedule/policy.hpp"
 
 namespace hopscotch {

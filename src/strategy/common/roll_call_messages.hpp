@@ -7,19 +7,14 @@
 
 #include "core/histogram.hpp"
 #include "model/gpu/device.hpp"
-#include "strategy/common/lap_codec.hpp"
+#include "schedule/visit.hpp"
+#include "strategy/common/checkpoint_target.hpp"
 
 namespace hopscotch {
 
-// Where and when trainers write checkpoints.
-struct CheckpointTarget {
-    std::string run_dir, run_id;  // without a run_dir no checkpoint is written
-    int incarnation = 1;
-    double every_s = 60, mbps = 0;  // RunConfig's
-};
 template <class A>
-void fields(A& a, CheckpointTarget& m) {
-    a(m.run_dir, m.run_id, m.incarnation, m.every_s, m.mbps);
+void fields(A& a, OwnerTable& m) {
+    a(m.version, m.trainers, m.owner, m.lost);
 }
 
 // A file that the model names, with rank 0's hash of it.

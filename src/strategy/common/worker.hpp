@@ -4,9 +4,9 @@
 #pragma once
 #include <optional>
 
-#include "strategy/common/resources.hpp"
-
 namespace hopscotch {
+
+struct Welcome;
 
 class Worker {
 public:

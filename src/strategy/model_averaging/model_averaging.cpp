@@ -6,8 +6,11 @@
 #include <algorithm>
 #include <optional>
 
+#include "model/state/state.hpp"
 #include "strategy/together/buckets.hpp"
 #include "strategy/together/group_trainer.hpp"
+#include "strategy/together/step_plan.hpp"
+#include "strategy/together/weighted_sum.hpp"
 
 namespace hopscotch {
 
@@ -95,7 +98,7 @@ ModelAveragingWorker::Round ModelAveragingWorker::round_from(std::int64_t first,
 
 // anchor: the parameters after the last mean, for the outer optimizer; an epoch ends with a mean, so it starts from one.
 void ModelAveragingWorker::train_lap(SharedLap& mine, StepPlan const& plan, Journey& journey) {
-    auto const start = floats_of(mine.state(), ranges_of(mine.model().state->layout()).parameters);
+    auto const start = floats_of(mine.state(), ranges_of(mine.layout()).parameters);
     std::vector<float> anchor;
     if (config().outer) anchor.assign(start.begin(), start.end());
     for (Round round{0, journey.batches}; round.last < plan.steps();) {
@@ -120,8 +123,7 @@ void ModelAveragingWorker::average(SharedLap& mine, Round const& round, std::vec
     if (on_device) {
         add_up_means(mine, round, *nccl, *on_device);
         nccl->settle();  // before the next step is launched: that could make the host wait where no deadline is kept
-        bool const resets =
-            config().momentum == SlotPolicy::reset && !ranges_of(mine.model().state->layout()).optimizer.empty();
+        bool const resets = config().momentum == SlotPolicy::reset && !ranges_of(mine.layout()).optimizer.empty();
         if (!config().outer && !resets) return;
         mine.fetch();
     } else {
@@ -134,7 +136,7 @@ void ModelAveragingWorker::average(SharedLap& mine, Round const& round, std::vec
 }
 
 void ModelAveragingWorker::add_up_means(SharedLap& mine, Round const& round, WeightedSum& sum, DeviceFloats state) {
-    auto const& layout = mine.model().state->layout();
+    auto const& layout = mine.layout();
     auto const ranges = ranges_of(layout);
     Buckets buckets(sum, cut_buckets(layout, bucket_sizes(config())));
     auto const mean = [&](FloatRange const& range, char const* what) {
@@ -150,7 +152,7 @@ void ModelAveragingWorker::add_up_means(SharedLap& mine, Round const& round, Wei
 }
 
 void ModelAveragingWorker::work_on_host(SharedLap& mine, std::vector<float>& anchor) {
-    auto const ranges = ranges_of(mine.model().state->layout());
+    auto const ranges = ranges_of(mine.layout());
     auto const floats = [&](FloatRange const& range) { return floats_of(mine.state(), range); };
     if (config().momentum == SlotPolicy::reset)
         for (auto const& slot : ranges.optimizer) std::ranges::fill(floats(slot), 0.0F);

@@ -14,9 +14,11 @@
 #include <memory>
 #include <span>
 
-#include "strategy/common/worker.hpp"
-
 namespace hopscotch {
+
+class Worker;
+struct OuterOptimizer;
+struct WorkerResources;
 
 std::unique_ptr<Worker> make_model_averaging_worker(WorkerResources const& resources);
 

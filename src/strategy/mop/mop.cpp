@@ -9,9 +9,17 @@
 #include <map>
 #include <set>
 
+#include "comm/codec.hpp"
+#include "comm/courier.hpp"
+#include "comm/world.hpp"
 #include "core/clock.hpp"
 #include "core/error.hpp"
 #include "core/fault.hpp"
+#include "model/state/state.hpp"
+#include "strategy/common/lap_codec.hpp"
+#include "strategy/common/messages.hpp"
+#include "strategy/trainer/state_file.hpp"
+#include "strategy/trainer/state_store.hpp"
 #include "strategy/trainer/trainer_loop.hpp"
 #include "strategy/trainer/trial_runner.hpp"
 
@@ -214,7 +222,7 @@ MopWorker::Step MopWorker::run(Ready& ready) {
 bool MopWorker::prepare(Ready& ready) {
     try {
         ready.state = keeper().store().take(std::move(ready.waiting));
-        if (!ready.state) ready.state = runner().initial_state(ready.journey.lap, courier().pool());
+        if (!ready.state) ready.state = runner().initial_state(ready.journey.lap, pool());
         return true;
     } catch (std::exception const& error) {
         fail(ready.journey, error);
@@ -232,8 +240,8 @@ bool MopWorker::came_damaged(Ready& ready) {
         return false;
     }
     auto const text = fmt::format(
-        "trial {}, epoch {}: its state was damaged on its way from rank {} to rank {} ({}): check the memory of both and "
-        "the network",
+        "trial {}, epoch {}: its state was damaged on its way from rank {} to rank {} ({}); check the memory of both hosts "
+        "and the network",
         ready.journey.lap.trial.value, ready.journey.lap.epoch, ready.from.value, courier().world().rank().value,
         host_name());
     courier().send(Rank(0), MessageKind::damaged, encode(Fatal{text}));

@@ -6,9 +6,10 @@
 #pragma once
 #include <memory>
 
-#include "strategy/common/worker.hpp"
-
 namespace hopscotch {
+
+class Worker;
+struct WorkerResources;
 
 std::unique_ptr<Worker> make_mop_worker(WorkerResources const& resources);
 

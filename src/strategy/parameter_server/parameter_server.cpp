@@ -7,13 +7,19 @@
 #include <optional>
 #include <set>
 
+#include "comm/codec.hpp"
+#include "comm/courier.hpp"
+#include "comm/peers.hpp"
 #include "core/clock.hpp"
 #include "core/error.hpp"
 #include "model/state/layout.hpp"
 #include "strategy/common/timed_phase.hpp"
 #include "strategy/parameter_server/part_server.hpp"
 #include "strategy/parameter_server/served_lap_worker.hpp"
+#include "strategy/parameter_server/server_messages.hpp"
 #include "strategy/together/group_trainer.hpp"
+#include "strategy/trainer/job_ended.hpp"
+#include "strategy/trainer/state_file.hpp"
 #include "strategy/trainer/trial_runner.hpp"
 
 namespace hopscotch {
@@ -83,8 +89,7 @@ void ParameterServerWorker::handle(Incoming message) {
     Buffer state;
     auto journey = keeper().begin(serve.lap, group_.trainers().front()).journey;
     if (!served_.contains(serve.lap.trial))
-        state =
-            serve.lap.from.empty() ? runner().initial_state(serve.lap, courier().pool()) : load_state(resources(), journey);
+        state = serve.lap.from.empty() ? runner().initial_state(serve.lap, pool()) : load_state(resources(), journey);
     begin_serving(serve, state.bytes(), served_lap(serve.lap, plan_of(serve.lap)));
 }
 
@@ -102,7 +107,7 @@ void ParameterServerWorker::drop(TrialId trial) {
 
 void ParameterServerWorker::train_lap(SharedLap& mine, StepPlan const& plan, Journey& journey) {
     auto& record = journey.record;
-    auto const& layout = mine.model().state->layout();
+    auto const& layout = mine.layout();
     auto const counters = counters_of(mine.state(), layout);
     auto const lap = served_lap(mine.lap(), plan);
     ServeLap const serve{mine.lap(), *counters.steps, *counters.samples,

@@ -8,9 +8,10 @@
 #pragma once
 #include <memory>
 
-#include "strategy/common/worker.hpp"
-
 namespace hopscotch {
+
+class Worker;
+struct WorkerResources;
 
 std::unique_ptr<Worker> make_parameter_server_worker(WorkerResources const& resources);
 

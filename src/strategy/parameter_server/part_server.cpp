@@ -5,9 +5,12 @@
 
 #include <algorithm>
 
+#include "comm/codec.hpp"
+#include "comm/courier.hpp"
 #include "core/clock.hpp"
 #include "core/error.hpp"
 #include "strategy/common/messages.hpp"
+#include "strategy/parameter_server/server_messages.hpp"
 
 namespace hopscotch {
 namespace {

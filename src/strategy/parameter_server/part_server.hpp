@@ -11,12 +11,16 @@
 #include <thread>
 #include <vector>
 
-#include "comm/all_reduce.hpp"
-#include "comm/courier.hpp"
+#include "comm/messages.hpp"
+#include "comm/rank_group.hpp"
+#include "core/ids.hpp"
 #include "strategy/parameter_server/served_part.hpp"
-#include "strategy/parameter_server/server_messages.hpp"
 
 namespace hopscotch {
+
+class Courier;
+struct GradientPart;
+struct ServeOrder;
 
 class PartServer {
 public:

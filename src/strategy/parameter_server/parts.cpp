@@ -4,6 +4,10 @@
 #include <algorithm>
 #include <numeric>
 
+#include "comm/rank_group.hpp"
+#include "experiment/config.hpp"
+#include "model/state/state.hpp"
+
 namespace hopscotch {
 namespace {
 

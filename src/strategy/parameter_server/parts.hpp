@@ -2,13 +2,18 @@
 // The flat parameters of a trial in parts, and the server of each part: a pure function of the layout, the same everywhere.
 // 40 MB in parts of at most 4 MB on three servers: 12 parts of 3.3 MB (a multiple of three), four each.
 #pragma once
+#include <cstddef>
 #include <vector>
 
-#include "comm/all_reduce.hpp"
-#include "model/state/state.hpp"
-#include "strategy/common/resources.hpp"
+#include "comm/float_range.hpp"
+#include "core/ids.hpp"
 
 namespace hopscotch {
+
+struct RankGroup;
+struct StateLayout;
+struct StrategyConfig;
+struct TrainConfig;
 
 struct ServedRange {
     FloatRange range;  // of the flat parameters

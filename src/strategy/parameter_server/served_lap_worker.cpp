@@ -6,12 +6,24 @@
 #include <algorithm>
 #include <set>
 
+#include "comm/codec.hpp"
+#include "comm/courier.hpp"
 #include "core/error.hpp"
+#include "model/state/state.hpp"
+#include "strategy/parameter_server/served_part.hpp"
+#include "strategy/parameter_server/server_messages.hpp"
+#include "strategy/together/shared_lap.hpp"
 
 namespace hopscotch {
 
 ServedLapWorker::ServedLapWorker(Courier& courier, SharedLap& mine, ServedLap const& lap, Seat seat)
     : courier_(courier), mine_(mine), lap_(lap), seat_(std::move(seat)), log_(seat_.parts.size()) {}
+
+std::span<float> ServedLapWorker::parameters() {
+    return {floats(), mine_.layout().end_of(Block::parameter) / sizeof(float)};
+}
+
+float* ServedLapWorker::floats() { return reinterpret_cast<float*>(mine_.state().data()); }
 
 void ServedLapWorker::push_step(std::int64_t step) {
     missing_.clear();
@@ -54,7 +66,7 @@ void ServedLapWorker::ask() {
 }
 
 void ServedLapWorker::await_ends() {
-    bool const slots = !slot_ranges(mine_.model().state->layout()).empty();
+    bool const slots = !slot_ranges(mine_.layout()).empty();
     bool const some = (slots || lap_.config.mode != ServerMode::sync) && lap_.last_version() > 0;
     awaited_ends_ = some ? seat_.parts.size() - ends_ : 0;
 }
@@ -91,7 +103,7 @@ void ServedLapWorker::take_end(Incoming const& message) {
             "slots that nobody awaits");
     auto const& range = seat_.parts[p].range;
     auto const* from = reinterpret_cast<float const*>(message.state.bytes().data());
-    auto const slots = slot_ranges(mine_.model().state->layout());
+    auto const slots = slot_ranges(mine_.layout());
     require(message.state.bytes().size() == slots.size() * range.size * sizeof(float),
             "slots of another length than their part");
     for (auto const& slot : slots) {

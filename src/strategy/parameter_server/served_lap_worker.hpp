@@ -2,17 +2,21 @@
 // The worker's side of a lap with parameter servers: pushes the parts of each gradient as they become final, and writes the
 // parameters that come back into the state.
 #pragma once
-#include <functional>
-#include <map>
+#include <cstdint>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "core/ids.hpp"
 #include "strategy/parameter_server/parts.hpp"
-#include "strategy/parameter_server/served_part.hpp"
-#include "strategy/parameter_server/server_messages.hpp"
-#include "strategy/together/shared_lap.hpp"
 
 namespace hopscotch {
+
+class Courier;
+class SharedLap;
+struct Incoming;
+struct ServedLap;
 
 class ServedLapWorker {
 public:
@@ -39,10 +43,8 @@ public:
 
 private:
     void push(std::size_t part, std::int64_t step);
-    std::span<float> parameters() {
-        return {floats(), mine_.model().state->layout().end_of(Block::parameter) / sizeof(float)};
-    }
-    float* floats() { return reinterpret_cast<float*>(mine_.state().data()); }
+    std::span<float> parameters();
+    float* floats();
     void take_parameters(Incoming const& message);
     void take_end(Incoming const& message);
 

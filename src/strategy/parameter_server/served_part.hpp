@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rule of a parameter server for one part of a trial's parameters, without messages: gradients in, answers out. What
-// happens depends on the order of arrival alone, so a run and its replay (server_replay.hpp) are the same code. A version is
+// The rule of a parameter server for one part of a trial's parameters, without messages: gradients in, answers out. The
+// result depends on the order of arrival alone, so a run and its replay (server_replay.hpp) are the same code. A version is
 // a number of updates since the lap began. Two workers, ssp with staleness 1, "a0": worker a's gradient of step 0:
 //   a0: version 0, a may read (1 ahead)   a1: a waits   b0: both of step 0 are here: version 1, a and b read it   ...
 #pragma once
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "comm/buffer_pool.hpp"
+#include "experiment/config.hpp"
 #include "model/step/part_update.hpp"
 #include "strategy/together/step_plan.hpp"
 

@@ -7,8 +7,18 @@
 #include <cstring>
 #include <optional>
 
+#include "comm/activity.hpp"
+#include "comm/buffer_pool.hpp"
 #include "core/error.hpp"
+#include "core/ids.hpp"
+#include "data/dataset/manifest.hpp"
 #include "model/state/layout.hpp"
+#include "model/trial/trial_state.hpp"
+#include "schedule/lap.hpp"
+#include "strategy/parameter_server/parts.hpp"
+#include "strategy/parameter_server/served_part.hpp"
+#include "strategy/together/shared_lap.hpp"
+#include "strategy/trainer/trial_runner.hpp"
 
 namespace hopscotch {
 namespace {
@@ -56,7 +66,9 @@ struct ServerReplay::Worker {
 };
 
 ServerReplay::ServerReplay(Experiment experiment, OwnerTable owners)
-    : experiment_(without_injection(std::move(experiment))), owners_(std::move(owners)) {
+    : experiment_(without_injection(std::move(experiment))),
+      owners_(std::move(owners)),
+      pool_(std::make_shared<BufferPool>()) {
     auto const group = group_of(owners_);
     for (auto const trainer : group) {
         workers_.push_back(std::make_unique<Worker>(experiment_, owners_, trainer));
@@ -141,7 +153,7 @@ void ServerReplay::follow(std::vector<std::vector<std::uint16_t>> const& log) {
 }
 
 void ServerReplay::end() {
-    auto const& layout = worker(0).mine->model().state->layout();
+    auto const& layout = worker(0).mine->layout();
     std::vector<MutableBytes> states;
     std::vector<double> shares;
     std::int64_t all = 0;
@@ -178,7 +190,7 @@ std::uint64_t ServerReplay::train(Lap const& lap, std::vector<std::vector<std::u
     for (int k = 0; k < static_cast<int>(workers_.size()); ++k) compute(k);
     follow(log);
     end();
-    auto const hash = state_hash(worker(0).state.bytes(), worker(0).mine->model().state->layout());
+    auto const hash = state_hash(worker(0).state.bytes(), worker(0).mine->layout());
     for (auto& each : workers_) {
         if (each->mine->outcome() != Outcome::finished) throw DataError(each->mine->reason());
         each->mine.reset();

@@ -5,12 +5,16 @@
 #include <memory>
 #include <vector>
 
-#include "experiment/strategy_traits.hpp"
-#include "strategy/parameter_server/parts.hpp"
-#include "strategy/parameter_server/served_part.hpp"
-#include "strategy/together/shared_lap.hpp"
+#include "experiment/config.hpp"
+#include "schedule/visit.hpp"
 
 namespace hopscotch {
+
+class BufferPool;
+class ServedPart;
+struct Lap;
+struct LapRecord;
+struct ServedLap;
 
 // One trial, all its laps in order.
 class ServerReplay {
@@ -34,15 +38,10 @@ private:
 
     Experiment experiment_;
     OwnerTable owners_;
-    std::shared_ptr<BufferPool> pool_ = std::make_shared<BufferPool>();
+    std::shared_ptr<BufferPool> pool_;
     std::vector<std::unique_ptr<Worker>> workers_;
     std::vector<ServedPart> parts_;
     std::shared_ptr<ServedLap> lap_;
 };
-
-// True if bits depend on the order of arrival, so that a run has a log.
-inline bool has_server_log(StrategyConfig const& config) {
-    return has_setting(config.name, "mode") && config.mode != ServerMode::sync;
-}
 
 }  // namespace hopscotch

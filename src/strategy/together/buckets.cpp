@@ -5,6 +5,9 @@
 
 #include <algorithm>
 
+#include "model/state/state.hpp"
+#include "strategy/together/weighted_sum.hpp"
+
 namespace hopscotch {
 namespace {
 

@@ -3,15 +3,21 @@
 // DistributedDataParallel does). Three layers, two buckets: backward reports layer 3, then 2: bucket 0 goes out; then 1:
 // bucket 1.
 #pragma once
+#include <cstddef>
 #include <exception>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "comm/all_reduce.hpp"
-#include "model/state/state.hpp"
-#include "strategy/together/weighted_sum.hpp"
+#include "comm/float_range.hpp"
+#include "comm/rank_group.hpp"
+#include "core/device_floats.hpp"
+#include "experiment/config.hpp"
 
 namespace hopscotch {
+
+class WeightedSum;
+struct StateLayout;
 
 // The flat parameters from the last to the first: first_bytes once, then bucket_bytes each. Parameters without weight decay
 // lie behind all others. They have buckets of their own, the last ones, since the first layer's are among them.

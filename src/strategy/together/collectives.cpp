@@ -37,8 +37,8 @@ std::string against(std::map<Rank, HostDevice> const& group) {
 }
 
 [[noreturn]] void refuse(std::string const& why) {
-    throw ConfigError(
-        fmt::format("strategy.collectives is \"nccl\", which cannot be ({}); set it to \"auto\" or \"mpi\"", why));
+    throw ConfigError(fmt::format(
+        "strategy.collectives is \"nccl\", which is not possible here ({}); set it to \"auto\" or \"mpi\"", why));
 }
 
 }  // namespace

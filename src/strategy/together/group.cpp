@@ -7,12 +7,19 @@
 #include <chrono>
 #include <thread>
 
+#include "comm/all_reduce.hpp"
+#include "comm/codec.hpp"
+#include "comm/courier.hpp"
+#include "comm/exchange.hpp"
+#include "comm/peers.hpp"
 #include "core/clock.hpp"
 #include "core/error.hpp"
+#include "experiment/config.hpp"
+#include "strategy/common/resources.hpp"
 #include "strategy/common/timed_phase.hpp"
 #include "strategy/together/group_messages.hpp"
 #include "strategy/together/step_plan.hpp"
-#include "strategy/trainer/trial_runner.hpp"
+#include "strategy/trainer/job_ended.hpp"
 
 namespace hopscotch {
 Group::Group(Resources const& resources, std::function<void(Incoming)> set_aside)
@@ -28,19 +35,26 @@ Group::Group(Resources const& resources, std::function<void(Incoming)> set_aside
     }
 }
 
-std::shared_ptr<Exchange> Group::start(Exchange::Plan plan, std::string what) {
+namespace {
+
+std::shared_ptr<Exchange> exchange_of(Exchange::Plan plan, std::string what, std::uint64_t sequence) {
     plan.what = std::move(what);
-    auto exchange = std::make_shared<Exchange>(std::move(plan), next_exchange_++);
+    return std::make_shared<Exchange>(std::move(plan), sequence);
+}
+
+}  // namespace
+
+std::shared_ptr<Exchange> Group::start(std::shared_ptr<Exchange> exchange) {
     courier_.start(exchange);
     return exchange;
 }
 
 std::shared_ptr<Exchange> Group::sum(AllReduce algorithm, std::span<float> values, std::string what) {
-    return start(all_reduce(algorithm, ranks_, values, courier_.pool()), std::move(what));
+    return start(exchange_of(all_reduce(algorithm, ranks_, values, courier_.pool()), std::move(what), next_exchange_++));
 }
 
 std::shared_ptr<Exchange> Group::broadcast(MutableBytes bytes, std::string what) {
-    return start(hopscotch::broadcast(ranks_, bytes), std::move(what));
+    return start(exchange_of(hopscotch::broadcast(ranks_, bytes), std::move(what), next_exchange_++));
 }
 
 void Group::wait(std::vector<std::shared_ptr<Exchange>> const& exchanges) {
@@ -88,9 +102,8 @@ std::vector<Bytes> Group::share(Bytes mine, std::string const& what, To to) {
             throw JobEnded{};
         }
         if (!message && monotonic_s() > deadline && courier_.peers().job_still_s() > stall_s_)
-            throw CommError(
-                fmt::format("{}: only {} of {} trainers had their say within {:.0f} s; run.stall_s sets this limit", what,
-                            come.size(), size(), stall_s_));
+            throw CommError(fmt::format("{}: only {} of {} trainers answered within {:.0f} s; run.stall_s sets this limit",
+                                        what, come.size(), size(), stall_s_));
         if (!message) continue;
         if (message->kind != MessageKind::share) {
             set_aside_(std::move(*message));

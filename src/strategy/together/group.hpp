@@ -2,17 +2,25 @@
 // The trainers that train a trial together, as one member sees them: collectives in flight while the member computes, and
 // small messages from all to all. Every member makes the same calls in the same order.
 #pragma once
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "comm/all_reduce.hpp"
-#include "strategy/common/resources.hpp"
+#include "comm/rank_group.hpp"
+#include "core/byte_view.hpp"
+#include "core/ids.hpp"
 
 namespace hopscotch {
+
+class Courier;
+class Exchange;
+struct Incoming;
+struct Resources;
 
 class Group {
 public:
@@ -49,7 +57,7 @@ public:
     void add_exposed_s(double seconds) { exposed_s_ += seconds; }
 
 private:
-    std::shared_ptr<Exchange> start(Exchange::Plan plan, std::string what);
+    std::shared_ptr<Exchange> start(std::shared_ptr<Exchange> exchange);
 
     Courier& courier_;
     std::vector<TrainerId> trainers_;

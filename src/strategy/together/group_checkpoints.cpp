@@ -5,9 +5,12 @@
 
 #include <algorithm>
 
+#include "comm/codec.hpp"
 #include "core/clock.hpp"
 #include "core/fault.hpp"
+#include "strategy/together/group_messages.hpp"
 #include "strategy/together/group_trainer.hpp"
+#include "strategy/trainer/job_ended.hpp"
 
 namespace hopscotch {
 namespace {

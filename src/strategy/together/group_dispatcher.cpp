@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strategy/together/group_dispatcher.hpp"
 
+#include "comm/codec.hpp"
+#include "comm/courier.hpp"
+#include "comm/messages.hpp"
+#include "schedule/lap.hpp"
+#include "strategy/common/dispatcher.hpp"
+#include "strategy/common/resources.hpp"
 #include "strategy/together/step_plan.hpp"
 
 namespace hopscotch {

@@ -4,9 +4,10 @@
 #pragma once
 #include <memory>
 
-#include "strategy/common/dispatcher.hpp"
-
 namespace hopscotch {
+
+class Dispatcher;
+struct Resources;
 
 std::unique_ptr<Dispatcher> make_group_dispatcher(Resources resources);
 

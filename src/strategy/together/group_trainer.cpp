@@ -9,10 +9,22 @@
 #include <numeric>
 #include <optional>
 
+#include "comm/codec.hpp"
+#include "comm/courier.hpp"
 #include "core/clock.hpp"
 #include "core/error.hpp"
 #include "core/hash.hpp"
+#include "experiment/config.hpp"
+#include "model/state/state.hpp"
+#include "model/trial/evaluation.hpp"
+#include "model/trial/training_pass.hpp"
 #include "schedule/lap_metric.hpp"
+#include "strategy/common/lap_codec.hpp"
+#include "strategy/together/group_messages.hpp"
+#include "strategy/together/step_plan.hpp"
+#include "strategy/together/weighted_sum.hpp"
+#include "strategy/trainer/state_file.hpp"
+#include "strategy/trainer/state_store.hpp"
 #include "strategy/trainer/trial_runner.hpp"
 
 namespace hopscotch {
@@ -49,6 +61,8 @@ GroupTrainer::GroupTrainer(WorkerResources const& resources, Same same, StateKee
       same_(same) {
     if (resources.experiment.strategy.scale_lr) runner().scale_lr(group_.size());
 }
+
+GroupTrainer::~GroupTrainer() = default;
 
 void GroupTrainer::handle(Incoming message) {
     if (message.kind == MessageKind::share) return group_.keep(message);
@@ -125,8 +139,7 @@ void GroupTrainer::open_lap(LapBegin& begun, std::optional<SharedLap>& mine) {
     auto& journey = begun.journey;
     auto const& lap = journey.lap;
     current_ = keeper().store().take(std::move(begun.state));
-    if (!current_)
-        current_ = lap.from.empty() ? runner().initial_state(lap, courier().pool()) : load_state(resources(), journey);
+    if (!current_) current_ = lap.from.empty() ? runner().initial_state(lap, pool()) : load_state(resources(), journey);
     SharedLap::Part part{lap, current_.bytes(), own_visits(resources().owners, runner().self(), lap.trial),
                          local_batch_size(config_of(lap), group_.self())};
     mine.emplace(runner(), std::move(part), courier().activity());
@@ -186,7 +199,7 @@ void GroupTrainer::average_buffers(SharedLap& mine, double share) {
     floats.clear();
     integers.clear();
     auto const each = [&](auto float_work, auto integer_work) {
-        for (auto const& tensor : mine.model().state->layout().tensors) {
+        for (auto const& tensor : mine.layout().tensors) {
             if (tensor.block != Block::buffer) continue;
             auto* const at = state.data() + tensor.offset;
             if (tensor.element == Element::float32)
@@ -220,7 +233,7 @@ std::uint64_t hash_of_parameters(ByteView state, StateLayout const& layout) {
 // Outcomes, units and hashes of all become one record. States that differ are a broken promise, not a bad trial.
 void GroupTrainer::agree(SharedLap& mine, Journey& journey) {
     auto& record = journey.record;
-    auto const& layout = mine.model().state->layout();
+    auto const& layout = mine.layout();
     Part part{mine.outcome(), mine.reason(), mine.units(), 0, group_.take_exposed_s(), record.sync_rounds, record.staleness};
     part.state_hash = same_ == Same::state ? state_hash(mine.state(), layout) : hash_of_parameters(mine.state(), layout);
     Encoder encoder;
@@ -248,7 +261,7 @@ void GroupTrainer::agree(SharedLap& mine, Journey& journey) {
         for (std::size_t i = 0; i < each.staleness.size(); ++i) record.staleness[i] += each.staleness[i];
     }
     record.state_hash = state_hash(mine.state(), layout);
-    record.lr = mine.model().training->learning_rate();
+    record.lr = mine.training().learning_rate();
     for (std::size_t k = 1; k < hashes.size() && record.outcome == Outcome::finished; ++k)
         if (hashes[k] != hashes.front())
             throw Error(

@@ -13,18 +13,21 @@
 
 #include "strategy/together/group.hpp"
 #include "strategy/together/shared_lap.hpp"
-#include "strategy/together/step_plan.hpp"
-#include "strategy/together/weighted_sum.hpp"
 #include "strategy/trainer/trainer_loop.hpp"
 
 namespace hopscotch {
 
+class StepPlan;
+class WeightedSum;
+struct TrialConfig;
+
 class GroupTrainer : public TrainerLoop {
 protected:
-    // What must be the same on every member when train_lap has returned, and what a member's file holds.
+    // The values that must be the same on every member when train_lap has returned, and that a member's file holds.
     enum class Same { state, parameters };
     explicit GroupTrainer(WorkerResources const& resources, Same same = Same::state,
                           StateKeeper::Holds holds = StateKeeper::Holds::whole_states);
+    ~GroupTrainer() override;
 
     // Trains this trainer's part of the lap (from step journey.batches on) and leaves the same parameters and slots on every
     // member.

@@ -6,8 +6,17 @@
 #include <algorithm>
 #include <cmath>
 
+#include "comm/activity.hpp"
+#include "comm/world.hpp"
 #include "core/clock.hpp"
 #include "core/error.hpp"
+#include "model/state/state.hpp"
+#include "model/trial/training_pass.hpp"
+#include "model/trial/trial_model.hpp"
+#include "model/trial/trial_state.hpp"
+#include "strategy/together/group_messages.hpp"
+#include "strategy/trainer/job_ended.hpp"
+#include "strategy/trainer/trial_runner.hpp"
 
 namespace hopscotch {
 
@@ -127,6 +136,16 @@ std::int64_t SharedLap::next_gradient(GradientReady const& ready) {
     guarded([&] { model_.training->zero_gradient(); });
     return 0;
 }
+
+TrainingPass& SharedLap::training() { return *model_.training; }
+
+StateLayout const& SharedLap::layout() const { return model_.state->layout(); }
+
+std::span<float> SharedLap::gradient() { return model_.training->gradient(); }
+
+std::optional<DeviceFloats> SharedLap::device_gradient() { return model_.training->device_gradient(); }
+
+std::optional<DeviceFloats> SharedLap::device_state() { return model_.state->device_state(); }
 
 void SharedLap::update(std::int64_t rows) {
     guarded([&] { model_.training->update(rows); });

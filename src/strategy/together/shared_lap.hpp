@@ -3,15 +3,28 @@
 // are used up, the trainer goes on updating, with zero gradients of its own. An exception of the model ends the trial and
 // not the job: this trainer goes on in the same way, so that no one waits for it, and reports the exception at the end.
 #pragma once
+#include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "strategy/together/group_messages.hpp"
-#include "strategy/trainer/trial_runner.hpp"
+#include "core/byte_view.hpp"
+#include "core/device_floats.hpp"
+#include "core/ids.hpp"
+#include "model/step/gradient_ready.hpp"
+#include "schedule/lap.hpp"
 
 namespace hopscotch {
+
+class TrainingPass;
+class TrialRunner;
+struct Activity;
+struct MemberPlace;
+struct StateLayout;
+struct TrialModel;
 
 class SharedLap {
 public:
@@ -27,15 +40,15 @@ public:
     // The number of rows in this trainer's part of the next update. gradient() has their mean gradient. 0: no row is left,
     // and gradient() is zero. ready as in TrainingPass::next_gradient.
     std::int64_t next_gradient(GradientReady const& ready = {});
-    std::span<float> gradient() { return model_.training->gradient(); }
-    std::optional<DeviceFloats> device_gradient() { return model_.training->device_gradient(); }  // as in TrainingPass
-    void update(std::int64_t rows);                                                               // of all trainers
-    void count(std::int64_t rows);  // instead of update() where this trainer does none; as in TrainingPass
+    std::span<float> gradient();
+    std::optional<DeviceFloats> device_gradient();  // as in TrainingPass
+    void update(std::int64_t rows);                 // of all trainers
+    void count(std::int64_t rows);                  // instead of update() where this trainer does none; as in TrainingPass
 
     // As in TrialState: around work on state() while the pass is open.
     void fetch();
     void store();
-    std::optional<DeviceFloats> device_state() { return model_.state->device_state(); }
+    std::optional<DeviceFloats> device_state();
 
     // work is called before the host waits for the device. It keeps the deadlines if the device waits for other trainers.
     void before_waits(std::function<void()> work) { before_waits_ = std::move(work); }
@@ -50,7 +63,8 @@ public:
     // After the last update: closes the pass, and checks that the state is finite.
     void finish();
 
-    TrialModel& model() { return model_; }
+    TrainingPass& training();
+    StateLayout const& layout() const;
     Lap const& lap() const { return part_.lap; }
     MutableBytes state() const { return part_.state; }
     std::vector<UnitRecord> const& units() const { return units_; }

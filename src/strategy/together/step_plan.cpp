@@ -4,6 +4,9 @@
 #include <algorithm>
 
 #include "data/batches/batches.hpp"
+#include "data/dataset/manifest.hpp"
+#include "experiment/config.hpp"
+#include "schedule/visit.hpp"
 
 namespace hopscotch {
 namespace {

@@ -7,11 +7,14 @@
 #include <cstdint>
 #include <vector>
 
-#include "data/dataset/manifest.hpp"
-#include "experiment/config.hpp"
-#include "schedule/visit.hpp"
+#include "core/ids.hpp"
 
 namespace hopscotch {
+
+struct Manifest;
+struct OwnerTable;
+struct StrategyConfig;
+struct TrialConfig;
 
 class StepPlan {
 public:

@@ -4,17 +4,21 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/byte_view.hpp"
 #include "core/error.hpp"
+#include "experiment/strategy_config.hpp"
+#include "model/trial/training_pass.hpp"
+#include "strategy/together/group.hpp"
 
 namespace hopscotch {
 
-SyncStatistics::SyncStatistics(Group& group, TrialModel& model, NormStatistics statistics)
-    : group_(group), model_(model), on_(statistics == NormStatistics::sync && group.size() > 1) {
-    if (on_) model_.training->sum_with([this](std::span<double> values) { sum(values); });
+SyncStatistics::SyncStatistics(Group& group, TrainingPass& training, NormStatistics statistics)
+    : group_(group), training_(training), on_(statistics == NormStatistics::sync && group.size() > 1) {
+    if (on_) training_.sum_with([this](std::span<double> values) { sum(values); });
 }
 
 SyncStatistics::~SyncStatistics() {
-    if (on_) model_.training->sum_with({});
+    if (on_) training_.sum_with({});
 }
 
 // In rank order, so that all get the same bits.

@@ -5,17 +5,20 @@
 //   1, 2: sum, sum, sum, -      3: -, -, -, -
 #pragma once
 #include <exception>
+#include <span>
 #include <string>
-
-#include "model/trial/trial_model.hpp"
-#include "strategy/together/group.hpp"
+#include <utility>
 
 namespace hopscotch {
 
+class Group;
+class TrainingPass;
+enum class NormStatistics;
+
 class SyncStatistics {
 public:
-    // The model has sums until this is destroyed; none are needed for `local`, or for one trainer.
-    SyncStatistics(Group& group, TrialModel& model, NormStatistics statistics);
+    // The pass has sums until this is destroyed; none are needed for `local`, or for one trainer.
+    SyncStatistics(Group& group, TrainingPass& training, NormStatistics statistics);
     ~SyncStatistics();
     SyncStatistics(SyncStatistics const&) = delete;
     SyncStatistics& operator=(SyncStatistics const&) = delete;
@@ -27,7 +30,7 @@ private:
     void sum(std::span<double> values);
 
     Group& group_;
-    TrialModel& model_;
+    TrainingPass& training_;
     bool on_;
     std::string what_;
     std::exception_ptr broken_;  // must not pass through autograd, where it would look like the model's

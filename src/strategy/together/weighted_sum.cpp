@@ -3,9 +3,17 @@
 
 #include <fmt/format.h>
 
-#include "core/clock.hpp"
+#include "comm/codec.hpp"
+#include "comm/courier.hpp"
+#include "comm/nccl_group.hpp"
+#include "comm/peers.hpp"
+#include "experiment/config.hpp"
+#include "strategy/common/roll_call_messages.hpp"
+#include "strategy/common/trainer_gpu.hpp"
+#include "strategy/common/worker_resources.hpp"
 #include "strategy/together/collectives.hpp"
-#include "strategy/trainer/trial_runner.hpp"
+#include "strategy/together/group.hpp"
+#include "strategy/trainer/job_ended.hpp"
 
 namespace hopscotch {
 namespace {
@@ -34,6 +42,19 @@ NcclGroup::Terms terms_of(Group const& group, WorkerResources const& resources, 
     };
     return terms;
 }
+
+class NcclSum final : public WeightedSum {
+public:
+    // Collective: brings the group of GPUs up. members: "rank 1 (node3), ...", for errors. Throws CommError, JobEnded.
+    NcclSum(Group& group, WorkerResources const& resources, std::shared_ptr<NcclCalls> calls, std::string members);
+    void add_up(DeviceFloats values, double share, std::string what) override { nccl_.sum(values, share, std::move(what)); }
+    void finish() override;
+    void settle() override;
+
+private:
+    Group& group_;
+    NcclGroup nccl_;
+};
 
 }  // namespace
 

@@ -6,10 +6,14 @@
 #include <string>
 #include <vector>
 
-#include "comm/nccl_group.hpp"
-#include "strategy/together/group.hpp"
+#include "comm/rank_group.hpp"
+#include "core/device_floats.hpp"
 
 namespace hopscotch {
+
+class Exchange;
+class Group;
+struct WorkerResources;
 
 class WeightedSum {
 public:
@@ -33,19 +37,6 @@ private:
     Group& group_;
     AllReduce algorithm_;
     std::vector<std::shared_ptr<Exchange>> under_way_;
-};
-
-class NcclSum final : public WeightedSum {
-public:
-    // Collective: brings the group of GPUs up. members: "rank 1 (node3), ...", for errors. Throws CommError, JobEnded.
-    NcclSum(Group& group, WorkerResources const& resources, std::shared_ptr<NcclCalls> calls, std::string members);
-    void add_up(DeviceFloats values, double share, std::string what) override { nccl_.sum(values, share, std::move(what)); }
-    void finish() override;
-    void settle() override;
-
-private:
-    Group& group_;
-    NcclGroup nccl_;
 };
 
 // Collective. With NCCL if the experiment and the devices of all members allow it (together/collectives.hpp); else null.

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "run/metrics.hpp"
+
 namespace hopscotch {
 
 bool BestSnapshot::consider(LapRecord const& record, LossKind loss, ByteView state, BufferPool& pool) {

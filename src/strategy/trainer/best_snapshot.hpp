@@ -7,10 +7,13 @@
 #include <utility>
 
 #include "comm/buffer_pool.hpp"
-#include "run/metrics.hpp"
+#include "core/byte_view.hpp"
 #include "schedule/lap.hpp"
 
 namespace hopscotch {
+
+enum class LossKind;
+enum class Mode;
 
 class BestSnapshot {
 public:

@@ -12,8 +12,11 @@
 #include <thread>
 
 #include "comm/buffer_pool.hpp"
+#include "core/byte_view.hpp"
+#include "core/ids.hpp"
 #include "run/checkpoint.hpp"
-#include "strategy/common/roll_call_messages.hpp"
+#include "schedule/lap.hpp"
+#include "strategy/common/checkpoint_target.hpp"
 
 namespace hopscotch {
 

@@ -61,15 +61,15 @@ void SpillFile::read(Slot const& slot, MutableBytes into) const {
             ::pread(file_.handle(), into.data() + done, slot.bytes - done, static_cast<off_t>(slot.offset + done));
         if (got < 0 && errno == EINTR) continue;
         if (got <= 0)
-            throw DataError(fmt::format("{}: a state that was put aside cannot be read ({})", directory_.string(),
+            throw DataError(fmt::format("{}: a waiting state cannot be read ({})", directory_.string(),
                                         got < 0 ? std::strerror(errno) : "the file has become shorter"));
         done += static_cast<std::size_t>(got);
     }
     if (fault_at("spill.read") == Fault::flip) into.front() ^= std::byte{1};
     if (xxh3(into.first(slot.bytes)) != slot.hash)
-        throw DataError(fmt::format(
-            "{}: a state that was put aside has been damaged (hashes differ); check the disk, or choose another run.spill",
-            directory_.string()));
+        throw DataError(
+            fmt::format("{}: a waiting state has been damaged (hashes differ); check the disk, or choose another run.spill",
+                        directory_.string()));
 }
 
 void SpillFile::free(Slot const& slot) {

@@ -5,8 +5,14 @@
 
 #include <filesystem>
 
+#include "comm/buffer_pool.hpp"
+#include "comm/courier.hpp"
 #include "core/clock.hpp"
 #include "core/hash.hpp"
+#include "model/state/state.hpp"
+#include "run/checkpoint.hpp"
+#include "strategy/common/journey.hpp"
+#include "strategy/common/worker_resources.hpp"
 #include "strategy/trainer/trial_runner.hpp"
 
 namespace hopscotch {
@@ -46,8 +52,8 @@ namespace {
     std::error_code ignored;
     std::filesystem::rename(path, aside, ignored);
     throw WrongState(fmt::format(
-        "trial {}, epoch {}: {} holds another state than the journal says ({} instead of {}; nothing was trained on it, "
-        "and it is called .wrong now); --resume goes on from the file before",
+        "trial {}, epoch {}: {} holds another state than the journal says ({} instead of {}; nothing was trained on it, and "
+        "its name now ends in .wrong); --resume continues from the file before it",
         lap.trial.value, lap.epoch, lap.from, to_hex(found), to_hex(expected)));
 }
 

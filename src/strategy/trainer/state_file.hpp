@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // A trial's state in a checkpoint file: the description that a trainer writes with it, and the way back.
 #pragma once
-#include "comm/buffer_pool.hpp"
+#include <cstdint>
+
+#include "core/byte_view.hpp"
 #include "core/error.hpp"
-#include "model/state/state.hpp"
-#include "run/checkpoint.hpp"
-#include "strategy/common/journey.hpp"
-#include "strategy/common/resources.hpp"
 
 namespace hopscotch {
+
+class Buffer;
+struct Checkpoint;
+struct Journey;
+struct LapId;
+struct StateLayout;
+struct WorkerResources;
 
 // A file holds a state with another hash than the journal has. This ends the job and not the trial.
 class WrongState : public DataError {

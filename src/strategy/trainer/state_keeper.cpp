@@ -5,9 +5,23 @@
 #include <filesystem>
 #include <utility>
 
+#include "comm/codec.hpp"
+#include "comm/courier.hpp"
 #include "core/clock.hpp"
+#include "experiment/config.hpp"
+#include "experiment/procedures.hpp"
+#include "experiment/reader.hpp"
+#include "model/state/state.hpp"
+#include "run/checkpoint.hpp"
+#include "run/metrics.hpp"
 #include "run/tally.hpp"
-#include "search/search.hpp"
+#include "strategy/common/lap_codec.hpp"
+#include "strategy/common/worker_resources.hpp"
+#include "strategy/trainer/best_snapshot.hpp"
+#include "strategy/trainer/checkpointer.hpp"
+#include "strategy/trainer/job_ended.hpp"
+#include "strategy/trainer/state_file.hpp"
+#include "strategy/trainer/state_store.hpp"
 #include "strategy/trainer/trial_runner.hpp"
 
 namespace hopscotch {
@@ -29,16 +43,24 @@ std::filesystem::path spill_directory(WorkerResources const& resources) {
 StateKeeper::StateKeeper(WorkerResources const& resources, Holds holds)
     : resources_(resources),
       holds_(holds),
-      search_clones_(procedure_clones(resources.experiment.search.procedure)),
-      best_(resources.experiment.search.metric, resources.experiment.search.mode),
-      store_(resources.courier.pool(),
-             state_memory(resources.experiment.run.state_memory, resources.courier.world().trainers_on_host()),
-             spill_directory(resources)) {
+      search_clones_(procedure_traits(resources.experiment.search.procedure).clones),
+      best_(std::make_unique<BestSnapshot>(resources.experiment.search.metric, resources.experiment.search.mode)),
+      store_(std::make_unique<StateStore>(resources.courier.pool(),
+                                          state_memory(resources.experiment.run.state_memory,
+                                                       resources.courier.world().trainers_on_host()),
+                                          spill_directory(resources))) {
     if (resources.checkpoints.run_dir.empty()) return;
-    checkpointer_.emplace(resources.checkpoints, resources.courier.pool(), [this](LapSink::Saved const& saved) {
+    auto const tell = [this](LapSink::Saved const& saved) {
         resources_.courier.send(Rank(0), MessageKind::checkpointed, encode(saved));
-    });
+    };
+    checkpointer_ = std::make_unique<Checkpointer>(resources.checkpoints, resources.courier.pool(), tell);
 }
+
+StateKeeper::~StateKeeper() = default;
+
+bool StateKeeper::paused() const { return resources_.courier.activity().pause; }
+
+void StateKeeper::stop_saving() { checkpointer_.reset(); }
 
 LapBegin StateKeeper::begin(Lap const& lap, TrainerId home) {
     LapBegin out;
@@ -60,7 +82,7 @@ LapBegin StateKeeper::begin(Lap const& lap, TrainerId home) {
     return out;
 }
 
-void StateKeeper::rest(TrialId trial, Buffer state) { resting_[trial].state = store_.hold(std::move(state)); }
+void StateKeeper::rest(TrialId trial, Buffer state) { resting_[trial].state = store_->hold(std::move(state)); }
 
 void StateKeeper::forget(TrialId trial) { resting_.erase(trial); }
 
@@ -76,16 +98,16 @@ void StateKeeper::end(Journey const& journey, ByteView state) {
 
 void StateKeeper::consider_best(Journey const& journey, ByteView state) {
     auto const loss = loss_of(resources_.experiment, journey.lap.assignment);
-    if (!best_.consider(journey.record, loss, state, resources_.courier.pool()) || !checkpointer_) return;
+    if (!best_->consider(journey.record, loss, state, resources_.courier.pool()) || !checkpointer_) return;
     auto const layout_hash = resources_.runner.layout(journey.lap).hash();
-    unsaved_best_ = checkpoint_at_end(best_.lap(), {layout_hash, journey.record.end_hash});
+    unsaved_best_ = std::make_unique<Checkpoint>(checkpoint_at_end(best_->lap(), {layout_hash, journey.record.end_hash}));
     unsaved_best_->whole = holds_ == Holds::whole_states;
 }
 
 // A run that continues after the best epoch of all needs that state too.
 void StateKeeper::save_best() {
-    if (auto about = std::exchange(unsaved_best_, std::nullopt))
-        checkpointer_->keep(std::move(*about), best_.bytes(), Checkpointer::Kept::best_of_run);
+    if (auto about = std::exchange(unsaved_best_, nullptr))
+        checkpointer_->keep(std::move(*about), best_->bytes(), Checkpointer::Kept::best_of_run);
 }
 
 // Rank 0 knows which file holds a trial's best. This trainer has seen only the laps that ended here.
@@ -132,7 +154,7 @@ void StateKeeper::keep_end(LapId const& lap) {
         kept_ends_[lap.trial].insert(lap.epoch);
         return;
     }
-    store_.look(rested->second.state, [&](ByteView state) {
+    store_->look(rested->second.state, [&](ByteView state) {
         checkpointer_->keep(checkpoint_at_end(lap, hashes(rested->second.next->lap, state)), state,
                             Checkpointer::Kept::boundary);
     });
@@ -166,7 +188,7 @@ void StateKeeper::save_one_at_rest() {
     for (auto& [trial, rested] : resting_) {
         auto& next = rested.next;
         if (!next || next->saved || !rested.state || !checkpointer_->due(next->saved_unix_s)) continue;
-        return store_.look(rested.state, [&](ByteView state) { save(*next, state); });
+        return store_->look(rested.state, [&](ByteView state) { save(*next, state); });
     }
 }
 
@@ -183,18 +205,18 @@ std::uint64_t StateKeeper::save_all(double deadline_s, std::function<void()> con
 // One state after another, since each is in memory a second time until it is written.
 void StateKeeper::save_waiting(Journey& journey, WaitingState const& state) {
     if (journey.saved || !can_continue() || !state) return;
-    store_.look(state, [&](ByteView bytes) { save(journey, bytes); });
+    store_->look(state, [&](ByteView bytes) { save(journey, bytes); });
     checkpointer_->drain(save_until_s_ - monotonic_s());
 }
 
 void StateKeeper::balance(std::vector<WaitingState const*> order) {
-    if (!store_.crowded()) return;
+    if (!store_->crowded()) return;
     for (auto const& [trial, rested] : resting_) order.push_back(&rested.state);
-    store_.balance(order);
+    store_->balance(order);
 }
 
 void StateKeeper::balance(std::deque<Lap> const& laps) {
-    if (!store_.crowded()) return;
+    if (!store_->crowded()) return;
     std::vector<WaitingState const*> order;
     std::set<TrialId> seen;
     for (auto const& lap : laps)
@@ -202,7 +224,7 @@ void StateKeeper::balance(std::deque<Lap> const& laps) {
             order.push_back(&rested->second.state);
     for (auto const& [trial, rested] : resting_)
         if (!seen.contains(trial)) order.push_back(&rested.state);
-    store_.balance(order);
+    store_->balance(order);
 }
 
 }  // namespace hopscotch

@@ -8,9 +8,11 @@
 #include <string>
 #include <utility>
 
+#include "comm/buffer_pool.hpp"
 #include "core/clock.hpp"
 #include "core/error.hpp"
 #include "core/log.hpp"
+#include "strategy/trainer/spill_file.hpp"
 
 namespace hopscotch {
 namespace {
@@ -19,6 +21,15 @@ constexpr std::size_t k_ahead = 2;  // so many of the next to run are always her
 constexpr double k_write_again_s = 30;
 
 }  // namespace
+
+struct WaitingState::Entry {
+    StateStore* store = nullptr;
+    Buffer memory;
+    SpillFile::Slot slot;
+    StateStore::Place place = StateStore::Place::here;
+    std::size_t bytes = 0;
+    bool in_work = false;  // of the thread
+};
 
 WaitingState& WaitingState::operator=(WaitingState&& other) noexcept {
     if (this != &other) {
@@ -34,7 +45,11 @@ void WaitingState::reset() noexcept {
 }
 
 StateStore::StateStore(BufferPool& pool, std::uint64_t limit_bytes, std::filesystem::path directory)
-    : pool_(pool), limit_(limit_bytes), directory_(std::move(directory)), file_(directory_), thread_([this] { run(); }) {}
+    : pool_(pool),
+      limit_(limit_bytes),
+      directory_(std::move(directory)),
+      file_(std::make_unique<SpillFile>(directory_)),
+      thread_([this] { run(); }) {}
 
 StateStore::~StateStore() {
     {
@@ -88,7 +103,7 @@ void StateStore::look(WaitingState const& state, std::function<void(ByteView)> c
     lock.unlock();
     if (entry->place == Place::here) return see(entry->memory.bytes());
     auto const copy = pool_.acquire(entry->bytes);
-    file_.read(entry->slot, copy.bytes());
+    file_->read(entry->slot, copy.bytes());
     see(copy.bytes());
 }
 
@@ -145,7 +160,7 @@ void StateStore::drop(std::shared_ptr<Entry> const& entry) noexcept {
         --away_;
     else
         here_ -= entry->bytes;
-    file_.free(entry->slot);
+    file_->free(entry->slot);
 }
 
 void StateStore::run() {
@@ -171,7 +186,7 @@ void StateStore::write(std::shared_ptr<Entry> const& entry, std::unique_lock<std
     SpillFile::Slot slot;
     std::string trouble;
     try {
-        slot = file_.write(entry->memory.bytes());
+        slot = file_->write(entry->memory.bytes());
     } catch (std::exception const& error) {
         trouble = error.what();
     }
@@ -206,7 +221,7 @@ void StateStore::read(std::shared_ptr<Entry> const& entry, std::unique_lock<std:
     std::exception_ptr trouble;
     try {
         memory = pool_.acquire(entry->bytes);
-        file_.read(entry->slot, memory.bytes());
+        file_->read(entry->slot, memory.bytes());
     } catch (...) {
         trouble = std::current_exception();
     }
@@ -219,7 +234,7 @@ void StateStore::read(std::shared_ptr<Entry> const& entry, std::unique_lock<std:
         entry->memory = std::move(memory);
         entry->place = Place::here;
         if (!counted) here_ += entry->bytes, --away_;
-        file_.free(std::exchange(entry->slot, {}));
+        file_->free(std::exchange(entry->slot, {}));
     }
     changed_.notify_all();
     if (trouble) std::rethrow_exception(trouble);

@@ -3,45 +3,23 @@
 // and come back before their turn. A thread of the store writes and reads. One thread may use the store.
 #pragma once
 #include <condition_variable>
+#include <cstdint>
 #include <deque>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
 
-#include "comm/buffer_pool.hpp"
-#include "strategy/trainer/spill_file.hpp"
+#include "core/byte_view.hpp"
+#include "strategy/trainer/waiting_state.hpp"
 
 namespace hopscotch {
 
-class StateStore;
-
-// A state in the store. Moves only; may be empty.
-class WaitingState {
-public:
-    WaitingState() = default;
-    WaitingState(WaitingState&&) noexcept = default;
-    WaitingState& operator=(WaitingState&& other) noexcept;
-    ~WaitingState() { reset(); }
-    explicit operator bool() const { return static_cast<bool>(entry_); }
-
-private:
-    friend class StateStore;
-    enum class Place { here, leaving, away, coming };
-    struct Entry {
-        StateStore* store = nullptr;
-        Buffer memory;
-        SpillFile::Slot slot;
-        Place place = Place::here;
-        std::size_t bytes = 0;
-        bool in_work = false;  // of the thread
-    };
-    explicit WaitingState(std::shared_ptr<Entry> entry) : entry_(std::move(entry)) {}
-    void reset() noexcept;
-
-    std::shared_ptr<Entry> entry_;
-};
+class Buffer;
+class BufferPool;
+class SpillFile;
 
 class StateStore {
 public:
@@ -66,7 +44,7 @@ public:
 private:
     friend class WaitingState;
     using Entry = WaitingState::Entry;
-    using Place = WaitingState::Place;
+    enum class Place { here, leaving, away, coming };
     void drop(std::shared_ptr<Entry> const& entry) noexcept;
     void order_job(std::shared_ptr<Entry> const& entry, Place place);
     void run();
@@ -77,7 +55,7 @@ private:
     BufferPool& pool_;
     std::uint64_t limit_;
     std::filesystem::path directory_;
-    SpillFile file_;
+    std::unique_ptr<SpillFile> file_;
     mutable std::mutex mutex_;
     std::condition_variable changed_;
     std::deque<std::shared_ptr<Entry>> jobs_;

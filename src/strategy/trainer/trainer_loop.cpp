@@ -2,15 +2,25 @@
 #include "strategy/trainer/trainer_loop.hpp"
 
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <utility>
 
+#include "comm/codec.hpp"
+#include "comm/courier.hpp"
 #include "core/clock.hpp"
 #include "core/error.hpp"
 #include "core/fault.hpp"
 #include "data/batches/row_block.hpp"
+#include "data/dataset/manifest.hpp"
+#include "strategy/common/lap_codec.hpp"
+#include "strategy/common/messages.hpp"
+#include "strategy/common/placement.hpp"
+#include "strategy/common/roll_call_messages.hpp"
+#include "strategy/trainer/best_snapshot.hpp"
+#include "strategy/trainer/job_ended.hpp"
+#include "strategy/trainer/state_file.hpp"
+#include "strategy/trainer/state_store.hpp"
 #include "strategy/trainer/trial_runner.hpp"
 
 namespace hopscotch {
@@ -22,6 +32,10 @@ constexpr double k_pausing_s = 0.005;  // between looks at the states that are o
 
 TrainerLoop::TrainerLoop(WorkerResources const& resources, StateKeeper::Holds holds, double idle_wait_s)
     : resources_(resources), keeper_(resources_, holds), idle_wait_s_(idle_wait_s) {}
+
+BufferPool& TrainerLoop::pool() const { return courier().pool(); }
+
+bool TrainerLoop::paused() const { return courier().activity().pause; }
 
 std::optional<Welcome> TrainerLoop::serve() {
     while (true) {
@@ -80,7 +94,7 @@ void TrainerLoop::answer_fetch(LapId const& asked) {
     if (!keeper_.best().holds(asked))
         throw Error(fmt::format("the snapshot of trial {}, epoch {} is not on trainer {}", asked.trial.value, asked.epoch,
                                 runner().self().value));
-    auto snapshot = keeper_.best().copy(courier().pool());
+    auto snapshot = keeper_.best().copy(pool());
     fetched_bytes_ += snapshot.bytes().size();
     courier().push(Rank(0), encode(asked), std::move(snapshot));
 }
@@ -93,7 +107,7 @@ void TrainerLoop::answer_score(Lap const& asked) {
     Journey behind;  // in a file the end of that epoch is the beginning of the next
     behind.lap = asked;
     ++behind.lap.epoch;
-    auto snapshot = from_file ? load_state(resources_, behind) : keeper_.best().copy(courier().pool());
+    auto snapshot = from_file ? load_state(resources_, behind) : keeper_.best().copy(pool());
     auto const record = runner().score_test(asked, snapshot.bytes(), &courier().activity());
     courier().send(Rank(0), MessageKind::scored, encode(record));
 }
@@ -198,7 +212,9 @@ std::uint64_t own_bytes(WorkerResources const& resources) {
 void TrainerLoop::say_goodbye() {
     fault_point("end.goodbye");
     keeper_.stop_saving();  // nothing is written after the last message
-    auto goodbye = std::move(totals_);
+    Goodbye goodbye;
+    goodbye.hop_s = std::move(totals_.hop_s);
+    goodbye.staged_bytes = totals_.staged_bytes;
     goodbye.bytes.clear();
     for (auto const traffic : {Traffic::state, Traffic::gradient, Traffic::data, Traffic::control})
         goodbye.bytes.push_back(courier().bytes_sent(traffic));
@@ -216,12 +232,6 @@ void TrainerLoop::say_goodbye() {
 std::string unexpected(MessageKind kind) {
     return fmt::format("unexpected message \"{}\" (sent by another version?); start every rank from one build",
                        name_of(kind));
-}
-
-std::uint64_t peak_rss_bytes() {
-    rusage usage{};
-    getrusage(RUSAGE_SELF, &usage);
-    return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
 }
 
 }  // namespace hopscotch

@@ -2,17 +2,28 @@
 // The message loop of a trainer, the same for every strategy: takes messages, lets the strategy work while it has work, and
 // answers rank 0. The states of the trials are in its StateKeeper.
 #pragma once
+#include <cstdint>
 #include <deque>
 #include <exception>
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
-#include "strategy/common/messages.hpp"
+#include "comm/messages.hpp"
+#include "core/byte_view.hpp"
+#include "core/ids.hpp"
 #include "strategy/common/worker.hpp"
+#include "strategy/common/worker_resources.hpp"
 #include "strategy/trainer/state_keeper.hpp"
 
 namespace hopscotch {
+
+class BufferPool;
+class Courier;
+enum class Phase : std::uint8_t;
+struct Leave;
+struct Save;
 
 class TrainerLoop : public Worker {
 public:
@@ -27,7 +38,7 @@ protected:
     virtual void handle(Incoming message) = 0;
     virtual bool may_work() const = 0;
     virtual void work() = 0;
-    // The trial has ended: everything of it that the strategy holds goes.
+    // The trial has ended: the strategy drops everything that it holds of the trial.
     virtual void drop(TrialId trial) = 0;
     // The trial's lap ends with the unit under way: a lap that waits here ends now, with end_left; a lap that arrives later,
     // when it arrives (left_why). Strategies whose trainers train a lap together finish the lap.
@@ -41,7 +52,7 @@ protected:
     void finish(Journey& journey, ByteView state);             // LapDone; state may be empty if the trial ended early
     void fail(Journey& journey, std::exception const& error);  // before its state was there: sets the outcome
     void busy_with(Lap const& lap, ShardId shard, Phase phase);
-    bool paused() const { return resources_.courier.activity().pause; }
+    bool paused() const;
 
     // Leave. left_why: null: the trial's lap goes on. end_left: saves the state if checkpoints are on, and reports the lap
     // as stopped. news_of: takes messages in the middle of a lap, and sets them aside.
@@ -53,9 +64,15 @@ protected:
 
     WorkerResources const& resources() const { return resources_; }
     Courier& courier() const { return resources_.courier; }
+    BufferPool& pool() const;
     TrialRunner& runner() const { return resources_.runner; }
     StateKeeper& keeper() { return keeper_; }
-    Goodbye& totals() { return totals_; }
+    // For Goodbye.
+    struct Totals {
+        std::vector<double> hop_s;
+        std::uint64_t staged_bytes = 0;
+    };
+    Totals& totals() { return totals_; }
 
 private:
     std::optional<Incoming> next_message();
@@ -74,13 +91,11 @@ private:
     std::deque<Incoming> set_aside_;
     std::map<TrialId, std::string> left_;  // with the reason
     std::optional<int> pause_round_;       // not answered yet
-    Goodbye totals_;                       // counted so far
+    Totals totals_;                        // counted so far
     std::uint64_t fetched_bytes_ = 0;      // of snapshots sent to rank 0
 };
 
 // For errors: a message of this kind has no reader here.
 std::string unexpected(MessageKind kind);
-
-std::uint64_t peak_rss_bytes();
 
 }  // namespace hopscotch

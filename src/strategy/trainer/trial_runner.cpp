@@ -11,64 +11,25 @@
 #include <system_error>
 #include <thread>
 
+#include "comm/activity.hpp"
+#include "comm/buffer_pool.hpp"
+#include "comm/world.hpp"
 #include "core/clock.hpp"
 #include "core/error.hpp"
 #include "core/fault.hpp"
-#include "core/hash.hpp"
-#include "data/dataset/shard_writer.hpp"
-#include "data/dataset/stage.hpp"
+#include "data/batches/shard_source.hpp"
+#include "data/batches/unit.hpp"
+#include "experiment/reader.hpp"
 #include "model/gpu/device.hpp"
+#include "model/state/state.hpp"
+#include "model/trial/training_pass.hpp"
+#include "model/trial/trial_state.hpp"
+#include "schedule/lap.hpp"
+#include "schedule/visit.hpp"
+#include "strategy/common/journey.hpp"
+#include "strategy/trainer/job_ended.hpp"
 
 namespace hopscotch {
-TrialRunner::TrialRunner(Experiment experiment, std::vector<ShardId> const& shards, Seat seat, ModelFactory factory)
-    : experiment_(std::move(experiment)),
-      policy_(policy_named(experiment_.strategy.policy)),
-      self_(seat.self),
-      factory_(std::move(factory)),
-      manifest_(read_manifest(experiment_.data.path)),
-      device_(resolve_device(experiment_.run.device, seat.number_on_host)),
-      workspace_(device_, experiment_.run.threads, gpu_mode(experiment_.run)) {
-    for (auto const& slow : experiment_.run.inject.slow)
-        if (slow.rank == self_.value + 1) slow_factor_ *= slow.factor;
-    adopt(shards);
-}
-
-void TrialRunner::adopt(std::vector<ShardId> const& shards) {
-    models_.clear();  // they may point to sources that go
-    validations_.clear();
-    std::erase_if(train_, [&](auto const& entry) { return std::ranges::find(shards, entry.first) == shards.end(); });
-    for (auto const shard : shards) {
-        if (train_.contains(shard)) continue;
-        train_.emplace(shard, open(manifest_.train.at(shard.index())));
-    }
-    if (!shards.empty()) open_validation();  // an idle trainer validates nothing either
-}
-
-std::unique_ptr<ShardSource> TrialRunner::open(ShardFile const& file) const {
-    auto const& data = experiment_.data;
-    if (!data.stage.empty())
-        return open_shard_source(stage_file(data.path, file, manifest_, data.stage), file, manifest_, data);
-    auto source = open_shard_source(data.path, file, manifest_, data);
-    if (data.cache != Cache::all) return source;
-    // All of it has just been read, so that its hash costs little.
-    auto const path = std::filesystem::path(data.path) / file.file;
-    if (auto const hash = hash_file(path); hash != file.xxh64)
-        throw DataError(fmt::format(
-            "{}: is another file than dataset.json describes (its hash is {} instead of {}); restore it, or import the "
-            "dataset "
-            "again",
-            path.string(), to_hex(hash), to_hex(file.xxh64)));
-    return source;
-}
-
-void TrialRunner::open_validation() {
-    if (!valid_.empty()) return;
-    if (experiment_.search.folds == 1)
-        for (auto const& file : manifest_.valid) valid_.push_back(open(file));
-    // The test shards are read at the very end. A missing one is reported now.
-    for (auto const& file : manifest_.test) check_shard(experiment_.data.path, file, manifest_);
-}
-
 // Unreadable rows and missing memory are not the trial's fault. LibTorch reports missing memory only in its text. A trial
 // that has a GPU for itself and is too large for it would fail again.
 Cause cause_of(std::exception const& error) {
@@ -92,7 +53,7 @@ TrialRunner::Made& TrialRunner::made(Lap const& lap) {
     auto& made = models_[lap.trial];
     if (made.model.state && made.assignment == lap.assignment) return made;
     auto const config = config_of(lap);
-    made = {lap.assignment, factory_(config, manifest_, workspace_), config.seed_key(lap.trial)};
+    made = {lap.assignment, factory_(config, manifest_, *workspace_), config.seed_key(lap.trial)};
     return made;
 }
 
@@ -201,9 +162,6 @@ void TrialRunner::run_unit(Journey& journey, MutableBytes state, Activity* activ
     ++journey.step;
 }
 
-void TrialRunner::forget(TrialId trial) {
-    models_.erase(trial);
-    validations_.erase(trial);
-}
+StateLayout const& TrialRunner::layout(Lap const& lap) { return model(lap).state->layout(); }
 
 }  // namespace hopscotch

@@ -2,29 +2,35 @@
 // The shards of one trainer, the validation data, and a model per trial, which trains a unit or runs a piece of validation
 // on a given state. Every strategy, and replay, trains through this class only.
 #pragma once
-#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
-#include <set>
+#include <string>
+#include <vector>
 
-#include "comm/buffer_pool.hpp"
-#include "comm/courier.hpp"
-#include "data/batches/batches.hpp"
-#include "data/batches/shard_source.hpp"
-#include "model/feed/workspace.hpp"
-#include "model/trial/evaluation.hpp"
+#include "core/byte_view.hpp"
+#include "core/ids.hpp"
+#include "data/dataset/manifest.hpp"
+#include "experiment/config.hpp"
 #include "model/trial/trial_model.hpp"
-#include "schedule/policy.hpp"
-#include "schedule/visit.hpp"
-#include "strategy/common/journey.hpp"
-#include "strategy/common/messages.hpp"
 
 namespace hopscotch {
 
-// Thrown in the middle of a unit: rank 0 has ended the job. Paused: the job goes on, and the state has been saved.
-struct JobEnded {};
-struct Paused : JobEnded {};
+class Buffer;
+class BufferPool;
+class Evaluation;
+class ShardSource;
+class Workspace;
+enum class Cause;
+struct Activity;
+struct HeldOut;
+struct Journey;
+struct Lap;
+struct LapRecord;
+struct Policy;
+struct StateLayout;
+struct UnitAddress;
+struct UnitSums;
 
 // Makes the model of a trial; tests inject one that misbehaves.
 using ModelFactory = std::function<TrialModel(TrialConfig const&, Manifest const&, Workspace&)>;
@@ -42,6 +48,7 @@ public:
     // Opens the shards (and all of validation). Throws DataError, ConfigError.
     TrialRunner(Experiment experiment, std::vector<ShardId> const& shards, Seat seat,
                 ModelFactory factory = make_trial_model);
+    ~TrialRunner();
 
     // After a loss: this trainer owns these shards now. Models of laps under way are dropped. Throws as the constructor.
     void adopt(std::vector<ShardId> const& shards);
@@ -81,7 +88,7 @@ public:
     UnitAddress address_of(Lap const& lap, ShardId shard);  // of its random numbers (train.seed_scope)
     ShardSource& shard(ShardId shard) { return *train_.at(shard); }
     // A shard of another owner.
-    void set_shard(ShardId shard, std::unique_ptr<ShardSource> source) { train_[shard] = std::move(source); }
+    void set_shard(ShardId shard, std::unique_ptr<ShardSource> source);
     std::function<void()> batch_sign(Activity* activity) const;
 
     // The sums over the k-th of `parts` equal ranges of all validation batches. Throws the model's exceptions.
@@ -103,9 +110,9 @@ public:
 
     void forget(TrialId trial);
     Manifest const& manifest() const { return manifest_; }
-    ShardId shard_of(Lap const& lap, int step) const { return policy_.next({lap.trial, step, shards(), held_out(lap)}); }
-    HeldOut held_out(Lap const& lap) const { return held_out_of(lap.assignment, experiment_.search.folds); }
-    StateLayout const& layout(Lap const& lap) { return model(lap).state->layout(); }
+    ShardId shard_of(Lap const& lap, int step) const;
+    HeldOut held_out(Lap const& lap) const;
+    StateLayout const& layout(Lap const& lap);
     int shards() const { return static_cast<int>(manifest_.train.size()); }
     TrainerId self() const { return self_; }
     std::string const& device() const { return device_; }
@@ -127,7 +134,7 @@ private:
     std::string broken_;      // the reason why the device cannot be used any more; empty: it can
     double slow_factor_ = 1;  // run.inject
     double lr_factor_ = 1;
-    Workspace workspace_;
+    std::unique_ptr<Workspace> workspace_;
     std::map<ShardId, std::unique_ptr<ShardSource>> train_;
     std::vector<std::unique_ptr<ShardSource>> valid_;
     struct Made {
@@ -137,7 +144,7 @@ private:
     };
     Made& made(Lap const& lap);
     std::map<TrialId, Made> models_;
-    std::map<TrialId, Evaluation> validations_;  // under way
+    std::map<TrialId, std::unique_ptr<Evaluation>> validations_;  // under way
 };
 
 }  // namespace hopscotch

@@ -5,8 +5,18 @@
 #include <algorithm>
 #include <cmath>
 
+#include "comm/activity.hpp"
+#include "comm/codec.hpp"
 #include "core/clock.hpp"
+#include "data/batches/shard_source.hpp"
+#include "experiment/reader.hpp"
+#include "model/state/state.hpp"
+#include "model/trial/evaluation.hpp"
+#include "model/trial/evaluator.hpp"
+#include "model/trial/trial_state.hpp"
 #include "schedule/lap_metric.hpp"
+#include "strategy/common/journey.hpp"
+#include "strategy/trainer/job_ended.hpp"
 #include "strategy/trainer/trial_runner.hpp"
 
 namespace hopscotch {
@@ -79,7 +89,9 @@ bool TrialRunner::run_validation_piece(Journey& journey, MutableBytes state, Act
         trial_model.state->bind(state);
         auto const start = monotonic_s();
         if (record.valid_seconds == 0 && !valid_.empty()) record.valid_start_unix_s = unix_s();
-        auto& sums = validations_.try_emplace(record.trial, manifest_.task, manifest_.outputs).first->second;
+        auto& under_way = validations_[record.trial];
+        if (!under_way) under_way = std::make_unique<Evaluation>(manifest_.task, manifest_.outputs);
+        auto& sums = *under_way;
         take_sums(journey.parts, sums);  // of shards held out; then this is all
         bool const complete = valid_.empty() || validate_piece(journey, trial_model, sums, activity);
         if (complete) {

@@ -5,9 +5,14 @@
 #include <map>
 #include <numeric>
 
+#include "comm/activity.hpp"
+#include "comm/buffer_pool.hpp"
 #include "core/error.hpp"
 #include "data/batches/row_block.hpp"
+#include "data/dataset/manifest.hpp"
+#include "schedule/visit.hpp"
 #include "strategy/trainer/trial_runner.hpp"
+#include "strategy/whole_laps/row_messages.hpp"
 
 namespace hopscotch {
 namespace {
@@ -24,6 +29,8 @@ RemoteSource::RemoteSource(RowClient& client, Manifest const& manifest, ShardId 
 std::span<std::uint32_t const> RemoteSource::numbers(std::size_t batch) const {
     return order_.subspan(static_cast<std::size_t>(cut_[batch].first), static_cast<std::size_t>(cut_[batch].size));
 }
+
+std::int64_t RemoteSource::rows() const { return manifest_.train[shard_.index()].rows; }
 
 void RemoteSource::begin(std::span<std::uint32_t const> order, std::span<BatchRange const> cut) {
     end();

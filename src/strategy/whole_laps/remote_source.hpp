@@ -3,10 +3,17 @@
 #pragma once
 #include <deque>
 
+#include "core/ids.hpp"
 #include "data/batches/shard_source.hpp"
+#include "data/batches/unit.hpp"
+#include "data/dataset/shard.hpp"
 #include "strategy/whole_laps/row_client.hpp"
 
 namespace hopscotch {
+
+class TrialRunner;
+struct Activity;
+struct OwnerTable;
 
 // The rows of each batch come from the shard's owner, asked for two batches ahead; no row is kept. A pass may be left at any
 // time, as by a trial that fails: the next begin() drops the open requests.
@@ -14,7 +21,7 @@ class RemoteSource : public ShardSource {
 public:
     // The client and the manifest must outlive the source.
     RemoteSource(RowClient& client, Manifest const& manifest, ShardId shard);
-    std::int64_t rows() const override { return manifest_.train[shard_.index()].rows; }
+    std::int64_t rows() const override;
     void begin(std::span<std::uint32_t const> order, std::span<BatchRange const> cut) override;
     PickedRows next() override;
     void end() override;

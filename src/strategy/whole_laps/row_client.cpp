@@ -3,10 +3,15 @@
 
 #include <fmt/format.h>
 
+#include "comm/codec.hpp"
+#include "comm/courier.hpp"
 #include "core/clock.hpp"
 #include "core/error.hpp"
+#include "experiment/config.hpp"
+#include "strategy/common/resources.hpp"
 #include "strategy/common/timed_phase.hpp"
-#include "strategy/trainer/trial_runner.hpp"
+#include "strategy/trainer/job_ended.hpp"
+#include "strategy/whole_laps/row_messages.hpp"
 
 namespace hopscotch {
 namespace {

@@ -7,10 +7,16 @@
 #include <map>
 #include <utility>
 
-#include "strategy/common/resources.hpp"
-#include "strategy/whole_laps/row_messages.hpp"
+#include "comm/buffer_pool.hpp"
+#include "core/ids.hpp"
 
 namespace hopscotch {
+
+class Courier;
+struct Incoming;
+struct OwnerTable;
+struct Resources;
+struct RowsWanted;
 
 class RowClient {
 public:

@@ -5,10 +5,15 @@
 
 #include <numeric>
 
+#include "comm/codec.hpp"
+#include "comm/courier.hpp"
 #include "core/clock.hpp"
 #include "core/error.hpp"
 #include "data/batches/row_block.hpp"
+#include "data/batches/shard_source.hpp"
+#include "data/dataset/manifest.hpp"
 #include "strategy/common/messages.hpp"
+#include "strategy/trainer/trial_runner.hpp"
 #include "strategy/whole_laps/row_messages.hpp"
 
 namespace hopscotch {

@@ -6,11 +6,17 @@
 #include <map>
 #include <memory>
 #include <thread>
+#include <vector>
 
-#include "comm/courier.hpp"
-#include "strategy/trainer/trial_runner.hpp"
+#include "core/ids.hpp"
 
 namespace hopscotch {
+
+class Courier;
+class ShardSource;
+class TrialRunner;
+struct Incoming;
+struct Manifest;
 
 class RowService {
 public:

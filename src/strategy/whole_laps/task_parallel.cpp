@@ -5,8 +5,11 @@
 #include <map>
 #include <optional>
 
+#include "comm/courier.hpp"
 #include "core/clock.hpp"
 #include "schedule/task_queue.hpp"
+#include "strategy/common/dispatcher.hpp"
+#include "strategy/trainer/job_ended.hpp"
 #include "strategy/trainer/trial_runner.hpp"
 #include "strategy/whole_laps/remote_source.hpp"
 #include "strategy/whole_laps/row_service.hpp"

@@ -7,10 +7,12 @@
 #pragma once
 #include <memory>
 
-#include "strategy/common/dispatcher.hpp"
-#include "strategy/common/worker.hpp"
-
 namespace hopscotch {
+
+class Dispatcher;
+class Worker;
+struct Resources;
+struct WorkerResources;
 
 std::unique_ptr<Dispatcher> make_task_dispatcher(Resources resources);
 std::unique_ptr<Worker> make_task_worker(WorkerResources const& resources);

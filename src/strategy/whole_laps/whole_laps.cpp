@@ -3,7 +3,11 @@
 
 #include <algorithm>
 
+#include "comm/codec.hpp"
 #include "core/error.hpp"
+#include "strategy/common/lap_codec.hpp"
+#include "strategy/trainer/state_file.hpp"
+#include "strategy/trainer/state_store.hpp"
 #include "strategy/trainer/trial_runner.hpp"
 
 namespace hopscotch {
@@ -58,15 +62,11 @@ Buffer WholeLaps::state_of(LapBegin& begun) {
     if (!journey.lap.from.empty()) return load_state(resources(), journey);
     try {
         if (begun.state) return keeper().store().take(std::move(begun.state));
-        return runner().initial_state(journey.lap, courier().pool());
+        return runner().initial_state(journey.lap, pool());
     } catch (std::exception const& error) {
         fail(journey, error);
         return {};
     }
-}
-
-std::unique_ptr<Worker> make_sequential_worker(WorkerResources const& resources) {
-    return std::make_unique<WholeLaps>(resources);
 }
 
 }  // namespace hopscotch

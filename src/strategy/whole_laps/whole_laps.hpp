@@ -3,7 +3,6 @@
 // and `task_parallel`. The states of its trials rest with it.
 #pragma once
 #include <deque>
-#include <memory>
 #include <set>
 
 #include "strategy/trainer/trainer_loop.hpp"
@@ -29,9 +28,5 @@ private:
     std::deque<Lap> laps_;
     std::set<TrialId> ended_;
 };
-
-// One trainer that owns every shard trains one lap after another, in the order of their release. No hops and no queue: the
-// plain reference for the bits of every other strategy.
-std::unique_ptr<Worker> make_sequential_worker(WorkerResources const& resources);
 
 }  // namespace hopscotch

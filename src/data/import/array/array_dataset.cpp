@@ -29,7 +29,7 @@ Shape row_shape(ImportArraysOptions const& options, ArraySource const& features)
         return std::accumulate(sizes.begin(), sizes.end(), 1LL, std::multiplies<>());
     };
     if (product(shape) == product(stored)) return shape;
-    throw ConfigError(fmt::format("--shape {}: {} elements (a row of {} has {}: {}) choose a shape with {} elements",
+    throw ConfigError(fmt::format("--shape {}: {} elements (a row of {} has {}: {}); choose a shape with {} elements",
                                   options.shape, product(shape), features.name(), product(stored), fmt::join(stored, "x"),
                                   product(stored)));
 }
@@ -39,7 +39,7 @@ bool channels_are_last(ImportArraysOptions const& options, Shape const& row) {
     if (options.channels == Channels::automatic) return row.size() == 3 && few(row[2]) && !few(row[0]);
     if (options.channels == Channels::last && row.size() != 3)
         throw ConfigError(
-            fmt::format("--channels last: a row of {} (height x width x channels is needed) give its --shape, "
+            fmt::format("--channels last: a row of {} (height x width x channels is needed); give its --shape, "
                         "or leave --channels out",
                         fmt::join(row, "x")));
     return options.channels == Channels::last;
@@ -68,7 +68,7 @@ template <class T>
     auto const place = fmt::format("{}: row {}, element {}: {}", features.name(), row, element, value);
     if constexpr (std::is_floating_point_v<T>) throw DataError(place + " is not a finite float32 number; correct it");
     throw DataError(place +
-                    " is beyond 2^24 (features are float32, which would round it) scale it, or make it an id below 2^24");
+                    " is beyond 2^24 (features are float32, which rounds it); scale it, or make it an id below 2^24");
 }
 
 void read_floats(ArraySource const& features, ByteView row, std::int64_t number, std::vector<float>& out) {
@@ -116,10 +116,9 @@ private:
         for (std::size_t i = 0; options_.vocabulary > 0 && i < row.size(); ++i) {
             auto const id = static_cast<double>(row[i]);
             if (id >= 0 && id < static_cast<double>(options_.vocabulary) && id == std::floor(id)) continue;
-            throw DataError(
-                fmt::format("{}: row {}, element {}: {} is no id below {} (--vocabulary) correct it, or choose a "
-                            "larger one",
-                            source.name(), number, i, id, options_.vocabulary));
+            throw DataError(fmt::format(
+                "{}: row {}, element {}: {} is no id below {} (--vocabulary); correct it, or choose a larger --vocabulary",
+                source.name(), number, i, id, options_.vocabulary));
         }
     }
 
@@ -156,13 +155,13 @@ void check_parts(ImportArraysOptions const& options, std::vector<ArrayPart> cons
     for (auto const& part : parts) {
         auto const& features = *part.features;
         if (features.type().kind == NumberKind::text)
-            throw DataError(fmt::format("{}: holds texts; features are numbers", features.name()));
+            throw DataError(fmt::format("{}: holds texts (features are numbers); choose another array", features.name()));
         if (features.rows() != part.labels->rows())
             throw DataError(
-                fmt::format("{} has {} rows and {} has {} (each row needs its label) choose arrays of one length",
+                fmt::format("{} has {} rows and {} has {} (each row needs its label); choose arrays of one length",
                             features.name(), features.rows(), part.labels->name(), part.labels->rows()));
         if (row(features) != row(first))
-            throw DataError(fmt::format("{}: rows of {} ({} has rows of {}) import arrays of the same shape",
+            throw DataError(fmt::format("{}: rows of {} ({} has rows of {}); import arrays of the same shape",
                                         features.name(), fmt::join(row(features), "x"), first.name(),
                                         fmt::join(row(first), "x")));
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From arrays, wherever they are stored, to a dataset: the part that the importers of npy, npz and HDF5 share.
+// Makes a dataset from arrays: the part that the importers of npy, npz and HDF5 share.
 #pragma once
 #include <memory>
 #include <vector>

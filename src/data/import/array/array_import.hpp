@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Importers of sources that hold arrays: NumPy's npy and npz, HDF5 files of other programs, MNIST's idx, the binary batches
-// of CIFAR, and token sequences. Each throws ConfigError for options, DataError that names file and row or key; whatever it
-// throws, nothing remains on disk.
+// of CIFAR, and token sequences. Each throws ConfigError for options, DataError that names file and row or key. After an
+// exception nothing remains on disk.
 #pragma once
 #include "data/import/import_options.hpp"
 

@@ -13,7 +13,7 @@
 namespace hopscotch {
 namespace {
 
-constexpr std::size_t k_most_classes = 65536;
+constexpr std::size_t k_most_array_classes = 65536;
 
 // The different labels in the order in which they turn up.
 template <class Key>
@@ -22,9 +22,9 @@ public:
     std::uint32_t id(Key const& key, ArraySource const& source, std::int64_t row) {
         auto const [at, is_new] = ids_.try_emplace(key, static_cast<std::uint32_t>(keys_.size()));
         if (!is_new) return at->second;
-        if (keys_.size() == k_most_classes)
+        if (keys_.size() == k_most_array_classes)
             throw DataError(fmt::format("{}: row {}: more than {} different labels; choose other --labels, or --regression",
-                                        source.name(), row, k_most_classes));
+                                        source.name(), row, k_most_array_classes));
         keys_.push_back(key);
         return at->second;
     }
@@ -48,7 +48,7 @@ private:
 };
 
 [[noreturn]] void no_class(ArraySource const& labels, std::int64_t row, double value) {
-    throw DataError(fmt::format("{}: row {}: label {} is not an integer (a class) use --regression to predict numbers",
+    throw DataError(fmt::format("{}: row {}: label {} is not an integer (a class); use --regression to predict numbers",
                                 labels.name(), row, value));
 }
 
@@ -66,7 +66,7 @@ std::int64_t class_label(ArraySource const& labels, ByteView row, std::int64_t n
 void require_one_column(ArraySource const& labels) {
     if (labels.row_elements() == 1) return;
     throw DataError(
-        fmt::format("{}: {} numbers a row (a class is one number) use --multilabel or --regression; one-hot labels become "
+        fmt::format("{}: {} numbers a row (a class is one number); use --multilabel or --regression; one-hot labels become "
                     "classes by labels.argmax(axis=1)",
                     labels.name(), labels.row_elements()));
 }
@@ -84,7 +84,7 @@ void scan_classes(std::vector<ArrayPart> const& parts, ArrayLabels& out, Next ne
     seen.finish(out);
     if (out.class_count < 2)
         throw DataError(
-            fmt::format("{}: all rows have the same label (there is nothing to tell apart) choose other --labels",
+            fmt::format("{}: all rows have the same label (there is nothing to tell apart); choose other --labels",
                         parts.front().labels->name()));
     out.outputs = static_cast<std::int64_t>(out.class_count);
 }
@@ -111,7 +111,7 @@ void read_targets(ArraySource const& labels, ByteView row, std::int64_t number, 
     for (std::size_t i = 0; i < out.size(); ++i) {
         if (task == Task::multilabel && out[i] != 0 && out[i] != 1)
             throw DataError(
-                fmt::format("{}: row {}, element {}: {} is neither 0 nor 1 (a multilabel is true or false) "
+                fmt::format("{}: row {}, element {}: {} is neither 0 nor 1 (a multilabel is true or false); "
                             "correct it, or use --regression",
                             labels.name(), number, i, out[i]));
         if (!(std::abs(out[i]) <= std::numeric_limits<float>::max()))
@@ -125,15 +125,17 @@ ArrayLabels scan_array_labels(ImportArraysOptions const& options, std::vector<Ar
     auto const texts = parts.front().labels->type().kind == NumberKind::text;
     for (auto const& part : parts) {
         if ((part.labels->type().kind == NumberKind::text) != texts)
-            throw DataError(fmt::format("{}: texts and numbers as labels; make them all one kind", part.labels->name()));
+            throw DataError(
+                fmt::format("{}: texts and numbers as labels (a label is one or the other); make all of them one kind",
+                            part.labels->name()));
         if (part.labels->row_elements() != parts.front().labels->row_elements())
-            throw DataError(fmt::format("{}: {} labels a row ({} has {}) import arrays of the same shape",
+            throw DataError(fmt::format("{}: {} labels a row ({} has {}); import arrays of the same shape",
                                         part.labels->name(), part.labels->row_elements(), parts.front().labels->name(),
                                         parts.front().labels->row_elements()));
     }
     if (options.task != Task::classification) {
         if (texts)
-            throw DataError(fmt::format("{}: texts are no targets (only classes) leave --regression or --multilabel out",
+            throw DataError(fmt::format("{}: texts are no targets (only classes); leave --regression or --multilabel out",
                                         parts.front().labels->name()));
         scan_targets(options.task, parts, out);
     } else if (texts) {

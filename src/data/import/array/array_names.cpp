@@ -18,9 +18,9 @@ using Words = std::vector<std::string>;
 
 Words const k_features = {"features", "feature", "x", "images", "image", "data", "inputs", "input"};
 Words const k_labels = {"labels", "label", "y", "targets", "target", "classes", "class"};
-std::pair<Split, Words> const k_splits[] = {{Split::train, {"train", "training"}},
-                                            {Split::valid, {"valid", "val", "validation"}},
-                                            {Split::test, {"test", "testing"}}};
+std::pair<Split, Words> const k_split_words[] = {{Split::train, {"train", "training"}},
+                                                 {Split::valid, {"valid", "val", "validation"}},
+                                                 {Split::test, {"test", "testing"}}};
 
 bool contains(Words const& words, std::string const& word) {
     return std::find(words.begin(), words.end(), word) != words.end();
@@ -50,7 +50,7 @@ struct Meaning {
 std::optional<Meaning> meaning_of(std::string const& name, NameMatch match) {
     Meaning out;
     auto words = words_of(name);
-    for (auto const& [split, names] : k_splits)
+    for (auto const& [split, names] : k_split_words)
         if (std::erase_if(words, [&](auto const& word) { return contains(names, word); }) > 0) out.split = split;
     auto const labels = std::count_if(words.begin(), words.end(), [](auto const& word) { return contains(k_labels, word); });
     auto const features =
@@ -104,8 +104,8 @@ private:
                   "'targets'";
         if (found.empty())
             throw ConfigError(
-                fmt::format("{}: no {}{} found by name (there is {}) {}", where_, kind, name_of(role), known(), advice));
-        throw ConfigError(fmt::format("{}: several {}{} found by name ({}) {}", where_, kind, name_of(role),
+                fmt::format("{}: no {}{} found by name (there is {}); {}", where_, kind, name_of(role), known(), advice));
+        throw ConfigError(fmt::format("{}: several {}{} found by name ({}); {}", where_, kind, name_of(role),
                                       fmt::join(found, ", "), advice));
     }
 
@@ -115,7 +115,7 @@ private:
         for (auto const& known_name : names_)
             if (known_name == path) return known_name;
         auto const near = nearest(name, names_);
-        throw ConfigError(fmt::format("--{} {}: no such array in {} (there is {}) {}", name_of(role), name, where_, known(),
+        throw ConfigError(fmt::format("--{} {}: no such array in {} (there is {}); {}", name_of(role), name, where_, known(),
                                       near.empty() ? "choose one of these" : fmt::format("did you mean {}?", near)));
     }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which of a file's arrays are features and which are labels, told by their names. Pure.
+// Finds the features and the labels among the arrays of a file, by their names. Pure.
 #pragma once
 #include <string>
 #include <vector>
@@ -13,11 +13,11 @@ struct ArrayPair {
     Split split = Split::train;  // "x_test", "test/x": rows that the source keeps apart
 };
 
-// whole: "x", "train_images"; others are left alone. part: every name is one or the other, and "digits_labels_2" is labels.
+// whole: only names such as "x" and "train_images" match. part: every name is one or the other; "digits_labels_2" is labels.
 enum class NameMatch { whole, part };
 
 // The pairs to import: the ones that options name, else the ones found by name; at most one a split, that of the training
-// rows first. Throws ConfigError with the names there are: nothing or several things fit, or a named one is not there.
+// rows first. Throws ConfigError that lists the names: no array or several arrays fit, or a named array does not exist.
 std::vector<ArrayPair> pair_arrays(std::vector<std::string> const& names, NameMatch match,
                                    ImportArraysOptions const& options, std::string const& where);
 

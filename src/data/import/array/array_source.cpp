@@ -43,7 +43,7 @@ std::int64_t ArraySource::piece_rows() const {
 
 RowCursor::RowCursor(ArraySource& source) : source_(source), left_(source.rows()) {
     if (source_.row_bytes() > k_largest_row)
-        throw DataError(fmt::format("{}: {} bytes a row (at most 1 GiB) is the first size of its shape the number of rows?",
+        throw DataError(fmt::format("{}: {} bytes a row (at most 1 GiB); is the first size of its shape the number of rows?",
                                     source_.name(), source_.row_bytes()));
     source_.rewind();
 }

@@ -60,11 +60,12 @@ CifarKind kind_of(std::vector<fs::path> const& files) {
         auto const by_size = size % k_cifar10.record_bytes() == 0 ? k_cifar10 : k_cifar100;
         auto const kind = hundred ? k_cifar100 : ten ? k_cifar10 : by_size;
         if (size == 0 || size % kind.record_bytes() != 0)
-            throw DataError(fmt::format("{}: {} bytes, no whole number of records ({} bytes each for {}) is it truncated?",
-                                        file.string(), size, kind.record_bytes(), kind.name));
+            throw DataError(
+                fmt::format("{}: {} bytes, no whole number of records ({} bytes each for {}); is the file truncated?",
+                            file.string(), size, kind.record_bytes(), kind.name));
         if (out && out->name != kind.name)
             throw DataError(
-                fmt::format("{}: {} ({} is {}) import them apart", file.string(), kind.name, files[0].string(), out->name));
+                fmt::format("{}: {} ({} is {}); import them apart", file.string(), kind.name, files[0].string(), out->name));
         out = kind;
     }
     return *out;
@@ -87,8 +88,9 @@ CifarFile read_labels(fs::path const& path, CifarKind const& kind) {
     CifarFile out{path, path.filename().string().starts_with("test") ? Split::test : Split::train, {}};
     for_each_record(path, kind, [&](std::uint8_t label, auto) {
         if (label >= kind.classes)
-            throw DataError(fmt::format("{}: record {}: label {} is out of range ({} has {} classes) is it another format?",
-                                        path.string(), out.labels.size(), label, kind.name, kind.classes));
+            throw DataError(
+                fmt::format("{}: record {}: label {} is out of range ({} has {} classes); is the file of another format?",
+                            path.string(), out.labels.size(), label, kind.name, kind.classes));
         out.labels.push_back(label);
     });
     return out;
@@ -104,7 +106,7 @@ std::vector<std::string> class_names(fs::path const& directory, CifarKind const&
         if (!line.empty()) out.push_back(line);
     }
     if (!out.empty() && static_cast<std::int64_t>(out.size()) != kind.classes)
-        throw DataError(fmt::format("{}: {} names ({} has {} classes) correct it or remove it", path.string(), out.size(),
+        throw DataError(fmt::format("{}: {} names ({} has {} classes); correct it or remove it", path.string(), out.size(),
                                     kind.name, kind.classes));
     return out;
 }

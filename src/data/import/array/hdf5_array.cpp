@@ -171,7 +171,7 @@ void Hdf5Array::check_storage() {
         if (file == "." || file.string().find('%') != std::string::npos) continue;
         if (!std::filesystem::exists(path_.parent_path() / file) && !std::filesystem::exists(file))
             throw DataError(
-                fmt::format("{}: its source {} is missing (a virtual dataset) copy that file too", name_, source));
+                fmt::format("{}: its source {} is missing (a virtual dataset); copy that file too", name_, source));
     }
 }
 

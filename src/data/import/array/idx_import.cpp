@@ -48,16 +48,18 @@ std::vector<fs::path> idx_files_in(fs::path const& directory) {
 std::vector<fs::path> idx_files_of(ImportOptions const& options) {
     if (options.sources.size() == 1 && fs::is_directory(options.sources[0])) return idx_files_in(options.sources[0]);
     if (options.sources.size() != 2 && options.sources.size() != 4)
-        throw ConfigError(fmt::format("{} idx files (images and labels in turn: 2, or 4 with the test's) or one directory",
-                                      options.sources.size()));
+        throw ConfigError(fmt::format(
+            "{} idx files (images and labels come in turn); name 2 files, 4 with the test split, or one directory",
+            options.sources.size()));
     return options.sources;
 }
 
 std::vector<std::int64_t> shape_of(IdxReader const& images) {
     std::vector<std::int64_t> shape(images.sizes().begin() + 1, images.sizes().end());
     if (shape.empty())
-        throw DataError(fmt::format("{}: a list of numbers, not of images (images and labels come in turn: images first)",
-                                    images.path().string()));
+        throw DataError(
+            fmt::format("{}: a list of numbers, not of images (images and labels come in turn); name the images first",
+                        images.path().string()));
     if (shape.size() == 2) shape.insert(shape.begin(), 1);  // grey images: one channel
     return shape;
 }
@@ -67,10 +69,11 @@ IdxPair read_labels(fs::path const& images, fs::path const& labels) {
     shape_of(pictures);
     IdxReader reader(labels);
     if (reader.sizes().size() != 1)
-        throw DataError(fmt::format("{}: {} sizes in its header, not a list of labels (images and labels come in turn)",
-                                    labels.string(), reader.sizes().size()));
+        throw DataError(fmt::format(
+            "{}: {} sizes in its header, not a list of labels (images and labels come in turn); name the images first",
+            labels.string(), reader.sizes().size()));
     if (reader.sizes()[0] != pictures.sizes()[0])
-        throw DataError(fmt::format("{}: {} labels ({} has {} images) are they a pair?", labels.string(), reader.sizes()[0],
+        throw DataError(fmt::format("{}: {} labels ({} has {} images); are they a pair?", labels.string(), reader.sizes()[0],
                                     images.string(), pictures.sizes()[0]));
     IdxPair out{images, {}};
     // In pieces: the header of a damaged file may announce more than there is.
@@ -85,26 +88,26 @@ IdxPair read_labels(fs::path const& images, fs::path const& labels) {
 }
 
 // Labels 0..n-1 are their own classes; others become classes in ascending order, with their numbers as names.
-struct Classes {
+struct IdxClasses {
     std::array<std::uint32_t, 256> of{};
     std::vector<std::string> names;
     std::size_t count = 0;
 };
 
-Classes classes_of(std::vector<IdxPair> const& pairs) {
+IdxClasses classes_of(std::vector<IdxPair> const& pairs) {
     std::set<std::uint8_t> seen;
     for (auto const& pair : pairs) seen.insert(pair.labels.begin(), pair.labels.end());
     if (seen.size() < 2)
         throw DataError(fmt::format("{}: every label is {}; a classification needs two classes", pairs[0].images.string(),
                                     *seen.begin()));
-    Classes out;
+    IdxClasses out;
     for (auto label : seen) out.of[label] = static_cast<std::uint32_t>(out.count++);
     if (*seen.rbegin() != seen.size() - 1)
         for (auto label : seen) out.names.push_back(fmt::format("{}", label));
     return out;
 }
 
-Placement place(ImportOptions const& options, std::vector<IdxPair> const& pairs, Classes const& classes) {
+Placement place(ImportOptions const& options, std::vector<IdxPair> const& pairs, IdxClasses const& classes) {
     std::vector<std::uint32_t> all;
     std::vector<Split> splits;
     for (auto const& pair : pairs)
@@ -116,7 +119,7 @@ Placement place(ImportOptions const& options, std::vector<IdxPair> const& pairs,
     return place_rows(all, classes.count, split, splits);
 }
 
-Manifest describe(ImportOptions const& options, std::vector<fs::path> const& files, Classes const& classes) {
+Manifest describe(ImportOptions const& options, std::vector<fs::path> const& files, IdxClasses const& classes) {
     Json::Array names;
     for (auto const& file : files) names.emplace_back(file.filename().string());
     Manifest out;
@@ -147,7 +150,7 @@ ImportReport import_idx_files(ImportOptions const& options) {
     for (auto const& pair : pairs) {
         IdxReader images(pair.images);
         if (auto const shape = shape_of(images); shape != description.shape)
-            throw DataError(fmt::format("{}: rows of {} (those of {} are {}) import them apart", pair.images.string(),
+            throw DataError(fmt::format("{}: rows of {} (those of {} are {}); import them apart", pair.images.string(),
                                         fmt::join(shape, "x"), pairs[0].images.string(), fmt::join(description.shape, "x")));
         for (auto const label : pair.labels) {
             images.read(row);

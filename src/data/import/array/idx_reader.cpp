@@ -27,12 +27,13 @@ void GzipClose::operator()(void* file) noexcept { gzclose(gzip(file)); }
 IdxReader::IdxReader(std::filesystem::path path) : path_(std::move(path)), file_(gzopen(path_.c_str(), "rb")) {
     if (!file_) fail("cannot be opened; check its permissions");
     std::array<std::uint8_t, 4> magic;
-    if (read_some(magic) != magic.size()) fail("too short for an idx file (which starts with four bytes 0, 0, type, rank)");
+    if (read_some(magic) != magic.size())
+        fail("too short for an idx file (it starts with the four bytes 0, 0, type, rank); copy it again");
     if (magic[0] != 0 || magic[1] != 0)
-        fail(fmt::format("not an idx file (it starts with the bytes {} {}, not 0 0) is it another format?", magic[0],
-                         magic[1]));
+        fail(fmt::format("not an idx file (it starts with the bytes {} {}, not 0 0); is the file of another format?",
+                         magic[0], magic[1]));
     if (magic[2] != k_type_uint8)
-        fail(fmt::format("idx type {:#04x} (only bytes, 0x08, are supported) convert it, or import it as npy", magic[2]));
+        fail(fmt::format("idx type {:#04x} (only bytes, 0x08, are supported); convert it, or import it as npy", magic[2]));
     if (magic[3] < 1 || magic[3] > k_most_sizes)
         fail(fmt::format("{} sizes in an idx header (1 to {} are supported)", magic[3], k_most_sizes));
     for (int i = 0; i < magic[3]; ++i) sizes_.push_back(read_u32());
@@ -55,7 +56,7 @@ std::size_t IdxReader::read_some(std::span<std::uint8_t> out) {
         int code = Z_OK;
         auto const* const text = gzerror(gzip(file_.handle()), &code);
         // Z_BUF_ERROR is compressed data that ends too early: the caller says so where it needed more.
-        if (count < 0 && code != Z_BUF_ERROR) fail(fmt::format("cannot be read ({}) is it damaged?", text));
+        if (count < 0 && code != Z_BUF_ERROR) fail(fmt::format("cannot be read ({}); is it damaged?", text));
         if (count <= 0) break;
         done += static_cast<std::size_t>(count);
     }
@@ -69,7 +70,7 @@ std::uint32_t IdxReader::read_u32() {
 }
 
 void IdxReader::read(std::span<std::uint8_t> out) {
-    if (read_some(out) != out.size()) fail(fmt::format("truncated (its header says {} items) copy it again", sizes_[0]));
+    if (read_some(out) != out.size()) fail(fmt::format("truncated (its header says {} items); copy it again", sizes_[0]));
 }
 
 void IdxReader::expect_end() {
@@ -77,7 +78,7 @@ void IdxReader::expect_end() {
     if (read_some(more) > 0) fail(fmt::format("has bytes behind the {} items of its header; is it damaged?", sizes_[0]));
     int code = Z_OK;
     gzerror(gzip(file_.handle()), &code);
-    if (code == Z_BUF_ERROR) fail(fmt::format("truncated (its header says {} items) copy it again", sizes_[0]));
+    if (code == Z_BUF_ERROR) fail(fmt::format("truncated (its header says {} items); copy it again", sizes_[0]));
 }
 
 }  // namespace hopscotch

@@ -25,7 +25,7 @@ public:
     LiteralReader(std::string_view text, std::string_view name) : text_(text), name_(name) {}
 
     [[noreturn]] void fail(std::string_view what) const {
-        throw DataError(fmt::format("{}: malformed npy header ({}) {}", name_, what, k_save_again));
+        throw DataError(fmt::format("{}: malformed npy header ({}); {}", name_, what, k_save_again));
     }
 
     void skip_blanks() {
@@ -67,7 +67,7 @@ public:
         while (!accept(')')) {
             std::int64_t size = 0;
             auto const [end, code] = std::from_chars(text_.data(), text_.data() + text_.size(), size);
-            if (code != std::errc{} || size < 0) fail("shape has a size that is none");
+            if (code != std::errc{} || size < 0) fail("shape has a size that is no number");
             text_.remove_prefix(static_cast<std::size_t>(end - text_.data()));
             accept('L');  // Python 2
             out.push_back(size);
@@ -98,7 +98,7 @@ private:
                       : kind == 'V'                ? "structures"
                                                    : "unknown elements";
     throw DataError(
-        fmt::format("{}: holds {} (dtype '{}') numbers are needed: array.astype(numpy.float32)", name, what, descr));
+        fmt::format("{}: holds {} (dtype '{}'); save numbers, for example array.astype(numpy.float32)", name, what, descr));
 }
 
 std::optional<NumberKind> kind_of(char c) {
@@ -128,10 +128,10 @@ void check_shape(std::string_view name, NpyHeader& out) {
     bool overflows = false;
     for (auto n : out.shape) overflows = overflows || __builtin_mul_overflow(bytes, static_cast<std::uint64_t>(n), &bytes);
     if (overflows || bytes > INT64_MAX)
-        throw DataError(fmt::format("{}: malformed npy header (more than 2^63 bytes) {}", name, k_save_again));
+        throw DataError(fmt::format("{}: malformed npy header (more than 2^63 bytes); {}", name, k_save_again));
     if (out.shape.empty())
         throw DataError(
-            fmt::format("{}: a single number (its shape is ()) an array with a row for each example is needed", name));
+            fmt::format("{}: a single number (its shape is ()); save an array with a row for each example", name));
     for (auto n : out.shape)
         if (n == 0) throw DataError(fmt::format("{}: the array is empty (a size of its shape is 0)", name));
     out.data_bytes = bytes;
@@ -154,14 +154,14 @@ void read_member(LiteralReader& in, std::string_view key, std::string_view name,
 
 std::size_t npy_header_bytes(std::string_view prefix, std::string_view name) {
     if (!prefix.starts_with(k_magic) || prefix.size() < k_npy_prefix)
-        throw DataError(fmt::format("{}: not a npy file (it does not begin with \\x93NUMPY) {}", name, k_save_again));
+        throw DataError(fmt::format("{}: not a npy file (it does not begin with \\x93NUMPY); {}", name, k_save_again));
     auto const byte = [&](std::size_t i) { return static_cast<std::size_t>(static_cast<unsigned char>(prefix[i])); };
     if (byte(6) < 1 || byte(6) > 3 || byte(7) != 0)
-        throw DataError(fmt::format("{}: npy format {}.{} is unknown (1.0, 2.0 and 3.0 are read) {}", name, byte(6), byte(7),
-                                    k_save_again));
+        throw DataError(fmt::format("{}: npy format {}.{} is unknown (1.0, 2.0 and 3.0 are read); {}", name, byte(6),
+                                    byte(7), k_save_again));
     auto const text = byte(8) | byte(9) << 8 | (byte(6) > 1 ? byte(10) << 16 | byte(11) << 24 : 0);
     if (text > k_longest_header)
-        throw DataError(fmt::format("{}: malformed npy header ({} bytes long) {}", name, text, k_save_again));
+        throw DataError(fmt::format("{}: malformed npy header ({} bytes long); {}", name, text, k_save_again));
     return (byte(6) > 1 ? 12 : 10) + text;
 }
 
@@ -186,7 +186,7 @@ NpyHeader parse_npy_header(std::string_view header, std::string_view name) {
         if (seen.find(key) == seen.npos) in.fail(fmt::format("{}is missing", key));
     if (fortran && out.shape.size() > 1)
         throw DataError(
-            fmt::format("{}: in Fortran order (columns first) save numpy.ascontiguousarray(array) instead", name));
+            fmt::format("{}: is in Fortran order (columns first); save numpy.ascontiguousarray(array) instead", name));
     check_shape(name, out);
     return out;
 }

@@ -24,7 +24,7 @@ struct NpyHeader {
 // How long the header is, the prefix included. DataError "<name>: ..." if this is no npy file, or of an unknown version.
 std::size_t npy_header_bytes(std::string_view prefix, std::string_view name);
 
-// header: the first npy_header_bytes of the file. DataError names what is wrong: malformed, Fortran order, objects, texts,
+// header: the first npy_header_bytes of the file. DataError names the problem: malformed, Fortran order, objects, texts,
 // structures, sizes whose product overflows.
 NpyHeader parse_npy_header(std::string_view header, std::string_view name);
 

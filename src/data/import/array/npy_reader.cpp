@@ -39,11 +39,11 @@ NpyReader::NpyReader(std::unique_ptr<ByteStream> stream) : stream_(std::move(str
     auto const bytes = npy_header_bytes(read_header(k_npy_prefix), name());
     auto const header = read_header(bytes);
     if (header.size() < bytes)
-        throw DataError(fmt::format("{}: truncated (it ends inside its header) copy or save it again", name()));
+        throw DataError(fmt::format("{}: truncated (it ends inside its header); copy or save it again", name()));
     header_ = parse_npy_header(header, name());
     auto const data = stream_->size() - header.size();
     if (data != header_.data_bytes)
-        throw DataError(fmt::format("{}: {} ({} bytes of data, its header says {}) copy or save it again", name(),
+        throw DataError(fmt::format("{}: {} ({} bytes of data, its header says {}); copy or save it again", name(),
                                     data < header_.data_bytes ? "truncated" : "too long", data, header_.data_bytes));
 }
 
@@ -52,7 +52,7 @@ void NpyReader::rewind() { read_header(header_.header_bytes); }
 void NpyReader::read(std::int64_t rows, MutableBytes out) {
     require(out.size() == static_cast<std::size_t>(rows) * row_bytes(), "the buffer does not have the size of the rows");
     if (stream_->read(out) != out.size())
-        throw DataError(fmt::format("{}: truncated (it became shorter while it was read) try again", name()));
+        throw DataError(fmt::format("{}: truncated (it became shorter while it was read); try again", name()));
     auto const width = header_.type.bytes;
     for (std::size_t at = 0; header_.swapped && at < out.size(); at += width)
         std::reverse(out.begin() + static_cast<std::ptrdiff_t>(at), out.begin() + static_cast<std::ptrdiff_t>(at + width));
@@ -61,7 +61,7 @@ void NpyReader::read(std::int64_t rows, MutableBytes out) {
 void NpyReader::finish() {
     std::byte more[1];
     if (stream_->read(more) != 0)
-        throw DataError(fmt::format("{}: too long (its archive says otherwise) save it again", name()));
+        throw DataError(fmt::format("{}: too long (its archive says otherwise); save it again", name()));
 }
 
 }  // namespace hopscotch

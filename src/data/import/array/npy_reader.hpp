@@ -18,7 +18,7 @@ public:
     virtual std::string const& name() const = 0;
     virtual std::uint64_t size() const = 0;
     virtual void rewind() = 0;
-    // Fewer bytes than asked for only at the end. DataError if what is there is damaged.
+    // Returns fewer bytes than asked for only at the end. Throws DataError if the data are damaged.
     virtual std::size_t read(MutableBytes out) = 0;
 };
 

@@ -9,7 +9,7 @@
 
 namespace hopscotch {
 [[noreturn]] void damaged_zip(std::string const& name, std::string_view what) {
-    throw DataError(fmt::format("{}: damaged zip archive ({}) copy or save it again", name, what));
+    throw DataError(fmt::format("{}: damaged zip archive ({}); copy or save it again", name, what));
 }
 
 namespace {
@@ -55,7 +55,7 @@ Directory find_directory(RandomAccess& file, std::string const& name) {
     auto const end = tail.rfind("PK\5\6");
     if (end == tail.npos || end + k_end_bytes > tail.size())
         throw DataError(
-            fmt::format("{}: not a npz file, or truncated (no end of a zip archive) save it with numpy.savez", name));
+            fmt::format("{}: not a npz file, or truncated (no end of a zip archive); save it with numpy.savez", name));
     Directory const out{number(tail, end + 12, 4), number(tail, end + 16, 4)};
     if (out.bytes != UINT32_MAX && out.at != UINT32_MAX) return out;
     if (end < k_locator_bytes || tail.compare(end - k_locator_bytes, 4, "PK\6\7") != 0)
@@ -104,7 +104,7 @@ void check_method(NpzMember const& member, std::string const& path) {
         throw DataError(fmt::format("{}: '{}' is encrypted; save it without a password", path, member.name));
     if (member.method != k_zip_stored && member.method != k_zip_deflated)
         throw DataError(
-            fmt::format("{}: '{}' is compressed by method {} (stored and deflated members are read) save it with "
+            fmt::format("{}: '{}' is compressed by method {} (stored and deflated members are read); save it with "
                         "numpy.savez_compressed",
                         path, member.name, member.method));
 }

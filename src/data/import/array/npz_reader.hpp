@@ -27,7 +27,8 @@ struct NpzMember {
 // The .npy members. Throws DataError: no zip archive, truncated, members that are encrypted or packed in another way.
 std::vector<NpzMember> read_npz_directory(std::filesystem::path const& path);
 
-// DataError if the member's bytes are not where the directory says; reading throws it if they are not what it says.
+// Throws DataError if the member is not at the place that the directory names. Reading throws DataError if the contents do
+// not have the size and checksum that the directory names.
 std::unique_ptr<ByteStream> open_npz_member(std::filesystem::path const& path, NpzMember const& member);
 
 }  // namespace hopscotch

@@ -38,7 +38,7 @@ std::vector<TokenFile> open_files(ImportTokensOptions const& options) {
         file.dropped = tokens - 1 - file.rows * options.context;
         if (file.rows == 0)
             throw DataError(
-                fmt::format("{}: {} tokens (a row needs {}: --context and the one behind it) choose a smaller "
+                fmt::format("{}: {} tokens (a row needs {}: --context and one more); choose a smaller "
                             "--context",
                             file.tokens->name(), tokens, options.context + 1));
         out.push_back(std::move(file));
@@ -49,7 +49,7 @@ std::vector<TokenFile> open_files(ImportTokensOptions const& options) {
 [[noreturn]] void bad_token(ArraySource const& source, std::int64_t position, std::int64_t token, std::int64_t vocabulary) {
     auto const place = fmt::format("{}: token {} at position {}", source.name(), token, position);
     if (token < 0) throw DataError(place + " is negative; tokens are 0 and up");
-    throw DataError(fmt::format("{} is not below {} ({}) {}", place, vocabulary,
+    throw DataError(fmt::format("{} is not below {} ({}); {}", place, vocabulary,
                                 vocabulary == k_largest_vocabulary ? "the largest vocabulary" : "--vocabulary",
                                 "choose a larger --vocabulary, or correct the file"));
 }

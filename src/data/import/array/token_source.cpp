@@ -25,7 +25,7 @@ public:
     void rewind() override { file_.rewind(); }
     void read(std::int64_t, MutableBytes out) override {
         if (file_.read(out) != out.size())
-            throw DataError(name() + ": truncated (it became shorter while it was read) try again");
+            throw DataError(name() + ": truncated (it became shorter while it was read); try again");
     }
 
 private:
@@ -41,7 +41,7 @@ std::unique_ptr<ArraySource> open_tokens(std::filesystem::path const& path) {
     if (!out->type().is_integer())
         throw DataError(fmt::format("{}: holds {}; tokens are integers", out->name(), name_of(out->type())));
     if (out->shape().size() != 1)
-        throw DataError(fmt::format("{}: its shape is {} (tokens are one row of integers) save array.ravel()", out->name(),
+        throw DataError(fmt::format("{}: its shape is {} (tokens are one row of integers); save array.ravel()", out->name(),
                                     fmt::join(out->shape(), "x")));
     return out;
 }

@@ -31,7 +31,7 @@ std::size_t find_column(ImportCsvOptions const& options, CsvTable const& table, 
     auto const listed = names.size() <= k_most_listed && table.header;
     auto const near = table.header ? nearest(wanted, names) : "";
     throw ConfigError(
-        fmt::format("--{} {}: no such column ({} has {}) {}", option, wanted, options.sources.front().string(),
+        fmt::format("--{} {}: no such column ({} has {}); {}", option, wanted, options.sources.front().string(),
                     listed ? fmt::format("{}", fmt::join(names, ", "))
                            : fmt::format("{} columns{}", names.size(), table.header ? "" : " and no header"),
                     near.empty() ? "give a column's name, or its index from 0" : fmt::format("did you mean {}?", near)));
@@ -46,7 +46,7 @@ void set_labels(ImportCsvOptions const& options, CsvTable& table) {
         table.columns[i].kind = ColumnKind::label;
     }
     if (table.labels.size() == table.columns.size())
-        throw ConfigError("--label: every column is a label (a row needs features too) name fewer");
+        throw ConfigError("--label: every column is a label (a row needs features too); name fewer");
 }
 
 void set_categories(ImportCsvOptions const& options, CsvTable& table, std::vector<ColumnTypes> const& types) {
@@ -81,7 +81,7 @@ void check_missing(ImportCsvOptions const& options, CsvColumn const& column, Col
     auto const is_label = column.kind == ColumnKind::label;
     if (types.missing == 0 || column.kind == ColumnKind::hashed || (options.missing == MissingValues::mean && !is_label))
         return;
-    throw DataError(fmt::format("{}: {} '{}' has no value here ({} missing in all) fill it in, or choose {}--missing drop",
+    throw DataError(fmt::format("{}: {} '{}' has no value here ({} missing in all); fill it in, or choose {}--missing drop",
                                 types.first_missing_place, is_label ? "label" : "column", column.name, types.missing,
                                 is_label ? "" : "--missing mean or "));
 }
@@ -89,12 +89,12 @@ void check_missing(ImportCsvOptions const& options, CsvColumn const& column, Col
 void check_target(ImportCsvOptions const& options, ColumnTypes const& types) {
     auto const multilabel = options.task == Task::multilabel;
     if (types.texts > 0)
-        throw DataError(fmt::format("{}: target '{}' is not a number ({}) correct it or choose another --label",
+        throw DataError(fmt::format("{}: target '{}' is not a number ({}); correct it or choose another --label",
                                     types.first_text_place, types.first_text,
                                     multilabel ? "--multilabel predicts 0 or 1" : "--regression predicts numbers"));
     if (multilabel && !types.first_not_binary.empty())
         throw DataError(fmt::format(
-            "{}: target '{}' is neither 0 nor 1 (--multilabel) correct it, choose another --label or --regression",
+            "{}: target '{}' is neither 0 nor 1 (--multilabel); correct it, choose another --label or --regression",
             types.first_not_binary_place, types.first_not_binary));
 }
 

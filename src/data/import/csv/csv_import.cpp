@@ -18,17 +18,16 @@ void check_csv_options(ImportCsvOptions const& options) {
         throw ConfigError("tokens are no rows of features; use 'hopscotch data import tokens'");
     if (options.task == Task::classification && options.label.size() > 1)
         throw ConfigError(
-            fmt::format("--label {} and {} more: a class is one column (several are targets) add --regression or "
+            fmt::format("--label {} and {} more: a class is one column (several are targets); add --regression or "
                         "--multilabel",
                         options.label.front(), options.label.size() - 1));
     auto const buckets = options.hash_buckets;
     if (buckets != 0 && (buckets < 2 || buckets > k_most_buckets))
         throw ConfigError(fmt::format("--hash-buckets {}: must be between 2 and 2^24 (0: one-hot)", buckets));
     if (buckets == 0 && !options.categorical.empty())
-        throw ConfigError(
-            fmt::format("--categorical {}: needs --hash-buckets (a category becomes its hash) such as "
-                        "--hash-buckets 1000",
-                        options.categorical.front()));
+        throw ConfigError(fmt::format(
+            "--categorical {}: needs --hash-buckets (a category becomes its hash); add for example --hash-buckets 1000",
+            options.categorical.front()));
 }
 
 std::vector<std::int64_t> row_shape(ImportCsvOptions const& options, CsvTable const& table) {
@@ -39,7 +38,7 @@ std::vector<std::int64_t> row_shape(ImportCsvOptions const& options, CsvTable co
     for (auto n : shape) product *= n;
     if (product != features)
         throw ConfigError(
-            fmt::format("--shape {}: {} elements (the file has {} feature columns) choose a shape with {} elements",
+            fmt::format("--shape {}: {} elements (the file has {} feature columns); choose a shape with {} elements",
                         options.shape, product, features, features));
     return shape;
 }

@@ -27,7 +27,7 @@ struct ImportCsvOptions : ImportOptions {
 };
 
 // Throws ConfigError for options that do not fit (each other or the file), DataError "file:line: ..." for bad cells.
-// Whatever it throws, nothing remains on disk.
+// After an exception nothing remains on disk.
 ImportReport import_csv_files(ImportCsvOptions const& options);
 
 }  // namespace hopscotch

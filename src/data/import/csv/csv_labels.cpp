@@ -15,7 +15,7 @@
 namespace hopscotch {
 namespace {
 
-constexpr std::size_t k_most_classes = 65536;
+constexpr std::size_t k_most_csv_classes = 65536;
 
 struct TextHash {
     using is_transparent = void;
@@ -27,9 +27,9 @@ class LabelTexts {
 public:
     std::uint32_t id(std::string_view text, CsvReader const& at) {
         if (auto const found = ids_.find(text); found != ids_.end()) return found->second;
-        if (texts_.size() == k_most_classes)
+        if (texts_.size() == k_most_csv_classes)
             throw DataError(fmt::format("{}: more than {} different labels; choose another --label, or --regression",
-                                        at.place(), k_most_classes));
+                                        at.place(), k_most_csv_classes));
         texts_.emplace_back(text);
         places_.push_back(at.place());
         return ids_.emplace(text, static_cast<std::uint32_t>(texts_.size() - 1)).first->second;
@@ -42,14 +42,14 @@ private:
     std::vector<std::string> texts_, places_;
 };
 
-struct Classes {
+struct ColumnClasses {
     std::vector<std::uint32_t> of_id;  // label id -> class
     std::size_t count = 0;
     std::vector<std::string> names;
 };
 
-Classes sorted_texts(std::vector<std::string> const& texts) {
-    Classes out;
+ColumnClasses sorted_texts(std::vector<std::string> const& texts) {
+    ColumnClasses out;
     out.names = texts;
     std::sort(out.names.begin(), out.names.end());
     out.count = texts.size();
@@ -60,10 +60,10 @@ Classes sorted_texts(std::vector<std::string> const& texts) {
 }
 
 // Integers 0..n-1 are their own classes; other integers are classes in ascending order ("3" and "3.0" are one).
-Classes sorted_numbers(std::vector<double> const& values) {
+ColumnClasses sorted_numbers(std::vector<double> const& values) {
     std::set<double> const different(values.begin(), values.end());
     std::vector<double> const sorted(different.begin(), different.end());
-    Classes out;
+    ColumnClasses out;
     out.count = sorted.size();
     for (auto value : values)
         out.of_id.push_back(
@@ -73,7 +73,7 @@ Classes sorted_numbers(std::vector<double> const& values) {
     return out;
 }
 
-Classes classes_of(LabelTexts const& labels, std::string const& column) {
+ColumnClasses classes_of(LabelTexts const& labels, std::string const& column) {
     std::vector<double> values;
     for (auto const& text : labels.texts()) {
         double value;
@@ -83,7 +83,7 @@ Classes classes_of(LabelTexts const& labels, std::string const& column) {
     for (std::size_t id = 0; id < values.size(); ++id)
         if (values[id] != std::floor(values[id]) || std::abs(values[id]) > 0x1p53)
             throw DataError(fmt::format(
-                "{}: label '{}' in column '{}' is not an integer (a class) use --regression to predict numbers, or "
+                "{}: label '{}' in column '{}' is not an integer (a class); use --regression to predict numbers, or "
                 "choose another --label",
                 labels.place(id), labels.texts()[id], column));
     return sorted_numbers(values);
@@ -161,7 +161,7 @@ void scan_labels(ImportCsvOptions const& options, CsvTable& table) {
     });
     for (std::size_t i = 0; i < seen.size(); ++i) table.columns[i].categories.assign(seen[i].begin(), seen[i].end());
     if (table.classes.empty())
-        throw DataError(fmt::format("{}: no rows{}; a dataset needs some", options.sources.front().string(),
+        throw DataError(fmt::format("{}: no rows{}; add at least one", options.sources.front().string(),
                                     table.dropped > 0 ? " are left (--missing drop)" : ""));
     if (options.task != Task::classification) return;
     auto const& label = table.columns[table.labels[0]].name;

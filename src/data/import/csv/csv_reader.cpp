@@ -53,10 +53,10 @@ bool CsvReader::read_line() {
         record_.append(piece_.data(), complete ? count - 1 : count);
         if (record_.size() > k_longest_record)
             throw DataError(fmt::format(
-                "{}: a record of more than 64 MiB (a quote that is never closed, or no CSV) check the file", place()));
+                "{}: a record of more than 64 MiB (a quote that is never closed, or no CSV); check the file", place()));
     }
     if (record_.find('\0', begin) != record_.npos)
-        throw DataError(fmt::format("{}: a NUL byte (UTF-16, or a binary file) save it as UTF-8 text", place()));
+        throw DataError(fmt::format("{}: a NUL byte (UTF-16, or a binary file); save it as UTF-8 text", place()));
     ++next_line_;
     return true;
 }

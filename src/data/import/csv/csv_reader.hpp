@@ -35,8 +35,8 @@ private:
     std::ifstream in_;
     std::string record_;
     char line_end_ = '\n';
-    bool in_quotes_ = false;     // at the end of what has been looked at
-    std::size_t looked_at_ = 0;  // of record_
+    bool in_quotes_ = false;     // at the end of the part that has been parsed
+    std::size_t looked_at_ = 0;  // bytes of record_ that have been parsed
     std::int64_t line_ = 0, next_line_ = 1, records_ = 0;
 };
 

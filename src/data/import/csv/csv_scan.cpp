@@ -47,9 +47,9 @@ private:
     };
 
     void start(Cells const& record) {
-        if (record.size() > k_most_features)
-            throw DataError(fmt::format("{}: {} columns (at most {}) remove columns, or import an npy array",
-                                        options_.sources.front().string(), record.size(), k_most_features));
+        if (record.size() > k_most_csv_features)
+            throw DataError(fmt::format("{}: {} columns (at most {}); remove columns, or import an npy array",
+                                        options_.sources.front().string(), record.size(), k_most_csv_features));
         first_.assign(record.begin(), record.end());
         types_.resize(record.size());
     }
@@ -136,7 +136,7 @@ void for_each_record(ImportCsvOptions const& options, bool header,
         for (bool at_start = true; reader.next(cells); at_start = false) {
             if (first.empty()) first.assign(cells.begin(), cells.end());
             if (cells.size() != first.size())
-                throw DataError(fmt::format("{}: {} cells (the first record of {} has {}) add or remove cells",
+                throw DataError(fmt::format("{}: {} cells (the first record of {} has {}); add or remove cells",
                                             reader.place(), cells.size(), options.sources.front().string(), first.size()));
             if (!at_start || !header)
                 visit(reader, cells);
@@ -154,18 +154,18 @@ CsvTable scan_csv(ImportCsvOptions const& options) {
     table.header = scan.first_is_header();
     auto const& types = scan.types();
     if (types.size() < 2)
-        throw DataError(fmt::format("{}: only one column (a row needs features and a label) cells are separated by commas",
+        throw DataError(fmt::format("{}: only one column (a row needs features and a label); separate the cells by commas",
                                     options.sources.front().string()));
     table.columns.resize(types.size());
     for (std::size_t i = 0; i < types.size(); ++i)
         table.columns[i].name = table.header ? scan.first()[i] : fmt::format("column {}", i);
     set_columns(options, table, types);
     scan_labels(options, table);
-    if (auto const features = table.feature_names().size(); features > k_most_features)
+    if (auto const features = table.feature_names().size(); features > k_most_csv_features)
         throw DataError(
-            fmt::format("{}: {} features (at most {}; a text column is one for each of its values) choose "
+            fmt::format("{}: {} features (at most {}; a text column is one for each of its values); choose "
                         "--hash-buckets",
-                        options.sources.front().string(), features, k_most_features));
+                        options.sources.front().string(), features, k_most_csv_features));
     return table;
 }
 

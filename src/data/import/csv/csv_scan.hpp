@@ -16,10 +16,10 @@
 namespace hopscotch {
 
 inline constexpr std::size_t k_most_categories = 1000;  // of a text column: beyond, it is an id or free text
-// A million columns take 4 s and 0.6 GB; more of them is a table the wrong way round.
-inline constexpr std::size_t k_most_features = 1 << 20;
+// A million columns take 4 s and 0.6 GB. A table with more columns is probably transposed.
+inline constexpr std::size_t k_most_csv_features = 1 << 20;
 
-// The first pass's findings in a column.
+// The findings of the first pass in a column.
 struct ColumnTypes {
     std::int64_t numbers = 0, texts = 0, missing = 0;
     std::string first_text, first_text_place, first_missing_place, first_huge, first_huge_place;
@@ -66,8 +66,8 @@ void for_each_record(ImportCsvOptions const& options, bool header,
 // Passes one and two. Throws ConfigError, DataError.
 CsvTable scan_csv(ImportCsvOptions const& options);
 
-// The part of pass one behind the cells: names and kinds of the columns. Throws ConfigError for columns that options name
-// and that are not there, DataError naming the cell that does not fit.
+// The end of pass one, after the cells: names and kinds of the columns. Throws ConfigError for columns that options name and
+// that are not there, DataError naming the cell that does not fit.
 void set_columns(ImportCsvOptions const& options, CsvTable& table, std::vector<ColumnTypes> const& types);
 
 // Fills in dropped, classes, class_count, class_names and the categories of a table whose columns are known.

@@ -25,7 +25,7 @@ Format format_of(ByteView file) {
     if (file.empty()) throw DataError("the file is empty");
     if (starts_with(file, std::to_array<unsigned char>({0xff, 0xd8, 0xff}))) return Format::jpeg;
     if (starts_with(file, std::to_array<unsigned char>({0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'}))) return Format::png;
-    throw DataError("neither JPEG nor PNG, whatever its name says");
+    throw DataError("neither JPEG nor PNG (by its first bytes)");
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the bytes of a JPEG or PNG file to pixels. The first bytes of a file tell its format, not its name.
+// Decodes the bytes of a JPEG or PNG file into pixels. The first bytes of a file tell its format, not its name.
 #pragma once
 #include <cstdint>
 #include <vector>

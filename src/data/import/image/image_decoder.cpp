@@ -61,7 +61,7 @@ public:
 private:
     void check_size(std::filesystem::path const& path) const {
         if (format_.size > 0 || (image_.width == format_.width && image_.height == format_.height)) return;
-        throw DataError(fmt::format("{}: {}x{} pixels (the first image has {}x{}) choose a --size for all", path.string(),
+        throw DataError(fmt::format("{}: {}x{} pixels (the first image has {}x{}); choose a --size for all", path.string(),
                                     image_.width, image_.height, format_.width, format_.height));
     }
 

@@ -21,8 +21,8 @@ struct RowFormat {
 // The whole file, into `out`. Throws DataError that says why it cannot be read, without its name.
 void read_whole_file(std::filesystem::path const& path, std::vector<std::byte>& out);
 
-// Calls visit(i, row, why) for every file i in order, here: `why` is empty, or why the file could not be decoded (then there
-// is no row). Throws DataError naming the file if its size does not fit the format.
+// Calls visit(i, row, why) for every file i in order, on the calling thread: `why` is empty, or why the file could not be
+// decoded (then there is no row). Throws DataError naming the file if its size does not fit the format.
 void for_each_image(ImageFolder const& folder, RowFormat const& format, int threads,
                     std::function<void(std::size_t, std::span<std::uint8_t const>, std::string const&)> const& visit);
 

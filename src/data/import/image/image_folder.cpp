@@ -43,7 +43,7 @@ Entries list(fs::path const& directory) {
     std::error_code refused;
     fs::directory_iterator at(directory, refused);
     if (refused)
-        throw DataError(fmt::format("{}: cannot be listed ({}) name a directory of class folders", directory.string(),
+        throw DataError(fmt::format("{}: cannot be listed ({}); name a directory of class folders", directory.string(),
                                     refused.message()));
     for (auto const& entry : at) {
         auto name = entry.path().filename().string();
@@ -93,7 +93,7 @@ private:
             auto const split = split_called(name);
             if (!split)
                 throw DataError(
-                    fmt::format("{}: stands beside train (which makes train, val and test the only folders here) "
+                    fmt::format("{}: stands beside train (with train, only train, val and test may stand here); "
                                 "move it elsewhere",
                                 (root / name).string()));
             if (std::find(seen.begin(), seen.end(), *split) != seen.end())
@@ -137,7 +137,7 @@ private:
 
     static void refuse_images(fs::path const& root, Entries const& entries, std::string_view where) {
         if (!entries.images.empty())
-            throw DataError(fmt::format("{}: an image outside of the class folders ({} in all) move it into {}",
+            throw DataError(fmt::format("{}: an image outside of the class folders ({} in all); move it into {}",
                                         (root / entries.images[0]).string(), entries.images.size(), where));
     }
 

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// The inputs of a search besides its experiment.
+#pragma once
+#include <functional>
+#include <vector>
+
+#include "experiment/assignment.hpp"
+#include "experiment/measures.hpp"
+#include "search/past.hpp"
+
+namespace hopscotch {
+
+// Of a configuration. Only the caller knows the models.
+using Measure = std::function<Measures(Assignment const&)>;
+
+struct SearchContext {
+    std::vector<PastTrial> past = {};  // search.start_from; trials that the space could not propose are ignored
+    Measure measure = {};              // of a configuration; needed for search.subject_to
+};
+
+}  // namespace hopscotch

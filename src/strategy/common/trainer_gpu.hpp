@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// The GPU of a trainer, which the trainers of a group tell each other, and its NCCL calls.
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "comm/nccl_calls.hpp"
+#include "model/gpu/device.hpp"
+
+namespace hopscotch {
+
+struct TrainerGpu {
+    DeviceInfo info;
+    std::function<std::shared_ptr<NcclCalls>(std::string const& device)> nccl = make_nccl;
+};
+
+}  // namespace hopscotch

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// The things that a strategy works with on a trainer.
+#pragma once
+#include "strategy/common/checkpoint_target.hpp"
+#include "strategy/common/resources.hpp"
+
+namespace hopscotch {
+
+class TrialRunner;
+struct TrainerGpu;
+
+struct WorkerResources : Resources {
+    TrialRunner& runner;
+    TrainerGpu const& gpu;
+    CheckpointTarget checkpoints = {};  // without a run_dir no checkpoint is written
+};
+
+}  // namespace hopscotch

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// The shards of a trainer, and the order in which a trial visits them: the third source of trial_runner.hpp.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "core/error.hpp"
+#include "core/file.hpp"
+#include "core/hash.hpp"
+#include "data/batches/shard_source.hpp"
+#include "data/dataset/shard.hpp"
+#include "data/dataset/stage.hpp"
+#include "model/feed/workspace.hpp"
+#include "model/gpu/device.hpp"
+#include "model/trial/evaluation.hpp"
+#include "schedule/lap.hpp"
+#include "schedule/policy.hpp"
+#include "schedule/visit.hpp"
+#include "strategy/trainer/trial_runner.hpp"
+
+namespace hopscotch {
+
+TrialRunner::TrialRunner(Experiment experiment, std::vector<ShardId> const& shards, Seat seat, ModelFactory factory)
+    : experiment_(std::move(experiment)),
+      policy_(policy_named(experiment_.strategy.policy)),
+      self_(seat.self),
+      factory_(std::move(factory)),
+      manifest_(read_manifest(experiment_.data.path)),
+      device_(resolve_device(experiment_.run.device, seat.number_on_host)),
+      workspace_(std::make_unique<Workspace>(device_, experiment_.run.threads, gpu_mode(experiment_.run))) {
+    for (auto const& slow : experiment_.run.inject.slow)
+        if (slow.rank == self_.value + 1) slow_factor_ *= slow.factor;
+    adopt(shards);
+}
+
+TrialRunner::~TrialRunner() = default;
+
+void TrialRunner::adopt(std::vector<ShardId> const& shards) {
+    models_.clear();  // they may point to sources that go
+    validations_.clear();
+    std::erase_if(train_, [&](auto const& entry) { return std::ranges::find(shards, entry.first) == shards.end(); });
+    for (auto const shard : shards) {
+        if (train_.contains(shard)) continue;
+        train_.emplace(shard, open(manifest_.train.at(shard.index())));
+    }
+    if (!shards.empty()) open_validation();  // an idle trainer validates nothing either
+}
+
+std::unique_ptr<ShardSource> TrialRunner::open(ShardFile const& file) const {
+    auto const& data = experiment_.data;
+    if (!data.stage.empty())
+        return open_shard_source(stage_file(data.path, file, manifest_, data.stage), file, manifest_, data);
+    auto source = open_shard_source(data.path, file, manifest_, data);
+    if (data.cache != Cache::all) return source;
+    // All of it has just been read, so that its hash costs little.
+    auto const path = std::filesystem::path(data.path) / file.file;
+    if (auto const hash = hash_file(path); hash != file.xxh64)
+        throw DataError(fmt::format(
+            "{}: is another file than dataset.json describes (its hash is {} instead of {}); restore it, or import the "
+            "dataset "
+            "again",
+            path.string(), to_hex(hash), to_hex(file.xxh64)));
+    return source;
+}
+
+void TrialRunner::open_validation() {
+    if (!valid_.empty()) return;
+    if (experiment_.search.folds == 1)
+        for (auto const& file : manifest_.valid) valid_.push_back(open(file));
+    // The test shards are read at the very end. A missing one is reported now.
+    for (auto const& file : manifest_.test) check_shard(experiment_.data.path, file, manifest_);
+}
+
+ShardId TrialRunner::shard_of(Lap const& lap, int step) const {
+    return policy_.next({lap.trial, step, shards(), held_out(lap)});
+}
+
+HeldOut TrialRunner::held_out(Lap const& lap) const { return held_out_of(lap.assignment, experiment_.search.folds); }
+
+void TrialRunner::set_shard(ShardId shard, std::unique_ptr<ShardSource> source) { train_[shard] = std::move(source); }
+
+void TrialRunner::forget(TrialId trial) {
+    models_.erase(trial);
+    validations_.erase(trial);
+}
+
+}  // namespace hopscotch

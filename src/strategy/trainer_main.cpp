@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strategy/trainer_main.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <optional>
+#include <set>
+
+#include "comm/codec.hpp"
+#include "comm/courier.hpp"
+#include "comm/peers.hpp"
+#include "core/clock.hpp"
+#include "core/error.hpp"
+#include "core/fault.hpp"
+#include "core/file.hpp"
+#include "core/hash.hpp"
+#include "core/log.hpp"
+#include "data/dataset/manifest.hpp"
+#include "experiment/reader.hpp"
+#include "experiment/strategy_traits.hpp"
+#include "strategy/build_info.hpp"
+#include "strategy/common/devices.hpp"
+#include "strategy/common/messages.hpp"
+#include "strategy/common/placement.hpp"
+#include "strategy/common/roll_call_messages.hpp"
+#include "strategy/common/worker.hpp"
+#include "strategy/common/worker_resources.hpp"
+#include "strategy/strategy_table.hpp"
+
+namespace hopscotch {
+namespace {
+
+// One state trains, one leaves, one arrives, one is the best so far. Models so large that these would weigh on the host
+// have units long enough not to notice a page fault.
+constexpr int k_ready_buffers = 4;
+constexpr std::uint64_t k_most_ready_bytes = std::uint64_t{1} << 30;
+
+int ready_buffers(std::uint64_t state_bytes) {
+    if (state_bytes == 0) return 0;
+    return static_cast<int>(std::min<std::uint64_t>(k_ready_buffers, k_most_ready_bytes / state_bytes));
+}
+
+struct Trainer {
+    Courier& courier;
+    BuildInfo const& build;
+    ModelFactory const& factory;
+    TrainerGpu const& gpu;
+};
+
+DeviceInfo device_of(Trainer const& trainer, std::string const& device) {
+    if (!trainer.gpu.info.name.empty()) return trainer.gpu.info;
+    auto out = device_info(device);
+    if (!out.versions.empty()) out.versions += ", " + nccl_version();
+    return out;
+}
+
+Hello introduce(BuildInfo const& build) {
+    Hello hello;
+    hello.host = host_name();
+    hello.build = build.version + " " + build.git;
+    hello.torch = build.torch;
+    hello.cpu = cpu_model();
+    hello.pid = static_cast<std::int32_t>(getpid());
+    hello.cores = online_cores();
+    hello.own_cores = allowed_cores();
+    hello.memory_bytes = memory_bytes();
+    return hello;
+}
+
+// Waits for Welcome; nothing if rank 0 has found bad input and sends everyone home.
+std::optional<Welcome> await_welcome(Courier& courier) {
+    while (true) {
+        auto const message = courier.receive(1);
+        if (!message) continue;
+        if (message->kind == MessageKind::shutdown) return std::nullopt;
+        if (message->kind == MessageKind::welcome) return decode<Welcome>(message->body);
+    }
+}
+
+void await_shutdown(Courier& courier) {
+    while (true)
+        if (auto const message = courier.receive(1); message && message->kind == MessageKind::shutdown) return;
+}
+
+void await_farewell(Courier& courier) {
+    while (true)
+        if (auto const message = courier.receive(1); message && message->kind == MessageKind::farewell) break;
+    courier.leave_quietly();
+    courier.close();
+}
+
+void leave(Courier& courier) {
+    Goodbye goodbye{std::vector<std::uint64_t>(4), peak_rss_bytes(), {}, 0, 0};
+    courier.send(Rank(0), MessageKind::goodbye, encode(goodbye));
+    await_farewell(courier);
+}
+
+// Whom this trainer's states will hop to: MPI connects on the first message, which can take tens of milliseconds.
+void greet_next(Courier& courier, OwnerTable const& owners, TrainerId self) {
+    std::set<TrainerId> next;
+    auto const count = static_cast<int>(owners.owner.size());
+    for (auto const shard : owners.shards_of(self)) next.insert(owners.of(ShardId((shard.value + 1) % count)));
+    next.erase(self);
+    for (auto const trainer : next) courier.send(rank_of(trainer), MessageKind::greeting, {});
+}
+
+// A plug-in or initial weights that differ between hosts would train other models there.
+void require_same_files(std::vector<NamedFile> const& files) {
+    std::string text;
+    for (auto const& [path, expected] : files)
+        if (auto const found = hash_file(path); found != expected)
+            text += fmt::format(
+                "{}{}: is another file on {} than on rank 0's host (hash {} and {}); copy one file to all hosts, or use a "
+                "shared file system",
+                text.empty() ? "" : "\n", path, host_name(), to_hex(found), to_hex(expected));
+    if (!text.empty()) throw DataError(text);
+}
+
+// Opens what this trainer owns by that table; what keeps it from doing so is in the Hello.
+Hello open_data(std::optional<TrialRunner>& runner, Welcome const& welcome, Experiment const& experiment,
+                Trainer const& trainer) {
+    auto const self = trainer_of(trainer.courier.world().rank());
+    auto const shards = welcome.owners.shards_of(self);
+    auto hello = introduce(trainer.build);
+    try {
+        if (!runner && !shards.empty()) require_same_files(welcome.files);
+        if (runner)
+            runner->adopt(shards);
+        else
+            runner.emplace(experiment, shards, TrialRunner::Seat{self, trainer.courier.world().number_on_host()},
+                           trainer.factory);
+        if (trainer.courier.world().trainers_on_host() > 1) trainer.courier.pool().share_memory();
+        trainer.courier.pool().set_pinning(pinning_for(runner->device()));
+        bool const works = !shards.empty() || strategy_traits(welcome.strategy).rows == Rows::travel;
+        if (works) {
+            runner->open_validation();
+            trainer.courier.pool().reserve(welcome.state_bytes, ready_buffers(welcome.state_bytes));
+        }
+        hello.device = device_of(trainer, runner->device());
+        hello.dataset_hash = dataset_hash(runner->manifest());
+    } catch (Error const& error) {
+        hello.error = error.what();
+    }
+    return hello;
+}
+
+// Until rank 0 says shutdown. After a loss it welcomes the others again, with a table of owners without the lost one.
+void serve_job(Trainer const& trainer, Welcome welcome) {
+    fault_point("start.welcome");
+    auto& courier = trainer.courier;
+    Problems problems("experiment");
+    auto const experiment = read_experiment(welcome.experiment, {}, problems);
+    problems.throw_if_any();
+    auto const& run = experiment.run;
+    // Rank 0 sees all trainers and knows best who stands still: it has the first word.
+    courier.peers().watch({run.deadline_s, run.silence_s, run.stall_s + run.deadline_s});
+    std::optional<TrialRunner> runner;
+    while (true) {
+        courier.activity().pause = false;
+        auto const hello = open_data(runner, welcome, experiment, trainer);
+        greet_next(courier, welcome.owners, trainer_of(courier.world().rank()));
+        fault_point("start.hello");
+        courier.send(Rank(0), MessageKind::hello, encode(hello));
+        if (!runner) {
+            await_shutdown(courier);
+            return leave(courier);
+        }
+        TrainerGpu const gpu{hello.device, trainer.gpu.nccl};
+        auto const worker = strategy_named(welcome.strategy)
+                                .make_worker({{courier, experiment, welcome.owners}, *runner, gpu, welcome.checkpoints});
+        auto next = worker->serve();
+        if (!next) return await_farewell(courier);
+        welcome = std::move(*next);
+    }
+}
+
+// Rank 0 prints the message and ends the job; if it cannot, this rank does.
+void report_fatal(World& world, Courier& courier, std::string const& text) {
+    auto const told = fmt::format("rank {} ({}): {}", world.rank().value, host_name(), text);
+    try {
+        courier.send(Rank(0), MessageKind::fatal, encode(Fatal{told}));
+        auto const deadline = monotonic_s() + 5;
+        while (monotonic_s() < deadline) courier.receive(1);
+    } catch (Error const&) {
+        if (world.name() == "threads") return;  // the job has been ended by rank 0 already
+    }
+    log_error(told);
+    try {
+        world.abort(1);
+    } catch (Error const&) {
+    }
+}
+
+}  // namespace
+
+void trainer_main(World& world, BuildInfo const& build, ModelFactory const& factory, TrainerGpu const& gpu) {
+    Courier courier(world, {});
+    try {
+        courier.peers().watch({.silence_s = Peers::Watch{}.deadline_s});  // rank 0 may be reading
+        auto welcome = await_welcome(courier);
+        if (!welcome) return leave(courier);
+        serve_job({courier, build, factory, gpu}, std::move(*welcome));
+    } catch (SchedulerSilent const& error) {
+        // To abort the job is not this rank's to do: it may be the only one that does not hear of it any more.
+        log_error(fmt::format("rank {} ({}): {}", world.rank().value, host_name(), error.what()));
+        if (world.name() != "threads") std::_Exit(k_exit_resumable);
+    } catch (std::exception const& error) {
+        report_fatal(world, courier, error.what());
+    }
+}
+
+}  // namespace hopscotch
