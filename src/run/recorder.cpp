@@ -14,9 +14,11 @@
 #include "experiment/strategy_traits.hpp"
 #include "run/comparisons.hpp"
 #include "run/files.hpp"
+#include "run/journal_writer.hpp"
 #include "run/progress.hpp"
 #include "run/server_log.hpp"
 #include "run/trace.hpp"
+#include "run/unit_file.hpp"
 
 namespace hopscotch {
 
@@ -24,7 +26,7 @@ Recorder::Recorder(RunDirectory const& directory, RunFacts const& facts, Experim
     : directory_(directory.path()),
       facts_(facts),
       experiment_(experiment),
-      journal_(directory.file("journal.jsonl")),
+      journal_(std::make_unique<JournalWriter>(directory.file("journal.jsonl"))),
       metrics_(directory.file("metrics.jsonl")),
       trace_(std::make_unique<TraceWriter>(directory.file("trace.json"), facts.hosts, facts.start_unix_s)),
       tally_(experiment.search.metric, experiment.search.mode, facts.trainers(),
@@ -40,7 +42,7 @@ void Recorder::restore(Journal const& journal, std::function<LossKind(TrialId)> 
     incarnation_ = journal.incarnation + 1;
     lost_ = journal.lost;
     retries_ = journal.retries;
-    journal_.run_resumed(incarnation_, facts_.trainers());
+    journal_->run_resumed(incarnation_, facts_.trainers());
     shelf_.restore(journal);
     for (auto const& lap : journal.released) known_[{lap.trial, lap.epoch}] = lap.clone_of;
     UnitReader units(directory_);
@@ -58,7 +60,7 @@ void Recorder::restore(Journal const& journal, std::function<LossKind(TrialId)> 
 }
 
 void Recorder::trainer_lost(TrainerLoss loss) {
-    journal_.trainer_lost(loss);
+    journal_->trainer_lost(loss);
     lost_.push_back(std::move(loss));
 }
 
@@ -67,15 +69,15 @@ void Recorder::released(Lap const& lap) {
     // An order may have taken back what it was to begin with.
     auto const before = known_.find({lap.trial, lap.epoch});
     if (before != known_.end() && before->second == lap.clone_of) return;
-    journal_.lap_released(lap);
+    journal_->lap_released(lap);
     if (before != known_.end()) before->second = lap.clone_of;
 }
 
-void Recorder::ordered(Order const& order) { journal_.ordered(order); }
+void Recorder::ordered(Order const& order) { journal_->ordered(order); }
 
 void Recorder::retried(LapRecord const& record) {
     ++retries_[record.trial];
-    journal_.retried(record);
+    journal_->retried(record);
 }
 
 int Recorder::retries_of(TrialId trial) const {
@@ -84,7 +86,7 @@ int Recorder::retries_of(TrialId trial) const {
 }
 
 void Recorder::decided(Decision const& decision) {
-    if (decisions_.empty()) return journal_.decided(decision);
+    if (decisions_.empty()) return journal_->decided(decision);
     auto const& before = decisions_.front();
     auto const same = [&](auto... member) { return ((before.*member == decision.*member) && ...); };
     if (!same(&Decision::kind, &Decision::trial, &Decision::epoch, &Decision::until_epoch, &Decision::source))
@@ -97,12 +99,12 @@ void Recorder::decided(Decision const& decision) {
 }
 
 void Recorder::saved(LapSink::Saved const& saved) {
-    if (!saved.file.empty()) journal_.checkpoint(saved);
+    if (!saved.file.empty()) journal_->checkpoint(saved);
     shelf_.saved(saved);
 }
 
 void Recorder::stop_if_replaced() {
-    if (journal_.is_current()) return;
+    if (journal_->is_current()) return;
     finished_ = true;
     throw Error(fmt::format(
         "{}: another job continues this run (journal.jsonl is a new file, or gone); this job stops and writes nothing more "
@@ -111,13 +113,13 @@ void Recorder::stop_if_replaced() {
 }
 
 void Recorder::tick() {
-    journal_.sync_if_due();
+    journal_->sync_if_due();
     if (auto const now = monotonic_s(); now >= next_look_s_ || shelf_.has_surplus()) {
         next_look_s_ = now + 1;
         stop_if_replaced();
     }
     if (!shelf_.has_surplus()) return;
-    journal_.sync();
+    journal_->sync();
     shelf_.delete_surplus([this](TrialId trial) { return wanted_epoch(trial); }, ended_);
 }
 
@@ -129,7 +131,7 @@ std::optional<int> Recorder::wanted_epoch(TrialId trial) const {
 
 Metrics Recorder::lap_done(LapRecord const& record, TrialView const& trial) {
     append_server_log(directory_ / "server_log.jsonl", record);  // before the journal says that the lap is done
-    journal_.lap_done(record);
+    journal_->lap_done(record);
     shelf_.ended(record);
     auto const metrics = tally_.add(record, loss_of(experiment_, trial.assignment));
     append_metrics(record, metrics);
@@ -146,7 +148,7 @@ void Recorder::append_metrics(LapRecord const& record, Metrics const& metrics) {
 }
 
 void Recorder::trial_ended(TrialView const& trial) {
-    if (ended_.insert(trial.id).second) journal_.trial_ended(trial);
+    if (ended_.insert(trial.id).second) journal_->trial_ended(trial);
 }
 
 std::optional<BestSoFar> Recorder::best() const {
@@ -225,7 +227,7 @@ Summary Recorder::summarise(RunEnd const& end, std::vector<TrialView> const& tri
 }
 
 void Recorder::write_summary_so_far(RunEnd const& end, std::vector<TrialView> trials) const {
-    if (!journal_.is_current()) return;
+    if (!journal_->is_current()) return;
     for (auto& trial : trials)
         if (!has_ended(trial.status)) trial.status = TrialStatus::interrupted;
     write_summary(directory_ / "summary.json", summarise(end, trials));
@@ -234,7 +236,7 @@ void Recorder::write_summary_so_far(RunEnd const& end, std::vector<TrialView> tr
 Summary Recorder::finish(RunEnd const& end, std::vector<TrialView> const& trials) {
     if (!finished_) stop_if_replaced();
     for (auto const& trial : trials) trial_ended(trial);
-    if (!std::exchange(finished_, true)) journal_.run_ended(name_of(end.status), end.reason);
+    if (!std::exchange(finished_, true)) journal_->run_ended(name_of(end.status), end.reason);
     trace_->close();
     auto const summary = summarise(end, trials);
     write_atomically(directory_ / "trials.csv", trials_csv(summary));

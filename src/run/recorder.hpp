@@ -30,6 +30,7 @@
 
 namespace hopscotch {
 
+class JournalWriter;
 class TraceWriter;
 struct BestSoFar;
 
@@ -96,7 +97,7 @@ private:
     std::filesystem::path directory_;
     RunFacts facts_;
     Experiment experiment_;
-    JournalWriter journal_;
+    std::unique_ptr<JournalWriter> journal_;
     MetricsFile metrics_;
     std::unique_ptr<TraceWriter> trace_;
     Tally tally_;

@@ -12,6 +12,7 @@
 #include "run/files.hpp"
 #include "run/inbox.hpp"
 #include "run/journal.hpp"
+#include "run/journal_writer.hpp"
 #include "run/journal_codec.hpp"
 #include "run/records.hpp"
 #include "run/run_directory.hpp"

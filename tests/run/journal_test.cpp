@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/journal.hpp"
+#include "run/journal_writer.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -24,6 +24,7 @@
 #include "run/journal.hpp"
 #include "run/run_directory.hpp"
 #include "run/server_log.hpp"
+#include "run/unit_file.hpp"
 #include "strategy/common/journey.hpp"
 #include "strategy/parameter_server/server_replay.hpp"
 #include "strategy/strategy_table.hpp"

@@ -10,6 +10,7 @@
 #include "experiment/reader.hpp"
 #include "experiment/strategy_traits.hpp"
 #include "run/journal.hpp"
+#include "run/unit_file.hpp"
 
 namespace hopscotch {
 namespace {
