@@ -7,6 +7,7 @@
 #include "core/json.hpp"
 #include "run/journal.hpp"
 #include "run/journal_codec.hpp"
+#include "run/unit_file.hpp"
 
 namespace hopscotch {
 namespace {
@@ -20,13 +21,18 @@ Json event(std::string_view name, Json body) {
 
 }  // namespace
 
+JournalWriter::JournalWriter(std::filesystem::path const& path)
+    : file_(path), units_(std::make_unique<UnitWriter>(path.parent_path(), 1)) {}
+
+JournalWriter::~JournalWriter() = default;
+
 void JournalWriter::append(Json line) {
     file_.append(line.dump() + "\n");
     sync_if_due();
 }
 
 void JournalWriter::sync() {
-    units_.sync();
+    units_->sync();
     file_.sync();
 }
 
@@ -40,7 +46,7 @@ void JournalWriter::lap_done(LapRecord const& record) {
     auto line = record;
     line.of_units = totals_of(record);
     line.units.clear();
-    line.units_at = units_.append(record);
+    line.units_at = units_->append(record);
     append(event("lap_done", to_json(line)));
 }
 
@@ -77,7 +83,7 @@ void JournalWriter::trainer_lost(TrainerLoss const& loss) {
 }
 
 void JournalWriter::run_resumed(int incarnation, int trainers) {
-    units_ = UnitWriter(units_.directory(), incarnation);
+    units_ = std::make_unique<UnitWriter>(units_->directory(), incarnation);
     append(event("run_resumed", Json::object({{"incarnation", incarnation}, {"trainers", trainers}})));
     sync();
 }

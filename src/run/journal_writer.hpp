@@ -2,10 +2,10 @@
 // Writes journal.jsonl (run/journal.hpp) and, beside it, the units of its laps.
 #pragma once
 #include <filesystem>
+#include <memory>
 #include <string_view>
 
 #include "run/files.hpp"
-#include "run/unit_file.hpp"
 #include "schedule/lap.hpp"
 
 namespace hopscotch {
@@ -15,11 +15,13 @@ struct Decision;
 struct Order;
 struct TrainerLoss;
 struct TrialView;
+class UnitWriter;
 
 class JournalWriter {
 public:
     // Units go to units-N.bin beside it, N = job: 1, or what run_resumed says.
-    explicit JournalWriter(std::filesystem::path const& path) : file_(path), units_(path.parent_path(), 1) {}
+    explicit JournalWriter(std::filesystem::path const& path);
+    ~JournalWriter();
 
     void lap_released(Lap const& lap);
     void lap_done(LapRecord const& record);
@@ -38,7 +40,7 @@ public:
 private:
     void append(Json line);
     AppendFile file_;
-    UnitWriter units_;  // durable before the lines that name them
+    std::unique_ptr<UnitWriter> units_;  // durable before the lines that name them
 };
 
 }  // namespace hopscotch

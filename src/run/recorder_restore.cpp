@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// The records of earlier jobs, when a run goes on.
+#include "core/clock.hpp"
+#include "run/journal_writer.hpp"
+#include "run/recorder.hpp"
+#include "run/trace.hpp"
+#include "run/unit_file.hpp"
+
+namespace hopscotch {
+
+void Recorder::restore(Journal const& journal, std::function<LossKind(TrialId)> const& loss) {
+    incarnation_ = journal.incarnation + 1;
+    lost_ = journal.lost;
+    retries_ = journal.retries;
+    journal_->run_resumed(incarnation_, facts_.trainers());
+    shelf_.restore(journal);
+    for (auto const& lap : journal.released) known_[{lap.trial, lap.epoch}] = lap.clone_of;
+    UnitReader units(directory_);
+    for (auto const& lap : journal.laps) {
+        auto const record = units.with_units(lap);
+        auto const metrics = tally_.add(record, loss(record.trial));
+        append_metrics(record, metrics);
+        trace_->add(record);
+    }
+    for (auto const& [from, until] : journal.pauses) tally_.pause(from, until);
+    if (journal.last_unix_s > 0) tally_.pause(journal.last_unix_s, unix_s());
+    decisions_.assign(journal.decisions.begin(), journal.decisions.end());
+    for (auto const& end : journal.ended)
+        if (end.status != name_of(TrialStatus::interrupted)) ended_.insert(end.trial);
+}
+
+}  // namespace hopscotch
