@@ -1,12 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 // The records of earlier jobs, when a run goes on.
+#include <fmt/format.h>
+
+#include <utility>
+
 #include "core/clock.hpp"
+#include "core/error.hpp"
+#include "core/log.hpp"
 #include "run/journal_writer.hpp"
 #include "run/recorder.hpp"
 #include "run/trace.hpp"
 #include "run/unit_file.hpp"
 
 namespace hopscotch {
+namespace {
+
+// Times of units are for the summary and the trace alone: a run goes on without those that cannot be read.
+class LenientReader {
+public:
+    explicit LenientReader(std::filesystem::path const& directory) : units_(directory) {}
+
+    LapRecord with_units(LapRecord const& lap) {
+        try {
+            return units_.with_units(lap);
+        } catch (DataError const& error) {
+            if (!std::exchange(told_, true))
+                log_warning(fmt::format("{}; the run goes on, its summary and trace leave these units out", error.what()));
+            return lap;
+        }
+    }
+
+private:
+    UnitReader units_;
+    bool told_ = false;
+};
+
+}  // namespace
 
 void Recorder::restore(Journal const& journal, std::function<LossKind(TrialId)> const& loss) {
     incarnation_ = journal.incarnation + 1;
@@ -15,7 +44,7 @@ void Recorder::restore(Journal const& journal, std::function<LossKind(TrialId)> 
     journal_->run_resumed(incarnation_, facts_.trainers());
     shelf_.restore(journal);
     for (auto const& lap : journal.released) known_[{lap.trial, lap.epoch}] = lap.clone_of;
-    UnitReader units(directory_);
+    LenientReader units(directory_);
     for (auto const& lap : journal.laps) {
         auto const record = units.with_units(lap);
         auto const metrics = tally_.add(record, loss(record.trial));

@@ -130,6 +130,19 @@ class Resume(Disturbed):
         self.assertIn("an older checkpoint is used", err)
         self.assertEqual(self.outcome("out"), expected)
 
+    def test_damaged_units(self):
+        """Only times are lost, not the run."""
+        self.undisturbed()
+        self.write(disturbed())
+        self.assertTrue(self.killed(laps=8, checkpoints=12))
+        path = self.cwd / "out/units-1.bin"
+        path.write_bytes(path.read_bytes()[:100])
+        self.assertRegex(self.resumed(), r"units-1.bin: the units of trial \d+, epoch \d+ cannot be read .*; the run goes on")
+        summary, wanted = self.summary("out"), self.summary("quiet")
+        self.assertEqual([each["best"] for each in summary["trials"]], [each["best"] for each in wanted["trials"]])
+        self.assertEqual([each["state_hash"] for each in summary["trials"]], [each["state_hash"] for each in wanted["trials"]])
+        self.assertEqual(summary["status"], "finished")
+
     def test_a_file_that_holds_another_state(self):
         """The journal knows what is in each file: one with other contents is as good as none, however whole it is."""
         expected = self.undisturbed()
