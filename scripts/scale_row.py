@@ -22,7 +22,9 @@ def row(name, bench):
     laps = bench["laps"]
     seconds = bench["seconds"] - bench["to_first_lap_s"]
     lost = f"{bench['after_loss_s']:.2f}" if "after_loss_s" in bench else ""
-    first, last = (f"{tenth['rank0_ms_per_lap']:.2f}" if tenths else "" for tenth in (tenths[:1] + tenths[-1:] or [None, None]))
+    first, last = (
+        f"{tenth['rank0_ms_per_lap']:.2f}" if tenths else "" for tenth in (tenths[:1] + tenths[-1:] or [None, None])
+    )
     print(
         f"{name:<8} {laps:>8} {laps / seconds:>10.0f} {first:>14} {last:>14} {bench['peak_mb']:>10.0f} "
         f"{bench['to_first_lap_s']:>12.2f} {lost:>12}"

@@ -25,7 +25,10 @@ void check_io(bool ok, std::filesystem::path const& path, std::string_view what)
 std::string point_of(std::filesystem::path path, std::string_view step) {
     if (path.extension() == ".tmp") path.replace_extension();
     auto const extension = path.extension();
-    return fmt::format("{}.{}", extension == ".ckpt" ? "checkpoint" : extension == ".bin" ? "units" : path.stem().string(),
+    return fmt::format("{}.{}",
+                       extension == ".ckpt"  ? "checkpoint"
+                       : extension == ".bin" ? "units"
+                                             : path.stem().string(),
                        step);
 }
 

@@ -36,15 +36,15 @@ struct PackedUnit {
 static_assert(sizeof(PackedUnit) == 56);
 
 PackedUnit packed(UnitRecord const& unit) {
-    return {unit.shard.value,  unit.trainer.value, unit.rows,      unit.loss_sum, unit.start_unix_s, unit.seconds,
-            unit.wait_s, unit.state_hash};
+    return {unit.shard.value,  unit.trainer.value, unit.rows,   unit.loss_sum,
+            unit.start_unix_s, unit.seconds,       unit.wait_s, unit.state_hash};
 }
 
 UnitRecord unpacked(PackedUnit const& unit) {
     if (unit.shard < 0 || unit.trainer < 0 || unit.trainer > k_most_trainers || unit.rows < 0)
         throw Error(fmt::format("shard {}, trainer {}, {} rows cannot be", unit.shard, unit.trainer, unit.rows));
-    return {ShardId(unit.shard), TrainerId(unit.trainer), unit.rows,  unit.loss_sum, unit.start_unix_s,
-            unit.seconds,        unit.wait_s,             unit.state_hash};
+    return {ShardId(unit.shard), TrainerId(unit.trainer), unit.rows, unit.loss_sum, unit.start_unix_s, unit.seconds,
+            unit.wait_s,         unit.state_hash};
 }
 
 }  // namespace
@@ -93,8 +93,8 @@ std::vector<UnitRecord> UnitReader::units_of(LapRecord const& record) {
     if (at.job == 0) return record.units;
     auto const path = directory_ / unit_file_name(at.job);
     auto const refuse = [&](std::string_view why) -> std::vector<UnitRecord> {
-        throw DataError(fmt::format("{}: the units of trial {}, epoch {} cannot be read ({}); restore the file", path.string(),
-                                    record.trial.value, record.epoch, why));
+        throw DataError(fmt::format("{}: the units of trial {}, epoch {} cannot be read ({}); restore the file",
+                                    path.string(), record.trial.value, record.epoch, why));
     };
     if (job_ != at.job) file_.reset(std::fopen(path.c_str(), "rbe"));
     job_ = file_ ? at.job : 0;

@@ -6,6 +6,7 @@
 #include <map>
 #include <vector>
 
+#include "core/histogram.hpp"
 #include "core/ids.hpp"
 
 namespace hopscotch {

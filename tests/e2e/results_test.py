@@ -216,7 +216,9 @@ class Replay(Case):
         path.write_bytes(content)
         code, _, err = self.replay()
         self.assertEqual(code, 2)
-        self.assertRegex(err, r"units-1.bin: the units of trial \d+, epoch \d+ cannot be read \(the block is damaged\); restore")
+        self.assertRegex(
+            err, r"units-1.bin: the units of trial \d+, epoch \d+ cannot be read \(the block is damaged\); restore"
+        )
         path.unlink()
         self.assertIn("(No such file or directory)", self.replay()[2])
 

@@ -140,7 +140,9 @@ class Resume(Disturbed):
         self.assertTrue(self.killed(laps=8, checkpoints=12))
         path = self.cwd / "out/units-1.bin"
         path.write_bytes(path.read_bytes()[:100])
-        self.assertRegex(self.resumed(), r"units-1.bin: the units of trial \d+, epoch \d+ cannot be read .*; the run goes on")
+        self.assertRegex(
+            self.resumed(), r"units-1.bin: the units of trial \d+, epoch \d+ cannot be read .*; the run goes on"
+        )
         self.assertEqual(self.results("out"), results)
 
     def test_a_file_that_holds_another_state(self):

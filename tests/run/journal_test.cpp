@@ -12,6 +12,7 @@
 #include "run/checkpoint.hpp"
 #include "run/records.hpp"
 #include "run/server_log.hpp"
+#include "run/unit_file.hpp"
 
 namespace hopscotch {
 namespace journal_test {

@@ -77,7 +77,7 @@ void fields(A& a, Histogram& m) {
 struct Goodbye {
     std::vector<std::uint64_t> bytes = std::vector<std::uint64_t>(4);  // by Traffic
     std::uint64_t peak_rss_bytes = 0;
-    Histogram hop_s;                // from push to arrival
+    Histogram hop_s;  // from push to arrival
     // storage: training rows with their labels that this trainer holds or owns. staged: those that it copied from other
     // trainers.
     std::uint64_t storage_bytes = 0, staged_bytes = 0;
