@@ -5,6 +5,7 @@ SPDX-License-Identifier: Apache-2.0
 
 import functools
 import re
+import shutil
 import statistics
 import subprocess
 import sys
@@ -29,11 +30,11 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 
 
 def repository_files():
-    listed = subprocess.run(
-        ["git", "ls-files", "--cached", "--others", "--exclude-standard"], capture_output=True, text=True, check=False
-    )
-    if listed.returncode == 0:
-        return [name for name in listed.stdout.splitlines() if Path(name).is_file()]
+    if shutil.which("git"):
+        asked = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+        listed = subprocess.run(asked, capture_output=True, text=True, check=False)
+        if listed.returncode == 0:
+            return [name for name in listed.stdout.splitlines() if Path(name).is_file()]
     return [str(path) for path in Path().rglob("*") if path.is_file() and not path.parts[0].startswith((".", "build"))]
 
 

@@ -254,7 +254,7 @@ class Package(unittest.TestCase):
         (folder / "e.json").write_text(json.dumps(experiment(model=model)))
         for command in (
             [CMAKE, "--install", BUILD, "--prefix", prefix],
-            [CMAKE, "-S", SOURCE / "examples", "-B", build, f"-DCMAKE_PREFIX_PATH={prefix}", *launcher],
+            [CMAKE, "-G", "Ninja", "-S", SOURCE / "examples", "-B", build, f"-DCMAKE_PREFIX_PATH={prefix}", *launcher],
             [CMAKE, "--build", build],
             [program, "--version"],
             [program, "data", "import", "csv", place, "--out", "digits", *shape],
