@@ -3,6 +3,7 @@
 #include "comm/codec.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <future>
 #include <numeric>
@@ -293,6 +294,31 @@ TEST(Courier, AfterTheShutdownNobodyWaitsForWhoHasLeft) {
         courier.send(Rank(0), MessageKind::goodbye, {});
         courier.close();
     });
+}
+
+// A rank that sleeps until its bell rings must hear of each message, and of each request that is done.
+TEST(ThreadWorld, RingsForWhatComesAndForWhatIsTaken) {
+    auto const hub = make_thread_hub(2);
+    auto const a = make_thread_world(hub, Rank(0)), b = make_thread_world(hub, Rank(1));
+    int rings_a = 0, rings_b = 0;
+    ASSERT_TRUE(a->set_bell([&] { ++rings_a; }));
+    ASSERT_TRUE(b->set_bell([&] { ++rings_b; }));
+    std::array<std::byte, 4> const sent{};
+    std::array<std::byte, 4> first{}, second{};
+    auto const waiting = a->send(Rank(1), 3, sent);  // before its receive
+    EXPECT_EQ(rings_b, 1);
+    EXPECT_FALSE(a->done(waiting));
+    EXPECT_TRUE(b->done(b->receive(Rank(0), 3, first)));
+    EXPECT_EQ(rings_a, 1);
+    EXPECT_TRUE(a->done(waiting));
+    auto const ready = b->receive(Rank(0), 3, second);  // before its send
+    EXPECT_FALSE(b->done(ready));
+    a->send(Rank(1), 3, sent);
+    EXPECT_EQ(rings_b, 2);
+    EXPECT_TRUE(b->done(ready));
+    b->set_bell({});
+    a->send(Rank(1), 3, sent);
+    EXPECT_EQ(rings_b, 2);
 }
 
 TEST(ThreadWorld, AnExceptionInOneRankEndsAllAndIsTheOneThrown) {

@@ -40,8 +40,10 @@ LossKind natural_loss(Task task) {
     switch (task) {
         case Task::regression: return LossKind::mse;
         case Task::multilabel: return LossKind::bce_with_logits;
-        default: return LossKind::cross_entropy;
+        case Task::classification:
+        case Task::language: return LossKind::cross_entropy;
     }
+    throw Error("a task without a loss of its own");
 }
 
 // Dedicated servers own no shards, so the advice is about the other trainers.

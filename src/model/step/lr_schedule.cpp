@@ -52,8 +52,11 @@ double planned_lr(TrainConfig const& train, double epochs_seen) {
         case ScheduleKind::cosine: return cosine(peak, schedule.min_lr, done);
         case ScheduleKind::polynomial:
             return schedule.min_lr + (peak - schedule.min_lr) * std::pow(1 - done, schedule.power);
-        default: return peak;
+        case ScheduleKind::constant:
+        case ScheduleKind::one_cycle:  // by steps: the caller's
+        case ScheduleKind::plateau: break;
     }
+    return peak;
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/error.hpp"
 #include "data/batches/shard_source.hpp"
 #include "model/feed/workspace_impl.hpp"
 #include "model/network/tensor_span.hpp"
@@ -20,9 +21,13 @@ namespace {
 constexpr std::size_t k_waiting_outputs = std::size_t{64} << 20;  // bytes of evaluation, on a GPU
 
 Evaluation::TargetLoss target_loss(LossKind loss) {
-    return loss == LossKind::huber             ? Evaluation::TargetLoss::huber
-           : loss == LossKind::bce_with_logits ? Evaluation::TargetLoss::logistic
-                                               : Evaluation::TargetLoss::squared;
+    switch (loss) {
+        case LossKind::mse: return Evaluation::TargetLoss::squared;
+        case LossKind::huber: return Evaluation::TargetLoss::huber;
+        case LossKind::bce_with_logits: return Evaluation::TargetLoss::logistic;
+        case LossKind::cross_entropy: break;  // of classes
+    }
+    throw Error("a loss without targets");
 }
 
 std::int64_t outputs_of_a_row(DataSchema const& data) {

@@ -32,8 +32,10 @@ std::int64_t ServedLap::needed_version(int worker, std::int64_t step) const {
     switch (config.mode) {
         case ServerMode::async: return 0;
         case ServerMode::ssp: return std::max<std::int64_t>(0, step + 1 - config.staleness);
-        default: return step + 1;
+        case ServerMode::sync:
+        case ServerMode::backup: break;
     }
+    return step + 1;
 }
 
 std::int64_t ServedLap::gradients_of(std::int64_t step) const {
