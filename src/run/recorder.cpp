@@ -36,15 +36,16 @@ Recorder::Recorder(RunDirectory const& directory, RunFacts const& facts, Experim
 
 Recorder::~Recorder() = default;
 
-void Recorder::restore(Journal const& journal, std::function<LossKind(TrialId)> const& loss) {
+void Recorder::restore(Journal const& journal) {
     incarnation_ = journal.incarnation + 1;
     lost_ = journal.lost;
     retries_ = journal.retries;
     journal_.run_resumed(incarnation_, facts_.trainers());
     shelf_.restore(journal);
     for (auto const& lap : journal.released) known_[{lap.trial, lap.epoch}] = lap.clone_of;
+    auto const losses = losses_of(experiment_, journal.assignments);
     for (auto const& record : journal.laps) {
-        auto const metrics = tally_.add(record, loss(record.trial));
+        auto const metrics = tally_.add(record, losses.at(record.trial));
         append_metrics(record, metrics);
         trace_->add(record);
     }
@@ -129,7 +130,7 @@ Metrics Recorder::lap_done(LapRecord const& record, TrialView const& trial) {
     append_server_log(directory_ / "server_log.jsonl", record);  // before the journal says that the lap is done
     journal_.lap_done(record);
     shelf_.ended(record);
-    auto const metrics = tally_.add(record, loss_of(experiment_, trial.assignment));
+    auto const metrics = tally_.add(record, trial.loss);
     append_metrics(record, metrics);
     trace_->add(record);
     if (has_ended(trial.status)) trial_ended(trial);

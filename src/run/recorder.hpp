@@ -53,7 +53,7 @@ public:
     ~Recorder();
 
     // Call it first in a resumed run: takes the records of earlier jobs. loss: of a trial. Starts a new incarnation.
-    void restore(Journal const& journal, std::function<LossKind(TrialId)> const& loss);
+    void restore(Journal const& journal);
 
     void released(Lap const& lap);
     // In their order. Decisions that earlier jobs journalled are compared: throws Error if the search now decides otherwise.
