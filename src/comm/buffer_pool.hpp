@@ -52,7 +52,6 @@ public:
 
 private:
     friend class BufferPool;
-    class SharedMemory;
     void release() noexcept;
 
     HostBlock block_;

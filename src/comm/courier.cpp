@@ -95,6 +95,7 @@ std::optional<Incoming> Courier::receive(double timeout_s, Desk desk) {
     std::unique_lock lock(mutex_);
     auto& box = inbox(desk);
     auto const ready = [&] { return !box.empty() || failure_; };
+    if (box.empty() && rung_) wake_courier_.notify_one();  // it rang while this thread was in finish()
     if (timeout_s > 0) wake_owner_.wait_for(lock, std::chrono::duration<double>(timeout_s), ready);
     if (!box.empty()) {
         auto first = std::move(box.front());

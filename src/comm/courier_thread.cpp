@@ -83,9 +83,8 @@ void Courier::loop() {
     }
 }
 
-// Of a world without a bell.
+// Of a world without a bell. A trainer that has just become idle looks often, for about 0.1 s: its next state may be coming.
 std::chrono::microseconds Courier::time_to_look(int quiet_rounds, bool settled) const {
-    // A trainer that has had no work for a moment loses nothing by looking more often.
     bool const idle_trainer = activity_.trial < 0 && world_.rank() != Rank(0);
     bool const soon = !settled || quiet_rounds < (idle_trainer ? k_idle_looks : k_busy_looks);
     return std::chrono::microseconds(quiet_rounds < 4 ? 20 : soon ? 200 : 1000);

@@ -153,6 +153,12 @@ LossKind loss_of(Experiment const& experiment, Assignment const& assignment) {
     return resolve(experiment, assignment, told).train.loss;
 }
 
+std::map<TrialId, LossKind> losses_of(Experiment const& experiment, std::map<TrialId, Assignment> const& assignments) {
+    std::map<TrialId, LossKind> out;
+    for (auto const& [trial, assignment] : assignments) out[trial] = loss_of(experiment, assignment);
+    return out;
+}
+
 void default_loss(Experiment& experiment, LossKind loss, Problems& problems) {
     auto& train = experiment.document["train"];
     if (train.find("loss") != nullptr || experiment.space.find("train.loss") != nullptr ||

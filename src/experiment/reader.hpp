@@ -3,9 +3,11 @@
 #pragma once
 #include <string_view>
 
+#include <map>
 #include <string>
 #include <vector>
 
+#include "core/ids.hpp"
 #include "core/json_reader.hpp"
 #include "experiment/config.hpp"
 
@@ -21,6 +23,7 @@ TrialConfig resolve(Experiment const& experiment, Assignment const& assignment, 
 TrialConfig resolve(Experiment const& experiment, Assignment const& assignment, std::string const& document);
 
 LossKind loss_of(Experiment const& experiment, Assignment const& assignment);  // of a trial: the loss may be searched
+std::map<TrialId, LossKind> losses_of(Experiment const& experiment, std::map<TrialId, Assignment> const& assignments);
 
 // The loss that fits the dataset, if neither the document nor the space names train.loss. The function writes the loss into
 // the document and into `train`, so every rank and a replay read it. Keys of other losses are reported to problems.

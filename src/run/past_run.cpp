@@ -89,15 +89,15 @@ PastRun read_past_run(std::filesystem::path const& directory, std::string const&
     auto const journal = read_journal(directory / "journal.jsonl");
     auto const experiment = experiment_of(facts, directory);
     auto const progress = progress_of(journal);
+    auto const losses = losses_of(experiment, journal.assignments);
     std::map<TrialId, PastTrial> trials;
     bool finished = false, measured = false;
     for (auto const& lap : journal.laps) {
-        auto const& assignment = journal.assignments.at(lap.trial);
         auto& trial = trials[lap.trial];
         if (lap.epoch != static_cast<int>(trial.losses.size())) continue;  // trained again, after a loss
-        trial.assignment = assignment;
+        trial.assignment = journal.assignments.at(lap.trial);
         bool const good = lap.outcome == Outcome::finished;
-        auto const loss = good ? search_loss(lap_metric(lap, metric, loss_of(experiment, assignment)), mode) : std::nullopt;
+        auto const loss = good ? search_loss(lap_metric(lap, metric, losses.at(lap.trial)), mode) : std::nullopt;
         finished = finished || good;
         measured = measured || loss;
         trial.losses.push_back(loss.value_or(k_failed));
@@ -119,8 +119,11 @@ PastCosts read_past_costs(std::filesystem::path const& directory) {
     for (auto const& lap : journal.laps) {
         if (lap.outcome != Outcome::finished) continue;
         auto const units = totals_of(lap);
-        out.laps.push_back({journal.assignments.at(lap.trial), units.count, lap.valid_seconds + units.seconds});
+        auto& cost = out.trials[lap.trial];
+        cost.units += units.count;
+        cost.seconds += units.seconds + lap.valid_seconds;
     }
+    for (auto& [trial, cost] : out.trials) cost.assignment = journal.assignments.at(trial);
     return out;
 }
 

@@ -3,6 +3,7 @@
 // (start_from.json), and read from there by --resume, so the old directory may be deleted. For plans: the cost of its laps.
 #pragma once
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -24,13 +25,13 @@ PastRun read_past_run(std::filesystem::path const& directory, std::string const&
 
 struct PastCost {
     Assignment assignment;
-    std::int64_t units = 0;
-    double seconds = 0;  // of a trainer, in these units and in the validations after them
+    std::int64_t units = 0;  // of the laps that have finished
+    double seconds = 0;      // of a trainer, in these units and in the validations after them
 };
 struct PastCosts {
     RunFacts facts;
     Experiment experiment;
-    std::vector<PastCost> laps;  // that have finished
+    std::map<TrialId, PastCost> trials;  // that have finished a lap
 };
 PastCosts read_past_costs(std::filesystem::path const& directory);  // throws DataError as read_past_run
 

@@ -54,8 +54,8 @@ public:
     Recorder(RunDirectory const& directory, RunFacts const& facts, Experiment const& experiment);
     ~Recorder();
 
-    // Call it first in a resumed run: takes the records of earlier jobs. loss: of a trial. Starts a new incarnation.
-    void restore(Journal const& journal, std::function<LossKind(TrialId)> const& loss);
+    // Call it first in a resumed run: takes the records of earlier jobs. Starts a new incarnation.
+    void restore(Journal const& journal);
 
     void released(Lap const& lap);
     // In their order. Decisions that earlier jobs journalled are compared: throws Error if the search now decides otherwise.

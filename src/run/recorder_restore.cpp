@@ -7,6 +7,7 @@
 #include "core/clock.hpp"
 #include "core/error.hpp"
 #include "core/log.hpp"
+#include "experiment/reader.hpp"
 #include "run/journal_writer.hpp"
 #include "run/recorder.hpp"
 #include "run/trace.hpp"
@@ -37,17 +38,18 @@ private:
 
 }  // namespace
 
-void Recorder::restore(Journal const& journal, std::function<LossKind(TrialId)> const& loss) {
+void Recorder::restore(Journal const& journal) {
     incarnation_ = journal.incarnation + 1;
     lost_ = journal.lost;
     retries_ = journal.retries;
     journal_->run_resumed(incarnation_, facts_.trainers());
     shelf_.restore(journal);
     for (auto const& lap : journal.released) known_[{lap.trial, lap.epoch}] = lap.clone_of;
+    auto const losses = losses_of(experiment_, journal.assignments);
     LenientReader units(directory_);
     for (auto const& lap : journal.laps) {
         auto const record = units.with_units(lap);
-        auto const metrics = tally_.add(record, loss(record.trial));
+        auto const metrics = tally_.add(record, losses.at(record.trial));
         append_metrics(record, metrics);
         trace_->add(record);
     }

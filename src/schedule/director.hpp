@@ -18,6 +18,8 @@ namespace hopscotch {
 
 class Search;
 struct Experiment;
+struct TrialConfig;
+enum class LossKind;
 
 enum class TrialStatus { waiting, running, finished, stopped, paused, diverged, failed, interrupted };
 std::string_view name_of(TrialStatus status);
@@ -32,6 +34,7 @@ struct TrialView {
     int first_epoch = 0;                     // of a clone: the epochs before were its source's, and count as done
     int epochs_released = 0;                 // laps before this one are done or with trainers
     double unit_cost = 0;                    // FLOPs of one unit
+    LossKind loss = {};                      // of the assignment
 };
 
 // A decision of the search or of an order, in the order of the decisions: for the journal and for people.
@@ -75,7 +78,7 @@ public:
 enum class DecideBy { virtual_time, arrival };
 
 struct DirectorOptions {
-    std::function<double(Assignment const&)> unit_cost;  // FLOPs of one unit of a trial; the director keeps the function
+    std::function<double(TrialConfig const&)> unit_cost;  // FLOPs of one unit of a trial; the director keeps the function
     int shards = 1;
     std::int64_t in_flight = 0;  // trials with a lap to train at a time; 0: 2 x shards (searches that decide), all (others)
     double lookahead = 1;

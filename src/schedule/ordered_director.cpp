@@ -230,7 +230,7 @@ void OrderedDirector::begin_clone(Order order) {
     if (!start) return clones_.push_back(std::move(order));
     LapId const source{order.trial, *start};
     int const first = source.epoch + 1;
-    int const epochs = timeline_.epochs_of(order.assignment);
+    int const epochs = timeline_.config_of(order.assignment).train.epochs;
     if (!finish_reason().empty() || first >= epochs) return;
     auto const trial = timeline_.add(order.assignment);
     owned_.insert(trial);

@@ -26,21 +26,21 @@ Timeline::Timeline(Experiment const& experiment, DirectorOptions options, Search
                        return step == options_.shards ? 0 : view(lap.trial).unit_cost;
                    })) {}
 
-int Timeline::epochs_of(Assignment const& assignment) const {
+TrialConfig Timeline::config_of(Assignment const& assignment) const {
     Problems told("");  // the giver of the assignment was told the problems
-    return resolve(experiment_, assignment, told).train.epochs;
+    return resolve(experiment_, assignment, told);
 }
 
 TrialId Timeline::add(Assignment const& assignment) {
     TrialId const trial(trials_.size());
-    Problems told("");  // the giver of the assignment was told the problems
-    auto const train = resolve(experiment_, assignment, told).train;
+    auto const config = config_of(assignment);
     TrialView view;
     view.id = trial;
     view.assignment = assignment;
-    view.unit_cost = options_.unit_cost(assignment);
-    TrialRun run{train.loss, EarlyStop(train.early_stopping, experiment_.search.metric, experiment_.search.mode)};
-    run.epochs = train.epochs;
+    view.unit_cost = options_.unit_cost(config);
+    view.loss = config.train.loss;
+    TrialRun run{EarlyStop(config.train.early_stopping, experiment_.search.metric, experiment_.search.mode)};
+    run.epochs = config.train.epochs;
     trials_.push_back(std::move(view));
     runs_.push_back(std::move(run));
     return trial;
@@ -61,7 +61,7 @@ bool Timeline::take(LapRecord const& record) {
             fmt::format("lap {} of trial {} came when {} were known and {} released", record.epoch, view.id.value,
                         run.known(), run.released));
     bool const good = record.outcome == Outcome::finished;
-    double const value = good ? lap_metric(record, experiment_.search.metric, run.loss) : k_no_score;
+    double const value = good ? lap_metric(record, experiment_.search.metric, view.loss) : k_no_score;
     run.values.push_back(value);
     run.failed = !good || (decides_ && !std::isfinite(value));
     if (good) ++view.epochs_done;
@@ -71,7 +71,7 @@ bool Timeline::take(LapRecord const& record) {
     }
     if (auto const clone = run.clones.extract(record.epoch)) pins_.release(clone.mapped().source);
     // On the clock the trial may have become a clone since, which in truth it never will.
-    if (run.failed && !run.clones.empty()) view.assignment = run.clones.begin()->second.before;
+    if (run.failed && !run.clones.empty()) take_values(view, run.clones.begin()->second.before);
     clock_->arrived(record.id());
     return true;
 }
@@ -127,8 +127,13 @@ void Timeline::become(TrialId trial, LapId source, Assignment assignment) {
     auto& run = this->run(trial);
     auto& view = this->view(trial);
     run.clones[run.begun] = {source, view.assignment};
-    view.unit_cost = options_.unit_cost(assignment);
-    if (!run.failed) view.assignment = std::move(assignment);
+    view.unit_cost = options_.unit_cost(config_of(assignment));
+    if (!run.failed) take_values(view, std::move(assignment));
+}
+
+void Timeline::take_values(TrialView& view, Assignment assignment) const {
+    view.loss = loss_of(experiment_, assignment);
+    view.assignment = std::move(assignment);
 }
 
 void Timeline::end(TrialId trial, TrialStatus status, std::string const& why) {
@@ -162,7 +167,7 @@ void Timeline::rewind(TrialId trial) {
     auto& run = this->run(trial);
     forget(trial);
     // On the clock the trial may have become a clone since, which in truth it never will.
-    if (!run.clones.empty()) view(trial).assignment = run.clones.begin()->second.before;
+    if (!run.clones.empty()) take_values(view(trial), run.clones.begin()->second.before);
     drop_clones(trial);
     run.begun = run.reported = run.known();
     std::erase_if(out_, [&](Lap const& lap) { return lap.trial == trial; });

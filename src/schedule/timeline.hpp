@@ -23,7 +23,6 @@ struct TrialRun {
         LapId source;
         Assignment before;  // of the trial
     };
-    LossKind loss = LossKind::cross_entropy;
     EarlyStop stop;
     int epochs = 0;                       // of its configuration
     int until = 0;                        // laps; the last of them is a decision point
@@ -59,7 +58,7 @@ public:
 
     // Adds a trial that waits, without laps. Returns its number.
     TrialId add(Assignment const& assignment);
-    int epochs_of(Assignment const& assignment) const;
+    TrialConfig config_of(Assignment const& assignment) const;
 
     // False: the lap does not count, because its trial has ended or its record is known.
     bool take(LapRecord const& record);
@@ -91,6 +90,7 @@ private:
     int laps_ahead(TrialRun const& run) const;
     void forget(TrialId trial);
     void drop_clones(TrialId trial);
+    void take_values(TrialView& view, Assignment assignment) const;
 
     Experiment const& experiment_;
     DirectorOptions options_;

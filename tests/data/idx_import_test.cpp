@@ -47,6 +47,12 @@ struct Idx {
         write_text(dir / "i", images);
         write_text(dir / "l", labels);
     }
+    void write_images_cut_by(std::size_t bytes) const {
+        write_gz(dir / "i", images);
+        auto const whole = read_bytes(dir / "i");
+        write_text(dir / "i", whole.substr(0, whole.size() - bytes));
+        write_text(dir / "l", labels);
+    }
     Manifest run() const { return import_idx_files(options).manifest; }
 
     std::set<std::pair<std::int64_t, int>> rows(Split split) const {
@@ -149,21 +155,9 @@ INSTANTIATE_TEST_SUITE_P(
                "l: 3 sizes in its header, not a list of labels (images and labels come in turn); name the images first"},
         BadIdx{"one_class", [](Idx& i) { i.labels = header({20}) + std::string(20, 3); },
                "i: every label is 3; a classification needs two classes"},
-        BadIdx{"compressed_and_cut",
-               [](Idx& i) {
-                   write_gz(i.dir / "i", i.images);
-                   auto const whole = read_bytes(i.dir / "i");
-                   write_text(i.dir / "i", whole.substr(0, whole.size() - 10));
-                   write_text(i.dir / "l", i.labels);
-               },
+        BadIdx{"compressed_and_cut", [](Idx& i) { i.write_images_cut_by(10); },
                "i: truncated (its header says 20 items); copy it again"},
-        BadIdx{"compressed_without_its_end",
-               [](Idx& i) {
-                   write_gz(i.dir / "i", i.images);
-                   auto const whole = read_bytes(i.dir / "i");
-                   write_text(i.dir / "i", whole.substr(0, whole.size() - 3));
-                   write_text(i.dir / "l", i.labels);
-               },
+        BadIdx{"compressed_without_its_end", [](Idx& i) { i.write_images_cut_by(3); },
                "i: truncated (its header says 20 items); copy it again"},
         BadIdx{"other_rows_in_the_test",
                [](Idx& i) {

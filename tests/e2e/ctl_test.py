@@ -106,8 +106,14 @@ class Wishes(Ctl):
         self.finished(process)
         self.assertEqual(self.statuses(), [("finished", "")] * 2)
         self.assertEqual([trial["epochs"] for trial in self.summary()["trials"]], [80, 80])
-        laps = [(lap["trial"], lap["epoch"]) for lap in self.laps() if lap["outcome"] == "finished"]
-        self.assertEqual(sorted(laps), [(trial, epoch) for trial in range(2) for epoch in range(80)])
+        laps = [(lap["trial"], lap["epoch"], lap["state_hash"]) for lap in self.laps() if lap["outcome"] == "finished"]
+        # The lap under way at the stop may end behind it. Then it does not count, and comes again with the same bits.
+        if len(laps) > len(set(laps)):
+            ((trial, epoch, _),) = [lap for lap in set(laps) if laps.count(lap) == 2]
+            self.assertEqual(trial, 0)
+            self.assertIn(epoch, (done, done + 1))
+        self.assertEqual(sorted(lap[:2] for lap in set(laps)), [(trial, epoch) for trial in range(2) for epoch in range(80)])
+        self.assertLessEqual(len(laps), 161)
 
     def test_clone(self):
         process = self.begun("--trainers", "2", lrs=[0.1, 0.2], epochs=40)

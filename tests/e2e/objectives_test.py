@@ -6,6 +6,7 @@ import os
 import signal
 import statistics
 import unittest
+import unittest.mock
 
 import faults_test
 from harness import LONG, RECOVERY, SHARDS, strict_json
@@ -159,7 +160,9 @@ class LostTrainers(Grouped):
         document = searching(search, "out")
         document["run"]["silence_s"] = 1
         self.write(document)
-        process = self.start("run", "e.json", "--quiet", np=4)
+        # Units take longer, so that nothing has finished before the trainer is killed.
+        with unittest.mock.patch.dict(os.environ, {"HOPSCOTCH_FAULT": "unit.begin:1:jitter"}):
+            process = self.start("run", "e.json", "--quiet", np=4)
         self.wait_for_event(process)
         os.kill(self.pid_of_rank(process, 2), signal.SIGKILL)
         out, err = self.end_of(process)

@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import unittest
+import unittest.mock
 
 import faults_test
 from harness import LONG, RECOVERY, and_long, every, experiment, owners
@@ -301,7 +302,9 @@ class LostTrainers(Case):
                 document = searching(search, f"out{number}")
                 document["run"]["silence_s"] = 1
                 self.write(document)
-                process = self.start("run", "e.json", "--quiet", np=4)
+                # Units take longer, so that nothing has finished before the trainer is killed.
+                with unittest.mock.patch.dict(os.environ, {"HOPSCOTCH_FAULT": "unit.begin:1:jitter"}):
+                    process = self.start("run", "e.json", "--quiet", np=4)
                 self.wait_for_event(process, folder=f"out{number}")
                 os.kill(self.pid_of_rank(process, 2), signal.SIGKILL)
                 out, err = self.end_of(process, f"out{number}")

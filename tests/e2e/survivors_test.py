@@ -12,6 +12,7 @@ import resume_test
 from harness import LONG, RECOVERY, and_long, experiment, strict_json
 
 TRAIN = {**resume_test.TRAIN, "epochs": 12}  # so that nothing has finished before it is killed from outside
+SLOWER = "unit.begin:1:jitter"  # likewise, on a machine that starts the killer late
 SHORT = {**resume_test.TRAIN, "epochs": 2}  # where a fault strikes
 
 
@@ -20,7 +21,7 @@ class Jobs(resume_test.Disturbed):
     pid_of_rank = faults_test.Faults.pid_of_rank
     processes, scheduler = 4, "dedicated"
 
-    def begin(self, folder, strategy, fault="", processes=None, **changes):
+    def begin(self, folder, strategy, fault=SLOWER, processes=None, **changes):
         document = resume_test.disturbed(folder, strategy=strategy, **{"train": TRAIN, **changes})
         document["run"].update({"silence_s": 2, "checkpoint_every_s": 0.2, "scheduler": self.scheduler})
         self.write(document)

@@ -300,7 +300,7 @@ TEST_F(RecorderTest, EachLapHasOneLineOfMetrics) {
     }
     auto const journal = read_journal(directory_ / "journal.jsonl");
     Recorder again(RunDirectory(directory_, RunDirUse::resume, facts, journal.complete_bytes), facts, experiment);
-    again.restore(journal, [](TrialId) { return LossKind::cross_entropy; });
+    again.restore(journal);
     EXPECT_EQ(lines(), 2);
 }
 
@@ -320,7 +320,7 @@ TEST_F(RecorderTest, ALapThatIsReleasedAsAnotherIsJournalledAgain) {
     }
     auto const journal = read_journal(directory_ / "journal.jsonl");
     Recorder again(RunDirectory(directory_, RunDirUse::resume, facts, journal.complete_bytes), facts, experiment);
-    again.restore(journal, [](TrialId) { return LossKind::cross_entropy; });
+    again.restore(journal);
     again.released(clone);
     again.released(own);
     again.released(own);
@@ -339,8 +339,8 @@ TEST_F(RecorderTest, TheLossIsTheTrialsOwn) {
     EXPECT_EQ(problems.text(), "");
     Recorder recorder(RunDirectory(directory_, RunDirUse::fresh, facts), facts, experiment);
     auto classes = view(0, TrialStatus::finished), targets = view(1, TrialStatus::finished);
-    classes.assignment = {{"train.loss", "cross_entropy"}};
-    targets.assignment = {{"train.loss", "huber"}};
+    classes.loss = LossKind::cross_entropy;
+    targets.loss = LossKind::huber;
     auto record = second_trial(8);
     record.valid.mae = 1.5;
     EXPECT_EQ(metric_value(recorder.lap_done(record, targets), "val_mae"), 1.5);

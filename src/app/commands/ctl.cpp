@@ -132,7 +132,8 @@ std::map<std::string, int> trials_by_status(Journal const& journal) {
 
 void print_best(Experiment const& experiment, Journal const& journal) {
     Tally tally(experiment.search.metric, experiment.search.mode, 1);
-    for (auto const& lap : journal.laps) tally.add(lap, loss_of(experiment, journal.assignments.at(lap.trial)));
+    auto const losses = losses_of(experiment, journal.assignments);
+    for (auto const& lap : journal.laps) tally.add(lap, losses.at(lap.trial));
     auto const best = tally.best_trial();
     if (!best) return fmt::print("best      none has a {} yet\n", experiment.search.metric);
     auto const& metrics = *tally.of(*best).best;

@@ -77,9 +77,9 @@ RunWork read_work(ComparedRun const& run) {
     UnitReader units(run.dir);
     std::map<TrialId, Sums> sums;
     for (auto const& lap : journal.laps) {
-        auto& trial = sums[lap.trial];
-        Problems problems(run.dir);
-        trial.work.batch = resolve(experiment, journal.assignments.at(lap.trial), problems).train.batch_size;
+        auto const [found, is_new] = sums.try_emplace(lap.trial);
+        auto& trial = found->second;
+        if (is_new) trial.work.batch = resolve(experiment, journal.assignments.at(lap.trial), run.dir).train.batch_size;
         bool const split = out.group() && experiment.strategy.batch == GroupBatch::split;
         double const batch = static_cast<double>(trial.work.batch);
         add_lap(trial, units.with_units(lap), split ? std::max(1.0, std::ceil(batch / out.workers)) : batch);

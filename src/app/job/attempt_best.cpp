@@ -11,7 +11,6 @@
 #include "core/clock.hpp"
 #include "core/fault.hpp"
 #include "core/log.hpp"
-#include "experiment/reader.hpp"
 #include "run/checkpoint.hpp"
 #include "schedule/director.hpp"
 #include "strategy/common/dispatcher.hpp"
@@ -37,7 +36,7 @@ std::optional<Metrics> Attempt::test_best(Summary const& summary) {
         log_warning(fmt::format("trial {} could not be scored on the test shards: {}", best.id.value, test_record_->reason));
         return std::nullopt;
     }
-    auto metrics = metrics_of(*test_record_, loss_of(prepared_.experiment, lap.assignment));
+    auto metrics = metrics_of(*test_record_, director_.trials()[best.id.index()].loss);
     metrics.rows = test_record_->valid.rows;
     return metrics;
 }

@@ -11,7 +11,6 @@
 #include "core/log.hpp"
 #include "experiment/config.hpp"
 #include "experiment/procedures.hpp"
-#include "experiment/reader.hpp"
 #include "experiment/strategy_traits.hpp"
 #include "run/recorder.hpp"
 #include "schedule/director.hpp"
@@ -32,8 +31,7 @@ void CatchUp::Heard::add(Lap lap) {
 
 std::vector<Lap> CatchUp::begin(Director& director, Recorder& recorder) {
     for (auto const& complaint : earlier_.damaged) log_warning(complaint + "; an older checkpoint is used");
-    recorder.restore(earlier_.journal,
-                     [&](TrialId trial) { return loss_of(experiment_, earlier_.journal.assignments.at(trial)); });
+    recorder.restore(earlier_.journal);
     auto heard = tell(director, recorder);
     pin_ends(director, recorder);
     for (auto const& lap : heard.released)

@@ -116,8 +116,9 @@ void prepare_director(PreparedRun& prepared) {
     }
     prepared.admits = in_flight;
     DirectorOptions options;
-    options.unit_cost = [experiment = prepared.experiment, schema = prepared.schema, shards = prepared.shards](
-                            Assignment const& assignment) { return unit_cost_of(experiment, assignment, schema, shards); };
+    options.unit_cost = [schema = prepared.schema, shards = prepared.shards](TrialConfig const& trial) {
+        return unit_cost_of(trial, schema, shards);
+    };
     options.shards = prepared.shards;
     options.in_flight = in_flight;
     options.lookahead = config.lookahead;
@@ -132,9 +133,8 @@ void prepare_director(PreparedRun& prepared) {
 
 }  // namespace
 
-double unit_cost_of(Experiment const& experiment, Assignment const& assignment, DataSchema const& schema, int shards) {
-    return flops_per_row(resolve(experiment, assignment, "trial").model, schema) * static_cast<double>(schema.train_rows) /
-           shards;
+double unit_cost_of(TrialConfig const& config, DataSchema const& schema, int shards) {
+    return flops_per_row(config.model, schema) * static_cast<double>(schema.train_rows) / shards;
 }
 
 PreparedRun::PreparedRun() = default;

@@ -56,7 +56,7 @@ struct PreparedRun {
 };
 
 // FLOPs of one unit of a trial.
-double unit_cost_of(Experiment const& experiment, Assignment const& assignment, DataSchema const& schema, int shards);
+double unit_cost_of(TrialConfig const& config, DataSchema const& schema, int shards);
 
 // Throws ConfigError with all problems of the experiment, the dataset and the run directory at once. trainers_of: the number
 // of trainers of the job; may throw ConfigError.

@@ -4,6 +4,7 @@
 #include "app/job/prepare.hpp"
 #include "core/error.hpp"
 #include "core/hash.hpp"
+#include "experiment/reader.hpp"
 #include "experiment/strategy_traits.hpp"
 #include "run/past_run.hpp"
 
@@ -15,10 +16,10 @@ std::optional<KnownSpeed> speed_of(std::string const& directory, PreparedRun con
     if (past.facts.dataset_hash != to_hex(dataset_hash(prepared.manifest))) return std::nullopt;
     if (strategy_traits(past.facts.strategy).bits != Bits::any_trainers) return std::nullopt;
     double seconds = 0, flops = 0;
-    for (auto const& lap : past.laps) {
-        seconds += lap.seconds;
-        flops += static_cast<double>(lap.units) *
-                 unit_cost_of(past.experiment, lap.assignment, prepared.schema, past.facts.shards());
+    for (auto const& [trial, cost] : past.trials) {
+        auto const config = resolve(past.experiment, cost.assignment, directory);
+        seconds += cost.seconds;
+        flops += static_cast<double>(cost.units) * unit_cost_of(config, prepared.schema, past.facts.shards());
     }
     if (flops <= 0) return std::nullopt;
     return KnownSpeed{directory, seconds / flops};

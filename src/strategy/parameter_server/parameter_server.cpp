@@ -41,7 +41,7 @@ private:
 
     StrategyConfig const& config() const { return resources().experiment.strategy; }
     std::vector<ServedRange> parts(Lap const& lap) const {
-        auto const train = runner().config_of(lap).train;
+        auto const& train = runner().config_of(lap).train;
         return parts_of(config(), train, runner().layout(lap), static_cast<int>(servers_.size()));
     }
 

@@ -79,7 +79,7 @@ ServerReplay::ServerReplay(Experiment experiment, OwnerTable owners)
 ServerReplay::~ServerReplay() = default;
 
 void ServerReplay::begin(Lap const& lap) {
-    auto const config = worker(0).runner.config_of(lap);
+    auto const& config = worker(0).runner.config_of(lap);
     auto const sizes = local_batches(experiment_.strategy, config, static_cast<int>(workers_.size()));
     for (std::size_t k = 0; k < workers_.size(); ++k) {
         auto& each = *workers_[k];

@@ -89,12 +89,12 @@ std::int64_t GroupTrainer::local_batch_size(TrialConfig const& config, int k) co
 }
 
 StepPlan GroupTrainer::plan_of(Lap const& lap) const {
-    auto const config = config_of(lap);
+    auto const& config = config_of(lap);
     return make_step_plan({runner().manifest(), resources().owners, config, lap.trial,
                            local_batches(resources().experiment.strategy, config, group_.size())});
 }
 
-TrialConfig GroupTrainer::config_of(Lap const& lap) const { return runner().config_of(lap); }
+TrialConfig const& GroupTrainer::config_of(Lap const& lap) const { return runner().config_of(lap); }
 
 std::string GroupTrainer::place(Lap const& lap, std::int64_t step) const {
     return fmt::format("trial {}, epoch {}, step {}", lap.trial.value, lap.epoch, step);

@@ -43,7 +43,7 @@ protected:
 
     std::int64_t local_batch_size(TrialConfig const& config, int k) const;
     StepPlan plan_of(Lap const& lap) const;
-    TrialConfig config_of(Lap const& lap) const;
+    TrialConfig const& config_of(Lap const& lap) const;
     std::string place(Lap const& lap, std::int64_t step) const;  // "trial 3, epoch 0, step 17", for errors
 
     bool is_root() const { return group_.self() == 0; }

@@ -10,7 +10,6 @@
 #include "core/clock.hpp"
 #include "experiment/config.hpp"
 #include "experiment/procedures.hpp"
-#include "experiment/reader.hpp"
 #include "model/state/state.hpp"
 #include "run/checkpoint.hpp"
 #include "run/metrics.hpp"
@@ -97,7 +96,7 @@ void StateKeeper::end(Journey const& journey, ByteView state) {
 }
 
 void StateKeeper::consider_best(Journey const& journey, ByteView state) {
-    auto const loss = loss_of(resources_.experiment, journey.lap.assignment);
+    auto const loss = resources_.runner.config_of(journey.lap).train.loss;
     if (!best_->consider(journey.record, loss, state, resources_.courier.pool()) || !checkpointer_) return;
     auto const layout_hash = resources_.runner.layout(journey.lap).hash();
     unsaved_best_ = std::make_unique<Checkpoint>(checkpoint_at_end(best_->lap(), {layout_hash, journey.record.end_hash}));
@@ -122,7 +121,7 @@ void StateKeeper::keep_boundary(Journey const& journey, ByteView state) {
     if (search_clones_ || wanted) return keep(Checkpointer::Kept::boundary);
     if (!keeps_every_best(resources_.experiment)) return;
     auto const& search = resources_.experiment.search;
-    auto const metrics = metrics_of(journey.record, loss_of(resources_.experiment, lap.assignment));
+    auto const metrics = metrics_of(journey.record, resources_.runner.config_of(lap).train.loss);
     auto const value = metric_value(metrics, search.metric);
     auto const before = bests_.find(lap.trial);
     if (!std::isfinite(value) || (before != bests_.end() && !better(value, before->second, search.mode))) return;

@@ -43,30 +43,31 @@ Cause cause_of(std::exception const& error) {
     return data || memory ? Cause::surroundings : Cause::trial;
 }
 
-TrialConfig TrialRunner::config_of(Lap const& lap) const {
-    auto config = resolve(experiment_, lap.assignment, fmt::format("trial {}", lap.trial.value));
-    config.train.optimizer.lr *= lr_factor_;
-    return config;
+TrialRunner::Trial& TrialRunner::trial(Lap const& lap) {
+    auto& trial = trials_[lap.trial];
+    if (trial.config && trial.assignment == lap.assignment) return trial;
+    trial = {lap.assignment, resolve(experiment_, lap.assignment, fmt::format("trial {}", lap.trial.value)), {}};
+    trial.config->train.optimizer.lr *= lr_factor_;
+    return trial;
 }
 
-TrialRunner::Made& TrialRunner::made(Lap const& lap) {
-    auto& made = models_[lap.trial];
-    if (made.model.state && made.assignment == lap.assignment) return made;
-    auto const config = config_of(lap);
-    made = {lap.assignment, factory_(config, manifest_, *workspace_), config.seed_key(lap.trial)};
-    return made;
-}
+TrialConfig const& TrialRunner::config_of(Lap const& lap) { return *trial(lap).config; }
 
-TrialModel& TrialRunner::model(Lap const& lap) { return made(lap).model; }
+TrialModel& TrialRunner::model(Lap const& lap) {
+    auto& [assignment, config, model] = trial(lap);
+    if (!model.state) model = factory_(*config, manifest_, *workspace_);
+    return model;
+}
 
 UnitAddress TrialRunner::address_of(Lap const& lap, ShardId shard) {
-    return {static_cast<std::uint64_t>(experiment_.seed), made(lap).seed_key, lap.epoch, shard};
+    return {static_cast<std::uint64_t>(experiment_.seed), config_of(lap).seed_key(lap.trial), lap.epoch, shard};
 }
 
 Buffer TrialRunner::initial_state(Lap const& lap, BufferPool& pool) {
     auto& trial_model = model(lap);
     auto state = pool.acquire(trial_model.state->layout().bytes);
-    trial_model.state->initialise(state.bytes(), static_cast<std::uint64_t>(experiment_.seed), made(lap).seed_key);
+    trial_model.state->initialise(state.bytes(), static_cast<std::uint64_t>(experiment_.seed),
+                                  config_of(lap).seed_key(lap.trial));
     return state;
 }
 

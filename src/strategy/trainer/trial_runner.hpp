@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -84,11 +85,10 @@ public:
     // function to call after each batch. The function counts, slows this rank if run.inject says so, and throws JobEnded
     // once rank 0 has ended the job. activity may be null.
     TrialModel& model(Lap const& lap);
-    TrialConfig config_of(Lap const& lap) const;            // of that model
+    TrialConfig const& config_of(Lap const& lap);           // of that model
     UnitAddress address_of(Lap const& lap, ShardId shard);  // of its random numbers (train.seed_scope)
     ShardSource& shard(ShardId shard) { return *train_.at(shard); }
-    // A shard of another owner.
-    void set_shard(ShardId shard, std::unique_ptr<ShardSource> source);
+    void set_shard(ShardId shard, std::unique_ptr<ShardSource> source);  // of another owner
     std::function<void()> batch_sign(Activity* activity) const;
 
     // The sums over the k-th of `parts` equal ranges of all validation batches. Throws the model's exceptions.
@@ -137,13 +137,13 @@ private:
     std::unique_ptr<Workspace> workspace_;
     std::map<ShardId, std::unique_ptr<ShardSource>> train_;
     std::vector<std::unique_ptr<ShardSource>> valid_;
-    struct Made {
-        Assignment assignment;  // a clone takes new values
-        TrialModel model;
-        TrialId seed_key;
+    struct Trial {
+        Assignment assignment;              // a clone takes new values
+        std::optional<TrialConfig> config;  // resolved once for an assignment
+        TrialModel model;                   // empty until it is asked for
     };
-    Made& made(Lap const& lap);
-    std::map<TrialId, Made> models_;
+    Trial& trial(Lap const& lap);
+    std::map<TrialId, Trial> trials_;
     std::map<TrialId, std::unique_ptr<Evaluation>> validations_;  // under way
 };
 

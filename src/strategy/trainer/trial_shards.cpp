@@ -37,7 +37,7 @@ TrialRunner::TrialRunner(Experiment experiment, std::vector<ShardId> const& shar
 TrialRunner::~TrialRunner() = default;
 
 void TrialRunner::adopt(std::vector<ShardId> const& shards) {
-    models_.clear();  // they may point to sources that go
+    trials_.clear();  // they may point to sources that go
     validations_.clear();
     std::erase_if(train_, [&](auto const& entry) { return std::ranges::find(shards, entry.first) == shards.end(); });
     for (auto const shard : shards) {
@@ -81,7 +81,7 @@ HeldOut TrialRunner::held_out(Lap const& lap) const { return held_out_of(lap.ass
 void TrialRunner::set_shard(ShardId shard, std::unique_ptr<ShardSource> source) { train_[shard] = std::move(source); }
 
 void TrialRunner::forget(TrialId trial) {
-    models_.erase(trial);
+    trials_.erase(trial);
     validations_.erase(trial);
 }
 

@@ -9,7 +9,6 @@
 #include "comm/codec.hpp"
 #include "core/clock.hpp"
 #include "data/batches/shard_source.hpp"
-#include "experiment/reader.hpp"
 #include "model/state/state.hpp"
 #include "model/trial/evaluation.hpp"
 #include "model/trial/evaluator.hpp"
@@ -106,7 +105,7 @@ bool TrialRunner::run_validation_piece(Journey& journey, MutableBytes state, Act
 void TrialRunner::end_validation(Lap const& lap, ByteView state, Evaluation const& sums, LapRecord& record) {
     record.valid = sums.scores();
     auto& trial_model = model(lap);
-    trial_model.state->end_epoch(epoch_loss(record, loss_of(experiment_, lap.assignment)));
+    trial_model.state->end_epoch(epoch_loss(record, config_of(lap).train.loss));
     record.end_hash = state_hash(state, trial_model.state->layout());
     if (record.valid.rows == 0 || std::isfinite(record.valid.loss)) return;
     record.outcome = Outcome::diverged;
@@ -158,7 +157,7 @@ LapRecord TrialRunner::score_test(Lap const& lap, MutableBytes state, Activity* 
 void TrialRunner::end_epoch(Lap const& lap, MutableBytes state, LapRecord const& record) {
     auto& trial_model = model(lap);
     trial_model.state->bind(state);
-    trial_model.state->end_epoch(epoch_loss(record, loss_of(experiment_, lap.assignment)));
+    trial_model.state->end_epoch(epoch_loss(record, config_of(lap).train.loss));
 }
 
 }  // namespace hopscotch
