@@ -31,7 +31,8 @@ row() {  # name, arguments of the bench
     tail -1 "$folder/$name.txt" | "$python" scripts/scale_row.py "$name"
 }
 
-printf '%-8s %8s %10s %14s %14s %10s %12s %12s\n' row laps laps/s 'ms a lap' 'last tenth' 'peak MB' 'first lap s' 'after loss s'
+printf '%-8s %8s %10s %14s %14s %10s %12s %12s\n' \
+    row laps laps/s 'ms a lap' 'last tenth' 'peak MB' 'first lap s' 'after loss s'
 row run --trials "$trials" --epochs 10 --laps-per-s 1000 --checkpoints-per-s 67 --dir "$folder/run"
 "$python" scripts/scale_row.py --cut "$folder/run/run"
 row resume --trials "$trials" --epochs 10 --laps-per-s 1000 --dir "$folder/run" --resume

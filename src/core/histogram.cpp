@@ -41,6 +41,8 @@ std::uint64_t Histogram::count() const { return std::accumulate(counts.begin(), 
 
 double Histogram::at(double share) const {
     auto const rank = static_cast<std::uint64_t>(std::max(1.0, std::ceil(share * static_cast<double>(count()))));
+    if (rank == 1) return least_s;
+    if (rank == count()) return most_s;
     std::uint64_t before = 0;
     for (std::size_t bucket = 0; bucket < counts.size(); ++bucket) {
         before += counts[bucket];

@@ -10,7 +10,6 @@
 #include "core/error.hpp"
 #include "core/ids.hpp"
 #include "experiment/procedures.hpp"
-#include "experiment/reader.hpp"
 #include "run/journal_writer.hpp"
 #include "run/progress.hpp"
 #include "run/server_log.hpp"

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // units-N.bin: the units of the laps that job N of a run recorded, a block a lap. A line of the journal names the block, so
 // the journal stays short however many shards there are. Little-endian:
-//   "HOPUNIT1"   i32 trial   i32 epoch   i32 attempt   i32 units   u64 xxh3 of the rest of the block (seed 0)
+//   "HOPUNIT1"   i32 trial   i32 epoch   i32 attempt   i32 units
 //   each unit: i32 shard   i32 trainer   i64 rows   f64 loss_sum, start_unix_s, seconds, wait_s   u64 state_hash
+//   u64 xxh3 of the block so far (seed 0)
 // Each job has a file of its own: a job that another one has replaced cannot write between the blocks of its successor.
 #pragma once
 #include <cstdio>
@@ -43,6 +44,7 @@ public:
     LapRecord with_units(LapRecord record);
 
 private:
+    std::string read(UnitsAt const& at, std::size_t bytes);
     struct Close {
         void operator()(std::FILE* file) const { std::fclose(file); }
     };

@@ -119,7 +119,9 @@ def first_difference(expected, actual):
 
 def leftovers(folder):
     """What is in the directory of a run that has ended, and that a reader of docs/formats.md would not expect there."""
-    left = [path for path in folder.iterdir() if path.name not in FILES | {"best"}]
+    left = [
+        path for path in folder.iterdir() if not re.fullmatch(r"best|units-\d+\.bin", path.name) and path.name not in FILES
+    ]
     left += [
         *folder.glob("inbox/*"),
         *(path for path in folder.glob("best/**/*") if not re.fullmatch(r"trial-\d+|model\.(json|safetensors)", path.name)),

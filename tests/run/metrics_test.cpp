@@ -131,8 +131,8 @@ TEST(Tally, UtilisationAndBoundOfAHandMadeRun) {
     EXPECT_EQ(tally.units(), 4);
     EXPECT_EQ(tally.hops(), 4);
     ASSERT_TRUE(tally.unit_gap_s());
-    EXPECT_FLOAT_EQ(static_cast<float>(tally.unit_gap_s()->p50), 0.001f);  // units that were not queued do not count
-    EXPECT_FLOAT_EQ(static_cast<float>(tally.unit_gap_s()->p99), 0.003f);
+    EXPECT_DOUBLE_EQ(tally.unit_gap_s()->p50, 0.001);  // units that were not queued do not count
+    EXPECT_DOUBLE_EQ(tally.unit_gap_s()->p99, 0.003);
     EXPECT_EQ(tally.best_trial(), TrialId(0));
 }
 
