@@ -15,6 +15,7 @@ import argparse
 import json
 import pathlib
 import statistics
+import struct
 import subprocess
 import sys
 import time
@@ -79,12 +80,17 @@ def watch(options):
 
 def steady(run):
     """From the end of the first unit to the begin of the last one: start-up and the last trainer's end are left out."""
-    units = []
-    for line in open(pathlib.Path(run) / "journal.jsonl"):
-        entry = json.loads(line)
-        units += entry.get("units", []) if "outcome" in entry else []
-    begins = [unit["start_unix_s"] for unit in units]
-    return min(unit["start_unix_s"] + unit["seconds"] for unit in units), max(begins)
+    begins, ends = [], []
+    for path in pathlib.Path(run).glob("units-*.bin"):  # docs/formats.md
+        block, at = path.read_bytes(), 0
+        while at < len(block):
+            (count,) = struct.unpack_from("<i", block, at + 20)
+            at += 32
+            for *_, start, seconds, _, _ in struct.iter_unpack("<iiqddddQ", block[at : at + 56 * count]):
+                begins.append(start)
+                ends.append(start + seconds)
+            at += 56 * count
+    return min(ends), max(begins)
 
 
 def busy(options):

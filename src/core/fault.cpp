@@ -46,6 +46,8 @@ constexpr std::array k_points{
     Point{"end.finalize", "a rank is about to leave MPI"},
     Point{"import.shard", "data import begins a shard"},
     Point{"import.manifest", "data import writes dataset.json"},
+    Point{"units.append", "the units of a lap"},
+    Point{"units.sync", "they reach the disk"},
     Point{"journal.append", "a line of journal.jsonl"},
     Point{"journal.sync", "lines of journal.jsonl reach the disk"},
     Point{"journal.rename", "a resumed run replaces journal.jsonl"},

@@ -24,7 +24,12 @@ void check_io(bool ok, std::filesystem::path const& path, std::string_view what)
 // "checkpoint.sync": what core/fault.hpp calls a step of writing this file.
 std::string point_of(std::filesystem::path path, std::string_view step) {
     if (path.extension() == ".tmp") path.replace_extension();
-    return fmt::format("{}.{}", path.extension() == ".ckpt" ? "checkpoint" : path.stem().string(), step);
+    auto const extension = path.extension();
+    return fmt::format("{}.{}",
+                       extension == ".ckpt"  ? "checkpoint"
+                       : extension == ".bin" ? "units"
+                                             : path.stem().string(),
+                       step);
 }
 
 // False, with errno, as the system would say it.
@@ -97,9 +102,7 @@ void AppendFile::sync() {
     synced_at_s_ = monotonic_s();
 }
 
-void AppendFile::sync_if_due() {
-    if (dirty_ && monotonic_s() - synced_at_s_ >= k_sync_every_s) sync();
-}
+bool AppendFile::sync_is_due() const { return dirty_ && monotonic_s() - synced_at_s_ >= k_sync_every_s; }
 
 namespace {
 

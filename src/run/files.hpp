@@ -25,7 +25,10 @@ public:
     void sync();  // everything appended so far survives a power cut
     // Whether this is still the file of that name: not deleted, and not replaced.
     bool is_current() const;
-    void sync_if_due();  // sync() unless nothing is new or the last one is less than k_sync_every_s ago
+    bool sync_is_due() const;  // something is new, and the last sync was k_sync_every_s ago or earlier
+    void sync_if_due() {
+        if (sync_is_due()) sync();
+    }
 
     static constexpr double k_sync_every_s = 0.1;
 

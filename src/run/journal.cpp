@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "core/clock.hpp"
 #include "core/error.hpp"
 #include "core/file.hpp"
 #include "core/json_reader.hpp"
@@ -15,13 +14,6 @@
 
 namespace hopscotch {
 namespace {
-
-// Event and time first, so that a person who reads the file sees them.
-Json event(std::string_view name, Json body) {
-    Json line = Json::object({{"event", name}, {"unix_s", unix_s()}});
-    for (auto& member : body.object()) line[member.key] = std::move(member.value);
-    return line;
-}
 
 TrialEnd trial_end_from_json(Json const& json) {
     return {TrialId(count_in(json, "trial")), json.at("status").string(), json.at("reason").string(),
@@ -106,64 +98,6 @@ void take_line(std::string_view text, Journal& journal) {
 }
 
 }  // namespace
-
-void JournalWriter::append(Json line) {
-    file_.append(line.dump() + "\n");
-    file_.sync_if_due();
-}
-
-void JournalWriter::lap_released(Lap const& lap) { append(event("lap_released", to_json(lap))); }
-
-void JournalWriter::lap_done(LapRecord const& record) { append(event("lap_done", to_json(record))); }
-
-void JournalWriter::decided(Decision const& decision) { append(event("decision", to_json(decision))); }
-
-void JournalWriter::ordered(Order const& order) {
-    append(event("order", to_json(order)));
-    file_.sync();
-}
-
-void JournalWriter::retried(LapRecord const& record) {
-    append(event("retry", Json::object({{"trial", record.trial.value},
-                                        {"epoch", record.epoch},
-                                        {"attempt", record.attempt},
-                                        {"reason", record.reason}})));
-    file_.sync();
-}
-
-void JournalWriter::checkpoint(LapSink::Saved const& saved) {
-    auto body = Json::object({{"trial", saved.trial.value},
-                              {"epoch", saved.epoch},
-                              {"step", saved.step},
-                              {"batch", saved.batch},
-                              {"file", saved.file},
-                              {"state_hash", to_hex_or_null(saved.state_hash)},
-                              {"begin_hash", to_hex_or_null(saved.begin_hash)}});
-    if (!saved.whole) body["whole"] = false;
-    append(event("checkpoint", std::move(body)));
-}
-
-void JournalWriter::trainer_lost(TrainerLoss const& loss) {
-    append(event("trainer_lost",
-                 Json::object({{"trainer", loss.trainer.value}, {"host", loss.host}, {"reason", loss.reason}})));
-}
-
-void JournalWriter::run_resumed(int incarnation, int trainers) {
-    append(event("run_resumed", Json::object({{"incarnation", incarnation}, {"trainers", trainers}})));
-    file_.sync();
-}
-
-void JournalWriter::trial_ended(TrialView const& trial) {
-    append(event("trial_ended", Json::object({{"trial", trial.id.value},
-                                              {"status", name_of(trial.status)},
-                                              {"reason", trial.reason},
-                                              {"epochs", trial.epochs_done}})));
-}
-
-void JournalWriter::run_ended(std::string_view status, std::string_view reason) {
-    append(event("run_ended", Json::object({{"status", status}, {"reason", reason}})));
-    file_.sync();
-}
 
 std::map<LapId, Lap const*> released_laps(Journal const& journal) {
     std::map<LapId, Lap const*> out;

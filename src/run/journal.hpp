@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "core/json.hpp"
-#include "run/files.hpp"
 #include "schedule/director.hpp"
 #include "schedule/lap.hpp"
 
@@ -28,29 +27,6 @@ struct TrainerLoss {
     double unix_s = 0;
 };
 
-class JournalWriter {
-public:
-    explicit JournalWriter(std::filesystem::path const& path) : file_(path) {}
-
-    void lap_released(Lap const& lap);
-    void lap_done(LapRecord const& record);
-    void decided(Decision const& decision);
-    void ordered(Order const& order);  // synced, because its sender is told that it holds. It also comes with a lap
-    void retried(LapRecord const& record);
-    void checkpoint(LapSink::Saved const& saved);  // of a file that is durable
-    void trainer_lost(TrainerLoss const& loss);
-    void run_resumed(int incarnation, int trainers);
-    void trial_ended(TrialView const& trial);
-    void run_ended(std::string_view status, std::string_view reason);
-    bool is_current() const { return file_.is_current(); }
-    void sync() { file_.sync(); }
-    void sync_if_due() { file_.sync_if_due(); }  // call it from the loop that waits for messages
-
-private:
-    void append(Json line);
-    AppendFile file_;
-};
-
 struct TrialEnd {
     TrialId trial;
     std::string status, reason;  // status: a name_of(TrialStatus)
@@ -59,7 +35,8 @@ struct TrialEnd {
 
 struct Journal {
     std::vector<Lap> released;
-    std::vector<LapRecord> laps;                // finished, diverged and failed ones, in the order of their ends
+    std::vector<LapRecord> laps;                // finished, diverged and failed ones, in the order of their ends; the
+                                                // units of each are read with a UnitReader
     std::map<TrialId, Assignment> assignments;  // of every trial that was released
     std::vector<Decision> decisions;            // of the search
     std::vector<TrialEnd> ended;

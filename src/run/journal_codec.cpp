@@ -60,6 +60,35 @@ UnitRecord unit_from_json(Json const& json) {
     return unit;
 }
 
+// The units themselves, or the place where they are, with their sums.
+Json units_json(LapRecord const& record) {
+    if (record.units_at.job == 0) {
+        Json::Array units;
+        units.reserve(record.units.size());
+        for (auto const& unit : record.units) units.push_back(to_json(unit));
+        return Json(std::move(units));
+    }
+    auto const totals = totals_of(record);
+    return Json::object({{"job", record.units_at.job},
+                         {"offset", record.units_at.offset},
+                         {"count", totals.count},
+                         {"rows", totals.rows},
+                         {"loss_sum", totals.loss_sum},
+                         {"seconds", totals.seconds},
+                         {"end_unix_s", totals.end_unix_s}});
+}
+
+void read_units(Json const& json, LapRecord& record) {
+    if (json.is_array()) {  // a checkpoint, or a journal of an older version
+        for (auto const& unit : json.array()) record.units.push_back(unit_from_json(unit));
+        return;
+    }
+    record.units_at.job = static_cast<int>(integer_in(json, "job", 1, k_most));
+    record.units_at.offset = static_cast<std::uint64_t>(amount(json, "offset"));
+    record.of_units = {integer_in(json, "count", 0, k_most), amount(json, "rows"), real(json, "loss_sum"),
+                       real(json, "seconds"), real(json, "end_unix_s")};
+}
+
 Json validation_json(LapRecord const& record) {
     auto out = Json::object({{"rows", record.valid.rows}});
     for (auto const& row : k_scores) out[row.key] = record.valid.*row.score;
@@ -195,9 +224,6 @@ Json to_json(std::vector<Order> const& orders) {
 }
 
 Json to_json(LapRecord const& record) {
-    Json::Array units;
-    units.reserve(record.units.size());
-    for (auto const& unit : record.units) units.push_back(to_json(unit));
     auto out = Json::object({{"trial", record.trial.value},
                              {"epoch", record.epoch},
                              {"attempt", record.attempt},
@@ -212,7 +238,7 @@ Json to_json(LapRecord const& record) {
                              {"end_hash", to_hex_or_null(record.end_hash)},
                              {"state_bytes", record.state_bytes},
                              {"validation", validation_json(record)},
-                             {"units", std::move(units)}});
+                             {"units", units_json(record)}});
     if (record.cause != Cause::trial) out["cause"] = "surroundings";
     if (!record.orders.empty()) out["orders"] = to_json(record.orders);
     if (!record.exposed_s.empty()) out["exposed_s"] = record.exposed_s;
@@ -241,7 +267,7 @@ LapRecord lap_record_from_json(Json const& json) {
     if (json.find("cause") != nullptr) record.cause = Cause::surroundings;
     if (auto const* orders = json.find("orders"))
         for (auto const& order : orders->array()) record.orders.push_back(order_from_json(order));
-    for (auto const& unit : json.at("units").array()) record.units.push_back(unit_from_json(unit));
+    read_units(json.at("units"), record);
     return record;
 }
 

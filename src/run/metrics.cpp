@@ -10,7 +10,7 @@ namespace hopscotch {
 
 Metrics metrics_of(LapRecord const& record, LossKind loss) {
     Metrics out;
-    for (auto const& unit : record.units) out.rows += unit.rows;
+    out.rows = totals_of(record).rows;
     out.epoch = record.epoch;
     for (auto const& metric : metric_traits()) metric_value(out, metric.name) = lap_metric(record, metric.name, loss);
     out.lr = record.lr;
@@ -50,9 +50,7 @@ void MetricsFile::append(TrialId trial, Metrics const& metrics, double wall_s) {
 }
 
 double end_unix_s(LapRecord const& record) {
-    double end = record.valid_start_unix_s + record.valid_seconds;
-    for (auto const& unit : record.units) end = std::max(end, unit.start_unix_s + unit.seconds);
-    return end;
+    return std::max(record.valid_start_unix_s + record.valid_seconds, totals_of(record).end_unix_s);
 }
 
 }  // namespace hopscotch

@@ -118,10 +118,10 @@ PastCosts read_past_costs(std::filesystem::path const& directory) {
     auto const journal = read_journal(directory / "journal.jsonl");
     for (auto const& lap : journal.laps) {
         if (lap.outcome != Outcome::finished) continue;
+        auto const units = totals_of(lap);
         auto& cost = out.trials[lap.trial];
-        cost.units += std::ssize(lap.units);
-        cost.seconds += lap.valid_seconds;
-        for (auto const& unit : lap.units) cost.seconds += unit.seconds;
+        cost.units += units.count;
+        cost.seconds += units.seconds + lap.valid_seconds;
     }
     for (auto& [trial, cost] : out.trials) cost.assignment = journal.assignments.at(trial);
     return out;

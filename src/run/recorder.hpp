@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "core/histogram.hpp"
 #include "core/ids.hpp"
 #include "experiment/config.hpp"
 #include "experiment/measures.hpp"
@@ -29,6 +30,7 @@
 
 namespace hopscotch {
 
+class JournalWriter;
 class TraceWriter;
 struct BestSoFar;
 
@@ -42,7 +44,7 @@ struct RunEnd {
     std::vector<ByteCounts> bytes_by_rank;
     std::int64_t storage_bytes = 0, staged_bytes = 0, weight_bytes = 0, spilled_bytes = 0;  // as in Summary
     std::vector<std::int64_t> peak_rss_bytes;                                               // by rank
-    std::vector<float> hop_s;              // seconds of every hop that was measured; may be empty
+    Histogram hop_s;                       // of every hop that was measured; may be empty
     std::map<TrialId, Measures> measures;  // of trials, where search.pareto asks for them
     bool synthetic = false;                // ZooEntry::synthetic of the model
 };
@@ -52,7 +54,7 @@ public:
     Recorder(RunDirectory const& directory, RunFacts const& facts, Experiment const& experiment);
     ~Recorder();
 
-    // Call it first in a resumed run: takes the records of earlier jobs. loss: of a trial. Starts a new incarnation.
+    // Call it first in a resumed run: takes the records of earlier jobs. Starts a new incarnation.
     void restore(Journal const& journal);
 
     void released(Lap const& lap);
@@ -95,7 +97,7 @@ private:
     std::filesystem::path directory_;
     RunFacts facts_;
     Experiment experiment_;
-    JournalWriter journal_;
+    std::unique_ptr<JournalWriter> journal_;
     MetricsFile metrics_;
     std::unique_ptr<TraceWriter> trace_;
     Tally tally_;

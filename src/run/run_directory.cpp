@@ -15,6 +15,7 @@
 #include "core/hash.hpp"
 #include "run/files.hpp"
 #include "run/journal_codec.hpp"
+#include "run/unit_file.hpp"
 
 namespace hopscotch {
 namespace {
@@ -46,7 +47,7 @@ std::vector<std::string> entries_of(fs::path const& path) {
 
 bool written_by_a_run(std::string name) {
     if (name.ends_with(".tmp")) name.resize(name.size() - 4);
-    return among(k_marks, name) || among(k_others, name);
+    return among(k_marks, name) || among(k_others, name) || is_unit_file_name(name);
 }
 
 // The file that says "a run of hopscotch lives here". Any program may call a file experiment.json, so that one is read.

@@ -10,15 +10,9 @@
 
 namespace hopscotch {
 
-std::optional<Percentiles> percentiles(std::vector<float> values) {
+std::optional<Percentiles> percentiles(Histogram const& values) {
     if (values.empty()) return std::nullopt;
-    auto const at = [&](double share) {
-        auto const rank = static_cast<std::size_t>(std::ceil(share * static_cast<double>(values.size())));
-        auto const nth = values.begin() + static_cast<std::ptrdiff_t>(std::max<std::size_t>(rank, 1) - 1);
-        std::nth_element(values.begin(), nth, values.end());
-        return static_cast<double>(*nth);
-    };
-    return Percentiles{at(0.50), at(0.99)};
+    return Percentiles{values.at(0.50), values.at(0.99)};
 }
 
 Tally::Tally(std::string metric, Mode mode, int trainers, ComparedBy comparison)
@@ -82,7 +76,7 @@ void Tally::add_times(LapRecord const& record) {
         if (units_++ == 0 || unit.start_unix_s < first_unix_s_) first_unix_s_ = unit.start_unix_s;
         busy_s_[unit.trainer.index()] += unit.seconds;
         trial.train_s += unit.seconds;
-        if (unit.wait_s >= 0) gaps_s_.push_back(static_cast<float>(unit.wait_s));
+        if (unit.wait_s >= 0) gaps_s_.add(unit.wait_s);
     }
     if (record.valid_seconds > 0) {
         require(record.home.value >= 0, "a lap's home is not of this run");

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/histogram.hpp"
 #include "core/ids.hpp"
 #include "experiment/search_config.hpp"
 #include "run/metrics.hpp"
@@ -46,8 +47,7 @@ bool keeps_every_best(Experiment const& experiment);
 struct Percentiles {
     double p50 = 0, p99 = 0;
 };
-// The values at rank ceil(p n) in order; none of no values.
-std::optional<Percentiles> percentiles(std::vector<float> values);
+std::optional<Percentiles> percentiles(Histogram const& values);  // none of no values
 
 class Tally {
 public:
@@ -89,7 +89,7 @@ private:
     std::map<TrialId, TrialTally> trials_;
     std::map<TrialId, double> alone_s_;  // seconds that the trial's laps take if every trainer is free
     std::vector<double> busy_s_;         // by trainer
-    std::vector<float> gaps_s_;          // UnitRecord::wait_s where the unit was queued
+    Histogram gaps_s_;                   // UnitRecord::wait_s where the unit was queued
     std::vector<double> exposed_s_;
     std::vector<std::int64_t> staleness_;
     std::int64_t units_ = 0, hops_ = 0, sync_rounds_ = 0;

@@ -50,7 +50,20 @@ TraceWriter::~TraceWriter() {
     }
 }
 
+// The last event says where the units end.
+bool TraceWriter::has_room(LapRecord const& record) {
+    if (units_ > k_most_units) return false;
+    units_ += std::ssize(record.units);
+    if (units_ <= k_most_units) return true;
+    auto const start = record.units.front().start_unix_s;
+    auto event = complete_event("units behind this one are left out", "limit", record.home, Json::object({}));
+    event["ts"] = (start - start_unix_s_) * 1e6;
+    add_event(event);
+    return false;
+}
+
 void TraceWriter::add(LapRecord const& record) {
+    if (!has_room(record)) return;
     auto const at = [&](Json event, double start_unix_s, double seconds) {
         event["ts"] = (start_unix_s - start_unix_s_) * 1e6;
         event["dur"] = seconds * 1e6;

@@ -22,13 +22,17 @@ public:
     void add(LapRecord const& record);
     void close();
 
+    static constexpr std::int64_t k_most_units = 200'000;  // about what the viewers can show: later units are left out
+
 private:
+    bool has_room(LapRecord const& record);
     void add_event(Json const& event);
     void flush();
 
     AppendFile file_;
     std::string pending_;  // events that are not written yet
     double start_unix_s_;
+    std::int64_t units_ = 0;
     bool closed_ = false;
 };
 

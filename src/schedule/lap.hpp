@@ -48,6 +48,20 @@ struct UnitRecord {
     std::uint64_t state_hash = 0;  // after the unit
 };
 
+// Sums over the units of a lap.
+struct UnitTotals {
+    std::int64_t count = 0, rows = 0;
+    double loss_sum = 0;  // added in visit order
+    double seconds = 0;
+    double end_unix_s = 0;  // of the unit that ended last
+};
+
+// Where a run directory holds the units of a lap (run/unit_file.hpp).
+struct UnitsAt {
+    int job = 0;  // whose file; 0: the units are not in a file
+    std::uint64_t offset = 0;
+};
+
 // stopped: by an order (a user, a limit of hours).
 enum class Outcome { finished, diverged, failed, stopped };
 
@@ -63,7 +77,9 @@ struct LapRecord {
     Outcome outcome = Outcome::finished;
     Cause cause = Cause::trial;     // failed: why
     std::string reason;             // diverged, failed, stopped: why, with the unit
-    std::vector<UnitRecord> units;  // in visit order
+    std::vector<UnitRecord> units;  // in visit order; of a record from a journal empty, if the journal says units_at
+    UnitsAt units_at;
+    UnitTotals of_units;  // of a record with units_at; else see totals_of
     TrainerId home;
     std::int64_t hops = 0, hop_bytes = 0;
     ValidationScores valid;
@@ -86,6 +102,8 @@ struct LapRecord {
 
     LapId id() const { return {trial, epoch}; }
 };
+
+UnitTotals totals_of(LapRecord const& record);
 
 // Receives finished laps (rank 0).
 class LapSink {

@@ -5,13 +5,8 @@ namespace hopscotch {
 namespace {
 
 double train_loss(LapRecord const& record) {
-    double sum = 0;
-    std::int64_t rows = 0;
-    for (auto const& unit : record.units) {
-        sum += unit.loss_sum;
-        rows += unit.rows;
-    }
-    return rows > 0 ? sum / static_cast<double>(rows) : k_no_score;
+    auto const totals = totals_of(record);
+    return totals.rows > 0 ? totals.loss_sum / static_cast<double>(totals.rows) : k_no_score;
 }
 
 }  // namespace

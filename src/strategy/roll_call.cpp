@@ -126,7 +126,7 @@ JobTotals end_job(Courier& courier, int exit_code, double deadline_s) {
         totals.staged_bytes += goodbye.staged_bytes;
         totals.spilled_bytes += goodbye.spilled_bytes;
         totals.peak_rss_bytes.push_back(goodbye.peak_rss_bytes);
-        totals.hop_s.insert(totals.hop_s.end(), goodbye.hop_s.begin(), goodbye.hop_s.end());
+        totals.hop_s.add(goodbye.hop_s);
     }
     for (auto const& bytes : totals.bytes_by_rank)
         for (std::size_t i = 0; i < bytes.size(); ++i) totals.bytes.at(i) += bytes[i];

@@ -6,6 +6,7 @@
 #include <map>
 #include <vector>
 
+#include "core/histogram.hpp"
 #include "core/ids.hpp"
 
 namespace hopscotch {
@@ -24,7 +25,7 @@ std::map<Rank, Hello> call_roll(Courier& courier, Welcome const& welcome, BuildI
 struct JobTotals {
     std::vector<std::uint64_t> bytes = std::vector<std::uint64_t>(4);  // by Traffic, of all ranks
     std::vector<std::uint64_t> peak_rss_bytes;                         // by rank
-    std::vector<double> hop_s;
+    Histogram hop_s;
     std::vector<std::vector<std::uint64_t>> bytes_by_rank;  // by Traffic; rank 0 first
     std::uint64_t storage_bytes = 0, staged_bytes = 0;      // of training rows, on all trainers; staged: copies
     std::uint64_t spilled_bytes = 0;                        // of waiting states

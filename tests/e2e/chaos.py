@@ -16,6 +16,7 @@ import tempfile
 import time
 
 from harness import BINARY, MPIRUN, SOURCE, children, end_of_job, experiment, strict_json
+from units import with_units
 
 ADAM = {"epochs": 10, "batch_size": 8, "optimizer": {"name": "adam", "lr": 0.01}}
 SEARCHED = {
@@ -260,7 +261,7 @@ def outcome(folder):
         (line["trial"], line["epoch"], unit["shard"], unit["state_hash"])
         for line in journal
         if line["event"] == "lap_done"
-        for unit in line["units"]
+        for unit in with_units(folder, line)["units"]
     )
     return (
         summary["status"],

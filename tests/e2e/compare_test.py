@@ -7,6 +7,7 @@ import shutil
 import unittest
 
 from harness import Case, experiment, strict_json
+from units import with_units
 
 NO_WORK = "these runs cannot be compared (they did not do the same work to the end); --anyway compares them all the same"
 
@@ -263,6 +264,7 @@ class Compare(Case):
         path = self.cwd / run / "journal.jsonl"
         lines, seconds, steps = [json.loads(line) for line in path.read_text().splitlines()], {}, {}
         for lap in (line for line in lines if line["event"] == "lap_done"):
+            lap["units"] = with_units(self.cwd / run, lap)["units"]
             lap["validation"]["seconds"] = 0
             for unit in lap["units"]:
                 count = math.ceil(unit["rows"] / local_batch)

@@ -16,6 +16,8 @@ import tempfile
 import time
 import unittest
 
+from units import with_units
+
 BINARY = os.environ["HOPSCOTCH"]
 MPIRUN = shlex.split(os.environ["HOPSCOTCH_MPIRUN"])
 SOURCE = pathlib.Path(os.environ["HOPSCOTCH_SOURCE"])
@@ -255,7 +257,7 @@ class Case(unittest.TestCase):
     def journal(self, folder="out"):
         """Whole lines: of a run that goes on the last one may be on its way."""
         whole, _, _ = (self.cwd / folder / "journal.jsonl").read_text().rpartition("\n")
-        return [strict_json(line) for line in whole.splitlines()]
+        return [with_units(self.cwd / folder, strict_json(line)) for line in whole.splitlines()]
 
     def laps(self, folder="out"):
         return [line for line in self.journal(folder) if line["event"] == "lap_done"]

@@ -9,6 +9,7 @@ import re
 
 from chaos import decisions
 from harness import strict_json
+from units import with_units
 
 FILES = {
     "experiment.json",
@@ -40,7 +41,7 @@ def timeless(value):
 def outcome(folder):
     """All that must not depend on who trained, and on what happened; part by part, the first to differ first."""
     journal, summary = lines_of(folder / "journal.jsonl"), strict_json((folder / "summary.json").read_text())
-    laps = [line for line in journal if line["event"] == "lap_done"]
+    laps = [with_units(folder, line) for line in journal if line["event"] == "lap_done"]
     metrics = sorted(
         (timeless(line) for line in lines_of(folder / "metrics.jsonl")), key=lambda line: (line["trial"], line["epoch"])
     )
@@ -118,7 +119,9 @@ def first_difference(expected, actual):
 
 def leftovers(folder):
     """What is in the directory of a run that has ended, and that a reader of docs/formats.md would not expect there."""
-    left = [path for path in folder.iterdir() if path.name not in FILES | {"best"}]
+    left = [
+        path for path in folder.iterdir() if not re.fullmatch(r"best|units-\d+\.bin", path.name) and path.name not in FILES
+    ]
     left += [
         *folder.glob("inbox/*"),
         *(path for path in folder.glob("best/**/*") if not re.fullmatch(r"trial-\d+|model\.(json|safetensors)", path.name)),

@@ -8,6 +8,7 @@ import struct
 import unittest
 
 from harness import LONG, SHARDS, SOURCE, Case, experiment, strict_json
+from units import with_units
 
 GRID = json.loads((SOURCE / "configs/digits-grid.json").read_text())
 
@@ -194,10 +195,11 @@ class Replay(Case):
             for i, line in enumerate(lines)
             if (lap := json.loads(line))["event"] == "lap_done" and lap["trial"] == 1 and lap["epoch"] == 1
         )
-        unit = json.loads(lines[at])["units"][5]
+        line = with_units(self.cwd / "out", json.loads(lines[at]))
+        unit = dict(line["units"][5])
         flipped = f"{int(unit['state_hash'][0], 16) ^ 1:x}{unit['state_hash'][1:]}"
-        self.assertEqual(lines[at].count(unit["state_hash"]), 1)
-        lines[at] = lines[at].replace(unit["state_hash"], flipped)
+        line["units"][5]["state_hash"] = flipped
+        lines[at] = json.dumps(line) + "\n"
         self.path.write_text("".join(lines))
         message = (
             f"trial 1, epoch 1, unit 5 (shard {unit['shard']}): journal {flipped}, replayed {unit['state_hash']}\n"
@@ -206,6 +208,19 @@ class Replay(Case):
         self.assertEqual(self.replay(), (1, "", message))
         self.assertEqual(self.replay("--trial", "0")[0], 0)
         self.assertEqual(self.replay("--trial", "1")[0], 1)
+
+    def test_damaged_units(self):
+        path = self.cwd / "out/units-1.bin"
+        content = bytearray(path.read_bytes())
+        content[len(content) // 2] ^= 1
+        path.write_bytes(content)
+        code, _, err = self.replay()
+        self.assertEqual(code, 2)
+        self.assertRegex(
+            err, r"units-1.bin: the units of trial \d+, epoch \d+ cannot be read \(the block is damaged\); restore"
+        )
+        path.unlink()
+        self.assertIn("(No such file or directory)", self.replay()[2])
 
     def test_torn_last_line(self):
         text = self.path.read_text()

@@ -35,6 +35,9 @@ def disturbed(folder="out", **changes):
 class Disturbed(Case):
     def outcome(self, folder):
         """What must not depend on how often a run was killed."""
+        return *self.results(folder), self.hashes(folder)
+
+    def results(self, folder):
         summary = self.summary(folder)
         best = hashlib.sha256((self.cwd / folder / "best/model.safetensors").read_bytes()).hexdigest()
         trials = [
@@ -47,7 +50,7 @@ class Disturbed(Case):
             )
             for trial in summary["trials"]
         ]
-        return summary["status"], summary["best_trial"], trials, self.hashes(folder), best
+        return [summary["status"], summary["best_trial"], trials, best]
 
     known_outcomes = {}  # of all suites of this process
 
@@ -129,6 +132,18 @@ class Resume(Disturbed):
         self.assertIn(files[0].name, err)
         self.assertIn("an older checkpoint is used", err)
         self.assertEqual(self.outcome("out"), expected)
+
+    def test_damaged_units(self):
+        """Only times are lost, not the run."""
+        *results, _ = self.undisturbed()
+        self.write(disturbed())
+        self.assertTrue(self.killed(laps=8, checkpoints=12))
+        path = self.cwd / "out/units-1.bin"
+        path.write_bytes(path.read_bytes()[:100])
+        self.assertRegex(
+            self.resumed(), r"units-1.bin: the units of trial \d+, epoch \d+ cannot be read .*; the run goes on"
+        )
+        self.assertEqual(self.results("out"), results)
 
     def test_a_file_that_holds_another_state(self):
         """The journal knows what is in each file: one with other contents is as good as none, however whole it is."""

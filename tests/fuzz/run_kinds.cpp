@@ -13,6 +13,7 @@
 #include "run/inbox.hpp"
 #include "run/journal.hpp"
 #include "run/journal_codec.hpp"
+#include "run/journal_writer.hpp"
 #include "run/records.hpp"
 #include "run/run_directory.hpp"
 #include "run/server_log.hpp"

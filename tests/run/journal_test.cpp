@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/journal.hpp"
+#include "run/journal_writer.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -11,6 +12,7 @@
 #include "run/checkpoint.hpp"
 #include "run/records.hpp"
 #include "run/server_log.hpp"
+#include "run/unit_file.hpp"
 
 namespace hopscotch {
 namespace journal_test {
@@ -126,7 +128,8 @@ TEST(Journal, ComesBackBitForBit) {
     EXPECT_EQ(journal.released[0].remaining_cost, 1.0 / 3);
     EXPECT_EQ(journal.assignments.at(TrialId(0)), some_lap(0, 0).assignment);
     ASSERT_EQ(journal.laps.size(), 1u);
-    auto const& lap = journal.laps[0];
+    EXPECT_TRUE(journal.laps[0].units.empty());
+    auto const lap = UnitReader(scratch.path()).with_units(journal.laps[0]);
     EXPECT_EQ(lap.state_hash, 0x8000000000000001ULL);
     ASSERT_EQ(lap.units.size(), 2u);
     EXPECT_EQ(lap.units[0].state_hash, 0xfedcba9876543210ULL);
@@ -323,8 +326,113 @@ TEST(Journal, NotFiniteIsNullAndComesBackAsNaN) {
     EXPECT_EQ(text.find("inf"), text.npos) << text;
     auto const journal = read_journal(scratch / "j");
     EXPECT_EQ(journal.laps.at(0).outcome, Outcome::diverged);
-    EXPECT_TRUE(std::isnan(journal.laps.at(0).units.at(1).loss_sum));
+    EXPECT_TRUE(std::isnan(totals_of(journal.laps.at(0)).loss_sum));
     EXPECT_TRUE(std::isnan(journal.laps.at(0).valid.loss));
+}
+
+// What is left in memory of a lap must not grow with its units.
+TEST(Journal, KnowsTheSumsOfUnitsThatItHasNotRead) {
+    Scratch scratch;
+    auto const record = first_trial();
+    JournalWriter(scratch / "j").lap_released(some_lap(0, 0));
+    JournalWriter(scratch / "j").lap_done(record);
+    auto const lap = read_journal(scratch / "j").laps.at(0);
+    auto const wanted = totals_of(record), found = totals_of(lap);
+    EXPECT_EQ(lap.units.capacity(), 0U);
+    EXPECT_EQ(found.count, wanted.count);
+    EXPECT_EQ(found.rows, wanted.rows);
+    EXPECT_EQ(found.loss_sum, wanted.loss_sum);
+    EXPECT_EQ(found.seconds, wanted.seconds);
+    EXPECT_EQ(found.end_unix_s, wanted.end_unix_s);
+}
+
+// A line is as long with a thousand units as with two.
+TEST(Journal, ALineDoesNotGrowWithTheUnits) {
+    Scratch scratch;
+    auto record = first_trial();
+    auto const bytes_of_line = [&](char const* name) {
+        JournalWriter(scratch / name).lap_done(record);
+        return std::filesystem::file_size(scratch / name);
+    };
+    auto const few = bytes_of_line("few");
+    record.units.resize(1000, record.units.back());
+    EXPECT_LT(bytes_of_line("many"), few + 20);
+}
+
+TEST(Units, OfEveryJobComeBack) {
+    Scratch scratch;
+    auto record = first_trial();
+    {
+        JournalWriter writer(scratch / "j");
+        writer.lap_released(some_lap(0, 0));
+        writer.lap_done(record);
+        writer.lap_done(record);
+        writer.run_resumed(2, 3);
+        record.units.pop_back();
+        writer.lap_done(record);
+    }
+    auto const journal = read_journal(scratch / "j");
+    UnitReader units(scratch.path());
+    ASSERT_EQ(journal.laps.size(), 3U);
+    for (std::size_t const i : {2U, 0U, 1U}) {
+        auto const found = units.units_of(journal.laps[i]);
+        ASSERT_EQ(found.size(), i == 2 ? 1U : 2U);
+        EXPECT_EQ(found.back().state_hash, (i == 2 ? record : first_trial()).units.back().state_hash);
+    }
+    EXPECT_TRUE(std::filesystem::exists(scratch / "units-1.bin") && std::filesystem::exists(scratch / "units-2.bin"));
+}
+
+// Cut short, or with any byte of it flipped: the error names the file and the lap.
+TEST(Units, ThatAreDamagedAreRefused) {
+    Scratch scratch;
+    JournalWriter(scratch / "j").lap_released(some_lap(0, 0));
+    JournalWriter(scratch / "j").lap_done(first_trial());
+    auto const lap = read_journal(scratch / "j").laps.at(0);
+    auto const path = scratch / "units-1.bin";
+    auto const whole = slurp(path);
+    auto const complaint = [&](std::string const& content) -> std::string {
+        write(path, content);
+        try {
+            UnitReader(scratch.path()).units_of(lap);
+        } catch (DataError const& error) {
+            return error.what();
+        }
+        return {};
+    };
+    EXPECT_EQ(complaint(whole), "");
+    for (std::size_t at = 0; at < whole.size(); ++at) {
+        auto changed = whole;
+        changed[at] = static_cast<char>(changed[at] ^ 1);
+        EXPECT_NE(complaint(changed).find("the units of trial 0, epoch 0 cannot be read"), std::string::npos) << at;
+        EXPECT_NE(complaint(whole.substr(0, at)).find("the units of trial 0, epoch 0 cannot be read"), std::string::npos);
+    }
+}
+
+// What a journal says of its units takes no memory that the file does not back.
+TEST(Units, FilesThatAreNoneAndNumbersThatLieAreRefused) {
+    Scratch scratch;
+    auto lap = first_trial();
+    lap.units.clear();
+    lap.units_at = {7, 0};
+    auto const complaint = [&] {
+        try {
+            UnitReader(scratch.path()).units_of(lap);
+        } catch (DataError const& error) {
+            return std::string(error.what());
+        }
+        return std::string();
+    };
+    auto const path = scratch / "units-7.bin";
+    for (std::string const other : {"/dev/zero", "/tmp"}) {
+        std::filesystem::create_symlink(other, path);
+        EXPECT_NE(complaint().find("(it is not a file)"), std::string::npos) << complaint();
+        std::filesystem::remove(path);
+    }
+    write(path, "HOPUNIT1");
+    lap.of_units.count = 2'000'000'000;
+    EXPECT_NE(complaint().find("(the file is too short)"), std::string::npos) << complaint();
+    lap.units_at.offset = std::numeric_limits<std::int64_t>::max();
+    EXPECT_NE(complaint().find("(the file is too short)"), std::string::npos) << complaint();
 }
 
 // Cut anywhere inside the last line, the lines before it survive and the tail is dropped.
@@ -354,7 +462,7 @@ TEST(Journal, EveryOtherBadLineIsNamed) {
         EXPECT_TRUE(starts_with_line_4(message_of(path))) << bad << " -> " << message_of(path);
     }
     auto flipped = good;
-    flipped.replace(flipped.find("fedcba"), 6, "zedcba");
+    flipped.replace(flipped.find("\"state_hash\":\"") + 14, 1, "z");
     write(path, flipped);
     EXPECT_TRUE(message_of(path).starts_with(path.string() + ":3: ")) << message_of(path);
     EXPECT_NE(message_of(scratch / "absent").find("absent: cannot be read"), std::string::npos);
@@ -368,10 +476,11 @@ TEST(Journal, NumbersThatCannotBeAreRefused) {
          std::initializer_list<std::pair<std::string, std::string>>{{"\"trial\":0", "\"trial\":-1"},
                                                                     {"\"trial\":0", "\"trial\":4294967296"},
                                                                     {"\"epoch\":0", "\"epoch\":-7"},
-                                                                    {"\"trainer\":1", "\"trainer\":2000000000"},
-                                                                    {"\"shard\":1", "\"shard\":-1"},
+                                                                    {"\"job\":1", "\"job\":0"},
+                                                                    {"\"offset\":0", "\"offset\":-1"},
+                                                                    {"\"count\":2", "\"count\":2147483648"},
                                                                     {"\"home\":0", "\"home\":-1"},
-                                                                    {"\"rows\":10", "\"rows\":-10"},
+                                                                    {"\"rows\":8", "\"rows\":-8"},
                                                                     {"\"hops\":2", "\"hops\":-2"}}) {
         auto text = good;
         ASSERT_NE(text.find(from), text.npos) << from;

@@ -9,6 +9,7 @@
 
 #include "core/error.hpp"
 #include "run/journal.hpp"
+#include "run/journal_writer.hpp"
 #include "run/records.hpp"
 #include "run/run_directory.hpp"
 

@@ -46,6 +46,7 @@ public:
     [[noreturn]] void vanish() override;
     [[noreturn]] void abort(int exit_code) override;
 
+    std::int64_t laps() const { return finished_; }                     // that rank 0 was given
     std::optional<double> lost_s() const { return lost_s_; }            // monotonic: when the trainer died
     std::optional<double> first_lap_s() const { return first_lap_s_; }  // when the first lap came to a trainer
     std::optional<double> back_s() const { return back_s_; }            // when one came after that loss

@@ -157,6 +157,7 @@ int run(Options options) {
     auto const exit_code = run_job(world, std::move(prepared), run_options, started_s);
     auto const ended_s = monotonic_s();
     auto out = Json::object({{"exit_code", exit_code},
+                             {"laps", world.laps()},
                              {"prepare_s", prepared_s - started_s},
                              {"to_first_lap_s", world.first_lap_s().value_or(ended_s) - started_s},
                              {"seconds", ended_s - started_s},

@@ -136,7 +136,7 @@ Buffer train_again(Experiment const& experiment, Journal const& journal, TrialId
     for (std::size_t epoch = 0; epoch <= *best; ++epoch) {
         journey.lap.epoch = static_cast<int>(epoch);
         journey.step = 0;
-        for (std::size_t unit = 0; unit < laps[epoch]->units.size(); ++unit)
+        for (std::int64_t unit = 0; unit < totals_of(*laps[epoch]).count; ++unit)
             runner.run_unit(journey, state.bytes(), nullptr);
         if (journey.record.state_hash != laps[epoch]->state_hash)
             throw Error(

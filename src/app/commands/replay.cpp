@@ -24,6 +24,7 @@
 #include "run/journal.hpp"
 #include "run/run_directory.hpp"
 #include "run/server_log.hpp"
+#include "run/unit_file.hpp"
 #include "strategy/common/journey.hpp"
 #include "strategy/parameter_server/server_replay.hpp"
 #include "strategy/strategy_table.hpp"
@@ -39,11 +40,17 @@ struct ReplayOptions {
 
 constexpr int k_most_threads = 1024;
 
+struct Recorded {
+    Journal journal;
+    UnitReader units;
+};
+
 struct Verdicts {
     std::int64_t units = 0;
     std::vector<std::string> differences;
 };
 
+// recorded: with its units.
 void replay_lap(TrialRunner& runner, LapRecord const& recorded, Lap const& lap, MutableBytes state, Verdicts& verdicts) {
     Journey journey;
     journey.lap = lap;
@@ -71,7 +78,8 @@ std::set<TrialId> with_sources(Journal const& journal, std::set<TrialId> trials)
 }
 
 // Laps of these trials in the order of their ends: a clone begins with a state that is known by then.
-Verdicts replay_trials(TrialRunner& runner, Journal const& journal, std::set<TrialId> const& trials, BufferPool& pool) {
+Verdicts replay_trials(TrialRunner& runner, Recorded& run, std::set<TrialId> const& trials, BufferPool& pool) {
+    auto const& journal = run.journal;
     Verdicts verdicts;
     auto const released = released_laps(journal);
     std::map<TrialId, Buffer> states;
@@ -99,7 +107,7 @@ Verdicts replay_trials(TrialRunner& runner, Journal const& journal, std::set<Tri
             state = copy(source);
         }
         if (!state) state = runner.initial_state(lap, pool);
-        replay_lap(runner, recorded, lap, state.bytes(), verdicts);
+        replay_lap(runner, run.units.with_units(recorded), lap, state.bytes(), verdicts);
         if (auto const wanted = sources.find(id); wanted != sources.end()) wanted->second = copy(state);
     }
     for (auto const trial : trials) runner.forget(trial);
@@ -202,7 +210,8 @@ std::set<TrialId> wanted_trials(ReplayOptions const& options, Journal const& jou
 }
 
 // Strategies whose bits are the same on any number of trainers: each trial alone, in this process.
-Verdicts replay_alone(Experiment const& experiment, Journal const& journal, std::set<TrialId> const& wanted) {
+Verdicts replay_alone(Experiment const& experiment, Recorded run, std::set<TrialId> const& wanted) {
+    auto const& journal = run.journal;
     std::vector<ShardId> shards;
     for (std::size_t s = 0; s < read_manifest(experiment.data.path).train.size(); ++s) shards.emplace_back(s);
     TrialRunner runner(experiment, shards, {TrainerId(0)});
@@ -215,7 +224,7 @@ Verdicts replay_alone(Experiment const& experiment, Journal const& journal, std:
         for (auto const trial : wanted) groups.push_back({trial});
     Verdicts out;
     for (auto const& trials : groups) {
-        auto const verdicts = replay_trials(runner, journal, trials, *pool);
+        auto const verdicts = replay_trials(runner, run, trials, *pool);
         out.units += verdicts.units;
         // The first difference is the cause; what follows it is its consequence or more of the same.
         if (!verdicts.differences.empty()) out.differences.push_back(verdicts.differences.front());
@@ -239,7 +248,7 @@ int replay_command(ReplayOptions const& options) {
             replay_together(experiment, journal, recorded_owners(run_dir, experiment), with_sources(journal, wanted));
         return tell(replayed.differences, wanted.size(), fmt::format("{} laps", replayed.laps), options.run_dir);
     }
-    auto const replayed = replay_alone(experiment, journal, wanted);
+    auto const replayed = replay_alone(experiment, {journal, UnitReader(run_dir)}, wanted);
     return tell(replayed.differences, wanted.size(), fmt::format("{} units", replayed.units), options.run_dir);
 }
 

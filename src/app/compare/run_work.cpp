@@ -10,6 +10,7 @@
 #include "experiment/reader.hpp"
 #include "experiment/strategy_traits.hpp"
 #include "run/journal.hpp"
+#include "run/unit_file.hpp"
 
 namespace hopscotch {
 namespace {
@@ -73,6 +74,7 @@ RunWork read_work(ComparedRun const& run) {
     }
     out.workers = std::max(1, static_cast<int>(workers.size()));
     auto const journal = read_journal(std::filesystem::path(run.dir) / "journal.jsonl");
+    UnitReader units(run.dir);
     std::map<TrialId, Sums> sums;
     for (auto const& lap : journal.laps) {
         auto const [found, is_new] = sums.try_emplace(lap.trial);
@@ -80,7 +82,7 @@ RunWork read_work(ComparedRun const& run) {
         if (is_new) trial.work.batch = resolve(experiment, journal.assignments.at(lap.trial), run.dir).train.batch_size;
         bool const split = out.group() && experiment.strategy.batch == GroupBatch::split;
         double const batch = static_cast<double>(trial.work.batch);
-        add_lap(trial, lap, split ? std::max(1.0, std::ceil(batch / out.workers)) : batch);
+        add_lap(trial, units.with_units(lap), split ? std::max(1.0, std::ceil(batch / out.workers)) : batch);
     }
     for (auto const& [trial, of_trial] : sums) out.trials[trial] = means_of(of_trial, out.group());
     return out;

@@ -69,7 +69,7 @@ RunEnd end_of(JobTotals const& totals) {
     end.staged_bytes = static_cast<std::int64_t>(totals.staged_bytes);
     end.spilled_bytes = static_cast<std::int64_t>(totals.spilled_bytes);
     for (auto const bytes : totals.peak_rss_bytes) end.peak_rss_bytes.push_back(static_cast<std::int64_t>(bytes));
-    for (auto const seconds : totals.hop_s) end.hop_s.push_back(static_cast<float>(seconds));
+    end.hop_s = totals.hop_s;
     return end;
 }
 

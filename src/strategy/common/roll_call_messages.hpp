@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/histogram.hpp"
 #include "model/gpu/device.hpp"
 #include "schedule/visit.hpp"
 #include "strategy/common/checkpoint_target.hpp"
@@ -67,11 +68,16 @@ void fields(A& a, Shutdown& m) {
     a(m.exit_code);
 }
 
+template <class A>
+void fields(A& a, Histogram& m) {
+    a(m.counts, m.least_s, m.most_s);
+}
+
 // Trainer -> rank 0, the last message.
 struct Goodbye {
     std::vector<std::uint64_t> bytes = std::vector<std::uint64_t>(4);  // by Traffic
     std::uint64_t peak_rss_bytes = 0;
-    std::vector<double> hop_s;  // from push to arrival, one value a hop
+    Histogram hop_s;  // from push to arrival
     // storage: training rows with their labels that this trainer holds or owns. staged: those that it copied from other
     // trainers.
     std::uint64_t storage_bytes = 0, staged_bytes = 0;

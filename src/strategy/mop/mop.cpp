@@ -18,6 +18,7 @@
 #include "model/state/state.hpp"
 #include "strategy/common/lap_codec.hpp"
 #include "strategy/common/messages.hpp"
+#include "strategy/common/roll_call_messages.hpp"
 #include "strategy/trainer/state_file.hpp"
 #include "strategy/trainer/state_store.hpp"
 #include "strategy/trainer/trainer_loop.hpp"
@@ -54,6 +55,7 @@ private:
     void drop(TrialId trial) override;
     void save_queued() override;
     bool may_work() const override;
+    void add_totals(Goodbye& goodbye) const override { goodbye.hop_s = hop_s_; }
     void work() override;
 
     Ready take_first();
@@ -80,6 +82,7 @@ private:
     std::list<Ready> ready_;
     std::set<TrialId> dropped_;
     double last_end_s_ = 0;
+    Histogram hop_s_;  // from push to arrival
 };
 
 void MopWorker::handle(Incoming message) {
@@ -98,7 +101,7 @@ void MopWorker::accept_state(Incoming message) {
     }
     if (dropped_.contains(trial)) return;
     fault_point("hop.receive");
-    totals().hop_s.push_back(unix_s() - journey.pushed_unix_s);
+    hop_s_.add(unix_s() - journey.pushed_unix_s);
     journey.saved = false;  // the sender's thread may die before it has written the file
     auto const ready_s = monotonic_s() + resources().experiment.run.inject.sync_s;
     ready_.push_back({std::move(journey), keeper().store().hold(std::move(message.state)), ready_s, hash, message.from});

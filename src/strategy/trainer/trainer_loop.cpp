@@ -213,8 +213,7 @@ void TrainerLoop::say_goodbye() {
     fault_point("end.goodbye");
     keeper_.stop_saving();  // nothing is written after the last message
     Goodbye goodbye;
-    goodbye.hop_s = std::move(totals_.hop_s);
-    goodbye.staged_bytes = totals_.staged_bytes;
+    add_totals(goodbye);
     goodbye.bytes.clear();
     for (auto const traffic : {Traffic::state, Traffic::gradient, Traffic::data, Traffic::control})
         goodbye.bytes.push_back(courier().bytes_sent(traffic));

@@ -21,6 +21,7 @@ namespace hopscotch {
 
 class BufferPool;
 class Courier;
+struct Goodbye;
 enum class Phase : std::uint8_t;
 struct Leave;
 struct Save;
@@ -43,6 +44,8 @@ protected:
     // The trial's lap ends with the unit under way: a lap that waits here ends now, with end_left; a lap that arrives later,
     // when it arrives (left_why). Strategies whose trainers train a lap together finish the lap.
     virtual void leave_waiting(TrialId) {}
+    // The job ends: what the strategy has counted.
+    virtual void add_totals(Goodbye&) const {}
     // The job pauses: keeper().save_waiting for each state that waits here in the middle of a lap.
     virtual void save_queued() {}
 
@@ -67,12 +70,6 @@ protected:
     BufferPool& pool() const;
     TrialRunner& runner() const { return resources_.runner; }
     StateKeeper& keeper() { return keeper_; }
-    // For Goodbye.
-    struct Totals {
-        std::vector<double> hop_s;
-        std::uint64_t staged_bytes = 0;
-    };
-    Totals& totals() { return totals_; }
 
 private:
     std::optional<Incoming> next_message();
@@ -91,7 +88,6 @@ private:
     std::deque<Incoming> set_aside_;
     std::map<TrialId, std::string> left_;  // with the reason
     std::optional<int> pause_round_;       // not answered yet
-    Totals totals_;                        // counted so far
     std::uint64_t fetched_bytes_ = 0;      // of snapshots sent to rank 0
 };
 

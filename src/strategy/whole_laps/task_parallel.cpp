@@ -9,6 +9,7 @@
 #include "core/clock.hpp"
 #include "schedule/task_queue.hpp"
 #include "strategy/common/dispatcher.hpp"
+#include "strategy/common/roll_call_messages.hpp"
 #include "strategy/trainer/job_ended.hpp"
 #include "strategy/trainer/trial_runner.hpp"
 #include "strategy/whole_laps/remote_source.hpp"
@@ -78,6 +79,8 @@ private:
         WholeLaps::handle(std::move(message));
     }
 
+    void add_totals(Goodbye& goodbye) const override { goodbye.staged_bytes = staged_bytes_; }
+
     void work() override {
         try {
             if (!data_ready_) reach_data();
@@ -94,7 +97,7 @@ private:
         busy_with(next_lap(), ShardId(-1), Phase::compute);
         staging_since_ = unix_s();
         if (resources().experiment.strategy.data == TaskData::replicated) {
-            totals().staged_bytes = stage_shards(client_, runner(), owners, courier().activity());
+            staged_bytes_ = stage_shards(client_, runner(), owners, courier().activity());
             staging_s_ = client_.take_waited_s();
         } else {
             for (int s = 0; s < runner().shards(); ++s)
@@ -122,6 +125,7 @@ private:
     RowClient client_;
     std::optional<RowService> service_;
     bool data_ready_ = false;
+    std::uint64_t staged_bytes_ = 0;
     std::optional<double> staging_since_;
     double staging_s_ = 0;
 };

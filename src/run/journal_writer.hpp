@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes journal.jsonl (run/journal.hpp) and, beside it, the units of its laps.
+#pragma once
+#include <filesystem>
+#include <memory>
+#include <string_view>
+
+#include "run/files.hpp"
+#include "schedule/lap.hpp"
+
+namespace hopscotch {
+
+class Json;
+struct Decision;
+struct Order;
+struct TrainerLoss;
+struct TrialView;
+class UnitWriter;
+
+class JournalWriter {
+public:
+    // Units go to units-N.bin beside it, N = job: 1, or what run_resumed says.
+    explicit JournalWriter(std::filesystem::path const& path);
+    ~JournalWriter();
+
+    void lap_released(Lap const& lap);
+    void lap_done(LapRecord const& record);
+    void decided(Decision const& decision);
+    void ordered(Order const& order);  // synced, because its sender is told that it holds. It also comes with a lap
+    void retried(LapRecord const& record);
+    void checkpoint(LapSink::Saved const& saved);  // of a file that is durable
+    void trainer_lost(TrainerLoss const& loss);
+    void run_resumed(int incarnation, int trainers);
+    void trial_ended(TrialView const& trial);
+    void run_ended(std::string_view status, std::string_view reason);
+    bool is_current() const { return file_.is_current(); }
+    void sync();
+    void sync_if_due();  // call it from the loop that waits for messages
+
+private:
+    void append(Json line);
+    AppendFile file_;
+    std::unique_ptr<UnitWriter> units_;  // durable before the lines that name them
+};
+
+}  // namespace hopscotch

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/lap.hpp"
+
+#include <algorithm>
+
+namespace hopscotch {
+
+UnitTotals totals_of(LapRecord const& record) {
+    if (record.units.empty()) return record.of_units;
+    UnitTotals out;
+    out.count = std::ssize(record.units);
+    for (auto const& unit : record.units) {
+        out.rows += unit.rows;
+        out.loss_sum += unit.loss_sum;
+        out.seconds += unit.seconds;
+        out.end_unix_s = std::max(out.end_unix_s, unit.start_unix_s + unit.seconds);
+    }
+    return out;
+}
+
+}  // namespace hopscotch

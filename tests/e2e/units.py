@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The units of laps: units-N.bin of a run directory (docs/formats.md)."""
+
+import math
+import pathlib
+import struct
+
+HEAD = struct.Struct("<8siiii")
+UNIT = struct.Struct("<iiqddddQ")
+
+
+def with_units(folder, line):
+    """A line of the journal; a lap's units as a list, as journals of version 0.1 have them."""
+    at = line.get("units")
+    if not isinstance(at, dict):
+        return line
+    block = (pathlib.Path(folder) / f"units-{at['job']}.bin").read_bytes()[at["offset"] :]
+    magic, trial, epoch, attempt, count = HEAD.unpack_from(block)
+    assert (magic, trial, epoch, attempt, count) == (b"HOPUNIT1", line["trial"], line["epoch"], line["attempt"], at["count"])
+    keys = ("shard", "trainer", "rows", "loss_sum", "start_unix_s", "seconds", "wait_s", "state_hash")
+    units = [dict(zip(keys, values)) for values in UNIT.iter_unpack(block[HEAD.size : HEAD.size + count * UNIT.size])]
+    for unit in units:
+        unit["state_hash"] = f"{unit['state_hash']:016x}"
+        unit["loss_sum"] = unit["loss_sum"] if math.isfinite(unit["loss_sum"]) else None
+    return {**line, "units": units}
