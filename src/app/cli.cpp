@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <optional>
 #include <string_view>
@@ -168,6 +169,7 @@ int report(std::exception const& error, int exit_code, std::string_view who) {
 
 int run_cli(int argc, char** argv, Program const& program) {
     log_setup("", LogLevel::info);
+    std::signal(SIGXFSZ, SIG_IGN);  // a limit of file sizes is then an error of the write, which names the file
     try {
         check_faults();
         return parse_and_run(argc, argv, program);

@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <charconv>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <deque>
 #include <random>
 #include <thread>
@@ -20,8 +22,9 @@
 namespace hopscotch {
 namespace {
 
-enum class Kind { kill, fail, enospc, tear, flip, delay, jitter };
-constexpr std::array<std::string_view, 7> k_kinds{"kill", "throw", "enospc", "tear", "flip", "delay", "jitter"};
+enum class Kind { kill, fail, enospc, partial, eio, tear, flip, delay, jitter };
+constexpr std::array<std::string_view, 9> k_kinds{"kill", "throw", "enospc", "partial", "eio",
+                                                  "tear", "flip",  "delay",  "jitter"};
 
 struct Point {
     std::string_view name, what;
@@ -61,7 +64,7 @@ constexpr std::array k_points{
     Point{"trials.append", "trials.csv is written"},
     Point{"summary.append", "summary.json is written"},
     Point{"summary.rename", "summary.json gets its name"},
-    Point{"model.append", "best/model.json is written"},
+    Point{"model.append", "a file of best/ is written"},
 };
 
 struct Order {
@@ -135,6 +138,8 @@ Fault carry_out(Order const& order) {
         case Kind::fail: throw Error(fmt::format("fault on purpose at {}", order.point));
         case Kind::delay: std::this_thread::sleep_for(std::chrono::milliseconds(300)); break;
         case Kind::enospc: return Fault::enospc;
+        case Kind::partial: return Fault::partial;
+        case Kind::eio: return Fault::eio;
         case Kind::tear: return Fault::tear;
         case Kind::flip: return Fault::flip;
     }
@@ -153,9 +158,14 @@ Fault fault_at(std::string_view point) {
     return Fault::none;
 }
 
+int error_of(Fault fault) {
+    return fault == Fault::enospc || fault == Fault::partial ? ENOSPC : fault == Fault::eio ? EIO : 0;
+}
+
 void fault_point(std::string_view point) {
     auto const fault = fault_at(point);
-    if (fault == Fault::enospc) throw IoError(fmt::format("No space left on device (a fault on purpose at {})", point));
+    if (int const error = error_of(fault); error != 0)
+        throw IoError(fmt::format("{} (a fault on purpose at {})", std::strerror(error), point));
     if (fault == Fault::tear) std::raise(SIGKILL);
 }
 

@@ -13,13 +13,18 @@ namespace hopscotch {
 // when fault_at returns.
 enum class Fault {
     none,
-    enospc,  // as if the disk were full
-    tear,    // half of the bytes reach the file, then the process dies
-    flip     // one bit is another
+    enospc,   // as if the disk were full
+    partial,  // half of the bytes reach the file, then the disk is full
+    eio,      // as if the disk had failed
+    tear,     // half of the bytes reach the file, then the process dies
+    flip      // one bit is another
 };
 Fault fault_at(std::string_view point);
 
-// At points where nothing is written: enospc throws IoError there, tear kills, flip does nothing.
+// The error number of a fault that the system would report; 0: it would report none.
+int error_of(Fault fault);
+
+// At points where nothing is written: what the system would report throws IoError, tear kills, flip does nothing.
 void fault_point(std::string_view point);
 
 // The points, one a line.

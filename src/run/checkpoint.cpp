@@ -16,9 +16,9 @@
 #include <limits>
 #include <vector>
 
+#include "core/durable_file.hpp"
 #include "core/error.hpp"
 #include "core/hash.hpp"
-#include "run/files.hpp"
 #include "run/journal_codec.hpp"
 
 namespace hopscotch {
@@ -106,7 +106,8 @@ void write_checkpoint(std::filesystem::path const& path, Checkpoint const& check
     preamble.state_bytes = state.size();
     preamble.header_hash = xxh3(bytes_of(header));
     preamble.state_hash = xxh3(state);
-    write_atomically(path, {std::as_bytes(std::span(&preamble, 1)), bytes_of(header), state, ByteView(checkpoint.parts)});
+    std::array const parts{std::as_bytes(std::span(&preamble, 1)), bytes_of(header), state, ByteView(checkpoint.parts)};
+    write_atomically(path, parts);
 }
 
 CheckpointFile::CheckpointFile(std::filesystem::path path) : path_(std::move(path)) {

@@ -7,11 +7,11 @@
 #include <algorithm>
 
 #include "core/clock.hpp"
+#include "core/durable_file.hpp"
 #include "core/error.hpp"
 #include "core/file.hpp"
 #include "core/json_reader.hpp"
 #include "experiment/reader.hpp"
-#include "run/files.hpp"
 #include "run/journal_codec.hpp"
 
 namespace hopscotch {

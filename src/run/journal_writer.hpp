@@ -5,7 +5,7 @@
 #include <memory>
 #include <string_view>
 
-#include "run/files.hpp"
+#include "core/durable_file.hpp"
 #include "schedule/lap.hpp"
 
 namespace hopscotch {

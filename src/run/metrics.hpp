@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
+#include "core/durable_file.hpp"
 #include "core/json.hpp"
 #include "experiment/metric.hpp"
-#include "run/files.hpp"
 #include "schedule/lap.hpp"
 
 namespace hopscotch {

@@ -6,10 +6,10 @@
 #include <limits>
 #include <map>
 
+#include "core/durable_file.hpp"
 #include "core/error.hpp"
 #include "core/file.hpp"
 #include "experiment/reader.hpp"
-#include "run/files.hpp"
 #include "run/journal.hpp"
 #include "run/run_directory.hpp"
 #include "schedule/lap_metric.hpp"

@@ -2,9 +2,9 @@
 // What the records of a run add up to: summary.json and trials.csv.
 #include <utility>
 
+#include "core/durable_file.hpp"
 #include "experiment/strategy_traits.hpp"
 #include "run/comparisons.hpp"
-#include "run/files.hpp"
 #include "run/journal_writer.hpp"
 #include "run/recorder.hpp"
 #include "run/trace.hpp"

@@ -10,10 +10,10 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "core/durable_file.hpp"
 #include "core/error.hpp"
 #include "core/file.hpp"
 #include "core/hash.hpp"
-#include "run/files.hpp"
 #include "run/journal_codec.hpp"
 #include "run/unit_file.hpp"
 

@@ -5,10 +5,10 @@
 
 #include <sstream>
 
+#include "core/durable_file.hpp"
 #include "core/error.hpp"
 #include "core/file.hpp"
 #include "core/json.hpp"
-#include "run/files.hpp"
 #include "run/journal_codec.hpp"
 
 namespace hopscotch {

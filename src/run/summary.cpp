@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/summary.hpp"
 
+#include "core/durable_file.hpp"
 #include "core/hash.hpp"
 #include "experiment/metric.hpp"
 #include "experiment/reader.hpp"
 #include "run/comparisons.hpp"
-#include "run/files.hpp"
 
 namespace hopscotch {
 namespace {

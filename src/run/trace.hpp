@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "core/durable_file.hpp"
 #include "core/json.hpp"
-#include "run/files.hpp"
 #include "schedule/lap.hpp"
 
 namespace hopscotch {

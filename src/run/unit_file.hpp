@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "run/files.hpp"
+#include "core/durable_file.hpp"
 #include "schedule/lap.hpp"
 
 namespace hopscotch {

@@ -4,6 +4,7 @@ replaced."""
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import unittest
@@ -76,6 +77,48 @@ class Faults(Disturbed):
                     self.resumed("2", folder)
                     self.assertEqual(self.outcome(folder), expected)
                     runs += 1
+
+    def test_every_write(self):
+        """The disk fills up within a write, or fails: at every file, at every step of writing one. One after the other they
+        strike the same run, which then comes out the same."""
+        self.small("quiet")
+        self.succeed("--quiet", "--trainers", "2")
+        expected = self.outcome("quiet")
+        kinds = {"append": ("partial", "eio"), "sync": ("eio",), "rename": ("eio",)}
+        strikes = [(point, kind) for point in sorted(points()) for kind in kinds.get(point.rpartition(".")[2], ())]
+        self.assertGreater(len(strikes), 20)
+        self.small("out")
+        for number, (point, kind) in enumerate(sorted(strikes, key=lambda strike: end_of_a_run(strike[0]))):
+            with self.subTest(point=point, kind=kind):
+                code, out, err = self.run_hopscotch(
+                    *("run", "e.json", "--quiet", "--resume", "--trainers", "2"),
+                    env={"HOPSCOTCH_FAULT": f"{point}:{1 + number % 3}:{kind}"},
+                )
+                self.assertNotIn(code, (2, -signal.SIGKILL), out + err)
+                if code == 0:  # it struck a checkpoint, or nothing
+                    self.assertEqual(self.outcome("out"), expected)
+                    shutil.rmtree(self.cwd / "out")
+        self.resumed("2")
+        self.assertEqual(self.outcome("out"), expected)
+
+    def test_a_limit_of_file_sizes(self):
+        """As of a disk that is full for ever after: what was written is whole, and the run goes on elsewhere."""
+        self.small("quiet")
+        self.succeed("--quiet", "--trainers", "2")
+        self.small("out")
+        for kilobytes in (2, 5, 9):
+            done = subprocess.run(
+                ["bash", "-c", f'ulimit -f {kilobytes}; exec "$@"', "bash", BINARY]
+                + ["run", "e.json", "--quiet", "--resume", "--trainers", "2"],
+                cwd=self.cwd,
+                capture_output=True,
+                text=True,
+                timeout=60,
+            )
+            self.assertNotIn(done.returncode, (0, 2, -signal.SIGXFSZ), done.stderr)
+            self.assertIn("File too large", done.stderr)
+        self.resumed("2")
+        self.assertEqual(self.outcome("out"), self.outcome("quiet"))
 
     def test_points_of_spilling(self):
         expected = self.undisturbed()

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Experiment files, with every section and setting that there is; and the trials that come of what was read.
+#include "core/durable_file.hpp"
 #include "core/file.hpp"
 #include "experiment/reader.hpp"
 #include "experiment/space.hpp"
 #include "fuzz/kinds.hpp"
 #include "fuzz/mutate.hpp"
-#include "run/files.hpp"
 #include "run/records.hpp"
 #include "search/search.hpp"
 

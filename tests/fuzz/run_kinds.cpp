@@ -3,13 +3,13 @@
 #include <array>
 #include <cstring>
 
+#include "core/durable_file.hpp"
 #include "core/error.hpp"
 #include "core/hash.hpp"
 #include "core/json_reader.hpp"
 #include "fuzz/kinds.hpp"
 #include "fuzz/mutate.hpp"
 #include "run/checkpoint.hpp"
-#include "run/files.hpp"
 #include "run/inbox.hpp"
 #include "run/journal.hpp"
 #include "run/journal_codec.hpp"

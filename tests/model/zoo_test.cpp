@@ -197,7 +197,7 @@ TEST(Safetensors, NamesTheFileItCannotWrite) {
     AlignedBlock state(trial->state->layout().bytes);
     trial->state->initialise(state.bytes(), 1, TrialId(0));
     trial->state->bind(state.bytes());
-    EXPECT_THROW(trial->state->save("/no/such/folder/model.safetensors", Json()), DataError);
+    EXPECT_THROW(trial->state->save("/no/such/folder/model.safetensors", Json()), IoError);
 }
 
 }  // namespace zoo_test

@@ -10,9 +10,9 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/durable_file.hpp"
 #include "core/error.hpp"
 #include "experiment/reader.hpp"
-#include "run/files.hpp"
 #include "run/records.hpp"
 
 namespace hopscotch {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/run_directory.hpp"
-#include "run/files.hpp"
+#include "core/durable_file.hpp"
 
 #include <gtest/gtest.h>
 

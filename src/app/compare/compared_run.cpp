@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "core/durable_file.hpp"
 #include "core/error.hpp"
 #include "core/file.hpp"
 #include "experiment/metric.hpp"
 #include "experiment/strategy_traits.hpp"
-#include "run/files.hpp"
 
 namespace hopscotch {
 namespace {

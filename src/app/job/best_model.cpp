@@ -2,12 +2,12 @@
 #include "app/job/best_model.hpp"
 
 #include "app/job/prepare.hpp"
+#include "core/durable_file.hpp"
 #include "core/hash.hpp"
 #include "experiment/reader.hpp"
 #include "model/feed/workspace.hpp"
 #include "model/trial/trial_model.hpp"
 #include "model/trial/trial_state.hpp"
-#include "run/files.hpp"
 #include "run/metrics.hpp"
 #include "schedule/director.hpp"
 

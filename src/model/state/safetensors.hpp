@@ -21,7 +21,7 @@ struct NamedTensor {
     ByteView bytes;
 };
 
-// Written to a temporary name, synced, renamed. Metadata values that are no strings are written as JSON text. DataError.
+// Written to a temporary name, synced, renamed. Metadata values that are no strings are written as JSON text. IoError.
 void write_safetensors(std::string const& path, std::vector<NamedTensor> const& tensors, Json const& metadata);
 
 // A file that somebody else may have written: everything in its header is checked before it is used.

@@ -43,8 +43,7 @@ SpillFile::Slot SpillFile::write(ByteView state) {
         free(slot);
         throw IoError(fmt::format("{}: cannot write ({})", directory_.string(), std::strerror(error)));
     };
-    auto const fault = fault_at("spill.write");
-    if (fault == Fault::enospc) fail(ENOSPC);
+    if (int const error = error_of(fault_at("spill.write")); error != 0) fail(error);
     for (std::size_t done = 0; done < state.size();) {
         auto const wrote =
             ::pwrite(file_.handle(), state.data() + done, state.size() - done, static_cast<off_t>(slot.offset + done));

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "run/files.hpp"
+#include "core/durable_file.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <unistd.h>
+
 #include <csignal>
+#include <filesystem>
+#include <string>
 
 #include "core/error.hpp"
 #include "core/file.hpp"
-#include "tiny_dataset.hpp"
 
 namespace hopscotch {
-namespace files_test {
+namespace durable_file_test {
 
 // Files of this process may not grow beyond that; a write that would is cut short, and the next one fails: as on a disk that
 // is full.
@@ -36,8 +39,7 @@ private:
 
 // Half a line in the middle of a journal would make its run one that cannot be resumed.
 TEST(AppendFile, ALineThatDoesNotFitLeavesNothing) {
-    testing::TemporaryDirectory const scratch;
-    auto const path = scratch.path() / "lines";
+    auto const path = std::filesystem::temp_directory_path() / ("hopscotch-lines-" + std::to_string(::getpid()));
     AppendFile file(path);
     file.append("first\n");
     {
@@ -49,7 +51,8 @@ TEST(AppendFile, ALineThatDoesNotFitLeavesNothing) {
     }
     file.append("last\n");
     EXPECT_EQ(read_whole(path), "first\nshort\nlast\n");
+    std::filesystem::remove(path);
 }
 
-}  // namespace files_test
+}  // namespace durable_file_test
 }  // namespace hopscotch

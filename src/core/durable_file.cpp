@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "run/files.hpp"
+#include "core/durable_file.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -34,8 +35,10 @@ std::string point_of(std::filesystem::path path, std::string_view step) {
 
 // False, with errno, as the system would say it.
 bool survives(std::filesystem::path const& path, std::string_view step) {
-    if (fault_at(point_of(path, step)) == Fault::none) return true;
-    errno = ENOSPC;
+    auto const fault = fault_at(point_of(path, step));
+    if (fault == Fault::none) return true;
+    int const error = error_of(fault);
+    errno = error != 0 ? error : ENOSPC;
     return false;
 }
 
@@ -53,16 +56,24 @@ AppendFile::~AppendFile() {
 }
 
 void AppendFile::append(std::string_view bytes) {
-    std::string changed;
     auto const fault = fault_at(point_of(path_, "append"));
-    if (fault == Fault::enospc) errno = ENOSPC;
-    check_io(fault != Fault::enospc, path_, "write");
+    int const error = error_of(fault);
+    bool const half = fault == Fault::tear || fault == Fault::partial;
+    std::string changed;
     if (fault == Fault::flip && !bytes.empty()) {
         changed = bytes;
         changed[changed.size() / 2] = static_cast<char>(changed[changed.size() / 2] ^ 1);
         bytes = changed;
     }
-    if (fault == Fault::tear) bytes = bytes.substr(0, bytes.size() / 2);
+    if (error == 0 || half) write(half ? bytes.substr(0, bytes.size() / 2) : bytes);
+    if (fault == Fault::tear) std::raise(SIGKILL);
+    if (half) take_back(bytes.size() / 2);
+    errno = error;
+    check_io(error == 0, path_, "write");
+    dirty_ = true;
+}
+
+void AppendFile::write(std::string_view bytes) {
     if (torn_)
         throw IoError(
             fmt::format("{}: cannot write (an earlier write left half a line that could not be removed)", path_.string()));
@@ -77,8 +88,6 @@ void AppendFile::append(std::string_view bytes) {
         check_io(written >= 0, path_, "write");
         done += static_cast<std::size_t>(written);
     }
-    dirty_ = true;
-    if (fault == Fault::tear) std::raise(SIGKILL);
 }
 
 void AppendFile::take_back(std::size_t written) {
@@ -119,7 +128,7 @@ void sync_directory(std::filesystem::path const& path) {
 
 }  // namespace
 
-void write_atomically(std::filesystem::path const& path, std::initializer_list<ByteView> parts) {
+void write_atomically(std::filesystem::path const& path, std::span<ByteView const> parts) {
     auto temporary = path;
     temporary += ".tmp";
     std::error_code ignored;
@@ -139,7 +148,8 @@ void write_atomically(std::filesystem::path const& path, std::initializer_list<B
 }
 
 void write_atomically(std::filesystem::path const& path, std::string_view bytes) {
-    write_atomically(path, {std::as_bytes(std::span(bytes))});
+    std::array const parts{std::as_bytes(std::span(bytes))};
+    write_atomically(path, parts);
 }
 
 }  // namespace hopscotch

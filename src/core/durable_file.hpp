@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two ways a run directory's files are written: a line at a time and at once, or whole and atomically.
+// The two ways in which files of a run directory are written: a line at a time and at once, or whole and atomically.
 #pragma once
 #include <filesystem>
-#include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -33,6 +33,7 @@ public:
     static constexpr double k_sync_every_s = 0.1;
 
 private:
+    void write(std::string_view bytes);
     void take_back(std::size_t written);
 
     std::filesystem::path path_;
@@ -44,6 +45,6 @@ private:
 // Temporary name, fsync, rename, fsync of the directory: readers see the old file or the new one, never a part. On
 // return the new file survives a power cut. Throws Error; then the old file is unchanged.
 void write_atomically(std::filesystem::path const& path, std::string_view bytes);
-void write_atomically(std::filesystem::path const& path, std::initializer_list<ByteView> parts);
+void write_atomically(std::filesystem::path const& path, std::span<ByteView const> parts);
 
 }  // namespace hopscotch
