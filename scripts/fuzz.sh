@@ -4,8 +4,9 @@
 #       Tries foreign files with clang's libFuzzer, with address and undefined-behaviour checks on. Targets are the files of
 #       fuzz/. New inputs go to build-fuzz/corpus, crashes to build-fuzz/crashes.
 #   scripts/fuzz.sh --files [--sanitize] [COUNT=10000]
-#       Damages experiments, run directories and datasets: the readers get COUNT files of each kind, and the binary gets
-#       COUNT / 50 commands. --sanitize: readers only, ASan + UBSan.
+#       Damages experiments, run directories, datasets and messages between ranks: the readers get COUNT files of each kind,
+#       the decoders 10 x COUNT messages of each kind, and the binary COUNT / 50 commands. --sanitize: readers and decoders
+#       only, ASan + UBSan.
 # Exit code 1 if anything crashed or hung, or printed an error that names no file.
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
@@ -13,12 +14,13 @@ cd "$(dirname "$0")/.."
 
 if [[ "${1:-}" == --files ]]; then
     shift
-    preset=release build=build targets=(fuzz_readers hopscotch)
-    [[ "${1:-}" != --sanitize ]] || { preset=asan build=build-asan targets=(fuzz_readers) && shift; }
+    preset=release build=build targets=(fuzz_readers fuzz_messages hopscotch)
+    [[ "${1:-}" != --sanitize ]] || { preset=asan build=build-asan targets=(fuzz_readers fuzz_messages) && shift; }
     scripts/build.sh "$preset" "${targets[@]}"
     # What libhdf5 itself loses on its way out of a damaged file is not ours.
     worst=0
     ASAN_OPTIONS=detect_leaks=0 "$build/tests/fuzz_readers" --count "${1:-10000}" || worst=1
+    "$build/tests/fuzz_messages" --count $((${1:-10000} * 10)) || worst=1
     [[ "$preset" == asan ]] || python3 -B tests/fuzz/binary_fuzz.py "$build/hopscotch" $((${1:-10000} / 50)) || worst=1
     exit "$worst"
 fi

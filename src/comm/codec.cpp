@@ -15,6 +15,13 @@ void Decoder::raw(void* data, std::size_t size) {
     bytes_ = bytes_.subspan(size);
 }
 
+void Decoder::get(bool& value) {
+    std::uint8_t byte = 0;
+    get(byte);
+    if (byte > 1) throw CommError("message not understood (sent by another version?); start every rank from one build");
+    value = byte == 1;
+}
+
 std::size_t Decoder::length(std::size_t item_bytes) {
     std::uint64_t size = 0;
     get(size);

@@ -59,7 +59,7 @@ private:
     Bytes bytes_;
 };
 
-// Throws CommError on a message that is too short.
+// Throws CommError on a message that is too short, or has a truth value that is neither.
 class Decoder {
 public:
     explicit Decoder(ByteView bytes) : bytes_(bytes) {}
@@ -75,6 +75,7 @@ private:
     void get(T& value) {
         raw(&value, sizeof value);
     }
+    void get(bool& value);  // no byte but 0 and 1 may ever lie in a bool
     template <class Tag>
     void get(Id<Tag>& id) {
         get(id.value);
