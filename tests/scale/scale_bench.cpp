@@ -156,11 +156,13 @@ int run(Options options) {
     PlayedWorld world(options.cast, [&](std::int64_t taken) { watch.lap_taken(taken); });
     auto const exit_code = run_job(world, std::move(prepared), run_options, started_s);
     auto const ended_s = monotonic_s();
+    auto const rank0_s = watch.look(0).rank0_s;
     auto out = Json::object({{"exit_code", exit_code},
                              {"laps", world.laps()},
                              {"prepare_s", prepared_s - started_s},
                              {"to_first_lap_s", world.first_lap_s().value_or(ended_s) - started_s},
                              {"seconds", ended_s - started_s},
+                             {"rank0_s", rank0_s},
                              {"end_s", watch.looks().empty() ? 0 : ended_s - watch.looks().back().wall_s},
                              {"peak_mb", peak_mb()},
                              {"tenths", text_of(watch.looks())}});
