@@ -42,15 +42,16 @@ while read -r file pattern; do
 done <<< "$tables"
 
 exceptions=$(sed -nE 's/^(.*[^ ]) +\| .*$/\1/p' <<< "$allowed" | paste -sd '|')
+# shellcheck disable=SC2086  # words are wanted
 skipped=$(printf '%s\n' "${files[@]}" $makers | grep -v '_config\.hpp$' | sed 's/\./\\./g; s/.*/^&:/' | paste -sd '|')
 any=$(printf '%s\n' "${names[@]}" | sort -u | paste -sd '|')
 
 cd "$src"
-found=$(grep -rnE "\"($any)\"" --include='*.hpp' --include='*.cpp' --include='*.cu' . | sed 's|^\./||' |
+outside=$(grep -rnE "\"($any)\"" --include='*.hpp' --include='*.cpp' --include='*.cu' . | sed 's|^\./||' |
         grep -vE "$skipped" | grep -vE ':[0-9]+: *//' | grep -vE "$exceptions" |
         sed -E 's|[[:space:]]//.*$||' | grep -E "\"($any)\"" || true)
-if [[ -n "$found" ]]; then
-    sed -E 's/^([^:]+:[0-9]+): */\1: a name outside its table: /' <<< "$found"
+if [[ -n "$outside" ]]; then
+    sed -E 's/^([^:]+:[0-9]+): */\1: a name outside its table: /' <<< "$outside"
     exit 1
 fi
 echo "names: ${#names[@]} names stand in their tables only"

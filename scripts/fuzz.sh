@@ -29,7 +29,7 @@ seconds=${1:-60}
 shift || true
 targets=("$@")
 [[ ${#targets[@]} -gt 0 ]] || mapfile -t targets < <(basename -s .cpp fuzz/*.cpp)
-out=build-fuzz
+out="build-fuzz"
 
 works() {  # a clang that knows our C++ and has libFuzzer
     command -v "$1" >/dev/null && "$1" -std=c++20 -fsanitize=fuzzer -x c++ - -o /dev/null 2>/dev/null <<< '
@@ -51,7 +51,7 @@ if [[ -z "$clang" ]]; then
 fi
 
 hdf5=$(pkg-config --cflags hdf5-serial 2>/dev/null || pkg-config --cflags hdf5 2>/dev/null || true)
-# shellcheck disable=SC2206  # words are wanted
+# shellcheck disable=SC2206,SC2054  # words are wanted; commas of one option
 flags=(-std=c++20 -O1 -g -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
        -Isrc -Itests -Ifuzz $hdf5)
 sources=(src/core/{error,hash,json,json_reader}.cpp)

@@ -12,7 +12,7 @@ out=$(cd "$1" && pwd)
     echo "gpu_bundle: $out is neither empty nor a bundle; give another folder" >&2
     exit 2
 }
-rm -rf "$out"/*
+rm -rf "${out:?}"/*
 touch "$out/hopscotch-bundle"
 command -v dpkg-query > /dev/null || {
     echo "gpu_bundle: there is no dpkg here (the bundle is made of Debian's or Ubuntu's packages); use such a machine" >&2

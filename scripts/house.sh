@@ -19,9 +19,10 @@ count() {  # what, command: prints how many lines of the command's output match 
     output=$("$@" 2>&1) || worst=1
     lines=$(grep -E '^[^ :]+:[0-9]+:' <<< "$output" || true)
     printf '%-44s %5d   (bar 0)\n' "$what" "$(grep -c . <<< "$lines" || true)"
-    [[ -z "$lines" ]] || sed 's/^/    /' <<< "$lines"
+    [[ -z "$lines" ]] || printf '    %s\n' "${lines//$'\n'/$'\n'    }"
 }
 
+# shellcheck disable=SC2317  # count calls it
 formatted() {  # the first place of each file that differs, as file:line:
     scripts/format.sh --check 2>&1 |
         sed -nE 's/^([^ :]+):([0-9]+):[0-9]+: error.*/\1:\2: differs/p; s/^--- (.*)$/\1:1: differs/p' | sort -t: -u -k1,1

@@ -44,7 +44,7 @@ worst=0
 for preset in asan tsan; do
     cmake --preset "$preset" > "build-$preset.log" 2>&1 || { cat "build-$preset.log" >&2; exit 1; }
     rm -f "build-$preset.log"
-    # shellcheck disable=SC2086
+    # shellcheck disable=SC2046  # words are wanted
     scripts/build.sh "$preset" $(printf '%s_tests ' ${modules//|/ })
     echo "== $preset"
     ctest --test-dir "build-$preset" --output-on-failure -R "^($modules)\\." "$@" || worst=$?

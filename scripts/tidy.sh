@@ -39,7 +39,7 @@ if [[ ${#files[@]} -eq 0 ]]; then
 fi
 
 # Only for its list of commands: nothing is compiled but the header with the version.
-build=build-tidy
+build="build-tidy"
 cmake --preset dev -B "$build" -DCMAKE_EXPORT_COMPILE_COMMANDS=ON -DHOPSCOTCH_TESTS=OFF > /dev/null
 cmake --build "$build" --target hopscotch_version > /dev/null
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rank 0 with 64 played trainers (tests/scale), a short version of scripts/scale.sh: what may grow with a run, and what may
-what may not. Ratios between two sizes, never seconds."""
+"""Rank 0 with 64 played trainers (tests/scale), a short version of scripts/scale.sh: what may grow with the size of a run,
+and what may not. Ratios between two sizes, never seconds."""
 
 import json
 import os

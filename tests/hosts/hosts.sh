@@ -13,7 +13,7 @@ set -euo pipefail
 name=hsc net=10.78.0
 folder=${TMPDIR:-/tmp}/hopscotch-hosts
 
-count() { ip netns list | grep -c "^$name[0-9]" || true; }
+count() { ip netns list | grep -c "^${name}[0-9]" || true; }
 
 up() {
     mkdir -p "$folder/disk"

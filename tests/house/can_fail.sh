@@ -1,6 +1,6 @@
 # Sourced by the tests that a check of the sources can fail; $1 is the check.
 # SPDX-License-Identifier: Apache-2.0
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034  # `failed` is read by those who source this file
 set -euo pipefail
 check=$1
 work=$(mktemp -d)

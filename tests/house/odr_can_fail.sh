@@ -8,7 +8,7 @@ trap 'rm -rf "$work"' EXIT
 failed=0
 
 expect() {  # accepted|refused path text path text
-    rm -rf "$work"/*
+    rm -rf "${work:?}"/*
     mkdir -p "$work/src/core" "$work/src/data" "$work/tests/core" "$work/tests/data"
     printf '%s\n' "$3" > "$work/$2"
     printf '%s\n' "$5" > "$work/$4"
