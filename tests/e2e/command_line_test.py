@@ -2,6 +2,7 @@
 """The options of `run`, what it prints, and the shipped experiments."""
 
 import pathlib
+import re
 import shutil
 import subprocess
 import unittest
@@ -49,6 +50,28 @@ class CommandLine(Case):
             self.assertIn("work         48 units, ", out)
             self.assertIn("dry run: nothing was written or trained\n", out)
             self.assertEqual(self.listing(), before)
+
+    def test_dry_run_predicts_the_storage(self):
+        """Within a tenth of what the run then takes; a state of Adam is three times its weights, and counters."""
+        out, _ = self.succeed("--dry-run", "--trainers", "2", "--set", 'train.optimizer={"name": "adam", "lr": 0.01}')
+        said = dict(re.findall(r"(checkpoints|units|journal and trace|best model) ([0-9.]+ k?B)", out))
+        predicted = {key: float(text.split()[0]) * (1000 if "kB" in text else 1) for key, text in said.items()}
+        self.succeed("--quiet", "--trainers", "2", "--set", 'train.optimizer={"name": "adam", "lr": 0.01}')
+        sizes = {path.name: path.stat().st_size for path in (self.cwd / "out").rglob("*") if path.is_file()}
+        self.assertAlmostEqual(predicted["units"] / sizes["units-1.bin"], 1, delta=0.1)
+        self.assertAlmostEqual(predicted["best model"] / sizes["model.safetensors"], 1, delta=0.3)
+        lines = sum(sizes[name] for name in ("journal.jsonl", "metrics.jsonl", "trace.json"))
+        self.assertAlmostEqual(predicted["journal and trace"] / lines, 1, delta=0.4)
+        state = max(trial["state_bytes"] for trial in self.laps())
+        trials = len(self.summary()["trials"])
+        self.assertAlmostEqual(predicted["checkpoints"] / ((2 * trials + 1) * state), 1, delta=0.01)
+
+    def test_a_disk_that_is_too_small(self):
+        search = {"procedure": "random", "trials": 20000, "in_flight": 20000}
+        space = {"train.optimizer.lr": {"type": "float", "low": 0.01, "high": 0.1}}
+        self.write(experiment(model={"name": "mlp", "hidden": [6000, 6000]}, search=search, space=space))
+        out, _ = self.succeed("--dry-run", "--trainers", "2")
+        self.assertRegex(out, r"warning      run.dir out needs about [0-9.]+ TB, and its file system has [0-9.]+ .B \(")
 
     def test_quiet(self):
         for np in (None, 3):

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "app/common/bytes_text.hpp"
 #include "core/clock.hpp"
 #include "core/hash.hpp"
 #include "data/dataset/verify.hpp"
@@ -13,20 +14,12 @@
 namespace hopscotch {
 namespace {
 
-std::string size_text(std::int64_t bytes) {
-    if (bytes < 1000) return fmt::format("{} B", bytes);
-    double value = static_cast<double>(bytes);
-    for (auto const* unit : {"kB", "MB", "GB"})
-        if ((value /= 1000) < 1000) return fmt::format("{:.1f} {}", value, unit);
-    return fmt::format("{:.1f} TB", value / 1000);
-}
-
 void print_split(std::filesystem::path const& directory, Manifest const& manifest, Split split, std::string_view name) {
     auto const s = summarise(directory, manifest, split);
     if (s.shards == 0) return;
     auto const each =
         s.smallest == s.largest ? fmt::format("{}", s.smallest) : fmt::format("{} to {}", s.smallest, s.largest);
-    fmt::print("{:<12}{:>10} rows {:>6} shards of {:<16} {:>10}{}\n", name, s.rows, s.shards, each, size_text(s.bytes),
+    fmt::print("{:<12}{:>10} rows {:>6} shards of {:<16} {:>10}{}\n", name, s.rows, s.shards, each, bytes_text(s.bytes),
                s.absent > 0 ? fmt::format("  ({} files are missing)", s.absent) : "");
 }
 
@@ -120,7 +113,7 @@ int verify_dataset(std::filesystem::path const& directory) {
         fmt::print("{}: {} failure{}\n", directory.string(), report.failures.size(), report.failures.size() == 1 ? "" : "s");
         return 1;
     }
-    fmt::print("{}: ok, {} rows, {} read in {:.2f} s\n", directory.string(), report.rows, size_text(report.bytes),
+    fmt::print("{}: ok, {} rows, {} read in {:.2f} s\n", directory.string(), report.rows, bytes_text(report.bytes),
                monotonic_s() - start);
     return 0;
 }

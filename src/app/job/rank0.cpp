@@ -14,10 +14,12 @@
 #include "app/job/attempt.hpp"
 #include "app/job/describe_run.hpp"
 #include "app/job/earlier_jobs.hpp"
+#include "app/job/largest_trial.hpp"
 #include "app/job/prepare.hpp"
 #include "app/job/print_result.hpp"
 #include "app/job/run_options.hpp"
 #include "app/job/signals.hpp"
+#include "app/job/storage.hpp"
 #include "comm/buffer_pool.hpp"
 #include "comm/courier.hpp"
 #include "comm/peers.hpp"
@@ -29,10 +31,6 @@
 #include "experiment/measures.hpp"
 #include "experiment/search_section.hpp"
 #include "experiment/strategy_traits.hpp"
-#include "model/feed/workspace.hpp"
-#include "model/state/state.hpp"
-#include "model/trial/trial_model.hpp"
-#include "model/trial/trial_state.hpp"
 #include "run/recorder.hpp"
 #include "schedule/director.hpp"
 #include "strategy/common/pump.hpp"
@@ -45,16 +43,6 @@ namespace hopscotch {
 namespace {
 
 constexpr int k_most_damages = 3;  // a host whose memory fails does so again
-
-void measure_largest_trial(PreparedRun& prepared) {
-    Workspace workspace("cpu", 1);
-    for (auto const& trial : prepared.director->trials()) {
-        auto const model = make_trial_model(prepared.config_of(trial.assignment), prepared.manifest, workspace);
-        prepared.state_bytes = std::max<std::uint64_t>(prepared.state_bytes, model.state->layout().bytes);
-        prepared.weight_bytes =
-            std::max<std::uint64_t>(prepared.weight_bytes, model.state->layout().end_of(Block::parameter));
-    }
-}
 
 ByteCounts counts_of(std::vector<std::uint64_t> const& bytes) {
     return {static_cast<std::int64_t>(bytes.at(0)), static_cast<std::int64_t>(bytes.at(1)),
@@ -279,7 +267,11 @@ RunEnd Rank0::end(RunEnd end, std::string const& failure) const {
 int run_job(World& world, PreparedRun prepared, RunOptions const& options, double started_s) {
     catch_signals();
     Courier courier(world, {.deadline_s = prepared.experiment.run.deadline_s});
-    measure_largest_trial(prepared);
+    auto const largest = largest_trial(prepared);
+    prepared.state_bytes = largest.state;
+    prepared.weight_bytes = largest.weights;
+    if (auto missing = missing_space(prepared, storage_of(prepared, largest)); !prepared.earlier && !missing.empty())
+        prepared.notes.push_back(std::move(missing));
     if (!prepared.earlier) prepared.run_id = new_run_id();
     if (!options.quiet)
         for (auto const& note : prepared.notes) log_warning(note);

@@ -5,7 +5,10 @@
 
 #include <algorithm>
 
+#include "app/common/bytes_text.hpp"
+#include "app/job/largest_trial.hpp"
 #include "app/job/prepare.hpp"
+#include "app/job/storage.hpp"
 #include "app/plan/known_speed.hpp"
 #include "core/error.hpp"
 #include "data/dataset/shard.hpp"
@@ -83,6 +86,18 @@ void print_hours(PreparedRun const& prepared, Work const& work) {
                text(work.total), known->run);
 }
 
+void print_storage(PreparedRun const& prepared) {
+    auto const largest = largest_trial(prepared);
+    auto const storage = storage_of(prepared, largest);
+    fmt::print("storage      about {} at the peak: checkpoints {}, units {}, journal and trace {}, best model {}\n",
+               bytes_text(storage.run_dir()), bytes_text(storage.checkpoints), bytes_text(storage.units),
+               bytes_text(storage.lines), bytes_text(storage.best));
+    fmt::print(
+        "memory       states of up to {} each: about {} a trainer, beyond run.state_memory on the disk; validation rows {}\n",
+        bytes_text(largest.state), bytes_text(storage.states), bytes_text(storage.validation));
+    if (auto const missing = missing_space(prepared, storage); !missing.empty()) fmt::print("warning      {}\n", missing);
+}
+
 }  // namespace
 
 void print_plan(PreparedRun const& prepared) {
@@ -116,6 +131,7 @@ void print_plan(PreparedRun const& prepared) {
                    is_hopping(prepared) ? fmt::format(", {} hops", hops) : "", longest / shortest);
     if (auto const work = prepared.decides ? print_search_simulation(prepared) : print_schedule(prepared, costs))
         print_hours(prepared, *work);
+    print_storage(prepared);
     for (std::size_t i = 0; i < std::min<std::size_t>(3, trials.size()); ++i)
         fmt::print("trial {:<6} {}\n", trials[i].id.value, to_json(trials[i].assignment).dump());
     if (trials.size() > 3 && !prepared.decides) fmt::print("...          {} more\n", trials.size() - 3);

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/job/largest_trial.hpp"
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "app/job/prepare.hpp"
+#include "experiment/reader.hpp"
+#include "model/feed/workspace.hpp"
+#include "model/state/layout.hpp"
+#include "model/trial/trial_model.hpp"
+#include "model/trial/trial_state.hpp"
+#include "schedule/director.hpp"
+
+namespace hopscotch {
+namespace {
+
+// Trials with equal text have states of one size: a number under "train" only says whether there is a slot (momentum, ema).
+std::string shape_of(Assignment assignment) {
+    for (auto& [path, value] : assignment)
+        if (path.starts_with("train.") && value.is_number()) value = Json(value.number() != 0);
+    return to_json(assignment).dump();
+}
+
+}  // namespace
+
+TrialBytes largest_trial(PreparedRun const& prepared) {
+    TrialBytes out;
+    std::set<std::string> seen;
+    Workspace workspace("cpu", 1);
+    for (auto const& trial : prepared.director->trials()) {
+        if (!seen.insert(shape_of(trial.assignment)).second) continue;
+        auto const model = make_trial_model(prepared.config_of(trial.assignment), prepared.manifest, workspace);
+        auto const& layout = model.state->layout();
+        out.state = std::max<std::uint64_t>(out.state, layout.bytes);
+        out.weights = std::max<std::uint64_t>(out.weights, layout.end_of(Block::parameter));
+    }
+    return out;
+}
+
+}  // namespace hopscotch

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// How large the states of a run's trials are, before any of them is trained.
+#pragma once
+#include <cstdint>
+
+namespace hopscotch {
+
+struct PreparedRun;
+
+struct TrialBytes {
+    std::uint64_t state = 0, weights = 0;  // weights: its parameters
+};
+
+// Of the largest of the trials that are known at the start. Makes one model for each shape of a state.
+TrialBytes largest_trial(PreparedRun const& prepared);
+
+}  // namespace hopscotch

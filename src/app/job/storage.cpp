@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/job/storage.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "app/common/bytes_text.hpp"
+#include "app/job/prepare.hpp"
+#include "experiment/strategy_traits.hpp"
+#include "run/tally.hpp"
+#include "schedule/director.hpp"
+
+namespace hopscotch {
+namespace {
+
+// Measured with scripts/scale.sh: the lines of a lap in journal.jsonl and metrics.jsonl, an event of trace.json. A trace has
+// at most so many units (run/trace.hpp). A block of units-N.bin is as docs/formats.md says.
+constexpr std::uint64_t k_lines_of_a_lap = 1100, k_trace_of_a_unit = 172, k_most_traced = 200'000;
+constexpr std::uint64_t k_unit = 56, k_block = 32;
+
+std::uint64_t laps_of(PreparedRun const& prepared) {
+    if (prepared.decides) return static_cast<std::uint64_t>(prepared.plan.epochs);
+    std::uint64_t out = 0;
+    for (auto const& trial : prepared.director->trials()) out += static_cast<std::uint64_t>(trial.epochs_wanted);
+    return out;
+}
+
+// The folder that is there, or will be made in.
+std::filesystem::path existing_part(std::filesystem::path path) {
+    path = std::filesystem::absolute(path);
+    std::error_code refused;
+    while (path.has_relative_path() && !std::filesystem::exists(path, refused)) path = path.parent_path();
+    return path;
+}
+
+}  // namespace
+
+Storage storage_of(PreparedRun const& prepared, TrialBytes const& largest) {
+    Storage out;
+    auto const laps = laps_of(prepared);
+    auto const units = laps * static_cast<std::uint64_t>(prepared.shards);
+    auto const alive = static_cast<std::uint64_t>(prepared.in_flight);
+    auto const trials = std::max<std::uint64_t>(alive, static_cast<std::uint64_t>(prepared.plan.trials));
+    out.checkpoints = (2 * alive + (keeps_every_best(prepared.experiment) ? trials : 1)) * largest.state;
+    out.units = units * k_unit + laps * k_block;
+    out.lines = laps * k_lines_of_a_lap + std::min(units, k_most_traced) * k_trace_of_a_unit;
+    out.best = largest.weights;
+    auto const holders = static_cast<std::uint64_t>(std::clamp(prepared.trainers, 1, prepared.shards));
+    bool const together = strategy_traits(prepared.experiment.strategy.name).training == Training::together;
+    out.states = largest.state * (together ? alive : (alive + holders - 1) / holders);
+    out.validation = static_cast<std::uint64_t>(prepared.manifest.rows(Split::valid) * prepared.manifest.row_size()) *
+                     (prepared.manifest.type == FeatureType::uint8 ? 1 : sizeof(float));
+    return out;
+}
+
+std::string missing_space(PreparedRun const& prepared, Storage const& storage) {
+    std::error_code refused;
+    auto const space = std::filesystem::space(existing_part(prepared.experiment.run.dir), refused);
+    if (refused || space.available >= storage.run_dir()) return {};
+    return fmt::format(
+        "run.dir {} needs about {}, and its file system has {} (checkpoints of {} trials at a time: search.in_flight); free "
+        "some, or name another run.dir",
+        prepared.experiment.run.dir, bytes_text(storage.run_dir()), bytes_text(space.available), prepared.in_flight);
+}
+
+}  // namespace hopscotch
