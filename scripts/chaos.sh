@@ -11,6 +11,9 @@
 #   scripts/chaos.sh --orders [CASES [SEED]]
 #       Strikes jobs as soon as they have acknowledged orders (hopscotch ctl). The runs must still obey the orders. 200 cases
 #       by default. Continues after a failure; --orders --only SEED/NUMBER [--times N] repeats one of them.
+#   scripts/chaos.sh --soak [SECONDS [SEED]]
+#       One job of an hour with everything at once: orders, lost trainers, standstills, damaged hops, a clock that steps, a
+#       disk that is full. Then its bits are replayed, and no process may have grown.
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -30,6 +33,10 @@ fi
 if [[ "${1:-}" == --random ]]; then
     shift
     exec python3 -B random_chaos.py "$@"
+fi
+if [[ "${1:-}" == --soak ]]; then
+    shift
+    exec python3 -B soak.py "$@"
 fi
 if [[ "${1:-}" == --orders ]]; then
     shift
