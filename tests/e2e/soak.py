@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One long job with everything at once: soak.py [SECONDS [SEED]]. A search that decides on the way, on six trainers by mpirun.
-Every few seconds something happens: an order of a user, a trainer that stands still or dies, a state that is damaged on its
-hop, a clock that steps, a disk that is full for a moment. At the end the run must finish by itself, obey the orders that it
-has acknowledged, leave nothing behind, and replay to the same bits; and no process may have grown since the first sixth of
-the time. Prints the counts; ends with 1 if anything is wrong."""
+"""One long job with everything at once: soak.py [SECONDS [SEED]]. A search that decides on the way, on six trainers by
+mpirun. Every few seconds something happens: an order of a user, a trainer that stands still or dies, a state that is damaged
+on its hop, a clock that steps, a disk that is full for a moment. At the end the run must finish by itself, obey the orders
+that it has acknowledged, leave nothing behind, and replay to the same bits; and no process may have grown since the first
+sixth of the time. Prints the counts; ends with 1 if anything is wrong."""
 
 import collections
 import json
