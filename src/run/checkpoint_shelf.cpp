@@ -10,11 +10,20 @@ LapSink::Saved const* file_after(std::vector<LapSink::Saved> const& files, int e
     return file == files.end() ? nullptr : &*file;
 }
 
+std::set<std::string> checkpoints_in(std::filesystem::path const& run_dir) {
+    std::set<std::string> out;
+    std::error_code missing;
+    for (std::filesystem::directory_iterator file(run_dir / "checkpoints", missing), end; file != end; ++file)
+        out.insert("checkpoints/" + file->path().filename().string());
+    return out;
+}
+
 void CheckpointShelf::restore(Journal const& journal) {
     for (auto const& lap : journal.released) chain_.released(lap);
     for (auto const& record : journal.laps) chain_.ended(record);
+    auto const there = checkpoints_in(directory_);
     for (auto const& file : journal.saved)
-        if (std::filesystem::exists(directory_ / file.file) && chain_.may_be(file)) add(file);
+        if (there.contains(file.file) && chain_.may_be(file)) add(file);
 }
 
 void CheckpointShelf::released(Lap const& lap) {

@@ -24,6 +24,9 @@ inline auto start_of_epoch(int epoch) { return std::tuple(epoch, 0, std::int64_t
 // Of a trial's files the one with its state after that epoch; null: there is none.
 LapSink::Saved const* file_after(std::vector<LapSink::Saved> const& files, int epoch);
 
+// The names of the files in that run directory, as the journal has them.
+std::set<std::string> checkpoints_in(std::filesystem::path const& run_dir);
+
 class CheckpointShelf {
 public:
     // for_clones: the search clones trials, so the end of every lap is kept until let_go() names the lap.

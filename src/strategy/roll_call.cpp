@@ -25,6 +25,8 @@
 namespace hopscotch {
 namespace {
 
+constexpr double k_word_s = 10;  // between two lines about trainers that still open their data
+
 // Each complaint once, however many trainers have it.
 void refuse_complaints(std::map<Rank, Hello> const& hellos) {
     std::set<std::string> complaints;
@@ -65,22 +67,27 @@ void advise(std::map<Rank, Hello> const& hellos, RunConfig const& run, bool has_
     for (auto const& line : device_advice(devices, run.device)) log_warning(line);
 }
 
-}  // namespace
+// The ranks that have not answered yet.
+std::string missing(std::vector<Rank> const& ranks, std::map<Rank, Hello> const& answers) {
+    std::vector<int> out;
+    for (auto const rank : ranks)
+        if (!answers.contains(rank)) out.push_back(rank.value);
+    return fmt::format("{}", fmt::join(out, ", "));
+}
 
-std::map<Rank, Hello> call_roll(Courier& courier, Welcome const& welcome, BuildInfo const& build, RunConfig const& run) {
-    auto const ranks = courier.peers().living();
-    for (auto const rank : ranks) courier.send(rank, MessageKind::welcome, encode(welcome));
+// A trainer may read its data for minutes; its heartbeats show that it lives. Only silence ends the roll call early.
+std::map<Rank, Hello> await_hellos(Courier& courier, std::vector<Rank> const& ranks, double setup_s) {
     std::map<Rank, Hello> answers;
-    auto const deadline_s = run.deadline_s;
-    auto const deadline = monotonic_s() + deadline_s;
+    auto const begun = monotonic_s();
+    auto next_word = begun + k_word_s;
     while (answers.size() < ranks.size()) {
-        if (monotonic_s() > deadline) {
-            std::vector<int> missing;
-            for (auto const rank : ranks)
-                if (!answers.contains(rank)) missing.push_back(rank.value);
-            throw CommError(
-                fmt::format("rank(s) {} did not answer the roll call within {:.0f} s; run.deadline_s sets this limit",
-                            fmt::join(missing, ", "), deadline_s));
+        auto const now = monotonic_s();
+        if (now > begun + setup_s)
+            throw CommError(fmt::format("rank(s) {} did not answer the roll call within {:.0f} s; run.setup_s sets this limit",
+                                        missing(ranks, answers), setup_s));
+        if (now > next_word) {
+            next_word = now + k_word_s;
+            log_info(fmt::format("{:.0f} s: rank(s) {} still open their data", now - begun, missing(ranks, answers)));
         }
         auto const message = courier.receive(0.1);
         if (!message) continue;
@@ -90,10 +97,19 @@ std::map<Rank, Hello> call_roll(Courier& courier, Welcome const& welcome, BuildI
         courier.peers().set_name(message->from,
                                  fmt::format("rank {} ({}, pid {})", message->from.value, hello.host, hello.pid));
     }
+    return answers;
+}
+
+}  // namespace
+
+std::map<Rank, Hello> call_roll(Courier& courier, Welcome const& welcome, BuildInfo const& build, RunConfig const& run) {
+    auto const ranks = courier.peers().living();
+    courier.peers().watch({run.deadline_s, run.silence_s, run.stall_s});
+    for (auto const rank : ranks) courier.send(rank, MessageKind::welcome, encode(welcome));
+    auto answers = await_hellos(courier, ranks, run.setup_s);
     refuse_complaints(answers);
     refuse_differences(answers, build.version + " " + build.git);
     advise(answers, run, courier.world().name() == "mpi");
-    courier.peers().watch({deadline_s, run.silence_s, run.stall_s});
     return answers;
 }
 

@@ -17,6 +17,7 @@
 #include "app/job/run_options.hpp"
 #include "app/job/start_from.hpp"
 #include "core/error.hpp"
+#include "core/fault.hpp"
 #include "core/file.hpp"
 #include "core/hash.hpp"
 #include "data/batches/augment.hpp"
@@ -110,7 +111,7 @@ void prepare_director(PreparedRun& prepared) {
     auto in_flight = config.in_flight.value_or(prepared.decides ? 2 * prepared.shards : 4 * prepared.trainers);
     // As many trials are alive as in the earlier job, whatever the number of trainers is now.
     if (prepared.earlier && !prepared.decides && !config.in_flight) {
-        auto const& [facts, journal, files, damaged] = *prepared.earlier;
+        auto const& [facts, journal, files] = *prepared.earlier;
         in_flight =
             std::max(in_flight, facts.in_flight > 0 ? facts.in_flight : static_cast<std::int64_t>(journal.most_alive));
     }
@@ -179,6 +180,7 @@ PreparedRun prepare_run(RunOptions const& options, std::function<int(RunConfig c
     if (options.resume && options.overwrite)
         throw ConfigError(
             "--resume and --overwrite exclude each other (one continues a run, the other deletes it); choose one");
+    fault_point("start.prepare");
     Problems problems(options.experiment);
     PreparedRun prepared;
     prepared.experiment = experiment_of(options, problems);
