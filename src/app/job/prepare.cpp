@@ -154,9 +154,32 @@ void require_same_files(PreparedRun const& prepared) {
                 path));
 }
 
+std::string new_file_of(PreparedRun const& prepared, ModelConfig const& model) {
+    for (auto const& file : {model.file, model.init_from})
+        if (!file.empty() && !prepared.files.contains(file)) return file;
+    return "";
+}
+
+namespace {
+
+void refuse_new_files(PreparedRun const& prepared, std::vector<Order> const& orders) {
+    for (auto const& order : orders) {
+        if (order.kind != Order::Kind::clone) continue;
+        auto const file = new_file_of(prepared, resolve(prepared.experiment, order.assignment, "journal.jsonl").model);
+        if (!file.empty())
+            throw ConfigError(fmt::format(
+                "{}/journal.jsonl: an order names the model file {} (the run did not begin with it); start a separate run",
+                prepared.experiment.run.dir, file));
+    }
+}
+
+}  // namespace
+
 void prepare_to_go_on(PreparedRun& prepared) {
     prepared.earlier = std::make_unique<EarlierJobs>(read_earlier_jobs(
         prepared.experiment, {to_hex(dataset_hash(prepared.manifest)), prepared.files, prepared.trainers}));
+    refuse_new_files(prepared, prepared.earlier->journal.orders);
+    for (auto const& lap : prepared.earlier->journal.laps) refuse_new_files(prepared, lap.orders);
     prepared.run_id = prepared.earlier->facts.run_id;
     prepare_director(prepared);
 }
