@@ -16,6 +16,11 @@
 #include "run/trace.hpp"
 
 namespace hopscotch {
+namespace {
+
+constexpr double k_deletions_s = 0.1;  // between two deletions of files: the journal is synced before each
+
+}  // namespace
 
 Recorder::Recorder(RunDirectory const& directory, RunFacts const& facts, Experiment const& experiment)
     : directory_(directory.path()),
@@ -88,13 +93,16 @@ void Recorder::stop_if_replaced() {
 
 void Recorder::tick() {
     journal_->sync_if_due();
-    if (auto const now = monotonic_s(); now >= next_look_s_ || shelf_.has_surplus()) {
+    auto const now = monotonic_s();
+    bool const deletes = shelf_.has_surplus() && now >= next_deletion_s_;
+    if (now >= next_look_s_ || deletes) {
         next_look_s_ = now + 1;
         stop_if_replaced();
     }
-    if (!shelf_.has_surplus()) return;
+    if (!deletes) return;
     journal_->sync();
     shelf_.delete_surplus([this](TrialId trial) { return wanted_epoch(trial); }, ended_);
+    next_deletion_s_ = monotonic_s() + k_deletions_s;
 }
 
 std::optional<int> Recorder::wanted_epoch(TrialId trial) const {

@@ -110,7 +110,7 @@ private:
     std::vector<TrainerLoss> lost_;
     int incarnation_ = 1;
     bool finished_ = false;
-    double next_look_s_ = 0;
+    double next_look_s_ = 0, next_deletion_s_ = 0;
 };
 
 }  // namespace hopscotch
