@@ -20,6 +20,10 @@ namespace {
 
 constexpr double k_deletions_s = 0.1;  // between two deletions of files: the journal is synced before each
 
+CheckpointShelf::AfterEnd after_end(std::string_view status) {
+    return status == name_of(TrialStatus::stopped) ? CheckpointShelf::AfterEnd::resumable : CheckpointShelf::AfterEnd::over;
+}
+
 }  // namespace
 
 Recorder::Recorder(RunDirectory const& directory, RunFacts const& facts, Experiment const& experiment)
@@ -99,14 +103,21 @@ void Recorder::tick() {
         next_look_s_ = now + 1;
         stop_if_replaced();
     }
-    if (!deletes) return;
+    if (deletes) delete_surplus();
+}
+
+void Recorder::delete_surplus() {
+    auto const best = tally_.best_trial();
+    if (auto const before = std::exchange(best_before_, best); before && before != best) shelf_.look_again(*before);
     journal_->sync();
-    shelf_.delete_surplus([this](TrialId trial) { return wanted_epoch(trial); }, ended_);
+    shelf_.delete_surplus([&](TrialId trial) { return wanted_epoch(trial, best); });
     next_deletion_s_ = monotonic_s() + k_deletions_s;
 }
 
-std::optional<int> Recorder::wanted_epoch(TrialId trial) const {
-    bool const wanted = keeps_every_best(experiment_) || tally_.best_trial() == trial;
+std::optional<int> Recorder::wanted_epoch(TrialId trial) const { return wanted_epoch(trial, tally_.best_trial()); }
+
+std::optional<int> Recorder::wanted_epoch(TrialId trial, std::optional<TrialId> best_trial) const {
+    bool const wanted = keeps_every_best(experiment_) || best_trial == trial;
     auto const& best = tally_.of(trial).best;
     return wanted && best ? std::optional(best->epoch) : std::nullopt;
 }
@@ -130,7 +141,20 @@ void Recorder::append_metrics(LapRecord const& record, Metrics const& metrics) {
 }
 
 void Recorder::trial_ended(TrialView const& trial) {
-    if (ended_.insert(trial.id).second) journal_->trial_ended(trial);
+    if (!ended_.insert(trial.id).second) return;
+    journal_->trial_ended(trial);
+    if (trial.status != TrialStatus::interrupted) shelf_.trial_ended(trial.id, after_end(name_of(trial.status)));
+}
+
+void Recorder::lives(TrialId trial) {
+    ended_.erase(trial);
+    shelf_.trial_lives(trial);
+}
+
+void Recorder::had_ended(TrialEnd const& end) {
+    if (end.status == name_of(TrialStatus::interrupted)) return;
+    ended_.insert(end.trial);
+    shelf_.trial_ended(end.trial, after_end(end.status));
 }
 
 std::optional<BestSoFar> Recorder::best() const {

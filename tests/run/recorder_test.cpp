@@ -302,6 +302,71 @@ TEST_F(RecorderOfFiles, AreDeletedInBatches) {
     EXPECT_EQ(files(), 2u);
 }
 
+TEST_F(RecorderOfFiles, OfEndedTrialsStayWhereSomebodyMayAskForThem) {
+    for (int trial = 0; trial < 5; ++trial) save(trial, {1, 2, 3});
+    end_lap(0, 5, TrialStatus::finished);
+    end_lap(1, 4, TrialStatus::stopped);
+    end_lap(2, 6, TrialStatus::finished);
+    end_lap(3, 0, TrialStatus::diverged);
+    tidy(recorder_);
+    EXPECT_FALSE(there(0, 1) || there(0, 2) || there(0, 3)) << "nothing begins with them";
+    EXPECT_TRUE(!there(1, 1) && !there(1, 2) && there(1, 3)) << "an order may take the trial up";
+    EXPECT_TRUE(!there(2, 1) && there(2, 2) && !there(2, 3)) << "the best state so far";
+    EXPECT_FALSE(there(3, 1) || there(3, 2) || there(3, 3));
+    EXPECT_TRUE(!there(4, 1) && there(4, 2) && there(4, 3)) << "the trial goes on";
+    end_lap(4, 7, TrialStatus::running);  // better
+    save(4, {4});
+    tidy(recorder_);
+    EXPECT_FALSE(there(2, 2));
+    EXPECT_TRUE(there(4, 2)) << "the best state now";
+}
+
+TEST_F(RecorderOfFiles, OfAnEndedTrialWhoseBestStateNoFileHoldsAreTheStartOfItsWayThere) {
+    save(0, {1, 4});
+    end_lap(0, 5, TrialStatus::finished);
+    tidy(recorder_);
+    EXPECT_TRUE(there(0, 1));
+}
+
+TEST_F(RecorderOfFiles, OfAnEndedSourceStayUntilItsCloneHasItsOwn) {
+    end_lap(3, 8, TrialStatus::running);
+    save(0, {1, 2});
+    Lap clone;
+    clone.trial = TrialId(1);
+    clone.epoch = 1;
+    clone.clone_of = LapId{TrialId(0), 0};
+    recorder_.released(clone);
+    end_lap(0, 1, TrialStatus::finished);
+    tidy(recorder_);
+    EXPECT_TRUE(there(0, 1) && !there(0, 2));
+    save(1, {3});
+    tidy(recorder_);
+    EXPECT_FALSE(there(0, 1));
+}
+
+TEST_F(RecorderOfFiles, ThatAnOrderHoldsStayUntilItLetsGo) {
+    end_lap(3, 8, TrialStatus::running);
+    save(0, {1, 2});
+    recorder_.shelf().hold({{TrialId(0), 0}});
+    end_lap(0, 1, TrialStatus::finished);
+    tidy(recorder_);
+    EXPECT_TRUE(there(0, 1) && !there(0, 2));
+    recorder_.shelf().hold({});
+    tidy(recorder_);
+    EXPECT_FALSE(there(0, 1));
+}
+
+TEST_F(RecorderOfFiles, ThatAnEarlierJobLeftAreDeletedToo) {
+    Journal journal;
+    for (int epoch : {1, 2, 3})
+        for (int trial : {0, 1}) journal.saved.push_back(saved(trial, epoch));
+    journal.ended.push_back({TrialId(0), std::string(name_of(TrialStatus::finished)), "", 3});
+    recorder_.restore(journal);
+    tidy(recorder_);
+    EXPECT_FALSE(there(0, 1) || there(0, 2) || there(0, 3));
+    EXPECT_TRUE(!there(1, 1) && there(1, 2) && there(1, 3));
+}
+
 // Two lives of a trial have left files of one place: a clone begins with the one that the journal knows.
 TEST_F(RecorderTest, OfTwoFilesOfOnePlaceTheOneThatTheJournalKnows) {
     auto const facts = some_facts();
