@@ -45,7 +45,6 @@ struct RunConfig {
     double grace_s = 30;             // after a signal, the job saves its states and ends within this time
     double silence_s = 10;           // a trainer that sends nothing for so long is lost
     double deadline_s = 60;          // longest wait for a reply or a transfer, at most 1e9
-    double setup_s = 3600;           // a trainer opens its data within this time, and is not silent meanwhile
     double stall_s = 300;            // longest wait for batch progress
     std::uint64_t state_memory =
         0;              // bytes of waiting states that a trainer keeps in memory; 0: its part of half the host's free memory

@@ -142,7 +142,6 @@ RunConfig read_run(ObjectReader reader) {
     reader.read("grace_s", out.grace_s, limit);
     reader.read("silence_s", out.silence_s, limit);
     reader.read("deadline_s", out.deadline_s, limit);
-    reader.read("setup_s", out.setup_s, limit);
     reader.read("stall_s", out.stall_s, limit);
     read_inject(reader, out.inject);
     reader.finish();

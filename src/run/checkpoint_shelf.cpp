@@ -129,8 +129,8 @@ bool CheckpointShelf::is_needed(LapSink::Saved const& file, std::optional<int> b
     return best_epoch == file.epoch - 1 || is_wanted_by_clones({file.trial, file.epoch - 1});
 }
 
-// An ended trial whose best state is wanted, and in no file, is trained again up to there if the job goes on: then it needs a
-// file to start from.
+// An ended trial whose best state is wanted, and in no file, is trained again up to there if the job goes on: then it needs
+// a file to start from.
 int CheckpointShelf::newest_to_keep(TrialId trial, std::optional<int> best_epoch) const {
     auto const end = ended_.find(trial);
     bool const trains = best_epoch && file_after(trial, *best_epoch) == nullptr;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The states that a run has on the disk: which file holds which state, which states somebody may still need, and which files
-// are deleted. On rank 0; trainers write the files. A trial that goes on keeps its two newest files, a stopped one its newest,
-// because an order may resume it. Every trial keeps what somebody else needs: the end of the run (the best epoch), a clone
-// that begins with the file, a lap that began with the file in this job.
+// are deleted. On rank 0; trainers write the files. A trial that goes on keeps its two newest files, a stopped one its
+// newest, because an order may resume it. Every trial keeps what somebody else needs: the end of the run (the best epoch), a
+// clone that begins with the file, a lap that began with the file in this job.
 #pragma once
 #include <filesystem>
 #include <functional>
@@ -80,8 +80,8 @@ private:
     std::map<LapId, std::vector<LapId>> clones_of_;  // laps that begin with the end of this one
     std::map<TrialId, std::set<TrialId>> sources_;   // of clones: the trials that they began with
     std::map<TrialId, AfterEnd> ended_;
-    std::set<LapId> begun_again_;                    // of these, laps that this job trains and has no file of yet
-    std::map<TrialId, std::string> begun_with_;      // files of trials that this job has saved nothing of yet
+    std::set<LapId> begun_again_;                // of these, laps that this job trains and has no file of yet
+    std::map<TrialId, std::string> begun_with_;  // files of trials that this job has saved nothing of yet
     StateChain chain_;
     CheckpointFacts facts_;
 };

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -25,7 +26,8 @@
 namespace hopscotch {
 namespace {
 
-constexpr double k_word_s = 10;  // between two lines about trainers that still open their data
+constexpr double k_setup_s = 3600;  // for trainers to open their data: a file system that hangs shows no other sign
+constexpr double k_word_s = 10;     // between two lines about trainers that still open their data
 
 // Each complaint once, however many trainers have it.
 void refuse_complaints(std::map<Rank, Hello> const& hellos) {
@@ -83,8 +85,10 @@ std::map<Rank, Hello> await_hellos(Courier& courier, std::vector<Rank> const& ra
     while (answers.size() < ranks.size()) {
         auto const now = monotonic_s();
         if (now > begun + setup_s)
-            throw CommError(fmt::format("rank(s) {} did not answer the roll call within {:.0f} s; run.setup_s sets this limit",
-                                        missing(ranks, answers), setup_s));
+            throw CommError(fmt::format(
+                "rank(s) {} did not open their data within {:.0f} s (a file system may hang); look at their hosts, or raise "
+                "run.deadline_s",
+                missing(ranks, answers), setup_s));
         if (now > next_word) {
             next_word = now + k_word_s;
             log_info(fmt::format("{:.0f} s: rank(s) {} still open their data", now - begun, missing(ranks, answers)));
@@ -106,7 +110,7 @@ std::map<Rank, Hello> call_roll(Courier& courier, Welcome const& welcome, BuildI
     auto const ranks = courier.peers().living();
     courier.peers().watch({run.deadline_s, run.silence_s, run.stall_s});
     for (auto const rank : ranks) courier.send(rank, MessageKind::welcome, encode(welcome));
-    auto answers = await_hellos(courier, ranks, run.setup_s);
+    auto answers = await_hellos(courier, ranks, std::max(k_setup_s, run.deadline_s));
     refuse_complaints(answers);
     refuse_differences(answers, build.version + " " + build.git);
     advise(answers, run, courier.world().name() == "mpi");

@@ -47,7 +47,7 @@ Experiment with_every_field() {
         "strategy": {"name": "model_averaging", "every": 50, "outer": {"lr": 0.7, "momentum": 0.9, "nesterov": true}},
         "run": {"dir": "r", "device": "cpu", "threads": 2, "exact": false, "deterministic": false, "cuda_graphs": false,
         "tf32": true, "cudnn_benchmark": false,
-        "checkpoint_every_s": 1, "deadline_s": 2, "stall_s": 3, "setup_s": 4}})",
+        "checkpoint_every_s": 1, "deadline_s": 2, "stall_s": 3}})",
                                      {}, problems);
     EXPECT_EQ(problems.text(), "");
     return out;
@@ -99,7 +99,6 @@ TEST(Reader, EveryFieldOfARunIsRead) {
     EXPECT_EQ(e.run.checkpoint_every_s, 1);
     EXPECT_EQ(e.run.deadline_s, 2);
     EXPECT_EQ(e.run.stall_s, 3);
-    EXPECT_EQ(e.run.setup_s, 4);
 }
 
 TEST(Reader, UnknownKeyWithTheNearestName) {
