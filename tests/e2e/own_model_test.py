@@ -112,7 +112,7 @@ class OwnModel(Case):
             code, out, err = self.run_hopscotch(*command)
             self.assertEqual((code, out), (2, ""), err)
             self.assertIn("out: this command would execute the code in odd.so (the run directory names it", err)
-            self.assertIn("No such file", self.run_hopscotch(*command, "--allow-code")[2])  # now it tries to
+            self.assertIn("odd.so: no such file", self.run_hopscotch(*command, "--allow-code")[2])  # now it tries to
 
     def test_trainers_that_would_share_torchs_generator(self):
         self.write(experiment(model=SCRIPT))

@@ -69,7 +69,8 @@ EarlierJobs read_earlier_jobs(Experiment const& experiment, Inputs const& inputs
     for (auto const& saved : out.journal.saved) by_name[saved.file] = &saved;
     for (auto const& saved : out.journal.saved)
         if (by_name.at(saved.file) == &saved && there.contains(saved.file)) out.files[saved.trial].push_back(saved);
-    for (auto& [trial, files] : out.files) std::ranges::stable_sort(files, std::greater(), place_of);
+    for (auto& [trial, files] : out.files)
+        std::ranges::stable_sort(files, std::greater(), [](auto const& file) { return place_of(file); });
     return out;
 }
 
