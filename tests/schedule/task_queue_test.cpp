@@ -187,7 +187,8 @@ TEST(TaskQueue, AssignsAsTheRuleWithoutAnIndex) {
             if (rng.below(2) == 0) continue;
             auto const taken = queue.take(), expected = slow.take();
             ASSERT_EQ(taken.has_value(), expected.has_value()) << "instance " << instance << ", step " << step;
-            if (taken) ASSERT_EQ(std::pair(taken->trial, taken->trainer), std::pair(expected->trial, expected->trainer));
+            if (!taken) continue;
+            ASSERT_EQ(std::pair(taken->trial, taken->trainer), std::pair(expected->trial, expected->trainer));
         }
     }
 }
