@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "comm/codec.hpp"
@@ -77,6 +78,15 @@ std::string missing(std::vector<Rank> const& ranks, std::map<Rank, Hello> const&
     return fmt::format("{}", fmt::join(out, ", "));
 }
 
+// Silence names one rank; there may be more.
+std::optional<Incoming> receive(Courier& courier, std::vector<Rank> const& ranks, std::map<Rank, Hello> const& answers) {
+    try {
+        return courier.receive(0.1);
+    } catch (CommError const& error) {
+        throw CommError(fmt::format("{}; rank(s) {} did not answer the roll call", error.what(), missing(ranks, answers)));
+    }
+}
+
 // A trainer may read its data for minutes; its heartbeats show that it lives. Only silence ends the roll call early.
 std::map<Rank, Hello> await_hellos(Courier& courier, std::vector<Rank> const& ranks, double setup_s) {
     std::map<Rank, Hello> answers;
@@ -93,7 +103,7 @@ std::map<Rank, Hello> await_hellos(Courier& courier, std::vector<Rank> const& ra
             next_word = now + k_word_s;
             log_info(fmt::format("{:.0f} s: rank(s) {} still open their data", now - begun, missing(ranks, answers)));
         }
-        auto const message = courier.receive(0.1);
+        auto const message = receive(courier, ranks, answers);
         if (!message) continue;
         throw_bad_news(*message);
         if (message->kind != MessageKind::hello) continue;
