@@ -1,44 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/shared_world.hpp"
 
-#include <fmt/format.h>
-
-#include <array>
 #include <chrono>
 #include <cstdlib>
 #include <thread>
 
-#include "core/clock.hpp"
-#include "core/error.hpp"
-
 namespace hopscotch {
-namespace {
-
-constexpr int k_announcement_tag = 31001;
-
-}  // namespace
-
-void announce(World& world, bool shared) {
-    std::array const said{shared ? std::byte{1} : std::byte{0}};
-    for (int rank = 1; rank < world.size(); ++rank) {
-        auto const request = world.send(Rank(rank), k_announcement_tag, said);
-        // A byte is on its way at once in any MPI; a process that is gone takes none, which its silence will tell.
-        for (int looks = 0; looks < 1000 && !world.done(request); ++looks)
-            std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
-}
-
-bool await_announcement(World& world, double deadline_s) {
-    auto const deadline = monotonic_s() + deadline_s;
-    std::array<std::byte, 1> said{};
-    auto const request = world.receive(Rank(0), k_announcement_tag, said);
-    while (!world.done(request)) {
-        if (monotonic_s() > deadline)
-            throw CommError(fmt::format("rank 0 has been silent for {:.0f} s (it is gone, stopped or cut off)", deadline_s));
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
-    return said.front() != std::byte{0};
-}
 
 Request SharedWorld::send(Rank to, int tag, ByteView bytes) {
     if (to == apart_.here) return {2 * apart_.world.send(apart_.there, tag, bytes).slot + 1};

@@ -11,11 +11,6 @@
 
 namespace hopscotch {
 
-// Process 0: tells the others whether the job is shared. Each process once, before anything else.
-void announce(World& world, bool shared);
-// All other processes. Throws CommError after deadline_s.
-bool await_announcement(World& world, double deadline_s);
-
 // Two worlds as one, in which the last rank is reached through a world of its own.
 class SharedWorld : public World {
 public:

@@ -22,14 +22,15 @@
 namespace hopscotch {
 namespace {
 
-enum class Kind { kill, fail, enospc, partial, eio, tear, flip, delay, jitter };
-constexpr std::array<std::string_view, 9> k_kinds{"kill", "throw", "enospc", "partial", "eio",
-                                                  "tear", "flip",  "delay",  "jitter"};
+enum class Kind { kill, fail, enospc, partial, eio, tear, flip, delay, hold, jitter };
+constexpr std::array<std::string_view, 10> k_kinds{"kill", "throw", "enospc", "partial", "eio",
+                                                   "tear", "flip",  "delay",  "hold",    "jitter"};
 
 struct Point {
     std::string_view name, what;
 };
 constexpr std::array k_points{
+    Point{"start.prepare", "rank 0 is about to read the experiment, the dataset and what earlier jobs left"},
     Point{"start.welcome", "a trainer has received Welcome"},
     Point{"start.hello", "a trainer has opened its shards and is about to send Hello"},
     Point{"unit.begin", "a trainer begins a unit"},
@@ -47,6 +48,7 @@ constexpr std::array k_points{
     Point{"end.goodbye", "a trainer sends Goodbye"},
     Point{"end.farewell", "rank 0 has written everything, and lets the trainers go"},
     Point{"end.finalize", "a rank is about to leave MPI"},
+    Point{"resume.checkpoint", "rank 0 is about to check the file that a trial continues from"},
     Point{"import.shard", "data import begins a shard"},
     Point{"import.manifest", "data import writes dataset.json"},
     Point{"units.append", "the units of a lap"},
@@ -137,6 +139,7 @@ Fault carry_out(Order const& order) {
         case Kind::kill: std::raise(SIGKILL); break;
         case Kind::fail: throw Error(fmt::format("fault on purpose at {}", order.point));
         case Kind::delay: std::this_thread::sleep_for(std::chrono::milliseconds(300)); break;
+        case Kind::hold: std::this_thread::sleep_for(std::chrono::seconds(3)); break;
         case Kind::enospc: return Fault::enospc;
         case Kind::partial: return Fault::partial;
         case Kind::eio: return Fault::eio;

@@ -10,15 +10,28 @@ LapSink::Saved const* file_after(std::vector<LapSink::Saved> const& files, int e
     return file == files.end() ? nullptr : &*file;
 }
 
+std::set<std::string> checkpoints_in(std::filesystem::path const& run_dir) {
+    std::set<std::string> out;
+    std::error_code missing;
+    for (std::filesystem::directory_iterator file(run_dir / "checkpoints", missing), end; file != end; ++file)
+        out.insert("checkpoints/" + file->path().filename().string());
+    return out;
+}
+
 void CheckpointShelf::restore(Journal const& journal) {
     for (auto const& lap : journal.released) chain_.released(lap);
     for (auto const& record : journal.laps) chain_.ended(record);
+    auto const there = checkpoints_in(directory_);
     for (auto const& file : journal.saved)
-        if (std::filesystem::exists(directory_ / file.file) && chain_.may_be(file)) add(file);
+        if (there.contains(file.file) && chain_.may_be(file)) add(file);
+    for (auto const& [trial, files] : files_) look_again(trial);  // the job may have died before it deleted them
 }
 
 void CheckpointShelf::released(Lap const& lap) {
-    if (lap.clone_of) clones_of_[*lap.clone_of].push_back({lap.trial, lap.epoch});
+    if (lap.clone_of) {
+        clones_of_[*lap.clone_of].push_back({lap.trial, lap.epoch});
+        sources_[lap.trial].insert(lap.clone_of->trial);
+    }
     chain_.released(lap);
 }
 
@@ -41,7 +54,25 @@ void CheckpointShelf::saved(LapSink::Saved const& saved) {
     std::erase_if(begun_again_,
                   [&](LapId clone) { return clone.trial == saved.trial && place_of(saved) > start_of_epoch(clone.epoch); });
     begun_with_.erase(saved.trial);
-    surplus_.insert(saved.trial);
+    look_again(saved.trial);
+    look_again_at_sources_of(saved.trial);
+}
+
+void CheckpointShelf::look_again_at_sources_of(TrialId clone) {
+    if (auto const sources = sources_.find(clone); sources != sources_.end())
+        surplus_.insert(sources->second.begin(), sources->second.end());
+}
+
+void CheckpointShelf::hold(std::set<LapId> sources) {
+    for (auto const& lap : ordered_)
+        if (!sources.contains(lap)) look_again(lap.trial);
+    ordered_ = std::move(sources);
+}
+
+void CheckpointShelf::trial_ended(TrialId trial, AfterEnd after) {
+    ended_[trial] = after;
+    look_again(trial);
+    look_again_at_sources_of(trial);
 }
 
 // The end of a lap may be saved for two reasons, in one file.
@@ -79,7 +110,7 @@ bool CheckpointShelf::begins_a_lap(LapSink::Saved const& file) const {
 }
 
 // Until no decision can ask for the state, and every clone that has begun with the state has a later file of its own.
-bool CheckpointShelf::is_wanted_by_clones(LapId lap, std::set<TrialId> const& ended) const {
+bool CheckpointShelf::is_wanted_by_clones(LapId lap) const {
     if ((ends_ == Ends::for_clones && !let_go_.contains(lap)) || ordered_.contains(lap)) return true;
     auto const clones = clones_of_.find(lap);
     if (clones == clones_of_.end()) return false;
@@ -88,24 +119,34 @@ bool CheckpointShelf::is_wanted_by_clones(LapId lap, std::set<TrialId> const& en
         auto const files = files_.find(clone.trial);
         auto const is_later = [&](auto const& file) { return place_of(file) > start_of_epoch(clone.epoch); };
         bool const later = files != files_.end() && std::ranges::any_of(files->second, is_later);
-        return !later && !ended.contains(clone.trial);
+        return !later && !ended_.contains(clone.trial);
     });
 }
 
-// Never the last two of a trial.
-void CheckpointShelf::delete_surplus(std::function<std::optional<int>(TrialId)> const& best_epoch,
-                                     std::set<TrialId> const& ended) {
-    auto const is_kept = [&](LapSink::Saved const& file) {
-        if (begins_a_lap(file)) return true;
-        if (place_of(file) != start_of_epoch(file.epoch)) return false;
-        return best_epoch(file.trial) == file.epoch - 1 || is_wanted_by_clones({file.trial, file.epoch - 1}, ended);
-    };
+bool CheckpointShelf::is_needed(LapSink::Saved const& file, std::optional<int> best_epoch) const {
+    if (begins_a_lap(file)) return true;
+    if (place_of(file) != start_of_epoch(file.epoch)) return false;
+    return best_epoch == file.epoch - 1 || is_wanted_by_clones({file.trial, file.epoch - 1});
+}
+
+// An ended trial whose best state is wanted, and in no file, is trained again up to there if the job goes on: then it needs
+// a file to start from.
+int CheckpointShelf::newest_to_keep(TrialId trial, std::optional<int> best_epoch) const {
+    auto const end = ended_.find(trial);
+    bool const trains = best_epoch && file_after(trial, *best_epoch) == nullptr;
+    if (end == ended_.end() || trains) return 2;
+    return end->second == AfterEnd::resumable ? 1 : 0;
+}
+
+void CheckpointShelf::delete_surplus(BestEpoch const& best_epoch) {
     for (auto const trial : surplus_) {
+        auto const best = best_epoch(trial);
+        auto const keep = newest_to_keep(trial, best);
         auto& files = files_[trial];
         std::ranges::stable_sort(files, std::greater(), place_of);
         int newest = 0;
         for (std::size_t i = 0; i < files.size();) {
-            if ((files[i].whole && ++newest <= 2) || is_kept(files[i])) {
+            if ((files[i].whole && ++newest <= keep) || is_needed(files[i], best)) {
                 ++i;
                 continue;
             }

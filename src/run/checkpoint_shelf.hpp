@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The states that a run has on the disk: which file holds which state, which states somebody may still need, and which files
-// are deleted. On rank 0; trainers write the files. A trial keeps its two newest files, and every file that one of these
-// needs: the end of the run (the best epoch), a clone that begins with the file, a lap that began with the file in this job.
+// are deleted. On rank 0; trainers write the files. A trial that goes on keeps its two newest files, a stopped one its
+// newest, because an order may resume it. Every trial keeps what somebody else needs: the end of the run (the best epoch), a
+// clone that begins with the file, a lap that began with the file in this job.
 #pragma once
 #include <filesystem>
 #include <functional>
@@ -24,6 +25,9 @@ inline auto start_of_epoch(int epoch) { return std::tuple(epoch, 0, std::int64_t
 // Of a trial's files the one with its state after that epoch; null: there is none.
 LapSink::Saved const* file_after(std::vector<LapSink::Saved> const& files, int epoch);
 
+// The names of the files in that run directory, as the journal has them.
+std::set<std::string> checkpoints_in(std::filesystem::path const& run_dir);
+
 class CheckpointShelf {
 public:
     // for_clones: the search clones trials, so the end of every lap is kept until let_go() names the lap.
@@ -40,7 +44,12 @@ public:
     void saved(LapSink::Saved const& saved);  // without a file: the trial's newest state is at risk
     void let_go(LapId lap);                   // Director::take_releases
     // Ordered clones will begin with the ends of these laps: the files stay.
-    void hold(std::set<LapId> sources) { ordered_ = std::move(sources); }
+    void hold(std::set<LapId> sources);
+    // The end of the trial is in the journal. A stopped trial may be resumed, others begin no lap any more.
+    enum class AfterEnd { resumable, over };
+    void trial_ended(TrialId trial, AfterEnd after);
+    void trial_lives(TrialId trial) { ended_.erase(trial); }
+    void look_again(TrialId trial) { surplus_.insert(trial); }  // it may have files that nobody needs any more
 
     LapSink::Saved const* file_after(TrialId trial, int epoch) const;  // null: no file has the state of that place
     std::optional<int> newest_boundary(TrialId trial) const;           // the newest epoch whose end a file holds
@@ -49,14 +58,18 @@ public:
     CheckpointFacts const& facts() const { return facts_; }
 
     bool has_surplus() const { return !surplus_.empty(); }  // of trials that may have too many files
-    // Call it when the journal's lines about newer files are durable. best_epoch: of a trial, the epoch whose state is
-    // wanted at the end of the run; none: no epoch. ended: these trials begin no lap any more.
-    void delete_surplus(std::function<std::optional<int>(TrialId)> const& best_epoch, std::set<TrialId> const& ended);
+    // Call it when the journal's lines about newer files and ended trials are durable. best_epoch: of a trial, the epoch
+    // whose state is wanted at the end of the run; none: no epoch.
+    using BestEpoch = std::function<std::optional<int>(TrialId)>;
+    void delete_surplus(BestEpoch const& best_epoch);
 
 private:
     void add(LapSink::Saved const& saved);
     bool begins_a_lap(LapSink::Saved const& file) const;
-    bool is_wanted_by_clones(LapId lap, std::set<TrialId> const& ended) const;
+    bool is_wanted_by_clones(LapId lap) const;
+    bool is_needed(LapSink::Saved const& file, std::optional<int> best_epoch) const;
+    int newest_to_keep(TrialId trial, std::optional<int> best_epoch) const;
+    void look_again_at_sources_of(TrialId clone);
 
     std::filesystem::path directory_;
     Ends ends_;
@@ -65,8 +78,10 @@ private:
     std::set<LapId> ordered_;                        // hold()
     std::set<LapId> let_go_;                         // ends of laps that no decision can ask for any more
     std::map<LapId, std::vector<LapId>> clones_of_;  // laps that begin with the end of this one
-    std::set<LapId> begun_again_;                    // of these, laps that this job trains and has no file of yet
-    std::map<TrialId, std::string> begun_with_;      // files of trials that this job has saved nothing of yet
+    std::map<TrialId, std::set<TrialId>> sources_;   // of clones: the trials that they began with
+    std::map<TrialId, AfterEnd> ended_;
+    std::set<LapId> begun_again_;                // of these, laps that this job trains and has no file of yet
+    std::map<TrialId, std::string> begun_with_;  // files of trials that this job has saved nothing of yet
     StateChain chain_;
     CheckpointFacts facts_;
 };

@@ -16,6 +16,15 @@
 #include "run/trace.hpp"
 
 namespace hopscotch {
+namespace {
+
+constexpr double k_deletions_s = 0.1;  // between two deletions of files: the journal is synced before each
+
+CheckpointShelf::AfterEnd after_end(std::string_view status) {
+    return status == name_of(TrialStatus::stopped) ? CheckpointShelf::AfterEnd::resumable : CheckpointShelf::AfterEnd::over;
+}
+
+}  // namespace
 
 Recorder::Recorder(RunDirectory const& directory, RunFacts const& facts, Experiment const& experiment)
     : directory_(directory.path()),
@@ -88,17 +97,27 @@ void Recorder::stop_if_replaced() {
 
 void Recorder::tick() {
     journal_->sync_if_due();
-    if (auto const now = monotonic_s(); now >= next_look_s_ || shelf_.has_surplus()) {
+    auto const now = monotonic_s();
+    bool const deletes = shelf_.has_surplus() && now >= next_deletion_s_;
+    if (now >= next_look_s_ || deletes) {
         next_look_s_ = now + 1;
         stop_if_replaced();
     }
-    if (!shelf_.has_surplus()) return;
-    journal_->sync();
-    shelf_.delete_surplus([this](TrialId trial) { return wanted_epoch(trial); }, ended_);
+    if (deletes) delete_surplus();
 }
 
-std::optional<int> Recorder::wanted_epoch(TrialId trial) const {
-    bool const wanted = keeps_every_best(experiment_) || tally_.best_trial() == trial;
+void Recorder::delete_surplus() {
+    auto const best = tally_.best_trial();
+    if (auto const before = std::exchange(best_before_, best); before && before != best) shelf_.look_again(*before);
+    journal_->sync();
+    shelf_.delete_surplus([&](TrialId trial) { return wanted_epoch(trial, best); });
+    next_deletion_s_ = monotonic_s() + k_deletions_s;
+}
+
+std::optional<int> Recorder::wanted_epoch(TrialId trial) const { return wanted_epoch(trial, tally_.best_trial()); }
+
+std::optional<int> Recorder::wanted_epoch(TrialId trial, std::optional<TrialId> best_trial) const {
+    bool const wanted = keeps_every_best(experiment_) || best_trial == trial;
     auto const& best = tally_.of(trial).best;
     return wanted && best ? std::optional(best->epoch) : std::nullopt;
 }
@@ -122,7 +141,20 @@ void Recorder::append_metrics(LapRecord const& record, Metrics const& metrics) {
 }
 
 void Recorder::trial_ended(TrialView const& trial) {
-    if (ended_.insert(trial.id).second) journal_->trial_ended(trial);
+    if (!ended_.insert(trial.id).second) return;
+    journal_->trial_ended(trial);
+    if (trial.status != TrialStatus::interrupted) shelf_.trial_ended(trial.id, after_end(name_of(trial.status)));
+}
+
+void Recorder::lives(TrialId trial) {
+    ended_.erase(trial);
+    shelf_.trial_lives(trial);
+}
+
+void Recorder::had_ended(TrialEnd const& end) {
+    if (end.status == name_of(TrialStatus::interrupted)) return;
+    ended_.insert(end.trial);
+    shelf_.trial_ended(end.trial, after_end(end.status));
 }
 
 std::optional<BestSoFar> Recorder::best() const {

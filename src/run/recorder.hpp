@@ -63,7 +63,7 @@ public:
     void ordered(Order const& order);
     void retried(LapRecord const& record);  // of a failure that does not end the trial
     int retries_of(TrialId trial) const;
-    void lives(TrialId trial) { ended_.erase(trial); }  // an order resumes a trial that had ended
+    void lives(TrialId trial);  // an order resumes a trial that had ended
     double seconds_of(TrialId trial) const { return tally_.of(trial).train_s + tally_.of(trial).valid_s; }
     void trial_ended(TrialView const& trial);
     void trainer_lost(TrainerLoss loss);      // the job goes on without it
@@ -93,6 +93,9 @@ public:
 
 private:
     void append_metrics(LapRecord const& record, Metrics const& metrics);
+    std::optional<int> wanted_epoch(TrialId trial, std::optional<TrialId> best_trial) const;
+    void had_ended(TrialEnd const& end);
+    void delete_surplus();
 
     std::filesystem::path directory_;
     RunFacts facts_;
@@ -110,7 +113,8 @@ private:
     std::vector<TrainerLoss> lost_;
     int incarnation_ = 1;
     bool finished_ = false;
-    double next_look_s_ = 0;
+    double next_look_s_ = 0, next_deletion_s_ = 0;
+    std::optional<TrialId> best_before_;  // at the last deletion
 };
 
 }  // namespace hopscotch

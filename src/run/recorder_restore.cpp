@@ -56,8 +56,7 @@ void Recorder::restore(Journal const& journal) {
     for (auto const& [from, until] : journal.pauses) tally_.pause(from, until);
     if (journal.last_unix_s > 0) tally_.pause(journal.last_unix_s, unix_s());
     decisions_.assign(journal.decisions.begin(), journal.decisions.end());
-    for (auto const& end : journal.ended)
-        if (end.status != name_of(TrialStatus::interrupted)) ended_.insert(end.trial);
+    for (auto const& end : journal.ended) had_ended(end);
 }
 
 }  // namespace hopscotch

@@ -6,6 +6,8 @@
 #pragma once
 #include <map>
 #include <optional>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "core/ids.hpp"
@@ -14,8 +16,8 @@ namespace hopscotch {
 
 class TaskQueue {
 public:
-    explicit TaskQueue(int trainers) : trains_(static_cast<std::size_t>(trainers)) {}
-    void without(TrainerId lost) { trains_.at(lost.index()) = TrialId(-1); }  // a lost trainer takes no trial
+    explicit TaskQueue(int trainers);
+    void without(TrainerId lost);  // a lost trainer takes no trial
 
     void add_lap(TrialId trial, double remaining_cost);  // of the trial, from this lap on
     void lap_done(TrialId trial);
@@ -37,11 +39,26 @@ private:
         std::optional<TrainerId> holder;
         bool running = false;
     };
+    struct LongestFirst {
+        bool operator()(std::pair<double, TrialId> const& a, std::pair<double, TrialId> const& b) const {
+            return a.first != b.first ? a.first > b.first : a.second < b.second;
+        }
+    };
+    using Ready = std::set<std::pair<double, TrialId>, LongestFirst>;  // cost and trial, that may be taken
+
+    // An entry of an index stands there before the change of its task, and where it belongs after it.
+    void list(TrialId trial, Task const& task);
+    void unlist(TrialId trial, Task const& task);
+    Ready& ready_with(Task const& task) { return task.holder ? held_[task.holder->index()] : unheld_; }
     void free_trainer(Task& task);
-    bool may_take(Task const& task, TrainerId trainer) const;
+    void update(TrainerId trainer);
 
     std::map<TrialId, Task> tasks_;
-    std::vector<std::optional<TrialId>> trains_;  // by trainer; none: free
+    // Indexes, so that no lap costs a look at every trial or trainer.
+    Ready unheld_;                // tasks that any trainer may take
+    std::vector<Ready> held_;     // by trainer: tasks that only that trainer may take
+    std::set<TrainerId> free_;    // trainers
+    std::set<TrainerId> called_;  // of these, trainers that hold a ready task
 };
 
 }  // namespace hopscotch

@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "comm/codec.hpp"
@@ -24,6 +26,9 @@
 
 namespace hopscotch {
 namespace {
+
+constexpr double k_setup_s = 3600;  // for trainers to open their data: a file system that hangs shows no other sign
+constexpr double k_word_s = 10;     // between two lines about trainers that still open their data
 
 // Each complaint once, however many trainers have it.
 void refuse_complaints(std::map<Rank, Hello> const& hellos) {
@@ -65,24 +70,40 @@ void advise(std::map<Rank, Hello> const& hellos, RunConfig const& run, bool has_
     for (auto const& line : device_advice(devices, run.device)) log_warning(line);
 }
 
-}  // namespace
+// The ranks that have not answered yet.
+std::string missing(std::vector<Rank> const& ranks, std::map<Rank, Hello> const& answers) {
+    std::vector<int> out;
+    for (auto const rank : ranks)
+        if (!answers.contains(rank)) out.push_back(rank.value);
+    return fmt::format("{}", fmt::join(out, ", "));
+}
 
-std::map<Rank, Hello> call_roll(Courier& courier, Welcome const& welcome, BuildInfo const& build, RunConfig const& run) {
-    auto const ranks = courier.peers().living();
-    for (auto const rank : ranks) courier.send(rank, MessageKind::welcome, encode(welcome));
+// Silence names one rank; there may be more.
+std::optional<Incoming> receive(Courier& courier, std::vector<Rank> const& ranks, std::map<Rank, Hello> const& answers) {
+    try {
+        return courier.receive(0.1);
+    } catch (CommError const& error) {
+        throw CommError(fmt::format("{}; rank(s) {} did not answer the roll call", error.what(), missing(ranks, answers)));
+    }
+}
+
+// A trainer may read its data for minutes; its heartbeats show that it lives. Only silence ends the roll call early.
+std::map<Rank, Hello> await_hellos(Courier& courier, std::vector<Rank> const& ranks, double setup_s) {
     std::map<Rank, Hello> answers;
-    auto const deadline_s = run.deadline_s;
-    auto const deadline = monotonic_s() + deadline_s;
+    auto const begun = monotonic_s();
+    auto next_word = begun + k_word_s;
     while (answers.size() < ranks.size()) {
-        if (monotonic_s() > deadline) {
-            std::vector<int> missing;
-            for (auto const rank : ranks)
-                if (!answers.contains(rank)) missing.push_back(rank.value);
-            throw CommError(
-                fmt::format("rank(s) {} did not answer the roll call within {:.0f} s; run.deadline_s sets this limit",
-                            fmt::join(missing, ", "), deadline_s));
+        auto const now = monotonic_s();
+        if (now > begun + setup_s)
+            throw CommError(fmt::format(
+                "rank(s) {} did not open their data within {:.0f} s (a file system may hang); look at their hosts, or raise "
+                "run.deadline_s",
+                missing(ranks, answers), setup_s));
+        if (now > next_word) {
+            next_word = now + k_word_s;
+            log_info(fmt::format("{:.0f} s: rank(s) {} still open their data", now - begun, missing(ranks, answers)));
         }
-        auto const message = courier.receive(0.1);
+        auto const message = receive(courier, ranks, answers);
         if (!message) continue;
         throw_bad_news(*message);
         if (message->kind != MessageKind::hello) continue;
@@ -90,10 +111,19 @@ std::map<Rank, Hello> call_roll(Courier& courier, Welcome const& welcome, BuildI
         courier.peers().set_name(message->from,
                                  fmt::format("rank {} ({}, pid {})", message->from.value, hello.host, hello.pid));
     }
+    return answers;
+}
+
+}  // namespace
+
+std::map<Rank, Hello> call_roll(Courier& courier, Welcome const& welcome, BuildInfo const& build, RunConfig const& run) {
+    auto const ranks = courier.peers().living();
+    courier.peers().watch({run.deadline_s, run.silence_s, run.stall_s});
+    for (auto const rank : ranks) courier.send(rank, MessageKind::welcome, encode(welcome));
+    auto answers = await_hellos(courier, ranks, std::max(k_setup_s, run.deadline_s));
     refuse_complaints(answers);
     refuse_differences(answers, build.version + " " + build.git);
     advise(answers, run, courier.world().name() == "mpi");
-    courier.peers().watch({deadline_s, run.silence_s, run.stall_s});
     return answers;
 }
 

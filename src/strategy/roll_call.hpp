@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The start and the end of a job, on rank 0 (trainer_main.hpp has the other side). Rank 0 sends Welcome to all and awaits a
-// Hello from each within a deadline; at the end it sends Shutdown to all and awaits a Goodbye from each.
+// Hello from each; at the end it sends Shutdown to all and awaits a Goodbye from each.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -18,7 +18,8 @@ struct Lost;
 struct RunConfig;
 struct Welcome;
 
-// Rank 0. The answers of all living trainers. Throws CommError that lists the ranks without an answer; ConfigError with the
+// Rank 0. The answers of all living trainers. Throws CommError that lists the ranks without an answer after an hour (or
+// after run.deadline_s, if that is longer), or names a rank without a heartbeat for run.silence_s; ConfigError with the
 // trainers' complaints (each once), or if builds or datasets differ; TrainerLost. Warnings (different CPUs) go to the log.
 std::map<Rank, Hello> call_roll(Courier& courier, Welcome const& welcome, BuildInfo const& build, RunConfig const& run);
 

@@ -20,6 +20,7 @@ OF_RESUMED_RUNS = {"journal.rename"}
 OF_SPILLING = {"spill.write", "spill.read"}
 OF_MPI = {"end.finalize"}  # survivors_test
 OF_GROUPS = {"group.look"}  # resume_test
+OF_FILES = {"resume.checkpoint"}  # resume_test
 OF_TRIALS = {"unit.rows"}  # ends the trial alone: ctl_test
 SMALL = {
     "train": {"epochs": 2, "batch_size": 8, "optimizer": {"name": "adam", "lr": 0.01}},
@@ -57,9 +58,9 @@ class Faults(Disturbed):
         self.small("quiet")
         self.succeed("--quiet", "--trainers", "2")
         expected, runs = self.outcome("quiet"), 0
-        elsewhere = (
-            OF_IMPORT | OF_SIGNALS | OF_SPILLING | OF_MPI | OF_GROUPS | OF_TRIALS | (OF_RESUMED_RUNS if LONG else set())
-        )
+        elsewhere = OF_IMPORT | OF_SIGNALS | OF_SPILLING | OF_MPI | OF_GROUPS | OF_FILES | OF_TRIALS
+        if LONG:
+            elsewhere |= OF_RESUMED_RUNS
         kinds = {point: kinds_at(point)[n % len(kinds_at(point))] for n, point in enumerate(sorted(points() - elsewhere))}
         for point in sorted(kinds, key=end_of_a_run):
             with self.subTest(point=point, kind=kinds[point]):

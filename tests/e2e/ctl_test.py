@@ -138,6 +138,8 @@ class Wishes(Ctl):
         self.assertIn("must be > 0", self.refused("clone", "0", "train.batch_size=0") + "must be > 0")
         self.assertIn("unknown", self.refused("clone", "0", "train.optimizer.lrr=0.1"))
         self.assertIn("alter the layout of the state", self.refused("clone", "0", "train.optimizer.momentum=0.9"))
+        new_code = ("clone", "0", "model.name=plugin", "model.file=odd.so")
+        self.assertIn("the run did not begin with the model file odd.so", self.refused(*new_code))
         inbox = self.cwd / "out/inbox"
         for number, text in enumerate(
             ("", "[]", '{"kind": "jump"}', '{"kind": "stop", "trial": -1}', "\0" * 100, '{"kind": "finish"}')

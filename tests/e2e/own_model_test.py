@@ -40,9 +40,13 @@ class OwnModel(Case):
         header.pop("__metadata__")
         return {name: (tensor["dtype"], tensor["shape"]) for name, tensor in header.items()}
 
-    def replay(self, folder):
+    def replay(self, folder, file):
+        said = f"{folder}: this command would execute the code in {file} "
+        code, out, err = self.run_hopscotch("replay", folder)
+        self.assertEqual((code, out, err.startswith(said)), (2, "", True), err)
+        self.assertIn("if you trust it, add --allow-code", err)
         self.assertEqual(
-            self.run_hopscotch("replay", folder),
+            self.run_hopscotch("replay", folder, "--allow-code"),
             (0, f"{2 * 2 * SHARDS} units of 2 trials: every state hash equals the journal's\n", ""),
         )
 
@@ -53,7 +57,7 @@ class OwnModel(Case):
         self.assertGreater(max(trial["best"]["val_accuracy"] for trial in self.summary("mpi")["trials"]), 0.8)
         self.assertEqual(self.ran(PLUGIN, "threads", "--trainers", "2"), hashes)
         self.assertEqual(self.ran(PLUGIN, "alone", "--trainers", "1"), hashes)
-        self.replay("mpi")
+        self.replay("mpi", "net.so")
         norm = {
             f"norm{i}.{name}": ("F32", [n])
             for i, n in ((1, 4), (2, 6))
@@ -78,7 +82,7 @@ class OwnModel(Case):
         self.assertGreater(self.summary("mpi")["hops"], 0)
         self.assertGreater(max(trial["best"]["val_accuracy"] for trial in self.summary("mpi")["trials"]), 0.8)
         self.assertEqual(self.ran(SCRIPT, "alone", "--trainers", "1"), hashes)
-        self.replay("mpi")
+        self.replay("mpi", "net.pt")
         self.assertEqual(
             self.tensors("mpi").keys(),
             {
@@ -92,6 +96,23 @@ class OwnModel(Case):
                 "norm.num_batches_tracked",
             },
         )
+
+    def test_code_that_a_run_directory_names(self):
+        """Somebody else's run directory: neither its experiment nor its journal make a command execute a file."""
+        self.ran({"name": "mlp", "hidden": [8]}, "out", "--trainers", "1")
+        self.assertEqual(self.run_hopscotch("replay", "out")[0], 0)
+        predict = ("predict", "out", "digits", "--out", "p.csv")
+        journal = self.cwd / "out/journal.jsonl"
+        lines = [strict_json(line) for line in journal.read_text().splitlines()]
+        for line in lines:
+            if line["event"] == "lap_released":
+                line["assignment"] |= {"model.name": "plugin", "model.file": "odd.so"}
+        journal.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        for command in (("replay", "out"), predict, (*predict, "--trial", "0"), (*predict, "--trial", "1")):
+            code, out, err = self.run_hopscotch(*command)
+            self.assertEqual((code, out), (2, ""), err)
+            self.assertIn("out: this command would execute the code in odd.so (the run directory names it", err)
+            self.assertIn("odd.so: no such file", self.run_hopscotch(*command, "--allow-code")[2])  # now it tries to
 
     def test_trainers_that_would_share_torchs_generator(self):
         self.write(experiment(model=SCRIPT))

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/clock.hpp"
 #include "core/durable_file.hpp"
 #include "core/error.hpp"
 #include "experiment/reader.hpp"
@@ -83,6 +84,12 @@ protected:
     Scratch scratch_;
     std::filesystem::path directory_ = scratch_ / "runs/deep/digits";
 };
+
+// A recorder deletes in batches.
+void tidy(Recorder& recorder) {
+    do recorder.tick();
+    while (recorder.shelf().has_surplus());
+}
 
 TEST_F(RecorderTest, AGpuThatRoundsDifferentlyEachTimeIsNotExact) {
     auto facts = some_facts();
@@ -194,7 +201,7 @@ TEST_F(RecorderTest, BoundaryStatesStayUntilClonesHaveFilesOfTheirOwn) {
         LapSink::Saved const saved{TrialId(trial), epoch, step, 0, fmt::format("checkpoints/{}-{}-{}", trial, epoch, step)};
         write(directory_ / saved.file, "x");
         recorder.saved(saved);
-        recorder.tick();
+        tidy(recorder);
     };
     auto const there = [&](int trial, int epoch) {
         return std::filesystem::exists(directory_ / fmt::format("checkpoints/{}-{}-0", trial, epoch));
@@ -209,7 +216,7 @@ TEST_F(RecorderTest, BoundaryStatesStayUntilClonesHaveFilesOfTheirOwn) {
     save(1, 4, 0);  // what it was before
     recorder.shelf().let_go({TrialId(0), 0});
     recorder.shelf().let_go({TrialId(0), 1});
-    recorder.tick();
+    tidy(recorder);
     EXPECT_FALSE(there(0, 1)) << "nobody began with it";
     EXPECT_TRUE(there(0, 2)) << "trial 1 did, and has nothing later";
     save(1, 4, 1);
@@ -241,16 +248,123 @@ TEST_F(RecorderTest, WhatALapOfThisJobBeginsWithStaysUntilItHasSaved) {
     clone.clone_of = LapId{TrialId(2), 1};
     recorder.released(clone);
     recorder.shelf().sent(clone);
-    recorder.tick();
+    tidy(recorder);
     EXPECT_TRUE(there(0, 2)) << "trial 0 begins with it";
     EXPECT_TRUE(there(2, 2)) << "trial 1 begins with it";
     EXPECT_FALSE(there(1, 2)) << "nobody begins with it";
     save(0, 3);
     save(1, 5);
     save(2, 9);
-    recorder.tick();
+    tidy(recorder);
     EXPECT_FALSE(there(0, 2));
     EXPECT_FALSE(there(2, 2));
+}
+
+// Files of trials that need no more than their place.
+class RecorderOfFiles : public RecorderTest {
+protected:
+    std::string name(int trial, int epoch) const { return fmt::format("checkpoints/{}-{}", trial, epoch); }
+    bool there(int trial, int epoch) const { return std::filesystem::exists(directory_ / name(trial, epoch)); }
+    LapSink::Saved saved(int trial, int epoch) {
+        write(directory_ / name(trial, epoch), "x");
+        return {TrialId(trial), epoch, 0, 0, name(trial, epoch)};
+    }
+    void save(int trial, std::initializer_list<int> epochs) {
+        for (auto const epoch : epochs) recorder_.saved(saved(trial, epoch));
+    }
+    void end_lap(int trial, double correct, TrialStatus status) {
+        auto record = lap_record(trial, 1, correct);
+        record.home = TrainerId(0);
+        recorder_.lap_done(record, view(trial, status));
+    }
+    std::size_t files() const {
+        std::filesystem::directory_iterator const all(directory_ / "checkpoints");
+        return static_cast<std::size_t>(std::distance(begin(all), end(all)));
+    }
+
+    RunFacts facts_ = some_facts();
+    Experiment experiment_;
+    Recorder recorder_{RunDirectory(directory_, RunDirUse::fresh, facts_), facts_, experiment_};
+};
+
+// Each deletion syncs the journal before it: 67 checkpoints a second would leave rank 0 no time for laps.
+TEST_F(RecorderOfFiles, AreDeletedInBatches) {
+    auto const begun = monotonic_s();
+    int batches = 0;
+    for (int epoch = 1; epoch <= 200; ++epoch) {
+        save(0, {epoch});
+        auto const before = files();
+        recorder_.tick();
+        if (files() < before) ++batches;
+    }
+    EXPECT_LE(batches, 2 + (monotonic_s() - begun) / 0.1);
+    tidy(recorder_);
+    EXPECT_EQ(files(), 2u);
+}
+
+TEST_F(RecorderOfFiles, OfEndedTrialsStayWhereSomebodyMayAskForThem) {
+    for (int trial = 0; trial < 5; ++trial) save(trial, {1, 2, 3});
+    end_lap(0, 5, TrialStatus::finished);
+    end_lap(1, 4, TrialStatus::stopped);
+    end_lap(2, 6, TrialStatus::finished);
+    end_lap(3, 0, TrialStatus::diverged);
+    tidy(recorder_);
+    EXPECT_FALSE(there(0, 1) || there(0, 2) || there(0, 3)) << "nothing begins with them";
+    EXPECT_TRUE(!there(1, 1) && !there(1, 2) && there(1, 3)) << "an order may take the trial up";
+    EXPECT_TRUE(!there(2, 1) && there(2, 2) && !there(2, 3)) << "the best state so far";
+    EXPECT_FALSE(there(3, 1) || there(3, 2) || there(3, 3));
+    EXPECT_TRUE(!there(4, 1) && there(4, 2) && there(4, 3)) << "the trial goes on";
+    end_lap(4, 7, TrialStatus::running);  // better
+    save(4, {4});
+    tidy(recorder_);
+    EXPECT_FALSE(there(2, 2));
+    EXPECT_TRUE(there(4, 2)) << "the best state now";
+}
+
+TEST_F(RecorderOfFiles, OfAnEndedTrialWhoseBestStateNoFileHoldsAreTheStartOfItsWayThere) {
+    save(0, {1, 4});
+    end_lap(0, 5, TrialStatus::finished);
+    tidy(recorder_);
+    EXPECT_TRUE(there(0, 1));
+}
+
+TEST_F(RecorderOfFiles, OfAnEndedSourceStayUntilItsCloneHasItsOwn) {
+    end_lap(3, 8, TrialStatus::running);
+    save(0, {1, 2});
+    Lap clone;
+    clone.trial = TrialId(1);
+    clone.epoch = 1;
+    clone.clone_of = LapId{TrialId(0), 0};
+    recorder_.released(clone);
+    end_lap(0, 1, TrialStatus::finished);
+    tidy(recorder_);
+    EXPECT_TRUE(there(0, 1) && !there(0, 2));
+    save(1, {3});
+    tidy(recorder_);
+    EXPECT_FALSE(there(0, 1));
+}
+
+TEST_F(RecorderOfFiles, ThatAnOrderHoldsStayUntilItLetsGo) {
+    end_lap(3, 8, TrialStatus::running);
+    save(0, {1, 2});
+    recorder_.shelf().hold({{TrialId(0), 0}});
+    end_lap(0, 1, TrialStatus::finished);
+    tidy(recorder_);
+    EXPECT_TRUE(there(0, 1) && !there(0, 2));
+    recorder_.shelf().hold({});
+    tidy(recorder_);
+    EXPECT_FALSE(there(0, 1));
+}
+
+TEST_F(RecorderOfFiles, ThatAnEarlierJobLeftAreDeletedToo) {
+    Journal journal;
+    for (int epoch : {1, 2, 3})
+        for (int trial : {0, 1}) journal.saved.push_back(saved(trial, epoch));
+    journal.ended.push_back({TrialId(0), std::string(name_of(TrialStatus::finished)), "", 3});
+    recorder_.restore(journal);
+    tidy(recorder_);
+    EXPECT_FALSE(there(0, 1) || there(0, 2) || there(0, 3));
+    EXPECT_TRUE(!there(1, 1) && there(1, 2) && there(1, 3));
 }
 
 // Two lives of a trial have left files of one place: a clone begins with the one that the journal knows.

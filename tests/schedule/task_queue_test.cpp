@@ -4,7 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <time.h>
+
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 #include "core/rng.hpp"
@@ -80,6 +83,114 @@ TEST(TaskQueue, LongestFirstIsNearTheOptimum) {
 TEST(TaskQueue, LongestFirstLowestIdOfEquals) {
     auto const begun = simulate({1, 3, 2, 3, 1}, 1).begun;
     EXPECT_EQ(begun, (std::vector<TrialId>{TrialId(1), TrialId(3), TrialId(2), TrialId(0), TrialId(4)}));
+}
+
+// The search decides after each lap: a trial comes back with one lap, and goes to the trainer that holds its state. Seconds
+// of this thread for one lap of every trial.
+double seconds_of_a_round(int trainers) {
+    TaskQueue queue(trainers);
+    auto const trials = 4 * trainers;
+    auto const thread_s = [] {
+        timespec now{};
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+        return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+    };
+    double begun_s = 0;
+    for (int round = 0; round < 2; ++round) {  // in the first one every trial gets its trainer
+        begun_s = thread_s();
+        for (int first = 0; first < trials; first += trainers) {
+            for (int t = first; t < first + trainers; ++t) queue.add_lap(TrialId(t), 1);
+            while (queue.take()) {
+            }
+            for (int t = first; t < first + trainers; ++t) queue.lap_done(TrialId(t));
+        }
+        for (int t = 0; t < trials; ++t) {  // one by one, while the others wait for their decisions
+            queue.add_lap(TrialId(t), 1);
+            EXPECT_EQ(queue.take()->trial, TrialId(t));
+            EXPECT_FALSE(queue.take());
+            queue.lap_done(TrialId(t));
+        }
+    }
+    return thread_s() - begun_s;
+}
+
+// Eight times the trainers and trials: eight times the work and a logarithm, not 512 times.
+TEST(TaskQueue, ALapCostsTheSameWithManyTrials) {
+    double small = 1e9, large = 1e9;
+    for (int repeat = 0; repeat < 3; ++repeat) {
+        small = std::min(small, seconds_of_a_round(16));
+        large = std::min(large, seconds_of_a_round(128));
+    }
+    EXPECT_LT(large / small, 40) << small << " s, " << large << " s";
+}
+
+// The rule without an index: of the free trainers the lowest that may take something, and of that the longest.
+class SlowQueue {
+public:
+    explicit SlowQueue(int trainers) : busy_(static_cast<std::size_t>(trainers)) {}
+    void add_lap(TrialId trial, double cost) {
+        auto& task = tasks_[trial];
+        if (task.laps++ == 0) task.cost = cost;
+    }
+    void lap_done(TrialId trial) {
+        if (auto task = tasks_.find(trial); task != tasks_.end() && --task->second.laps == 0) stop(task->second);
+    }
+    void forget(TrialId trial) {
+        if (auto task = tasks_.find(trial); task != tasks_.end()) stop(task->second);
+        tasks_.erase(trial);
+    }
+    std::optional<TaskQueue::Assigned> take() {
+        for (std::size_t trainer = 0; trainer < busy_.size(); ++trainer) {
+            if (busy_[trainer]) continue;
+            auto best = tasks_.end();
+            for (auto task = tasks_.begin(); task != tasks_.end(); ++task) {
+                auto const& [laps, cost, holder, running] = task->second;
+                bool const may = laps > 0 && !running && (holder < 0 || holder == static_cast<int>(trainer));
+                if (may && (best == tasks_.end() || cost > best->second.cost)) best = task;
+            }
+            if (best == tasks_.end()) continue;
+            best->second.holder = static_cast<int>(trainer);
+            best->second.running = busy_[trainer] = true;
+            return TaskQueue::Assigned{best->first, TrainerId(trainer)};
+        }
+        return std::nullopt;
+    }
+
+private:
+    struct Task {
+        int laps = 0;
+        double cost = 0;
+        int holder = -1;
+        bool running = false;
+    };
+    void stop(Task& task) {
+        if (task.running) busy_[static_cast<std::size_t>(task.holder)] = false;
+        task.running = false;
+    }
+    std::map<TrialId, Task> tasks_;
+    std::vector<bool> busy_;
+};
+
+TEST(TaskQueue, AssignsAsTheRuleWithoutAnIndex) {
+    Rng rng(22);
+    for (int instance = 0; instance < 200; ++instance) {
+        int const trainers = 1 + static_cast<int>(rng.below(5));
+        TaskQueue queue(trainers);
+        SlowQueue slow(trainers);
+        for (int step = 0; step < 200; ++step) {
+            TrialId const trial(static_cast<int>(rng.below(12)));
+            auto const what = rng.below(8);
+            auto const cost = 1 + static_cast<double>(rng.below(4));
+            if (what < 4) queue.add_lap(trial, cost), slow.add_lap(trial, cost);
+            if (what >= 4 && what < 7) queue.lap_done(trial), slow.lap_done(trial);
+            if (what == 7) queue.forget(trial), slow.forget(trial);
+            if (rng.below(2) == 0) continue;
+            auto const taken = queue.take(), expected = slow.take();
+            ASSERT_EQ(taken.has_value(), expected.has_value()) << "instance " << instance << ", step " << step;
+            if (!taken) continue;
+            ASSERT_EQ(std::pair(taken->trial, taken->trainer), std::pair(expected->trial, expected->trainer));
+        }
+    }
 }
 
 class OneTrainer : public ::testing::Test {

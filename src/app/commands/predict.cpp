@@ -16,6 +16,7 @@
 #include "app/commands/commands.hpp"
 #include "app/commands/predictions_csv.hpp"
 #include "app/common/choice.hpp"
+#include "app/common/run_code.hpp"
 #include "comm/buffer_pool.hpp"
 #include "core/durable_file.hpp"
 #include "core/error.hpp"
@@ -44,6 +45,7 @@ struct PredictOptions {
     std::string out;            // CSV
     std::string split = "all";  // train | valid | test | all
     std::string device = "auto";
+    bool allow_code = false;
 };
 
 struct Trained {
@@ -202,6 +204,8 @@ Trained trained_trial(PredictOptions const& options, Workspace& workspace) {
     normalised_as(best.data, read_manifest(options.dataset), options.dataset);  // before a model is made of its numbers
     out.manifest = std::move(best.data);
     out.config = resolve(experiment, journal.assignments.at(trial), "experiment.json");
+    if (!out.config.model.file.empty())
+        require_allowed(options.allow_code ? RunCode::allowed : RunCode::refused, {out.config.model.file}, options.run_dir);
     out.manifest.train = {{"", 1, 0}};
     if (trial == best.trial) {
         out.config.model.init_from = (run_dir / "best" / "model.safetensors").string();
@@ -263,6 +267,7 @@ Work add_predict(CLI::App& command) {
     add_choice<std::string>(command, "--split", {{"all", "all"}, {"train", "train"}, {"valid", "valid"}, {"test", "test"}},
                             options->split, "Only these rows (default: all)");
     command.add_option("--device", options->device, "Device: auto, cpu or cuda")->capture_default_str();
+    command.add_flag("--allow-code", options->allow_code, "Execute the plug-in or TorchScript file that the run names");
     command.footer("Example: hopscotch predict runs/digits data/digits --split valid --out predictions.csv");
     return on_first_rank([options] { return predict_command(*options); });
 }

@@ -14,6 +14,7 @@
 
 #include "app/commands/commands.hpp"
 #include "app/commands/replay_together.hpp"
+#include "app/common/run_code.hpp"
 #include "comm/buffer_pool.hpp"
 #include "core/error.hpp"
 #include "core/file.hpp"
@@ -36,6 +37,7 @@ namespace {
 struct ReplayOptions {
     std::string run_dir;
     std::vector<int> trials;  // empty: all
+    bool allow_code = false;
 };
 
 constexpr int k_most_threads = 1024;
@@ -236,8 +238,10 @@ int replay_command(ReplayOptions const& options) {
     std::filesystem::path const run_dir = options.run_dir;
     auto const experiment = recorded_experiment(run_dir);
     require_bits(run_dir);
-    require_files(run_dir);
     auto const journal = read_journal(run_dir / "journal.jsonl");
+    require_allowed(options.allow_code ? RunCode::allowed : RunCode::refused, code_files(experiment, journal),
+                    options.run_dir);
+    require_files(run_dir);
     auto const wanted = wanted_trials(options, journal);
     if (has_server_log(experiment.strategy)) {
         auto const replayed = replay_servers(run_dir, experiment, journal, wanted);
@@ -258,6 +262,7 @@ Work add_replay(CLI::App& command) {
     auto const options = std::make_shared<ReplayOptions>();
     command.add_option("run_dir", options->run_dir, "A run directory")->required()->type_name("RUN_DIR");
     command.add_option("--trial", options->trials, "Only this trial (repeatable)")->allow_extra_args(false)->type_name("ID");
+    command.add_flag("--allow-code", options->allow_code, "Execute the plug-in or TorchScript file that the run names");
     command.footer("Exit codes: 0 every hash is equal; 1 some hashes differ, and their trials and units are named.");
     return on_first_rank([options] { return replay_command(*options); });
 }

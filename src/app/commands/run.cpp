@@ -19,6 +19,7 @@
 #include "app/job/run_options.hpp"
 #include "app/job/signals.hpp"
 #include "app/plan/print_plan.hpp"
+#include "comm/announcement.hpp"
 #include "comm/courier.hpp"
 #include "comm/mpi_world.hpp"
 #include "comm/shared_world.hpp"
@@ -32,6 +33,18 @@
 
 namespace hopscotch {
 namespace {
+
+// How long a trainer waits for a sign of rank 0 before it knows the experiment. HOPSCOTCH_START_DEADLINE_S changes it.
+double start_deadline_s() {
+    auto const* text = std::getenv("HOPSCOTCH_START_DEADLINE_S");
+    if (text == nullptr) return CourierOptions{}.deadline_s;
+    char* end = nullptr;
+    auto const out = std::strtod(text, &end);
+    if (*text == 0 || *end != 0 || !(out > 0 && out <= 1e9))
+        throw ConfigError(
+            fmt::format("HOPSCOTCH_START_DEADLINE_S: \"{}\" is not a number of seconds (above 0, at most 1e9)", text));
+    return out;
+}
 
 // Bad input on rank 0: sends the trainers home, which wait for a Welcome.
 int dismiss(World& world, int exit_code) {
@@ -85,14 +98,18 @@ int schedule_and_train(MpiWorld& world, PreparedRun prepared, RunOptions const& 
 
 int schedule_mpi(MpiWorld& world, RunOptions const& options, double started_s) {
     std::optional<PreparedRun> prepared;
+    int exit_code = 0;
+    bool done = true;
     try {
+        SignsOfLife const signs(world, start_deadline_s() / 100);  // a long journal takes minutes to read
         prepared = prepare_for_mpi(options, world.size());
         if (options.dry_run) print_plan(*prepared);
+        done = options.dry_run || told_finished(*prepared);
     } catch (ConfigError const& error) {
         std::fprintf(stderr, "%s\n", error.what());
-        return dismiss(world, 2);
+        exit_code = 2;
     }
-    if (options.dry_run || told_finished(*prepared)) return dismiss(world, 0);
+    if (done) return dismiss(world, exit_code);
     bool const shared = prepared->experiment.run.scheduler == SchedulerPlacement::shared;
     announce(world, shared);
     if (shared)
@@ -104,7 +121,7 @@ int schedule_mpi(MpiWorld& world, RunOptions const& options, double started_s) {
 
 void train_under_mpi(MpiWorld& world) {
     ignore_signals();
-    if (!await_announcement(world, CourierOptions{}.deadline_s)) return trainer_main(world, build_info());
+    if (!await_announcement(world, start_deadline_s())) return trainer_main(world, build_info());
     SharedJob job(world);
     trainer_main(job.world(), build_info());
 }

@@ -8,7 +8,6 @@
 #include "app/job/earlier_jobs.hpp"
 #include "core/error.hpp"
 #include "core/hash.hpp"
-#include "core/log.hpp"
 #include "experiment/config.hpp"
 #include "experiment/procedures.hpp"
 #include "experiment/strategy_traits.hpp"
@@ -19,7 +18,7 @@
 namespace hopscotch {
 
 CatchUp::CatchUp(EarlierJobs const& earlier, Experiment const& experiment)
-    : earlier_(earlier), files_(earlier.files), experiment_(experiment) {}
+    : earlier_(earlier), files_(earlier, experiment.run.dir), experiment_(experiment) {}
 
 void CatchUp::Heard::add(Lap lap) {
     // The trial was stopped and resumed: its earlier laps from this epoch on do not count.
@@ -30,15 +29,15 @@ void CatchUp::Heard::add(Lap lap) {
 }
 
 std::vector<Lap> CatchUp::begin(Director& director, Recorder& recorder) {
-    for (auto const& complaint : earlier_.damaged) log_warning(complaint + "; an older checkpoint is used");
     recorder.restore(earlier_.journal);
     auto heard = tell(director, recorder);
     pin_ends(director, recorder);
     for (auto const& lap : heard.released)
         if (lap.clone_of) clones_[{lap.trial, lap.epoch}] = *lap.clone_of;
     for (auto const& lap : heard.released) recorder.released(lap);
-    drop_wrong_files(recorder.shelf().chain());
+    files_.drop_wrong(recorder.shelf().chain());
     pin_sources_of_orders(director, recorder);
+    files_.expect(director.trials());
     while (find_starts(director.trials(), recorder)) {
     }
     return laps_from_starts(std::move(heard), recorder);
@@ -97,17 +96,6 @@ std::vector<Lap> CatchUp::laps_from_starts(Heard heard, Recorder& recorder) {
     return out;
 }
 
-// Leaves out files whose state does not fit their place. An order may have taken back laps of the trial, or an older version
-// may have given two states one name.
-void CatchUp::drop_wrong_files(StateChain const& chain) {
-    for (auto& [trial, files] : files_)
-        std::erase_if(files, [&](LapSink::Saved const& file) {
-            if (chain.may_be(file)) return false;
-            log_warning(fmt::format("{}: its state differs from the journal's; an older checkpoint is used", file.file));
-            return true;
-        });
-}
-
 // True if laps that must be trained again begin with states that no file holds. Then those states must be trained again,
 // too.
 bool CatchUp::find_starts(std::vector<TrialView> const& trials, Recorder const& recorder) {
@@ -136,7 +124,7 @@ void CatchUp::place(Lap& lap) const {
 }
 
 // None for a trial that has ended, unless its best state is needed and no file holds it.
-std::optional<CatchUp::Start> CatchUp::start_of(TrialView const& trial, Recorder const& recorder) const {
+std::optional<CatchUp::Start> CatchUp::start_of(TrialView const& trial, Recorder const& recorder) {
     auto const best = recorder.wanted_epoch(trial.id);
     // The first epoch with a needed state that no file holds.
     auto lost = best && file_after(trial.id, *best) == nullptr ? best : std::nullopt;
@@ -146,7 +134,7 @@ std::optional<CatchUp::Start> CatchUp::start_of(TrialView const& trial, Recorder
     if (ended && !lost) return std::nullopt;
     int const upto = lost.value_or(trial.epochs_done);
     int const last = !ended ? trial.epochs_wanted : asked ? trial.epochs_done - 1 : *best;
-    auto const* file = furthest(trial.id, upto);
+    auto const* file = files_.furthest(trial.id, upto);
     // After the lap in which the trial became a clone, its older states must not be used.
     auto const clone = last_clone(trial.id, upto);
     if (clone && (file == nullptr || place_of(*file) <= start_of_epoch(clone->epoch)))
@@ -161,24 +149,10 @@ std::optional<LapId> CatchUp::last_clone(TrialId trial, int epoch) const {
 }
 
 // The first lap of the trial whose end clones need, and no file holds.
-std::optional<int> CatchUp::wanted_by_clones(TrialId trial) const {
+std::optional<int> CatchUp::wanted_by_clones(TrialId trial) {
     for (auto lap = pinned_.lower_bound({trial, 0}); lap != pinned_.end() && lap->trial == trial; ++lap)
         if (file_after(trial, lap->epoch) == nullptr) return lap->epoch;
     return std::nullopt;
-}
-
-// The file with the furthest place in these laps.
-LapSink::Saved const* CatchUp::furthest(TrialId trial, int last_epoch) const {
-    auto const found = files_.find(trial);
-    if (found == files_.end()) return nullptr;
-    auto const file =
-        std::ranges::find_if(found->second, [&](auto const& each) { return each.whole && each.epoch <= last_epoch; });
-    return file == found->second.end() ? nullptr : &*file;
-}
-
-LapSink::Saved const* CatchUp::file_after(TrialId trial, int epoch) const {
-    auto const found = files_.find(trial);
-    return found == files_.end() ? nullptr : hopscotch::file_after(found->second, epoch);
 }
 
 bool CatchUp::waits_for(TrialId trial) const {

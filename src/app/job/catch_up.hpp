@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "app/job/usable_files.hpp"
 #include "core/ids.hpp"
 #include "schedule/lap.hpp"
 
@@ -15,7 +16,6 @@ namespace hopscotch {
 
 class Director;
 class Recorder;
-class StateChain;
 struct EarlierJobs;
 struct Experiment;
 struct TrialView;
@@ -42,7 +42,7 @@ public:
     std::size_t units() const { return units_; }  // of the journal
 
     // The file with the state after that lap. Null if no file has it.
-    LapSink::Saved const* file_after(TrialId trial, int epoch) const;
+    LapSink::Saved const* file_after(TrialId trial, int epoch) { return files_.after(trial, epoch); }
 
 private:
     struct Start {
@@ -60,16 +60,14 @@ private:
     void pin_ends(Director& director, Recorder& recorder);
     void pin_sources_of_orders(Director const& director, Recorder& recorder);
     std::vector<Lap> laps_from_starts(Heard heard, Recorder& recorder);
-    void drop_wrong_files(StateChain const& chain);
     bool find_starts(std::vector<TrialView> const& trials, Recorder const& recorder);
-    std::optional<Start> start_of(TrialView const& trial, Recorder const& recorder) const;
+    std::optional<Start> start_of(TrialView const& trial, Recorder const& recorder);
     // The last lap up to this epoch that begins with the state of another trial.
     std::optional<LapId> last_clone(TrialId trial, int epoch) const;
-    std::optional<int> wanted_by_clones(TrialId trial) const;
-    LapSink::Saved const* furthest(TrialId trial, int last_epoch) const;
+    std::optional<int> wanted_by_clones(TrialId trial);
 
     EarlierJobs const& earlier_;
-    std::map<TrialId, std::vector<LapSink::Saved>> files_;  // files whose contents fit their place
+    UsableFiles files_;
     Experiment const& experiment_;
     std::map<std::pair<TrialId, int>, std::uint64_t> again_;  // the hash of the state at its end
     std::map<TrialId, Start> starts_;                         // of trials that have not begun in this attempt

@@ -4,13 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <tuple>
 
 #include "core/error.hpp"
 #include "core/hash.hpp"
 #include "experiment/config.hpp"
 #include "experiment/strategy_traits.hpp"
-#include "run/checkpoint.hpp"
+#include "run/checkpoint_shelf.hpp"
 
 namespace hopscotch {
 namespace {
@@ -65,26 +64,13 @@ EarlierJobs read_earlier_jobs(Experiment const& experiment, Inputs const& inputs
         throw ConfigError(fmt::format("--resume: {}", error.what()));
     }
     refuse_changes(out.facts, experiment, inputs);
+    auto const there = checkpoints_in(directory);          // older ones are deleted
     std::map<std::string, LapSink::Saved const*> by_name;  // the last line of each file counts
     for (auto const& saved : out.journal.saved) by_name[saved.file] = &saved;
-    for (auto const& saved : out.journal.saved) {
-        if (by_name.at(saved.file) != &saved) continue;
-        if (!std::filesystem::exists(directory / saved.file)) continue;  // older ones are deleted
-        try {
-            CheckpointFile const file(directory / saved.file);
-            file.verify();
-            if (file.about().run_id != out.facts.run_id || file.about().record.trial != saved.trial)
-                throw DataError(fmt::format("{}: belongs to another run or trial", saved.file));
-            if (saved.state_hash != 0 && file.about().state_hash != saved.state_hash)
-                throw DataError(fmt::format("{}: its state differs from the journal's", saved.file));
-            out.files[saved.trial].push_back(saved);
-        } catch (DataError const& error) {
-            out.damaged.push_back(error.what());
-        }
-    }
+    for (auto const& saved : out.journal.saved)
+        if (by_name.at(saved.file) == &saved && there.contains(saved.file)) out.files[saved.trial].push_back(saved);
     for (auto& [trial, files] : out.files)
-        std::ranges::stable_sort(files, std::greater(),
-                                 [](auto const& file) { return std::tuple(file.epoch, file.step, file.batch); });
+        std::ranges::stable_sort(files, std::greater(), [](auto const& file) { return place_of(file); });
     return out;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the files of earlier jobs in the run directory: the laps of the journal, and the checkpoints that trials can
-// continue from. Writes nothing.
+// Reads the files of earlier jobs in the run directory: the laps of the journal, and the names of the checkpoints that are
+// there (usable_files.hpp reads them). Writes nothing.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -19,8 +19,7 @@ struct Experiment;
 struct EarlierJobs {
     RunFacts facts;  // of the start of the run
     Journal journal;
-    std::map<TrialId, std::vector<LapSink::Saved>> files;  // undamaged, the furthest first
-    std::vector<std::string> damaged;                      // messages about files that are left out
+    std::map<TrialId, std::vector<LapSink::Saved>> files;  // that are there, not checked yet; the furthest first
 };
 
 // The inputs of this job, which must equal those of the run's start.

@@ -138,6 +138,8 @@ Answer LiveControl::clone(TrialView const& trial, Assignment const& changes) {
     auto const assignment = changed(trial.assignment, changes);
     Problems problems(fmt::format("the clone of trial {}", id));
     auto const config = resolve(prepared_.experiment, assignment, problems);
+    auto const file = new_file_of(prepared_, config.model);
+    if (!file.empty()) problems.add(fmt::format("the run did not begin with the model file {}; start a separate run", file));
     if (problems.empty()) check_model(config, prepared_.schema, problems);
     if (!problems.empty()) return {false, problems.text()};
     Workspace workspace("cpu", 1);

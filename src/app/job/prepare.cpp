@@ -17,6 +17,7 @@
 #include "app/job/run_options.hpp"
 #include "app/job/start_from.hpp"
 #include "core/error.hpp"
+#include "core/fault.hpp"
 #include "core/file.hpp"
 #include "core/hash.hpp"
 #include "data/batches/augment.hpp"
@@ -110,7 +111,7 @@ void prepare_director(PreparedRun& prepared) {
     auto in_flight = config.in_flight.value_or(prepared.decides ? 2 * prepared.shards : 4 * prepared.trainers);
     // As many trials are alive as in the earlier job, whatever the number of trainers is now.
     if (prepared.earlier && !prepared.decides && !config.in_flight) {
-        auto const& [facts, journal, files, damaged] = *prepared.earlier;
+        auto const& [facts, journal, files] = *prepared.earlier;
         in_flight =
             std::max(in_flight, facts.in_flight > 0 ? facts.in_flight : static_cast<std::int64_t>(journal.most_alive));
     }
@@ -153,9 +154,32 @@ void require_same_files(PreparedRun const& prepared) {
                 path));
 }
 
+std::string new_file_of(PreparedRun const& prepared, ModelConfig const& model) {
+    for (auto const& file : {model.file, model.init_from})
+        if (!file.empty() && !prepared.files.contains(file)) return file;
+    return "";
+}
+
+namespace {
+
+void refuse_new_files(PreparedRun const& prepared, std::vector<Order> const& orders) {
+    for (auto const& order : orders) {
+        if (order.kind != Order::Kind::clone) continue;
+        auto const file = new_file_of(prepared, resolve(prepared.experiment, order.assignment, "journal.jsonl").model);
+        if (!file.empty())
+            throw ConfigError(fmt::format(
+                "{}/journal.jsonl: an order names the model file {} (the run did not begin with it); start a separate run",
+                prepared.experiment.run.dir, file));
+    }
+}
+
+}  // namespace
+
 void prepare_to_go_on(PreparedRun& prepared) {
     prepared.earlier = std::make_unique<EarlierJobs>(read_earlier_jobs(
         prepared.experiment, {to_hex(dataset_hash(prepared.manifest)), prepared.files, prepared.trainers}));
+    refuse_new_files(prepared, prepared.earlier->journal.orders);
+    for (auto const& lap : prepared.earlier->journal.laps) refuse_new_files(prepared, lap.orders);
     prepared.run_id = prepared.earlier->facts.run_id;
     prepare_director(prepared);
 }
@@ -179,6 +203,7 @@ PreparedRun prepare_run(RunOptions const& options, std::function<int(RunConfig c
     if (options.resume && options.overwrite)
         throw ConfigError(
             "--resume and --overwrite exclude each other (one continues a run, the other deletes it); choose one");
+    fault_point("start.prepare");
     Problems problems(options.experiment);
     PreparedRun prepared;
     prepared.experiment = experiment_of(options, problems);

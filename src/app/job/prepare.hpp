@@ -65,6 +65,10 @@ PreparedRun prepare_run(RunOptions const& options, std::function<int(RunConfig c
 // Throws CommError that names a file of the model that was replaced since the job began.
 void require_same_files(PreparedRun const& prepared);
 
+// A file of this model that the run did not begin with; empty: there is none. An order must not bring one: whoever may write
+// orders would decide which code the job executes.
+std::string new_file_of(PreparedRun const& prepared, ModelConfig const& model);
+
 // The same job after a loss: reads the rest of the work from the run directory. The owners stay as they are now.
 void prepare_to_go_on(PreparedRun& prepared);
 
