@@ -128,9 +128,16 @@ std::size_t BufferPool::allocated_bytes() const {
     return allocated_;
 }
 
+void BufferPool::share_memory() { share_memory(home_node()); }
+
+void BufferPool::share_memory(int node) {
+    shares_ = true;
+    node_ = node;
+}
+
 PieceOffer BufferPool::offer(Buffer const& buffer) const {
     std::lock_guard const lock(mutex_);
-    return buffer.block_.piece ? shared_->offer(buffer.block_.piece) : PieceOffer{};
+    return buffer.block_.piece ? shared_->offer(buffer.block_.piece, node_) : PieceOffer{};
 }
 
 void BufferPool::hand_over(Buffer buffer) {
@@ -138,8 +145,9 @@ void BufferPool::hand_over(Buffer buffer) {
     --surplus_;
     allocated_ -= buffer.block_.capacity;
     auto const piece = buffer.block_.piece;
-    handed_over_bytes_ += piece.bytes;
-    handed_over_.emplace(piece, HandedOver{std::move(buffer.block_), ++hand_overs_});
+    // It may be there already: a piece that came back before this call is mapped twice. One mapping is enough.
+    bool const is_new = handed_over_.try_emplace(piece, HandedOver{std::move(buffer.block_), ++hand_overs_}).second;
+    if (is_new) handed_over_bytes_ += piece.bytes;
     while (handed_over_.size() > k_most_handed_over || handed_over_bytes_ > k_most_handed_over_times * most_allocated_)
         forget_oldest();
 }
@@ -152,7 +160,8 @@ void BufferPool::forget_oldest() {
 
 Buffer BufferPool::adopt(PieceOffer const& offer, std::size_t bytes) {
     bool const trains_on_it = !pinning_.pin;  // a GPU copies it, once each way
-    if (!shares_ || offer.piece.bytes < bytes || (trains_on_it && offer.node != memory_node())) return {};
+    bool const far = offer.node != k_any_node && node_ != k_any_node && offer.node != node_;
+    if (!shares_ || offer.piece.bytes < bytes || (trains_on_it && far)) return {};
     Buffer buffer;
     buffer.size_ = bytes;
     std::lock_guard const lock(mutex_);

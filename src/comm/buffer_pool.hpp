@@ -70,15 +70,17 @@ public:
     std::size_t allocated_bytes() const;         // of the blocks that this pool owns now
 
     // Before the first acquire. share_memory: large blocks can be handed over and adopted from now on. If the system has no
-    // shared memory left, blocks are private.
+    // shared memory left, blocks are private. node: of the cores that will train on the blocks; without it, of the cores on
+    // which the calling thread may run.
     void set_pinning(Pinning pinning) { pinning_ = std::move(pinning); }
-    void share_memory() { shares_ = true; }
+    void share_memory();
+    void share_memory(int node);
 
     // Hands a block over. The owner offers the block, and must not touch it as soon as another pool may have adopted it.
     // When that pool has done so, the owner calls hand_over().
     PieceOffer offer(Buffer const& buffer) const;  // empty: this block has to be copied
     void hand_over(Buffer buffer);
-    // Empty if the block has to be copied: this process cannot map the memory, or it is on another NUMA node than the CPU
+    // Empty if the block has to be copied: this process cannot map the memory, or it is on another NUMA node than the cores
     // that will train on it.
     Buffer adopt(PieceOffer const& offer, std::size_t bytes);
 
@@ -91,6 +93,7 @@ private:
 
     Pinning pinning_;
     bool shares_ = false;
+    int node_ = k_any_node;
     mutable std::mutex mutex_;
     std::unique_ptr<SharedMemory> shared_;
     std::vector<HostBlock> free_;

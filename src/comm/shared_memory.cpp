@@ -9,8 +9,10 @@
 #include <unistd.h>
 
 #include <array>
+#include <charconv>
 #include <functional>
 #include <mutex>
+#include <set>
 #include <string>
 
 #include "comm/world.hpp"
@@ -32,6 +34,14 @@ std::optional<SharedMapping> mapped(int file, SharedPiece const& piece) {
 bool begins_with(int file, std::uint64_t number) {
     Header header{};
     return ::pread(file, header.data(), sizeof header, 0) == sizeof header && header == Header{k_magic, number};
+}
+
+// "node12"
+int node_named(std::string_view name) {
+    int node = k_any_node;
+    auto const digits = name.starts_with("node") ? name.substr(4) : std::string_view();
+    auto const [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), node);
+    return error == std::errc() && end == digits.data() + digits.size() ? node : k_any_node;
 }
 
 std::uint64_t host() {
@@ -80,8 +90,8 @@ std::optional<SharedMapping> SharedMemory::make(std::size_t bytes) {
     return out;
 }
 
-PieceOffer SharedMemory::offer(SharedPiece const& piece) const {
-    return {piece, host(), ::getpid(), files_.at(piece.file)->handle(), memory_node()};
+PieceOffer SharedMemory::offer(SharedPiece const& piece, int node) const {
+    return {piece, host(), ::getpid(), files_.at(piece.file)->handle(), node};
 }
 
 // A number that fits proves that this is the file, on this host.
@@ -110,9 +120,20 @@ void SharedMemory::discard(SharedPiece const& piece) noexcept {
                     static_cast<off_t>(piece.bytes));
 }
 
-int memory_node() {
-    unsigned cpu = 0, node = 0;
-    return ::getcpu(&cpu, &node) == 0 ? static_cast<int>(node) : 0;
+// Each core's folder has a link to the folder of its node.
+int home_node(std::filesystem::path const& root) {
+    cpu_set_t cores;
+    CPU_ZERO(&cores);
+    if (::sched_getaffinity(0, sizeof cores, &cores) != 0) return k_any_node;
+    std::set<int> nodes;
+    for (int core = 0; core < CPU_SETSIZE; ++core) {
+        if (!CPU_ISSET(core, &cores)) continue;
+        std::error_code none;
+        auto const folder = root / "sys/devices/system/cpu" / fmt::format("cpu{}", core);
+        for (std::filesystem::directory_iterator entry(folder, none), end; !none && entry != end; entry.increment(none))
+            if (auto const node = node_named(entry->path().filename().string()); node != k_any_node) nodes.insert(node);
+    }
+    return nodes.size() == 1 ? *nodes.begin() : k_any_node;
 }
 
 }  // namespace hopscotch

@@ -8,6 +8,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
@@ -22,8 +23,8 @@ public:
     // A new piece, touched and zero; bytes: a multiple of the page size. Empty if the system has no shared memory (left).
     std::optional<SharedMapping> make(std::size_t bytes);
 
-    // Of a file that this process has made or opened.
-    PieceOffer offer(SharedPiece const& piece) const;
+    // Of a file that this process has made or opened. node: PieceOffer::node.
+    PieceOffer offer(SharedPiece const& piece, int node) const;
 
     // Empty if the file cannot be opened: another host or container, a process that has ended, or no permission.
     std::optional<SharedMapping> open(PieceOffer const& offer);
@@ -45,6 +46,9 @@ private:
     std::map<std::uint64_t, std::shared_ptr<File>> files_;
 };
 
-int memory_node();  // the NUMA node of the calling thread's present core
+// The NUMA node of the cores on which the calling thread may run; k_any_node: of several nodes, or not known. The present
+// core would not do: a thread that is not bound moves on, and what is far for a moment would be copied for ever. root: where
+// /sys is found.
+int home_node(std::filesystem::path const& root = "/");
 
 }  // namespace hopscotch
