@@ -66,6 +66,7 @@ public:
 
     // Thread-safe. Contents are unspecified.
     Buffer acquire(std::size_t bytes);
+    Buffer acquire_ready(std::size_t bytes);     // empty if the memory has to be made first: seconds for gigabytes
     void reserve(std::size_t bytes, int count);  // touches `count` buffers now, so that no hop pays for the page faults
     std::size_t allocated_bytes() const;         // of the blocks that this pool owns now
 
@@ -83,12 +84,16 @@ public:
     // Empty if the block has to be copied: this process cannot map the memory, or it is on another NUMA node than the cores
     // that will train on it.
     Buffer adopt(PieceOffer const& offer, std::size_t bytes);
+    Buffer adopt_ready(PieceOffer const& offer, std::size_t bytes);  // empty also if the memory has to be mapped first
 
 private:
     friend class Buffer;
     HostBlock new_block(std::size_t bytes);
     void take_back(HostBlock block) noexcept;
     HostBlock block_of(SharedMapping const& mapping) const;
+    Buffer buffer_of(HostBlock block, std::size_t bytes);
+    bool may_adopt(PieceOffer const& offer, std::size_t bytes) const;
+    Buffer adopted(HostBlock block, std::size_t bytes);
     void lock_pages(HostBlock& block) const;
 
     Pinning pinning_;

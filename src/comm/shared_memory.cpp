@@ -24,13 +24,6 @@ constexpr std::uint64_t k_first_piece = std::uint64_t{2} << 20;  // behind the n
 constexpr std::uint64_t k_magic = 0x686f7073636f7463;
 using Header = std::array<std::uint64_t, 2>;
 
-std::optional<SharedMapping> mapped(int file, SharedPiece const& piece) {
-    auto* const data = ::mmap(nullptr, piece.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, file,
-                              static_cast<off_t>(piece.offset));
-    if (data == MAP_FAILED) return std::nullopt;
-    return SharedMapping{static_cast<std::byte*>(data), piece};
-}
-
 bool begins_with(int file, std::uint64_t number) {
     Header header{};
     return ::pread(file, header.data(), sizeof header, 0) == sizeof header && header == Header{k_magic, number};
@@ -78,15 +71,20 @@ std::shared_ptr<SharedMemory::File> SharedMemory::kept(std::uint64_t number, std
     return file;
 }
 
-std::optional<SharedMapping> SharedMemory::make(std::size_t bytes) {
+std::optional<SharedMemory::Place> SharedMemory::reserve(std::size_t bytes) {
     if (own_ == 0 && !make_file()) return std::nullopt;
-    auto const file = files_.at(own_)->handle();
     SharedPiece const piece{own_, end_, bytes};
-    // Takes the memory now: where there is too little this fails, and a write later would kill the process.
-    if (::fallocate(file, 0, static_cast<off_t>(piece.offset), static_cast<off_t>(bytes)) != 0) return std::nullopt;
     end_ += (bytes + k_first_piece - 1) / k_first_piece * k_first_piece;
-    auto out = mapped(file, piece);
-    if (!out) discard(piece);
+    return Place{files_.at(own_), piece};
+}
+
+std::optional<SharedMapping> SharedMemory::make(Place const& place) {
+    auto const [offset, bytes] = std::pair(static_cast<off_t>(place.piece.offset), static_cast<off_t>(place.piece.bytes));
+    auto const file = place.file->handle();
+    // Takes the memory now: where there is too little this fails, and a write later would kill the process.
+    if (::fallocate(file, 0, offset, bytes) != 0) return std::nullopt;
+    auto out = map(place);
+    if (!out) ::fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, bytes);
     return out;
 }
 
@@ -95,22 +93,28 @@ PieceOffer SharedMemory::offer(SharedPiece const& piece, int node) const {
 }
 
 // A number that fits proves that this is the file, on this host.
-int SharedMemory::descriptor(PieceOffer const& offer) {
+std::shared_ptr<SharedMemory::File> SharedMemory::file_of(PieceOffer const& offer) {
     auto const known = files_.find(offer.piece.file);
-    if (known != files_.end()) return known->second->handle();
-    if (offer.host != host()) return -1;
-    if (auto file = kept(offer.piece.file, nullptr))
-        return files_.emplace(offer.piece.file, std::move(file)).first->second->handle();
+    if (known != files_.end()) return known->second;
+    if (offer.host != host()) return nullptr;
+    if (auto file = kept(offer.piece.file, nullptr)) return files_.emplace(offer.piece.file, std::move(file)).first->second;
     File file(::open(fmt::format("/proc/{}/fd/{}", offer.process, offer.descriptor).c_str(),
                      O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-    if (!file || !begins_with(file.handle(), offer.piece.file)) return -1;
-    return files_.emplace(offer.piece.file, kept(offer.piece.file, std::make_shared<File>(std::move(file))))
-        .first->second->handle();
+    if (!file || !begins_with(file.handle(), offer.piece.file)) return nullptr;
+    return files_.emplace(offer.piece.file, kept(offer.piece.file, std::make_shared<File>(std::move(file)))).first->second;
 }
 
-std::optional<SharedMapping> SharedMemory::open(PieceOffer const& offer) {
-    auto const file = descriptor(offer);
-    return file < 0 ? std::nullopt : mapped(file, offer.piece);
+std::optional<SharedMemory::Place> SharedMemory::find(PieceOffer const& offer) {
+    auto file = file_of(offer);
+    return file ? std::optional(Place{std::move(file), offer.piece}) : std::nullopt;
+}
+
+std::optional<SharedMapping> SharedMemory::map(Place const& place) {
+    auto const& piece = place.piece;
+    auto* const data = ::mmap(nullptr, piece.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, place.file->handle(),
+                              static_cast<off_t>(piece.offset));
+    if (data == MAP_FAILED) return std::nullopt;
+    return SharedMapping{static_cast<std::byte*>(data), piece};
 }
 
 void SharedMemory::discard(SharedPiece const& piece) noexcept {
