@@ -34,10 +34,10 @@
 namespace hopscotch {
 namespace {
 
-// No bit depends on what a model holds, so it can be made again: on a CPU at little cost (0.1 ms for an MLP), and most models
-// take little memory, since states wait elsewhere and frozen parameters are shared. On a GPU a model has captured graphs,
-// which cost three plain steps and a comparison to have again. GraphCache keeps 512 graphs, those used last, and a model has
-// two or more: so a model that goes has lost its graphs already.
+// No bit depends on what a model holds, so it can be made again: on a CPU at little cost (0.1 ms for an MLP), and most
+// models take little memory, since states wait elsewhere and frozen parameters are shared. On a GPU a model has captured
+// graphs, which cost three plain steps and a comparison to have again. GraphCache keeps 512 graphs, those used last, and a
+// model has two or more: so a model that goes has lost its graphs already.
 constexpr std::size_t k_most_models = GraphCache::k_most / 2;
 
 }  // namespace
