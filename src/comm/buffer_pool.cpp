@@ -62,37 +62,44 @@ BufferPool::BufferPool() : shared_(std::make_unique<SharedMemory>()) {}
 BufferPool::~BufferPool() = default;
 
 Buffer BufferPool::acquire(std::size_t bytes) {
+    if (auto ready = acquire_ready(bytes)) return ready;
+    return buffer_of(new_block(bytes), bytes);
+}
+
+Buffer BufferPool::acquire_ready(std::size_t bytes) {
+    std::lock_guard const lock(mutex_);
+    auto best = free_.end();
+    for (auto entry = free_.begin(); entry != free_.end(); ++entry)
+        if (entry->capacity >= bytes && entry->capacity <= 2 * bytes + k_page &&
+            (best == free_.end() || entry->capacity < best->capacity))
+            best = entry;
+    if (best == free_.end()) return {};
+    auto block = std::move(*best);
+    free_.erase(best);
+    return buffer_of(std::move(block), bytes);
+}
+
+Buffer BufferPool::buffer_of(HostBlock block, std::size_t bytes) {
     Buffer buffer;
+    buffer.block_ = std::move(block);
     buffer.size_ = bytes;
     buffer.pool_ = shared_from_this();
-    {
-        std::lock_guard const lock(mutex_);
-        auto best = free_.end();
-        for (auto entry = free_.begin(); entry != free_.end(); ++entry)
-            if (entry->capacity >= bytes && entry->capacity <= 2 * bytes + k_page &&
-                (best == free_.end() || entry->capacity < best->capacity))
-                best = entry;
-        if (best != free_.end()) {
-            buffer.block_ = std::move(*best);
-            free_.erase(best);
-            return buffer;
-        }
-    }
-    buffer.block_ = new_block(bytes);
     return buffer;
 }
 
+// The memory is made without the lock, for which the courier would have to wait.
 HostBlock BufferPool::new_block(std::size_t bytes) {
     auto const unit = bytes >= k_huge_page ? k_huge_page : k_page;
     auto const capacity = (bytes / unit + 1) * unit;
-    std::optional<SharedMapping> mapping;
+    std::optional<SharedMemory::Place> place;
     {
         std::lock_guard const lock(mutex_);
         allocated_ += capacity;
         most_allocated_ = std::max(most_allocated_, allocated_);
-        if (shares_ && bytes >= k_shared_from) mapping = shared_->make(capacity);
+        if (shares_ && bytes >= k_shared_from) place = shared_->reserve(capacity);
     }
-    if (mapping) return block_of(*mapping);
+    if (place)
+        if (auto const mapping = SharedMemory::make(*place)) return block_of(*mapping);
     HostBlock block{{touched_memory(capacity), FreeHostMemory{}}, capacity, {}};
     lock_pages(block);
     return block;
@@ -128,9 +135,16 @@ std::size_t BufferPool::allocated_bytes() const {
     return allocated_;
 }
 
+void BufferPool::share_memory() { share_memory(home_node()); }
+
+void BufferPool::share_memory(int node) {
+    shares_ = true;
+    node_ = node;
+}
+
 PieceOffer BufferPool::offer(Buffer const& buffer) const {
     std::lock_guard const lock(mutex_);
-    return buffer.block_.piece ? shared_->offer(buffer.block_.piece) : PieceOffer{};
+    return buffer.block_.piece ? shared_->offer(buffer.block_.piece, node_) : PieceOffer{};
 }
 
 void BufferPool::hand_over(Buffer buffer) {
@@ -138,8 +152,9 @@ void BufferPool::hand_over(Buffer buffer) {
     --surplus_;
     allocated_ -= buffer.block_.capacity;
     auto const piece = buffer.block_.piece;
-    handed_over_bytes_ += piece.bytes;
-    handed_over_.emplace(piece, HandedOver{std::move(buffer.block_), ++hand_overs_});
+    // It may be there already: a piece that came back before this call is mapped twice. One mapping is enough.
+    bool const is_new = handed_over_.try_emplace(piece, HandedOver{std::move(buffer.block_), ++hand_overs_}).second;
+    if (is_new) handed_over_bytes_ += piece.bytes;
     while (handed_over_.size() > k_most_handed_over || handed_over_bytes_ > k_most_handed_over_times * most_allocated_)
         forget_oldest();
 }
@@ -150,25 +165,42 @@ void BufferPool::forget_oldest() {
     handed_over_.erase(oldest);
 }
 
-Buffer BufferPool::adopt(PieceOffer const& offer, std::size_t bytes) {
+bool BufferPool::may_adopt(PieceOffer const& offer, std::size_t bytes) const {
     bool const trains_on_it = !pinning_.pin;  // a GPU copies it, once each way
-    if (!shares_ || offer.piece.bytes < bytes || (trains_on_it && offer.node != memory_node())) return {};
-    Buffer buffer;
-    buffer.size_ = bytes;
-    std::lock_guard const lock(mutex_);
-    if (auto had = handed_over_.extract(offer.piece)) {
-        buffer.block_ = std::move(had.mapped().block);
-        handed_over_bytes_ -= offer.piece.bytes;
-    } else {
-        auto const mapping = shared_->open(offer);
-        if (!mapping) return {};
-        buffer.block_ = block_of(*mapping);
+    bool const far = offer.node != k_any_node && node_ != k_any_node && offer.node != node_;
+    return shares_ && offer.piece.bytes >= bytes && !(trains_on_it && far);
+}
+
+Buffer BufferPool::adopt(PieceOffer const& offer, std::size_t bytes) {
+    if (!may_adopt(offer, bytes)) return {};
+    if (auto ready = adopt_ready(offer, bytes)) return ready;
+    std::optional<SharedMemory::Place> place;
+    {
+        std::lock_guard const lock(mutex_);
+        place = shared_->find(offer);
     }
-    buffer.pool_ = shared_from_this();
+    auto const mapping = place ? SharedMemory::map(*place) : std::nullopt;
+    if (!mapping) return {};
+    auto block = block_of(*mapping);
+    std::lock_guard const lock(mutex_);
+    return adopted(std::move(block), bytes);
+}
+
+Buffer BufferPool::adopt_ready(PieceOffer const& offer, std::size_t bytes) {
+    if (!may_adopt(offer, bytes)) return {};
+    std::lock_guard const lock(mutex_);
+    auto had = handed_over_.extract(offer.piece);
+    if (!had) return {};
+    handed_over_bytes_ -= offer.piece.bytes;
+    return adopted(std::move(had.mapped().block), bytes);
+}
+
+// Under the lock.
+Buffer BufferPool::adopted(HostBlock block, std::size_t bytes) {
     ++surplus_;
-    allocated_ += buffer.block_.capacity;
+    allocated_ += block.capacity;
     most_allocated_ = std::max(most_allocated_, allocated_);
-    return buffer;
+    return buffer_of(std::move(block), bytes);
 }
 
 }  // namespace hopscotch

@@ -66,31 +66,39 @@ public:
 
     // Thread-safe. Contents are unspecified.
     Buffer acquire(std::size_t bytes);
+    Buffer acquire_ready(std::size_t bytes);     // empty if the memory has to be made first: seconds for gigabytes
     void reserve(std::size_t bytes, int count);  // touches `count` buffers now, so that no hop pays for the page faults
     std::size_t allocated_bytes() const;         // of the blocks that this pool owns now
 
     // Before the first acquire. share_memory: large blocks can be handed over and adopted from now on. If the system has no
-    // shared memory left, blocks are private.
+    // shared memory left, blocks are private. node: of the cores that will train on the blocks; without it, of the cores on
+    // which the calling thread may run.
     void set_pinning(Pinning pinning) { pinning_ = std::move(pinning); }
-    void share_memory() { shares_ = true; }
+    void share_memory();
+    void share_memory(int node);
 
     // Hands a block over. The owner offers the block, and must not touch it as soon as another pool may have adopted it.
     // When that pool has done so, the owner calls hand_over().
     PieceOffer offer(Buffer const& buffer) const;  // empty: this block has to be copied
     void hand_over(Buffer buffer);
-    // Empty if the block has to be copied: this process cannot map the memory, or it is on another NUMA node than the CPU
+    // Empty if the block has to be copied: this process cannot map the memory, or it is on another NUMA node than the cores
     // that will train on it.
     Buffer adopt(PieceOffer const& offer, std::size_t bytes);
+    Buffer adopt_ready(PieceOffer const& offer, std::size_t bytes);  // empty also if the memory has to be mapped first
 
 private:
     friend class Buffer;
     HostBlock new_block(std::size_t bytes);
     void take_back(HostBlock block) noexcept;
     HostBlock block_of(SharedMapping const& mapping) const;
+    Buffer buffer_of(HostBlock block, std::size_t bytes);
+    bool may_adopt(PieceOffer const& offer, std::size_t bytes) const;
+    Buffer adopted(HostBlock block, std::size_t bytes);
     void lock_pages(HostBlock& block) const;
 
     Pinning pinning_;
     bool shares_ = false;
+    int node_ = k_any_node;
     mutable std::mutex mutex_;
     std::unique_ptr<SharedMemory> shared_;
     std::vector<HostBlock> free_;

@@ -46,6 +46,14 @@ Courier::~Courier() {
     world_.set_bell({});
 }
 
+void Courier::look_soon() {
+    {
+        std::lock_guard const lock(mutex_);
+        rung_ = true;
+    }
+    wake_courier_.notify_one();
+}
+
 void Courier::send(Rank to, MessageKind kind, Bytes body) {
     if (to == world_.rank()) return deliver({to, kind, std::move(body), {}});
     {

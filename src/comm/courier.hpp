@@ -110,6 +110,7 @@ private:
     void beat(double now);
     void check_peers();
     void deliver(Incoming incoming);
+    void look_soon();  // any thread
     std::deque<Incoming>& inbox(Desk desk) { return inboxes_[static_cast<std::size_t>(desk)]; }
     void post(Rank to, MessageKind kind, Bytes const& body);  // courier thread only
 

@@ -204,6 +204,7 @@ void Courier::dispatch(Rank from, ByteView bytes) {
 }
 
 void Courier::deliver(Incoming incoming) {
+    incoming.arrived_s = monotonic_s();
     {
         std::lock_guard const lock(mutex_);
         inbox(desk_of(incoming.kind)).push_back(std::move(incoming));

@@ -31,8 +31,9 @@ std::string_view name_of(MessageKind kind);
 struct Incoming {
     Rank from;
     MessageKind kind = MessageKind::test;
-    Bytes body;    // of a push: its header
-    Buffer state;  // of a push: its block
+    Bytes body;            // of a push: its header
+    Buffer state;          // of a push: its block
+    double arrived_s = 0;  // on this process's monotonic clock; it may have waited for its reader since
 };
 
 // A block for another rank, not yet offered to that rank.

@@ -8,6 +8,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
@@ -19,14 +20,21 @@ namespace hopscotch {
 
 class SharedMemory {
 public:
-    // A new piece, touched and zero; bytes: a multiple of the page size. Empty if the system has no shared memory (left).
-    std::optional<SharedMapping> make(std::size_t bytes);
+    // The place of a piece in an open file. Quick: the memory behind it is made or mapped by make() and map(), which take
+    // seconds for gigabytes. Those two need no guard.
+    struct Place;
 
-    // Of a file that this process has made or opened.
-    PieceOffer offer(SharedPiece const& piece) const;
+    // For a new piece; bytes: a multiple of the page size. Empty if the system has no shared memory.
+    std::optional<Place> reserve(std::size_t bytes);
+    // Touched and zero. Empty if there is no shared memory left.
+    static std::optional<SharedMapping> make(Place const& place);
+
+    // Of a file that this process has made or opened. node: PieceOffer::node.
+    PieceOffer offer(SharedPiece const& piece, int node) const;
 
     // Empty if the file cannot be opened: another host or container, a process that has ended, or no permission.
-    std::optional<SharedMapping> open(PieceOffer const& offer);
+    std::optional<Place> find(PieceOffer const& offer);
+    static std::optional<SharedMapping> map(Place const& place);
 
     // For the owner: returns the memory to the system although other processes have it mapped. They must not touch it again.
     void discard(SharedPiece const& piece) noexcept;
@@ -39,12 +47,20 @@ private:
     using File = UniqueHandle<int, CloseFile>;
     bool make_file();
     static std::shared_ptr<File> kept(std::uint64_t number, std::shared_ptr<File> file);
-    int descriptor(PieceOffer const& offer);  // -1: cannot be opened
+    std::shared_ptr<File> file_of(PieceOffer const& offer);  // null: cannot be opened
 
     std::uint64_t own_ = 0, end_ = 0;  // the file of make(), and its length; no offset is used twice
     std::map<std::uint64_t, std::shared_ptr<File>> files_;
 };
 
-int memory_node();  // the NUMA node of the calling thread's present core
+struct SharedMemory::Place {
+    std::shared_ptr<File> file;
+    SharedPiece piece;
+};
+
+// The NUMA node of the cores on which the calling thread may run; k_any_node: of several nodes, or not known. The present
+// core would not do: a thread that is not bound moves on, and what is far for a moment would be copied for ever. root: where
+// /sys is found.
+int home_node(std::filesystem::path const& root = "/");
 
 }  // namespace hopscotch

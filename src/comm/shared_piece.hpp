@@ -15,12 +15,14 @@ struct SharedPiece {
     auto operator<=>(SharedPiece const&) const = default;
 };
 
+inline constexpr int k_any_node = -1;
+
 // An owner's offer of a piece, with the place where another process finds the file.
 struct PieceOffer {
     SharedPiece piece;
     std::uint64_t host = 0;  // a hash of its name
     std::int32_t process = 0, descriptor = -1;
-    std::int32_t node = 0;  // the owner's NUMA node
+    std::int32_t node = k_any_node;  // the owner's NUMA node
 
     explicit operator bool() const { return static_cast<bool>(piece); }
 };

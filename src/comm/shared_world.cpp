@@ -27,6 +27,15 @@ std::optional<Arrival> SharedWorld::probe(int tag) {
     return arrival;
 }
 
+// Both worlds are asked, and so acknowledge what they know: until then MPI receives from no rank there. All ranks of the
+// other world but one are known here by the first world.
+std::vector<Rank> SharedWorld::failed() {
+    auto out = first_.failed();
+    for (auto const rank : apart_.world.failed())
+        if (rank == apart_.there) out.push_back(apart_.here);
+    return out;
+}
+
 // The job may go on without this rank's process, or without the trainer beside the scheduler: then the process stays.
 void SharedWorld::vanish() {
     if (self_.rank.value != size_ - 1) first_.vanish();

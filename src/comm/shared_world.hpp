@@ -36,7 +36,7 @@ public:
     bool done(Request request) override;
     void cancel(Request request) override;
     std::optional<Arrival> probe(int tag) override;
-    std::vector<Rank> failed() override { return first_.failed(); }
+    std::vector<Rank> failed() override;
     void lose(Rank rank) override { first_.lose(rank); }
     [[noreturn]] void vanish() override;
     [[noreturn]] void abort(int exit_code) override;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 
 #include "comm/codec.hpp"
 #include "comm/peers.hpp"
@@ -12,10 +13,11 @@
 namespace hopscotch {
 namespace {
 
-constexpr int k_first_piece_tag = 1;           // tag 0 is for control messages
-constexpr std::uint64_t k_piece_tags = 30000;  // MPI promises tags up to 32767
-constexpr std::size_t k_turns = 2;             // pushes of parameter servers at once
-constexpr std::size_t k_window = 4;            // pieces handed to the world at once
+constexpr int k_first_piece_tag = 1;                          // tag 0 is for control messages
+constexpr std::uint64_t k_piece_tags = 30000;                 // MPI promises tags up to 32767
+constexpr std::size_t k_turns = 2;                            // pushes of parameter servers at once
+constexpr std::size_t k_window = 4;                           // pieces handed to the world at once
+constexpr std::size_t k_made_at_once = std::size_t{4} << 20;  // bytes of memory, in 2 ms
 
 // Ids of one sender count up, so what is under way between two ranks differs in its tag.
 int piece_tag(std::uint64_t id) { return k_first_piece_tag + static_cast<int>(id % k_piece_tags); }
@@ -69,29 +71,57 @@ void Transfers::start_waiting(double now) {
     }
 }
 
-// The receives are the consent: MPI holds pieces back until then. It depends on this rank's own progress only (it allocates
-// if the pool is empty), so pushes never deadlock.
-void Transfers::on_offer(Rank from, Offer offer, double now) {
-    if (abandoned_ || adopted(from, offer)) return;
-    In in{offer.id, {from, offer.kind, std::move(offer.header), courier_.pool().acquire(offer.bytes)}, {}, now};
-    int const tag = piece_tag(offer.id);
-    auto const bytes = in.message.state.bytes();
-    for (std::size_t at = 0; at < bytes.size(); at += courier_.options_.piece_bytes)
-        in.requests.push_back(courier_.world_.receive(
-            from, tag, bytes.subspan(at, std::min(courier_.options_.piece_bytes, bytes.size() - at))));
-    incoming_.push_back(std::move(in));
+Transfers::Memory Transfers::memory_for(BufferPool& pool, PieceOffer const& offered, std::size_t bytes) {
+    if (offered)
+        if (auto block = pool.adopt(offered, bytes)) return {std::move(block), true};
+    return {pool.acquire(bytes), false};
 }
 
-bool Transfers::adopted(Rank from, Offer& offer) {
-    if (!offer.memory) return false;
-    auto state = courier_.pool().adopt(offer.memory, offer.bytes);
-    if (!state) {
-        courier_.post(from, MessageKind::unreachable, encode(Unreachable{offer.id}));
-        return false;
+// Memory that is not ready is made by a thread. 18 GB take ten seconds, in which this rank has to send heartbeats.
+void Transfers::on_offer(Rank from, Offer offer, double now) {
+    if (abandoned_) return;
+    auto& in = incoming_.emplace_back();
+    in.id = offer.id;
+    in.message = {from, offer.kind, std::move(offer.header), {}};
+    in.memory_offered = static_cast<bool>(offer.memory);
+    in.since = now;
+    auto const pool = courier_.pool_;
+    auto ready = in.memory_offered ? pool->adopt_ready(offer.memory, offer.bytes) : pool->acquire_ready(offer.bytes);
+    Memory memory{std::move(ready), in.memory_offered};
+    if (!memory.block && offer.bytes <= k_made_at_once) memory = memory_for(*pool, offer.memory, offer.bytes);
+    if (!memory.block) {
+        in.memory = std::async(std::launch::async, [this, pool, offered = offer.memory, bytes = offer.bytes] {
+            auto made = memory_for(*pool, offered, bytes);
+            courier_.look_soon();
+            return made;
+        });
+    } else if (is_here(in, std::move(memory), now)) {
+        incoming_.pop_back();
     }
-    courier_.post(from, MessageKind::received, encode(Received{offer.id}));
-    courier_.deliver({from, offer.kind, std::move(offer.header), std::move(state)});
-    return true;
+}
+
+// The receives are the consent: MPI holds pieces back until then. It depends on this rank's own progress only (it allocates
+// if the pool is empty), so pushes never deadlock. True if no pieces need to come: the memory is this rank's now.
+bool Transfers::is_here(In& in, Memory memory, double now) {
+    auto const from = in.message.from;
+    in.message.state = std::move(memory.block);
+    in.since = now;
+    if (memory.adopted) {
+        acknowledge(in);
+        return true;
+    }
+    if (in.memory_offered) courier_.post(from, MessageKind::unreachable, encode(Unreachable{in.id}));
+    auto const bytes = in.message.state.bytes();
+    auto const most = courier_.options_.piece_bytes;
+    for (std::size_t at = 0; at < bytes.size(); at += most)
+        in.requests.push_back(
+            courier_.world_.receive(from, piece_tag(in.id), bytes.subspan(at, std::min(most, bytes.size() - at))));
+    return false;
+}
+
+void Transfers::acknowledge(In& in) {
+    courier_.post(in.message.from, MessageKind::received, encode(Received{in.id}));
+    courier_.deliver(std::move(in.message));
 }
 
 void Transfers::on_unreachable(Rank from, Unreachable const& unreachable, double now) {
@@ -106,14 +136,13 @@ void Transfers::on_received(Rank from, Received const& received) {
     if (abandoned_) return;
     auto const found = outgoing_.find(received.id);
     require(found != outgoing_.end() && found->second.to == from, "Received for a transfer that does not exist");
-    // The peer may tell before our own requests have been tested; wait for those, then let go of the buffer.
-    for (auto const request : found->second.requests)
-        while (!courier_.world_.done(request)) std::this_thread::yield();
     auto& out = found->second;
-    if (out.memory_offered) {
-        courier_.sent_[static_cast<std::size_t>(traffic_of(out.kind))] += out.state.bytes().size();
-        courier_.pool().hand_over(std::move(out.state));
-    }
+    // The peer may tell before our own requests have been tested: progress() lets go of the buffer when they are done. One
+    // that a peer's death has ruined is never done, and bury() takes it.
+    out.received = true;
+    if (!out.memory_offered) return;
+    courier_.sent_[static_cast<std::size_t>(traffic_of(out.kind))] += out.state.bytes().size();
+    courier_.pool().hand_over(std::move(out.state));
     outgoing_.erase(found);
 }
 
@@ -139,23 +168,27 @@ bool Transfers::send_pieces(Out& out, double now) {
 bool Transfers::progress(double now) {
     bool moved = false;
     for (auto& [id, out] : outgoing_) moved |= send_pieces(out, now);
+    std::erase_if(outgoing_, [](auto const& entry) { return entry.second.received && entry.second.all_out(); });
     if (!waiting_.empty()) start_waiting(now);
-    for (auto in = incoming_.begin(); in != incoming_.end();) {
-        while (!in->requests.empty() && courier_.world_.done(in->requests.front())) {
-            in->requests.pop_front();
-            in->since = now;
-            moved = true;
-        }
-        if (!in->requests.empty()) {
-            ++in;
-            continue;
-        }
-        courier_.post(in->message.from, MessageKind::received, encode(Received{in->id}));
-        courier_.deliver(std::move(in->message));
-        in = incoming_.erase(in);
+    std::erase_if(incoming_, [&](In& in) { return take_pieces(in, now, moved); });
+    return moved;
+}
+
+// True if the state is whole.
+bool Transfers::take_pieces(In& in, double now, bool& moved) {
+    if (in.memory.valid()) {
+        if (in.memory.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return false;
+        moved = true;
+        if (is_here(in, in.memory.get(), now)) return true;
+    }
+    while (!in.requests.empty() && courier_.world_.done(in.requests.front())) {
+        in.requests.pop_front();
+        in.since = now;
         moved = true;
     }
-    return moved;
+    if (!in.requests.empty()) return false;
+    acknowledge(in);
+    return moved = true;
 }
 
 // Nobody waits for it any more: but memory that was offered may be another's by now, and MPI may read the rest for ever.
@@ -201,7 +234,13 @@ void Transfers::abandon() {
     for (auto& [id, out] : outgoing_)
         if (out.memory_offered) let_go(std::move(out));
     outgoing_.clear();
+    for (auto& in : incoming_)
+        if (in.memory.valid()) in_graves_.push_back(std::move(in));  // without waiting for its thread
     incoming_.clear();
+}
+
+bool Transfers::nothing_leaves() const {
+    return waiting_.empty() && std::ranges::all_of(outgoing_, [](auto const& entry) { return entry.second.received; });
 }
 
 bool Transfers::pieces_in_flight() const { return !incoming_.empty() || !outgoing_.empty(); }
@@ -209,13 +248,13 @@ bool Transfers::pieces_in_flight() const { return !incoming_.empty() || !outgoin
 void Transfers::check_deadlines(double now) const {
     auto const late = [&](double since) { return now - since > courier_.peers().deadline_s(); };
     for (auto const& [id, out] : outgoing_)
-        if (late(out.since))
+        if (!out.received && late(out.since))
             throw CommError(fmt::format(
                 "{} took no piece of a state for {:.0f} s (state of {} bytes, {} handed over); is that host alive and "
                 "not stopped? run.deadline_s sets this limit",
                 courier_.peers().name(out.to), now - out.since, out.state.bytes().size(), out.next));
     for (auto const& in : incoming_)
-        if (late(in.since))
+        if (!in.memory.valid() && late(in.since))
             throw CommError(fmt::format("{} sent no piece of an offered state for {:.0f} s; run.deadline_s sets this limit",
                                         courier_.peers().name(in.message.from), now - in.since));
 }

@@ -3,6 +3,7 @@
 // under the courier's engine lock. A state may be larger than 2 GB: it travels in pieces, or its memory changes hands.
 #pragma once
 #include <deque>
+#include <future>
 #include <list>
 #include <map>
 #include <set>
@@ -25,7 +26,7 @@ public:
 
     bool progress(double now);      // true if something moved
     bool pieces_in_flight() const;  // then the courier looks again soon
-    bool nothing_leaves() const { return outgoing_.empty() && waiting_.empty(); }
+    bool nothing_leaves() const;
     bool idle() const { return outgoing_.empty() && incoming_.empty() && waiting_.empty(); }
     void check_deadlines(double now) const;  // throws CommError
     void bury(Rank rank);                    // drops everything from and to that rank
@@ -40,18 +41,28 @@ private:
         int tag = 0;
         std::size_t next = 0;  // first byte not yet handed to the world
         std::deque<Request> requests;
-        double since = 0;  // of the last progress
+        double since = 0;       // of the last progress
+        bool received = false;  // the peer has said so
         bool all_out() const { return next == state.bytes().size() && requests.empty(); }
+    };
+    struct Memory {
+        Buffer block;
+        bool adopted = false;  // the sender's, with the state
     };
     struct In {
         std::uint64_t id = 0;
         Incoming message;
+        bool memory_offered = false;
+        std::future<Memory> memory;  // valid: being made, and nothing is received yet
         std::deque<Request> requests;
         double since = 0;
     };
     void start(Push push, double now);
     void start_waiting(double now);
-    bool adopted(Rank from, Offer& offer);
+    static Memory memory_for(BufferPool& pool, PieceOffer const& offered, std::size_t bytes);
+    bool is_here(In& in, Memory memory, double now);
+    bool take_pieces(In& in, double now, bool& moved);
+    void acknowledge(In& in);
     void let_go(Out out);
     bool send_pieces(Out& out, double now);
 

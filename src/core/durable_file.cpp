@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 #include "core/clock.hpp"
 #include "core/error.hpp"
 #include "core/fault.hpp"
+#include "core/hash.hpp"
 
 namespace hopscotch {
 namespace {
@@ -44,8 +46,9 @@ bool survives(std::filesystem::path const& path, std::string_view step) {
 
 }  // namespace
 
-AppendFile::AppendFile(std::filesystem::path path) : path_(std::move(path)) {
-    fd_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+AppendFile::AppendFile(std::filesystem::path path, Create create) : path_(std::move(path)) {
+    int const exclusively = create == Create::exclusively ? O_EXCL : 0;
+    fd_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | exclusively, 0644);
     check_io(fd_ >= 0, path_, "open");
 }
 
@@ -126,16 +129,27 @@ void sync_directory(std::filesystem::path const& path) {
     check_io(ok, path, "sync");
 }
 
+// "c.ckpt.tmp"; of many writers "c.0123456789abcdef.ckpt.tmp".
+std::filesystem::path temporary_name(std::filesystem::path const& path, Writers writers) {
+    auto name = path;
+    if (writers == Writers::many) {
+        std::uint64_t number = 0;
+        check_io(::getrandom(&number, sizeof number, 0) == sizeof number, path, "find a temporary name for");
+        name.replace_extension("." + to_hex(number) + path.extension().string());
+    }
+    return name += ".tmp";
+}
+
 }  // namespace
 
-void write_atomically(std::filesystem::path const& path, std::span<ByteView const> parts) {
-    auto temporary = path;
-    temporary += ".tmp";
+void write_atomically(std::filesystem::path const& path, std::span<ByteView const> parts, Writers writers) {
+    auto const temporary = temporary_name(path, writers);
     std::error_code ignored;
-    std::filesystem::remove(temporary, ignored);  // what a killed writer left would be appended to
+    if (writers == Writers::one)
+        std::filesystem::remove(temporary, ignored);  // what a killed writer left would be in the way
     try {
         {
-            AppendFile file(temporary);
+            AppendFile file(temporary, AppendFile::Create::exclusively);
             for (auto const part : parts) file.append({reinterpret_cast<char const*>(part.data()), part.size()});
             file.sync();
         }

@@ -16,8 +16,9 @@ namespace hopscotch {
 // fails. A file has one writer at a time.
 class AppendFile {
 public:
-    explicit AppendFile(std::filesystem::path path);  // created if absent
-    ~AppendFile();                                    // syncs
+    enum class Create { if_absent, exclusively };  // exclusively: a file of that name is an error
+    explicit AppendFile(std::filesystem::path path, Create create = Create::if_absent);
+    ~AppendFile();  // syncs
     AppendFile(AppendFile const&) = delete;
     AppendFile& operator=(AppendFile const&) = delete;
 
@@ -43,8 +44,11 @@ private:
 };
 
 // Temporary name, fsync, rename, fsync of the directory: readers see the old file or the new one, never a part. On
-// return the new file survives a power cut. Throws Error; then the old file is unchanged.
+// return the new file survives a power cut. Throws Error; then the old file is unchanged. The temporary name ends in ".tmp".
+// Writers::many: processes may write the file at the same time, each under a temporary name of its own. A killed writer
+// leaves that file; somebody else has to remove it.
+enum class Writers { one, many };
 void write_atomically(std::filesystem::path const& path, std::string_view bytes);
-void write_atomically(std::filesystem::path const& path, std::span<ByteView const> parts);
+void write_atomically(std::filesystem::path const& path, std::span<ByteView const> parts, Writers writers = Writers::one);
 
 }  // namespace hopscotch

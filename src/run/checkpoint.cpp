@@ -107,7 +107,8 @@ void write_checkpoint(std::filesystem::path const& path, Checkpoint const& check
     preamble.header_hash = xxh3(bytes_of(header));
     preamble.state_hash = xxh3(state);
     std::array const parts{std::as_bytes(std::span(&preamble, 1)), bytes_of(header), state, ByteView(checkpoint.parts)};
-    write_atomically(path, parts);
+    // Two trainers may save one place: the one writes in the background and sends the state on, the other has it by then.
+    write_atomically(path, parts, Writers::many);
 }
 
 CheckpointFile::CheckpointFile(std::filesystem::path path) : path_(std::move(path)) {

@@ -92,11 +92,21 @@ void clear(fs::path const& path) {
     for (auto const& name : entries_of(path)) fs::remove_all(path / name);
 }
 
+// Checkpoints that killed trainers have not finished.
+void remove_unfinished_checkpoints(fs::path const& run_dir) {
+    std::error_code ignored;
+    std::vector<fs::path> unfinished;
+    for (fs::directory_iterator it(run_dir / k_checkpoints, ignored), end; !ignored && it != end; it.increment(ignored))
+        if (it->path().extension() == ".tmp") unfinished.push_back(it->path());
+    for (auto const& file : unfinished) fs::remove(file, ignored);
+}
+
 void renew(fs::path const& path, std::uintmax_t known_bytes) {
     auto const journal = path / "journal.jsonl";
     auto const text = read_whole(journal);
     write_atomically(journal, std::string_view(text).substr(0, known_bytes));
     for (auto const* name : {"metrics.jsonl", "trace.json", "summary.json", "trials.csv"}) fs::remove(path / name);
+    remove_unfinished_checkpoints(path);
 }
 
 std::vector<std::string> strings(Json const& array) {

@@ -61,7 +61,7 @@ public:
     // Rank 0. Creates the directory (clears it for overwrite) and writes experiment.json. Checks again what
     // check_run_dir checked: another job may have come between. resume: journal.jsonl becomes a new file with the first
     // known_journal_bytes of the old (what the caller has read), so a job that still writes the old file changes nothing
-    // here. Files that are rebuilt from the journal are removed.
+    // here. Files that are rebuilt from the journal are removed, and checkpoints that are not finished.
     RunDirectory(std::filesystem::path path, RunDirUse use, RunFacts const& facts, std::uintmax_t known_journal_bytes = 0);
 
     std::filesystem::path const& path() const { return path_; }

@@ -2,12 +2,17 @@
 #include "comm/buffer_pool.hpp"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <memory>
+#include <string>
+
+#include "comm/shared_memory.hpp"
 
 namespace hopscotch {
 namespace buffer_pool_test {
@@ -39,9 +44,11 @@ TEST(BufferPool, ABufferOutlivesItsPoolsOwner) {
     EXPECT_EQ(buffer.bytes()[0], std::byte{3});
 }
 
-std::shared_ptr<BufferPool> sharing_pool() {
+constexpr int k_node = 0;
+
+std::shared_ptr<BufferPool> sharing_pool(int node = k_node) {
     auto pool = std::make_shared<BufferPool>();
-    pool->share_memory();
+    pool->share_memory(node);
     return pool;
 }
 
@@ -97,11 +104,72 @@ TEST(SharedMemory, WhatCannotBeHadHasToBeCopied) {
     };
     EXPECT_TRUE(refused([](PieceOffer& o) { o.piece.file ^= 1; }));  // another file lies there
     EXPECT_TRUE(refused([](PieceOffer& o) { o.host ^= 1; }));
-    EXPECT_TRUE(refused([](PieceOffer& o) { o.node += 1; }));
     EXPECT_TRUE(other->adopt(good, k_bytes));
 
     EXPECT_FALSE(one->offer(one->acquire(100)));  // sooner copied
     EXPECT_FALSE(apart->offer(apart->acquire(k_bytes)));
+}
+
+// What is far stays so, whatever core a thread is on at the moment: an answer "unreachable" counts for all later hops.
+TEST(SharedMemory, IsFarOnlyBetweenTrainersThatAreBoundToTwoNodes) {
+    auto const adopts = [](int owner, int taker) {
+        auto const one = sharing_pool(owner);
+        return static_cast<bool>(sharing_pool(taker)->adopt(one->offer(one->acquire(k_bytes)), k_bytes));
+    };
+    EXPECT_TRUE(adopts(1, 1));
+    EXPECT_FALSE(adopts(0, 1));
+    EXPECT_TRUE(adopts(k_any_node, 1));
+    EXPECT_TRUE(adopts(0, k_any_node));
+}
+
+TEST(SharedMemory, TheNodeIsOfAllCoresOfAThread) {
+    auto const root = std::filesystem::temp_directory_path() / ("hopscotch-nodes-" + std::to_string(::getpid()));
+    auto const cpus = root / "sys/devices/system/cpu";
+    cpu_set_t cores;
+    CPU_ZERO(&cores);
+    ASSERT_EQ(::sched_getaffinity(0, sizeof cores, &cores), 0);
+    int last = -1;
+    EXPECT_EQ(home_node(root), k_any_node) << "a system that does not say";
+    for (int core = 0; core < CPU_SETSIZE; ++core) {
+        if (core >= 64 && !CPU_ISSET(core, &cores)) continue;
+        auto const of = [&](int node) { return cpus / ("cpu" + std::to_string(core)) / ("node" + std::to_string(node)); };
+        std::filesystem::create_directories(of(CPU_ISSET(core, &cores) ? 3 : 1));
+        if (CPU_ISSET(core, &cores)) last = core;
+    }
+    EXPECT_EQ(home_node(root), 3) << "other cores do not count";
+    auto const moved = cpus / ("cpu" + std::to_string(last));
+    std::filesystem::rename(moved / "node3", moved / "node12");
+    EXPECT_EQ(home_node(root), CPU_COUNT(&cores) == 1 ? 12 : k_any_node);
+    std::filesystem::remove_all(root);
+}
+
+// A piece goes round three pools of a host, and comes back before its first owner has heard that the second has it: so it is
+// mapped twice there, once a round, and handed over twice. The pool must not count it twice: it would believe that it keeps
+// too many mappings, and map the piece anew for each hop.
+TEST(SharedMemory, APieceThatComesBackSoonerThanTheAnswerIsCountedOnce) {
+    auto const one = std::make_shared<BufferPool>();
+    int mapped = 0;
+    one->set_pinning({[&](void*, std::size_t) { return ++mapped > 0; }, [](void*) {}});
+    one->share_memory(k_node);
+    auto const second = sharing_pool(), third = sharing_pool();
+    auto mine = one->acquire(k_bytes);
+    mine.bytes()[7] = std::byte{7};
+    constexpr int rounds = 100;
+    for (int round = 0; round < rounds; ++round) {
+        auto at_second = second->adopt(one->offer(mine), k_bytes);
+        auto at_third = third->adopt(second->offer(at_second), k_bytes);
+        second->hand_over(std::move(at_second));
+        auto back = one->adopt(third->offer(at_third), k_bytes);
+        third->hand_over(std::move(at_third));
+        one->hand_over(std::move(mine));  // the answer to the first offer
+        auto away = second->adopt(one->offer(back), k_bytes);
+        one->hand_over(std::move(back));
+        mine = one->adopt(second->offer(away), k_bytes);
+        second->hand_over(std::move(away));
+        ASSERT_TRUE(mine);
+        EXPECT_EQ(mine.bytes()[7], std::byte{7});
+    }
+    EXPECT_EQ(mapped, 1 + rounds);
 }
 
 // A child that makes a block, tells of it, and lives until it is told to end.
@@ -170,7 +238,7 @@ TEST(SharedMemory, EachProcessLocksPagesForItsOwnGpuWhereverTheMemoryIs) {
         auto mine = one->acquire(k_bytes);
         EXPECT_EQ(pinned, 1);
         auto offer = one->offer(mine);
-        offer.node += 1;  // far from the CPU: a GPU copies it anyway
+        offer.node = 5;  // far from the CPU: a GPU copies it anyway
         auto const theirs = other->adopt(offer, k_bytes);
         EXPECT_TRUE(theirs);
         one->hand_over(std::move(mine));

@@ -4,13 +4,16 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstring>
 #include <future>
 #include <numeric>
+#include <set>
 
 #include "both_worlds.hpp"
 #include "comm/courier_messages.hpp"
 #include "comm/peers.hpp"
+#include "comm/shared_world.hpp"
 #include "core/error.hpp"
 #include "core/hash.hpp"
 #include "core/rng.hpp"
@@ -294,6 +297,115 @@ TEST(Courier, AfterTheShutdownNobodyWaitsForWhoHasLeft) {
         courier.send(Rank(0), MessageKind::goodbye, {});
         courier.close();
     });
+}
+
+// Making, mapping or page-locking the memory of a large state takes seconds. Meanwhile messages and heartbeats go their way.
+TEST(Courier, MessagesFlowWhileTheMemoryForAStateIsMade) {
+    if (testing::mpi_world()) GTEST_SKIP() << "its order of events needs threads";
+    for (auto const sharing : {Sharing::nobody, Sharing::everybody}) {
+        auto const hub = make_thread_hub(2);
+        auto const world = make_thread_world(hub, Rank(0)), other = make_thread_world(hub, Rank(1));
+        Courier sender(*world, {}), receiver(*other, {});
+        std::promise<void> begun, heard;
+        std::atomic<bool> heard_in_time = false;
+        receiver.pool().set_pinning({[&](void*, std::size_t) {
+                                         begun.set_value();
+                                         heard_in_time = heard.get_future().wait_for(std::chrono::seconds(5)) ==
+                                                         std::future_status::ready;
+                                         return false;
+                                     },
+                                     [](void*) {}});
+        for (auto* courier : {&sender, &receiver}) let_share(*courier, sharing);
+        constexpr std::size_t bytes = 20 << 20;
+        auto state = sender.pool().acquire(bytes);
+        fill(state.bytes(), 3);
+        auto const hash = xxh3(state.bytes());
+        sender.push(Rank(1), number(3), std::move(state));
+        begun.get_future().wait();
+        sender.send(Rank(1), MessageKind::test, {});
+        auto message = receiver.receive(k_patience_s);
+        heard.set_value();
+        ASSERT_TRUE(message);
+        if (message->kind == MessageKind::test) message = receiver.receive(k_patience_s);
+        EXPECT_TRUE(heard_in_time);
+        ASSERT_TRUE(message && message->kind == MessageKind::state);
+        EXPECT_EQ(number(message->body), 3);
+        EXPECT_EQ(xxh3(message->state.bytes()), hash);
+    }
+}
+
+// Another world, some of whose answers differ.
+class Wrapped : public World {
+public:
+    explicit Wrapped(World& inner) : inner_(inner) {}
+    Rank rank() const override { return inner_.rank(); }
+    int size() const override { return inner_.size(); }
+    std::string name() const override { return inner_.name(); }
+    int number_on_host() const override { return inner_.number_on_host(); }
+    int trainers_on_host() const override { return inner_.trainers_on_host(); }
+    Request send(Rank to, int tag, ByteView bytes) override { return inner_.send(to, tag, bytes); }
+    Request receive(Rank from, int tag, MutableBytes into) override { return inner_.receive(from, tag, into); }
+    bool done(Request request) override { return inner_.done(request); }
+    void cancel(Request request) override { inner_.cancel(request); }
+    std::optional<Arrival> probe(int tag) override { return inner_.probe(tag); }
+    bool set_bell(std::function<void()> bell) override { return inner_.set_bell(std::move(bell)); }
+    void vanish() override { inner_.vanish(); }
+    void abort(int exit_code) override { inner_.abort(exit_code); }
+
+private:
+    World& inner_;
+};
+
+// As if ULFM had ruined the sends of pieces: they are not done, although the peer has them.
+class RuinedPieces : public Wrapped {
+public:
+    using Wrapped::Wrapped;
+    Request send(Rank to, int tag, ByteView bytes) override {
+        auto const request = Wrapped::send(to, tag, bytes);
+        tag == 0 ? pieces_.erase(request.slot) : pieces_.insert(request.slot).second;
+        return request;
+    }
+    bool done(Request request) override { return !(ruined && pieces_.contains(request.slot)) && Wrapped::done(request); }
+    std::atomic<bool> ruined = true;
+
+private:
+    std::set<std::size_t> pieces_;
+};
+
+TEST(Courier, APieceThatIsNeverDoneHoldsNobodyUp) {
+    if (testing::mpi_world()) GTEST_SKIP() << "threads only";
+    auto const hub = make_thread_hub(2);
+    auto const inner = make_thread_world(hub, Rank(0)), other = make_thread_world(hub, Rank(1));
+    RuinedPieces world(*inner);
+    Courier sender(world, {}), receiver(*other, {});
+    sender.push(Rank(1), {}, sender.pool().acquire(1000));
+    ASSERT_TRUE(receiver.receive(k_patience_s));
+    receiver.send(Rank(0), MessageKind::test, {});  // behind the receipt
+    EXPECT_TRUE(sender.receive(5)) << "the courier waits for the piece";
+    world.ruined = false;
+    while (!sender.pushes_delivered()) std::this_thread::yield();
+}
+
+class Failing : public Wrapped {
+public:
+    Failing(World& inner, std::vector<Rank> failed) : Wrapped(inner), failed_(std::move(failed)) {}
+    std::vector<Rank> failed() override { return std::exchange(failed_, {}); }
+
+private:
+    std::vector<Rank> failed_;
+};
+
+// A process's death is news on both of its communicators. One that is not asked stays deaf to the rank behind it (ULFM: no
+// receive from any rank before the failure is acknowledged).
+TEST(SharedWorld, AsksBothWorldsWhoHasFailed) {
+    if (testing::mpi_world()) GTEST_SKIP() << "threads only";
+    auto const hub = make_thread_hub(3);
+    auto const inner = make_thread_world(hub, Rank(1));
+    Failing processes(*inner, {Rank(2)}), beside(*inner, {Rank(0), Rank(2)});
+    SharedWorld world(processes, {beside, Rank(0), Rank(3)}, {Rank(1), 0, 2}, 4);
+    EXPECT_EQ(world.failed(), (std::vector<Rank>{Rank(2), Rank(3)})) << "rank 3 lives in process 0";
+    EXPECT_EQ(beside.failed(), std::vector<Rank>{}) << "acknowledged";
+    EXPECT_EQ(world.failed(), std::vector<Rank>{});
 }
 
 // A rank that sleeps until its bell rings must hear of each message, and of each request that is done.

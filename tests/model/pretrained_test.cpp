@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Transfer learning: what comes from a file, what it refuses, and what frozen parameters do and do not.
 #include <gtest/gtest.h>
+#include <malloc.h>
 #include <unistd.h>
 
 #include <filesystem>
+#include <optional>
+#include <vector>
 
 #include "fixture.hpp"
 #include "model/state/safetensors.hpp"
@@ -140,6 +143,100 @@ TEST(Freeze, FrozenParametersStayAndDoNotTravel) {
         std::filesystem::remove(saved);
         EXPECT_EQ(file.entries().size(), batch_norm ? 6U + 10 : 6U) << "frozen ones are saved too";
     }
+}
+
+std::ptrdiff_t allocated_bytes() {
+    auto const info = ::mallinfo2();
+    return static_cast<std::ptrdiff_t>(info.uordblks + info.hblkhd);
+}
+
+// Trials of one search freeze the same layers of the same file. A trainer has these once, as long as a model needs them.
+TEST(Freeze, TheModelsOfATrainerShareFrozenParameters) {
+    auto const plain = trial_config("mlp", Json::object({{"hidden", std::vector<std::int64_t>{1000, 1000}}}));
+    Source from(plain);
+    auto config = plain;
+    config.model.init_from = from.path();
+    config.model.freeze = {"layers.0.*", "layers.1.*"};
+    constexpr std::ptrdiff_t frozen_bytes = 4 * (64 * 1000 + 1000 * 1000);
+    auto const workspace = std::make_shared<Workspace>("cpu", 1);
+    {
+        Trial const first(config, digits(40), workspace);
+    }  // what the library allocates once
+    auto const before = allocated_bytes();
+    auto one = std::make_optional<Trial>(config, digits(40), workspace);
+    EXPECT_LT(allocated_bytes() - before, 2 * frozen_bytes);
+    std::vector<Trial> others;
+    for (int i = 0; i < 10; ++i) others.emplace_back(config, digits(40), workspace);
+    EXPECT_LT(allocated_bytes() - before, 2 * frozen_bytes);
+
+    // Each is whole without the one that has read the file.
+    auto const train = [&](Trial& trial) {
+        AlignedBlock state(trial->state->layout().bytes);
+        trial->state->initialise(state.bytes(), 4, TrialId(0));
+        trial->state->bind(state.bytes());
+        trial->training->train_unit(*source(random_shard(trial.manifest, 40, 2)), unit(0, 0, 0), {});
+        return trial.hash(state);
+    };
+    auto const hash = train(*one);
+    one.reset();
+    EXPECT_EQ(train(others.back()), hash);
+    Trial alone(config, digits(40));
+    EXPECT_EQ(train(alone), hash);
+    others.clear();
+    EXPECT_LT(allocated_bytes() - before, 2 * frozen_bytes) << "only of the one that is alone";
+}
+
+// A file that is another one by now, under the old name.
+TEST(Freeze, AnotherFileOfThatNameIsRead) {
+    auto const plain = bn_mlp();
+    Source from(plain);
+    auto config = plain;
+    config.model.init_from = from.path();
+    config.model.freeze = {"layers.0.*"};
+    auto const workspace = std::make_shared<Workspace>("cpu", 1);
+    auto const frozen_bias = [&](Trial& trial) {
+        AlignedBlock state(trial->state->layout().bytes);
+        trial->state->initialise(state.bytes(), 4, TrialId(0));
+        trial->state->bind(state.bytes());
+        auto const saved = from.path() + ".copy";
+        trial->state->save(saved, Json(Json::Object{}));
+        std::vector<float> bias(9);
+        SafetensorsFile::open(saved).read("layers.0.bias", bias);
+        std::filesystem::remove(saved);
+        return bias;
+    };
+    Trial before(config, digits(40), workspace);
+    auto const old = frozen_bias(before);
+    {
+        auto other = plain;
+        other.train.optimizer.lr = 0.5;
+        Trial trained(other, digits(40));
+        AlignedBlock state(trained->state->layout().bytes);
+        trained->state->initialise(state.bytes(), 77, TrialId(2));
+        trained->state->bind(state.bytes());
+        trained->training->train_unit(*source(random_shard(trained.manifest, 40, 9)), unit(1, 0, 0), {});
+        trained->state->save(from.path(), Json(Json::Object{}));  // a new file takes the name
+    }
+    Trial after(config, digits(40), workspace);
+    EXPECT_NE(frozen_bias(after), old);
+    EXPECT_EQ(frozen_bias(before), old);
+}
+
+// The order of a shard's rows takes 4 bytes a row.
+TEST(TrainingPass, LeavesNoOrderOfRowsBehind) {
+    constexpr std::int64_t rows = 1000000;
+    Trial trial(trial_config("mlp", Json::object({{"hidden", std::vector<std::int64_t>{2}}})),
+                plain_manifest({1, 1, 1}, 10, rows, Task::classification));
+    AlignedBlock state(trial->state->layout().bytes);
+    trial->state->initialise(state.bytes(), 4, TrialId(0));
+    trial->state->bind(state.bytes());
+    auto const shard = source(random_shard(trial.manifest, rows, 2));
+    auto const before = allocated_bytes();
+    trial->training->begin_pass(*shard, unit(0, 0, 0), 1000);
+    trial->training->next_gradient({}, {});
+    EXPECT_GE(allocated_bytes() - before, 4 * rows);
+    EXPECT_EQ(trial->training->end_pass().rows, 1000);
+    EXPECT_LT(allocated_bytes() - before, rows);
 }
 
 TEST(Safetensors, ReadsWhatItWrote) {

@@ -5,6 +5,9 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <future>
+#include <string>
 #include <vector>
 
 #include "core/error.hpp"
@@ -61,7 +64,6 @@ TEST(Checkpoint, ComesBackBitForBit) {
     file.read_state(back);
     EXPECT_EQ(back, state);
     EXPECT_EQ(file.about().parts, some_state(37));
-    EXPECT_FALSE(std::filesystem::exists(scratch / "c.ckpt.tmp"));
 }
 
 TEST(Checkpoint, PlacesAreOrderedByWhatHasBeenTrained) {
@@ -89,15 +91,49 @@ TEST(Checkpoint, EveryBitAndEveryByteCounts) {
     EXPECT_NE(complaint_about(path), "");
 }
 
+std::vector<std::string> names_in(std::filesystem::path const& folder) {
+    std::vector<std::string> names;
+    for (auto const& entry : std::filesystem::directory_iterator(folder)) names.push_back(entry.path().filename());
+    return names;
+}
+
 TEST(Checkpoint, WhatCannotBeWrittenLeavesTheOldFileAndNothingElse) {
     Scratch scratch;
     auto const path = scratch / "c.ckpt";
-    write(path, "old");
-    std::filesystem::create_directories(scratch / "c.ckpt.tmp");  // in the way of the temporary file
-    write(scratch / "c.ckpt.tmp" / "in-it", "x");
+    write(path / "old", "in the way of the new file");
     EXPECT_THROW(write_checkpoint(path, some_checkpoint(), some_state(64)), Error);
-    EXPECT_EQ(slurp(path), "old");
+    EXPECT_EQ(slurp(path / "old"), "in the way of the new file");
+    EXPECT_EQ(names_in(scratch.path()), std::vector<std::string>{"c.ckpt"});
     EXPECT_THROW(write_checkpoint(scratch / "absent" / "c.ckpt", some_checkpoint(), some_state(64)), Error);
+}
+
+// A trainer saves a place in the background and sends the state on; the next trainer saves the same place. Each may be the
+// first to have it written, and the file is whole at every moment from then on.
+TEST(Checkpoint, TwoWritersOfOnePlaceDoNotDisturbEachOther) {
+    Scratch scratch;
+    auto const path = scratch / "c.ckpt";
+    auto const writer = [&] {
+        std::string complaints;
+        for (int i = 0; i < 100; ++i) try {
+                write_checkpoint(path, some_checkpoint(), some_state(300000));
+                CheckpointFile(path).verify();
+            } catch (Error const& error) {
+                complaints += error.what() + std::string("\n");
+            }
+        return complaints;
+    };
+    auto other = std::async(std::launch::async, writer);
+    EXPECT_EQ(writer(), "");
+    EXPECT_EQ(other.get(), "");
+    EXPECT_EQ(names_in(scratch.path()), std::vector<std::string>{"c.ckpt"});
+}
+
+TEST(Checkpoint, TheUmaskSaysWhoMayReadIt) {
+    Scratch scratch;
+    auto const before = ::umask(027);
+    write_checkpoint(scratch / "c.ckpt", some_checkpoint(), some_state(64));
+    ::umask(before);
+    EXPECT_EQ(static_cast<int>(std::filesystem::status(scratch / "c.ckpt").permissions()), 0640);
 }
 
 TEST(Checkpoint, NamesDifferWhereverTheContentMay) {

@@ -139,6 +139,18 @@ TEST(RunDirectory, ResumeTakesOfTheJournalWhatHasBeenRead) {
     EXPECT_EQ(read_whole(run / "journal.jsonl"), "known\n");
 }
 
+TEST(RunDirectory, ResumeRemovesWhatKilledWritersLeft) {
+    Scratch scratch;
+    auto const run = scratch / "digits";
+    RunDirectory const first(run, RunDirUse::fresh, no_facts());
+    write(run / "journal.jsonl", "");
+    for (auto const* name : {"trial-00000-e0001-s0000-b000000-i1.ckpt.0123456789abcdef.tmp", "trial-00001.ckpt"})
+        write(run / "checkpoints" / name, "x");
+    RunDirectory const resumed(run, RunDirUse::resume, no_facts());
+    EXPECT_TRUE(fs::exists(run / "checkpoints" / "trial-00001.ckpt"));
+    EXPECT_EQ(std::distance(fs::directory_iterator(run / "checkpoints"), fs::directory_iterator()), 1);
+}
+
 TEST(RunDirectory, ARunDoesNotGoOnThroughLinks) {
     Scratch scratch;
     auto const run = scratch / "run";

@@ -8,7 +8,9 @@
 #include <future>
 #include <mutex>
 
+#include "comm/codec.hpp"
 #include "core/clock.hpp"
+#include "strategy/common/lap_codec.hpp"
 #include "tiny_dataset.hpp"
 
 namespace hopscotch {
@@ -55,7 +57,7 @@ protected:
 TEST_F(CheckpointerTest, WhatIsToldIsOnTheDisk) {
     auto const checkpointer = make(60);
     auto bytes = state(7);
-    checkpointer->save(at(3, 2, 1), bytes, 0);
+    checkpointer->save(at(3, 2, 1), bytes, std::nullopt);
     std::ranges::fill(bytes, std::byte{9});  // the trial trains on; the copy does not
     EXPECT_EQ(checkpointer->drain(10), 0U);
     ASSERT_EQ(saved().size(), 1U);
@@ -67,11 +69,11 @@ TEST_F(CheckpointerTest, WhatIsToldIsOnTheDisk) {
 TEST_F(CheckpointerTest, OfATrialThatWaitsTheNewestIsWrittenAndWhatIsKeptToo) {
     fs::remove_all(run_dir_);  // nothing can be written yet
     auto const checkpointer = make(60);
-    checkpointer->save(at(0, 1), state(1), 0);
+    checkpointer->save(at(0, 1), state(1), std::nullopt);
     checkpointer->keep(at(0, 1), state(2), Checkpointer::Kept::best_of_run);
-    checkpointer->save(at(1, 1), state(3), 0);
+    checkpointer->save(at(1, 1), state(3), std::nullopt);
     EXPECT_EQ(checkpointer->drain(10), 3U);
-    checkpointer->save(at(0, 2), state(4), 0);
+    checkpointer->save(at(0, 2), state(4), std::nullopt);
     EXPECT_EQ(checkpointer->drain(10), 3U) << "the newer one of trial 0 takes the place of the older";
     for (auto const& each : saved()) EXPECT_EQ(each.file, "");
     EXPECT_EQ(saved().size(), 2U) << "each trial is said to be at risk, once";
@@ -90,20 +92,20 @@ TEST_F(CheckpointerTest, OfTheBestsOfATrialTheNewestIsWritten) {
     for (int epoch = 1; epoch <= 3; ++epoch)
         checkpointer->keep(at(0, epoch), state(epoch), Checkpointer::Kept::best_of_trial);
     checkpointer->keep(at(1, 1), state(9), Checkpointer::Kept::best_of_trial);
-    checkpointer->save(at(0, 4), state(4), 0);
+    checkpointer->save(at(0, 4), state(4), std::nullopt);
     EXPECT_EQ(checkpointer->drain(10), 3U);
 }
 
 TEST_F(CheckpointerTest, TellsWhatALossWouldHaveCost) {
     fs::remove_all(run_dir_);
     auto const checkpointer = make(60);
-    checkpointer->save(at(0, 1), state(3), 0);  // of a trial that has only begun
+    checkpointer->save(at(0, 1), state(3), std::nullopt);  // of a trial that has only begun
     EXPECT_EQ(checkpointer->drain(10), 1U);
-    checkpointer->save(at(0, 1), state(1), unix_s() - 100);
+    checkpointer->save(at(0, 1), state(1), monotonic_s() - 100);
     EXPECT_EQ(checkpointer->drain(10), 1U);
-    checkpointer->save(at(0, 2), state(2), unix_s());  // the one before was never written
+    checkpointer->save(at(0, 2), state(2), monotonic_s());  // the one before was never written
     EXPECT_EQ(checkpointer->drain(10), 1U);
-    checkpointer->save(at(0, 3), state(4), 0);
+    checkpointer->save(at(0, 3), state(4), std::nullopt);
     fs::create_directories(run_dir_ / "checkpoints");
     EXPECT_EQ(checkpointer->drain(10), 0U);
     EXPECT_GE(saved().back().gap_s, 100);
@@ -123,7 +125,7 @@ protected:
             within_the_attempt(*self);
         });
         self = &checkpointer;
-        checkpointer.save(at(0, 1), state(1), unix_s() - 100);
+        checkpointer.save(at(0, 1), state(1), monotonic_s() - 100);
         auto result = written.get_future();
         if (result.wait_for(std::chrono::seconds(20)) != std::future_status::ready) throw std::runtime_error("not written");
         return result.get();
@@ -136,22 +138,46 @@ TEST_F(CheckpointerUnderWayTest, ADrainTriesItAgain) {
 }
 
 TEST_F(CheckpointerUnderWayTest, WhatIsNewerTakesItsPlaceAndItsGap) {
-    auto const saved = written_after([](Checkpointer& self) { self.save(at(0, 2), state(2), unix_s()); });
+    auto const saved = written_after([](Checkpointer& self) { self.save(at(0, 2), state(2), monotonic_s()); });
     EXPECT_EQ(read(saved.file), state(2));
     EXPECT_GE(saved.gap_s, 100);
     EXPECT_LT(saved.gap_s, 100 + 60);
 }
 
 TEST_F(CheckpointerTest, DueIsWhatIsOldUnlessTheDiskRests) {
-    auto const now = unix_s();
+    auto const now = monotonic_s();
     auto const patient = make(60);
     EXPECT_FALSE(patient->due(now - 59));
     EXPECT_TRUE(patient->due(now - 61));
     auto const slow = make(0.001, 1e-6);  // a byte a second
     EXPECT_TRUE(slow->due(now - 1));
-    slow->save(at(0, 1), state(1), 0);
+    slow->save(at(0, 1), state(1), std::nullopt);
     EXPECT_EQ(slow->drain(10), 0U);
     EXPECT_FALSE(slow->due(now - 1)) << "a thousand bytes at a byte a second";
+}
+
+// Two hosts whose clocks have nothing in common: one has been up for an hour, the other for a minute. The age counts.
+TEST_F(CheckpointerTest, AHopBringsTheAgeOfTheNewestFileWhateverTheClocksSay) {
+    double const now = monotonic_s();
+    auto const hop = [](double saved_ago, double leaves_at, double arrives_at) {
+        Journey journey;
+        journey.saved_s = leaves_at - saved_ago;
+        depart(journey, leaves_at);
+        auto there = decode<Journey>(encode(journey));
+        arrive(there, arrives_at);
+        return there;
+    };
+    auto const checkpointer = make(60);
+    EXPECT_TRUE(checkpointer->due(hop(90, now + 600, now).saved_s)) << "from a host whose clock is ten minutes ahead";
+    EXPECT_FALSE(checkpointer->due(hop(30, now - 600, now).saved_s)) << "from a host whose clock is ten minutes behind";
+    auto second = hop(40, 3600, 60);
+    depart(second, 85);  // 25 s later
+    arrive(second, now);
+    EXPECT_TRUE(checkpointer->due(second.saved_s)) << "each holder adds its time";
+    Journey fresh;
+    depart(fresh, 3600);
+    arrive(fresh, 60);
+    EXPECT_FALSE(fresh.saved_s) << "no unit has begun";
 }
 
 }  // namespace checkpointer_test

@@ -94,6 +94,15 @@ at::Tensor Workspace::Impl::graph_answers(at::Tensor const& like) {
     return grown(graph_answers_, like.numel(), at::TensorOptions(device).dtype(like.scalar_type())).view(like.sizes());
 }
 
+at::Tensor Workspace::Impl::shared(std::string const& name, std::function<at::Tensor()> const& make) {
+    if (auto const known = shared_.find(name); known != shared_.end())
+        if (auto tensor = known->second.lock()) return at::Tensor(std::move(tensor));
+    std::erase_if(shared_, [](auto const& entry) { return entry.second.expired(); });
+    auto made = make();
+    shared_.insert_or_assign(name, c10::weak_intrusive_ptr<at::TensorImpl, at::UndefinedTensorImpl>(made.getIntrusivePtr()));
+    return made;
+}
+
 void Workspace::Impl::admit(std::int64_t state, std::int64_t gradient, BatchKind const& kind) {
     if (!admission) return;
     auto const bytes = [](std::int64_t floats) { return floats * static_cast<std::int64_t>(sizeof(float)); };

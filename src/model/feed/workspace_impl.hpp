@@ -5,6 +5,10 @@
 #include <ATen/core/Generator.h>
 #include <ATen/core/Tensor.h>
 
+#include <functional>
+#include <map>
+#include <string>
+
 #include "model/feed/batch_buffers.hpp"
 #include "model/feed/workspace.hpp"
 #include "model/gpu/admission.hpp"
@@ -34,6 +38,10 @@ struct Workspace::Impl {
     void make_room(std::int64_t bytes);
     void const* bound = nullptr;
 
+    // A tensor that several models read and none writes, such as a frozen parameter: made by the first one that asks for
+    // this name, and kept as long as any of them keeps it.
+    at::Tensor shared(std::string const& name, std::function<at::Tensor()> const& make);
+
     // Where captured graphs read their batch, shaped like this one.
     at::Tensor graph_features(at::Tensor const& like);
     at::Tensor graph_answers(at::Tensor const& like);
@@ -46,6 +54,7 @@ struct Workspace::Impl {
 
 private:
     at::Tensor gradient_, accumulated_, state_, graph_features_, graph_answers_;
+    std::map<std::string, c10::weak_intrusive_ptr<at::TensorImpl, at::UndefinedTensorImpl>> shared_;
 
 public:
     std::unique_ptr<StepGraphs> graphs;  // null: steps are launched kernel by kernel. Last: it must be destroyed before the

@@ -4,6 +4,7 @@
 #include <ATen/ops/empty.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "core/error.hpp"
 #include "core/rng.hpp"
@@ -93,7 +94,8 @@ void TorchTrainingPass::train(Batch const& batch, std::uint64_t noise_key, Gradi
 UnitSums TorchTrainingPass::end_pass() {
     feed_.end(pass_.feed);
     state_->fetch();
-    return {pass_.rows, step_.loss_sum()};
+    auto const rows = std::exchange(pass_, {}).rows;  // the order of a large shard's rows is many megabytes
+    return {rows, step_.loss_sum()};
 }
 
 std::span<float> TorchTrainingPass::gradient() {

@@ -6,6 +6,8 @@
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/isfinite.h>
 #include <ATen/ops/stack.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <bit>
@@ -29,17 +31,28 @@ std::vector<std::string> accepted_pretrained(ModelConfig const& model, Network c
     return names;
 }
 
-FrozenParameters read_frozen(ModelConfig const& model, Network const& network, at::Device device) {
+// The path and what tells two files apart that have had this path one after the other.
+std::string identity_of(std::string const& path) {
+    struct stat status{};
+    if (::stat(path.c_str(), &status) != 0) return path;
+    return fmt::format("{} {} {} {} {}.{:09}", path, status.st_dev, status.st_ino, status.st_size, status.st_mtim.tv_sec,
+                       status.st_mtim.tv_nsec);
+}
+
+FrozenParameters read_frozen(ModelConfig const& model, Network const& network, Workspace::Impl& workspace) {
     auto const is_frozen = frozen_parameters(model, network);
     FrozenParameters frozen(is_frozen.size());
     if (std::find(is_frozen.begin(), is_frozen.end(), true) == is_frozen.end()) return frozen;
+    auto const identity = identity_of(model.init_from);
     auto const file = SafetensorsFile::open(model.init_from);
     for (std::size_t i = 0; i < frozen.size(); ++i) {
         if (!is_frozen[i]) continue;
         auto const& spec = network.parameters()[i];
-        auto values = at::empty(spec.shape, at::TensorOptions(at::kFloat));
-        file.read(spec.name, std::span(values.mutable_data_ptr<float>(), static_cast<std::size_t>(values.numel())));
-        frozen[i] = values.to(device);
+        frozen[i] = workspace.shared(identity + " " + spec.name, [&] {
+            auto values = at::empty(spec.shape, at::TensorOptions(at::kFloat));
+            file.read(spec.name, std::span(values.mutable_data_ptr<float>(), static_cast<std::size_t>(values.numel())));
+            return values.to(workspace.device);
+        });
     }
     return frozen;
 }
@@ -64,7 +77,7 @@ TorchTrialState::TorchTrialState(TrialConfig config, Manifest const& manifest, s
       step_(std::move(network), config_.model.name, config_.train, workspace_),
       pretrained_(accepted_pretrained(config_.model, step_.network())),
       is_frozen_(frozen_parameters(config_.model, step_.network())),
-      frozen_(read_frozen(config_.model, step_.network(), workspace_.device)),
+      frozen_(read_frozen(config_.model, step_.network(), workspace_)),
       layout_(make_layout(layout_request())),
       memory_kind_(kind_of(config_)) {}
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The place of a trial in its lap: this struct travels with the trial's state.
 #pragma once
+#include <optional>
+
 #include "core/byte_view.hpp"
 #include "schedule/lap.hpp"
 
@@ -16,10 +18,20 @@ struct Journey {
     // Of the unit at `step`, if the unit has begun: batches trained, and the sums over their rows.
     std::int64_t batches = 0, rows = 0;
     double loss_sum = 0;
-    double saved_unix_s = 0;  // when the trial's newest checkpoint was made, or its first unit began
+    // When the trial's newest checkpoint was made, or its first unit began: on the monotonic clock of the process that has
+    // the journey. Clocks of two hosts differ, so a journey on its way carries an age. None: no unit has begun.
+    std::optional<double> saved_s;
+    double saved_age_s = -1;  // set by depart(); negative: none
     bool saved = false;       // that checkpoint has this very place
     // Checkpoint::parts: sums of a validation on shards held out; or, from a file, of the trainers that train together.
     Bytes parts = {};
 };
+
+// On both ends of a hop; now_s: of the process there. The age grows with each holder by the time that the holder had it.
+inline void depart(Journey& journey, double now_s) { journey.saved_age_s = journey.saved_s ? now_s - *journey.saved_s : -1; }
+inline void arrive(Journey& journey, double now_s) {
+    journey.saved_s.reset();
+    if (journey.saved_age_s >= 0) journey.saved_s = now_s - journey.saved_age_s;
+}
 
 }  // namespace hopscotch

@@ -55,7 +55,7 @@ void fields(A& a, LapSink::Saved& m) {
 
 template <class A>
 void fields(A& a, Journey& m) {
-    a(m.lap, m.step, m.valid_shard, m.valid_batch, m.record, m.pushed_unix_s, m.batches, m.rows, m.loss_sum, m.saved_unix_s,
+    a(m.lap, m.step, m.valid_shard, m.valid_batch, m.record, m.pushed_unix_s, m.batches, m.rows, m.loss_sum, m.saved_age_s,
       m.saved, m.parts);
 }
 

@@ -93,6 +93,7 @@ void MopWorker::handle(Incoming message) {
 
 void MopWorker::accept_state(Incoming message) {
     auto journey = decode<Journey>(message.body);
+    arrive(journey, message.arrived_s);
     auto const trial = journey.lap.trial;
     auto const hash = journey.record.state_hash;
     if (left_why(trial) != nullptr) {  // the lap has been left: it ends now, with what the trial has learned
@@ -297,6 +298,7 @@ void MopWorker::move_on(Ready ready) {
     ++journey.record.hops;
     journey.record.hop_bytes += static_cast<std::int64_t>(ready.state.bytes().size());
     journey.pushed_unix_s = unix_s();
+    depart(journey, monotonic_s());
     if (fault_at("hop.send") == Fault::flip) ready.state.bytes().front() ^= std::byte{1};
     courier().push(rank_of(next), encode(journey), std::move(ready.state));
 }

@@ -156,7 +156,7 @@ Outcome GroupTrainer::all_ready(Lap const& lap, Journey& journey, std::string co
     next_look_ = journey.batches + decode<Start>(all.front()).steps_to_look;
     first_step_ = journey.batches;
     lap_started_s_ = monotonic_s();
-    if (journey.saved_unix_s == 0) journey.saved_unix_s = unix_s();
+    if (!journey.saved_s) journey.saved_s = monotonic_s();
     return journey.record.reason.empty() ? Outcome::finished : Outcome::failed;
 }
 

@@ -32,14 +32,14 @@ Checkpointer::~Checkpointer() {
     thread_.join();
 }
 
-bool Checkpointer::due(double saved_unix_s) const {
-    if (unix_s() - saved_unix_s < target_.every_s) return false;
+bool Checkpointer::due(std::optional<double> saved_s) const {
+    if (saved_s && monotonic_s() - *saved_s < target_.every_s) return false;
     std::lock_guard const lock(mutex_);
     return monotonic_s() >= rests_until_s_ && queued_bytes_ < k_most_queued_bytes;
 }
 
 Checkpointer::Item Checkpointer::copy_of(Checkpoint about, ByteView state) {
-    Item item{std::move(about), pool_.acquire(state.size()), 0, std::nullopt};
+    Item item{std::move(about), pool_.acquire(state.size()), std::nullopt, std::nullopt};
     std::memcpy(item.state.bytes().data(), state.data(), state.size());
     item.about.run_id = target_.run_id;
     return item;
@@ -59,16 +59,16 @@ void Checkpointer::enqueue(Item item) {
     changed_.notify_all();
 }
 
-// The older one will never be written. 0: of one it is not known.
+// The older one will never be written.
 void Checkpointer::take_over(Item& newer, Item const& older) {
     queued_bytes_ -= older.state.bytes().size();
-    bool const begins_there = older.since_unix_s > 0 && (newer.since_unix_s == 0 || older.since_unix_s < newer.since_unix_s);
-    if (begins_there) newer.since_unix_s = older.since_unix_s;
+    bool const begins_there = older.since_s && (!newer.since_s || *older.since_s < *newer.since_s);
+    if (begins_there) newer.since_s = older.since_s;
 }
 
-void Checkpointer::save(Checkpoint about, ByteView state, double since_unix_s) {
+void Checkpointer::save(Checkpoint about, ByteView state, std::optional<double> since_s) {
     auto item = copy_of(std::move(about), state);
-    item.since_unix_s = since_unix_s;
+    item.since_s = since_s;
     enqueue(std::move(item));
 }
 
@@ -152,7 +152,7 @@ bool Checkpointer::write(Item const& item) {
 
 void Checkpointer::tell(Item const& item, std::string file) {
     auto const& place = item.about.place;
-    auto const gap_s = item.since_unix_s > 0 ? unix_s() - item.since_unix_s : 0;
+    auto const gap_s = item.since_s ? monotonic_s() - *item.since_s : 0;
     saved_({item.about.record.trial, place.epoch, place.step, place.batch, std::move(file), item.about.whole, gap_s,
             item.about.state_hash, item.about.record.begin_hash});
 }

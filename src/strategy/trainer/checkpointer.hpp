@@ -26,14 +26,14 @@ public:
     Checkpointer(CheckpointTarget target, BufferPool& pool, std::function<void(LapSink::Saved const&)> saved);
     ~Checkpointer();  // drops the states that are not written
 
-    // True if a trial last saved at saved_unix_s is due for another checkpoint: the file is older than checkpoint_every_s,
-    // and checkpoint_mbps allows the next file.
-    bool due(double saved_unix_s) const;
+    // True if a trial last saved at saved_s (monotonic clock; none: never) is due for another checkpoint: the file is older
+    // than checkpoint_every_s, and checkpoint_mbps allows the next file.
+    bool due(std::optional<double> saved_s) const;
 
-    // Copies the state and returns. save: replaces an older state of the same trial that is not written yet; since_unix_s:
-    // when the copy before was made. keep: no later state of the trial replaces this one, but of best_of_trial only the
-    // newest is written.
-    void save(Checkpoint about, ByteView state, double since_unix_s);
+    // Copies the state and returns. save: replaces an older state of the same trial that is not written yet; since_s: when
+    // the copy before was made (monotonic clock), none: of a trial that has only begun. keep: no later state of the trial
+    // replaces this one, but of best_of_trial only the newest is written.
+    void save(Checkpoint about, ByteView state, std::optional<double> since_s);
     enum class Kept { best_of_run, best_of_trial, boundary };
     void keep(Checkpoint about, ByteView state, Kept kept);
 
@@ -46,7 +46,7 @@ private:
     struct Item {
         Checkpoint about;
         Buffer state;
-        double since_unix_s = 0;
+        std::optional<double> since_s;
         std::optional<Kept> kept;  // none: the trial's place
         bool failed = false;
         bool replaces(Item const& old) const {

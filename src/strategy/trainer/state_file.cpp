@@ -101,7 +101,7 @@ Buffer load_state(WorkerResources const& resources, Journey& journey) {
     auto const hash = state_hash(state.bytes(), resources.runner.layout(journey.lap));
     for (auto const expected : {journey.lap.from_hash, about.state_hash})
         if (expected != 0 && expected != hash) rename_wrong(resources.checkpoints, journey.lap, expected, hash);
-    journey.saved_unix_s = unix_s();
+    journey.saved_s = monotonic_s();
     journey.saved = true;
     bool const own = is_of_lap(about, journey.lap);
     bool const begins = !own || (about.place.step == 0 && about.place.batch == 0);

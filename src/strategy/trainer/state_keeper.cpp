@@ -73,7 +73,7 @@ LapBegin StateKeeper::begin(Lap const& lap, TrainerId home) {
     auto rested = resting_.extract(lap.trial);
     if (!rested) return out;
     if (auto const& next = rested.mapped().next) {
-        journey.saved_unix_s = next->saved_unix_s;
+        journey.saved_s = next->saved_s;
         journey.saved = next->saved;
         journey.record.begin_hash = next->record.begin_hash;
     }
@@ -139,8 +139,8 @@ void StateKeeper::plan_next(Journey const& done, ByteView state) {
     next.record.begin_hash = done.record.end_hash;
     next.lap.from.clear();
     next.lap.clone_of.reset();
-    next.saved_unix_s = done.saved_unix_s;
-    if (can_continue() && checkpointer_->due(next.saved_unix_s)) save(next, state);
+    next.saved_s = done.saved_s;
+    if (can_continue() && checkpointer_->due(next.saved_s)) save(next, state);
     resting_[next.lap.trial].next = std::move(next);
 }
 
@@ -159,11 +159,11 @@ void StateKeeper::keep_end(LapId const& lap) {
     });
 }
 
-bool StateKeeper::is_due(Journey const& journey) const { return paused() || checkpointer_->due(journey.saved_unix_s); }
+bool StateKeeper::is_due(Journey const& journey) const { return paused() || checkpointer_->due(journey.saved_s); }
 
 void StateKeeper::save(Journey& journey, ByteView state) {
     save_best();
-    auto const saved_before = std::exchange(journey.saved_unix_s, unix_s());
+    auto const saved_before = std::exchange(journey.saved_s, monotonic_s());
     journey.saved = true;
     // A file is named after the lap that made its state: the state with which a clone begins is in the file of its source.
     if (journey.lap.clone_of && journey.step == 0 && journey.batches == 0) return;
@@ -171,7 +171,7 @@ void StateKeeper::save(Journey& journey, ByteView state) {
 }
 
 void StateKeeper::save_if_due(Journey& journey, ByteView state) {
-    if (journey.saved_unix_s == 0) journey.saved_unix_s = unix_s();
+    if (!journey.saved_s) journey.saved_s = monotonic_s();
     if (!can_continue()) return;
     if (!journey.saved && is_due(journey)) save(journey, state);
     if (paused()) throw Paused{};
@@ -186,7 +186,7 @@ void StateKeeper::save_one_at_rest() {
     next_look_s_ = monotonic_s() + k_look_s;
     for (auto& [trial, rested] : resting_) {
         auto& next = rested.next;
-        if (!next || next->saved || !rested.state || !checkpointer_->due(next->saved_unix_s)) continue;
+        if (!next || next->saved || !rested.state || !checkpointer_->due(next->saved_s)) continue;
         return store_->look(rested.state, [&](ByteView state) { save(*next, state); });
     }
 }

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
 #include <string>
 #include <utility>
 
@@ -12,6 +11,7 @@
 #include "core/clock.hpp"
 #include "core/error.hpp"
 #include "core/log.hpp"
+#include "strategy/trainer/free_memory.hpp"
 #include "strategy/trainer/spill_file.hpp"
 
 namespace hopscotch {
@@ -239,23 +239,6 @@ void StateStore::read(std::shared_ptr<Entry> const& entry, std::unique_lock<std:
     changed_.notify_all();
     if (trouble) std::rethrow_exception(trouble);
 }
-
-namespace {
-
-// Of the host, or of this process's cgroup if that allows less.
-std::uint64_t free_memory_bytes() {
-    std::uint64_t kilobytes = 0;
-    std::ifstream meminfo("/proc/meminfo");
-    for (std::string word; meminfo >> word;)
-        if (word == "MemAvailable:") meminfo >> kilobytes;
-    auto bytes = kilobytes * 1024;
-    std::uint64_t most = 0, used = 0;
-    if (std::ifstream("/sys/fs/cgroup/memory.max") >> most && std::ifstream("/sys/fs/cgroup/memory.current") >> used)
-        bytes = std::min(bytes, most - std::min(most, used));
-    return bytes;
-}
-
-}  // namespace
 
 std::uint64_t state_memory(std::uint64_t configured, int trainers_on_host) {
     if (configured > 0) return configured;

@@ -66,7 +66,7 @@ private:
     std::thread thread_;
 };
 
-// The limit of a trainer: run.state_memory, or its part of half the free memory of this host.
+// The limit of a trainer: run.state_memory, or its part of half the free memory (free_memory.hpp).
 std::uint64_t state_memory(std::uint64_t configured, int trainers_on_host);
 
 }  // namespace hopscotch

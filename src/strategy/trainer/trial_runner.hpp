@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shards of one trainer, the validation data, and a model per trial, which trains a unit or runs a piece of validation
-// on a given state. Every strategy, and replay, trains through this class only.
+// The shards of one trainer, the validation data, and a model for each trial that was trained lately, which trains a unit or
+// runs a piece of validation on a given state. Every strategy, and replay, trains through this class only.
 #pragma once
 #include <functional>
 #include <map>
@@ -53,10 +53,8 @@ public:
 
     // After a loss: this trainer owns these shards now. Models of laps under way are dropped. Throws as the constructor.
     void adopt(std::vector<ShardId> const& shards);
-
     // For a trainer that owns no shard but validates. The constructor does this for a trainer that owns shards.
     void open_validation();
-
     // The trial's state before its first unit.
     Buffer initial_state(Lap const& lap, BufferPool& pool);
 
@@ -84,7 +82,7 @@ public:
     // For strategies that take a unit apart (together/shared_lap.hpp): the trial's model, a shard of this trainer, and a
     // function to call after each batch. The function counts, slows this rank if run.inject says so, and throws JobEnded
     // once rank 0 has ended the job. activity may be null.
-    TrialModel& model(Lap const& lap);
+    TrialModel& model(Lap const& lap);                      // valid while no lap of another trial begins
     TrialConfig const& config_of(Lap const& lap);           // of that model
     UnitAddress address_of(Lap const& lap, ShardId shard);  // of its random numbers (train.seed_scope)
     ShardSource& shard(ShardId shard) { return *train_.at(shard); }
@@ -131,19 +129,21 @@ private:
     ModelFactory factory_;
     Manifest manifest_;
     std::string device_;
-    std::string broken_;      // the reason why the device cannot be used any more; empty: it can
-    double slow_factor_ = 1;  // run.inject
-    double lr_factor_ = 1;
+    std::string broken_;                      // the reason why the device cannot be used any more; empty: it can
+    double slow_factor_ = 1, lr_factor_ = 1;  // slow: run.inject
     std::unique_ptr<Workspace> workspace_;
     std::map<ShardId, std::unique_ptr<ShardSource>> train_;
     std::vector<std::unique_ptr<ShardSource>> valid_;
     struct Trial {
-        Assignment assignment;              // a clone takes new values
-        std::optional<TrialConfig> config;  // resolved once for an assignment
-        TrialModel model;                   // empty until it is asked for
+        Assignment assignment;                      // a clone takes new values
+        std::optional<TrialConfig> config;          // resolved once for an assignment
+        std::shared_ptr<StateLayout const> layout;  // as the model's; null before the first model
+        TrialModel model;                           // empty until it is asked for, and when it had to go
+        std::uint64_t used = 0;                     // when the model was asked for last, by uses_
     };
     Trial& trial(Lap const& lap);
     std::map<TrialId, Trial> trials_;
+    std::uint64_t uses_ = 0;
     std::map<TrialId, std::unique_ptr<Evaluation>> validations_;  // under way
 };
 
