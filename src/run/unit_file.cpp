@@ -9,6 +9,7 @@
 #include <charconv>
 #include <cstring>
 
+#include "core/durable_file.hpp"
 #include "core/error.hpp"
 #include "core/hash.hpp"
 #include "run/journal_codec.hpp"
@@ -61,6 +62,9 @@ bool is_unit_file_name(std::string_view name) {
     std::from_chars(name.data() + std::string_view("units-").size(), name.data() + name.size(), job);
     return job > 0 && name == unit_file_name(job);
 }
+
+UnitWriter::UnitWriter(std::filesystem::path directory, int job) : directory_(std::move(directory)), job_(job) {}
+UnitWriter::~UnitWriter() = default;
 
 UnitsAt UnitWriter::append(LapRecord const& record) {
     if (!file_) {

@@ -13,15 +13,17 @@
 #include <string_view>
 #include <vector>
 
-#include "core/durable_file.hpp"
 #include "schedule/lap.hpp"
 
 namespace hopscotch {
 
+class AppendFile;
+
 class UnitWriter {
 public:
     // job: 1 for the first of the run. The file is made with the first block; a file of that name is replaced.
-    UnitWriter(std::filesystem::path directory, int job) : directory_(std::move(directory)), job_(job) {}
+    UnitWriter(std::filesystem::path directory, int job);
+    ~UnitWriter();
 
     UnitsAt append(LapRecord const& record);  // one write; throws IoError
     void sync();

@@ -80,6 +80,20 @@ TEST_F(TrialModelsTest, ThoseUsedLastAreKept) {
     EXPECT_EQ(made(1), 2);
 }
 
+// Models of 60 million parameters, on a CPU: two gradients of them are more than the limit.
+TEST_F(TrialModelsTest, OfLargeModelsFewAreKept) {
+    auto const large = [](int trial) {
+        auto lap = lap_of(trial);
+        lap.assignment.emplace_back("model.hidden", Json(Json::Array{Json(4000), Json(4000), Json(4000)}));
+        return lap;
+    };
+    for (int trial = 0; trial < 4; ++trial) {
+        runner_->model(large(trial));
+        EXPECT_LE(alive(), 2);
+    }
+    EXPECT_EQ(made(3), 1);
+}
+
 // A question about a state that waits needs no model: the answer outlives it.
 TEST_F(TrialModelsTest, ALayoutStaysAndCostsNoModel) {
     auto const& layout = runner_->layout(lap_of(0));

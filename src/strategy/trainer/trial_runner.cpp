@@ -7,7 +7,6 @@
 #include <chrono>
 #include <cmath>
 #include <new>
-#include <ranges>
 #include <string_view>
 #include <system_error>
 #include <thread>
@@ -20,9 +19,7 @@
 #include "core/fault.hpp"
 #include "data/batches/shard_source.hpp"
 #include "data/batches/unit.hpp"
-#include "experiment/reader.hpp"
 #include "model/gpu/device.hpp"
-#include "model/gpu/graph_cache.hpp"
 #include "model/state/state.hpp"
 #include "model/trial/training_pass.hpp"
 #include "model/trial/trial_state.hpp"
@@ -32,16 +29,6 @@
 #include "strategy/trainer/job_ended.hpp"
 
 namespace hopscotch {
-namespace {
-
-// No bit depends on what a model holds, so it can be made again: on a CPU at little cost (0.1 ms for an MLP), and most
-// models take little memory, since states wait elsewhere and frozen parameters are shared. On a GPU a model has captured
-// graphs, which cost three plain steps and a comparison to have again. GraphCache keeps 512 graphs, those used last, and a
-// model has two or more: so a model that goes has lost its graphs already.
-constexpr std::size_t k_most_models = GraphCache::k_most / 2;
-
-}  // namespace
-
 // Unreadable rows and missing memory are not the trial's fault. LibTorch reports missing memory only in its text. A trial
 // that has a GPU for itself and is too large for it would fail again.
 Cause cause_of(std::exception const& error) {
@@ -53,29 +40,6 @@ Cause cause_of(std::exception const& error) {
     bool const memory = dynamic_cast<std::bad_alloc const*>(&error) != nullptr || text.find("out of memory") != text.npos ||
                         text.find("not enough memory") != text.npos;
     return data || memory ? Cause::surroundings : Cause::trial;
-}
-
-TrialRunner::Trial& TrialRunner::trial(Lap const& lap) {
-    auto& trial = trials_[lap.trial];
-    if (trial.config && trial.assignment == lap.assignment) return trial;
-    trial = {lap.assignment, resolve(experiment_, lap.assignment, fmt::format("trial {}", lap.trial.value)), {}, {}, 0};
-    trial.config->train.optimizer.lr *= lr_factor_;
-    return trial;
-}
-
-TrialConfig const& TrialRunner::config_of(Lap const& lap) { return *trial(lap).config; }
-
-// Where there are too many, the model used longest ago goes. That is never the one under way, which was used last.
-TrialModel& TrialRunner::model(Lap const& lap) {
-    auto& mine = trial(lap);
-    mine.used = ++uses_;
-    if (mine.model.state) return mine.model;
-    auto models = trials_ | std::views::filter([](auto const& entry) { return entry.second.model.state != nullptr; });
-    if (static_cast<std::size_t>(std::ranges::distance(models)) >= k_most_models)
-        std::ranges::min_element(models, {}, [](auto const& entry) { return entry.second.used; })->second.model = {};
-    mine.model = factory_(*mine.config, manifest_, *workspace_);
-    if (!mine.layout) mine.layout = std::make_shared<StateLayout const>(mine.model.state->layout());
-    return mine.model;
 }
 
 UnitAddress TrialRunner::address_of(Lap const& lap, ShardId shard) {

@@ -53,8 +53,7 @@ public:
 
     // After a loss: this trainer owns these shards now. Models of laps under way are dropped. Throws as the constructor.
     void adopt(std::vector<ShardId> const& shards);
-    // For a trainer that owns no shard but validates. The constructor does this for a trainer that owns shards.
-    void open_validation();
+    void open_validation();  // for a trainer that owns no shard but validates; else the constructor does this
     // The trial's state before its first unit.
     Buffer initial_state(Lap const& lap, BufferPool& pool);
 
@@ -142,6 +141,7 @@ private:
         std::uint64_t used = 0;                     // when the model was asked for last, by uses_
     };
     Trial& trial(Lap const& lap);
+    void make_room();
     std::map<TrialId, Trial> trials_;
     std::uint64_t uses_ = 0;
     std::map<TrialId, std::unique_ptr<Evaluation>> validations_;  // under way

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// The configuration of each trial, and its model as long as there is room.
+#include <fmt/format.h>
+
+#include "experiment/reader.hpp"
+#include "model/gpu/graph_cache.hpp"
+#include "model/state/layout.hpp"
+#include "model/trial/trial_state.hpp"
+#include "schedule/lap.hpp"
+#include "strategy/trainer/trial_runner.hpp"
+
+namespace hopscotch {
+namespace {
+
+// No bit depends on what a model holds, so it can be made again. On a CPU that costs little beside a unit: what a model
+// holds there is a gradient and its first weights, so a few large ones are enough. On a GPU a model has captured graphs,
+// which cost three plain steps and a comparison to have again. GraphCache keeps 512 graphs, those used last, and a model has
+// two or more: so a model that goes has lost its graphs already.
+constexpr std::size_t k_most_models = GraphCache::k_most / 2;
+constexpr std::uint64_t k_most_bytes_on_cpu = 256 << 20;
+
+}  // namespace
+
+TrialRunner::Trial& TrialRunner::trial(Lap const& lap) {
+    auto& trial = trials_[lap.trial];
+    if (trial.config && trial.assignment == lap.assignment) return trial;
+    trial = {lap.assignment, resolve(experiment_, lap.assignment, fmt::format("trial {}", lap.trial.value)), {}, {}, 0};
+    trial.config->train.optimizer.lr *= lr_factor_;
+    return trial;
+}
+
+TrialConfig const& TrialRunner::config_of(Lap const& lap) { return *trial(lap).config; }
+
+TrialModel& TrialRunner::model(Lap const& lap) {
+    auto& mine = trial(lap);
+    mine.used = ++uses_;
+    if (mine.model.state) return mine.model;
+    make_room();
+    mine.model = factory_(*mine.config, manifest_, *workspace_);
+    if (!mine.layout) mine.layout = std::make_shared<StateLayout const>(mine.model.state->layout());
+    return mine.model;
+}
+
+// For one more model: those used longest ago go. The one under way was used last, and stays.
+void TrialRunner::make_room() {
+    while (true) {
+        Trial* oldest = nullptr;
+        std::size_t count = 0;
+        std::uint64_t bytes = 0;
+        for (auto& [id, trial] : trials_) {
+            if (!trial.model.state) continue;
+            ++count;
+            bytes += 2 * trial.layout->end_of(Block::parameter);
+            if (oldest == nullptr || trial.used < oldest->used) oldest = &trial;
+        }
+        bool const large = device_ == "cpu" && bytes > k_most_bytes_on_cpu && count > 1;
+        if (oldest == nullptr || (count < k_most_models && !large)) return;
+        oldest->model = {};
+    }
+}
+
+}  // namespace hopscotch
