@@ -85,9 +85,9 @@ class Faults(Disturbed):
         self.small("quiet")
         self.succeed("--quiet", "--trainers", "2")
         expected = self.outcome("quiet")
-        kinds = {"append": ("partial", "eio"), "sync": ("eio",), "rename": ("eio",)}
+        kinds = {"append": and_long(["partial"], ["eio"]), "sync": ["eio"], "rename": and_long([], ["eio"])}
         strikes = [(point, kind) for point in sorted(points()) for kind in kinds.get(point.rpartition(".")[2], ())]
-        self.assertGreater(len(strikes), 20)
+        self.assertGreater(len(strikes), 20 if LONG else 10)
         self.small("out")
         for number, (point, kind) in enumerate(sorted(strikes, key=lambda strike: end_of_a_run(strike[0]))):
             with self.subTest(point=point, kind=kind):

@@ -111,12 +111,12 @@ class SlowStart(Disturbed):
 
     def test_rank_0_prepares(self):
         self.start_with("start.prepare:1:hold:0")
-        self.start_with("start.prepare:1:hold:0", scheduler="shared")
-        self.start_with("start.prepare:1:hold", np=None)
+        for fault, options in and_long([], [(":0", {"scheduler": "shared"}), ("", {"np": None})]):
+            self.start_with(f"start.prepare:1:hold{fault}", **options)
 
     def test_a_trainer_opens_its_data(self):
-        self.start_with("start.hello:1:hold:1")
-        self.start_with("start.hello:1:hold", np=None)
+        for fault, np in and_long([("start.hello:1:hold", None)], [("start.hello:1:hold:1", 3)]):
+            self.start_with(fault, np=np)
 
 
 class Resume(Disturbed):
