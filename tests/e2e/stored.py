@@ -15,7 +15,7 @@ SETTINGS = ("ATEN_CPU_CAPABILITY", "MKL_CBWR", "ONEDNN_MAX_CPU_ISA")  # these ch
 def version():
     """What --version says: "0.1.0", "d717834ff32f" (the commit), "2.11.0" (LibTorch)."""
     text = subprocess.run([BINARY, "--version"], capture_output=True, text=True, check=True).stdout
-    return re.match(r"hopscotch (\S+)(?: \((\S+)\))?\nLibTorch (\S+),", text).groups("unknown")  # without git
+    return re.match(r"hopscotch (\S+)(?: \(([^)]+)\))?\nLibTorch (\S+),", text).groups("unknown")  # without git
 
 
 def machine():
