@@ -171,8 +171,8 @@ void Attempt::deliver(LapRecord record) {
 
 // Orders can resume trials that had ended, and whose states were dropped.
 void Attempt::take_up() {
-    for (auto const trial : ended_)
-        if (!has_ended(director_.trials()[trial.index()].status)) taken_up_.insert(trial);
+    for (auto const& trial : director_.trials())
+        if (!has_ended(trial.status) && ended_.contains(trial.id)) taken_up_.insert(trial.id);
     if (!taken_up_.empty() && !pausing_)
         throw TrialGoesBack(fmt::format("trial {} continues from its last checkpoint", taken_up_.begin()->value));
 }
@@ -180,7 +180,7 @@ void Attempt::take_up() {
 // The decisions after a lap may end other trials, too.
 void Attempt::end_trials() {
     for (auto const& trial : director_.trials()) {
-        if (!has_ended(trial.status) || !ended_.insert(trial.id).second) continue;
+        if (!has_ended(trial.status) || !ended_.insert(trial.id)) continue;
         recorder_.trial_ended(trial);
         held_.erase(trial.id);
         // The state may still be needed while laps are being trained again.

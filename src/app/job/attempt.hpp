@@ -12,6 +12,7 @@
 
 #include "app/job/catch_up.hpp"
 #include "app/job/live_control.hpp"
+#include "app/job/trial_set.hpp"
 #include "core/error.hpp"
 #include "core/ids.hpp"
 #include "run/progress.hpp"
@@ -127,7 +128,7 @@ private:
     double started_s_ = 0, next_view_s_ = 0;
     double units_ = 0;                              // of laps that have ended, in all jobs
     double units_before_ = 0, counted_before_ = 0;  // at the start of this attempt: units_, and the trainers' count
-    std::set<TrialId> ended_;
+    TrialSet ended_;
     std::map<TrialId, int> released_;  // the last released lap of each trial
     std::set<TrialId> taken_up_;       // resumed by orders; the job must pause for them
     std::map<TrialId, Held> held_;
