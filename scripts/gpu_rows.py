@@ -20,6 +20,9 @@ import subprocess
 import sys
 import time
 
+HEAD = struct.Struct("<8siiii")  # of a block of units-N.bin; docs/formats.md
+UNIT = struct.Struct("<iiqddddQ")
+
 
 def verdict(good, bar):
     return f"bar {bar}: {'met' if good else 'MISSED'}"
@@ -81,15 +84,15 @@ def watch(options):
 def steady(run):
     """From the end of the first unit to the begin of the last one: start-up and the last trainer's end are left out."""
     begins, ends = [], []
-    for path in pathlib.Path(run).glob("units-*.bin"):  # docs/formats.md
-        block, at = path.read_bytes(), 0
-        while at < len(block):
-            (count,) = struct.unpack_from("<i", block, at + 20)
-            at += 32
-            for *_, start, seconds, _, _ in struct.iter_unpack("<iiqddddQ", block[at : at + 56 * count]):
+    for path in pathlib.Path(run).glob("units-*.bin"):
+        content, at = path.read_bytes(), 0
+        while at < len(content):
+            *_, count = HEAD.unpack_from(content, at)
+            at += HEAD.size
+            for *_, start, seconds, _, _ in UNIT.iter_unpack(content[at : at + UNIT.size * count]):
                 begins.append(start)
                 ends.append(start + seconds)
-            at += 56 * count
+            at += UNIT.size * count + 8  # the block's hash
     return min(ends), max(begins)
 
 

@@ -70,7 +70,7 @@ UnitsAt UnitWriter::append(LapRecord const& record) {
     if (!file_) {
         std::error_code ignored;
         std::filesystem::remove(directory_ / unit_file_name(job_), ignored);
-        file_ = std::make_unique<AppendFile>(directory_ / unit_file_name(job_));
+        file_ = std::make_unique<AppendFile>(directory_ / unit_file_name(job_), AppendFile::Create::exclusively);
     }
     BlockHead head;
     head.trial = record.trial.value;

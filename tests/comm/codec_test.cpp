@@ -40,6 +40,17 @@ TEST(Codec, AHugeLengthIsRefusedBeforeItIsAllocated) {
     EXPECT_THROW(decode<Offer>(bytes), CommError);
 }
 
+// In memory a bool with another byte is undefined behaviour.
+TEST(Codec, ATruthValueIsZeroOrOne) {
+    for (int byte = 0; byte < 256; ++byte) {
+        Bytes const bytes{static_cast<std::byte>(byte)};
+        if (byte > 1)
+            EXPECT_THROW(decode<bool>(bytes), CommError) << byte;
+        else
+            EXPECT_EQ(decode<bool>(bytes), byte == 1);
+    }
+}
+
 TEST(MessageKinds, AreNamedInErrors) {
     EXPECT_EQ(name_of(MessageKind::offer), "offer");
     EXPECT_EQ(name_of(MessageKind::farewell), "farewell");

@@ -66,6 +66,18 @@ class CommandLine(Case):
         trials = len(self.summary()["trials"])
         self.assertAlmostEqual(predicted["checkpoints"] / ((2 * trials + 1) * state), 1, delta=0.01)
 
+    def test_dry_run_finds_the_largest_state(self):
+        """Momentum has a slot as large as the weights, whatever its value; without it there is none."""
+
+        def checkpoints(momentum):
+            out, _ = self.succeed("--dry-run", "--trainers", "2", "--set", f"space.train.optimizer.momentum={momentum}")
+            return float(re.search(r"checkpoints ([0-9.]+) kB", out)[1])
+
+        self.assertGreater(checkpoints("[0.9]"), 1.9 * checkpoints("[0]"))
+        some = checkpoints("[0.5, 0.9]")
+        self.assertEqual(checkpoints("[0, 0.9]"), some)
+        self.assertEqual(checkpoints("[0.9, 0]"), some)
+
     def test_a_disk_that_is_too_small(self):
         search = {"procedure": "random", "trials": 20000, "in_flight": 20000}
         space = {"train.optimizer.lr": {"type": "float", "low": 0.01, "high": 0.1}}

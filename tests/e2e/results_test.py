@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a run leaves behind: the same bits for every number of trainers, an exact journal, a best model, a replay."""
 
+import importlib.util
 import json
 import math
 import shutil
@@ -208,6 +209,15 @@ class Replay(Case):
         self.assertEqual(self.replay(), (1, "", message))
         self.assertEqual(self.replay("--trial", "0")[0], 0)
         self.assertEqual(self.replay("--trial", "1")[0], 1)
+
+    def test_the_steady_part_of_a_run(self):
+        """scripts/gpu_rows.py reads the units by itself: it runs where nothing else of the repository is."""
+        spec = importlib.util.spec_from_file_location("gpu_rows", SOURCE / "scripts/gpu_rows.py")
+        gpu_rows = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(gpu_rows)
+        units = [unit for lap in self.laps() for unit in lap["units"]]
+        end_of_first = min(unit["start_unix_s"] + unit["seconds"] for unit in units)
+        self.assertEqual(gpu_rows.steady(self.cwd / "out"), (end_of_first, max(unit["start_unix_s"] for unit in units)))
 
     def test_damaged_units(self):
         path = self.cwd / "out/units-1.bin"

@@ -19,7 +19,7 @@ import sys
 import tempfile
 import time
 
-from harness import BINARY, MPIRUN, RECOVERY, SOURCE, without_launcher
+from harness import BINARY, MPIRUN, RECOVERY, SOURCE, end_of_job, without_launcher
 from losses import rank_pid
 from random_outcome import leftovers, lines_of, lost_order
 
@@ -89,7 +89,7 @@ class Soak:
             time.sleep(self.draw.uniform(1, 4))
         self.shim[:] = bytes(16)
         self.ctl("finish")
-        self.process.wait(timeout=300)
+        end_of_job(self.process, timeout=300)
 
     def look(self, passed):
         for rank, pid in self.pids.items():

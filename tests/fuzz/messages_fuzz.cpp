@@ -8,7 +8,6 @@
 
 #include <cstdlib>
 #include <functional>
-#include <limits>
 #include <optional>
 
 #include "comm/courier_messages.hpp"

@@ -80,7 +80,7 @@ TEST_F(TrialModelsTest, ThoseUsedLastAreKept) {
     EXPECT_EQ(made(1), 2);
 }
 
-// Models of 60 million parameters, on a CPU: two gradients of them are more than the limit.
+// Models of 32 million parameters, on a CPU: two of them are more than the limit.
 TEST_F(TrialModelsTest, OfLargeModelsFewAreKept) {
     auto const large = [](int trial) {
         auto lap = lap_of(trial);

@@ -8,17 +8,18 @@
 
 #include "app/common/bytes_text.hpp"
 #include "app/job/prepare.hpp"
+#include "data/batches/row_block.hpp"
 #include "experiment/strategy_traits.hpp"
 #include "run/tally.hpp"
+#include "run/trace.hpp"
 #include "schedule/director.hpp"
 
 namespace hopscotch {
 namespace {
 
-// Measured with scripts/scale.sh: the lines of a lap in journal.jsonl and metrics.jsonl, an event of trace.json. A trace has
-// at most so many units (run/trace.hpp). A block of units-N.bin is as docs/formats.md says.
-constexpr std::uint64_t k_lines_of_a_lap = 1100, k_trace_of_a_unit = 172, k_most_traced = 200'000;
-constexpr std::uint64_t k_unit = 56, k_block = 32;
+// Measured with scripts/scale.sh: the lines of a lap in journal.jsonl and metrics.jsonl, an event of trace.json. A block of
+// units-N.bin is as docs/formats.md says.
+constexpr std::uint64_t k_lines_of_a_lap = 1100, k_trace_of_a_unit = 172, k_unit = 56, k_block = 32;
 
 std::uint64_t laps_of(PreparedRun const& prepared) {
     if (prepared.decides) return static_cast<std::uint64_t>(prepared.plan.epochs);
@@ -45,13 +46,13 @@ Storage storage_of(PreparedRun const& prepared, TrialBytes const& largest) {
     auto const trials = std::max<std::uint64_t>(alive, static_cast<std::uint64_t>(prepared.plan.trials));
     out.checkpoints = (2 * alive + (keeps_every_best(prepared.experiment) ? trials : 1)) * largest.state;
     out.units = units * k_unit + laps * k_block;
-    out.lines = laps * k_lines_of_a_lap + std::min(units, k_most_traced) * k_trace_of_a_unit;
+    auto const traced = std::min(units, static_cast<std::uint64_t>(TraceWriter::k_most_units));
+    out.lines = laps * k_lines_of_a_lap + traced * k_trace_of_a_unit;
     out.best = largest.weights;
     auto const holders = static_cast<std::uint64_t>(std::clamp(prepared.trainers, 1, prepared.shards));
     bool const together = strategy_traits(prepared.experiment.strategy.name).training == Training::together;
     out.states = largest.state * (together ? alive : (alive + holders - 1) / holders);
-    out.validation = static_cast<std::uint64_t>(prepared.manifest.rows(Split::valid) * prepared.manifest.row_size()) *
-                     (prepared.manifest.type == FeatureType::uint8 ? 1 : sizeof(float));
+    out.validation = static_cast<std::uint64_t>(prepared.manifest.rows(Split::valid)) * stored_row_bytes(prepared.manifest);
     return out;
 }
 

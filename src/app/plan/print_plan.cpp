@@ -92,8 +92,10 @@ void print_storage(PreparedRun const& prepared) {
     fmt::print("storage      about {} at the peak: checkpoints {}, units {}, journal and trace {}, best model {}\n",
                bytes_text(storage.run_dir()), bytes_text(storage.checkpoints), bytes_text(storage.units),
                bytes_text(storage.lines), bytes_text(storage.best));
-    fmt::print("memory       states of up to {} each: about {} a trainer (beyond run.state_memory: on the disk); rows {}\n",
-               bytes_text(largest.state), bytes_text(storage.states), bytes_text(storage.validation));
+    fmt::print(
+        "memory       about {} of states a trainer, up to {} each (beyond run.state_memory: on the disk), and {} of "
+        "validation rows\n",
+        bytes_text(storage.states), bytes_text(largest.state), bytes_text(storage.validation));
     if (auto const missing = missing_space(prepared, storage); !missing.empty()) fmt::print("warning      {}\n", missing);
 }
 
