@@ -3,7 +3,7 @@
 mpirun. Every few seconds something happens: an order of a user, a trainer that stands still or dies, a state that is damaged
 on its hop, a clock that steps, a disk that is full for a moment. At the end the run must finish by itself, obey the orders
 that it has acknowledged, leave nothing behind, and replay to the same bits; and no process may have grown since the first
-sixth of the time. Prints the counts; ends with 1 if anything is wrong."""
+sixth of the time, but for what rank 0 keeps of each new trial. Prints the counts; ends with 1 if anything is wrong."""
 
 import collections
 import json
@@ -27,6 +27,7 @@ TRAINERS = 6
 MOST_LOST = 2
 REPLAYED = 12  # trials
 GROWTH = 1.03  # of resident memory, from the first sixth of the time to the end
+A_TRIAL_KB = 3  # besides, what rank 0 keeps of each trial that begins: it must know them all
 FLIPS = ",".join(f"hop.send:{nth}:flip:{rank}" for nth, rank in ((200, 1), (2000, 3)))
 DOCUMENT = {
     "name": "soak",
@@ -47,7 +48,7 @@ class Soak:
     def __init__(self, folder, seconds, seed):
         self.folder, self.seconds, self.draw = folder, seconds, random.Random(f"soak {seed}")
         self.counts = collections.Counter()
-        self.memory = collections.defaultdict(list)  # by rank: (seconds, kB)
+        self.memory = collections.defaultdict(list)  # by rank: (seconds, kB, trials so far)
         self.acknowledged, self.lost = [], []
         self.shim = self.make_shim()
 
@@ -92,11 +93,12 @@ class Soak:
         end_of_job(self.process, timeout=300)
 
     def look(self, passed):
+        trials = len({line["trial"] for line in self.released()})
         for rank, pid in self.pids.items():
             if rank in self.lost:
                 continue
             status = pathlib.Path(f"/proc/{pid}/status").read_text()
-            self.memory[rank].append((passed, int(status.partition("VmRSS:")[2].split()[0])))
+            self.memory[rank].append((passed, int(status.partition("VmRSS:")[2].split()[0]), trials))
 
     def ctl(self, *arguments):
         done = subprocess.run([BINARY, "ctl", "out", *arguments], cwd=self.folder, capture_output=True, text=True)
@@ -165,18 +167,20 @@ class Soak:
         yield from self.growth()
 
     def growth(self):
+        early, late = (self.seconds / 6, self.seconds / 3), (self.seconds * 5 / 6, self.seconds)
         for rank, looks in sorted(self.memory.items()):
             if rank in self.lost:
                 continue
-            early = [kb for passed, kb in looks if self.seconds / 6 <= passed < self.seconds / 3]
-            late = [kb for passed, kb in looks if passed >= self.seconds * 5 / 6]
-            if not early or not late:
-                yield f"rank {rank} was not looked at"
-                continue
-            before, after = statistics.median(early), statistics.median(late)
-            print(f"soak: rank {rank}: {before / 1000:.1f} MB, at the end {after / 1000:.1f} MB ({after / before - 1:+.1%})")
-            if after > GROWTH * before:
+            before, after = (self.median(looks, *span, 1) for span in (early, late))
+            trials = self.median(looks, *late, 2) - self.median(looks, *early, 2)
+            kept = A_TRIAL_KB * trials if rank == 0 else 0
+            sizes = f"{before / 1000:.1f} MB, at the end {after / 1000:.1f} MB ({after / before - 1:+.1%}"
+            print(f"soak: rank {rank}: {sizes}; {trials:.0f} trials began)")
+            if after > GROWTH * before + kept:
                 yield f"rank {rank} grew by {after / before - 1:.1%}"
+
+    def median(self, looks, first, last, column):
+        return statistics.median(look[column] for look in looks if first <= look[0] < last)
 
 
 def main():

@@ -105,6 +105,16 @@ TEST_F(TrialModelsTest, ALayoutStaysAndCostsNoModel) {
     EXPECT_EQ(alive_.size(), before);
 }
 
+// What is kept of trials is bounded: a search may pause any number of them.
+TEST_F(TrialModelsTest, OfThousandsOfTrialsFewAreKnown) {
+    auto const hash = runner_->layout(lap_of(0)).hash();
+    for (int trial = 1; trial < 3000; ++trial) runner_->layout(lap_of(trial));
+    EXPECT_EQ(runner_->layout(lap_of(0)).hash(), hash);
+    EXPECT_EQ(made(0), 2);
+    runner_->layout(lap_of(2999));
+    EXPECT_EQ(made(2999), 1);
+}
+
 // A lap on two shards with a validation, whose model is made anew between any two steps, has the same bits.
 TEST_F(TrialModelsTest, AModelThatIsMadeAgainComputesTheSameBits) {
     auto const lap = [&](TrialRunner& runner, std::function<void()> const& between) {

@@ -2,6 +2,8 @@
 // The configuration of each trial, and its model as long as there is room.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "experiment/reader.hpp"
 #include "model/gpu/graph_cache.hpp"
 #include "model/state/layout.hpp"
@@ -19,24 +21,31 @@ namespace {
 constexpr std::size_t k_most_models = GraphCache::k_most / 2;
 constexpr std::uint64_t k_most_bytes_on_cpu = 256 << 20;
 
+// A search may pause trials by the thousand. A configuration and a layout take some 5 kB, and 40 us to make again.
+constexpr std::size_t k_most_known = 1024;
+
 }  // namespace
 
 TrialRunner::Trial& TrialRunner::trial(Lap const& lap) {
-    auto& trial = trials_[lap.trial];
-    if (trial.config && trial.assignment == lap.assignment) return trial;
-    trial = {lap.assignment, resolve(experiment_, lap.assignment, fmt::format("trial {}", lap.trial.value)), {}, {}, 0};
-    trial.config->train.optimizer.lr *= lr_factor_;
-    return trial;
+    if (auto const known = trials_.find(lap.trial); known != trials_.end() && known->second.assignment == lap.assignment) {
+        known->second.used = ++uses_;
+        return known->second;
+    }
+    auto config = resolve(experiment_, lap.assignment, fmt::format("trial {}", lap.trial.value));
+    config.train.optimizer.lr *= lr_factor_;
+    trials_.erase(lap.trial);
+    if (trials_.size() == k_most_known)
+        trials_.erase(std::ranges::min_element(trials_, {}, [](auto const& trial) { return trial.second.used; }));
+    return trials_[lap.trial] = {lap.assignment, std::move(config), {}, {}, ++uses_};
 }
 
-TrialConfig const& TrialRunner::config_of(Lap const& lap) { return *trial(lap).config; }
+TrialConfig const& TrialRunner::config_of(Lap const& lap) { return trial(lap).config; }
 
 TrialModel& TrialRunner::model(Lap const& lap) {
     auto& mine = trial(lap);
-    mine.used = ++uses_;
     if (mine.model.state) return mine.model;
     make_room();
-    mine.model = factory_(*mine.config, manifest_, *workspace_);
+    mine.model = factory_(mine.config, manifest_, *workspace_);
     if (!mine.layout) mine.layout = std::make_shared<StateLayout const>(mine.model.state->layout());
     return mine.model;
 }

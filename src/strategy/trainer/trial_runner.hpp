@@ -5,7 +5,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -135,14 +134,14 @@ private:
     std::vector<std::unique_ptr<ShardSource>> valid_;
     struct Trial {
         Assignment assignment;                      // a clone takes new values
-        std::optional<TrialConfig> config;          // resolved once for an assignment
+        TrialConfig config;                         // resolved once for an assignment
         std::shared_ptr<StateLayout const> layout;  // as the model's; null before the first model
         TrialModel model;                           // empty until it is asked for, and when it had to go
-        std::uint64_t used = 0;                     // when the model was asked for last, by uses_
+        std::uint64_t used = 0;                     // last, by uses_
     };
     Trial& trial(Lap const& lap);
     void make_room();
-    std::map<TrialId, Trial> trials_;
+    std::map<TrialId, Trial> trials_;  // those used last
     std::uint64_t uses_ = 0;
     std::map<TrialId, std::unique_ptr<Evaluation>> validations_;  // under way
 };
