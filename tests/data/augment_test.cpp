@@ -48,7 +48,7 @@ Images random_images(FeatureType type, std::vector<std::int64_t> shape, std::int
         auto const real = static_cast<float>(rng.normal());
         auto const bytes =
             type == FeatureType::uint8 ? std::as_bytes(std::span(&byte, 1)) : std::as_bytes(std::span(&real, 1));
-        out.shard.features.insert(out.shard.features.end(), bytes.begin(), bytes.end());
+        out.shard.features.own().insert(out.shard.features.own().end(), bytes.begin(), bytes.end());
     }
     out.all.resize(static_cast<std::size_t>(rows));
     std::iota(out.all.begin(), out.all.end(), 0U);
@@ -161,7 +161,7 @@ TEST(Augmenter, depends_on_the_row_and_the_unit_and_on_nothing_else) {
     // The rows are in another order, in a window that begins at row 20, in batches of 7.
     Shard window;
     window.rows = 40;
-    window.features.assign(images.shard.features.begin() + 20 * 192, images.shard.features.end());
+    window.features.own().assign(images.shard.features.begin() + 20 * 192, images.shard.features.end());
     std::vector<std::uint32_t> rows(40), numbers;
     std::iota(rows.begin(), rows.end(), 0U);
     rng.shuffle(std::span(rows));
@@ -187,7 +187,7 @@ Images maps(std::int64_t rows) {
     out.manifest.stddev = {1};
     out.shard.rows = rows;
     for (std::int64_t i = 0; i < rows * 144; ++i)
-        out.shard.features.push_back(static_cast<std::byte>(16 * (i % 144 / 12) + i % 12));
+        out.shard.features.own().push_back(static_cast<std::byte>(16 * (i % 144 / 12) + i % 12));
     out.all.resize(static_cast<std::size_t>(rows));
     std::iota(out.all.begin(), out.all.end(), 0U);
     return out;
@@ -211,7 +211,7 @@ TEST(Augmenter, flips_and_moves_as_often_as_it_should) {
 
 TEST(Augmenter, cuts_squares_centred_anywhere) {
     auto images = maps(4000);
-    for (auto& byte : images.shard.features) byte = std::byte{9};
+    for (auto& byte : images.shard.features.own()) byte = std::byte{9};
     DataConfig config;
     config.augment = {cutout(4, 1)};
     auto const out = gathered(images, config);

@@ -150,8 +150,8 @@ TEST_P(Normalisers, equal_a_plain_loop) {
         plain.push_back(manifest.type == FeatureType::uint8 ? byte : real);
         auto const* const source = manifest.type == FeatureType::uint8 ? static_cast<void const*>(&byte) : &real;
         auto const bytes = manifest.type == FeatureType::uint8 ? sizeof byte : sizeof real;
-        shard.features.resize(shard.features.size() + bytes);
-        std::memcpy(shard.features.data() + shard.features.size() - bytes, source, bytes);
+        shard.features.own().resize(shard.features.size() + bytes);
+        std::memcpy(shard.features.own().data() + shard.features.size() - bytes, source, bytes);
     }
     std::vector<std::uint32_t> const picked{49, 0, 7, 7, 23};
     std::vector<float> out(picked.size() * size + 1, 12345.0F);
@@ -178,7 +178,7 @@ std::vector<float> normalised(Manifest const& manifest, std::vector<T> const& va
     Shard shard;
     shard.rows = 2;
     auto const bytes = std::as_bytes(std::span(values));
-    shard.features.assign(bytes.begin(), bytes.end());
+    shard.features.own().assign(bytes.begin(), bytes.end());
     DataConfig config;
     config.normalise = normalise;
     std::vector<float> out(6);

@@ -25,7 +25,7 @@ Shard some_shard(Manifest const& manifest) {
     Shard shard;
     resize_rows(shard, manifest, 5);
     auto const width = shard.features.size() / 5;
-    for (std::size_t i = 0; i < shard.features.size(); ++i) shard.features[i] = static_cast<std::byte>(i / width);
+    for (std::size_t i = 0; i < shard.features.size(); ++i) shard.features.own()[i] = static_cast<std::byte>(i / width);
     for (std::size_t r = 0; r < shard.labels.size(); ++r) shard.labels[r] = static_cast<std::int64_t>(10 * r);
     for (std::size_t i = 0; i < shard.targets.size(); ++i) shard.targets[i] = static_cast<float>(10 * (i / 2) + i % 2);
     return shard;

@@ -37,8 +37,8 @@ Manifest random_manifest(Rng& rng) {
 Shard random_rows(Manifest const& m, std::int64_t rows, Rng& rng) {
     Shard shard;
     shard.rows = rows;
-    shard.features.resize(static_cast<std::size_t>(rows) * row_bytes(m));
-    for (auto& byte : shard.features) byte = static_cast<std::byte>(rng.below(256));
+    shard.features.own().resize(static_cast<std::size_t>(rows) * row_bytes(m));
+    for (auto& byte : shard.features.own()) byte = static_cast<std::byte>(rng.below(256));
     if (has_labels(m.task))
         for (std::int64_t i = 0; i < rows; ++i) shard.labels.push_back(rng.below(static_cast<std::uint32_t>(m.outputs)));
     else
@@ -71,11 +71,11 @@ Order random_order(std::int64_t rows, std::int64_t window, Rng& rng) {
     }
 }
 
-template <class T>
-::testing::AssertionResult same_row(std::vector<T> const& a, std::size_t row, std::vector<T> const& b, std::size_t other,
+template <class Values>
+::testing::AssertionResult same_row(Values const& a, std::size_t row, Values const& b, std::size_t other,
                                     std::size_t width) {
     if (a.size() < (row + 1) * width || b.size() < (other + 1) * width) return ::testing::AssertionFailure() << "too short";
-    auto const equal = std::memcmp(a.data() + row * width, b.data() + other * width, width * sizeof(T)) == 0;
+    auto const equal = std::memcmp(a.data() + row * width, b.data() + other * width, width * sizeof(*a.data())) == 0;
     return equal ? ::testing::AssertionSuccess() : ::testing::AssertionFailure() << "row " << row << " is not row " << other;
 }
 
@@ -295,13 +295,14 @@ TEST(ShardSource, other_layouts_and_byte_orders_are_read_through_hdf5) {
     auto truth = random_rows(m, 50, rng);
     std::vector<float> values(300);
     for (auto& value : values) value = static_cast<float>(rng.normal());
-    std::memcpy(truth.features.data(), values.data(), truth.features.size());
+    std::memcpy(truth.features.own().data(), values.data(), truth.features.size());
     Pass const pass{shuffled_rows(50, {1, TrialId(1), 0, ShardId(0)}, 20), batches(50, 8, LastBatch::keep)};
     for (bool const chunked : {true, false}) {
         write_as_others_do(dir / "train-00000.h5", truth, m, chunked ? H5T_IEEE_F32LE : H5T_IEEE_F32BE, chunked);
         EXPECT_FALSE(Hdf5File::open(dir / "train-00000.h5").offset_of_rows("/features").has_value());
         for (auto const& config : all_caches(20))
-            expect_pass(*open_shard_source(dir.path(), {"train-00000.h5", 50, 0}, m, config), pass, truth, m);
+            for (auto const whom : {NeededBy::this_trainer, NeededBy::all_trainers})
+                expect_pass(*open_shard_source(dir.path(), {"train-00000.h5", 50, 0}, m, config, whom), pass, truth, m);
     }
     write(dir / "ours.h5", m, truth);
     EXPECT_TRUE(Hdf5File::open(dir / "ours.h5").offset_of_rows("/features").has_value());

@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
+#include <fstream>
 #include <thread>
 
 #include "core/hash.hpp"
@@ -82,6 +84,39 @@ TEST(Shard, the_task_says_whether_there_are_labels_or_targets) {
     std::vector<float> const targets{0, 1, 1, 0, 0, 1};
     writer.append(std::vector<std::byte>(12), targets);
     EXPECT_EQ(read_shard(dir.path(), writer.finish(), flags).targets, targets);
+}
+
+// The kB of this process's address space that lie in the file.
+long mapped_kb(std::filesystem::path const& path) {
+    std::ifstream maps("/proc/self/smaps");
+    long kb = 0;
+    bool inside = false;
+    for (std::string line; std::getline(maps, line);) {
+        if (line.find("-") < line.find(" ")) inside = line.ends_with(path.string());
+        if (inside && line.starts_with("Size:")) kb += std::stol(line.substr(5));
+    }
+    return kb;
+}
+
+TEST(Shard, mapped_rows_are_the_same_and_stay_in_the_file) {
+    TemporaryDirectory const dir;
+    auto const manifest = described(FeatureType::float32, Task::regression, 1);
+    std::vector<float> features(6 * 20000), targets(20000);
+    for (std::size_t i = 0; i < features.size(); ++i) features[i] = static_cast<float>(i) / 3;
+    ShardWriter writer(dir / "v.h5", manifest, 20000);
+    writer.append(std::as_bytes(std::span(features)), std::span<float const>(targets));
+    auto const file = writer.finish();
+    {
+        auto const read = read_shard(dir.path(), file, manifest);
+        EXPECT_EQ(mapped_kb(dir / "v.h5"), 0);
+        auto const mapped = map_shard(dir.path(), file, manifest);
+        EXPECT_GE(mapped_kb(dir / "v.h5"), 480000 / 1024);
+        EXPECT_TRUE(std::ranges::equal(mapped.features, read.features));
+        EXPECT_EQ(mapped.targets, read.targets);
+        auto const copy = mapped;
+        EXPECT_EQ(copy.features.data(), mapped.features.data());
+    }
+    EXPECT_EQ(mapped_kb(dir / "v.h5"), 0);
 }
 
 TEST(Shard, may_be_read_by_several_threads) {

@@ -162,7 +162,7 @@ TEST(Bits, DropoutIsAddressedByTheUnit) {
     config.train.batch_size = 30;
     for (std::int64_t r = 1; r < shard.rows; ++r) {  // equal rows: the order of a shuffle cannot matter
         auto const bytes = static_cast<std::size_t>(trial.manifest.row_size()) * sizeof(float);
-        std::memcpy(shard.features.data() + static_cast<std::size_t>(r) * bytes, shard.features.data(), bytes);
+        std::memcpy(shard.features.own().data() + static_cast<std::size_t>(r) * bytes, shard.features.data(), bytes);
         shard.labels[static_cast<std::size_t>(r)] = shard.labels[0];
     }
     auto const trained = [&](UnitAddress const& address) {

@@ -37,7 +37,7 @@ inline Shard made_up_shard(Manifest const& manifest, std::int64_t rows, Rng& rng
     shard.rows = rows;
     auto const put = [&](auto value) {
         auto const bytes = std::as_bytes(std::span(&value, 1));
-        shard.features.insert(shard.features.end(), bytes.begin(), bytes.end());
+        shard.features.own().insert(shard.features.own().end(), bytes.begin(), bytes.end());
     };
     for (std::int64_t i = 0; i < rows * manifest.row_size(); ++i) {
         if (manifest.type == FeatureType::uint8)

@@ -65,8 +65,8 @@ inline Shard random_shard(Manifest const& manifest, std::int64_t rows, std::uint
     Rng rng(seed);
     Shard shard;
     shard.rows = rows;
-    shard.features.resize(static_cast<std::size_t>(rows * manifest.row_size()) * sizeof(float));
-    auto* const values = reinterpret_cast<float*>(shard.features.data());
+    shard.features.own().resize(static_cast<std::size_t>(rows * manifest.row_size()) * sizeof(float));
+    auto* const values = reinterpret_cast<float*>(shard.features.own().data());
     for (std::int64_t i = 0; i < rows * manifest.row_size(); ++i) values[i] = static_cast<float>(rng.normal());
     for (std::int64_t i = 0; i < rows; ++i) {
         if (has_labels(manifest.task))

@@ -99,7 +99,7 @@ TEST_P(OwnModel, AHopChangesNoBit) {
 bool epochs_differ(TrialConfig const& config, Manifest const& manifest) {
     auto shard = random_shard(manifest, 7, 5);
     auto const row = static_cast<std::ptrdiff_t>(shard.features.size() / 7);
-    for (std::ptrdiff_t i = 1; i < 7; ++i) std::copy_n(shard.features.begin(), row, shard.features.begin() + i * row);
+    for (std::ptrdiff_t i = 1; i < 7; ++i) std::copy_n(shard.features.begin(), row, shard.features.own().begin() + i * row);
     shard.labels.assign(7, 1);
     Trial trial(config, manifest);
     AlignedBlock block(trial->state->layout().bytes);

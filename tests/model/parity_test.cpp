@@ -44,7 +44,7 @@ Manifest manifest_of(Json const& c, std::int64_t rows) {
 
 Shard shard_of(Manifest const& manifest, std::int64_t rows) {
     auto shard = random_shard(manifest, rows, 0);
-    auto* const x = reinterpret_cast<float*>(shard.features.data());
+    auto* const x = reinterpret_cast<float*>(shard.features.own().data());
     for (std::int64_t i = 0; i < rows * manifest.row_size(); ++i) x[i] = static_cast<float>(wave(i, 104729, 1013));
     for (std::size_t r = 0; r < shard.labels.size(); ++r)
         shard.labels[r] = static_cast<std::int64_t>(r) * 7 % manifest.outputs;

@@ -145,7 +145,7 @@ TEST(Step, AGradientDoesNotAddToTheNextBatch) {
             auto shard = random_shard(trial.manifest, rows, 3);
             auto const bytes = shard.features.size() / static_cast<std::size_t>(rows);
             for (std::size_t r = 1; r < shard.labels.size(); ++r) {
-                std::memcpy(shard.features.data() + r * bytes, shard.features.data(), bytes);
+                std::memcpy(shard.features.own().data() + r * bytes, shard.features.data(), bytes);
                 shard.labels[r] = shard.labels[0] = 1;
             }
             AlignedBlock state(trial->state->layout().bytes);

@@ -61,7 +61,7 @@ Manifest manifest_of(Json const& data) {
 Shard batch(Manifest const& manifest, std::uint64_t step) {
     auto const rows = manifest.rows(Split::train);
     auto shard = random_shard(manifest, rows, 0);
-    auto* const x = reinterpret_cast<float*>(shard.features.data());
+    auto* const x = reinterpret_cast<float*>(shard.features.own().data());
     auto const& categories = manifest.categories;
     auto const size = static_cast<std::uint64_t>(manifest.row_size());
     for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(rows) * size; ++i) {

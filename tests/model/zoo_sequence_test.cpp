@@ -53,7 +53,7 @@ TrialConfig config_of(Case const& c) {
 // Rows of the right kind: categories where the manifest has them.
 Shard fitting_shard(Manifest const& manifest, std::uint64_t seed) {
     auto shard = random_shard(manifest, 20, seed);
-    auto* const x = reinterpret_cast<float*>(shard.features.data());
+    auto* const x = reinterpret_cast<float*>(shard.features.own().data());
     auto const width = manifest.row_size();
     auto const& categories = manifest.categories;
     Rng rng(seed + 1);
@@ -260,7 +260,7 @@ TEST(Gpt, DoesNotLookAhead) {
     trial->state->bind(state.bytes());
     auto shard = fitting_shard(trial.manifest, 5);
     auto const before = trial->evaluation->predict(*source(shard), {0, 1});
-    auto& fourth = reinterpret_cast<float*>(shard.features.data())[3];
+    auto& fourth = reinterpret_cast<float*>(shard.features.own().data())[3];
     fourth = fourth == 0 ? 1 : 0;
     auto const after = trial->evaluation->predict(*source(shard), {0, 1});
     ASSERT_EQ(before.size(), 20U * 6 * 11);

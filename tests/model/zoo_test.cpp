@@ -114,8 +114,8 @@ TEST(Evaluate, CountsHitsAmongTheBestAndTheBestFive) {
     Trial trial(trial_config("logistic"), plain_manifest({1}, 7, 7, Task::classification));
     Shard shard;  // every row is 1, so the outputs are weight + bias
     shard.rows = 7;
-    shard.features.resize(7 * sizeof(float));
-    for (std::size_t i = 0; i < 7; ++i) reinterpret_cast<float*>(shard.features.data())[i] = 1;
+    shard.features.own().resize(7 * sizeof(float));
+    for (std::size_t i = 0; i < 7; ++i) reinterpret_cast<float*>(shard.features.own().data())[i] = 1;
     shard.labels = {0, 1, 2, 3, 4, 5, 6};
     AlignedBlock state(trial->state->layout().bytes);
     trial->state->initialise(state.bytes(), 1, TrialId(0));

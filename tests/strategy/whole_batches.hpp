@@ -20,7 +20,7 @@ public:
             for (auto const shard : own_visits(owners, trainers[k], TrialId(0))) {
                 auto const read = read_shard(experiment.data.path, manifest.train[shard.index()], manifest);
                 auto const first = static_cast<std::uint32_t>(all_.labels.size());
-                all_.features.insert(all_.features.end(), read.features.begin(), read.features.end());
+                all_.features.own().insert(all_.features.own().end(), read.features.begin(), read.features.end());
                 all_.labels.insert(all_.labels.end(), read.labels.begin(), read.labels.end());
                 auto const order =
                     shuffled_rows(read.rows, {static_cast<std::uint64_t>(experiment.seed), TrialId(0), 0, shard});

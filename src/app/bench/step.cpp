@@ -61,7 +61,7 @@ Shard bench_shard(BenchStepOptions const& options, Manifest const& manifest) {
     shard.rows = options.rows;
     Rng rng(1);
     for (std::int64_t i = 0; i < options.rows * manifest.row_size(); ++i)
-        shard.features.push_back(static_cast<std::byte>(rng.below(17)));
+        shard.features.own().push_back(static_cast<std::byte>(rng.below(17)));
     for (std::int64_t i = 0; i < options.rows; ++i)
         shard.labels.push_back(rng.below(static_cast<std::uint32_t>(options.outputs)));
     return shard;

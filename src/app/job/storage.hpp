@@ -16,7 +16,7 @@ struct Storage {
     std::uint64_t lines = 0;        // journal, metrics, trace
     std::uint64_t best = 0;         // best/
     std::uint64_t states = 0;       // of a trainer: its part of those that are alive; all of them, if each holds each
-    std::uint64_t validation = 0;   // the validation rows, which every trainer holds
+    std::uint64_t validation = 0;   // the validation rows, which every host holds once
     std::uint64_t run_dir() const { return checkpoints + units + lines + best; }
 };
 

@@ -94,7 +94,7 @@ void print_storage(PreparedRun const& prepared) {
                bytes_text(storage.lines), bytes_text(storage.best));
     fmt::print(
         "memory       about {} of states a trainer, up to {} each (beyond run.state_memory: on the disk), and {} of "
-        "validation rows\n",
+        "validation rows a host\n",
         bytes_text(storage.states), bytes_text(largest.state), bytes_text(storage.validation));
     if (auto const missing = missing_space(prepared, storage); !missing.empty()) fmt::print("warning      {}\n", missing);
 }

@@ -48,7 +48,7 @@ void pack_rows(PickedRows const& picked, Manifest const& manifest, MutableBytes 
 void resize_rows(Shard& shard, Manifest const& manifest, std::int64_t rows) {
     auto const count = static_cast<std::size_t>(rows);
     shard.rows = rows;
-    shard.features.resize(count * row_bytes(manifest));
+    shard.features.own().resize(count * row_bytes(manifest));
     shard.labels.resize(has_labels(manifest.task) ? count : 0);
     shard.targets.resize(has_labels(manifest.task) ? 0 : count * static_cast<std::size_t>(manifest.outputs));
 }
@@ -60,7 +60,7 @@ void unpack_rows(ByteView block, Manifest const& manifest, Shard& shard, std::in
         throw DataError(fmt::format("a block of {} bytes is not the rows that were asked for ({} bytes each)", block.size(),
                                     stored_row_bytes(manifest)));
     auto const features = rows * row_bytes(manifest), width = answer_bytes(manifest);
-    std::memcpy(shard.features.data() + at * row_bytes(manifest), block.data(), features);
+    std::memcpy(shard.features.own().data() + at * row_bytes(manifest), block.data(), features);
     std::memcpy(answers(shard, manifest).data() + at * width, block.data() + features, rows * width);
 }
 

@@ -62,14 +62,14 @@ public:
     // Room for a batch of these rows; from: where its labels come from in the end, which says which kind they are.
     void resize(std::size_t rows, Shard const& from) {
         shard_.rows = static_cast<std::int64_t>(rows);
-        shard_.features.resize(rows * row_bytes_);
+        shard_.features.own().resize(rows * row_bytes_);
         shard_.labels.resize(from.labels.empty() ? 0 : rows);
         shard_.targets.resize(rows * targets_);
         rows_.resize(rows);
         std::iota(rows_.begin(), rows_.end(), 0U);
     }
     MutableBytes features(std::size_t row, std::size_t rows) {
-        return MutableBytes(shard_.features).subspan(row * row_bytes_, rows * row_bytes_);
+        return MutableBytes(shard_.features.own()).subspan(row * row_bytes_, rows * row_bytes_);
     }
     void copy_features(std::size_t row, Shard const& from, std::size_t other) {
         std::copy_n(from.features.data() + other * row_bytes_, row_bytes_, features(row, 1).data());
@@ -187,8 +187,9 @@ std::unique_ptr<ShardSource> shard_in_memory(std::shared_ptr<Shard const> shard)
 }
 
 std::unique_ptr<ShardSource> open_shard_source(std::filesystem::path const& directory, ShardFile const& file,
-                                               Manifest const& manifest, DataConfig const& config) {
-    if (config.cache == Cache::all) return shard_in_memory(read_shard(directory, file, manifest));
+                                               Manifest const& manifest, DataConfig const& config, NeededBy whom) {
+    auto const held = whom == NeededBy::this_trainer ? read_shard : map_shard;
+    if (config.cache == Cache::all) return shard_in_memory(held(directory, file, manifest));
     auto const path = directory / file.file;
     auto open = Hdf5File::open(path);
     check_layout(open, path, file, manifest);

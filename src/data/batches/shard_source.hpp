@@ -44,8 +44,12 @@ public:
 std::unique_ptr<ShardSource> shard_in_memory(Shard shard);
 std::unique_ptr<ShardSource> shard_in_memory(std::shared_ptr<Shard const> shard);
 
+// Who needs the rows. Those of all trainers, if they are to be in memory, are there once for all processes of a host.
+enum class NeededBy { this_trainer, all_trainers };
+
 // Throws DataError as read_shard does, and for labels out of range.
 std::unique_ptr<ShardSource> open_shard_source(std::filesystem::path const& directory, ShardFile const& file,
-                                               Manifest const& manifest, DataConfig const& config);
+                                               Manifest const& manifest, DataConfig const& config,
+                                               NeededBy whom = NeededBy::this_trainer);
 
 }  // namespace hopscotch

@@ -43,6 +43,31 @@ MutableBytes writable(std::vector<T>& items) {
     return std::as_writable_bytes(std::span(items));
 }
 
+RowBytes read_features(Hdf5File const& open, std::filesystem::path const&, ShardFile const& file, Manifest const& manifest) {
+    std::vector<std::byte> features(static_cast<std::size_t>(file.rows) * row_bytes(manifest));
+    open.read_rows("/features", 0, file.rows, features);
+    return RowBytes(std::move(features));
+}
+
+RowBytes map_features(Hdf5File const& open, std::filesystem::path const& path, ShardFile const& file,
+                      Manifest const& manifest) {
+    auto const offset = open.offset_of_rows("/features");
+    auto const aligned = static_cast<std::int64_t>(element_bytes(features_layout(manifest, file.rows).type));
+    if (!offset || *offset % aligned != 0) return read_features(open, path, file, manifest);
+    auto const bytes = static_cast<std::size_t>(file.rows) * row_bytes(manifest);
+    return RowBytes(std::make_shared<MappedFile const>(path, *offset, bytes));
+}
+
+Shard with_features(std::filesystem::path const& directory, ShardFile const& file, Manifest const& manifest,
+                    decltype(read_features) const& features) {
+    auto const path = directory / file.file;
+    auto const open = Hdf5File::open(path);
+    check_layout(open, path, file, manifest);
+    auto shard = read_labels(open, directory, file, manifest);
+    shard.features = features(open, path, file, manifest);
+    return shard;
+}
+
 }  // namespace
 
 void check_layout(Hdf5File const& open, std::filesystem::path const& path, ShardFile const& file, Manifest const& manifest) {
@@ -67,13 +92,11 @@ Shard read_labels(Hdf5File const& open, std::filesystem::path const& directory, 
 }
 
 Shard read_shard(std::filesystem::path const& directory, ShardFile const& file, Manifest const& manifest) {
-    auto const path = directory / file.file;
-    auto const open = Hdf5File::open(path);
-    check_layout(open, path, file, manifest);
-    auto shard = read_labels(open, directory, file, manifest);
-    shard.features.resize(static_cast<std::size_t>(file.rows) * row_bytes(manifest));
-    open.read_rows("/features", 0, file.rows, shard.features);
-    return shard;
+    return with_features(directory, file, manifest, read_features);
+}
+
+Shard map_shard(std::filesystem::path const& directory, ShardFile const& file, Manifest const& manifest) {
+    return with_features(directory, file, manifest, map_features);
 }
 
 void check_shard(std::filesystem::path const& directory, ShardFile const& file, Manifest const& manifest) {

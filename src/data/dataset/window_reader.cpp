@@ -86,7 +86,7 @@ bool WindowReader::stopped() {
 bool WindowReader::read_window(Window& window) {
     auto const row_bytes = reader_.row_bytes();
     auto const rows = window.shard.rows;
-    window.shard.features.resize(static_cast<std::size_t>(rows) * row_bytes);
+    window.shard.features.own().resize(static_cast<std::size_t>(rows) * row_bytes);
     copy_rows(labels_.labels, labels_.rows, window, window.shard.labels);
     copy_rows(labels_.targets, labels_.rows, window, window.shard.targets);
     auto const most = std::max<std::int64_t>(1, static_cast<std::int64_t>(k_window_piece_bytes / row_bytes));
@@ -94,7 +94,7 @@ bool WindowReader::read_window(Window& window) {
         if (stopped()) return false;
         auto const piece = std::min(most, rows - row);
         reader_.read(window.first + row, piece,
-                     MutableBytes(window.shard.features)
+                     MutableBytes(window.shard.features.own())
                          .subspan(static_cast<std::size_t>(row) * row_bytes, static_cast<std::size_t>(piece) * row_bytes));
     }
     return true;

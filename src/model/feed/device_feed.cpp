@@ -29,9 +29,10 @@ std::int64_t bytes_of(Shard const& shard) {
                                      shard.targets.size() * sizeof(float));
 }
 
-template <class T>
-at::Tensor view_of(std::vector<T> const& values, at::ScalarType type) {
-    return at::from_blob(const_cast<T*>(values.data()), {static_cast<std::int64_t>(values.size())}, at::TensorOptions(type));
+template <class Values>
+at::Tensor view_of(Values const& values, at::ScalarType type) {
+    return at::from_blob(const_cast<void*>(static_cast<void const*>(values.data())),
+                         {static_cast<std::int64_t>(values.size())}, at::TensorOptions(type));
 }
 
 // Where the parts of an upload lie: floats first, so that each is aligned.

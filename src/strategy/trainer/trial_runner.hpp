@@ -22,6 +22,7 @@ class Evaluation;
 class ShardSource;
 class Workspace;
 enum class Cause;
+enum class NeededBy;
 struct Activity;
 struct HeldOut;
 struct Journey;
@@ -115,7 +116,7 @@ public:
     Experiment const& experiment() const { return experiment_; }
 
 private:
-    std::unique_ptr<ShardSource> open(ShardFile const& file) const;
+    std::unique_ptr<ShardSource> open(ShardFile const& file, NeededBy whom) const;
     bool validate_piece(Journey& journey, TrialModel& trial_model, Evaluation& sums, Activity* activity);
     void evaluate_held_out(Journey& journey, MutableBytes state, Activity* activity);
     UnitSums train_rest(Journey& journey, TrialModel& trial_model, Activity* activity, OnTheWay const* on_the_way);

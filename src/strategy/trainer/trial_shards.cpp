@@ -42,16 +42,16 @@ void TrialRunner::adopt(std::vector<ShardId> const& shards) {
     std::erase_if(train_, [&](auto const& entry) { return std::ranges::find(shards, entry.first) == shards.end(); });
     for (auto const shard : shards) {
         if (train_.contains(shard)) continue;
-        train_.emplace(shard, open(manifest_.train.at(shard.index())));
+        train_.emplace(shard, open(manifest_.train.at(shard.index()), NeededBy::this_trainer));
     }
     if (!shards.empty()) open_validation();  // an idle trainer validates nothing either
 }
 
-std::unique_ptr<ShardSource> TrialRunner::open(ShardFile const& file) const {
+std::unique_ptr<ShardSource> TrialRunner::open(ShardFile const& file, NeededBy whom) const {
     auto const& data = experiment_.data;
     if (!data.stage.empty())
-        return open_shard_source(stage_file(data.path, file, manifest_, data.stage), file, manifest_, data);
-    auto source = open_shard_source(data.path, file, manifest_, data);
+        return open_shard_source(stage_file(data.path, file, manifest_, data.stage), file, manifest_, data, whom);
+    auto source = open_shard_source(data.path, file, manifest_, data, whom);
     if (data.cache != Cache::all) return source;
     // All of it has just been read, so that its hash costs little.
     auto const path = std::filesystem::path(data.path) / file.file;
@@ -67,7 +67,7 @@ std::unique_ptr<ShardSource> TrialRunner::open(ShardFile const& file) const {
 void TrialRunner::open_validation() {
     if (!valid_.empty()) return;
     if (experiment_.search.folds == 1)
-        for (auto const& file : manifest_.valid) valid_.push_back(open(file));
+        for (auto const& file : manifest_.valid) valid_.push_back(open(file, NeededBy::all_trainers));
     // The test shards are read at the very end. A missing one is reported now.
     for (auto const& file : manifest_.test) check_shard(experiment_.data.path, file, manifest_);
 }
