@@ -40,6 +40,7 @@ std::vector<Lap> CatchUp::begin(Director& director, Recorder& recorder) {
     files_.expect(director.trials());
     while (find_starts(director.trials(), recorder)) {
     }
+    recorder.shelf().distrust(files_.bad());
     return laps_from_starts(std::move(heard), recorder);
 }
 

@@ -66,6 +66,14 @@ LapSink::Saved const* UsableFiles::after(TrialId trial, int epoch) {
     return nullptr;
 }
 
+std::vector<LapSink::Saved> UsableFiles::bad() const {
+    std::vector<LapSink::Saved> out;
+    for (auto const& [trial, files] : files_)
+        for (auto const& file : files)
+            if (file.condition == Condition::bad) out.push_back(file.saved);
+    return out;
+}
+
 bool UsableFiles::is_good(File& file) {
     if (file.condition != Condition::unknown) return file.condition == Condition::good;
     fault_point("resume.checkpoint");

@@ -33,6 +33,9 @@ public:
     LapSink::Saved const* furthest(TrialId trial, int last_epoch);
     LapSink::Saved const* after(TrialId trial, int epoch);
 
+    // The files that no trial can use, as far as they have been looked at.
+    std::vector<LapSink::Saved> bad() const;
+
 private:
     enum class Condition { unknown, good, bad };
     struct File {
