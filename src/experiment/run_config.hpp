@@ -48,6 +48,7 @@ struct RunConfig {
     double silence_s = 10;    // a trainer that sends nothing for so long is lost
     double deadline_s = 60;   // longest wait for a reply or a transfer, at most 1e9
     double stall_s = 300;     // longest wait for batch progress
+    double setup_s = 3600;    // longest wait for trainers to open their data; default: an hour, or deadline_s if longer
     std::uint64_t state_memory =
         0;              // bytes of waiting states that a trainer keeps in memory; 0: its part of half the host's free memory
     std::string spill;  // a directory for the other states; empty: in dir

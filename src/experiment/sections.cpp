@@ -120,6 +120,10 @@ void read_run_limits(ObjectReader& reader, RunConfig& out) {
     reader.read("silence_s", out.silence_s, limit);
     reader.read("deadline_s", out.deadline_s, limit);
     reader.read("stall_s", out.stall_s, limit);
+    if (reader.has("setup_s"))
+        reader.read("setup_s", out.setup_s, limit);
+    else
+        out.setup_s = std::max(out.setup_s, out.deadline_s);
 }
 
 }  // namespace

@@ -114,6 +114,20 @@ class SlowStart(Disturbed):
         for fault, options in and_long([], [(":0", {"scheduler": "shared"}), ("", {"np": None})]):
             self.start_with(f"start.prepare:1:hold{fault}", **options)
 
+    def test_a_trainer_that_never_opens_its_data(self):
+        """The job ends when run.setup_s is over."""
+        document = disturbed()
+        document["run"]["setup_s"] = 1
+        self.write(document)
+        code, _, err = self.run_hopscotch(
+            "run", "e.json", "--quiet", "--trainers", "2", env={"HOPSCOTCH_FAULT": "start.hello:1:hold"}
+        )
+        self.assertEqual(code, 75, err)
+        self.assertRegex(
+            err, r"rank\(s\) [12] did not open their data within 1 s .*; look at their hosts, or raise run.setup_s"
+        )
+        self.assertFalse((self.cwd / "out").exists())
+
     def test_a_trainer_opens_its_data(self):
         for fault, np in and_long([("start.hello:1:hold", None)], [("start.hello:1:hold:1", 3)]):
             self.start_with(fault, np=np)
