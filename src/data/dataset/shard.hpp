@@ -21,6 +21,10 @@ struct Shard {
 // of range, the error names its row.
 Shard read_shard(std::filesystem::path const& directory, ShardFile const& file, Manifest const& manifest);
 
+// Before bytes of a file are read, hashed or copied that no reader of its rows would ask for: throws DataError if the file
+// is far longer than its rows. A file of holes may have any length.
+void check_length(std::filesystem::path const& path, ShardFile const& file, Manifest const& manifest);
+
 // For the roll call: opens the file and checks datasets, shapes and types, but reads no rows. Throws DataError.
 void check_shard(std::filesystem::path const& directory, ShardFile const& file, Manifest const& manifest);
 

@@ -76,12 +76,13 @@ void TrialRunner::guarded(Journey& journey, std::string const& what, std::functi
     } catch (CommError const&) {
         throw;  // a lost rank is no bad trial
     } catch (std::exception const& error) {
-        look_at_device(
-            fmt::format("{} of trial {}, epoch {}: {}", what, journey.lap.trial.value, journey.lap.epoch, error.what()));
+        bool const memory = dynamic_cast<std::bad_alloc const*>(&error) != nullptr;
+        std::string const why = memory ? "there is not enough memory" : error.what();
+        look_at_device(fmt::format("{} of trial {}, epoch {}: {}", what, journey.lap.trial.value, journey.lap.epoch, why));
         record.outcome = Outcome::failed;
         record.cause = cause_of(error);
-        record.reason = fmt::format("{} of epoch {} on trainer {} ({}): {}", what, journey.lap.epoch, self_.value,
-                                    host_name(), error.what());
+        record.reason =
+            fmt::format("{} of epoch {} on trainer {} ({}): {}", what, journey.lap.epoch, self_.value, host_name(), why);
     }
 }
 
