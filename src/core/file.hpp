@@ -1,18 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading a whole file, as text or for its hash, for all modules.
+// Reading a file, as text, by lines or for its hash, for all modules. The file may be somebody else's: what is no file is
+// refused, and memory is taken only for text that is there.
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <fstream>
+#include <optional>
 #include <string>
+#include <string_view>
 
 namespace hopscotch {
 
-// Throws DataError that names the file. file: a directory, a device or a pipe is refused, since reading it would give
-// nothing or never end; file_or_pipe: a pipe is read to its end.
+// Throws DataError that names the path if something is there that is no file: a directory, a device or a pipe. Reading it
+// would give nothing or never end. What is not there is for the reader to tell.
+void require_file(std::filesystem::path const& path);
+
+// Throws DataError that names the file. file: as require_file; file_or_pipe: a pipe is read to its end. A byte of zero is
+// refused, because no text has one: a file of holes has no end.
 enum class ReadFrom { file, file_or_pipe };
 std::string read_whole(std::filesystem::path const& path, ReadFrom from = ReadFrom::file);
 
-// xxh64 over the file's bytes. Throws DataError if it cannot be read.
+// The lines of a text file, one after another: memory for the longest line. What has no line end is no line yet.
+class LineReader {
+public:
+    explicit LineReader(std::filesystem::path path);  // throws DataError as read_whole
+
+    // The next line, without its end, until the next call; none: there is no further one. Throws DataError.
+    std::optional<std::string_view> next();
+    int number() const { return number_; }                    // of that line, from 1
+    std::uintmax_t bytes_of_lines() const { return bytes_; }  // so far, with their ends
+
+private:
+    bool read_more();
+
+    std::filesystem::path path_;
+    std::ifstream in_;
+    std::string text_;                   // read, and not yet given away
+    std::size_t at_ = 0, searched_ = 0;  // in text_: the next line begins; up to here there is no line end
+    std::uintmax_t bytes_ = 0;
+    int number_ = 0;
+};
+
+// xxh64 over the file's bytes. Throws DataError if it cannot be read, or as require_file.
 std::uint64_t hash_file(std::filesystem::path const& path);
 
 }  // namespace hopscotch

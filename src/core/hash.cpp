@@ -26,6 +26,19 @@ Xxh64Stream::~Xxh64Stream() = default;
 void Xxh64Stream::update(ByteView bytes) { XXH64_update(state_->raw, bytes.data(), bytes.size()); }
 std::uint64_t Xxh64Stream::digest() const { return XXH64_digest(state_->raw); }
 
+struct Xxh3Stream::State {
+    XXH3_state_t* raw = XXH3_createState();
+    State() = default;
+    ~State() { XXH3_freeState(raw); }
+    State(State const&) = delete;
+    State& operator=(State const&) = delete;
+};
+
+Xxh3Stream::Xxh3Stream() : state_(std::make_unique<State>()) { XXH3_64bits_reset(state_->raw); }
+Xxh3Stream::~Xxh3Stream() = default;
+void Xxh3Stream::update(ByteView bytes) { XXH3_64bits_update(state_->raw, bytes.data(), bytes.size()); }
+std::uint64_t Xxh3Stream::digest() const { return XXH3_64bits_digest(state_->raw); }
+
 std::string to_hex(std::uint64_t value) { return fmt::format("{:016x}", value); }
 
 std::uint64_t from_hex(std::string_view text) {

@@ -28,6 +28,21 @@ private:
     std::unique_ptr<State> state_;
 };
 
+// xxh3 of a stream: of a state that need not be in memory as a whole.
+class Xxh3Stream {
+public:
+    Xxh3Stream();
+    ~Xxh3Stream();
+    Xxh3Stream(Xxh3Stream const&) = delete;
+    Xxh3Stream& operator=(Xxh3Stream const&) = delete;
+    void update(ByteView bytes);
+    std::uint64_t digest() const;
+
+private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
 // Sixteen lower-case hex digits, the form in every file; from_hex throws Error on anything else.
 std::string to_hex(std::uint64_t value);
 std::uint64_t from_hex(std::string_view text);

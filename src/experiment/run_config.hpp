@@ -42,10 +42,13 @@ struct RunConfig {
     bool cuda_graphs = true;  // of a GPU: steps are captured and launched at once; models that cannot be say why in the log
     double checkpoint_every_s = 60;  // a trial's newest copy on the disk is not older than this, if the disk keeps up
     double checkpoint_mbps = 0;      // a trainer writes at most so many megabytes a second; 0: no limit
-    double grace_s = 30;             // after a signal, the job saves its states and ends within this time
-    double silence_s = 10;           // a trainer that sends nothing for so long is lost
-    double deadline_s = 60;          // longest wait for a reply or a transfer, at most 1e9
-    double stall_s = 300;            // longest wait for batch progress
+    int checkpoint_keep = 2;  // newest files of a trial that goes on, 1 to 1000: --resume falls back to the one before
+                              // if a file is damaged. Files that the run still needs stay beyond that
+    double grace_s = 30;      // after a signal, the job saves its states and ends within this time
+    double silence_s = 10;    // a trainer that sends nothing for so long is lost
+    double deadline_s = 60;   // longest wait for a reply or a transfer, at most 1e9
+    double stall_s = 300;     // longest wait for batch progress
+    double setup_s = 3600;    // longest wait for trainers to open their data; default: an hour, or deadline_s if longer
     std::uint64_t state_memory =
         0;              // bytes of waiting states that a trainer keeps in memory; 0: its part of half the host's free memory
     std::string spill;  // a directory for the other states; empty: in dir

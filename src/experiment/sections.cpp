@@ -109,8 +109,26 @@ ModelConfig read_model(ObjectReader reader, Json const& section) {
     return out;
 }
 
-RunConfig read_run(ObjectReader reader) {
+namespace {
+
+void read_run_limits(ObjectReader& reader, RunConfig& out) {
     auto const limit = up_to(1e9, above(0));  // longer ones are more than clocks count
+    reader.read("checkpoint_every_s", out.checkpoint_every_s, above(0));
+    reader.read("checkpoint_mbps", out.checkpoint_mbps, at_least(0));
+    reader.read("checkpoint_keep", out.checkpoint_keep, up_to(1000, at_least(1)));
+    reader.read("grace_s", out.grace_s, limit);
+    reader.read("silence_s", out.silence_s, limit);
+    reader.read("deadline_s", out.deadline_s, limit);
+    reader.read("stall_s", out.stall_s, limit);
+    if (reader.has("setup_s"))
+        reader.read("setup_s", out.setup_s, limit);
+    else
+        out.setup_s = std::max(out.setup_s, out.deadline_s);
+}
+
+}  // namespace
+
+RunConfig read_run(ObjectReader reader) {
     RunConfig out;
     require_text(reader, "dir", out.dir, "write the run directory, for example \"runs/digits\"");
     read_choice(reader, "device", out.device, {"auto", "cpu", "cuda"});
@@ -137,12 +155,7 @@ RunConfig read_run(ObjectReader reader) {
             "needs deterministic false (each run may pick another algorithm, with other bits); set run.deterministic"
             " to false or leave it out");
     reader.read("cuda_graphs", out.cuda_graphs);
-    reader.read("checkpoint_every_s", out.checkpoint_every_s, above(0));
-    reader.read("checkpoint_mbps", out.checkpoint_mbps, at_least(0));
-    reader.read("grace_s", out.grace_s, limit);
-    reader.read("silence_s", out.silence_s, limit);
-    reader.read("deadline_s", out.deadline_s, limit);
-    reader.read("stall_s", out.stall_s, limit);
+    read_run_limits(reader, out);
     read_inject(reader, out.inject);
     reader.finish();
     return out;

@@ -80,6 +80,15 @@ void read_at(int fd, std::filesystem::path const& path, MutableBytes into, std::
     }
 }
 
+// Or throws: memory is taken for no more.
+std::uint64_t length_of(int fd, std::filesystem::path const& path, std::uint64_t most) {
+    struct stat status{};
+    if (::fstat(fd, &status) != 0) throw DataError(fmt::format("{}: cannot stat ({})", path.string(), std::strerror(errno)));
+    auto const size = static_cast<std::uint64_t>(status.st_size);
+    if (size > most) throw DataError(fmt::format("{}: is too long for a state of this run ({} bytes)", path.string(), size));
+    return size;
+}
+
 }  // namespace
 
 std::string checkpoint_name(Checkpoint const& checkpoint, int incarnation) {
@@ -111,7 +120,12 @@ void write_checkpoint(std::filesystem::path const& path, Checkpoint const& check
     write_atomically(path, parts, Writers::many);
 }
 
-CheckpointFile::CheckpointFile(std::filesystem::path path) : path_(std::move(path)) {
+std::uint64_t most_checkpoint_bytes(std::uint64_t state_bytes, int trainers) {
+    constexpr std::uint64_t own = 16 << 20, sums = std::uint64_t{4} << 30;  // places of trainers; scores of validation rows
+    return k_longest_header + sums + (state_bytes + own) * (static_cast<std::uint64_t>(trainers) + 1);
+}
+
+CheckpointFile::CheckpointFile(std::filesystem::path path, std::uint64_t most_bytes) : path_(std::move(path)) {
     fd_ =
         ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);  // a link leads elsewhere, a pipe has no end
     if (fd_ < 0) throw DataError(fmt::format("{}: cannot open ({})", path_.string(), std::strerror(errno)));
@@ -119,10 +133,7 @@ CheckpointFile::CheckpointFile(std::filesystem::path path) : path_(std::move(pat
         Preamble preamble;
         read_at(fd_, path_, std::as_writable_bytes(std::span(&preamble, 1)), 0);
         if (preamble.magic != k_magic) throw DataError(fmt::format("{}: is no checkpoint", path_.string()));
-        struct stat status{};
-        if (::fstat(fd_, &status) != 0)
-            throw DataError(fmt::format("{}: cannot stat ({})", path_.string(), std::strerror(errno)));
-        auto const size = static_cast<std::uint64_t>(status.st_size);
+        auto const size = length_of(fd_, path_, most_bytes);
         bool const sane = preamble.header_bytes <= k_longest_header && preamble.state_bytes <= size;
         auto const before_parts = sizeof preamble + preamble.header_bytes + preamble.state_bytes;
         auto const wrong_length = fmt::format("{}: is torn or damaged (its length differs from its header)", path_.string());
@@ -156,13 +167,23 @@ CheckpointFile::~CheckpointFile() { ::close(fd_); }
 void CheckpointFile::read_state(MutableBytes into) const {
     require(into.size() == state_bytes_, "a buffer of another size than the checkpoint's state");
     read_at(fd_, path_, into, state_offset_);
-    if (xxh3(into) != state_hash_)
-        throw DataError(fmt::format("{}: is damaged (the hash of its state differs)", path_.string()));
+    check_hash(xxh3(into));
 }
 
 void CheckpointFile::verify() const {
-    std::vector<std::byte> state(state_bytes_);
-    read_state(state);
+    std::vector<std::byte> piece(std::min<std::size_t>(state_bytes_, 1 << 20));
+    Xxh3Stream hash;
+    for (std::size_t done = 0; done < state_bytes_;) {
+        auto const part = MutableBytes(piece).first(std::min(piece.size(), state_bytes_ - done));
+        read_at(fd_, path_, part, state_offset_ + done);
+        hash.update(part);
+        done += part.size();
+    }
+    check_hash(hash.digest());
+}
+
+void CheckpointFile::check_hash(std::uint64_t found) const {
+    if (found != state_hash_) throw DataError(fmt::format("{}: is damaged (the hash of its state differs)", path_.string()));
 }
 
 }  // namespace hopscotch

@@ -52,13 +52,17 @@ std::string checkpoint_name(Checkpoint const& checkpoint, int incarnation);
 // Whether checkpoint_name() gives this name in some incarnation. A name in a damaged journal must not lead to other files.
 bool is_checkpoint_name(std::string_view name, LapSink::Saved const& saved);
 
+// The longest file of a state of so many bytes: each trainer may add a part of its own.
+std::uint64_t most_checkpoint_bytes(std::uint64_t state_bytes, int trainers);
+
 // On return the file survives a power cut. Throws Error with errno's text; then no part of it is left under that name.
 void write_checkpoint(std::filesystem::path const& path, Checkpoint const& checkpoint, ByteView state);
 
 // Throws DataError that names the file and the problem: missing, not a checkpoint, torn, damaged.
 class CheckpointFile {
 public:
-    explicit CheckpointFile(std::filesystem::path path);  // reads and checks the header
+    // Reads and checks the header and the parts. most_bytes: a longer file is refused before memory is taken for it.
+    explicit CheckpointFile(std::filesystem::path path, std::uint64_t most_bytes = UINT64_MAX);
     ~CheckpointFile();
     CheckpointFile(CheckpointFile const&) = delete;
     CheckpointFile& operator=(CheckpointFile const&) = delete;
@@ -66,9 +70,11 @@ public:
     Checkpoint const& about() const { return about_; }
     std::size_t state_bytes() const { return state_bytes_; }
     void read_state(MutableBytes into) const;  // state_bytes() of them; checks the hash
-    void verify() const;                       // the same, keeping nothing
+    void verify() const;                       // checks the hash, with little memory
 
 private:
+    void check_hash(std::uint64_t found) const;
+
     std::filesystem::path path_;
     int fd_ = -1;
     std::size_t state_offset_ = 0, state_bytes_ = 0;

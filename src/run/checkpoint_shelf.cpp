@@ -53,9 +53,16 @@ void CheckpointShelf::saved(LapSink::Saved const& saved) {
     add(saved);
     std::erase_if(begun_again_,
                   [&](LapId clone) { return clone.trial == saved.trial && place_of(saved) > start_of_epoch(clone.epoch); });
-    begun_with_.erase(saved.trial);
+    if (saved.whole) begun_with_.erase(saved.trial);
     look_again(saved.trial);
     look_again_at_sources_of(saved.trial);
+}
+
+void CheckpointShelf::distrust(std::vector<LapSink::Saved> const& damaged) {
+    for (auto const& file : damaged) {
+        damaged_.insert(file.file);
+        look_again(file.trial);
+    }
 }
 
 void CheckpointShelf::look_again_at_sources_of(TrialId clone) {
@@ -79,6 +86,7 @@ void CheckpointShelf::trial_ended(TrialId trial, AfterEnd after) {
 void CheckpointShelf::add(LapSink::Saved const& saved) {
     auto& files = files_[saved.trial];
     std::erase_if(files, [&](auto const& before) { return before.file == saved.file; });
+    damaged_.erase(saved.file);
     files.push_back(saved);
 }
 
@@ -90,7 +98,7 @@ void CheckpointShelf::let_go(LapId lap) {
 LapSink::Saved const* CheckpointShelf::file_after(TrialId trial, int epoch) const {
     auto const found = files_.find(trial);
     if (found == files_.end()) return nullptr;
-    auto const is_it = [&](auto const& file) { return place_of(file) == start_of_epoch(epoch + 1) && chain_.may_be(file); };
+    auto const is_it = [&](auto const& file) { return place_of(file) == start_of_epoch(epoch + 1) && is_usable(file); };
     auto const file = std::ranges::find_if(found->second, is_it);
     return file == found->second.end() ? nullptr : &*file;
 }
@@ -99,9 +107,13 @@ std::optional<int> CheckpointShelf::newest_boundary(TrialId trial) const {
     std::optional<int> out;
     if (auto const found = files_.find(trial); found != files_.end())
         for (auto const& file : found->second)
-            if (file.epoch > 0 && place_of(file) == start_of_epoch(file.epoch) && file.whole && chain_.may_be(file))
+            if (file.epoch > 0 && place_of(file) == start_of_epoch(file.epoch) && file.whole && is_usable(file))
                 out = std::max(out.value_or(0), file.epoch - 1);
     return out;
+}
+
+bool CheckpointShelf::is_usable(LapSink::Saved const& file) const {
+    return !damaged_.contains(file.file) && chain_.may_be(file);
 }
 
 bool CheckpointShelf::begins_a_lap(LapSink::Saved const& file) const {
@@ -125,7 +137,7 @@ bool CheckpointShelf::is_wanted_by_clones(LapId lap) const {
 
 bool CheckpointShelf::is_needed(LapSink::Saved const& file, std::optional<int> best_epoch) const {
     if (begins_a_lap(file)) return true;
-    if (place_of(file) != start_of_epoch(file.epoch)) return false;
+    if (place_of(file) != start_of_epoch(file.epoch) || damaged_.contains(file.file)) return false;
     return best_epoch == file.epoch - 1 || is_wanted_by_clones({file.trial, file.epoch - 1});
 }
 
@@ -134,7 +146,8 @@ bool CheckpointShelf::is_needed(LapSink::Saved const& file, std::optional<int> b
 int CheckpointShelf::newest_to_keep(TrialId trial, std::optional<int> best_epoch) const {
     auto const end = ended_.find(trial);
     bool const trains = best_epoch && file_after(trial, *best_epoch) == nullptr;
-    if (end == ended_.end() || trains) return 2;
+    if (end == ended_.end()) return keep_;
+    if (trains) return std::max(2, keep_);
     return end->second == AfterEnd::resumable ? 1 : 0;
 }
 
@@ -143,7 +156,9 @@ void CheckpointShelf::delete_surplus(BestEpoch const& best_epoch) {
         auto const best = best_epoch(trial);
         auto const keep = newest_to_keep(trial, best);
         auto& files = files_[trial];
-        std::ranges::stable_sort(files, std::greater(), place_of);
+        // A file that no job can use is behind all others, however far its trial had come there.
+        std::ranges::stable_sort(files, std::greater(),
+                                 [&](auto const& file) { return std::tuple(is_usable(file), place_of(file)); });
         int newest = 0;
         for (std::size_t i = 0; i < files.size();) {
             if ((files[i].whole && ++newest <= keep) || is_needed(files[i], best)) {

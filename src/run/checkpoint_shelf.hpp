@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The states that a run has on the disk: which file holds which state, which states somebody may still need, and which files
-// are deleted. On rank 0; trainers write the files. A trial that goes on keeps its two newest files, a stopped one its
-// newest, because an order may resume it. Every trial keeps what somebody else needs: the end of the run (the best epoch), a
-// clone that begins with the file, a lap that began with the file in this job.
+// are deleted. On rank 0; trainers write the files. A trial that goes on keeps its run.checkpoint_keep newest files, a
+// stopped one its newest, because an order may resume it. Every trial keeps what somebody else needs: the end of the run
+// (the best epoch), a clone that begins with the file, a lap that began with the file in this job.
 #pragma once
 #include <filesystem>
 #include <functional>
@@ -32,8 +32,8 @@ class CheckpointShelf {
 public:
     // for_clones: the search clones trials, so the end of every lap is kept until let_go() names the lap.
     enum class Ends { newest, for_clones };
-    CheckpointShelf(std::filesystem::path directory, Ends ends, StateChain::TrainedAgain trained_again)
-        : directory_(std::move(directory)), ends_(ends), chain_(trained_again) {}
+    CheckpointShelf(std::filesystem::path directory, Ends ends, int keep, StateChain::TrainedAgain trained_again)
+        : directory_(std::move(directory)), ends_(ends), keep_(keep), chain_(trained_again) {}
 
     void restore(Journal const& journal);  // laps and files of earlier jobs
     void released(Lap const& lap);
@@ -42,7 +42,9 @@ public:
     // stays until this job has saved a later state of the trial, even if earlier jobs left later files.
     void sent(Lap const& lap);
     void saved(LapSink::Saved const& saved);  // without a file: the trial's newest state is at risk
-    void let_go(LapId lap);                   // Director::take_releases
+    // Files that this job found damaged. They are no states, and they go before any file that can be used.
+    void distrust(std::vector<LapSink::Saved> const& damaged);
+    void let_go(LapId lap);  // Director::take_releases
     // Ordered clones will begin with the ends of these laps: the files stay.
     void hold(std::set<LapId> sources);
     // The end of the trial is in the journal. A stopped trial may be resumed, others begin no lap any more.
@@ -65,6 +67,7 @@ public:
 
 private:
     void add(LapSink::Saved const& saved);
+    bool is_usable(LapSink::Saved const& file) const;
     bool begins_a_lap(LapSink::Saved const& file) const;
     bool is_wanted_by_clones(LapId lap) const;
     bool is_needed(LapSink::Saved const& file, std::optional<int> best_epoch) const;
@@ -73,7 +76,9 @@ private:
 
     std::filesystem::path directory_;
     Ends ends_;
+    int keep_;
     std::map<TrialId, std::vector<LapSink::Saved>> files_;  // that are there, by place
+    std::set<std::string> damaged_;
     std::set<TrialId> surplus_;
     std::set<LapId> ordered_;                        // hold()
     std::set<LapId> let_go_;                         // ends of laps that no decision can ask for any more

@@ -124,20 +124,16 @@ std::vector<LapRecord const*> laps_that_count(Journal const& journal) {
 }
 
 Journal read_journal(std::filesystem::path const& path) {
-    std::string const text = read_whole(path);
+    LineReader lines(path);
     Journal journal;
-    std::size_t start = 0;
-    for (int number = 1;; ++number) {
-        auto const end = text.find('\n', start);
-        if (end == text.npos) break;
+    while (auto const line = lines.next()) {
         try {
-            take_line(std::string_view(text).substr(start, end - start), journal);
+            take_line(*line, journal);
         } catch (Error const& error) {  // adds what the line cannot know: its file and number
-            throw DataError(fmt::format("{}:{}: {}", path.string(), number, error.what()));
+            throw DataError(fmt::format("{}:{}: {}", path.string(), lines.number(), error.what()));
         }
-        start = end + 1;
     }
-    journal.complete_bytes = start;
+    journal.complete_bytes = lines.bytes_of_lines();
     return journal;
 }
 

@@ -85,7 +85,7 @@ void read_units(Json const& json, LapRecord& record) {
     }
     record.units_at.job = static_cast<int>(integer_in(json, "job", 1, k_most));
     record.units_at.offset = static_cast<std::uint64_t>(amount(json, "offset"));
-    record.of_units = {integer_in(json, "count", 0, k_most), amount(json, "rows"), real(json, "loss_sum"),
+    record.of_units = {integer_in(json, "count", 0, k_most_units), amount(json, "rows"), real(json, "loss_sum"),
                        real(json, "seconds"), real(json, "end_unix_s")};
 }
 

@@ -93,8 +93,10 @@ PastRun read_past_run(std::filesystem::path const& directory, std::string const&
     std::map<TrialId, PastTrial> trials;
     bool finished = false, measured = false;
     for (auto const& lap : journal.laps) {
+        auto const known = trials.find(lap.trial);
+        auto const next = known == trials.end() ? std::size_t{0} : known->second.losses.size();
+        if (lap.epoch != static_cast<int>(next)) continue;  // trained again, after a loss; or of a clone that a user ordered
         auto& trial = trials[lap.trial];
-        if (lap.epoch != static_cast<int>(trial.losses.size())) continue;  // trained again, after a loss
         trial.assignment = journal.assignments.at(lap.trial);
         bool const good = lap.outcome == Outcome::finished;
         auto const loss = good ? search_loss(lap_metric(lap, metric, losses.at(lap.trial)), mode) : std::nullopt;

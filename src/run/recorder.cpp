@@ -38,6 +38,7 @@ Recorder::Recorder(RunDirectory const& directory, RunFacts const& facts, Experim
       shelf_(directory.path(),
              procedure_traits(experiment.search.procedure).clones ? CheckpointShelf::Ends::for_clones
                                                                   : CheckpointShelf::Ends::newest,
+             experiment.run.checkpoint_keep,
              facts.same_bits_again ? StateChain::TrainedAgain::same_bits : StateChain::TrainedAgain::other_bits) {}
 
 Recorder::~Recorder() = default;

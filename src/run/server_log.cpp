@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <sstream>
-
 #include "core/durable_file.hpp"
 #include "core/error.hpp"
 #include "core/file.hpp"
@@ -47,11 +45,10 @@ void take_line(Json const& json, std::map<std::pair<TrialId, int>, ServerLog>& l
 
 std::map<std::pair<TrialId, int>, ServerLog> read_server_log(std::filesystem::path const& file) {
     std::map<std::pair<TrialId, int>, ServerLog> out;
-    std::istringstream text(read_whole(file));
-    int number = 0;
-    for (std::string line; std::getline(text, line);) {
-        auto const name = fmt::format("{}:{}", file.string(), ++number);
-        auto const json = parse_json_or_throw(line, name);
+    LineReader lines(file);
+    while (auto const line = lines.next()) {
+        auto const name = fmt::format("{}:{}", file.string(), lines.number());
+        auto const json = parse_json_or_throw(*line, name);
         try {
             take_line(json, out);
         } catch (Error const& error) {  // adds the file

@@ -8,6 +8,8 @@
 namespace hopscotch {
 namespace {
 
+constexpr std::size_t k_longest_gap = 1000;  // between the epochs of two laps of a trial, for which room is made
+
 // told: by this version. Then 0 is the initial state, with which no lap begins that another comes before.
 bool differ(std::uint64_t hash, bool told, std::optional<std::uint64_t> expected) {
     return told && expected && hash != *expected;
@@ -25,11 +27,18 @@ void StateChain::released(Lap const& lap) {
 void StateChain::ended(LapRecord const& record) {
     if (record.outcome != Outcome::finished || trained_again_ == TrainedAgain::other_bits) return;
     auto& ends = ends_[record.trial];
-    if (ends.size() <= static_cast<std::size_t>(record.epoch)) ends.resize(static_cast<std::size_t>(record.epoch) + 1);
-    ends[static_cast<std::size_t>(record.epoch)] = record.end_hash;
+    auto const epoch = static_cast<std::size_t>(record.epoch);
+    if (epoch > ends.size() + k_longest_gap) {
+        far_ends_[record.id()] = record.end_hash;
+        return;
+    }
+    if (ends.size() <= epoch) ends.resize(epoch + 1);
+    ends[epoch] = record.end_hash;
+    far_ends_.erase(record.id());
 }
 
 std::optional<std::uint64_t> StateChain::at_end_of(LapId lap) const {
+    if (auto const far = far_ends_.find(lap); far != far_ends_.end() && far->second != 0) return far->second;
     auto const found = ends_.find(lap.trial);
     if (lap.epoch < 0 || found == ends_.end() || found->second.size() <= static_cast<std::size_t>(lap.epoch))
         return std::nullopt;

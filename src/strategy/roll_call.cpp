@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
@@ -27,8 +26,7 @@
 namespace hopscotch {
 namespace {
 
-constexpr double k_setup_s = 3600;  // for trainers to open their data: a file system that hangs shows no other sign
-constexpr double k_word_s = 10;     // between two lines about trainers that still open their data
+constexpr double k_word_s = 10;  // between two lines about trainers that still open their data
 
 // Each complaint once, however many trainers have it.
 void refuse_complaints(std::map<Rank, Hello> const& hellos) {
@@ -96,8 +94,8 @@ std::map<Rank, Hello> await_hellos(Courier& courier, std::vector<Rank> const& ra
         auto const now = monotonic_s();
         if (now > begun + setup_s)
             throw CommError(fmt::format(
-                "rank(s) {} did not open their data within {:.0f} s (a file system may hang); look at their hosts, or raise "
-                "run.deadline_s",
+                "rank(s) {} did not open their data within {:g} s (a file system may hang); look at their hosts, or raise "
+                "run.setup_s",
                 missing(ranks, answers), setup_s));
         if (now > next_word) {
             next_word = now + k_word_s;
@@ -120,7 +118,7 @@ std::map<Rank, Hello> call_roll(Courier& courier, Welcome const& welcome, BuildI
     auto const ranks = courier.peers().living();
     courier.peers().watch({run.deadline_s, run.silence_s, run.stall_s});
     for (auto const rank : ranks) courier.send(rank, MessageKind::welcome, encode(welcome));
-    auto answers = await_hellos(courier, ranks, std::max(k_setup_s, run.deadline_s));
+    auto answers = await_hellos(courier, ranks, run.setup_s);
     refuse_complaints(answers);
     refuse_differences(answers, build.version + " " + build.git);
     advise(answers, run, courier.world().name() == "mpi");

@@ -18,9 +18,9 @@ struct Lost;
 struct RunConfig;
 struct Welcome;
 
-// Rank 0. The answers of all living trainers. Throws CommError that lists the ranks without an answer after an hour (or
-// after run.deadline_s, if that is longer), or names a rank without a heartbeat for run.silence_s; ConfigError with the
-// trainers' complaints (each once), or if builds or datasets differ; TrainerLost. Warnings (different CPUs) go to the log.
+// Rank 0. The answers of all living trainers. Throws CommError that lists the ranks without an answer after run.setup_s, or
+// names a rank without a heartbeat for run.silence_s; ConfigError with the trainers' complaints (each once), or if builds or
+// datasets differ; TrainerLost. Warnings (different CPUs) go to the log.
 std::map<Rank, Hello> call_roll(Courier& courier, Welcome const& welcome, BuildInfo const& build, RunConfig const& run);
 
 struct JobTotals {

@@ -51,8 +51,13 @@ TEST(Hash, PublishedVectors) {
 TEST(Hash, StreamEqualsWhole) {
     std::string const text(100'000, 'x');
     Xxh64Stream stream;
-    for (std::size_t i = 0; i < text.size(); i += 777) stream.update(bytes_of(std::string_view(text).substr(i, 777)));
+    Xxh3Stream of_states;
+    for (std::size_t i = 0; i < text.size(); i += 777) {
+        stream.update(bytes_of(std::string_view(text).substr(i, 777)));
+        of_states.update(bytes_of(std::string_view(text).substr(i, 777)));
+    }
     EXPECT_EQ(stream.digest(), xxh64(bytes_of(text)));
+    EXPECT_EQ(of_states.digest(), xxh3(bytes_of(text)));
     EXPECT_NE(xxh3(bytes_of(text), 1), xxh3(bytes_of(text)));
 }
 

@@ -88,6 +88,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadManifest{"names", "\"outputs\": 2", "\"outputs\": 3", "dataset.json: 2 class names for 3 classes"},
         BadManifest{"path", "train-00001.h5", "../train.h5",
                     "dataset.json:12:13: /train/1/file: '../train.h5' is not the name of a file beside dataset.json"},
+        BadManifest{"twice", "train-00001.h5", "train-00000.h5", "dataset.json: names 'train-00000.h5' twice"},
         BadManifest{"folder", "train-00001.h5", "..",
                     "dataset.json:12:13: /train/1/file: '..' is not the name of a file beside dataset.json"},
         BadManifest{"nul", "train-00001.h5", "train-00001.h5\\u0000x",

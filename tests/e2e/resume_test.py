@@ -114,6 +114,20 @@ class SlowStart(Disturbed):
         for fault, options in and_long([], [(":0", {"scheduler": "shared"}), ("", {"np": None})]):
             self.start_with(f"start.prepare:1:hold{fault}", **options)
 
+    def test_a_trainer_that_never_opens_its_data(self):
+        """The job ends when run.setup_s is over."""
+        document = disturbed()
+        document["run"]["setup_s"] = 1
+        self.write(document)
+        code, _, err = self.run_hopscotch(
+            "run", "e.json", "--quiet", "--trainers", "2", env={"HOPSCOTCH_FAULT": "start.hello:1:hold"}
+        )
+        self.assertEqual(code, 75, err)
+        self.assertRegex(
+            err, r"rank\(s\) [12] did not open their data within 1 s .*; look at their hosts, or raise run.setup_s"
+        )
+        self.assertFalse((self.cwd / "out").exists())
+
     def test_a_trainer_opens_its_data(self):
         for fault, np in and_long([("start.hello:1:hold", None)], [("start.hello:1:hold:1", 3)]):
             self.start_with(fault, np=np)
@@ -158,6 +172,64 @@ class Resume(Disturbed):
         named = [path.name for number, path in enumerate(files) if number % 3 < 2 and path.name in err]
         self.assertNotEqual(named, [], err)
         self.assertIn("an older checkpoint is used", err)
+        self.assertEqual(self.outcome("out"), expected)
+
+    def files_by_trial(self):
+        """Of trials that have not ended: the names of their files that are there, the newest first."""
+        ended = {line["trial"] for line in self.journal() if line["event"] == "trial_ended"}
+        files = {}
+        for line in self.journal():
+            if line["event"] == "checkpoint" and line["trial"] not in ended and (self.cwd / "out" / line["file"]).exists():
+                place = (line["epoch"], line["step"], line["batch"])
+                files.setdefault(line["trial"], set()).add((place, line["file"]))
+        return {trial: [name for _, name in sorted(those, reverse=True)] for trial, those in files.items()}
+
+    def killed_at_a_checkpoint(self, number, *more):
+        code, _, err = self.run_hopscotch(
+            *("run", "e.json", "--quiet", "--trainers", "3", *more),
+            env={"HOPSCOTCH_FAULT": f"checkpoint.rename:{number}:kill"},
+        )
+        self.assertEqual(code, -signal.SIGKILL, err)
+        return err
+
+    def saving(self, keep):
+        """Many checkpoints within one lap, of which so many stay; what the undisturbed run leaves."""
+        train = {**TRAIN, "epochs": 1, "batch_size": 2}
+        document = disturbed(train=train)
+        slow = [f"slow:rank={rank},factor=20" for rank in (1, 2, 3)]  # the disk keeps up
+        document["run"] |= {"checkpoint_keep": keep, "checkpoint_every_s": 0.001, "inject": slow}
+        self.write(document)
+        return self.undisturbed(train=train)
+
+    def test_as_many_files_as_the_experiment_keeps(self):
+        """The newest are damaged: the one before them is where the trial continues, and nothing else changes. The next job
+        is killed, too, when it has saved again: its own files count, not those that it could not use."""
+        expected = self.saving(keep=4)
+        self.killed_at_a_checkpoint(20)
+        files = self.files_by_trial()
+        trial = max(files, key=lambda each: len(files[each]))
+        *damaged, left = files[trial][:4]
+        self.assertEqual(len(damaged), 3, files)
+        for name in damaged:
+            path = self.cwd / "out" / name
+            path.write_bytes(path.read_bytes()[:-1])
+        err = self.killed_at_a_checkpoint(9, "--resume")
+        for name in damaged:
+            self.assertIn(f"{name}: is", err)
+        self.assertNotIn(left, err)
+        self.assertTrue(set(self.files_by_trial()[trial]) - {*damaged}, "a file that the trial can continue from")
+        self.resumed()
+        self.assertEqual(self.outcome("out"), expected)
+
+    def test_one_file_of_a_trial(self):
+        """While a trial trains, its newest file is always there; without that file the trial is trained from its begin."""
+        expected = self.saving(keep=1)
+        self.killed_at_a_checkpoint(12)
+        files = self.files_by_trial()
+        self.assertTrue(files)
+        for name in next(iter(files.values())):
+            (self.cwd / "out" / name).write_bytes(b"")
+        self.assertIn("an older checkpoint is used", self.resumed())
         self.assertEqual(self.outcome("out"), expected)
 
     def test_only_files_that_trials_start_from_are_read(self):

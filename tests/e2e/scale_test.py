@@ -35,6 +35,9 @@ class Scale(Case):
         few, many = (self.job(f"{shards}", *slowly, shards=shards, epochs=20) for shards in (32, 512))
         self.assertLess(many["journal"], 1.1 * few["journal"])
         self.assertLess(many["peak_mb"], 1.5 * few["peak_mb"])
+        first, *_, last = (tenth["memory_mb"] for tenth in many["tenths"])
+        all_units_mb = 64 * 20 * 512 * 56 / 1e6
+        self.assertLess(last - first, all_units_mb / 4)  # measured: 0.1 MB of 37
 
     def test_trials(self):
         """A lap costs rank 0 as much in a long run as in a short one."""
@@ -42,6 +45,11 @@ class Scale(Case):
         self.assertLess(long["journal"], 1.1 * 10 * short["journal"])
         self.assertLess(long["rank0_s"], 2 * 10 * short["rank0_s"])
         self.assertLess(long["peak_mb"], 2 * short["peak_mb"])
+
+    def test_laps_of_many_trials(self):
+        """As many laps: a loop over all trials for each of them costs rank 0 a hundred times as much with many trials."""
+        few, many = self.job("few", trials=64, epochs=100), self.job("many", trials=6400, epochs=1)
+        self.assertLess(many["rank0_s"], 2.8 * few["rank0_s"])  # measured: 1.9; with 76 ns a trial in each lap: 4.4
 
     def test_resumed(self):
         """Of a job that was killed in the middle: each lap counts once, and as many trials are alive as before."""

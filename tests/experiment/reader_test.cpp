@@ -47,7 +47,7 @@ Experiment with_every_field() {
         "strategy": {"name": "model_averaging", "every": 50, "outer": {"lr": 0.7, "momentum": 0.9, "nesterov": true}},
         "run": {"dir": "r", "device": "cpu", "threads": 2, "exact": false, "deterministic": false, "cuda_graphs": false,
         "tf32": true, "cudnn_benchmark": false,
-        "checkpoint_every_s": 1, "deadline_s": 2, "stall_s": 3}})",
+        "checkpoint_every_s": 1, "checkpoint_keep": 5, "deadline_s": 2, "stall_s": 3, "setup_s": 4}})",
                                      {}, problems);
     EXPECT_EQ(problems.text(), "");
     return out;
@@ -97,8 +97,10 @@ TEST(Reader, EveryFieldOfARunIsRead) {
     EXPECT_EQ(e.run.tf32, true);
     EXPECT_EQ(e.run.cudnn_benchmark, false);
     EXPECT_EQ(e.run.checkpoint_every_s, 1);
+    EXPECT_EQ(e.run.checkpoint_keep, 5);
     EXPECT_EQ(e.run.deadline_s, 2);
     EXPECT_EQ(e.run.stall_s, 3);
+    EXPECT_EQ(e.run.setup_s, 4);
 }
 
 TEST(Reader, UnknownKeyWithTheNearestName) {
@@ -366,9 +368,10 @@ TEST(Reader, AmountsThatNoMachineHasAreRefused) {
     auto const limits = complaints(
         "{\"data\": {\"path\": \"d\"}, \"model\": {\"name\": \"mlp\"}, \"space\": {\"train.optimizer.lr\": [0.1]}, \"run\": "
         "{\"dir\": \"r\", "
-        "\"threads\": 2000000000, \"deadline_s\": 1e300, \"stall_s\": 1e10}}");
+        "\"threads\": 2000000000, \"deadline_s\": 1e300, \"stall_s\": 1e10, \"checkpoint_keep\": 0, \"setup_s\": 0}}");
     for (std::string const key :
-         {"threads: must be at most 1024 ", "deadline_s: must be at most 1000000000 ", "stall_s: must be at most"})
+         {"threads: must be at most 1024 ", "deadline_s: must be at most 1000000000 ", "stall_s: must be at most",
+          "checkpoint_keep: must be at least 1 ", "setup_s: must be greater than 0 "})
         EXPECT_NE(limits.find("/run/" + key), std::string::npos) << limits;
 }
 

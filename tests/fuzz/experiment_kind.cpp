@@ -38,6 +38,7 @@ constexpr std::string_view k_good[] = {
 "strategy": {"name": "mop", "policy": "planned"},
 "run": {"dir": "runs/digits", "device": "cpu", "threads": "auto", "exact": true, "deterministic": true,
  "cuda_graphs": true, "tf32": null, "cudnn_benchmark": false, "checkpoint_every_s": 60, "checkpoint_mbps": 100,
+        "checkpoint_keep": 3, "setup_s": 100,
         "deadline_s": 60, "stall_s": 300, "inject": ["slow:rank=3,factor=2", "delay:sync_s=0.5"]}})",
     R"({"seed": 1, "data": {"path": "d", "cache": "none"}, "model": {"name": "torchscript", "file": "m.pt"},
 "train": {"loss": "huber", "huber_delta": 2, "optimizer": {"name": "adamw", "beta1": 0.8, "beta2": 0.99, "epsilon": 1e-7},

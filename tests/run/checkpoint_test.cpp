@@ -91,6 +91,22 @@ TEST(Checkpoint, EveryBitAndEveryByteCounts) {
     EXPECT_NE(complaint_about(path), "");
 }
 
+// The holes of a file take no room on the disk, but would in memory.
+TEST(Checkpoint, AFileFarLongerThanItsStateIsRefused) {
+    Scratch scratch;
+    auto const path = scratch / "c.ckpt";
+    write_checkpoint(path, some_checkpoint(), some_state(640));
+    auto const most = most_checkpoint_bytes(640, 3);
+    EXPECT_NO_THROW(CheckpointFile(path, most).verify());
+    std::filesystem::resize_file(path, most + 1);
+    try {
+        CheckpointFile const file(path, most);
+        FAIL() << "memory was taken for it";
+    } catch (DataError const& error) {
+        EXPECT_NE(std::string(error.what()).find("c.ckpt: is too long for a state of this run"), std::string::npos);
+    }
+}
+
 std::vector<std::string> names_in(std::filesystem::path const& folder) {
     std::vector<std::string> names;
     for (auto const& entry : std::filesystem::directory_iterator(folder)) names.push_back(entry.path().filename());

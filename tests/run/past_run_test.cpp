@@ -29,7 +29,8 @@ LapRecord lap(int trial, int epoch, double correct, Outcome outcome = Outcome::f
     return out;
 }
 
-// A directory as a run leaves it: four trials, of which one has failed, one was cut off and one has reported nothing.
+// A directory as a run leaves it: four trials, of which one has failed, one was cut off and one has reported nothing;
+// and a clone.
 std::filesystem::path a_run(Scratch const& scratch) {
     Problems told("");
     RunFacts facts;
@@ -42,7 +43,7 @@ std::filesystem::path a_run(Scratch const& scratch) {
     facts.owners.owner = {TrainerId(0)};
     RunDirectory const directory(scratch / "run", RunDirUse::fresh, facts);
     JournalWriter journal(directory.file("journal.jsonl"));
-    for (int trial = 0; trial < 4; ++trial) {
+    for (int trial : {0, 1, 2, 3, 7}) {
         Lap released;
         released.trial = TrialId(trial);
         released.assignment = {{"train.optimizer.lr", Json(0.1 * (trial + 1))}};
@@ -62,6 +63,7 @@ std::filesystem::path a_run(Scratch const& scratch) {
     journal.lap_done(lap(2, 0, 10));
     journal.lap_done(lap(2, 1, 0, Outcome::diverged));
     ended(1, TrialStatus::interrupted);
+    journal.lap_done(lap(7, 2, 95));  // a clone that a user ordered: what it learned in its first epochs is another trial's
     return directory.path();
 }
 

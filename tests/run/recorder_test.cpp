@@ -287,6 +287,57 @@ protected:
     Recorder recorder_{RunDirectory(directory_, RunDirUse::fresh, facts_), facts_, experiment_};
 };
 
+// As many as run.checkpoint_keep says; the newest of all stays until there is a newer one.
+TEST_F(RecorderOfFiles, TheNewestStayAsManyAsTheExperimentSays) {
+    for (int const keep : {1, 2, 5}) {
+        experiment_.run.checkpoint_keep = keep;
+        Recorder recorder(RunDirectory(directory_, RunDirUse::overwrite, facts_), facts_, experiment_);
+        for (int epoch = 1; epoch <= 8; ++epoch) {
+            recorder.saved(saved(0, epoch));
+            EXPECT_TRUE(there(0, epoch));
+            tidy(recorder);
+            for (int each = 1; each <= epoch; ++each) EXPECT_EQ(there(0, each), each > epoch - keep) << keep << ' ' << each;
+        }
+    }
+}
+
+// A resumed job has begun behind files that it cannot use. They must not push out its own.
+TEST_F(RecorderOfFiles, ThatAreDamagedGoFirst) {
+    save(0, {5, 7, 8});
+    Lap lap;
+    lap.trial = TrialId(0);
+    lap.epoch = 5;
+    lap.from = name(0, 5);
+    recorder_.shelf().sent(lap);
+    recorder_.shelf().distrust({{TrialId(0), 7, 0, 0, name(0, 7)}, {TrialId(0), 8, 0, 0, name(0, 8)}});
+    EXPECT_EQ(recorder_.shelf().file_after(TrialId(0), 7), nullptr) << "no clone may begin with it";
+    EXPECT_EQ(recorder_.shelf().newest_boundary(TrialId(0)), 4);
+    tidy(recorder_);
+    EXPECT_TRUE(there(0, 5));
+    save(0, {6});
+    tidy(recorder_);
+    EXPECT_TRUE(there(0, 5) && there(0, 6));
+    EXPECT_FALSE(there(0, 7) || there(0, 8));
+}
+
+// Weights of a trial whose other parts other trainers held: the trial cannot continue from them.
+TEST_F(RecorderOfFiles, WhatALapBeginsWithStaysUntilAWholeStateIsSaved) {
+    save(0, {2, 7, 8});
+    Lap lap;
+    lap.trial = TrialId(0);
+    lap.epoch = 2;
+    lap.from = name(0, 2);
+    recorder_.shelf().sent(lap);
+    auto weights = saved(0, 9);
+    weights.whole = false;
+    recorder_.saved(weights);
+    tidy(recorder_);
+    EXPECT_TRUE(there(0, 2));
+    save(0, {10});
+    tidy(recorder_);
+    EXPECT_FALSE(there(0, 2));
+}
+
 // Each deletion syncs the journal before it: 67 checkpoints a second would leave rank 0 no time for laps.
 TEST_F(RecorderOfFiles, AreDeletedInBatches) {
     auto const begun = monotonic_s();

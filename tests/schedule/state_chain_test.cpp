@@ -51,6 +51,17 @@ TEST(StateChain, ACloneBeginsWithItsSource) {
     EXPECT_EQ(chain.at_begin_of({TrialId(0), 1}), 0xa0);
 }
 
+// The journal of somebody else may name any epoch: no memory is taken for those between.
+TEST(StateChain, AFarEpochIsKnownToo) {
+    StateChain chain;
+    int const far = 2'000'000'000;
+    for (int trial = 0; trial < 100; ++trial) chain.ended(record(trial, far, 0, 0xf0));
+    chain.ended(record(0, 0, 0, 0xa0));
+    EXPECT_EQ(chain.at_begin_of({TrialId(0), far + 1}), 0xf0);
+    EXPECT_EQ(chain.at_begin_of({TrialId(0), far}), std::nullopt);
+    EXPECT_EQ(chain.at_begin_of({TrialId(0), 1}), 0xa0);
+}
+
 // One name, two contents: what stood behind resumed runs of pbt that had other bits.
 TEST(StateChain, AFileIsOnlyWhatItsPlaceSays) {
     StateChain chain;

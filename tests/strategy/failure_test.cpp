@@ -260,10 +260,31 @@ TEST(RollCall, RanksThatDoNotAnswerAreListed) {
     }
 }
 
+// A trainer whose file system hangs still sends signs of life.
+TEST(RollCall, TrainersThatDoNotOpenTheirDataAreListed) {
+    if (mpi_world()) GTEST_SKIP() << "a silent MPI rank could not leave in good order";
+    auto const hub = make_thread_hub(2);
+    auto const world = make_thread_world(hub, Rank(0)), other = make_thread_world(hub, Rank(1));
+    Courier courier(*world, {}), of_the_trainer(*other, {});
+    RunConfig run;
+    run.setup_s = 0.2;
+    try {
+        call_roll(courier, Welcome{}, k_test_build, run);
+        FAIL() << "nobody answered, and nobody complained";
+    } catch (CommError const& error) {
+        EXPECT_STREQ(
+            error.what(),
+            "rank(s) 1 did not open their data within 0.2 s (a file system may hang); look at their hosts, or raise "
+            "run.setup_s");
+    }
+}
+
 TEST(Failure, OfDataAndMemoryAreNoTrialsOwn) {
     EXPECT_EQ(cause_of(DataError("d.h5: is damaged")), Cause::surroundings);
     EXPECT_EQ(cause_of(IoError("Input/output error")), Cause::surroundings);
     EXPECT_EQ(cause_of(std::bad_alloc()), Cause::surroundings);
+    EXPECT_EQ(words_of(std::bad_alloc()), "there is not enough memory");
+    EXPECT_EQ(words_of(Error("a fault")), "a fault");
     EXPECT_EQ(cause_of(std::runtime_error("CUDA out of memory. Tried to allocate 2 GiB")), Cause::surroundings);
     EXPECT_EQ(cause_of(std::runtime_error("[enforce fail] DefaultCPUAllocator: not enough memory")), Cause::surroundings);
     EXPECT_EQ(cause_of(DoesNotFit("cuda:0 has 1 GB", DoesNotFit::Why::others)), Cause::surroundings);

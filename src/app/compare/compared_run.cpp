@@ -23,11 +23,9 @@ std::string text_of(Json const& value) { return value.is_string() ? value.string
 std::vector<Json> read_lines(fs::path const& path) {
     std::vector<Json> out;
     if (!fs::exists(path)) return out;
-    auto const text = read_whole(path);
-    std::size_t start = 0;
-    for (auto end = text.find('\n'); end != text.npos; start = end + 1, end = text.find('\n', start))
-        out.push_back(parse_json_or_throw(std::string_view(text).substr(start, end - start),
-                                          fmt::format("{} (line {})", path.string(), out.size() + 1)));
+    LineReader lines(path);
+    while (auto const line = lines.next())
+        out.push_back(parse_json_or_throw(*line, fmt::format("{} (line {})", path.string(), lines.number())));
     return out;
 }
 

@@ -51,7 +51,9 @@ Attempt::Attempt(PreparedRun& prepared, Courier& courier, RunOptions const& opti
       pump_(courier, facts_.hosts, prepared.experiment.run.stall_s),
       progress_(options.quiet ? ProgressMode::quiet : progress_mode(terminal_of(2)), terminal_of(2).columns,
                 [](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }) {
-    if (prepared.earlier) catch_up_.emplace(*prepared.earlier, prepared.experiment);
+    if (prepared.earlier)
+        catch_up_.emplace(*prepared.earlier, prepared.experiment,
+                          most_checkpoint_bytes(prepared.state_bytes, prepared.trainers));
 }
 
 Attempt::~Attempt() = default;

@@ -17,8 +17,8 @@
 
 namespace hopscotch {
 
-CatchUp::CatchUp(EarlierJobs const& earlier, Experiment const& experiment)
-    : earlier_(earlier), files_(earlier, experiment.run.dir), experiment_(experiment) {}
+CatchUp::CatchUp(EarlierJobs const& earlier, Experiment const& experiment, std::uint64_t most_file_bytes)
+    : earlier_(earlier), files_(earlier, experiment.run.dir, most_file_bytes), experiment_(experiment) {}
 
 void CatchUp::Heard::add(Lap lap) {
     // The trial was stopped and resumed: its earlier laps from this epoch on do not count.
@@ -40,6 +40,7 @@ std::vector<Lap> CatchUp::begin(Director& director, Recorder& recorder) {
     files_.expect(director.trials());
     while (find_starts(director.trials(), recorder)) {
     }
+    recorder.shelf().distrust(files_.bad());
     return laps_from_starts(std::move(heard), recorder);
 }
 

@@ -22,8 +22,8 @@ struct TrialView;
 
 class CatchUp {
 public:
-    // Both must outlive it.
-    CatchUp(EarlierJobs const& earlier, Experiment const& experiment);
+    // Both must outlive it. most_file_bytes: of a checkpoint.
+    CatchUp(EarlierJobs const& earlier, Experiment const& experiment, std::uint64_t most_file_bytes);
 
     // Call once, before anything is released. Returns the laps to execute.
     std::vector<Lap> begin(Director& director, Recorder& recorder);

@@ -44,7 +44,10 @@ Storage storage_of(PreparedRun const& prepared, TrialBytes const& largest) {
     auto const units = laps * static_cast<std::uint64_t>(prepared.shards);
     auto const alive = static_cast<std::uint64_t>(prepared.in_flight);
     auto const trials = std::max<std::uint64_t>(alive, static_cast<std::uint64_t>(prepared.plan.trials));
-    out.checkpoints = (2 * alive + (keeps_every_best(prepared.experiment) ? trials : 1)) * largest.state;
+    // Each trainer may have written one file more before an older one goes.
+    auto const kept = static_cast<std::uint64_t>(prepared.experiment.run.checkpoint_keep) * alive +
+                      std::min(alive, static_cast<std::uint64_t>(prepared.trainers));
+    out.checkpoints = (kept + (keeps_every_best(prepared.experiment) ? trials : 1)) * largest.state;
     out.units = units * k_unit + laps * k_block;
     auto const traced = std::min(units, static_cast<std::uint64_t>(TraceWriter::k_most_units));
     out.lines = laps * k_lines_of_a_lap + traced * k_trace_of_a_unit;
@@ -61,9 +64,10 @@ std::string missing_space(PreparedRun const& prepared, Storage const& storage) {
     auto const space = std::filesystem::space(existing_part(prepared.experiment.run.dir), refused);
     if (refused || space.available >= storage.run_dir()) return {};
     return fmt::format(
-        "run.dir {} needs about {}, and its file system has {} (checkpoints of {} trials at a time: search.in_flight); free "
-        "some, or name another run.dir",
-        prepared.experiment.run.dir, bytes_text(storage.run_dir()), bytes_text(space.available), prepared.in_flight);
+        "run.dir {} needs about {}, and its file system has {} ({} checkpoints of {} trials at a time: run.checkpoint_keep, "
+        "search.in_flight); free some, or name another run.dir",
+        prepared.experiment.run.dir, bytes_text(storage.run_dir()), bytes_text(space.available),
+        prepared.experiment.run.checkpoint_keep, prepared.in_flight);
 }
 
 }  // namespace hopscotch

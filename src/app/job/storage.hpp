@@ -11,7 +11,8 @@ namespace hopscotch {
 struct PreparedRun;
 
 struct Storage {
-    std::uint64_t checkpoints = 0;  // two of each trial that is alive, and the best states that run.keep_best asks for
+    std::uint64_t checkpoints = 0;  // run.checkpoint_keep of each trial that is alive, one that each trainer writes, and the
+                                    // best states that run.keep_best asks for
     std::uint64_t units = 0;        // units-N.bin
     std::uint64_t lines = 0;        // journal, metrics, trace
     std::uint64_t best = 0;         // best/

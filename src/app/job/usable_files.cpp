@@ -28,8 +28,11 @@ std::uintmax_t bytes_of(std::filesystem::path const& path) {
 
 }  // namespace
 
-UsableFiles::UsableFiles(EarlierJobs const& earlier, std::filesystem::path directory)
-    : directory_(std::move(directory)), run_id_(earlier.facts.run_id), next_word_s_(monotonic_s() + k_word_s) {
+UsableFiles::UsableFiles(EarlierJobs const& earlier, std::filesystem::path directory, std::uint64_t most_bytes)
+    : directory_(std::move(directory)),
+      run_id_(earlier.facts.run_id),
+      most_bytes_(most_bytes),
+      next_word_s_(monotonic_s() + k_word_s) {
     for (auto const& [trial, files] : earlier.files)
         for (auto const& file : files) files_[trial].push_back({file});
 }
@@ -66,6 +69,14 @@ LapSink::Saved const* UsableFiles::after(TrialId trial, int epoch) {
     return nullptr;
 }
 
+std::vector<LapSink::Saved> UsableFiles::bad() const {
+    std::vector<LapSink::Saved> out;
+    for (auto const& [trial, files] : files_)
+        for (auto const& file : files)
+            if (file.condition == Condition::bad) out.push_back(file.saved);
+    return out;
+}
+
 bool UsableFiles::is_good(File& file) {
     if (file.condition != Condition::unknown) return file.condition == Condition::good;
     fault_point("resume.checkpoint");
@@ -80,7 +91,7 @@ bool UsableFiles::is_good(File& file) {
 }
 
 void UsableFiles::check(LapSink::Saved const& saved) {
-    CheckpointFile const file(directory_ / saved.file);
+    CheckpointFile const file(directory_ / saved.file, most_bytes_);
     file.verify();
     if (file.about().run_id != run_id_ || file.about().record.trial != saved.trial)
         throw DataError(fmt::format("{}: belongs to another run or trial", saved.file));

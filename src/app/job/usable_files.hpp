@@ -19,7 +19,8 @@ struct TrialView;
 
 class UsableFiles {
 public:
-    UsableFiles(EarlierJobs const& earlier, std::filesystem::path directory);
+    // most_bytes: of a file.
+    UsableFiles(EarlierJobs const& earlier, std::filesystem::path directory, std::uint64_t most_bytes);
 
     // These trials may start from files: for the log's "12 of 34 GB".
     void expect(std::vector<TrialView> const& trials);
@@ -33,6 +34,9 @@ public:
     LapSink::Saved const* furthest(TrialId trial, int last_epoch);
     LapSink::Saved const* after(TrialId trial, int epoch);
 
+    // The files that no trial can use, as far as they have been looked at.
+    std::vector<LapSink::Saved> bad() const;
+
 private:
     enum class Condition { unknown, good, bad };
     struct File {
@@ -45,6 +49,7 @@ private:
 
     std::filesystem::path directory_;
     std::string run_id_;
+    std::uint64_t most_bytes_;
     std::map<TrialId, std::vector<File>> files_;  // the furthest first
     std::uintmax_t expected_bytes_ = 0, checked_bytes_ = 0;
     double next_word_s_ = 0;

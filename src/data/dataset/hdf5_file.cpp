@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "core/error.hpp"
+#include "core/file.hpp"
 
 namespace hopscotch {
 namespace {
@@ -137,6 +138,7 @@ Hdf5File Hdf5File::open(std::filesystem::path const& path) {
     if (!std::filesystem::exists(path, refused))
         throw DataError(
             fmt::format("{}: no such file (named in dataset.json); restore it or import the dataset again", path.string()));
+    require_file(path);  // HDF5 would wait for the writer of a pipe
     Hdf5Lock const lock;
     auto const properties = hdf5_reading();
     Hdf5Id file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, properties.handle()));

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <functional>
 #include <numeric>
+#include <set>
 
 #include "core/error.hpp"
 #include "core/fault.hpp"
@@ -158,6 +159,11 @@ private:
         if (std::accumulate(m.shape.begin(), m.shape.end(), 1.0, std::multiplies<>()) > k_most_row_features)
             return problems_.add(fmt::format("shape says that a row has more than {} features", k_most_row_features));
         if (m.train.empty()) problems_.add("there are no training shards");
+        for (auto const split : {Split::train, Split::valid, Split::test}) {
+            std::set<std::string> names;
+            for (auto const& file : m.files(split))
+                if (!names.insert(file.file).second) return problems_.add(fmt::format("names '{}' twice", file.file));
+        }
         auto const scales = static_cast<std::size_t>(m.shape.size() == 3 ? m.shape[0] : m.row_size());
         if (m.mean.size() != scales || m.stddev.size() != scales)
             problems_.add(fmt::format("mean and stddev have {} and {} numbers (the shape asks for {})", m.mean.size(),

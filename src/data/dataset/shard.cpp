@@ -70,7 +70,20 @@ Shard with_features(std::filesystem::path const& directory, ShardFile const& fil
 
 }  // namespace
 
+void check_length(std::filesystem::path const& path, ShardFile const& file, Manifest const& manifest) {
+    constexpr std::uintmax_t slack = 256 << 20;  // what HDF5 needs beside the rows
+    auto const answers =
+        has_labels(manifest.task) ? sizeof(std::int64_t) : sizeof(float) * static_cast<std::size_t>(manifest.outputs);
+    auto const rows = static_cast<std::uintmax_t>(file.rows) * (row_bytes(manifest) + answers);
+    std::error_code missing;
+    auto const bytes = std::filesystem::file_size(path, missing);
+    if (missing || bytes <= 2 * rows + slack) return;
+    throw DataError(fmt::format("{}: is {} bytes long (its rows have {}); restore it or import the dataset again",
+                                path.string(), bytes, rows));
+}
+
 void check_layout(Hdf5File const& open, std::filesystem::path const& path, ShardFile const& file, Manifest const& manifest) {
+    check_length(path, file, manifest);
     check_dataset(open, path, "/features", features_layout(manifest, file.rows));
     check_dataset(open, path, "/labels", labels_layout(manifest, file.rows));
 }

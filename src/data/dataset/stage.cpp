@@ -10,6 +10,7 @@
 #include "core/error.hpp"
 #include "core/file.hpp"
 #include "core/hash.hpp"
+#include "data/dataset/shard.hpp"
 
 namespace hopscotch {
 namespace fs = std::filesystem;
@@ -33,6 +34,8 @@ fs::path stage_file(fs::path const& directory, ShardFile const& file, Manifest c
     auto const folder = stage / ("hopscotch-" + to_hex(dataset_hash(manifest)));
     auto const source = directory / file.file, copy = folder / file.file;
     if (is_whole(copy, file)) return folder;
+    require_file(source);
+    check_length(source, file, manifest);
     auto unfinished = copy;
     unfinished += own_suffix();
     std::error_code ignored;

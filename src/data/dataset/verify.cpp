@@ -32,6 +32,7 @@ public:
 
     void verify(ShardFile const& file) try {
         if (std::error_code refused; std::filesystem::is_regular_file(path_, refused)) {
+            check_length(path_, file, manifest_);
             report_.bytes += static_cast<std::int64_t>(std::filesystem::file_size(path_));
             if (auto const hash = hash_file(path_); hash != file.xxh64)
                 fail(fmt::format("hash is {} (dataset.json says {}); restore the file, or import the dataset again",

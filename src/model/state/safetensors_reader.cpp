@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "core/error.hpp"
+#include "core/file.hpp"
 #include "model/state/safetensors.hpp"
 
 namespace hopscotch {
@@ -105,6 +106,7 @@ void refuse_overlaps(std::map<std::string, SafetensorsFile::Entry> const& entrie
 SafetensorsFile SafetensorsFile::open(std::filesystem::path const& path) {
     SafetensorsFile file;
     file.path_ = path;
+    require_file(path);
     std::ifstream in(path, std::ios::binary | std::ios::ate);
     if (!in) throw DataError(fmt::format("{}: cannot be opened; check the path", path.string()));
     auto const fail = [&](std::string const& why) {

@@ -93,7 +93,8 @@ void check_file(WorkerResources const& resources, CheckpointFile const& file, La
 }  // namespace
 
 Buffer load_state(WorkerResources const& resources, Journey& journey) {
-    CheckpointFile const file(std::filesystem::path(resources.checkpoints.run_dir) / journey.lap.from);
+    auto const most = most_checkpoint_bytes(resources.runner.layout(journey.lap).bytes, resources.owners.trainers);
+    CheckpointFile const file(std::filesystem::path(resources.checkpoints.run_dir) / journey.lap.from, most);
     check_file(resources, file, journey.lap);
     auto const& about = file.about();
     auto state = resources.courier.pool().acquire(file.state_bytes());

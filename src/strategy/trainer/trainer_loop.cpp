@@ -169,8 +169,8 @@ void TrainerLoop::finish(Journey& journey, ByteView state) {
 void TrainerLoop::fail(Journey& journey, std::exception const& error) {
     journey.record.outcome = Outcome::failed;
     journey.record.cause = cause_of(error);
-    journey.record.reason =
-        fmt::format("epoch {} on trainer {} ({}): {}", journey.lap.epoch, runner().self().value, host_name(), error.what());
+    journey.record.reason = fmt::format("epoch {} on trainer {} ({}): {}", journey.lap.epoch, runner().self().value,
+                                        host_name(), words_of(error));
 }
 
 TrainerLoop::News TrainerLoop::news_of(TrialId trial) {

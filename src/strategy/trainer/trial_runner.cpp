@@ -42,6 +42,11 @@ Cause cause_of(std::exception const& error) {
     return data || memory ? Cause::surroundings : Cause::trial;
 }
 
+std::string words_of(std::exception const& error) {
+    bool const memory = dynamic_cast<std::bad_alloc const*>(&error) != nullptr;
+    return memory ? "there is not enough memory" : error.what();
+}
+
 UnitAddress TrialRunner::address_of(Lap const& lap, ShardId shard) {
     return {static_cast<std::uint64_t>(experiment_.seed), config_of(lap).seed_key(lap.trial), lap.epoch, shard};
 }
@@ -76,12 +81,12 @@ void TrialRunner::guarded(Journey& journey, std::string const& what, std::functi
     } catch (CommError const&) {
         throw;  // a lost rank is no bad trial
     } catch (std::exception const& error) {
-        look_at_device(
-            fmt::format("{} of trial {}, epoch {}: {}", what, journey.lap.trial.value, journey.lap.epoch, error.what()));
+        auto const why = words_of(error);
+        look_at_device(fmt::format("{} of trial {}, epoch {}: {}", what, journey.lap.trial.value, journey.lap.epoch, why));
         record.outcome = Outcome::failed;
         record.cause = cause_of(error);
-        record.reason = fmt::format("{} of epoch {} on trainer {} ({}): {}", what, journey.lap.epoch, self_.value,
-                                    host_name(), error.what());
+        record.reason =
+            fmt::format("{} of epoch {} on trainer {} ({}): {}", what, journey.lap.epoch, self_.value, host_name(), why);
     }
 }
 

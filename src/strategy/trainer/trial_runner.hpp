@@ -36,9 +36,9 @@ struct UnitSums;
 // Makes the model of a trial; tests inject one that misbehaves.
 using ModelFactory = std::function<TrialModel(TrialConfig const&, Manifest const&, Workspace&)>;
 
-// The cause of an exception that a trial's training threw.
+// Of an exception that a trial's training threw: its cause, and its text (a sentence even of std::bad_alloc).
 Cause cause_of(std::exception const& error);
-
+std::string words_of(std::exception const& error);
 class TrialRunner {
 public:
     // Trainer id, and its index among the trainers on this host: the trainer takes the GPU of that number.
