@@ -31,7 +31,7 @@ class Scale(Case):
 
     def test_shards(self):
         """A line of the journal does not grow with the shards, nor does what rank 0 keeps of a lap."""
-        slowly = ("--laps-per-s", "600")  # so that few records wait for rank 0; all that came would be 150 MB
+        slowly = ("--laps-per-s", "600")  # so that few records wait for rank 0
         few, many = (self.job(f"{shards}", *slowly, shards=shards, epochs=20) for shards in (32, 512))
         self.assertLess(many["journal"], 1.1 * few["journal"])
         self.assertLess(many["peak_mb"], 1.5 * few["peak_mb"])
