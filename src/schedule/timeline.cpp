@@ -117,6 +117,7 @@ void Timeline::release_certain(TrialId trial) {
         lap.release = run.release;
         lap.remaining_cost = view.unit_cost * options_.shards * (laps_wanted(run) - lap.epoch);
         lap.assignment = view.assignment;
+        lap.unit_cost = view.unit_cost;
         if (auto const clone = run.clones.find(lap.epoch); clone != run.clones.end()) lap.clone_of = clone->second.source;
         out_.push_back(std::move(lap));
     }

@@ -17,6 +17,7 @@
 #include "experiment/strategy_traits.hpp"
 #include "run/progress.hpp"
 #include "schedule/policy.hpp"
+#include "schedule/simulate.hpp"
 #include "schedule/simulate_search.hpp"
 
 namespace hopscotch {
@@ -55,7 +56,7 @@ bool is_hopping(PreparedRun const& prepared) {
 std::optional<Work> print_schedule(PreparedRun const& prepared, std::vector<TrialCost> const& costs) {
     auto const& policy = policy_named(prepared.experiment.strategy.policy);
     auto const bound = lower_bound(policy, costs, prepared.owners);
-    auto const simulated = simulate(policy, costs, prepared.owners, prepared.in_flight);
+    auto const simulated = simulate(policy, costs, prepared.owners, {.in_flight = prepared.in_flight});
     if (!is_hopping(prepared)) return Work{simulated.busy, std::nullopt};
     if (bound > 0)
         fmt::print("schedule     {:.3f} of the lower bound, trainers busy {:.0f} % (simulated, without validation)\n",
