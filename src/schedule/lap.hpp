@@ -11,7 +11,7 @@
 #include "experiment/assignment.hpp"
 #include "experiment/validation_scores.hpp"
 #include "schedule/order.hpp"
-#include "schedule/route.hpp"
+#include "schedule/visit.hpp"
 
 namespace hopscotch {
 

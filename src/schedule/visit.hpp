@@ -8,7 +8,6 @@
 
 #include "core/ids.hpp"
 #include "experiment/assignment.hpp"
-#include "schedule/route.hpp"
 
 namespace hopscotch {
 
@@ -20,6 +19,23 @@ struct HeldOut {
     bool has(ShardId shard) const { return folds > 1 && shard.value % folds == fold; }
 };
 HeldOut held_out_of(Assignment const& assignment, int folds);
+
+// A trial's way round the shards. Rank 0 gives each trial its route once (routes.hpp). The route travels with every lap and
+// stands in the journal, so trainers and replays never work it out again.
+enum class Direction { forward, backward };
+struct Route {
+    ShardId first = {};  // its owner is the trial's home. None (-1): shard t mod S for trial t
+    Direction direction = Direction::forward;
+    bool operator==(Route const&) const = default;
+};
+
+// Which routes a run gives: a part of experiment.json, so a resumed job gives the same. The default: those of versions that
+// had no choice.
+struct RoutePlan {
+    int permutation = -1;  // the number of the permutations that are drawn from the seed; -1: home t mod S
+    double long_from = 0;  // a trial goes backward if it costs more than so many times the mean of the others; 0: none does
+    bool operator==(RoutePlan const&) const = default;
+};
 
 // The policy `planned`: in every epoch a trial visits its first shard f, then f+1, f+2, ... (mod S), or backward f-1, f-2,
 // ...; those held out come after the others. step: 0..S-1. Without a route, f is t mod S for trial t: strategies whose

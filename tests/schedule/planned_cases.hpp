@@ -2,7 +2,6 @@
 // Runs of `planned` to simulate: tasks with a jitter of 1 %, and hops that take 4 % of a unit.
 #pragma once
 #include <cmath>
-#include <functional>
 #include <vector>
 
 #include "core/rng.hpp"
@@ -48,18 +47,21 @@ inline double machine_bound(std::vector<TrialCost> const& costs, int shards, int
     return std::max(longest, all / trainers);
 }
 
-// Mean over seeds of makespan / bound.
-using Costs = std::function<std::vector<TrialCost>(std::int64_t seed)>;
-inline double mean_ratio(PlannedCase const& in, Costs const& costs) {
+// Mean over seeds of jitter.
+inline double mean_makespan(std::vector<TrialCost> const& trials, OwnerTable const& owners, std::int64_t in_flight,
+                            QueueRule rule = QueueRule::by_units) {
     double sum = 0;
-    for (int seed = 0; seed < k_seeds; ++seed) {
-        auto const trials = costs(seed);
-        auto const out =
-            simulate(policy_named("planned"), trials, make_owners(in.shards, in.trainers, in.trials),
-                     {in.in_flight, k_hop * mean_unit(trials), k_jitter, static_cast<std::uint64_t>(seed), in.rule});
-        sum += out.makespan / machine_bound(trials, in.shards, in.trainers);
-    }
+    for (int seed = 0; seed < k_seeds; ++seed)
+        sum += simulate(policy_named("planned"), trials, owners,
+                        {in_flight, k_hop * mean_unit(trials), k_jitter, static_cast<std::uint64_t>(seed), rule})
+                   .makespan;
     return sum / k_seeds;
+}
+
+// Over the bound.
+inline double mean_ratio(PlannedCase const& in, std::vector<TrialCost> const& trials) {
+    auto const owners = make_owners(in.shards, in.trainers, in.trials);
+    return mean_makespan(trials, owners, in.in_flight, in.rule) / machine_bound(trials, in.shards, in.trainers);
 }
 
 }  // namespace hopscotch
