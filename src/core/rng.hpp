@@ -11,7 +11,16 @@
 
 namespace hopscotch {
 
-enum class Purpose : std::uint64_t { import_shuffle = 1, initialisation, shuffle, dropout, augmentation, search, synthetic };
+enum class Purpose : std::uint64_t {
+    import_shuffle = 1,
+    initialisation,
+    shuffle,
+    dropout,
+    augmentation,
+    search,
+    synthetic,
+    homes
+};
 
 // One 64-bit key for a stream, from the address. Example: stream_key(42, Purpose::shuffle, {trial, epoch, shard}).
 std::uint64_t stream_key(std::uint64_t seed, Purpose purpose, std::initializer_list<std::int64_t> address);

@@ -16,6 +16,7 @@ enum class ServerPlacement { colocated, dedicated };
 enum class SlotPolicy { local, averaged, reset };
 enum class AverageVia { allreduce, master };
 enum class TaskData { replicated, remote };
+enum class Visits { balanced, in_order };
 
 struct OuterOptimizer {  // on the mean of the workers' changes (DiLoCo: Nesterov, lr 0.7, momentum 0.9)
     double lr = 1;
@@ -26,6 +27,10 @@ struct OuterOptimizer {  // on the mean of the workers' changes (DiLoCo: Nestero
 struct StrategyConfig {
     std::string name = "mop";
     std::string policy = "planned";  // mop
+
+    // mop, task_parallel, sequential: where a trial begins, and which way it goes round the shards. balanced: so that
+    // trainers have equal work (schedule/routes.hpp); in_order: trial t begins at shard t mod S and goes forward.
+    Visits visits = Visits::balanced;
 
     // Where all trainers train a trial together (allreduce, parameter_server, model_averaging): each takes batch_size / K
     // rows of a batch (split), or batch_size rows (per_worker; the default of model_averaging).

@@ -15,6 +15,7 @@ using Shown = StrategySetting::Shown;
 using Traffic = StrategyTraits::Traffic;
 
 StrategySetting const k_batch_split{"batch", "split", Shown::unless_default};
+StrategySetting const k_visits{"visits", "balanced", Shown::unless_default};
 StrategySetting const k_collectives{"collectives", "auto", Shown::unless_default};
 
 StrategyTraits mop_traits() {
@@ -22,7 +23,7 @@ StrategyTraits mop_traits() {
             .summary = "model hopper parallelism: the models visit the shards",
             .training = Training::hopping,
             .traffic = Traffic::states,
-            .settings = {{"policy", "planned", Shown::unless_default}}};
+            .settings = {{"policy", "planned", Shown::unless_default}, k_visits}};
 }
 
 StrategyTraits task_parallel_traits() {
@@ -31,7 +32,7 @@ StrategyTraits task_parallel_traits() {
             .rows = Rows::travel,
             .traffic = Traffic::rows,
             .traffic_word = "rows",
-            .settings = {{"data", "replicated", Shown::always_bare}}};
+            .settings = {{"data", "replicated", Shown::always_bare}, k_visits}};
 }
 
 StrategyTraits model_averaging_traits() {
@@ -91,7 +92,8 @@ StrategyTraits parameter_server_traits() {
 StrategyTraits sequential_traits() {
     return {.name = "sequential",
             .summary = "one trainer, one trial after another: the reference of sequential equivalence",
-            .all_trainers = false};
+            .all_trainers = false,
+            .settings = {k_visits}};
 }
 
 }  // namespace

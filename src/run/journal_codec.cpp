@@ -147,6 +147,8 @@ Json to_json(Lap const& lap) {
                              {"remaining_cost", lap.remaining_cost},
                              {"assignment", to_json(lap.assignment)}});
     if (lap.clone_of) out["clone_of"] = to_json(*lap.clone_of);
+    if (lap.route.first.value >= 0) out["first_shard"] = lap.route.first.value;
+    if (lap.route.direction == Direction::backward) out["backward"] = true;
     return out;
 }
 
@@ -159,6 +161,9 @@ Lap lap_from_json(Json const& json) {
     lap.remaining_cost = real(json, "remaining_cost");
     lap.assignment = assignment_from_json(json.at("assignment"));
     if (auto const* source = json.find("clone_of")) lap.clone_of = lap_id_from_json(*source);
+    if (json.find("first_shard") != nullptr) lap.route.first = ShardId(count_in(json, "first_shard"));
+    if (auto const* backward = json.find("backward"); backward != nullptr && backward->boolean())
+        lap.route.direction = Direction::backward;
     return lap;
 }
 

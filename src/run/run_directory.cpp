@@ -184,6 +184,8 @@ Json to_json(RunFacts const& facts) {
     Json files = Json::object({});
     for (auto const& [path, hash] : facts.files) files[path] = to_hex(hash);
     out["files"] = std::move(files);
+    if (facts.routes != RoutePlan{})
+        out["routes"] = Json::object({{"permutation", facts.routes.permutation}, {"long_from", facts.routes.long_from}});
     if (!facts.collectives.empty()) out["collectives"] = facts.collectives;
     return out;
 }
@@ -208,6 +210,8 @@ RunFacts read_run_facts(fs::path const& directory) {
         if (auto const* files = json.find("files"))  // runs of older versions do not name any
             for (auto const& [path, hash, position] : files->object()) facts.files[path] = from_hex(hash.string());
         if (auto const* in_flight = json.find("in_flight")) facts.in_flight = in_flight->integer();
+        if (auto const* routes = json.find("routes"))
+            facts.routes = {static_cast<int>(routes->at("permutation").integer()), routes->at("long_from").number()};
         if (auto const* approximate = json.find("approximate")) facts.approximate = approximate->boolean();
         if (auto const* collectives = json.find("collectives")) facts.collectives = collectives->string();
         if (auto const* id = json.find("run_id")) facts.run_id = id->string();  // runs of older versions have none

@@ -35,6 +35,7 @@ struct TrialView {
     int epochs_released = 0;                 // laps before this one are done or with trainers
     double unit_cost = 0;                    // FLOPs of one unit
     LossKind loss = {};                      // of the assignment
+    Route route = {};
 };
 
 // A decision of the search or of an order, in the order of the decisions: for the journal and for people.
@@ -77,12 +78,21 @@ public:
 // duration of a lap, so that decisions are a function of the experiment. arrival: when its record comes; depends on timing.
 enum class DecideBy { virtual_time, arrival };
 
+// Of a search that decides nothing on the way, made when all its trials are known.
+struct TrialsPlan {
+    RoutePlan routes;
+    std::int64_t in_flight = 0;
+};
+
 struct DirectorOptions {
     std::function<double(TrialConfig const&)> unit_cost;  // FLOPs of one unit of a trial; the director keeps the function
     int shards = 1;
     std::int64_t in_flight = 0;  // trials with a lap to train at a time; 0: 2 x shards (searches that decide), all (others)
     double lookahead = 1;
     DecideBy decide_by = DecideBy::virtual_time;
+    RoutePlan routes = {};
+    // Instead of `routes` and `in_flight`, if the search decides nothing; asked once. Null: those.
+    std::function<TrialsPlan(std::vector<TrialView> const&)> plan = {};
 };
 
 // Throws ConfigError for early stopping if the search clones (a stopped trial could not be replaced).

@@ -11,6 +11,7 @@
 #include "experiment/assignment.hpp"
 #include "experiment/validation_scores.hpp"
 #include "schedule/order.hpp"
+#include "schedule/visit.hpp"
 
 namespace hopscotch {
 
@@ -34,6 +35,8 @@ struct Lap {
     std::uint64_t from_hash = 0;  // of the state in the file; 0: not known (a file of an older version)
     // The lap starts from the state at the end of that lap, of this trial or another; empty: from its trial's last state.
     std::optional<LapId> clone_of = {};
+    Route route = {};
+    double unit_cost = 0;  // FLOPs of one unit
 
     LapId id() const { return {trial, epoch}; }
 };

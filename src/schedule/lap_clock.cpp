@@ -13,7 +13,7 @@ public:
     VirtualClock(int shards, double lookahead, VirtualCluster::Cost cost)
         :  // decisions do not depend on strategy.policy
           lookahead_(lookahead),
-          cluster_(policy_named("planned"), make_owners(shards, shards, shards), std::move(cost)) {}
+          cluster_(policy_named("planned"), make_owners(shards, shards, shards), std::move(cost), {QueueRule::by_laps}) {}
 
     void start(VirtualLap const& lap) override {
         cluster_.add(lap);

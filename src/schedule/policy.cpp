@@ -13,7 +13,7 @@ namespace hopscotch {
 namespace {
 
 constexpr std::array<Policy, 1> k_policies{{
-    {"planned", [](NextVisit const& at) { return planned_shard(at.trial, at.step, at.shards, at.held_out); }},
+    {"planned", [](NextVisit const& at) { return planned_shard(at.trial, at.step, at.shards, at.held_out, at.route); }},
 }};
 
 }  // namespace

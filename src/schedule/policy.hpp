@@ -23,6 +23,7 @@ struct NextVisit {
     int shards = 1;  // S
     HeldOut held_out = {};
     PolicyView const* now = nullptr;  // null: asked ahead. The answer is then the shard if no trainer were busy
+    Route route = {};
 };
 
 struct Policy {

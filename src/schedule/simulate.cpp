@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "core/error.hpp"
+#include "core/rng.hpp"
 
 namespace hopscotch {
 namespace {
@@ -12,11 +13,12 @@ namespace {
 // Trials that run to their last epoch whatever happens, the longest admitted first.
 class Simulator {
 public:
-    Simulator(Policy const& policy, std::vector<TrialCost> const& trials, OwnerTable const& owners, std::int64_t in_flight,
-              SimulatedTask const& on_task)
+    Simulator(Policy const& policy, std::vector<TrialCost> const& trials, OwnerTable const& owners,
+              SimulationOptions const& options, SimulatedTask const& on_task)
         : shards_(static_cast<int>(owners.owner.size())),
-          in_flight_(in_flight),
-          cluster_(policy, owners, [this](LapId const& lap, int step) { return cost(lap.trial, step); }, on_task) {
+          options_(options),
+          cluster_(policy, owners, [this](LapId const& lap, int step) { return cost(lap, step); },
+                   {options.rule, options.hop, on_task}) {
         for (auto const& trial : trials) {
             trials_[trial.trial] = trial;
             waiting_.push_back(trial);
@@ -44,19 +46,24 @@ public:
 
 private:
     double lap_cost(TrialCost const& trial) const { return shards_ * trial.unit + trial.validation; }
-    double cost(TrialId trial, int step) {
-        auto const& of = trials_[trial];
-        return step == shards_ ? of.validation : of.unit;
+
+    double cost(LapId const& lap, int step) {
+        auto const& of = trials_[lap.trial];
+        double const cost = step == shards_ ? of.validation : of.unit;
+        if (options_.jitter == 0) return cost;
+        Rng rng(stream_key(options_.seed, Purpose::synthetic, {lap.trial.value, lap.epoch, step}));
+        return cost * std::max(0.0, 1 + options_.jitter * rng.normal());
     }
 
-    // The rule of real trainers: a lap knows what remained of its trial when it was released.
+    // The rule of real trainers, which do not know what validation costs.
     void add(LapId lap) {
         auto const& trial = trials_[lap.trial];
-        cluster_.add({lap, 0, (trial.epochs - lap.epoch) * lap_cost(trial)});
+        double const left = (trial.epochs - lap.epoch) * shards_ * trial.unit;
+        cluster_.add({lap, 0, left, trial.unit, trial.route});
     }
 
     void admit() {
-        while (alive_ < in_flight_ && next_ < waiting_.size()) {
+        while (alive_ < options_.in_flight && next_ < waiting_.size()) {
             auto const& trial = waiting_[next_++];
             out_.admitted.push_back(trial.trial);
             if (trial.epochs == 0) continue;
@@ -66,7 +73,7 @@ private:
     }
 
     int shards_;
-    std::int64_t in_flight_;
+    SimulationOptions options_;
     std::unordered_map<TrialId, TrialCost> trials_;
     std::vector<TrialCost> waiting_;
     std::size_t next_ = 0;
@@ -78,14 +85,9 @@ private:
 }  // namespace
 
 Simulation simulate(Policy const& policy, std::vector<TrialCost> const& trials, OwnerTable const& owners,
-                    std::int64_t in_flight, SimulatedTask const& on_task) {
-    require(in_flight >= 1, "at least one trial must be in flight");
-    return Simulator(policy, trials, owners, in_flight, on_task).run();
-}
-
-Simulation simulate(Policy const& policy, std::vector<TrialCost> const& trials, OwnerTable const& owners,
-                    std::int64_t in_flight) {
-    return simulate(policy, trials, owners, in_flight, {});
+                    SimulationOptions const& options, SimulatedTask const& on_task) {
+    require(options.in_flight >= 1, "at least one trial must be in flight");
+    return Simulator(policy, trials, owners, options, on_task).run();
 }
 
 }  // namespace hopscotch

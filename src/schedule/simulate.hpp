@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The event simulation of visit.hpp with a callback for every task: for tests and Gantt charts.
+// Event simulation of trials that run to their last epoch: the tasks of every trainer, in the order of the real queues.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -9,7 +9,25 @@
 
 namespace hopscotch {
 
+// What plans reckon with: the time of a hop in units of the mean trial, and the jitter of a task.
+inline constexpr double k_usual_hop = 0.04, k_usual_jitter = 0.01;
+
+struct SimulationOptions {
+    std::int64_t in_flight = INT64_MAX;
+    double hop = 0;     // time of a state on its way
+    double jitter = 0;  // of every task: its cost times 1 + jitter x N(0, 1), drawn from the seed
+    std::uint64_t seed = 0;
+    QueueRule rule = QueueRule::by_units;
+};
+
+struct Simulation {
+    double makespan = 0;
+    double busy = 0;                // summed over trainers
+    std::vector<TrialId> admitted;  // in order
+};
+
+// on_task is called for every task, in the order of their starts: for tests and Gantt charts.
 Simulation simulate(Policy const& policy, std::vector<TrialCost> const& trials, OwnerTable const& owners,
-                    std::int64_t in_flight, SimulatedTask const& on_task);
+                    SimulationOptions const& options = {}, SimulatedTask const& on_task = {});
 
 }  // namespace hopscotch

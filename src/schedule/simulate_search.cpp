@@ -69,7 +69,8 @@ private:
                       [this](auto const& entry) { return has_ended(director_.trials()[entry.first.index()].status); });
         for (auto& [trial, queue] : queues_) {
             if (queue.empty() || !under_way_.insert(trial).second) continue;
-            cluster_.add({{trial, queue.front().epoch}, queue.front().release, queue.front().remaining_cost});
+            auto const& lap = queue.front();
+            cluster_.add({lap.id(), lap.release, lap.remaining_cost, lap.unit_cost, lap.route});
             queue.pop_front();
         }
     }

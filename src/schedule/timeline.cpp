@@ -20,6 +20,7 @@ Timeline::Timeline(Experiment const& experiment, DirectorOptions options, Search
       decides_(!search.decides_nothing()),
       clones_(search.clones()),
       trains_on_(clones_ && options_.decide_by == DecideBy::virtual_time),
+      routes_(options_.routes, experiment.seed, options_.shards),
       clock_(!decides_ || options_.decide_by == DecideBy::arrival
                  ? make_arrival_clock()
                  : make_virtual_clock(options_.shards, options_.lookahead, [this](LapId const& lap, int step) {
@@ -39,11 +40,27 @@ TrialId Timeline::add(Assignment const& assignment) {
     view.assignment = assignment;
     view.unit_cost = options_.unit_cost(config);
     view.loss = config.train.loss;
+    // With the trials of lower ids: those of higher ids may not be known yet. A few of them say little.
+    bool const comparable = trial.value >= options_.shards;
+    view.route = routes_.of(trial, view.unit_cost, comparable ? costs_ / trial.value : 0);
+    costs_ += view.unit_cost;
     TrialRun run{EarlyStop(config.train.early_stopping, experiment_.search.metric, experiment_.search.mode)};
     run.epochs = config.train.epochs;
     trials_.push_back(std::move(view));
     runs_.push_back(std::move(run));
     return trial;
+}
+
+void Timeline::all_added() {
+    if (trials_.empty()) return;
+    if (options_.plan) {
+        auto const plan = options_.plan(trials_);
+        options_.in_flight = plan.in_flight;
+        options_.routes = plan.routes;
+    }
+    routes_ = Routes(options_.routes, experiment_.seed, options_.shards);
+    for (auto& view : trials_)
+        view.route = routes_.of(view.id, view.unit_cost, costs_ / static_cast<double>(trials_.size()));
 }
 
 int Timeline::laps_wanted(TrialRun const& run) const { return trains_on_ ? std::max(run.until, run.epochs) : run.until; }
@@ -117,6 +134,8 @@ void Timeline::release_certain(TrialId trial) {
         lap.release = run.release;
         lap.remaining_cost = view.unit_cost * options_.shards * (laps_wanted(run) - lap.epoch);
         lap.assignment = view.assignment;
+        lap.unit_cost = view.unit_cost;
+        lap.route = view.route;
         if (auto const clone = run.clones.find(lap.epoch); clone != run.clones.end()) lap.clone_of = clone->second.source;
         out_.push_back(std::move(lap));
     }

@@ -14,6 +14,7 @@
 #include "schedule/early_stop.hpp"
 #include "schedule/lap_clock.hpp"
 #include "schedule/pins.hpp"
+#include "schedule/routes.hpp"
 
 namespace hopscotch {
 
@@ -59,6 +60,8 @@ public:
     // Adds a trial that waits, without laps. Returns its number.
     TrialId add(Assignment const& assignment);
     TrialConfig config_of(Assignment const& assignment) const;
+    // All trials of the search have been added: asks DirectorOptions::plan, and compares each trial with all others.
+    void all_added();
 
     // False: the lap does not count, because its trial has ended or its record is known.
     bool take(LapRecord const& record);
@@ -97,6 +100,8 @@ private:
     bool decides_, clones_, trains_on_;  // trains_on: past decision points
     std::vector<TrialView> trials_;
     std::deque<TrialRun> runs_;  // by trial; references to elements stay valid
+    Routes routes_;
+    double costs_ = 0;  // of a unit of each trial, when it was added
     std::unique_ptr<LapClock> clock_;
     int running_ = 0;
     std::int64_t grants_ = 0;

@@ -10,16 +10,15 @@
 namespace hopscotch {
 
 UndecidedDirector::UndecidedDirector(Experiment const& experiment, Search& search, Timeline& timeline)
-    : search_config_(experiment.search),
-      search_(search),
-      timeline_(timeline),
-      in_flight_(timeline.options().in_flight > 0 ? timeline.options().in_flight : INT64_MAX) {
+    : search_config_(experiment.search), search_(search), timeline_(timeline) {
     while (auto const proposal = search_.next()) {
         auto const trial = timeline_.add(proposal->assignment);
         timeline_.run(trial).until = timeline_.view(trial).epochs_wanted = proposal->until_epoch;
         told_[trial] = k_no_score;
         waiting_.push_back(trial);
     }
+    timeline_.all_added();
+    if (auto const in_flight = timeline_.options().in_flight; in_flight > 0) in_flight_ = in_flight;
     // Stable: equals stay in the order of their ids.
     std::ranges::stable_sort(waiting_, std::greater(), [&](TrialId trial) {
         return timeline_.view(trial).unit_cost * timeline_.view(trial).epochs_wanted;

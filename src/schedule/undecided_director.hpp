@@ -25,7 +25,7 @@ private:
     SearchConfig search_config_;
     Search& search_;
     Timeline& timeline_;
-    std::int64_t in_flight_;
+    std::int64_t in_flight_ = INT64_MAX;
     std::map<TrialId, double> told_;  // the value in the last report to the search
     std::vector<TrialId> waiting_;    // longest first
 };

@@ -5,39 +5,52 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "core/error.hpp"
 
 namespace hopscotch {
 
-VirtualCluster::VirtualCluster(Policy const& policy, OwnerTable owners, Cost cost, SimulatedTask on_task)
+VirtualCluster::VirtualCluster(Policy const& policy, OwnerTable owners, Cost cost, ClusterOptions options)
     : policy_(policy),
       owners_(std::move(owners)),
       shards_(static_cast<int>(owners_.owner.size())),
       cost_(std::move(cost)),
-      on_task_(std::move(on_task)),
+      options_(std::move(options)),
       queues_(static_cast<std::size_t>(owners_.trainers)),
       runs_(static_cast<std::size_t>(owners_.trainers), 0) {}
 
 VirtualCluster::Key VirtualCluster::key(Place const& place) const {
-    return {place.step == shards_ ? 0 : 1, place.lap.release, -place.lap.remaining, place.lap.id.trial};
+    auto const& lap = place.lap;
+    bool const by_units = options_.rule == QueueRule::by_units;
+    double const left = by_units ? lap.remaining - place.step * lap.unit : lap.remaining;
+    return {place.step == shards_ ? 0 : 1, lap.release, -left, by_units ? place.came : 0, lap.id.trial};
+}
+
+// To the trainer of the next unit, or home for the validation.
+void VirtualCluster::go_to_next(Place& place) {
+    auto const before = place.trainer;
+    if (place.step < shards_) {
+        PolicyView const now{owners_, runs_, place.visited};
+        place.visited.push_back(policy_.next({place.lap.id.trial, place.step, shards_, {}, &now, place.lap.route}));
+    }
+    place.trainer = owners_.of(place.step < shards_ ? place.visited.back() : place.visited.front());
+    place.hops = options_.hop > 0 && before.value >= 0 && place.trainer != before;
+    if (!place.hops) return;
+    place.ends = now_ + options_.hop;
+    ends_.emplace(*place.ends, place.lap.id.trial);
 }
 
 void VirtualCluster::enqueue(Place& place) {
-    if (place.step == shards_) {  // the validation, at home
-        place.trainer = owners_.of(place.visited.front());
-    } else {
-        PolicyView const now{owners_, runs_, place.visited};
-        place.visited.push_back(policy_.next({place.lap.id.trial, place.step, shards_, {}, &now}));
-        place.trainer = owners_.of(place.visited.back());
-    }
+    place.came = arrivals_++;
     queues_[place.trainer.index()].insert(key(place));
     changed_.insert(place.trainer);
 }
 
 void VirtualCluster::add(VirtualLap const& lap) {
-    auto const [at, is_new] = laps_.try_emplace(lap.id.trial, Place{lap, 0, {}, {}, std::nullopt});
+    auto const [at, is_new] = laps_.try_emplace(lap.id.trial, Place{lap});
     require(is_new, fmt::format("trial {} has a lap on the virtual cluster already", lap.id.trial.value));
+    go_to_next(at->second);
     enqueue(at->second);
 }
 
@@ -45,12 +58,13 @@ void VirtualCluster::remove(TrialId trial) {
     auto const found = laps_.find(trial);
     if (found == laps_.end()) return;
     auto const& place = found->second;
-    if (place.ends) {
+    if (place.ends)
         ends_.erase({*place.ends, trial});
+    else
+        queues_[place.trainer.index()].erase(key(place));
+    if (place.ends && !place.hops) {
         runs_[place.trainer.index()] = 0;
         changed_.insert(place.trainer);
-    } else {
-        queues_[place.trainer.index()].erase(key(place));
     }
     laps_.erase(found);
 }
@@ -64,7 +78,8 @@ void VirtualCluster::start_ready() {
         double const cost = cost_(place.lap.id, place.step);
         require(std::isfinite(cost) && cost >= 0,
                 fmt::format("a unit of trial {} costs {}", place.lap.id.trial.value, cost));
-        if (on_task_) on_task_({place.lap.id.trial, place.lap.id.epoch, place.step, trainer, now_, now_ + cost});
+        if (options_.on_task)
+            options_.on_task({place.lap.id.trial, place.lap.id.epoch, place.step, trainer, now_, now_ + cost});
         place.ends = now_ + cost;
         ends_.emplace(*place.ends, place.lap.id.trial);
         runs_[t] = 1;
@@ -77,13 +92,21 @@ std::optional<double> VirtualCluster::next_end() const {
     return ends_.empty() ? std::nullopt : std::optional(ends_.begin()->first);
 }
 
-// True if that was the last of its lap.
-bool VirtualCluster::end_task(Place& place) {
-    runs_[place.trainer.index()] = 0;
-    changed_.insert(place.trainer);
+bool VirtualCluster::is_over(Place const& place) const {
+    return place.step > shards_ || (place.step == shards_ && cost_(place.lap.id, shards_) == 0);
+}
+
+// Of a task or a hop. True if that was the last of its lap.
+bool VirtualCluster::end_event(Place& place) {
     place.ends.reset();
-    ++place.step;
-    if (place.step > shards_ || (place.step == shards_ && cost_(place.lap.id, shards_) == 0)) return true;
+    if (!std::exchange(place.hops, false)) {
+        runs_[place.trainer.index()] = 0;
+        changed_.insert(place.trainer);
+        if (++place.step > shards_ || (options_.hop == 0 && is_over(place))) return true;
+        go_to_next(place);
+        if (place.hops) return false;
+    }
+    if (is_over(place)) return true;
     enqueue(place);
     return false;
 }
@@ -95,7 +118,7 @@ std::vector<LapId> VirtualCluster::run_until(double time) {
         auto const trial = ends_.begin()->second;
         ends_.erase(ends_.begin());
         auto const found = laps_.find(trial);
-        if (!end_task(found->second)) continue;
+        if (!end_event(found->second)) continue;
         over.push_back(found->second.lap.id);
         laps_.erase(found);
     }

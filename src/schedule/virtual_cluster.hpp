@@ -17,11 +17,13 @@
 
 namespace hopscotch {
 
-// A lap in a trainer's queue; release and remaining as in Lap.
+// A lap in a trainer's queue; release, remaining and unit as in Lap.
 struct VirtualLap {
     LapId id;
     std::int64_t release = 0;
     double remaining = 0;
+    double unit = 0;
+    Route route = {};
 };
 
 struct SimulatedUnit {
@@ -33,21 +35,32 @@ struct SimulatedUnit {
 };
 using SimulatedTask = std::function<void(SimulatedUnit const&)>;  // called when a task starts
 
+// The trial that a free trainer takes, after validation and release order: the one with the most work left, then the one
+// that came first, then the lowest id. by_units is the rule of the trainers (strategy/mop): units of the present lap that
+// are done do not count. by_laps: they count until the lap is over, and nobody came first. Decisions in virtual time keep
+// that rule, because those of earlier runs were taken under it.
+enum class QueueRule { by_units, by_laps };
+
+struct ClusterOptions {
+    QueueRule rule = QueueRule::by_units;
+    double hop = 0;  // time of a state on its way to another trainer
+    SimulatedTask on_task = {};
+};
+
 class VirtualCluster {
 public:
     // Cost of a unit (step 0..S-1), or of a lap's validation (step S; 0: there is none). Called when the task starts.
     using Cost = std::function<double(LapId const&, int step)>;
 
-    VirtualCluster(Policy const& policy, OwnerTable owners, Cost cost, SimulatedTask on_task = {});
+    VirtualCluster(Policy const& policy, OwnerTable owners, Cost cost, ClusterOptions options = {});
 
-    void add(VirtualLap const& lap);  // is ready now; a trial has one lap at a time
+    void add(VirtualLap const& lap);  // is ready now, at home; a trial has one lap at a time
     void remove(TrialId trial);       // the trial's lap, if there is one; its trainer is free now
     std::size_t laps() const { return laps_.size(); }
 
-    // Idle trainers begin a task: validation first, then release order, the longest remaining trial, the lowest id.
-    void start_ready();
+    void start_ready();  // idle trainers begin a task
 
-    std::optional<double> next_end() const;  // of a running task; none: no task runs
+    std::optional<double> next_end() const;  // of a running task or of a hop; none: nothing is under way
 
     // Moves the clock, not beyond next_end(). Laps whose task ends then go to the next trainer's queue. Returns the laps
     // that have ended, by (trial, epoch).
@@ -58,28 +71,33 @@ public:
 
 private:
     // The smallest key runs first. A trial is queued once.
-    using Key = std::tuple<int, std::int64_t, double, TrialId>;
+    using Key = std::tuple<int, std::int64_t, double, std::int64_t, TrialId>;
     struct Place {
         VirtualLap lap;
         int step = 0;
-        TrainerId trainer;
-        std::vector<ShardId> visited;  // in this lap
-        std::optional<double> ends;    // it runs
+        TrainerId trainer = {};
+        std::vector<ShardId> visited = {};  // in this lap
+        std::optional<double> ends = {};    // its task runs, or its hop is under way, until then
+        bool hops = false;
+        std::int64_t came = 0;  // its number among all arrivals in queues
     };
     Key key(Place const& place) const;
+    void go_to_next(Place& place);
     void enqueue(Place& place);
-    bool end_task(Place& place);
+    bool end_event(Place& place);
+    bool is_over(Place const& place) const;
 
     Policy const& policy_;
     OwnerTable owners_;
     int shards_;
     Cost cost_;
-    SimulatedTask on_task_;
+    ClusterOptions options_;
     std::unordered_map<TrialId, Place> laps_;
     std::vector<std::set<Key>> queues_;  // by trainer
     std::vector<char> runs_;             // by trainer
     std::set<TrainerId> changed_;        // trainers that may have a task to start
     std::set<std::pair<double, TrialId>> ends_;
+    std::int64_t arrivals_ = 0;
     double now_ = 0, busy_ = 0;
 };
 

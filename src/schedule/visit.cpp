@@ -18,8 +18,10 @@ HeldOut held_out_of(Assignment const& assignment, int folds) {
     return {};
 }
 
-ShardId planned_shard(TrialId trial, int step, int shards, HeldOut const& held_out) {
-    auto const around = [&](int k) { return ShardId((static_cast<std::int64_t>(trial.value) + k) % shards); };
+ShardId planned_shard(TrialId trial, int step, int shards, HeldOut const& held_out, Route const& route) {
+    std::int64_t const first = (route.first.value < 0 ? trial.value : route.first.value) % shards;
+    bool const forward = route.direction == Direction::forward;
+    auto const around = [&](int k) { return ShardId((first + (forward ? k % shards : shards - k % shards)) % shards); };
     if (held_out.folds == 1) return around(step);
     int left = step;
     for (bool const held : {false, true})
@@ -62,9 +64,12 @@ OwnerTable without(OwnerTable table, TrainerId lost, std::vector<TrainerId> cons
     return table;
 }
 
-std::int64_t hops_per_lap(Policy const& policy, TrialId trial, OwnerTable const& owners, HeldOut const& held_out) {
+std::int64_t hops_per_lap(Policy const& policy, TrialId trial, OwnerTable const& owners, HeldOut const& held_out,
+                          Route const& route) {
     int const shards = static_cast<int>(owners.owner.size());
-    auto const owner_at = [&](int step) { return owners.of(policy.next({trial, step % shards, shards, held_out})); };
+    auto const owner_at = [&](int step) {
+        return owners.of(policy.next({trial, step % shards, shards, held_out, nullptr, route}));
+    };
     std::int64_t hops = 0;
     for (int step = 0; step < shards; ++step)
         if (owner_at(step) != owner_at(step + 1)) ++hops;  // after the last step: home
@@ -79,7 +84,8 @@ double lower_bound(Policy const& policy, std::vector<TrialCost> const& trials, O
     for (auto const& trial : trials) {
         longest = std::max(longest, trial.epochs * (shards * trial.unit + trial.validation));
         units += trial.epochs * trial.unit;
-        load[owners.of(policy.next({trial.trial, 0, shards})).index()] += trial.epochs * trial.validation;
+        load[owners.of(policy.next({trial.trial, 0, shards, {}, nullptr, trial.route})).index()] +=
+            trial.epochs * trial.validation;
     }
     for (auto owner : owners.owner) load[owner.index()] += units;
     return std::max(longest, *std::max_element(load.begin(), load.end()));

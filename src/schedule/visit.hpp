@@ -20,9 +20,27 @@ struct HeldOut {
 };
 HeldOut held_out_of(Assignment const& assignment, int folds);
 
-// The policy `planned`: in every epoch trial t visits t, t+1, ..., t+S-1 (mod S), those held out after the others. step:
-// 0..S-1. Strategies whose trainers train a trial together visit in this order under any policy.
-ShardId planned_shard(TrialId trial, int step, int shards, HeldOut const& held_out = {});
+// A trial's way round the shards. Rank 0 gives each trial its route once (routes.hpp). The route travels with every lap and
+// stands in the journal, so trainers and replays never work it out again.
+enum class Direction { forward, backward };
+struct Route {
+    ShardId first = {};  // its owner is the trial's home. None (-1): shard t mod S for trial t
+    Direction direction = Direction::forward;
+    bool operator==(Route const&) const = default;
+};
+
+// Which routes a run gives: a part of experiment.json, so a resumed job gives the same. The default: those of versions that
+// had no choice.
+struct RoutePlan {
+    int permutation = -1;  // the number of the permutations that are drawn from the seed; -1: home t mod S
+    double long_from = 0;  // a trial goes backward if it costs more than so many times the mean of the others; 0: none does
+    bool operator==(RoutePlan const&) const = default;
+};
+
+// The policy `planned`: in every epoch a trial visits its first shard f, then f+1, f+2, ... (mod S), or backward f-1, f-2,
+// ...; those held out come after the others. step: 0..S-1. Without a route, f is t mod S for trial t: strategies whose
+// trainers train a trial together visit in this order under any policy.
+ShardId planned_shard(TrialId trial, int step, int shards, HeldOut const& held_out = {}, Route const& route = {});
 
 // shard -> trainer; version + 1 after every change. Every trainer gets floor or ceil of S/W shards.
 struct OwnerTable {
@@ -47,22 +65,15 @@ struct TrialCost {
     double unit = 0;        // of one shard
     double validation = 0;  // of one validation at home
     int epochs = 0;
+    Route route = {};
 };
 
 // Hops of one lap: changes of owner on the way round and back home.
-std::int64_t hops_per_lap(Policy const& policy, TrialId trial, OwnerTable const& owners, HeldOut const& held_out = {});
+std::int64_t hops_per_lap(Policy const& policy, TrialId trial, OwnerTable const& owners, HeldOut const& held_out = {},
+                          Route const& route = {});
 
 // max(longest trial alone, most loaded trainer), validation included. The makespan of no schedule is smaller.
 double lower_bound(Policy const& policy, std::vector<TrialCost> const& trials, OwnerTable const& owners);
-
-// Event simulation with couriers that cost nothing: the tasks of every trainer, in the order of the real queues.
-struct Simulation {
-    double makespan = 0;
-    double busy = 0;                // summed over trainers
-    std::vector<TrialId> admitted;  // in order
-};
-Simulation simulate(Policy const& policy, std::vector<TrialCost> const& trials, OwnerTable const& owners,
-                    std::int64_t in_flight);
 
 // Utilisation of W trainers by S shards of equal size: S/W over its ceiling.
 // shard_advice: the sentence that start-up and dry run print, with the numbers of trainers that divide S; "" if W does.

@@ -195,7 +195,9 @@ class CommandLine(Case):
             self.assertEqual(code, 0)
             table = out.split("finished in ")[0].splitlines()
             self.assertEqual(len(table), 3)
-            for line in table + err.splitlines():
+            progress = [line for line in err.splitlines() if " info " not in line]
+            self.assertGreater(len(err.splitlines()), len(progress), "how the trials were planned")
+            for line in table + progress:
                 self.assertLessEqual(len(line), int(columns), line)
 
     def test_shipped_experiments_dry_run(self):

@@ -400,6 +400,7 @@ class Resume(Disturbed):
         expected = self.undisturbed()
         document = disturbed()
         document["run"]["state_memory"] = "1kB"
+        document["search"]["in_flight"] = 4  # by default as few as the memory has room for
         self.write(document)
         self.assertTrue(self.killed(laps=6, trainers="1"))
         self.resumed(trainers="1")

@@ -254,8 +254,10 @@ class Searches(Case):
                 self.assertEqual(self.run_elsewhere(search, f"other{number}", ranks=LONG), expected)
 
     def test_asha_finds_what_the_grid_finds_for_less(self):
-        def searched(procedure):
+        # On average: the best of 16 trials differs by a row or two of validation from seed to seed.
+        def searched(procedure, seed):
             document = experiment(
+                seed=seed,
                 model={"name": "mlp", "hidden": [64]},
                 train={"epochs": 9, "batch_size": 32, "optimizer": {"name": "sgd", "lr": 0.1, "momentum": 0.9}},
                 search={"metric": "val_accuracy", **procedure},
@@ -263,14 +265,17 @@ class Searches(Case):
                 space={"train.optimizer.lr": [0.01, 0.03, 0.1, 0.3], "model.hidden": [[16], [32], [64], [128]]},
             )
             self.write(document)
-            self.succeed("--quiet", "--trainers", "2")
+            self.succeed("--quiet", "--overwrite", "--trainers", "2")
             trials = self.summary(procedure["procedure"])["trials"]
             return sum(trial["epochs"] for trial in trials), max(trial["best"]["val_accuracy"] for trial in trials)
 
-        all_epochs, best = searched({"procedure": "grid"})
-        epochs, found = searched({"procedure": "asha", "sampler": "grid"})
-        self.assertLessEqual(epochs, 0.4 * all_epochs)
-        self.assertGreaterEqual(found, best - 0.005)
+        lost = []
+        for seed in range(1, 7):
+            all_epochs, best = searched({"procedure": "grid"}, seed)
+            epochs, found = searched({"procedure": "asha", "sampler": "grid"}, seed)
+            self.assertLessEqual(epochs, 0.4 * all_epochs)
+            lost.append(best - found)
+        self.assertLessEqual(sum(lost) / len(lost), 0.01, lost)
 
     def test_dry_run_tells_what_it_will_cost(self):
         self.write(searching(RULES[2]))

@@ -56,7 +56,9 @@ TEST(StrategyTraits, FallbacksAreTheReadersDefaults) {
         EXPECT_EQ(std::tuple(a.policy, a.batch, a.batch_norm, a.algorithm, a.collectives, a.mode, a.placement),
                   std::tuple(b.policy, b.batch, b.batch_norm, b.algorithm, b.collectives, b.mode, b.placement))
             << given;
-        EXPECT_EQ(std::tuple(a.every, a.momentum, a.via, a.data), std::tuple(b.every, b.momentum, b.via, b.data)) << given;
+        EXPECT_EQ(std::tuple(a.every, a.momentum, a.via, a.data, a.visits),
+                  std::tuple(b.every, b.momentum, b.via, b.data, b.visits))
+            << given;
     }
 }
 

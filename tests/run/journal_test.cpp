@@ -48,6 +48,22 @@ std::string message_of(std::filesystem::path const& path) {
     return {};
 }
 
+TEST(Journal, ALapKeepsItsRoute) {
+    Scratch scratch;
+    auto with = some_lap(3, 0);
+    with.route = {ShardId(2), Direction::backward};
+    {
+        JournalWriter writer(scratch / "j");
+        writer.lap_released(some_lap(0, 0));
+        writer.lap_released(with);
+    }
+    EXPECT_EQ(slurp(scratch / "j").find("first_shard"), slurp(scratch / "j").rfind("first_shard"));
+    auto const released = read_journal(scratch / "j").released;
+    ASSERT_EQ(released.size(), 2U);
+    EXPECT_EQ(released[0].route, Route{});
+    EXPECT_EQ(released[1].route, with.route);
+}
+
 TEST(Journal, OrdersWaitUntilTheyComeWithALap) {
     Scratch scratch;
     Order const stop{Order::Kind::stop, TrialId(1), -1, {}, "stopped by a user"};

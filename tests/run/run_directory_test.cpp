@@ -53,6 +53,22 @@ RunFacts no_facts() {
     return facts;
 }
 
+TEST(RunDirectory, FactsKeepTheRoutes) {
+    Scratch scratch;
+    auto facts = no_facts();
+    facts.owners = make_owners(2, 1, 2);
+    {
+        RunDirectory const before(scratch / "before", RunDirUse::fresh, facts);
+    }
+    EXPECT_EQ(slurp(scratch / "before" / "experiment.json").find("routes"), std::string::npos);
+    EXPECT_EQ(read_run_facts(scratch / "before").routes, RoutePlan{});
+    facts.routes = {2, 4.5};
+    {
+        RunDirectory const now(scratch / "now", RunDirUse::fresh, facts);
+    }
+    EXPECT_EQ(read_run_facts(scratch / "now").routes, (RoutePlan{2, 4.5}));
+}
+
 TEST(RunDirectory, OverwriteClearsARun) {
     Scratch scratch;
     auto const run = scratch / "digits";

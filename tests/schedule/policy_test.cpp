@@ -77,7 +77,7 @@ TEST(Policy, ARunTimePolicySeesVisitedShardsAndBusyTrainers) {
     auto const owners = make_owners(4, 4, 6);
     std::map<LapId, std::set<TrainerId>> visited;
     std::map<TrialId, TrainerId> home;
-    auto const out = simulate(policy, trials, owners, 6, [&](SimulatedUnit const& unit) {
+    auto const out = simulate(policy, trials, owners, {.in_flight = 6}, [&](SimulatedUnit const& unit) {
         if (unit.step == 0) home[unit.trial] = unit.trainer;
         if (unit.step < 4)
             visited[{unit.trial, unit.epoch}].insert(unit.trainer);

@@ -38,7 +38,7 @@ Ratio ratio(int trainers, int trials, double sigma, int seeds, std::int64_t in_f
     Ratio out;
     for (int seed = 0; seed < seeds; ++seed) {
         auto const costs = trials_of(trials, sigma, seed, 5);
-        double const r = simulate(k_planned, costs, owners, in_flight).makespan / lower_bound(k_planned, costs, owners);
+        double const r = simulate(k_planned, costs, owners, {in_flight}).makespan / lower_bound(k_planned, costs, owners);
         out.mean += r / seeds;
         out.worst = std::max(out.worst, r);
     }
@@ -69,7 +69,7 @@ TEST(Planned, ToyScheduleOfFiveTrialsOnThreeTrainers) {
         for (double unit : {2, 1, 1, 1, 2}) costs.push_back({TrialId(costs.size()), unit, 0, epochs});
         auto const owners = make_owners(3, 3, 5);
         EXPECT_DOUBLE_EQ(lower_bound(k_planned, costs, owners), 7 * epochs);
-        EXPECT_LE(simulate(k_planned, costs, owners, k_all).makespan, 7 * epochs + 1) << epochs << " epochs";
+        EXPECT_LE(simulate(k_planned, costs, owners).makespan, 7 * epochs + 1) << epochs << " epochs";
     }
 }
 
@@ -99,7 +99,7 @@ TEST(Planned, EveryUnitOnceInOrderAndNothingOverlaps) {
         std::map<TrialId, std::vector<SimulatedUnit>> of_trial;
         std::map<TrainerId, double> trainer_free;
         double busy = 0;
-        auto const out = simulate(k_planned, in.trials, in.owners, in.in_flight, [&](SimulatedUnit const& unit) {
+        auto const out = simulate(k_planned, in.trials, in.owners, {in.in_flight}, [&](SimulatedUnit const& unit) {
             EXPECT_GE(unit.start, trainer_free[unit.trainer]);  // exclusivity of the trainer
             trainer_free[unit.trainer] = unit.end;
             busy += unit.end - unit.start;
@@ -129,7 +129,7 @@ TEST(Planned, NeverMoreInFlightThanAllowed) {
     for (int seed = 0; seed < 100; ++seed) {
         auto const in = random_instance(seed);
         std::vector<SimulatedUnit> units;
-        simulate(k_planned, in.trials, in.owners, in.in_flight, [&](SimulatedUnit const& unit) { units.push_back(unit); });
+        simulate(k_planned, in.trials, in.owners, {in.in_flight}, [&](SimulatedUnit const& unit) { units.push_back(unit); });
         std::map<TrialId, std::pair<double, double>> span;
         for (auto const& unit : units) {
             auto [at, isnew] = span.try_emplace(unit.trial, unit.start, unit.end);
@@ -146,14 +146,14 @@ TEST(Planned, NeverMoreInFlightThanAllowed) {
 TEST(Planned, LongestFirstTiesByIdAndValidationBeforeTraining) {
     std::vector<TrialCost> const costs{
         {TrialId(0), 1, 0, 1}, {TrialId(1), 3, 0, 1}, {TrialId(2), 1, 0, 5}, {TrialId(3), 1, 0, 1}};
-    auto const order = simulate(k_planned, costs, make_owners(1, 1, 4), 2).admitted;
+    auto const order = simulate(k_planned, costs, make_owners(1, 1, 4), {2}).admitted;
     EXPECT_EQ(order, (std::vector{TrialId(2), TrialId(1), TrialId(0), TrialId(3)}));
     std::vector<TrialId> ran;
     std::vector<TrialCost> const two{{TrialId(0), 2, 1, 1}, {TrialId(1), 1, 1, 1}};
-    simulate(k_planned, two, make_owners(1, 1, 2), k_all, [&](SimulatedUnit const& unit) { ran.push_back(unit.trial); });
+    simulate(k_planned, two, make_owners(1, 1, 2), {}, [&](SimulatedUnit const& unit) { ran.push_back(unit.trial); });
     EXPECT_EQ(ran, (std::vector{TrialId(0), TrialId(0), TrialId(1), TrialId(1)}));
-    EXPECT_THROW(simulate(k_planned, two, make_owners(1, 1, 2), 0), Error);
-    EXPECT_DOUBLE_EQ(simulate(k_planned, {}, make_owners(1, 1, 2), 1).makespan, 0);
+    EXPECT_THROW(simulate(k_planned, two, make_owners(1, 1, 2), {0}), Error);
+    EXPECT_DOUBLE_EQ(simulate(k_planned, {}, make_owners(1, 1, 2), {1}).makespan, 0);
 }
 
 }  // namespace simulate_test

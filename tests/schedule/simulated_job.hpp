@@ -69,7 +69,7 @@ public:
             for (auto const& [trial, queue] : queues_)
                 if (!queue.empty() && busy.insert(trial).second) {
                     auto const& lap = queue.front();
-                    cluster.add({{trial, lap.epoch}, lap.release, lap.remaining_cost});
+                    cluster.add({lap.id(), lap.release, lap.remaining_cost, lap.unit_cost, lap.route});
                 }
             cluster.start_ready();
             auto const end = cluster.next_end();

@@ -19,7 +19,7 @@ double one(LapId const&, int step) { return step == 2 ? 0 : 1; }
 TEST(VirtualCluster, EndsOfLapsComeByTrialAndUnitsByRelease) {
     std::vector<int> began;
     VirtualCluster cluster(k_planned, make_owners(2, 2, 2), one,
-                           [&](SimulatedUnit const& unit) { began.push_back(unit.trial.value); });
+                           {.on_task = [&](SimulatedUnit const& unit) { began.push_back(unit.trial.value); }});
     cluster.add({lap(2), 1, 9});  // all three begin on trainer 0 or 1: 2 and 0 on 0, 1 on 1
     cluster.add({lap(0), 0, 1});
     cluster.add({lap(1), 0, 1});
@@ -38,7 +38,7 @@ TEST(VirtualCluster, AValidationGoesFirst) {
     std::vector<int> began;
     VirtualCluster cluster(
         k_planned, make_owners(1, 1, 1), [](LapId const&, int) { return 1.0; },
-        [&](SimulatedUnit const& unit) { began.push_back(10 * unit.trial.value + unit.step); });
+        {.on_task = [&](SimulatedUnit const& unit) { began.push_back(10 * unit.trial.value + unit.step); }});
     cluster.add({lap(1), 1, 1});
     cluster.start_ready();
     cluster.add({lap(0), 0, 1});  // released before

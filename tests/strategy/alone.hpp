@@ -61,7 +61,7 @@ public:
         auto const held_out = [&](int shard) { return folds > 1 && shard % folds == config.fold; };
         for (int epoch = 0; epoch < k_epochs; ++epoch) {
             for (int step = 0; step < count; ++step) {
-                auto const shard = (trial.value + step) % count;
+                auto const shard = visit(trial, step);
                 if (held_out(shard)) continue;
                 model.training->train_unit(*shards_[static_cast<std::size_t>(shard)],
                                            {static_cast<std::uint64_t>(experiment_.seed), trial, epoch, ShardId(shard)},
@@ -75,7 +75,7 @@ public:
             for (auto const& shard : valid_)
                 if (folds == 1) evaluate(*shard);
             for (int step = 0; step < count; ++step)
-                if (auto const shard = (trial.value + step) % count; held_out(shard))
+                if (auto const shard = visit(trial, step); held_out(shard))
                     evaluate(*shards_[static_cast<std::size_t>(shard)]);
             model.state->end_epoch(sums.loss() / static_cast<double>(sums.rows()));
             result.validation.push_back(std::move(sums));
@@ -84,6 +84,13 @@ public:
     }
 
 private:
+    // The order of route_of in job_harness.hpp, written out once more.
+    int visit(TrialId trial, int step) const {
+        auto const count = static_cast<int>(shards_.size());
+        int const first = (3 * trial.value + 1) % count;
+        return trial.value % 2 == 0 ? (first + step) % count : (first - step + count) % count;
+    }
+
     Experiment const& experiment_;
     Manifest manifest_;
     Workspace workspace_;
@@ -129,7 +136,8 @@ inline void expect_equal(JobResult const& job, Experiment const& experiment, std
         hops += lap.hops;
         hop_bytes += static_cast<std::uint64_t>(lap.hops) * lap.state_bytes;
         auto const held_out = held_out_of(trials[key.trial.index()], experiment.search.folds);
-        EXPECT_EQ(lap.hops, hops_per_lap(policy, key.trial, job.owners, held_out));
+        auto const route = route_of(key.trial, shards, experiment.strategy);
+        EXPECT_EQ(lap.hops, hops_per_lap(policy, key.trial, job.owners, held_out, route));
     }
     // The byte counter: exactly hops x state size, nothing for stays.
     EXPECT_EQ(job.totals.bytes[static_cast<std::size_t>(Traffic::state)], hop_bytes) << hops << " hops";

@@ -12,6 +12,7 @@
 #include "core/json_reader.hpp"
 #include "experiment/config.hpp"
 #include "experiment/reader.hpp"
+#include "experiment/strategy_traits.hpp"
 #include "schedule/lap.hpp"
 #include "schedule/visit.hpp"
 #include "strategy/build_info.hpp"
@@ -78,6 +79,12 @@ private:
     Dispatcher& dispatcher_;
 };
 
+// Where the strategy lets trials choose. Homes out of order, and every second trial goes backward.
+inline Route route_of(TrialId trial, int shards, StrategyConfig const& strategy) {
+    if (!has_setting(strategy.name, "visits")) return {};
+    return {ShardId((3 * trial.value + 1) % shards), trial.value % 2 == 0 ? Direction::forward : Direction::backward};
+}
+
 // Rank 0: every lap of every trial, released at once; returns when every trial has ended. then: before the trainers leave.
 inline JobResult run_as_scheduler(World& world, Experiment const& experiment, int shards,
                                   std::vector<Assignment> const& trials,
@@ -93,8 +100,12 @@ inline JobResult run_as_scheduler(World& world, Experiment const& experiment, in
     for (auto const& [rank, hello] : hellos) hosts.push_back(hello.host);
     auto const dispatcher = entry.make_dispatcher({courier, experiment, result.owners});
     for (std::size_t t = 0; t < trials.size(); ++t)
-        for (int epoch = 0; epoch < experiment.train.epochs; ++epoch)
-            dispatcher->execute({TrialId(t), epoch, 1, 0, static_cast<double>(experiment.train.epochs - epoch), trials[t]});
+        for (int epoch = 0; epoch < experiment.train.epochs; ++epoch) {
+            Lap lap{TrialId(t), epoch, 1, 0, static_cast<double>(experiment.train.epochs - epoch), trials[t]};
+            lap.route = route_of(lap.trial, shards, experiment.strategy);
+            lap.unit_cost = 1.0 / shards;
+            dispatcher->execute(lap);
+        }
     Collector collector(result, experiment.train.epochs, *dispatcher);
     Pump pump(courier, hosts, 60);
     while (collector.ended.size() < trials.size()) pump.take(collector, 1);

@@ -42,6 +42,7 @@ RunFacts facts_of(PreparedRun const& prepared) {
                         (prepared.earlier && prepared.earlier->facts.approximate);
     facts.same_bits_again = !facts.approximate && !has_server_log(prepared.experiment.strategy);
     facts.in_flight = prepared.admits;
+    facts.routes = prepared.routes;
     facts.collectives = prepared.collectives;
     facts.start_unix_s = prepared.earlier ? prepared.earlier->facts.start_unix_s : unix_s();
     facts.run_id = prepared.run_id;

@@ -25,11 +25,13 @@ std::string shape_of(Assignment assignment) {
 
 }  // namespace
 
-TrialBytes largest_trial(PreparedRun const& prepared) {
+TrialBytes largest_trial(PreparedRun const& prepared) { return largest_trial(prepared, prepared.director->trials()); }
+
+TrialBytes largest_trial(PreparedRun const& prepared, std::vector<TrialView> const& trials) {
     TrialBytes out;
     std::set<std::string> seen;
     Workspace workspace("cpu", 1);
-    for (auto const& trial : prepared.director->trials()) {
+    for (auto const& trial : trials) {
         if (!seen.insert(shape_of(trial.assignment)).second) continue;
         auto const model = make_trial_model(prepared.config_of(trial.assignment), prepared.manifest, workspace);
         auto const& layout = model.state->layout();

@@ -2,10 +2,12 @@
 // How large the states of a run's trials are, before any of them is trained.
 #pragma once
 #include <cstdint>
+#include <vector>
 
 namespace hopscotch {
 
 struct PreparedRun;
+struct TrialView;
 
 struct TrialBytes {
     std::uint64_t state = 0, weights = 0;  // weights: its parameters
@@ -13,5 +15,6 @@ struct TrialBytes {
 
 // Of the largest of the trials that are known at the start. Makes one model for each shape of a state.
 TrialBytes largest_trial(PreparedRun const& prepared);
+TrialBytes largest_trial(PreparedRun const& prepared, std::vector<TrialView> const& trials);
 
 }  // namespace hopscotch

@@ -13,6 +13,7 @@
 #include "app/job/check_trials.hpp"
 #include "app/job/earlier_jobs.hpp"
 #include "app/job/model_measures.hpp"
+#include "app/job/plan_trials.hpp"
 #include "app/job/read_inputs.hpp"
 #include "app/job/run_options.hpp"
 #include "app/job/start_from.hpp"
@@ -107,29 +108,20 @@ void prepare_director(PreparedRun& prepared) {
             strategy));
     prepared.decides = !search->decides_nothing();
     prepared.plan = plan_of(prepared.experiment, prepared.context);
-    // Decisions must not depend on the trainers.
-    auto in_flight = config.in_flight.value_or(prepared.decides ? 2 * prepared.shards : 4 * prepared.trainers);
-    // As many trials are alive as in the earlier job, whatever the number of trainers is now.
-    if (prepared.earlier && !prepared.decides && !config.in_flight) {
-        auto const& [facts, journal, files] = *prepared.earlier;
-        in_flight =
-            std::max(in_flight, facts.in_flight > 0 ? facts.in_flight : static_cast<std::int64_t>(journal.most_alive));
-    }
-    prepared.admits = in_flight;
     DirectorOptions options;
     options.unit_cost = [schema = prepared.schema, shards = prepared.shards](TrialConfig const& trial) {
         return unit_cost_of(trial, schema, shards);
     };
     options.shards = prepared.shards;
-    options.in_flight = in_flight;
     options.lookahead = config.lookahead;
     options.decide_by = config.deterministic ? DecideBy::virtual_time : DecideBy::arrival;
+    plan_trials(prepared, options);
     prepared.director = make_director(prepared.experiment, std::move(search), std::move(options));
     if (prepared.director->trials().empty())
         throw ConfigError(fmt::format(
             "/search/start_from: {} has tried every configuration of the space (nothing is left to train); widen the space",
             config.start_from));
-    prepared.in_flight = std::min(static_cast<std::int64_t>(prepared.director->trials().size()), in_flight);
+    prepared.in_flight = std::min(static_cast<std::int64_t>(prepared.director->trials().size()), prepared.admits);
 }
 
 }  // namespace

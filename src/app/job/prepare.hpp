@@ -37,6 +37,8 @@ struct PreparedRun {
     int shards = 0;
     OwnerTable owners;
     std::int64_t in_flight = 0, admits = 0;  // trials at a time; in_flight: at most the number of trials
+    RoutePlan routes;
+    std::string routes_and_number;  // why these routes, and this number in flight: for people
     std::unique_ptr<Director> director;
     SearchContext context;  // input of the search besides the experiment
     SearchPlan plan;        // trials and epochs of the search

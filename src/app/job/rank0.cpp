@@ -273,8 +273,10 @@ int run_job(World& world, PreparedRun prepared, RunOptions const& options, doubl
     if (auto missing = missing_space(prepared, storage_of(prepared, largest)); !prepared.earlier && !missing.empty())
         prepared.notes.push_back(std::move(missing));
     if (!prepared.earlier) prepared.run_id = new_run_id();
-    if (!options.quiet)
+    if (!options.quiet) {
         for (auto const& note : prepared.notes) log_warning(note);
+        if (!prepared.routes_and_number.empty()) log_info(prepared.routes_and_number);
+    }
     Rank0 rank0(prepared, options, courier, started_s);
     try {
         rank0.call_roll_of_living();

@@ -59,14 +59,19 @@ Storage storage_of(PreparedRun const& prepared, TrialBytes const& largest) {
     return out;
 }
 
-std::string missing_space(PreparedRun const& prepared, Storage const& storage) {
+std::uint64_t free_space(PreparedRun const& prepared) {
     std::error_code refused;
     auto const space = std::filesystem::space(existing_part(prepared.experiment.run.dir), refused);
-    if (refused || space.available >= storage.run_dir()) return {};
+    return refused ? UINT64_MAX : space.available;
+}
+
+std::string missing_space(PreparedRun const& prepared, Storage const& storage) {
+    auto const available = free_space(prepared);
+    if (available >= storage.run_dir()) return {};
     return fmt::format(
         "run.dir {} needs about {}, and its file system has {} ({} checkpoints of {} trials at a time: run.checkpoint_keep, "
         "search.in_flight); free some, or name another run.dir",
-        prepared.experiment.run.dir, bytes_text(storage.run_dir()), bytes_text(space.available),
+        prepared.experiment.run.dir, bytes_text(storage.run_dir()), bytes_text(available),
         prepared.experiment.run.checkpoint_keep, prepared.in_flight);
 }
 

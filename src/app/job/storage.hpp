@@ -24,6 +24,9 @@ struct Storage {
 // Of a run that has not begun. Searches that clone keep more checkpoints while a decision may ask for them.
 Storage storage_of(PreparedRun const& prepared, TrialBytes const& largest);
 
+// Bytes that the file system of run.dir has free; UINT64_MAX: not known.
+std::uint64_t free_space(PreparedRun const& prepared);
+
 // What the file system of run.dir lacks for that; empty: nothing.
 std::string missing_space(PreparedRun const& prepared, Storage const& storage);
 

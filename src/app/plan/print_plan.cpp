@@ -7,6 +7,7 @@
 
 #include "app/common/bytes_text.hpp"
 #include "app/job/largest_trial.hpp"
+#include "app/job/plan_trials.hpp"
 #include "app/job/prepare.hpp"
 #include "app/job/storage.hpp"
 #include "app/plan/known_speed.hpp"
@@ -17,6 +18,7 @@
 #include "experiment/strategy_traits.hpp"
 #include "run/progress.hpp"
 #include "schedule/policy.hpp"
+#include "schedule/simulate.hpp"
 #include "schedule/simulate_search.hpp"
 
 namespace hopscotch {
@@ -55,10 +57,11 @@ bool is_hopping(PreparedRun const& prepared) {
 std::optional<Work> print_schedule(PreparedRun const& prepared, std::vector<TrialCost> const& costs) {
     auto const& policy = policy_named(prepared.experiment.strategy.policy);
     auto const bound = lower_bound(policy, costs, prepared.owners);
-    auto const simulated = simulate(policy, costs, prepared.owners, prepared.in_flight);
+    auto const simulated = simulate(policy, costs, prepared.owners, {.in_flight = prepared.in_flight});
     if (!is_hopping(prepared)) return Work{simulated.busy, std::nullopt};
+    fmt::print("visits       {}\n", prepared.routes_and_number);
     if (bound > 0)
-        fmt::print("schedule     {:.3f} of the lower bound, trainers busy {:.0f} % (simulated, without validation)\n",
+        fmt::print("schedule     {:.3f} of the lower bound, trainers busy {:.0f} % (simulated)\n",
                    simulated.makespan / bound, 100 * simulated.busy / (simulated.makespan * prepared.trainers));
     return Work{simulated.busy, simulated.makespan};
 }
@@ -104,14 +107,13 @@ void print_storage(PreparedRun const& prepared) {
 void print_plan(PreparedRun const& prepared) {
     auto const& policy = policy_named(prepared.experiment.strategy.policy);
     auto const trials = prepared.director->trials();
-    std::vector<TrialCost> costs;
+    auto const costs = costs_of(prepared, trials);
     std::int64_t units = 0, hops = 0;
     double longest = 0, shortest = 0;
     for (auto const& trial : trials) {
-        costs.push_back({trial.id, trial.unit_cost, 0, trial.epochs_wanted});
         units += static_cast<std::int64_t>(prepared.shards) * trial.epochs_wanted;
         hops += hops_per_lap(policy, trial.id, prepared.owners,
-                             held_out_of(trial.assignment, prepared.experiment.search.folds)) *
+                             held_out_of(trial.assignment, prepared.experiment.search.folds), trial.route) *
                 trial.epochs_wanted;
         auto const cost = trial.unit_cost * trial.epochs_wanted;
         longest = std::max(longest, cost);

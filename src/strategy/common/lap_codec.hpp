@@ -20,12 +20,18 @@ void fields(A& a, LapId& m) {
 }
 
 template <class A>
+void fields(A& a, Route& m) {
+    a(m.first, m.direction);
+}
+
+template <class A>
 void fields(A& a, Lap& m) {
     std::string assignment;
     bool clone = m.clone_of.has_value();
     auto source = m.clone_of.value_or(LapId{});
     if constexpr (std::is_same_v<A, Encoder>) assignment = text_of(m.assignment);
-    a(m.trial, m.epoch, m.attempt, m.release, m.remaining_cost, assignment, m.from, m.from_hash, clone, source);
+    a(m.trial, m.epoch, m.attempt, m.release, m.remaining_cost, assignment, m.from, m.from_hash, clone, source, m.route,
+      m.unit_cost);
     if (clone) m.clone_of = source;
     if constexpr (std::is_same_v<A, Decoder>) m.assignment = assignment_from_text(assignment);
 }

@@ -8,6 +8,7 @@
 #include <list>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "comm/codec.hpp"
 #include "comm/courier.hpp"
@@ -79,7 +80,7 @@ private:
         bool under_way = false;
     };
     std::map<TrialId, AtHome> at_home_;
-    std::list<Ready> ready_;
+    std::list<Ready> ready_;  // in the order in which they came
     std::set<TrialId> dropped_;
     double last_end_s_ = 0;
     Histogram hop_s_;  // from push to arrival
@@ -163,14 +164,14 @@ bool MopWorker::may_work() const {
     return std::ranges::any_of(ready_, [now = monotonic_s()](Ready const& ready) { return ready.ready_s <= now; });
 }
 
-// Validation first, then release order, then the longest remaining trial, then the lowest id.
+// Validation first, then release order, then the most work left, then the first in ready_, which came first. The work left
+// counts units, not laps: else, of equal trials, the last would wait until the others have ended their laps.
 bool MopWorker::goes_before(Ready const& a, Ready const& b) const {
-    if (validating(a) != validating(b)) return validating(a);
-    auto const& x = a.journey.lap;
-    auto const& y = b.journey.lap;
-    if (x.release != y.release) return x.release < y.release;
-    if (x.remaining_cost != y.remaining_cost) return x.remaining_cost > y.remaining_cost;
-    return x.trial < y.trial;
+    auto const rank = [this](Ready const& ready) {
+        auto const& lap = ready.journey.lap;
+        return std::tuple(validating(ready) ? 0 : 1, lap.release, ready.journey.step * lap.unit_cost - lap.remaining_cost);
+    };
+    return rank(a) < rank(b);
 }
 
 MopWorker::Ready MopWorker::take_first() {

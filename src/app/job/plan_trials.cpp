@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/job/plan_trials.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "app/job/earlier_jobs.hpp"
+#include "app/job/largest_trial.hpp"
+#include "app/job/prepare.hpp"
+#include "app/job/storage.hpp"
+#include "experiment/strategy_traits.hpp"
+#include "schedule/director.hpp"
+#include "schedule/in_flight.hpp"
+#include "schedule/policy.hpp"
+#include "schedule/routes.hpp"
+#include "strategy/strategy_table.hpp"
+#include "strategy/trainer/state_store.hpp"
+
+namespace hopscotch {
+namespace {
+
+// As many trials are alive as in the earlier job, whatever the number of trainers is now.
+std::int64_t alive_before(PreparedRun const& prepared) {
+    if (!prepared.earlier) return 0;
+    auto const& [facts, journal, files] = *prepared.earlier;
+    return facts.in_flight > 0 ? facts.in_flight : static_cast<std::int64_t>(journal.most_alive);
+}
+
+// As many as have room for their states in memory, and for their checkpoints in half of what the disk has free. The
+// trainers have not reported yet: the host of rank 0 stands for all, with all trainers on it.
+std::int64_t trials_with_room(PreparedRun const& prepared, std::vector<TrialView> const& trials) {
+    auto const bytes = std::max<std::uint64_t>(1, largest_trial(prepared, trials).state);
+    auto const trainers = static_cast<std::uint64_t>(prepared.trainers);
+    auto const memory = trainers * state_memory(prepared.experiment.run.state_memory, prepared.trainers);
+    auto const kept = static_cast<std::uint64_t>(prepared.experiment.run.checkpoint_keep);
+    auto const disk = free_space(prepared) / 2 / kept;
+    return static_cast<std::int64_t>(std::min(memory / bytes, disk / bytes));
+}
+
+InFlight number_in_flight(PreparedRun const& prepared, std::vector<TrialView> const& views,
+                          std::vector<TrialCost> const& trials) {
+    auto const& experiment = prepared.experiment;
+    if (experiment.search.in_flight) return {*experiment.search.in_flight};
+    auto const workers = trainers_with_data(experiment.strategy, prepared.trainers);
+    auto const usual = usual_in_flight(prepared.trainers);
+    bool const after_a_loss = !prepared.owners.owner.empty();
+    bool const hops = strategy_traits(experiment.strategy.name).training == Training::hopping;
+    InFlight out{usual};
+    if (hops && !after_a_loss) {
+        auto const room = trials_with_room(prepared, views);
+        auto const owners = make_owners(prepared.shards, workers, std::ssize(trials));
+        out = choose_in_flight(policy_named(experiment.strategy.policy), trials, owners,
+                               {std::min(usual, room), std::max(usual, room)});
+    }
+    out.trials = std::max(out.trials, alive_before(prepared));
+    return out;
+}
+
+std::string text_of(RoutePlan const& plan, std::vector<TrialCost> const& trials) {
+    auto const backward = [](TrialCost const& trial) { return trial.route.direction == Direction::backward; };
+    auto const first = std::ranges::find_if(trials, backward);
+    auto out = fmt::format("homes {}", plan.permutation < 0 ? "in order" : "drawn from the seed");
+    if (auto const count = std::ranges::count_if(trials, backward); count == 1)
+        out +=
+            fmt::format(", trial {} (costs over {} times the mean) goes round backward", first->trial.value, plan.long_from);
+    else if (count > 1)
+        out += fmt::format(", {} trials (cost over {} times the mean) go round backward", count, plan.long_from);
+    return out;
+}
+
+std::string text_of(InFlight const& number, std::size_t trials, int trainers) {
+    auto const shown = std::min(number.trials, static_cast<std::int64_t>(trials));
+    auto out = fmt::format("; {} trial{} in flight", shown, shown == 1 ? "" : "s");
+    if (number.ratio > 0) out += fmt::format(": {:.2f} times the lower bound", number.ratio);
+    if (number.usual_ratio > 0 && number.trials > usual_in_flight(trainers))
+        out += fmt::format(", with {} it would be {:.2f} times", usual_in_flight(trainers), number.usual_ratio);
+    return out;
+}
+
+TrialsPlan plan_known_trials(PreparedRun& prepared, std::vector<TrialView> const& views) {
+    auto const seed = prepared.experiment.seed;
+    auto trials = costs_of(prepared, views);
+    if (prepared.routes == k_blind_routes && !prepared.earlier)
+        prepared.routes = plan_routes(policy_named(prepared.experiment.strategy.policy), trials, prepared.shards, seed);
+    trials = with_routes(trials, prepared.routes, prepared.shards, seed);
+    auto const number = number_in_flight(prepared, views, trials);
+    prepared.admits = number.trials;
+    if (strategy_traits(prepared.experiment.strategy.name).training == Training::hopping)
+        prepared.routes_and_number = text_of(prepared.routes, trials) + text_of(number, trials.size(), prepared.trainers);
+    return {prepared.routes, number.trials};
+}
+
+}  // namespace
+
+void plan_trials(PreparedRun& prepared, DirectorOptions& options) {
+    auto const& strategy = prepared.experiment.strategy;
+    bool const balances = has_setting(strategy.name, "visits") && strategy.visits == Visits::balanced;
+    prepared.routes = prepared.earlier ? prepared.earlier->facts.routes : balances ? k_blind_routes : RoutePlan{};
+    // Decisions must not depend on the trainers.
+    prepared.admits = prepared.experiment.search.in_flight.value_or(2 * prepared.shards);
+    options.routes = prepared.routes;
+    options.in_flight = prepared.admits;
+    options.plan = [&prepared](std::vector<TrialView> const& trials) { return plan_known_trials(prepared, trials); };
+}
+
+std::vector<TrialCost> costs_of(PreparedRun const& prepared, std::vector<TrialView> const& trials) {
+    bool const folds = prepared.experiment.search.folds > 1;  // then the shards held out validate
+    double const rows = folds ? 0 : static_cast<double>(prepared.manifest.rows(Split::valid));
+    double const units = rows * prepared.shards / static_cast<double>(prepared.schema.train_rows);
+    constexpr double k_forward = 1.0 / 3;  // of a step: the backward pass does twice the forward pass's work
+    std::vector<TrialCost> out;
+    out.reserve(trials.size());
+    for (auto const& trial : trials)
+        out.push_back({trial.id, trial.unit_cost, k_forward * units * trial.unit_cost, trial.epochs_wanted, trial.route});
+    return out;
+}
+
+}  // namespace hopscotch

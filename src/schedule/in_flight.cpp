@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/in_flight.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "schedule/policy.hpp"
+#include "schedule/simulate.hpp"
+
+namespace hopscotch {
+namespace {
+
+constexpr double k_near = 1.01;   // of the bound
+constexpr double k_same = 1.003;  // makespans that jitter alone could swap
+constexpr int k_draws = 2;        // of jitter: without any, too few in flight look as good as enough
+constexpr int k_laps = 3;         // simulated of each trial: what is lost, is lost at the start and the end of a run
+constexpr std::int64_t k_most_units = 500'000;  // of one simulation: about half a second
+
+class Trials {
+public:
+    Trials(Policy const& policy, std::span<TrialCost const> trials, OwnerTable const& owners)
+        : policy_(policy), trials_(trials.begin(), trials.end()), owners_(owners) {
+        for (auto& trial : trials_) {
+            trial.epochs = std::min(trial.epochs, k_laps);
+            mean_unit_ += trial.unit / static_cast<double>(trials_.size());
+            units_ += trial.epochs * std::ssize(owners_.owner);
+        }
+        bound_ = lower_bound(policy_, trials_, owners_);
+    }
+
+    bool can_be_simulated() const { return units_ <= k_most_units && bound_ > 0; }
+
+    double ratio(std::int64_t in_flight) const {
+        double sum = 0;
+        for (int draw = 0; draw < k_draws; ++draw)
+            sum += simulate(policy_, trials_, owners_,
+                            {in_flight, k_usual_hop * mean_unit_, k_usual_jitter, static_cast<std::uint64_t>(draw)})
+                       .makespan;
+        return sum / k_draws / bound_;
+    }
+
+private:
+    Policy const& policy_;
+    std::vector<TrialCost> trials_;
+    OwnerTable const& owners_;
+    double mean_unit_ = 0, bound_ = 0;
+    std::int64_t units_ = 0;
+};
+
+}  // namespace
+
+InFlight choose_in_flight(Policy const& policy, std::span<TrialCost const> trials, OwnerTable const& owners,
+                          InFlightRange range) {
+    auto const usual = usual_in_flight(owners.trainers);
+    auto const most = std::clamp<std::int64_t>(range.most, 1, std::max<std::int64_t>(1, std::ssize(trials)));
+    Trials const simulated(policy, trials, owners);
+    if (!simulated.can_be_simulated()) return {std::min(usual, range.most)};
+    std::vector<std::pair<std::int64_t, double>> tried;
+    double best = 0;
+    for (auto n = std::clamp<std::int64_t>(range.least, 1, most);; n = std::min(most, 2 * n)) {
+        tried.emplace_back(n, simulated.ratio(n));
+        best = tried.size() == 1 ? tried.back().second : std::min(best, tried.back().second);
+        if (n == most || tried.back().second <= k_near) break;
+    }
+    auto const limit = std::max(k_near, k_same * best);
+    auto const found = std::ranges::find_if(tried, [&](auto const& each) { return each.second <= limit; });
+    return {found->first, found->second, found->first > usual ? simulated.ratio(usual) : 0};
+}
+
+}  // namespace hopscotch

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// How many trials of a search that decides nothing are in training at once. PURE. More of them keep trainers busier where
+// costs differ; each takes memory for its state and room for its checkpoints. No bit depends on the number.
+#pragma once
+#include <cstdint>
+#include <span>
+
+#include "schedule/visit.hpp"
+
+namespace hopscotch {
+
+// Of a run whose costs nobody knows, or which would take too long to simulate.
+inline std::int64_t usual_in_flight(int trainers) { return 4 * static_cast<std::int64_t>(trainers); }
+
+struct InFlight {
+    std::int64_t trials = 0;
+    // Simulated makespan over lower_bound(), with so many trials, and with the usual number if that is smaller. 0: not
+    // simulated.
+    double ratio = 0, usual_ratio = 0;
+};
+
+struct InFlightRange {
+    std::int64_t least = 1, most = INT64_MAX;
+};
+
+// The smallest number in the range, and a power of two times `least`, whose simulated makespan is within 1 % of the bound.
+// If there is none, the smallest of those that come nearest. trials: with their routes.
+InFlight choose_in_flight(Policy const& policy, std::span<TrialCost const> trials, OwnerTable const& owners,
+                          InFlightRange range = {});
+
+}  // namespace hopscotch
