@@ -129,7 +129,9 @@ class Faults(Disturbed):
         for point, kind in and_long(first, others):
             with self.subTest(point=point, kind=kind):
                 folder = f"out-{point}-{kind}"
-                self.write(disturbed(folder))
+                document = disturbed(folder)
+                document["search"]["in_flight"] = 4  # with so little memory fewer trials would wait
+                self.write(document)
                 code, out, err = self.run_hopscotch(
                     *("run", "e.json", "--quiet", "--trainers", "1", "--set", "run.state_memory=1kB"),
                     env={"HOPSCOTCH_FAULT": f"{point}:3:{kind}"},

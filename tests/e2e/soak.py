@@ -155,7 +155,7 @@ class Soak:
         lines = lines_of(out / "journal.jsonl")
         self.counts["laps"] = sum(line["event"] == "lap_done" for line in lines)
         self.counts["trials"] = len({line["trial"] for line in lines if line["event"] == "lap_done"})
-        self.counts["damages"] = self.said().count("damaged")
+        self.counts["damages"] = (self.folder / "said").read_text().count("damaged")
         trained = sorted({line["trial"] for line in lines if line["event"] == "lap_done" and line["outcome"] == "finished"})
         for trial in self.draw.sample(trained, min(REPLAYED, len(trained))):
             replayed = subprocess.run(

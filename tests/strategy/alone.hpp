@@ -87,6 +87,7 @@ private:
     // The order of route_of in job_harness.hpp, written out once more.
     int visit(TrialId trial, int step) const {
         auto const count = static_cast<int>(shards_.size());
+        if (!has_setting(experiment_.strategy.name, "visits")) return (trial.value + step) % count;
         int const first = (3 * trial.value + 1) % count;
         return trial.value % 2 == 0 ? (first + step) % count : (first - step + count) % count;
     }

@@ -273,10 +273,8 @@ int run_job(World& world, PreparedRun prepared, RunOptions const& options, doubl
     if (auto missing = missing_space(prepared, storage_of(prepared, largest)); !prepared.earlier && !missing.empty())
         prepared.notes.push_back(std::move(missing));
     if (!prepared.earlier) prepared.run_id = new_run_id();
-    if (!options.quiet) {
+    if (!options.quiet)
         for (auto const& note : prepared.notes) log_warning(note);
-        if (!prepared.routes_and_number.empty()) log_info(prepared.routes_and_number);
-    }
     Rank0 rank0(prepared, options, courier, started_s);
     try {
         rank0.call_roll_of_living();
@@ -286,6 +284,7 @@ int run_job(World& world, PreparedRun prepared, RunOptions const& options, doubl
         say_farewell(courier);
         return k_exit_bad_input;
     }
+    if (!options.quiet && !prepared.routes_and_number.empty()) log_info(prepared.routes_and_number);
     while (true) {
         if (auto const exit_code = rank0.attempt()) return *exit_code;
         rank0.go_on();
