@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "schedule/director.hpp"
+#include "schedule/virtual_cluster.hpp"
 #include "schedule/visit.hpp"
 
 namespace hopscotch {
@@ -19,6 +20,10 @@ struct SearchSimulation {
 // director: a new one; the simulation uses it up. Trials get better with their epochs, each towards its own value, drawn
 // from the seed. None: the search would take more than most_units.
 std::optional<SearchSimulation> simulate_search(Policy const& policy, Director& director, OwnerTable const& owners,
-                                                std::uint64_t seed, std::int64_t most_units = 2'000'000);
+                                                std::uint64_t seed, std::int64_t most_units);
+
+// Of at most two million units. on_task: called for every unit, for Gantt charts; may be empty.
+std::optional<SearchSimulation> simulate_search(Policy const& policy, Director& director, OwnerTable const& owners,
+                                                std::uint64_t seed, SimulatedTask const& on_task);
 
 }  // namespace hopscotch
