@@ -141,6 +141,7 @@ private:
         auto const assume = [&](std::string text) { report_.assumptions.push_back(std::move(text)); };
         if (!costs_->knows_seconds())
             assume("seconds not known: times are multiples of W, by FLOPs; --like RUN_DIR or --seconds-per-row sets them");
+        if (!costs_->knows_seconds() && options_.price_per_trainer_hour) assume("no price of strategies: it needs seconds");
         if (costs_->knows_seconds() && !costs_->knows_fixed())
             assume(
                 "a step's own cost not known: 0 s besides its rows, which flatters allreduce and parameter_server; "
