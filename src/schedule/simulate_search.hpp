@@ -3,13 +3,15 @@
 // --dry-run shows the cost of rungs that wait for all of their trials. PURE.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <optional>
 
 #include "schedule/director.hpp"
-#include "schedule/virtual_cluster.hpp"
 #include "schedule/visit.hpp"
 
 namespace hopscotch {
+
+struct SimulatedUnit;  // schedule/virtual_cluster.hpp
 
 struct SearchSimulation {
     double makespan = 0;  // FLOPs, as the trials' unit_cost; validation left out
@@ -24,6 +26,7 @@ std::optional<SearchSimulation> simulate_search(Policy const& policy, Director& 
 
 // Of at most two million units. on_task: called for every unit, for Gantt charts; may be empty.
 std::optional<SearchSimulation> simulate_search(Policy const& policy, Director& director, OwnerTable const& owners,
-                                                std::uint64_t seed, SimulatedTask const& on_task);
+                                                std::uint64_t seed,
+                                                std::function<void(SimulatedUnit const&)> const& on_task);
 
 }  // namespace hopscotch

@@ -57,7 +57,7 @@ std::string gantt_text(std::vector<SimulatedUnit> const& tasks, GanttFrame const
         out += fmt::format("{:<{}}  {}\n", fmt::format("trainer {}", t), names, line);
     }
     if (lines < frame.trainers) out += fmt::format("({} more trainers)\n", frame.trainers - lines);
-    return out + fmt::format("{:<{}}  0{:>{}}\n", "", names, frame.end, width - 1);
+    return out;
 }
 
 }  // namespace hopscotch

@@ -15,7 +15,6 @@ struct GanttFrame {
     int trainers = 1, shards = 1;
     double makespan = 0;
     std::size_t columns = 80;  // of a line; at least 30 are used
-    std::string end;           // the makespan in words, under the chart's right end
 };
 
 // Each letter is the trial (its id modulo 62: 0-9, a-z, A-Z) that had most of that time; + a validation; . idle time. Lines
