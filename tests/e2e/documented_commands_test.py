@@ -79,6 +79,7 @@ SHORTENED = {
     "hopscotch data import": ("hopscotch data import --help", NAME),
     "hopscotch replay": ("hopscotch replay --help", NAME),
     "hopscotch ctl": ("hopscotch ctl --help", NAME),
+    "hopscotch plan": ("hopscotch plan --help", NAME),
 }
 
 # Why it is not run.
