@@ -45,6 +45,15 @@ TEST(Gantt, ValidationAndIdleTimeShow) {
               "trainer 1  ..........0000000000..........\n");
 }
 
+// 19 columns for 19 s.
+TEST(Gantt, ACellIsWhatItIsMostOfTheTime) {
+    auto const unit = [](int trial, double start, double end) {
+        return SimulatedUnit{TrialId(trial), 0, 0, TrainerId(0), start, end};
+    };
+    std::vector<SimulatedUnit> const tasks{unit(0, 0, 0.4), unit(1, 1, 1.6), unit(61, 2, 2.3), unit(62, 2.3, 4)};
+    EXPECT_EQ(gantt_text(tasks, {1, 2, 19, 30}), "trainer 0  .100" + std::string(15, '.') + "\n");
+}
+
 TEST(Gantt, FitsEveryWidth) {
     double makespan = 0;
     auto const tasks = schedule_of(16, 8, 0.5, makespan);
