@@ -44,11 +44,12 @@ declare -A rooms=(
     [strategy/*]="common trainer together"
     [app/common]=""
     [app/job]="common"
-    [app/plan]="common job"
+    [app/forecast]="common"
+    [app/plan]="common job forecast compare"
     [app/compare]=""
     [app/data]="common"
     [app/bench]="common"
-    [app/commands]="common job plan compare data bench"
+    [app/commands]="common job forecast plan compare data bench"
 )
 
 # "header regex | where it may be included (regex on path) | why", a line each.

@@ -33,12 +33,13 @@ constexpr CommandSummary k_commands[] = {
     {"replay", "Train the trials of a run again, and compare every state hash with the journal"},
     {"predict", "Predict the rows of a dataset with the best trial of a run, and score the predictions"},
     {"compare", "Compare runs of one experiment under different strategies"},
+    {"plan", "Forecast hours, bytes, memory and money of an experiment under each strategy; train nothing"},
     {"ctl", "Print the status of a run, or send an order to its job"},
     {"bench", "Measure the speed of this machine"},
 };
 
 // Names that are reserved for later versions. They take any arguments, so that their own error is the one that is seen.
-constexpr char const* k_later[] = {"plan", "report"};
+constexpr char const* k_later[] = {"report"};
 
 std::string full_name(CLI::App const& command) {
     return command.get_parent() == nullptr ? command.get_name()

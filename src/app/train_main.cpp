@@ -25,9 +25,13 @@ namespace {
 int main(int argc, char** argv) {
     using namespace hopscotch;
     prepare_process();
-    leave(run_cli(
-        argc, argv,
-        {{{"bench", add_bench}, {"models", add_models}, {"predict", add_predict}, {"replay", add_replay}, {"run", add_run}},
-         version_text,
-         []() -> int { throw ConfigError("hopscotch-train does not have this command; use hopscotch"); }}));
+    leave(run_cli(argc, argv,
+                  {{{"bench", add_bench},
+                    {"models", add_models},
+                    {"plan", add_plan},
+                    {"predict", add_predict},
+                    {"replay", add_replay},
+                    {"run", add_run}},
+                   version_text,
+                   []() -> int { throw ConfigError("hopscotch-train does not have this command; use hopscotch"); }}));
 }

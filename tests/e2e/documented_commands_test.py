@@ -39,6 +39,7 @@ DIGITS = "hopscotch data import csv data/digits.csv --out data/digits --shards 1
 # What a document's reader has done before, in the README.
 BEFORE = {
     "docs/data.md": [DIGITS],
+    "docs/plan.md": [DIGITS],
     "docs/own-model.md": [DIGITS, "cp $HOPSCOTCH_BUILD/tests/plugins/plugin_model.so ."],
     "docs/search.md": [DIGITS],
     "docs/strategies.md": [
@@ -78,6 +79,7 @@ SHORTENED = {
     "hopscotch data import": ("hopscotch data import --help", NAME),
     "hopscotch replay": ("hopscotch replay --help", NAME),
     "hopscotch ctl": ("hopscotch ctl --help", NAME),
+    "hopscotch plan": ("hopscotch plan --help", NAME),
 }
 
 # Why it is not run.

@@ -13,6 +13,7 @@ Work add_data(CLI::App& command);
 // Of the program hopscotch-train.
 Work add_bench(CLI::App& command);
 Work add_models(CLI::App& command);
+Work add_plan(CLI::App& command);
 Work add_predict(CLI::App& command);
 Work add_replay(CLI::App& command);
 Work add_run(CLI::App& command);

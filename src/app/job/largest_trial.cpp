@@ -14,16 +14,12 @@
 #include "schedule/director.hpp"
 
 namespace hopscotch {
-namespace {
 
-// Trials with equal text have states of one size: a number under "train" only says whether there is a slot (momentum, ema).
-std::string shape_of(Assignment assignment) {
+std::string state_shape_of(Assignment assignment) {
     for (auto& [path, value] : assignment)
         if (path.starts_with("train.") && value.is_number()) value = Json(value.number() != 0);
     return to_json(assignment).dump();
 }
-
-}  // namespace
 
 TrialBytes largest_trial(PreparedRun const& prepared) { return largest_trial(prepared, prepared.director->trials()); }
 
@@ -32,7 +28,7 @@ TrialBytes largest_trial(PreparedRun const& prepared, std::vector<TrialView> con
     std::set<std::string> seen;
     Workspace workspace("cpu", 1);
     for (auto const& trial : trials) {
-        if (!seen.insert(shape_of(trial.assignment)).second) continue;
+        if (!seen.insert(state_shape_of(trial.assignment)).second) continue;
         auto const model = make_trial_model(prepared.config_of(trial.assignment), prepared.manifest, workspace);
         auto const& layout = model.state->layout();
         out.state = std::max<std::uint64_t>(out.state, layout.bytes);

@@ -2,7 +2,10 @@
 // How large the states of a run's trials are, before any of them is trained.
 #pragma once
 #include <cstdint>
+#include <string>
 #include <vector>
+
+#include "experiment/assignment.hpp"
 
 namespace hopscotch {
 
@@ -12,6 +15,9 @@ struct TrialView;
 struct TrialBytes {
     std::uint64_t state = 0, weights = 0;  // weights: its parameters
 };
+
+// Trials with equal text have states of one size: a number under "train" only says whether there is a slot (momentum, ema).
+std::string state_shape_of(Assignment assignment);
 
 // Of the largest of the trials that are known at the start. Makes one model for each shape of a state.
 TrialBytes largest_trial(PreparedRun const& prepared);

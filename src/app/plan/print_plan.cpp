@@ -11,6 +11,7 @@
 #include "app/job/prepare.hpp"
 #include "app/job/storage.hpp"
 #include "app/plan/known_speed.hpp"
+#include "app/plan/simulated_search.hpp"
 #include "core/error.hpp"
 #include "data/dataset/shard.hpp"
 #include "experiment/procedures.hpp"
@@ -19,7 +20,6 @@
 #include "run/progress.hpp"
 #include "schedule/policy.hpp"
 #include "schedule/simulate.hpp"
-#include "schedule/simulate_search.hpp"
 
 namespace hopscotch {
 namespace {
@@ -41,8 +41,6 @@ std::string indented(std::string text) {
     for (auto at = text.find('\n'); at != text.npos; at = text.find('\n', at + 1)) text.insert(at + 1, 13, ' ');
     return text;
 }
-
-constexpr std::int64_t k_most_simulated = 2000;  // trials: more would take their time
 
 // In FLOPs. makespan: with MOP only.
 struct Work {
@@ -68,11 +66,8 @@ std::optional<Work> print_schedule(PreparedRun const& prepared, std::vector<Tria
 
 // The simulation uses the director up. The caller shows the trials of before.
 std::optional<Work> print_search_simulation(PreparedRun const& prepared) {
-    auto const& budget = prepared.experiment.search.budget;
-    bool const goes_by_results = budget.target || budget.patience;  // made-up ones would end it anywhere
-    if (!is_hopping(prepared) || goes_by_results || prepared.plan.trials > k_most_simulated) return std::nullopt;
-    auto const simulated = simulate_search(policy_named(prepared.experiment.strategy.policy), *prepared.director,
-                                           prepared.owners, static_cast<std::uint64_t>(prepared.experiment.seed));
+    if (!is_hopping(prepared)) return std::nullopt;
+    auto const simulated = simulated_search(prepared, prepared.owners);
     if (!simulated) return std::nullopt;
     bool const waits = procedure_traits(prepared.experiment.search.procedure).rungs_wait;
     fmt::print("schedule     trainers busy {:.0f} % (simulated with made-up results, without validation){}\n",

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/plan/epoch_steps.hpp"
+
+#include <algorithm>
+
+#include "app/job/prepare.hpp"
+#include "schedule/director.hpp"
+#include "strategy/together/step_plan.hpp"
+
+namespace hopscotch {
+
+double trained_share(PreparedRun const& prepared) {
+    int const folds = prepared.experiment.search.folds;
+    return folds > 1 ? (folds - 1.0) / folds : 1;
+}
+
+EpochSteps epoch_steps(PreparedRun const& prepared, TrialId trial, OwnerTable const& owners,
+                       StrategyConfig const& strategy) {
+    auto const config = prepared.config_of(prepared.director->trials()[trial.index()].assignment);
+    auto const sizes = local_batches(strategy, config, static_cast<int>(group_of(owners).size()));
+    auto const plan = make_step_plan({prepared.manifest, owners, config, trial, sizes});
+    double const share = trained_share(prepared);
+    EpochSteps out;
+    out.steps = std::max<std::int64_t>(1, static_cast<std::int64_t>(share * static_cast<double>(plan.steps()) + 0.5));
+    for (int trainer = 0; trainer < plan.trainers(); ++trainer) {
+        double rows = 0;
+        for (std::int64_t step = 0; step < plan.own_steps(trainer); ++step)
+            rows += static_cast<double>(plan.rows(trainer, step));
+        out.rows = std::max(out.rows, share * rows);
+    }
+    return out;
+}
+
+}  // namespace hopscotch

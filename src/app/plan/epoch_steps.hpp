@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// How many steps an epoch of a trial has, as real trainers cut it: by the step plan of a group, or of one trainer.
+#pragma once
+#include "app/forecast/planned_trial.hpp"
+
+namespace hopscotch {
+
+struct OwnerTable;
+struct PreparedRun;
+struct StrategyConfig;
+
+double trained_share(PreparedRun const& prepared);  // of the rows: a trial of search.folds leaves out its part
+
+// The steps of the group that owns the shards, and the rows of its busiest trainer, for whom everybody waits.
+EpochSteps epoch_steps(PreparedRun const& prepared, TrialId trial, OwnerTable const& owners, StrategyConfig const& strategy);
+
+}  // namespace hopscotch

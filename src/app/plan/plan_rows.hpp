@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rows of a plan, a strategy each, on one number of trainers; and where all-reduce overtakes mop.
+#pragma once
+#include <optional>
+#include <vector>
+
+#include "app/forecast/plan_report.hpp"
+
+namespace hopscotch {
+
+class PlannedRun;
+struct PreparedRun;
+
+// Changes the strategy of `prepared` for a while.
+std::vector<StrategyForecast> rows_of(PreparedRun& prepared, PlannedRun const& planned, PlanBasis const& basis);
+
+// None: seconds are not known, or one trainer has all shards.
+std::optional<Crossovers> crossovers_of(PreparedRun const& prepared, PlannedRun const& planned, PlanBasis const& basis);
+
+}  // namespace hopscotch

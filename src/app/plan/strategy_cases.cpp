@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/plan/strategy_cases.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "app/job/prepare.hpp"
+#include "app/plan/epoch_steps.hpp"
+#include "app/plan/planned_run.hpp"
+#include "experiment/reader.hpp"
+#include "experiment/strategy_traits.hpp"
+#include "strategy/strategy_table.hpp"
+
+namespace hopscotch {
+namespace {
+
+std::vector<EpochSteps> group_steps(StrategyCase const& what, PreparedRun const& prepared, PlannedRun const& planned) {
+    std::vector<EpochSteps> out;
+    std::map<std::int64_t, EpochSteps> known;  // by batch
+    auto const trials = static_cast<std::int64_t>(planned.trials().size());
+    auto const owners = make_owners(prepared.shards, what.workers, trials);
+    for (auto const& trial : planned.trials()) {
+        auto const [steps, is_new] = known.try_emplace(trial.batch);
+        if (is_new) steps->second = epoch_steps(prepared, trial.id, owners, what.strategy);
+        out.push_back(steps->second);
+    }
+    return out;
+}
+
+double mean_hops(StrategyCase const& what, PlannedRun const& planned) {
+    auto const& policy = policy_named(what.strategy.policy);
+    double hops = 0;
+    for (auto const& trial : planned.trials())
+        hops += static_cast<double>(hops_per_lap(policy, trial.id, planned.mop_owners()));
+    return planned.trials().empty() ? 0 : hops / static_cast<double>(planned.trials().size());
+}
+
+}  // namespace
+
+StrategyConfig settings_of(std::string const& strategy, PreparedRun const& prepared) {
+    if (strategy == prepared.experiment.strategy.name) return prepared.experiment.strategy;
+    auto document = prepared.experiment.document;
+    document["strategy"] = Json::object({{"name", strategy}});
+    Problems ignored("");  // refusal_of tells what does not fit
+    return read_experiment(document.dump(), {}, ignored).strategy;
+}
+
+StrategyCase case_of(StrategyConfig const& strategy, PreparedRun const& prepared, PlannedRun const& planned) {
+    auto const& traits = strategy_traits(strategy.name);
+    StrategyCase out;
+    out.strategy = strategy;
+    out.trainers = out.workers = prepared.trainers;
+    if (traits.rows == Rows::stay) out.workers = std::min(trainers_with_data(strategy, out.trainers), prepared.shards);
+    if (!traits.all_trainers) out.workers = 1;
+    if (traits.training == Training::together) out.group = group_steps(out, prepared, planned);
+    if (traits.training == Training::hopping) {
+        out.hops_per_lap = mean_hops(out, planned);
+        out.simulated_s = planned.simulated_s();
+    }
+    return out;
+}
+
+}  // namespace hopscotch

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Seconds of a trial's steps and validations: measured in earlier runs, or given on the command line.
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "data/dataset/data_schema.hpp"
+#include "experiment/assignment.hpp"
+
+namespace hopscotch {
+
+struct PreparedRun;
+struct TrialConfig;
+
+struct TrialCosts {
+    double fixed_s = 0, row_s = 0;  // of a step, and of each of its rows
+    double validation_s = 0;        // of an epoch
+};
+
+struct GivenCosts {
+    std::vector<std::string> like;                 // run directories
+    std::optional<double> row_s, step_s, valid_s;  // of the mean trial: of a row, of a step besides its rows, of an epoch
+};
+
+class CostTable {
+public:
+    // Reads the runs. Without any input it looks where --dry-run looks (known_speed.hpp). Throws ConfigError for a run of
+    // another dataset.
+    CostTable(GivenCosts const& given, PreparedRun const& prepared);
+
+    // mean_flops: of a row, over the trials of the plan.
+    TrialCosts of(TrialConfig const& config, Assignment const& assignment, double mean_flops) const;
+
+    bool knows_seconds() const { return given_.row_s || !measured_.empty(); }
+    bool knows_fixed() const { return given_.step_s || several_batches_; }
+    bool knows_validation() const { return given_.valid_s || !measured_.empty(); }
+    std::string source() const;  // "measured in runs/a"
+
+private:
+    struct Point {
+        double rows = 0, step_s = 0, steps = 0;
+    };
+    struct Measured {
+        std::vector<Point> points;  // one a run
+        double validation_s = 0;
+    };
+    void add_run(std::string const& directory);
+    TrialCosts fitted(Measured const& measured) const;
+
+    GivenCosts given_;
+    std::string dataset_, dataset_hash_;
+    DataSchema schema_;
+    std::int64_t validation_rows_;
+    std::map<std::string, Measured> measured_;                                  // by configuration
+    double seconds_ = 0, flops_ = 0, validation_s_ = 0, validation_flops_ = 0;  // of all: for trials that nobody measured
+    bool several_batches_ = false;
+};
+
+}  // namespace hopscotch

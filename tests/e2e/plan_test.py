@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""hopscotch plan: its numbers against closed forms and against a run, and its errors."""
+
+import json
+import math
+import unittest
+
+from harness import Case, experiment, strict_json
+
+ROW_S, STEP_S, VALIDATION_S, BYTES_PER_S = 0.001, 0.01, 0.1, 125e6
+COSTS = ("--seconds-per-row", "0.001", "--seconds-per-step", "0.01", "--seconds-per-validation", "0.1")
+PARAMETERS = 1000
+
+
+def synthetic(**changes):
+    return experiment(
+        model={"name": "synthetic", "seconds_per_batch": STEP_S, "parameters": PARAMETERS},
+        search={"procedure": "grid", "metric": "val_loss"},
+        space={"train.optimizer.lr": [0.01, 0.02, 0.03, 0.04]},
+        train={"epochs": 1, "batch_size": 32, "optimizer": {"name": "sgd", "lr": 0.1}},
+        **changes,
+    )
+
+
+class Plan(Case):
+    def planned(self, *args):
+        code, out, err = self.run_hopscotch("plan", "e.json", *args)
+        self.assertEqual((code, err), (0, ""), out)
+        return out
+
+    def rows_of(self, *args):
+        """The document, and the rows of its first number of trainers by strategy."""
+        document = strict_json(self.planned(*args, "--json"))
+        return document, {row["strategy"]: row for row in document["plans"][0]["strategies"]}
+
+    def shards_rows(self):
+        return [shard["rows"] for shard in json.loads((self.cwd / "digits/dataset.json").read_text())["train"]]
+
+    def test_rows_are_the_closed_forms(self):
+        self.write(synthetic())
+        before = self.listing()
+        link = ("--bandwidth", "1gbit", "--latency", "1ms")
+        document, rows = self.rows_of("--trainers", "4", *COSTS, *link, "--price", "2")
+        shards = self.shards_rows()
+        steps = sum(math.ceil(count / 32) for count in shards)
+        work_s = 4 * (steps * STEP_S + sum(shards) * ROW_S + VALIDATION_S)
+        self.assertAlmostEqual(document["work_s"], work_s, places=6)
+        self.assertAlmostEqual(rows["sequential"]["makespan_s"], work_s, places=6)
+        mop = rows["mop"]
+        self.assertAlmostEqual(mop["makespan_s"], work_s / 4, delta=0.01 * work_s)
+        self.assertAlmostEqual(mop["makespan_over_bound"], mop["makespan_s"] / (work_s / 4), places=6)
+        self.assertAlmostEqual(mop["price"], 4 * 2 * mop["makespan_s"] / 3600, places=9)
+        # A quarter of each batch: the trainer with most rows sets the pace, and every step ends with a ring of four.
+        fullest = max(sum(shards[trainer::4]) for trainer in range(4))
+        steps = 3 * math.ceil(max(shards) / 8)
+        weights = 4 * PARAMETERS
+        ring_s = 2 * 3 * 0.001 + 2 * 3 / 4 * weights / BYTES_PER_S
+        expected_s = 4 * (steps * STEP_S + fullest * ROW_S + VALIDATION_S / 4 + steps * ring_s)
+        self.assertAlmostEqual(rows["allreduce"]["makespan_s"], expected_s, delta=0.005 * expected_s)
+        self.assertEqual(rows["allreduce"]["network_bytes"], 4 * steps * 2 * 3 * weights)
+        self.assertEqual([point["trainers"] for point in document["curve"]], [1, 2, 3, 4, 6, 8, 12])
+        self.assertEqual(self.listing(), before)
+
+    def test_like_predicts_the_run(self):
+        self.write(synthetic())
+        for strategy, trainers in (("mop", 4), ("allreduce", 2)):
+            self.succeed("--quiet", "--trainers", str(trainers), "--strategy", strategy, "--set", f'run.dir="{strategy}"')
+            summary = self.summary(strategy)
+            _, rows = self.rows_of("--trainers", str(trainers), "--like", strategy, "--latency", "0.1ms")
+            with self.subTest(strategy):
+                self.assertAlmostEqual(
+                    rows[strategy]["makespan_s"], summary["makespan_s"], delta=0.3 * summary["makespan_s"]
+                )
+                moved = summary["bytes"]["state"] + summary["bytes"]["gradient"]
+                self.assertEqual(rows[strategy]["network_bytes"], moved)
+
+    def test_names_what_it_was_not_told(self):
+        self.write(synthetic())
+        out = self.planned("--simulate")
+        for words in ("bandwidth not given: 10 Gbit/s; --bandwidth sets it", "trainers not given", "seconds not known"):
+            self.assertIn(f"assumed: {words}", out)
+        self.assertRegex(out, r"\nmop +\d\.\d{3} W ")
+        self.assertRegex(out, r"\ntrainer 0  [0-3+.]{20,}\n")
+        self.assertNotIn("price", out)
+        told = self.planned("--trainers", "2", "--bandwidth", "1gbit", "--latency", "0", *COSTS)
+        self.assertNotIn("assumed", told)
+
+    def test_all_bad_flags_at_once(self):
+        self.write(synthetic())
+        number = "no number (0 or more); write for example 0.002"
+        self.refuse(
+            '--trainers: "0" is no number of trainers (1 to 100000); write for example 2,4,8\n'
+            '--bandwidth: "10" is no bandwidth; write for example 1gbit, 100mbit or 12.5GB/s\n'
+            '--latency: "soon" is no duration; write for example 0.1ms, 20us or 1s\n'
+            f'--price: "-1" is {number}\n'
+            "--set train.epochs=0: must be at least 1 (got 0)",
+            *("plan", "e.json", "--trainers", "0", "--bandwidth", "10", "--latency", "soon", "--price", "-1"),
+            *("--set", "train.epochs=0"),
+        )
+
+
+if __name__ == "__main__":
+    unittest.main()
