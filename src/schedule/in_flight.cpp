@@ -15,7 +15,7 @@ constexpr double k_near = 1.01;   // of the bound
 constexpr double k_same = 1.003;  // makespans that jitter alone could swap
 constexpr int k_draws = 2;        // of jitter: without any, too few in flight look as good as enough
 constexpr int k_laps = 3;         // simulated of each trial: what is lost, is lost at the start and the end of a run
-constexpr std::int64_t k_most_units = 500'000;  // of one simulation: about half a second
+constexpr std::int64_t k_most_simulated_units = 500'000;  // of one simulation: about half a second
 
 class Trials {
 public:
@@ -29,7 +29,7 @@ public:
         bound_ = lower_bound(policy_, trials_, owners_);
     }
 
-    bool can_be_simulated() const { return units_ <= k_most_units && bound_ > 0; }
+    bool can_be_simulated() const { return units_ <= k_most_simulated_units && bound_ > 0; }
 
     double ratio(std::int64_t in_flight) const {
         double sum = 0;
