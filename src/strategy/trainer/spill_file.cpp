@@ -55,6 +55,14 @@ SpillFile::Slot SpillFile::write(ByteView state) {
 }
 
 void SpillFile::read(Slot const& slot, MutableBytes into) const {
+    try {
+        return read_once(slot, into);
+    } catch (Error const&) {  // what the disk holds may be sound all the same
+        read_once(slot, into);
+    }
+}
+
+void SpillFile::read_once(Slot const& slot, MutableBytes into) const {
     for (std::size_t done = 0; done < slot.bytes;) {
         auto const got =
             ::pread(file_.handle(), into.data() + done, slot.bytes - done, static_cast<off_t>(slot.offset + done));

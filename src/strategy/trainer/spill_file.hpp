@@ -21,7 +21,8 @@ public:
         std::uint64_t offset = 0, bytes = 0, hash = 0;  // bytes 0: none
     };
     Slot write(ByteView state);                            // throws IoError
-    void read(Slot const& slot, MutableBytes into) const;  // throws DataError; the slot stays
+    // Reads once more after an error. Throws DataError; the slot stays.
+    void read(Slot const& slot, MutableBytes into) const;
     void free(Slot const& slot);
 
 private:
@@ -30,6 +31,7 @@ private:
         void operator()(int fd) noexcept;
     };
     void open();
+    void read_once(Slot const& slot, MutableBytes into) const;
     std::uint64_t place_for(std::uint64_t bytes);
 
     std::filesystem::path directory_;
