@@ -32,12 +32,10 @@ class Scale(Case):
     def test_shards(self):
         """A line of the journal does not grow with the shards, nor does what rank 0 keeps of a lap."""
         slowly = ("--laps-per-s", "600")  # so that few records wait for rank 0
-        few, many = (self.job(f"{shards}", *slowly, shards=shards, epochs=20) for shards in (32, 512))
+        few, many = (self.job(f"{shards}", *slowly, shards=shards, epochs=60) for shards in (32, 512))
         self.assertLess(many["journal"], 1.1 * few["journal"])
+        # 128 MB and up to 40 MB more on a busy machine; all units together would be another 110 MB.
         self.assertLess(many["peak_mb"], 1.5 * few["peak_mb"])
-        first, *_, last = (tenth["memory_mb"] for tenth in many["tenths"])
-        all_units_mb = 64 * 20 * 512 * 56 / 1e6
-        self.assertLess(last - first, all_units_mb / 4)  # measured: 0.1 MB of 37
 
     def test_trials(self):
         """A lap costs rank 0 as much in a long run as in a short one."""

@@ -20,7 +20,7 @@ public:
     struct Slot {
         std::uint64_t offset = 0, bytes = 0, hash = 0;  // bytes 0: none
     };
-    Slot write(ByteView state);                            // throws IoError
+    Slot write(ByteView state);  // throws IoError
     // Reads once more after an error. Throws DataError; the slot stays.
     void read(Slot const& slot, MutableBytes into) const;
     void free(Slot const& slot);
