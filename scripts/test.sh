@@ -35,7 +35,10 @@ if [[ "${1:-}" != --sanitize ]]; then
     fi
     scripts/build.sh release "${targets[@]}"
     # Two tests a core: many of them wait for other processes half of their time.
-    exec ctest --test-dir build -j "$((2 * $(env -u OMP_NUM_THREADS nproc)))" --output-on-failure "${suite[@]}" "$@"
+    result=0
+    ctest --test-dir build -j "$((2 * $(env -u OMP_NUM_THREADS nproc)))" --output-on-failure "${suite[@]}" "$@" || result=$?
+    scripts/skips.sh
+    exit "$result"
 fi
 shift
 

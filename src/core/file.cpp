@@ -31,8 +31,6 @@ bool append_piece(std::ifstream& in, std::filesystem::path const& path, std::str
     in.read(text.data() + before, static_cast<std::streamsize>(k_piece));
     text.resize(before + static_cast<std::size_t>(in.gcount()));
     if (in.bad()) throw DataError(fmt::format("{}: cannot be read; check the disk", path.string()));
-    if (std::memchr(text.data() + before, 0, text.size() - before) != nullptr)
-        throw DataError(fmt::format("{}: is no text (it has a byte of zero); restore it", path.string()));
     return text.size() > before;
 }
 
@@ -50,8 +48,19 @@ std::string read_whole(std::filesystem::path const& path, ReadFrom from) {
     if (from == ReadFrom::file || std::filesystem::is_directory(path, refused)) require_file(path);
     auto in = opened(path);
     std::string text;
-    while (append_piece(in, path, text)) {
+    for (std::size_t seen = 0; append_piece(in, path, text); seen = text.size())
+        if (text.find('\0', seen) != text.npos)
+            throw DataError(fmt::format("{}: is no text (it has a byte of zero); restore it", path.string()));
+    return text;
+}
+
+std::string read_beginning(std::filesystem::path const& path, std::uintmax_t bytes) {
+    require_file(path);
+    auto in = opened(path);
+    std::string text;
+    while (text.size() < bytes && append_piece(in, path, text)) {
     }
+    text.resize(std::min<std::uintmax_t>(text.size(), bytes));
     return text;
 }
 

@@ -20,7 +20,11 @@ void require_file(std::filesystem::path const& path);
 enum class ReadFrom { file, file_or_pipe };
 std::string read_whole(std::filesystem::path const& path, ReadFrom from = ReadFrom::file);
 
-// The lines of a text file, one after another: memory for the longest line. What has no line end is no line yet.
+// At most so many bytes from the beginning of a file, as they are. Throws DataError.
+std::string read_beginning(std::filesystem::path const& path, std::uintmax_t bytes);
+
+// The lines of a text file, one after another: memory for the longest line, which is at most 16 MiB. What has no line end
+// is no line yet: a torn one, or the zeros that a power cut leaves behind the last line.
 class LineReader {
 public:
     explicit LineReader(std::filesystem::path path);  // throws DataError as read_whole

@@ -103,8 +103,7 @@ void remove_unfinished_checkpoints(fs::path const& run_dir) {
 
 void renew(fs::path const& path, std::uintmax_t known_bytes) {
     auto const journal = path / "journal.jsonl";
-    auto const text = read_whole(journal);
-    write_atomically(journal, std::string_view(text).substr(0, known_bytes));
+    write_atomically(journal, read_beginning(journal, known_bytes));  // behind it: a torn line, or zeros
     for (auto const* name : {"metrics.jsonl", "trace.json", "summary.json", "trials.csv"}) fs::remove(path / name);
     remove_unfinished_checkpoints(path);
 }

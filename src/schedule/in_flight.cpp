@@ -11,10 +11,9 @@
 namespace hopscotch {
 namespace {
 
-constexpr double k_near = 1.01;   // of the bound
-constexpr double k_same = 1.003;  // makespans that jitter alone could swap
-constexpr int k_draws = 2;        // of jitter: without any, too few in flight look as good as enough
-constexpr int k_laps = 3;         // simulated of each trial: what is lost, is lost at the start and the end of a run
+constexpr double k_near = 1.01;                           // of the bound
+constexpr double k_same = 1.003;                          // makespans that jitter alone could swap
+constexpr int k_draws = 2;                                // of jitter: without any, too few in flight look as good as enough
 constexpr std::int64_t k_most_simulated_units = 500'000;  // of one simulation: about half a second
 
 class Trials {
@@ -22,10 +21,10 @@ public:
     Trials(Policy const& policy, std::span<TrialCost const> trials, OwnerTable const& owners)
         : policy_(policy), trials_(trials.begin(), trials.end()), owners_(owners) {
         for (auto& trial : trials_) {
-            trial.epochs = std::min(trial.epochs, k_laps);
-            mean_unit_ += trial.unit / static_cast<double>(trials_.size());
+            trial.epochs = std::min(trial.epochs, k_planned_laps);
             units_ += trial.epochs * std::ssize(owners_.owner);
         }
+        mean_unit_ = mean_unit_cost(trials_);
         bound_ = lower_bound(policy_, trials_, owners_);
     }
 

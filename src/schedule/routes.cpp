@@ -2,9 +2,9 @@
 #include "schedule/routes.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 #include "core/rng.hpp"
+#include "schedule/in_flight.hpp"
 #include "schedule/policy.hpp"
 #include "schedule/simulate.hpp"
 
@@ -13,7 +13,6 @@ namespace {
 
 constexpr int k_permutations = 4;
 constexpr double k_may_lose = 1.01, k_must_gain = 0.995;
-constexpr int k_most_epochs = 3;                   // simulated: what is lost, is lost at the start and the end of a run
 constexpr std::int64_t k_most_compared = 400'000;  // of one simulation of all numbers of trainers: a tenth of a second
 
 std::vector<ShardId> permutation_of(std::int64_t seed, int number, std::int64_t block, int shards) {
@@ -22,11 +21,6 @@ std::vector<ShardId> permutation_of(std::int64_t seed, int number, std::int64_t 
     Rng rng(stream_key(static_cast<std::uint64_t>(seed), Purpose::homes, {number, block}));
     rng.shuffle(std::span(out));
     return out;
-}
-
-double mean_unit_cost(std::span<TrialCost const> trials) {
-    auto const add = [](double sum, TrialCost const& trial) { return sum + trial.unit; };
-    return std::accumulate(trials.begin(), trials.end(), 0.0, add) / static_cast<double>(trials.size());
 }
 
 // All numbers that a small dataset may meet, and those that fit a large one. With one trainer routes make no difference.
@@ -46,7 +40,7 @@ public:
           shards_(shards),
           seed_(seed),
           trainers_(numbers_of_trainers(shards)) {
-        for (auto& trial : trials_) trial.epochs = std::min(trial.epochs, k_most_epochs);
+        for (auto& trial : trials_) trial.epochs = std::min(trial.epochs, k_planned_laps);
         in_order_ = makespans({});
     }
 
@@ -74,7 +68,7 @@ private:
         std::vector<double> out;
         for (int const w : trainers_) {
             auto const owners = make_owners(shards_, w, std::ssize(trials));
-            out.push_back(simulate(policy_, trials, owners, {.in_flight = 4 * w, .hop = hop}).makespan);
+            out.push_back(simulate(policy_, trials, owners, {.in_flight = usual_in_flight(w), .hop = hop}).makespan);
         }
         return out;
     }
@@ -90,7 +84,7 @@ private:
 // Costs of nothing cannot be compared.
 bool can_be_simulated(std::span<TrialCost const> trials, int shards) {
     std::int64_t units = 0;
-    for (auto const& trial : trials) units += static_cast<std::int64_t>(std::min(trial.epochs, k_most_epochs)) * shards;
+    for (auto const& trial : trials) units += static_cast<std::int64_t>(std::min(trial.epochs, k_planned_laps)) * shards;
     units *= std::ssize(numbers_of_trainers(shards));
     return units > 0 && units <= k_most_compared && mean_unit_cost(trials) > 0;
 }

@@ -33,8 +33,7 @@ inline constexpr RoutePlan k_blind_routes{0, 6};
 
 // For trials that are all known: the plan that a simulation prefers. Permuted homes, unless with each of the first few
 // permutations some number of trainers would lose 1 % more than all gain on average; long trials backward, if that gains
-// 0.5 %. Experiments that
-// are too large to simulate get k_blind_routes. Routes in `trials` do not count.
+// 0.5 %. Experiments that are too large to simulate get k_blind_routes. Routes in `trials` do not count.
 RoutePlan plan_routes(Policy const& policy, std::span<TrialCost const> trials, int shards, std::int64_t seed);
 
 // The routes of a plan, each trial compared with all.

@@ -84,6 +84,12 @@ private:
 
 }  // namespace
 
+double mean_unit_cost(std::span<TrialCost const> trials) {
+    double sum = 0;
+    for (auto const& trial : trials) sum += trial.unit;
+    return sum / static_cast<double>(trials.size());
+}
+
 Simulation simulate(Policy const& policy, std::vector<TrialCost> const& trials, OwnerTable const& owners,
                     SimulationOptions const& options, SimulatedTask const& on_task) {
     require(options.in_flight >= 1, "at least one trial must be in flight");

@@ -7,13 +7,11 @@
 #include <set>
 
 #include "core/rng.hpp"
-#include "schedule/virtual_cluster.hpp"
 
 namespace hopscotch {
 namespace {
 
 constexpr std::int64_t k_rows = 1000;
-constexpr std::int64_t k_most_units = 2'000'000;
 
 // As any metric sees it.
 LapRecord made_up(LapId const& lap, std::uint64_t seed) {
@@ -36,16 +34,16 @@ LapRecord made_up(LapId const& lap, std::uint64_t seed) {
 
 class SearchSimulator {
 public:
-    SearchSimulator(Policy const& policy, Director& director, OwnerTable const& owners, std::uint64_t seed,
-                    SimulatedTask const& on_task = {})
+    SearchSimulator(Policy const& policy, Director& director, OwnerTable const& owners,
+                    SearchSimulationOptions const& options)
         : director_(director),
-          seed_(seed),
+          seed_(options.seed),
           trainers_(owners.trainers),
           cluster_(policy, owners,
                    [this, shards = std::ssize(owners.owner)](LapId const& lap, int step) {
                        return step == shards ? 0 : director_.trials()[lap.trial.index()].unit_cost;
                    },
-                   {.on_task = on_task}) {}
+                   {.on_task = options.on_task}) {}
 
     std::optional<SearchSimulation> run(std::int64_t most_laps) {
         SearchSimulation out;
@@ -90,13 +88,8 @@ private:
 }  // namespace
 
 std::optional<SearchSimulation> simulate_search(Policy const& policy, Director& director, OwnerTable const& owners,
-                                                std::uint64_t seed, std::int64_t most_units) {
-    return SearchSimulator(policy, director, owners, seed).run(most_units / std::ssize(owners.owner));
-}
-
-std::optional<SearchSimulation> simulate_search(Policy const& policy, Director& director, OwnerTable const& owners,
-                                                std::uint64_t seed, SimulatedTask const& on_task) {
-    return SearchSimulator(policy, director, owners, seed, on_task).run(k_most_units / std::ssize(owners.owner));
+                                                SearchSimulationOptions const& options) {
+    return SearchSimulator(policy, director, owners, options).run(options.most_units / std::ssize(owners.owner));
 }
 
 }  // namespace hopscotch

@@ -3,15 +3,18 @@
 // --dry-run shows the cost of rungs that wait for all of their trials. PURE.
 #pragma once
 #include <cstdint>
-#include <functional>
 #include <optional>
 
 #include "schedule/director.hpp"
-#include "schedule/visit.hpp"
+#include "schedule/virtual_cluster.hpp"
 
 namespace hopscotch {
 
-struct SimulatedUnit;  // schedule/virtual_cluster.hpp
+struct SearchSimulationOptions {
+    std::uint64_t seed = 0;
+    std::int64_t most_units = 2'000'000;
+    SimulatedTask on_task = {};  // called for every unit, for Gantt charts
+};
 
 struct SearchSimulation {
     double makespan = 0;  // FLOPs, as the trials' unit_cost; validation left out
@@ -22,11 +25,6 @@ struct SearchSimulation {
 // director: a new one; the simulation uses it up. Trials get better with their epochs, each towards its own value, drawn
 // from the seed. None: the search would take more than most_units.
 std::optional<SearchSimulation> simulate_search(Policy const& policy, Director& director, OwnerTable const& owners,
-                                                std::uint64_t seed, std::int64_t most_units);
-
-// Of at most two million units. on_task: called for every unit, for Gantt charts; may be empty.
-std::optional<SearchSimulation> simulate_search(Policy const& policy, Director& director, OwnerTable const& owners,
-                                                std::uint64_t seed,
-                                                std::function<void(SimulatedUnit const&)> const& on_task);
+                                                SearchSimulationOptions const& options);
 
 }  // namespace hopscotch

@@ -60,6 +60,9 @@ OwnerTable make_owners(int shards, int trainers, std::int64_t trials);
 // Each shard of the lost trainer goes to the heir with the fewest shards. All other shards keep their owner.
 OwnerTable without(OwnerTable table, TrainerId lost, std::vector<TrainerId> const& heirs);
 
+// A forward pass, of a training step: the backward pass does twice the forward pass's work.
+inline constexpr double k_forward_share = 1.0 / 3;
+
 struct TrialCost {
     TrialId trial;
     double unit = 0;        // of one shard

@@ -12,7 +12,7 @@ namespace forecast_test {
 PlanBasis basis() {
     PlanBasis out;
     for (int t = 0; t < 4; ++t)
-        out.trials.push_back({TrialId(t), {}, 2, 1000, 32, {32, 1000}, 0.01, 0.001, 0.5, 4'000'000, 4'000'000});
+        out.trials.push_back({TrialId(t), {}, {}, 2, 1000, 32, {32, 1000}, 0.01, 0.001, 0.5, 4'000'000, 4'000'000});
     out.dataset_bytes = 1'000'000;
     out.knows_seconds = true;
     out.link = {1e9, 0};
@@ -34,7 +34,7 @@ constexpr double k_epoch_s = 0.32 + 1 + 0.5, k_work_s = 4 * 2 * k_epoch_s;
 
 TEST(Forecast, OneTrainerTakesTheWork) {
     auto const row = forecast(basis(), case_of("sequential", 2));
-    EXPECT_NEAR(basis().work_s(), k_work_s, 1e-9);
+    EXPECT_NEAR(work_s(basis().trials), k_work_s, 1e-9);
     EXPECT_NEAR(row.makespan_s, k_work_s, 1e-9);
     EXPECT_NEAR(row.times_bound, 2, 1e-9);
     EXPECT_NEAR(row.busy, 1, 1e-9);

@@ -373,7 +373,7 @@ private:
 };
 
 TEST(Courier, APieceThatIsNeverDoneHoldsNobodyUp) {
-    if (testing::mpi_world()) GTEST_SKIP() << "threads only";
+    if (testing::mpi_world()) GTEST_SKIP() << "its pieces need an order that only threads can have";
     auto const hub = make_thread_hub(2);
     auto const inner = make_thread_world(hub, Rank(0)), other = make_thread_world(hub, Rank(1));
     RuinedPieces world(*inner);
@@ -398,7 +398,7 @@ private:
 // A process's death is news on both of its communicators. One that is not asked stays deaf to the rank behind it (ULFM: no
 // receive from any rank before the failure is acknowledged).
 TEST(SharedWorld, AsksBothWorldsWhoHasFailed) {
-    if (testing::mpi_world()) GTEST_SKIP() << "threads only";
+    if (testing::mpi_world()) GTEST_SKIP() << "its lost ranks are made up";
     auto const hub = make_thread_hub(3);
     auto const inner = make_thread_world(hub, Rank(1));
     Failing processes(*inner, {Rank(2)}), beside(*inner, {Rank(0), Rank(2)});
@@ -434,7 +434,7 @@ TEST(ThreadWorld, RingsForWhatComesAndForWhatIsTaken) {
 }
 
 TEST(ThreadWorld, AnExceptionInOneRankEndsAllAndIsTheOneThrown) {
-    if (testing::mpi_world()) GTEST_SKIP() << "threads only";
+    if (testing::mpi_world()) GTEST_SKIP() << "an exception of one rank ends an MPI job";
     try {
         run_thread_ranks(3, [](World& world) {
             if (world.rank() == Rank(1)) throw DataError("rank 1 broke");

@@ -7,7 +7,7 @@ import pathlib
 import re
 import unittest
 
-from harness import Case, experiment, long_only
+from harness import Case, experiment
 
 LIMIT = 2 << 30
 TRIALS, FLOATS = 40, 20_000_000  # 3.2 GB of states
@@ -25,7 +25,6 @@ def groups():
 
 
 class MemoryLimit(Case):
-    @long_only
     def test_of_a_control_group(self):
         group = self.make_group()
         model = {"name": "synthetic", "parameters": FLOATS, "seconds_per_batch": 0.0}

@@ -167,7 +167,7 @@ class Resume(Disturbed):
                 del content[len(content) // 3 :]
             path.write_bytes(content)
         with open(self.cwd / "out/journal.jsonl", "a") as journal:
-            journal.write('{"event": "lap_do')  # torn
+            journal.write('{"event": "lap_do' + 5000 * "\0")  # torn by a power cut
         err = self.resumed()
         named = [path.name for number, path in enumerate(files) if number % 3 < 2 and path.name in err]
         self.assertNotEqual(named, [], err)

@@ -18,20 +18,12 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "e2e"))
+from library_words import LIBRARY_WORDS
+
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 LONGEST_S = 20  # of a command
 TRAINING_S = 5  # after so long one that trains is asked to end
-RAW = (
-    "terminate called",
-    "bad_alloc",
-    "filesystem error",
-    "::at",
-    "out_of_range",
-    "length_error",
-    "basic_string",
-    "Assertion",
-    "Sanitizer",
-)
 PATHS = [
     "..",
     ".",
@@ -325,7 +317,7 @@ def problem_of(command, ended, before, after):
         return f"ended with {code}: {err[-600:]}"
     if code != 0 and not err.strip() and not (command[1:3] == ["data", "verify"] and out.strip()):
         return f"exit code {code}, and nothing was said"
-    if code != 0 and any(word in err for word in RAW):
+    if code != 0 and any(word in err for word in (*LIBRARY_WORDS, "Sanitizer")):
         return f"what a library said: {err[-600:]}"
     changed = sorted(name for name in {*before, *after} if before.get(name) != after.get(name))
     return f"changed outside of its directory: {changed[:5]}" if changed else ""

@@ -22,7 +22,8 @@ std::optional<SearchSimulation> simulated(std::string const& search, int trainer
     options.unit_cost = [](TrialConfig const&) { return 1.0; };
     options.shards = 8;
     auto const director = make_director(experiment, make_search(experiment), options);
-    return simulate_search(policy_named("planned"), *director, make_owners(8, trainers, 100), 7, most_units);
+    return simulate_search(policy_named("planned"), *director, make_owners(8, trainers, 100),
+                           {.seed = 7, .most_units = most_units});
 }
 
 TEST(SimulateSearch, RungsThatWaitShow) {

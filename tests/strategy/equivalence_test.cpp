@@ -57,6 +57,34 @@ TEST_P(Equivalence, MopEqualsOneProcessAlone) {
 
 INSTANTIATE_TEST_SUITE_P(Shards, Equivalence, ::testing::Values(1, 3, 4, 8));
 
+// The trainer's queue goes by the work that is left, counted in units. Of two trials with costs of 2 and 1, the long one has
+// its first lap for itself, and then both end together. Counted in laps, the short one would train its second lap alone at
+// the end. The trainer is slow, so the laps are there in time.
+TEST(Queue, GoesByUnitsLeft) {
+    if (mpi_world()) GTEST_SKIP() << "a queue sees no difference between threads and processes";
+    constexpr int k_shards = 8;
+    std::vector<std::pair<double, int>> order;  // start, trial
+    on_every_rank(2, [&](World& world) {
+        if (world.rank() != Rank(0)) {
+            trainer_main(world, k_test_build);
+            return barrier(world);
+        }
+        TemporaryDirectory const directory;
+        auto described = document(make_tiny_dataset(directory.path() / "data", k_shards, 30).string(), 7, "mop");
+        described.set("run.inject", Json(Json::Array{"slow:rank=1,factor=10"}));
+        std::vector<Assignment> const trials{{{"train.optimizer.lr", 0.05}}, {{"train.optimizer.lr", 0.02}}};
+        auto const job = run_as_scheduler(world, read_document(described), k_shards, trials);
+        for (auto const& [key, lap] : job.laps)
+            for (auto const& unit : lap.units) order.emplace_back(unit.start_unix_s, key.trial.value);
+        barrier(world);
+    });
+    std::ranges::sort(order);
+    ASSERT_EQ(order.size(), 4U * k_shards);
+    auto const last = std::span(order).last(k_shards / 2);
+    EXPECT_TRUE(std::ranges::any_of(last, [](auto const& unit) { return unit.second == 0; }));
+    EXPECT_TRUE(std::ranges::any_of(last, [](auto const& unit) { return unit.second == 1; }));
+}
+
 // run.inject's delay: a state that came over the network waits before its unit; bits and hops stay.
 TEST(Inject, HopsAreHeldBack) {
     constexpr double delay_s = 0.01;

@@ -11,6 +11,7 @@
 #include "model/gpu/device.hpp"
 #include "model/trial/evaluation.hpp"
 #include "strategy/trainer/job_ended.hpp"
+#include "strategy/trainer/trial_failure.hpp"
 #include "strategy/trainer/trial_runner.hpp"
 #include "wrapped_model.hpp"
 

@@ -85,6 +85,9 @@ inline Route route_of(TrialId trial, int shards, StrategyConfig const& strategy)
     return {ShardId((3 * trial.value + 1) % shards), trial.value % 2 == 0 ? Direction::forward : Direction::backward};
 }
 
+// As the scheduler sees it: queues go by costs.
+inline double lap_cost(TrialId trial) { return 1.0 / (1 + trial.value); }
+
 // Rank 0: every lap of every trial, released at once; returns when every trial has ended. then: before the trainers leave.
 inline JobResult run_as_scheduler(World& world, Experiment const& experiment, int shards,
                                   std::vector<Assignment> const& trials,
@@ -101,9 +104,10 @@ inline JobResult run_as_scheduler(World& world, Experiment const& experiment, in
     auto const dispatcher = entry.make_dispatcher({courier, experiment, result.owners});
     for (std::size_t t = 0; t < trials.size(); ++t)
         for (int epoch = 0; epoch < experiment.train.epochs; ++epoch) {
-            Lap lap{TrialId(t), epoch, 1, 0, static_cast<double>(experiment.train.epochs - epoch), trials[t]};
+            double const cost = lap_cost(TrialId(t));
+            Lap lap{TrialId(t), epoch, 1, 0, (experiment.train.epochs - epoch) * cost, trials[t]};
             lap.route = route_of(lap.trial, shards, experiment.strategy);
-            lap.unit_cost = 1.0 / shards;
+            lap.unit_cost = cost / shards;
             dispatcher->execute(lap);
         }
     Collector collector(result, experiment.train.epochs, *dispatcher);

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <list>
 #include <random>
@@ -145,6 +146,22 @@ TEST_F(StateStoreTest, ADamagedOneIsAnErrorOfItsOwn) {
     EXPECT_EQ(value_of(into.bytes()), 2);
     file.free(one);
     EXPECT_EQ(file.write(state(3).bytes()).offset, one.offset);  // places are used again
+}
+
+// A slip of the disk or of memory, which a second look does not find again. Faults are read once in a process, so a process
+// of its own reads this one.
+TEST_F(StateStoreTest, ASlipIsReadOnceMore) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    EXPECT_EXIT(
+        {
+            ::setenv("HOPSCOTCH_FAULT", "spill.read:1:flip", 1);
+            SpillFile file(scratch_.path());
+            auto const slot = file.write(state(4).bytes());
+            auto const into = state(0);
+            file.read(slot, into.bytes());
+            std::exit(value_of(into.bytes()));
+        },
+        ::testing::ExitedWithCode(4), "");
 }
 
 TEST(StateMemory, IsWhatWasAskedForOrAPartOfWhatIsFree) {

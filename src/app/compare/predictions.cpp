@@ -68,7 +68,8 @@ Workload workload_of(std::vector<RunWork> const& works, std::size_t run, Sizes c
 double mean_hops_per_lap(RunWork const& work) {
     auto const& policy = policy_named(work.strategy.policy);
     double hops = 0;
-    for (auto const& [trial, measured] : work.trials) hops += static_cast<double>(hops_per_lap(policy, trial, work.owners));
+    for (auto const& [trial, measured] : work.trials)
+        hops += static_cast<double>(hops_per_lap(policy, trial, work.owners, measured.held_out, measured.route));
     return work.trials.empty() ? 0 : hops / static_cast<double>(work.trials.size());
 }
 

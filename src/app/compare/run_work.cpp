@@ -76,10 +76,17 @@ RunWork read_work(ComparedRun const& run) {
     auto const journal = read_journal(std::filesystem::path(run.dir) / "journal.jsonl");
     UnitReader units(run.dir);
     std::map<TrialId, Sums> sums;
+    auto const released = released_laps(journal);
     for (auto const& lap : journal.laps) {
         auto const [found, is_new] = sums.try_emplace(lap.trial);
         auto& trial = found->second;
-        if (is_new) trial.work.batch = resolve(experiment, journal.assignments.at(lap.trial), run.dir).train.batch_size;
+        if (is_new) {
+            auto const& assignment = journal.assignments.at(lap.trial);
+            trial.work.batch = resolve(experiment, assignment, run.dir).train.batch_size;
+            trial.work.held_out = held_out_of(assignment, experiment.search.folds);
+            if (auto const lap_of = released.find(lap.id()); lap_of != released.end())
+                trial.work.route = lap_of->second->route;
+        }
         bool const split = out.group() && experiment.strategy.batch == GroupBatch::split;
         double const batch = static_cast<double>(trial.work.batch);
         add_lap(trial, units.with_units(lap), split ? std::max(1.0, std::ceil(batch / out.workers)) : batch);

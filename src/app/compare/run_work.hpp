@@ -18,6 +18,8 @@ struct TrialWork {
     double step_s = 0;        // of computation
     double validation_s = 0;  // of an epoch
     std::int64_t state_bytes = 0;
+    HeldOut held_out = {};
+    Route route = {};
 };
 
 struct RunWork {

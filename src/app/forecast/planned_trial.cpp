@@ -22,6 +22,12 @@ ModelWork whole_batches(PlannedTrial const& trial, EpochSteps const& steps, doub
 
 }  // namespace
 
+double work_s(std::span<PlannedTrial const> trials) {
+    double out = 0;
+    for (auto const& trial : trials) out += trial.alone_s();
+    return out;
+}
+
 ModelWork alone_model(PlannedTrial const& trial) {
     return whole_batches(trial, trial.alone, static_cast<double>(trial.batch));
 }

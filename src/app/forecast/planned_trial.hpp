@@ -3,6 +3,7 @@
 // it. Real shards end with batches that are not full, so step counts are inputs. PURE.
 #pragma once
 #include <cstdint>
+#include <span>
 
 #include "core/ids.hpp"
 #include "schedule/strategy_cost.hpp"
@@ -20,6 +21,7 @@ struct EpochSteps {
 struct PlannedTrial {
     TrialId id;
     Route route = {};
+    HeldOut held_out = {};
     std::int64_t epochs = 0;
     std::int64_t rows = 0;  // of an epoch
     std::int64_t batch = 1;
@@ -33,6 +35,8 @@ struct PlannedTrial {
     double alone_s() const { return static_cast<double>(epochs) * (epoch_s() + validation_s); }
     std::int64_t state_bytes() const { return weight_bytes + optimizer_bytes; }
 };
+
+double work_s(std::span<PlannedTrial const> trials);  // of one trainer
 
 // With exactly these steps and rows. workers: that train the trial together.
 ModelWork alone_model(PlannedTrial const& trial);

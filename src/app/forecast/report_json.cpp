@@ -96,7 +96,7 @@ Json report_json(PlanReport const& report) {
                          {"price_per_trainer_hour", number_or_null(basis.price_per_trainer_hour.has_value(),
                                                                    basis.price_per_trainer_hour.value_or(0))},
                          {"costs", report.costs.empty() ? Json() : Json(report.costs)},
-                         {"work_s", number_or_null(basis.knows_seconds, basis.work_s())},
+                         {"work_s", number_or_null(basis.knows_seconds, work_s(basis.trials))},
                          {"plans", std::move(forecasts)},
                          {"curve", curve_json(report)},
                          {"trainers_worth", report.curve.empty() ? Json() : Json(trainers_worth(report.curve))},

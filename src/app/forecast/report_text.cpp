@@ -89,7 +89,7 @@ std::string report_text(PlanReport const& report, std::size_t columns) {
                        data_text(basis.dataset_bytes));
     out += fmt::format("links       {}, {:.3g} ms\n", bandwidth_text(basis.link.bytes_per_s), 1e3 * basis.link.latency_s);
     if (basis.knows_seconds)
-        out += fmt::format("work        {} of one trainer ({})\n", time_of(report, basis.work_s()), report.costs);
+        out += fmt::format("work        {} of one trainer ({})\n", time_of(report, work_s(basis.trials)), report.costs);
     else
         out += "work        W: one trainer's time for all trials; it is not known, so times leave communication out\n";
     for (auto const& forecast : report.forecasts) out += forecast_text(report, forecast, columns);

@@ -48,12 +48,6 @@ double busy_s(PlanBasis const& basis, StrategyCase const& what) {
 
 }  // namespace
 
-double PlanBasis::work_s() const {
-    double out = 0;
-    for (auto const& trial : trials) out += trial.alone_s();
-    return out;
-}
-
 StrategyForecast forecast(PlanBasis const& basis, StrategyCase const& what) {
     auto const estimate = estimate_run(run_of(basis, what));
     require(estimate.has_value(), "a plan knows every number that an estimate needs");
@@ -67,7 +61,7 @@ StrategyForecast forecast(PlanBasis const& basis, StrategyCase const& what) {
     out.data_bytes = estimate->storage_bytes;
     out.memory.training = static_cast<std::uint64_t>(estimate->memory_bytes);
     if (out.makespan_s > 0) out.busy = std::min(1.0, busy_s(basis, what) / (out.makespan_s * used));
-    if (auto const work = basis.work_s(); work > 0) out.times_bound = out.makespan_s / (work / what.trainers);
+    if (auto const work = work_s(basis.trials); work > 0) out.times_bound = out.makespan_s / (work / what.trainers);
     if (basis.price_per_trainer_hour && basis.knows_seconds)
         out.price = *basis.price_per_trainer_hour * used * out.makespan_s / 3600;
     return out;

@@ -18,8 +18,6 @@ struct PlanBasis {
     bool knows_seconds = false;      // false: times are in units of one trainer's time, and communication costs none
     Link link;
     std::optional<double> price_per_trainer_hour;
-
-    double work_s() const;  // of one trainer
 };
 
 struct StrategyCase {

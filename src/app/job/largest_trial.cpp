@@ -24,7 +24,8 @@ std::string state_shape_of(Assignment assignment) {
 TrialBytes largest_trial(PreparedRun const& prepared) { return largest_trial(prepared, prepared.director->trials()); }
 
 TrialBytes largest_trial(PreparedRun const& prepared, std::vector<TrialView> const& trials) {
-    TrialBytes out;
+    TrialBytes out{prepared.state_bytes, prepared.weight_bytes};
+    if (out.state > 0) return out;
     std::set<std::string> seen;
     Workspace workspace("cpu", 1);
     for (auto const& trial : trials) {

@@ -19,7 +19,8 @@ struct TrialBytes {
 // Trials with equal text have states of one size: a number under "train" only says whether there is a slot (momentum, ema).
 std::string state_shape_of(Assignment assignment);
 
-// Of the largest of the trials that are known at the start. Makes one model for each shape of a state.
+// Of the largest of the trials that are known at the start: one model for each shape of a state is made, unless
+// prepared.state_bytes tells.
 TrialBytes largest_trial(PreparedRun const& prepared);
 TrialBytes largest_trial(PreparedRun const& prepared, std::vector<TrialView> const& trials);
 

@@ -29,8 +29,8 @@ std::int64_t alive_before(PreparedRun const& prepared) {
 
 // As many as have room for their states in memory, and for their checkpoints in half of what the disk has free. The
 // trainers have not reported yet: the host of rank 0 stands for all, with all trainers on it.
-std::int64_t trials_with_room(PreparedRun const& prepared, std::vector<TrialView> const& trials) {
-    auto const bytes = std::max<std::uint64_t>(1, largest_trial(prepared, trials).state);
+std::int64_t trials_with_room(PreparedRun const& prepared) {
+    auto const bytes = std::max<std::uint64_t>(1, prepared.state_bytes);
     auto const trainers = static_cast<std::uint64_t>(prepared.trainers);
     auto const memory = trainers * state_memory(prepared.experiment.run.state_memory, prepared.trainers);
     auto const kept = static_cast<std::uint64_t>(prepared.experiment.run.checkpoint_keep);
@@ -38,8 +38,7 @@ std::int64_t trials_with_room(PreparedRun const& prepared, std::vector<TrialView
     return static_cast<std::int64_t>(std::min(memory / bytes, disk / bytes));
 }
 
-InFlight number_in_flight(PreparedRun const& prepared, std::vector<TrialView> const& views,
-                          std::vector<TrialCost> const& trials) {
+InFlight number_in_flight(PreparedRun& prepared, std::vector<TrialView> const& views, std::vector<TrialCost> const& trials) {
     auto const& experiment = prepared.experiment;
     if (experiment.search.in_flight) return {*experiment.search.in_flight};
     auto const workers = trainers_with_data(experiment.strategy, prepared.trainers);
@@ -48,7 +47,10 @@ InFlight number_in_flight(PreparedRun const& prepared, std::vector<TrialView> co
     bool const hops = strategy_traits(experiment.strategy.name).training == Training::hopping;
     InFlight out{usual};
     if (hops && !after_a_loss) {
-        auto const room = trials_with_room(prepared, views);
+        auto const largest = largest_trial(prepared, views);
+        prepared.state_bytes = largest.state;
+        prepared.weight_bytes = largest.weights;
+        auto const room = trials_with_room(prepared);
         auto const owners = make_owners(prepared.shards, workers, std::ssize(trials));
         out = choose_in_flight(policy_named(experiment.strategy.policy), trials, owners,
                                {std::min(usual, room), std::max(usual, room)});
@@ -108,11 +110,11 @@ std::vector<TrialCost> costs_of(PreparedRun const& prepared, std::vector<TrialVi
     bool const folds = prepared.experiment.search.folds > 1;  // then the shards held out validate
     double const rows = folds ? 0 : static_cast<double>(prepared.manifest.rows(Split::valid));
     double const units = rows * prepared.shards / static_cast<double>(prepared.schema.train_rows);
-    constexpr double k_forward = 1.0 / 3;  // of a step: the backward pass does twice the forward pass's work
     std::vector<TrialCost> out;
     out.reserve(trials.size());
     for (auto const& trial : trials)
-        out.push_back({trial.id, trial.unit_cost, k_forward * units * trial.unit_cost, trial.epochs_wanted, trial.route});
+        out.push_back(
+            {trial.id, trial.unit_cost, k_forward_share * units * trial.unit_cost, trial.epochs_wanted, trial.route});
     return out;
 }
 

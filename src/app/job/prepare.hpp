@@ -44,12 +44,12 @@ struct PreparedRun {
     SearchPlan plan;        // trials and epochs of the search
     bool decides = false;   // the search decides during training: trials come and go
     bool synthetic = false;
+    std::uint64_t state_bytes = 0, weight_bytes = 0;  // of the largest trial, and of its parameters; 0: not measured yet
     // Once a job has started.
-    std::uint64_t state_bytes = 0, weight_bytes = 0;  // of the largest trial, and of its parameters
-    std::vector<std::string> hosts;                   // by trainer
-    bool on_gpu = false;                              // some trainer is
-    std::string collectives;                          // allreduce, model_averaging: "mpi" or "nccl"
-    std::optional<double> training_since_s;           // monotonic: when the first lap was released
+    std::vector<std::string> hosts;          // by trainer
+    bool on_gpu = false;                     // some trainer is
+    std::string collectives;                 // allreduce, model_averaging: "mpi" or "nccl"
+    std::optional<double> training_since_s;  // monotonic: when the first lap was released
     std::string run_id;
     std::unique_ptr<EarlierJobs> earlier;  // with --resume, if a run has begun in run.dir; else null
     std::vector<std::string> notes;        // messages: idle trainers, uneven shards, large batches

@@ -68,10 +68,10 @@ private:
         report_.costs = costs_->source();
         add_assumptions(planned);
         auto const costs = planned.unit_costs();
-        auto const& search = prepared.experiment.search;
-        auto const decides = prepared.decides ? std::optional<std::int64_t>(2 * prepared.shards) : std::nullopt;
-        report_.curve = trainer_curve({policy_named(prepared.experiment.strategy.policy), costs, prepared.shards,
-                                       search.in_flight ? search.in_flight : decides, options_.trainers});
+        bool const by_trainers = !prepared.decides && !prepared.experiment.search.in_flight;
+        auto const in_flight = by_trainers ? std::nullopt : std::optional(prepared.admits);
+        report_.curve = trainer_curve(
+            {policy_named(prepared.experiment.strategy.policy), costs, prepared.shards, in_flight, options_.trainers});
     }
 
     void add_assumptions(PlannedRun const& planned) {

@@ -54,13 +54,7 @@ PlannedRun::PlannedRun(PreparedRun const& prepared, CostTable const& costs)
     add_trials(costs);
     if (!prepared.decides) simulate_units();
     if (prepared.decides && simulated_busy_ && *simulated_busy_ > 0)
-        simulated_s_ = work_s() / (*simulated_busy_ * prepared.trainers);
-}
-
-double PlannedRun::work_s() const {
-    double out = 0;
-    for (auto const& trial : trials_) out += trial.alone_s();
-    return out;
+        simulated_s_ = work_s(trials_) / (*simulated_busy_ * prepared.trainers);
 }
 
 std::int64_t PlannedRun::dataset_bytes() const {
@@ -110,6 +104,7 @@ void PlannedRun::add_trials(CostTable const& costs) {
         PlannedTrial trial;
         trial.id = view.id;
         trial.route = view.route;
+        trial.held_out = held_out_of(view.assignment, prepared_.experiment.search.folds);
         trial.epochs = !prepared_.decides ? view.epochs_wanted : spread_evenly() ? spread : view.epochs_done;
         if (trial.epochs == 0) continue;
         auto const config = prepared_.config_of(view.assignment);
@@ -125,7 +120,7 @@ void PlannedRun::add_trials(CostTable const& costs) {
         trial.alone = steps->second;
         trials_.push_back(trial);
     }
-    auto const work = work_s();
+    auto const work = work_s(trials_);
     if (costs.knows_seconds() || work <= 0) return;
     for (auto& trial : trials_) {
         trial.row_s /= work;

@@ -36,7 +36,6 @@ private:
     void simulate_decisions();
     void simulate_units();
     void add_trials(CostTable const& costs);
-    double work_s() const;
 
     PreparedRun const& prepared_;
     OwnerTable mop_owners_;

@@ -8,12 +8,12 @@
 namespace hopscotch {
 
 std::optional<SearchSimulation> simulated_search(PreparedRun const& prepared, OwnerTable const& owners,
-                                                 std::function<void(SimulatedUnit const&)> const& on_task) {
+                                                 SimulatedTask const& on_task) {
     auto const& budget = prepared.experiment.search.budget;
     bool const goes_by_results = budget.target || budget.patience;  // made-up ones would end it anywhere
     if (goes_by_results || prepared.plan.trials > k_most_simulated) return std::nullopt;
     return simulate_search(policy_named(prepared.experiment.strategy.policy), *prepared.director, owners,
-                           static_cast<std::uint64_t>(prepared.experiment.seed), on_task);
+                           {.seed = static_cast<std::uint64_t>(prepared.experiment.seed), .on_task = on_task});
 }
 
 }  // namespace hopscotch

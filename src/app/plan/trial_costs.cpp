@@ -19,8 +19,6 @@
 namespace hopscotch {
 namespace {
 
-constexpr double k_forward = 1.0 / 3;  // of a training step: the backward pass does twice the forward pass's work
-
 // Trials with this in common take equally long.
 std::string key_of(TrialConfig const& config, Assignment const& assignment, double flops) {
     return fmt::format("{} {} {:.6g}", to_json(assignment).dump(), config.train.batch_size, flops);
@@ -100,7 +98,7 @@ TrialCosts CostTable::of(TrialConfig const& config, Assignment const& assignment
     } else {
         out.fixed_s = given_.step_s.value_or(0);
         out.row_s = given_.row_s ? *given_.row_s * share : flops;
-        out.validation_s = k_forward * out.row_s * static_cast<double>(validation_rows_);
+        out.validation_s = k_forward_share * out.row_s * static_cast<double>(validation_rows_);
     }
     if (given_.row_s) out.row_s = *given_.row_s * share;
     if (given_.valid_s) out.validation_s = *given_.valid_s * share;

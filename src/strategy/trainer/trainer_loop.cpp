@@ -21,6 +21,7 @@
 #include "strategy/trainer/job_ended.hpp"
 #include "strategy/trainer/state_file.hpp"
 #include "strategy/trainer/state_store.hpp"
+#include "strategy/trainer/trial_failure.hpp"
 #include "strategy/trainer/trial_runner.hpp"
 
 namespace hopscotch {

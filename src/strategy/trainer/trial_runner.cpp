@@ -6,9 +6,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <new>
-#include <string_view>
-#include <system_error>
 #include <thread>
 
 #include "comm/activity.hpp"
@@ -27,25 +24,9 @@
 #include "schedule/visit.hpp"
 #include "strategy/common/journey.hpp"
 #include "strategy/trainer/job_ended.hpp"
+#include "strategy/trainer/trial_failure.hpp"
 
 namespace hopscotch {
-// Unreadable rows and missing memory are not the trial's fault. LibTorch reports missing memory only in its text. A trial
-// that has a GPU for itself and is too large for it would fail again.
-Cause cause_of(std::exception const& error) {
-    if (auto const* large = dynamic_cast<DoesNotFit const*>(&error))
-        return large->why() == DoesNotFit::Why::too_large ? Cause::trial : Cause::surroundings;
-    bool const data = dynamic_cast<DataError const*>(&error) != nullptr || dynamic_cast<IoError const*>(&error) != nullptr ||
-                      dynamic_cast<std::system_error const*>(&error) != nullptr;
-    std::string_view const text = error.what();
-    bool const memory = dynamic_cast<std::bad_alloc const*>(&error) != nullptr || text.find("out of memory") != text.npos ||
-                        text.find("not enough memory") != text.npos;
-    return data || memory ? Cause::surroundings : Cause::trial;
-}
-
-std::string words_of(std::exception const& error) {
-    bool const memory = dynamic_cast<std::bad_alloc const*>(&error) != nullptr;
-    return memory ? "there is not enough memory" : error.what();
-}
 
 UnitAddress TrialRunner::address_of(Lap const& lap, ShardId shard) {
     return {static_cast<std::uint64_t>(experiment_.seed), config_of(lap).seed_key(lap.trial), lap.epoch, shard};

@@ -21,7 +21,6 @@ class BufferPool;
 class Evaluation;
 class ShardSource;
 class Workspace;
-enum class Cause;
 enum class NeededBy;
 struct Activity;
 struct HeldOut;
@@ -36,9 +35,6 @@ struct UnitSums;
 // Makes the model of a trial; tests inject one that misbehaves.
 using ModelFactory = std::function<TrialModel(TrialConfig const&, Manifest const&, Workspace&)>;
 
-// Of an exception that a trial's training threw: its cause, and its text (a sentence even of std::bad_alloc).
-Cause cause_of(std::exception const& error);
-std::string words_of(std::exception const& error);
 class TrialRunner {
 public:
     // Trainer id, and its index among the trainers on this host: the trainer takes the GPU of that number.
@@ -46,6 +42,7 @@ public:
         TrainerId self;
         int number_on_host = 0;
     };
+
     // Opens the shards (and all of validation). Throws DataError, ConfigError.
     TrialRunner(Experiment experiment, std::vector<ShardId> const& shards, Seat seat,
                 ModelFactory factory = make_trial_model);
@@ -54,6 +51,7 @@ public:
     // After a loss: this trainer owns these shards now. Models of laps under way are dropped. Throws as the constructor.
     void adopt(std::vector<ShardId> const& shards);
     void open_validation();  // for a trainer that owns no shard but validates; else the constructor does this
+
     // The trial's state before its first unit.
     Buffer initial_state(Lap const& lap, BufferPool& pool);
 
