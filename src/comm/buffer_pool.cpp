@@ -18,6 +18,7 @@ constexpr std::size_t k_page = 4096;
 constexpr std::size_t k_huge_page = std::size_t{2} << 20;
 constexpr std::size_t k_shared_from = std::size_t{64} << 10;  // smaller ones are copied sooner than mapped
 constexpr int k_most_surplus = 4;                             // states on their way come in bursts
+constexpr std::uint64_t k_idle_returns = 1000;  // a block that nobody wanted while so many others came back is not needed
 // Mappings of what others own: a process may have 65530. By bytes, as what a GPU has page-locked stays in memory even when
 // its owner gives it back to the system; in a ring of hops a trainer sees what all others of its host hold.
 constexpr std::size_t k_most_handed_over = 4096,
@@ -70,11 +71,11 @@ Buffer BufferPool::acquire_ready(std::size_t bytes) {
     std::lock_guard const lock(mutex_);
     auto best = free_.end();
     for (auto entry = free_.begin(); entry != free_.end(); ++entry)
-        if (entry->capacity >= bytes && entry->capacity <= 2 * bytes + k_page &&
-            (best == free_.end() || entry->capacity < best->capacity))
-            best = entry;
+        if (entry->block.capacity >= bytes && entry->block.capacity <= 2 * bytes + k_page &&
+            (best == free_.end() || entry->block.capacity <= best->block.capacity))
+            best = entry;  // of equal ones the last, so that those beyond need stay idle
     if (best == free_.end()) return {};
-    auto block = std::move(*best);
+    auto block = std::move(best->block);
     free_.erase(best);
     return buffer_of(std::move(block), bytes);
 }
@@ -116,12 +117,24 @@ void BufferPool::lock_pages(HostBlock& block) const {
     if (pinning_.pin && pinning_.pin(block.data.get(), block.capacity)) block.data.get_deleter().unpin = pinning_.unpin;
 }
 
-// Where more arrive than leave, what is not needed goes back to the system.
+// What is not needed goes back to the system: where more arrive than leave, and after a crowd has gone.
 void BufferPool::take_back(HostBlock block) noexcept {
     std::lock_guard const lock(mutex_);
-    if (!block.piece || surplus_ <= k_most_surplus) return free_.push_back(std::move(block));
-    --surplus_;
+    ++returns_;
+    if (block.piece && surplus_ > k_most_surplus)
+        discard(block);
+    else
+        free_.push_back({std::move(block), returns_});
+    if (free_.empty() || returns_ - free_.front().since < k_idle_returns) return;
+    discard(free_.front().block);
+    free_.erase(free_.begin());
+}
+
+// Under the lock.
+void BufferPool::discard(HostBlock const& block) noexcept {
     allocated_ -= block.capacity;
+    if (!block.piece) return;
+    surplus_ = std::max(0, surplus_ - 1);
     shared_->discard(block.piece);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reused, touched buffers for states. A fresh 100 MB costs 54 ms of page faults on its first write, so the pool keeps its
-// buffers. A buffer returns to its pool when its owner frees it. On one host it can also go to another rank's pool, with its
-// contents.
+// buffers as long as it needs them now and then. A buffer returns to its pool when its owner frees it. On one host it can
+// also go to another rank's pool, with its contents.
 #pragma once
 #include <cstddef>
 #include <functional>
@@ -90,6 +90,7 @@ private:
     friend class Buffer;
     HostBlock new_block(std::size_t bytes);
     void take_back(HostBlock block) noexcept;
+    void discard(HostBlock const& block) noexcept;
     HostBlock block_of(SharedMapping const& mapping) const;
     Buffer buffer_of(HostBlock block, std::size_t bytes);
     bool may_adopt(PieceOffer const& offer, std::size_t bytes) const;
@@ -101,7 +102,12 @@ private:
     int node_ = k_any_node;
     mutable std::mutex mutex_;
     std::unique_ptr<SharedMemory> shared_;
-    std::vector<HostBlock> free_;
+    struct FreeBlock {
+        HostBlock block;
+        std::uint64_t since = 0;  // by returns_
+    };
+    std::vector<FreeBlock> free_;  // the last that came back at the end
+    std::uint64_t returns_ = 0;
     struct HandedOver {
         HostBlock block;
         std::uint64_t when = 0;

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "comm/shared_memory.hpp"
 
@@ -44,6 +45,22 @@ TEST(BufferPool, ABufferOutlivesItsPoolsOwner) {
     EXPECT_EQ(buffer.bytes()[0], std::byte{3});
 }
 
+// Twenty at once, and then always two: the memory of the others goes back to the system.
+void expect_to_shrink_after_a_crowd(BufferPool& pool, std::size_t bytes) {
+    std::vector<Buffer> crowd;
+    for (int i = 0; i < 20; ++i) crowd.push_back(pool.acquire(bytes));
+    auto const most = pool.allocated_bytes();
+    crowd.clear();
+    EXPECT_EQ(pool.allocated_bytes(), most);
+    for (int i = 0; i < 1000; ++i) {
+        auto const one = pool.acquire(bytes), other = pool.acquire(bytes);
+        EXPECT_LE(pool.allocated_bytes(), most);
+    }
+    EXPECT_LE(pool.allocated_bytes(), most / 10);
+}
+
+TEST(BufferPool, AfterACrowdItGivesMemoryBack) { expect_to_shrink_after_a_crowd(*std::make_shared<BufferPool>(), 10000); }
+
 constexpr int k_node = 0;
 
 std::shared_ptr<BufferPool> sharing_pool(int node = k_node) {
@@ -53,6 +70,8 @@ std::shared_ptr<BufferPool> sharing_pool(int node = k_node) {
 }
 
 constexpr std::size_t k_bytes = 3000000;
+
+TEST(SharedMemory, AfterACrowdItGoesBackToTheSystem) { expect_to_shrink_after_a_crowd(*sharing_pool(), 100000); }
 
 // Two pools, as of two ranks, whose mappings of one piece lie at two addresses.
 TEST(SharedMemory, ABlockChangesHandsWithWhatIsInIt) {
