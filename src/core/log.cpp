@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/log.hpp"
 
+#include <fmt/format.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
@@ -35,9 +36,22 @@ void log_setup(std::string_view who, LogLevel level) {
     logger().flush_on(spdlog::level::debug);
 }
 
-void log_debug(std::string_view message) { logger().debug(message); }
-void log_info(std::string_view message) { logger().info(message); }
-void log_warning(std::string_view message) { logger().warn(message); }
-void log_error(std::string_view message) { logger().error(message); }
+std::string printable(std::string_view text) {
+    std::string out;
+    for (char const c : text) {
+        auto const byte = static_cast<unsigned char>(c);
+        bool const control = (byte < 0x20 && c != '\n' && c != '\t') || byte == 0x7f;
+        if (control)
+            out += fmt::format("\\x{:02x}", byte);
+        else
+            out += c;
+    }
+    return out;
+}
+
+void log_debug(std::string_view message) { logger().debug(printable(message)); }
+void log_info(std::string_view message) { logger().info(printable(message)); }
+void log_warning(std::string_view message) { logger().warn(printable(message)); }
+void log_error(std::string_view message) { logger().error(printable(message)); }
 
 }  // namespace hopscotch

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Log lines go to standard error with the time and the rank that speaks. Results go to standard output, by rank 0 alone.
 #pragma once
+#include <string>
 #include <string_view>
 
 namespace hopscotch {
@@ -9,6 +10,10 @@ enum class LogLevel { debug, info, warning, error, off };
 
 // Process-wide (the only global state there is). who: "rank 2 node7", or empty for one process.
 void log_setup(std::string_view who, LogLevel level);
+
+// Text for a terminal: control characters, which could move its cursor or change its title, as "\\x1b". Line ends and tabs
+// stay. Names in foreign datasets and run directories can hold any character. Log lines are made so here.
+std::string printable(std::string_view text);
 
 void log_debug(std::string_view message);
 void log_info(std::string_view message);

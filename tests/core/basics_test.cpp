@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// error, ids, hash, UniqueHandle.
+// error, ids, hash, log, UniqueHandle.
 #include <gtest/gtest.h>
 
 #include <unordered_set>
@@ -8,6 +8,7 @@
 #include "core/error.hpp"
 #include "core/hash.hpp"
 #include "core/ids.hpp"
+#include "core/log.hpp"
 #include "core/unique_handle.hpp"
 
 namespace hopscotch {
@@ -24,6 +25,11 @@ TEST(Error, RequireNamesTheProblemAndThePlace) {
         EXPECT_TRUE(std::string(error.what()).starts_with("no shard (empty folder); import first [basics_test.cpp:"))
             << error.what();
     }
+}
+
+TEST(Log, TerminalsAreNotToldWhatToDo) {
+    EXPECT_EQ(printable("a\x1b[2Jb\x07\x7f"), "a\\x1b[2Jb\\x07\\x7f");
+    EXPECT_EQ(printable("one\n\ttwo, caf\xc3\xa9"), "one\n\ttwo, caf\xc3\xa9");
 }
 
 TEST(Error, ClassesAreErrors) {

@@ -23,7 +23,8 @@ MOST_MB = 600  # of resident memory; a program that has loaded LibTorch has 300 
 MOST_S = 20
 HUGE = 1 << 40  # bytes of a file of holes
 FAR = 1 << 60
-PATHS = ("../../outside/secret", "/etc/passwd", "checkpoints/../../outside/secret", "a\0b", "a\nb", "p" * 5000, "")
+ESCAPES = "\x1b]0;title\x07\x1b[2J"  # a terminal obeys them
+PATHS = (ESCAPES, "../../outside/secret", "/etc/passwd", "checkpoints/../../outside/secret", "a\0b", "a\nb", "p" * 5000, "")
 
 
 def text(content):
@@ -241,6 +242,11 @@ WRONG_DATA = [
         ("a shape of 2^90", "dataset.json", as_json(put(shape=[1 << 30, 1 << 30, 1 << 30]))),
         ("a shape of 2^27", "dataset.json", as_json(put(shape=[1, 1 << 13, 1 << 14]))),
         ("2^30 outputs", "dataset.json", as_json(put(outputs=1 << 30, class_names=[]))),
+        (
+            "names for terminals",
+            "dataset.json",
+            as_json(lambda d: d.update(class_names=[ESCAPES + str(i) for i in range(10)])),
+        ),
         ("a hundred thousand shards", "dataset.json", as_json(lambda d: d.update(train=d["train"] * 25_000))),
         *((f"file {path[:30]!r}", "dataset.json", train_shard(file=path)) for path in PATHS),
         *no_file("train-00000.h5"),
@@ -370,6 +376,7 @@ class Hostile(Case):
         self.assertTrue(code == 0 or said, told)
         self.assertLess(megabytes, MOST_MB, told)
         self.assertEqual([word for word in LIBRARY_WORDS if word in said], [], told)
+        self.assertNotIn("\x1b", said, told)
         self.assertEqual(self.outside(command.changes), before, told)
         self.codes[code] = self.codes.get(code, 0) + 1
 

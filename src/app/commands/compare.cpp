@@ -15,6 +15,7 @@
 #include "app/compare/predictions.hpp"
 #include "app/compare/quantity.hpp"
 #include "core/error.hpp"
+#include "core/log.hpp"
 #include "experiment/strategy_traits.hpp"
 #include "run/terminal.hpp"
 
@@ -82,7 +83,7 @@ int compare_command(CompareOptions const& options) {
     if (options.json)
         fmt::print("{}\n", comparison_json(comparison).dump(2));
     else
-        fmt::print("{}", comparison_text(comparison, table_columns()));
+        fmt::print("{}", printable(comparison_text(comparison, table_columns())));
     return 0;
 }
 

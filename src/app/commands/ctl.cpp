@@ -16,6 +16,7 @@
 #include "app/commands/commands.hpp"
 #include "core/clock.hpp"
 #include "core/error.hpp"
+#include "core/log.hpp"
 #include "experiment/metric.hpp"
 #include "experiment/reader.hpp"
 #include "run/inbox.hpp"
@@ -93,7 +94,7 @@ int ask(CtlOptions const& options) {
          std::this_thread::sleep_for(k_look_every)) {
         auto const answer = take_answer(options.run_dir, name);
         if (!answer) continue;
-        fmt::print(answer->ok ? stdout : stderr, "{}\n", answer->text);
+        fmt::print(answer->ok ? stdout : stderr, "{}\n", printable(answer->text));
         return answer->ok ? 0 : k_exit_failed;
     }
     take_back(options.run_dir, name);
@@ -150,7 +151,7 @@ std::string state_of(Journal const& journal) {
 int print_status(fs::path const& run_dir) {
     auto const experiment = experiment_in(run_dir);
     auto const journal = read_journal(run_dir / "journal.jsonl");
-    fmt::print("{}: {}\nstatus    {}\njobs      {}\n", experiment.name, run_dir.string(), state_of(journal),
+    fmt::print("{}: {}\nstatus    {}\njobs      {}\n", printable(experiment.name), run_dir.string(), state_of(journal),
                journal.incarnation);
     std::string trials;
     for (auto const& [name, count] : trials_by_status(journal))

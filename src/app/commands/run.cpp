@@ -106,7 +106,7 @@ int schedule_mpi(MpiWorld& world, RunOptions const& options, double started_s) {
         if (options.dry_run) print_plan(*prepared);
         done = options.dry_run || told_finished(*prepared);
     } catch (ConfigError const& error) {
-        std::fprintf(stderr, "%s\n", error.what());
+        std::fprintf(stderr, "%s\n", printable(error.what()).c_str());
         exit_code = 2;
     }
     if (done) return dismiss(world, exit_code);
@@ -141,7 +141,7 @@ int run_under_mpi(MpiWorld& world, RunOptions const& options, double started_s) 
         world.finish(exit_code);
         return exit_code;
     } catch (std::exception const& error) {
-        std::fprintf(stderr, "[rank %d %s] %s\n", world.rank().value, host_name().c_str(), error.what());
+        std::fprintf(stderr, "[rank %d %s] %s\n", world.rank().value, host_name().c_str(), printable(error.what()).c_str());
         if (is_resumable(error)) failure_code = k_exit_resumable;
     }
     world.abort(failure_code);
@@ -166,7 +166,7 @@ int run_as_threads(RunOptions const& options, double started_s) {
         } catch (std::exception const& error) {
             if (!is_resumable(error)) throw;
             // A trainer that hangs in a batch could not be joined; there is nothing left to write.
-            std::fprintf(stderr, "hopscotch: %s\n", error.what());
+            std::fprintf(stderr, "hopscotch: %s\n", printable(error.what()).c_str());
             std::fflush(nullptr);
             std::_Exit(k_exit_resumable);
         }

@@ -5,10 +5,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <span>
 
 #include "app/common/bytes_text.hpp"
 #include "core/clock.hpp"
 #include "core/hash.hpp"
+#include "core/log.hpp"
 #include "data/dataset/verify.hpp"
 
 namespace hopscotch {
@@ -35,9 +37,8 @@ void print_range(std::string_view name, std::vector<double> const& values) {
 std::string named(std::string text, Manifest const& manifest) {
     if (manifest.class_names.empty()) return text;
     auto const shown = std::min<std::size_t>(manifest.class_names.size(), 10);
-    return text + fmt::format(" ({}{})",
-                              fmt::join(manifest.class_names.begin(),
-                                        manifest.class_names.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
+    auto const first = std::span(manifest.class_names).first(shown);
+    return text + fmt::format(" ({}{})", printable(fmt::format("{}", fmt::join(first, ", "))),
                               shown < manifest.class_names.size() ? ", ..." : "");
 }
 
@@ -55,7 +56,7 @@ void print_provenance(Json const& provenance) {
     for (auto const& member : provenance.object()) {
         auto text = member.value.is_string() ? member.value.string() : member.value.dump();
         if (text.size() > 90) text = text.substr(0, 87) + "...";
-        fmt::print("  {:<14}{}\n", member.key, text);
+        fmt::print("  {:<14}{}\n", printable(member.key), printable(text));
     }
 }
 
@@ -86,7 +87,7 @@ int report_import(std::filesystem::path const& directory, ImportReport const& re
     if (auto const* ignored = manifest.provenance.find("ignored_files"); ignored != nullptr && ignored->integer() > 0)
         fmt::print("{:<12}{} files that are no .jpg, .jpeg or .png\n", "ignored", ignored->integer());
     if (report.skipped_files > 0) fmt::print("{:<12}{} files that cannot be decoded\n", "skipped", report.skipped_files);
-    for (auto const& file : report.skipped) fmt::print("  {}\n", file);
+    for (auto const& file : report.skipped) fmt::print("  {}\n", printable(file));
     if (auto const listed = static_cast<std::int64_t>(report.skipped.size()); report.skipped_files > listed)
         fmt::print("  ... and {} more\n", report.skipped_files - listed);
     auto const rows = manifest.rows(Split::train) + manifest.rows(Split::valid) + manifest.rows(Split::test);
@@ -108,7 +109,7 @@ int verify_dataset(std::filesystem::path const& directory) {
     auto const start = monotonic_s();
     auto const report = verify_files(directory);
     print_links(directory, read_manifest(directory));
-    for (auto const& failure : report.failures) fmt::print("{}\n", failure);
+    for (auto const& failure : report.failures) fmt::print("{}\n", printable(failure));
     if (!report.failures.empty()) {
         fmt::print("{}: {} failure{}\n", directory.string(), report.failures.size(), report.failures.size() == 1 ? "" : "s");
         return 1;

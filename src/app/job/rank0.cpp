@@ -279,7 +279,7 @@ int run_job(World& world, PreparedRun prepared, RunOptions const& options, doubl
     try {
         rank0.call_roll_of_living();
     } catch (ConfigError const& error) {
-        std::fprintf(stderr, "%s\n", error.what());
+        std::fprintf(stderr, "%s\n", printable(error.what()).c_str());
         end_job(courier, k_exit_bad_input, prepared.experiment.run.deadline_s);
         say_farewell(courier);
         return k_exit_bad_input;
