@@ -9,6 +9,7 @@
 #include <iostream>
 #include <set>
 
+#include "long_suite.hpp"
 #include "schedule/in_flight.hpp"
 #include "schedule/planned_cases.hpp"
 #include "schedule/simulated_job.hpp"
@@ -125,7 +126,7 @@ Instance random_instance(std::int64_t number) {
 TEST(Planned, IsNeverWorseThanWithoutAPlan) {
     double sum = 0, worst = 0;
     int instances = 0, worse = 0;
-    for (; instances < 500; ++instances) {
+    for (; instances < (testing::long_suite() ? 500 : 100); ++instances) {
         auto const [in, trials] = random_instance(instances);
         auto const owners = make_owners(in.shards, in.trainers, in.trials);
         double const before = mean_makespan(trials, owners, usual_in_flight(in.trainers), QueueRule::by_laps);

@@ -5,6 +5,7 @@
 
 #include <iostream>
 
+#include "long_suite.hpp"
 #include "schedule/makespans.hpp"
 
 namespace hopscotch {
@@ -76,7 +77,7 @@ void expect_all_ended(Director const& director, Instance const& in) {
     EXPECT_EQ(static_cast<std::int64_t>(director.trials().size()), in.trials) << about(in);
 }
 
-constexpr int k_instances = 600;
+int const k_instances = testing::long_suite() ? 600 : 150;
 
 TEST(VirtualTime, NeitherTrainersNorTimingMatter) {
     for (int seed = 0; seed < k_instances; ++seed) {
