@@ -2,6 +2,8 @@
 // The same bits wherever and whenever a unit runs: any thread, any address, any model in between.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <list>
 #include <thread>
 
 #include "fixture.hpp"
@@ -135,6 +137,35 @@ TEST(Bits, StatesThatAlternateInOneModelEqualSeparateModels) {
         }
         EXPECT_EQ(trial.hash(a), trained_hash(c, 3)) << c.model;
         EXPECT_EQ(trial.hash(b), trained_hash(c, 4)) << c.model;
+    }
+}
+
+// A state that comes back to its address finds the model bound to it. Another state may have been there meanwhile, and an
+// evaluation may have left the averaged weights bound.
+TEST(Bits, AStateMayComeBackToItsAddress) {
+    for (auto const& c : cases()) {
+        auto config = config_of(c);
+        config.train.ema = 0.9;
+        config.train.accumulate = 2;
+        auto const trained = [&](bool comes_back) {
+            Trial trial(config, digits(61));
+            auto const shard = random_shard(trial.manifest, 30, 1);
+            std::list<AlignedBlock> blocks;
+            AlignedBlock state(trial->state->layout().bytes);
+            trial->state->initialise(state.bytes(), 42, TrialId(3));
+            for (int epoch = 0; epoch < 4; ++epoch) {
+                if (blocks.empty() || !comes_back) blocks.emplace_back(trial->state->layout().bytes);
+                auto const at = blocks.back().bytes();
+                std::ranges::copy(state.bytes(), at.begin());
+                trial->state->bind(at);
+                trial->training->train_unit(*source(shard), unit(3, epoch, 0), {});
+                if (epoch % 2 == 0) trial->evaluation->predict(*source(shard), {0, 2});
+                std::ranges::copy(at, state.bytes().begin());
+                std::ranges::fill(at, std::byte{0x7f});
+            }
+            return trial.hash(state);
+        };
+        EXPECT_EQ(trained(true), trained(false)) << c.model;
     }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/feed/batch_buffers.hpp"
 
+#include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/ops/empty.h>
 #include <c10/core/InferenceMode.h>
 
@@ -11,6 +12,7 @@ at::Tensor grown(at::Tensor& buffer, std::int64_t n, at::TensorOptions const& op
     c10::InferenceMode const ordinary(false);
     if (buffer.defined() && buffer.numel() < n) buffer = at::Tensor();  // first: a device may not have room for both
     if (!buffer.defined()) buffer = at::empty({n}, options);
+    at::AutoDispatchBelowADInplaceOrView const unrecorded;  // autograd's records of views take longer than the view
     return buffer.narrow(0, 0, n);
 }
 

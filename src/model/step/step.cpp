@@ -2,12 +2,14 @@
 #include "model/step/step.hpp"
 
 #include <ATen/autocast_mode.h>
+#include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/linalg_vector_norm.h>
 #include <ATen/ops/zeros.h>
 #include <c10/core/InferenceMode.h>
 
 #include <optional>
+#include <utility>
 
 #include "experiment/config.hpp"
 #include "model/feed/workspace_impl.hpp"
@@ -19,7 +21,10 @@ namespace {
 
 std::int64_t in_floats(std::size_t bytes) { return static_cast<std::int64_t>(bytes / sizeof(float)); }
 
+// Without autograd's records of views: nothing is differentiated through the flat tensor, and a unit may take less time than
+// they do.
 at::Tensor view_of(at::Tensor const& flat, StateTensor const& tensor) {
+    at::AutoDispatchBelowADInplaceOrView const unrecorded;
     auto const part = flat.narrow(0, in_floats(tensor.offset), in_floats(tensor.bytes));
     return (tensor.element == Element::int64 ? part.view(at::kLong) : part).view(tensor.shape);
 }
@@ -66,9 +71,18 @@ Step::Step(std::unique_ptr<Network> network, std::string name, TrainConfig const
 Step::~Step() { forget_graphs(); }
 
 void Step::bind(at::Tensor const& floats, StateLayout const& layout, FrozenParameters const& frozen) {
-    auto const length = in_floats(layout.end_of(Block::parameter)), slots_end = in_floats(layout.end_of(Block::slot));
+    auto const length = in_floats(layout.end_of(Block::parameter));
     gradient_ = workspace_.gradient(length);
     if (train_.accumulate > 1) accumulated_ = workspace_.accumulated(length);
+    auto const address = [](at::Tensor const& each) { return each.defined() ? each.const_data_ptr() : nullptr; };
+    std::array const now{address(floats), address(gradient_), address(accumulated_)};
+    // A second binding of the same tensors to the network would report its gradients twice.
+    bool const is_bound = now == std::exchange(bound_, now) && weights_ == Weights::trained && !trained_.on_gradient;
+    if (!is_bound) bind_views(floats, layout, frozen);
+}
+
+void Step::bind_views(at::Tensor const& floats, StateLayout const& layout, FrozenParameters const& frozen) {
+    auto const length = in_floats(layout.end_of(Block::parameter)), slots_end = in_floats(layout.end_of(Block::slot));
     parameters_ = floats.narrow(0, 0, length);
     trainable_ = floats.narrow(0, 0, slots_end);
     buffers_ = floats.narrow(0, slots_end, floats.size(0) - slots_end);

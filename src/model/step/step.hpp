@@ -4,6 +4,7 @@
 #pragma once
 #include <ATen/core/Tensor.h>
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -35,7 +36,8 @@ public:
     Network& network() { return *network_; }
     Network const& network() const { return *network_; }
 
-    // floats: the state up to its last buffer on the device, as one flat float tensor laid out like `layout`.
+    // floats: the state up to its last buffer on the device, as one flat float tensor laid out like `layout`, which is the
+    // same in every call. Costs little where the state lies at the address of the call before.
     void bind(at::Tensor const& floats, StateLayout const& layout, FrozenParameters const& frozen);
 
     // From now on forward passes use the averaged weights (EMA), or the trained ones. Nothing without EMA.
@@ -68,6 +70,7 @@ public:
     void set_loss_sum(double sum);
 
 private:
+    void bind_views(at::Tensor const& floats, StateLayout const& layout, FrozenParameters const& frozen);
     void bind_network(at::Tensor const& floats, StateLayout const& layout, FrozenParameters const& frozen);
     void report_gradients();
     at::Tensor forward(at::Tensor const& x, Pass const& pass);
@@ -91,6 +94,7 @@ private:
     std::unique_ptr<Optimizer> optimizer_;
     std::unique_ptr<Loss> loss_;
     Workspace::Impl& workspace_;
+    std::array<void const*, 3> bound_{};  // addresses of the state, the gradient and the accumulated gradient
     BoundTensors trained_;
     std::vector<at::Tensor> averaged_views_;
     at::Tensor parameters_, averaged_, gradient_, accumulated_, loss_sum_;
