@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/rng.hpp"
+#include "schedule/virtual_cluster.hpp"
 
 namespace hopscotch {
 namespace {

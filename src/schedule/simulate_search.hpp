@@ -3,17 +3,20 @@
 // --dry-run shows the cost of rungs that wait for all of their trials. PURE.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <optional>
 
 #include "schedule/director.hpp"
-#include "schedule/virtual_cluster.hpp"
+#include "schedule/visit.hpp"
 
 namespace hopscotch {
+
+struct SimulatedUnit;  // schedule/virtual_cluster.hpp
 
 struct SearchSimulationOptions {
     std::uint64_t seed = 0;
     std::int64_t most_units = 2'000'000;
-    SimulatedTask on_task = {};  // called for every unit, for Gantt charts
+    std::function<void(SimulatedUnit const&)> on_task = {};  // called for every unit, for Gantt charts
 };
 
 struct SearchSimulation {

@@ -20,7 +20,6 @@
 #include "core/file.hpp"
 #include "core/hash.hpp"
 #include "core/json_reader.hpp"
-#include "core/log.hpp"
 #include "experiment/reader.hpp"
 #include "experiment/strategy_traits.hpp"
 #include "run/journal.hpp"
@@ -149,7 +148,7 @@ OwnerTable recorded_owners(std::filesystem::path const& run_dir, Experiment cons
 
 int tell(std::vector<std::string> const& differences, std::size_t trials, std::string const& compared,
          std::string const& run_dir) {
-    for (auto const& difference : differences) fmt::print(stderr, "{}\n", printable(difference));
+    for (auto const& difference : differences) fmt::print(stderr, "{}\n", difference);
     if (!differences.empty()) {
         fmt::print(stderr, "{} of {} trials differ from the journal of {}\n", differences.size(), trials, run_dir);
         return 1;

@@ -8,7 +8,7 @@
 namespace hopscotch {
 
 std::optional<SearchSimulation> simulated_search(PreparedRun const& prepared, OwnerTable const& owners,
-                                                 SimulatedTask const& on_task) {
+                                                 std::function<void(SimulatedUnit const&)> const& on_task) {
     auto const& budget = prepared.experiment.search.budget;
     bool const goes_by_results = budget.target || budget.patience;  // made-up ones would end it anywhere
     if (goes_by_results || prepared.plan.trials > k_most_simulated) return std::nullopt;

@@ -15,6 +15,6 @@ inline constexpr std::int64_t k_most_simulated = 2000;  // trials: more would ta
 // Uses up the director: its trials then say how many epochs each has trained. None: results would end the search anywhere
 // (budget.target, budget.patience), or it is too large.
 std::optional<SearchSimulation> simulated_search(PreparedRun const& prepared, OwnerTable const& owners,
-                                                 SimulatedTask const& on_task = {});
+                                                 std::function<void(SimulatedUnit const&)> const& on_task = {});
 
 }  // namespace hopscotch
