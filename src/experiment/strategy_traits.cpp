@@ -23,7 +23,7 @@ StrategyTraits mop_traits() {
             .summary = "model hopper parallelism: the models visit the shards",
             .training = Training::hopping,
             .traffic = Traffic::states,
-            .settings = {{"policy", "planned", Shown::unless_default}, k_visits}};
+            .settings = {{"policy", "planned", Shown::unless_default}, k_visits, {"owners", "shares", Shown::unless_default}}};
 }
 
 StrategyTraits task_parallel_traits() {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/data/import.hpp"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 
 #include <memory>
@@ -19,9 +21,15 @@ namespace {
 void add_common(CLI::App& command, ImportOptions& options, std::string const& type, std::string const& sources) {
     command.add_option("sources", options.sources, sources)->required()->type_name(type);
     command.add_option("--out", options.out, "The dataset directory to make")->required()->type_name("DIR");
-    command.add_option("--shards", options.shards, "Number of training shards; best a multiple of the number of trainers")
-        ->required()
+    auto* shards = command.add_option_group("--shards or --trainers");
+    shards->add_option("--shards", options.shards, "Number of training shards; best a multiple of the number of trainers")
         ->type_name("S");
+    shards
+        ->add_option("--trainers", options.trainers,
+                     "Trainers of the runs to come: at least 4 shards for each, so that slow trainers can hold fewer")
+        ->check(CLI::Range(1, 24999))
+        ->type_name("N");
+    shards->require_option(1, 2);
     command.add_option("--valid", options.valid, "Fraction of the rows kept for validation; 0: none")->capture_default_str();
     command.add_option("--test", options.test, "Fraction of the rows kept for one test at the end; 0: none")
         ->capture_default_str();
@@ -150,6 +158,7 @@ void add_tokens(CLI::App& command, ImportTokensOptions& options) {
 
 template <class Options>
 int import_and_report(Options options, ImportReport (*import)(Options const&)) {
+    if (auto const why = fit_shards_to_trainers(options); !why.empty()) fmt::print("{}\n", why);
     ImportReport report;
     double seconds = 0;
     {
