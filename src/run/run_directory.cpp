@@ -150,11 +150,12 @@ void add_replicas(Json const& json, OwnerTable& owners) {
         auto const shard = integer_in(of_shard, "shard", 0, std::ssize(owners.owner) - 1);
         auto const &trainers = of_shard.at("trainers").array(), &until = of_shard.at("until").array();
         if (trainers.size() != until.size() || trainers.size() < 2)
-            throw Error(fmt::format("'replicas' has {} trainers and {} numbers for shard {}", trainers.size(), until.size(),
-                                    shard));
+            throw Error(
+                fmt::format("'replicas' has {} trainers and {} numbers for shard {}", trainers.size(), until.size(), shard));
         for (std::size_t i = 0; i < trainers.size(); ++i) {
             if (trainers[i].integer() < 0 || trainers[i].integer() >= owners.trainers)
-                throw Error(fmt::format("'replicas' names trainer {} (there are {})", trainers[i].integer(), owners.trainers));
+                throw Error(
+                    fmt::format("'replicas' names trainer {} (there are {})", trainers[i].integer(), owners.trainers));
             owners.shares[static_cast<std::size_t>(shard)].push_back({TrainerId(trainers[i].integer()), until[i].number()});
         }
     }

@@ -19,8 +19,8 @@ namespace {
 // the root of 2, in whole numbers, so that every machine computes the same. All shards of a lap have one point: then each
 // trainer trains floor or ceil of its length of the line in every lap.
 double point_of(std::int32_t trial, int epoch) {
-    auto const n = static_cast<std::uint64_t>(trial) * 0x9e3779b97f4a7c15U +
-                   static_cast<std::uint64_t>(epoch) * 0x6a09e667f3bcc909U;
+    auto const n =
+        static_cast<std::uint64_t>(trial) * 0x9e3779b97f4a7c15U + static_cast<std::uint64_t>(epoch) * 0x6a09e667f3bcc909U;
     return static_cast<double>(n >> 11U) * 0x1p-53;
 }
 
@@ -85,15 +85,18 @@ std::vector<ShardId> line_of(std::vector<std::vector<Share>> const& places, bool
     std::vector<ShardId> out(places.size());
     std::map<TrainerId, std::vector<std::size_t>> left;  // places of one trainer; -1: shared ones
     std::map<TrainerId, double> all;
-    for (auto p = places.size(); p-- > 0;) left[places[p].size() == 1 ? places[p].front().trainer : TrainerId()].push_back(p);
-    for (auto const& [whose, mine] : left) all[whose] = static_cast<double>(mine.size()) / static_cast<double>(places.size());
+    for (auto p = places.size(); p-- > 0;)
+        left[places[p].size() == 1 ? places[p].front().trainer : TrainerId()].push_back(p);
+    for (auto const& [whose, mine] : left)
+        all[whose] = static_cast<double>(mine.size()) / static_cast<double>(places.size());
     for (std::size_t s = 0; s < out.size(); ++s) {
         if (blocks) {
             out[s] = ShardId(s);
             continue;
         }
         auto const due = [&](auto const& entry) {
-            auto const given = all[entry.first] * static_cast<double>(places.size()) - static_cast<double>(entry.second.size());
+            auto const given =
+                all[entry.first] * static_cast<double>(places.size()) - static_cast<double>(entry.second.size());
             return entry.second.empty() ? INFINITY : (given + 0.5) / all[entry.first];
         };
         auto& mine = std::ranges::min_element(left, {}, due)->second;
@@ -128,7 +131,8 @@ OwnerTable owners_from(std::vector<double> const& cuts, OwnersRequest const& req
 TrainerId OwnerTable::trains(LapId const& lap, int step, ShardId shard) const {
     if (shares.empty() || shares[shard.index()].empty()) return of(shard);
     bool const at_home = step == 0 || step == static_cast<int>(owner.size());
-    auto const point = at_home ? point_of(lap.trial.value / static_cast<std::int32_t>(owner.size()), 0) : point_of(lap.trial.value, lap.epoch);
+    auto const point = at_home ? point_of(lap.trial.value / static_cast<std::int32_t>(owner.size()), 0)
+                               : point_of(lap.trial.value, lap.epoch);
     for (auto const& [trainer, until] : shares[shard.index()])
         if (point < until) return trainer;
     return shares[shard.index()].back().trainer;
@@ -180,7 +184,8 @@ OwnerTable plan_owners(OwnersRequest const& request) {
     bool const same = have_same_speed(request.speed);
     for (auto& each : asked.speed) each = same ? 1 : each / fastest_of(request.speed);
     if (!same) out = owners_from(whole_cuts_of(asked), asked);
-    if (request.by == OwnersBy::shares && stretch(out, asked.speed) * k_whole_enough > 1) out = owners_from(cuts_of(asked), asked);
+    if (request.by == OwnersBy::shares && stretch(out, asked.speed) * k_whole_enough > 1)
+        out = owners_from(cuts_of(asked), asked);
     if (!same) out.speed = asked.speed;
     return out;
 }

@@ -24,11 +24,11 @@ struct Share {
 // shard -> trainers; version + 1 after every change.
 struct OwnerTable {
     int version = 1;
-    int trainers = 0;                              // ids are smaller; lost trainers count
-    std::vector<TrainerId> owner;                  // by shard; of several holders the one that trains most
-    std::vector<TrainerId> lost = {};              // hold nothing
-    std::vector<std::vector<Share>> shares = {};   // by shard; empty, of all or of one: its owner is the only holder
-    std::vector<double> speed = {};                // by trainer, of the fastest; empty: all are equal
+    int trainers = 0;                             // ids are smaller; lost trainers count
+    std::vector<TrainerId> owner;                 // by shard; of several holders the one that trains most
+    std::vector<TrainerId> lost = {};             // hold nothing
+    std::vector<std::vector<Share>> shares = {};  // by shard; empty, of all or of one: its owner is the only holder
+    std::vector<double> speed = {};               // by trainer, of the fastest; empty: all are equal
 
     bool operator==(OwnerTable const&) const = default;
     TrainerId of(ShardId shard) const { return owner[shard.index()]; }
@@ -57,7 +57,7 @@ struct OwnersRequest {
 // less than k_whole_enough of the time.
 OwnerTable plan_owners(OwnersRequest const& request);
 
-inline constexpr double k_same_speed = 1.1;     // trainers count as equal if none is faster than another by this
+inline constexpr double k_same_speed = 1.1;  // trainers count as equal if none is faster than another by this
 inline constexpr double k_whole_enough = 0.98;
 
 // Seconds that a table takes over those of the machine, whose trainers have these speeds and share the work as they like.

@@ -48,8 +48,7 @@ std::optional<std::vector<double>> Pace::speed(int trainers) const {
     for (std::size_t lap = 0; lap < laps_.size(); ++lap)
         for (auto const& [trainer, log_s, sum] : laps_[lap].cells)
             if (trainer.index() < visits.size()) visits[trainer.index()].emplace_back(lap, log_s);
-    if (std::ranges::count_if(visits, [](auto const& mine) { return mine.size() >= k_least_laps; }) < 2)
-        return std::nullopt;
+    if (std::ranges::count_if(visits, [](auto const& mine) { return mine.size() >= k_least_laps; }) < 2) return std::nullopt;
     if (std::ranges::any_of(visits, [](auto const& mine) { return !mine.empty() && mine.size() < k_least_laps; }))
         return std::nullopt;
     std::vector<double> of_lap(laps_.size()), slow(visits.size());

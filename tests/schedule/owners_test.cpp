@@ -85,8 +85,7 @@ TEST(Shares, InEveryLapATrainerTrainsFloorOrCeilOfItsPart) {
         auto const loads = table.loads();
         for (int trial = 0; trial < 20; ++trial) {
             std::vector<int> units(loads.size());
-            for (int s = 0; s < request.shards; ++s)
-                ++units[table.trains({TrialId(trial), 3}, 1, ShardId(s)).index()];
+            for (int s = 0; s < request.shards; ++s) ++units[table.trains({TrialId(trial), 3}, 1, ShardId(s)).index()];
             for (std::size_t w = 0; w < loads.size(); ++w) {
                 EXPECT_GE(units[w], static_cast<int>(std::floor(loads[w] - 1e-9)));
                 EXPECT_LE(units[w], static_cast<int>(std::ceil(loads[w] + 1e-9)));
@@ -179,8 +178,8 @@ TEST(Planned, NoTrainerIsIdleBecauseOfItsSpeedOrOfOddCounts) {
                             Bar{4, 32, 5, seven, 0, 1.07}, Bar{50, 64, 5, seven, 0.2, 1.02}}) {
         auto const equal = ratio(bar, OwnersBy::equal), whole = ratio(bar, OwnersBy::whole);
         auto const shares = ratio(bar, OwnersBy::shares);
-        std::cout << bar.shards << " shards, " << bar.speed.size() << " trainers, " << bar.trials << " trials: equal " << equal
-                  << ", whole " << whole << ", shares " << shares << "\n";
+        std::cout << bar.shards << " shards, " << bar.speed.size() << " trainers, " << bar.trials << " trials: equal "
+                  << equal << ", whole " << whole << ", shares " << shares << "\n";
         EXPECT_LE(shares, bar.most);
         EXPECT_GE(equal, 1.1);
     }

@@ -78,9 +78,9 @@ void OwnerMoves::look(double now_s) {
     auto const left = work_left(pace_.seconds(1, *speed));
     auto move = better(*speed, left, std::max(k_regroup_s, cost_s_));
     if (!move) return;
-    auto const text = fmt::format(
-        "shards move to other trainers, whose speeds are {}: the rest takes about {:.1f} s instead of {:.1f} s",
-        speeds_text(*speed), move->seconds, move->seconds_before);
+    auto const text =
+        fmt::format("shards move to other trainers, whose speeds are {}: the rest takes about {:.1f} s instead of {:.1f} s",
+                    speeds_text(*speed), move->seconds, move->seconds_before);
     throw OwnersMove(text, std::move(*move));
 }
 

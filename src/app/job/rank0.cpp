@@ -173,7 +173,9 @@ void Rank0::plan_by_speed() {
     auto better = moves_.after_roll_call(hellos_);
     if (!better) return;
     prepared_.owners = std::move(better->table);
-    if (!options_.quiet) log_info(fmt::format("the trainers' speeds are {}: shards are dealt out by speed", speeds_text(prepared_.owners.speed)));
+    if (!options_.quiet)
+        log_info(
+            fmt::format("the trainers' speeds are {}: shards are dealt out by speed", speeds_text(prepared_.owners.speed)));
     call_roll_of_living();
 }
 

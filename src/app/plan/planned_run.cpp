@@ -51,8 +51,8 @@ PlannedRun::PlannedRun(PreparedRun const& prepared, CostTable const& costs)
     : prepared_(prepared),
       mop_owners_(strategy_traits(prepared.experiment.strategy.name).training == Training::hopping
                       ? prepared.owners
-                                       : make_owners(prepared.shards, prepared.trainers,
-                                                     static_cast<std::int64_t>(prepared.director->trials().size()))) {
+                      : make_owners(prepared.shards, prepared.trainers,
+                                    static_cast<std::int64_t>(prepared.director->trials().size()))) {
     if (prepared.decides) simulate_decisions();
     add_trials(costs);
     if (!prepared.decides) simulate_units();
