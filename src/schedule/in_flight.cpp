@@ -11,8 +11,8 @@
 namespace hopscotch {
 namespace {
 
-constexpr double k_near = 1.01;                           // of the bound
-constexpr double k_same = 1.003;                          // makespans that jitter alone could swap
+constexpr double k_near = 1.01;   // of the bound
+constexpr double k_same = 1.003;  // makespans that jitter alone could swap
 constexpr double k_worth_replicas = 1.02;
 constexpr int k_draws = 2;                                // of jitter: without any, too few in flight look as good as enough
 constexpr std::int64_t k_most_simulated_units = 500'000;  // of one simulation: about half a second
