@@ -66,8 +66,8 @@ std::vector<double> whole_cuts_of(OwnersRequest const& request) {
 }
 
 // The trainers of each place on the line.
-std::vector<std::vector<Share>> places_of(std::vector<double> const& cuts, int shards) {
-    std::vector<std::vector<Share>> out(static_cast<std::size_t>(shards));
+std::vector<std::vector<ShardShare>> places_of(std::vector<double> const& cuts, int shards) {
+    std::vector<std::vector<ShardShare>> out(static_cast<std::size_t>(shards));
     double before = 0;
     for (std::size_t w = 0; w < cuts.size(); ++w) {
         auto const end = cuts[w];
@@ -81,7 +81,7 @@ std::vector<std::vector<Share>> places_of(std::vector<double> const& cuts, int s
 
 // The shard of each place. With as many trials as shards neighbours stay together. Else they are dealt out: each trainer's
 // places, and those that are shared, come up as evenly as their numbers allow.
-std::vector<ShardId> line_of(std::vector<std::vector<Share>> const& places, bool blocks) {
+std::vector<ShardId> line_of(std::vector<std::vector<ShardShare>> const& places, bool blocks) {
     std::vector<ShardId> out(places.size());
     std::map<TrainerId, std::vector<std::size_t>> left;  // places of one trainer; -1: shared ones
     std::map<TrainerId, double> all;
@@ -141,7 +141,7 @@ TrainerId OwnerTable::trains(LapId const& lap, int step, ShardId shard) const {
 std::vector<ShardId> OwnerTable::shards_of(TrainerId trainer) const {
     std::vector<ShardId> out;
     for (std::size_t s = 0; s < owner.size(); ++s) {
-        bool const shared = !shares.empty() && std::ranges::count(shares[s], trainer, &Share::trainer) > 0;
+        bool const shared = !shares.empty() && std::ranges::count(shares[s], trainer, &ShardShare::trainer) > 0;
         if (owner[s] == trainer || shared) out.emplace_back(s);
     }
     return out;
@@ -201,9 +201,9 @@ double stretch(OwnerTable const& table, std::vector<double> const& speed) {
 namespace {
 
 // What is left of a shard's shares, in the same proportions.
-void leave(std::vector<Share>& holders, TrainerId lost) {
+void leave(std::vector<ShardShare>& holders, TrainerId lost) {
     double from = 0, sum = 0;
-    std::vector<Share> rest;
+    std::vector<ShardShare> rest;
     for (auto const& [trainer, until] : holders) {
         auto const part = until - std::exchange(from, until);
         if (trainer != lost) rest.push_back({trainer, sum += part});

@@ -15,10 +15,10 @@ namespace hopscotch {
 struct LapId;
 
 // The part of a shard's units that one of its holders trains: from the `until` of the holder before up to its own.
-struct Share {
+struct ShardShare {
     TrainerId trainer;
     double until = 1;
-    bool operator==(Share const&) const = default;
+    bool operator==(ShardShare const&) const = default;
 };
 
 // shard -> trainers; version + 1 after every change.
@@ -27,7 +27,7 @@ struct OwnerTable {
     int trainers = 0;                             // ids are smaller; lost trainers count
     std::vector<TrainerId> owner;                 // by shard; of several holders the one that trains most
     std::vector<TrainerId> lost = {};             // hold nothing
-    std::vector<std::vector<Share>> shares = {};  // by shard; empty, of all or of one: its owner is the only holder
+    std::vector<std::vector<ShardShare>> shares = {};  // by shard; empty, of all or of one: its owner is the only holder
     std::vector<double> speed = {};               // by trainer, of the fastest; empty: all are equal
 
     bool operator==(OwnerTable const&) const = default;

@@ -10,6 +10,7 @@
 #include "app/common/choice.hpp"
 #include "app/data/import_watch.hpp"
 #include "app/data/report.hpp"
+#include "core/error.hpp"
 #include "data/import/array/array_import.hpp"
 #include "data/import/csv/csv_import.hpp"
 #include "data/import/image/image_import.hpp"
@@ -17,19 +18,20 @@
 namespace hopscotch {
 namespace {
 
+constexpr std::int64_t k_not_given = INT64_MIN;
+
 // The options of all importers. `sources` describes the positional arguments.
 void add_common(CLI::App& command, ImportOptions& options, std::string const& type, std::string const& sources) {
     command.add_option("sources", options.sources, sources)->required()->type_name(type);
     command.add_option("--out", options.out, "The dataset directory to make")->required()->type_name("DIR");
-    auto* shards = command.add_option_group("--shards or --trainers");
-    shards->add_option("--shards", options.shards, "Number of training shards; best a multiple of the number of trainers")
+    options.shards = k_not_given;
+    command.add_option("--shards", options.shards, "Number of training shards; best a multiple of the number of trainers")
         ->type_name("S");
-    shards
-        ->add_option("--trainers", options.trainers,
-                     "Trainers of the runs to come: at least 4 shards for each, so that slow trainers can hold fewer")
+    command
+        .add_option("--trainers", options.trainers,
+                    "Trainers of the runs to come: at least 4 shards for each, so that slow ones can hold fewer")
         ->check(CLI::Range(1, 24999))
         ->type_name("N");
-    shards->require_option(1, 2);
     command.add_option("--valid", options.valid, "Fraction of the rows kept for validation; 0: none")->capture_default_str();
     command.add_option("--test", options.test, "Fraction of the rows kept for one test at the end; 0: none")
         ->capture_default_str();
@@ -158,6 +160,9 @@ void add_tokens(CLI::App& command, ImportTokensOptions& options) {
 
 template <class Options>
 int import_and_report(Options options, ImportReport (*import)(Options const&)) {
+    if (options.shards == k_not_given && options.trainers == 0)
+        throw ConfigError("--shards is required (or --trainers N: at least 4 shards for each of N trainers)");
+    if (options.shards == k_not_given) options.shards = 1;
     if (auto const why = fit_shards_to_trainers(options); !why.empty()) fmt::print("{}\n", why);
     ImportReport report;
     double seconds = 0;

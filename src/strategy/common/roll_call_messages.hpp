@@ -13,7 +13,7 @@
 namespace hopscotch {
 
 template <class A>
-void fields(A& a, Share& m) {
+void fields(A& a, ShardShare& m) {
     a(m.trainer, m.until);
 }
 template <class A>
