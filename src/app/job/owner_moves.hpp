@@ -18,7 +18,7 @@ struct PreparedRun;
 // Ends an attempt; the next one begins with these owners.
 class OwnersMove : public CommError {
 public:
-    OwnersMove(std::string const& text, BetterOwners better) : CommError(text), better(std::move(better)) {}
+    OwnersMove(std::string const& text, BetterOwners to) : CommError(text), better(std::move(to)) {}
     BetterOwners better;
 };
 
