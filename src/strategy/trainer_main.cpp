@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <optional>
 #include <set>
 
@@ -123,6 +124,8 @@ Hello open_data(std::optional<TrialRunner>& runner, Welcome const& welcome, Expe
     auto const self = trainer_of(trainer.courier.world().rank());
     auto const shards = welcome.owners.shards_of(self);
     auto hello = introduce(trainer.build);
+    bool const by_speed = has_setting(welcome.strategy, "owners");
+    auto const speed_before = by_speed ? core_speed() : 0;  // a disturbance seldom lasts until the data is open
     try {
         if (!runner && !shards.empty()) require_same_files(welcome.files);
         if (runner)
@@ -138,8 +141,8 @@ Hello open_data(std::optional<TrialRunner>& runner, Welcome const& welcome, Expe
             trainer.courier.pool().reserve(welcome.state_bytes, ready_buffers(welcome.state_bytes));
         }
         hello.device = device_of(trainer, runner->device());
-        if (has_setting(welcome.strategy, "owners") && !hello.device.is_gpu())
-            hello.speed = core_speed() / experiment.run.inject.slowness_of(self.value + 1, 0);
+        if (by_speed && !hello.device.is_gpu())
+            hello.speed = std::max(speed_before, core_speed()) / experiment.run.inject.slowness_of(self.value + 1, 0);
         hello.dataset_hash = dataset_hash(runner->manifest());
     } catch (Error const& error) {
         hello.error = error.what();

@@ -22,7 +22,7 @@ class Owners(Case):
         expected, _ = self.trained_with("alone", trainers=1)
         for name, np, trainers, owners, slow in (
             ("shared", 4, None, "shares", []),
-            ("idle-before", None, 7, "shares", []),
+            ("threads", None, 4, "shares", []),
             ("slow", None, 3, "shares", ["slow:rank=2,factor=3"]),
             ("whole", None, 3, "whole", ["slow:rank=2,factor=3"]),
             ("equal", None, 3, "equal", ["slow:rank=2,factor=3"]),

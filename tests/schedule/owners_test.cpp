@@ -66,6 +66,7 @@ TEST(Shares, AreInProportionToSpeed) {
 TEST(Shares, OneHolderTrainsAUnitAndEachGetsItsPart) {
     with_tables(OwnersBy::shares, [](OwnerTable const& table, OwnersRequest const& request) {
         constexpr int k_trials = 40, k_laps = 25;
+        bool const only_homes = request.shards == 1;  // the only shard is the first: the same trainer in every epoch
         std::vector<double> trained(request.speed.size());
         for (int trial = 0; trial < k_trials; ++trial)
             for (int epoch = 0; epoch < k_laps; ++epoch)
@@ -76,7 +77,7 @@ TEST(Shares, OneHolderTrainsAUnitAndEachGetsItsPart) {
                     trained[trainer.index()] += 1.0 / (k_trials * k_laps);
                 }
         auto const loads = table.loads();
-        for (std::size_t w = 0; w < loads.size(); ++w) EXPECT_NEAR(trained[w], loads[w], 0.02) << "trainer " << w;
+        for (std::size_t w = 0; w < loads.size(); ++w) EXPECT_NEAR(trained[w], loads[w], only_homes ? 0.06 : 0.02);
     });
 }
 

@@ -19,6 +19,7 @@ namespace hopscotch {
 namespace {
 
 constexpr double k_roll_call_s = 0.25, k_regroup_s = 0.5;  // taken to cost so long until a move was measured
+constexpr double k_slow = 0.75;  // of the fastest. Cores that share a cache or a turbo differ by less; the laps will tell
 constexpr double k_between_looks_s = 0.5;
 constexpr int k_most_moves = 3;
 
@@ -61,6 +62,8 @@ std::optional<BetterOwners> OwnerMoves::after_roll_call(std::map<Rank, Hello> co
         fastest = std::max(fastest, hello.speed);
     }
     for (auto& each : speed) each /= fastest;
+    auto const slow = [](double each) { return each > 0 && each < k_slow; };
+    if (std::ranges::none_of(speed, slow)) return std::nullopt;
     auto const per_flop = prepared_.synthetic ? 1e-9 : 0.5 / fastest;  // a product is one addition more
     return better(speed, work_left(per_flop), k_roll_call_s);
 }
