@@ -24,11 +24,11 @@ struct ShardShare {
 // shard -> trainers; version + 1 after every change.
 struct OwnerTable {
     int version = 1;
-    int trainers = 0;                             // ids are smaller; lost trainers count
-    std::vector<TrainerId> owner;                 // by shard; of several holders the one that trains most
-    std::vector<TrainerId> lost = {};             // hold nothing
+    int trainers = 0;                                  // ids are smaller; lost trainers count
+    std::vector<TrainerId> owner;                      // by shard; of several holders the one that trains most
+    std::vector<TrainerId> lost = {};                  // hold nothing
     std::vector<std::vector<ShardShare>> shares = {};  // by shard; empty, of all or of one: its owner is the only holder
-    std::vector<double> speed = {};               // by trainer, of the fastest; empty: all are equal
+    std::vector<double> speed = {};                    // by trainer, of the fastest; empty: all are equal
 
     bool operator==(OwnerTable const&) const = default;
     TrainerId of(ShardId shard) const { return owner[shard.index()]; }

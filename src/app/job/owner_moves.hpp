@@ -5,9 +5,9 @@
 #include <map>
 #include <optional>
 
+#include "core/error.hpp"
 #include "core/ids.hpp"
 #include "schedule/pace.hpp"
-#include "strategy/common/pump.hpp"
 
 namespace hopscotch {
 

@@ -61,8 +61,8 @@ std::string replicas_note(PreparedRun const& prepared) {
     }
     auto const bytes = static_cast<std::uint64_t>(rows) * stored_row_bytes(prepared.manifest);
     return fmt::format(
-        "{} shards on {} trainers: {} of the shards {} held by several trainers, so that all have equal work ({} of rows more; "
-        "strategy.owners \"whole\" gives each shard one trainer)",
+        "{} shards on {} trainers: {} of the shards {} held by several trainers, so that all have equal work ({} of rows "
+        "more; strategy.owners \"whole\" gives each shard one trainer)",
         prepared.shards, prepared.trainers, shared, shared == 1 ? "is" : "are", bytes_text(bytes));
 }
 

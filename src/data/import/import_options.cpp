@@ -40,8 +40,8 @@ std::string fit_shards_to_trainers(ImportOptions& options) {
     auto const each = std::max(k_each, (options.shards + trainers - 1) / trainers);
     options.shards = each * trainers;
     return fmt::format(
-        "{} shards: {} for each of {} trainers (with {} or more, a trainer that is slower can hold fewer, and other numbers of "
-        "trainers are busy too)",
+        "{} shards: {} for each of {} trainers (with {} or more, a trainer that is slower can hold fewer, and other numbers "
+        "of trainers are busy too)",
         options.shards, each, trainers, k_each);
 }
 
