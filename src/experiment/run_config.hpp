@@ -11,13 +11,20 @@ namespace hopscotch {
 struct SlowRank {
     int rank = 0;
     double factor = 1;
+    std::int64_t after = 0;  // units that it trains before
 };
 
 // Delays on purpose, to measure their effect on a strategy. The summary lists them.
 struct InjectConfig {
-    std::vector<std::string> as_written;  // "slow:rank=3,factor=2", "delay:sync_s=20"
+    std::vector<std::string> as_written;  // "slow:rank=3,factor=2", "slow:rank=3,factor=2,after=20", "delay:sync_s=20"
     std::vector<SlowRank> slow;           // a rank's batches take so many times longer
     double sync_s = 0;                    // added to each synchronisation: a step or mean of all trainers, a hop
+
+    double slowness_of(int rank, std::int64_t units) const {  // after so many units
+        double out = 1;
+        for (auto const& each : slow) out *= each.rank == rank && units >= each.after ? each.factor : 1;
+        return out;
+    }
 };
 
 // Whether rank 0 only schedules, or its process trains too. With threads of one process both are the same.

@@ -117,29 +117,31 @@ std::optional<Injection> parse_injection(std::string_view text) {
     return out;
 }
 
-bool has_keys(Injection const& injection, std::string_view first, std::string_view second = "") {
-    std::size_t const wanted = second.empty() ? 1 : 2;
-    return injection.values.size() == wanted && injection.values[0].first == first &&
-           (second.empty() || injection.values[1].first == second);
+bool has_keys(Injection const& injection, std::vector<std::string_view> const& keys) {
+    return std::ranges::equal(injection.values, keys, {}, [](auto const& value) { return std::string_view(value.first); });
 }
 
 constexpr double k_most_slow = 1000, k_longest_delay_s = 3600;
 
 // Why it cannot be, or empty. Comparisons are the way round that NaN fails.
-std::string take_slow(double rank, double factor, InjectConfig& out) {
+std::string take_slow(Injection const& injection, InjectConfig& out) {
+    auto const rank = injection.values[0].second, factor = injection.values[1].second;
+    auto const after = injection.values.size() > 2 ? injection.values[2].second : 0;
     std::string_view const ranks = "trainers are ranks 1 and up";
     if (rank == 0) return fmt::format("names rank 0 (which schedules and does not train; {})", ranks);
     if (!(rank >= 1 && rank <= INT32_MAX) || rank != std::floor(rank))
         return fmt::format("names no trainer's rank ({})", ranks);
     if (!(factor >= 1 && factor <= k_most_slow)) return fmt::format("has a factor out of range (1 to {})", k_most_slow);
-    out.slow.push_back({static_cast<int>(rank), factor});
+    if (!(after >= 0 && after <= INT32_MAX) || after != std::floor(after)) return "has no number of units (after)";
+    out.slow.push_back({static_cast<int>(rank), factor, static_cast<std::int64_t>(after)});
     return "";
 }
 
 std::string take_injection(Injection const& injection, InjectConfig& out) {
-    if (injection.name == "slow" && has_keys(injection, "rank", "factor"))
-        return take_slow(injection.values[0].second, injection.values[1].second, out);
-    if (injection.name != "delay" || !has_keys(injection, "sync_s"))
+    if (injection.name == "slow" &&
+        (has_keys(injection, {"rank", "factor"}) || has_keys(injection, {"rank", "factor", "after"})))
+        return take_slow(injection, out);
+    if (injection.name != "delay" || !has_keys(injection, {"sync_s"}))
         return fmt::format(
             "is no known fault; write \"slow:rank=3,factor=2\" (a trainer's rank, a factor of 1 to {}) or "
             "\"delay:sync_s=20\" (0 to {})",
@@ -158,6 +160,9 @@ StrategyConfig read_strategy(ObjectReader reader) {
     if (own.include("policy")) read_choice(reader, "policy", out.policy, {"planned"}, {"lrtf", "random", "ring"});
     constexpr std::array<Name<Visits>, 2> visits{{{"balanced", Visits::balanced}, {"in_order", Visits::in_order}}};
     if (own.include("visits")) read_name(reader, "visits", visits, out.visits);
+    constexpr std::array<Name<OwnersBy>, 3> owners{
+        {{"shares", OwnersBy::shares}, {"whole", OwnersBy::whole}, {"equal", OwnersBy::equal}}};
+    if (own.include("owners")) read_name(reader, "owners", owners, out.owners);
     read_group_keys(reader, own, out);
     read_server_keys(reader, own, out);
     read_averaging_keys(reader, own, out);

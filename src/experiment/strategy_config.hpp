@@ -17,6 +17,7 @@ enum class SlotPolicy { local, averaged, reset };
 enum class AverageVia { allreduce, master };
 enum class TaskData { replicated, remote };
 enum class Visits { balanced, in_order };
+enum class OwnersBy { shares, whole, equal };
 
 struct OuterOptimizer {  // on the mean of the workers' changes (DiLoCo: Nesterov, lr 0.7, momentum 0.9)
     double lr = 1;
@@ -31,6 +32,10 @@ struct StrategyConfig {
     // mop, task_parallel, sequential: where a trial begins, and which way it goes round the shards. balanced: so that
     // trainers have equal work (schedule/routes.hpp); in_order: trial t begins at shard t mod S and goes forward.
     Visits visits = Visits::balanced;
+
+    // mop: how shards are dealt out. shares: by the speed of the trainers, and two trainers hold a shard where counts do not
+    // divide; whole: by speed, one trainer a shard; equal: the same number to each, whatever their speed.
+    OwnersBy owners = OwnersBy::shares;
 
     // Where all trainers train a trial together (allreduce, parameter_server, model_averaging): each takes batch_size / K
     // rows of a batch (split), or batch_size rows (per_worker; the default of model_averaging).

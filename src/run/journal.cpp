@@ -87,6 +87,10 @@ void take_line(std::string_view text, Journal& journal) {
     } else if (name == "trainer_lost") {
         journal.lost.push_back({TrainerId(line.at("trainer").integer()), line.at("host").string(),
                                 line.at("reason").string(), line.at("unix_s").number()});
+    } else if (name == "owners_moved") {
+        OwnersMoved moved{{}, line.at("reason").string(), line.at("unix_s").number()};
+        for (auto const& speed : line.at("speed").array()) moved.speed.push_back(speed.number());
+        journal.moved.push_back(std::move(moved));
     } else if (name == "run_resumed") {
         journal.incarnation = count_in(line, "incarnation");
         journal.status.clear();

@@ -2,7 +2,7 @@
 // journal.jsonl: decisions and results in order, a JSON object a line (docs/formats.md). The journal is enough to replay and
 // to resume a run. Each line is written at once and synced in groups; a resumed run repeats the laps that a crash cuts off.
 //   {"event": "decision", ...}   {"event": "run_resumed", ...}   {"event": "checkpoint", ...}
-//   {"event": "order", ...}   {"event": "retry", ...}
+//   {"event": "order", ...}   {"event": "retry", ...}   {"event": "owners_moved", ...}
 //   {"event": "lap_released", ...}   {"event": "lap_done", ...}   {"event": "trial_ended", ...}   {"event": "run_ended",
 //   ...}
 #pragma once
@@ -27,6 +27,13 @@ struct TrainerLoss {
     double unix_s = 0;
 };
 
+// Shards changed owners, for the sake of speed.
+struct OwnersMoved {
+    std::vector<double> speed;  // of the trainers, of the fastest
+    std::string reason;
+    double unix_s = 0;
+};
+
 struct TrialEnd {
     TrialId trial;
     std::string status, reason;  // status: a name_of(TrialStatus)
@@ -46,6 +53,7 @@ struct Journal {
     std::map<TrialId, int> retries;     // failures that were not the trial's own and did not end it
     std::vector<LapSink::Saved> saved;  // files that may have been deleted since
     std::vector<TrainerLoss> lost;
+    std::vector<OwnersMoved> moved;
     int incarnation = 1;                            // number of jobs that have written it
     double seconds = 0;                             // that they wrote, together
     std::vector<std::pair<double, double>> pauses;  // between jobs: from, until (seconds since 1970)

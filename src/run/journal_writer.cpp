@@ -82,6 +82,10 @@ void JournalWriter::trainer_lost(TrainerLoss const& loss) {
                  Json::object({{"trainer", loss.trainer.value}, {"host", loss.host}, {"reason", loss.reason}})));
 }
 
+void JournalWriter::owners_moved(OwnersMoved const& moved) {
+    append(event("owners_moved", Json::object({{"speed", moved.speed}, {"reason", moved.reason}})));
+}
+
 void JournalWriter::run_resumed(int incarnation, int trainers) {
     units_ = std::make_unique<UnitWriter>(units_->directory(), incarnation);
     append(event("run_resumed", Json::object({{"incarnation", incarnation}, {"trainers", trainers}})));

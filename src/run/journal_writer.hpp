@@ -30,6 +30,7 @@ public:
     void retried(LapRecord const& record);
     void checkpoint(LapSink::Saved const& saved);  // of a file that is durable
     void trainer_lost(TrainerLoss const& loss);
+    void owners_moved(OwnersMoved const& moved);
     void run_resumed(int incarnation, int trainers);
     void trial_ended(TrialView const& trial);
     void run_ended(std::string_view status, std::string_view reason);

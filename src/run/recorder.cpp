@@ -48,6 +48,11 @@ void Recorder::trainer_lost(TrainerLoss loss) {
     lost_.push_back(std::move(loss));
 }
 
+void Recorder::owners_moved(OwnersMoved moved) {
+    journal_->owners_moved(moved);
+    moved_.push_back(std::move(moved));
+}
+
 void Recorder::released(Lap const& lap) {
     shelf_.released(lap);
     // An order may have taken back what it was to begin with.

@@ -67,6 +67,7 @@ public:
     double seconds_of(TrialId trial) const { return tally_.of(trial).train_s + tally_.of(trial).valid_s; }
     void trial_ended(TrialView const& trial);
     void trainer_lost(TrainerLoss loss);      // the job goes on without it
+    void owners_moved(OwnersMoved moved);     // the job goes on with other owners
     void saved(LapSink::Saved const& saved);  // older files of that trial are deleted once the journal's line is durable
     CheckpointShelf& shelf() { return shelf_; }
     CheckpointShelf const& shelf() const { return shelf_; }
@@ -111,6 +112,7 @@ private:
     std::set<LapId> told_;                         // laps that metrics.jsonl has
     CheckpointShelf shelf_;
     std::vector<TrainerLoss> lost_;
+    std::vector<OwnersMoved> moved_;
     int incarnation_ = 1;
     bool finished_ = false;
     double next_look_s_ = 0, next_deletion_s_ = 0;

@@ -41,6 +41,7 @@ private:
 void Recorder::restore(Journal const& journal) {
     incarnation_ = journal.incarnation + 1;
     lost_ = journal.lost;
+    moved_ = journal.moved;
     retries_ = journal.retries;
     journal_->run_resumed(incarnation_, facts_.trainers());
     shelf_.restore(journal);

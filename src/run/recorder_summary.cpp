@@ -57,6 +57,7 @@ Summary Recorder::summarise(RunEnd const& end, std::vector<TrialView> const& tri
     out.strategy = facts_.strategy;
     out.trainers = facts_.trainers();
     out.lost = lost_;
+    out.moved = moved_;
     out.jobs = incarnation_;
     for (auto const& [trial, retries] : retries_) out.retries += retries;
     out.shards = facts_.shards();

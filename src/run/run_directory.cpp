@@ -123,6 +123,44 @@ bool holds_only_a_beginning(fs::path const& path, std::vector<std::string> const
     });
 }
 
+// [{"shard": 1, "trainers": [0, 1], "until": [0.33, 1]}, ...]
+Json replicas_json(OwnerTable const& owners) {
+    Json::Array out;
+    for (std::size_t s = 0; s < owners.shares.size(); ++s) {
+        Json::Array trainers, until;
+        for (auto const& share : owners.shares[s]) {
+            trainers.push_back(share.trainer.value);
+            until.emplace_back(share.until);
+        }
+        if (trainers.empty()) continue;
+        auto const shard = static_cast<std::int64_t>(s);
+        out.push_back(Json::object({{"shard", shard}, {"trainers", std::move(trainers)}, {"until", std::move(until)}}));
+    }
+    return Json(std::move(out));
+}
+
+// Runs of older versions have neither replicas nor speeds.
+void add_replicas(Json const& json, OwnerTable& owners) {
+    if (auto const* speed = json.find("speed"))
+        for (auto const& each : speed->array()) owners.speed.push_back(each.number());
+    auto const* replicas = json.find("replicas");
+    if (replicas == nullptr) return;
+    owners.shares.resize(owners.owner.size());
+    for (auto const& of_shard : replicas->array()) {
+        auto const shard = integer_in(of_shard, "shard", 0, std::ssize(owners.owner) - 1);
+        auto const &trainers = of_shard.at("trainers").array(), &until = of_shard.at("until").array();
+        if (trainers.size() != until.size() || trainers.size() < 2)
+            throw Error(
+                fmt::format("'replicas' has {} trainers and {} numbers for shard {}", trainers.size(), until.size(), shard));
+        for (std::size_t i = 0; i < trainers.size(); ++i) {
+            if (trainers[i].integer() < 0 || trainers[i].integer() >= owners.trainers)
+                throw Error(
+                    fmt::format("'replicas' names trainer {} (there are {})", trainers[i].integer(), owners.trainers));
+            owners.shares[static_cast<std::size_t>(shard)].push_back({TrainerId(trainers[i].integer()), until[i].number()});
+        }
+    }
+}
+
 OwnerTable owners_from_json(Json const& json) {
     OwnerTable owners;
     owners.trainers = static_cast<int>(integer_in(json, "trainers", 1, k_most_trainers));
@@ -131,6 +169,7 @@ OwnerTable owners_from_json(Json const& json) {
             throw Error(fmt::format("'owners' names trainer {} (there are {})", owner.integer(), owners.trainers));
         owners.owner.emplace_back(owner.integer());
     }
+    add_replicas(json, owners);
     return owners;
 }
 
@@ -185,6 +224,8 @@ Json to_json(RunFacts const& facts) {
     out["files"] = std::move(files);
     if (facts.routes != RoutePlan{})
         out["routes"] = Json::object({{"permutation", facts.routes.permutation}, {"long_from", facts.routes.long_from}});
+    if (facts.owners.replicas() > 0) out["replicas"] = replicas_json(facts.owners);
+    if (!facts.owners.speed.empty()) out["speed"] = facts.owners.speed;
     if (!facts.collectives.empty()) out["collectives"] = facts.collectives;
     return out;
 }

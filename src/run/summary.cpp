@@ -64,6 +64,13 @@ Json to_json(std::vector<TrainerLoss> const& losses) {
     return out;
 }
 
+Json to_json(std::vector<OwnersMoved> const& moves) {
+    Json::Array out;
+    for (auto const& move : moves)
+        out.push_back(Json::object({{"unix_s", move.unix_s}, {"speed", move.speed}, {"reason", move.reason}}));
+    return out;
+}
+
 void add_what_applies(Summary const& summary, Json& out) {
     if (!summary.exposed_s.empty()) out["exposed_s"] = summary.exposed_s;
     if (!summary.staleness.empty()) out["staleness"] = summary.staleness;
@@ -72,6 +79,7 @@ void add_what_applies(Summary const& summary, Json& out) {
     if (!summary.injected.empty()) out["injected"] = summary.injected;
     if (summary.jobs > 1) out["jobs"] = summary.jobs;
     if (!summary.lost.empty()) out["lost"] = to_json(summary.lost);
+    if (!summary.moved.empty()) out["owners_moved"] = to_json(summary.moved);
     if (summary.hop_s) out["hop_ms"] = milliseconds(summary.hop_s);
     if (summary.synthetic) out["synthetic"] = true;
     if (summary.retries > 0) out["retries"] = summary.retries;

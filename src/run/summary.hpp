@@ -58,6 +58,7 @@ struct Summary {
     int trainers = 0, shards = 0;
     int jobs = 1;                    // that have worked on the run: more with --resume, and after the loss of a trainer
     std::vector<TrainerLoss> lost;   // of all of them
+    std::vector<OwnersMoved> moved;  // of all of them
     std::int64_t retries = 0;        // search.retries that were made
     bool exact = true;               // run.exact
     bool synthetic = false;          // the model only pretends to train: seconds are real, metrics are not

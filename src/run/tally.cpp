@@ -68,6 +68,7 @@ double covered_s(std::vector<UnitRecord> units) {
 }  // namespace
 
 void Tally::add_times(LapRecord const& record) {
+    pace_.add(record, 0);
     alone_s_[record.trial] += covered_s(record.units) + record.valid_seconds;
     auto& trial = trials_[record.trial];
     for (auto const& unit : record.units) {
@@ -110,8 +111,13 @@ double Tally::utilisation() const {
 }
 
 double Tally::lower_bound_s() const {
-    double bound = busy_s_.empty() ? 0 : *std::max_element(busy_s_.begin(), busy_s_.end());
-    for (auto const& [id, seconds] : alone_s_) bound = std::max(bound, seconds);
+    auto const trainers = busy_s_.size();
+    auto const speed = pace_.speed(static_cast<int>(trainers)).value_or(std::vector<double>(trainers, 1.0));
+    auto const work = std::inner_product(busy_s_.begin(), busy_s_.end(), speed.begin(), 0.0);
+    auto const all = std::accumulate(speed.begin(), speed.end(), 0.0);
+    double bound = all > 0 ? work / all : 0;
+    auto const on_fastest = busy_s() > 0 ? work / busy_s() : 1;  // of the seconds on the trainers that there were
+    for (auto const& [id, seconds] : alone_s_) bound = std::max(bound, seconds * on_fastest);
     return bound;
 }
 

@@ -12,6 +12,7 @@
 #include "experiment/search_config.hpp"
 #include "run/metrics.hpp"
 #include "schedule/lap.hpp"
+#include "schedule/pace.hpp"
 
 namespace hopscotch {
 
@@ -64,10 +65,11 @@ public:
     void pause(double from_unix_s, double until_unix_s) {
         pauses_.emplace_back(from_unix_s, until_unix_s);
     }  // no job worked on the run
-    double busy_s() const;         // training and validation, summed over trainers
-    double utilisation() const;    // busy_s / (trainers x makespan)
-    double lower_bound_s() const;  // max(longest trial's seconds, most loaded trainer's); units of a lap that trainers
-                                   // train at the same time count once
+    double busy_s() const;       // training and validation, summed over trainers
+    double utilisation() const;  // busy_s / (trainers x makespan)
+    // Of the machine, whoever owned the shards: max(the longest trial on the fastest trainer, all work over all speed).
+    // Units of a lap that trainers train at the same time count once in their trial.
+    double lower_bound_s() const;
     std::int64_t units() const { return units_; }
     std::int64_t hops() const { return hops_; }
     std::vector<double> const& exposed_s() const { return exposed_s_; }  // by trainer; empty: not measured
@@ -95,6 +97,7 @@ private:
     std::int64_t units_ = 0, hops_ = 0, sync_rounds_ = 0;
     double first_unix_s_ = 0, last_unix_s_ = 0;
     std::vector<std::pair<double, double>> pauses_;
+    Pace pace_;
     Metrics latest_;
 };
 

@@ -11,8 +11,9 @@
 namespace hopscotch {
 namespace {
 
-constexpr double k_near = 1.01;                           // of the bound
-constexpr double k_same = 1.003;                          // makespans that jitter alone could swap
+constexpr double k_near = 1.01;   // of the bound
+constexpr double k_same = 1.003;  // makespans that jitter alone could swap
+constexpr double k_worth_replicas = 1.02;
 constexpr int k_draws = 2;                                // of jitter: without any, too few in flight look as good as enough
 constexpr std::int64_t k_most_simulated_units = 500'000;  // of one simulation: about half a second
 
@@ -25,18 +26,19 @@ public:
             units_ += trial.epochs * std::ssize(owners_.owner);
         }
         mean_unit_ = mean_unit_cost(trials_);
-        bound_ = lower_bound(policy_, trials_, owners_);
+        bound_ = owners_bound(policy_, trials_, owners_);
     }
 
     bool can_be_simulated() const { return units_ <= k_most_simulated_units && bound_ > 0; }
 
-    double ratio(std::int64_t in_flight) const {
+    double ratio(std::int64_t in_flight) const { return makespan(in_flight) / bound_; }
+    double makespan(std::int64_t in_flight) const {
         double sum = 0;
         for (int draw = 0; draw < k_draws; ++draw)
             sum += simulate(policy_, trials_, owners_,
                             {in_flight, k_usual_hop * mean_unit_, k_usual_jitter, static_cast<std::uint64_t>(draw)})
                        .makespan;
-        return sum / k_draws / bound_;
+        return sum / k_draws;
     }
 
 private:
@@ -48,6 +50,19 @@ private:
 };
 
 }  // namespace
+
+OwnerTable choose_owners(Policy const& policy, std::span<TrialCost const> trials, OwnersRequest const& request) {
+    auto const shared = plan_owners(request);
+    if (shared.replicas() == 0 || trials.empty()) return shared;
+    auto asked = request;
+    asked.by = OwnersBy::whole;
+    auto const whole = plan_owners(asked);
+    Trials const with_replicas(policy, trials, shared), without_any(policy, trials, whole);
+    if (!with_replicas.can_be_simulated()) return shared;
+    auto const in_flight = usual_in_flight(shared.trainers);
+    auto const gain = without_any.makespan(in_flight) / with_replicas.makespan(in_flight);
+    return gain > k_worth_replicas ? shared : whole;
+}
 
 InFlight choose_in_flight(Policy const& policy, std::span<TrialCost const> trials, OwnerTable const& owners,
                           InFlightRange range) {

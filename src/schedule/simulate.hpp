@@ -24,6 +24,7 @@ struct SimulationOptions {
     double jitter = 0;  // of every task: its cost times 1 + jitter x N(0, 1), drawn from the seed
     std::uint64_t seed = 0;
     QueueRule rule = QueueRule::by_units;
+    std::vector<double> speed = {};  // as in ClusterOptions
 };
 
 struct Simulation {

@@ -34,7 +34,8 @@ void VirtualCluster::go_to_next(Place& place) {
         PolicyView const now{owners_, runs_, place.visited};
         place.visited.push_back(policy_.next({place.lap.id.trial, place.step, shards_, {}, &now, place.lap.route}));
     }
-    place.trainer = owners_.of(place.step < shards_ ? place.visited.back() : place.visited.front());
+    auto const shard = place.step < shards_ ? place.visited.back() : place.visited.front();
+    place.trainer = owners_.trains(place.lap.id, place.step, shard);
     place.hops = options_.hop > 0 && before.value >= 0 && place.trainer != before;
     if (!place.hops) return;
     place.ends = now_ + options_.hop;
@@ -75,7 +76,7 @@ void VirtualCluster::start_ready() {
         if (runs_[t] != 0 || queues_[t].empty()) continue;
         auto& place = laps_.at(std::get<TrialId>(*queues_[t].begin()));
         queues_[t].erase(queues_[t].begin());
-        double const cost = cost_(place.lap.id, place.step);
+        double const cost = cost_(place.lap.id, place.step) / speed_of(trainer);
         require(std::isfinite(cost) && cost >= 0,
                 fmt::format("a unit of trial {} costs {}", place.lap.id.trial.value, cost));
         if (options_.on_task)

@@ -45,11 +45,13 @@ struct ClusterOptions {
     QueueRule rule = QueueRule::by_units;
     double hop = 0;  // time of a state on its way to another trainer
     SimulatedTask on_task = {};
+    std::vector<double> speed = {};  // by trainer; empty: as the owners were planned for
 };
 
 class VirtualCluster {
 public:
-    // Cost of a unit (step 0..S-1), or of a lap's validation (step S; 0: there is none). Called when the task starts.
+    // Cost of a unit (step 0..S-1), or of a lap's validation (step S; 0: there is none), at speed 1. Called when the task
+    // starts.
     using Cost = std::function<double(LapId const&, int step)>;
 
     VirtualCluster(Policy const& policy, OwnerTable owners, Cost cost, ClusterOptions options = {});
@@ -86,6 +88,9 @@ private:
     void enqueue(Place& place);
     bool end_event(Place& place);
     bool is_over(Place const& place) const;
+    double speed_of(TrainerId trainer) const {
+        return options_.speed.empty() ? owners_.speed_of(trainer) : options_.speed[trainer.index()];
+    }
 
     Policy const& policy_;
     OwnerTable owners_;

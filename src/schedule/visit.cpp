@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 
 #include "core/error.hpp"
 #include "experiment/config.hpp"
+#include "schedule/lap.hpp"
 #include "schedule/policy.hpp"
 
 namespace hopscotch {
@@ -30,65 +30,54 @@ ShardId planned_shard(TrialId trial, int step, int shards, HeldOut const& held_o
     throw Error(fmt::format("step {} of a lap (there are {} shards)", step, shards));
 }
 
-std::vector<ShardId> OwnerTable::shards_of(TrainerId trainer) const {
-    std::vector<ShardId> out;
-    for (std::size_t s = 0; s < owner.size(); ++s)
-        if (owner[s] == trainer) out.emplace_back(s);
-    return out;
-}
-
-OwnerTable make_owners(int shards, int trainers, std::int64_t trials) {
-    require(shards >= 1, fmt::format("a dataset needs at least one shard (got {})", shards));
-    require(trainers >= 1, fmt::format("a run needs at least one trainer (got {})", trainers));
-    OwnerTable out;
-    out.trainers = trainers;
-    int const owning = std::min(shards, trainers);
-    bool const blocks = trials >= shards;
-    for (std::int64_t s = 0; s < shards; ++s) out.owner.emplace_back(blocks ? s * owning / shards : s % owning);
-    return out;
-}
-
-OwnerTable without(OwnerTable table, TrainerId lost, std::vector<TrainerId> const& heirs) {
-    require(!heirs.empty(), "no trainer is left");
-    std::map<TrainerId, int> shards;
-    for (auto const heir : heirs) shards[heir] = static_cast<int>(std::ranges::count(table.owner, heir));
-    for (auto& trainer : table.owner) {
-        if (trainer != lost) continue;
-        auto const heir = std::ranges::min_element(shards, {}, [](auto const& entry) { return entry.second; });
-        trainer = heir->first;
-        ++heir->second;
-    }
-    table.lost.push_back(lost);
-    table.trainers = std::max(table.trainers, shards.rbegin()->first.value + 1);
-    ++table.version;
-    return table;
-}
-
-std::int64_t hops_per_lap(Policy const& policy, TrialId trial, OwnerTable const& owners, HeldOut const& held_out,
+std::int64_t hops_per_lap(Policy const& policy, LapId const& lap, OwnerTable const& owners, HeldOut const& held_out,
                           Route const& route) {
     int const shards = static_cast<int>(owners.owner.size());
-    auto const owner_at = [&](int step) {
-        return owners.of(policy.next({trial, step % shards, shards, held_out, nullptr, route}));
+    auto const trainer_at = [&](int step) {
+        return owners.trains(lap, step, policy.next({lap.trial, step % shards, shards, held_out, nullptr, route}));
     };
     std::int64_t hops = 0;
     for (int step = 0; step < shards; ++step)
-        if (owner_at(step) != owner_at(step + 1)) ++hops;  // after the last step: home
+        if (trainer_at(step) != trainer_at(step + 1)) ++hops;  // after the last step: home
     return hops;
 }
 
-double lower_bound(Policy const& policy, std::vector<TrialCost> const& trials, OwnerTable const& owners) {
-    int const shards = static_cast<int>(owners.owner.size());
-    std::vector<double> load(static_cast<std::size_t>(owners.trainers), 0.0);
-    double longest = 0;
-    double units = 0;  // of every trial on one shard
+std::int64_t hops_of(Policy const& policy, LapsOf const& trial, OwnerTable const& owners) {
+    auto const of_lap = [&](std::int64_t epoch) {
+        return hops_per_lap(policy, {trial.trial, static_cast<int>(epoch)}, owners, trial.held_out, trial.route);
+    };
+    if (owners.replicas() == 0) return trial.laps * of_lap(0);
+    std::int64_t hops = 0;
+    for (std::int64_t epoch = 0; epoch < trial.laps; ++epoch) hops += of_lap(epoch);
+    return hops;
+}
+
+double lower_bound(std::vector<TrialCost> const& trials, OwnerTable const& owners) {
+    double longest = 0, work = 0, speed = 0;
     for (auto const& trial : trials) {
-        longest = std::max(longest, trial.epochs * (shards * trial.unit + trial.validation));
-        units += trial.epochs * trial.unit;
-        load[owners.of(policy.next({trial.trial, 0, shards, {}, nullptr, trial.route})).index()] +=
-            trial.epochs * trial.validation;
+        auto const alone = trial.epochs * (static_cast<double>(owners.owner.size()) * trial.unit + trial.validation);
+        longest = std::max(longest, alone);
+        work += alone;
     }
-    for (auto owner : owners.owner) load[owner.index()] += units;
-    return std::max(longest, *std::max_element(load.begin(), load.end()));
+    for (int w = 0; w < owners.trainers; ++w)
+        if (std::ranges::count(owners.lost, TrainerId(w)) == 0) speed += owners.speed_of(TrainerId(w));
+    return std::max(longest, work / speed);
+}
+
+double owners_bound(Policy const& policy, std::vector<TrialCost> const& trials, OwnerTable const& owners) {
+    int const shards = static_cast<int>(owners.owner.size());
+    auto load = owners.loads();
+    double units = 0;  // of every trial on one shard
+    for (auto const& trial : trials) units += trial.epochs * trial.unit;
+    for (auto& each : load) each *= units;
+    for (auto const& trial : trials) {
+        auto const first = policy.next({trial.trial, 0, shards, {}, nullptr, trial.route});
+        load[owners.trains({trial.trial, 0}, 0, first).index()] += trial.epochs * trial.validation;
+    }
+    auto bound = lower_bound(trials, owners);
+    for (std::size_t w = 0; w < load.size(); ++w)
+        if (load[w] > 0) bound = std::max(bound, load[w] / owners.speed_of(TrainerId(w)));
+    return bound;
 }
 
 double shard_utilisation(int shards, int trainers) {

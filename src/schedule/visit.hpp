@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Visit order, owners of shards, and bounds of the makespan: pure functions. Three shards on three trainers, trials 0..2:
+// Visit order, hops, and bounds of the makespan: pure functions. Three shards on three trainers, trials 0..2:
 //   trainer 0 (shard 0): t0 t2 t1      trainer 1 (shard 1): t1 t0 t2      trainer 2 (shard 2): t2 t1 t0     a Latin square
 #pragma once
 #include <cstdint>
@@ -8,6 +8,7 @@
 
 #include "core/ids.hpp"
 #include "experiment/assignment.hpp"
+#include "schedule/owners.hpp"
 
 namespace hopscotch {
 
@@ -42,24 +43,6 @@ struct RoutePlan {
 // trainers train a trial together visit in this order under any policy.
 ShardId planned_shard(TrialId trial, int step, int shards, HeldOut const& held_out = {}, Route const& route = {});
 
-// shard -> trainer; version + 1 after every change. Every trainer gets floor or ceil of S/W shards.
-struct OwnerTable {
-    int version = 1;
-    int trainers = 0;                  // ids are smaller; lost trainers count
-    std::vector<TrainerId> owner;      // by shard
-    std::vector<TrainerId> lost = {};  // own nothing
-
-    TrainerId of(ShardId shard) const { return owner[shard.index()]; }
-    std::vector<ShardId> shards_of(TrainerId trainer) const;
-};
-
-// With at least as many trials as shards, neighbouring shards form blocks: a step to a shard of the same trainer is a stay
-// (0 bytes). With fewer trials, shards are dealt out like cards: the first trials start on different trainers.
-OwnerTable make_owners(int shards, int trainers, std::int64_t trials);
-
-// Each shard of the lost trainer goes to the heir with the fewest shards. All other shards keep their owner.
-OwnerTable without(OwnerTable table, TrainerId lost, std::vector<TrainerId> const& heirs);
-
 // A forward pass, of a training step: the backward pass does twice the forward pass's work.
 inline constexpr double k_forward_share = 1.0 / 3;
 
@@ -71,12 +54,22 @@ struct TrialCost {
     Route route = {};
 };
 
-// Hops of one lap: changes of owner on the way round and back home.
-std::int64_t hops_per_lap(Policy const& policy, TrialId trial, OwnerTable const& owners, HeldOut const& held_out = {},
+// Hops of one lap: changes of trainer on the way round and back home. hops_of: of a trial's first laps.
+std::int64_t hops_per_lap(Policy const& policy, LapId const& lap, OwnerTable const& owners, HeldOut const& held_out = {},
                           Route const& route = {});
+struct LapsOf {
+    TrialId trial;
+    std::int64_t laps = 0;
+    HeldOut held_out = {};
+    Route route = {};
+};
+std::int64_t hops_of(Policy const& policy, LapsOf const& trial, OwnerTable const& owners);
 
-// max(longest trial alone, most loaded trainer), validation included. The makespan of no schedule is smaller.
-double lower_bound(Policy const& policy, std::vector<TrialCost> const& trials, OwnerTable const& owners);
+// Of the machine, whoever owns the shards: max(longest trial on the fastest trainer, all work over all speed), validation
+// included. No schedule is shorter. Seconds are those of the fastest trainer.
+double lower_bound(std::vector<TrialCost> const& trials, OwnerTable const& owners);
+// Of these owners: also the most loaded trainer.
+double owners_bound(Policy const& policy, std::vector<TrialCost> const& trials, OwnerTable const& owners);
 
 // Utilisation of W trainers by S shards of equal size: S/W over its ceiling.
 // shard_advice: the sentence that start-up and dry run print, with the numbers of trainers that divide S; "" if W does.

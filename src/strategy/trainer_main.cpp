@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <optional>
 #include <set>
 
@@ -78,11 +79,6 @@ std::optional<Welcome> await_welcome(Courier& courier) {
     }
 }
 
-void await_shutdown(Courier& courier) {
-    while (true)
-        if (auto const message = courier.receive(1); message && message->kind == MessageKind::shutdown) return;
-}
-
 void await_farewell(Courier& courier) {
     while (true)
         if (auto const message = courier.receive(1); message && message->kind == MessageKind::farewell) break;
@@ -100,7 +96,12 @@ void leave(Courier& courier) {
 void greet_next(Courier& courier, OwnerTable const& owners, TrainerId self) {
     std::set<TrainerId> next;
     auto const count = static_cast<int>(owners.owner.size());
-    for (auto const shard : owners.shards_of(self)) next.insert(owners.of(ShardId((shard.value + 1) % count)));
+    for (auto const shard : owners.shards_of(self)) {
+        ShardId const after((shard.value + 1) % count);
+        next.insert(owners.of(after));
+        if (owners.shares.empty()) continue;
+        for (auto const& share : owners.shares[after.index()]) next.insert(share.trainer);
+    }
     next.erase(self);
     for (auto const trainer : next) courier.send(rank_of(trainer), MessageKind::greeting, {});
 }
@@ -123,6 +124,8 @@ Hello open_data(std::optional<TrialRunner>& runner, Welcome const& welcome, Expe
     auto const self = trainer_of(trainer.courier.world().rank());
     auto const shards = welcome.owners.shards_of(self);
     auto hello = introduce(trainer.build);
+    bool const by_speed = has_setting(welcome.strategy, "owners");
+    auto const speed_before = by_speed ? core_speed() : 0;  // a disturbance seldom lasts until the data is open
     try {
         if (!runner && !shards.empty()) require_same_files(welcome.files);
         if (runner)
@@ -138,6 +141,8 @@ Hello open_data(std::optional<TrialRunner>& runner, Welcome const& welcome, Expe
             trainer.courier.pool().reserve(welcome.state_bytes, ready_buffers(welcome.state_bytes));
         }
         hello.device = device_of(trainer, runner->device());
+        if (by_speed && !hello.device.is_gpu())
+            hello.speed = std::max(speed_before, core_speed()) / experiment.run.inject.slowness_of(self.value + 1, 0);
         hello.dataset_hash = dataset_hash(runner->manifest());
     } catch (Error const& error) {
         hello.error = error.what();
@@ -162,9 +167,11 @@ void serve_job(Trainer const& trainer, Welcome welcome) {
         greet_next(courier, welcome.owners, trainer_of(courier.world().rank()));
         fault_point("start.hello");
         courier.send(Rank(0), MessageKind::hello, encode(hello));
-        if (!runner) {
-            await_shutdown(courier);
-            return leave(courier);
+        if (!runner) {  // rank 0 may know other owners, whose files are all here
+            auto again = await_welcome(courier);
+            if (!again) return leave(courier);
+            welcome = std::move(*again);
+            continue;
         }
         TrainerGpu const gpu{hello.device, trainer.gpu.nccl};
         auto const worker = strategy_named(welcome.strategy)

@@ -79,7 +79,7 @@ TEST(TextTable, WrapsColumnsIntoBlocks) {
 TEST(Curve, IsTheWorkOfTheFullestTrainer) {
     std::vector<TrialCost> trials;
     for (int t = 0; t < 8; ++t) trials.push_back({TrialId(t), 1, 0, 3});
-    auto const curve = trainer_curve({policy_named("planned"), trials, 8, std::nullopt, {5}});
+    auto const curve = trainer_curve({policy_named("planned"), trials, 8, std::nullopt, {5}, OwnersBy::equal});
     std::vector<int> counts;
     for (auto const& point : curve) {
         counts.push_back(point.trainers);
@@ -91,6 +91,11 @@ TEST(Curve, IsTheWorkOfTheFullestTrainer) {
     }
     EXPECT_EQ(counts, (std::vector<int>{1, 2, 3, 4, 5, 6, 8}));
     EXPECT_EQ(trainers_worth(curve), 8);
+    auto const shared = trainer_curve({policy_named("planned"), trials, 8, std::nullopt, {5}, OwnersBy::shares});
+    for (std::size_t i = 0; i < curve.size(); ++i) {
+        bool const divides = 8 % curve[i].trainers == 0;
+        EXPECT_GE(shared[i].speed_up, curve[i].speed_up * (divides ? 1 : 1.1)) << curve[i].trainers << " trainers";
+    }
 }
 
 // One trial is on one trainer at a time, however many there are.

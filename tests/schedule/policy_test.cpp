@@ -86,7 +86,7 @@ TEST(Policy, ARunTimePolicySeesVisitedShardsAndBusyTrainers) {
     });
     EXPECT_EQ(visited.size(), 12U);
     for (auto const& [lap, trainers] : visited) EXPECT_EQ(trainers.size(), 4U);
-    EXPECT_GE(out.makespan, lower_bound(policy_named("planned"), trials, owners));
+    EXPECT_GE(out.makespan, owners_bound(policy_named("planned"), trials, owners));
 }
 
 }  // namespace policy_test

@@ -66,7 +66,7 @@ TEST(Routes, AGridDoesNotGiveOneTrainerAllLargeTrials) {
     }
     auto const owners = make_owners(4, 4, 64);
     auto const bound = [&](std::vector<TrialCost> const& each) {
-        return lower_bound(policy_named("planned"), each, owners);
+        return owners_bound(policy_named("planned"), each, owners);
     };
     auto const planned = with_routes(trials, plan_routes(k_planned, trials, 4, 42), 4, 42);
     EXPECT_GT(bound(trials), 1.18 * machine_bound(trials, 4, 4));

@@ -38,7 +38,7 @@ Ratio ratio(int trainers, int trials, double sigma, int seeds, std::int64_t in_f
     Ratio out;
     for (int seed = 0; seed < seeds; ++seed) {
         auto const costs = trials_of(trials, sigma, seed, 5);
-        double const r = simulate(k_planned, costs, owners, {in_flight}).makespan / lower_bound(k_planned, costs, owners);
+        double const r = simulate(k_planned, costs, owners, {in_flight}).makespan / owners_bound(k_planned, costs, owners);
         out.mean += r / seeds;
         out.worst = std::max(out.worst, r);
     }
@@ -68,7 +68,7 @@ TEST(Planned, ToyScheduleOfFiveTrialsOnThreeTrainers) {
         std::vector<TrialCost> costs;
         for (double unit : {2, 1, 1, 1, 2}) costs.push_back({TrialId(costs.size()), unit, 0, epochs});
         auto const owners = make_owners(3, 3, 5);
-        EXPECT_DOUBLE_EQ(lower_bound(k_planned, costs, owners), 7 * epochs);
+        EXPECT_DOUBLE_EQ(owners_bound(k_planned, costs, owners), 7 * epochs);
         EXPECT_LE(simulate(k_planned, costs, owners).makespan, 7 * epochs + 1) << epochs << " epochs";
     }
 }
@@ -118,7 +118,7 @@ TEST(Planned, EveryUnitOnceInOrderAndNothingOverlaps) {
                 EXPECT_TRUE(i == 0 || units[i].start >= units[i - 1].end);  // exclusivity of the trial
             }
         }
-        double const bound = lower_bound(k_planned, in.trials, in.owners);
+        double const bound = owners_bound(k_planned, in.trials, in.owners);
         EXPECT_GE(out.makespan, bound * (1 - 1e-12));
         EXPECT_NEAR(out.busy, busy, 1e-9 * busy);
         EXPECT_EQ(out.admitted.size(), in.trials.size());

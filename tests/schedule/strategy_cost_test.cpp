@@ -151,7 +151,8 @@ TEST(StrategyCost, MopsBoundIsThatOfTheUnits) {
         units.push_back({TrialId(t), 4 * model.fixed_s, 0, static_cast<int>(model.epochs)});
     }
     auto const owners = make_owners(4, 4, 7);
-    EXPECT_NEAR(estimate_mop(work, {4, {1e15, 0}}, 4).makespan_s, lower_bound(policy_named("planned"), units, owners), 1e-6);
+    EXPECT_NEAR(estimate_mop(work, {4, {1e15, 0}}, 4).makespan_s, owners_bound(policy_named("planned"), units, owners),
+                1e-6);
 }
 
 TEST(StrategyCost, TaskParallelPaysForItsData) {

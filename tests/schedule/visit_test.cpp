@@ -102,21 +102,21 @@ TEST(Hops, EqualAWalkRound) {
                             ++hops;
                             at = next;
                         }
-                    EXPECT_EQ(hops_per_lap(k_planned, TrialId(t), owners), hops);
+                    EXPECT_EQ(hops_per_lap(k_planned, {TrialId(t), 0}, owners), hops);
                 }
-    EXPECT_EQ(hops_per_lap(k_planned, TrialId(0), make_owners(12, 3, 100)), 3);
-    EXPECT_EQ(hops_per_lap(k_planned, TrialId(0), make_owners(12, 3, 1)), 12);
-    EXPECT_EQ(hops_per_lap(k_planned, TrialId(0), make_owners(12, 1, 100)), 0);
+    EXPECT_EQ(hops_per_lap(k_planned, {TrialId(0), 0}, make_owners(12, 3, 100)), 3);
+    EXPECT_EQ(hops_per_lap(k_planned, {TrialId(0), 0}, make_owners(12, 3, 1)), 12);
+    EXPECT_EQ(hops_per_lap(k_planned, {TrialId(0), 0}, make_owners(12, 1, 100)), 0);
 }
 
 TEST(LowerBound, LongestTrialOrBusiestTrainer) {
     auto const owners = make_owners(2, 2, 10);
-    EXPECT_DOUBLE_EQ(lower_bound(k_planned, {{TrialId(0), 1, 0, 3}}, owners), 6);      // alone: 3 epochs x 2 shards
-    EXPECT_DOUBLE_EQ(lower_bound(k_planned, {{TrialId(0), 1, 0.5, 3}}, owners), 7.5);  // and its validations
-    EXPECT_DOUBLE_EQ(lower_bound(k_planned, {{TrialId(0), 1, 1, 1}, {TrialId(2), 1, 1, 1}, {TrialId(4), 1, 1, 1}}, owners),
+    EXPECT_DOUBLE_EQ(owners_bound(k_planned, {{TrialId(0), 1, 0, 3}}, owners), 6);      // alone: 3 epochs x 2 shards
+    EXPECT_DOUBLE_EQ(owners_bound(k_planned, {{TrialId(0), 1, 0.5, 3}}, owners), 7.5);  // and its validations
+    EXPECT_DOUBLE_EQ(owners_bound(k_planned, {{TrialId(0), 1, 1, 1}, {TrialId(2), 1, 1, 1}, {TrialId(4), 1, 1, 1}}, owners),
                      6);  // all at home on 0
-    EXPECT_DOUBLE_EQ(lower_bound(k_planned, {{TrialId(0), 1, 0, 1}}, make_owners(3, 2, 1)), 3);
-    EXPECT_DOUBLE_EQ(lower_bound(k_planned, {}, owners), 0);
+    EXPECT_DOUBLE_EQ(owners_bound(k_planned, {{TrialId(0), 1, 0, 1}}, make_owners(3, 2, 1)), 3);
+    EXPECT_DOUBLE_EQ(owners_bound(k_planned, {}, owners), 0);
 }
 
 TEST(Advice, SaysWhatItCostsAndWhatFits) {

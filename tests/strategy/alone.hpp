@@ -138,7 +138,7 @@ inline void expect_equal(JobResult const& job, Experiment const& experiment, std
         hop_bytes += static_cast<std::uint64_t>(lap.hops) * lap.state_bytes;
         auto const held_out = held_out_of(trials[key.trial.index()], experiment.search.folds);
         auto const route = route_of(key.trial, shards, experiment.strategy);
-        EXPECT_EQ(lap.hops, hops_per_lap(policy, key.trial, job.owners, held_out, route));
+        EXPECT_EQ(lap.hops, hops_per_lap(policy, key, job.owners, held_out, route));
     }
     // The byte counter: exactly hops x state size, nothing for stays.
     EXPECT_EQ(job.totals.bytes[static_cast<std::size_t>(Traffic::state)], hop_bytes) << hops << " hops";

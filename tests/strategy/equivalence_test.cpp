@@ -85,6 +85,34 @@ TEST(Queue, GoesByUnitsLeft) {
     EXPECT_TRUE(std::ranges::any_of(last, [](auto const& unit) { return unit.second == 1; }));
 }
 
+// A slow trainer, owners by speed, and shards that two or three trainers hold: who trains a unit changes no bit. With as
+// many shards as here some trainer would hold no whole shard.
+TEST(Owners, BySpeedAndWithReplicasEqualOneProcessAlone) {
+    for (int const shards : {2, 5}) {
+        on_every_rank(4, [shards](World& world) {
+            if (world.rank() != Rank(0)) {
+                trainer_main(world, k_test_build);
+                return barrier(world);
+            }
+            TemporaryDirectory const directory;
+            auto described = document(make_tiny_dataset(directory.path() / "data", shards, 30).string(), 7, "mop");
+            described.set("run.inject", Json(Json::Array{"slow:rank=2,factor=3"}));
+            auto const experiment = read_document(described);
+            auto const trials = all_trials();
+            auto const job = run_as_scheduler(world, experiment, shards, trials);
+            EXPECT_GT(job.owners.replicas(), 0);
+            std::map<ShardId, std::set<TrainerId>> trained_by;
+            for (auto const& [key, lap] : job.laps)
+                for (auto const& unit : lap.units) trained_by[unit.shard].insert(unit.trainer);
+            std::size_t most = 0;
+            for (auto const& [shard, by] : trained_by) most = std::max(most, by.size());
+            EXPECT_GE(most, 2U) << "no shard was trained on by two trainers";
+            expect_equal(job, experiment, trials, shards);
+            barrier(world);
+        });
+    }
+}
+
 // run.inject's delay: a state that came over the network waits before its unit; bits and hops stay.
 TEST(Inject, HopsAreHeldBack) {
     constexpr double delay_s = 0.01;

@@ -88,14 +88,22 @@ inline Route route_of(TrialId trial, int shards, StrategyConfig const& strategy)
 // As the scheduler sees it: queues go by costs.
 inline double lap_cost(TrialId trial) { return 1.0 / (1 + trial.value); }
 
+// With replicas and by speed where the strategy can: the speeds are those that run.inject gives the trainers.
+inline OwnerTable owners_for(Experiment const& experiment, int shards, int trainers, std::int64_t trials) {
+    if (!has_setting(experiment.strategy.name, "owners")) return make_owners(shards, trainers, trials);
+    OwnersRequest request{shards, trials, {}, experiment.strategy.owners};
+    for (int t = 0; t < trainers; ++t) request.speed.push_back(1 / experiment.run.inject.slowness_of(t + 1, 0));
+    return plan_owners(request);
+}
+
 // Rank 0: every lap of every trial, released at once; returns when every trial has ended. then: before the trainers leave.
 inline JobResult run_as_scheduler(World& world, Experiment const& experiment, int shards,
                                   std::vector<Assignment> const& trials,
                                   std::function<void(Dispatcher&, JobResult const&)> const& then = {}) {
     JobResult result;
     auto const& entry = strategy_named(experiment.strategy.name);
-    result.owners = make_owners(shards, trainers_with_data(experiment.strategy, world.size() - 1),
-                                static_cast<std::int64_t>(trials.size()));
+    result.owners = owners_for(experiment, shards, trainers_with_data(experiment.strategy, world.size() - 1),
+                               static_cast<std::int64_t>(trials.size()));
     Courier courier(world, {});
     auto const hellos = call_roll(courier, {experiment.document.dump(), experiment.strategy.name, result.owners, 0},
                                   k_test_build, RunConfig{});

@@ -69,7 +69,7 @@ double mean_hops_per_lap(RunWork const& work) {
     auto const& policy = policy_named(work.strategy.policy);
     double hops = 0;
     for (auto const& [trial, measured] : work.trials)
-        hops += static_cast<double>(hops_per_lap(policy, trial, work.owners, measured.held_out, measured.route));
+        hops += static_cast<double>(hops_per_lap(policy, {trial, 0}, work.owners, measured.held_out, measured.route));
     return work.trials.empty() ? 0 : hops / static_cast<double>(work.trials.size());
 }
 

@@ -10,6 +10,7 @@
 #include "experiment/reader.hpp"
 #include "experiment/strategy_traits.hpp"
 #include "run/journal.hpp"
+#include "run/run_directory.hpp"
 #include "run/unit_file.hpp"
 
 namespace hopscotch {
@@ -66,13 +67,10 @@ RunWork read_work(ComparedRun const& run) {
     RunWork out;
     auto const experiment = experiment_of(run);
     out.strategy = experiment.strategy;
-    out.owners.trainers = run.trainers();
-    std::set<TrainerId> workers;
-    for (auto const& owner : run.facts.at("owners").array()) {
-        out.owners.owner.emplace_back(owner.integer());
-        workers.insert(out.owners.owner.back());
-    }
-    out.workers = std::max(1, static_cast<int>(workers.size()));
+    out.owners = read_run_facts(run.dir).owners;
+    auto const loads = out.owners.loads();
+    auto const workers = std::ranges::count_if(loads, [](double load) { return load > 0; });
+    out.workers = std::max(1, static_cast<int>(workers));
     auto const journal = read_journal(std::filesystem::path(run.dir) / "journal.jsonl");
     UnitReader units(run.dir);
     std::map<TrialId, Sums> sums;

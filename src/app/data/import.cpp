@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/data/import.hpp"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 
 #include <memory>
@@ -8,6 +10,7 @@
 #include "app/common/choice.hpp"
 #include "app/data/import_watch.hpp"
 #include "app/data/report.hpp"
+#include "core/error.hpp"
 #include "data/import/array/array_import.hpp"
 #include "data/import/csv/csv_import.hpp"
 #include "data/import/image/image_import.hpp"
@@ -15,13 +18,20 @@
 namespace hopscotch {
 namespace {
 
+constexpr std::int64_t k_not_given = INT64_MIN;
+
 // The options of all importers. `sources` describes the positional arguments.
 void add_common(CLI::App& command, ImportOptions& options, std::string const& type, std::string const& sources) {
     command.add_option("sources", options.sources, sources)->required()->type_name(type);
     command.add_option("--out", options.out, "The dataset directory to make")->required()->type_name("DIR");
+    options.shards = k_not_given;
     command.add_option("--shards", options.shards, "Number of training shards; best a multiple of the number of trainers")
-        ->required()
         ->type_name("S");
+    command
+        .add_option("--trainers", options.trainers,
+                    "Trainers of the runs to come: at least 4 shards for each, so that slow ones can hold fewer")
+        ->check(CLI::Range(1, 24999))
+        ->type_name("N");
     command.add_option("--valid", options.valid, "Fraction of the rows kept for validation; 0: none")->capture_default_str();
     command.add_option("--test", options.test, "Fraction of the rows kept for one test at the end; 0: none")
         ->capture_default_str();
@@ -150,6 +160,10 @@ void add_tokens(CLI::App& command, ImportTokensOptions& options) {
 
 template <class Options>
 int import_and_report(Options options, ImportReport (*import)(Options const&)) {
+    if (options.shards == k_not_given && options.trainers == 0)
+        throw ConfigError("--shards is required (or --trainers N: at least 4 shards for each of N trainers)");
+    if (options.shards == k_not_given) options.shards = 1;
+    if (auto const why = fit_shards_to_trainers(options); !why.empty()) fmt::print("{}\n", why);
     ImportReport report;
     double seconds = 0;
     {

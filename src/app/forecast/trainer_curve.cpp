@@ -26,8 +26,9 @@ std::set<int> counts_of(CurveRequest const& request) {
 }
 
 double makespan_on(CurveRequest const& request, int trainers, double units) {
-    auto const owners = make_owners(request.shards, trainers, static_cast<std::int64_t>(request.trials.size()));
-    if (units > k_most_units) return lower_bound(request.policy, request.trials, owners);
+    auto const owners = plan_owners({request.shards, std::ssize(request.trials),
+                                     std::vector<double>(static_cast<std::size_t>(trainers), 1.0), request.owners});
+    if (units > k_most_units) return owners_bound(request.policy, request.trials, owners);
     auto const in_flight = request.in_flight.value_or(usual_in_flight(trainers));
     return simulate(request.policy, request.trials, owners, {.in_flight = std::max<std::int64_t>(1, in_flight)}).makespan;
 }

@@ -22,6 +22,7 @@ struct CurveRequest {
     int shards = 1;
     std::optional<std::int64_t> in_flight;  // none: 4 per trainer
     std::vector<int> also = {};             // trainer counts to show besides the usual ones
+    OwnersBy owners = OwnersBy::shares;
 };
 
 // 1, 2, 3, 4, 6, 8, 12, ... up to a trainer per shard, by simulation; by the lower bound where that would take too long.

@@ -8,6 +8,7 @@
 #include "app/job/best_model.hpp"
 #include "app/job/describe_run.hpp"
 #include "app/job/earlier_jobs.hpp"
+#include "app/job/owner_moves.hpp"
 #include "app/job/prepare.hpp"
 #include "app/job/run_options.hpp"
 #include "app/job/signals.hpp"
@@ -31,9 +32,10 @@
 #include "strategy/strategy_table.hpp"
 
 namespace hopscotch {
-Attempt::Attempt(PreparedRun& prepared, Courier& courier, RunOptions const& options)
+Attempt::Attempt(PreparedRun& prepared, Courier& courier, RunOptions const& options, OwnerMoves& moves)
     : prepared_(prepared),
       courier_(courier),
+      moves_(moves),
       director_(*prepared.director),
       facts_(facts_of(prepared)),
       directory_(prepared.experiment.run.dir, run_dir_use(options), facts_,
@@ -169,6 +171,8 @@ void Attempt::deliver(LapRecord record) {
     release();
     dispatcher_->lap_done(record);
     take_up();
+    moves_.hear(record);
+    if (!pausing_ && !director_.finished() && !(catch_up_ && catch_up_->waits())) moves_.look(monotonic_s());
 }
 
 // Orders can resume trials that had ended, and whose states were dropped.

@@ -27,6 +27,7 @@ class Buffer;
 class Courier;
 class Director;
 class Dispatcher;
+class OwnerMoves;
 struct PreparedRun;
 struct RunOptions;
 
@@ -39,7 +40,7 @@ public:
 
 class Attempt : public LapSink {
 public:
-    Attempt(PreparedRun& prepared, Courier& courier, RunOptions const& options);
+    Attempt(PreparedRun& prepared, Courier& courier, RunOptions const& options, OwnerMoves& moves);
     ~Attempt() override;
 
     // Returns when every trial has ended, or a signal has come.
@@ -112,6 +113,7 @@ private:
 
     PreparedRun& prepared_;
     Courier& courier_;
+    OwnerMoves& moves_;
     Director& director_;
     RunFacts facts_;
     RunDirectory directory_;

@@ -32,8 +32,9 @@ void differences(Json const& before, Json const& now, std::string const& path, s
 void refuse_changes(RunFacts const& facts, Experiment const& experiment, Inputs const& now) {
     std::vector<std::string> changes;
     differences(facts.experiment, experiment.document, "", changes);
-    std::erase_if(changes,
-                  [](std::string const& change) { return change.starts_with("run.") || change.starts_with("data.stage:"); });
+    std::erase_if(changes, [](std::string const& change) {
+        return change.starts_with("run.") || change.starts_with("data.stage:") || change.starts_with("strategy.owners:");
+    });
     if (facts.dataset_hash != now.dataset_hash)
         changes.push_back(fmt::format("the dataset's hash: was {}, is {}", facts.dataset_hash, now.dataset_hash));
     for (auto const& [path, hash] : facts.files)

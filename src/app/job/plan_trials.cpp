@@ -8,13 +8,13 @@
 #include "app/job/earlier_jobs.hpp"
 #include "app/job/largest_trial.hpp"
 #include "app/job/prepare.hpp"
+#include "app/job/run_owners.hpp"
 #include "app/job/storage.hpp"
 #include "experiment/strategy_traits.hpp"
 #include "schedule/director.hpp"
 #include "schedule/in_flight.hpp"
 #include "schedule/policy.hpp"
 #include "schedule/routes.hpp"
-#include "strategy/strategy_table.hpp"
 #include "strategy/trainer/state_store.hpp"
 
 namespace hopscotch {
@@ -41,7 +41,6 @@ std::int64_t trials_with_room(PreparedRun const& prepared) {
 InFlight number_in_flight(PreparedRun& prepared, std::vector<TrialView> const& views, std::vector<TrialCost> const& trials) {
     auto const& experiment = prepared.experiment;
     if (experiment.search.in_flight) return {*experiment.search.in_flight};
-    auto const workers = trainers_with_data(experiment.strategy, prepared.trainers);
     auto const usual = usual_in_flight(prepared.trainers);
     bool const after_a_loss = !prepared.owners.owner.empty();
     bool const hops = strategy_traits(experiment.strategy.name).training == Training::hopping;
@@ -51,8 +50,8 @@ InFlight number_in_flight(PreparedRun& prepared, std::vector<TrialView> const& v
         prepared.state_bytes = largest.state;
         prepared.weight_bytes = largest.weights;
         auto const room = trials_with_room(prepared);
-        auto const owners = make_owners(prepared.shards, workers, std::ssize(trials));
-        out = choose_in_flight(policy_named(experiment.strategy.policy), trials, owners,
+        prepared.owners = owners_of_run(prepared, trials);
+        out = choose_in_flight(policy_named(experiment.strategy.policy), trials, prepared.owners,
                                {std::min(usual, room), std::max(usual, room)});
     }
     out.trials = std::max(out.trials, alive_before(prepared));

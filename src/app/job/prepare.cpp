@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 
+#include "app/common/bytes_text.hpp"
 #include "app/job/check_metrics.hpp"
 #include "app/job/check_trials.hpp"
 #include "app/job/earlier_jobs.hpp"
@@ -16,12 +17,14 @@
 #include "app/job/plan_trials.hpp"
 #include "app/job/read_inputs.hpp"
 #include "app/job/run_options.hpp"
+#include "app/job/run_owners.hpp"
 #include "app/job/start_from.hpp"
 #include "core/error.hpp"
 #include "core/fault.hpp"
 #include "core/file.hpp"
 #include "core/hash.hpp"
 #include "data/batches/augment.hpp"
+#include "data/batches/row_block.hpp"
 #include "data/dataset/verify.hpp"
 #include "experiment/metric.hpp"
 #include "experiment/model_files.hpp"
@@ -48,10 +51,26 @@ LossKind natural_loss(Task task) {
     throw Error("a task without a loss of its own");
 }
 
+std::string replicas_note(PreparedRun const& prepared) {
+    auto const& owners = prepared.owners;
+    std::int64_t shared = 0, rows = 0;
+    for (std::size_t s = 0; s < owners.shares.size(); ++s) {
+        if (owners.shares[s].empty()) continue;
+        ++shared;
+        rows += (std::ssize(owners.shares[s]) - 1) * prepared.manifest.train[s].rows;
+    }
+    auto const bytes = static_cast<std::uint64_t>(rows) * stored_row_bytes(prepared.manifest);
+    return fmt::format(
+        "{} shards on {} trainers: {} of the shards {} held by several trainers, so that all have equal work ({} of rows "
+        "more; strategy.owners \"whole\" gives each shard one trainer)",
+        prepared.shards, prepared.trainers, shared, shared == 1 ? "is" : "are", bytes_text(bytes));
+}
+
 // Dedicated servers own no shards, so the advice is about the other trainers.
 std::string idle_advice(PreparedRun const& prepared) {
     auto const& strategy = prepared.experiment.strategy;
     auto const& traits = strategy_traits(strategy.name);
+    if (prepared.owners.replicas() > 0) return replicas_note(prepared);
     if (traits.rows == Rows::travel) return "";
     int const last = prepared.trainers, workers = traits.all_trainers ? trainers_with_data(strategy, last) : last;
     auto advice = shard_advice(prepared.shards, workers);
@@ -220,8 +239,7 @@ PreparedRun prepare_run(RunOptions const& options, std::function<int(RunConfig c
         prepare_to_go_on(prepared);
     else
         prepare_director(prepared);
-    auto const trials = static_cast<std::int64_t>(prepared.director->trials().size());
-    prepared.owners = make_owners(prepared.shards, trainers_with_data(experiment.strategy, trainers), trials);
+    if (prepared.owners.owner.empty()) prepared.owners = owners_of_run(prepared, {});
     for (auto const& entry : zoo())
         if (entry.name == experiment.model.name) prepared.synthetic = entry.synthetic;
     prepared.notes = notes_for(prepared);
@@ -231,9 +249,10 @@ PreparedRun prepare_run(RunOptions const& options, std::function<int(RunConfig c
 }
 
 void check_threads(PreparedRun const& prepared) {
-    std::set<TrainerId> const owning(prepared.owners.owner.begin(), prepared.owners.owner.end());
+    auto const loads = prepared.owners.loads();
+    auto const owning = std::ranges::count_if(loads, [](double load) { return load > 0; });
     bool const rows_travel = strategy_traits(prepared.experiment.strategy.name).rows == Rows::travel;
-    auto const working = rows_travel ? static_cast<std::size_t>(prepared.trainers) : owning.size();
+    auto const working = rows_travel ? prepared.trainers : owning;
     if (working < 2) return;
     for (auto const& trial : prepared.director->trials()) {
         auto const model = prepared.config_of(trial.assignment).model;

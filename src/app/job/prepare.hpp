@@ -36,6 +36,7 @@ struct PreparedRun {
     int trainers = 0;
     int shards = 0;
     OwnerTable owners;
+    bool equal_owners = false;               // not all trainers can open what other owners would give them
     std::int64_t in_flight = 0, admits = 0;  // trials at a time; in_flight: at most the number of trials
     RoutePlan routes;
     std::string routes_and_number;  // why these routes, and this number in flight: for people

@@ -15,9 +15,11 @@
 #include "app/job/describe_run.hpp"
 #include "app/job/earlier_jobs.hpp"
 #include "app/job/largest_trial.hpp"
+#include "app/job/owner_moves.hpp"
 #include "app/job/prepare.hpp"
 #include "app/job/print_result.hpp"
 #include "app/job/run_options.hpp"
+#include "app/job/run_owners.hpp"
 #include "app/job/signals.hpp"
 #include "app/job/storage.hpp"
 #include "comm/buffer_pool.hpp"
@@ -69,18 +71,23 @@ public:
           courier_(courier),
           started_s_(started_s),
           earlier_s_(prepared.earlier ? prepared.earlier->journal.seconds : 0),
-          incarnation_(prepared.earlier ? prepared.earlier->journal.incarnation + 1 : 1) {}
+          incarnation_(prepared.earlier ? prepared.earlier->journal.incarnation + 1 : 1),
+          moves_(prepared) {}
 
     // One attempt. Returns the exit code; nothing if trainers or a state were lost. Then the living trainers own the shards
     // of the lost ones, and wait for laps.
     std::optional<int> attempt();
     void go_on();
     void call_roll_of_living();
+    void plan_by_speed();  // after the first roll call; may call the roll again
 
 private:
+    std::map<Rank, Hello> hear_living();
+    void deal_equally();
     void refuse_waiting_backward_passes(std::map<Rank, HostDevice> const& devices) const;
     void choose_collectives_of(std::map<Rank, Hello> const& hellos);
     int work(Attempt& job);
+    std::optional<int> change_owners(Attempt& job, OwnersMove const& move);
     void note_damage(StateDamaged const& damaged);
     void regroup(Attempt& job);
     void pause(Attempt& job);
@@ -95,16 +102,41 @@ private:
     double earlier_s_;  // of earlier jobs
     int incarnation_;
     int damages_ = 0;
+    OwnerMoves moves_;
+    std::map<Rank, Hello> hellos_;
 };
 
-void Rank0::call_roll_of_living() {
+std::map<Rank, Hello> Rank0::hear_living() {
     auto const& run = prepared_.experiment.run;
     CheckpointTarget const target{std::filesystem::absolute(run.dir), prepared_.run_id, incarnation_, run.checkpoint_every_s,
                                   run.checkpoint_mbps};
     Welcome welcome{prepared_.experiment.document.dump(), prepared_.experiment.strategy.name, prepared_.owners,
                     prepared_.state_bytes, target};
     for (auto const& [path, hash] : prepared_.files) welcome.files.push_back({path, hash});
-    auto const hellos = call_roll(courier_, welcome, build_info(), run);
+    return call_roll(courier_, welcome, build_info(), run);
+}
+
+// Every trainer the same number of whole shards, as before speeds and replicas.
+void Rank0::deal_equally() {
+    auto const lost = prepared_.owners.lost;
+    prepared_.equal_owners = true;
+    prepared_.owners = owners_of_run(prepared_, {});
+    std::vector<TrainerId> heirs;
+    for (auto const rank : courier_.peers().living()) heirs.push_back(trainer_of(rank));
+    for (auto const trainer : lost) prepared_.owners = without(prepared_.owners, trainer, heirs);
+}
+
+// Where hosts have only the files of their own shards, owners by speed or replicas cannot be.
+void Rank0::call_roll_of_living() {
+    try {
+        hellos_ = hear_living();
+    } catch (ConfigError const& error) {
+        if (prepared_.owners.replicas() == 0 && prepared_.owners.speed.empty()) throw;
+        deal_equally();
+        log_warning(fmt::format("shards are dealt out equally, without replicas, because of this error: {}", error.what()));
+        hellos_ = hear_living();
+    }
+    auto const& hellos = hellos_;
     prepared_.hosts.resize(static_cast<std::size_t>(prepared_.trainers));
     for (auto const& [rank, hello] : hellos) {
         prepared_.hosts[trainer_of(rank).index()] = hello.host;
@@ -137,8 +169,18 @@ void Rank0::choose_collectives_of(std::map<Rank, Hello> const& hellos) {
     if (!choice.why.empty()) log_info(fmt::format("sums of the trainers go through host memory, not NCCL: {}", choice.why));
 }
 
+void Rank0::plan_by_speed() {
+    auto better = moves_.after_roll_call(hellos_);
+    if (!better) return;
+    prepared_.owners = std::move(better->table);
+    if (!options_.quiet)
+        log_info(
+            fmt::format("the trainers' speeds are {}: shards are dealt out by speed", speeds_text(prepared_.owners.speed)));
+    call_roll_of_living();
+}
+
 std::optional<int> Rank0::attempt() {
-    Attempt job(prepared_, courier_, options_);
+    Attempt job(prepared_, courier_, options_, moves_);
     // If the bits do not depend on the number of trainers, the job can continue with fewer trainers.
     if (strategy_traits(prepared_.experiment.strategy.name).bits == Bits::any_trainers) courier_.peers().survive_losses();
     try {
@@ -150,6 +192,9 @@ std::optional<int> Rank0::attempt() {
             note_damage(damaged);
         } catch (TrialGoesBack const& back) {
             log_warning(back.what());
+        } catch (OwnersMove const& move) {
+            log_info(move.what());
+            return change_owners(job, move);
         }
         regroup(job);
         return std::nullopt;
@@ -157,6 +202,15 @@ std::optional<int> Rank0::attempt() {
         tell(job, error);
         throw;
     }
+}
+
+std::optional<int> Rank0::change_owners(Attempt& job, OwnersMove const& move) {
+    auto const since = monotonic_s();
+    job.recorder().owners_moved({move.better.table.speed, move.what(), unix_s()});
+    prepared_.owners = move.better.table;
+    regroup(job);
+    moves_.moved(monotonic_s() - since);
+    return std::nullopt;
 }
 
 // A damaged state does not end its trial: the trial goes back to its last checkpoint.
@@ -278,6 +332,7 @@ int run_job(World& world, PreparedRun prepared, RunOptions const& options, doubl
     Rank0 rank0(prepared, options, courier, started_s);
     try {
         rank0.call_roll_of_living();
+        rank0.plan_by_speed();
     } catch (ConfigError const& error) {
         std::fprintf(stderr, "%s\n", printable(error.what()).c_str());
         end_job(courier, k_exit_bad_input, prepared.experiment.run.deadline_s);

@@ -52,7 +52,8 @@ Storage storage_of(PreparedRun const& prepared, TrialBytes const& largest) {
     auto const traced = std::min(units, static_cast<std::uint64_t>(TraceWriter::k_most_units));
     out.lines = laps * k_lines_of_a_lap + traced * k_trace_of_a_unit;
     out.best = largest.weights;
-    auto const holders = static_cast<std::uint64_t>(std::clamp(prepared.trainers, 1, prepared.shards));
+    auto const loads = prepared.owners.loads();
+    auto const holders = static_cast<std::uint64_t>(std::ranges::count_if(loads, [](double load) { return load > 0; }));
     bool const together = strategy_traits(prepared.experiment.strategy.name).training == Training::together;
     out.states = largest.state * (together ? alive : (alive + holders - 1) / holders);
     out.validation = static_cast<std::uint64_t>(prepared.manifest.rows(Split::valid)) * stored_row_bytes(prepared.manifest);

@@ -11,6 +11,7 @@
 #include "app/plan/simulated_search.hpp"
 #include "app/plan/trial_costs.hpp"
 #include "data/batches/row_block.hpp"
+#include "experiment/strategy_traits.hpp"
 #include "model/zoo/zoo.hpp"
 #include "schedule/director.hpp"
 #include "schedule/simulate.hpp"
@@ -48,8 +49,10 @@ double mean_flops(PreparedRun const& prepared) {
 
 PlannedRun::PlannedRun(PreparedRun const& prepared, CostTable const& costs)
     : prepared_(prepared),
-      mop_owners_(
-          make_owners(prepared.shards, prepared.trainers, static_cast<std::int64_t>(prepared.director->trials().size()))) {
+      mop_owners_(strategy_traits(prepared.experiment.strategy.name).training == Training::hopping
+                      ? prepared.owners
+                      : make_owners(prepared.shards, prepared.trainers,
+                                    static_cast<std::int64_t>(prepared.director->trials().size()))) {
     if (prepared.decides) simulate_decisions();
     add_trials(costs);
     if (!prepared.decides) simulate_units();

@@ -54,7 +54,7 @@ bool is_hopping(PreparedRun const& prepared) {
 
 std::optional<Work> print_schedule(PreparedRun const& prepared, std::vector<TrialCost> const& costs) {
     auto const& policy = policy_named(prepared.experiment.strategy.policy);
-    auto const bound = lower_bound(policy, costs, prepared.owners);
+    auto const bound = lower_bound(costs, prepared.owners);
     auto const simulated = simulate(policy, costs, prepared.owners, {.in_flight = prepared.in_flight});
     if (!is_hopping(prepared)) return Work{simulated.busy, std::nullopt};
     fmt::print("visits       {}\n", prepared.routes_and_number);
@@ -107,9 +107,8 @@ void print_plan(PreparedRun const& prepared) {
     double longest = 0, shortest = 0;
     for (auto const& trial : trials) {
         units += static_cast<std::int64_t>(prepared.shards) * trial.epochs_wanted;
-        hops += hops_per_lap(policy, trial.id, prepared.owners,
-                             held_out_of(trial.assignment, prepared.experiment.search.folds), trial.route) *
-                trial.epochs_wanted;
+        auto const held_out = held_out_of(trial.assignment, prepared.experiment.search.folds);
+        hops += hops_of(policy, {trial.id, trial.epochs_wanted, held_out, trial.route}, prepared.owners);
         auto const cost = trial.unit_cost * trial.epochs_wanted;
         longest = std::max(longest, cost);
         shortest = shortest == 0 ? cost : std::min(shortest, cost);

@@ -31,7 +31,7 @@ double mean_hops(StrategyCase const& what, PlannedRun const& planned) {
     auto const& policy = policy_named(what.strategy.policy);
     double hops = 0;
     for (auto const& trial : planned.trials())
-        hops += static_cast<double>(hops_per_lap(policy, trial.id, planned.mop_owners(), trial.held_out, trial.route));
+        hops += static_cast<double>(hops_per_lap(policy, {trial.id, 0}, planned.mop_owners(), trial.held_out, trial.route));
     return planned.trials().empty() ? 0 : hops / static_cast<double>(planned.trials().size());
 }
 

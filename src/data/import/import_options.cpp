@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 
 #include "core/error.hpp"
@@ -30,6 +31,18 @@ void check_import_options(ImportOptions const& options) {
         if (!std::filesystem::exists(source))
             throw ConfigError(fmt::format("{}: no such file or directory", source.string()));
     require_free(options.out);
+}
+
+std::string fit_shards_to_trainers(ImportOptions& options) {
+    constexpr std::int64_t k_each = 4;
+    if (options.trainers < 1) return "";
+    auto const trainers = static_cast<std::int64_t>(options.trainers);
+    auto const each = std::max(k_each, (options.shards + trainers - 1) / trainers);
+    options.shards = each * trainers;
+    return fmt::format(
+        "{} shards: {} for each of {} trainers (with {} or more, a trainer that is slower can hold fewer, and other numbers "
+        "of trainers are busy too)",
+        options.shards, each, trainers, k_each);
 }
 
 std::vector<std::int64_t> parse_shape(std::string const& text) {

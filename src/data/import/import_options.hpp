@@ -16,6 +16,7 @@ struct ImportOptions {
     std::vector<std::filesystem::path> sources;
     std::filesystem::path out;  // dataset directory to make; may exist if it is empty
     std::int64_t shards = 1;    // training shards, and as many of validation and of test; best a multiple of the trainers
+    int trainers = 0;           // of the runs to come: fit_shards_to_trainers(); 0: not given
     double valid = 0.2;         // fraction of the (training) rows kept for validation; 0: none
     double test = 0;            // fraction kept for the one test at the end; 0: none
     bool stratify = true;       // validation and test get the same share of every class
@@ -33,6 +34,10 @@ struct ImportReport {
 
 // Throws ConfigError for a missing source or --out, shards, valid or test out of range, an --out that is not free.
 void check_import_options(ImportOptions const& options);
+
+// Sets `shards` to at least four for each of options.trainers, and to a multiple of them. Returns the reason in words; empty
+// if no trainers are given.
+std::string fit_shards_to_trainers(ImportOptions& options);
 
 // "1x8x8" -> {1, 8, 8}. Throws ConfigError.
 std::vector<std::int64_t> parse_shape(std::string const& text);

@@ -8,8 +8,11 @@
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <ctime>
 #include <fstream>
 #include <set>
+#include <vector>
 
 namespace hopscotch {
 
@@ -30,6 +33,35 @@ std::string cpu_model() {
     for (std::string line; std::getline(file, line);)
         if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
     return "unknown";
+}
+
+namespace {
+
+double thread_s() {
+    timespec now{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+}  // namespace
+
+double core_speed() {
+    constexpr std::size_t k_side = 48;
+    constexpr double k_all_s = 3e-3;
+    std::vector<float> a(k_side * k_side, 1.0F), b(k_side * k_side, 0.5F), c(k_side * k_side);
+    auto const products = [&] {
+        for (std::size_t i = 0; i < k_side; ++i)
+            for (std::size_t k = 0; k < k_side; ++k)
+                for (std::size_t j = 0; j < k_side; ++j) c[i * k_side + j] += a[i * k_side + k] * b[k * k_side + j];
+    };
+    double best = 0;
+    for (double const begun = thread_s(); thread_s() < begun + k_all_s;) {
+        auto const start = thread_s();
+        products();
+        best = std::max(best, static_cast<double>(k_side * k_side * k_side) / std::max(1e-9, thread_s() - start));
+        static_cast<void>(static_cast<float volatile&>(c[0]) = 0);  // the compiler must not leave the sums out
+    }
+    return best;
 }
 
 std::uint64_t memory_bytes() {

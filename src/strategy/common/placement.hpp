@@ -22,6 +22,10 @@ std::string cpu_model();
 std::uint64_t memory_bytes();    // of the host
 std::uint64_t peak_rss_bytes();  // of this process
 
+// Products a second of a small dense loop on this thread's core, in 3 ms: the best of some pieces, in the thread's own time,
+// so that neighbours on the core do not count.
+double core_speed();
+
 // Better launcher options, a line each; none if every trainer has `threads` cores to itself, or if no trainer is bound and
 // the host has enough cores for all.
 std::vector<std::string> seating_advice(std::map<Rank, Seating> const& trainers, int threads);

@@ -13,8 +13,12 @@
 namespace hopscotch {
 
 template <class A>
+void fields(A& a, ShardShare& m) {
+    a(m.trainer, m.until);
+}
+template <class A>
 void fields(A& a, OwnerTable& m) {
-    a(m.version, m.trainers, m.owner, m.lost);
+    a(m.version, m.trainers, m.owner, m.lost, m.shares, m.speed);
 }
 
 // A file that the model names, with rank 0's hash of it.
@@ -53,11 +57,13 @@ struct Hello {
     std::int32_t pid = 0, cores = 0;      // cores: online on its host
     std::vector<std::int32_t> own_cores;  // the process may run on these
     std::uint64_t memory_bytes = 0, dataset_hash = 0;
+    double speed = 0;   // of a small dense loop on its core (core_speed()); 0: not measured
     std::string error;  // the reason why this trainer cannot train; empty: ready
 };
 template <class A>
 void fields(A& a, Hello& m) {
-    a(m.host, m.build, m.torch, m.cpu, m.device, m.pid, m.cores, m.own_cores, m.memory_bytes, m.dataset_hash, m.error);
+    a(m.host, m.build, m.torch, m.cpu, m.device, m.pid, m.cores, m.own_cores, m.memory_bytes, m.dataset_hash, m.speed,
+      m.error);
 }
 
 struct Shutdown {

@@ -294,7 +294,9 @@ void MopWorker::move_on(Ready ready) {
     auto& journey = ready.journey;
     auto const home = home_of(journey.lap, resources());
     bool const trained = validating(ready);
-    auto const next = trained ? home : resources().owners.of(runner().shard_of(journey.lap, journey.step));
+    auto const next = trained ? home
+                              : resources().owners.trains({journey.lap.trial, journey.lap.epoch}, journey.step,
+                                                          runner().shard_of(journey.lap, journey.step));
     if (next == runner().self()) return enqueue(std::move(ready));
     ++journey.record.hops;
     journey.record.hop_bytes += static_cast<std::int64_t>(ready.state.bytes().size());

@@ -72,7 +72,8 @@ void TrialRunner::guarded(Journey& journey, std::string const& what, std::functi
 }
 
 std::function<void()> TrialRunner::batch_sign(Activity* activity) const {
-    return [activity, factor = slow_factor_, last = monotonic_s()]() mutable {
+    auto const factor_now = experiment_.run.inject.slowness_of(self_.value + 1, units_);
+    return [activity, factor = factor_now, last = monotonic_s()]() mutable {
         if (factor > 1) std::this_thread::sleep_for(std::chrono::duration<double>((monotonic_s() - last) * (factor - 1)));
         last = factor > 1 ? monotonic_s() : last;
         if (activity == nullptr) return;
@@ -116,6 +117,7 @@ void TrialRunner::run_unit(Journey& journey, MutableBytes state, Activity* activ
         unit.start_unix_s = unix_s();
         auto const start = monotonic_s();
         auto const sums = train_rest(journey, trial_model, activity, on_the_way);
+        ++units_;
         unit.rows = sums.rows;
         unit.loss_sum = sums.loss;
         unit.state_hash = state_hash(state, trial_model.state->layout());

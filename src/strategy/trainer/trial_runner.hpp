@@ -126,8 +126,9 @@ private:
     ModelFactory factory_;
     Manifest manifest_;
     std::string device_;
-    std::string broken_;                      // the reason why the device cannot be used any more; empty: it can
-    double slow_factor_ = 1, lr_factor_ = 1;  // slow: run.inject
+    std::string broken_;  // the reason why the device cannot be used any more; empty: it can
+    double lr_factor_ = 1;
+    std::int64_t units_ = 0;  // trained here
     std::unique_ptr<Workspace> workspace_;
     std::map<ShardId, std::unique_ptr<ShardSource>> train_;
     std::vector<std::unique_ptr<ShardSource>> valid_;

@@ -29,8 +29,6 @@ TrialRunner::TrialRunner(Experiment experiment, std::vector<ShardId> const& shar
       manifest_(read_manifest(experiment_.data.path)),
       device_(resolve_device(experiment_.run.device, seat.number_on_host)),
       workspace_(std::make_unique<Workspace>(device_, experiment_.run.threads, gpu_mode(experiment_.run))) {
-    for (auto const& slow : experiment_.run.inject.slow)
-        if (slow.rank == self_.value + 1) slow_factor_ *= slow.factor;
     adopt(shards);
 }
 

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/job/owner_moves.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "app/job/plan_trials.hpp"
+#include "app/job/prepare.hpp"
+#include "app/job/run_owners.hpp"
+#include "experiment/strategy_traits.hpp"
+#include "schedule/director.hpp"
+#include "schedule/in_flight.hpp"
+#include "schedule/policy.hpp"
+#include "strategy/common/resources.hpp"
+#include "strategy/common/roll_call_messages.hpp"
+
+namespace hopscotch {
+namespace {
+
+constexpr double k_roll_call_s = 0.25, k_regroup_s = 0.5;  // taken to cost so long until a move was measured
+constexpr double k_slow = 0.75;  // of the fastest. Cores that share a cache or a turbo differ by less; the laps will tell
+constexpr double k_between_looks_s = 0.5;
+constexpr int k_most_moves = 3;
+
+bool moves_owners(PreparedRun const& prepared) {
+    auto const& strategy = prepared.experiment.strategy;
+    return has_setting(strategy.name, "owners") && strategy.owners != OwnersBy::equal && !prepared.equal_owners;
+}
+
+}  // namespace
+
+WorkLeft OwnerMoves::work_left(double seconds_per_flop) const {
+    WorkLeft out;
+    for (auto const& trial : prepared_.director->trials()) {
+        if (has_ended(trial.status)) continue;
+        auto const laps = std::max(0, trial.epochs_wanted - trial.epochs_done);
+        auto const seconds = seconds_per_flop * laps * prepared_.shards * trial.unit_cost;
+        out.seconds += seconds;
+        out.longest = std::max(out.longest, seconds);
+    }
+    return out;
+}
+
+// The simulation is asked only if the plan without it would be better, and its table must be better, too.
+std::optional<BetterOwners> OwnerMoves::better(std::vector<double> const& speed, WorkLeft const& left, double cost_s) const {
+    auto const request = owners_request(prepared_, speed);
+    auto const planned = better_owners(prepared_.owners, {plan_owners(request), cost_s}, speed, left);
+    if (!planned) return std::nullopt;
+    auto const trials = prepared_.decides ? std::vector<TrialCost>() : costs_of(prepared_, prepared_.director->trials());
+    auto const chosen = choose_owners(policy_named(prepared_.experiment.strategy.policy), trials, request);
+    return better_owners(prepared_.owners, {chosen, cost_s}, speed, left);
+}
+
+std::optional<BetterOwners> OwnerMoves::after_roll_call(std::map<Rank, Hello> const& hellos) const {
+    if (!moves_owners(prepared_)) return std::nullopt;
+    std::vector<double> speed(static_cast<std::size_t>(prepared_.trainers));
+    double fastest = 0;
+    for (auto const& [rank, hello] : hellos) {
+        if (hello.speed <= 0) return std::nullopt;  // the laps will tell
+        speed[trainer_of(rank).index()] = hello.speed;
+        fastest = std::max(fastest, hello.speed);
+    }
+    for (auto& each : speed) each /= fastest;
+    auto const slow = [](double each) { return each > 0 && each < k_slow; };
+    if (std::ranges::none_of(speed, slow)) return std::nullopt;
+    auto const per_flop = prepared_.synthetic ? 1e-9 : 0.5 / fastest;  // a product is one addition more
+    return better(speed, work_left(per_flop), k_roll_call_s);
+}
+
+void OwnerMoves::hear(LapRecord const& lap) {
+    if (moves_owners(prepared_)) pace_.add(lap, prepared_.director->trials()[lap.trial.index()].unit_cost);
+}
+
+void OwnerMoves::look(double now_s) {
+    if (now_s < next_look_s_ || moves_ == k_most_moves || !moves_owners(prepared_)) return;
+    next_look_s_ = now_s + k_between_looks_s;
+    auto speed = pace_.speed(prepared_.trainers);
+    if (!speed) return;
+    for (auto const lost : prepared_.owners.lost) (*speed)[lost.index()] = 0;
+    auto const left = work_left(pace_.seconds(1, *speed));
+    auto move = better(*speed, left, std::max(k_regroup_s, cost_s_));
+    if (!move) return;
+    auto const text =
+        fmt::format("shards move to other trainers, whose speeds are {}: the rest takes about {:.1f} s instead of {:.1f} s",
+                    speeds_text(*speed), move->seconds, move->seconds_before);
+    throw OwnersMove(text, std::move(*move));
+}
+
+void OwnerMoves::moved(double cost_s) {
+    ++moves_;
+    cost_s_ = std::max(cost_s_, cost_s);
+}
+
+}  // namespace hopscotch

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// When shards move to other owners, because trainers are faster or slower than thought: once after the roll call, and then
+// at the end of a lap, with the machinery of losses (rank0.cpp).
+#pragma once
+#include <map>
+#include <optional>
+
+#include "core/error.hpp"
+#include "core/ids.hpp"
+#include "schedule/pace.hpp"
+
+namespace hopscotch {
+
+struct Hello;
+struct LapRecord;
+struct PreparedRun;
+
+// Ends an attempt; the next one begins with these owners.
+class OwnersMove : public CommError {
+public:
+    OwnersMove(std::string const& text, BetterOwners to) : CommError(text), better(std::move(to)) {}
+    BetterOwners better;
+};
+
+class OwnerMoves {
+public:
+    explicit OwnerMoves(PreparedRun const& prepared) : prepared_(prepared) {}
+
+    // Owners by the speeds that the trainers have measured; nothing if they are not worth a second roll call.
+    std::optional<BetterOwners> after_roll_call(std::map<Rank, Hello> const& hellos) const;
+
+    // A lap of this attempt that counts.
+    void hear(LapRecord const& lap);
+    // Throws OwnersMove if other owners would gain more than twice what it costs to move.
+    void look(double now_s);
+    void moved(double cost_s);  // what the last move took
+
+private:
+    WorkLeft work_left(double seconds_per_flop) const;
+    std::optional<BetterOwners> better(std::vector<double> const& speed, WorkLeft const& left, double cost_s) const;
+
+    PreparedRun const& prepared_;
+    Pace pace_;
+    double cost_s_ = 0, next_look_s_ = 0;
+    int moves_ = 0;
+};
+
+}  // namespace hopscotch

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/job/run_owners.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "app/job/prepare.hpp"
+#include "data/batches/row_block.hpp"
+#include "experiment/strategy_traits.hpp"
+#include "schedule/director.hpp"
+#include "schedule/in_flight.hpp"
+#include "schedule/policy.hpp"
+#include "strategy/strategy_table.hpp"
+#include "strategy/trainer/free_memory.hpp"
+
+namespace hopscotch {
+namespace {
+
+// Replicas may take a quarter of the memory that is free on rank 0's host, which stands for all, with all trainers on it.
+// Rows that are read from files take none.
+bool replicas_fit(PreparedRun const& prepared, OwnerTable const& owners) {
+    if (prepared.experiment.data.cache != Cache::all) return true;
+    std::int64_t rows = 0;
+    for (std::size_t s = 0; s < owners.shares.size(); ++s)
+        rows += std::max<std::int64_t>(0, std::ssize(owners.shares[s]) - 1) * prepared.manifest.train[s].rows;
+    return static_cast<std::uint64_t>(rows) * stored_row_bytes(prepared.manifest) <= free_memory_bytes() / 4;
+}
+
+}  // namespace
+
+OwnersRequest owners_request(PreparedRun const& prepared, std::vector<double> const& speed) {
+    auto const& strategy = prepared.experiment.strategy;
+    OwnersRequest out;
+    out.shards = prepared.shards;
+    out.trials = prepared.director ? std::ssize(prepared.director->trials()) : 1;
+    out.by = has_setting(strategy.name, "owners") && !prepared.equal_owners ? strategy.owners : OwnersBy::equal;
+    out.speed = speed;
+    if (speed.empty()) out.speed.assign(static_cast<std::size_t>(trainers_with_data(strategy, prepared.trainers)), 1.0);
+    if (out.by == OwnersBy::shares && !replicas_fit(prepared, plan_owners(out))) out.by = OwnersBy::whole;
+    return out;
+}
+
+std::string speeds_text(std::vector<double> const& speed) {
+    constexpr std::size_t k_shown = 16;
+    std::vector<std::string> out;
+    for (auto const each : speed)
+        if (each > 0) out.push_back(fmt::format("{:.2f}", each));
+    auto const more = out.size() > k_shown ? fmt::format(" and {} more", out.size() - k_shown) : "";
+    out.resize(std::min(out.size(), k_shown));
+    return fmt::format("{}{}", fmt::join(out, " "), more);
+}
+
+OwnerTable owners_of_run(PreparedRun const& prepared, std::span<TrialCost const> trials, std::vector<double> const& speed) {
+    auto request = owners_request(prepared, speed);
+    if (!trials.empty()) request.trials = std::ssize(trials);
+    return choose_owners(policy_named(prepared.experiment.strategy.policy), trials, request);
+}
+
+}  // namespace hopscotch

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/pace.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+namespace hopscotch {
+namespace {
+
+constexpr std::size_t k_window = 48;     // latest laps that count
+constexpr std::size_t k_least_laps = 3;  // that must have visited a trainer
+constexpr int k_rounds = 8;              // of the median polish
+constexpr double k_worth = 1.1;          // a gain below this is noise
+constexpr double k_times_cost = 2;       // a move must gain so many times what it costs
+
+double median_of(std::vector<double> values) {
+    if (values.empty()) return 0;
+    auto const middle = values.begin() + std::ssize(values) / 2;
+    std::ranges::nth_element(values, middle);
+    return *middle;
+}
+
+}  // namespace
+
+void Pace::add(LapRecord const& lap, double unit_cost) {
+    Row row;
+    std::map<TrainerId, std::vector<double>> by_trainer;
+    std::map<TrainerId, double> seconds;
+    for (auto const& unit : lap.units) {
+        if (unit.rows <= 0 || unit.seconds <= 0) continue;
+        by_trainer[unit.trainer].push_back(unit.seconds / static_cast<double>(unit.rows));
+        seconds[unit.trainer] += unit.seconds;
+        row.flops += unit_cost;
+    }
+    for (auto& [trainer, values] : by_trainer)
+        row.cells.push_back({trainer, std::log(median_of(std::move(values))), seconds[trainer]});
+    if (row.cells.empty()) return;
+    laps_.push_back(std::move(row));
+    if (laps_.size() > k_window) laps_.pop_front();
+}
+
+// Median polish (Tukey 1977): log seconds of a row = that of its lap + that of its trainer. A lap that one trainer was
+// disturbed in, and a trainer that visits only some laps, do not bend the rest.
+std::optional<std::vector<double>> Pace::speed(int trainers) const {
+    std::vector<std::vector<std::pair<std::size_t, double>>> visits(static_cast<std::size_t>(trainers));
+    for (std::size_t lap = 0; lap < laps_.size(); ++lap)
+        for (auto const& [trainer, log_s, sum] : laps_[lap].cells)
+            if (trainer.index() < visits.size()) visits[trainer.index()].emplace_back(lap, log_s);
+    if (std::ranges::count_if(visits, [](auto const& mine) { return mine.size() >= k_least_laps; }) < 2) return std::nullopt;
+    if (std::ranges::any_of(visits, [](auto const& mine) { return !mine.empty() && mine.size() < k_least_laps; }))
+        return std::nullopt;
+    std::vector<double> of_lap(laps_.size()), slow(visits.size());
+    for (int round = 0; round < k_rounds; ++round) {
+        for (std::size_t lap = 0; lap < laps_.size(); ++lap) {
+            std::vector<double> rest;
+            for (auto const& [trainer, log_s, sum] : laps_[lap].cells) rest.push_back(log_s - slow[trainer.index()]);
+            of_lap[lap] = median_of(std::move(rest));
+        }
+        for (std::size_t w = 0; w < visits.size(); ++w) {
+            std::vector<double> rest;
+            for (auto const& [lap, log_s] : visits[w]) rest.push_back(log_s - of_lap[lap]);
+            slow[w] = median_of(std::move(rest));
+        }
+    }
+    auto const least = *std::ranges::min_element(slow);
+    for (auto& each : slow) each = std::exp(least - each);
+    return slow;
+}
+
+double Pace::seconds(double flops, std::vector<double> const& speed) const {
+    double seconds = 0, all = 0;
+    for (auto const& lap : laps_) {
+        for (auto const& cell : lap.cells) seconds += cell.seconds * speed[cell.trainer.index()];
+        all += lap.flops;
+    }
+    return all > 0 ? flops * seconds / all : 0;
+}
+
+std::optional<BetterOwners> better_owners(OwnerTable const& now, Move const& move, std::vector<double> const& speed,
+                                          WorkLeft const& left) {
+    BetterOwners out{move.to};
+    auto const total = std::accumulate(speed.begin(), speed.end(), 0.0);
+    auto const seconds = [&](OwnerTable const& table) {
+        return std::max(left.longest, stretch(table, speed) * left.seconds / total);
+    };
+    out.seconds = seconds(out.table);
+    out.seconds_before = seconds(now);
+    if (out.seconds_before < k_worth * out.seconds) return std::nullopt;
+    if (out.seconds_before - out.seconds < k_times_cost * move.cost_s) return std::nullopt;
+    out.table.version = now.version + 1;
+    out.table.lost = now.lost;
+    return out;
+}
+
+}  // namespace hopscotch

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// How fast the trainers are, from the units of the latest laps, and what other owners would gain. PURE.
+#pragma once
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "schedule/lap.hpp"
+#include "schedule/owners.hpp"
+
+namespace hopscotch {
+
+class Pace {
+public:
+    // A lap that has ended, and the FLOPs of one of its units.
+    void add(LapRecord const& lap, double unit_cost);
+
+    // Of the fastest trainer, 1; by trainer. A trainer that few laps have visited counts as median. Nothing: too few laps.
+    std::optional<std::vector<double>> speed(int trainers) const;
+
+    // Seconds of that many FLOPs on the fastest trainer.
+    double seconds(double flops, std::vector<double> const& speed) const;
+
+private:
+    struct Cell {
+        TrainerId trainer;
+        double log_s = 0;    // of the median seconds a row
+        double seconds = 0;  // of all its units
+    };
+    struct Row {
+        std::vector<Cell> cells;
+        double flops = 0;  // of all units
+    };
+    std::deque<Row> laps_;
+};
+
+// Owners to move to, if that gains more than twice its cost: the seconds that the job needs for the rest of its work with
+// the table as it is, and with the new one.
+struct BetterOwners {
+    OwnerTable table;
+    double seconds = 0, seconds_before = 0;
+};
+struct WorkLeft {
+    double seconds = 0;  // on the fastest trainer
+    double longest = 0;  // of one trial
+};
+struct Move {
+    OwnerTable to;
+    double cost_s = 0;
+};
+std::optional<BetterOwners> better_owners(OwnerTable const& now, Move const& move, std::vector<double> const& speed,
+                                          WorkLeft const& left);
+
+}  // namespace hopscotch
