@@ -133,7 +133,10 @@ std::string where(TrainerId trainer) {
     return "on trainer " + std::to_string(trainer.value) + " (" + host_name() + "): no memory left";
 }
 
-std::string where(JobResult const& job, int shard) { return where(job.owners.of(ShardId(shard))); }
+// Trial 1 goes backward (route_of): it visits shards 0, 3, 2, 1 and validates at the trainer that has trained shard 0.
+std::string where(JobResult const& job, int epoch, int shard) {
+    return where(job.owners.trains({TrialId(1), epoch}, (k_shards - shard) % k_shards, ShardId(shard)));
+}
 
 void expect_others_unhurt(JobResult const& job, JobResult const& healthy) {
     for (int const trial : {0, 2})
@@ -164,7 +167,8 @@ void check(World& world, std::string const& strategy, Expected const& expected) 
     auto const& lap = found->second;
     EXPECT_EQ(lap.outcome, Outcome::failed);
     bool const rows_travel = strategy_traits(strategy).rows == Rows::travel;  // to the state, not the state to them
-    EXPECT_EQ(lap.reason, expected.what + " " + (rows_travel ? where(lap.home) : where(job, expected.shard)));
+    EXPECT_EQ(lap.reason,
+              expected.what + " " + (rows_travel ? where(lap.home) : where(job, expected.epoch, expected.shard)));
     EXPECT_EQ(lap.units.size(), expected.units);
     EXPECT_EQ(healthy.laps.at({TrialId(1), expected.epoch}).outcome, Outcome::finished);
     for (int epoch = 0; epoch < expected.epoch; ++epoch)
@@ -173,7 +177,6 @@ void check(World& world, std::string const& strategy, Expected const& expected) 
     expect_others_unhurt(job, healthy);
 }
 
-// Trial 1 goes backward (route_of): it visits shards 0, 3, 2, 1 and validates at the owner of shard 0.
 void check_all(Expected const& expected) {
     for (auto const& strategy : strategy_traits()) {
         if (strategy.training == Training::together) continue;
@@ -203,7 +206,7 @@ void check_group(Fault fault, int epoch, std::string const& what, std::optional<
                 SCOPED_TRACE(strategy + ", " + std::to_string(world.size() - 1) + " trainers: " + what);
                 auto const& lap = job.laps.at({TrialId(1), epoch});
                 EXPECT_EQ(lap.outcome, Outcome::failed);
-                EXPECT_EQ(lap.reason, what + " " + (shard ? where(job, *shard) : where(job, 0)));
+                EXPECT_EQ(lap.reason, what + " " + where(job.owners.of(ShardId(shard.value_or(0)))));
                 EXPECT_EQ(job.laps.count({TrialId(1), epoch + 1}), 0U);
                 expect_others_unhurt(job, healthy);
             });
