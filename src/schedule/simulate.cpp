@@ -18,7 +18,7 @@ public:
         : shards_(static_cast<int>(owners.owner.size())),
           options_(options),
           cluster_(policy, owners, [this](LapId const& lap, int step) { return cost(lap, step); },
-                   {options.rule, options.hop, on_task}) {
+                   {options.rule, options.hop, on_task, options.seed}) {
         for (auto const& trial : trials) {
             trials_[trial.trial] = trial;
             waiting_.push_back(trial);

@@ -68,7 +68,7 @@ std::int64_t hops_per_lap(Policy const& policy, TrialId trial, OwnerTable const&
                           Route const& route) {
     int const shards = static_cast<int>(owners.owner.size());
     auto const owner_at = [&](int step) {
-        return owners.of(policy.next({trial, step % shards, shards, held_out, nullptr, route}));
+        return owners.of(policy.next({trial, step % shards, shards, held_out, route}));
     };
     std::int64_t hops = 0;
     for (int step = 0; step < shards; ++step)
@@ -84,7 +84,7 @@ double lower_bound(Policy const& policy, std::vector<TrialCost> const& trials, O
     for (auto const& trial : trials) {
         longest = std::max(longest, trial.epochs * (shards * trial.unit + trial.validation));
         units += trial.epochs * trial.unit;
-        load[owners.of(policy.next({trial.trial, 0, shards, {}, nullptr, trial.route})).index()] +=
+        load[owners.of(policy.next({trial.trial, 0, shards, {}, trial.route})).index()] +=
             trial.epochs * trial.validation;
     }
     for (auto owner : owners.owner) load[owner.index()] += units;

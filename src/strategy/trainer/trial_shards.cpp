@@ -73,7 +73,7 @@ void TrialRunner::open_validation() {
 }
 
 ShardId TrialRunner::shard_of(Lap const& lap, int step) const {
-    return policy_.next({lap.trial, step, shards(), held_out(lap), nullptr, lap.route});
+    return policy_.next({lap.trial, step, shards(), held_out(lap), lap.route});
 }
 
 HeldOut TrialRunner::held_out(Lap const& lap) const { return held_out_of(lap.assignment, experiment_.search.folds); }
