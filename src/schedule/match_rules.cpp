@@ -27,7 +27,7 @@ public:
 protected:
     void list(Entry& entry) override {
         (entry.match ? running_ : waiting_).insert(key(entry));
-        if (entry.match) free_at_[entry.match->trainer.index()] = entry.ends;
+        if (entry.match) free_at_[entry.match->trainer.index()] = entry.ends();
         if (entry.next.value >= 0) by_next_[owner(entry.next).index()].insert(key(entry));
     }
     void unlist(Entry& entry) override {
@@ -69,11 +69,11 @@ private:
         int looks = 0;
         for (auto const& [minus, trial] : running_) {
             auto& each = entry(trial);
-            double const finish = each.ends + each.lap.remaining - k_patience * each.lap.unit;
+            double const finish = each.ends() + each.lap.remaining - k_patience * each.lap.unit;
             if (++looks > k_critical || finish <= now + load(trainer).cost) break;
-            bool const comes = now <= each.ends + k_patience * each.lap.unit;
-            if (!comes || each.ends >= out.from || !open_shard(each, trainer) || finds_other(each, trainer)) continue;
-            out = {each.ends, finish};
+            bool const comes = now <= each.ends() + k_patience * each.lap.unit;
+            if (!comes || each.ends() >= out.from || !open_shard(each, trainer) || finds_other(each, trainer)) continue;
+            out = {each.ends(), finish};
         }
         return out;
     }
@@ -81,7 +81,7 @@ private:
     bool finds_other(Entry const& each, TrainerId trainer) {
         for (int s = 0; s < shards(); ++s) {
             auto const other = owner(ShardId(s));
-            if (other != trainer && free_at_[other.index()] <= each.ends && is_open(each, ShardId(s))) return true;
+            if (other != trainer && free_at_[other.index()] <= each.ends() && is_open(each, ShardId(s))) return true;
         }
         return false;
     }
@@ -100,7 +100,7 @@ private:
     }
 
     static bool comes_soon(Entry const& entry, double now) {
-        return std::abs(now - entry.ends) <= k_patience * entry.lap.unit;
+        return std::abs(now - entry.ends()) <= k_patience * entry.lap.unit;
     }
 
     // The trial with as much left that comes to this trainer next on the ring: one that waits, or else one that comes soon.

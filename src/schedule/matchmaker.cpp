@@ -72,7 +72,9 @@ void Matchmaker::visit(Entry& entry, ShardId shard) {
     auto& word = entry.visited[shard.index() / k_bits];
     word |= std::uint64_t{1} << (shard.index() % k_bits);
     ++entry.steps;
-    entry.lap.bound = {};
+    auto const& repeats = entry.lap.repeats;
+    auto const step = static_cast<std::size_t>(entry.steps);
+    entry.lap.bound = step < repeats.size() ? repeats[step] : ShardId();
 }
 
 void Matchmaker::add_load(Entry const& entry, double cost, int units) {
@@ -90,7 +92,10 @@ void Matchmaker::add(WaitingLap const& lap) {
     entry.visited.assign(static_cast<std::size_t>(shards() + k_bits - 1) / k_bits, 0);
     for (auto const shard : lap.visited) visit(entry, shard);
     require(entry.steps < shards(), fmt::format("a lap of trial {} has no shard left", lap.id.trial.value));
-    entry.lap.bound = lap.bound;
+    if (lap.bound.value >= 0)
+        entry.lap.bound = lap.bound;
+    else if (entry.steps == 0 && !lap.repeats.empty())
+        entry.lap.bound = lap.repeats.front();
     auto const first = planned_shard(lap.id.trial, 0, shards(), lap.held_out, lap.route);
     entry.next = next_after(entry, lap.visited.empty() ? ShardId(first.value - 1) : lap.visited.back());
     add_load(entry, lap.unit, 1);
@@ -169,7 +174,7 @@ Match Matchmaker::start(Choice const& choice, TrainerId trainer, double now) {
     --load.units;
     entry.match = Match{entry.lap.id.trial, choice.shard, trainer};
     entry.lap.remaining -= entry.lap.unit;
-    entry.ends = now + entry.lap.unit;
+    entry.began = now;
     visit(entry, choice.shard);
     entry.next = next_after(entry, choice.shard);
     list(entry);

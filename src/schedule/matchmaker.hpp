@@ -28,7 +28,8 @@ struct WaitingLap {
     Route route = {};
     HeldOut held_out = {};
     std::vector<ShardId> visited = {};  // in this lap, in order
-    ShardId bound = {};                 // -1: none; else no other shard can be the next: its unit has begun, or is repeated
+    ShardId bound = {};                 // -1: none; else no other shard can be the next: its unit has begun
+    std::vector<ShardId> repeats = {};  // the shards of the lap, if it is trained again to the same bits
 };
 
 struct Match {
@@ -60,6 +61,8 @@ public:
     std::vector<Match> take(double now);
 
     bool has(TrialId trial) const { return laps_.contains(trial); }
+    std::size_t laps() const { return laps_.size(); }
+    LapId lap_of(TrialId trial) const { return laps_.at(trial).lap.id; }
     std::int64_t looks() const { return looks_; }  // at pairs of a trial and a trainer: the work of all decisions
 
 protected:
@@ -69,8 +72,9 @@ protected:
         int steps = 0;
         ShardId next;                // the next one on the ring, from its last; -1: all have been visited
         std::optional<Match> match;  // none: it waits
-        double ends = 0;             // expected, of the unit under way
+        double began = 0;            // the unit under way
         std::size_t place = 0;       // for the rule
+        double ends() const { return began + lap.unit; }  // expected
     };
     struct Choice {
         Entry* entry;

@@ -48,7 +48,7 @@ Attempt::Attempt(PreparedRun& prepared, Courier& courier, RunOptions const& opti
                   dispatcher_->leave(trial, why);  // else to the end of what is known
           },
           *dispatcher_),
-      pump_(courier, facts_.hosts, prepared.experiment.run.stall_s),
+      pump_(courier, facts_.hosts, prepared.experiment.run.stall_s, *dispatcher_),
       progress_(options.quiet ? ProgressMode::quiet : progress_mode(terminal_of(2)), terminal_of(2).columns,
                 [](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }) {
     if (prepared.earlier)
