@@ -15,7 +15,7 @@ namespace hopscotch {
 namespace {
 
 constexpr double k_patience = 0.1;  // of a unit: so long a trainer waits for the better trial
-constexpr int k_critical = 8;      // trials for which a trainer may be kept
+constexpr int k_critical = 8;       // trials for which a trainer may be kept
 
 class Lrtf : public Matchmaker {
 public:
@@ -37,9 +37,8 @@ protected:
 
     // The most work left first, then the fewest trials to choose from.
     void sort(std::vector<TrainerId>& trainers) override {
-        std::ranges::sort(trainers, {}, [&](TrainerId each) {
-            return std::tuple(-load(each).cost, load(each).units, each);
-        });
+        std::ranges::sort(trainers, {},
+                          [&](TrainerId each) { return std::tuple(-load(each).cost, load(each).units, each); });
     }
 
     std::optional<Choice> choose(TrainerId trainer, double now) override {
@@ -155,14 +154,12 @@ protected:
     }
 
 private:
-    static constexpr int k_tries = 8;
-
     Rng draw() { return Rng(stream_key(seed_, Purpose::schedule, {draws_++})); }
 
     // Uniform: each try is, and so is the list.
     std::optional<Choice> any_of(std::vector<TrialId> const& trials, TrainerId trainer, Rng& rng) {
         auto const size = [](auto const& list) { return static_cast<std::uint32_t>(list.size()); };
-        for (int i = 0; i < k_tries; ++i) {
+        for (std::size_t i = 0; i < trials.size(); ++i) {
             auto& drawn = entry(trials[rng.below(size(trials))]);
             if (auto const shard = open_shard(drawn, trainer)) return Choice{&drawn, *shard};
         }
@@ -179,7 +176,8 @@ private:
 
 class Ring : public Matchmaker {
 public:
-    Ring(OwnerTable const& owners, std::uint64_t seed) : Matchmaker(owners), seed_(seed) {}
+    Ring(OwnerTable const& owners, std::uint64_t seed)
+        : Matchmaker(owners), seed_(seed), to_train_(static_cast<std::size_t>(owners.trainers)) {}
 
 protected:
     void list(Entry& entry) override {
@@ -192,51 +190,47 @@ protected:
         found->second.erase(entry.lap.id.trial);
         if (found->second.empty()) waiting_.erase(found);
     }
+    bool asks_for(Entry const&, TrainerId) override { return false; }  // prepare() asks everyone
+    void unit_over(LapId const& lap) override { training_.erase(lap); }
 
     // After the last unit of a step all move on.
     void prepare() override {
-        if (under_way()) return;
-        while (!under_way()) {
-            if (group_.empty() || ++step_ == shards()) {
-                leave();
-                if (!form()) return;
-            }
+        if (!training_.empty()) return;
+        while (training_.empty()) {
+            bool const next = !group_.empty() && ++step_ < shards();
+            if (!next && !form()) return;
+            begin_step();
         }
         ask_everyone();
     }
 
     std::optional<Choice> choose(TrainerId trainer, double) override {
-        for (auto const& [lap, slot] : group_) {
-            auto const shard = shard_of(slot);
-            if (owner(shard) == trainer && is_to_train(lap, slot) && !entry(lap.trial).match)
-                return Choice{&entry(lap.trial), shard};
+        auto& mine = to_train_[trainer.index()];
+        while (!mine.empty()) {
+            auto const [lap, shard] = mine.back();
+            mine.pop_back();
+            if (training_.contains(lap)) return Choice{&entry(lap.trial), shard};
         }
         return std::nullopt;
     }
 
 private:
-    ShardId shard_of(int slot) const { return ShardId((slot + step_) % shards()); }
-
     // A lap that is continued has visited some of the shards: it stays where it is, and waits.
-    bool is_to_train(LapId const& lap, int slot) { return is_there(lap) && is_open(entry(lap.trial), shard_of(slot)); }
-    bool is_there(LapId const& lap) { return has(lap.trial) && entry(lap.trial).lap.id == lap; }
-
-    bool under_way() {
-        return std::ranges::any_of(group_, [&](auto const& member) {
-            auto const& [lap, slot] = member;
-            return is_there(lap) && (entry(lap.trial).match || is_to_train(lap, slot));
-        });
+    void begin_step() {
+        for (auto const& [lap, slot] : group_) {
+            ShardId const shard((slot + step_) % shards());
+            if (!has(lap.trial) || entry(lap.trial).lap.id != lap || !is_open(entry(lap.trial), shard)) continue;
+            training_.insert(lap);
+            to_train_[owner(shard).index()].emplace_back(lap, shard);
+        }
     }
 
-    // Members with shards left wait for another group.
-    void leave() {
-        for (auto const& [lap, slot] : std::exchange(group_, {}))
-            if (is_there(lap)) list(entry(lap.trial));
-    }
-
+    // Members of the group before that have shards left wait with the others.
     bool form() {
+        for (auto const& [lap, slot] : std::exchange(group_, {}))
+            if (has(lap.trial) && entry(lap.trial).lap.id == lap) list(entry(lap.trial));
         if (waiting_.empty()) return false;
-        auto const& [epoch, trials] = *waiting_.begin();
+        auto const& trials = waiting_.begin()->second;
         auto const most = static_cast<std::size_t>(shards());
         if (trials.size() < most && expected() > 0) return false;
         std::vector<TrialId> drawn(trials.begin(), trials.end());
@@ -252,8 +246,10 @@ private:
 
     std::uint64_t seed_;
     std::int64_t groups_ = 0;
-    std::map<int, std::set<TrialId>> waiting_;  // by epoch
-    std::map<LapId, int> group_;                // slot: where it begins
+    std::map<int, std::set<TrialId>> waiting_;                      // by epoch
+    std::map<LapId, int> group_;                                    // slot: where it begins
+    std::set<LapId> training_;                                      // in this step, or about to
+    std::vector<std::vector<std::pair<LapId, ShardId>>> to_train_;  // by trainer, in this step
     int step_ = 0;
 };
 

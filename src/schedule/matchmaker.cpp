@@ -29,10 +29,7 @@ int first_zero(std::vector<std::uint64_t> const& bits, int from, int until) {
 }  // namespace
 
 Matchmaker::Matchmaker(OwnerTable const& owners)
-    : owners_(owners),
-      owned_(static_cast<std::size_t>(owners.trainers)),
-      loads_(owned_.size()),
-      busy_(owned_.size()) {
+    : owners_(owners), owned_(static_cast<std::size_t>(owners.trainers)), loads_(owned_.size()), busy_(owned_.size()) {
     for (int s = 0; s < shards(); ++s) owned_[owner(ShardId(s)).index()].emplace_back(s);
     for (std::size_t t = 0; t < owned_.size(); ++t)
         if (!owned_[t].empty()) freed_.insert(TrainerId(t));
@@ -43,8 +40,7 @@ bool Matchmaker::is_open(Entry const& entry, ShardId shard) const {
     if (lap.bound.value >= 0) return shard == lap.bound;
     if (has_bit(entry.visited, shard.value)) return false;
     // Those held out come last, in the order of their route: a checkpoint has no list of them.
-    return !lap.held_out.has(shard) ||
-           planned_shard(lap.id.trial, entry.steps, shards(), lap.held_out, lap.route) == shard;
+    return !lap.held_out.has(shard) || planned_shard(lap.id.trial, entry.steps, shards(), lap.held_out, lap.route) == shard;
 }
 
 ShardId Matchmaker::next_after(Entry const& entry, ShardId last) const {
@@ -109,6 +105,7 @@ bool Matchmaker::unit_ended(TrialId trial) {
     unlist(ended);
     ended.match.reset();
     free(trainer);
+    unit_over(ended.lap.id);
     if (ended.steps == shards()) {
         laps_.erase(trial);
         return true;
@@ -125,6 +122,7 @@ void Matchmaker::remove(TrialId trial) {
     unlist(entry);
     if (entry.match) free(entry.match->trainer);
     add_load(entry, -entry.lap.unit, -1);
+    unit_over(entry.lap.id);
     laps_.erase(found);
     ask_all_ = true;  // somebody may have waited for it
 }
@@ -157,7 +155,7 @@ std::vector<TrainerId> Matchmaker::asked() {
     for (auto const trainer : hungry_) {
         auto const may_take = [&](TrialId trial) {
             auto const found = laps_.find(trial);
-            return found != laps_.end() && open_shard(found->second, trainer);
+            return found != laps_.end() && asks_for(found->second, trainer);
         };
         if (ask_all_ || std::ranges::any_of(fresh_, may_take)) out.push_back(trainer);
     }

@@ -44,8 +44,8 @@ public:
     virtual ~Matchmaker() = default;
 
     void add(WaitingLap const& lap);  // replaces a lap of the same trial
-    // The trial's unit has ended: its trainer is free, and the trial waits there. True: that was the lap's last unit, and the
-    // lap is not there any more.
+    // The trial's unit has ended: its trainer is free, and the trial waits there. True: that was the lap's last unit, and
+    // the lap is not there any more.
     bool unit_ended(TrialId trial);
     void remove(TrialId trial);  // its lap, if there is one; its trainer is free
     // The cost of the units of a lap as it is known now.
@@ -84,7 +84,10 @@ protected:
     // order in which free trainers choose.
     virtual void list(Entry&) {}
     virtual void unlist(Entry&) {}
+    virtual void unit_over(LapId const&) {}  // or its lap is not there any more
     virtual void prepare() {}
+    // Whether a trainer that has found nothing asks again for this trial, which waits now.
+    virtual bool asks_for(Entry const& entry, TrainerId trainer) { return open_shard(entry, trainer).has_value(); }
     virtual void sort(std::vector<TrainerId>&) {}
     virtual std::optional<Choice> choose(TrainerId trainer, double now) = 0;  // none, or none yet
 

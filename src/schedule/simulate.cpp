@@ -6,6 +6,7 @@
 
 #include "core/error.hpp"
 #include "core/rng.hpp"
+#include "schedule/matchmaker.hpp"
 
 namespace hopscotch {
 namespace {
@@ -41,6 +42,7 @@ public:
         }
         out_.makespan = cluster_.now();
         out_.busy = cluster_.busy();
+        if (cluster_.matches() != nullptr) out_.looks = cluster_.matches()->looks();
         return std::move(out_);
     }
 

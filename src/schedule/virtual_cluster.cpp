@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "schedule/matchmaker.hpp"
 
 namespace hopscotch {
 
@@ -20,6 +21,8 @@ VirtualCluster::VirtualCluster(Policy const& policy, OwnerTable owners, Cost cos
       matches_(policy.dispatched() ? policy.make(owners_, options_.seed) : nullptr),
       queues_(static_cast<std::size_t>(owners_.trainers)),
       runs_(static_cast<std::size_t>(owners_.trainers), 0) {}
+
+VirtualCluster::~VirtualCluster() = default;
 
 VirtualCluster::Key VirtualCluster::key(Place const& place) const {
     auto const& lap = place.lap;

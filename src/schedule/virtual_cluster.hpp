@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A simulated cluster: trainers run laps in computed time, as a policy says. PURE. Decisions in virtual time, plans and tests
-// share this code. The caller drives the loop:
+// A simulated cluster: trainers run laps in computed time, as a policy says. PURE. Decisions in virtual time, plans and
+// tests share this code. The caller drives the loop:
 //   cluster.add(lap) ...; cluster.start_ready(); ended = cluster.run_until(*cluster.next_end()); cluster.add(...) ...
 #pragma once
 #include <cstdint>
@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "schedule/lap.hpp"
-#include "schedule/matchmaker.hpp"
 #include "schedule/policy.hpp"
 
 namespace hopscotch {
@@ -56,6 +55,7 @@ public:
     using Cost = std::function<double(LapId const&, int step)>;
 
     VirtualCluster(Policy const& policy, OwnerTable owners, Cost cost, ClusterOptions options = {});
+    ~VirtualCluster();
 
     void add(VirtualLap const& lap);  // is ready now, at home; a trial has one lap at a time
     void remove(TrialId trial);       // the trial's lap, if there is one; its trainer is free now
@@ -70,7 +70,7 @@ public:
     std::vector<LapId> run_until(double time);
 
     double now() const { return now_; }
-    double busy() const { return busy_; }  // summed over trainers, of the tasks that have started
+    double busy() const { return busy_; }                         // summed over trainers, of the tasks that have started
     Matchmaker const* matches() const { return matches_.get(); }  // null: the policy is planned
 
 private:

@@ -67,9 +67,7 @@ OwnerTable without(OwnerTable table, TrainerId lost, std::vector<TrainerId> cons
 std::int64_t hops_per_lap(Policy const& policy, TrialId trial, OwnerTable const& owners, HeldOut const& held_out,
                           Route const& route) {
     int const shards = static_cast<int>(owners.owner.size());
-    auto const owner_at = [&](int step) {
-        return owners.of(policy.next({trial, step % shards, shards, held_out, route}));
-    };
+    auto const owner_at = [&](int step) { return owners.of(policy.next({trial, step % shards, shards, held_out, route})); };
     std::int64_t hops = 0;
     for (int step = 0; step < shards; ++step)
         if (owner_at(step) != owner_at(step + 1)) ++hops;  // after the last step: home
@@ -84,8 +82,7 @@ double lower_bound(Policy const& policy, std::vector<TrialCost> const& trials, O
     for (auto const& trial : trials) {
         longest = std::max(longest, trial.epochs * (shards * trial.unit + trial.validation));
         units += trial.epochs * trial.unit;
-        load[owners.of(policy.next({trial.trial, 0, shards, {}, trial.route})).index()] +=
-            trial.epochs * trial.validation;
+        load[owners.of(policy.next({trial.trial, 0, shards, {}, trial.route})).index()] += trial.epochs * trial.validation;
     }
     for (auto owner : owners.owner) load[owner.index()] += units;
     return std::max(longest, *std::max_element(load.begin(), load.end()));

@@ -31,7 +31,10 @@ Instance random_instance(std::int64_t seed) {
     double const validation = rng.below(2) == 0 ? 0 : 0.4;
     for (int t = 0; t < trials; ++t) {
         double const unit = equal ? 1 : std::exp(rng.normal());
-        out.trials.push_back({TrialId(t), unit, validation * unit, equal ? 2 : 1 + static_cast<int>(rng.below(3)),
+        out.trials.push_back({TrialId(t),
+                              unit,
+                              validation * unit,
+                              equal ? 2 : 1 + static_cast<int>(rng.below(3)),
                               {ShardId(rng.below(static_cast<std::uint32_t>(shards)))}});
     }
     out.owners = make_owners(shards, trainers, trials);
@@ -102,6 +105,22 @@ TEST(EveryPolicy, NoTrialIsMoreThanOneEpochAheadOfAnother) {
                         << name << ", " << trials << " trials on " << trainers;
                 });
             }
+}
+
+// Each time with four times as many trainers and trials. Work that grew with their number would quadruple its growth.
+TEST(EveryPolicy, TheWorkOfADecisionGrowsAtMostLikeTheLogarithm) {
+    for (auto const name : policy_names()) {
+        std::vector<double> looks;
+        for (int const trainers : {12, 48, 192}) {
+            Rng rng(3);
+            std::vector<TrialCost> costs;
+            for (int t = 0; t < 4 * trainers; ++t) costs.push_back({TrialId(t), std::exp(0.3 * rng.normal()), 0, 1});
+            auto const out = simulate(policy_named(name), costs, make_owners(trainers, trainers, 4 * trainers));
+            looks.push_back(static_cast<double>(out.looks) / (4.0 * trainers * trainers));
+        }
+        EXPECT_LE(looks[2] - looks[1], 2 * (looks[1] - looks[0]) + 0.1) << name << ": " << looks[0] << ", " << looks[1];
+        EXPECT_LE(looks[2], 40) << name;
+    }
 }
 
 // One trainer, equal trials: nobody has a second turn before all have had the first.

@@ -53,9 +53,9 @@ TEST(OpenShop, ToyScheduleOfTheTechnicalReport) {
 }
 
 // TR20, table 7: MFLOPs of 35 networks, and the speeds of four GPUs in TFLOP/s.
-constexpr std::array k_networks{727.,   724.,  837.,   360.,  727.,  2000., 3000.,  2000.,  2000.,  2000.,  16000., 16000.,
-                                20000., 2000., 2000.,  4000., 4000., 8000., 11000., 4000.,  8000.,  16000., 6000.,  4000.,
-                                8000.,  11000., 4000., 8000., 21000., 2000., 3000., 8000., 3000., 4000., 579.};
+constexpr std::array k_networks{727.,   724.,   837.,  360.,  727.,   2000., 3000.,  2000., 2000., 2000.,  16000., 16000.,
+                                20000., 2000.,  2000., 4000., 4000.,  8000., 11000., 4000., 8000., 16000., 6000.,  4000.,
+                                8000.,  11000., 4000., 8000., 21000., 2000., 3000.,  8000., 3000., 4000.,  579.};
 constexpr std::array k_speeds{12.1, 5.6, 11.3, 18.7};
 
 Units figure_6(int trials, int trainers, bool equal, int instance) {
@@ -69,9 +69,14 @@ Units figure_6(int trials, int trainers, bool equal, int instance) {
 
 TEST(OpenShop, FigureSixOfTheTechnicalReport) {
     double mixed = 0;  // lrtf, mean of the four rows
-    for (auto const& [trials, trainers, equal] :
-         {std::tuple{16, 8, true}, {16, 16, true}, {256, 8, true}, {256, 16, true}, {16, 8, false}, {16, 16, false},
-          {256, 8, false}, {256, 16, false}}) {
+    for (auto const& [trials, trainers, equal] : {std::tuple{16, 8, true},
+                                                  {16, 16, true},
+                                                  {256, 8, true},
+                                                  {256, 16, true},
+                                                  {16, 8, false},
+                                                  {16, 16, false},
+                                                  {256, 8, false},
+                                                  {256, 16, false}}) {
         int const instances = equal ? 1 : trials == 16 ? 200 : 50;
         double random = 0, lrtf = 0, planned = 0, worst = 0;
         for (int i = 0; i < instances; ++i) {

@@ -27,7 +27,6 @@
 #include "run/run_directory.hpp"
 #include "run/server_log.hpp"
 #include "run/unit_file.hpp"
-#include "schedule/policy.hpp"
 #include "strategy/common/journey.hpp"
 #include "strategy/parameter_server/server_replay.hpp"
 #include "strategy/strategy_table.hpp"
@@ -58,9 +57,8 @@ struct Verdicts {
 void replay_lap(TrialRunner& runner, LapRecord const& recorded, Lap const& lap, MutableBytes state, Verdicts& verdicts) {
     Journey journey;
     journey.lap = lap;
-    bool const dispatched = policy_named(runner.experiment().strategy.policy).dispatched();
     for (auto const& unit : recorded.units) {
-        if (dispatched) journey.shard = unit.shard;
+        journey.shard = unit.shard;
         runner.run_unit(journey, state, nullptr);
         ++verdicts.units;
         auto const hash = journey.record.units.empty() ? 0 : journey.record.units.back().state_hash;
