@@ -101,6 +101,7 @@ void Matchmaker::add(WaitingLap const& lap) {
 
 bool Matchmaker::unit_ended(TrialId trial) {
     auto& ended = entry(trial);
+    require(ended.match.has_value(), fmt::format("trial {} waits, and ends a unit", trial.value));
     auto const trainer = ended.match->trainer;
     unlist(ended);
     ended.match.reset();
