@@ -57,13 +57,14 @@ class Policies(resume_test.Disturbed):
     def test_killed_and_resumed(self):
         for policy in POLICIES:
             with self.subTest(policy=policy):
-                self.write(resume_test.disturbed(strategy={"name": "mop", "policy": policy}))
-                process = self.start("run", "e.json", "--quiet", "--overwrite", "--trainers", "3")
-                self.kill_at(process, 5, 1)
+                folder = f"out-{policy}"
+                self.write(resume_test.disturbed(folder, strategy={"name": "mop", "policy": policy}))
+                killed = self.kill_at(self.start("run", "e.json", "--quiet", "--trainers", "3"), 5, 1, folder)
+                self.assertTrue(killed, "the run ended before it was killed")
                 for laps in (9, 15) if LONG else (9,):
-                    self.kill_at(self.start("run", "e.json", "--quiet", "--resume", "--trainers", "3"), laps)
+                    self.kill_at(self.start("run", "e.json", "--quiet", "--resume", "--trainers", "3"), laps, 0, folder)
                 self.resumed("2" if LONG else "3")
-                self.check(4, resume_test.TRAIN["epochs"])
+                self.check(4, resume_test.TRAIN["epochs"], folder)
 
     def test_laps_of_the_journal_are_trained_again_in_their_order(self):
         """Without a checkpoint that can be used, the first laps come again, and must end as the journal says."""
