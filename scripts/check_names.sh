@@ -12,7 +12,7 @@ experiment/strategy_traits.cpp   \.name = "[a-z0-9_]+"
 experiment/procedures.cpp        \.name = "[a-z0-9_]+"
 experiment/metric.cpp            \.name = "[a-z0-9_]+"
 experiment/loss_traits.cpp       LossKind::[a-z_]+, "[a-z0-9_]+"
-schedule/policy.cpp              \{"[a-z0-9_]+", \[
+schedule/policy.cpp              \{"[a-z0-9_]+", planned
 '
 makers='strategy/strategy_table.cpp schedule/run_estimate.cpp search/procedure_table.cpp'
 
@@ -20,6 +20,7 @@ makers='strategy/strategy_table.cpp schedule/run_estimate.cpp search/procedure_t
 allowed='
 ^experiment/[a-z_]*_config\.hpp:.*std::string [a-z]+ = "            | the default of a setting
 ^experiment/sections_strategy\.cpp:.*"policy", out\.policy          | the only policy, where the reader takes it
+ReduceAlgorithm::ring                                                | an algorithm of all-reduce
 \{"allreduce", "Speed                                                | a sub-command of bench
 ^schedule/lap_clock\.cpp:.*policy_named\("planned"\)               | the order of the virtual clock, whatever the policy
 \{"allreduce", AverageVia::                                         | the means of model_averaging through an all-reduce

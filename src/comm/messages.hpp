@@ -17,9 +17,9 @@ enum class MessageKind : std::uint16_t {
     greeting,                                  // likewise: opens the connection before the first hop needs it
     state, slots, gradient, parameters, rows,  // a push; slots: of a parameter server
     welcome, hello,                            // roll call
-    lap, stop, fetch_best, score_best, pause, save, leave, keep, settle, shutdown, farewell,  // rank 0 -> trainers
+    lap, stop, fetch_best, score_best, pause, save, leave, keep, settle, visit, shutdown, farewell,  // rank 0 -> trainers
     lost,  // rank 0 -> trainers, and rank 0's courier to itself: the job goes on without that rank
-    lap_done, checkpointed, scored, paused, all_saved, settled, damaged, goodbye, fatal,      // trainer -> rank 0
+    lap_done, turn, checkpointed, scored, paused, all_saved, settled, damaged, goodbye, fatal,  // trainer -> rank 0
     share,                     // among trainers that train a lap together; the first one also sends lap and stop
     serve, pull, rows_wanted,  // to a trainer's service: a parameter server, or the owner of rows
     test                       // benchmarks and tests

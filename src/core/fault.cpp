@@ -37,6 +37,7 @@ constexpr std::array k_points{
     Point{"unit.rows", "a trainer reads the first rows of a unit (enospc: as if reading failed)"},
     Point{"group.look", "the trainers of a trial look at the clock between two steps"},
     Point{"hop.send", "a trainer sends a state"},
+    Point{"hop.visit", "a trainer has heard from rank 0 which shard a waiting state visits next"},
     Point{"hop.receive", "a trainer has received a state"},
     Point{"spill.write", "a waiting state goes to the disk (run.state_memory)"},
     Point{"spill.read", "a waiting state comes back from the disk"},

@@ -19,7 +19,8 @@ enum class Purpose : std::uint64_t {
     augmentation,
     search,
     synthetic,
-    homes
+    homes,
+    schedule
 };
 
 // One 64-bit key for a stream, from the address. Example: stream_key(42, Purpose::shuffle, {trial, epoch, shard}).

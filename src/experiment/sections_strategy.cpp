@@ -157,7 +157,7 @@ StrategyConfig read_strategy(ObjectReader reader) {
     StrategyConfig out;
     read_choice(reader, "name", out.name, strategy_names());
     StrategyKeys const own(reader, out.name);
-    if (own.include("policy")) read_choice(reader, "policy", out.policy, {"planned"}, {"lrtf", "random", "ring"});
+    if (own.include("policy")) read_choice(reader, "policy", out.policy, {"planned", "lrtf", "random", "ring"});
     constexpr std::array<Name<Visits>, 2> visits{{{"balanced", Visits::balanced}, {"in_order", Visits::in_order}}};
     if (own.include("visits")) read_name(reader, "visits", visits, out.visits);
     constexpr std::array<Name<OwnersBy>, 3> owners{

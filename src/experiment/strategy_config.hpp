@@ -27,7 +27,7 @@ struct OuterOptimizer {  // on the mean of the workers' changes (DiLoCo: Nestero
 
 struct StrategyConfig {
     std::string name = "mop";
-    std::string policy = "planned";  // mop
+    std::string policy = "planned";  // mop: planned, or for comparison lrtf, random, ring (docs/strategies.md)
 
     // mop, task_parallel, sequential: where a trial begins, and which way it goes round the shards. balanced: so that
     // trainers have equal work (schedule/routes.hpp); in_order: trial t begins at shard t mod S and goes forward.

@@ -38,19 +38,21 @@ struct Preamble {
 ByteView bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
 
 Json header_of(Checkpoint const& checkpoint) {
-    return Json::object({{"format", k_format},
-                         {"run", checkpoint.run_id},
-                         {"epoch", checkpoint.place.epoch},
-                         {"step", checkpoint.place.step},
-                         {"batch", checkpoint.place.batch},
-                         {"rows", checkpoint.rows},
-                         {"loss_sum", checkpoint.loss_sum},
-                         {"layout", to_hex(checkpoint.layout_hash)},
-                         {"state_hash", to_hex(checkpoint.state_hash)},
-                         {"whole", checkpoint.whole},
-                         {"parts_bytes", static_cast<std::int64_t>(checkpoint.parts.size())},
-                         {"parts_hash", to_hex(xxh3(checkpoint.parts))},
-                         {"record", to_json(checkpoint.record)}});
+    auto out = Json::object({{"format", k_format},
+                             {"run", checkpoint.run_id},
+                             {"epoch", checkpoint.place.epoch},
+                             {"step", checkpoint.place.step},
+                             {"batch", checkpoint.place.batch},
+                             {"rows", checkpoint.rows},
+                             {"loss_sum", checkpoint.loss_sum},
+                             {"layout", to_hex(checkpoint.layout_hash)},
+                             {"state_hash", to_hex(checkpoint.state_hash)},
+                             {"whole", checkpoint.whole},
+                             {"parts_bytes", static_cast<std::int64_t>(checkpoint.parts.size())},
+                             {"parts_hash", to_hex(xxh3(checkpoint.parts))},
+                             {"record", to_json(checkpoint.record)}});
+    if (checkpoint.shard.value >= 0) out["shard"] = checkpoint.shard.value;
+    return out;
 }
 
 Checkpoint from_header(Json const& json) {
@@ -64,6 +66,7 @@ Checkpoint from_header(Json const& json) {
     out.layout_hash = from_hex(json.at("layout").string());
     if (auto const* hash = json.find("state_hash")) out.state_hash = from_hex(hash->string());
     out.whole = json.at("whole").boolean();
+    if (json.find("shard") != nullptr) out.shard = ShardId(count_in(json, "shard"));
     out.record = lap_record_from_json(json.at("record"));
     return out;
 }

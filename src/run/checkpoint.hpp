@@ -30,6 +30,7 @@ struct Checkpoint {
     std::string run_id;  // RunFacts::run_id: a file of another run is foreign
     Place place;
     LapRecord record;       // of the lap under way, its finished units
+    ShardId shard = {};     // of the unit under way, where a dispatched policy has chosen it; else -1
     std::int64_t rows = 0;  // of the unit under way, trained so far
     double loss_sum = 0;    // over them
     std::uint64_t layout_hash = 0;

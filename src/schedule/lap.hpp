@@ -37,6 +37,8 @@ struct Lap {
     std::optional<LapId> clone_of = {};
     Route route = {};
     double unit_cost = 0;  // FLOPs of one unit
+    // Of a dispatched policy, if the journal has the lap and it is trained again: its shards in the order of then.
+    std::vector<ShardId> repeats = {};
 
     LapId id() const { return {trial, epoch}; }
 };

@@ -8,12 +8,18 @@
 #include <array>
 
 #include "core/error.hpp"
+#include "schedule/matchmaker.hpp"
 
 namespace hopscotch {
 namespace {
 
-constexpr std::array<Policy, 1> k_policies{{
-    {"planned", [](NextVisit const& at) { return planned_shard(at.trial, at.step, at.shards, at.held_out, at.route); }},
+ShardId planned(NextVisit const& at) { return planned_shard(at.trial, at.step, at.shards, at.held_out, at.route); }
+
+constexpr std::array<Policy, 4> k_policies{{
+    {"planned", planned},
+    {"lrtf", planned, make_lrtf},
+    {"random", planned, make_random},
+    {"ring", planned, make_ring},
 }};
 
 }  // namespace

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// strategy.policy: which shard a trial visits next. PURE. Trainers, the simulation, hop counts and the lower bound all ask
-// the policy, so a new policy is one function and one row in the table of policy.cpp.
+// strategy.policy: which trainer trains which trial next. PURE. Trainers, rank 0, the simulation, hop counts and the lower
+// bound all ask the policy. Two kinds:
+//   planned     the shard of a step is a function of the experiment. Trainers look it up; rank 0 takes no part in a hop.
+//   dispatched  a free trainer takes a trial that waits (matchmaker.hpp). Rank 0 decides, so the visit order depends on
+//               timing: the journal has it, and replays and resumed jobs follow the journal.
+// A new policy is a function and a row in the table of policy.cpp.
 #pragma once
-#include <span>
+#include <cstdint>
+#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -10,25 +15,23 @@
 
 namespace hopscotch {
 
-// The cluster at the moment of the question, for policies that decide at run time.
-struct PolicyView {
-    OwnerTable const& owners;
-    std::span<char const> busy;        // by trainer; not 0: it trains
-    std::span<ShardId const> visited;  // by the trial in this lap, in order
-};
+class Matchmaker;  // schedule/matchmaker.hpp
 
 struct NextVisit {
     TrialId trial;
     int step = 0;  // of the lap, 0..S-1: the trial has visited so many shards. The owner of the shard of step 0 is its home
     int shards = 1;  // S
     HeldOut held_out = {};
-    PolicyView const* now = nullptr;  // null: asked ahead. The answer is then the shard if no trainer were busy
     Route route = {};
 };
 
 struct Policy {
     std::string_view name;
-    ShardId (*next)(NextVisit const&);  // every shard once in the S steps of a lap
+    // Every shard once in the S steps of a lap. Dispatched: only the home, and the order that hop counts reckon with.
+    ShardId (*next)(NextVisit const&);
+    std::unique_ptr<Matchmaker> (*make)(OwnerTable const&, std::uint64_t seed) = nullptr;
+
+    bool dispatched() const { return make != nullptr; }
 };
 
 Policy const& policy_named(std::string_view name);  // throws ConfigError that lists the known names

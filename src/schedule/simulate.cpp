@@ -6,6 +6,7 @@
 
 #include "core/error.hpp"
 #include "core/rng.hpp"
+#include "schedule/matchmaker.hpp"
 
 namespace hopscotch {
 namespace {
@@ -18,7 +19,7 @@ public:
         : shards_(static_cast<int>(owners.owner.size())),
           options_(options),
           cluster_(policy, owners, [this](LapId const& lap, int step) { return cost(lap, step); },
-                   {options.rule, options.hop, on_task, options.speed}) {
+                   {options.rule, options.hop, on_task, options.speed, options.seed}) {
         for (auto const& trial : trials) {
             trials_[trial.trial] = trial;
             waiting_.push_back(trial);
@@ -41,6 +42,7 @@ public:
         }
         out_.makespan = cluster_.now();
         out_.busy = cluster_.busy();
+        if (cluster_.matches() != nullptr) out_.looks = cluster_.matches()->looks();
         return std::move(out_);
     }
 

@@ -30,6 +30,7 @@ struct SimulationOptions {
 struct Simulation {
     double makespan = 0;
     double busy = 0;                // summed over trainers
+    std::int64_t looks = 0;         // of a dispatched policy, at pairs of a trial and a trainer
     std::vector<TrialId> admitted;  // in order
 };
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "schedule/matchmaker.hpp"
 
 namespace hopscotch {
 
@@ -17,8 +18,11 @@ VirtualCluster::VirtualCluster(Policy const& policy, OwnerTable owners, Cost cos
       shards_(static_cast<int>(owners_.owner.size())),
       cost_(std::move(cost)),
       options_(std::move(options)),
+      matches_(policy.dispatched() ? policy.make(owners_, options_.seed) : nullptr),
       queues_(static_cast<std::size_t>(owners_.trainers)),
       runs_(static_cast<std::size_t>(owners_.trainers), 0) {}
+
+VirtualCluster::~VirtualCluster() = default;
 
 VirtualCluster::Key VirtualCluster::key(Place const& place) const {
     auto const& lap = place.lap;
@@ -27,16 +31,13 @@ VirtualCluster::Key VirtualCluster::key(Place const& place) const {
     return {place.step == shards_ ? 0 : 1, lap.release, -left, by_units ? place.came : 0, lap.id.trial};
 }
 
-// To the trainer of the next unit, or home for the validation.
-void VirtualCluster::go_to_next(Place& place) {
-    auto const before = place.trainer;
-    if (place.step < shards_) {
-        PolicyView const now{owners_, runs_, place.visited};
-        place.visited.push_back(policy_.next({place.lap.id.trial, place.step, shards_, {}, &now, place.lap.route}));
-    }
-    auto const shard = place.step < shards_ ? place.visited.back() : place.visited.front();
-    place.trainer = owners_.trains(place.lap.id, place.step, shard);
-    place.hops = options_.hop > 0 && before.value >= 0 && place.trainer != before;
+TrainerId VirtualCluster::planned_trainer(VirtualLap const& lap, int step) const {
+    return owners_.trains(lap.id, step, policy_.next({lap.id.trial, step % shards_, shards_, {}, lap.route}));
+}
+
+void VirtualCluster::go_to(Place& place, TrainerId trainer) {
+    place.hops = options_.hop > 0 && place.trainer != trainer;
+    place.trainer = trainer;
     if (!place.hops) return;
     place.ends = now_ + options_.hop;
     ends_.emplace(*place.ends, place.lap.id.trial);
@@ -51,8 +52,29 @@ void VirtualCluster::enqueue(Place& place) {
 void VirtualCluster::add(VirtualLap const& lap) {
     auto const [at, is_new] = laps_.try_emplace(lap.id.trial, Place{lap});
     require(is_new, fmt::format("trial {} has a lap on the virtual cluster already", lap.id.trial.value));
-    go_to_next(at->second);
-    enqueue(at->second);
+    auto& place = at->second;
+    place.home = place.trainer = planned_trainer(lap, 0);
+    if (matches_ == nullptr) return enqueue(place);
+    matches_->add({lap.id, lap.remaining, lap.unit, place.home, lap.route});
+}
+
+// A trainer that validates takes no unit, and a barrier waits for the laps that will follow.
+void VirtualCluster::count_validation(Place const& place, int change) {
+    if (matches_ == nullptr) return;
+    validating_ += change;
+    matches_->expect(validating_);
+    if (change > 0)
+        matches_->validates(place.home);
+    else
+        matches_->has_validated(place.home);
+}
+
+void VirtualCluster::take_matches() {
+    for (auto const& match : matches_->take(now_)) {
+        auto& place = laps_.at(match.trial);
+        go_to(place, match.trainer);
+        if (!place.hops) enqueue(place);
+    }
 }
 
 void VirtualCluster::remove(TrialId trial) {
@@ -67,10 +89,15 @@ void VirtualCluster::remove(TrialId trial) {
         runs_[place.trainer.index()] = 0;
         changed_.insert(place.trainer);
     }
+    if (matches_ != nullptr) {
+        matches_->remove(trial);
+        if (place.step == shards_ && !is_over(place)) count_validation(place, -1);
+    }
     laps_.erase(found);
 }
 
 void VirtualCluster::start_ready() {
+    if (matches_ != nullptr) take_matches();
     for (auto const trainer : changed_) {
         auto const t = trainer.index();
         if (runs_[t] != 0 || queues_[t].empty()) continue;
@@ -97,16 +124,27 @@ bool VirtualCluster::is_over(Place const& place) const {
     return place.step > shards_ || (place.step == shards_ && cost_(place.lap.id, shards_) == 0);
 }
 
+// True if that was the last of its lap. Else the state is on its way, or it waits for a match, or at its next trainer.
+bool VirtualCluster::end_task(Place& place) {
+    runs_[place.trainer.index()] = 0;
+    changed_.insert(place.trainer);
+    if (++place.step > shards_) {
+        count_validation(place, -1);
+        return true;
+    }
+    if (matches_ != nullptr && !matches_->unit_ended(place.lap.id.trial)) return false;
+    bool const home = place.step == shards_, over = home && is_over(place);
+    if (over && options_.hop == 0) return true;
+    if (home && !over) count_validation(place, 1);
+    go_to(place, home ? place.home : planned_trainer(place.lap, place.step));
+    if (!place.hops && !over) enqueue(place);
+    return over && !place.hops;
+}
+
 // Of a task or a hop. True if that was the last of its lap.
 bool VirtualCluster::end_event(Place& place) {
     place.ends.reset();
-    if (!std::exchange(place.hops, false)) {
-        runs_[place.trainer.index()] = 0;
-        changed_.insert(place.trainer);
-        if (++place.step > shards_ || (options_.hop == 0 && is_over(place))) return true;
-        go_to_next(place);
-        if (place.hops) return false;
-    }
+    if (!std::exchange(place.hops, false)) return end_task(place);
     if (is_over(place)) return true;
     enqueue(place);
     return false;

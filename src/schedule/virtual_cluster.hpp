@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A simulated cluster: trainers run laps in computed time, in the visit order of a policy, without barriers. PURE. Decisions
-// in virtual time, plans and tests share this code. The caller drives the loop:
+// A simulated cluster: trainers run laps in computed time, as a policy says. PURE. Decisions in virtual time, plans and
+// tests share this code. The caller drives the loop:
 //   cluster.add(lap) ...; cluster.start_ready(); ended = cluster.run_until(*cluster.next_end()); cluster.add(...) ...
 #pragma once
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <tuple>
@@ -46,6 +47,7 @@ struct ClusterOptions {
     double hop = 0;  // time of a state on its way to another trainer
     SimulatedTask on_task = {};
     std::vector<double> speed = {};  // by trainer; empty: as the owners were planned for
+    std::uint64_t seed = 0;          // of policies that draw
 };
 
 class VirtualCluster {
@@ -55,6 +57,7 @@ public:
     using Cost = std::function<double(LapId const&, int step)>;
 
     VirtualCluster(Policy const& policy, OwnerTable owners, Cost cost, ClusterOptions options = {});
+    ~VirtualCluster();
 
     void add(VirtualLap const& lap);  // is ready now, at home; a trial has one lap at a time
     void remove(TrialId trial);       // the trial's lap, if there is one; its trainer is free now
@@ -69,7 +72,8 @@ public:
     std::vector<LapId> run_until(double time);
 
     double now() const { return now_; }
-    double busy() const { return busy_; }  // summed over trainers, of the tasks that have started
+    double busy() const { return busy_; }                         // summed over trainers, of the tasks that have started
+    Matchmaker const* matches() const { return matches_.get(); }  // null: the policy is planned
 
 private:
     // The smallest key runs first. A trial is queued once.
@@ -77,15 +81,18 @@ private:
     struct Place {
         VirtualLap lap;
         int step = 0;
-        TrainerId trainer = {};
-        std::vector<ShardId> visited = {};  // in this lap
-        std::optional<double> ends = {};    // its task runs, or its hop is under way, until then
+        TrainerId home = {}, trainer = {};
+        std::optional<double> ends = {};  // its task runs, or its hop is under way, until then
         bool hops = false;
         std::int64_t came = 0;  // its number among all arrivals in queues
     };
     Key key(Place const& place) const;
-    void go_to_next(Place& place);
+    TrainerId planned_trainer(VirtualLap const& lap, int step) const;
+    void go_to(Place& place, TrainerId trainer);
     void enqueue(Place& place);
+    void take_matches();
+    void count_validation(Place const& place, int change);
+    bool end_task(Place& place);
     bool end_event(Place& place);
     bool is_over(Place const& place) const;
     double speed_of(TrainerId trainer) const {
@@ -97,12 +104,13 @@ private:
     int shards_;
     Cost cost_;
     ClusterOptions options_;
+    std::unique_ptr<Matchmaker> matches_;  // of a dispatched policy
     std::unordered_map<TrialId, Place> laps_;
     std::vector<std::set<Key>> queues_;  // by trainer
     std::vector<char> runs_;             // by trainer
     std::set<TrainerId> changed_;        // trainers that may have a task to start
     std::set<std::pair<double, TrialId>> ends_;
-    std::int64_t arrivals_ = 0;
+    std::int64_t arrivals_ = 0, validating_ = 0;
     double now_ = 0, busy_ = 0;
 };
 

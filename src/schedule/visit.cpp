@@ -34,7 +34,7 @@ std::int64_t hops_per_lap(Policy const& policy, LapId const& lap, OwnerTable con
                           Route const& route) {
     int const shards = static_cast<int>(owners.owner.size());
     auto const trainer_at = [&](int step) {
-        return owners.trains(lap, step, policy.next({lap.trial, step % shards, shards, held_out, nullptr, route}));
+        return owners.trains(lap, step, policy.next({lap.trial, step % shards, shards, held_out, route}));
     };
     std::int64_t hops = 0;
     for (int step = 0; step < shards; ++step)
@@ -71,7 +71,7 @@ double owners_bound(Policy const& policy, std::vector<TrialCost> const& trials, 
     for (auto const& trial : trials) units += trial.epochs * trial.unit;
     for (auto& each : load) each *= units;
     for (auto const& trial : trials) {
-        auto const first = policy.next({trial.trial, 0, shards, {}, nullptr, trial.route});
+        auto const first = policy.next({trial.trial, 0, shards, {}, trial.route});
         load[owners.trains({trial.trial, 0}, 0, first).index()] += trial.epochs * trial.validation;
     }
     auto bound = lower_bound(trials, owners);

@@ -12,6 +12,7 @@
 #include "strategy/common/worker.hpp"
 #include "strategy/common/worker_resources.hpp"
 #include "strategy/model_averaging/model_averaging.hpp"
+#include "strategy/mop/match_dispatcher.hpp"
 #include "strategy/mop/mop.hpp"
 #include "strategy/parameter_server/parameter_server.hpp"
 #include "strategy/parameter_server/parts.hpp"
@@ -23,7 +24,7 @@ namespace hopscotch {
 
 std::vector<StrategyEntry> const& strategies() {
     static std::vector<StrategyEntry> const table = {
-        {"mop", make_home_dispatcher, make_mop_worker},
+        {"mop", make_mop_dispatcher, make_mop_worker},
         {"task_parallel", make_task_dispatcher, make_task_worker},
         {"model_averaging", make_group_dispatcher, make_model_averaging_worker},
         {"allreduce", make_group_dispatcher, make_allreduce_worker},

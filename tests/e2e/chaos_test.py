@@ -21,6 +21,7 @@ OF_SPILLING = {"spill.write", "spill.read"}
 OF_MPI = {"end.finalize"}  # survivors_test
 OF_GROUPS = {"group.look"}  # resume_test
 OF_FILES = {"resume.checkpoint"}  # resume_test
+OF_POLICIES = {"hop.visit"}  # policies_test
 OF_TRIALS = {"unit.rows"}  # ends the trial alone: ctl_test
 SMALL = {
     "train": {"epochs": 2, "batch_size": 8, "optimizer": {"name": "adam", "lr": 0.01}},
@@ -58,7 +59,7 @@ class Faults(Disturbed):
         self.small("quiet")
         self.succeed("--quiet", "--trainers", "2")
         expected, runs = self.outcome("quiet"), 0
-        elsewhere = OF_IMPORT | OF_SIGNALS | OF_SPILLING | OF_MPI | OF_GROUPS | OF_FILES | OF_TRIALS
+        elsewhere = OF_IMPORT | OF_SIGNALS | OF_SPILLING | OF_MPI | OF_GROUPS | OF_FILES | OF_POLICIES | OF_TRIALS
         if LONG:
             elsewhere |= OF_RESUMED_RUNS
         kinds = {point: kinds_at(point)[n % len(kinds_at(point))] for n, point in enumerate(sorted(points() - elsewhere))}

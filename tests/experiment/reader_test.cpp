@@ -239,10 +239,6 @@ TEST(Reader, ChoicesAreListedForAnotherKindToo) {
 TEST(Reader, WhatThisVersionDoesNotHave) {
     EXPECT_EQ(complaints(with(R"("strategy": {"bundle": 4})")),
               "e.json:2:24: /strategy/bundle: \"bundle\" is not available in this version; leave it out");
-    EXPECT_TRUE(
-        complaints(with(R"("strategy": {"policy": "ring"})"))
-            .starts_with("e.json:2:24: /strategy/policy: policy \"ring\" is not available in this version (available: "
-                         "planned"));
     EXPECT_EQ(complaints(with(R"("search": {"procedure": "gp"})")),
               "e.json:2:25: /search/procedure: procedure \"gp\" is not available in this version (available: " +
                   listed(procedure_names()) + ")");

@@ -17,6 +17,7 @@
 #include "strategy/common/lap_codec.hpp"
 #include "strategy/common/messages.hpp"
 #include "strategy/common/roll_call_messages.hpp"
+#include "strategy/mop/mop_messages.hpp"
 #include "strategy/parameter_server/server_messages.hpp"
 #include "strategy/together/group_messages.hpp"
 #include "strategy/whole_laps/row_messages.hpp"
@@ -66,6 +67,14 @@ MemberPlace some_place() {
     return out;
 }
 
+Turn some_turn() {
+    Turn out;
+    out.lap = {{TrialId(1), 2}, 3.5, 0.5, TrainerId(1)};
+    out.lap.visited = {ShardId(4), ShardId(0)};
+    out.lap.repeats = {ShardId(4), ShardId(0), ShardId(1)};
+    return out;
+}
+
 Welcome some_welcome() {
     Welcome out;
     out.experiment = R"({"name": "x"})";
@@ -106,6 +115,8 @@ std::vector<Kind> all_kinds() {
             kind("keep", LapId{TrialId(1), 2}),
             kind("stop", TrialId(1)),
             kind("leave", Leave{TrialId(1), "stopped by a user"}),
+            kind("turn", some_turn()),
+            kind("visit", Visit{{TrialId(1), 2}, ShardId(3)}),
             kind("pause", Pause{3}),
             kind("save", Save{3, 0.5}),
             kind("all_saved", AllSaved{3, 1}),

@@ -4,14 +4,10 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <map>
 #include <set>
 
 #include "core/error.hpp"
-#include "core/rng.hpp"
 #include "experiment/reader.hpp"
-#include "schedule/simulate.hpp"
 
 namespace hopscotch {
 namespace policy_test {
@@ -54,39 +50,6 @@ TEST(Policy, EveryShardOnceALapHeldOutOnesLast) {
                 }
                 EXPECT_EQ(std::ssize(seen), shards) << name;
             }
-}
-
-// A policy may decide at run time: the next shard not visited, of a trainer that is free if there is one.
-ShardId first_free(NextVisit const& at) {
-    if (at.step == 0) return ShardId(at.trial.value % at.shards);
-    ShardId out;
-    for (int s = at.shards; s-- > 0;) {
-        ShardId const shard(s);
-        if (std::ranges::find(at.now->visited, shard) != at.now->visited.end()) continue;
-        bool const busy = at.now->busy[at.now->owners.of(shard).index()] != 0;
-        if (out.value < 0 || !busy) out = shard;
-    }
-    return out;
-}
-
-TEST(Policy, ARunTimePolicySeesVisitedShardsAndBusyTrainers) {
-    Policy const policy{"first_free", first_free};
-    Rng rng(7);
-    std::vector<TrialCost> trials;
-    for (int t = 0; t < 6; ++t) trials.push_back({TrialId(t), 1 + 3 * rng.uniform(), 0.5, 2});
-    auto const owners = make_owners(4, 4, 6);
-    std::map<LapId, std::set<TrainerId>> visited;
-    std::map<TrialId, TrainerId> home;
-    auto const out = simulate(policy, trials, owners, {.in_flight = 6}, [&](SimulatedUnit const& unit) {
-        if (unit.step == 0) home[unit.trial] = unit.trainer;
-        if (unit.step < 4)
-            visited[{unit.trial, unit.epoch}].insert(unit.trainer);
-        else
-            EXPECT_EQ(unit.trainer, home[unit.trial]) << "validated elsewhere";
-    });
-    EXPECT_EQ(visited.size(), 12U);
-    for (auto const& [lap, trainers] : visited) EXPECT_EQ(trainers.size(), 4U);
-    EXPECT_GE(out.makespan, owners_bound(policy_named("planned"), trials, owners));
 }
 
 }  // namespace policy_test

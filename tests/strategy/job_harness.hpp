@@ -119,7 +119,7 @@ inline JobResult run_as_scheduler(World& world, Experiment const& experiment, in
             dispatcher->execute(lap);
         }
     Collector collector(result, experiment.train.epochs, *dispatcher);
-    Pump pump(courier, hosts, 60);
+    Pump pump(courier, hosts, 60, *dispatcher);
     while (collector.ended.size() < trials.size()) pump.take(collector, 1);
     if (then) then(*dispatcher, result);
     result.totals = end_job(courier, 0, 30);

@@ -141,7 +141,7 @@ void lap_after_damage(World& world, std::filesystem::path const& data) {
     call_roll(courier, {experiment.document.dump(), "task_parallel", result.owners, 0}, k_test_build, RunConfig{});
     auto const dispatcher = make_task_dispatcher({courier, experiment, result.owners});
     Collector collector(result, k_epochs, *dispatcher);
-    Pump pump(courier, {"here", "here"}, 60);
+    Pump pump(courier, {"here", "here"}, 60, *dispatcher);
     dispatcher->execute({TrialId(0), 0, 1, 0, 2, some_trials()[0]});
     while (result.laps.empty()) pump.take(collector, 1);
     std::filesystem::resize_file(data / "train-00001.h5", 2100);

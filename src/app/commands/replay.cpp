@@ -57,6 +57,7 @@ void replay_lap(TrialRunner& runner, LapRecord const& recorded, Lap const& lap, 
     Journey journey;
     journey.lap = lap;
     for (auto const& unit : recorded.units) {
+        journey.shard = unit.shard;
         runner.run_unit(journey, state, nullptr);
         ++verdicts.units;
         auto const hash = journey.record.units.empty() ? 0 : journey.record.units.back().state_hash;

@@ -100,7 +100,7 @@ public:
         for (auto const& [rank, hello] : call_roll(courier, welcome, build_info(), experiment_.run))
             hosts.push_back(hello.host);
         auto const dispatcher = strategy_named(experiment_.strategy.name).make_dispatcher({courier, experiment_, owners});
-        Pump pump(courier, hosts, experiment_.run.stall_s);
+        Pump pump(courier, hosts, experiment_.run.stall_s, *dispatcher);
         for (auto const& id : laps_) {
             if (comparison_->ended.contains(id.trial)) continue;
             if (sources_.contains(id)) dispatcher->keep_end(id);

@@ -10,6 +10,7 @@
 #include "app/job/earlier_jobs.hpp"
 #include "app/job/owner_moves.hpp"
 #include "app/job/prepare.hpp"
+#include "app/job/run_meter.hpp"
 #include "app/job/run_options.hpp"
 #include "app/job/signals.hpp"
 #include "comm/buffer_pool.hpp"
@@ -50,7 +51,8 @@ Attempt::Attempt(PreparedRun& prepared, Courier& courier, RunOptions const& opti
                   dispatcher_->leave(trial, why);  // else to the end of what is known
           },
           *dispatcher_),
-      pump_(courier, facts_.hosts, prepared.experiment.run.stall_s),
+      meter_(std::make_unique<RunMeter>(prepared.experiment, prepared.shards)),
+      pump_(courier, facts_.hosts, prepared.experiment.run.stall_s, *dispatcher_),
       progress_(options.quiet ? ProgressMode::quiet : progress_mode(terminal_of(2)), terminal_of(2).columns,
                 [](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }) {
     if (prepared.earlier)
@@ -167,6 +169,7 @@ void Attempt::deliver(LapRecord record) {
     director_.record(record);
     recorder_.lap_done(record, director_.trials()[record.trial.index()]);
     units_ += static_cast<double>(record.units.size());
+    meter_->learn(record, director_.trials()[record.trial.index()]);
     end_trials();
     release();
     dispatcher_->lap_done(record);
@@ -206,6 +209,7 @@ void Attempt::go_on() {
         released_[lap.trial] = std::max(released_[lap.trial], lap.epoch);
         execute(std::move(lap));
     }
+    meter_->begin(director_.trials());
     units_ = units_before_ = static_cast<double>(catch_up_->units());
     counted_before_ = static_cast<double>(pump_.units_done());
     for (auto const& trial : director_.trials()) {
@@ -292,19 +296,17 @@ void Attempt::show_progress() {
     progress_.update(view(), now);
 }
 
-ProgressState Attempt::view() const {
+ProgressState Attempt::view() {
     ProgressState state;
     state.elapsed_s = monotonic_s() - started_s_;
-    double wanted = 0;
-    for (auto const& trial : director_.trials())
-        wanted += static_cast<double>(
-            ((has_ended(trial.status) ? trial.epochs_done : trial.epochs_wanted) - trial.first_epoch) * prepared_.shards);
-    auto const planned = static_cast<double>(prepared_.plan.epochs * prepared_.shards);
-    state.total = prepared_.decides && !director_.finished() ? std::max(wanted, planned) : wanted;
+    bool const grows = prepared_.decides && !director_.finished();
     // The trainers' counters are ahead of the laps that have ended. They keep counting over all attempts.
     auto const counted = units_before_ + static_cast<double>(pump_.units_done()) - counted_before_;
-    state.done = std::max(units_, std::min(counted, state.total));
-    state.done_before = units_before_;
+    auto const work = meter_->work(director_.trials(), std::max(0.0, counted - units_),
+                                   grows ? static_cast<double>(prepared_.plan.epochs) : 0);
+    state.total = work.total;
+    state.done = work.done;
+    state.done_before = work.before;
     state.busy = pump_.busy_trainers();
     state.trainers = prepared_.trainers;
     state.trials_done = static_cast<std::int64_t>(ended_.size());

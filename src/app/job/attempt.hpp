@@ -28,6 +28,7 @@ class Courier;
 class Director;
 class Dispatcher;
 class OwnerMoves;
+class RunMeter;
 struct PreparedRun;
 struct RunOptions;
 
@@ -109,7 +110,7 @@ private:
     void deliver(LapRecord record);
     void take_up();
     void show_progress();
-    ProgressState view() const;
+    ProgressState view();
 
     PreparedRun& prepared_;
     Courier& courier_;
@@ -121,6 +122,7 @@ private:
     std::unique_ptr<Dispatcher> dispatcher_;
     LiveControl control_;
     std::set<LapId> asked_for_;  // laps whose ends clones begin with, and no file holds
+    std::unique_ptr<RunMeter> meter_;
     Pump pump_;
     Progress progress_;
     std::map<TrialId, TrainerId> homes_;

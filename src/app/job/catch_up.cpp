@@ -12,7 +12,9 @@
 #include "experiment/procedures.hpp"
 #include "experiment/strategy_traits.hpp"
 #include "run/recorder.hpp"
+#include "run/unit_file.hpp"
 #include "schedule/director.hpp"
+#include "schedule/policy.hpp"
 #include "schedule/state_chain.hpp"
 
 namespace hopscotch {
@@ -92,8 +94,22 @@ std::vector<Lap> CatchUp::laps_from_starts(Heard heard, Recorder& recorder) {
         lap.attempt = earlier_.journal.incarnation + 1;
         if (auto const before = heard.known.find({lap.trial, lap.epoch}); before != heard.known.end())
             again_.insert(*before);
+        if (again_.contains({lap.trial, lap.epoch})) lap.repeats = recorded_shards(lap.id());
         out.push_back(std::move(lap));
     }
+    return out;
+}
+
+// The visit order of a dispatched policy is in the journal only.
+std::vector<ShardId> CatchUp::recorded_shards(LapId lap) const {
+    if (!policy_named(experiment_.strategy.policy).dispatched()) return {};
+    std::vector<ShardId> out;
+    auto const& laps = earlier_.journal.laps;
+    auto const last = std::ranges::find_if(laps.rbegin(), laps.rend(), [&](LapRecord const& each) {
+        return each.id() == lap && each.outcome == Outcome::finished;
+    });
+    if (last == laps.rend()) return out;
+    for (auto const& unit : UnitReader(experiment_.run.dir).units_of(*last)) out.push_back(unit.shard);
     return out;
 }
 

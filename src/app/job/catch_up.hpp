@@ -60,6 +60,7 @@ private:
     void pin_ends(Director& director, Recorder& recorder);
     void pin_sources_of_orders(Director const& director, Recorder& recorder);
     std::vector<Lap> laps_from_starts(Heard heard, Recorder& recorder);
+    std::vector<ShardId> recorded_shards(LapId lap) const;
     bool find_starts(std::vector<TrialView> const& trials, Recorder const& recorder);
     std::optional<Start> start_of(TrialView const& trial, Recorder const& recorder);
     // The last lap up to this epoch that begins with the state of another trial.

@@ -14,6 +14,7 @@
 #include "core/hash.hpp"
 #include "experiment/strategy_traits.hpp"
 #include "run/past_run.hpp"
+#include "schedule/policy.hpp"
 #include "strategy/build_info.hpp"
 
 namespace hopscotch {
@@ -37,7 +38,8 @@ RunFacts facts_of(PreparedRun const& prepared) {
     facts.hosts = prepared.hosts;
     facts.owners = prepared.owners;
     facts.owners.trainers = prepared.trainers;
-    facts.any_trainers = strategy_traits(facts.strategy).bits == Bits::any_trainers;
+    facts.any_trainers = strategy_traits(facts.strategy).bits == Bits::any_trainers &&
+                         !policy_named(prepared.experiment.strategy.policy).dispatched();
     facts.approximate = (prepared.on_gpu && !prepared.experiment.run.deterministic) ||
                         (prepared.earlier && prepared.earlier->facts.approximate);
     facts.same_bits_again = !facts.approximate && !has_server_log(prepared.experiment.strategy);

@@ -8,7 +8,6 @@
 #include "app/job/plan_trials.hpp"
 #include "app/job/prepare.hpp"
 #include "app/job/run_owners.hpp"
-#include "experiment/strategy_traits.hpp"
 #include "schedule/director.hpp"
 #include "schedule/in_flight.hpp"
 #include "schedule/policy.hpp"
@@ -23,10 +22,7 @@ constexpr double k_slow = 0.75;  // of the fastest. Cores that share a cache or 
 constexpr double k_between_looks_s = 0.5;
 constexpr int k_most_moves = 3;
 
-bool moves_owners(PreparedRun const& prepared) {
-    auto const& strategy = prepared.experiment.strategy;
-    return has_setting(strategy.name, "owners") && strategy.owners != OwnersBy::equal && !prepared.equal_owners;
-}
+bool moves_owners(PreparedRun const& prepared) { return owners_by(prepared) != OwnersBy::equal; }
 
 }  // namespace
 

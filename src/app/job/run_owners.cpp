@@ -30,12 +30,18 @@ bool replicas_fit(PreparedRun const& prepared, OwnerTable const& owners) {
 
 }  // namespace
 
+OwnersBy owners_by(PreparedRun const& prepared) {
+    auto const& strategy = prepared.experiment.strategy;
+    bool const chooses = has_setting(strategy.name, "owners") && !policy_named(strategy.policy).dispatched();
+    return chooses && !prepared.equal_owners ? strategy.owners : OwnersBy::equal;
+}
+
 OwnersRequest owners_request(PreparedRun const& prepared, std::vector<double> const& speed) {
     auto const& strategy = prepared.experiment.strategy;
     OwnersRequest out;
     out.shards = prepared.shards;
     out.trials = prepared.director ? std::ssize(prepared.director->trials()) : 1;
-    out.by = has_setting(strategy.name, "owners") && !prepared.equal_owners ? strategy.owners : OwnersBy::equal;
+    out.by = owners_by(prepared);
     out.speed = speed;
     if (speed.empty()) out.speed.assign(static_cast<std::size_t>(trainers_with_data(strategy, prepared.trainers)), 1.0);
     if (out.by == OwnersBy::shares && !replicas_fit(prepared, plan_owners(out))) out.by = OwnersBy::whole;

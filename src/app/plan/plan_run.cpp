@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "app/job/prepare.hpp"
+#include "app/job/run_owners.hpp"
 #include "app/plan/plan_rows.hpp"
 #include "app/plan/planned_run.hpp"
 #include "schedule/policy.hpp"
@@ -70,8 +71,8 @@ private:
         auto const costs = planned.unit_costs();
         bool const by_trainers = !prepared.decides && !prepared.experiment.search.in_flight;
         auto const in_flight = by_trainers ? std::nullopt : std::optional(prepared.admits);
-        report_.curve = trainer_curve(
-            {policy_named(prepared.experiment.strategy.policy), costs, prepared.shards, in_flight, options_.trainers});
+        report_.curve = trainer_curve({policy_named(prepared.experiment.strategy.policy), costs, prepared.shards, in_flight,
+                                       options_.trainers, owners_by(prepared)});
     }
 
     void add_assumptions(PlannedRun const& planned) {

@@ -14,6 +14,7 @@
 namespace hopscotch {
 
 class Buffer;
+struct Incoming;
 struct Lap;
 struct LapId;
 struct LapRecord;
@@ -32,6 +33,9 @@ public:
 
     // To be called for each record, after the laps that the record released have been executed.
     virtual void lap_done(LapRecord const&) {}
+
+    // A message of this strategy's workers that means nothing to the pump.
+    virtual void hear(Incoming const&) {}
 
     // The trial has ended: all trainers drop everything that they hold of the trial.
     virtual void forget(TrialId trial);

@@ -15,6 +15,7 @@ struct Journey {
     std::int64_t valid_batch = 0;
     LapRecord record;
     double pushed_unix_s = 0;  // for hop latency
+    ShardId shard = {};        // of the unit at `step`, if a dispatched policy has chosen it; -1: see Policy::next
     // Of the unit at `step`, if the unit has begun: batches trained, and the sums over their rows.
     std::int64_t batches = 0, rows = 0;
     double loss_sum = 0;

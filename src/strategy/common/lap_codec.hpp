@@ -31,7 +31,7 @@ void fields(A& a, Lap& m) {
     auto source = m.clone_of.value_or(LapId{});
     if constexpr (std::is_same_v<A, Encoder>) assignment = text_of(m.assignment);
     a(m.trial, m.epoch, m.attempt, m.release, m.remaining_cost, assignment, m.from, m.from_hash, clone, source, m.route,
-      m.unit_cost);
+      m.unit_cost, m.repeats);
     if (clone) m.clone_of = source;
     if constexpr (std::is_same_v<A, Decoder>) m.assignment = assignment_from_text(assignment);
 }
@@ -61,8 +61,8 @@ void fields(A& a, LapSink::Saved& m) {
 
 template <class A>
 void fields(A& a, Journey& m) {
-    a(m.lap, m.step, m.valid_shard, m.valid_batch, m.record, m.pushed_unix_s, m.batches, m.rows, m.loss_sum, m.saved_age_s,
-      m.saved, m.parts);
+    a(m.lap, m.step, m.valid_shard, m.valid_batch, m.record, m.pushed_unix_s, m.shard, m.batches, m.rows, m.loss_sum,
+      m.saved_age_s, m.saved, m.parts);
 }
 
 }  // namespace hopscotch

@@ -13,6 +13,7 @@
 #include "core/clock.hpp"
 #include "core/log.hpp"
 #include "schedule/lap.hpp"
+#include "strategy/common/dispatcher.hpp"
 #include "strategy/common/lap_codec.hpp"
 #include "strategy/common/messages.hpp"
 
@@ -20,8 +21,8 @@ namespace hopscotch {
 
 TrainerLost::TrainerLost(Lost const& lost) : CommError(lost.why), rank(lost.rank) {}
 
-Pump::Pump(Courier& courier, std::vector<std::string> hosts, double stall_s)
-    : courier_(courier), hosts_(std::move(hosts)), stall_s_(stall_s), progress_(hosts_.size()) {
+Pump::Pump(Courier& courier, std::vector<std::string> hosts, double stall_s, Dispatcher& dispatcher)
+    : courier_(courier), hosts_(std::move(hosts)), stall_s_(stall_s), dispatcher_(dispatcher), progress_(hosts_.size()) {
     for (auto& progress : progress_) progress.since = monotonic_s();
 }
 
@@ -50,7 +51,7 @@ void Pump::take(LapSink& sink, double timeout_s) {
             return hear(message->from, message->kind, saved.round);
         }
         case MessageKind::scored: return sink.scored(decode<LapRecord>(message->body));
-        default: break;  // an answer after its deadline
+        default: return dispatcher_.hear(*message);  // or an answer after its deadline
     }
 }
 

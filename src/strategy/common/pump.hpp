@@ -15,6 +15,7 @@
 namespace hopscotch {
 
 class Courier;
+class Dispatcher;
 class LapSink;
 enum class MessageKind : std::uint16_t;
 struct Incoming;
@@ -38,7 +39,8 @@ void throw_bad_news(Incoming const& message);
 
 class Pump {
 public:
-    Pump(Courier& courier, std::vector<std::string> hosts, double stall_s);
+    // The dispatcher hears what its own workers say.
+    Pump(Courier& courier, std::vector<std::string> hosts, double stall_s, Dispatcher& dispatcher);
 
     // One message into the sink, if one arrives in time. Throws as throw_bad_news(), and CommError that names rank, host,
     // trial, unit and seconds if a trainer finishes no batch for stall_s.
@@ -66,6 +68,7 @@ private:
     Courier& courier_;
     std::vector<std::string> hosts_;
     double stall_s_;
+    Dispatcher& dispatcher_;
     std::vector<Progress> progress_;
     double next_check_ = 0;
     int round_ = 0;                                        // of pauses

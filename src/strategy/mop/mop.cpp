@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <limits>
 #include <list>
 #include <map>
 #include <set>
@@ -17,9 +18,11 @@
 #include "core/error.hpp"
 #include "core/fault.hpp"
 #include "model/state/state.hpp"
+#include "schedule/policy.hpp"
 #include "strategy/common/lap_codec.hpp"
 #include "strategy/common/messages.hpp"
 #include "strategy/common/roll_call_messages.hpp"
+#include "strategy/mop/mop_messages.hpp"
 #include "strategy/trainer/state_file.hpp"
 #include "strategy/trainer/state_store.hpp"
 #include "strategy/trainer/trainer_loop.hpp"
@@ -29,19 +32,31 @@ namespace hopscotch {
 namespace {
 
 constexpr double k_look_for_late_hops_s = 0.001;
+constexpr double k_asks = std::numeric_limits<double>::infinity();
+
+// The shards of a lap so far. Those held out have no record; they come last, in the order of the route.
+std::vector<ShardId> visited(Journey const& journey, TrialRunner const& runner) {
+    std::vector<ShardId> out;
+    for (auto const& unit : journey.record.units) out.push_back(unit.shard);
+    auto const& lap = journey.lap;
+    for (int step = static_cast<int>(std::ssize(out)); step < journey.step; ++step)
+        out.push_back(planned_shard(lap.trial, step, runner.shards(), runner.held_out(lap), lap.route));
+    return out;
+}
 
 class MopWorker : public TrainerLoop {
 public:
     explicit MopWorker(WorkerResources const& resources)
         : TrainerLoop(resources, StateKeeper::Holds::whole_states,
-                      resources.experiment.run.inject.sync_s > 0 ? k_look_for_late_hops_s : 1) {}
+                      resources.experiment.run.inject.sync_s > 0 ? k_look_for_late_hops_s : 1),
+          dispatched_(policy_named(resources.experiment.strategy.policy).dispatched()) {}
 
 private:
     // A lap whose next unit is here.
     struct Ready {
         Journey journey;
         WaitingState waiting;  // empty: the state is in the file lap.from, or the trial's very first unit builds it
-        double ready_s = 0;    // run.inject can delay a hop: not before this time
+        double ready_s = 0;    // run.inject can delay a hop: not before this time; k_asks: rank 0 has not answered yet
         std::uint64_t expected_hash = 0;  // of a state that arrived from another trainer; 0: it never left this one
         Rank from = {};                   // that trainer's
         Buffer state = {};                // while it trains
@@ -49,6 +64,7 @@ private:
 
     void handle(Incoming message) override;
     void accept_lap(Lap lap);
+    void accept_visit(Visit const& visit);
     void accept_state(Incoming message);
     void start_next(TrialId trial);
     void leave_waiting(TrialId trial) override;
@@ -71,10 +87,14 @@ private:
     bool came_damaged(Ready& ready);
     void continue_from_file(Ready ready);
     void enqueue(Ready ready);
+    void ask(Ready ready);
+    void tell(Turn::What what, Ready const& ready);
     void end_trial(Ready& ready);
     void end_lap(Ready& ready);
     void move_on(Ready ready);
+    void go_to(TrainerId next, Ready ready);
 
+    bool dispatched_;  // by rank 0: strategy.policy
     struct AtHome {
         std::deque<Lap> laps;  // released, not yet started
         bool under_way = false;
@@ -88,6 +108,7 @@ private:
 
 void MopWorker::handle(Incoming message) {
     if (message.kind == MessageKind::lap) return accept_lap(decode<Lap>(message.body));
+    if (message.kind == MessageKind::visit) return accept_visit(decode<Visit>(message.body));
     require(message.kind == MessageKind::state, unexpected(message.kind));
     accept_state(std::move(message));
 }
@@ -125,7 +146,10 @@ void MopWorker::start_next(TrialId trial) {
     auto const lap = std::move(mine.laps.front());
     mine.laps.pop_front();
     auto begun = keeper().begin(lap, home_of(lap, resources()));
-    enqueue({std::move(begun.journey), std::move(begun.state)});
+    Ready ready{std::move(begun.journey), std::move(begun.state)};
+    if (!dispatched_ || !lap.from.empty()) return enqueue(std::move(ready));
+    tell(Turn::What::waits, ready);
+    ask(std::move(ready));
 }
 
 void MopWorker::leave_waiting(TrialId trial) {
@@ -141,6 +165,7 @@ void MopWorker::leave_lap(Ready& ready) {
     if (ready.state && came_damaged(ready)) return;
     ready.journey.record.valid_seconds = 0;
     end_left(ready.journey, ready.state.bytes());
+    tell(Turn::What::over, ready);
     drop(ready.journey.lap.trial);
 }
 
@@ -194,7 +219,10 @@ void MopWorker::work() {
     last_end_s_ = monotonic_s();
     if (ready.journey.record.outcome != Outcome::finished) return end_trial(ready);
     if (step == Step::validated) return end_lap(ready);
-    if (step == Step::trained) keeper().save_if_due(ready.journey, ready.state.bytes());
+    if (step == Step::trained) {
+        tell(Turn::What::ended, ready);
+        keeper().save_if_due(ready.journey, ready.state.bytes());
+    }
     move_on(std::move(ready));
 }
 
@@ -268,6 +296,7 @@ void MopWorker::balance() {
 void MopWorker::continue_from_file(Ready ready) {
     ready.state = load_state(resources(), ready.journey);
     ready.journey.lap.from.clear();
+    if (!validating(ready)) tell(Turn::What::waits, ready);
     move_on(std::move(ready));
 }
 
@@ -277,27 +306,77 @@ void MopWorker::enqueue(Ready ready) {
     ready_.push_back(std::move(ready));
 }
 
+// The state waits here until rank 0 says which shard comes next.
+void MopWorker::ask(Ready ready) {
+    enqueue(std::move(ready));
+    ready_.back().ready_s = k_asks;
+}
+
+// Planned: rank 0 need not know.
+void MopWorker::tell(Turn::What what, Ready const& ready) {
+    if (!dispatched_) return;
+    auto const& journey = ready.journey;
+    auto const& lap = journey.lap;
+    Turn turn;
+    turn.what = what;
+    turn.lap.id = lap.id();
+    if (what == Turn::What::waits) {
+        turn.lap.remaining = lap.remaining_cost - journey.step * lap.unit_cost;
+        turn.lap.at = runner().self();
+        turn.lap.route = lap.route;
+        turn.lap.held_out = runner().held_out(lap);
+        turn.lap.visited = visited(journey, runner());
+        turn.lap.bound = journey.shard;
+        turn.lap.repeats = lap.repeats;
+    } else if (std::ssize(journey.record.units) == journey.step) {  // else it was evaluated on a shard held out
+        turn.rows = journey.record.units.back().rows;
+        turn.seconds = journey.record.units.back().seconds;
+    }
+    courier().send(Rank(0), MessageKind::turn, encode(turn));
+}
+
+void MopWorker::accept_visit(Visit const& visit) {
+    auto const found = std::ranges::find_if(ready_, [&](Ready const& ready) {
+        return ready.journey.lap.id() == visit.lap && ready.ready_s == k_asks;
+    });
+    if (found == ready_.end() || paused()) return;  // it has ended here, or rests in a file until the job goes on
+    fault_point("hop.visit");
+    auto ready = std::move(*found);
+    ready_.erase(found);
+    ready.journey.shard = visit.shard;
+    auto const next = resources().owners.of(visit.shard);
+    if (next == runner().self()) return enqueue(std::move(ready));
+    if (!prepare(ready)) return end_trial(ready);
+    if (!came_damaged(ready)) go_to(next, std::move(ready));
+}
+
 void MopWorker::end_trial(Ready& ready) {
     finish(ready.journey, ready.state.bytes());
+    tell(Turn::What::over, ready);
     drop(ready.journey.lap.trial);
 }
 
 void MopWorker::end_lap(Ready& ready) {
     auto const trial = ready.journey.lap.trial;
     finish(ready.journey, ready.state.bytes());
+    tell(Turn::What::over, ready);
     keeper().rest(trial, std::move(ready.state));
     start_next(trial);
 }
 
 // A step to a shard of this trainer is a stay; every other is a hop.
 void MopWorker::move_on(Ready ready) {
-    auto& journey = ready.journey;
-    auto const home = home_of(journey.lap, resources());
     bool const trained = validating(ready);
-    auto const next = trained ? home
-                              : resources().owners.trains({journey.lap.trial, journey.lap.epoch}, journey.step,
-                                                          runner().shard_of(journey.lap, journey.step));
+    if (!trained && dispatched_) return ask(std::move(ready));
+    auto const& journey = ready.journey;
+    auto const next = trained ? home_of(journey.lap, resources())
+                              : resources().owners.trains(journey.lap.id(), journey.step, runner().shard_of(journey));
     if (next == runner().self()) return enqueue(std::move(ready));
+    go_to(next, std::move(ready));
+}
+
+void MopWorker::go_to(TrainerId next, Ready ready) {
+    auto& journey = ready.journey;
     ++journey.record.hops;
     journey.record.hop_bytes += static_cast<std::int64_t>(ready.state.bytes().size());
     journey.pushed_unix_s = unix_s();

@@ -8,6 +8,7 @@
 #include "comm/nccl_group.hpp"
 #include "comm/peers.hpp"
 #include "experiment/config.hpp"
+#include "strategy/common/roll_call_messages.hpp"
 #include "strategy/common/trainer_gpu.hpp"
 #include "strategy/common/worker_resources.hpp"
 #include "strategy/together/collectives.hpp"

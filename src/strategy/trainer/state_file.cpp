@@ -24,6 +24,7 @@ Checkpoint checkpoint_within(Journey const& journey, StateHashes const& hashes) 
     about.place = {journey.lap.epoch, journey.step, journey.batches};
     about.record = journey.record;
     about.record.valid_seconds = 0;  // a validation under way begins anew
+    if (journey.batches > 0) about.shard = journey.shard;
     about.rows = journey.rows;
     about.loss_sum = journey.loss_sum;
     about.layout_hash = hashes.layout;
@@ -66,6 +67,7 @@ void continue_from(Checkpoint const& about, Journey& journey) {
     journey.record.begin_hash = now.begin_hash;
     journey.step = about.place.step;
     journey.batches = about.place.batch;
+    journey.shard = about.shard;
     journey.rows = about.rows;
     journey.loss_sum = about.loss_sum;
     journey.parts = about.parts;

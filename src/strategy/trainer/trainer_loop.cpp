@@ -141,7 +141,7 @@ void TrainerLoop::busy_with(Lap const& lap, ShardId shard, Phase phase) {
 void TrainerLoop::train(Journey& journey, MutableBytes state) {
     auto& activity = courier().activity();
     fault_point("unit.begin");
-    busy_with(journey.lap, runner().shard_of(journey.lap, journey.step), Phase::compute);
+    busy_with(journey.lap, runner().shard_of(journey), Phase::compute);
     if (!journey.saved_s) journey.saved_s = monotonic_s();
     TrialRunner::OnTheWay const on_the_way{[&] { return keeper_.is_due(journey); },
                                            [&] {

@@ -84,7 +84,7 @@ std::function<void()> TrialRunner::batch_sign(Activity* activity) const {
 
 UnitSums TrialRunner::train_rest(Journey& journey, TrialModel& trial_model, Activity* activity, OnTheWay const* on_the_way) {
     auto const& lap = journey.lap;
-    auto const shard = shard_of(lap, journey.step);
+    auto const shard = shard_of(journey);
     fault_point("unit.rows");
     trial_model.training->begin_pass(*train_.at(shard), address_of(lap, shard), trial_model.training->batch_size());
     if (journey.batches > 0) trial_model.training->skip_to({journey.batches, {journey.rows, journey.loss_sum}});
@@ -105,7 +105,7 @@ UnitSums TrialRunner::train_rest(Journey& journey, TrialModel& trial_model, Acti
 
 void TrialRunner::run_unit(Journey& journey, MutableBytes state, Activity* activity, OnTheWay const* on_the_way) {
     auto const& lap = journey.lap;
-    auto const shard = shard_of(lap, journey.step);
+    auto const shard = shard_of(journey);
     if (held_out(lap).has(shard)) return evaluate_held_out(journey, state, activity);
     auto const what = fmt::format("unit on shard {}", shard.value);
     guarded(journey, what, [&] {
@@ -132,6 +132,7 @@ void TrialRunner::run_unit(Journey& journey, MutableBytes state, Activity* activ
         journey.record.units.push_back(unit);
     });
     ++journey.step;
+    journey.shard = {};
 }
 
 // States that wait are looked at too: they need no model.

@@ -105,7 +105,7 @@ public:
 
     void forget(TrialId trial);
     Manifest const& manifest() const { return manifest_; }
-    ShardId shard_of(Lap const& lap, int step) const;
+    ShardId shard_of(Journey const& journey) const;  // at journey.step
     HeldOut held_out(Lap const& lap) const;
     StateLayout const& layout(Lap const& lap);
     int shards() const { return static_cast<int>(manifest_.train.size()); }

@@ -17,6 +17,7 @@
 #include "schedule/lap.hpp"
 #include "schedule/policy.hpp"
 #include "schedule/visit.hpp"
+#include "strategy/common/journey.hpp"
 #include "strategy/trainer/trial_runner.hpp"
 
 namespace hopscotch {
@@ -70,8 +71,10 @@ void TrialRunner::open_validation() {
     for (auto const& file : manifest_.test) check_shard(experiment_.data.path, file, manifest_);
 }
 
-ShardId TrialRunner::shard_of(Lap const& lap, int step) const {
-    return policy_.next({lap.trial, step, shards(), held_out(lap), nullptr, lap.route});
+ShardId TrialRunner::shard_of(Journey const& journey) const {
+    if (journey.shard.value >= 0) return journey.shard;
+    auto const& lap = journey.lap;
+    return policy_.next({lap.trial, journey.step, shards(), held_out(lap), lap.route});
 }
 
 HeldOut TrialRunner::held_out(Lap const& lap) const { return held_out_of(lap.assignment, experiment_.search.folds); }

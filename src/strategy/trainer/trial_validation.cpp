@@ -58,7 +58,7 @@ Evaluation TrialRunner::validate_part(Lap const& lap, MutableBytes state, int k,
 
 // The sums of the shards before travel with the journey.
 void TrialRunner::evaluate_held_out(Journey& journey, MutableBytes state, Activity* activity) {
-    auto const shard = shard_of(journey.lap, journey.step);
+    auto const shard = shard_of(journey);
     auto const start = monotonic_s();
     if (journey.record.valid_seconds == 0) journey.record.valid_start_unix_s = unix_s();
     guarded(journey, fmt::format("validation on shard {}", shard.value), [&] {
@@ -79,6 +79,7 @@ void TrialRunner::evaluate_held_out(Journey& journey, MutableBytes state, Activi
     });
     journey.record.valid_seconds += monotonic_s() - start;
     ++journey.step;
+    journey.shard = {};
 }
 
 bool TrialRunner::run_validation_piece(Journey& journey, MutableBytes state, Activity* activity) {

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/job/run_meter.hpp"
+
+#include <algorithm>
+
+#include "experiment/reader.hpp"
+
+namespace hopscotch {
+
+void RunMeter::begin(std::vector<TrialView> const& trials) {
+    for (auto const& trial : trials) before_[trial.id] = trial.epochs_done - trial.first_epoch;
+}
+
+void RunMeter::learn(LapRecord const& record, TrialView const& trial) {
+    unit_s(trial);
+    for (auto const& unit : record.units) times_.learn(kinds_.at(trial.id), unit.trainer, unit.rows, unit.seconds);
+}
+
+double RunMeter::unit_s(TrialView const& trial) {
+    auto const [found, is_new] = kinds_.try_emplace(trial.id);
+    if (is_new) found->second = {trial.unit_cost, resolve(experiment_, trial.assignment, "").train.batch_size};
+    return times_.seconds(found->second);
+}
+
+RunMeter::Work RunMeter::work(std::vector<TrialView> const& trials, double units_ahead, double planned_epochs) {
+    Work out;
+    double epochs = 0, running_s = 0;
+    int running = 0;
+    for (auto const& trial : trials) {
+        auto const lap_s = shards_ * unit_s(trial);
+        auto const wanted = (has_ended(trial.status) ? trial.epochs_done : trial.epochs_wanted) - trial.first_epoch;
+        epochs += wanted;
+        out.total += wanted * lap_s;
+        out.done += (trial.epochs_done - trial.first_epoch) * lap_s;
+        if (auto const found = before_.find(trial.id); found != before_.end()) out.before += found->second * lap_s;
+        if (trial.status != TrialStatus::running) continue;
+        running_s += lap_s / shards_;
+        ++running;
+    }
+    if (planned_epochs > epochs && epochs > 0) out.total *= planned_epochs / epochs;
+    if (running > 0) out.done += units_ahead * running_s / running;
+    out.done = std::min(out.done, out.total);
+    return out;
+}
+
+}  // namespace hopscotch

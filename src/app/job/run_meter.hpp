@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// The work of a run for its progress and its ETA, in seconds of a trainer: units at the time that trials of their kind have
+// taken so far (schedule/unit_times.hpp). Trials that differ tenfold would make a count of units lie.
+#pragma once
+#include <map>
+#include <vector>
+
+#include "schedule/director.hpp"
+#include "schedule/unit_times.hpp"
+
+namespace hopscotch {
+
+struct Experiment;
+
+class RunMeter {
+public:
+    RunMeter(Experiment const& experiment, int shards) : experiment_(experiment), shards_(shards) {}
+
+    void begin(std::vector<TrialView> const& trials);  // the laps that they have now are of earlier jobs
+    void learn(LapRecord const& record, TrialView const& trial);
+
+    struct Work {
+        double done = 0, total = 0, before = 0;  // before: done by earlier jobs
+    };
+    // units_ahead: trained, of laps that have not ended. planned_epochs: of all trials, if the search may still start some.
+    Work work(std::vector<TrialView> const& trials, double units_ahead, double planned_epochs);
+
+private:
+    double unit_s(TrialView const& trial);
+
+    Experiment const& experiment_;
+    int shards_;
+    UnitTimes times_;
+    std::map<TrialId, UnitKind> kinds_;
+    std::map<TrialId, int> before_;  // epochs
+};
+
+}  // namespace hopscotch

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Seconds of units, learned while they are trained. PURE. Two factors: the seconds a row of a kind of trial (models of equal
+// FLOPs with equal batches), and the slowness of a trainer. A kind that nobody has trained yet takes its FLOPs, at the speed
+// of the kinds that are known. Averages forget: a host may get slower.
+#pragma once
+#include <compare>
+#include <cstdint>
+#include <map>
+
+#include "core/ids.hpp"
+
+namespace hopscotch {
+
+struct UnitKind {
+    double flops = 0;  // of one unit
+    std::int64_t batch_size = 0;
+    auto operator<=>(UnitKind const&) const = default;
+};
+
+class UnitTimes {
+public:
+    void learn(UnitKind const& kind, TrainerId trainer, std::int64_t rows, double seconds);
+
+    // Before the first unit of all: the FLOPs, as if a second had one. rows: 0: as many as the last unit of the kind.
+    double seconds(UnitKind const& kind, std::int64_t rows = 0) const;  // on the mean trainer
+    double seconds_on(UnitKind const& kind, TrainerId trainer, std::int64_t rows = 0) const;
+    double slowness(TrainerId trainer) const;  // 1: the mean trainer, or not known
+    bool knows_any() const { return !kinds_.empty(); }
+
+private:
+    struct Learned {
+        double row_s = 0;
+        std::int64_t rows = 0;  // of the last unit
+    };
+    std::map<UnitKind, Learned> kinds_;
+    std::map<TrainerId, double> slowness_;
+    double flop_s_ = 0;
+};
+
+}  // namespace hopscotch
