@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "schedule/order.hpp"
+#include "schedule/lap.hpp"
 
 namespace hopscotch {
 

@@ -59,6 +59,12 @@ void take_lap_done(Json const& line, Journal& journal) {
     journal.orders.erase(journal.orders.begin(), journal.orders.begin() + static_cast<std::ptrdiff_t>(came));
 }
 
+OwnersMoved owners_moved_from_json(Json const& line) {
+    OwnersMoved out{{}, line.at("reason").string(), line.at("unix_s").number()};
+    for (auto const& speed : line.at("speed").array()) out.speed.push_back(speed.number());
+    return out;
+}
+
 void take_line(std::string_view text, Journal& journal) {
     Problems problems("");
     Json const line = parse_json(text, problems);
@@ -88,9 +94,7 @@ void take_line(std::string_view text, Journal& journal) {
         journal.lost.push_back({TrainerId(line.at("trainer").integer()), line.at("host").string(),
                                 line.at("reason").string(), line.at("unix_s").number()});
     } else if (name == "owners_moved") {
-        OwnersMoved moved{{}, line.at("reason").string(), line.at("unix_s").number()};
-        for (auto const& speed : line.at("speed").array()) moved.speed.push_back(speed.number());
-        journal.moved.push_back(std::move(moved));
+        journal.moved.push_back(owners_moved_from_json(line));
     } else if (name == "run_resumed") {
         journal.incarnation = count_in(line, "incarnation");
         journal.status.clear();

@@ -5,12 +5,12 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/ids.hpp"
 #include "experiment/assignment.hpp"
 #include "experiment/validation_scores.hpp"
-#include "schedule/order.hpp"
 #include "schedule/visit.hpp"
 
 namespace hopscotch {
@@ -70,9 +70,25 @@ struct UnitsAt {
 // stopped: by an order (a user, a limit of hours).
 enum class Outcome { finished, diverged, failed, stopped };
 
-// Cause of a failure. trial: its model threw. surroundings: data could not be read, or memory was short; another attempt may
-// work.
+// Of a failure. trial: its model threw. surroundings: data or memory was missing; another attempt may work.
 enum class Cause { trial, surroundings };
+
+// An order of a user, or a limit of hours, which acts as one. It comes with the record of a lap and is obeyed when that lap
+// is delivered, so a director that gets the same records takes the same decisions (docs/decisions/0024).
+struct Order {
+    enum class Kind {
+        stop,    // the trial ends now, as stopped; the search hears that it failed
+        resume,  // a paused or stopped trial goes on to its train.epochs; the search has no say in it any more
+        clone,   // a new trial, unknown to the search, begins with the source's state at the end of a lap, once that has
+                 // ended; or of its last lap, if it ends before. Without any lap the clone waits until the source is resumed
+        finish   // no trial starts or goes on
+    } kind = Kind::stop;
+    TrialId trial = {};          // clone: the source; finish: none
+    int epoch = -1;              // clone: the source's lap
+    Assignment assignment = {};  // clone: every value of the new trial
+    std::string why;             // for people: "stopped by a user"
+};
+std::string_view name_of(Order::Kind kind);
 
 // The result of a lap: all facts that the journal, the metrics and the search need.
 struct LapRecord {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Orders of users and limits (order.hpp), around the director of a search. PURE. An order comes with the record of a lap. It
+// Orders of users and limits (lap.hpp), around the director of a search. PURE. An order comes with the record of a lap. It
 // is obeyed when that lap is delivered, that is, when the search hears of the lap (docs/decisions/0024). From then on this
 // class owns the trial that the order stopped, resumed or made. The search's director hears that the trial failed, and
 // nothing more.

@@ -34,6 +34,7 @@
 #include "model/zoo/zoo.hpp"
 #include "run/run_directory.hpp"
 #include "schedule/director.hpp"
+#include "schedule/policy.hpp"
 #include "search/search.hpp"
 #include "strategy/check.hpp"
 #include "strategy/strategy_table.hpp"
@@ -144,6 +145,12 @@ void prepare_director(PreparedRun& prepared) {
 }
 
 }  // namespace
+
+OwnersBy owners_by(PreparedRun const& prepared) {
+    auto const& strategy = prepared.experiment.strategy;
+    bool const chooses = has_setting(strategy.name, "owners") && !policy_named(strategy.policy).dispatched();
+    return chooses && !prepared.equal_owners ? strategy.owners : OwnersBy::equal;
+}
 
 double unit_cost_of(TrialConfig const& config, DataSchema const& schema, int shards) {
     return flops_per_row(config.model, schema) * static_cast<double>(schema.train_rows) / shards;

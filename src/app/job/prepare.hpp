@@ -58,6 +58,10 @@ struct PreparedRun {
     TrialConfig config_of(Assignment const& assignment) const;  // of a trial that has been checked
 };
 
+// Shards are dealt out equally where the strategy has no choice, and where rank 0 dispatches: its matchmakers know one
+// holder of a shard.
+OwnersBy owners_by(PreparedRun const& prepared);
+
 // FLOPs of one unit of a trial.
 double unit_cost_of(TrialConfig const& config, DataSchema const& schema, int shards);
 

@@ -8,7 +8,6 @@
 
 #include "app/job/prepare.hpp"
 #include "data/batches/row_block.hpp"
-#include "experiment/strategy_traits.hpp"
 #include "schedule/director.hpp"
 #include "schedule/in_flight.hpp"
 #include "schedule/policy.hpp"
@@ -29,12 +28,6 @@ bool replicas_fit(PreparedRun const& prepared, OwnerTable const& owners) {
 }
 
 }  // namespace
-
-OwnersBy owners_by(PreparedRun const& prepared) {
-    auto const& strategy = prepared.experiment.strategy;
-    bool const chooses = has_setting(strategy.name, "owners") && !policy_named(strategy.policy).dispatched();
-    return chooses && !prepared.equal_owners ? strategy.owners : OwnersBy::equal;
-}
 
 OwnersRequest owners_request(PreparedRun const& prepared, std::vector<double> const& speed) {
     auto const& strategy = prepared.experiment.strategy;

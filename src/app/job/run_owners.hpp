@@ -12,10 +12,6 @@ namespace hopscotch {
 
 struct PreparedRun;
 
-// Shards are dealt out equally where the strategy has no choice, and where rank 0 dispatches: it hands out trials of shards
-// with one holder.
-OwnersBy owners_by(PreparedRun const& prepared);
-
 // What to ask plan_owners() for. speed: by trainer; empty: all are equal.
 OwnersRequest owners_request(PreparedRun const& prepared, std::vector<double> const& speed);
 

@@ -5,7 +5,6 @@
 #include <memory>
 
 #include "app/job/prepare.hpp"
-#include "app/job/run_owners.hpp"
 #include "app/plan/plan_rows.hpp"
 #include "app/plan/planned_run.hpp"
 #include "schedule/policy.hpp"
