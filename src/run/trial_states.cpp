@@ -5,8 +5,8 @@
 
 namespace hopscotch {
 
-std::map<TrialId, TrialState> trial_states(Journal const& journal) {
-    std::map<TrialId, TrialState> out;
+std::map<TrialId, StatusOfTrial> trial_states(Journal const& journal) {
+    std::map<TrialId, StatusOfTrial> out;
     for (auto const& [trial, assignment] : journal.assignments) out[trial] = {};
     for (auto const& decision : journal.decisions)
         if (decision.kind == Decision::Kind::pause)

@@ -10,11 +10,11 @@ namespace hopscotch {
 
 struct Journal;
 
-struct TrialState {
+struct StatusOfTrial {
     std::string status = "running";  // a name of TrialStatus; a trial with a released lap that has not ended is running
     std::string reason;
 };
 
-std::map<TrialId, TrialState> trial_states(Journal const& journal);
+std::map<TrialId, StatusOfTrial> trial_states(Journal const& journal);
 
 }  // namespace hopscotch

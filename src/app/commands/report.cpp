@@ -25,8 +25,8 @@ struct ReportOptions {
 
 int report_command(ReportOptions const& options) {
     if (options.run_dirs.size() > k_most_reports)
-        throw ConfigError(fmt::format("{} run directories are too many for a page (at most {})", options.run_dirs.size(),
-                                      k_most_reports));
+        throw ConfigError(
+            fmt::format("{} run directories are too many for a page (at most {})", options.run_dirs.size(), k_most_reports));
     std::vector<ReportData> runs;
     for (auto const& dir : options.run_dirs) {
         try {
@@ -56,8 +56,9 @@ Work add_report(CLI::App& command) {
         ->type_name("RUN_DIR");
     command.add_option("--out", options->out, "The file to write (default: report.html in the first run directory)")
         ->type_name("FILE");
-    command.footer("The page needs no network and no server. Several runs: the page compares them.\n"
-                   "Example: hopscotch report runs/digits");
+    command.footer(
+        "The page needs no network and no server. Several runs: the page compares them.\n"
+        "Example: hopscotch report runs/digits");
     return on_first_rank([options] { return report_command(*options); });
 }
 

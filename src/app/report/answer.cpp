@@ -18,9 +18,10 @@ std::string state_sentence(ReportData const& data) {
         return fmt::format("The run was {}: this is what it had found by then. <code>--resume</code> continues it.",
                            data.status == "interrupted" ? "interrupted" : "ended by a failure");
     double const age_s = std::max(0.0, data.read_unix_s - data.journal.last_unix_s);
-    return fmt::format("The run has not ended: a job works on it, or was killed. The last line of its journal was {} old when "
-                       "this page was written.",
-                       seconds_text(age_s));
+    return fmt::format(
+        "The run has not ended: a job works on it, or was killed. The last line of its journal was {} old when "
+        "this page was written.",
+        seconds_text(age_s));
 }
 
 std::string result_sentence(ReportData const& data) {

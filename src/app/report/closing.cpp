@@ -19,7 +19,10 @@ std::string fact(std::string_view name, std::string_view value) {
 
 std::string commands_of(ReportData const& data) {
     auto const shell = [](std::string const& word) {
-        bool const plain = std::ranges::all_of(word, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || std::string_view("./_-+").find(c) != std::string_view::npos; });
+        bool const plain = std::ranges::all_of(word, [](char c) {
+            return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+                   std::string_view("./_-+").find(c) != std::string_view::npos;
+        });
         if (plain && !word.empty()) return word;
         std::string out = "'";
         for (char const c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
@@ -71,7 +74,8 @@ std::string facts_table(ReportData const& data) {
     if (auto const* best = data.best_trial())
         for (auto const& lap : data.journal.laps)
             if (lap.trial == best->id && lap.epoch == best->best->epoch && lap.outcome == Outcome::finished)
-                out += fact(fmt::format("state of trial {} after epoch {}", lap.trial.value, lap.epoch), to_hex(lap.state_hash));
+                out += fact(fmt::format("state of trial {} after epoch {}", lap.trial.value, lap.epoch),
+                            to_hex(lap.state_hash));
     return "<div class=\"scroll\"><table class=\"facts\"><tbody>" + out + "</tbody></table></div>";
 }
 
@@ -81,10 +85,11 @@ std::string failed_rows(ReportData const& data) {
     for (auto const& trial : data.trials) {
         if (trial.status != "failed" && trial.status != "diverged") continue;
         if (++count > k_most_failures) continue;
-        out += fmt::format("<tr {}><td class=\"n\">{}</td><td><span class=\"st bad\">{}</span></td><td class=\"n\">{}</td><td>{}</td>"
-                           "<td>{}</td></tr>",
-                           trial_mark(trial.id.value), trial.id.value, escaped(trial.status), trial.epochs,
-                           escaped(cut_text(trial.reason, 400)), escaped(trial_name(trial).substr(trial_name(trial).find(':') + 2)));
+        out += fmt::format(
+            "<tr {}><td class=\"n\">{}</td><td><span class=\"st bad\">{}</span></td><td class=\"n\">{}</td><td>{}</td>"
+            "<td>{}</td></tr>",
+            trial_mark(trial.id.value), trial.id.value, escaped(trial.status), trial.epochs,
+            escaped(cut_text(trial.reason, 400)), escaped(trial_name(trial).substr(trial_name(trial).find(':') + 2)));
     }
     if (count > k_most_failures) out += fmt::format("<tr><td colspan=\"5\">{} more</td></tr>", count - k_most_failures);
     return out;
@@ -105,13 +110,16 @@ std::string failures_section(ReportData const& data) {
     auto out = fmt::format("<p>{}: {}.{}</p>", escaped(counted(std::ssize(data.trials), "trial")), escaped(stops_text(data)),
                            rows.empty() ? " None failed." : "");
     if (!rows.empty())
-        out += "<div class=\"scroll\"><table><thead><tr><th scope=\"col\" class=\"n\">trial</th><th scope=\"col\">status</th><th "
-               "scope=\"col\" class=\"n\">epochs</th><th scope=\"col\">reason</th><th scope=\"col\">configuration</th></tr></thead>"
-               "<tbody>" +
-               rows + "</tbody></table></div>";
+        out +=
+            "<div class=\"scroll\"><table><thead><tr><th scope=\"col\" class=\"n\">trial</th><th scope=\"col\">status</th><th "
+            "scope=\"col\" class=\"n\">epochs</th><th scope=\"col\">reason</th><th scope=\"col\">configuration</th></tr></thead>"
+            "<tbody>" +
+            rows + "</tbody></table></div>";
     int retries = 0;
     for (auto const& [trial, count] : data.journal.retries) retries += count;
-    if (retries > 0) out += note(fmt::format("{} that did not end a trial: it went back to its checkpoint.", counted(retries, "failure")));
+    if (retries > 0)
+        out +=
+            note(fmt::format("{} that did not end a trial: it went back to its checkpoint.", counted(retries, "failure")));
     for (std::size_t i = 0; i < std::min(data.journal.lost.size(), k_most_failures); ++i) {
         auto const& lost = data.journal.lost[i];
         out += note(fmt::format("Trainer {} on {} was lost: {}", lost.trainer.value, lost.host, cut_text(lost.reason, 400)));

@@ -53,15 +53,16 @@ std::string cell_of(double value, std::string const& text) {
 }
 
 std::string row_of_run(ReportData const& data, std::size_t number) {
-    auto out = fmt::format("<tr><td><svg class=\"key\" viewBox=\"0 0 12 12\" aria-hidden=\"true\"><rect class=\"f{}\" width=\"12\" "
-                           "height=\"12\" rx=\"2\"/></svg> <a href=\"#run{}-answer\">{}</a></td><td>{}</td><td>{}</td>",
-                           number < k_most_compared_lines ? fmt::format("{}", number + 1) : "grey", number,
-                           escaped(cut_text(data.dir, 100)), escaped(data.label), escaped(data.status));
+    auto out = fmt::format(
+        "<tr><td><svg class=\"key\" viewBox=\"0 0 12 12\" aria-hidden=\"true\"><rect class=\"f{}\" width=\"12\" "
+        "height=\"12\" rx=\"2\"/></svg> <a href=\"#run{}-answer\">{}</a></td><td>{}</td><td>{}</td>",
+        number < k_most_compared_lines ? fmt::format("{}", number + 1) : "grey", number, escaped(cut_text(data.dir, 100)),
+        escaped(data.label), escaped(data.status));
     auto const* best = data.best_trial();
     out += fmt::format("<td>{}</td>", escaped(data.metric));
     out += best == nullptr ? cell_of(NAN, "") : cell_of(best->best->value, short_number(best->best->value));
     for (auto const& column : columns_of()) out += cell_of(column.value(data), column.text(column.value(data)));
-    auto const config = best == nullptr ? "" : short_config(data.groups.empty() ? best->assignment : best->assignment);
+    auto const config = best == nullptr ? "" : short_config(best->assignment);
     return out + fmt::format("<td>{}</td></tr>", escaped(cut_text(config, 120)));
 }
 
@@ -120,9 +121,10 @@ std::string comparison_section(std::vector<ReportData> const& runs) {
     std::string rows;
     for (std::size_t r = 0; r < runs.size(); ++r) rows += row_of_run(runs[r], r);
     return race(runs) +
-           fmt::format("<div class=\"scroll\"><table class=\"sortable\"><thead><tr>{}<th scope=\"col\">best configuration</th></tr>"
-                       "</thead><tbody>{}</tbody></table></div>",
-                       head, rows) +
+           fmt::format(
+               "<div class=\"scroll\"><table class=\"sortable\"><thead><tr>{}<th scope=\"col\">best configuration</th></tr>"
+               "</thead><tbody>{}</tbody></table></div>",
+               head, rows) +
            "<p class=\"cap\">Whether runs did the same work, and so may be compared, is what hopscotch compare checks.</p>";
 }
 

@@ -56,7 +56,8 @@ void draw_dots(Svg& svg, ReportData const& data, Axes const& axes, double unit) 
     for (auto const index : thinned(shown.size(), k_most_history_points, 0)) {
         auto const& trial = data.trials[shown[index]];
         svg.circle(axes.at(trial.end_s / unit, trial.best->value), 3.5, dot_class(trial),
-                   fmt::format("{}\n{} {}, {}", trial_name(trial), data.metric, short_number(trial.best->value), trial.status),
+                   fmt::format("{}\n{} {}, {}", trial_name(trial), data.metric, short_number(trial.best->value),
+                               trial.status),
                    trial_mark(trial.id.value));
     }
 }
@@ -101,6 +102,7 @@ Axes curve_axes(ReportData const& data) {
         }
     auto axes = make_axes(k_wide_box, AxisScale(ScaleKind::linear, 0, last), metric_scale(values, data.mode));
     axes.x_name = "epoch";
+    axes.x_ticks_at = TicksAt::whole_numbers;
     axes.y_name = data.metric;
     return axes;
 }
@@ -145,9 +147,10 @@ std::string curves_section(ReportData const& data) {
     svg.end_clip();
     std::vector<LegendEntry> entries;
     for (std::size_t i = 0; i < front; ++i)
-        entries.push_back({fmt::format("f{}", i + 1), fmt::format("trial {}", data.trials[order[i]].id.value)});
+        entries.push_back(
+            {i == 4 ? "fink" : fmt::format("f{}", i + 1), fmt::format("trial {}", data.trials[order[i]].id.value)});
     auto caption = legend(entries);
-    caption += fmt::format("The {} best trials are in front.", front);
+    caption += front == 1 ? "The best trial is in front." : fmt::format("The {} best trials are in front.", front);
     if (order.size() > shown.size()) caption += fmt::format(" {} of {} curves are drawn.", shown.size(), order.size());
     return figure(std::move(svg).take(), caption);
 }

@@ -12,7 +12,7 @@ namespace {
 constexpr double k_top_share = 0.1, k_least_density = 1e-12;
 constexpr int k_most_cells = 50;
 
-using Counts = std::vector<double>;  // by cell
+using CellCounts = std::vector<double>;  // by cell
 
 double normal_below(double x) { return 0.5 * std::erfc(-x / std::sqrt(2.0)); }
 
@@ -43,7 +43,7 @@ CellGrid grid_of(KeyColumn const& key) {
 }
 
 // Scott's rule with the spread of the middle half, over cells.
-double width_of_kernels(Counts const& counts, double total) {
+double width_of_kernels(CellCounts const& counts, double total) {
     double mean = 0, squares = 0;
     for (std::size_t g = 0; g < counts.size(); ++g) mean += counts[g] * static_cast<double>(g) / total;
     for (std::size_t g = 0; g < counts.size(); ++g) squares += counts[g] * std::pow(static_cast<double>(g) - mean, 2);
@@ -64,9 +64,9 @@ double width_of_kernels(Counts const& counts, double total) {
 }
 
 // A Gaussian on each cell that has trials, and a wide one of the weight of one trial; each cut off at the ends of the range.
-Counts numeric_density(Counts const& counts) {
+CellCounts numeric_density(CellCounts const& counts) {
     double const total = std::accumulate(counts.begin(), counts.end(), 0.0), n = static_cast<double>(counts.size());
-    Counts out(counts.size());
+    CellCounts out(counts.size());
     auto const add = [&](double centre, double sigma, double weight) {
         double const all = normal_below((n - 0.5 - centre) / sigma) - normal_below((-0.5 - centre) / sigma);
         for (std::size_t g = 0; g < out.size(); ++g) {
@@ -82,12 +82,12 @@ Counts numeric_density(Counts const& counts) {
 }
 
 // A kernel: as much everywhere as 1 / (cells + 1) trials, and one trial at its own cell.
-Counts category_density(Counts const& counts) {
+CellCounts category_density(CellCounts const& counts) {
     double const total = std::accumulate(counts.begin(), counts.end(), 0.0), n = static_cast<double>(counts.size());
     double occupied = 0;
     for (double const count : counts) occupied += count > 0 ? 1 : 0;
     double const base = 1 / (occupied + 1), sum = 1 + n * base;
-    Counts out(counts.size());
+    CellCounts out(counts.size());
     for (std::size_t g = 0; g < out.size(); ++g)
         out[g] = (counts[g] * (1 + base) / sum + (total - counts[g]) * base / sum + 1 / n) / (total + 1);
     return out;
@@ -95,14 +95,14 @@ Counts category_density(Counts const& counts) {
 
 // The groups in which a key is active, counted by cell: all of them, and the best.
 struct CountedKey {
-    Counts all, best;
+    CellCounts all, best;
     double count = 0, best_count = 0;
 };
 
 CountedKey count_key(KeyColumn const& key, std::vector<int> const& rank, int last_best) {
     auto const grid = grid_of(key);
     auto const cells = key.numeric ? static_cast<std::size_t>(grid.cells) : key.categories.size();
-    CountedKey out{Counts(cells), Counts(cells)};
+    CountedKey out{CellCounts(cells), CellCounts(cells)};
     for (std::size_t i = 0; i < rank.size(); ++i) {
         if (rank[i] < 0 || !key.values[i]) continue;
         auto const cell = key.numeric ? grid.cell_of(*key.values[i]) : static_cast<std::size_t>(*key.values[i]);

@@ -11,8 +11,8 @@ namespace hopscotch {
 
 inline constexpr std::size_t k_trials_for_importance = 50;  // fewer than five trials in the best tenth prove nothing
 
-// rank: of each group, 0 is best, equal groups have equal ranks; -1: it does not count. In the order of `keys`, sums to 1. If
-// no key tells the best from the others, all are equal. Empty if fewer than two groups count.
+// rank: of each group, 0 is best, equal groups have equal ranks; -1: it does not count. In the order of `keys`, sums to 1.
+// If no key tells the best from the others, all are equal. Empty if fewer than two groups count.
 std::vector<double> importance_of(std::vector<KeyColumn> const& keys, std::vector<int> const& rank);
 
 }  // namespace hopscotch

@@ -32,7 +32,6 @@ std::vector<std::string> paths_of(ReportData const& data, Space const& space) {
     return out;
 }
 
-// A range of the space keeps its bounds. Without one, all values must be numbers and vary (not a list of some).
 void add_range(KeyColumn& column, Parameter const& parameter) {
     column.numeric = parameter.type == Parameter::Type::real || parameter.type == Parameter::Type::integer;
     column.whole = parameter.type == Parameter::Type::integer;
@@ -52,12 +51,19 @@ void add_numbers(KeyColumn& column, std::vector<Json const*> const& values) {
     }
 }
 
-void add_categories(KeyColumn& column, std::vector<Json const*> const& values) {
+// listed: the values of the space, in its order.
+void add_categories(KeyColumn& column, std::vector<Json const*> const& values, std::vector<Json> const& listed) {
     std::vector<std::pair<double, std::string>> found;  // numbers first, by value
-    std::set<std::string> known;
+    std::set<std::string> known, used;
     for (auto const* value : values)
-        if (value != nullptr && known.insert(value_words(*value)).second)
-            found.emplace_back(value->is_number() ? value->number() : INFINITY, value_words(*value));
+        if (value != nullptr) used.insert(value_words(*value));
+    auto const add = [&](Json const& value) {
+        if (used.contains(value_words(value)) && known.insert(value_words(value)).second)
+            found.emplace_back(value.is_number() ? value.number() : INFINITY, value_words(value));
+    };
+    for (auto const& value : listed) add(value);
+    for (auto const* value : values)
+        if (value != nullptr) add(*value);
     std::ranges::stable_sort(found, {}, &std::pair<double, std::string>::first);
     std::map<std::string, double> place;
     for (auto const& [number, text] : found) {
@@ -78,8 +84,12 @@ bool varies(KeyColumn const& column) {
 KeyColumn column_of(ReportData const& data, std::string const& path, Space const& space) {
     KeyColumn out;
     out.path = path;
-    for (auto const& parameter : space.parameters)
-        if (parameter.path == path) add_range(out, parameter);
+    std::vector<Json> listed;
+    for (auto const& parameter : space.parameters) {
+        if (parameter.path != path) continue;
+        add_range(out, parameter);
+        if (parameter.type == Parameter::Type::choice) listed = parameter.values;
+    }
     std::vector<Json const*> values;
     bool numbers = true;
     for (auto const& group : data.groups) {
@@ -87,7 +97,7 @@ KeyColumn column_of(ReportData const& data, std::string const& path, Space const
         numbers = numbers && (values.back() == nullptr || values.back()->is_number());
     }
     out.numeric = out.numeric && numbers;
-    out.numeric ? add_numbers(out, values) : add_categories(out, values);
+    out.numeric ? add_numbers(out, values) : add_categories(out, values, listed);
     return out;
 }
 
@@ -120,7 +130,8 @@ std::vector<KeyColumn> key_columns(ReportData const& data, KeyColumns which) {
         if (which == KeyColumns::all || varies(column)) out.push_back(std::move(column));
     }
     for (auto& column : out) {
-        auto const same = std::ranges::count_if(out, [&](auto const& o) { return last_name(o.path) == last_name(column.path); });
+        auto const same =
+            std::ranges::count_if(out, [&](auto const& o) { return last_name(o.path) == last_name(column.path); });
         column.name = same > 1 ? column.path : std::string(last_name(column.path));
     }
     return out;

@@ -14,7 +14,7 @@ struct KeyColumn {
     std::string path, name;  // name: the last word of the path, or the path where two end alike
     bool numeric = false;    // a range; else one of the categories
     bool log = false, whole = false;
-    double low = 0, high = 0;                   // of the range
+    double low = 0, high = 0;  // of the range
     std::optional<double> step;
     std::vector<std::string> categories;        // numbers in their order, others as they first appear
     std::vector<std::optional<double>> values;  // by ReportData::groups: the number, or that of the category; none: inactive

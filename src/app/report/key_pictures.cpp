@@ -57,8 +57,7 @@ void draw_parallel_axis(Svg& svg, ParallelAxis const& axis, std::size_t number, 
         svg.text({axis.x - 7, y + 4}, "tick end halo", cut_text(tick.text, 14));
     }
     if (has_none(axis.key)) svg.text({axis.x - 7, k_none_y + 4}, "tick end halo", "none");
-    svg.rect({axis.x - 12, k_axis_top - 4, axis.x + 12, k_none_y + 6}, "brush", "",
-             fmt::format("data-axis=\"{}\"", number));
+    svg.rect({axis.x - 12, k_axis_top - 4, axis.x + 12, k_none_y + 6}, "brush", "", fmt::format("data-axis=\"{}\"", number));
 }
 
 std::vector<Spot> parallel_places(ReportData const& data, std::size_t g, std::vector<ParallelAxis> const& axes) {
@@ -77,15 +76,15 @@ std::vector<int> ranks_by_length(ReportData const& data) {
     std::vector<int> out(data.groups.size(), -1);
     for (std::size_t i = 0; i < order.size(); ++i) {
         auto const& group = data.groups[order[i]];
-        bool const equal = i > 0 && data.groups[order[i - 1]].epochs == group.epochs &&
-                           data.groups[order[i - 1]].value == group.value;
+        bool const equal =
+            i > 0 && data.groups[order[i - 1]].epochs == group.epochs && data.groups[order[i - 1]].value == group.value;
         out[order[i]] = equal ? out[order[i - 1]] : static_cast<int>(i);
     }
     return out;
 }
 
 std::string slice(ReportData const& data, KeyColumn const& key) {
-    auto axes = make_axes({52, 26, 290, 170}, key.scale(), metric_scale(values_of_groups(data), data.mode));
+    auto axes = make_axes({62, 26, 290, 170}, key.scale(), metric_scale(values_of_groups(data), data.mode));
     Svg svg(300, 206, fmt::format("{} by {}", data.metric, key.name), "small");
     axes.x_ticks = 0;
     axes.y_ticks = 4;
@@ -105,8 +104,9 @@ std::string slice(ReportData const& data, KeyColumn const& key) {
     for (auto const i : thinned(data.ranking.size(), k_most_slice_dots, 20)) {
         auto const g = data.ranking[i];
         if (!key.values[g]) continue;
-        svg.circle(axes.at(*key.values[g], data.groups[g].value), 3, i == 0 ? "dot f2 first" : "dot f1",
-                   fmt::format("{}\n{} {}", group_name(data, data.groups[g]), data.metric, short_number(data.groups[g].value)),
+        svg.circle(axes.at(*key.values[g], data.groups[g].value), i == 0 ? 4.5 : 3, i == 0 ? "dot f2 first" : "dot f1",
+                   fmt::format("{}\n{} {}", group_name(data, data.groups[g]), data.metric,
+                               short_number(data.groups[g].value)),
                    trial_mark(data.trials[data.groups[g].trials.front()].id.value));
     }
     return std::move(svg).take();
@@ -133,8 +133,9 @@ std::string parallel_section(ReportData const& data) {
     }
     for (std::size_t a = 0; a < axes.size(); ++a) draw_parallel_axis(svg, axes[a], a, room);
     auto caption = legend({{"f2", "best"}, {"f1", "best tenth"}, {"fgrey", "others"}});
-    caption += "A line is a configuration. <span class=\"noscreen\">Drag along an axis to choose a part of it; click the axis to "
-               "let go.</span>";
+    caption +=
+        "A line is a configuration. <span class=\"noscreen\">Drag along an axis to choose a part of it; click the axis to "
+        "let go.</span>";
     if (shown.size() < data.ranking.size())
         caption += fmt::format(" {} of {} lines are drawn.", shown.size(), data.ranking.size());
     if (keys.size() < all) caption += fmt::format(" {} of {} keys are drawn.", keys.size(), all);
@@ -153,8 +154,9 @@ std::string importance_section(ReportData const& data) {
     double const top = enough ? 10 : 40, bottom = top + 30 * static_cast<double>(order.size());
     Svg svg(860, bottom + 10, "importance of the searched keys");
     if (!enough)
-        svg.text({200, 22}, "warn", fmt::format("From {} configurations. Do not trust this picture: it needs {} or more.",
-                                                data.ranking.size(), k_trials_for_importance));
+        svg.text({200, 22}, "warn",
+                 fmt::format("From {} configurations. Do not trust this picture: it needs {} or more.", data.ranking.size(),
+                             k_trials_for_importance));
     double const longest = importance[order.front()];
     for (std::size_t i = 0; i < order.size(); ++i) {
         double const y = top + 30 * static_cast<double>(i), value = importance[order[i]];
@@ -163,10 +165,11 @@ std::string importance_section(ReportData const& data) {
         svg.rect({200, y + 6, end, y + 24}, enough ? "f1" : "fgrey");
         svg.text({end + 8, y + 19}, "tick", fmt::format("{:.0f} %", 100 * value));
     }
-    return figure(std::move(svg).take(),
-                  "Share of each key in what tells the best tenth of the configurations from all others: PED-ANOVA (Watanabe "
-                  "et al., 2023), with groups ranked by epochs reached, then by value. It is believable from 50 "
-                  "configurations on. It shows where the best lie, not what causes it.");
+    return figure(
+        std::move(svg).take(),
+        "Share of each key in what tells the best tenth of the configurations from all others: PED-ANOVA (Watanabe "
+        "et al., 2023), with groups ranked by epochs reached, then by value. It is believable from 50 "
+        "configurations on. It shows where the best lie, not what causes it.");
 }
 
 std::string slices_section(ReportData const& data) {
@@ -176,7 +179,8 @@ std::string slices_section(ReportData const& data) {
     keys.resize(std::min(all, k_most_slices));
     std::string out = "<div class=\"multiples\">";
     for (auto const& key : keys) out += slice(data, key);
-    out += fmt::format("</div><p class=\"cap\">{} of each configuration by one key. Orange: the best.</p>", escaped(data.metric));
+    out += fmt::format("</div><p class=\"cap\">{} of each configuration by one key. Orange: the best.</p>",
+                       escaped(data.metric));
     if (data.ranking.size() > k_most_slice_dots)
         out += note(fmt::format("{} of {} points are drawn in each.", k_most_slice_dots, data.ranking.size()));
     if (keys.size() < all) out += note(fmt::format("{} of {} keys are drawn.", keys.size(), all));

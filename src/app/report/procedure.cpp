@@ -64,10 +64,12 @@ using Rungs = std::map<std::pair<std::string, int>, RungCounts>;  // by bracket 
 Rungs rungs_of(Journal const& journal) {
     Rungs out;
     std::map<TrialId, std::pair<std::string, int>> waiting;  // paused at this rung
+    std::map<TrialId, std::string> bracket;                  // the end of a trial does not name it
     for (auto const& decision : journal.decisions) {
         using Kind = Decision::Kind;
         if (decision.kind == Kind::start || decision.kind == Kind::clone) continue;
-        auto key = std::pair(bracket_in(decision.why), decision.epoch + 1);
+        if (auto const named = bracket_in(decision.why); !named.empty()) bracket[decision.trial] = named;
+        auto const key = std::pair(bracket[decision.trial], decision.epoch + 1);
         if (decision.kind == Kind::resume) {
             if (auto const at = waiting.find(decision.trial); at != waiting.end()) {
                 --out[at->second].paused;
@@ -105,7 +107,7 @@ std::string rung_table(Rungs const& rungs) {
     for (auto const& [key, counts] : rungs) {
         if (++rows > 200) break;
         out += "<tr>";
-        if (brackets) out += fmt::format("<td>{}</td>", escaped(key.first));
+        if (brackets) out += fmt::format("<td>{}</td>", key.first.empty() ? "without rungs" : escaped(key.first));
         for (int const count : {key.second, counts.decided, counts.went_on, counts.paused, counts.ended})
             out += fmt::format("<td class=\"n\">{}</td>", count);
         out += "</tr>";
@@ -122,6 +124,7 @@ std::string survival(ReportData const& data) {
     auto axes = make_axes(k_procedure_box, AxisScale(ScaleKind::linear, 0, last), AxisScale(ScaleKind::linear, 0, count));
     axes.x_name = "epochs";
     axes.y_name = "trials that trained at least so long";
+    axes.x_ticks_at = axes.y_ticks_at = TicksAt::whole_numbers;
     Svg svg(860, 362, "trials by the epochs that they trained");
     draw_axes(svg, axes);
     std::vector<Spot> line{axes.at(0, count)};
@@ -129,8 +132,7 @@ std::string survival(ReportData const& data) {
     for (std::size_t i = 0; i < epochs.size(); ++i) {
         left -= 1;
         if (i + 1 < epochs.size() && epochs[i + 1] == epochs[i]) continue;
-        line.push_back(axes.at(epochs[i], line.size() == 1 ? count : left + 0));
-        line.back().y = line[line.size() - 2].y;
+        line.push_back({axes.x.at(epochs[i]), line.back().y});
         line.push_back(axes.at(epochs[i], left));
     }
     svg.path(line, "best-line");
@@ -138,7 +140,7 @@ std::string survival(ReportData const& data) {
 }
 
 struct FamilyTree {
-    std::map<int, double> lane;             // by trial
+    std::map<int, double> lane;              // by trial
     std::set<std::pair<int, int>> ancestry;  // (trial, epoch): laps on the way to the best model
 };
 
@@ -183,7 +185,8 @@ std::string pareto_section(ReportData const& data) {
     std::vector<std::pair<Spot, ReportTrial const*>> others;
     for (auto const& value : front->values) xs.push_back(value[0]), ys.push_back(value[1]);
     for (auto const i : thinned(data.trials.size(), k_most_pareto_dots, 0)) {
-        auto const x = measure_of(data, data.trials[i], front->names[0]), y = measure_of(data, data.trials[i], front->names[1]);
+        auto const x = measure_of(data, data.trials[i], front->names[0]),
+                   y = measure_of(data, data.trials[i], front->names[1]);
         if (!x || !y) continue;
         others.push_back({{*x, *y}, &data.trials[i]});
         xs.push_back(*x), ys.push_back(*y);
@@ -200,10 +203,11 @@ std::string pareto_section(ReportData const& data) {
     svg.path(line, "front s2 thin");
     for (std::size_t i = 0; i < line.size(); ++i)
         svg.circle(line[i], 5, "dot f2",
-                   fmt::format("trial {}: {} {}, {} {}", front->trials[i], front->names[0], short_number(front->values[i][0]),
-                               front->names[1], short_number(front->values[i][1])),
+                   fmt::format("trial {}: {} {}, {} {}", front->trials[i], front->names[0],
+                               short_number(front->values[i][0]), front->names[1], short_number(front->values[i][1])),
                    trial_mark(front->trials[i]));
-    auto out = figure(std::move(svg).take(), "Orange: trials that no other trial beats in one value without losing in the other.");
+    auto out =
+        figure(std::move(svg).take(), "Orange: trials that no other trial beats in one value without losing in the other.");
     if (others.empty()) out += note("The values of the other trials are not in the run directory.");
     return out;
 }
@@ -224,11 +228,13 @@ std::string family_section(ReportData const& data) {
     double last = 1;
     for (auto const& trial : data.trials) last = std::max(last, static_cast<double>(trial.epochs));
     double const rows = static_cast<double>(tree.lane.size()), height = std::clamp(26 * rows, 80.0, 900.0);
-    auto axes = make_axes({70, 34, 840, 34 + height}, AxisScale(ScaleKind::linear, 0, last), AxisScale(ScaleKind::linear, -0.7, rows - 0.3));
+    auto axes = make_axes({70, 34, 840, 34 + height}, AxisScale(ScaleKind::linear, 0, last),
+                          AxisScale(ScaleKind::linear, -0.7, rows - 0.3));
     axes.y = axes.y.between(34, 34 + height);  // trial 0 on top
     axes.x_name = "epochs";
     axes.y_name = "trial";
     axes.y_ticks = static_cast<int>(std::min(rows, 10.0));
+    axes.x_ticks_at = axes.y_ticks_at = TicksAt::whole_numbers;
     Svg svg(860, height + 76, "family tree of the population");
     draw_axes(svg, axes);
     for (auto const& [lap, source] : clones) {

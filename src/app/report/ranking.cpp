@@ -73,7 +73,8 @@ std::string row_of_group(ReportData const& data, std::size_t g, std::string_view
         out += number_cell(group.spread, std::isfinite(group.value) ? short_number(group.spread) : "-") +
                spread_picture(data, group, scale);
     else
-        out += number_cell(trial.best ? double(trial.best->epoch) : NAN, trial.best ? fmt::format("{}", trial.best->epoch) : "-");
+        out += number_cell(trial.best ? double(trial.best->epoch) : NAN,
+                           trial.best ? fmt::format("{}", trial.best->epoch) : "-");
     out += number_cell(group.epochs, fmt::format("{}", group.epochs));
     return out + number_cell(trained_s, fmt::format("{:.3g}", trained_s)) + status_cell(trial);
 }
@@ -101,13 +102,14 @@ std::string ranking_section(ReportData const& data) {
             body += key.numeric ? number_cell(key.values[g].value_or(NAN), key.texts[g]) : text_cell(key.texts[g]);
         body += "</tr>\n";
     }
-    auto out = fmt::format("<div class=\"tools\"><label>Filter <input type=\"search\" class=\"filter\" placeholder=\"text in any "
-                           "column\"></label> <span class=\"shown\"></span></div><div class=\"scroll\"><table "
-                           "class=\"sortable\">{}<tbody>{}</tbody></table></div>",
-                           head_of(data, keys), body);
-    if (rows.size() > k_open_rows) out += "<p class=\"noscreen\"><button type=\"button\" class=\"all\">Show all rows</button></p>";
-    if (rows.size() < count)
-        out += note(fmt::format("{} of {} rows are here; trials.csv has all.", rows.size(), count));
+    auto out = fmt::format(
+        "<div class=\"tools\"><label>Filter <input type=\"search\" class=\"filter\" placeholder=\"text in any "
+        "column\"></label> <span class=\"shown\"></span></div><div class=\"scroll\"><table "
+        "class=\"sortable\">{}<tbody>{}</tbody></table></div>",
+        head_of(data, keys), body);
+    if (rows.size() > k_open_rows)
+        out += "<p class=\"noscreen\"><button type=\"button\" class=\"all\">Show all rows</button></p>";
+    if (rows.size() < count) out += note(fmt::format("{} of {} rows are here; trials.csv has all.", rows.size(), count));
     if (keys.size() < all_keys) out += note(fmt::format("{} of {} searched keys are here.", keys.size(), all_keys));
     return out;
 }

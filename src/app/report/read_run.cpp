@@ -58,7 +58,8 @@ TrialIndex begin_trials(ReportData& data) {
 }
 
 // laps_that_count: a lap that was trained again stands in a curve once.
-void add_curves(ReportData& data, TrialIndex const& index, std::map<TrialId, LossKind> const& losses, RunClock const& clock) {
+void add_curves(ReportData& data, TrialIndex const& index, std::map<TrialId, LossKind> const& losses,
+                RunClock const& clock) {
     for (auto const* lap : laps_that_count(data.journal)) {
         if (lap->outcome != Outcome::finished) continue;
         auto& trial = data.trials[index.at(lap->trial)];
@@ -153,7 +154,8 @@ void add_work(ReportData& data, TrialIndex const& index, std::map<TrialId, LossK
     data.makespan_s = tally.makespan_s();
     data.lower_bound_s = tally.lower_bound_s();
     data.utilisation = tally.utilisation();
-    data.work_s = tally.busy_s();
+    for (auto const& trial : data.trials) data.work_s += trial.train_s + trial.valid_s;
+    if (tally.units() == 0) data.makespan_s = data.times.end_s;  // the units cannot be read
     data.units = tally.units();
     data.hops = tally.hops();
     data.unit_gap_s = tally.unit_gap_s();

@@ -26,9 +26,7 @@ std::int64_t activities_of(Journal const& journal) {
 }  // namespace
 
 TimesReader::TimesReader(ReportData const& data, RunClock const& clock)
-    : clock_(clock),
-      end_s_(last_end_s(data.journal, clock)),
-      one_by_one_(activities_of(data.journal) <= k_most_activities) {
+    : clock_(clock), end_s_(last_end_s(data.journal, clock)), one_by_one_(activities_of(data.journal) <= k_most_activities) {
     out_.trainers.resize(static_cast<std::size_t>(data.facts.trainers()));
     out_.begin_s = end_s_;
     out_.end_s = end_s_;
@@ -48,7 +46,10 @@ void TimesReader::add(LapRecord const& lap, OfTrial trial) {
     for (auto const& unit : lap.units) {
         auto const [start, end] = seconds_from(unit.start_unix_s, unit.seconds);
         add({TimePiece::Kind::train, unit.trainer.value, lap.trial.value, lap.epoch, unit.shard.value, start, end}, trial);
-        if (unit.wait_s > 0) times_of(unit.trainer.value).switch_s += unit.wait_s;
+        if (!(unit.wait_s > 0) || !std::isfinite(unit.wait_s)) continue;
+        add({TimePiece::Kind::wait, unit.trainer.value, lap.trial.value, lap.epoch, unit.shard.value,
+             std::max(0.0, start - unit.wait_s), start},
+            OfTrial::another);
     }
     if (lap.valid_seconds > 0) {
         auto const [start, end] = seconds_from(lap.valid_start_unix_s, lap.valid_seconds);
@@ -61,12 +62,20 @@ void TimesReader::add(LapRecord const& lap, OfTrial trial) {
 void TimesReader::add(TimePiece const& activity, OfTrial trial) {
     auto& times = times_of(activity.trainer);
     double const seconds = activity.end_s - activity.start_s;
-    (activity.kind == TimePiece::Kind::train ? times.train_s : times.validate_s) += seconds;
+    switch (activity.kind) {
+        case TimePiece::Kind::train: times.train_s += seconds; break;
+        case TimePiece::Kind::validate: times.validate_s += seconds; break;
+        case TimePiece::Kind::wait: times.switch_s += seconds; return add_piece(activity);
+    }
     times.first_s = times.first_s < 0 ? activity.start_s : std::min(times.first_s, activity.start_s);
     times.last_s = std::max(times.last_s, activity.end_s);
     out_.begin_s = std::min(out_.begin_s, activity.start_s);
     if (trial == OfTrial::best && out_.best_path.size() < static_cast<std::size_t>(k_most_activities))
         out_.best_path.push_back(activity);
+    add_piece(activity);
+}
+
+void TimesReader::add_piece(TimePiece const& activity) {
     if (one_by_one_)
         out_.activities.push_back(activity);
     else
@@ -85,7 +94,10 @@ void TimesReader::add_to_cells(TimePiece const& activity) {
         double const from = std::max(start, static_cast<double>(cell));
         auto const share = static_cast<float>(std::min(end, static_cast<double>(cell + 1)) - from);
         auto& of_cell = out_.cells[row][cell];
-        (activity.kind == TimePiece::Kind::train ? of_cell.train : of_cell.validate) += share;
+        float TimeCell::* const part = activity.kind == TimePiece::Kind::train      ? &TimeCell::train
+                                       : activity.kind == TimePiece::Kind::validate ? &TimeCell::validate
+                                                                                    : &TimeCell::wait;
+        of_cell.*part += share;
     }
 }
 

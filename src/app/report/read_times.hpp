@@ -6,7 +6,7 @@
 
 namespace hopscotch {
 
-inline constexpr std::int64_t k_most_activities = 4000;       // drawn one by one; of more, each part of the time is drawn
+inline constexpr std::int64_t k_most_activities = 4000;  // drawn one by one; of more, each part of the time is drawn
 inline constexpr std::size_t k_most_gantt_trainers = 64, k_gantt_cells = 760;
 
 class TimesReader {
@@ -20,6 +20,7 @@ public:
 
 private:
     void add(TimePiece const& activity, OfTrial trial);
+    void add_piece(TimePiece const& activity);
     void add_to_cells(TimePiece const& activity);
     TrainerTimes& times_of(int trainer);
 

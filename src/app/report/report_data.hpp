@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a report says about a run: read once (read_report), then only looked at. Times are seconds of work on the run: from its
-// start, without the time between jobs.
+// What a report says about a run: read once (read_report), then only looked at. Times are seconds of work on the run: from
+// its start, without the time between jobs.
 #pragma once
 #include <optional>
 #include <string>
@@ -41,9 +41,9 @@ struct ReportGroup {
     int epochs = 0;
 };
 
-// A unit or a validation, on a trainer.
+// A unit or a validation, on a trainer; or the time before a unit in which the unit was ready.
 struct TimePiece {
-    enum class Kind { train, validate } kind = Kind::train;
+    enum class Kind { train, validate, wait } kind = Kind::train;
     int trainer = 0, trial = 0, epoch = 0, shard = 0;
     double start_s = 0, end_s = 0;
 };
@@ -56,17 +56,17 @@ struct TrainerTimes {
     double exposed_s = 0;              // in units of others: waiting for other trainers
 };
 
-// The time of each trainer in equal parts: shares of training and of validation.
+// A part of a trainer's time: shares of training, of validation, and of units that were ready.
 struct TimeCell {
-    float train = 0, validate = 0;
+    float train = 0, validate = 0, wait = 0;
 };
 
 struct ReportTimes {
     double begin_s = 0, end_s = 0;  // the first unit begins, the last event ends
     std::vector<TrainerTimes> trainers;
-    std::vector<TimePiece> activities;          // empty: there are too many; then cells
+    std::vector<TimePiece> activities;         // empty: there are too many; then cells
     std::vector<std::vector<TimeCell>> cells;  // of the first trainers
-    std::vector<TimePiece> best_path;           // of the best trial, in order
+    std::vector<TimePiece> best_path;          // of the best trial, in order
     std::string problem;                       // why units are missing; empty: none is
 };
 
@@ -79,10 +79,10 @@ struct ReportData {
     std::string status;  // finished, interrupted, failed; running: no job has ended it
     std::string metric;
     Mode mode = Mode::max;
-    std::vector<ReportTrial> trials;     // by id
-    std::vector<ReportGroup> groups;     // by first trial
-    std::vector<std::size_t> ranking;    // of groups with a value, best first
-    std::optional<std::size_t> best;     // of trials: whose model is the best
+    std::vector<ReportTrial> trials;   // by id
+    std::vector<ReportGroup> groups;   // by first trial
+    std::vector<std::size_t> ranking;  // of groups with a value, best first
+    std::optional<std::size_t> best;   // of trials: whose model is the best
     ReportTimes times;
     double makespan_s = 0, lower_bound_s = 0, utilisation = 0, work_s = 0;
     std::int64_t laps = 0, units = 0, hops = 0, hop_bytes = 0;

@@ -60,33 +60,38 @@ Parts parts_of_run(ReportData const& data, std::string const& prefix) {
     return out;
 }
 
-std::string header_of(ReportData const& data) {
-    return fmt::format("<h1>{} <span class=\"badge {}\">{}</span></h1><p class=\"sub\">{}, {}, {}, {}. Started {}.</p>",
-                       escaped(cut_text(data.facts.name, 200)), data.status == "finished" ? "good" : "open",
-                       escaped(cut_text(data.status, 30)), escaped(data.experiment.search.procedure), escaped(data.label),
-                       counted(data.facts.trainers(), "trainer"), counted(data.facts.shards(), "shard"),
-                       date_text(data.facts.start_unix_s));
+// level: of the heading: "h1" once a page.
+std::string header_of(ReportData const& data, std::string_view level) {
+    return fmt::format(
+        "<{0}>{1} <span class=\"badge {2}\">{3}</span></{0}><p class=\"sub\">{4}, {5}, {6}, {7}. Started {8}.</p>", level,
+        escaped(cut_text(data.facts.name, 200)), data.status == "finished" ? "good" : "open",
+        escaped(cut_text(data.status, 30)), escaped(data.experiment.search.procedure), escaped(data.label),
+        counted(data.facts.trainers(), "trainer"), counted(data.facts.shards(), "shard"),
+        date_text(data.facts.start_unix_s));
 }
 
 std::string document_of(std::string_view title, std::string_view body) {
-    return fmt::format("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
-                       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">"
-                       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
-                       "script-src 'unsafe-inline'\"><meta name=\"color-scheme\" content=\"light dark\"><title>{}</title>\n"
-                       "<style>{}</style></head>\n<body><main>\n{}</main>\n<script>{}</script></body></html>\n",
-                       escaped(title), k_page_style, body, k_page_script);
+    return fmt::format(
+        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
+        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">"
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
+        "script-src 'unsafe-inline'\"><meta name=\"color-scheme\" content=\"light dark\"><title>{}</title>\n"
+        "<style>{}</style></head>\n<body><main>\n{}</main>\n<script>{}</script></body></html>\n",
+        escaped(title), k_page_style, body, k_page_script);
 }
 
 std::string footer_of(ReportData const& data) {
-    return fmt::format("<footer>Written by hopscotch report on {}. Epochs, trials and trainers count from 0. Times leave out the "
-                       "time between jobs.</footer>",
-                       date_text(data.read_unix_s));
+    return fmt::format(
+        "<footer>Written by hopscotch report on {}. Epochs, trials and trainers count from 0. Times leave out the "
+        "time between jobs.</footer>",
+        date_text(data.read_unix_s));
 }
 
 std::string page_of_run(ReportData const& data) {
     auto const parts = parts_of_run(data, "");
-    return document_of(data.facts.name + " - hopscotch", fmt::format("<header>{}</header><nav>{}</nav>\n{}{}", header_of(data),
-                                                                     parts.links, parts.body, footer_of(data)));
+    return document_of(data.facts.name + " - hopscotch",
+                       fmt::format("<header>{}</header><nav>{}</nav>\n{}{}", header_of(data, "h1"), parts.links, parts.body,
+                                   footer_of(data)));
 }
 
 }  // namespace
@@ -97,9 +102,10 @@ std::string report_page(std::vector<ReportData> const& runs) {
                             counted(std::ssize(runs), "run"), comparison_section(runs));
     for (std::size_t r = 0; r < runs.size(); ++r) {
         auto const parts = parts_of_run(runs[r], fmt::format("run{}-", r));
-        body += fmt::format("<details class=\"run\"><summary>{}</summary><div class=\"of-run\"><header>{}</header><nav>{}</nav>\n{}"
-                            "</div></details>\n",
-                            escaped(cut_text(runs[r].dir, 200)), header_of(runs[r]), parts.links, parts.body);
+        body += fmt::format(
+            "<details class=\"run\"><summary>{}</summary><div class=\"of-run\"><header>{}</header><nav>{}</nav>\n{}"
+            "</div></details>\n",
+            escaped(cut_text(runs[r].dir, 200)), header_of(runs[r], "h2"), parts.links, parts.body);
     }
     return document_of("Comparison of runs - hopscotch", body + footer_of(runs.front()));
 }

@@ -45,11 +45,14 @@ AxisScale AxisScale::between(double from, double to) const {
 double AxisScale::position(double value) const {
     if (!(value > low_)) return high_ > low_ ? 0 : 0.5;
     if (value >= high_) return high_ > low_ ? 1 : 0.5;
-    if (is_log()) return std::log(value / low_) / std::log(high_ / low_);
+    if (is_log()) return (std::log(value) - std::log(low_)) / (std::log(high_) - std::log(low_));
     return (value / 2 - low_ / 2) / (high_ / 2 - low_ / 2);  // halves: the difference of huge numbers is finite
 }
 
-double AxisScale::at(double value) const { return from_ + (to_ - from_) * position(value); }
+double AxisScale::at(double value) const {
+    double const share = position(value);
+    return from_ + (to_ - from_) * (std::isfinite(share) ? std::clamp(share, 0.0, 1.0) : 0);
+}
 
 std::vector<Tick> AxisScale::linear_ticks(int about) const {
     double const span = high_ - low_;
@@ -73,8 +76,8 @@ std::vector<Tick> AxisScale::decades() const {
     int const every = std::max(1, (last - first) / 6);
     std::vector<Tick> out;
     for (int power = first; power <= last; power += every)
-        out.push_back({std::pow(10, power), power >= -4 && power < 6 ? fmt::format("{:g}", std::pow(10, power))
-                                                                     : fmt::format("1e{}", power)});
+        out.push_back({std::pow(10, power),
+                       power >= -4 && power < 6 ? fmt::format("{:g}", std::pow(10, power)) : fmt::format("1e{}", power)});
     return out;
 }
 

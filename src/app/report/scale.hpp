@@ -20,8 +20,8 @@ public:
     AxisScale(ScaleKind kind, double low, double high);
     AxisScale between(double from, double to) const;
 
-    double at(double value) const;              // values outside lie at the nearer end; NaN at `from`
-    std::vector<Tick> ticks(int about) const;   // within low to high, at most 12
+    double at(double value) const;             // values outside lie at the nearer end; NaN at `from`
+    std::vector<Tick> ticks(int about) const;  // within low to high, at most 12
     bool is_log() const { return kind_ == ScaleKind::log; }
     double low() const { return low_; }
     double high() const { return high_; }
@@ -38,7 +38,7 @@ private:
 // A linear scale that is a little wider than the values, and logarithmic where positive values span over two decades.
 AxisScale scale_over(std::vector<double> const& values);
 
-std::string short_number(double value);  // 4 digits: "0.9722", "1.5e-05"; NaN: "-"
+std::string short_number(double value);    // 4 digits: "0.9722", "1.5e-05"; NaN: "-"
 std::string seconds_text(double seconds);  // "0.42 s", "12.3 s", "4 min 05 s", "2 h 05 min", "3.2 d"
 
 // Seconds as hours, minutes or seconds, whichever suits the longest time.

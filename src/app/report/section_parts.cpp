@@ -43,7 +43,9 @@ AxisScale metric_scale(std::vector<double> values, Mode mode) {
     std::erase_if(values, [](double value) { return !std::isfinite(value); });
     if (values.size() < 4) return scale_over(values);
     std::ranges::sort(values);
-    auto const at = [&](double share) { return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1))]; };
+    auto const at = [&](double share) {
+        return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1))];
+    };
     constexpr double far = 50;
     if (mode == Mode::min) {
         double const most = at(0.75) + far * std::max(at(0.75) - values.front(), std::abs(at(0.75)) * 1e-3);

@@ -27,9 +27,9 @@ nav{position:sticky;top:0;z-index:2;background:var(--bg);border-bottom:1px solid
 display:flex;gap:.25rem 1.1rem;overflow-x:auto;white-space:nowrap;font-size:.875rem}
 nav a{text-decoration:none}nav a:hover{text-decoration:underline}
 .answer{font-size:1.2rem;line-height:1.45;margin:.5rem 0 .75rem;overflow-wrap:anywhere}
-.tiles{display:grid;grid-template-columns:repeat(auto-fill,minmax(118px,1fr));gap:.75rem;margin:1.25rem 0 0}
-.tiles div{background:var(--card);border-radius:.5rem;padding:.7rem .85rem;display:flex;flex-direction:column}
-.tiles dd{margin:0;font-size:1.2rem;font-weight:600;font-variant-numeric:tabular-nums}
+.tiles{display:grid;grid-template-columns:repeat(auto-fill,minmax(112px,1fr));gap:.625rem;margin:1.25rem 0 0}
+.tiles div{background:var(--card);border-radius:.5rem;padding:.7rem .75rem;display:flex;flex-direction:column}
+.tiles dd{margin:0;white-space:nowrap;font-size:1.05rem;font-weight:600;font-variant-numeric:tabular-nums}
 .tiles dt{color:var(--soft);font-size:.8rem}
 figure{margin:0}
 figcaption,.cap{margin:.5rem 0 0}
@@ -37,23 +37,23 @@ figcaption,.cap{margin:.5rem 0 0}
 svg{display:block;font:12px system-ui,-apple-system,"Segoe UI",Roboto,Ubuntu,sans-serif}
 svg.wide{width:100%;min-width:700px;height:auto}
 svg.small{width:100%;height:auto}
-svg.spark{width:120px;height:16px}svg.bar{width:240px;height:14px}
+svg.spark{width:120px;height:16px}svg.bar{width:240px;height:14px;margin-top:.25rem}
 svg.key{display:inline-block;width:12px;height:12px;margin-right:.4rem;vertical-align:-1px}
 .multiples{display:grid;grid-template-columns:repeat(auto-fill,minmax(270px,1fr));gap:1rem 1.5rem}
 .legend{display:flex;flex-wrap:wrap;gap:.25rem 1.25rem;margin:0 0 .35rem;color:var(--ink)}
 text{fill:var(--ink)}
 .tick{fill:var(--soft)}.end{text-anchor:end}.mid{text-anchor:middle}.name{font-weight:600}.warn{fill:var(--bad);font-weight:600}
-.halo{paint-order:stroke;stroke:var(--bg);stroke-width:3px;stroke-linejoin:round}
+.halo{paint-order:stroke;fill:var(--ink);stroke:var(--bg);stroke-width:4px;stroke-linejoin:round}
 .axis,.grid{fill:none;stroke:var(--faint);stroke-width:1}.grid{stroke:var(--grid)}
 .f1{fill:var(--c1)}.f2{fill:var(--c2)}.f3{fill:var(--c3)}.f4{fill:var(--c4)}.f5{fill:var(--c5)}.f6{fill:var(--c6)}
-.f7{fill:var(--c7)}.fgrey{fill:var(--c5)}.fback{fill:var(--back);stroke:var(--line)}.fink{fill:var(--ink)}
+.f7{fill:var(--c7)}.fgrey{fill:var(--c5)}.fback{fill:var(--back);stroke:var(--line)}.fink{fill:var(--ink)}.idle{fill:var(--back)}
 .ring{fill:var(--bg);stroke:var(--faint);stroke-width:1.5}
 .dot.f1{fill-opacity:.7}.dot.first{stroke:var(--bg);stroke-width:1}
 .curve,.front,.best-line,.pline,.kin,.clone,.hops,.pause{fill:none;stroke-linejoin:round}
 .curve{stroke:var(--c5);stroke-width:1.2;stroke-opacity:.8}.curve.faint{stroke-opacity:.45}
 .front{stroke-width:2.4}.front.thin{stroke-width:1.5}.best-line{stroke:var(--c2);stroke-width:2}
 .s1{stroke:var(--c1)}.s2{stroke:var(--c2)}.s3{stroke:var(--c3)}.s4{stroke:var(--c4)}.s5{stroke:var(--ink)}.s6{stroke:var(--c6)}
-.s7{stroke:var(--c7)}circle.only{stroke:none;fill:var(--c5)}.legend .f5{fill:var(--ink)}
+.s7{stroke:var(--c7)}circle.only{stroke:none;fill:var(--c5)}
 .pline{stroke:var(--c5);stroke-width:1.2;stroke-opacity:.55}.pline.good{stroke:var(--c1);stroke-opacity:.75}
 .pline.first{stroke:var(--c2);stroke-width:3;stroke-opacity:1}.pline.off{stroke-opacity:.06}
 .kin{stroke:var(--c1);stroke-width:3}.clone{stroke:var(--faint);stroke-width:1.2}
@@ -62,7 +62,7 @@ text{fill:var(--ink)}
 .brush{fill:transparent;cursor:crosshair;touch-action:none}.chosen{fill:var(--c2);fill-opacity:.35;pointer-events:none}
 svg .hi{stroke:var(--bad);stroke-opacity:1;stroke-width:3}svg circle.hi{fill:var(--bad)}svg rect.hi{stroke-width:1.5}
 table{border-collapse:collapse;font-size:.875rem;font-variant-numeric:tabular-nums}
-th,td{text-align:left;padding:.35rem .75rem .35rem 0;border-bottom:1px solid var(--grid);vertical-align:top;white-space:nowrap}
+th,td{text-align:left;padding:.35rem 1.1rem .35rem 0;border-bottom:1px solid var(--grid);vertical-align:top;white-space:nowrap}
 thead th{border-bottom:1px solid var(--line);color:var(--soft);font-weight:600;vertical-align:bottom}
 .n{text-align:right}.facts td{white-space:normal;overflow-wrap:anywhere}.facts th{color:var(--soft);font-weight:500}
 .facts td.n{text-align:left}

@@ -35,6 +35,14 @@ std::string coordinate(double value) {
     return text == "-0" ? "0" : text;
 }
 
+std::vector<Tick> ticks_of(AxisScale const& scale, int about, TicksAt at) {
+    auto out = scale.ticks(about);
+    if (at == TicksAt::round_numbers) return out;
+    std::erase_if(out, [](auto const& tick) { return tick.value != std::round(tick.value); });
+    for (auto& tick : out) tick.text = fmt::format("{:.0f}", tick.value);
+    return out;
+}
+
 }  // namespace
 
 std::string escaped(std::string_view text) {
@@ -89,8 +97,8 @@ void Svg::line(Spot from, Spot to, std::string_view css) {
 
 void Svg::rect(PlotBox box, std::string_view css, std::string_view title, std::string_view more) {
     out_ += fmt::format("<rect class=\"{}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"{}{}", css, coordinate(box.left),
-                        coordinate(box.top), coordinate(std::max(0.0, box.width())),
-                        coordinate(std::max(0.0, box.height())), more.empty() ? "" : " ", more);
+                        coordinate(box.top), coordinate(std::max(0.0, box.width())), coordinate(std::max(0.0, box.height())),
+                        more.empty() ? "" : " ", more);
     end_of("rect", title);
 }
 
@@ -127,17 +135,17 @@ std::string Svg::take() && {
 }
 
 Axes make_axes(PlotBox box, AxisScale const& x, AxisScale const& y) {
-    return {box, x.between(box.left, box.right), y.between(box.bottom, box.top), "", "", 8, 5};
+    return {box, x.between(box.left, box.right), y.between(box.bottom, box.top), "", ""};
 }
 
 void draw_axes(Svg& svg, Axes const& axes) {
     auto const& box = axes.box;
-    for (auto const& tick : axes.y.ticks(axes.y_ticks)) {
+    for (auto const& tick : ticks_of(axes.y, axes.y_ticks, axes.y_ticks_at)) {
         double const y = axes.y.at(tick.value);
         svg.line({box.left, y}, {box.right, y}, "grid");
         svg.text({box.left - 8, y + 4}, "tick end", tick.text);
     }
-    for (auto const& tick : axes.x.ticks(axes.x_ticks)) {
+    for (auto const& tick : ticks_of(axes.x, axes.x_ticks, axes.x_ticks_at)) {
         double const x = axes.x.at(tick.value);
         svg.line({x, box.bottom}, {x, box.bottom + 4}, "axis");
         svg.text({x, box.bottom + 18}, "tick mid", tick.text);
@@ -152,9 +160,10 @@ std::string trial_mark(int trial) { return fmt::format("data-t=\"{}\"", trial); 
 std::string legend(std::vector<LegendEntry> const& entries) {
     std::string out = "<p class=\"legend\">";
     for (auto const& entry : entries)
-        out += fmt::format("<span><svg class=\"key\" viewBox=\"0 0 12 12\" aria-hidden=\"true\"><rect class=\"{}\" "
-                           "width=\"12\" height=\"12\" rx=\"2\"/></svg>{}</span>",
-                           entry.css, escaped(entry.text));
+        out += fmt::format(
+            "<span><svg class=\"key\" viewBox=\"0 0 12 12\" aria-hidden=\"true\"><rect class=\"{}\" "
+            "width=\"12\" height=\"12\" rx=\"2\"/></svg>{}</span>",
+            entry.css, escaped(entry.text));
     return out + "</p>";
 }
 

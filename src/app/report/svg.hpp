@@ -35,7 +35,8 @@ public:
     void line(Spot from, Spot to, std::string_view css);
     void rect(PlotBox box, std::string_view css, std::string_view title = "", std::string_view more = "");
     void circle(Spot centre, double radius, std::string_view css, std::string_view title = "", std::string_view more = "");
-    void path(std::vector<Spot> const& places, std::string_view css, std::string_view title = "", std::string_view more = "");
+    void path(std::vector<Spot> const& places, std::string_view css, std::string_view title = "",
+              std::string_view more = "");
     void text(Spot at, std::string_view css, std::string_view words);
     void raw(std::string_view svg) { out_ += svg; }
 
@@ -51,11 +52,13 @@ private:
 };
 
 // Axes with ticks, grid lines and names. The scales lie between the edges of the box.
+enum class TicksAt { round_numbers, whole_numbers };  // whole: of epochs and trials
 struct Axes {
     PlotBox box;
     AxisScale x, y;
     std::string x_name, y_name;
     int x_ticks = 8, y_ticks = 5;
+    TicksAt x_ticks_at = TicksAt::round_numbers, y_ticks_at = TicksAt::round_numbers;
 
     Spot at(double x_value, double y_value) const { return {x.at(x_value), y.at(y_value)}; }
 };

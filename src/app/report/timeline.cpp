@@ -27,15 +27,23 @@ TimelineRows rows_of(std::size_t trainers) {
     return {count, count <= 8 ? 26.0 : count <= 24 ? 18.0 : 11.0};
 }
 
+// By TimePiece::Kind.
+constexpr struct {
+    char const *css, *name;
+} k_kinds[] = {{"f1", "training"}, {"f2", "validation"}, {"f4", "a unit was ready"}};
+
 void draw_activities(Svg& svg, ReportData const& data, TimelineRows const& rows, AxisScale const& time) {
     for (auto const& each : data.times.activities) {
         if (static_cast<std::size_t>(each.trainer) >= rows.count) continue;
         double const top = rows.top(static_cast<std::size_t>(each.trainer));
-        bool const trains = each.kind == TimePiece::Kind::train;
-        auto const what = trains ? fmt::format("shard {}", each.shard) : std::string("validation");
-        svg.rect({time.at(each.start_s), top + 2, std::max(time.at(each.end_s), time.at(each.start_s) + 0.4), top + rows.height - 2},
-                 trains ? "f1" : "f2",
-                 fmt::format("trial {}, epoch {}, {}: {}", each.trial, each.epoch, what, seconds_text(each.end_s - each.start_s)),
+        auto const& kind = k_kinds[static_cast<std::size_t>(each.kind)];
+        svg.rect({time.at(each.start_s), top + 2, std::max(time.at(each.end_s), time.at(each.start_s) + 0.4),
+                  top + rows.height - 2},
+                 kind.css,
+                 fmt::format("trial {}, epoch {}, {}: {}", each.trial, each.epoch,
+                             each.kind == TimePiece::Kind::train ? fmt::format("shard {}", each.shard)
+                                                                 : std::string(kind.name),
+                             seconds_text(each.end_s - each.start_s)),
                  trial_mark(each.trial));
     }
 }
@@ -51,7 +59,8 @@ std::string area_path(std::vector<TimeCell> const& cells, PlotBox row, std::size
         for (std::size_t i = c; i < std::min(cells.size(), c + together); ++i) sum += level(cells[i]);
         int const now = static_cast<int>(std::lround(10 * std::clamp(sum / static_cast<double>(together), 0.0, 1.0)));
         if (now == known) continue;
-        out += fmt::format("H{:.0f}V{:.1f}", row.left + width * static_cast<double>(c / together), row.bottom - row.height() * now / 10);
+        out += fmt::format("H{:.0f}V{:.1f}", row.left + width * static_cast<double>(c / together),
+                           row.bottom - row.height() * now / 10);
         known = now;
     }
     return out + fmt::format("H{:.0f}V{:.1f}Z", row.right, row.bottom);
@@ -63,6 +72,9 @@ void draw_cells(Svg& svg, ReportData const& data, TimelineRows const& rows) {
         auto const& cells = data.times.cells[t];
         if (cells.empty()) continue;
         PlotBox const row{k_rows_left, rows.top(t) + 2, k_rows_right, rows.top(t) + rows.height - 2};
+        svg.raw(fmt::format("<path class=\"f4\" d=\"{}\"/>", area_path(cells, row, together, [](auto const& cell) {
+                                return cell.train + cell.validate + cell.wait;
+                            })));
         svg.raw(fmt::format("<path class=\"f2\" d=\"{}\"/>",
                             area_path(cells, row, together, [](auto const& cell) { return cell.train + cell.validate; })));
         svg.raw(fmt::format("<path class=\"f1\" d=\"{}\"/>",
@@ -116,7 +128,7 @@ TimeParts parts_of(TrainerTimes const& times, double begin_s, double end_s) {
 }
 
 constexpr struct {
-    double TimeParts::*part;
+    double TimeParts::* part;
     char const *css, *name;
 } k_parts[] = {{&TimeParts::train, "f1", "training"},
                {&TimeParts::validate, "f2", "validation"},
@@ -141,10 +153,12 @@ void draw_parts(Svg& svg, TimeParts const& parts, std::string_view name, double 
 std::string idle_words(ReportData const& data, TimeParts const& all) {
     if (all.total() <= 0) return "";
     auto const percent = [&](double part) { return fmt::format("{:.1f} %", 100 * part / all.total()); };
-    auto out = fmt::format("The trainers trained {} and validated {} of the time. ", percent(all.train), percent(all.validate));
-    out += fmt::format("Of the rest, {} passed between two units while one was ready (hops, copies, checkpoints), {} before a "
-                       "trainer's first unit, {} after its last, and in {} no work was ready.",
-                       percent(all.switching), percent(all.first), percent(all.last), percent(all.rest));
+    auto out = fmt::format(
+        "The trainers trained {} and validated {} of the time. In {} of the time no work was ready; {} passed "
+        "between two units while one was ready (copies of states, checkpoints), {} before a trainer's "
+        "first unit, {} after its last.",
+        percent(all.train), percent(all.validate), percent(all.rest), percent(all.switching), percent(all.first),
+        percent(all.last));
     if (auto const* hop = data.summary.find("hop_ms"); hop != nullptr && number_in(*hop, "p50"))
         out += fmt::format(" A hop took {:.3g} ms (median), {:.3g} ms (99th percentile).", *number_in(*hop, "p50"),
                            number_in(*hop, "p99").value_or(0));
@@ -152,14 +166,16 @@ std::string idle_words(ReportData const& data, TimeParts const& all) {
         out += fmt::format(" The last job wrote {:.0f} checkpoints.", *number_in(*saved, "written"));
     double exposed = 0;
     for (auto const& times : data.times.trainers) exposed += times.exposed_s;
-    if (exposed > 0) out += fmt::format(" Within units, trainers waited {} for each other or for rows.", seconds_text(exposed));
+    if (exposed > 0)
+        out += fmt::format(" Within units, trainers waited {} for each other or for rows.", seconds_text(exposed));
     return out;
 }
 
 }  // namespace
 
 std::string timeline_section(ReportData const& data) {
-    if (data.units == 0 || data.times.end_s <= 0) return "";
+    if (data.units == 0 || data.times.end_s <= 0)
+        return data.times.problem.empty() ? "" : note("Incomplete: " + data.times.problem);
     auto const rows = rows_of(data.times.trainers.size());
     auto const unit = time_unit(data.times.end_s);
     AxisScale const seconds = AxisScale(ScaleKind::linear, 0, data.times.end_s).between(k_rows_left, k_rows_right);
@@ -169,16 +185,22 @@ std::string timeline_section(ReportData const& data) {
         svg.line({shown.at(tick.value), k_rows_top}, {shown.at(tick.value), rows.bottom()}, "grid");
         svg.text({shown.at(tick.value), rows.bottom() + 16}, "tick mid", tick.text);
     }
-    svg.text({(k_rows_left + k_rows_right) / 2, rows.bottom() + 36}, "name mid", fmt::format("time in the run ({})", unit.name));
+    svg.text({(k_rows_left + k_rows_right) / 2, rows.bottom() + 36}, "name mid",
+             fmt::format("time in the run ({})", unit.name));
     std::size_t const every = rows.height < 14 ? 4 : 1;
     for (std::size_t t = 0; t < rows.count; t += every)
         svg.text({k_rows_left - 8, rows.top(t) + rows.height / 2 + 4}, "tick end", fmt::format("trainer {}", t));
+    for (std::size_t t = 0; t < rows.count; ++t)
+        svg.rect({k_rows_left, rows.top(t) + 2, k_rows_right, rows.top(t) + rows.height - 2}, "idle");
     draw_activities(svg, data, rows, seconds);
     draw_cells(svg, data, rows);
     draw_best_path(svg, data, rows, seconds);
     draw_losses(svg, data, rows, seconds);
-    std::vector<LegendEntry> entries{{"f1", "training"}, {"f2", "validation"}, {"fback", "idle"}};
-    if (rows.count > 1 && data.times.best_path.size() <= k_most_path) entries.push_back({"fink", "the way of the best trial"});
+    std::vector<LegendEntry> entries;
+    for (auto const& kind : k_kinds) entries.push_back({kind.css, kind.name});
+    entries.push_back({"fback", "nothing was ready"});
+    if (rows.count > 1 && data.times.best_path.size() <= k_most_path)
+        entries.push_back({"fink", "the way of the best trial"});
     auto caption = legend(entries);
     if (!data.times.cells.empty()) caption += "The height of a bar is the share of the time. ";
     if (!data.journal.pauses.empty()) caption += "Dashed: another job took over; the time between jobs is left out. ";

@@ -29,12 +29,14 @@ Workload workload_of_report(ReportData const& data) {
     for (auto const& trial : data.trials) largest = std::max(largest, trial.state_bytes);
     auto const weights = number_in(data.summary, "weight_bytes");
     double const share = weights ? std::min(1.0, *weights / static_cast<double>(largest)) : 1;
-    out.dataset_bytes = static_cast<std::int64_t>(std::clamp(number_in(data.summary, "storage_bytes").value_or(0), 0.0, 1e18));
+    out.dataset_bytes =
+        static_cast<std::int64_t>(std::clamp(number_in(data.summary, "storage_bytes").value_or(0), 0.0, 1e18));
     for (std::size_t i = 0; i < data.trials.size(); ++i) {
         auto const& trial = data.trials[i];
         if (trial.curve.empty() || trial.rows == 0) continue;
         Problems ignored("");
-        auto const& own = i < k_most_resolved ? resolve(data.experiment, trial.assignment, ignored).train : data.experiment.train;
+        auto const& own =
+            i < k_most_resolved ? resolve(data.experiment, trial.assignment, ignored).train : data.experiment.train;
         ModelWork model;
         model.epochs = std::ssize(trial.curve);
         model.batch = std::max(1, own.batch_size);
@@ -90,8 +92,9 @@ std::string kinds_table(Json const& bytes) {
                               {"control", "control messages"}};
     double sum = 0;
     for (auto const& kind : kinds) sum += number_in(bytes, kind.key).value_or(0);
-    std::string out = "<div class=\"scroll\"><table><thead><tr><th scope=\"col\">kind</th><th scope=\"col\" class=\"n\">sent</th>"
-                      "<th scope=\"col\"></th></tr></thead><tbody>";
+    std::string out =
+        "<div class=\"scroll\"><table><thead><tr><th scope=\"col\">kind</th><th scope=\"col\" class=\"n\">sent</th>"
+        "<th scope=\"col\"></th></tr></thead><tbody>";
     for (auto const& kind : kinds) {
         double const value = number_in(bytes, kind.key).value_or(0);
         out += fmt::format("<tr><td>{}</td><td class=\"n\">{}</td><td>{}</td></tr>", kind.name, amount_text(value),
@@ -115,15 +118,18 @@ std::string strategies_table(ReportData const& data) {
     double most = own;
     for (auto const& row : rows) most = std::max(most, row.bytes);
     rows.insert(rows.begin(), {data.label + " (this run, measured)", own});
-    std::string out = "<h3>Beside other strategies</h3><div class=\"scroll\"><table><thead><tr><th scope=\"col\">strategy</th>"
-                      "<th scope=\"col\" class=\"n\">sent</th><th scope=\"col\" class=\"n\">ratio</th><th "
-                      "scope=\"col\"></th></tr></thead><tbody>";
+    std::string out =
+        "<h3>Beside other strategies</h3><div class=\"scroll\"><table><thead><tr><th scope=\"col\">strategy</th>"
+        "<th scope=\"col\" class=\"n\">sent</th><th scope=\"col\" class=\"n\">ratio</th><th "
+        "scope=\"col\"></th></tr></thead><tbody>";
     for (std::size_t i = 0; i < rows.size(); ++i)
-        out += fmt::format("<tr><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td>{}</td></tr>", escaped(rows[i].name),
-                           amount_text(rows[i].bytes), own > 0 ? fmt::format("{:.3g}", rows[i].bytes / own) : "-",
+        out += fmt::format("<tr><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td>{}</td></tr>",
+                           escaped(rows[i].name), amount_text(rows[i].bytes),
+                           own > 0 ? fmt::format("{:.3g}", rows[i].bytes / own) : "-",
                            bar(most > 0 ? rows[i].bytes / most : 0, i == 0 ? "f2" : "f1"));
-    return out + "</tbody></table></div><p class=\"cap\">Predicted by closed forms for the same epochs and trainers, with default "
-                 "settings of each strategy; control messages are left out.</p>";
+    return out +
+           "</tbody></table></div><p class=\"cap\">Predicted by closed forms for the same epochs and trainers, with default "
+           "settings of each strategy; control messages are left out.</p>";
 }
 
 std::string fact_row(std::string_view name, std::string_view value) {
@@ -134,9 +140,10 @@ std::string fact_row(std::string_view name, std::string_view value) {
 
 std::string bytes_section(ReportData const& data) {
     auto const* bytes = data.summary.find("bytes");
-    auto out = bytes != nullptr ? kinds_table(*bytes)
-                                : note(fmt::format("So far {} moved {}. Other bytes are counted at the end of a run.",
-                                                   counted(data.hops, "hop"), amount_text(static_cast<double>(data.hop_bytes))));
+    auto out = bytes != nullptr
+                   ? kinds_table(*bytes)
+                   : note(fmt::format("So far {} moved {}. Other bytes are counted at the end of a run.",
+                                      counted(data.hops, "hop"), amount_text(static_cast<double>(data.hop_bytes))));
     return data.laps == 0 ? "" : out + strategies_table(data);
 }
 
@@ -153,8 +160,6 @@ std::string memory_section(ReportData const& data) {
         if (!values.empty()) rows += fact_row("rank 0, most memory", amount_text(values.front()));
         if (values.size() > 1)
             rows += fact_row("trainer with most memory", amount_text(*std::max_element(values.begin() + 1, values.end())));
-        if (values.size() > 1 && std::ranges::count(values, values.front()) == std::ssize(values))
-            rows += fact_row("ranks", "threads of one process: it is counted once for each");
     }
     if (largest > 0) rows += fact_row("largest state of a trial", amount_text(static_cast<double>(largest)));
     if (together > 0) rows += fact_row("all states together", amount_text(static_cast<double>(together)));
@@ -165,7 +170,9 @@ std::string memory_section(ReportData const& data) {
                              Fact{"staged_bytes", "of these, copies"}, Fact{"spilled_bytes", "waiting states on the disk"}})
         if (auto const value = number_in(data.summary, fact.key); value && *value > 0)
             rows += fact_row(fact.name, amount_text(*value));
-    return rows.empty() ? "" : "<div class=\"scroll\"><table class=\"facts\"><tbody>" + rows + "</tbody></table></div>";
+    if (rows.empty()) return "";
+    return "<div class=\"scroll\"><table class=\"facts\"><tbody>" + rows + "</tbody></table></div>" +
+           note("Ranks that are threads of one process each report the memory of the process.");
 }
 
 }  // namespace hopscotch
