@@ -86,7 +86,7 @@ std::string failed_rows(ReportData const& data) {
         if (trial.status != "failed" && trial.status != "diverged") continue;
         if (++count > k_most_failures) continue;
         out += fmt::format(
-            "<tr {}><td class=\"n\">{}</td><td><span class=\"st bad\">{}</span></td><td class=\"n\">{}</td><td>{}</td>"
+            "<tr {}><td>{}</td><td><span class=\"st bad\">{}</span></td><td>{}</td><td>{}</td>"
             "<td>{}</td></tr>",
             trial_mark(trial.id.value), trial.id.value, escaped(trial.status), trial.epochs,
             escaped(cut_text(trial.reason, 400)), escaped(trial_name(trial).substr(trial_name(trial).find(':') + 2)));
@@ -109,12 +109,12 @@ std::string failures_section(ReportData const& data) {
     auto const rows = failed_rows(data);
     auto out = fmt::format("<p>{}: {}.{}</p>", escaped(counted(std::ssize(data.trials), "trial")), escaped(stops_text(data)),
                            rows.empty() ? " None failed." : "");
+    std::string head;
+    for (auto const* name : {"trial", "status", "epochs", "reason", "configuration"})
+        head += fmt::format("<th scope=\"col\">{}</th>", name);
     if (!rows.empty())
-        out +=
-            "<div class=\"scroll\"><table><thead><tr><th scope=\"col\" class=\"n\">trial</th><th scope=\"col\">status</th><th "
-            "scope=\"col\" class=\"n\">epochs</th><th scope=\"col\">reason</th><th scope=\"col\">configuration</th></tr></thead>"
-            "<tbody>" +
-            rows + "</tbody></table></div>";
+        out += fmt::format("<div class=\"scroll\"><table><thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>", head,
+                           rows);
     int retries = 0;
     for (auto const& [trial, count] : data.journal.retries) retries += count;
     if (retries > 0)

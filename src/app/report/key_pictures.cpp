@@ -12,7 +12,7 @@
 namespace hopscotch {
 namespace {
 
-constexpr std::size_t k_most_lines = 400, k_front_lines = 50, k_most_axes = 12, k_most_slices = 24, k_most_slice_dots = 600;
+constexpr std::size_t k_most_paths = 400, k_front_lines = 50, k_most_axes = 12, k_most_slices = 24, k_most_slice_dots = 600;
 
 std::vector<double> values_of_groups(ReportData const& data) {
     std::vector<double> out;
@@ -89,7 +89,7 @@ std::string slice(ReportData const& data, KeyColumn const& key) {
     axes.x_ticks = 0;
     axes.y_ticks = 4;
     for (auto const& tick : axes.y.ticks(4)) {
-        svg.line({axes.box.left, axes.y.at(tick.value)}, {axes.box.right, axes.y.at(tick.value)}, "grid");
+        svg.line({axes.box.left, axes.y.at(tick.value)}, {axes.box.right, axes.y.at(tick.value)}, "rule");
         svg.text({axes.box.left - 6, axes.y.at(tick.value) + 4}, "tick end", tick.text);
     }
     svg.line({axes.box.left, axes.box.bottom}, {axes.box.right, axes.box.bottom}, "axis");
@@ -122,7 +122,7 @@ std::string parallel_section(ReportData const& data) {
     auto const axes = parallel_axes(data, keys);
     double const room = 740.0 / static_cast<double>(keys.size());
     Svg svg(860, 340, fmt::format("{} and the searched keys, a line for each configuration", data.metric), "wide parallel");
-    auto const shown = thinned(data.ranking.size(), k_most_lines, k_front_lines);
+    auto const shown = thinned(data.ranking.size(), k_most_paths, k_front_lines);
     auto const best = std::max<std::size_t>(1, data.ranking.size() / 10);
     for (auto i = shown.size(); i-- > 0;) {
         auto const& group = data.groups[data.ranking[shown[i]]];

@@ -31,7 +31,7 @@ std::string status_cell(ReportTrial const& trial) {
 // The spread of the copies on the scale of all groups: a line from least to most, a mark at each.
 std::string spread_picture(ReportData const& data, ReportGroup const& group, AxisScale const& scale) {
     Svg svg(120, 16, "values of the copies", "spark");
-    svg.line({2, 8}, {118, 8}, "grid");
+    svg.line({2, 8}, {118, 8}, "rule");
     for (auto const i : group.trials)
         if (auto const& trial = data.trials[i]; !trial.curve.empty())
             svg.circle({scale.at(trial.best ? trial.best->value : 0), 8}, 3, "dot f1");

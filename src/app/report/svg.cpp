@@ -142,7 +142,7 @@ void draw_axes(Svg& svg, Axes const& axes) {
     auto const& box = axes.box;
     for (auto const& tick : ticks_of(axes.y, axes.y_ticks, axes.y_ticks_at)) {
         double const y = axes.y.at(tick.value);
-        svg.line({box.left, y}, {box.right, y}, "grid");
+        svg.line({box.left, y}, {box.right, y}, "rule");
         svg.text({box.left - 8, y + 4}, "tick end", tick.text);
     }
     for (auto const& tick : ticks_of(axes.x, axes.x_ticks, axes.x_ticks_at)) {

@@ -182,7 +182,7 @@ std::string timeline_section(ReportData const& data) {
     Svg svg(860, rows.bottom() + 44, "what each trainer did over time");
     auto const shown = AxisScale(ScaleKind::linear, 0, data.times.end_s / unit.seconds).between(k_rows_left, k_rows_right);
     for (auto const& tick : shown.ticks(8)) {
-        svg.line({shown.at(tick.value), k_rows_top}, {shown.at(tick.value), rows.bottom()}, "grid");
+        svg.line({shown.at(tick.value), k_rows_top}, {shown.at(tick.value), rows.bottom()}, "rule");
         svg.text({shown.at(tick.value), rows.bottom() + 16}, "tick mid", tick.text);
     }
     svg.text({(k_rows_left + k_rows_right) / 2, rows.bottom() + 36}, "name mid",
