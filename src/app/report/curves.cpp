@@ -46,7 +46,7 @@ std::vector<Spot> staircase(std::vector<Improvement> const& steps, Axes const& a
 char const* dot_class(ReportTrial const& trial) {
     if (trial.status == "finished") return "dot f1";
     if (trial.status == "running") return "dot f3";
-    return "dot ring";
+    return "dot hollow";
 }
 
 void draw_dots(Svg& svg, ReportData const& data, Axes const& axes, double unit) {
@@ -124,7 +124,7 @@ std::string history_section(ReportData const& data) {
     draw_axes(svg, axes);
     svg.path(staircase(steps, axes, unit.seconds, data.times.end_s), "best-line");
     draw_dots(svg, data, axes, unit.seconds);
-    auto caption = legend({{"f2", "best so far"}, {"f1", "a trial that finished"}, {"ring", "stopped, paused or failed"}});
+    auto caption = legend({{"f2", "best so far"}, {"f1", "a trial that finished"}, {"hollow", "stopped, paused or failed"}});
     caption += "A point is a trial: its best epoch, at the end of its last one.";
     if (values.size() > k_most_history_points + 1)
         caption += fmt::format(" {} of {} trials are drawn.", k_most_history_points, values.size() - 1);

@@ -197,7 +197,7 @@ std::string pareto_section(ReportData const& data) {
     Svg svg(860, 362, fmt::format("Pareto front of {} and {}", front->names[0], front->names[1]));
     draw_axes(svg, axes);
     for (auto const& [place, trial] : others)
-        svg.circle(axes.at(place.x, place.y), 3.5, "dot ring", trial_name(*trial), trial_mark(trial->id.value));
+        svg.circle(axes.at(place.x, place.y), 3.5, "dot hollow", trial_name(*trial), trial_mark(trial->id.value));
     std::vector<Spot> line;
     for (auto const& value : front->values) line.push_back(axes.at(value[0], value[1]));
     svg.path(line, "front s2 thin");

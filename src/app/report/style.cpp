@@ -51,7 +51,7 @@ font-weight:600}
 .f1{fill:var(--c1)}.f2{fill:var(--c2)}.f3{fill:var(--c3)}.f4{fill:var(--c4)}.f5{fill:var(--c5)}.f6{fill:var(--c6)}
 .f7{fill:var(--c7)}.fgrey{fill:var(--c5)}.fback{fill:var(--back);stroke:var(--line)}.fink{fill:var(--ink)}
 .idle{fill:var(--back)}
-.ring{fill:var(--bg);stroke:var(--faint);stroke-width:1.5}
+.hollow{fill:var(--bg);stroke:var(--faint);stroke-width:1.5}
 .dot.f1{fill-opacity:.7}.dot.first{stroke:var(--bg);stroke-width:1}
 .curve,.front,.best-line,.pline,.kin,.clone,.hops,.pause{fill:none;stroke-linejoin:round}
 .curve{stroke:var(--c5);stroke-width:1.2;stroke-opacity:.8}.curve.faint{stroke-opacity:.45}
