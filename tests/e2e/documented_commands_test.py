@@ -82,6 +82,7 @@ SHORTENED = {
         "20 s and 1.4 GB: own_model_test builds it; with HOPSCOTCH_TORCH there is no $T",
     ),
     "hopscotch data import": ("hopscotch data import --help", NAME),
+    "hopscotch report": ("hopscotch report --help", NAME),
     "hopscotch replay": ("hopscotch replay --help", NAME),
     "hopscotch ctl": ("hopscotch ctl --help", NAME),
     "hopscotch plan": ("hopscotch plan --help", NAME),

@@ -100,6 +100,7 @@ class Report(Case):
             xml.etree.ElementTree.fromstring(picture)
         self.assertNotRegex(text, r"[\s\"(,]-?(nan|inf)\b")
         self.assertEqual([each for each in sections if each not in page.ids], [])
+        self.assertLess(len(text), 1_000_000)
         return page
 
     def checked_again(self, sections):
