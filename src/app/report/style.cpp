@@ -94,9 +94,10 @@ footer{border-top:1px solid var(--line);padding-top:1rem}
 section{margin-bottom:2.25rem}}
 @media print{:root{--bg:#fff;--card:#f6f7f9;--ink:#000;--soft:#444;--line:#bbb;--grid:#ddd;--link:#000;--bad:#a63c00;
 --c1:#0072b2;
---c2:#d98200;--c3:#009e73;--c4:#cc79a7;--c5:#b0b6bf;--c6:#56b4e9;--c7:#8a6d00;--back:#eee;--faint:#888}nav,.tools,
+--c2:#d98200;--c3:#009e73;--c4:#cc79a7;--c5:#b0b6bf;--c6:#56b4e9;--c7:#8a6d00;--back:#eee;--faint:#888}nav,.js .tools,
 .js .noscreen,.js p.noscreen{display:none}main{max-width:none;padding:0}body{font-size:11pt}.scroll{overflow:visible}
-svg.wide{min-width:0}figure,.tiles,tr{break-inside:avoid}h2{break-after:avoid}th,td{white-space:normal}
+svg.wide{min-width:0}figure,.tiles,tr{break-inside:avoid}h2{break-after:avoid}
+th,td{white-space:normal;padding-right:.5rem}table{font-size:8pt}
 *{print-color-adjust:exact;-webkit-print-color-adjust:exact}}
 )css";
 
