@@ -47,9 +47,10 @@ declare -A rooms=(
     [app/forecast]="common"
     [app/plan]="common job forecast compare"
     [app/compare]=""
+    [app/report]="common compare"
     [app/data]="common"
     [app/bench]="common"
-    [app/commands]="common job forecast plan compare data bench"
+    [app/commands]="common job forecast plan compare report data bench"
 )
 
 # "header regex | where it may be included (regex on path) | why", a line each.

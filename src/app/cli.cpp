@@ -33,13 +33,11 @@ constexpr CommandSummary k_commands[] = {
     {"replay", "Train the trials of a run again, and compare every state hash with the journal"},
     {"predict", "Predict the rows of a dataset with the best trial of a run, and score the predictions"},
     {"compare", "Compare runs of one experiment under different strategies"},
+    {"report", "Write one HTML file about a run, or about several"},
     {"plan", "Forecast hours, bytes, memory and money of an experiment under each strategy; train nothing"},
     {"ctl", "Print the status of a run, or send an order to its job"},
     {"bench", "Measure the speed of this machine"},
 };
-
-// Names that are reserved for later versions. They take any arguments, so that their own error is the one that is seen.
-constexpr char const* k_later[] = {"report"};
 
 std::string full_name(CLI::App const& command) {
     return command.get_parent() == nullptr ? command.get_name()
@@ -136,13 +134,6 @@ Work add_commands(CLI::App& app, Program const& program) {
         auto const own = program.commands.find(name);
         auto const other = [&program](CLI::App&) { return program.other_program; };
         rows.push_back({name, text, own == program.commands.end() ? other : own->second});
-    }
-    for (auto const* name : k_later) {
-        auto* later = app.add_subcommand(name, "")->group("")->allow_extras();
-        later->set_help_flag();
-        later->callback([name] {
-            throw ConfigError(fmt::format("hopscotch {} is not available in this version (see hopscotch --help)", name));
-        });
     }
     return add_sub_commands(app, rows);
 }

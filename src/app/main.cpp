@@ -25,7 +25,8 @@ int become_train(char** argv) {
 
 int main(int argc, char** argv) {
     using namespace hopscotch;
-    return run_cli(argc, argv, {{{"compare", add_compare}, {"ctl", add_ctl}, {"data", add_data}}, nullptr, [argv] {
-                                    return become_train(argv);
-                                }});
+    return run_cli(argc, argv,
+                   {{{"compare", add_compare}, {"ctl", add_ctl}, {"data", add_data}, {"report", add_report}},
+                    nullptr,
+                    [argv] { return become_train(argv); }});
 }

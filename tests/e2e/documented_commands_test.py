@@ -40,6 +40,11 @@ DIGITS = "hopscotch data import csv data/digits.csv --out data/digits --shards 1
 BEFORE = {
     "docs/data.md": [DIGITS],
     "docs/plan.md": [DIGITS],
+    "docs/report.md": [
+        DIGITS,
+        "hopscotch run configs/digits-grid.json --quiet --trainers 2 --set train.epochs=1 --set run.dir=runs/digits",
+        "hopscotch run configs/digits-asha.json --quiet --trainers 2 --set train.epochs=3",
+    ],
     "docs/own-model.md": [DIGITS, "cp $HOPSCOTCH_BUILD/tests/plugins/plugin_model.so ."],
     "docs/search.md": [DIGITS],
     "docs/strategies.md": [
@@ -77,6 +82,7 @@ SHORTENED = {
         "20 s and 1.4 GB: own_model_test builds it; with HOPSCOTCH_TORCH there is no $T",
     ),
     "hopscotch data import": ("hopscotch data import --help", NAME),
+    "hopscotch report": ("hopscotch report --help", NAME),
     "hopscotch replay": ("hopscotch replay --help", NAME),
     "hopscotch ctl": ("hopscotch ctl --help", NAME),
     "hopscotch plan": ("hopscotch plan --help", NAME),

@@ -266,6 +266,7 @@ Command = collections.namedtuple("Command", "args folder changes")
 STATUS = Command(("ctl", "done", "status"), "done", ())
 ORDER = Command(("ctl", "done", "stop", "0", "--timeout", "0.05"), "done", ("done",))
 COMPARE = Command(("compare", "done", "other"), "done", ())
+REPORT = Command(("report", "done"), "done", ("done",))
 INSPECT = Command(("data", "inspect", "digits"), "digits", ())
 VERIFY = Command(("data", "verify", "digits"), "digits", ())
 TRAIN = Command(("run", "done.json", "--overwrite", "--quiet", "--trainers", "1"), "digits", ("done",))
@@ -400,6 +401,12 @@ class Hostile(Case):
 
     def test_comparisons(self):
         self.refused(COMPARE, of_files(WRONG_RUNS, "experiment.json", "summary.json", "metrics.jsonl"))
+
+    def test_reports(self):
+        refused = of_files(WRONG_RUNS, *DECISIONS, "summary.json")
+        self.refused(REPORT, refused)
+        self.all_survive(REPORT, of_files(WRONG_RUNS, "units-1.bin", "best", "checkpoints", "inbox"))
+        self.all_survive(REPORT, [Wrong("report.html: a link", "report.html", link_to("../outside/secret"))])
 
     def test_data(self):
         self.refused(INSPECT, some(WRONG_DATA, 3))

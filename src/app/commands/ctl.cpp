@@ -24,6 +24,7 @@
 #include "run/leaderboard.hpp"
 #include "run/run_directory.hpp"
 #include "run/tally.hpp"
+#include "run/trial_states.hpp"
 
 namespace hopscotch {
 namespace {
@@ -110,24 +111,9 @@ Experiment experiment_in(fs::path const& run_dir) {
     return out;
 }
 
-// By the journal. A trial with a released lap that has not ended is running.
 std::map<std::string, int> trials_by_status(Journal const& journal) {
-    std::map<TrialId, std::string> status;
-    for (auto const& lap : journal.released) status[lap.trial] = "running";
-    for (auto const& decision : journal.decisions)
-        if (decision.kind == Decision::Kind::pause)
-            status[decision.trial] = "paused";
-        else if (decision.kind == Decision::Kind::resume)
-            status[decision.trial] = "running";
-    std::map<TrialId, int> alive;  // orders have had it go on so often, less its ends
-    for (auto const& lap : journal.laps)
-        for (auto const& order : lap.orders) alive[order.trial] += order.kind == Order::Kind::resume ? 1 : 0;
-    for (auto const& end : journal.ended) {
-        bool const interrupted = end.status == name_of(TrialStatus::interrupted);
-        if (interrupted ? !journal.status.empty() : --alive[end.trial] < 0) status[end.trial] = end.status;
-    }
     std::map<std::string, int> out;
-    for (auto const& [trial, name] : status) ++out[name];
+    for (auto const& [trial, state] : trial_states(journal)) ++out[state.status];
     return out;
 }
 

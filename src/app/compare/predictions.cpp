@@ -7,6 +7,7 @@
 
 #include "app/compare/run_work.hpp"
 #include "experiment/strategy_traits.hpp"
+#include "schedule/lap.hpp"
 #include "schedule/policy.hpp"
 #include "schedule/run_estimate.hpp"
 

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// The answer of the run in a sentence, and its figures.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "app/common/bytes_text.hpp"
+#include "app/compare/compared_run.hpp"
+#include "app/report/sections.hpp"
+#include "run/leaderboard.hpp"
+
+namespace hopscotch {
+namespace {
+
+std::string state_sentence(ReportData const& data) {
+    if (data.status == "finished") return "";
+    if (data.status != "running")
+        return fmt::format("The run was {}: this is what it had found by then. <code>--resume</code> continues it.",
+                           data.status == "interrupted" ? "interrupted" : "ended by a failure");
+    double const age_s = std::max(0.0, data.read_unix_s - data.journal.last_unix_s);
+    return fmt::format(
+        "The run has not ended: a job works on it, or was killed. The last line of its journal was {} old when "
+        "this page was written.",
+        seconds_text(age_s));
+}
+
+std::string result_sentence(ReportData const& data) {
+    auto const* best = data.best_trial();
+    if (best == nullptr) return fmt::format("No trial has a finite {} yet.", escaped(data.metric));
+    std::string out;
+    if (data.has_copies() && !data.ranking.empty()) {
+        auto const& group = data.groups[data.ranking.front()];
+        out = fmt::format("<b>{}</b> is best: mean {} <b>{}</b>, standard deviation {}, of {}.",
+                          escaped(short_config(group.assignment)), escaped(data.metric), short_number(group.value),
+                          short_number(group.spread), counted(std::ssize(group.trials), "trial"));
+        return out + fmt::format(" Its best model is trial {}, epoch {}, with {}.", best->id.value, best->best->epoch,
+                                 short_number(best->best->value));
+    }
+    auto const config = short_config(best->assignment);
+    return fmt::format("{} is best: {} <b>{}</b> after epoch {} (trial {}).",
+                       config.empty() ? "The only configuration" : "<b>" + escaped(config) + "</b>", escaped(data.metric),
+                       short_number(best->best->value), best->best->epoch, best->id.value);
+}
+
+std::string test_sentence(ReportData const& data) {
+    auto const* test = data.summary.find("test");
+    if (test == nullptr || !test->is_object()) return "";
+    for (auto const* name : {"accuracy", "r2", "f1", "loss"})
+        if (auto const value = number_in(*test, name))
+            return fmt::format(" On the test shards its {} is {}.", name, short_number(*value));
+    return "";
+}
+
+std::string cost_sentence(ReportData const& data) {
+    auto const trainers = counted(data.facts.trainers(), "trainer");
+    return fmt::format("The search cost {} on {}: {} of training and validation for {} and {}.",
+                       seconds_text(data.makespan_s), trainers, seconds_text(data.work_s),
+                       counted(std::ssize(data.trials), "trial"), counted(data.laps, "epoch"));
+}
+
+std::string tile(std::string_view value, std::string_view name) {
+    return fmt::format("<div><dd>{}</dd><dt>{}</dt></div>", escaped(value), escaped(name));
+}
+
+std::string tiles(ReportData const& data) {
+    auto out = std::string("<dl class=\"tiles\">");
+    if (auto const* best = data.best_trial()) out += tile(short_number(best->best->value), "best " + data.metric);
+    out += tile(fmt::format("{}", data.trials.size()), "trials");
+    out += tile(fmt::format("{}", data.laps), "epochs trained");
+    out += tile(seconds_text(data.makespan_s), "makespan");
+    if (data.makespan_s > 0) out += tile(fmt::format("{:.0f} %", 100 * data.utilisation), "trainers busy");
+    if (data.lower_bound_s > 0 && data.makespan_s > 0)
+        out += tile(fmt::format("{:.2f}", data.makespan_s / data.lower_bound_s), "times the lower bound");
+    out += tile(fmt::format("{}", data.hops), "hops");
+    out += tile(bytes_text(static_cast<std::uint64_t>(std::max<std::int64_t>(0, data.hop_bytes))), "of states moved");
+    return out + "</dl>";
+}
+
+}  // namespace
+
+std::string answer_section(ReportData const& data) {
+    auto out = fmt::format("<p class=\"answer\">{}{}</p><p>{} {}</p>", result_sentence(data), test_sentence(data),
+                           cost_sentence(data), state_sentence(data));
+    auto const* synthetic = data.summary.find("synthetic");
+    if (synthetic != nullptr || data.experiment.model.name == "synthetic")
+        out += note("The model is synthetic: times are real, metrics are made up.");
+    return out + tiles(data);
+}
+
+}  // namespace hopscotch

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a report says about a run: read once (read_report), then only looked at. Times are seconds of work on the run: from
+// its start, without the time between jobs.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/json.hpp"
+#include "experiment/config.hpp"
+#include "run/journal.hpp"
+#include "run/run_directory.hpp"
+#include "run/tally.hpp"
+
+namespace hopscotch {
+
+struct LapPoint {
+    int epoch = 0;
+    double value = 0;  // of search.metric; NaN: none
+    double end_s = 0;
+};
+
+struct ReportTrial {
+    TrialId id;
+    std::string status, reason;  // status: a name of TrialStatus
+    Assignment assignment;
+    std::vector<LapPoint> curve;  // by epoch
+    std::optional<LapPoint> best;
+    int epochs = 0;
+    double train_s = 0, valid_s = 0, end_s = 0;
+    std::int64_t state_bytes = 0;
+    std::int64_t rows = 0;  // of an epoch
+};
+
+// A configuration: a trial, or its repeats and folds together.
+struct ReportGroup {
+    std::vector<std::size_t> trials;  // indices of ReportData::trials
+    Assignment assignment;            // without the entries of copies
+    double value = 0;                 // of its best epoch, or the mean of the copies; NaN: none
+    double spread = 0;
+    int epochs = 0;
+};
+
+// A unit or a validation, on a trainer; or the time before a unit in which the unit was ready.
+struct TimePiece {
+    enum class Kind { train, validate, wait } kind = Kind::train;
+    int trainer = 0, trial = 0, epoch = 0, shard = 0;
+    double start_s = 0, end_s = 0;
+};
+
+// One trainer's time from the first unit of the run to the last event.
+struct TrainerTimes {
+    double train_s = 0, validate_s = 0;
+    double switch_s = 0;               // between two units while the next one was queued
+    double first_s = -1, last_s = -1;  // its first unit begins, its last event ends; -1: it trained nothing
+    double exposed_s = 0;              // in units of others: waiting for other trainers
+};
+
+// A part of a trainer's time: shares of training, of validation, and of units that were ready.
+struct TimeCell {
+    float train = 0, validate = 0, wait = 0;
+};
+
+struct ReportTimes {
+    double begin_s = 0, end_s = 0;  // the first unit begins, the last event ends
+    std::vector<TrainerTimes> trainers;
+    std::vector<TimePiece> activities;         // empty: there are too many; then cells
+    std::vector<std::vector<TimeCell>> cells;  // of the first trainers
+    std::vector<TimePiece> best_path;          // of the best trial, in order
+    std::string problem;                       // why units are missing; empty: none is
+};
+
+struct ReportData {
+    std::string dir, label;  // label: the strategy and its settings
+    RunFacts facts;
+    Experiment experiment;
+    Journal journal;
+    Json summary;        // null: the run has not ended
+    std::string status;  // finished, interrupted, failed; running: no job has ended it
+    std::string metric;
+    Mode mode = Mode::max;
+    std::vector<ReportTrial> trials;   // by id
+    std::vector<ReportGroup> groups;   // by first trial
+    std::vector<std::size_t> ranking;  // of groups with a value, best first
+    std::optional<std::size_t> best;   // of trials: whose model is the best
+    ReportTimes times;
+    double makespan_s = 0, lower_bound_s = 0, utilisation = 0, work_s = 0;
+    std::int64_t laps = 0, units = 0, hops = 0, hop_bytes = 0;
+    std::optional<Percentiles> unit_gap_s;
+    double read_unix_s = 0;  // when the files were read
+
+    bool has_copies() const { return experiment.search.copies() > 1; }
+    ReportTrial const* best_trial() const { return best ? &trials[*best] : nullptr; }
+};
+
+// Throws ConfigError if dir holds no run, DataError for a damaged file.
+ReportData read_report(std::string const& dir);
+
+}  // namespace hopscotch

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// A report as one HTML document that needs nothing else: style, script and pictures are in it. PURE.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "app/report/report_data.hpp"
+
+namespace hopscotch {
+
+// One run: its report. Several: a comparison, and the report of each below it.
+std::string report_page(std::vector<ReportData> const& runs);
+
+std::string comparison_section(std::vector<ReportData> const& runs);
+
+extern char const* const k_page_style;   // the style sheet
+extern char const* const k_page_script;  // the page is complete without it
+
+}  // namespace hopscotch

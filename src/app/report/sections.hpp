@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parts of a report, in the order of the page. Each is HTML; empty: the run has nothing to show there.
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "app/report/report_data.hpp"
+#include "app/report/svg.hpp"
+
+namespace hopscotch {
+
+std::string answer_section(ReportData const& data);  // the result in a sentence, and the figures of the run
+std::string history_section(ReportData const& data);
+std::string curves_section(ReportData const& data);
+std::string ranking_section(ReportData const& data);
+std::string parallel_section(ReportData const& data);
+std::string importance_section(ReportData const& data);
+std::string slices_section(ReportData const& data);
+std::string pareto_section(ReportData const& data);
+std::string rungs_section(ReportData const& data);
+std::string family_section(ReportData const& data);
+std::string timeline_section(ReportData const& data);
+std::string idle_section(ReportData const& data);
+std::string bytes_section(ReportData const& data);
+std::string memory_section(ReportData const& data);
+std::string failures_section(ReportData const& data);
+std::string reproduce_section(ReportData const& data);
+
+// What the parts share.
+std::string figure(std::string svg, std::string_view caption);             // caption: HTML
+std::string note(std::string_view text);                                   // text: escaped here
+std::string trial_name(ReportTrial const& trial);                          // "trial 7: lr=0.1 hidden=[64]"
+std::string group_name(ReportData const& data, ReportGroup const& group);  // likewise; "trials 6-8: lr=0.1"
+std::string counted(std::int64_t count, std::string_view noun);            // "1 trial", "3 trials"
+
+// Indices of at most `most` of `count` things in order: the first ones, and the others evenly.
+std::vector<std::size_t> thinned(std::size_t count, std::size_t most, std::size_t first);
+
+// For values of search.metric: bad ones that would press the others together lie outside.
+AxisScale metric_scale(std::vector<double> values, Mode mode);
+
+}  // namespace hopscotch

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+// What each trainer did and when, and where its idle time went.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/compare/compared_run.hpp"
+#include "app/report/read_times.hpp"
+#include "app/report/sections.hpp"
+
+namespace hopscotch {
+namespace {
+
+constexpr double k_rows_left = 80, k_rows_right = 840, k_rows_top = 14;
+constexpr std::size_t k_most_idle_rows = 32, k_most_path = 600;
+
+struct TimelineRows {
+    std::size_t count = 1;
+    double height = 26;
+    double top(std::size_t row) const { return k_rows_top + height * static_cast<double>(row); }
+    double bottom() const { return top(count); }
+};
+
+TimelineRows rows_of(std::size_t trainers) {
+    auto const count = std::clamp<std::size_t>(trainers, 1, k_most_gantt_trainers);
+    return {count, count <= 8 ? 26.0 : count <= 24 ? 18.0 : 11.0};
+}
+
+// By TimePiece::Kind.
+constexpr struct {
+    char const *css, *name;
+} k_kinds[] = {{"f1", "training"}, {"f2", "validation"}, {"f4", "a unit was ready"}};
+
+void draw_activities(Svg& svg, ReportData const& data, TimelineRows const& rows, AxisScale const& time) {
+    for (auto const& each : data.times.activities) {
+        if (static_cast<std::size_t>(each.trainer) >= rows.count) continue;
+        double const top = rows.top(static_cast<std::size_t>(each.trainer));
+        auto const& kind = k_kinds[static_cast<std::size_t>(each.kind)];
+        svg.rect({time.at(each.start_s), top + 2, std::max(time.at(each.end_s), time.at(each.start_s) + 0.4),
+                  top + rows.height - 2},
+                 kind.css,
+                 fmt::format("trial {}, epoch {}, {}: {}", each.trial, each.epoch,
+                             each.kind == TimePiece::Kind::train ? fmt::format("shard {}", each.shard)
+                                                                 : std::string(kind.name),
+                             seconds_text(each.end_s - each.start_s)),
+                 trial_mark(each.trial));
+    }
+}
+
+// The upper edge of an area over the cells of a row, as steps. level: the share at a cell.
+template <class Level>
+std::string area_path(std::vector<TimeCell> const& cells, PlotBox row, std::size_t together, Level const& level) {
+    double const width = row.width() / static_cast<double>(cells.size()) * static_cast<double>(together);
+    std::string out = fmt::format("M{:.0f} {:.1f}", row.left, row.bottom);
+    int known = -1;
+    for (std::size_t c = 0; c < cells.size(); c += together) {
+        double sum = 0;
+        for (std::size_t i = c; i < std::min(cells.size(), c + together); ++i) sum += level(cells[i]);
+        int const now = static_cast<int>(std::lround(10 * std::clamp(sum / static_cast<double>(together), 0.0, 1.0)));
+        if (now == known) continue;
+        out += fmt::format("H{:.0f}V{:.1f}", row.left + width * static_cast<double>(c / together),
+                           row.bottom - row.height() * now / 10);
+        known = now;
+    }
+    return out + fmt::format("H{:.0f}V{:.1f}Z", row.right, row.bottom);
+}
+
+void draw_cells(Svg& svg, ReportData const& data, TimelineRows const& rows) {
+    std::size_t const together = rows.count > 16 ? 2 : 1;
+    for (std::size_t t = 0; t < std::min(rows.count, data.times.cells.size()); ++t) {
+        auto const& cells = data.times.cells[t];
+        if (cells.empty()) continue;
+        PlotBox const row{k_rows_left, rows.top(t) + 2, k_rows_right, rows.top(t) + rows.height - 2};
+        svg.raw(fmt::format("<path class=\"f4\" d=\"{}\"/>", area_path(cells, row, together, [](auto const& cell) {
+                                return cell.train + cell.validate + cell.wait;
+                            })));
+        svg.raw(fmt::format("<path class=\"f2\" d=\"{}\"/>",
+                            area_path(cells, row, together, [](auto const& cell) { return cell.train + cell.validate; })));
+        svg.raw(fmt::format("<path class=\"f1\" d=\"{}\"/>",
+                            area_path(cells, row, together, [](auto const& cell) { return cell.train; })));
+    }
+}
+
+// The way of the best trial from trainer to trainer.
+void draw_best_path(Svg& svg, ReportData const& data, TimelineRows const& rows, AxisScale const& time) {
+    if (data.times.best_path.size() > k_most_path || rows.count < 2) return;
+    std::vector<Spot> line;
+    for (auto const& each : data.times.best_path) {
+        if (static_cast<std::size_t>(each.trainer) >= rows.count) continue;
+        double const y = rows.top(static_cast<std::size_t>(each.trainer)) + rows.height / 2;
+        line.push_back({time.at(each.start_s), y});
+        line.push_back({time.at(each.end_s), y});
+    }
+    svg.path(line, "hops", "the way of the best trial");
+}
+
+void draw_losses(Svg& svg, ReportData const& data, TimelineRows const& rows, AxisScale const& time) {
+    RunClock const clock(data.facts.start_unix_s, data.journal.pauses);
+    for (auto const& [from, until] : data.journal.pauses) {
+        double const x = time.at(clock.at(from));
+        svg.line({x, k_rows_top - 6}, {x, rows.bottom()}, "pause");
+    }
+    for (auto const& lost : data.journal.lost) {
+        if (lost.trainer.value < 0 || lost.trainer.index() >= rows.count) continue;
+        svg.text({time.at(clock.at(lost.unix_s)), rows.top(lost.trainer.index()) + rows.height / 2 + 5}, "lost mid", "×");
+    }
+}
+
+// Parts of a trainer's time; they add up to the makespan.
+struct TimeParts {
+    double train = 0, validate = 0, switching = 0, first = 0, last = 0, rest = 0;
+    double total() const { return train + validate + switching + first + last + rest; }
+};
+
+TimeParts parts_of(TrainerTimes const& times, double begin_s, double end_s) {
+    TimeParts out;
+    double const all = std::max(0.0, end_s - begin_s);
+    if (times.first_s < 0) return {0, 0, 0, 0, 0, all};
+    out.train = times.train_s;
+    out.validate = times.validate_s;
+    out.first = std::max(0.0, times.first_s - begin_s);
+    out.last = std::max(0.0, end_s - times.last_s);
+    double const free = std::max(0.0, all - out.train - out.validate - out.first - out.last);
+    out.switching = std::min(free, times.switch_s);
+    out.rest = free - out.switching;
+    return out;
+}
+
+constexpr struct {
+    double TimeParts::* part;
+    char const *css, *name;
+} k_parts[] = {{&TimeParts::train, "f1", "training"},
+               {&TimeParts::validate, "f2", "validation"},
+               {&TimeParts::switching, "f4", "between two units, while one was ready"},
+               {&TimeParts::first, "f6", "before its first unit"},
+               {&TimeParts::rest, "f5", "nothing was ready"},
+               {&TimeParts::last, "f7", "after its last unit"}};
+
+void draw_parts(Svg& svg, TimeParts const& parts, std::string_view name, double top) {
+    svg.text({k_rows_left - 8, top + 15}, "tick end", name);
+    double x = k_rows_left;
+    for (auto const& row : k_parts) {
+        double const share = parts.total() > 0 ? parts.*row.part / parts.total() : 0;
+        double const end = x + share * (k_rows_right - k_rows_left);
+        if (share > 0)
+            svg.rect({x, top + 2, end, top + 20}, row.css,
+                     fmt::format("{}: {} ({:.1f} %)", row.name, seconds_text(parts.*row.part), 100 * share));
+        x = end;
+    }
+}
+
+std::string idle_words(ReportData const& data, TimeParts const& all) {
+    if (all.total() <= 0) return "";
+    auto const percent = [&](double part) { return fmt::format("{:.1f} %", 100 * part / all.total()); };
+    auto out = fmt::format(
+        "The trainers trained {} and validated {} of the time. In {} of the time no work was ready; {} passed "
+        "between two units while one was ready (copies of states, checkpoints), {} before a trainer's "
+        "first unit, {} after its last.",
+        percent(all.train), percent(all.validate), percent(all.rest), percent(all.switching), percent(all.first),
+        percent(all.last));
+    if (auto const* hop = data.summary.find("hop_ms"); hop != nullptr && number_in(*hop, "p50"))
+        out += fmt::format(" A hop took {:.3g} ms (median), {:.3g} ms (99th percentile).", *number_in(*hop, "p50"),
+                           number_in(*hop, "p99").value_or(0));
+    if (auto const* saved = data.summary.find("checkpoints"); saved != nullptr && number_in(*saved, "written"))
+        out += fmt::format(" The last job wrote {:.0f} checkpoints.", *number_in(*saved, "written"));
+    double exposed = 0;
+    for (auto const& times : data.times.trainers) exposed += times.exposed_s;
+    if (exposed > 0)
+        out += fmt::format(" Within units, trainers waited {} for each other or for rows.", seconds_text(exposed));
+    return out;
+}
+
+}  // namespace
+
+std::string timeline_section(ReportData const& data) {
+    if (data.units == 0 || data.times.end_s <= 0)
+        return data.times.problem.empty() ? "" : note("Incomplete: " + data.times.problem);
+    auto const rows = rows_of(data.times.trainers.size());
+    auto const unit = time_unit(data.times.end_s);
+    AxisScale const seconds = AxisScale(ScaleKind::linear, 0, data.times.end_s).between(k_rows_left, k_rows_right);
+    Svg svg(860, rows.bottom() + 44, "what each trainer did over time");
+    auto const shown = AxisScale(ScaleKind::linear, 0, data.times.end_s / unit.seconds).between(k_rows_left, k_rows_right);
+    for (auto const& tick : shown.ticks(8)) {
+        svg.line({shown.at(tick.value), k_rows_top}, {shown.at(tick.value), rows.bottom()}, "rule");
+        svg.text({shown.at(tick.value), rows.bottom() + 16}, "tick mid", tick.text);
+    }
+    svg.text({(k_rows_left + k_rows_right) / 2, rows.bottom() + 36}, "name mid",
+             fmt::format("time in the run ({})", unit.name));
+    std::size_t const every = rows.height < 14 ? 4 : 1;
+    for (std::size_t t = 0; t < rows.count; t += every)
+        svg.text({k_rows_left - 8, rows.top(t) + rows.height / 2 + 4}, "tick end", fmt::format("trainer {}", t));
+    for (std::size_t t = 0; t < rows.count; ++t)
+        svg.rect({k_rows_left, rows.top(t) + 2, k_rows_right, rows.top(t) + rows.height - 2}, "idle");
+    draw_activities(svg, data, rows, seconds);
+    draw_cells(svg, data, rows);
+    draw_best_path(svg, data, rows, seconds);
+    draw_losses(svg, data, rows, seconds);
+    std::vector<LegendEntry> entries;
+    for (auto const& kind : k_kinds) entries.push_back({kind.css, kind.name});
+    entries.push_back({"fback", "nothing was ready"});
+    if (rows.count > 1 && data.times.best_path.size() <= k_most_path)
+        entries.push_back({"fink", "the way of the best trial"});
+    auto caption = legend(entries);
+    if (!data.times.cells.empty()) caption += "The height of a bar is the share of the time. ";
+    if (!data.journal.pauses.empty()) caption += "Dashed: another job took over; the time between jobs is left out. ";
+    if (data.times.trainers.size() > rows.count)
+        caption += fmt::format("{} of {} trainers are drawn.", rows.count, data.times.trainers.size());
+    auto out = figure(std::move(svg).take(), caption);
+    return data.times.problem.empty() ? out : out + note("Incomplete: " + data.times.problem);
+}
+
+std::string idle_section(ReportData const& data) {
+    if (data.units == 0) return "";
+    TimeParts all;
+    std::vector<TimeParts> parts;
+    for (auto const& times : data.times.trainers) {
+        parts.push_back(parts_of(times, data.times.begin_s, data.times.end_s));
+        for (auto const& row : k_parts) all.*row.part += parts.back().*row.part;
+    }
+    auto const rows = std::min(parts.size(), k_most_idle_rows);
+    Svg svg(860, 24 * static_cast<double>(rows + 1) + 8, "parts of each trainer's time");
+    draw_parts(svg, all, "all", 0);
+    for (std::size_t t = 0; t < rows; ++t)
+        draw_parts(svg, parts[t], fmt::format("trainer {}", t), 24 * static_cast<double>(t + 1) + 6);
+    std::vector<LegendEntry> entries;
+    for (auto const& row : k_parts) entries.push_back({row.css, row.name});
+    auto caption = legend(entries) + escaped(idle_words(data, all));
+    if (rows < parts.size()) caption += fmt::format(" {} of {} trainers are drawn.", rows, parts.size());
+    return figure(std::move(svg).take(), caption);
+}
+
+}  // namespace hopscotch

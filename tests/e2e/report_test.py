@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: Apache-2.0
+"""hopscotch report: the page of real runs. Its HTML and SVG must be well formed, it must need nothing from outside, and a
+name in a run directory must not become a part of the page."""
+
+import collections
+import html.parser
+import json
+import re
+import shutil
+import signal
+import unittest
+import xml.etree.ElementTree
+
+from harness import Case, experiment
+
+VOID = {"meta", "input", "br", "hr", "img"}
+SPACE = {
+    "train.optimizer.lr": {"type": "float", "low": 0.01, "high": 1.0, "log": True},
+    "train.optimizer.momentum": [0.5, 0.9],
+    "model.hidden": [[8], [16]],
+}
+EVIL = "</title></script><script>alert(1)</script><img src=x onerror=alert(2)>\"'&\x1b[31m"
+ALWAYS = ["answer", "failures", "reproduce"]
+TRAINED = ["history", "curves", "leaderboard", "timeline", "idle", "bytes", "memory"]
+
+
+class Page(html.parser.HTMLParser):
+    """Elements that are closed in order, ids, scripts, and attributes that could run or load something."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.ids, self.tags, self.problems, self.words = [], [], collections.Counter(), [], []
+        self.feed(text)
+        self.close()
+        if self.open:
+            self.problems.append(f"not closed: {self.open}")
+
+    def handle_starttag(self, tag, attrs):
+        self.tags[tag] += 1
+        self.ids += [value for name, value in attrs if name == "id"]
+        self.problems += [
+            f"{tag} {name}" for name, _ in attrs if name.startswith("on") or name in ("src", "srcset", "style")
+        ]
+        self.problems += [f"{tag} to {v}" for n, v in attrs if n == "href" and not v.startswith("#")]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.handle_starttag(tag, attrs)
+        self.handle_endtag(tag)
+
+    def handle_endtag(self, tag):
+        if tag in VOID:
+            return
+        if not self.open or self.open.pop() != tag:
+            self.problems.append(f"</{tag}> at {self.getpos()}")
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] not in ("script", "style"):
+            self.words.append(data)
+
+
+def pictures(text):
+    """The outermost SVG elements."""
+    out, depth, start = [], 0, 0
+    for mark in re.finditer(r"<svg\b|</svg>", text):
+        if mark[0] == "</svg>":
+            depth -= 1
+            if depth == 0:
+                out.append(text[start : mark.end()])
+        else:
+            start = mark.start() if depth == 0 else start
+            depth += 1
+    return out
+
+
+class Report(Case):
+    shards = 4
+
+    def train(self, *args, **sections):
+        shutil.rmtree(self.cwd / "out", ignore_errors=True)
+        self.write(experiment(**sections))
+        code, out, err = self.run_hopscotch("run", "e.json", "--quiet", "--trainers", "2", *args)
+        self.assertEqual(code, 0, out + err)
+
+    def report(self, *args, file="out/report.html"):
+        code, out, err = self.run_hopscotch("report", *(args or ("out",)))
+        self.assertEqual((code, err), (0, ""), out)
+        return (self.cwd / file).read_text()
+
+    def checked(self, text, sections):
+        """The page, after the checks that hold for every page."""
+        page = Page(text)
+        self.assertEqual(page.problems, [])
+        self.assertEqual([name for name, count in collections.Counter(page.ids).items() if count > 1], [])
+        self.assertEqual(set(re.findall(r"https?://[^\s\"'<]+", text)), {"http://www.w3.org/2000/svg"})
+        self.assertNotRegex(text, r"@import|url\(|<link|<iframe|javascript:")
+        self.assertEqual((page.tags["script"], page.tags["style"], page.tags["h1"]), (1, 1, 1))
+        for picture in pictures(text):
+            xml.etree.ElementTree.fromstring(picture)
+        self.assertNotRegex(text, r"[\s\"(,]-?(nan|inf)\b")
+        self.assertEqual([each for each in sections if each not in page.ids], [])
+        self.assertLess(len(text), 1_000_000)
+        return page
+
+    def checked_again(self, sections):
+        text = self.report()
+        self.checked(text, sections)
+        return text
+
+    def table(self, text, section):
+        """Cells of the first table of a section, by row."""
+        part = re.search(rf'<section id="{section}">(.*?)</section>', text, re.DOTALL)[1]
+        body = re.search(r"<tbody>(.*?)</tbody>", part, re.DOTALL)[1]
+        rows = re.findall(r"<tr\b[^>]*>(.*?)</tr>", body, re.DOTALL)
+        return [
+            [re.sub(r"<[^>]*>", "", cell) for cell in re.findall(r"<td\b[^>]*>(.*?)</td>", row, re.DOTALL)] for row in rows
+        ]
+
+
+class Finished(Report):
+    def test_grid(self):
+        self.train(space={"train.optimizer.lr": [0.03, 0.1, 0.3], "model.hidden": [[8], [16]]})
+        text = self.report()
+        page = self.checked(text, [*ALWAYS, *TRAINED, "parallel", "slices", "importance"])
+        self.assertFalse({"pareto", "rungs", "family"} & set(page.ids))
+        summary = self.summary()
+        best = summary["trials"][summary["best_trial"]]
+        words = " ".join("".join(page.words).split())
+        self.assertIn(f"{summary['metric']} {best['best'][summary['metric']]:.4g}", words)
+        self.assertIn(f"(trial {best['id']})", words)
+        rows = self.table(text, "leaderboard")
+        self.assertEqual(sorted(int(row[1]) for row in rows), list(range(6)))
+        self.assertEqual([row[0] for row in rows], [str(rank) for rank in range(1, 7)])
+        values = [summary["trials"][int(row[1])]["best"]["val_accuracy"] for row in rows]
+        self.assertEqual(values, sorted(values, reverse=True))
+        self.assertTrue("Do not trust this picture" in text)  # six are not fifty
+        for value in (best["state_hash"], str(summary["makespan_s"])[:3]):
+            self.assertTrue(value in text)
+        self.assertEqual(
+            text.count('class="f1" x='), sum(row["epochs"] for row in summary["trials"]) * self.shards + self.bars(text)
+        )
+
+    def bars(self, text):
+        """Blue rectangles outside of the time line."""
+        without = re.sub(r'<section id="timeline">.*?</section>', "", text, flags=re.DOTALL)
+        return without.count('class="f1" x=')
+
+    def test_the_same_twice(self):
+        self.train()
+        first, second = self.report(), self.report()
+        without_date = lambda text: re.sub(r"report on [^<]*", "", text)
+        self.assertEqual(without_date(first), without_date(second))
+        code, out, err = self.run_hopscotch("run", "e.json", "--quiet", "--overwrite", "--trainers", "1")
+        self.assertEqual(code, 0, out + err)  # report.html belongs to the run directory
+
+    def test_repeats(self):
+        self.train(search={"procedure": "grid", "repeats": 3}, space={"train.optimizer.lr": [0.1, 1e30]})
+        text = self.report()
+        self.checked(text, [*ALWAYS, *TRAINED])
+        group = self.summary()["groups"][0]
+        self.assertTrue(f"standard deviation {group['spread']:.4g}" in text)
+        rows = self.table(text, "leaderboard")
+        self.assertEqual([row[:2] for row in rows], [["1", "0-2"], ["", "3-5"]])
+        self.assertEqual(len(self.table(text, "failures")), 3)
+        self.assertTrue("diverged" in text)
+
+    def test_asha(self):
+        search = {"procedure": "asha", "trials": 9, "eta": 2}
+        self.train(
+            search=search, space=SPACE, train={"epochs": 4, "batch_size": 32, "optimizer": {"name": "sgd", "lr": 0.1}}
+        )
+        text = self.report()
+        self.checked(text, [*ALWAYS, *TRAINED, "rungs"])
+        decided = self.table(text, "rungs")
+        self.assertEqual([row[0] for row in decided], ["1", "2", "4"])
+        self.assertEqual(decided[0][1], "9")
+        for row in decided:
+            self.assertEqual(int(row[1]), sum(map(int, row[2:])), row)
+
+    def test_pbt(self):
+        search = {"procedure": "pbt", "population": 4, "interval": 1, "quantile": 0.5}
+        train = {"epochs": 4, "batch_size": 32, "optimizer": {"name": "sgd", "lr": 0.1}}
+        self.train(search=search, train=train, space={"train.optimizer.lr": SPACE["train.optimizer.lr"]})
+        text = self.report()
+        self.checked(text, [*ALWAYS, *TRAINED, "family"])
+        clones = [line for line in self.journal() if line["event"] == "lap_released" and "clone_of" in line]
+        self.assertEqual(text.count("takes over the state of"), len(clones))
+
+    def test_pareto(self):
+        search = {"procedure": "random", "trials": 4, "pareto": ["val_accuracy", "parameters"]}
+        self.train(search=search, space=SPACE)
+        self.checked(self.report(), [*ALWAYS, *TRAINED, "pareto"])
+
+    def test_several_runs(self):
+        self.train("--set", "run.dir=a")
+        self.train("--set", "run.dir=b", strategy={"name": "allreduce"})
+        text = self.report("a", "b", "--out", "both.html", file="both.html")
+        self.checked(text, ["comparison", "run0-curves", "run1-curves"])
+        self.assertEqual([row[1] for row in self.table(text, "comparison")], ["mop", "allreduce ring"])
+
+    def test_names_are_text(self):
+        self.train(name=EVIL, space={"model.hidden": [[8], [16]]})
+        facts = json.loads((self.cwd / "out/experiment.json").read_text())
+        facts["hosts"] = [EVIL for _ in facts["hosts"]]
+        facts["files"] = {EVIL: "00000000000000ff"}
+        (self.cwd / "out/experiment.json").write_text(json.dumps(facts))
+        self.edit_journal(lambda line: {**line, "reason": EVIL} if "reason" in line else line)
+        self.edit_journal(lambda line: {**line, "assignment": {EVIL: EVIL}} if "assignment" in line else line)
+        text = self.report()
+        page = self.checked(text, [*ALWAYS, *TRAINED])
+        self.assertIn("onerror", "".join(page.words))
+        self.assertNotIn("<img", text)
+        self.assertNotIn("\x1b", text)
+
+    def edit_journal(self, change):
+        path = self.cwd / "out/journal.jsonl"
+        lines = [json.dumps(change(json.loads(line))) for line in path.read_text().splitlines()]
+        path.write_text("\n".join(lines) + "\n")
+
+
+class NotFinished(Report):
+    """From the journal alone: a job that was interrupted, killed, or had no time for a lap."""
+
+    def stopped(self, sign):
+        self.write(
+            experiment(
+                train={"epochs": 10_000, "batch_size": 8, "optimizer": {"name": "sgd", "lr": 0.1}},
+                space={"train.optimizer.lr": [0.03, 1e30]},
+            )
+        )
+        process = self.start("run", "e.json", "--quiet", "--trainers", "2")
+        self.wait_for_event(process, "trial_ended")
+        self.wait_for(lambda: any(lap["outcome"] == "finished" for lap in self.laps()), "a lap", process)
+        process.send_signal(sign)
+        self.end_of(process)
+
+    def test_interrupted_with_a_failed_trial(self):
+        self.stopped(signal.SIGTERM)
+        text = self.report()
+        self.checked(text, [*ALWAYS, *TRAINED])
+        self.assertTrue(">interrupted</span></h1>" in text)
+        self.assertTrue("--resume" in text)
+        self.assertEqual([row[1] for row in self.table(text, "failures")], ["diverged"])
+
+    def test_killed(self):
+        self.stopped(signal.SIGKILL)
+        text = self.report()
+        self.checked(text, [*ALWAYS, *TRAINED])
+        self.assertTrue(">running</span></h1>" in text)
+        (self.cwd / "out/units-1.bin").unlink()
+        self.assertTrue("Incomplete: " in self.checked_again(["timeline", *ALWAYS]))
+
+    def test_no_lap(self):
+        self.train()
+        path = self.cwd / "out/journal.jsonl"
+        lines = [line for line in path.read_text().splitlines() if json.loads(line)["event"] == "lap_released"]
+        path.write_text("\n".join(lines) + "\n")
+        (self.cwd / "out/summary.json").unlink()
+        text = self.report()
+        page = self.checked(text, ALWAYS)
+        self.assertNotIn("curves", page.ids)
+        self.assertTrue("No trial has a finite val_accuracy yet." in text)
+
+    def test_no_run(self):
+        code, out, err = self.run_hopscotch("report", "digits")
+        self.assertEqual((code, out), (2, ""))
+        self.assertIn("digits: holds no run", err)
+
+
+if __name__ == "__main__":
+    unittest.main()
