@@ -21,6 +21,7 @@ constexpr double k_roll_call_s = 0.25, k_regroup_s = 0.5;  // taken to cost so l
 constexpr double k_slow = 0.75;  // of the fastest. Cores that share a cache or a turbo differ by less; the laps will tell
 constexpr double k_between_looks_s = 0.5;
 constexpr int k_most_moves = 3;
+constexpr int k_wishes = 2;  // looks, one after another, that want a move: a host may stand still for a moment
 
 bool moves_owners(PreparedRun const& prepared) { return owners_by(prepared) != OwnersBy::equal; }
 
@@ -76,7 +77,9 @@ void OwnerMoves::look(double now_s) {
     for (auto const lost : prepared_.owners.lost) (*speed)[lost.index()] = 0;
     auto const left = work_left(pace_.seconds(1, *speed));
     auto move = better(*speed, left, std::max(k_regroup_s, cost_s_));
-    if (!move) return;
+    wished_ = move ? wished_ + 1 : 0;
+    if (wished_ < k_wishes) return;
+    wished_ = 0;
     auto const text =
         fmt::format("shards move to other trainers, whose speeds are {}: the rest takes about {:.1f} s instead of {:.1f} s",
                     speeds_text(*speed), move->seconds, move->seconds_before);

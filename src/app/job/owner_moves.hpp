@@ -31,7 +31,7 @@ public:
 
     // A lap of this attempt that counts.
     void hear(LapRecord const& lap);
-    // Throws OwnersMove if other owners would gain more than twice what it costs to move.
+    // Throws OwnersMove if other owners would gain more than twice what it costs to move, and did so at the look before.
     void look(double now_s);
     void moved(double cost_s);  // what the last move took
 
@@ -42,7 +42,7 @@ private:
     PreparedRun const& prepared_;
     Pace pace_;
     double cost_s_ = 0, next_look_s_ = 0;
-    int moves_ = 0;
+    int moves_ = 0, wished_ = 0;  // wished: looks in a row that wanted a move
 };
 
 }  // namespace hopscotch
