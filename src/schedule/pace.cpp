@@ -9,11 +9,12 @@
 namespace hopscotch {
 namespace {
 
-constexpr std::size_t k_window = 48;     // latest laps that count
-constexpr std::size_t k_least_laps = 3;  // that must have visited a trainer
-constexpr int k_rounds = 8;              // of the median polish
-constexpr double k_worth = 1.1;          // a gain below this is noise
-constexpr double k_times_cost = 2;       // a move must gain so many times what it costs
+constexpr std::size_t k_window = 48;       // latest laps that count
+constexpr std::size_t k_least_laps = 3;    // that must have visited a trainer
+constexpr std::size_t k_units_a_lap = 64;  // of laps with more, some are left out
+constexpr int k_rounds = 8;                // of the median polish
+constexpr double k_worth = 1.1;            // a gain below this is noise
+constexpr double k_times_cost = 2;         // a move must gain so many times what it costs
 
 double median_of(std::vector<double> values) {
     if (values.empty()) return 0;
@@ -24,7 +25,13 @@ double median_of(std::vector<double> values) {
 
 }  // namespace
 
+// A thousand units take longer to sort out than rank 0 has for a lap; every sixteenth lap of such a size says enough.
 void Pace::add(LapRecord const& lap, double unit_cost) {
+    if (skip_ > 0) {
+        --skip_;
+        return;
+    }
+    skip_ = lap.units.size() / k_units_a_lap;
     Row row;
     std::map<TrainerId, std::vector<double>> by_trainer;
     std::map<TrainerId, double> seconds;

@@ -31,6 +31,7 @@ private:
     Experiment const& experiment_;
     int shards_;
     UnitTimes times_;
+    std::size_t laps_ = 0;  // learnt from
     std::map<TrialId, UnitKind> kinds_;
     std::map<TrialId, int> before_;  // epochs
 };
