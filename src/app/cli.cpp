@@ -29,9 +29,10 @@ struct CommandSummary {
 constexpr CommandSummary k_commands[] = {
     {"run", "Train every trial of an experiment"},
     {"data", "Make, inspect and verify dataset directories"},
+    {"init", "Write a first experiment for a dataset, with the reason of each line"},
     {"models", "Print the models, their arguments and sizes"},
     {"replay", "Train the trials of a run again, and compare every state hash with the journal"},
-    {"predict", "Predict the rows of a dataset with the best trial of a run, and score the predictions"},
+    {"predict", "Predict new rows, or those of a dataset, with the best trial of a run"},
     {"compare", "Compare runs of one experiment under different strategies"},
     {"report", "Write one HTML file about a run, or about several"},
     {"plan", "Forecast hours, bytes, memory and money of an experiment under each strategy; train nothing"},

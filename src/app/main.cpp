@@ -25,8 +25,9 @@ int become_train(char** argv) {
 
 int main(int argc, char** argv) {
     using namespace hopscotch;
-    return run_cli(argc, argv,
-                   {{{"compare", add_compare}, {"ctl", add_ctl}, {"data", add_data}, {"report", add_report}},
-                    nullptr,
-                    [argv] { return become_train(argv); }});
+    return run_cli(
+        argc, argv,
+        {{{"compare", add_compare}, {"ctl", add_ctl}, {"data", add_data}, {"init", add_init}, {"report", add_report}},
+         nullptr,
+         [argv] { return become_train(argv); }});
 }

@@ -17,6 +17,7 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(MessageKind::tes
     "lost",
     "lap_done", "turn", "checkpointed", "scored", "paused", "all_saved", "settled", "damaged", "goodbye", "fatal",
     "share",
+    "unit",
     "serve", "pull", "rows_wanted",
     "test",
     // clang-format on

@@ -54,7 +54,7 @@ AppendFile::AppendFile(std::filesystem::path path, Create create) : path_(std::m
 
 AppendFile::~AppendFile() {
     if (fd_ < 0) return;
-    ::fdatasync(fd_);
+    if (dirty_) ::fdatasync(fd_);
     ::close(fd_);
 }
 
@@ -142,7 +142,11 @@ std::filesystem::path temporary_name(std::filesystem::path const& path, Writers 
 
 }  // namespace
 
-void write_atomically(std::filesystem::path const& path, std::span<ByteView const> parts, Writers writers) {
+namespace {
+
+enum class Sync { yes, no };
+
+void replace(std::filesystem::path const& path, std::span<ByteView const> parts, Writers writers, Sync sync) {
     auto const temporary = temporary_name(path, writers);
     std::error_code ignored;
     if (writers == Writers::one)
@@ -151,14 +155,25 @@ void write_atomically(std::filesystem::path const& path, std::span<ByteView cons
         {
             AppendFile file(temporary, AppendFile::Create::exclusively);
             for (auto const part : parts) file.append({reinterpret_cast<char const*>(part.data()), part.size()});
-            file.sync();
+            sync == Sync::yes ? file.sync() : file.do_not_sync();
         }
         check_io(survives(temporary, "rename") && std::rename(temporary.c_str(), path.c_str()) == 0, path, "replace");
-        sync_directory(path.has_parent_path() ? path.parent_path() : ".");
+        if (sync == Sync::yes) sync_directory(path.has_parent_path() ? path.parent_path() : ".");
     } catch (...) {
         std::filesystem::remove(temporary, ignored);  // a full disk keeps no half
         throw;
     }
+}
+
+}  // namespace
+
+void write_atomically(std::filesystem::path const& path, std::span<ByteView const> parts, Writers writers) {
+    replace(path, parts, writers, Sync::yes);
+}
+
+void replace_quickly(std::filesystem::path const& path, std::string_view bytes) {
+    std::array const parts{std::as_bytes(std::span(bytes))};
+    replace(path, parts, Writers::one, Sync::no);
 }
 
 void write_atomically(std::filesystem::path const& path, std::string_view bytes) {

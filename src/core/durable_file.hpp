@@ -18,12 +18,13 @@ class AppendFile {
 public:
     enum class Create { if_absent, exclusively };  // exclusively: a file of that name is an error
     explicit AppendFile(std::filesystem::path path, Create create = Create::if_absent);
-    ~AppendFile();  // syncs
+    ~AppendFile();  // syncs, if something is new
     AppendFile(AppendFile const&) = delete;
     AppendFile& operator=(AppendFile const&) = delete;
 
     void append(std::string_view bytes);
-    void sync();  // everything appended so far survives a power cut
+    void sync();                            // everything appended so far survives a power cut
+    void do_not_sync() { dirty_ = false; }  // what was appended so far need not survive one
     // Whether this is still the file of that name: not deleted, and not replaced.
     bool is_current() const;
     bool sync_is_due() const;  // something is new, and the last sync was k_sync_every_s ago or earlier
@@ -42,6 +43,10 @@ private:
     bool dirty_ = false, torn_ = false;
     double synced_at_s_ = 0;
 };
+
+// Temporary name, rename: readers see the old file or the new one, never a part. A power cut may empty or undo it. For files
+// that are written again soon. Throws Error.
+void replace_quickly(std::filesystem::path const& path, std::string_view bytes);
 
 // Temporary name, fsync, rename, fsync of the directory: readers see the old file or the new one, never a part. On
 // return the new file survives a power cut. Throws Error; then the old file is unchanged. The temporary name ends in ".tmp".

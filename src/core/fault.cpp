@@ -2,6 +2,7 @@
 #include "core/fault.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -22,9 +23,9 @@
 namespace hopscotch {
 namespace {
 
-enum class Kind { kill, fail, enospc, partial, eio, tear, flip, delay, hold, jitter };
-constexpr std::array<std::string_view, 10> k_kinds{"kill", "throw", "enospc", "partial", "eio",
-                                                   "tear", "flip",  "delay",  "hold",    "jitter"};
+enum class Kind { kill, fail, enospc, partial, eio, tear, flip, delay, hold, jitter, signal };
+constexpr std::array<std::string_view, 11> k_kinds{"kill", "throw", "enospc", "partial", "eio",   "tear",
+                                                   "flip", "delay", "hold",   "jitter",  "signal"};
 
 struct Point {
     std::string_view name, what;
@@ -36,6 +37,7 @@ constexpr std::array k_points{
     Point{"unit.begin", "a trainer begins a unit"},
     Point{"unit.rows", "a trainer reads the first rows of a unit (enospc: as if reading failed)"},
     Point{"group.look", "the trainers of a trial look at the clock between two steps"},
+    Point{"group.unit", "a trainer of a group begins its part of a unit (strategy.group_size)"},
     Point{"hop.send", "a trainer sends a state"},
     Point{"hop.visit", "a trainer has heard from rank 0 which shard a waiting state visits next"},
     Point{"hop.receive", "a trainer has received a state"},
@@ -67,6 +69,10 @@ constexpr std::array k_points{
     Point{"trials.append", "trials.csv is written"},
     Point{"summary.append", "summary.json is written"},
     Point{"summary.rename", "summary.json gets its name"},
+    Point{"report.append", "report.html is written"},
+    Point{"report.rename", "report.html gets its name"},
+    Point{"live.append", "live.json is written, or written again"},
+    Point{"live.rename", "live.json gets its name"},
     Point{"model.append", "a file of best/ is written"},
 };
 
@@ -138,6 +144,7 @@ Fault carry_out(Order const& order) {
     switch (order.kind) {
         case Kind::jitter: sleep_a_while(); break;
         case Kind::kill: std::raise(SIGKILL); break;
+        case Kind::signal: ::kill(::getpid(), SIGUSR1); break;
         case Kind::fail: throw Error(fmt::format("fault on purpose at {}", order.point));
         case Kind::delay: std::this_thread::sleep_for(std::chrono::milliseconds(300)); break;
         case Kind::hold: std::this_thread::sleep_for(std::chrono::seconds(3)); break;

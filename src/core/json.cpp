@@ -275,6 +275,31 @@ Json parse_json(std::string_view text, Problems& problems) {
     return complete ? std::move(builder.root) : Json();
 }
 
+std::string plain_json(std::string text) {
+    bool in_string = false;
+    char before = '\0';  // the last character that is neither space nor comment
+    std::size_t comma = text.npos;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        auto const c = text[i];
+        if (in_string) {
+            if (c == '\\') ++i;
+            in_string = c != '"';
+            continue;
+        }
+        if (c == '/' && i + 1 < text.size() && text[i + 1] == '/') {
+            for (; i < text.size() && text[i] != '\n' && text[i] != '\r'; ++i) text[i] = ' ';
+            continue;
+        }
+        if (c == ' ' || c == '\t' || c == '\n' || c == '\r') continue;
+        if ((c == '}' || c == ']') && comma != text.npos) text[comma] = ' ';
+        bool const behind_member = before != ',' && before != '{' && before != '[' && before != ':' && before != '\0';
+        comma = c == ',' && behind_member ? i : text.npos;
+        before = c;
+        in_string = c == '"';
+    }
+    return text;
+}
+
 Json parse_json_or_throw(std::string_view text, std::string_view name) {
     Problems problems{std::string(name)};
     auto json = parse_json(text, problems);

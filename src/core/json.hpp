@@ -102,6 +102,10 @@ Json::Json(std::vector<T> const& v) : value_(Array(v.begin(), v.end())) {}
 // Reports syntax errors and duplicate keys to problems. Null after a syntax error.
 Json parse_json(std::string_view text, Problems& problems);
 
+// Of JSON with `//` comments and with commas behind the last member, which people write by hand: both become blanks, so that
+// positions stay. Everything else stays as it is.
+std::string plain_json(std::string text);
+
 // For files that hopscotch itself wrote. Throws DataError "<name>:<line>:<col>: ...".
 Json parse_json_or_throw(std::string_view text, std::string_view name);
 

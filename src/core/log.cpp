@@ -5,6 +5,10 @@
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
+#include <deque>
+#include <mutex>
+
 namespace hopscotch {
 namespace {
 
@@ -28,13 +32,47 @@ spdlog::logger& logger() {
     return *instance;
 }
 
+std::string& pattern() {
+    static std::string text = "%H:%M:%S %l %v";
+    return text;
+}
+
+class Warnings {
+public:
+    void add(std::string_view text) {
+        std::lock_guard const lock(mutex_);
+        texts_.emplace_back(text);
+        if (texts_.size() > k_kept) texts_.pop_front();
+    }
+    std::vector<std::string> last(std::size_t most) {
+        std::lock_guard const lock(mutex_);
+        auto const first = texts_.size() - std::min(most, texts_.size());
+        return {texts_.begin() + static_cast<std::ptrdiff_t>(first), texts_.end()};
+    }
+
+private:
+    static constexpr std::size_t k_kept = 16;
+    std::mutex mutex_;
+    std::deque<std::string> texts_;
+};
+
+Warnings& warnings() {
+    static Warnings all;
+    return all;
+}
+
 }  // namespace
 
 void log_setup(std::string_view who, LogLevel level) {
-    logger().set_pattern(who.empty() ? "%H:%M:%S %l %v" : "%H:%M:%S %l [" + std::string(who) + "] %v");
+    pattern() = who.empty() ? "%H:%M:%S %l %v" : "%H:%M:%S %l [" + std::string(who) + "] %v";
+    logger().set_pattern(pattern());
     logger().set_level(to_spdlog(level));
     logger().flush_on(spdlog::level::debug);
 }
+
+void log_above_a_view() { logger().set_pattern("\x1b[J" + pattern()); }
+
+std::vector<std::string> last_warnings(std::size_t most) { return warnings().last(most); }
 
 std::string printable(std::string_view text) {
     std::string out;
@@ -51,7 +89,13 @@ std::string printable(std::string_view text) {
 
 void log_debug(std::string_view message) { logger().debug(printable(message)); }
 void log_info(std::string_view message) { logger().info(printable(message)); }
-void log_warning(std::string_view message) { logger().warn(printable(message)); }
-void log_error(std::string_view message) { logger().error(printable(message)); }
+void log_warning(std::string_view message) {
+    warnings().add(printable(message));
+    logger().warn(printable(message));
+}
+void log_error(std::string_view message) {
+    warnings().add(printable(message));
+    logger().error(printable(message));
+}
 
 }  // namespace hopscotch

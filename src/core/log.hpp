@@ -3,6 +3,7 @@
 #pragma once
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace hopscotch {
 
@@ -10,6 +11,12 @@ enum class LogLevel { debug, info, warning, error, off };
 
 // Process-wide (the only global state there is). who: "rank 2 node7", or empty for one process.
 void log_setup(std::string_view who, LogLevel level);
+
+// From now on each line first erases the terminal below the cursor: there stands a view that is redrawn (run/screen.hpp).
+void log_above_a_view();
+
+// The last warnings and errors of this process, oldest first, at most `most` (no more than 16 are kept).
+std::vector<std::string> last_warnings(std::size_t most);
 
 // Text for a terminal: control characters, which could move its cursor or change its title, as "\\x1b". Line ends and tabs
 // stay. Names in foreign datasets and run directories can hold any character. Log lines are made so here.

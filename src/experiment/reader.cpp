@@ -89,7 +89,7 @@ void read_trial_sections(Json const& document, ObjectReader& reader, Problems& p
 Experiment read_experiment(std::string_view text, std::vector<std::string> const& overrides, Problems& problems) {
     Experiment out;
     std::size_t const before = problems.entries().size();
-    out.document = parse_json(text, problems);
+    out.document = parse_json(plain_json(std::string(text)), problems);
     if (out.document.is_null() && problems.entries().size() > before) return out;  // a syntax error: the rest would be noise
     if (out.document.is_object())
         for (auto const& each : overrides) apply_override(out.document, each, problems);

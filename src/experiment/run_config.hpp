@@ -60,7 +60,9 @@ struct RunConfig {
         0;              // bytes of waiting states that a trainer keeps in memory; 0: its part of half the host's free memory
     std::string spill;  // a directory for the other states; empty: in dir
     KeepBest keep_best = KeepBest::run;
-    InjectConfig inject;  // array of texts
+    double report_every_s = 60;  // report.html is renewed so often, or more rarely if that took over 1 % of a core; 0: only
+                                 // at the end of each job
+    InjectConfig inject;         // array of texts
 };
 
 }  // namespace hopscotch

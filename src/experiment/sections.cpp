@@ -116,6 +116,7 @@ void read_run_limits(ObjectReader& reader, RunConfig& out) {
     reader.read("checkpoint_every_s", out.checkpoint_every_s, above(0));
     reader.read("checkpoint_mbps", out.checkpoint_mbps, at_least(0));
     reader.read("checkpoint_keep", out.checkpoint_keep, up_to(1000, at_least(1)));
+    reader.read("report_every_s", out.report_every_s, up_to(1e9, at_least(0)));
     reader.read("grace_s", out.grace_s, limit);
     reader.read("silence_s", out.silence_s, limit);
     reader.read("deadline_s", out.deadline_s, limit);

@@ -48,6 +48,28 @@ void read_group_keys(ObjectReader& reader, StrategyKeys const& own, StrategyConf
     if (own.include("bucket_mb")) reader.read("bucket_mb", out.bucket_mb, above(0));
 }
 
+// Before the keys that mean something in a group only.
+void read_groups_of_mop(ObjectReader& reader, StrategyKeys const& own, StrategyConfig& out) {
+    if (!own.include("group_size")) return;
+    auto const* given = reader.take("group_size");
+    out.auto_groups = given != nullptr && given->is_string() && given->string() == "auto";
+    if (given == nullptr && reader.take("batch") != nullptr)
+        reader.problem("batch", "needs strategy.group_size (one trainer alone takes the whole batch); leave it out");
+    if (given != nullptr && given->is_string() && !out.auto_groups)
+        reader.problem("group_size", fmt::format("expected \"auto\" or a number of trainers (got \"{}\")", given->string()));
+    if (given == nullptr || given->is_string())
+        out.group_size = 1;
+    else
+        reader.read("group_size", out.group_size, at_least(1));
+    if (out.group_size == 1 && !out.auto_groups) return;
+    if (out.policy != StrategyConfig{}.policy)
+        reader.problem("policy", fmt::format("\"{}\" does not know groups of trainers; use \"planned\", or leave group_size "
+                                             "out",
+                                             out.policy));
+    if (reader.take("owners") != nullptr)
+        reader.problem("owners", "has no meaning with strategy.group_size (bundles are dealt out equally); leave it out");
+}
+
 void read_server_keys(ObjectReader& reader, StrategyKeys const& own, StrategyConfig& out) {
     constexpr std::array<Name<ServerMode>, 4> modes{{{"sync", ServerMode::sync},
                                                      {"async", ServerMode::async},
@@ -163,6 +185,7 @@ StrategyConfig read_strategy(ObjectReader reader) {
     constexpr std::array<Name<OwnersBy>, 3> owners{
         {{"shares", OwnersBy::shares}, {"whole", OwnersBy::whole}, {"equal", OwnersBy::equal}}};
     if (own.include("owners")) read_name(reader, "owners", owners, out.owners);
+    read_groups_of_mop(reader, own, out);
     read_group_keys(reader, own, out);
     read_server_keys(reader, own, out);
     read_averaging_keys(reader, own, out);

@@ -37,8 +37,14 @@ struct StrategyConfig {
     // divide; whole: by speed, one trainer a shard; equal: the same number to each, whatever their speed.
     OwnersBy owners = OwnersBy::shares;
 
-    // Where all trainers train a trial together (allreduce, parameter_server, model_averaging): each takes batch_size / K
-    // rows of a batch (split), or batch_size rows (per_worker; the default of model_averaging).
+    // mop: so many trainers train a unit together, step by step, on as many shards (a bundle); bits depend on this number,
+    // and not on the number of trainers. 1: no groups. For fewer trials than trainers. "auto": a number that the first start
+    // of a run chooses (docs/strategies.md); until then auto_groups is true.
+    int group_size = 1;
+    bool auto_groups = false;
+
+    // Where K trainers train a trial together (allreduce, parameter_server, model_averaging, groups of mop): each takes
+    // batch_size / K rows of a batch (split), or batch_size rows (per_worker; the default of model_averaging).
     GroupBatch batch = GroupBatch::split;
     bool scale_lr =
         false;  // per_worker: lr x K, the linear scaling rule of Goyal et al.; set schedule.warmup_epochs with it

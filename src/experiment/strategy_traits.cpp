@@ -19,12 +19,15 @@ StrategySetting const k_visits{"visits", "balanced", Shown::unless_default};
 StrategySetting const k_collectives{"collectives", "auto", Shown::unless_default};
 
 StrategyTraits mop_traits() {
-    return {
-        .name = "mop",
-        .summary = "model hopper parallelism: the models visit the shards",
-        .training = Training::hopping,
-        .traffic = Traffic::states,
-        .settings = {{"policy", "planned", Shown::unless_default}, k_visits, {"owners", "shares", Shown::unless_default}}};
+    return {.name = "mop",
+            .summary = "model hopper parallelism: the models visit the shards",
+            .training = Training::hopping,
+            .traffic = Traffic::states,
+            .settings = {{"policy", "planned", Shown::unless_default},
+                         k_visits,
+                         {"owners", "shares", Shown::unless_default},
+                         {"group_size"},
+                         {"batch"}}};
 }
 
 StrategyTraits task_parallel_traits() {

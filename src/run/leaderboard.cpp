@@ -112,4 +112,21 @@ std::string leaderboard(Summary const& summary, int columns) {
     return out + rest_of(trials.size(), summary.trials.size() - trials.size(), fmt::format("a finite {}", summary.metric));
 }
 
+std::string best_configuration(Summary const& summary, int columns) {
+    if (!summary.best_trial) return "";
+    auto const configuration = configuration_of(summary.trials.at(summary.best_trial->index()).assignment);
+    auto const width = static_cast<std::size_t>(std::max(columns, 40));
+    auto line = fmt::format("best: trial {} with", summary.best_trial->value);
+    std::string out;
+    for (auto const& [path, value] : configuration) {
+        auto const setting = fmt::format("{}={}", path, value.is_string() ? value.string() : value.dump());
+        if (line.size() + 1 + setting.size() > width) {
+            out += line + "\n";
+            line = "     ";
+        }
+        line += " " + setting;
+    }
+    return configuration.empty() ? "" : out + line + "\n";
+}
+
 }  // namespace hopscotch

@@ -17,4 +17,8 @@ inline constexpr std::size_t k_leaderboard_rows = 10;
 // least 40); configurations are shortened first.
 std::string leaderboard(Summary const& summary, int columns);
 
+// The whole configuration of the best trial, as --set takes it: "best: trial 3 with train.optimizer.lr=0.1
+// model.hidden=[64]". Nothing is cut off: lines are broken between two settings. Empty if there is none.
+std::string best_configuration(Summary const& summary, int columns);
+
 }  // namespace hopscotch

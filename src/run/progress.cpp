@@ -12,7 +12,7 @@
 namespace hopscotch {
 namespace {
 
-constexpr double k_redraw_every_s = 0.2, k_line_every_s = 10;
+constexpr double k_line_every_s = 30;
 constexpr std::size_t k_bar_narrow = 10, k_bar_wide = 24;
 
 double share(ProgressState const& state) { return state.total > 0 ? std::clamp(state.done / state.total, 0.0, 1.0) : 0; }
@@ -50,6 +50,13 @@ std::string duration(double seconds) {
     return fmt::format("{}h{:02}m", s / 3600, s % 3600 / 60);
 }
 
+std::string percent_text(ProgressState const& state) { return fmt::format("{} %", static_cast<int>(share(state) * 100)); }
+
+std::string progress_text(ProgressState const& state) {
+    return fmt::format("{}, {}, {} of {} trials have ended", percent_text(state), eta(state), state.trials_done,
+                       state.trials);
+}
+
 std::string render(ProgressState const& state, int columns) {
     auto const width = static_cast<std::size_t>(std::max(columns, 0));
     // Nobody busy means that no heartbeat has told yet: say nothing rather than something wrong.
@@ -70,40 +77,28 @@ ProgressMode progress_mode(Terminal const& terminal) {
     return terminal.kind == Terminal::Kind::live ? ProgressMode::redraw : ProgressMode::lines;
 }
 
-Progress::Progress(ProgressMode mode, int columns, std::function<void(std::string_view)> write)
-    : mode_(mode), columns_(columns), write_(std::move(write)) {}
+ProgressLines::ProgressLines(int columns, std::function<void(std::string_view)> write)
+    : columns_(columns), write_(std::move(write)) {}
 
-bool Progress::due(ProgressState const& state, double now_s) {
+bool ProgressLines::due(ProgressState const& state, double now_s) {
     int const quarters = static_cast<int>(share(state) * 4);
-    bool const passed = mode_ == ProgressMode::lines && quarters > quarters_;
+    bool const passed = quarters > quarters_;
     quarters_ = std::max(quarters_, quarters);
-    if (!printed_at_s_ && mode_ == ProgressMode::lines && !passed) {
+    if (!printed_at_s_ && !passed) {
         printed_at_s_ = now_s;  // the first line comes after a period, not at 0 %
         return false;
     }
-    double const period = mode_ == ProgressMode::redraw ? k_redraw_every_s : k_line_every_s;
-    return passed || !printed_at_s_ || now_s - *printed_at_s_ >= period;
+    return passed || now_s - *printed_at_s_ >= k_line_every_s;
 }
 
-void Progress::update(ProgressState const& state, double now_s) {
-    if (mode_ == ProgressMode::quiet || !due(state, now_s)) return;
+void ProgressLines::update(ProgressState const& state, double now_s) {
+    if (!due(state, now_s)) return;
     printed_at_s_ = now_s;
-    // One column stays free (a full line wraps); the rest of the line that stood there is erased.
-    if (mode_ == ProgressMode::redraw)
-        write_("\r" + render(state, columns_ - 1) + "\x1b[K");
-    else
-        write_(render(state, columns_) + "\n");
+    write_(render(state, columns_) + "\n");
 }
 
-void Progress::leave() {
-    if (mode_ == ProgressMode::redraw && printed_at_s_) write_("\n");
-    printed_at_s_.reset();
-}
-
-void Progress::finish(ProgressState const& state) {
-    if (mode_ == ProgressMode::redraw) write_("\r" + render(state, columns_ - 1) + "\x1b[K\n");
-    bool const said = quarters_ == 4;
-    if (mode_ == ProgressMode::lines && !said) write_(render(state, columns_) + "\n");
+void ProgressLines::finish(ProgressState const& state) {
+    if (quarters_ < 4) write_(render(state, columns_) + "\n");
 }
 
 }  // namespace hopscotch

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The live view of a run: one redrawn line on a terminal, plain timed lines off it, nothing with --quiet.
+// How far a run is, as one line: in the live view of a terminal (run_view.hpp), and off a terminal every half minute.
 //   [=========>          ]  46%  ETA 12s  busy 4/4  trials 7/16  best val_accuracy 0.9722 (trial 3)
 #pragma once
 #include <functional>
@@ -30,6 +30,9 @@ struct ProgressState {
 
 std::string duration(double seconds);  // 12s, 3m04s, 2h30m
 
+std::string percent_text(ProgressState const& state);   // "46 %", rounded down
+std::string progress_text(ProgressState const& state);  // "46 %, ETA 36s, 7 of 16 trials have ended"
+
 // One line of at most `columns` characters, without its end. Narrow windows lose the best, then the trials, the trainers,
 // and the bar last. Pure.
 std::string render(ProgressState const& state, int columns);
@@ -37,20 +40,18 @@ std::string render(ProgressState const& state, int columns);
 enum class ProgressMode { redraw, lines, quiet };
 ProgressMode progress_mode(Terminal const& terminal);
 
-// Decides when to print. write gets finished bytes (standard error's, normally); nothing else is called.
-class Progress {
+// Off a terminal: decides when to print a line. write gets finished bytes (standard error's, normally).
+class ProgressLines {
 public:
-    Progress(ProgressMode mode, int columns, std::function<void(std::string_view)> write);
+    ProgressLines(int columns, std::function<void(std::string_view)> write);
 
-    // now_s: any monotonic clock. Redraws at most 5 times a second; lines every 10 s and on passing 25, 50, 75 and 100 %.
+    // now_s: any monotonic clock. A line every 30 s, and on passing 25, 50, 75 and 100 %.
     void update(ProgressState const& state, double now_s);
-    void finish(ProgressState const& state);  // the last view, and a line end
-    void leave();                             // without a last view: the next output begins on a new line
+    void finish(ProgressState const& state);  // the last line, unless it has been printed
 
 private:
     bool due(ProgressState const& state, double now_s);
 
-    ProgressMode mode_;
     int columns_;
     std::function<void(std::string_view)> write_;
     std::optional<double> printed_at_s_;

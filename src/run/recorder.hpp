@@ -78,6 +78,7 @@ public:
     // this one writes and deletes nothing there. tick() and finish() check this, too.
     void stop_if_replaced();
     bool finished() const { return finished_; }
+    Tally const& tally() const { return tally_; }
     std::optional<BestSoFar> best() const;  // trial and value of search.metric, for the progress view
     // The epoch of this trial whose state is wanted at the end: if the trial is the best one, or keeps_every_best().
     std::optional<int> wanted_epoch(TrialId trial) const;

@@ -14,6 +14,7 @@
 #include "core/error.hpp"
 #include "core/file.hpp"
 #include "core/hash.hpp"
+#include "core/json_reader.hpp"
 #include "run/journal_codec.hpp"
 #include "run/unit_file.hpp"
 
@@ -24,10 +25,10 @@ namespace fs = std::filesystem;
 
 constexpr char const* k_checkpoints = "checkpoints";
 constexpr std::array<std::string_view, 3> k_marks{"experiment.json", "journal.jsonl", "summary.json"};
-constexpr std::array<std::string_view, 10> k_others{"start_from.json",  "inbox",       "metrics.jsonl",
+constexpr std::array<std::string_view, 11> k_others{"start_from.json",  "inbox",       "metrics.jsonl",
                                                     "trials.csv",       "trace.json",  "best",
                                                     "server_log.jsonl", "checkpoints", "tb",
-                                                    "report.html"};
+                                                    "report.html",      "live.json"};
 
 template <class Names>
 bool among(Names const& names, std::string_view word) {
@@ -183,6 +184,11 @@ void check_run_dir(fs::path const& path, RunDirUse use) {
     if (fs::exists(status) && !fs::is_directory(status))
         throw ConfigError(fmt::format("{}: exists already (and is no directory); use another run.dir", path.string()));
     auto const names = fs::exists(status) ? entries_of(path) : std::vector<std::string>();
+    if (use == RunDirUse::fresh && holds_run(path) && status_of(path) != "finished")
+        throw ConfigError(fmt::format(
+            "{}: holds a run that has not finished; use --resume to continue it, --overwrite to replace it, or another "
+            "run.dir",
+            path.string()));
     if (!names.empty() && use == RunDirUse::fresh)
         throw ConfigError(fmt::format(
             "{}: exists already (runs never share a directory); use --overwrite, or another run.dir", path.string()));
@@ -194,6 +200,15 @@ void check_run_dir(fs::path const& path, RunDirUse use) {
                         path.string()));
     if (use == RunDirUse::resume) refuse_links(path, names);
     check_writable(path);
+}
+
+std::string status_of(fs::path const& run_dir) {
+    auto const file = run_dir / "summary.json";  // a job that continues the run removes it
+    if (std::error_code error; !fs::is_regular_file(file, error)) return "";
+    Problems ignored("");
+    auto const summary = parse_json(read_whole(file), ignored);
+    auto const* status = summary.find("status");
+    return status != nullptr && status->is_string() ? status->string() : "";
 }
 
 bool holds_run(fs::path const& path) {

@@ -17,6 +17,9 @@ enum class RunDirUse { fresh, overwrite, resume };
 // Whether a run has begun in the directory. Then --resume continues the run, else --resume starts one.
 bool holds_run(std::filesystem::path const& path);
 
+// "finished", "interrupted" or "failed", as summary.json says. Empty: a job may work on the run, or the file is damaged.
+std::string status_of(std::filesystem::path const& run_dir);
+
 // Throws ConfigError, and leaves nothing on the disk, when the directory cannot be used: it holds a run already (fresh),
 // files that no run has written (overwrite never deletes those), or it cannot be created or written.
 void check_run_dir(std::filesystem::path const& path, RunDirUse use);

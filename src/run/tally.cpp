@@ -10,6 +10,10 @@
 
 namespace hopscotch {
 
+namespace {
+constexpr std::size_t k_most_curve = 100'000;  // epochs: a damaged journal may name any
+}
+
 std::optional<Percentiles> percentiles(Histogram const& values) {
     if (values.empty()) return std::nullopt;
     return Percentiles{values.at(0.50), values.at(0.99)};
@@ -29,6 +33,10 @@ Metrics const& Tally::add(LapRecord const& record, LossKind loss) {
     trial.last = latest_;
     trial.state_hash = record.state_hash;
     auto const value = metric_value(latest_, metric_);
+    if (auto const epoch = static_cast<std::size_t>(record.epoch); epoch < k_most_curve) {
+        trial.curve.resize(std::max(trial.curve.size(), epoch + 1), NAN);
+        trial.curve[epoch] = static_cast<float>(value);
+    }
     if (!std::isfinite(value)) trial.failed = true;
     if (std::isfinite(value) && (!trial.best || better(value, metric_value(*trial.best, metric_), mode_)))
         trial.best = latest_;
@@ -86,6 +94,7 @@ void Tally::add_times(LapRecord const& record) {
         trial.valid_s += record.valid_seconds;
     }
     hops_ += record.hops;
+    hop_bytes_ += static_cast<std::int64_t>(record.hop_bytes);
     last_unix_s_ = std::max(last_unix_s_, end_unix_s(record));
 }
 

@@ -22,6 +22,7 @@ struct TrialTally {
     int epochs = 0;                   // finished laps
     std::optional<Metrics> best;      // the finished lap with the best finite metric; the earliest of equals
     std::optional<Metrics> last;      // of the last finished lap
+    std::vector<float> curve;         // of the metric that compares trials, by epoch; NaN: none
     std::uint64_t state_hash = 0;     // at its end
     double train_s = 0, valid_s = 0;  // of all laps, unfinished ones included
     bool failed = false;              // a lap failed, diverged, or had no finite metric
@@ -72,6 +73,7 @@ public:
     double lower_bound_s() const;
     std::int64_t units() const { return units_; }
     std::int64_t hops() const { return hops_; }
+    std::int64_t hop_bytes() const { return hop_bytes_; }
     std::vector<double> const& exposed_s() const { return exposed_s_; }  // by trainer; empty: not measured
     std::int64_t sync_rounds() const { return sync_rounds_; }
     std::vector<std::int64_t> const& staleness() const { return staleness_; }
@@ -94,7 +96,7 @@ private:
     Histogram gaps_s_;                   // UnitRecord::wait_s where the unit was queued
     std::vector<double> exposed_s_;
     std::vector<std::int64_t> staleness_;
-    std::int64_t units_ = 0, hops_ = 0, sync_rounds_ = 0;
+    std::int64_t units_ = 0, hops_ = 0, hop_bytes_ = 0, sync_rounds_ = 0;
     double first_unix_s_ = 0, last_unix_s_ = 0;
     std::vector<std::pair<double, double>> pauses_;
     Pace pace_;

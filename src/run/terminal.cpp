@@ -13,7 +13,7 @@
 namespace hopscotch {
 namespace {
 
-constexpr int k_narrowest = 20;
+constexpr int k_narrowest = 20, k_lowest = 4;
 
 struct CloseFile {
     static int null() { return -1; }
@@ -29,14 +29,19 @@ File launchers(int fd) {
     return File(::open(path.c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC | O_APPEND | O_NONBLOCK));
 }
 
-int columns_of(int fd) {
-    if (auto const* text = std::getenv("COLUMNS")) {
-        int const columns = std::atoi(text);
-        if (columns >= k_narrowest) return columns;
-    }
+// The window's size changes, the variable does not.
+void measure(int fd, Terminal& out) {
     winsize size{};
-    if (fd >= 0 && ::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col >= k_narrowest) return size.ws_col;
-    return 80;
+    if (fd >= 0 && ::ioctl(fd, TIOCGWINSZ, &size) == 0) {
+        if (size.ws_row >= k_lowest) out.rows = size.ws_row;
+        if (size.ws_col >= k_narrowest) {
+            out.columns = size.ws_col;
+            return;
+        }
+    }
+    auto const* text = std::getenv("COLUMNS");
+    int const columns = text == nullptr ? 0 : std::atoi(text);
+    if (columns >= k_narrowest) out.columns = columns;
 }
 
 }  // namespace
@@ -45,7 +50,10 @@ Terminal terminal_of(int fd) {
     File const launcher = launched_by_mpi() ? launchers(fd) : File();
     int const seen = launched_by_mpi() ? launcher.handle() : fd;
     bool const live = seen >= 0 && ::isatty(seen) == 1;
-    return {live ? Terminal::Kind::live : Terminal::Kind::plain, columns_of(live ? seen : -1)};
+    Terminal out;
+    if (live) out.kind = Terminal::Kind::live;
+    measure(live ? seen : -1, out);
+    return out;
 }
 
 }  // namespace hopscotch

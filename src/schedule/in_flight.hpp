@@ -14,7 +14,7 @@ inline std::int64_t usual_in_flight(int trainers) { return 4 * static_cast<std::
 
 struct InFlight {
     std::int64_t trials = 0;
-    // Simulated makespan over lower_bound(), with so many trials, and with the usual number if that is smaller. 0: not
+    // Simulated makespan over owners_bound(), with so many trials, and with the usual number if that is smaller. 0: not
     // simulated.
     double ratio = 0, usual_ratio = 0;
 };

@@ -48,7 +48,10 @@ protected:
             auto& longest = entry(trial);
             auto const shard = open_shard(longest, trainer);
             bool const fits = now + longest.lap.unit <= kept.from || now + longest.lap.remaining >= kept.finish;
-            if (shard && fits) return rather_on_ring({&longest, *shard}, trainer, now);
+            if (!shard) continue;
+            auto const choice = fits ? rather_on_ring({&longest, *shard}, trainer, now) : std::nullopt;
+            if (!choice) waits_for_better(trainer);
+            if (fits) return choice;
         }
         return std::nullopt;
     }

@@ -145,6 +145,7 @@ void Matchmaker::occupy(TrainerId trainer) {
     ++busy_[trainer.index()];
     freed_.erase(trainer);
     hungry_.erase(trainer);
+    patient_.erase(trainer);
 }
 
 void Matchmaker::validates(TrainerId trainer) { occupy(trainer); }
@@ -181,9 +182,17 @@ Match Matchmaker::start(Choice const& choice, TrainerId trainer, double now) {
     return *entry.match;
 }
 
+bool Matchmaker::ask_the_patient() {
+    for (auto const trainer : patient_) hungry_.erase(trainer);
+    freed_.merge(patient_);
+    patient_.clear();
+    return !freed_.empty();
+}
+
 std::vector<Match> Matchmaker::take(double now) {
     std::vector<Match> out;
-    if (freed_.empty() && fresh_.empty() && !ask_all_) return out;
+    if (freed_.empty() && fresh_.empty() && !ask_all_ && !fewer_) return out;
+    fewer_ = false;
     prepare();
     auto trainers = asked();
     sort(trainers);

@@ -55,7 +55,13 @@ public:
     void validates(TrainerId trainer);
     void has_validated(TrainerId trainer);
     // Laps that will be added soon: their states are on the way home, or being validated. A barrier waits for them.
-    void expect(std::int64_t laps) { expected_ = laps; }
+    void expect(std::int64_t laps) {
+        fewer_ = fewer_ || laps < expected_;
+        expected_ = laps;
+    }
+
+    // Trainers that wait for a better trial may look again. False: none waits.
+    bool ask_the_patient();
 
     // The trials that free trainers take now. now: of any clock whose unit is that of the costs.
     std::vector<Match> take(double now);
@@ -99,6 +105,7 @@ protected:
     std::int64_t expected() const { return expected_; }
     Entry& entry(TrialId trial) { return laps_.at(trial); }
     void ask_everyone() { ask_all_ = true; }
+    void waits_for_better(TrainerId trainer) { patient_.insert(trainer); }
     void look() { ++looks_; }
 
     // The units of present laps that are left to train on a trainer.
@@ -122,9 +129,10 @@ private:
     std::vector<Load> loads_;
     std::vector<int> busy_;  // by trainer: units and validations
     std::unordered_map<TrialId, Entry> laps_;
-    std::set<TrainerId> freed_, hungry_;  // freed: since the last take(). hungry: found nothing then
-    std::vector<TrialId> fresh_;          // trials that wait since the last take()
-    bool ask_all_ = false;
+    // freed: since the last take(). hungry: found nothing then. patient: of these, found a trial that it did not take
+    std::set<TrainerId> freed_, hungry_, patient_;
+    std::vector<TrialId> fresh_;            // trials that wait since the last take()
+    bool ask_all_ = false, fewer_ = false;  // fewer: are expected than at the last take()
     std::int64_t expected_ = 0, looks_ = 0;
 };
 

@@ -42,7 +42,8 @@ std::vector<double> cuts_of(OwnersRequest const& request) {
     for (auto const speed : request.speed) {
         auto end = request.shards * (speeds += speed) / total;
         if (std::abs(end - std::round(end)) < k_sliver * std::min(1.0, end - before)) end = std::round(end);
-        out.push_back(before = end);
+        if (speed > 0) before = end;  // else the piece is empty, also where the end before was rounded
+        out.push_back(before);
     }
     return out;
 }
@@ -71,9 +72,10 @@ std::vector<std::vector<ShardShare>> places_of(std::vector<double> const& cuts, 
     double before = 0;
     for (std::size_t w = 0; w < cuts.size(); ++w) {
         auto const end = cuts[w];
+        if (end <= before) continue;  // of no width: else it would hold the rest of a shard that was cut before
         for (auto p = static_cast<std::size_t>(before); static_cast<double>(p) < end && p < out.size(); ++p)
             out[p].push_back({TrainerId(w), std::min(1.0, end - static_cast<double>(p))});
-        before = std::max(before, end);
+        before = end;
     }
     for (auto& holders : out) holders.back().until = 1;
     return out;
@@ -190,6 +192,26 @@ OwnerTable plan_owners(OwnersRequest const& request) {
     return out;
 }
 
+OwnerTable with_members(OwnerTable const& of_groups, int group_size, int trainers) {
+    auto out = of_groups;
+    if (group_size == 1) return out;
+    out.trainers = trainers;
+    require(of_groups.replicas() == 0 && of_groups.speed.empty(), "groups of trainers hold whole bundles");
+    out.owner.clear();
+    for (auto const group : of_groups.owner)
+        for (int k = 0; k < group_size; ++k) out.owner.emplace_back(group.value * group_size + k);
+    return out;
+}
+
+OwnerTable of_groups(OwnerTable const& with_members, int group_size) {
+    auto out = with_members;
+    out.owner.clear();
+    for (std::size_t s = 0; s < with_members.owner.size(); s += static_cast<std::size_t>(group_size))
+        out.owner.push_back(with_members.owner[s]);
+    if (group_size > 1) out.shares.clear();
+    return out;
+}
+
 double stretch(OwnerTable const& table, std::vector<double> const& speed) {
     auto const loads = table.loads();
     double longest = 0;
@@ -206,7 +228,7 @@ void leave(std::vector<ShardShare>& holders, TrainerId lost) {
     std::vector<ShardShare> rest;
     for (auto const& [trainer, until] : holders) {
         auto const part = until - std::exchange(from, until);
-        if (trainer != lost) rest.push_back({trainer, sum += part});
+        if (trainer != lost && part > 0) rest.push_back({trainer, sum += part});
     }
     for (auto& share : rest) share.until /= sum;
     if (!rest.empty()) rest.back().until = 1;

@@ -60,6 +60,15 @@ OwnerTable plan_owners(OwnersRequest const& request);
 inline constexpr double k_same_speed = 1.1;  // trainers count as equal if none is faster than another by this
 inline constexpr double k_whole_enough = 0.98;
 
+// strategy.group_size G > 1. The scheduler sees groups as trainers, and bundles of G shards as shards. Group g is the
+// trainers gG, gG+1, ...; bundle b is the shards bG, bG+1, ..., one for each member of its group, in order. Two groups of
+// two:
+//   bundles -> groups: [0, 1]        shards -> trainers: [0, 1, 2, 3]
+// with_members: the table of shards and trainers; trainers: of the job, some may be in no group. of_groups: the way back,
+// for hop counts: a group has the number of its first trainer.
+OwnerTable with_members(OwnerTable const& of_groups, int group_size, int trainers);
+OwnerTable of_groups(OwnerTable const& with_members, int group_size);
+
 // Seconds that a table takes over those of the machine, whose trainers have these speeds and share the work as they like.
 double stretch(OwnerTable const& table, std::vector<double> const& speed);
 

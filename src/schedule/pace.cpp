@@ -26,7 +26,7 @@ double median_of(std::vector<double> values) {
 }  // namespace
 
 // A thousand units take longer to sort out than rank 0 has for a lap; every sixteenth lap of such a size says enough.
-void Pace::add(LapRecord const& lap, double unit_cost) {
+void Pace::add(LapRecord const& lap, double unit_cost, double since_unix_s) {
     if (skip_ > 0) {
         --skip_;
         return;
@@ -36,7 +36,7 @@ void Pace::add(LapRecord const& lap, double unit_cost) {
     std::map<TrainerId, std::vector<double>> by_trainer;
     std::map<TrainerId, double> seconds;
     for (auto const& unit : lap.units) {
-        if (unit.rows <= 0 || unit.seconds <= 0) continue;
+        if (unit.rows <= 0 || unit.seconds <= 0 || unit.start_unix_s < since_unix_s) continue;
         by_trainer[unit.trainer].push_back(unit.seconds / static_cast<double>(unit.rows));
         seconds[unit.trainer] += unit.seconds;
         row.flops += unit_cost;
@@ -62,7 +62,8 @@ std::optional<std::vector<double>> Pace::speed(int trainers) const {
     for (int round = 0; round < k_rounds; ++round) {
         for (std::size_t lap = 0; lap < laps_.size(); ++lap) {
             std::vector<double> rest;
-            for (auto const& [trainer, log_s, sum] : laps_[lap].cells) rest.push_back(log_s - slow[trainer.index()]);
+            for (auto const& [trainer, log_s, sum] : laps_[lap].cells)
+                if (trainer.index() < slow.size()) rest.push_back(log_s - slow[trainer.index()]);
             of_lap[lap] = median_of(std::move(rest));
         }
         for (std::size_t w = 0; w < visits.size(); ++w) {
@@ -79,7 +80,8 @@ std::optional<std::vector<double>> Pace::speed(int trainers) const {
 double Pace::seconds(double flops, std::vector<double> const& speed) const {
     double seconds = 0, all = 0;
     for (auto const& lap : laps_) {
-        for (auto const& cell : lap.cells) seconds += cell.seconds * speed[cell.trainer.index()];
+        for (auto const& cell : lap.cells)
+            if (cell.trainer.index() < speed.size()) seconds += cell.seconds * speed[cell.trainer.index()];
         all += lap.flops;
     }
     return all > 0 ? flops * seconds / all : 0;

@@ -13,10 +13,12 @@ namespace hopscotch {
 
 class Pace {
 public:
-    // A lap that has ended, and the FLOPs of one of its units.
-    void add(LapRecord const& lap, double unit_cost);
+    // A lap that has ended, and the FLOPs of one of its units. Units that began before count nothing: trainers of an earlier
+    // job had other hosts.
+    void add(LapRecord const& lap, double unit_cost, double since_unix_s = 0);
 
-    // Of the fastest trainer, 1; by trainer. A trainer that few laps have visited counts as median. Nothing: too few laps.
+    // Of the fastest trainer, 1; by trainer. A trainer that no lap has visited counts as median. Nothing: too few laps, or a
+    // trainer that few of them have visited.
     std::optional<std::vector<double>> speed(int trainers) const;
 
     // Seconds of that many FLOPs on the fastest trainer.

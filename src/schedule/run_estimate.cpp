@@ -18,7 +18,10 @@ Collective collective_of(StrategyConfig const& strategy) {
 }
 
 std::optional<Estimate> mop_estimate(RunToEstimate const& run) {
-    return estimate_mop(run.work, run.cluster, run.hops_per_lap);
+    auto const& strategy = run.strategy;
+    if (strategy.group_size == 1) return estimate_mop(run.work, run.cluster, run.hops_per_lap);
+    if (!run.knows_weights) return std::nullopt;
+    return estimate_mop_in_groups(run.work, run.cluster, run.hops_per_lap, group_use(strategy, run.bundles));
 }
 
 std::optional<Estimate> sequential_estimate(RunToEstimate const& run) { return estimate_sequential(run.work); }
@@ -40,8 +43,7 @@ std::optional<Estimate> model_averaging_estimate(RunToEstimate const& run) {
 std::optional<Estimate> allreduce_estimate(RunToEstimate const& run) {
     if (!run.knows_weights) return std::nullopt;
     auto const& strategy = run.strategy;
-    auto const bucket = static_cast<std::int64_t>(std::max(1.0, strategy.bucket_mb * (1 << 20)));
-    return estimate_all_reduce(run.work, run.cluster, {collective_of(strategy), bucket, strategy.batch});
+    return estimate_all_reduce(run.work, run.cluster, {collective_of(strategy), bucket_bytes_of(strategy), strategy.batch});
 }
 
 std::optional<Estimate> parameter_server_estimate(RunToEstimate const& run) {

@@ -13,6 +13,7 @@ struct RunToEstimate {
     Workload work;
     Cluster cluster;
     double hops_per_lap = 0;     // mean over trials
+    int bundles = 1;             // of a lap, with strategy.group_size; then the cluster's trainers are groups
     bool knows_weights = true;   // false: work has no true weight_bytes
     bool knows_dataset = false;  // likewise dataset_bytes
 };

@@ -161,6 +161,58 @@ Estimate estimate_all_reduce(Workload const& work, Cluster const& cluster, AllRe
     return out;
 }
 
+namespace {
+
+double broadcast_s(ModelWork const& model, Link const& link, int size) {
+    return link.latency_s + (size - 1) * static_cast<double>(model.state_bytes()) / link.bytes_per_s;
+}
+
+// A model whose epochs are one step each.
+ModelWork with_epoch_s(ModelWork model, double seconds) {
+    model.rows = model.batch = 1;
+    model.fixed_s = seconds;
+    model.row_s = 0;
+    return model;
+}
+
+}  // namespace
+
+std::int64_t bucket_bytes_of(StrategyConfig const& strategy) {
+    return static_cast<std::int64_t>(std::max(1.0, strategy.bucket_mb * (1 << 20)));
+}
+
+GroupUse group_use(StrategyConfig const& strategy, int bundles) {
+    return {strategy.group_size, bundles, {Collective::direct, bucket_bytes_of(strategy), strategy.batch}};
+}
+
+double group_epoch_s(ModelWork const& model, Link const& link, GroupUse const& use) {
+    auto const run = together(model, use.size, use.reduce.batch);
+    auto const steps = static_cast<double>(run.steps) / static_cast<double>(model.epochs);
+    return steps * (run.step_s + exposed_s(model, {use.size, link}, use.reduce, run.step_s)) +
+           use.bundles * broadcast_s(model, link, use.size);
+}
+
+Estimate estimate_mop_in_groups(Workload const& work, Cluster const& groups, double hops_per_lap, GroupUse const& use) {
+    Workload of_groups, of_compute;
+    double compute_s = 0;
+    std::int64_t bytes = 0;
+    of_groups.dataset_bytes = work.dataset_bytes;
+    for (auto const& model : work.models) {
+        auto const run = together(model, use.size, use.reduce.batch);
+        auto const steps_s = static_cast<double>(run.steps) * run.step_s;
+        of_groups.models.push_back(with_epoch_s(model, group_epoch_s(model, groups.link, use)));
+        of_compute.models.push_back(with_epoch_s(model, steps_s / static_cast<double>(model.epochs)));
+        compute_s += use.size * steps_s + static_cast<double>(model.epochs) * model.validation_s;
+        bytes += run.steps * all_reduce_bytes(use.size, model.weight_bytes) +
+                 model.epochs * use.bundles * (use.size - 1) * model.state_bytes();
+    }
+    auto out = estimate_mop(of_groups, groups, hops_per_lap);
+    out.network_bytes += bytes;
+    out.compute_s = compute_s;
+    out.communication_s = out.makespan_s - makespan_bounds(alone_s(of_compute), groups.trainers).lower;
+    return out;
+}
+
 Estimate estimate_parameter_server(Workload const& work, Cluster const& cluster, Servers const& servers, GroupBatch batch) {
     Estimate out;
     for (auto const& model : work.models) {

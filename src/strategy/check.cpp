@@ -20,7 +20,9 @@ int workers_of(StrategyConfig const& config, int trainers, int shards) {
 }
 
 void check_batch(Experiment const& experiment, TrialConfig const& config, int workers, Problems& problems) {
-    if (!trains_in_a_group(experiment.strategy.name) || experiment.strategy.batch != GroupBatch::split) return;
+    auto const& strategy = experiment.strategy;
+    if (!trains_in_a_group(strategy.name)) workers = strategy.group_size;
+    if (strategy.batch != GroupBatch::split) return;
     if (config.train.batch_size >= workers) return;
     problems.add(
         {}, "/train/batch_size",
@@ -77,6 +79,11 @@ void check_injection(InjectConfig const& inject, int trainers, Problems& problem
 void check_folds(Experiment const& experiment, int shards, Problems& problems) {
     auto const folds = experiment.search.folds;
     if (folds == 1) return;
+    if (experiment.strategy.group_size > 1)
+        problems.add(
+            {}, "/search/folds",
+            "is not available with strategy.group_size (a shard held out would be a part of a bundle); leave one of "
+            "them out");
     if (folds > shards)
         problems.add({}, "/search/folds",
                      fmt::format("{} parts cannot be made of {} shards (each needs one at least); use at most {}", folds,

@@ -22,8 +22,8 @@ struct StrategyEntry {
 std::vector<StrategyEntry> const& strategies();              // in the order of strategy_traits()
 StrategyEntry const& strategy_named(std::string_view name);  // throws ConfigError that lists the known names
 
-// The number of trainers, of all `trainers`, that may own shards: the first ones. Dedicated parameter servers own none. At
-// least 1.
+// The number of trainers, of all `trainers`, that may own shards: the first ones. Dedicated parameter servers own none.
+// With strategy.group_size: the number of groups, which own bundles of shards. At least 1.
 int trainers_with_data(StrategyConfig const& config, int trainers);
 
 }  // namespace hopscotch

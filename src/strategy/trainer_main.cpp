@@ -93,11 +93,11 @@ void leave(Courier& courier) {
 }
 
 // Whom this trainer's states will hop to: MPI connects on the first message, which can take tens of milliseconds.
-void greet_next(Courier& courier, OwnerTable const& owners, TrainerId self) {
+void greet_next(Courier& courier, OwnerTable const& owners, TrainerId self, int group_size) {
     std::set<TrainerId> next;
     auto const count = static_cast<int>(owners.owner.size());
     for (auto const shard : owners.shards_of(self)) {
-        ShardId const after((shard.value + 1) % count);
+        ShardId const after((shard.value + group_size) % count);
         next.insert(owners.of(after));
         if (owners.shares.empty()) continue;
         for (auto const& share : owners.shares[after.index()]) next.insert(share.trainer);
@@ -164,7 +164,7 @@ void serve_job(Trainer const& trainer, Welcome welcome) {
     while (true) {
         courier.activity().pause = false;
         auto const hello = open_data(runner, welcome, experiment, trainer);
-        greet_next(courier, welcome.owners, trainer_of(courier.world().rank()));
+        greet_next(courier, welcome.owners, trainer_of(courier.world().rank()), experiment.strategy.group_size);
         fault_point("start.hello");
         courier.send(Rank(0), MessageKind::hello, encode(hello));
         if (!runner) {  // rank 0 may know other owners, whose files are all here

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "app/report/importance.hpp"
+#include "app/report/live_report.hpp"
 #include "app/report/run_clock.hpp"
 #include "app/report/sections.hpp"
 #include "app/report/svg.hpp"
@@ -53,6 +54,12 @@ TEST(AxisScale, TakesAnyNumbers) {
                     EXPECT_LE(scale.at(value), 100) << low << " " << high << " " << value;
                 }
             }
+}
+
+TEST(LiveReport, TakesAHundredthOfACore) {
+    EXPECT_EQ(pause_between_pages(60, 0.4), 60);
+    EXPECT_EQ(pause_between_pages(60, 6), 600);
+    EXPECT_EQ(pause_between_pages(0.05, 0.01), 1);
 }
 
 TEST(ReportText, IsEscaped) {

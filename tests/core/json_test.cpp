@@ -146,5 +146,13 @@ TEST(Json, EqualityIgnoresOrderOfKeys) {
     EXPECT_FALSE(parse("null") == parse("false"));
 }
 
+TEST(Json, CommentsAndLastCommasBecomeBlanks) {
+    EXPECT_EQ(plain_json("{\"a\": [1, 2,], // two\r\n\"b\": {},\n}"), "{\"a\": [1, 2 ],       \r\n\"b\": {} \n}");
+    EXPECT_EQ(plain_json("[\"a // b\", \"\\\"// c,\", ]"), "[\"a // b\", \"\\\"// c,\"  ]");
+    // Nothing else is let through.
+    for (auto const* wrong : {"[,]", "{,}", "[1,,]", "{\"a\":,}", "/* a */ 1", "[1 / 2]", ",", "[", "\"// a"})
+        EXPECT_EQ(plain_json(wrong), wrong);
+}
+
 }  // namespace json_test
 }  // namespace hopscotch

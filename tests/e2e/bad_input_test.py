@@ -118,7 +118,7 @@ class BadInput(Case):
         self.refused("e.json:4:42: /space/train.optimizer.lr: must be at least 0 (got -1)")
 
     def test_no_json(self):
-        self.write('{ "name": "e2e", }')
+        self.write('{ "name": "e2e" "seed": 1 }')
         code, out, err = self.run_hopscotch("run", "e.json")
         self.assertEqual((code, out), (2, ""))
         self.assertRegex(err, r"\Ae\.json:1:\d+: [^\n]+\n\Z")

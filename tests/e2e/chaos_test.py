@@ -19,9 +19,10 @@ OF_SIGNALS = {"pause.save"}
 OF_RESUMED_RUNS = {"journal.rename"}
 OF_SPILLING = {"spill.write", "spill.read"}
 OF_MPI = {"end.finalize"}  # survivors_test
-OF_GROUPS = {"group.look"}  # resume_test
+OF_GROUPS = {"group.look", "group.unit"}  # resume_test, groups_test
 OF_FILES = {"resume.checkpoint"}  # resume_test
 OF_POLICIES = {"hop.visit"}  # policies_test
+OF_VIEWS = {"report.append", "report.rename", "live.append", "live.rename"}  # cost no run: report_test
 OF_TRIALS = {"unit.rows"}  # ends the trial alone: ctl_test
 SMALL = {
     "train": {"epochs": 2, "batch_size": 8, "optimizer": {"name": "adam", "lr": 0.01}},
@@ -59,7 +60,7 @@ class Faults(Disturbed):
         self.small("quiet")
         self.succeed("--quiet", "--trainers", "2")
         expected, runs = self.outcome("quiet"), 0
-        elsewhere = OF_IMPORT | OF_SIGNALS | OF_SPILLING | OF_MPI | OF_GROUPS | OF_FILES | OF_POLICIES | OF_TRIALS
+        elsewhere = OF_IMPORT | OF_SIGNALS | OF_SPILLING | OF_MPI | OF_GROUPS | OF_FILES | OF_POLICIES | OF_TRIALS | OF_VIEWS
         if LONG:
             elsewhere |= OF_RESUMED_RUNS
         kinds = {point: kinds_at(point)[n % len(kinds_at(point))] for n, point in enumerate(sorted(points() - elsewhere))}

@@ -1,17 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """hopscotch ctl: what users ask of a running job, and limits of hours."""
 
+import fcntl
 import json
 import os
 import pathlib
+import pty
 import shutil
 import signal
+import struct
+import subprocess
+import termios
 import time
 import unittest
 import unittest.mock
 
 import faults_test
-from harness import LONG, Case, experiment, strict_json
+from harness import BINARY, LONG, Case, experiment, strict_json
 
 SLOW = {"name": "synthetic", "parameters": 2000, "seconds_per_batch": 0.002}
 RATES = (0.1, 0.2, 0.3)
@@ -153,10 +158,14 @@ class Wishes(Ctl):
     def test_without_a_job(self):
         self.write(live(epochs=1))
         self.succeed("--quiet", "--trainers", "1")
+        self.assertEqual(self.refused("finish"), "out: this run is finished; no job works on it that could obey")
+        self.assertFalse(any((self.cwd / "out/inbox").glob("*")))
+        (self.cwd / "out/summary.json").rename(self.cwd / "summary.json")  # as of a job that was killed
         self.assertIn("no job has answered within 0.2 s", self.refused("finish", "--timeout", "0.2"))
         self.assertEqual(list((self.cwd / "out/inbox").iterdir()), [])
+        (self.cwd / "summary.json").rename(self.cwd / "out/summary.json")
         out = self.do("status")
-        for part in ("e2e: out", "status    finished", "trials    3 finished", "best      trial"):
+        for part in ("e2e: out", "status    finished", "progress  100 %", "trials    3 finished", "best      trial"):
             self.assertIn(part, out)
         for args, message in (
             (("jump",), "is unknown"),
@@ -169,6 +178,92 @@ class Wishes(Ctl):
             self.assertEqual(code, 2)
             self.assertIn(message, err)
         self.assertEqual(self.run_hopscotch("ctl", "nowhere", "status")[0], 2)
+
+
+class Followed(Ctl):
+    """ctl RUN_DIR status --follow, and the view on the terminal of the run."""
+
+    def killed(self):
+        process = self.begun("--trainers", "2")
+        self.wait_for(lambda: (self.cwd / "out/live.json").exists(), "a view", process)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+    def test_until_the_end(self):
+        process = self.begun("--trainers", "2")
+        follower = subprocess.Popen(
+            [BINARY, "ctl", "out", "status", "--follow"],
+            cwd=self.cwd,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self.do("finish")
+        self.finished(process)
+        out, err = follower.communicate(timeout=30)
+        self.assertEqual((follower.returncode, err), (0, ""), out)
+        self.assertIn("status    finished\nprogress  100 %\n", out)
+        self.assertEqual(self.ctl("status", "--follow")[0], 0)
+        self.assertEqual(self.ctl("stop", "1", "--follow")[0], 2)
+
+    def test_after_a_crash(self):
+        self.killed()
+        path = self.cwd / "out/live.json"
+        view = json.loads(path.read_text())
+        self.assertEqual((view["status"], len(view["trainers"])), ("training", 2))
+        view["unix_s"] -= 500
+        path.write_text(json.dumps(view))
+        lines = (self.cwd / "out/journal.jsonl").read_text().splitlines()
+        old = [
+            json.dumps({**line, **({"unix_s": line["unix_s"] - 500} if "unix_s" in line else {})})
+            for line in map(json.loads, lines)
+        ]
+        (self.cwd / "out/journal.jsonl").write_text("\n".join(old) + "\n")
+        code, out, err = self.ctl("status", "--follow")
+        self.assertEqual((code, err), (1, ""), out)
+        self.assertRegex(
+            out, r"status    no sign of life for 8m\d\ds: the job was killed, or its host is out of reach; --resume"
+        )
+        path.write_text('{"name": 3}')
+        code, out, err = self.ctl("status")
+        self.assertEqual(code, 0)
+        self.assertIn("status    no sign of life for 8m", out)
+        self.assertIn("out/live.json: ", err)
+        code, _, err = self.run_hopscotch("run", "e.json")
+        self.assertEqual(code, 2)
+        self.assertIn("out: holds a run that has not finished; use --resume to continue it", err)
+
+    def test_on_a_terminal(self):
+        self.write(live())
+        master, terminal = pty.openpty()
+        fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
+        process = subprocess.Popen(
+            [BINARY, "run", "e.json", "--trainers", "2"],
+            cwd=self.cwd,
+            stdin=terminal,
+            stdout=terminal,
+            stderr=terminal,
+            env={**os.environ, "LC_ALL": "C"},
+            start_new_session=True,
+        )
+        self.addCleanup(lambda: process.poll() is None and (process.kill(), process.wait()))
+        os.close(terminal)
+        said = b""
+        while b" epochs" not in said or b"trainer 1 " not in said or b"config" not in said:
+            said += os.read(master, 65536)
+        process.send_signal(signal.SIGINT)
+        try:
+            while part := os.read(master, 65536):
+                said += part
+        except OSError:  # Linux: nobody has the other end open
+            pass
+        os.close(master)
+        self.assertEqual(process.wait(), 75)
+        text = said.decode()
+        self.assertIn("e2e: grid, mop, 12 shards, 2 trainers", text)
+        self.assertRegex(text, r"\x1b\[\d+A\r\x1b\[\?7h")  # the cursor goes back above the lines
+        self.assertLess(text.rindex("\x1b[J"), text.index("rank trial"), "the view is erased before the result")
+        self.assertTrue(text.isascii())
 
 
 class Decided(Ctl):

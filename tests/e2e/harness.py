@@ -186,10 +186,11 @@ class Case(unittest.TestCase):
         )
         return done.returncode, done.stdout, done.stderr
 
-    def start(self, *args, np=None):
+    def start(self, *args, np=None, env=None):
         process = subprocess.Popen(
             self.command(args, np),
             cwd=self.cwd,
+            env={**os.environ, **(env or {})},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

@@ -154,6 +154,21 @@ def train_shard(**values):
     return as_json(lambda document: document["train"][0].update(values))
 
 
+def changed(value, change):
+    if isinstance(value, dict):
+        return {key: changed(each, change) for key, each in value.items()}
+    return [changed(each, change) for each in value] if isinstance(value, list) else change(value)
+
+
+def escape(document):
+    document.update(changed(document, lambda value: ESCAPES + value if isinstance(value, str) else value))
+
+
+def enlarge(document, number=1e300):
+    is_number = lambda value: isinstance(value, (int, float)) and not isinstance(value, bool)
+    document.update(changed(document, lambda value: number if is_number(value) else value))
+
+
 SPACE = {f"train.schedule.{n}": {"type": "int", "low": 0, "high": 10**9} for n in range(3)}
 UNITS = {"job": 1, "offset": 0, "count": 2**31 - 1, "rows": FAR, "loss_sum": 1, "seconds": 1, "end_unix_s": 1}
 
@@ -216,6 +231,11 @@ WRONG_RUNS = [
         ("best/model.json: 2^60 outputs", "best/model.json", as_json(lambda b: b["model"].update(outputs=FAR))),
         *no_file("best/model.safetensors"),
         ("best/model.safetensors: a header of 2^60", "best/model.safetensors", numbers(0, FAR)),
+        *no_json("live.json"),
+        ("live.json: escapes", "live.json", as_json(escape)),
+        ("live.json: 10^300 of everything", "live.json", as_json(enlarge)),
+        ("live.json: 2^60 of everything", "live.json", as_json(lambda view: enlarge(view, FAR))),
+        ("live.json: nothing", "live.json", text("{}")),
         ("inbox: a link", "inbox", link_to("outside")),
         ("inbox: a file", "inbox", text("")),
         ("checkpoints: a link", "checkpoints", link_to("outside")),
@@ -264,7 +284,8 @@ WRONG_DATA = [
 
 Command = collections.namedtuple("Command", "args folder changes")
 STATUS = Command(("ctl", "done", "status"), "done", ())
-ORDER = Command(("ctl", "done", "stop", "0", "--timeout", "0.05"), "done", ("done",))
+FOLLOW = Command(("ctl", "out", "status", "--follow"), "out", ())
+ORDER = Command(("ctl", "out", "stop", "0", "--timeout", "0.05"), "out", ("out",))
 COMPARE = Command(("compare", "done", "other"), "done", ())
 REPORT = Command(("report", "done"), "done", ("done",))
 INSPECT = Command(("data", "inspect", "digits"), "digits", ())
@@ -309,10 +330,22 @@ class Hostile(Case):
         done = cls.prepare("run", "done.json", "--quiet", "--trainers", "2")
         assert done.returncode == 0, done.stderr
         shutil.copytree(cls.base / "done", cls.base / "other")
-        killed = cls.prepare(
-            "run", "out.json", "--quiet", "--trainers", "2", env={"HOPSCOTCH_FAULT": "checkpoint.rename:4:kill"}
-        )
-        assert killed.returncode == -9, killed.stderr
+        cls.killed()
+        # As if the job had died long ago, so that nobody waits for a newer view.
+        view = json.loads((cls.base / "done/live.json").read_text())
+        (cls.base / "out/live.json").write_text(json.dumps({**view, "status": "training", "unix_s": 1}))
+
+    @classmethod
+    def killed(cls):
+        for laps in (5, 15, 35):  # of 40; the first may end before the first checkpoint is in the journal
+            killed = cls.prepare(
+                *("run", "out.json", "--quiet", "--overwrite", "--trainers", "2"),
+                env={"HOPSCOTCH_FAULT": f"lap.record:{laps}:kill"},
+            )
+            assert killed.returncode == -9, killed.stderr
+            if '"checkpoint"' in (cls.base / "out/journal.jsonl").read_text():
+                return
+        raise AssertionError("no checkpoint is in the journal")
 
     @classmethod
     def write_experiment(cls, name, epochs):
@@ -395,6 +428,8 @@ class Hostile(Case):
 
     def test_status(self):
         self.refused(STATUS, of_files(WRONG_RUNS, *DECISIONS))
+        self.all_survive(STATUS, of_files(WRONG_RUNS, "live.json"))
+        self.all_survive(FOLLOW, of_files(WRONG_RUNS, "live.json"))
 
     def test_orders(self):
         self.refused(ORDER, of_files(WRONG_RUNS, "inbox"))

@@ -3,6 +3,7 @@
 
 import json
 import math
+import re
 import unittest
 
 from harness import Case, experiment, strict_json
@@ -35,6 +36,33 @@ class Plan(Case):
 
     def shards_rows(self):
         return [shard["rows"] for shard in json.loads((self.cwd / "digits/dataset.json").read_text())["train"]]
+
+    def test_groups_are_proposed_where_they_pay(self):
+        """Two trials on four trainers: where half a batch takes half the time, and on fast links. Never with four trials."""
+        document = synthetic()
+        document["space"] = {"train.optimizer.lr": [0.01, 0.02]}
+        self.write(document)
+
+        def with_costs(step="0", latency="0.1ms", validation="0"):
+            costs = ("--seconds-per-row", "0.01", "--seconds-per-step", step, "--seconds-per-validation", validation)
+            return ("--trainers", "4", "--latency", latency, *costs)
+
+        note = r"2 trials on 4 trainers: strategy.group_size (\d+) would take ([0-9.]+)s instead of ([0-9.]+)s"
+        out = self.planned(*with_costs())
+        self.assertRegex(out, note)
+        size, seconds, seconds_now = re.search(note, out).groups()
+        self.assertEqual(size, "2")
+        shards_s = 0.01 * sum(self.shards_rows())
+        self.assertAlmostEqual(float(seconds_now), shards_s, delta=0.1 * shards_s)
+        self.assertAlmostEqual(float(seconds), shards_s / 2, delta=0.1 * shards_s)
+        for dear in ({"step": "3"}, {"latency": "100ms"}, {"validation": "1000"}):
+            self.assertNotRegex(self.planned(*with_costs(**dear)), "strategy.group_size", dear)
+        document["strategy"] = {"name": "mop", "group_size": 2}
+        self.write(document)
+        _, rows = self.rows_of(*with_costs())
+        self.assertAlmostEqual(rows["mop"]["makespan_s"], float(seconds), delta=0.02 * float(seconds))
+        self.write(synthetic())
+        self.assertNotRegex(self.planned(*with_costs()), "strategy.group_size")
 
     def test_rows_are_the_closed_forms(self):
         self.write(synthetic())
@@ -73,6 +101,26 @@ class Plan(Case):
                 )
                 moved = summary["bytes"]["state"] + summary["bytes"]["gradient"]
                 self.assertEqual(rows[strategy]["network_bytes"], moved)
+
+    def test_trainers_beyond_the_shards_hold_replicas(self):
+        """Whatever strategy the experiment names."""
+        space = {"train.optimizer.lr": [0.001 * n for n in range(1, 33)]}
+        makespans = []
+        for strategy in ("mop", "allreduce"):
+            self.write(synthetic(strategy={"name": strategy}) | {"space": space})
+            document, rows = self.rows_of("--trainers", "18", *COSTS)  # 12 shards
+            makespans.append(rows["mop"]["makespan_s"])
+            self.assertLess(rows["mop"]["makespan_s"], 0.9 * document["work_s"] / 12)
+        self.assertAlmostEqual(makespans[0], makespans[1], delta=0.1 * makespans[0])
+
+    def test_a_steps_own_cost_counts_once(self):
+        """In the seconds of another run, for trials that it has not trained."""
+        self.write(synthetic())
+        self.succeed("--quiet", "--trainers", "2")
+        self.write(synthetic() | {"space": {"train.optimizer.lr": [0.05, 0.06, 0.07, 0.08]}})
+        plain, _ = self.rows_of("--trainers", "2", "--like", "out")
+        split, _ = self.rows_of("--trainers", "2", "--like", "out", "--seconds-per-step", "0.004")
+        self.assertAlmostEqual(plain["work_s"], split["work_s"], delta=0.02 * plain["work_s"])
 
     def test_names_what_it_was_not_told(self):
         self.write(synthetic())

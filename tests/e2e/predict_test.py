@@ -155,7 +155,7 @@ class Predict(Case):
         ):
             self.refuse(f"{name}: {differs}; import the data in the same way", "predict", "out", name, "--out", "p.csv")
         self.refuse(
-            "other: no such dataset directory; make one with 'hopscotch data import'",
+            "other: does not exist; name a dataset directory, a CSV file or images",
             "predict",
             "out",
             "other",

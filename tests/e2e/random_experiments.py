@@ -20,7 +20,7 @@ SAMPLERS = tuple(each for each in known("search", "procedure") if each not in RU
 SAMPLERS_OF_RULES = and_new(("random", "random", "sobol", "grid", "manual"), known("search", "sampler", procedure="asha"))
 COUNTED = owners("search", "trials", procedure="pbt")
 OF_RULES = {key: owners("search", key, procedure="grid") for key in ("eta", "variant", "min_epochs", "min_trials")}
-GROUPS = and_new(("allreduce", "parameter_server", "model_averaging"), owners("strategy", "batch", name="mop"))
+GROUPS = and_new(("allreduce", "parameter_server", "model_averaging"), owners("strategy", "scale_lr", name="mop"))
 STRATEGIES = and_new(("mop", "task_parallel", "sequential", *GROUPS), known("strategy", "name"))  # of GROUPS: K matters
 # Of each dataset: its task, and whether rows are images.
 DATASETS = {

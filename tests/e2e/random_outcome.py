@@ -18,6 +18,8 @@ FILES = {
     "trace.json",
     "trials.csv",
     "summary.json",
+    "report.html",
+    "live.json",
     "inbox",
 }  # and best/
 TIMES = {"start_unix_s", "seconds", "train_s", "wall_s"}
@@ -88,9 +90,16 @@ def ends_of(laps):
     return sorted([*(lap[key] for key in keys), timeless(lap["validation"])] for lap in laps)
 
 
+def about(path):
+    """Without what runs of earlier versions do not have."""
+    document = timeless(strict_json(path.read_text()))
+    document["model"].pop("import", None)
+    return document
+
+
 def best_models(folder):
     return {
-        str(path.relative_to(folder)): timeless(strict_json(path.read_text()))
+        str(path.relative_to(folder)): about(path)
         if path.suffix == ".json"
         else hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(folder.glob("best/**/model.*"))

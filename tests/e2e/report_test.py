@@ -135,6 +135,7 @@ class Finished(Report):
         values = [summary["trials"][int(row[1])]["best"]["val_accuracy"] for row in rows]
         self.assertEqual(values, sorted(values, reverse=True))
         self.assertTrue("Do not trust this picture" in text)  # six are not fifty
+        self.assertEqual(text.count('class="way"'), 6)
         for value in (best["state_hash"], str(summary["makespan_s"])[:3]):
             self.assertTrue(value in text)
         self.assertEqual(
@@ -266,6 +267,116 @@ class NotFinished(Report):
         code, out, err = self.run_hopscotch("report", "digits")
         self.assertEqual((code, out), (2, ""))
         self.assertIn("digits: holds no run", err)
+
+
+class Live(Report):
+    """The job itself writes report.html: while it trains, when it is interrupted, and at its end."""
+
+    PAGE, VIEW = "out/report.html", "out/live.json"
+
+    def begin(self, every_s, *args):
+        """Trials that sleep for longer than any test takes."""
+        model = {"name": "synthetic", "parameters": 2000, "seconds_per_batch": 0.002}
+        train = {"epochs": 10_000, "batch_size": 32, "optimizer": {"name": "sgd", "lr": 0.1}}
+        run = {"dir": "out", "device": "cpu", "report_every_s": every_s}
+        self.write(experiment(model=model, train=train, run=run, search={"procedure": "grid", "metric": "val_loss"}))
+        return self.start("run", "e.json", "--trainers", "2", *args)
+
+    def page(self):
+        path = self.cwd / self.PAGE
+        return path.read_text() if path.exists() else ""
+
+    def view(self):
+        return json.loads((self.cwd / self.VIEW).read_text())
+
+    def test_while_it_trains_and_when_it_is_interrupted(self):
+        process = self.begin(0.05)
+        self.wait_for(lambda: 'id="curves"' in self.page(), "a page with a lap", process)
+        text = self.page()
+        self.checked(text, ALWAYS)
+        self.assertIn("The run is in training. Its job renews this page every ", text)
+        self.assertRegex(text, r'<noscript><meta http-equiv="refresh" content="\d+"></noscript>')
+        self.assertRegex(text, r'<body data-renewed-s="\d+">')
+        self.wait_for(lambda: self.page() != text, "another page", process)
+        self.wait_for(lambda: (self.cwd / self.VIEW).exists() and self.view()["leaders"], "a view with a trial", process)
+        self.assertEqual(self.view()["status"], "training")
+        process.send_signal(signal.SIGINT)
+        out, err = self.end_of(process)
+        self.ended_with(75, process, out + err)
+        self.assertIn("report: out/report.html\n", out)
+        self.interrupted()
+        # A resumed run begins without the old page, which says that nobody works on the run.
+        process = self.begin(0, "--resume")
+        self.wait_for(
+            lambda: self.view()["status"] == "training" if (self.cwd / self.VIEW).exists() else False, "a view", process
+        )
+        self.assertEqual(self.page(), "")
+        process.send_signal(signal.SIGINT)
+        self.end_of(process)
+        self.interrupted()
+
+    def interrupted(self):
+        text = self.page()
+        self.checked(text, ALWAYS)
+        self.assertIn(">interrupted</span></h1>", text)
+        self.assertNotIn('http-equiv="refresh"', text)
+        self.assertNotIn("<body data", text)
+        self.assertEqual(self.view()["status"], "interrupted")
+
+    def test_at_the_end(self):
+        self.train()
+        text = self.page()
+        self.checked(text, [*ALWAYS, *TRAINED])
+        self.assertIn(">finished</span></h1>", text)
+        self.assertNotIn('http-equiv="refresh"', text)
+        without_date = lambda page: re.sub(r"report on [^<]*", "", page)
+        self.assertEqual(without_date(text), without_date(self.report()))
+        self.assertEqual(self.view()["status"], "finished")
+        self.assertEqual(self.view()["progress"]["done"], self.view()["progress"]["total"])
+
+    def test_after_a_failure(self):
+        self.write(experiment(space={"train.optimizer.lr": [1e30]}))
+        code, _, _ = self.run_hopscotch("run", "e.json", "--quiet", "--trainers", "2")
+        self.assertEqual(code, 1)
+        self.checked(self.page(), ALWAYS)
+        self.assertIn(">failed</span></h1>", self.page())
+
+    def test_a_full_disk_costs_the_page_and_not_the_run(self):
+        self.write(experiment())
+        for fault in (
+            "report.append:1:enospc",
+            "report.append:1:partial",
+            "report.rename:1:eio",
+            "live.append:1:enospc",
+            "live.rename:1:throw",
+        ):
+            with self.subTest(fault=fault):
+                code, out, err = self.run_hopscotch(
+                    "run", "e.json", "--quiet", "--overwrite", "--trainers", "2", env={"HOPSCOTCH_FAULT": fault}
+                )
+                self.assertEqual(code, 0, out + err)
+                self.assertEqual(self.summary()["status"], "finished")
+                self.assertEqual(self.page() != "", fault.startswith("live"))
+                self.assertEqual(list((self.cwd / "out").glob("*.tmp")), [])
+                self.assertIn("live view is not renewed" if fault.startswith("live") else "no report is written: ", err)
+                self.assertEqual("report: out/report.html" in out, fault.startswith("live"))
+
+    def test_after_a_kill_at_the_last_page(self):
+        """The run has finished; --resume writes what the job did not come to write."""
+        run = {"dir": "out", "device": "cpu", "report_every_s": 0}
+        for fault in ("report.append:1:tear", "report.rename:1:kill"):
+            with self.subTest(fault=fault):
+                self.write(experiment(run=run))
+                code, out, err = self.run_hopscotch(
+                    "run", "e.json", "--quiet", "--overwrite", "--trainers", "2", env={"HOPSCOTCH_FAULT": fault}
+                )
+                self.assertEqual((code, self.summary()["status"]), (-9, "finished"), out + err)
+                self.assertNotEqual(list((self.cwd / "out").glob("*.tmp")), [])
+                for _ in range(2):
+                    self.assertEqual(self.run_hopscotch("run", "e.json", "--resume", "--trainers", "2")[0], 0)
+                self.assertEqual(list((self.cwd / "out").glob("*.tmp")), [])
+                self.checked(self.page(), [*ALWAYS, *TRAINED])
+                self.assertIn(">finished</span></h1>", self.page())
 
 
 if __name__ == "__main__":

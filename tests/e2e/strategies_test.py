@@ -18,7 +18,7 @@ STRATEGIES = [
 ]
 ONE_OF_EACH = [STRATEGIES[0], *STRATEGIES[2:5], STRATEGIES[7]]
 ALL = every("strategy", "name", STRATEGIES, without=("mop", "sequential"))  # the other suites replay these two
-TOGETHER = owners("strategy", "batch", name="mop")  # their bits depend on the number of trainers
+TOGETHER = owners("strategy", "scale_lr", name="mop")  # their bits depend on the number of trainers
 
 
 class Replays(Case):

@@ -44,6 +44,18 @@ TEST(RunDirectory, ExistingRunIsRefusedWithoutOverwrite) {
     EXPECT_EQ(refusal(run, RunDirUse::fresh),
               run.string() + ": exists already (runs never share a directory); use --overwrite, or another run.dir");
     EXPECT_EQ(refusal(run, RunDirUse::overwrite), "");
+    write(run / "journal.jsonl", "");
+    auto const resumable =
+        ": holds a run that has not finished; use --resume to continue it, --overwrite to replace it, or "
+        "another run.dir";
+    EXPECT_EQ(refusal(run, RunDirUse::fresh), run.string() + resumable);
+    for (auto const* summary : {R"({"status": "interrupted"})", "{", "[]"}) {
+        write(run / "summary.json", summary);
+        EXPECT_EQ(refusal(run, RunDirUse::fresh), run.string() + resumable) << summary;
+    }
+    write(run / "summary.json", R"({"status": "finished"})");
+    EXPECT_EQ(refusal(run, RunDirUse::fresh),
+              run.string() + ": exists already (runs never share a directory); use --overwrite, or another run.dir");
     EXPECT_EQ(slurp(run / "experiment.json"), k_ours);
 }
 

@@ -62,12 +62,12 @@ TEST(Render, AJobThatGoesOnCountsItsOwnSpeed) {
 
 class Printed {
 public:
-    explicit Printed(ProgressMode mode)
-        : progress(mode, 80, [this](std::string_view text) {
+    Printed()
+        : progress(80, [this](std::string_view text) {
               text_ += text;
               ++count;
           }) {}
-    Progress progress;
+    ProgressLines progress;
     int count = 0;
     std::string const& text() const { return text_; }
 
@@ -75,25 +75,15 @@ private:
     std::string text_;
 };
 
-TEST(Progress, RedrawsAtMostFiveTimesASecond) {
-    Printed printed(ProgressMode::redraw);
-    for (int ms = 0; ms < 1000; ++ms) printed.progress.update(half_way(), 50 + ms * 1e-3);
-    EXPECT_GE(printed.count, 4);
-    EXPECT_LE(printed.count, 5);
-    EXPECT_EQ(printed.text().find('\n'), std::string::npos);
-    printed.progress.finish(half_way());
-    EXPECT_EQ(printed.text().back(), '\n');
-}
-
-TEST(Progress, PlainLinesEveryTenSecondsAndAtQuarters) {
-    Printed timed(ProgressMode::lines);
+TEST(ProgressLines, EveryHalfMinuteAndAtQuarters) {
+    Printed timed;
     auto state = half_way();
     state.done = 10;
-    for (int s = 0; s <= 35; ++s) timed.progress.update(state, s);
+    for (int s = 0; s <= 95; ++s) timed.progress.update(state, s);
     EXPECT_EQ(timed.count, 3);
     EXPECT_EQ(timed.text().find('\r'), std::string::npos);
 
-    Printed quarters(ProgressMode::lines);
+    Printed quarters;
     for (int done = 0; done <= 1000; ++done) {
         state.done = done;
         quarters.progress.update(state, done * 1e-3);
@@ -101,26 +91,6 @@ TEST(Progress, PlainLinesEveryTenSecondsAndAtQuarters) {
     EXPECT_EQ(quarters.count, 4);
     quarters.progress.finish(state);
     EXPECT_EQ(quarters.count, 4) << "100 % is said once";
-}
-
-// After Ctrl-C.
-TEST(Progress, TheNextTextBeginsALineOfItsOwn) {
-    Printed drawn(ProgressMode::redraw), lines(ProgressMode::lines), nothing(ProgressMode::redraw);
-    drawn.progress.update(half_way(), 0);
-    drawn.progress.leave();
-    EXPECT_EQ(drawn.text().back(), '\n');
-    lines.progress.update(half_way(), 20);
-    lines.progress.leave();
-    EXPECT_FALSE(lines.text().ends_with("\n\n"));
-    nothing.progress.leave();
-    EXPECT_EQ(nothing.count, 0);
-}
-
-TEST(Progress, QuietSaysNothing) {
-    Printed printed(ProgressMode::quiet);
-    printed.progress.update(half_way(), 0);
-    printed.progress.finish(half_way());
-    EXPECT_EQ(printed.count, 0);
 }
 
 Summary sixteen_trials() {
@@ -162,6 +132,25 @@ TEST(Leaderboard, FitsEveryWidth) {
         std::istringstream lines(leaderboard(sixteen_trials(), columns));
         for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), static_cast<std::size_t>(columns)) << line;
     }
+}
+
+TEST(BestConfiguration, IsWholeAndNotCut) {
+    auto summary = sixteen_trials();
+    EXPECT_EQ(best_configuration(summary, 80), "");
+    summary.best_trial = TrialId(5);
+    auto& assignment = summary.trials[5].assignment;
+    EXPECT_EQ(best_configuration(summary, 80), "best: trial 5 with train.optimizer.lr=0.1 model.hidden=[64]\n");
+    assignment = {{"train.optimizer.lr", 0.016325011998025364}, {"model.name", "mlp"}, {"search.repeat", 2}};
+    for (int i = 0; i < 3; ++i) assignment.emplace_back("model.layer_" + std::to_string(i), "a_long_name_of_a_layer");
+    EXPECT_EQ(best_configuration(summary, 40),
+              "best: trial 5 with\n"
+              "      train.optimizer.lr=0.016325011998025364\n"
+              "      model.name=mlp\n"
+              "      model.layer_0=a_long_name_of_a_layer\n"
+              "      model.layer_1=a_long_name_of_a_layer\n"
+              "      model.layer_2=a_long_name_of_a_layer\n");
+    assignment.clear();
+    EXPECT_EQ(best_configuration(summary, 80), "");
 }
 
 TEST(Leaderboard, ShortNamesUnlessTwoEndAlike) {

@@ -240,5 +240,37 @@ TEST(Ring, WaitsForLapsThatAreComing) {
     EXPECT_EQ(table->take(1).size(), 2U);
 }
 
+// Its own group never comes: a resumed job's other laps only have to be validated.
+TEST(Ring, BeginsWhenNoLapComesAnyMore) {
+    auto const table = policy_named("ring").make(make_owners(2, 2, 2), 1);
+    table->expect(2);
+    table->add({{TrialId(0), 0}, 2, 1, TrainerId(0)});
+    EXPECT_TRUE(table->take(0).empty());
+    table->expect(1);
+    EXPECT_TRUE(table->take(1).empty());
+    table->expect(0);
+    EXPECT_EQ(table->take(2).size(), 1U);
+}
+
+// Trial 0 trains until 10, and then comes to trainer 1. Shortly before that trainer 1 leaves trial 2 to trainer 2, which
+// would have no other. If trial 0 is late, trainer 1 takes trial 2.
+TEST(Lrtf, WaitsOnlyATenthOfAUnitForTheBetterTrial) {
+    auto const table = policy_named("lrtf").make(make_owners(3, 3, 3), 1);
+    table->add({{TrialId(0), 0}, 30, 10, TrainerId(0)});
+    table->validates(TrainerId(1));
+    table->validates(TrainerId(2));
+    ASSERT_EQ(table->take(0).size(), 1U);
+    table->add({{TrialId(2), 0}, 15, 5, TrainerId(0)});
+    table->has_validated(TrainerId(1));
+    ASSERT_TRUE(table->take(9.5).empty());
+    ASSERT_TRUE(table->ask_the_patient());
+    EXPECT_TRUE(table->take(10.5).empty());
+    ASSERT_TRUE(table->ask_the_patient());
+    auto const late = table->take(11.5);
+    ASSERT_EQ(late.size(), 1U);
+    EXPECT_EQ(late.front().trial, TrialId(2));
+    EXPECT_FALSE(table->ask_the_patient());
+}
+
 }  // namespace every_policy_test
 }  // namespace hopscotch

@@ -32,18 +32,22 @@ std::vector<double> random_speeds(Rng& rng, int trainers) {
     return out;
 }
 
-// Calls check(table, request) for many requests: equal and random speeds, few and many shards, trials and trainers.
+// Calls check(table, request) for many requests: equal and random speeds, of living trainers and with some lost ones (0),
+// few and many shards, trials and trainers.
 template <class Check>
 void with_tables(OwnersBy by, Check const& check) {
     Rng rng(stream_key(11, Purpose::synthetic, {1}));
     for (int shards : {1, 2, 3, 5, 8, 12, 31})
         for (int trainers : {1, 2, 3, 4, 7, 9})
             for (std::int64_t trials : {std::int64_t{1}, std::int64_t{100}})
-                for (bool const equal : {true, false}) {
-                    OwnersRequest request{shards, trials, std::vector<double>(static_cast<std::size_t>(trainers), 1), by};
-                    if (!equal) request.speed = random_speeds(rng, trainers);
-                    check(plan_owners(request), request);
-                }
+                for (bool const equal : {true, false})
+                    for (bool const lost : {false, true}) {
+                        OwnersRequest request{shards, trials, std::vector<double>(static_cast<std::size_t>(trainers), 1),
+                                              by};
+                        if (!equal) request.speed = random_speeds(rng, trainers);
+                        for (std::size_t w = 1; lost && w + 1 < request.speed.size(); w += 2) request.speed[w] = 0;
+                        check(plan_owners(request), request);
+                    }
 }
 
 TEST(Shares, AreInProportionToSpeed) {
@@ -59,6 +63,9 @@ TEST(Shares, AreInProportionToSpeed) {
             auto const held = static_cast<double>(table.shards_of(TrainerId(w)).size());
             EXPECT_LE(loads[w], held + 1e-9);
             EXPECT_LE(held, std::ceil(loads[w]) + 2) << "a piece of the line";
+            if (request.speed[w] == 0) {
+                EXPECT_EQ(held, 0) << "it is lost";
+            }
         }
     });
 }
@@ -153,6 +160,21 @@ TEST(Owners, ALostTrainersShareGoesToTheOtherHolder) {
     }
 }
 
+// Owners by speed after a loss, and then more losses: nobody that is lost ever holds a shard again.
+TEST(Owners, TheLostHoldNothingAfterMovesAndMoreLosses) {
+    for (int shards : {3, 8, 13}) {
+        auto table = plan_owners({shards, 9, {1, 0, 1, 0.7, 1}, OwnersBy::shares});
+        table.lost = {TrainerId(1)};
+        for (auto const& [lost, heirs] :
+             {std::pair(2, std::vector{TrainerId(0), TrainerId(3), TrainerId(4)}),
+              std::pair(0, std::vector{TrainerId(3), TrainerId(4)}), std::pair(4, std::vector{TrainerId(3)})}) {
+            table = without(table, TrainerId(lost), heirs);
+            EXPECT_NEAR(sum_of(table.loads()), shards, 1e-9);
+            for (auto const gone : table.lost) EXPECT_TRUE(table.shards_of(gone).empty()) << gone.value;
+        }
+    }
+}
+
 struct Bar {
     int shards, trials, epochs;
     std::vector<double> speed;
@@ -229,6 +251,28 @@ TEST(Pace, FindsTheSpeedsOfTrainersInSpiteOfDisturbedUnits) {
     }
 }
 
+// Resumed on fewer trainers: checkpoints inside laps bring units of an earlier job, of trainers that there are no more.
+TEST(Pace, UnitsOfAnEarlierJobCountNothing) {
+    auto const before = make_owners(8, 8, 9), now = make_owners(8, 2, 9);
+    Rng rng(3);
+    Pace old_units, both, only_new;
+    for (int t = 0; t < 6; ++t) {
+        auto const old_lap = lap_of(before, {TrialId(t), 0}, {1, 1, 1, 1, 9, 9, 9, 9}, 0, rng);
+        auto new_lap = lap_of(now, {TrialId(t), 1}, {1, 2}, 0, rng);
+        for (auto& unit : new_lap.units) unit.start_unix_s = 100;
+        old_units.add(old_lap, 1);  // clocks of hosts differ: some may still come through
+        both.add(old_lap, 1, 50);
+        both.add(new_lap, 1, 50);
+        only_new.add(new_lap, 1);
+    }
+    EXPECT_EQ(both.speed(2), only_new.speed(2));
+    EXPECT_EQ(both.seconds(5, {1, 0.5}), only_new.seconds(5, {1, 0.5}));
+    auto const speed = old_units.speed(2);
+    ASSERT_TRUE(speed.has_value());
+    EXPECT_EQ(speed->size(), 2U);
+    EXPECT_TRUE(std::isfinite(old_units.seconds(5, *speed)));
+}
+
 TEST(Pace, ShardsMoveOnlyIfThatIsWorthTwiceTheCost) {
     auto const now = make_owners(8, 4, 100);
     std::vector<double> const slow{1, 1, 0.5, 1}, nearly{1, 1, 0.95, 1};
@@ -242,6 +286,23 @@ TEST(Pace, ShardsMoveOnlyIfThatIsWorthTwiceTheCost) {
     EXPECT_FALSE(better_owners(now, {planned(slow), 1}, slow, {100, 49})) << "one trial alone takes as long";
     EXPECT_FALSE(better_owners(now, {planned(nearly), 0}, nearly, {100, 1})) << "noise";
     EXPECT_FALSE(better_owners(better->table, {planned(slow), 0}, slow, {100, 1})) << "they have moved";
+}
+
+// Three bundles of two shards on two groups; the fifth trainer is in no group.
+TEST(Groups, TablesOfBundlesAndOfShardsAreOne) {
+    auto const groups = make_owners(3, 2, 1);
+    auto const members = with_members(groups, 2, 5);
+    EXPECT_EQ(groups.owner, (std::vector{TrainerId(0), TrainerId(1), TrainerId(0)}));
+    EXPECT_EQ(members.owner,
+              (std::vector{TrainerId(0), TrainerId(1), TrainerId(2), TrainerId(3), TrainerId(0), TrainerId(1)}));
+    EXPECT_EQ(members.trainers, 5);
+    EXPECT_TRUE(members.shards_of(TrainerId(4)).empty());
+    EXPECT_EQ(of_groups(members, 2).owner, (std::vector{TrainerId(0), TrainerId(2), TrainerId(0)}));
+    for (int trial = 0; trial < 3; ++trial)
+        EXPECT_EQ(hops_per_lap(k_planned, {TrialId(trial), 0}, of_groups(members, 2)),
+                  hops_per_lap(k_planned, {TrialId(trial), 0}, groups));
+    EXPECT_EQ(with_members(groups, 1, 7), groups);
+    EXPECT_EQ(of_groups(groups, 1), groups);
 }
 
 }  // namespace owners_test

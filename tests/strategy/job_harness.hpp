@@ -91,6 +91,8 @@ inline double lap_cost(TrialId trial) { return 1.0 / (1 + trial.value); }
 // With replicas and by speed where the strategy can: the speeds are those that run.inject gives the trainers.
 inline OwnerTable owners_for(Experiment const& experiment, int shards, int trainers, std::int64_t trials) {
     if (!has_setting(experiment.strategy.name, "owners")) return make_owners(shards, trainers, trials);
+    if (int const size = experiment.strategy.group_size; size > 1)
+        return with_members(make_owners(shards / size, trainers, trials), size, trainers * size);
     OwnersRequest request{shards, trials, {}, experiment.strategy.owners};
     for (int t = 0; t < trainers; ++t) request.speed.push_back(1 / experiment.run.inject.slowness_of(t + 1, 0));
     return plan_owners(request);
@@ -114,7 +116,7 @@ inline JobResult run_as_scheduler(World& world, Experiment const& experiment, in
         for (int epoch = 0; epoch < experiment.train.epochs; ++epoch) {
             double const cost = lap_cost(TrialId(t));
             Lap lap{TrialId(t), epoch, 1, 0, (experiment.train.epochs - epoch) * cost, trials[t]};
-            lap.route = route_of(lap.trial, shards, experiment.strategy);
+            lap.route = route_of(lap.trial, shards / experiment.strategy.group_size, experiment.strategy);
             lap.unit_cost = cost / shards;
             dispatcher->execute(lap);
         }

@@ -7,24 +7,17 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
-#include <cmath>
-#include <filesystem>
-#include <map>
 #include <memory>
 #include <thread>
 
 #include "app/commands/commands.hpp"
+#include "app/commands/ctl_status.hpp"
 #include "core/clock.hpp"
 #include "core/error.hpp"
 #include "core/log.hpp"
-#include "experiment/metric.hpp"
 #include "experiment/reader.hpp"
 #include "run/inbox.hpp"
-#include "run/journal.hpp"
-#include "run/leaderboard.hpp"
 #include "run/run_directory.hpp"
-#include "run/tally.hpp"
-#include "run/trial_states.hpp"
 
 namespace hopscotch {
 namespace {
@@ -33,11 +26,9 @@ struct CtlOptions {
     std::string run_dir, action;         // status, stop, resume, clone, finish
     std::vector<std::string> arguments;  // a trial; path=value ...
     double timeout_s = 10;               // for the job's answer
+    bool follow = false;
 };
 
-namespace fs = std::filesystem;
-
-constexpr std::size_t k_last_decisions = 8;
 constexpr std::chrono::milliseconds k_look_every{50};
 
 struct Action {
@@ -90,6 +81,11 @@ LiveRequest request_of(CtlOptions const& options) {
 
 int ask(CtlOptions const& options) {
     auto const request = request_of(options);
+    if (auto const end = status_of(options.run_dir); !end.empty()) {
+        fmt::print(stderr, "{}: this run is {}; no job works on it that could obey{}\n", options.run_dir, printable(end),
+                   end == "interrupted" ? " (--resume continues the run)" : "");
+        return k_exit_failed;
+    }
     auto const name = post(options.run_dir, request);
     for (auto const until_s = monotonic_s() + options.timeout_s; monotonic_s() < until_s;
          std::this_thread::sleep_for(k_look_every)) {
@@ -104,66 +100,16 @@ int ask(CtlOptions const& options) {
     return k_exit_failed;
 }
 
-Experiment experiment_in(fs::path const& run_dir) {
-    Problems problems((run_dir / "experiment.json").string());
-    auto out = read_experiment(read_run_facts(run_dir).experiment.dump(), {}, problems);
-    problems.throw_if_any();
-    return out;
-}
-
-std::map<std::string, int> trials_by_status(Journal const& journal) {
-    std::map<std::string, int> out;
-    for (auto const& [trial, state] : trial_states(journal)) ++out[state.status];
-    return out;
-}
-
-void print_best(Experiment const& experiment, Journal const& journal) {
-    Tally tally(experiment.search.metric, experiment.search.mode, 1);
-    auto const losses = losses_of(experiment, journal.assignments);
-    for (auto const& lap : journal.laps) tally.add(lap, losses.at(lap.trial));
-    auto const best = tally.best_trial();
-    if (!best) return fmt::print("best      none has a {} yet\n", experiment.search.metric);
-    auto const& metrics = *tally.of(*best).best;
-    fmt::print("best      trial {}: {} {:.4g} after epoch {}  {}\n", best->value, experiment.search.metric,
-               metric_value(metrics, experiment.search.metric), metrics.epoch, short_config(journal.assignments.at(*best)));
-}
-
-std::string state_of(Journal const& journal) {
-    if (!journal.status.empty()) return journal.status;
-    return fmt::format("a job works on it, or was killed: its last line in the journal is {:.0f} s old",
-                       std::max(0.0, unix_s() - journal.last_unix_s));
-}
-
-int print_status(fs::path const& run_dir) {
-    auto const experiment = experiment_in(run_dir);
-    auto const journal = read_journal(run_dir / "journal.jsonl");
-    fmt::print("{}: {}\nstatus    {}\njobs      {}\n", printable(experiment.name), run_dir.string(), state_of(journal),
-               journal.incarnation);
-    std::string trials;
-    for (auto const& [name, count] : trials_by_status(journal))
-        trials += fmt::format("{}{} {}", trials.empty() ? "" : ", ", count, name);
-    fmt::print("trials    {}\nepochs    {}\n", trials.empty() ? "none has begun" : trials, journal.laps.size());
-    print_best(experiment, journal);
-    for (auto const& order : journal.orders)
-        fmt::print("ordered   {}{} ({})\n", name_of(order.kind),
-                   order.trial.value < 0 ? "" : fmt::format(" trial {}", order.trial.value), order.why);
-    auto const first = journal.decisions.size() - std::min(journal.decisions.size(), k_last_decisions);
-    for (std::size_t i = first; i < journal.decisions.size(); ++i) {
-        auto const& each = journal.decisions[i];
-        fmt::print("{}{} trial {}{}{}\n", i == first ? "decided   " : "          ", name_of(each.kind), each.trial.value,
-                   each.epoch < 0 ? "" : fmt::format(" after epoch {}", each.epoch),
-                   each.why.empty() ? "" : ": " + each.why);
-    }
-    return 0;
-}
-
 int ctl_command(CtlOptions const& options) {
     if (!holds_run(options.run_dir))
         throw ConfigError(fmt::format("{}: holds no run (journal.jsonl or experiment.json is missing)", options.run_dir));
-    if (options.action != "status") return ask(options);
+    if (options.action != "status") {
+        if (options.follow) throw ConfigError("--follow belongs to ctl RUN_DIR status");
+        return ask(options);
+    }
     if (!options.arguments.empty())
         throw ConfigError(fmt::format("ctl status: unexpected argument \"{}\"", options.arguments.front()));
-    return print_status(options.run_dir);
+    return options.follow ? follow_status(options.run_dir) : print_status(options.run_dir);
 }
 
 }  // namespace
@@ -174,11 +120,13 @@ Work add_ctl(CLI::App& command) {
     command.add_option("action", options->action, "status, stop, resume, clone or finish")->required()->type_name("ACTION");
     command.add_option("arguments", options->arguments, "A trial; with clone also changes, as path=value")
         ->type_name("TRIAL PATH=VALUE...");
+    command.add_flag("--follow", options->follow, "With status: the live view of the run, until the run ends");
     command.add_option("--timeout", options->timeout_s, "Seconds to wait for the answer of the job")
         ->capture_default_str()
         ->check(CLI::PositiveNumber);
     command.footer(
         "hopscotch ctl runs/digits status                            print the status; needs no job\n"
+        "hopscotch ctl runs/digits status --follow                   show it live, as on the terminal of the run\n"
         "hopscotch ctl runs/digits stop 4                            end trial 4 at the end of its unit\n"
         "hopscotch ctl runs/digits resume 4                          continue a paused or stopped trial to its last epoch\n"
         "hopscotch ctl runs/digits clone 4 train.optimizer.lr=0.01   start a new trial with the state of trial 4\n"

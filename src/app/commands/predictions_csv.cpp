@@ -7,9 +7,9 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
-#include <filesystem>
 #include <utility>
 
+#include "app/common/out_file.hpp"
 #include "core/error.hpp"
 
 namespace hopscotch {
@@ -17,30 +17,30 @@ namespace {
 
 constexpr std::int64_t k_most_probabilities = 1000;  // columns; beyond, only that of the prediction
 
-std::string quoted(std::string const& text) {
+}  // namespace
+
+std::string csv_cell(std::string const& text) {
     if (text.find_first_of(",\"\n\r") == text.npos) return text;
     std::string out = "\"";
     for (auto const c : text) out += c == '"' ? "\"\"" : std::string(1, c);
     return out + "\"";
 }
 
-}  // namespace
-
-PredictionsCsv::PredictionsCsv(std::string path, Manifest const& trained) : path_(std::move(path)), trained_(trained) {
-    if (path_.empty() || std::filesystem::is_directory(path_))
-        throw ConfigError(fmt::format("--out \"{}\": {}; name the CSV file to write", path_,
-                                      path_.empty() ? "is empty" : "is a directory"));
+PredictionsCsv::PredictionsCsv(std::string path, Manifest const& trained, std::string const& place, RowAnswers answers)
+    : path_(std::move(path)), trained_(trained) {
+    check_out_file(path_, "CSV file");
     file_ = std::fopen((path_ + ".tmp").c_str(), "w");
     if (file_ == nullptr)
         throw ConfigError(
             fmt::format("--out {}: cannot be written ({}); name a file in a folder that exists and can be written", path_,
                         std::strerror(errno)));
     probabilities_ = trained.task == Task::classification && trained.outputs <= k_most_probabilities;
-    std::string header = "split,shard,row";
-    if (has_labels(trained.task)) header += ",label,prediction,probability";
-    for (std::int64_t c = 0; probabilities_ && c < trained.outputs; ++c) header += "," + quoted("p_" + name(c));
+    auto header = place;
+    bool const known = answers == RowAnswers::known;
+    if (has_labels(trained.task)) header += known ? ",label,prediction,probability" : ",prediction,probability";
+    for (std::int64_t c = 0; probabilities_ && c < trained.outputs; ++c) header += "," + csv_cell("p_" + name(c));
     for (std::int64_t c = 0; !has_labels(trained.task) && c < trained.outputs; ++c)
-        header += fmt::format(",{},{}", quoted("target_" + name(c)), quoted("prediction_" + name(c)));
+        header += (known ? "," + csv_cell("target_" + name(c)) : "") + "," + csv_cell("prediction_" + name(c));
     write(header);
 }
 
@@ -50,22 +50,35 @@ PredictionsCsv::~PredictionsCsv() {
     std::remove((path_ + ".tmp").c_str());
 }
 
-void PredictionsCsv::add(std::string const& place, std::int64_t label, std::span<float const> logits) {
+std::string PredictionsCsv::class_text(std::span<float const> logits) const {
     auto const best = std::max_element(logits.begin(), logits.end());
     auto const power = [&](float x) { return std::exp(static_cast<double>(x) - static_cast<double>(*best)); };
     double sum = 0;
     for (auto const x : logits) sum += power(x);
-    auto line = fmt::format("{},{},{},{:.6g}", place, quoted(name(label)), quoted(name(best - logits.begin())), 1 / sum);
-    for (std::size_t i = 0; probabilities_ && i < logits.size(); ++i) line += fmt::format(",{:.6g}", power(logits[i]) / sum);
-    write(line);
+    auto text = fmt::format(",{},{:.6g}", csv_cell(name(best - logits.begin())), 1 / sum);
+    for (std::size_t i = 0; probabilities_ && i < logits.size(); ++i) text += fmt::format(",{:.6g}", power(logits[i]) / sum);
+    return text;
+}
+
+double PredictionsCsv::value(float output) const {
+    double const x = output;
+    return trained_.task == Task::multilabel ? 1 / (1 + std::exp(-x)) : x;
+}
+
+void PredictionsCsv::add(std::string const& place, std::int64_t label, std::span<float const> outputs) {
+    write(place + "," + csv_cell(name(label)) + class_text(outputs));
 }
 
 void PredictionsCsv::add(std::string const& place, std::span<float const> targets, std::span<float const> outputs) {
     auto line = place;
-    for (std::size_t i = 0; i < outputs.size(); ++i) {
-        double const x = outputs[i];
-        line += fmt::format(",{:.9g},{:.9g}", targets[i], trained_.task == Task::multilabel ? 1 / (1 + std::exp(-x)) : x);
-    }
+    for (std::size_t i = 0; i < outputs.size(); ++i) line += fmt::format(",{:.9g},{:.9g}", targets[i], value(outputs[i]));
+    write(line);
+}
+
+void PredictionsCsv::add(std::string const& place, std::span<float const> outputs) {
+    if (has_labels(trained_.task)) return write(place + class_text(outputs));
+    auto line = place;
+    for (auto const output : outputs) line += fmt::format(",{:.9g}", value(output));
     write(line);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Trains the trials of a run again and compares state hashes with the journal. Each trial is trained alone, with a
-// comparison after every unit. If the bits depend on the number of trainers, as many threads train together, with a
-// comparison after every lap. Of the run, only experiment.json and journal.jsonl are used.
+// comparison after every unit. If the bits depend on the number of trainers, or on strategy.group_size, as many threads
+// train together, with a comparison after every lap. Of the run, only experiment.json and journal.jsonl are used.
 #include <CLI/CLI.hpp>
 
 #include <fmt/format.h>
@@ -147,6 +147,18 @@ OwnerTable recorded_owners(std::filesystem::path const& run_dir, Experiment cons
     return owners;
 }
 
+// Groups of mop have the same bits, however many they are: one will do.
+OwnerTable replay_owners(std::filesystem::path const& run_dir, Experiment const& experiment) {
+    auto const owners = recorded_owners(run_dir, experiment);
+    int const size = experiment.strategy.group_size;
+    if (size == 1) return owners;
+    return with_members(make_owners(static_cast<int>(owners.owner.size()) / size, 1, 1), size, size);
+}
+
+bool trains_together(StrategyConfig const& strategy) {
+    return strategy.group_size > 1 || strategy_traits(strategy.name).bits == Bits::same_trainers;
+}
+
 int tell(std::vector<std::string> const& differences, std::size_t trials, std::string const& compared,
          std::string const& run_dir) {
     for (auto const& difference : differences) fmt::print(stderr, "{}\n", difference);
@@ -248,9 +260,9 @@ int replay_command(ReplayOptions const& options) {
         auto const replayed = replay_servers(run_dir, experiment, journal, wanted);
         return tell(replayed.differences, wanted.size(), fmt::format("{} laps", replayed.laps), options.run_dir);
     }
-    if (strategy_traits(experiment.strategy.name).bits == Bits::same_trainers) {
+    if (trains_together(experiment.strategy)) {
         auto const replayed =
-            replay_together(experiment, journal, recorded_owners(run_dir, experiment), with_sources(journal, wanted));
+            replay_together(experiment, journal, replay_owners(run_dir, experiment), with_sources(journal, wanted));
         return tell(replayed.differences, wanted.size(), fmt::format("{} laps", replayed.laps), options.run_dir);
     }
     auto const replayed = replay_alone(experiment, {journal, UnitReader(run_dir)}, wanted);

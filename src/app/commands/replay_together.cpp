@@ -122,6 +122,7 @@ private:
         lap.epoch = id.epoch;
         lap.assignment = released_.at(id)->assignment;
         lap.clone_of = released_.at(id)->clone_of;
+        lap.route = released_.at(id)->route;
         if (!lap.clone_of) return lap;
         require(std::ranges::find(laps_, *lap.clone_of) != laps_.end(), "a clone began with a state that no lap has left");
         auto const deadline_s = monotonic_s() + experiment_.run.deadline_s;

@@ -9,6 +9,7 @@
 
 #include "app/commands/commands.hpp"
 #include "app/common/bytes_text.hpp"
+#include "app/common/out_file.hpp"
 #include "app/report/report_page.hpp"
 #include "core/durable_file.hpp"
 #include "core/error.hpp"
@@ -27,6 +28,7 @@ int report_command(ReportOptions const& options) {
     if (options.run_dirs.size() > k_most_reports)
         throw ConfigError(
             fmt::format("{} run directories are too many for a page (at most {})", options.run_dirs.size(), k_most_reports));
+    if (!options.out.empty()) check_out_file(options.out, "HTML file");
     std::vector<ReportData> runs;
     for (auto const& dir : options.run_dirs) {
         try {

@@ -18,7 +18,9 @@
 #include "app/job/rank0.hpp"
 #include "app/job/run_options.hpp"
 #include "app/job/signals.hpp"
+#include "app/plan/group_choice.hpp"
 #include "app/plan/print_plan.hpp"
+#include "app/report/live_report.hpp"
 #include "comm/announcement.hpp"
 #include "comm/courier.hpp"
 #include "comm/mpi_world.hpp"
@@ -55,6 +57,13 @@ int dismiss(World& world, int exit_code) {
     return exit_code;
 }
 
+// strategy.group_size "auto" in a new run.
+ChosenGroups chosen_groups(PreparedRun const& prepared) {
+    auto const choice = choose_groups(prepared);
+    if (!choice) return {1, "strategy.group_size auto is 1: no group is known to be a tenth faster"};
+    return {choice->group_size, "strategy.group_size auto: " + text_of(*choice, prepared)};
+}
+
 PreparedRun prepare_for_mpi(RunOptions const& options, int processes) {
     auto const trainers_of = [&](RunConfig const& run) {
         int const schedulers = run.scheduler == SchedulerPlacement::dedicated ? 1 : 0;
@@ -66,15 +75,16 @@ PreparedRun prepare_for_mpi(RunOptions const& options, int processes) {
                 *options.trainers + schedulers));
         return trainers;
     };
-    return prepare_run(options, trainers_of);
+    return prepare_run(options, trainers_of, chosen_groups);
 }
 
-// --resume of a run that has finished: removes checkpoints that its job did not remove.
+// --resume of a run that has finished: does what its job had left to do when it was killed.
 bool told_finished(PreparedRun const& prepared) {
     auto const& dir = prepared.experiment.run.dir;
     if (!prepared.earlier || prepared.earlier->journal.status != name_of(RunStatus::finished)) return false;
-    if (!std::filesystem::exists(std::filesystem::path(dir) / "summary.json")) return false;
+    if (status_of(dir) != name_of(RunStatus::finished)) return false;
     remove_checkpoints(dir);
+    complete_report(dir);
     fmt::print("{}: this run has finished; nothing is left to do\n", dir);
     return true;
 }
@@ -151,7 +161,7 @@ int run_under_mpi(MpiWorld& world, RunOptions const& options, double started_s) 
 int run_as_threads(RunOptions const& options, double started_s) {
     auto const cores = std::max(1U, std::thread::hardware_concurrency());
     int const trainers = options.trainers.value_or(static_cast<int>(cores));
-    auto prepared = prepare_run(options, [&](RunConfig const&) { return trainers; });
+    auto prepared = prepare_run(options, [&](RunConfig const&) { return trainers; }, chosen_groups);
     check_threads(prepared);
     if (options.dry_run) {
         print_plan(prepared);

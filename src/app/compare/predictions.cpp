@@ -44,7 +44,7 @@ Sizes sizes_of(std::vector<ComparedRun> const& runs, std::vector<RunWork> const&
 // The run's own step counts: shards end with batches that are not full, so rows are counted in whole batches.
 Workload workload_of(std::vector<RunWork> const& works, std::size_t run, Sizes const& sizes) {
     auto const& work = works[run];
-    bool const per_worker = work.group() && work.strategy.batch == GroupBatch::per_worker;
+    bool const per_worker = work.members() > 1 && work.strategy.batch == GroupBatch::per_worker;
     bool const slots_too = work.strategy.momentum == SlotPolicy::averaged;
     Workload out;
     out.dataset_bytes = sizes.dataset_bytes.value_or(0);
@@ -54,7 +54,7 @@ Workload workload_of(std::vector<RunWork> const& works, std::size_t run, Sizes c
         model.epochs = measured.epochs;
         model.batch = measured.batch;
         model.rows =
-            (measured.steps + measured.epochs - 1) / measured.epochs * measured.batch * (per_worker ? work.workers : 1);
+            (measured.steps + measured.epochs - 1) / measured.epochs * measured.batch * (per_worker ? work.members() : 1);
         model.fixed_s = fitted_step_s(works, run, trial);
         model.validation_s = measured.validation_s * (work.group() ? work.workers : 1);  // a group validates in parts
         auto const state = sizes.state_bytes.at(trial);
@@ -68,9 +68,10 @@ Workload workload_of(std::vector<RunWork> const& works, std::size_t run, Sizes c
 
 double mean_hops_per_lap(RunWork const& work) {
     auto const& policy = policy_named(work.strategy.policy);
+    auto const owners = of_groups(work.owners, work.strategy.group_size);
     double hops = 0;
     for (auto const& [trial, measured] : work.trials)
-        hops += static_cast<double>(hops_per_lap(policy, {trial, 0}, work.owners, measured.held_out, measured.route));
+        hops += static_cast<double>(hops_per_lap(policy, {trial, 0}, owners, measured.held_out, measured.route));
     return work.trials.empty() ? 0 : hops / static_cast<double>(work.trials.size());
 }
 
@@ -78,8 +79,9 @@ std::optional<Estimate> estimate_of(RunWork const& work, Workload const& load, L
     if (load.models.empty()) return std::nullopt;
     return estimate_run({.strategy = work.strategy,
                          .work = load,
-                         .cluster = {work.workers, link},
+                         .cluster = {work.workers / work.strategy.group_size, link},
                          .hops_per_lap = mean_hops_per_lap(work),
+                         .bundles = static_cast<int>(work.owners.owner.size()) / work.strategy.group_size,
                          .knows_weights = sizes.weight_share.has_value(),
                          .knows_dataset = sizes.dataset_bytes.has_value()});
 }

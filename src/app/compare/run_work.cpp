@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/error.hpp"
+#include "core/line_fit.hpp"
 #include "experiment/reader.hpp"
 #include "experiment/strategy_traits.hpp"
 #include "run/journal.hpp"
@@ -45,11 +46,11 @@ void add_lap(Sums& sums, LapRecord const& lap, double local_batch) {
     }
 }
 
-TrialWork means_of(Sums const& sums, bool group) {
+TrialWork means_of(Sums const& sums, RunWork const& run) {
     auto out = sums.work;
     if (out.epochs == 0 || sums.all_steps == 0) return {};
-    out.steps = sums.all_steps;
-    if (group) {
+    out.steps = (sums.all_steps + run.members() - 1) / run.members();
+    if (run.group()) {
         out.steps = 0;
         for (auto const& [trainer, steps] : sums.steps) out.steps = std::max(out.steps, steps);
     }
@@ -62,6 +63,8 @@ TrialWork means_of(Sums const& sums, bool group) {
 }  // namespace
 
 bool RunWork::group() const { return strategy_traits(strategy.name).training == Training::together; }
+
+int RunWork::members() const { return group() ? workers : strategy.group_size; }
 
 RunWork read_work(ComparedRun const& run) {
     RunWork out;
@@ -85,32 +88,27 @@ RunWork read_work(ComparedRun const& run) {
             if (auto const lap_of = released.find(lap.id()); lap_of != released.end())
                 trial.work.route = lap_of->second->route;
         }
-        bool const split = out.group() && experiment.strategy.batch == GroupBatch::split;
+        bool const split = out.members() > 1 && experiment.strategy.batch == GroupBatch::split;
         double const batch = static_cast<double>(trial.work.batch);
-        add_lap(trial, units.with_units(lap), split ? std::max(1.0, std::ceil(batch / out.workers)) : batch);
+        add_lap(trial, units.with_units(lap), split ? std::max(1.0, std::ceil(batch / out.members())) : batch);
     }
-    for (auto const& [trial, of_trial] : sums) out.trials[trial] = means_of(of_trial, out.group());
+    for (auto const& [trial, of_trial] : sums) out.trials[trial] = means_of(of_trial, out);
     return out;
 }
 
 double fitted_step_s(std::vector<RunWork> const& runs, std::size_t run, TrialId trial) {
     auto const& own = runs[run].trials.at(trial);
-    double n = 0, x = 0, y = 0, xx = 0, xy = 0;
+    LineFit fit;
     for (auto const& other : runs) {
         auto const found = other.trials.find(trial);
         if (found == other.trials.end() || found->second.steps == 0) continue;
         auto const& point = found->second;
-        double const weight = static_cast<double>(point.steps);
-        n += weight;
-        x += weight * point.local_rows;
-        y += weight * point.step_s;
-        xx += weight * point.local_rows * point.local_rows;
-        xy += weight * point.local_rows * point.step_s;
+        fit.add(point.local_rows, point.step_s, static_cast<double>(point.steps));
     }
-    double const spread = n * xx - x * x;
-    if (spread <= 1e-9 * n * xx) return own.step_s;
-    double const per_row = (n * xy - x * y) / spread, fixed = (y - per_row * x) / n;
-    return per_row < 0 || fixed < 0 ? own.step_s : fixed + per_row * own.local_rows;
+    auto const slope = fit.slope();
+    if (!slope) return own.step_s;
+    double const fixed = fit.mean_y() - *slope * fit.mean_x();
+    return *slope < 0 || fixed < 0 ? own.step_s : fixed + *slope * own.local_rows;
 }
 
 }  // namespace hopscotch

@@ -13,7 +13,7 @@ namespace hopscotch {
 // One trial in one run.
 struct TrialWork {
     std::int64_t epochs = 0, batch = 1;  // laps with units; rows of a batch, of all trainers together
-    std::int64_t steps = 0;   // of all epochs, one after another: where a group trains, those of the trainer with most
+    std::int64_t steps = 0;   // of all epochs, one after another: where all train it, those of the trainer with most
     double local_rows = 0;    // of a trainer's step, on average
     double step_s = 0;        // of computation
     double validation_s = 0;  // of an epoch
@@ -28,7 +28,8 @@ struct RunWork {
     int workers = 1;  // trainers that own shards
     std::map<TrialId, TrialWork> trials;
 
-    bool group() const;  // all workers train a trial together
+    bool group() const;   // all workers train a trial together
+    int members() const;  // that train a trial together: all workers, strategy.group_size, or one
 };
 
 // Throws DataError for a damaged journal or an experiment.json that this version cannot read.

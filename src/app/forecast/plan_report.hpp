@@ -38,7 +38,6 @@ struct PlanReport {
     std::vector<std::string> assumptions;  // inputs that nobody gave, and how to give them
 };
 
-std::string time_text(double seconds, bool knows_seconds);  // "2.50s", "1h05m"; unknown: "0.250 W", of one trainer's time
 std::string report_text(PlanReport const& report, std::size_t columns);
 Json report_json(PlanReport const& report);
 

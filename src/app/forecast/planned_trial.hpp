@@ -36,6 +36,8 @@ struct PlannedTrial {
     std::int64_t state_bytes() const { return weight_bytes + optimizer_bytes; }
 };
 
+inline constexpr Link k_free_link{1e30, 0, 0, 0};  // where seconds are not known
+
 double work_s(std::span<PlannedTrial const> trials);  // of one trainer
 
 // With exactly these steps and rows. workers: that train the trial together.

@@ -77,11 +77,6 @@ std::string worth_text(PlanReport const& report) {
 
 }  // namespace
 
-std::string time_text(double seconds, bool knows_seconds) {
-    if (!knows_seconds) return fmt::format("{:.3f} W", seconds);
-    return seconds < 10 ? fmt::format("{:.2f}s", seconds) : duration(seconds);
-}
-
 std::string report_text(PlanReport const& report, std::size_t columns) {
     auto const& basis = report.basis;
     auto out = fmt::format("experiment  {}: {} trials, {} epochs in all\n", report.experiment, report.trials, report.epochs);

@@ -1,32 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/forecast/strategy_forecast.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "core/error.hpp"
 #include "experiment/strategy_traits.hpp"
+#include "run/progress.hpp"
 
 namespace hopscotch {
 namespace {
-
-constexpr Link k_free_link{1e30, 0, 0, 0};
 
 // If slots are averaged too, they travel with the weights.
 bool averages_slots(StrategyConfig const& strategy) {
     return has_setting(strategy.name, "momentum") && strategy.momentum == SlotPolicy::averaged;
 }
 
+int members_of(StrategyCase const& what) { return what.strategy.group_size > 1 ? what.strategy.group_size : what.workers; }
+
 RunToEstimate run_of(PlanBasis const& basis, StrategyCase const& what) {
     RunToEstimate run;
     run.strategy = what.strategy;
     run.cluster = {what.workers, basis.knows_seconds ? basis.link : k_free_link};
     run.hops_per_lap = what.hops_per_lap;
+    run.bundles = what.bundles;
     run.knows_dataset = true;
     run.work.dataset_bytes = basis.dataset_bytes;
     for (std::size_t i = 0; i < basis.trials.size(); ++i) {
         auto const& trial = basis.trials[i];
         auto& model = run.work.models.emplace_back(
-            what.group.empty() ? alone_model(trial) : group_model(trial, what.group[i], what.workers, what.strategy.batch));
+            what.group.empty() ? alone_model(trial)
+                               : group_model(trial, what.group[i], members_of(what), what.strategy.batch));
         if (!averages_slots(what.strategy)) continue;
         model.weight_bytes += model.optimizer_bytes;
         model.optimizer_bytes = 0;
@@ -39,7 +44,7 @@ double busy_s(PlanBasis const& basis, StrategyCase const& what) {
     double out = 0;
     for (std::size_t i = 0; i < basis.trials.size(); ++i) {
         auto const& trial = basis.trials[i];
-        auto const starts = what.group.empty() ? trial.alone.steps : what.workers * what.group[i].steps;
+        auto const starts = what.group.empty() ? trial.alone.steps : members_of(what) * what.group[i].steps;
         out += static_cast<double>(trial.epochs) * (static_cast<double>(starts) * trial.fixed_s +
                                                     static_cast<double>(trial.rows) * trial.row_s + trial.validation_s);
     }
@@ -47,6 +52,11 @@ double busy_s(PlanBasis const& basis, StrategyCase const& what) {
 }
 
 }  // namespace
+
+std::string time_text(double seconds, bool knows_seconds) {
+    if (!knows_seconds) return fmt::format("{:.3f} W", seconds);
+    return seconds < 10 ? fmt::format("{:.2f}s", seconds) : duration(seconds);
+}
 
 StrategyForecast forecast(PlanBasis const& basis, StrategyCase const& what) {
     auto const estimate = estimate_run(run_of(basis, what));

@@ -12,6 +12,8 @@
 
 namespace hopscotch {
 
+std::string time_text(double seconds, bool knows_seconds);  // "2.50s", "1h05m"; unknown: "0.250 W", of one trainer's time
+
 struct PlanBasis {
     std::vector<PlannedTrial> trials;
     std::int64_t dataset_bytes = 0;  // of the training rows
@@ -23,7 +25,8 @@ struct PlanBasis {
 struct StrategyCase {
     StrategyConfig strategy;
     int trainers = 1, workers = 1;      // of the job; those that train
-    std::vector<EpochSteps> group;      // by trial, if all workers train a trial together; else empty
+    std::vector<EpochSteps> group;      // by trial, if trainers train a trial together; else empty
+    int bundles = 1;                    // mop with strategy.group_size: of a lap; then the workers are groups
     double hops_per_lap = 0;            // mop
     std::optional<double> simulated_s;  // mop: a makespan without hops
 };

@@ -3,11 +3,11 @@
 
 #include <fmt/format.h>
 
-#include <cstdio>
-
+#include "app/common/counted.hpp"
 #include "app/job/best_model.hpp"
 #include "app/job/describe_run.hpp"
 #include "app/job/earlier_jobs.hpp"
+#include "app/job/live_view.hpp"
 #include "app/job/owner_moves.hpp"
 #include "app/job/prepare.hpp"
 #include "app/job/run_meter.hpp"
@@ -33,7 +33,8 @@
 #include "strategy/strategy_table.hpp"
 
 namespace hopscotch {
-Attempt::Attempt(PreparedRun& prepared, Courier& courier, RunOptions const& options, OwnerMoves& moves)
+Attempt::Attempt(PreparedRun& prepared, Courier& courier, RunOptions const& options, OwnerMoves& moves,
+                 std::function<void(RunView)> publish)
     : prepared_(prepared),
       courier_(courier),
       moves_(moves),
@@ -43,7 +44,7 @@ Attempt::Attempt(PreparedRun& prepared, Courier& courier, RunOptions const& opti
                  prepared.earlier ? prepared.earlier->journal.complete_bytes : 0),
       recorder_(directory_, facts_, prepared.experiment),
       dispatcher_(strategy_named(prepared.experiment.strategy.name)
-                      .make_dispatcher({courier, prepared.experiment, prepared.owners})),
+                      .make_dispatcher({courier, prepared.experiment, prepared.owners_of_files()})),
       control_(
           prepared, recorder_,
           [this](TrialId trial, std::string const& why) {
@@ -51,10 +52,10 @@ Attempt::Attempt(PreparedRun& prepared, Courier& courier, RunOptions const& opti
                   dispatcher_->leave(trial, why);  // else to the end of what is known
           },
           *dispatcher_),
-      meter_(std::make_unique<RunMeter>(prepared.experiment, prepared.shards)),
+      meter_(std::make_unique<RunMeter>(prepared.experiment, prepared.shard_files())),
       pump_(courier, facts_.hosts, prepared.experiment.run.stall_s, *dispatcher_),
-      progress_(options.quiet ? ProgressMode::quiet : progress_mode(terminal_of(2)), terminal_of(2).columns,
-                [](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }) {
+      options_(options),
+      publish_(std::move(publish)) {
     if (prepared.earlier)
         catch_up_.emplace(*prepared.earlier, prepared.experiment,
                           most_checkpoint_bytes(prepared.state_bytes, prepared.trainers));
@@ -66,20 +67,22 @@ void Attempt::run() {
     started_s_ = monotonic_s();
     if (!prepared_.training_since_s) prepared_.training_since_s = started_s_;
     if (catch_up_) go_on();
+    start_view();
     release();
+    moves_.released(monotonic_s());
     while (!director_.finished() || (catch_up_ && catch_up_->waits())) {
         pump_.take(*this, 0.1);
         recorder_.tick();
         control_.tick();
         check_held();
         show_progress();
-        if (signal_caught() != 0) return progress_.leave();
+        if (signal_caught() != 0) return live_->leave();
     }
     // Laps that orders ended may still be under way, and one of them may become the best of all.
     if (control_.has_ordered()) pump_.settle(*this, [] { return signal_caught() != 0; });
     auto last = view();
     last.done = last.total;  // orders have changed what there was to do
-    progress_.finish(last);
+    live_->finish(last);
 }
 
 bool Attempt::pause() {
@@ -289,11 +292,23 @@ void Attempt::check_held() {
     }
 }
 
+void Attempt::start_view() {
+    auto const& experiment = prepared_.experiment;
+    live_ = std::make_unique<LiveView>(
+        LiveView::Job{experiment.name,
+                      fmt::format("{}, {}, {}, {}", experiment.search.procedure, experiment.strategy.name,
+                                  counted(prepared_.shards, "shard"), counted(prepared_.trainers, "trainer")),
+                      prepared_.trainers, options_.quiet ? ProgressMode::quiet : progress_mode(terminal_of(2)), publish_},
+        recorder_.tally(), courier_.peers());
+}
+
 void Attempt::show_progress() {
     auto const now = monotonic_s();
     if (now < next_view_s_) return;
     next_view_s_ = now + 0.1;
-    progress_.update(view(), now);
+    auto const state = view();
+    live_->update(state, now);
+    if (live_->look_is_due(now)) live_->look(state, director_.trials(), now);
 }
 
 ProgressState Attempt::view() {

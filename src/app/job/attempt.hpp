@@ -4,6 +4,7 @@
 // directory.
 #pragma once
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -15,7 +16,6 @@
 #include "app/job/trial_set.hpp"
 #include "core/error.hpp"
 #include "core/ids.hpp"
-#include "run/progress.hpp"
 #include "run/recorder.hpp"
 #include "run/run_directory.hpp"
 #include "schedule/lap.hpp"
@@ -27,10 +27,13 @@ class Buffer;
 class Courier;
 class Director;
 class Dispatcher;
+class LiveView;
 class OwnerMoves;
 class RunMeter;
 struct PreparedRun;
+struct ProgressState;
 struct RunOptions;
+struct RunView;
 
 // A trial must continue from its newest checkpoint: an order resumed it after its state was dropped, or it failed and may
 // try again. The job pauses, and makes the next attempt, as after a damaged state.
@@ -41,7 +44,8 @@ public:
 
 class Attempt : public LapSink {
 public:
-    Attempt(PreparedRun& prepared, Courier& courier, RunOptions const& options, OwnerMoves& moves);
+    Attempt(PreparedRun& prepared, Courier& courier, RunOptions const& options, OwnerMoves& moves,
+            std::function<void(RunView)> publish);
     ~Attempt() override;
 
     // Returns when every trial has ended, or a signal has come.
@@ -110,6 +114,7 @@ private:
     void deliver(LapRecord record);
     void take_up();
     void show_progress();
+    void start_view();
     ProgressState view();
 
     PreparedRun& prepared_;
@@ -124,7 +129,9 @@ private:
     std::set<LapId> asked_for_;  // laps whose ends clones begin with, and no file holds
     std::unique_ptr<RunMeter> meter_;
     Pump pump_;
-    Progress progress_;
+    RunOptions const& options_;
+    std::function<void(RunView)> publish_;
+    std::unique_ptr<LiveView> live_;  // from run() on
     std::map<TrialId, TrainerId> homes_;
     std::set<std::pair<TrialId, int>> here_;  // laps that ended in this attempt
     std::optional<CatchUp> catch_up_;

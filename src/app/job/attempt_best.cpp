@@ -29,7 +29,7 @@ std::optional<Metrics> Attempt::test_best(Summary const& summary) {
         lap.from_hash = file->state_hash;
     }
     if (lap.from.empty() && prepared_.experiment.search.copies() > 1) return std::nullopt;
-    dispatcher_->score_best(lap, lap.from.empty() ? homes_.at(best.id) : prepared_.owners.of(ShardId(0)));
+    dispatcher_->score_best(lap, lap.from.empty() ? homes_.at(best.id) : facts_.owners.of(ShardId(0)));
     while (!test_record_ && signal_caught() == 0) pump_.take(*this, 0.1);
     if (!test_record_) return std::nullopt;
     if (test_record_->outcome != Outcome::finished) {

@@ -26,8 +26,11 @@ Json model_document(PreparedRun const& prepared, Assignment const& assignment) {
                              {"mean", prepared.manifest.mean},
                              {"stddev", prepared.manifest.stddev}});
     out["shape"] = Json(prepared.manifest.shape);
-    // What the features are called, so that predict can tell another table apart.
-    if (auto const* names = prepared.manifest.provenance.find("features")) out["column_features"] = *names;
+    // What the features are called, so that predict can tell another table apart; and how new rows become features.
+    auto import = prepared.manifest.provenance;
+    if (auto const* names = import.find("features")) out["column_features"] = *names;
+    if (import.is_object()) std::erase_if(import.object(), [](auto const& member) { return member.key == "features"; });
+    out["import"] = std::move(import);
     return out;
 }
 

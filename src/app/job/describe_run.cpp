@@ -36,7 +36,7 @@ RunFacts facts_of(PreparedRun const& prepared) {
     facts.files = prepared.files;
     facts.strategy = prepared.experiment.strategy.name;
     facts.hosts = prepared.hosts;
-    facts.owners = prepared.owners;
+    facts.owners = prepared.owners_of_files();
     facts.owners.trainers = prepared.trainers;
     facts.any_trainers = strategy_traits(facts.strategy).bits == Bits::any_trainers &&
                          !policy_named(prepared.experiment.strategy.policy).dispatched();

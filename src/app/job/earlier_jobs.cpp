@@ -48,8 +48,8 @@ void refuse_changes(RunFacts const& facts, Experiment const& experiment, Inputs 
     std::string text;
     for (auto const& change : changes) text += "\n  " + change;
     throw ConfigError(fmt::format(
-        "{}: cannot continue this run with a changed experiment (only the section run and data.stage may change); use "
-        "another run.dir, or undo:{}",
+        "{}: cannot continue this run with a changed experiment (only the section run, data.stage and strategy.owners "
+        "may change); use another run.dir, or undo:{}",
         experiment.run.dir, text));
 }
 

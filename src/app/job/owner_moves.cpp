@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
+#include "app/job/earlier_jobs.hpp"
 #include "app/job/plan_trials.hpp"
 #include "app/job/prepare.hpp"
 #include "app/job/run_owners.hpp"
@@ -20,6 +22,7 @@ namespace {
 constexpr double k_roll_call_s = 0.25, k_regroup_s = 0.5;  // taken to cost so long until a move was measured
 constexpr double k_slow = 0.75;  // of the fastest. Cores that share a cache or a turbo differ by less; the laps will tell
 constexpr double k_between_looks_s = 0.5;
+constexpr double k_times_look = 50;  // a look that simulates takes rank 0's time: at most 2 % of it
 constexpr int k_most_moves = 3;
 constexpr int k_wishes = 2;  // looks, one after another, that want a move: a host may stand still for a moment
 
@@ -27,11 +30,14 @@ bool moves_owners(PreparedRun const& prepared) { return owners_by(prepared) != O
 
 }  // namespace
 
-WorkLeft OwnerMoves::work_left(double seconds_per_flop) const {
+// known_laps: of the journal, which the director has not heard yet.
+WorkLeft OwnerMoves::work_left(double seconds_per_flop, std::map<TrialId, int> const& known_laps) const {
     WorkLeft out;
     for (auto const& trial : prepared_.director->trials()) {
         if (has_ended(trial.status)) continue;
-        auto const laps = std::max(0, trial.epochs_wanted - trial.epochs_done);
+        auto const known = known_laps.find(trial.id);
+        auto const done = std::max(trial.epochs_done, known == known_laps.end() ? 0 : known->second);
+        auto const laps = std::max(0, trial.epochs_wanted - done);
         auto const seconds = seconds_per_flop * laps * prepared_.shards * trial.unit_cost;
         out.seconds += seconds;
         out.longest = std::max(out.longest, seconds);
@@ -62,21 +68,27 @@ std::optional<BetterOwners> OwnerMoves::after_roll_call(std::map<Rank, Hello> co
     auto const slow = [](double each) { return each > 0 && each < k_slow; };
     if (std::ranges::none_of(speed, slow)) return std::nullopt;
     auto const per_flop = prepared_.synthetic ? 1e-9 : 0.5 / fastest;  // a product is one addition more
-    return better(speed, work_left(per_flop), k_roll_call_s);
+    std::map<TrialId, int> known_laps;
+    if (prepared_.earlier)
+        for (auto const& lap : prepared_.earlier->journal.laps)
+            known_laps[lap.trial] = std::max(known_laps[lap.trial], lap.epoch + 1);
+    return better(speed, work_left(per_flop, known_laps), k_roll_call_s);
 }
 
 void OwnerMoves::hear(LapRecord const& lap) {
-    if (moves_owners(prepared_)) pace_.add(lap, prepared_.director->trials()[lap.trial.index()].unit_cost);
+    if (moves_owners(prepared_)) pace_.add(lap, prepared_.director->trials()[lap.trial.index()].unit_cost, since_unix_s_);
 }
 
 void OwnerMoves::look(double now_s) {
     if (now_s < next_look_s_ || moves_ == k_most_moves || !moves_owners(prepared_)) return;
     next_look_s_ = now_s + k_between_looks_s;
+    double const began_s = monotonic_s();
     auto speed = pace_.speed(prepared_.trainers);
     if (!speed) return;
     for (auto const lost : prepared_.owners.lost) (*speed)[lost.index()] = 0;
     auto const left = work_left(pace_.seconds(1, *speed));
     auto move = better(*speed, left, std::max(k_regroup_s, cost_s_));
+    next_look_s_ += k_times_look * (monotonic_s() - began_s);
     wished_ = move ? wished_ + 1 : 0;
     if (wished_ < k_wishes) return;
     wished_ = 0;
@@ -86,9 +98,13 @@ void OwnerMoves::look(double now_s) {
     throw OwnersMove(text, std::move(*move));
 }
 
-void OwnerMoves::moved(double cost_s) {
+void OwnerMoves::moves(double now_s) {
     ++moves_;
-    cost_s_ = std::max(cost_s_, cost_s);
+    moving_since_s_ = now_s;
+}
+
+void OwnerMoves::released(double now_s) {
+    if (moving_since_s_) cost_s_ = std::max(cost_s_, now_s - *std::exchange(moving_since_s_, std::nullopt));
 }
 
 }  // namespace hopscotch

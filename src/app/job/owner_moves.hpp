@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 
+#include "core/clock.hpp"
 #include "core/error.hpp"
 #include "core/ids.hpp"
 #include "schedule/pace.hpp"
@@ -24,7 +25,7 @@ public:
 
 class OwnerMoves {
 public:
-    explicit OwnerMoves(PreparedRun const& prepared) : prepared_(prepared) {}
+    explicit OwnerMoves(PreparedRun const& prepared) : prepared_(prepared), since_unix_s_(unix_s()) {}
 
     // Owners by the speeds that the trainers have measured; nothing if they are not worth a second roll call.
     std::optional<BetterOwners> after_roll_call(std::map<Rank, Hello> const& hellos) const;
@@ -33,15 +34,19 @@ public:
     void hear(LapRecord const& lap);
     // Throws OwnersMove if other owners would gain more than twice what it costs to move, and did so at the look before.
     void look(double now_s);
-    void moved(double cost_s);  // what the last move took
+    // A move begins; it ends when the next attempt has released its laps.
+    void moves(double now_s);
+    void released(double now_s);
 
 private:
-    WorkLeft work_left(double seconds_per_flop) const;
+    WorkLeft work_left(double seconds_per_flop, std::map<TrialId, int> const& known_laps = {}) const;
     std::optional<BetterOwners> better(std::vector<double> const& speed, WorkLeft const& left, double cost_s) const;
 
     PreparedRun const& prepared_;
+    double since_unix_s_;
     Pace pace_;
-    double cost_s_ = 0, next_look_s_ = 0;
+    double cost_s_ = 0, next_look_s_ = 0;  // cost: of the dearest move so far
+    std::optional<double> moving_since_s_;
     int moves_ = 0, wished_ = 0;  // wished: looks in a row that wanted a move
 };
 

@@ -31,8 +31,8 @@ std::int64_t alive_before(PreparedRun const& prepared) {
 // trainers have not reported yet: the host of rank 0 stands for all, with all trainers on it.
 std::int64_t trials_with_room(PreparedRun const& prepared) {
     auto const bytes = std::max<std::uint64_t>(1, prepared.state_bytes);
-    auto const trainers = static_cast<std::uint64_t>(prepared.trainers);
-    auto const memory = trainers * state_memory(prepared.experiment.run.state_memory, prepared.trainers);
+    auto const holders = static_cast<std::uint64_t>(prepared.holders());
+    auto const memory = holders * state_memory(prepared.experiment.run.state_memory, prepared.trainers);
     auto const kept = static_cast<std::uint64_t>(prepared.experiment.run.checkpoint_keep);
     auto const disk = free_space(prepared) / 2 / kept;
     return static_cast<std::int64_t>(std::min(memory / bytes, disk / bytes));
@@ -40,17 +40,17 @@ std::int64_t trials_with_room(PreparedRun const& prepared) {
 
 InFlight number_in_flight(PreparedRun& prepared, std::vector<TrialView> const& views, std::vector<TrialCost> const& trials) {
     auto const& experiment = prepared.experiment;
-    if (experiment.search.in_flight) return {*experiment.search.in_flight};
-    auto const usual = usual_in_flight(prepared.trainers);
+    auto const usual = usual_in_flight(prepared.holders());
     bool const after_a_loss = !prepared.owners.owner.empty();
     bool const hops = strategy_traits(experiment.strategy.name).training == Training::hopping;
     InFlight out{usual};
+    if (hops && !after_a_loss) prepared.owners = owners_of_run(prepared, trials);
+    if (experiment.search.in_flight) return {*experiment.search.in_flight};
     if (hops && !after_a_loss) {
         auto const largest = largest_trial(prepared, views);
         prepared.state_bytes = largest.state;
         prepared.weight_bytes = largest.weights;
         auto const room = trials_with_room(prepared);
-        prepared.owners = owners_of_run(prepared, trials);
         out = choose_in_flight(policy_named(experiment.strategy.policy), trials, prepared.owners,
                                {std::min(usual, room), std::max(usual, room)});
     }
@@ -73,7 +73,7 @@ std::string text_of(RoutePlan const& plan, std::vector<TrialCost> const& trials)
 std::string text_of(InFlight const& number, std::size_t trials, int trainers) {
     auto const shown = std::min(number.trials, static_cast<std::int64_t>(trials));
     auto out = fmt::format("; {} trial{} in flight", shown, shown == 1 ? "" : "s");
-    if (number.ratio > 0) out += fmt::format(": {:.2f} times the lower bound", number.ratio);
+    if (number.ratio > 0) out += fmt::format(": {:.2f} times the bound of these owners", number.ratio);
     if (number.usual_ratio > 0 && number.trials > usual_in_flight(trainers))
         out += fmt::format(", with {} it would be {:.2f} times", usual_in_flight(trainers), number.usual_ratio);
     return out;
@@ -88,7 +88,7 @@ TrialsPlan plan_known_trials(PreparedRun& prepared, std::vector<TrialView> const
     auto const number = number_in_flight(prepared, views, trials);
     prepared.admits = number.trials;
     if (strategy_traits(prepared.experiment.strategy.name).training == Training::hopping)
-        prepared.routes_and_number = text_of(prepared.routes, trials) + text_of(number, trials.size(), prepared.trainers);
+        prepared.routes_and_number = text_of(prepared.routes, trials) + text_of(number, trials.size(), prepared.holders());
     return {prepared.routes, number.trials};
 }
 
@@ -108,7 +108,7 @@ void plan_trials(PreparedRun& prepared, DirectorOptions& options) {
 std::vector<TrialCost> costs_of(PreparedRun const& prepared, std::vector<TrialView> const& trials) {
     bool const folds = prepared.experiment.search.folds > 1;  // then the shards held out validate
     double const rows = folds ? 0 : static_cast<double>(prepared.manifest.rows(Split::valid));
-    double const units = rows * prepared.shards / static_cast<double>(prepared.schema.train_rows);
+    double const units = rows * prepared.shard_files() / static_cast<double>(prepared.schema.train_rows);
     std::vector<TrialCost> out;
     out.reserve(trials.size());
     for (auto const& trial : trials)

@@ -67,10 +67,21 @@ std::string replicas_note(PreparedRun const& prepared) {
         prepared.shards, prepared.trainers, shared, shared == 1 ? "is" : "are", bytes_text(bytes));
 }
 
+std::string groups_note(PreparedRun const& prepared) {
+    int const size = prepared.experiment.strategy.group_size, groups = prepared.owners.trainers;
+    std::string out;
+    if (int const left = prepared.trainers - groups * size; left > 0)
+        out = fmt::format("{} trainer{} in no group of {} and will be idle", left, left == 1 ? " is" : "s are", size);
+    if (prepared.shards % groups == 0) return out;
+    return fmt::format("{}{}{} bundles of {} shards on {} groups keep them {:.0f} % busy", out, out.empty() ? "" : "; ",
+                       prepared.shards, size, groups, 100 * shard_utilisation(prepared.shards, groups));
+}
+
 // Dedicated servers own no shards, so the advice is about the other trainers.
 std::string idle_advice(PreparedRun const& prepared) {
     auto const& strategy = prepared.experiment.strategy;
     auto const& traits = strategy_traits(strategy.name);
+    if (strategy.group_size > 1) return groups_note(prepared);
     if (prepared.owners.replicas() > 0) return replicas_note(prepared);
     if (traits.rows == Rows::travel) return "";
     int const last = prepared.trainers, workers = traits.all_trainers ? trainers_with_data(strategy, last) : last;
@@ -129,7 +140,7 @@ void prepare_director(PreparedRun& prepared) {
     prepared.decides = !search->decides_nothing();
     prepared.plan = plan_of(prepared.experiment, prepared.context);
     DirectorOptions options;
-    options.unit_cost = [schema = prepared.schema, shards = prepared.shards](TrialConfig const& trial) {
+    options.unit_cost = [schema = prepared.schema, shards = prepared.shard_files()](TrialConfig const& trial) {
         return unit_cost_of(trial, schema, shards);
     };
     options.shards = prepared.shards;
@@ -149,6 +160,7 @@ void prepare_director(PreparedRun& prepared) {
 OwnersBy owners_by(PreparedRun const& prepared) {
     auto const& strategy = prepared.experiment.strategy;
     bool const chooses = has_setting(strategy.name, "owners") && !policy_named(strategy.policy).dispatched();
+    if (strategy.group_size > 1) return OwnersBy::equal;
     return chooses && !prepared.equal_owners ? strategy.owners : OwnersBy::equal;
 }
 
@@ -162,6 +174,8 @@ PreparedRun& PreparedRun::operator=(PreparedRun&&) noexcept = default;
 PreparedRun::~PreparedRun() = default;
 
 TrialConfig PreparedRun::config_of(Assignment const& assignment) const { return resolve(experiment, assignment, "trial"); }
+
+OwnerTable PreparedRun::owners_of_files() const { return with_members(owners, experiment.strategy.group_size, trainers); }
 
 void require_same_files(PreparedRun const& prepared) {
     for (auto const& [path, hash] : hashes_of(model_files(prepared.experiment)))
@@ -204,6 +218,22 @@ void prepare_to_go_on(PreparedRun& prepared) {
 
 namespace {
 
+// All units have as many shards as a group has trainers.
+void check_groups(PreparedRun const& prepared, Problems& problems) {
+    int const size = prepared.experiment.strategy.group_size, files = prepared.shard_files();
+    if (size > prepared.trainers)
+        problems.add({}, "/strategy/group_size",
+                     fmt::format("groups of {} trainers cannot be made of {} trainer{}; start at least {}, or use a smaller "
+                                 "group_size",
+                                 size, prepared.trainers, prepared.trainers == 1 ? "" : "s", size));
+    if (files % size != 0)
+        problems.add({}, "/strategy/group_size",
+                     fmt::format("{} shards cannot be bundled by {} (each member of a group trains on one shard of a "
+                                 "bundle); use a divisor of {}, or import with {} shards",
+                                 files, size, files, (files + size - 1) / size * size));
+    problems.throw_if_any();
+}
+
 // Reads the dataset, and sets the defaults of the experiment that depend on its task.
 void prepare_data(PreparedRun& prepared, Problems& problems) {
     prepared.manifest = manifest_of(prepared.experiment, problems);
@@ -211,13 +241,28 @@ void prepare_data(PreparedRun& prepared, Problems& problems) {
     if (prepared.manifest.task == Task::regression) default_metric(prepared.experiment, k_val_loss, problems);
     problems.throw_if_any();
     prepared.schema = schema_of(prepared.manifest);
-    prepared.shards = static_cast<int>(prepared.manifest.train.size());
+    check_groups(prepared, problems);
+    prepared.shards = prepared.shard_files() / prepared.experiment.strategy.group_size;
     prepared.context.measure = make_measure(prepared.experiment, prepared.manifest);
+}
+
+// strategy.group_size "auto": the run was prepared without groups. Returns why they have this size.
+std::string form_groups(PreparedRun& prepared, std::function<ChosenGroups(PreparedRun const&)> const& groups_of) {
+    if (!prepared.experiment.strategy.auto_groups) return "";
+    auto const groups = groups_of && !prepared.earlier ? groups_of(prepared) : ChosenGroups{};
+    set_groups(prepared.experiment, groups.size);
+    if (groups.size == 1) return groups.why;
+    prepared.shards = prepared.shard_files() / groups.size;
+    prepared.owners = {};
+    prepare_director(prepared);
+    if (prepared.owners.owner.empty()) prepared.owners = owners_of_run(prepared, {});
+    return groups.why;
 }
 
 }  // namespace
 
-PreparedRun prepare_run(RunOptions const& options, std::function<int(RunConfig const&)> const& trainers_of) {
+PreparedRun prepare_run(RunOptions const& options, std::function<int(RunConfig const&)> const& trainers_of,
+                        std::function<ChosenGroups(PreparedRun const&)> const& groups_of) {
     if (options.resume && options.overwrite)
         throw ConfigError(
             "--resume and --overwrite exclude each other (one continues a run, the other deletes it); choose one");
@@ -247,16 +292,18 @@ PreparedRun prepare_run(RunOptions const& options, std::function<int(RunConfig c
     else
         prepare_director(prepared);
     if (prepared.owners.owner.empty()) prepared.owners = owners_of_run(prepared, {});
+    auto const why_groups = form_groups(prepared, groups_of);
     for (auto const& entry : zoo())
         if (entry.name == experiment.model.name) prepared.synthetic = entry.synthetic;
     prepared.notes = notes_for(prepared);
     prepared.notes.insert(prepared.notes.end(), known.notes.begin(), known.notes.end());
+    if (!why_groups.empty()) prepared.notes.push_back(why_groups);
     check_run_dir(experiment.run.dir, run_dir_use(options));
     return prepared;
 }
 
 void check_threads(PreparedRun const& prepared) {
-    auto const loads = prepared.owners.loads();
+    auto const loads = prepared.owners_of_files().loads();
     auto const owning = std::ranges::count_if(loads, [](double load) { return load > 0; });
     bool const rows_travel = strategy_traits(prepared.experiment.strategy.name).rows == Rows::travel;
     auto const working = rows_travel ? prepared.trainers : owning;

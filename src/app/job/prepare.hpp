@@ -2,6 +2,7 @@
 // Everything that rank 0 reads, checks and decides before it starts anything. So bad input ends a run with exit code 2 and
 // nothing written, and --dry-run shows exactly what a run would do.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -34,6 +35,7 @@ struct PreparedRun {
     DataSchema schema;
     std::map<std::string, std::uint64_t> files;  // model_files(): xxh64 of each
     int trainers = 0;
+    // As the schedule sees them: with strategy.group_size > 1, bundles of shards, which groups of trainers own.
     int shards = 0;
     OwnerTable owners;
     bool equal_owners = false;               // not all trainers can open what other owners would give them
@@ -56,18 +58,27 @@ struct PreparedRun {
     std::vector<std::string> notes;        // messages: idle trainers, uneven shards, large batches
 
     TrialConfig config_of(Assignment const& assignment) const;  // of a trial that has been checked
+    int holders() const { return std::max(1, trainers / experiment.strategy.group_size); }  // of states: trainers, or groups
+    int shard_files() const { return static_cast<int>(manifest.train.size()); }
+    OwnerTable owners_of_files() const;  // the trainers that train on each of these
 };
 
-// Shards are dealt out equally where the strategy has no choice, and where rank 0 dispatches: its matchmakers know one
-// holder of a shard.
+// Shards are dealt out equally where the strategy has no choice, to groups of trainers, and where rank 0 dispatches: its
+// matchmakers know one holder of a shard.
 OwnersBy owners_by(PreparedRun const& prepared);
 
-// FLOPs of one unit of a trial.
+// FLOPs of one unit of a trial, on each trainer that trains it. shards: files.
 double unit_cost_of(TrialConfig const& config, DataSchema const& schema, int shards);
 
 // Throws ConfigError with all problems of the experiment, the dataset and the run directory at once. trainers_of: the number
-// of trainers of the job; may throw ConfigError.
-PreparedRun prepare_run(RunOptions const& options, std::function<int(RunConfig const&)> const& trainers_of);
+// of trainers of the job; may throw ConfigError. groups_of: what strategy.group_size "auto" becomes in a new run; it gets
+// the run prepared without groups. Without groups_of there are none.
+struct ChosenGroups {
+    int size = 1;
+    std::string why;
+};
+PreparedRun prepare_run(RunOptions const& options, std::function<int(RunConfig const&)> const& trainers_of,
+                        std::function<ChosenGroups(PreparedRun const&)> const& groups_of = {});
 
 // Throws CommError that names a file of the model that was replaced since the job began.
 void require_same_files(PreparedRun const& prepared);

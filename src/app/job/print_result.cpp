@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+#include "core/log.hpp"
 #include "data/dataset/manifest.hpp"
 #include "experiment/metric.hpp"
 #include "experiment/strategy_traits.hpp"
@@ -63,7 +64,9 @@ void print_exchange(Summary const& summary) {
 }  // namespace
 
 void print_result(Summary const& summary, Task task, std::filesystem::path const& run_dir) {
-    fmt::print("{}{}{}", leaderboard(summary, terminal_of(1).columns), ablation_text(summary), pareto_text(summary));
+    int const columns = terminal_of(1).columns;
+    fmt::print("{}{}{}{}", leaderboard(summary, columns), printable(best_configuration(summary, columns)),
+               ablation_text(summary), pareto_text(summary));
     if (summary.test) fmt::print("test: {} rows, {}\n", summary.test->rows, test_text(*summary.test, task));
     fmt::print("{} in {:.2f} s (set-up {:.2f} s): {} units{}\n", name_of(summary.status), summary.wall_s, summary.setup_s,
                summary.units, moved_text(summary));

@@ -2,16 +2,16 @@
 #include "app/job/rank0.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
 
-#include "app/common/build_info.hpp"
 #include "app/job/attempt.hpp"
+#include "app/job/call_trainers.hpp"
 #include "app/job/describe_run.hpp"
 #include "app/job/earlier_jobs.hpp"
 #include "app/job/largest_trial.hpp"
@@ -22,6 +22,7 @@
 #include "app/job/run_owners.hpp"
 #include "app/job/signals.hpp"
 #include "app/job/storage.hpp"
+#include "app/report/live_report.hpp"
 #include "comm/buffer_pool.hpp"
 #include "comm/courier.hpp"
 #include "comm/peers.hpp"
@@ -37,9 +38,7 @@
 #include "schedule/director.hpp"
 #include "strategy/common/pump.hpp"
 #include "strategy/common/resources.hpp"
-#include "strategy/common/roll_call_messages.hpp"
 #include "strategy/roll_call.hpp"
-#include "strategy/together/collectives.hpp"
 
 namespace hopscotch {
 namespace {
@@ -78,14 +77,10 @@ public:
     // of the lost ones, and wait for laps.
     std::optional<int> attempt();
     void go_on();
-    void call_roll_of_living();
+    void call_trainers() { hellos_ = call_living_trainers(prepared_, courier_, incarnation_); }
     void plan_by_speed();  // after the first roll call; may call the roll again
 
 private:
-    std::map<Rank, Hello> hear_living();
-    void deal_equally();
-    void refuse_waiting_backward_passes(std::map<Rank, HostDevice> const& devices) const;
-    void choose_collectives_of(std::map<Rank, Hello> const& hellos);
     int work(Attempt& job);
     std::optional<int> change_owners(Attempt& job, OwnersMove const& move);
     void note_damage(StateDamaged const& damaged);
@@ -93,6 +88,7 @@ private:
     void pause(Attempt& job);
     void tell(Attempt& job, std::exception const& error);
     RunEnd end(RunEnd end, std::string const& failure = "") const;
+    void write_report(Summary const& summary);
     void measure_trials(RunEnd& end) const;
 
     PreparedRun& prepared_;
@@ -104,70 +100,8 @@ private:
     int damages_ = 0;
     OwnerMoves moves_;
     std::map<Rank, Hello> hellos_;
+    std::unique_ptr<LiveReport> report_;  // from the first attempt on, which makes the run directory
 };
-
-std::map<Rank, Hello> Rank0::hear_living() {
-    auto const& run = prepared_.experiment.run;
-    CheckpointTarget const target{std::filesystem::absolute(run.dir), prepared_.run_id, incarnation_, run.checkpoint_every_s,
-                                  run.checkpoint_mbps};
-    Welcome welcome{prepared_.experiment.document.dump(), prepared_.experiment.strategy.name, prepared_.owners,
-                    prepared_.state_bytes, target};
-    for (auto const& [path, hash] : prepared_.files) welcome.files.push_back({path, hash});
-    return call_roll(courier_, welcome, build_info(), run);
-}
-
-// Every trainer the same number of whole shards, as before speeds and replicas.
-void Rank0::deal_equally() {
-    auto const lost = prepared_.owners.lost;
-    prepared_.equal_owners = true;
-    prepared_.owners = owners_of_run(prepared_, {});
-    std::vector<TrainerId> heirs;
-    for (auto const rank : courier_.peers().living()) heirs.push_back(trainer_of(rank));
-    for (auto const trainer : lost) prepared_.owners = without(prepared_.owners, trainer, heirs);
-}
-
-// Where hosts have only the files of their own shards, owners by speed or replicas cannot be.
-void Rank0::call_roll_of_living() {
-    try {
-        hellos_ = hear_living();
-    } catch (ConfigError const& error) {
-        if (prepared_.owners.replicas() == 0 && prepared_.owners.speed.empty()) throw;
-        deal_equally();
-        log_warning(fmt::format("shards are dealt out equally, without replicas, because of this error: {}", error.what()));
-        hellos_ = hear_living();
-    }
-    auto const& hellos = hellos_;
-    prepared_.hosts.resize(static_cast<std::size_t>(prepared_.trainers));
-    for (auto const& [rank, hello] : hellos) {
-        prepared_.hosts[trainer_of(rank).index()] = hello.host;
-        if (hello.device.is_gpu()) prepared_.on_gpu = true;
-    }
-    choose_collectives_of(hellos);
-}
-
-// Torch has one thread for the backward passes of all threads on a GPU. If batch norm waited in this thread for another
-// trainer, the backward pass of the other trainer could not start.
-void Rank0::refuse_waiting_backward_passes(std::map<Rank, HostDevice> const& devices) const {
-    auto const& strategy = prepared_.experiment.strategy;
-    if (strategy.batch_norm != NormStatistics::sync || courier_.world().name() != "threads") return;
-    auto const ranks = ranks_of_a_shared_gpu(devices);
-    if (!ranks.empty())
-        throw ConfigError(fmt::format(
-            "strategy.batch_norm \"sync\" does not work for trainers that are threads of one process and share a GPU "
-            "(ranks {}; their backward passes wait for each other); start them with mpirun, or use \"local\"",
-            fmt::join(ranks, ", ")));
-}
-
-// Makes the same choice as the trainers, before anything is trained.
-void Rank0::choose_collectives_of(std::map<Rank, Hello> const& hellos) {
-    std::map<Rank, HostDevice> devices;
-    for (auto const& [rank, hello] : hellos) devices[rank] = {hello.host, hello.device};
-    refuse_waiting_backward_passes(devices);
-    auto const choice = choose_collectives(prepared_.experiment, prepared_.owners, devices);
-    if (has_collectives(prepared_.experiment.strategy))
-        prepared_.collectives = choice.used == Collectives::nccl ? "nccl" : "mpi";
-    if (!choice.why.empty()) log_info(fmt::format("sums of the trainers go through host memory, not NCCL: {}", choice.why));
-}
 
 void Rank0::plan_by_speed() {
     auto better = moves_.after_roll_call(hellos_);
@@ -176,13 +110,17 @@ void Rank0::plan_by_speed() {
     if (!options_.quiet)
         log_info(
             fmt::format("the trainers' speeds are {}: shards are dealt out by speed", speeds_text(prepared_.owners.speed)));
-    call_roll_of_living();
+    call_trainers();
 }
 
 std::optional<int> Rank0::attempt() {
-    Attempt job(prepared_, courier_, options_, moves_);
-    // If the bits do not depend on the number of trainers, the job can continue with fewer trainers.
-    if (strategy_traits(prepared_.experiment.strategy.name).bits == Bits::any_trainers) courier_.peers().survive_losses();
+    Attempt job(prepared_, courier_, options_, moves_, [this](RunView view) { report_->show(std::move(view)); });
+    if (!report_) report_ = std::make_unique<LiveReport>(job.directory().path(), prepared_.experiment.run.report_every_s);
+    // If the bits do not depend on the number of trainers, the job can continue with fewer trainers. Members of a group wait
+    // for each other in the middle of units, so a job with groups ends and is resumed.
+    auto const& strategy = prepared_.experiment.strategy;
+    if (strategy_traits(strategy.name).bits == Bits::any_trainers && strategy.group_size == 1)
+        courier_.peers().survive_losses();
     try {
         try {
             return work(job);
@@ -205,11 +143,10 @@ std::optional<int> Rank0::attempt() {
 }
 
 std::optional<int> Rank0::change_owners(Attempt& job, OwnersMove const& move) {
-    auto const since = monotonic_s();
+    moves_.moves(monotonic_s());
     job.recorder().owners_moved({move.better.table.speed, move.what(), unix_s()});
     prepared_.owners = move.better.table;
     regroup(job);
-    moves_.moved(monotonic_s() - since);
     return std::nullopt;
 }
 
@@ -230,7 +167,7 @@ void Rank0::regroup(Attempt& job) {
         try {
             job.leave_off();
             require_same_files(prepared_);
-            return call_roll_of_living();
+            return call_trainers();
         } catch (TrainerLost const& lost) {
             job.bury(lost);
         } catch (StateDamaged const& damaged) {
@@ -265,6 +202,7 @@ int Rank0::work(Attempt& job) {
     if (summary.status == RunStatus::finished) remove_checkpoints(job.directory().path());
     print_result(summary, prepared_.manifest.task, job.directory().path());
     say_farewell(courier_);
+    write_report(summary);
     return summary.status == RunStatus::finished ? 0
            : summary.status == RunStatus::failed ? k_exit_failed
                                                  : k_exit_resumable;
@@ -275,11 +213,16 @@ void Rank0::pause(Attempt& job) {
     // mpirun kills all ranks one second after it passes a signal on. The summary must be written by then.
     job.recorder().write_summary_so_far(end({}), trials);
     if (job.pause()) return;
-    job.recorder().finish(end({}), trials);
+    write_report(job.recorder().finish(end({}), trials));
     throw CommError(fmt::format(
         "signal {}: not all trainers finished their batch and saved their states within {:.0f} s (training since "
         "their last checkpoints is lost); run.grace_s sets this limit",
         signal_caught(), prepared_.experiment.run.grace_s));
+}
+
+void Rank0::write_report(Summary const& summary) {
+    auto const page = std::filesystem::path(prepared_.experiment.run.dir) / "report.html";
+    if (report_->finish(name_of(summary.status))) fmt::print("report: {}\n", page.string());
 }
 
 void Rank0::tell(Attempt& job, std::exception const& error) {
@@ -288,7 +231,7 @@ void Rank0::tell(Attempt& job, std::exception const& error) {
     try {
         auto told = end({}, error.what());
         if (is_resumable(error)) told.status = RunStatus::interrupted;
-        job.recorder().finish(told, prepared_.director->trials());
+        write_report(job.recorder().finish(told, prepared_.director->trials()));
     } catch (std::exception const& second) {
         log_error(fmt::format("the run directory is incomplete: {}", second.what()));  // only the first error counts
     }
@@ -331,7 +274,7 @@ int run_job(World& world, PreparedRun prepared, RunOptions const& options, doubl
         for (auto const& note : prepared.notes) log_warning(note);
     Rank0 rank0(prepared, options, courier, started_s);
     try {
-        rank0.call_roll_of_living();
+        rank0.call_trainers();
         rank0.plan_by_speed();
     } catch (ConfigError const& error) {
         std::fprintf(stderr, "%s\n", printable(error.what()).c_str());

@@ -38,13 +38,31 @@ std::optional<std::string> strategy_in(Json const& document) {
 std::vector<std::string> all_overrides(RunOptions const& options, std::string const& text) {
     auto overrides = options.overrides;
     Problems told("");  // of the file: read_experiment says them
-    if (options.strategy && strategy_in(parse_json(text, told)) != options.strategy)
+    if (options.strategy && strategy_in(parse_json(plain_json(text), told)) != options.strategy)
         overrides.insert(overrides.begin(), "strategy=" + Json::object({{"name", *options.strategy}}).dump());
     if (!options.inject.empty()) overrides.push_back("run.inject=" + Json(options.inject).dump());
     return overrides;
 }
 
+// strategy.group_size "auto": a run goes on with the number that it began with.
+void keep_groups(Experiment& experiment) {
+    if (!experiment.strategy.auto_groups || !holds_run(experiment.run.dir)) return;
+    try {
+        auto const before = read_run_facts(experiment.run.dir).experiment;
+        auto const* section = before.find("strategy");
+        auto const* size = section != nullptr ? section->find("group_size") : nullptr;
+        if (size != nullptr && size->is_integer()) set_groups(experiment, static_cast<int>(size->integer()));
+    } catch (DataError const&) {  // read_earlier_jobs says what is wrong
+    }
+}
+
 }  // namespace
+
+void set_groups(Experiment& experiment, int group_size) {
+    experiment.strategy.group_size = group_size;
+    experiment.strategy.auto_groups = false;
+    experiment.document.set("strategy.group_size", group_size);
+}
 
 Experiment experiment_of(RunOptions const& options, Problems& problems) {
     if (options.strategy) strategy_traits(*options.strategy);
@@ -54,6 +72,7 @@ Experiment experiment_of(RunOptions const& options, Problems& problems) {
     if (options.strategy && experiment.document.is_object() && name && name != options.strategy)
         throw ConfigError(fmt::format("--strategy says \"{}\" and --set says \"{}\" (strategy.name); leave one of them out",
                                       *options.strategy, *name));
+    if (options.resume) keep_groups(experiment);
     return experiment;
 }
 

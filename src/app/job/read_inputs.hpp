@@ -9,8 +9,11 @@ namespace hopscotch {
 class Problems;
 struct RunOptions;
 
-// The file with --strategy, --set and --inject applied. Throws ConfigError if the file cannot be read.
+// The file with --strategy, --set and --inject applied, and on --resume the strategy.group_size that "auto" once became.
+// Throws ConfigError if the file cannot be read.
 Experiment experiment_of(RunOptions const& options, Problems& problems);
+
+void set_groups(Experiment& experiment, int group_size);  // also in the document
 
 // A missing or foreign dataset is a problem at the place in the file that names the dataset. Then throws ConfigError.
 Manifest manifest_of(Experiment const& experiment, Problems& problems);

@@ -41,7 +41,7 @@ std::filesystem::path existing_part(std::filesystem::path path) {
 Storage storage_of(PreparedRun const& prepared, TrialBytes const& largest) {
     Storage out;
     auto const laps = laps_of(prepared);
-    auto const units = laps * static_cast<std::uint64_t>(prepared.shards);
+    auto const units = laps * static_cast<std::uint64_t>(prepared.shard_files());
     auto const alive = static_cast<std::uint64_t>(prepared.in_flight);
     auto const trials = std::max<std::uint64_t>(alive, static_cast<std::uint64_t>(prepared.plan.trials));
     // Each trainer may have written one file more before an older one goes.

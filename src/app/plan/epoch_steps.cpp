@@ -14,6 +14,25 @@ double trained_share(PreparedRun const& prepared) {
     return folds > 1 ? (folds - 1.0) / folds : 1;
 }
 
+EpochSteps epoch_steps_in_groups(PreparedRun const& prepared, TrialId trial, StrategyConfig const& strategy) {
+    auto const config = prepared.config_of(prepared.director->trials()[trial.index()].assignment);
+    EpochSteps out{0, 0};
+    for (int first = 0; first < prepared.shard_files(); first += strategy.group_size) {
+        std::vector<ShardId> bundle;
+        for (int k = 0; k < strategy.group_size; ++k) bundle.emplace_back(first + k);
+        auto const plan = plan_of_bundle(prepared.manifest, bundle, strategy, config);
+        out.steps += plan.steps();
+        double most = 0;
+        for (int k = 0; k < plan.trainers(); ++k) {
+            double rows = 0;
+            for (std::int64_t step = 0; step < plan.own_steps(k); ++step) rows += static_cast<double>(plan.rows(k, step));
+            most = std::max(most, rows);
+        }
+        out.rows += most;
+    }
+    return out;
+}
+
 EpochSteps epoch_steps(PreparedRun const& prepared, TrialId trial, OwnerTable const& owners,
                        StrategyConfig const& strategy) {
     auto const config = prepared.config_of(prepared.director->trials()[trial.index()].assignment);

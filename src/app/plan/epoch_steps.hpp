@@ -12,6 +12,8 @@ struct StrategyConfig;
 double trained_share(PreparedRun const& prepared);  // of the rows: a trial of search.folds leaves out its part
 
 // The steps of the group that owns the shards, and the rows of its busiest trainer, for whom everybody waits.
+// owners: of all shards. By groups of the strategy's size: the steps of one bundle after another.
+EpochSteps epoch_steps_in_groups(PreparedRun const& prepared, TrialId trial, StrategyConfig const& strategy);
 EpochSteps epoch_steps(PreparedRun const& prepared, TrialId trial, OwnerTable const& owners, StrategyConfig const& strategy);
 
 }  // namespace hopscotch

@@ -58,7 +58,7 @@ std::vector<StrategyForecast> rows_of(PreparedRun& prepared, PlannedRun const& p
 std::optional<Crossovers> crossovers_of(PreparedRun const& prepared, PlannedRun const& planned, PlanBasis const& basis) {
     auto const strategy = settings_of(std::string(k_allreduce), prepared);
     auto const what = case_of(settings_of(std::string(k_mop), prepared), prepared, planned);
-    if (!basis.knows_seconds || what.workers < 2) return std::nullopt;
+    if (!basis.knows_seconds || what.workers < 2 || what.strategy.group_size > 1) return std::nullopt;
     Contest contest;
     contest.cluster = {what.workers, basis.link};
     contest.hops_per_lap = what.hops_per_lap;

@@ -48,7 +48,7 @@ public:
         for (int const trainers : options_.trainers) {
             auto prepared = prepared_for(options_, trainers);
             if (!costs_) costs_ = std::make_unique<CostTable>(options_.costs, prepared);
-            PlannedRun const planned(prepared, *costs_);
+            PlannedRun const planned(prepared, *costs_, options_.link);
             if (report_.forecasts.empty()) begin(prepared, planned);
             add(prepared, planned);
         }
@@ -62,16 +62,18 @@ private:
         report_.trials = static_cast<std::int64_t>(planned.trials().size());
         report_.epochs = all_epochs(planned.trials());
         report_.rows = prepared.schema.train_rows;
-        report_.shards = prepared.shards;
+        report_.shards = prepared.shard_files();
         report_.basis.dataset_bytes = planned.dataset_bytes();
         report_.basis.knows_seconds = costs_->knows_seconds();
         report_.costs = costs_->source();
         add_assumptions(planned);
+        if (prepared.experiment.strategy.group_size > 1) return;  // the curve is one of trainers
         auto const costs = planned.unit_costs();
         bool const by_trainers = !prepared.decides && !prepared.experiment.search.in_flight;
         auto const in_flight = by_trainers ? std::nullopt : std::optional(prepared.admits);
+        bool const hops = strategy_traits(prepared.experiment.strategy.name).training == Training::hopping;
         report_.curve = trainer_curve({policy_named(prepared.experiment.strategy.policy), costs, prepared.shards, in_flight,
-                                       options_.trainers, owners_by(prepared)});
+                                       options_.trainers, hops ? owners_by(prepared) : StrategyConfig().owners});
     }
 
     void add_assumptions(PlannedRun const& planned) {
@@ -98,6 +100,7 @@ private:
         out.notes = prepared.notes;  // that no smaller number of trainers has
         for (auto const& earlier : report_.forecasts)
             std::erase_if(out.notes, [&](auto const& note) { return std::ranges::count(earlier.notes, note) > 0; });
+        if (auto groups = proposed_groups(prepared, planned, basis); !groups.empty()) out.notes.push_back(std::move(groups));
         if (options_.gantt_columns) add_simulation(out, planned, *options_.gantt_columns);
         if (report_.forecasts.empty()) report_.basis = basis;
         report_.forecasts.push_back(std::move(out));

@@ -11,8 +11,6 @@
 #include "app/plan/simulated_search.hpp"
 #include "app/plan/trial_costs.hpp"
 #include "data/batches/row_block.hpp"
-#include "experiment/strategy_traits.hpp"
-#include "model/zoo/zoo.hpp"
 #include "schedule/director.hpp"
 #include "schedule/simulate.hpp"
 
@@ -38,26 +36,15 @@ private:
     std::map<std::string, Measures> sizes_;
 };
 
-double mean_flops(PreparedRun const& prepared) {
-    auto const& trials = prepared.director->trials();
-    double sum = 0;
-    for (auto const& trial : trials) sum += flops_per_row(prepared.config_of(trial.assignment), prepared.schema);
-    return sum / static_cast<double>(trials.size());
-}
-
 }  // namespace
 
-PlannedRun::PlannedRun(PreparedRun const& prepared, CostTable const& costs)
-    : prepared_(prepared),
-      mop_owners_(strategy_traits(prepared.experiment.strategy.name).training == Training::hopping
-                      ? prepared.owners
-                      : make_owners(prepared.shards, prepared.trainers,
-                                    static_cast<std::int64_t>(prepared.director->trials().size()))) {
+PlannedRun::PlannedRun(PreparedRun const& prepared, CostTable const& costs, Link const& link)
+    : prepared_(prepared), link_(costs.knows_seconds() ? link : k_free_link), mop_owners_(owners_for_mop(prepared)) {
     if (prepared.decides) simulate_decisions();
     add_trials(costs);
     if (!prepared.decides) simulate_units();
     if (prepared.decides && simulated_busy_ && *simulated_busy_ > 0)
-        simulated_s_ = work_s(trials_) / (*simulated_busy_ * prepared.trainers);
+        simulated_s_ = mop_work_s() / (*simulated_busy_ * mop_owners_.trainers);
 }
 
 std::int64_t PlannedRun::dataset_bytes() const {
@@ -65,7 +52,7 @@ std::int64_t PlannedRun::dataset_bytes() const {
 }
 
 std::string PlannedRun::gantt(std::size_t columns) const {
-    return simulated_s_ ? gantt_text(tasks_, {prepared_.trainers, prepared_.shards, tasks_makespan_, columns}) : "";
+    return simulated_s_ ? gantt_text(tasks_, {mop_owners_.trainers, prepared_.shards, tasks_makespan_, columns}) : "";
 }
 
 bool PlannedRun::spread_evenly() const { return prepared_.decides && !simulated_busy_; }
@@ -85,14 +72,30 @@ void PlannedRun::simulate_units() {
         simulate(policy_named(prepared_.experiment.strategy.policy), unit_costs(), mop_owners_,
                  {.in_flight = prepared_.in_flight}, [this](SimulatedUnit const& task) { tasks_.push_back(task); });
     simulated_s_ = tasks_makespan_ = run.makespan;
-    if (run.makespan > 0) simulated_busy_ = run.busy / (run.makespan * prepared_.trainers);
+    if (run.makespan > 0) simulated_busy_ = run.busy / (run.makespan * mop_owners_.trainers);
 }
 
-std::vector<TrialCost> PlannedRun::unit_costs() const {
+// On a trainer, or on a group: with the exchanges that computation does not hide.
+double PlannedRun::unit_s(PlannedTrial const& trial, StrategyConfig const& strategy) const {
+    int const size = strategy.group_size, units = prepared_.shard_files() / size;
+    if (size == 1) return trial.epoch_s() / units;
+    auto const steps = epoch_steps_in_groups(prepared_, trial.id, strategy);
+    return group_epoch_s(group_model(trial, steps, size, strategy.batch), link_, group_use(strategy, units)) / units;
+}
+
+std::vector<TrialCost> PlannedRun::unit_costs(StrategyConfig const& strategy) const {
     std::vector<TrialCost> out;
     for (auto const& trial : trials_)
-        out.push_back(
-            {trial.id, trial.epoch_s() / prepared_.shards, trial.validation_s, static_cast<int>(trial.epochs), trial.route});
+        out.push_back({trial.id, unit_s(trial, strategy), trial.validation_s, static_cast<int>(trial.epochs), trial.route});
+    return out;
+}
+
+std::vector<TrialCost> PlannedRun::unit_costs() const { return unit_costs(prepared_.experiment.strategy); }
+
+// Of one trainer, or of one group.
+double PlannedRun::mop_work_s() const {
+    double out = 0;
+    for (auto const& trial : unit_costs()) out += trial.epochs * (prepared_.shards * trial.unit + trial.validation);
     return out;
 }
 
@@ -100,7 +103,7 @@ void PlannedRun::add_trials(CostTable const& costs) {
     auto const& all = prepared_.director->trials();
     SizeTable sizes(prepared_);
     std::map<std::int64_t, EpochSteps> alone;  // by batch
-    auto const one = make_owners(prepared_.shards, 1, 1);
+    auto const one = make_owners(prepared_.shard_files(), 1, 1);
     double const flops = mean_flops(prepared_);
     auto const spread = std::max<std::int64_t>(1, prepared_.plan.epochs / static_cast<std::int64_t>(all.size()));
     for (auto const& view : all) {

@@ -11,17 +11,21 @@
 namespace hopscotch {
 
 class CostTable;
+struct PlanBasis;
 struct PreparedRun;
 
 class PlannedRun {
 public:
     // Keeps `prepared`. A search that decides has used up its director by a simulation. Where there can be none, its epochs
     // are spread evenly over the trials that are known.
-    PlannedRun(PreparedRun const& prepared, CostTable const& costs);
+    // link: of groups of trainers, where seconds are known.
+    PlannedRun(PreparedRun const& prepared, CostTable const& costs, Link const& link);
 
     // Where seconds are not known, the work of all trials together is 1.
     std::vector<PlannedTrial> const& trials() const { return trials_; }
-    std::vector<TrialCost> unit_costs() const;  // in the unit of the trials' seconds
+    // In the unit of the trials' seconds. Of the run's strategy, or of mop with this strategy.group_size.
+    std::vector<TrialCost> unit_costs() const;
+    std::vector<TrialCost> unit_costs(StrategyConfig const& strategy) const;
     bool spread_evenly() const;
     OwnerTable const& mop_owners() const { return mop_owners_; }
 
@@ -37,12 +41,19 @@ private:
     void simulate_units();
     void add_trials(CostTable const& costs);
 
+    double mop_work_s() const;
+    double unit_s(PlannedTrial const& trial, StrategyConfig const& strategy) const;
+
     PreparedRun const& prepared_;
+    Link link_;
     OwnerTable mop_owners_;
     std::vector<PlannedTrial> trials_;
     std::vector<SimulatedUnit> tasks_;
     double tasks_makespan_ = 0;  // in the tasks' unit
     std::optional<double> simulated_s_, simulated_busy_;
 };
+
+// The line that proposes groups of trainers (group_choice.hpp); empty: they would not pay.
+std::string proposed_groups(PreparedRun const& prepared, PlannedRun const& planned, PlanBasis const& basis);
 
 }  // namespace hopscotch

@@ -10,6 +10,7 @@
 #include "app/job/plan_trials.hpp"
 #include "app/job/prepare.hpp"
 #include "app/job/storage.hpp"
+#include "app/plan/group_choice.hpp"
 #include "app/plan/known_speed.hpp"
 #include "app/plan/simulated_search.hpp"
 #include "core/error.hpp"
@@ -60,8 +61,8 @@ std::optional<Work> print_schedule(PreparedRun const& prepared, std::vector<Tria
     fmt::print("visits       {}\n", prepared.routes_and_number);
     if (bound > 0)
         fmt::print("schedule     {:.3f} of the lower bound, trainers busy {:.0f} % (simulated)\n",
-                   simulated.makespan / bound, 100 * simulated.busy / (simulated.makespan * prepared.trainers));
-    return Work{simulated.busy, simulated.makespan};
+                   simulated.makespan / bound, 100 * simulated.busy / (simulated.makespan * prepared.owners.trainers));
+    return Work{simulated.busy * prepared.experiment.strategy.group_size, simulated.makespan};
 }
 
 // The simulation uses the director up. The caller shows the trials of before.
@@ -72,7 +73,8 @@ std::optional<Work> print_search_simulation(PreparedRun const& prepared) {
     bool const waits = procedure_traits(prepared.experiment.search.procedure).rungs_wait;
     fmt::print("schedule     trainers busy {:.0f} % (simulated with made-up results, without validation){}\n",
                100 * simulated->busy, waits ? "; each rung waits for all of its trials: asha does not" : "");
-    return Work{simulated->busy * simulated->makespan * prepared.trainers, simulated->makespan};
+    auto const busy = simulated->busy * simulated->makespan * prepared.owners.trainers;
+    return Work{busy * prepared.experiment.strategy.group_size, simulated->makespan};
 }
 
 void print_hours(PreparedRun const& prepared, Work const& work) {
@@ -82,6 +84,11 @@ void print_hours(PreparedRun const& prepared, Work const& work) {
     fmt::print("time         {}{} of one trainer's work (at the speed of {})\n",
                work.makespan ? fmt::format("about {} on {} trainers, ", text(*work.makespan), prepared.trainers) : "",
                text(work.total), known->run);
+}
+
+std::string groups_text(PreparedRun const& prepared) {
+    int const size = prepared.experiment.strategy.group_size, groups = prepared.owners.trainers;
+    return size == 1 ? "" : fmt::format(" in {} group{} of {}", groups, groups == 1 ? "" : "s", size);
 }
 
 void print_storage(PreparedRun const& prepared) {
@@ -106,7 +113,7 @@ void print_plan(PreparedRun const& prepared) {
     std::int64_t units = 0, hops = 0;
     double longest = 0, shortest = 0;
     for (auto const& trial : trials) {
-        units += static_cast<std::int64_t>(prepared.shards) * trial.epochs_wanted;
+        units += static_cast<std::int64_t>(prepared.shard_files()) * trial.epochs_wanted;
         auto const held_out = held_out_of(trial.assignment, prepared.experiment.search.folds);
         hops += hops_of(policy, {trial.id, trial.epochs_wanted, held_out, trial.route}, prepared.owners);
         auto const cost = trial.unit_cost * trial.epochs_wanted;
@@ -118,16 +125,18 @@ void print_plan(PreparedRun const& prepared) {
                prepared.experiment.search.procedure, prepared.experiment.model.name,
                prepared.synthetic ? ", synthetic" : "");
     fmt::print("data         {} ({} rows in {} shards, {} validation rows)\n", prepared.experiment.data.path,
-               prepared.schema.train_rows, prepared.shards, prepared.manifest.rows(Split::valid));
+               prepared.schema.train_rows, prepared.shard_files(), prepared.manifest.rows(Split::valid));
     if (prepared.decides || prepared.plan.copies > 1) fmt::print("search       {}\n", indented(text_of(prepared.plan)));
-    fmt::print("strategy     {} on {} trainers, {} trials in flight\n", prepared.experiment.strategy.name, prepared.trainers,
-               prepared.in_flight);
+    fmt::print("strategy     {} on {} trainers{}, {} trials in flight\n", prepared.experiment.strategy.name,
+               prepared.trainers, groups_text(prepared), prepared.in_flight);
     fmt::print("run dir      {}\n", prepared.experiment.run.dir);
     if (!prepared.decides)
         fmt::print("work         {} units{}; the longest trial costs {:.2f} times the shortest\n", units,
                    is_hopping(prepared) ? fmt::format(", {} hops", hops) : "", longest / shortest);
     if (auto const work = prepared.decides ? print_search_simulation(prepared) : print_schedule(prepared, costs))
         print_hours(prepared, *work);
+    if (auto const choice = choose_groups(prepared))
+        fmt::print("groups       {} (hopscotch plan knows more)\n", text_of(*choice, prepared));
     print_storage(prepared);
     for (std::size_t i = 0; i < std::min<std::size_t>(3, trials.size()); ++i)
         fmt::print("trial {:<6} {}\n", trials[i].id.value, to_json(trials[i].assignment).dump());

@@ -16,7 +16,8 @@ std::string refusal_of(StrategyConfig const& strategy, PreparedRun const& prepar
     experiment.strategy = strategy;
     Problems problems("");
     auto const config = prepared.config_of(prepared.director->trials().front().assignment);
-    check_strategy(experiment, config, prepared.trainers, prepared.shards, problems);
+    auto const shards = prepared.shard_files() / strategy.group_size;
+    check_strategy(experiment, config, prepared.trainers, shards, problems);
     if (!problems.empty()) return problems.entries().front().problem;
     if (procedure_traits(experiment.search.procedure).clones && strategy_traits(strategy.name).state_in_parts)
         return fmt::format("{} lets trials take over each other's states (they are in parts on several trainers)",

@@ -1,11 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/plan/simulated_search.hpp"
 
+#include "app/job/plan_trials.hpp"
 #include "app/job/prepare.hpp"
+#include "experiment/strategy_traits.hpp"
 #include "schedule/director.hpp"
+#include "schedule/in_flight.hpp"
 #include "schedule/policy.hpp"
 
 namespace hopscotch {
+
+OwnerTable owners_for_mop(PreparedRun const& prepared) {
+    auto const& own = prepared.experiment.strategy.name;
+    if (strategy_traits(own).training == Training::hopping) return prepared.owners;
+    StrategyConfig const usual;
+    auto const trials = prepared.decides ? std::vector<TrialCost>() : costs_of(prepared, prepared.director->trials());
+    OwnersRequest request{prepared.shards, std::ssize(prepared.director->trials()), {}, usual.owners};
+    request.speed.assign(static_cast<std::size_t>(prepared.trainers), 1);
+    return choose_owners(policy_named(usual.policy), trials, request);
+}
 
 std::optional<SearchSimulation> simulated_search(PreparedRun const& prepared, OwnerTable const& owners,
                                                  std::function<void(SimulatedUnit const&)> const& on_task) {

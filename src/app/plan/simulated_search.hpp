@@ -12,6 +12,9 @@ struct PreparedRun;
 
 inline constexpr std::int64_t k_most_simulated = 2000;  // trials: more would take their time
 
+// Of a run of mop; of another strategy as mop would deal shards out.
+OwnerTable owners_for_mop(PreparedRun const& prepared);
+
 // Uses up the director: its trials then say how many epochs each has trained. None: results would end the search anywhere
 // (budget.target, budget.patience), or it is too large.
 std::optional<SearchSimulation> simulated_search(PreparedRun const& prepared, OwnerTable const& owners,

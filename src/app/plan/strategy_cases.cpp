@@ -18,10 +18,13 @@ std::vector<EpochSteps> group_steps(StrategyCase const& what, PreparedRun const&
     std::vector<EpochSteps> out;
     std::map<std::int64_t, EpochSteps> known;  // by batch
     auto const trials = static_cast<std::int64_t>(planned.trials().size());
-    auto const owners = make_owners(prepared.shards, what.workers, trials);
+    auto const owners = make_owners(prepared.shard_files(), what.workers, trials);
+    bool const in_groups = what.strategy.group_size > 1;
     for (auto const& trial : planned.trials()) {
         auto const [steps, is_new] = known.try_emplace(trial.batch);
-        if (is_new) steps->second = epoch_steps(prepared, trial.id, owners, what.strategy);
+        if (is_new)
+            steps->second = in_groups ? epoch_steps_in_groups(prepared, trial.id, what.strategy)
+                                      : epoch_steps(prepared, trial.id, owners, what.strategy);
         out.push_back(steps->second);
     }
     return out;
@@ -50,9 +53,15 @@ StrategyCase case_of(StrategyConfig const& strategy, PreparedRun const& prepared
     StrategyCase out;
     out.strategy = strategy;
     out.trainers = out.workers = prepared.trainers;
-    if (traits.rows == Rows::stay) out.workers = std::min(trainers_with_data(strategy, out.trainers), prepared.shards);
+    out.bundles = prepared.shard_files() / strategy.group_size;
+    if (traits.rows == Rows::stay) out.workers = std::min(trainers_with_data(strategy, out.trainers), out.bundles);
+    bool const other_groups = strategy.group_size != prepared.experiment.strategy.group_size;
+    if (traits.training == Training::hopping && !other_groups) {
+        auto const loads = planned.mop_owners().loads();
+        out.workers = static_cast<int>(std::ranges::count_if(loads, [](double load) { return load > 0; }));
+    }
     if (!traits.all_trainers) out.workers = 1;
-    if (traits.training == Training::together) out.group = group_steps(out, prepared, planned);
+    if (traits.training == Training::together || strategy.group_size > 1) out.group = group_steps(out, prepared, planned);
     if (traits.training == Training::hopping) {
         out.hops_per_lap = mean_hops(out, planned);
         out.simulated_s = planned.simulated_s();

@@ -12,9 +12,11 @@
 #include "app/plan/known_speed.hpp"
 #include "core/error.hpp"
 #include "core/hash.hpp"
+#include "core/line_fit.hpp"
 #include "experiment/reader.hpp"
 #include "model/zoo/zoo.hpp"
 #include "run/past_run.hpp"
+#include "schedule/director.hpp"
 
 namespace hopscotch {
 namespace {
@@ -25,6 +27,13 @@ std::string key_of(TrialConfig const& config, Assignment const& assignment, doub
 }
 
 }  // namespace
+
+double mean_flops(PreparedRun const& prepared) {
+    auto const& trials = prepared.director->trials();
+    double sum = 0;
+    for (auto const& trial : trials) sum += flops_per_row(prepared.config_of(trial.assignment), prepared.schema);
+    return sum / static_cast<double>(trials.size());
+}
 
 CostTable::CostTable(GivenCosts const& given, PreparedRun const& prepared)
     : given_(given),
@@ -59,6 +68,7 @@ void CostTable::add_run(std::string const& directory) {
         measured.points.push_back({trial.local_rows, trial.step_s, static_cast<double>(trial.steps)});
         measured.validation_s = trial.validation_s * (work.group() ? work.workers : 1);  // a group validates in parts
         auto const steps = static_cast<double>(trial.steps);
+        steps_ += steps;
         seconds_ += steps * trial.step_s;
         flops_ += steps * trial.local_rows * flops;
         validation_s_ += measured.validation_s;
@@ -68,22 +78,16 @@ void CostTable::add_run(std::string const& directory) {
 
 // Least squares, weighted by steps. One batch size alone cannot tell a step's own cost from that of its rows.
 TrialCosts CostTable::fitted(Measured const& measured) const {
-    double n = 0, x = 0, y = 0, xx = 0, xy = 0;
-    for (auto const& point : measured.points) {
-        n += point.steps;
-        x += point.steps * point.rows;
-        y += point.steps * point.step_s;
-        xx += point.steps * point.rows * point.rows;
-        xy += point.steps * point.rows * point.step_s;
-    }
+    LineFit fit;
+    for (auto const& point : measured.points) fit.add(point.rows, point.step_s, point.steps);
     TrialCosts out{given_.step_s.value_or(0), 0, measured.validation_s};
-    double const spread = n * xx - x * x;
-    if (!given_.step_s && spread > 1e-9 * n * xx) {
-        double const per_row = std::clamp((n * xy - x * y) / spread, 0.0, y / x);
-        return {(y - per_row * x) / n, per_row, measured.validation_s};
+    if (auto const slope = fit.slope(); slope && !given_.step_s) {
+        out.row_s = std::clamp(*slope, 0.0, fit.mean_y() / fit.mean_x());
+        out.fixed_s = fit.mean_y() - out.row_s * fit.mean_x();
+        return out;
     }
-    out.fixed_s = std::min(out.fixed_s, y / n);
-    out.row_s = (y - out.fixed_s * n) / x;
+    out.fixed_s = std::min(out.fixed_s, fit.mean_y());
+    out.row_s = (fit.mean_y() - out.fixed_s) / fit.mean_x();
     return out;
 }
 
@@ -94,7 +98,9 @@ TrialCosts CostTable::of(TrialConfig const& config, Assignment const& assignment
     if (auto const found = measured_.find(key_of(config, assignment, flops)); found != measured_.end()) {
         out = fitted(found->second);
     } else if (!measured_.empty() && flops_ > 0) {
-        out = {given_.step_s.value_or(0), flops * seconds_ / flops_, flops * validation_s_ / validation_flops_};
+        double const step_s = given_.step_s.value_or(0);
+        out = {step_s, flops * std::max(0.0, seconds_ - steps_ * step_s) / flops_,
+               flops * validation_s_ / validation_flops_};
     } else {
         out.fixed_s = given_.step_s.value_or(0);
         out.row_s = given_.row_s ? *given_.row_s * share : flops;

@@ -24,6 +24,8 @@ struct GivenCosts {
     std::optional<double> row_s, step_s, valid_s;  // of the mean trial: of a row, of a step besides its rows, of an epoch
 };
 
+double mean_flops(PreparedRun const& prepared);  // of a row, over its trials
+
 class CostTable {
 public:
     // Reads the runs. Without any input it looks where --dry-run looks (known_speed.hpp). Throws ConfigError for a run of
@@ -36,7 +38,8 @@ public:
     bool knows_seconds() const { return given_.row_s || !measured_.empty(); }
     bool knows_fixed() const { return given_.step_s || several_batches_; }
     bool knows_validation() const { return given_.valid_s || !measured_.empty(); }
-    std::string source() const;  // "measured in runs/a"
+    double mean_step_s() const { return steps_ > 0 ? seconds_ / steps_ : 0; }  // measured
+    std::string source() const;                                                // "measured in runs/a"
 
 private:
     struct Point {
@@ -53,8 +56,9 @@ private:
     std::string dataset_, dataset_hash_;
     DataSchema schema_;
     std::int64_t validation_rows_;
-    std::map<std::string, Measured> measured_;                                  // by configuration
-    double seconds_ = 0, flops_ = 0, validation_s_ = 0, validation_flops_ = 0;  // of all: for trials that nobody measured
+    std::map<std::string, Measured> measured_;  // by configuration
+    double steps_ = 0, seconds_ = 0, flops_ = 0, validation_s_ = 0,
+           validation_flops_ = 0;  // of all: for trials that nobody measured
     bool several_batches_ = false;
 };
 

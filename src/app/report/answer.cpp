@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "app/common/bytes_text.hpp"
+#include "app/common/counted.hpp"
 #include "app/compare/compared_run.hpp"
 #include "app/report/sections.hpp"
 #include "run/leaderboard.hpp"
@@ -14,6 +15,8 @@ namespace {
 
 std::string state_sentence(ReportData const& data) {
     if (data.status == "finished") return "";
+    if (data.renewed_every_s > 0)
+        return fmt::format("The run is in training. Its job renews this page every {}.", seconds_text(data.renewed_every_s));
     if (data.status != "running")
         return fmt::format("The run was {}: this is what it had found by then. <code>--resume</code> continues it.",
                            data.status == "interrupted" ? "interrupted" : "ended by a failure");

@@ -4,9 +4,12 @@
 
 #include <algorithm>
 
+#include "app/common/counted.hpp"
 #include "app/compare/compared_run.hpp"
 #include "app/report/sections.hpp"
 #include "core/hash.hpp"
+#include "experiment/strategy_traits.hpp"
+#include "schedule/policy.hpp"
 
 namespace hopscotch {
 namespace {
@@ -55,6 +58,9 @@ std::string hosts_text(std::vector<std::string> const& hosts) {
 
 std::string exactness(ReportData const& data) {
     if (data.facts.approximate) return "a GPU trained with run.deterministic false: bits differ from run to run";
+    auto const& strategy = data.experiment.strategy;
+    if (policy_named(strategy.policy).dispatched() || has_server_log(strategy))
+        return "they depend on timing; hopscotch replay follows the journal";
     if (!data.facts.any_trainers) return "the same bits on the same number of trainers";
     return "the same bits on any number of trainers";
 }

@@ -87,7 +87,8 @@ struct ReportData {
     double makespan_s = 0, lower_bound_s = 0, utilisation = 0, work_s = 0;
     std::int64_t laps = 0, units = 0, hops = 0, hop_bytes = 0;
     std::optional<Percentiles> unit_gap_s;
-    double read_unix_s = 0;  // when the files were read
+    double read_unix_s = 0;      // when the files were read
+    double renewed_every_s = 0;  // a job works on the run, and renews the page so often; 0: nobody does
 
     bool has_copies() const { return experiment.search.copies() > 1; }
     ReportTrial const* best_trial() const { return best ? &trials[*best] : nullptr; }

@@ -3,8 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <ctime>
 
+#include "app/common/counted.hpp"
 #include "app/report/sections.hpp"
 
 namespace hopscotch {
@@ -39,7 +42,7 @@ std::string date_text(double unix_s) {
     std::tm utc{};
     ::gmtime_r(&seconds, &utc);
     char text[32];
-    return std::string(text, std::strftime(text, sizeof text, "%Y-%m-%d %H:%M UTC", &utc));
+    return std::string(text, std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &utc));
 }
 
 struct Parts {
@@ -70,14 +73,26 @@ std::string header_of(ReportData const& data, std::string_view level) {
         date_text(data.facts.start_unix_s));
 }
 
-std::string document_of(std::string_view title, std::string_view body) {
+// A page that the job renews is loaded again by the script, and without scripts by the browser.
+struct Renewal {
+    std::string head, attribute;
+};
+Renewal renewal_of(double every_s) {
+    if (!(every_s > 0)) return {};
+    auto const seconds = std::max(1.0, std::ceil(every_s));
+    return {fmt::format("<noscript><meta http-equiv=\"refresh\" content=\"{:.0f}\"></noscript>\n", seconds),
+            fmt::format(" data-renewed-s=\"{:.0f}\"", seconds)};
+}
+
+std::string document_of(std::string_view title, std::string_view body, double renewed_every_s = 0) {
+    auto const renewal = renewal_of(renewed_every_s);
     return fmt::format(
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">"
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
         "script-src 'unsafe-inline'\"><meta name=\"color-scheme\" content=\"light dark\"><title>{}</title>\n"
-        "<style>{}</style></head>\n<body><main>\n{}</main>\n<script>{}</script></body></html>\n",
-        escaped(title), k_page_style, body, k_page_script);
+        "{}<style>{}</style></head>\n<body{}><main>\n{}</main>\n<script>{}</script></body></html>\n",
+        escaped(title), renewal.head, k_page_style, renewal.attribute, body, k_page_script);
 }
 
 std::string footer_of(ReportData const& data) {
@@ -91,7 +106,8 @@ std::string page_of_run(ReportData const& data) {
     auto const parts = parts_of_run(data, "");
     return document_of(data.facts.name + " - hopscotch",
                        fmt::format("<header>{}</header><nav>{}</nav>\n{}{}", header_of(data, "h1"), parts.links, parts.body,
-                                   footer_of(data)));
+                                   footer_of(data)),
+                       data.renewed_every_s);
 }
 
 }  // namespace

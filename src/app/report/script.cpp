@@ -9,6 +9,14 @@ char const* const k_page_script = R"js(
 document.documentElement.classList.add('js');
 const all = (from, what) => Array.from(from.querySelectorAll(what));
 
+// While a job works on the run, it renews the page. Loading it again keeps the place; a page in use is left alone.
+const renewed = +document.body.dataset.renewedS;
+if (renewed) {
+  const inUse = () => document.hidden || all(document, 'input.filter').some(input => input.value)
+                      || all(document, 'th[aria-sort], tr.open').length || String(getSelection());
+  setInterval(() => { if (!inUse()) location.reload(); }, renewed * 1000);
+}
+
 // Sort by a click on a column's name: numbers by data-v, what has none comes last.
 for (const table of all(document, 'table.sortable')) {
   const heads = all(table, 'thead th');
@@ -24,7 +32,7 @@ for (const table of all(document, 'table.sortable')) {
       const order = number ? x - y : x.localeCompare(y);
       return up ? order : -order;
     });
-    rows.forEach((row, i) => row.classList.toggle('more', i >= 25));
+    if (rows.some(row => row.classList.contains('more'))) rows.forEach((row, i) => row.classList.toggle('more', i >= 25));
     table.tBodies[0].append(...rows);
   };
   heads.forEach((head, c) => {
@@ -46,7 +54,7 @@ for (const input of all(document, 'input.filter')) {
       row.classList.toggle('gone', !fits);
       shown += fits;
     }
-    if (words.length) open(true);
+    open(words.length > 0 || Boolean(button && !button.isConnected));
     section.querySelector('.shown').textContent = words.length ? `${shown} of ${rows.length} rows` : '';
   });
   if (button) button.addEventListener('click', () => { open(true); button.remove(); });

@@ -26,10 +26,6 @@ std::string group_name(ReportData const& data, ReportGroup const& group) {
     return fmt::format("trials {}-{}: {}", first, last, cut_text(short_config(group.assignment), 160));
 }
 
-std::string counted(std::int64_t count, std::string_view noun) {
-    return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
-
 std::vector<std::size_t> thinned(std::size_t count, std::size_t most, std::size_t first) {
     std::vector<std::size_t> out;
     for (std::size_t i = 0; i < std::min(count, first); ++i) out.push_back(i);

@@ -31,7 +31,6 @@ std::string figure(std::string svg, std::string_view caption);             // ca
 std::string note(std::string_view text);                                   // text: escaped here
 std::string trial_name(ReportTrial const& trial);                          // "trial 7: lr=0.1 hidden=[64]"
 std::string group_name(ReportData const& data, ReportGroup const& group);  // likewise; "trials 6-8: lr=0.1"
-std::string counted(std::int64_t count, std::string_view noun);            // "1 trial", "3 trials"
 
 // Indices of at most `most` of `count` things in order: the first ones, and the others evenly.
 std::vector<std::size_t> thinned(std::size_t count, std::size_t most, std::size_t first);

@@ -67,6 +67,7 @@ font-weight:600}
 font-size:16px}
 .brush{fill:transparent;cursor:crosshair;touch-action:none}.chosen{fill:var(--c2);fill-opacity:.35;pointer-events:none}
 svg .hi{stroke:var(--bad);stroke-opacity:1;stroke-width:3}svg circle.hi{fill:var(--bad)}svg rect.hi{stroke-width:1.5}
+svg .way{fill:none;stroke-opacity:0;pointer-events:none}svg .way.hi{stroke-opacity:1;stroke-width:1.5}
 table{border-collapse:collapse;font-size:.875rem;font-variant-numeric:tabular-nums}
 th,td{text-align:left;padding:.35rem 1.1rem .35rem 0;border-bottom:1px solid var(--grid);vertical-align:top;
 white-space:nowrap}

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "app/compare/compared_run.hpp"
 #include "app/report/read_times.hpp"
@@ -93,6 +94,19 @@ void draw_best_path(Svg& svg, ReportData const& data, TimelineRows const& rows, 
         line.push_back({time.at(each.end_s), y});
     }
     svg.path(line, "hops", "the way of the best trial");
+}
+
+// The ways of all trials, unseen until the marks of a trial light up.
+void draw_ways(Svg& svg, ReportData const& data, TimelineRows const& rows, AxisScale const& time) {
+    if (rows.count < 2) return;
+    std::map<int, std::vector<Spot>> ways;
+    for (auto const& each : data.times.activities) {
+        if (each.kind == TimePiece::Kind::wait || static_cast<std::size_t>(each.trainer) >= rows.count) continue;
+        double const y = rows.top(static_cast<std::size_t>(each.trainer)) + rows.height / 2;
+        ways[each.trial].push_back({time.at(each.start_s), y});
+        ways[each.trial].push_back({time.at(each.end_s), y});
+    }
+    for (auto const& [trial, places] : ways) svg.path(places, "way", "", trial_mark(trial));
 }
 
 void draw_losses(Svg& svg, ReportData const& data, TimelineRows const& rows, AxisScale const& time) {
@@ -195,6 +209,7 @@ std::string timeline_section(ReportData const& data) {
     draw_activities(svg, data, rows, seconds);
     draw_cells(svg, data, rows);
     draw_best_path(svg, data, rows, seconds);
+    draw_ways(svg, data, rows, seconds);
     draw_losses(svg, data, rows, seconds);
     std::vector<LegendEntry> entries;
     for (auto const& kind : k_kinds) entries.push_back({kind.css, kind.name});
@@ -202,6 +217,7 @@ std::string timeline_section(ReportData const& data) {
     if (rows.count > 1 && data.times.best_path.size() <= k_most_path)
         entries.push_back({"fink", "the way of the best trial"});
     auto caption = legend(entries);
+    if (!data.times.activities.empty() && rows.count > 1) caption += "The hops of a trial appear under the mouse. ";
     if (!data.times.cells.empty()) caption += "The height of a bar is the share of the time. ";
     if (!data.journal.pauses.empty()) caption += "Dashed: another job took over; the time between jobs is left out. ";
     if (data.times.trainers.size() > rows.count)

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "app/common/bytes_text.hpp"
+#include "app/common/counted.hpp"
 #include "app/compare/compared_run.hpp"
 #include "app/report/sections.hpp"
 #include "experiment/reader.hpp"

@@ -37,6 +37,9 @@ public:
     // A message of this strategy's workers that means nothing to the pump.
     virtual void hear(Incoming const&) {}
 
+    // About every 0.1 s.
+    virtual void tick() {}
+
     // The trial has ended: all trainers drop everything that they hold of the trial.
     virtual void forget(TrialId trial);
 

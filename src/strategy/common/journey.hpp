@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The place of a trial in its lap: this struct travels with the trial's state.
 #pragma once
+#include <cstdint>
 #include <optional>
 
 #include "core/byte_view.hpp"
@@ -14,8 +15,9 @@ struct Journey {
     int valid_shard = 0;  // the next piece of validation
     std::int64_t valid_batch = 0;
     LapRecord record;
-    double pushed_unix_s = 0;  // for hop latency
-    ShardId shard = {};        // of the unit at `step`, if a dispatched policy has chosen it; -1: see Policy::next
+    double pushed_unix_s = 0;       // for hop latency
+    std::uint64_t pushed_hash = 0;  // state_hash of the state as its last sender had it
+    ShardId shard = {};             // of the unit at `step`, if a dispatched policy has chosen it; -1: see Policy::next
     // Of the unit at `step`, if the unit has begun: batches trained, and the sums over their rows.
     std::int64_t batches = 0, rows = 0;
     double loss_sum = 0;

@@ -61,8 +61,8 @@ void fields(A& a, LapSink::Saved& m) {
 
 template <class A>
 void fields(A& a, Journey& m) {
-    a(m.lap, m.step, m.valid_shard, m.valid_batch, m.record, m.pushed_unix_s, m.shard, m.batches, m.rows, m.loss_sum,
-      m.saved_age_s, m.saved, m.parts);
+    a(m.lap, m.step, m.valid_shard, m.valid_batch, m.record, m.pushed_unix_s, m.pushed_hash, m.shard, m.batches, m.rows,
+      m.loss_sum, m.saved_age_s, m.saved, m.parts);
 }
 
 }  // namespace hopscotch

@@ -19,6 +19,8 @@
 
 namespace hopscotch {
 
+constexpr double k_tick_s = 0.1;
+
 TrainerLost::TrainerLost(Lost const& lost) : CommError(lost.why), rank(lost.rank) {}
 
 Pump::Pump(Courier& courier, std::vector<std::string> hosts, double stall_s, Dispatcher& dispatcher)
@@ -35,6 +37,10 @@ void throw_bad_news(Incoming const& message) {
 void Pump::take(LapSink& sink, double timeout_s) {
     auto const message = courier_.receive(timeout_s);
     check_stalls();
+    if (auto const now_s = monotonic_s(); now_s >= next_tick_s_) {
+        next_tick_s_ = now_s + k_tick_s;
+        dispatcher_.tick();
+    }
     if (!message) return;
     throw_bad_news(*message);
     switch (message->kind) {

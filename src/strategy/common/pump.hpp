@@ -67,7 +67,7 @@ private:
     };
     Courier& courier_;
     std::vector<std::string> hosts_;
-    double stall_s_;
+    double stall_s_, next_tick_s_ = 0;
     Dispatcher& dispatcher_;
     std::vector<Progress> progress_;
     double next_check_ = 0;

@@ -21,7 +21,7 @@ struct Resources {
     OwnerTable owners;
 };
 
-// The owner of the trial's first shard: the lap starts and ends there.
+// The owner of the trial's first shard, or the first owner of its first bundle: the lap starts and ends there.
 TrainerId home_of(Lap const& lap, Resources const& resources);
 
 }  // namespace hopscotch

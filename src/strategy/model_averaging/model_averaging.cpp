@@ -142,7 +142,7 @@ void ModelAveragingWorker::add_up_means(SharedLap& mine, Round const& round, Wei
     auto const mean = [&](FloatRange const& range, char const* what) {
         if (range.size == 0) return;
         buckets.begin(state.part(range.first, range.size), round.share,
-                      fmt::format("mean of {} of {}", what, place(mine.lap(), round.last - 1)));
+                      fmt::format("mean of {} of {}", what, place_of(mine.lap(), round.last - 1)));
         buckets.finish();
     };
     mean(ranges.parameters, "parameters");

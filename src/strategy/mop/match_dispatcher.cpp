@@ -46,6 +46,11 @@ public:
         match();
     }
 
+    // Those for whom a trainer waited may be late.
+    void tick() override {
+        if (table_->ask_the_patient()) match();
+    }
+
     void forget(TrialId trial) override {
         Dispatcher::forget(trial);
         auto const found = trials_.find(trial);

@@ -8,6 +8,8 @@
 
 namespace hopscotch {
 
+class TrialRunner;
+
 template <class A>
 void fields(A& a, HeldOut& m) {
     a(m.fold, m.folds);
@@ -30,6 +32,7 @@ template <class A>
 void fields(A& a, Turn& m) {
     a(m.what, m.lap, m.rows, m.seconds);
 }
+Turn turn_of(Turn::What what, Journey const& journey, TrialRunner const& runner);
 
 // MessageKind::visit, rank 0 -> the trainer that has the state.
 struct Visit {

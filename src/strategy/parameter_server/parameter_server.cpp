@@ -165,7 +165,7 @@ void ParameterServerWorker::take_parameters(SharedLap& mine, ServedLapWorker& wo
         auto const stall_s = resources().experiment.run.stall_s;
         if (silent > stall_s && courier().peers().job_still_s() > stall_s)
             throw CommError(fmt::format("{}: no parameters came from rank {} for {:.0f} s; run.stall_s sets this limit",
-                                        place(mine.lap(), step), worker.servers_awaited(), silent));
+                                        place_of(mine.lap(), step), worker.servers_awaited(), silent));
     }
 }
 

@@ -18,13 +18,12 @@
 #include "strategy/common/resources.hpp"
 #include "strategy/common/timed_phase.hpp"
 #include "strategy/together/group_messages.hpp"
-#include "strategy/together/step_plan.hpp"
 #include "strategy/trainer/job_ended.hpp"
 
 namespace hopscotch {
-Group::Group(Resources const& resources, std::function<void(Incoming)> set_aside)
+Group::Group(Resources const& resources, std::vector<TrainerId> trainers, std::function<void(Incoming)> set_aside)
     : courier_(resources.courier),
-      trainers_(group_of(resources.owners)),
+      trainers_(std::move(trainers)),
       set_aside_(std::move(set_aside)),
       stall_s_(resources.experiment.run.stall_s),
       sync_delay_s_(resources.experiment.run.inject.sync_s) {

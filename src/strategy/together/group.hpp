@@ -25,7 +25,7 @@ struct Resources;
 class Group {
 public:
     // set_aside: takes all other messages that arrive while this member waits for the group.
-    Group(Resources const& resources, std::function<void(Incoming)> set_aside);
+    Group(Resources const& resources, std::vector<TrainerId> trainers, std::function<void(Incoming)> set_aside);
 
     int size() const { return ranks_.size(); }
     int self() const { return ranks_.self; }  // -1: this trainer is not a member

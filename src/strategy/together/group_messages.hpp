@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The messages among trainers that train a lap together.
+// The messages among trainers that train a lap or a unit together.
 #pragma once
 #include <vector>
 
@@ -29,6 +29,20 @@ struct Look {
 template <class A>
 void fields(A& a, Look& m) {
     a(m.save, m.leave, m.steps);
+}
+
+// MessageKind::unit, from the first member of a group of mop: train your part of this unit with me. shard: the first
+// member's.
+struct UnitCall {
+    Lap lap;
+    ShardId shard;
+    std::uint64_t state_bytes = 0;
+    std::int64_t steps = 0, steps_to_look = 1;
+    Bytes places = {};  // of all members, if the unit goes on from a file, behind so many steps
+};
+template <class A>
+void fields(A& a, UnitCall& m) {
+    a(m.lap, m.shard, m.state_bytes, m.steps, m.steps_to_look, m.places);
 }
 
 // The message of one member in the n-th exchange of messages from all to all.

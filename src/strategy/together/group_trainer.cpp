@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
-#include <numeric>
 #include <optional>
 
 #include "comm/codec.hpp"
@@ -21,6 +19,8 @@
 #include "schedule/lap_metric.hpp"
 #include "strategy/common/lap_codec.hpp"
 #include "strategy/together/group_messages.hpp"
+#include "strategy/together/lock_step.hpp"
+#include "strategy/together/shared_saves.hpp"
 #include "strategy/together/step_plan.hpp"
 #include "strategy/together/weighted_sum.hpp"
 #include "strategy/trainer/state_file.hpp"
@@ -28,21 +28,6 @@
 #include "strategy/trainer/trial_runner.hpp"
 
 namespace hopscotch {
-
-struct GroupTrainer::Part {
-    Outcome outcome = Outcome::finished;
-    std::string reason;
-    std::vector<UnitRecord> units;
-    std::uint64_t state_hash = 0;
-    double exposed_s = 0;
-    std::int64_t sync_rounds = 0;
-    std::vector<std::int64_t> staleness;
-
-    template <class A>
-    friend void fields(A& a, Part& m) {
-        a(m.outcome, m.reason, m.units, m.state_hash, m.exposed_s, m.sync_rounds, m.staleness);
-    }
-};
 
 // Of one member, before a lap begins.
 struct GroupTrainer::Start {
@@ -55,14 +40,24 @@ struct GroupTrainer::Start {
     }
 };
 
+SharedLap::Own GroupTrainer::own_of(Same same) {
+    return same == Same::state ? SharedLap::Own::buffers : SharedLap::Own::buffers_and_slots;
+}
+
 GroupTrainer::GroupTrainer(WorkerResources const& resources, Same same, StateKeeper::Holds holds)
     : TrainerLoop(resources, holds),
-      group_(this->resources(), [this](Incoming message) { set_aside(std::move(message)); }),
+      group_(this->resources(), group_of(resources.owners), [this](Incoming message) { set_aside(std::move(message)); }),
+      buffers_(std::make_unique<BufferMean>(group_)),
+      saves_(std::make_unique<SharedSaves>(this->resources(), keeper(), group_, own_of(same))),
       same_(same) {
     if (resources.experiment.strategy.scale_lr) runner().scale_lr(group_.size());
 }
 
 GroupTrainer::~GroupTrainer() = default;
+
+void GroupTrainer::look_at_clock(SharedLap& mine, Journey& journey, std::int64_t steps) {
+    saves_->look(mine, journey, steps);
+}
 
 void GroupTrainer::handle(Incoming message) {
     if (message.kind == MessageKind::share) return group_.keep(message);
@@ -96,10 +91,6 @@ StepPlan GroupTrainer::plan_of(Lap const& lap) const {
 
 TrialConfig const& GroupTrainer::config_of(Lap const& lap) const { return runner().config_of(lap); }
 
-std::string GroupTrainer::place(Lap const& lap, std::int64_t step) const {
-    return fmt::format("trial {}, epoch {}, step {}", lap.trial.value, lap.epoch, step);
-}
-
 void GroupTrainer::work() {
     auto const lap = std::move(laps_.front());
     laps_.pop_front();
@@ -124,7 +115,7 @@ void GroupTrainer::run(LapBegin& begun) {
     } catch (WrongState const&) {
         throw;
     } catch (std::exception const& error) {
-        runner().look_at_device(fmt::format("{}: {}", place(lap, 0), error.what()));
+        runner().look_at_device(fmt::format("{}: {}", place_of(lap, 0), error.what()));
         complaint =
             fmt::format("epoch {} on trainer {} ({}): {}", lap.epoch, runner().self().value, host_name(), error.what());
     }
@@ -144,18 +135,16 @@ void GroupTrainer::open_lap(LapBegin& begun, std::optional<SharedLap>& mine) {
                          local_batch_size(config_of(lap), group_.self())};
     mine.emplace(runner(), std::move(part), courier().activity());
     if (journey.parts.empty()) return;
-    mine->go_on(decode<std::vector<MemberPlace>>(journey.parts).at(static_cast<std::size_t>(group_.self())), own());
+    mine->go_on(decode<std::vector<MemberPlace>>(journey.parts).at(static_cast<std::size_t>(group_.self())), own_of(same_));
 }
 
 // Nobody starts what somebody cannot take part in.
 Outcome GroupTrainer::all_ready(Lap const& lap, Journey& journey, std::string const& complaint) {
-    if (std::exchange(timed_, lap.trial) != lap.trial) steps_per_s_ = 0;  // others may be a thousand times slower
-    auto const all = group_.share(encode(Start{complaint, steps_to_look()}), fmt::format("the start of {}", place(lap, 0)));
+    Start const mine{complaint, saves_->steps_to_look(lap.trial)};
+    auto const all = group_.share(encode(mine), fmt::format("the start of {}", place_of(lap, 0)));
     for (auto const& each : all)
         if (journey.record.reason.empty()) journey.record.reason = decode<Start>(each).complaint;
-    next_look_ = journey.batches + decode<Start>(all.front()).steps_to_look;
-    first_step_ = journey.batches;
-    lap_started_s_ = monotonic_s();
+    saves_->begin(journey.batches, decode<Start>(all.front()).steps_to_look);
     if (!journey.saved_s) journey.saved_s = monotonic_s();
     return journey.record.reason.empty() ? Outcome::finished : Outcome::failed;
 }
@@ -171,55 +160,7 @@ void GroupTrainer::train(SharedLap& mine, Journey& journey) {
     group_.take_exposed_s();
     train_lap(mine, plan, journey);
     mine.finish();
-    average_buffers(mine, buffer_share(plan));
-}
-
-// By rows trained. Statistics of all trainers' rows (SyncBN) are the same on all that took part to the end, and old on
-// others.
-double GroupTrainer::buffer_share(StepPlan const& plan) const {
-    bool const synchronous = resources().experiment.strategy.batch_norm == NormStatistics::sync;
-    double mine = 0, all = 0;
-    for (int k = 0; k < group_.size(); ++k) {
-        if (synchronous && plan.rows(k, plan.steps() - 1) == 0) continue;
-        for (std::int64_t step = 0; step < plan.steps(); ++step) {
-            auto const rows = static_cast<double>(plan.rows(k, step));
-            all += rows;
-            mine += k == group_.self() ? rows : 0;
-        }
-    }
-    return mine / all;
-}
-
-// Batch statistics are of each trainer's own batches; what validates and rests is their mean, weighted by rows. Counters
-// that are integers become the first trainer's, as in DistributedDataParallel.
-void GroupTrainer::average_buffers(SharedLap& mine, double share) {
-    auto const state = mine.state();
-    auto& floats = float_buffers_;
-    auto& integers = integer_buffers_;
-    floats.clear();
-    integers.clear();
-    auto const each = [&](auto float_work, auto integer_work) {
-        for (auto const& tensor : mine.layout().tensors) {
-            if (tensor.block != Block::buffer) continue;
-            auto* const at = state.data() + tensor.offset;
-            if (tensor.element == Element::float32)
-                float_work(reinterpret_cast<float*>(at), tensor.bytes / sizeof(float));
-            else
-                integer_work(reinterpret_cast<std::int64_t*>(at), tensor.bytes / sizeof(std::int64_t));
-        }
-    };
-    each(
-        [&](float const* at, std::size_t n) {
-            std::transform(at, at + n, std::back_inserter(floats), [&](float x) { return x * static_cast<float>(share); });
-        },
-        [&](std::int64_t const* at, std::size_t n) { integers.insert(integers.end(), at, at + n); });
-    if ((floats.empty() && integers.empty()) || group_.size() == 1) return;
-    auto const what = fmt::format("buffers of {}", place(mine.lap(), 0));
-    group_.wait({group_.sum(AllReduce::deterministic, floats, what),
-                 group_.broadcast(std::as_writable_bytes(std::span(integers)), what)});
-    std::size_t f = 0, i = 0;
-    each([&](float* at, std::size_t n) { std::copy_n(&floats[std::exchange(f, f + n)], n, at); },
-         [&](std::int64_t* at, std::size_t n) { std::copy_n(&integers[std::exchange(i, i + n)], n, at); });
+    buffers_->average(mine, plan, resources().experiment.strategy.batch_norm);
 }
 
 namespace {
@@ -230,45 +171,19 @@ std::uint64_t hash_of_parameters(ByteView state, StateLayout const& layout) {
 
 }  // namespace
 
-// Outcomes, units and hashes of all become one record. States that differ are a broken promise, not a bad trial.
+// Outcomes, units and hashes of all become one record.
 void GroupTrainer::agree(SharedLap& mine, Journey& journey) {
     auto& record = journey.record;
     auto const& layout = mine.layout();
-    Part part{mine.outcome(), mine.reason(), mine.units(), 0, group_.take_exposed_s(), record.sync_rounds, record.staleness};
-    part.state_hash = same_ == Same::state ? state_hash(mine.state(), layout) : hash_of_parameters(mine.state(), layout);
-    Encoder encoder;
-    encoder(part);
-    auto const all = group_.share(encoder.take(), fmt::format("the end of {}", place(mine.lap(), 0)));
-    std::vector<std::uint64_t> hashes;
+    MemberEnd end{mine.outcome(),          mine.reason(),      mine.units(),    0,
+                  group_.take_exposed_s(), record.sync_rounds, record.staleness};
+    end.hash = same_ == Same::state ? state_hash(mine.state(), layout) : hash_of_parameters(mine.state(), layout);
     record.sync_rounds = 0;
     record.staleness.clear();
-    record.exposed_s.assign(static_cast<std::size_t>(resources().owners.trainers), 0);
-    for (std::size_t k = 0; k < all.size(); ++k) {
-        Part each;
-        Decoder decoder(all[k]);
-        decoder(each);
-        hashes.push_back(each.state_hash);
-        bool const worse =
-            record.outcome == Outcome::finished || (record.outcome == Outcome::diverged && each.outcome == Outcome::failed);
-        if (each.outcome != Outcome::finished && worse) {
-            record.outcome = each.outcome;
-            record.reason = each.reason;
-        }
-        record.units.insert(record.units.end(), each.units.begin(), each.units.end());
-        record.exposed_s[group_.trainers()[k].index()] = each.exposed_s;
-        record.sync_rounds = std::max(record.sync_rounds, each.sync_rounds);
-        record.staleness.resize(std::max(record.staleness.size(), each.staleness.size()));
-        for (std::size_t i = 0; i < each.staleness.size(); ++i) record.staleness[i] += each.staleness[i];
-    }
+    record.exposed_s.clear();
+    hopscotch::agree(group_, end, record, resources().owners.trainers);
     record.state_hash = state_hash(mine.state(), layout);
     record.lr = mine.training().learning_rate();
-    for (std::size_t k = 1; k < hashes.size() && record.outcome == Outcome::finished; ++k)
-        if (hashes[k] != hashes.front())
-            throw Error(
-                fmt::format("after {} trainers {} and {} hold different parameters ({} and {}): their gradients were not "
-                            "combined alike (different hardware or a damaged message?); run it again",
-                            place(mine.lap(), 0), group_.trainers().front().value, group_.trainers()[k].value,
-                            to_hex(hashes.front()), to_hex(hashes[k])));
 }
 
 // Each evaluates its part of the batches; sums are combined in the order of trainers.
@@ -283,13 +198,13 @@ void GroupTrainer::validate_together(SharedLap& mine, Journey& journey) {
     try {
         sums = runner().validate_part(mine.lap(), mine.state(), group_.self(), group_.size(), &activity);
     } catch (std::exception const& error) {
-        runner().look_at_device(fmt::format("the validation of {}: {}", place(mine.lap(), 0), error.what()));
+        runner().look_at_device(fmt::format("the validation of {}: {}", place_of(mine.lap(), 0), error.what()));
         complaint = fmt::format("validation of epoch {} on trainer {} ({}): {}", mine.lap().epoch, runner().self().value,
                                 host_name(), error.what());
     }
     Encoder encoder;
     encoder(complaint, sums);
-    auto const all = group_.share(encoder.take(), fmt::format("the validation of {}", place(mine.lap(), 0)));
+    auto const all = group_.share(encoder.take(), fmt::format("the validation of {}", place_of(mine.lap(), 0)));
     Evaluation merged(runner().manifest().task, runner().manifest().outputs);
     for (auto const& bytes : all) {
         Evaluation part(runner().manifest().task, runner().manifest().outputs);

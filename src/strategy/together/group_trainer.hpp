@@ -17,6 +17,8 @@
 
 namespace hopscotch {
 
+class BufferMean;
+class SharedSaves;
 class StepPlan;
 class WeightedSum;
 struct TrialConfig;
@@ -44,7 +46,6 @@ protected:
     std::int64_t local_batch_size(TrialConfig const& config, int k) const;
     StepPlan plan_of(Lap const& lap) const;
     TrialConfig const& config_of(Lap const& lap) const;
-    std::string place(Lap const& lap, std::int64_t step) const;  // "trial 3, epoch 0, step 17", for errors
 
     bool is_root() const { return group_.self() == 0; }
 
@@ -52,35 +53,26 @@ protected:
 
 private:
     struct Start;
-    struct Part;  // of one member, at the end of its training
     // Others wait for a member in a lap that the first member has begun, even while the job pauses.
     bool may_work() const override { return !laps_.empty() && (!is_root() || !paused()); }
     void work() override;
     void run(LapBegin& begun);
     void open_lap(LapBegin& begun, std::optional<SharedLap>& mine);
-    SharedLap::Own own() const { return same_ == Same::state ? SharedLap::Own::buffers : SharedLap::Own::buffers_and_slots; }
+    static SharedLap::Own own_of(Same same);
     void tell_members(MessageKind kind, Bytes const& body);
     void train(SharedLap& mine, Journey& journey);
-    void average_buffers(SharedLap& mine, double share);
-    double buffer_share(StepPlan const& plan) const;
     void agree(SharedLap& mine, Journey& journey);
     void validate_together(SharedLap& mine, Journey& journey);
     Outcome all_ready(Lap const& lap, Journey& journey, std::string const& complaint);
-    std::int64_t steps_to_look() const;
-    void save_lap(SharedLap& mine, Journey& journey, std::int64_t steps);
 
     bool has_looked_for_nccl_ = false;
     std::unique_ptr<WeightedSum> nccl_;
+    std::unique_ptr<BufferMean> buffers_;
+    std::unique_ptr<SharedSaves> saves_;
     Same same_;
     std::deque<Lap> laps_;
-    Buffer current_;                             // of the lap under way: exchanges that a shutdown cuts off still point here
-    std::vector<float> float_buffers_;           // of average_buffers, as long
-    std::vector<std::int64_t> integer_buffers_;  // "
+    Buffer current_;  // of the lap under way: exchanges that a shutdown cuts off still point here
     std::set<TrialId> ended_;
-    std::int64_t next_look_ = 0;                  // of look_at_clock: a step
-    double lap_started_s_ = 0, steps_per_s_ = 0;  // the first trainer's
-    std::int64_t first_step_ = 0;                 // of this lap, likewise
-    TrialId timed_;                               // whose steps these are
 };
 
 }  // namespace hopscotch

@@ -20,6 +20,10 @@
 
 namespace hopscotch {
 
+std::string place_of(Lap const& lap, std::int64_t step) {
+    return fmt::format("trial {}, epoch {}, step {}", lap.trial.value, lap.epoch, step);
+}
+
 SharedLap::SharedLap(TrialRunner& runner, Part part, Activity& activity)
     : runner_(runner), part_(std::move(part)), activity_(activity), model_(runner.model(part_.lap)) {
     model_.state->bind(part_.state);

@@ -26,6 +26,8 @@ struct MemberPlace;
 struct StateLayout;
 struct TrialModel;
 
+std::string place_of(Lap const& lap, std::int64_t step);  // "trial 3, epoch 0, step 17", for errors
+
 class SharedLap {
 public:
     struct Part {

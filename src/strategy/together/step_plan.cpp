@@ -78,4 +78,13 @@ StepPlan make_step_plan(StepPlanRequest const& request) {
     return StepPlan(std::move(rows));
 }
 
+StepPlan plan_of_bundle(Manifest const& manifest, std::vector<ShardId> const& shards, StrategyConfig const& strategy,
+                        TrialConfig const& config) {
+    auto const batch_sizes = local_batches(strategy, config, static_cast<int>(shards.size()));
+    std::vector<std::vector<std::int64_t>> rows(shards.size());
+    for (std::size_t k = 0; k < shards.size(); ++k)
+        append_updates(rows[k], manifest.train[shards[k].index()].rows, config, batch_sizes[k]);
+    return StepPlan(std::move(rows));
+}
+
 }  // namespace hopscotch

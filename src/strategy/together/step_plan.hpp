@@ -58,4 +58,8 @@ struct StepPlanRequest {
 };
 StepPlan make_step_plan(StepPlanRequest const& request);
 
+// Of a unit of mop that a group trains, each member on its own one of these shards.
+StepPlan plan_of_bundle(Manifest const& manifest, std::vector<ShardId> const& shards, StrategyConfig const& strategy,
+                        TrialConfig const& config);
+
 }  // namespace hopscotch

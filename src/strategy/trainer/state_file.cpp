@@ -89,7 +89,7 @@ void check_file(WorkerResources const& resources, CheckpointFile const& file, La
     if (!is_of_lap(about, lap) && !is_source_of_clone(about, lap)) wrong("is of another trial or epoch");
     auto const& layout = resources.runner.layout(lap);
     if (about.layout_hash != layout.hash() || file.state_bytes() != layout.bytes) wrong("holds a state of another layout");
-    if (about.place.step > resources.runner.shards()) wrong("is at a shard that does not exist");
+    if (about.place.step > resources.runner.visits()) wrong("is at a shard that does not exist");
 }
 
 }  // namespace

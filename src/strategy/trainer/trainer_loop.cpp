@@ -138,19 +138,22 @@ void TrainerLoop::busy_with(Lap const& lap, ShardId shard, Phase phase) {
     activity.trial = lap.trial.value;
 }
 
-void TrainerLoop::train(Journey& journey, MutableBytes state) {
-    auto& activity = courier().activity();
+void TrainerLoop::begin_unit(Journey& journey) {
     fault_point("unit.begin");
     busy_with(journey.lap, runner().shard_of(journey), Phase::compute);
     if (!journey.saved_s) journey.saved_s = monotonic_s();
+}
+
+void TrainerLoop::train(Journey& journey, MutableBytes state) {
+    begin_unit(journey);
     TrialRunner::OnTheWay const on_the_way{[&] { return keeper_.is_due(journey); },
                                            [&] {
                                                keeper_.save(journey, state);
                                                if (paused()) throw Paused{};
                                            }};
-    runner().run_unit(journey, state, &activity, keeper_.saves() ? &on_the_way : nullptr);
+    runner().run_unit(journey, state, &courier().activity(), keeper_.saves() ? &on_the_way : nullptr);
     journey.saved = false;
-    ++activity.units;
+    ++courier().activity().units;
 }
 
 bool TrainerLoop::validate(Journey& journey, MutableBytes state) {

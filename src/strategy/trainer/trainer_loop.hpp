@@ -50,7 +50,8 @@ protected:
     virtual void save_queued() {}
 
     // During a lap.
-    void train(Journey& journey, MutableBytes state);          // run_unit; the heartbeat shows it
+    void begin_unit(Journey& journey);                         // the heartbeat shows it
+    void train(Journey& journey, MutableBytes state);          // begin_unit, run_unit
     bool validate(Journey& journey, MutableBytes state);       // one piece. True after the last one
     void finish(Journey& journey, ByteView state);             // LapDone; state may be empty if the trial ended early
     void fail(Journey& journey, std::exception const& error);  // before its state was there: sets the outcome

@@ -105,10 +105,11 @@ public:
 
     void forget(TrialId trial);
     Manifest const& manifest() const { return manifest_; }
-    ShardId shard_of(Journey const& journey) const;  // at journey.step
+    ShardId shard_of(Journey const& journey) const;  // at journey.step; of a bundle the first one
     HeldOut held_out(Lap const& lap) const;
     StateLayout const& layout(Lap const& lap);
     int shards() const { return static_cast<int>(manifest_.train.size()); }
+    int visits() const { return shards() / experiment_.strategy.group_size; }  // of a lap: one for each shard, or bundle
     TrainerId self() const { return self_; }
     std::string const& device() const { return device_; }
     Experiment const& experiment() const { return experiment_; }

@@ -74,7 +74,8 @@ void TrialRunner::open_validation() {
 ShardId TrialRunner::shard_of(Journey const& journey) const {
     if (journey.shard.value >= 0) return journey.shard;
     auto const& lap = journey.lap;
-    return policy_.next({lap.trial, journey.step, shards(), held_out(lap), lap.route});
+    auto const next = policy_.next({lap.trial, journey.step, visits(), held_out(lap), lap.route});
+    return ShardId(next.value * experiment_.strategy.group_size);
 }
 
 HeldOut TrialRunner::held_out(Lap const& lap) const { return held_out_of(lap.assignment, experiment_.search.folds); }

@@ -125,14 +125,6 @@ float number(std::string_view cell, CsvReader const& at) {
     return kind == CellKind::missing ? k_missing : static_cast<float>(value);
 }
 
-// One of n - 1 ids from 1 up; 0 is "missing". Name and text are hashed, so that equal texts of two columns differ.
-float hashed(CsvColumn const& column, std::string_view cell, std::int64_t buckets) {
-    double unused;
-    if (read_cell(cell, unused) == CellKind::missing) return 0.0F;
-    auto const hash = xxh3(std::as_bytes(std::span(cell)), column.hash_seed);
-    return static_cast<float>(1 + hash % static_cast<std::uint64_t>(buckets - 1));
-}
-
 void read_features(ImportCsvOptions const& options, CsvTable const& table, CsvReader const& at, Cells const& record,
                    std::vector<float>& out) {
     out.clear();
@@ -140,13 +132,22 @@ void read_features(ImportCsvOptions const& options, CsvTable const& table, CsvRe
         switch (table.columns[i].kind) {
             case ColumnKind::label: break;
             case ColumnKind::number: out.push_back(number(record[i], at)); break;
-            case ColumnKind::hashed: out.push_back(hashed(table.columns[i], record[i], options.hash_buckets)); break;
+            case ColumnKind::hashed:
+                out.push_back(hashed_category(table.columns[i], record[i], options.hash_buckets));
+                break;
             case ColumnKind::one_hot: one_hot(table.columns[i], record[i], at, out);
         }
     }
 }
 
 }  // namespace
+
+float hashed_category(CsvColumn const& column, std::string_view cell, std::int64_t buckets) {
+    double unused;
+    if (read_cell(cell, unused) == CellKind::missing) return 0.0F;
+    auto const hash = xxh3(std::as_bytes(std::span(cell)), column.hash_seed);
+    return static_cast<float>(1 + hash % static_cast<std::uint64_t>(buckets - 1));
+}
 
 void scan_labels(ImportCsvOptions const& options, CsvTable& table) {
     LabelTexts labels;

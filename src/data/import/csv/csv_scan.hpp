@@ -57,6 +57,9 @@ enum class CellKind { number, text, missing };
 // A number may be anything that from_chars reads, with a leading '+' too.
 CellKind read_cell(std::string_view cell, double& value);
 
+// One of n - 1 ids from 1 up; 0 is "missing". Name and text are hashed, so that equal texts of two columns differ.
+float hashed_category(CsvColumn const& column, std::string_view cell, std::int64_t buckets);
+
 using Cells = std::vector<std::string_view>;
 
 // Calls visit for each record behind the header, of all sources in turn. Throws DataError for ragged records.

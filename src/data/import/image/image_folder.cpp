@@ -20,11 +20,6 @@ std::string lower(std::string text) {
     return text;
 }
 
-bool is_image(std::string const& name) {
-    auto const extension = lower(fs::path(name).extension().string());
-    return extension == ".jpg" || extension == ".jpeg" || extension == ".png";
-}
-
 std::optional<Split> split_called(std::string const& name) {
     auto const text = lower(name);
     if (text == "train") return Split::train;
@@ -50,7 +45,7 @@ Entries list(fs::path const& directory) {
         auto const hidden = name.starts_with(".");
         if (entry.is_directory()) {
             if (!hidden) out.folders.push_back(std::move(name));
-        } else if (!hidden && is_image(name)) {
+        } else if (!hidden && is_image_name(name)) {
             out.images.push_back(std::move(name));
         } else {
             ++out.ignored;
@@ -145,6 +140,11 @@ private:
 };
 
 }  // namespace
+
+bool is_image_name(std::string const& name) {
+    auto const extension = lower(fs::path(name).extension().string());
+    return extension == ".jpg" || extension == ".jpeg" || extension == ".png";
+}
 
 ImageFolder list_image_folder(fs::path const& root) { return Lister().read(root); }
 

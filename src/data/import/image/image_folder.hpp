@@ -31,6 +31,9 @@ struct ImageFolder {
     std::filesystem::path path(ImageFile const& file) const { return folders[file.folder].path / file.name; }
 };
 
+// Ends in .jpg, .jpeg or .png.
+bool is_image_name(std::string const& name);
+
 // Throws DataError: an empty class folder, an image outside of one, folders within one, a class without training images.
 ImageFolder list_image_folder(std::filesystem::path const& root);
 

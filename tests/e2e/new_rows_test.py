@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`hopscotch predict` of rows that nobody imported. The oracle: the same rows in the dataset give the same predictions."""
+
+import csv
+import io
+import json
+import random
+import shutil
+import struct
+import zlib
+
+from harness import Case, experiment
+
+COLOURS = ["red", "blue", 'deep, "dark"']
+
+
+def table(rows=240, seed=7):
+    """Dictionaries: a number, a category, a number that is sometimes missing, and labels that follow from them."""
+    rng = random.Random(seed)
+    out = []
+    for number in range(rows):
+        age, colour = rng.randint(18, 80), rng.choice(COLOURS)
+        income = "" if number % 9 == 0 else f"{rng.gauss(50, 10):.2f}"
+        out.append(
+            {
+                "customer": f"c{number}, {colour}",
+                "age": str(age),
+                "colour": colour,
+                "income": income,
+                "bought": "yes" if (age > 45) != (colour == "red") else "no",
+                "late": str(number % 2),
+                "spent": str((age * 2 + len(colour)) / 100),
+            }
+        )
+    return out
+
+
+def text_of(rows, columns, header=True):
+    out = io.StringIO()
+    writer = csv.writer(out)
+    if header:
+        writer.writerow(columns)
+    writer.writerows([row[column] for column in columns] for row in rows)
+    return out.getvalue()
+
+
+def png(pixels):
+    """Of rows of grey pixels."""
+    raw = b"".join(b"\0" + bytes(row) for row in pixels)
+
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    head = struct.pack(">IIBBBBB", len(pixels[0]), len(pixels), 8, 0, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(raw)) + chunk(b"IEND", b"")
+
+
+class NewRows(Case):
+    def trained(self, text, *options, model=None, loss=None):
+        """Imports, trains a little, and predicts the whole dataset."""
+        self.imported_from(text, *options)
+        train = {"epochs": 2, "batch_size": 16, "optimizer": {"name": "sgd", "lr": 0.05}, **({"loss": loss} if loss else {})}
+        self.write(
+            experiment(
+                data={"path": "table"},
+                model=model or {"name": "mlp", "hidden": [8]},
+                train=train,
+                space={"train.optimizer.lr": [0.05]},
+            )
+        )
+        self.succeed("--quiet", "--trainers", "2")
+        self.predict("table", "known.csv")
+
+    def predict(self, rows, out="p.csv", *options):
+        code, said, err = self.run_hopscotch("predict", "out", rows, "--out", out, *options)
+        self.assertEqual((code, err), (0, ""), said)
+        return self.read(out)
+
+    def read(self, name):
+        with open(self.cwd / name, newline="") as file:
+            return list(csv.DictReader(file))
+
+    def same_as_known(self, rows, column):
+        """In any order: the import shuffles. Batches are cut elsewhere, so the last digits may differ."""
+        known = sorted(float(row[column]) for row in self.read("known.csv"))
+        self.assertEqual(len(rows), len(known))
+        self.assertGreater(len({f"{value:.4f}" for value in known}), 5)
+        for new, old in zip(sorted(float(row[column]) for row in rows), known):
+            self.assertAlmostEqual(new, old, delta=1e-4 * max(1, abs(old)))
+
+    def refused(self, rows, *options):
+        code, out, err = self.run_hopscotch("predict", "out", rows, "--out", "p.csv", *options)
+        self.assertEqual((code, out), (2, ""), err)
+        self.assertFalse((self.cwd / "p.csv").exists())
+        self.assertFalse((self.cwd / "p.csv.tmp").exists())
+        return err
+
+    def test_a_table_of_numbers_and_categories(self):
+        rows = table()
+        self.trained(text_of(rows, ["age", "colour", "income", "bought"]), "--missing", "mean", "--label", "bought")
+        # Other columns, another order, no label.
+        (self.cwd / "new.csv").write_text(text_of(rows, ["spent", "customer", "income", "colour", "age"]))
+        found = self.predict("new.csv", "p.csv", "--id", "customer")
+        self.assertEqual(list(found[0]), ["customer", "prediction", "probability", "p_no", "p_yes"])
+        self.assertEqual([row["customer"] for row in found], [row["customer"] for row in rows])
+        self.same_as_known(found, "p_yes")
+        numbered = self.predict("new.csv")
+        self.assertEqual([row["row"] for row in numbered], [str(n) for n in range(len(rows))])
+        self.assertEqual([row["p_yes"] for row in numbered], [row["p_yes"] for row in found])
+        # The run directory alone knows the mapping.
+        shutil.rmtree(self.cwd / "table")
+        self.assertEqual(self.predict("new.csv"), numbered)
+
+    def test_everything_wrong_is_said_at_once(self):
+        rows = table(60)
+        self.trained(text_of(rows, ["age", "colour", "income", "bought"]), "--missing", "mean", "--label", "bought")
+        (self.cwd / "typo.csv").write_text(
+            text_of(rows, ["age", "colour", "income"]).replace("age,", "agee,").replace("income", "x")
+        )
+        self.assertEqual(
+            self.refused("typo.csv"),
+            "typo.csv: has no column 'age' (the model was trained with it); did you mean 'agee'?\n"
+            "typo.csv: has no column 'income' (the model was trained with it)\n"
+            "add the columns, or choose --missing mean (the mean of the training rows, and no category)\n",
+        )
+        self.assertEqual(len(self.predict("typo.csv", "p.csv", "--missing", "mean")), 60)
+        (self.cwd / "p.csv").unlink()
+        (self.cwd / "bad.csv").write_text("age,colour,income\n40,red,1\nold,green,\n41,green,2\n1e99,gr,3\n")
+        self.assertEqual(
+            self.refused("bad.csv", "--missing", "error"),
+            "bad.csv:3: column 'age' has a cell that is not a finite float32 number (2 in all); correct it\n"
+            "bad.csv:3: column 'income' has no value here (1 missing in all); fill it in, or choose --missing mean\n"
+            "bad.csv:5: column 'colour' has 'gr' (the training rows did not; 1 in all); correct it, or choose --unseen "
+            "none\n"
+            "bad.csv:3: column 'colour' has 'green' (the training rows did not; 2 in all); correct it, or choose --unseen "
+            "none\n",
+        )
+        (self.cwd / "unseen.csv").write_text("age,colour,income\n40,green,1\n40,,1\n")
+        known, none = self.predict("unseen.csv", "p.csv", "--unseen", "none")
+        self.assertEqual(known["p_yes"], none["p_yes"])
+        (self.cwd / "p.csv").unlink()
+        self.assertIn("unseen.csv:2: 2 cells (the first record has 3)", self.refused(self.ragged()))
+        self.assertIn("--id custmer: no such column", self.refused("unseen.csv", "--id", "custmer"))
+        self.assertIn("nowhere.csv: does not exist", self.refused("nowhere.csv"))
+        self.assertIn("--split valid: unseen.csv is not a dataset directory", self.refused("unseen.csv", "--split", "valid"))
+        self.assertIn("table is a dataset directory", self.refused("table", "--id", "age"))
+
+    def ragged(self):
+        folder = self.cwd / "ragged"
+        folder.mkdir()
+        (folder / "unseen.csv").write_text("age,colour,income\n40,red\n")
+        return "ragged/unseen.csv"
+
+    def test_hashed_categories_and_targets(self):
+        rows = table()
+        columns = ["age", "colour", "income", "late"]
+        options = ("--hash-buckets", "50", "--missing", "mean", "--regression", "--label", "spent", "--label", "late")
+        self.trained(
+            text_of(rows, [*columns, "spent"]), *options, model={"name": "wide_and_deep", "hidden": [8]}, loss="mse"
+        )
+        (self.cwd / "new.csv").write_text(text_of(rows, ["income", "colour", "age"]))
+        found = self.predict("new.csv")
+        self.assertEqual(list(found[0]), ["row", "prediction_0", "prediction_1"])
+        self.same_as_known(found, "prediction_0")
+
+    def test_without_a_header(self):
+        rows = table()
+        columns = ["age", "bought", "income"]
+        self.trained(text_of(rows, columns, header=False), "--missing", "mean", "--label", "1", "--header", "no")
+        for kept in (columns, ["age", "income"]):
+            (self.cwd / "new.csv").write_text(text_of(rows, kept, header=False))
+            self.same_as_known(self.predict("new.csv"), "p_yes")
+        (self.cwd / "new.csv").write_text("1,2,3,4\n")
+        (self.cwd / "p.csv").unlink()
+        self.assertIn("new.csv: has 4 columns (the model was trained with 2, and 1 of labels", self.refused("new.csv"))
+
+    def test_images(self):
+        rng = random.Random(3)
+        for label in ("cat", "dog"):
+            for number in range(24):
+                side = rng.randint(6, 12)
+                pixels = [[rng.randrange(128) + (90 if label == "dog" else 0) for _ in range(side)] for _ in range(side + 2)]
+                path = self.cwd / "photos" / label / f"{number}.png"
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(png(pixels))
+        command = ("data", "import", "images", "photos", "--out", "table", "--shards", "2", "--size", "8")
+        code, _, err = self.run_hopscotch(*command)
+        self.assertEqual(code, 0, err)
+        self.write(
+            experiment(data={"path": "table"}, model={"name": "mlp", "hidden": [8]}, space={"train.optimizer.lr": [0.03]})
+        )
+        self.succeed("--quiet", "--trainers", "2")
+        self.predict("table", "known.csv")
+        found = self.predict("photos")
+        names = sorted(str(path.relative_to(self.cwd / "photos")) for path in (self.cwd / "photos").rglob("*.png"))
+        self.assertEqual([row["file"] for row in found], names)
+        self.same_as_known(found, "p_dog")
+        self.assertEqual(self.predict("photos/cat/3.png")[0]["p_dog"], found[names.index("cat/3.png")]["p_dog"])
+        (self.cwd / "p.csv").unlink()
+        (self.cwd / "photos/cat/3.png").write_bytes(b"no image")
+        self.assertIn("photos/cat/3.png: ", self.refused("photos"))
+        self.assertIn("--id, --missing and --unseen are for the columns of a CSV file", self.refused("photos", "--id", "x"))
+
+    def test_a_model_that_does_not_know_its_import(self):
+        self.trained(text_of(table(60), ["age", "bought"]))
+        path = self.cwd / "out/best/model.json"
+        about = json.loads(path.read_text())
+        del about["model"]["import"]
+        path.write_text(json.dumps(about))
+        (self.cwd / "new.csv").write_text("age\n3\n")
+        self.assertIn("a source that its best/model.json does not name", self.refused("new.csv"))
+        self.assertEqual(len(self.predict("table")), 60)
