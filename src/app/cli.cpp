@@ -31,6 +31,7 @@ constexpr CommandSummary k_commands[] = {
     {"data", "Make, inspect and verify dataset directories"},
     {"init", "Write a first experiment for a dataset, with the reason of each line"},
     {"models", "Print the models, their arguments and sizes"},
+    {"schema", "Print the JSON Schema of the experiment file, for editors"},
     {"replay", "Train the trials of a run again, and compare every state hash with the journal"},
     {"predict", "Predict new rows, or those of a dataset, with the best trial of a run"},
     {"compare", "Compare runs of one experiment under different strategies"},

@@ -31,7 +31,8 @@ int main(int argc, char** argv) {
                     {"plan", add_plan},
                     {"predict", add_predict},
                     {"replay", add_replay},
-                    {"run", add_run}},
+                    {"run", add_run},
+                    {"schema", add_schema}},
                    version_text,
                    []() -> int { throw ConfigError("hopscotch-train does not have this command; use hopscotch"); }}));
 }

@@ -2,7 +2,6 @@
 // The strict reader: takes known keys out of a JSON object, checks types and ranges, and collects every problem, so that
 // the user sees all of them at once as "file:line:col: /path: problem (why); suggestion".
 #pragma once
-#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "core/json.hpp"
+#include "core/key_watcher.hpp"
 
 namespace hopscotch {
 
@@ -21,7 +21,9 @@ public:
         std::string path, problem;  // path: empty if the problem is about the file as a whole
     };
 
-    explicit Problems(std::string file) : file_(std::move(file)) {}
+    // watcher: readers that complain here tell it of their keys, and read from it in place of the document.
+    explicit Problems(std::string file, KeyWatcher* watcher = nullptr) : file_(std::move(file)), watcher_(watcher) {}
+    KeyWatcher* watcher() const { return watcher_; }
 
     void add(Position at, std::string_view path, std::string_view problem);
     void add(std::string_view problem);  // about the file as a whole: "file: problem"
@@ -41,6 +43,7 @@ private:
     std::string line_of(Entry const& entry) const;
 
     std::string file_;
+    KeyWatcher* watcher_;
     std::vector<Entry> found_;
     std::vector<Source> sources_;
 };
@@ -48,15 +51,14 @@ private:
 // The known word nearest to `word` (Damerau-Levenshtein, at most a third of its letters wrong), or empty.
 std::string nearest(std::string_view word, std::vector<std::string> const& known);
 
-// Returns why a value is refused ("must be > 0 (got -1)"), or empty.
-template <class T>
-using Check = std::function<std::string(T const&)>;
-
 Check<double> at_least(double low);
 Check<double> above(double low);
 Check<double> between(double low, double high);       // inclusive
 Check<double> up_to(double high, Check<double> low);  // and the other check holds
 Check<std::string> one_of(std::vector<std::string> allowed);
+
+// The members of a JSON Schema for values of this type that a check lets pass.
+Json schema_of(Json type, Allowed const& allowed);
 
 // Reads one object. Each read() marks its key as known and leaves the default in place when the key is absent;
 // finish() then reports every key that was not read.
@@ -65,28 +67,34 @@ public:
     // path: "" for the document, "/train/optimizer" below. A value that is no object is reported once.
     ObjectReader(Json const& object, std::string path, Problems& problems);
 
-    void read(std::string_view key, bool& out);
-    void read(std::string_view key, std::optional<bool>& out);  // null: none
-    void read(std::string_view key, std::int64_t& out, Check<double> const& check = {});
-    void read(std::string_view key, int& out, Check<double> const& check = {});
-    void read(std::string_view key, std::optional<std::int64_t>& out, Check<double> const& check = {});  // null: none
-    void read(std::string_view key, double& out, Check<double> const& check = {});
-    void read(std::string_view key, std::optional<double>& out, Check<double> const& check = {});  // null: none
-    void read(std::string_view key, std::string& out, Check<std::string> const& check = {});
-    void read(std::string_view key, std::vector<std::int64_t>& out, Check<double> const& each = {});
-    void read(std::string_view key, std::vector<std::string>& out);
+    void read(Key const& key, bool& out);
+    void read(Key const& key, std::optional<bool>& out);  // null: none
+    void read(Key const& key, std::int64_t& out, Check<double> const& check = {});
+    void read(Key const& key, int& out, Check<double> const& check = {});
+    void read(Key const& key, std::optional<std::int64_t>& out, Check<double> const& check = {});  // null: none
+    void read(Key const& key, double& out, Check<double> const& check = {});
+    void read(Key const& key, std::optional<double>& out, Check<double> const& check = {});  // null: none
+    void read(Key const& key, std::string& out, Check<std::string> const& check = {});
+    void read(Key const& key, std::vector<std::int64_t>& out, Check<double> const& each = {});
+    void read(Key const& key, std::vector<std::string>& out);
 
     Json const* take(std::string_view key);  // marks the key as known; null if absent
-    bool has(std::string_view key) const { return object_.find(key) != nullptr; }
-    ObjectReader child(std::string_view key);                         // an absent child reads as an empty object
+    bool has(std::string_view key) const { return find(key) != nullptr; }
+    ObjectReader child(Key const& key);                               // an absent child reads as an empty object
     void missing(std::string_view key, std::string_view suggestion);  // report a required key that is absent
     void problem(std::string_view key, std::string_view text);        // report at that key
     std::string path_of(std::string_view key) const;
     void finish();
 
+    // For a watcher: of a key that take() reads. schema: without the description.
+    void describe(Key const& key, Json schema);
+    bool watched() const { return problems_.watcher() != nullptr; }
+    void splits(std::string_view key);
+
 private:
+    Json const* find(std::string_view key) const;
     template <class T, class Convert>
-    void read_as(std::string_view key, T& out, std::string_view wanted, Convert convert);
+    void read_as(Key const& key, T& out, std::string_view wanted, Convert convert);
 
     Json const& object_;
     std::string path_;

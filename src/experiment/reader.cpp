@@ -10,6 +10,7 @@
 #include "experiment/metric.hpp"
 #include "experiment/procedures.hpp"
 #include "experiment/search_section.hpp"
+#include "experiment/section_keys.hpp"
 #include "experiment/sections.hpp"
 #include "experiment/space.hpp"
 
@@ -79,9 +80,26 @@ void apply_override(Json& document, std::string const& text, Problems& problems)
 void read_trial_sections(Json const& document, ObjectReader& reader, Problems& problems, TrialConfig& out) {
     static Json const absent;
     auto const* model = document.find("model");
-    out.data = read_data(reader.child("data"), problems);
-    out.model = read_model(reader.child("model"), model != nullptr ? *model : absent);
-    out.train = read_train(reader.child("train"));
+    out.data = read_data(reader.child({"data", "The dataset, and how its rows become batches."}), problems);
+    out.model = read_model(reader.child({"model", "The network. The other keys are arguments of the named model."}),
+                           model != nullptr ? *model : absent);
+    out.train = read_train(reader.child({"train", "How each trial is trained."}));
+}
+
+// All but the space, which can be checked when the rest has been read.
+void read_sections(ObjectReader& reader, Problems& problems, Experiment& out) {
+    std::string for_editors;
+    reader.read({"$schema", "The address of a schema, for editors; hopscotch ignores it."}, for_editors);
+    reader.read({"name", "The experiment's name, in reports and in tables of runs."}, out.name, not_empty());
+    reader.read({"seed", "The source of all random numbers: the same seed gives the same trials."}, out.seed, at_least(0));
+    TrialConfig base;
+    read_trial_sections(out.document, reader, problems, base);
+    out.data = base.data;
+    out.model = base.model;
+    out.train = base.train;
+    out.search = read_search(reader.child({"search", "Which configurations are tried, and how they are compared."}));
+    out.strategy = read_strategy(reader.child({"strategy", "How trainers share the work."}));
+    out.run = read_run(reader.child({"run", "The run directory, checkpoints, time limits, devices and memory."}));
 }
 
 }  // namespace
@@ -96,14 +114,7 @@ Experiment read_experiment(std::string_view text, std::vector<std::string> const
     ObjectReader reader(out.document, "", problems);
     if (!out.document.is_object()) return out;
 
-    reader.read("name", out.name, [](std::string const& v) { return v.empty() ? "must not be empty" : ""; });
-    reader.read("seed", out.seed, at_least(0));
-    TrialConfig base;
-    read_trial_sections(out.document, reader, problems, base);
-    out.data = base.data;
-    out.model = base.model;
-    out.train = base.train;
-    out.search = read_search(reader.child("search"));
+    read_sections(reader, problems, out);
     auto const* space = reader.take("space");
     if (space != nullptr) out.space = *space;
     bool const listed = has_named_configurations(out.search);
@@ -112,11 +123,16 @@ Experiment read_experiment(std::string_view text, std::vector<std::string> const
     std::size_t const unlisted = problems.entries().size();
     if (listed) out.space = listed_space(out, problems);
     bool const has_space = problems.entries().size() == unlisted;
-    out.strategy = read_strategy(reader.child("strategy"));
-    out.run = read_run(reader.child("run"));
     reader.finish();
     if (has_space) check_space(out, problems);
     return out;
+}
+
+void describe_experiment(Problems& problems) {
+    Experiment out;
+    ObjectReader reader(out.document, "", problems);
+    read_sections(reader, problems, out);
+    describe_space(reader, problems);
 }
 
 TrialConfig resolve(Experiment const& experiment, Assignment const& assignment, Problems& problems) {

@@ -16,6 +16,9 @@ namespace hopscotch {
 // Parses and checks; every complaint goes to problems. overrides: "path=value" of --set, the value JSON or else a string.
 Experiment read_experiment(std::string_view text, std::vector<std::string> const& overrides, Problems& problems);
 
+// Tells the watcher of `problems` all keys of an experiment but the arguments of the models (model/zoo/zoo.hpp).
+void describe_experiment(Problems& problems);
+
 // The experiment's train/model/data with the assignment written in; complaints (a bad value in the space) to problems.
 TrialConfig resolve(Experiment const& experiment, Assignment const& assignment, Problems& problems);
 

@@ -18,8 +18,12 @@ constexpr int k_most_copies = 1000;
 
 // Trials that take over each other's states are no copies of a configuration any more.
 void read_copies(ObjectReader& reader, std::string const& procedure, SearchConfig& out) {
-    reader.read("repeats", out.repeats, up_to(k_most_copies, at_least(1)));
-    reader.read("folds", out.folds, up_to(k_most_copies, at_least(1)));
+    reader.read({"repeats", "Each configuration is trained so many times with other random numbers, and the mean decides."},
+                out.repeats, up_to(k_most_copies, at_least(1)));
+    reader.read(
+        {"folds",
+         "Cross-validation: each configuration is trained so many times, each time with another part of the shards held out; 1: off."},
+        out.folds, up_to(k_most_copies, at_least(1)));
     if (out.copies() > k_most_copies)
         reader.problem("folds", fmt::format("repeats x folds must be at most {} (got {})", k_most_copies, out.copies()));
     for (auto const& [key, count] : {std::pair("repeats", out.repeats), std::pair("folds", out.folds)})
@@ -34,8 +38,8 @@ void read_copies(ObjectReader& reader, std::string const& procedure, SearchConfi
 
 void read_constraint(Json::Member const& member, ObjectReader reader, SearchConfig& out) {
     Constraint constraint{member.key, {}, {}};
-    reader.read("above", constraint.above);
-    reader.read("below", constraint.below);
+    reader.read({"above", "Only values above this are tried."}, constraint.above);
+    reader.read({"below", "Only values below this are tried."}, constraint.below);
     reader.finish();
     if (!member.value.is_object()) return;
     if (constraint.above && constraint.below && *constraint.above >= *constraint.below)
@@ -47,10 +51,13 @@ void read_constraint(Json::Member const& member, ObjectReader reader, SearchConf
 
 void read_constraints(ObjectReader& reader, SearchConfig& out) {
     auto const* given = reader.take("subject_to");
-    if (given == nullptr) return;
-    auto section = reader.child("subject_to");
-    if (!given->is_object()) return;
+    if (given == nullptr && !reader.watched()) return;
+    auto section = reader.child({"subject_to", "Configurations outside of these bounds are not tried."});
     auto const known = measure_names();
+    if (reader.watched())
+        for (auto const& name : known)
+            read_constraint({name, {}, {}}, section.child({name, "Bounds of this measure, both exclusive."}), out);
+    if (given == nullptr || !given->is_object()) return;
     for (auto const& member : given->object()) {
         if (std::find(known.begin(), known.end(), member.key) != known.end()) {
             read_constraint(member, section.child(member.key), out);
@@ -65,10 +72,17 @@ void read_constraints(ObjectReader& reader, SearchConfig& out) {
 }
 
 void read_pareto(ObjectReader& reader, SearchConfig& out) {
-    reader.read("pareto", out.pareto);
     auto known = metric_names();
     for (auto& name : measure_names()) known.push_back(std::move(name));
     known.emplace_back("train_s");
+    if (reader.watched())
+        reader.describe({"pareto", "Two measures to trade off; the summary lists the best compromises."},
+                        Json::object({{"type", "array"},
+                                      {"items", Json::object({{"enum", Json(known)}})},
+                                      {"minItems", 2},
+                                      {"maxItems", 2},
+                                      {"uniqueItems", true}}));
+    reader.read("pareto", out.pareto);
     auto const* given = reader.take("pareto");
     if (given == nullptr || !given->is_array()) return;
     for (auto const& name : out.pareto)
@@ -81,7 +95,8 @@ void read_pareto(ObjectReader& reader, SearchConfig& out) {
 
 void read_objectives(ObjectReader& reader, std::string const& procedure, SearchConfig& out) {
     constexpr std::array<Name<Objective>, 2> objectives{{{"last", Objective::last}, {"best", Objective::best}}};
-    read_name(reader, "objective", objectives, out.objective);
+    read_name(reader, {"objective", "Trials are compared by the metric of the last epoch, or of the best epoch so far."},
+              objectives, out.objective);
     read_copies(reader, procedure, out);
     read_constraints(reader, out);
     read_pareto(reader, out);

@@ -9,6 +9,7 @@
 #include "experiment/procedures.hpp"
 #include "experiment/section_keys.hpp"
 #include "experiment/sections.hpp"
+#include "experiment/space_parameter.hpp"
 
 namespace hopscotch {
 namespace {
@@ -36,7 +37,8 @@ private:
 
 // The procedure's name; empty if the given one is wrong.
 std::string read_procedure(ObjectReader& reader, std::string& out) {
-    read_choice(reader, "procedure", out, procedure_names(), {"gp", "cmaes", "nsga2", "pb2"});
+    read_choice(reader, {"procedure", "The search procedure: `docs/search.md` describes each."}, out, procedure_names(),
+                {"gp", "cmaes", "nsga2", "pb2"});
     auto const* given = reader.take("procedure");
     return given == nullptr || (given->is_string() && given->string() == out) ? out : "";
 }
@@ -44,31 +46,40 @@ std::string read_procedure(ObjectReader& reader, std::string& out) {
 std::string read_sampler(ObjectReader& reader, std::string const& procedure, std::string& out) {
     out = procedure.empty() ? "" : procedure_traits(procedure).samplers.front();
     if (!ProcedureKeys(reader, procedure).include("sampler")) return out;
-    read_choice(reader, "sampler", out, procedure_traits(procedure).samplers);
+    read_choice(reader, {"sampler", "The source of configurations for a procedure that decides during training."}, out,
+                procedure_traits(procedure).samplers);
     auto const* given = reader.take("sampler");
     return given == nullptr || (given->is_string() && given->string() == out) ? out : "";
 }
 
 void read_metric(ObjectReader& reader, SearchConfig& out) {
-    read_choice(reader, "metric", out.metric, metric_names());
+    read_choice(reader,
+                {"metric", "What trials are compared by; without the key: val_accuracy, and val_loss for a regression."},
+                out.metric, metric_names());
     out.mode = natural_mode(out.metric);
     constexpr std::array<Name<Mode>, 2> modes{{{"min", Mode::min}, {"max", Mode::max}}};
-    read_name(reader, "mode", modes, out.mode);
+    read_name(reader, {"mode", "Whether small or large values are better; without the key, as the metric says."}, modes,
+              out.mode);
 }
 
 void read_budget(ObjectReader reader, std::string const& procedure, SearchBudget& out) {
-    reader.read("trials", out.trials, up_to(k_most_trials, at_least(1)));
-    reader.read("epochs", out.epochs, up_to(1e12, at_least(1)));
-    reader.read("target", out.target);
-    if (ProcedureKeys(reader, procedure).include("patience")) reader.read("patience", out.patience, at_least(1));
-    reader.read("hours", out.hours, above(0));
-    reader.read("hours_per_trial", out.hours_per_trial, above(0));
+    reader.read({"trials", "No more configurations than this."}, out.trials, up_to(k_most_trials, at_least(1)));
+    reader.read({"epochs", "After so many epochs of all trials together, no trial starts or goes on."}, out.epochs,
+                up_to(1e12, at_least(1)));
+    reader.read({"target", "After a trial has reached this value of the metric, no trial starts or goes on."}, out.target);
+    if (ProcedureKeys(reader, procedure).include("patience"))
+        reader.read({"patience", "After so many trials in a row without a new best, no trial starts or goes on."},
+                    out.patience, at_least(1));
+    reader.read({"hours", "Hours of wall clock of the whole run; then no trial starts or goes on."}, out.hours, above(0));
+    reader.read({"hours_per_trial", "Hours of training and validation after which a trial is stopped, at the end of a lap."},
+                out.hours_per_trial, above(0));
     reader.finish();
 }
 
 void read_trials(ObjectReader& reader, std::string const& procedure, SearchConfig& out) {
     if (!ProcedureKeys(reader, procedure).include("trials")) return;
-    reader.read("trials", out.trials, up_to(k_most_trials, at_least(1)));
+    reader.read({"trials", "How many configurations are tried; a grid or a list tries all of them without the key."},
+                out.trials, up_to(k_most_trials, at_least(1)));
     if (out.trials && *out.trials > k_most_trials / out.copies())
         reader.problem("trials", fmt::format("{} configurations, {} times each, are too many (at most {} trials)",
                                              *out.trials, out.copies(), k_most_trials));
@@ -83,43 +94,69 @@ void read_trials(ObjectReader& reader, std::string const& procedure, SearchConfi
 void read_arrays(ObjectReader& reader, std::string const& procedure, SearchConfig& out) {
     ProcedureKeys const own(reader, procedure);
     SamplerKeys const sampled(reader, procedure.empty() ? "" : out.sampler);
-    auto const read = [&](char const* key, Json& place) {
+    auto const read = [&](Key const& named, Json const& item, Json& place) {
+        auto const key = named.name;
+        reader.describe(named, Json::object({{"type", "array"}, {"items", item}}));
         auto const* given = reader.take(key);
         if (given != nullptr && !given->is_array())
             reader.problem(key, fmt::format("expected an array of objects (got {})", given->kind()));
         else if (given != nullptr)
             place = *given;
     };
-    if (own.include("start_with")) read("start_with", out.start_with);
-    read("forbid", out.forbid);
-    if (sampled.include("configurations")) read("configurations", out.configurations);
+    auto const assignment = Json::object({{"type", "object"}});
+    if (own.include("start_with"))
+        read({"start_with", "Assignments {path: value} of every searched key, which are tried first."}, assignment,
+             out.start_with);
+    read({"forbid", "Conditions {path: demand}: a configuration that meets all of one entry is not tried."},
+         conditions_schema(), out.forbid);
+    if (sampled.include("configurations"))
+        read({"configurations", "Assignments {path: value} to try, in place of a space."}, assignment, out.configurations);
 }
 
 void read_epochs(ObjectReader& reader, ProcedureKeys const& own, SearchConfig& out) {
     std::optional<std::int64_t> most;
-    if (own.include("min_epochs")) reader.read("min_epochs", out.min_epochs, at_least(1));
-    if (own.include("max_epochs")) reader.read("max_epochs", most, up_to(100'000, at_least(1)));
+    if (own.include("min_epochs"))
+        reader.read({"min_epochs", "Epochs before the first decision."}, out.min_epochs, at_least(1));
+    if (own.include("max_epochs"))
+        reader.read({"max_epochs", "No trial trains longer; null: train.epochs."}, most, up_to(100'000, at_least(1)));
     if (most) out.max_epochs = static_cast<int>(*most);
-    if (own.include("eta")) reader.read("eta", out.eta, up_to(1000, at_least(2)));
-    if (own.include("min_trials")) reader.read("min_trials", out.min_trials, at_least(1));
+    if (own.include("eta"))
+        reader.read({"eta", "One in eta trials continues, to eta times as many epochs."}, out.eta, up_to(1000, at_least(2)));
+    if (own.include("min_trials"))
+        reader.read({"min_trials", "A trial is stopped only if so many others have trained as long."}, out.min_trials,
+                    at_least(1));
     constexpr std::array<Name<AshaVariant>, 2> variants{{{"promote", AshaVariant::promote}, {"stop", AshaVariant::stop}}};
-    if (own.include("variant")) read_name(reader, "variant", variants, out.variant);
+    if (own.include("variant"))
+        read_name(reader, {"variant", "promote: trials pause and the best are resumed; stop: the worst end at once."},
+                  variants, out.variant);
 }
 
 void read_pbt(ObjectReader& reader, ProcedureKeys const& own, PbtConfig& out) {
-    if (own.include("population")) reader.read("population", out.population, up_to(10'000, at_least(1)));
-    if (own.include("interval")) reader.read("interval", out.interval, up_to(100'000, at_least(1)));
-    if (own.include("quantile")) reader.read("quantile", out.quantile, between(0, 0.5));
-    if (own.include("resample")) reader.read("resample", out.resample, between(0, 1));
+    if (own.include("population"))
+        reader.read({"population", "Trials of the population."}, out.population, up_to(10'000, at_least(1)));
+    if (own.include("interval"))
+        reader.read({"interval", "Epochs between decisions."}, out.interval, up_to(100'000, at_least(1)));
+    if (own.include("quantile"))
+        reader.read({"quantile", "Share of the worst trials, which take over states of as many of the best."}, out.quantile,
+                    between(0, 0.5));
+    if (own.include("resample"))
+        reader.read({"resample", "Probability that a value is drawn anew instead of perturbed."}, out.resample,
+                    between(0, 1));
     if (!own.include("factors")) return;
-    read_numbers(reader, "factors", out.factors, above(0));
+    read_numbers(reader, {"factors", "Numbers are multiplied by one of these factors; lists move to a neighbour."},
+                 out.factors, above(0));
     if (out.factors.empty()) reader.problem("factors", "is empty (numbers could not be perturbed); write [0.8, 1.2]");
 }
 
 void read_tpe(ObjectReader& reader, SamplerKeys const& own, TpeConfig& out) {
-    if (own.include("startup")) reader.read("startup", out.startup, up_to(1e6, at_least(1)));
-    if (own.include("candidates")) reader.read("candidates", out.candidates, up_to(10'000, at_least(1)));
-    if (own.include("multivariate")) reader.read("multivariate", out.multivariate);
+    if (own.include("startup"))
+        reader.read({"startup", "Results of random trials before the model proposes."}, out.startup,
+                    up_to(1e6, at_least(1)));
+    if (own.include("candidates"))
+        reader.read({"candidates", "Candidates drawn for each proposal."}, out.candidates, up_to(10'000, at_least(1)));
+    if (own.include("multivariate"))
+        reader.read({"multivariate", "One density over all keys that are always active; false: one for each key."},
+                    out.multivariate);
 }
 
 }  // namespace
@@ -130,18 +167,25 @@ SearchConfig read_search(ObjectReader reader) {
     auto const sampler = read_sampler(reader, procedure, out.sampler);
     read_metric(reader, out);
     read_objectives(reader, procedure, out);
-    read_budget(reader.child("budget"), procedure, out.budget);
+    read_budget(reader.child({"budget", "Limits that end the search early."}), procedure, out.budget);
     read_trials(reader, procedure, out);
-    reader.read("in_flight", out.in_flight, at_least(1));
+    reader.read(
+        {"in_flight",
+         "Trials in training at once; null: twice the shards, or up to four for each trainer where nothing is decided on the way."},
+        out.in_flight, at_least(1));
     read_arrays(reader, sampler.empty() ? "" : procedure, out);
     ProcedureKeys const own(reader, procedure);
     read_epochs(reader, own, out);
     read_pbt(reader, own, out.pbt);
     read_tpe(reader, SamplerKeys(reader, sampler), out.tpe);
-    reader.read("lookahead", out.lookahead, up_to(1e6, at_least(0)));
-    reader.read("deterministic", out.deterministic);
-    if (own.include("start_from")) reader.read("start_from", out.start_from, not_empty());
-    reader.read("retries", out.retries, up_to(1000, at_least(0)));
+    reader.read({"lookahead", "A result reaches the search so many laps after its virtual end."}, out.lookahead,
+                up_to(1e6, at_least(0)));
+    reader.read({"deterministic", "false: decide by arrival; then only the journal can replay the run."}, out.deterministic);
+    if (own.include("start_from"))
+        reader.read({"start_from", "The directory of an earlier run whose results the sampler learns from."}, out.start_from,
+                    not_empty());
+    reader.read({"retries", "How often a trial goes back to its newest checkpoint after a failure that is not its own."},
+                out.retries, up_to(1000, at_least(0)));
     reader.finish();
     return out;
 }

@@ -26,12 +26,17 @@ bool OwnKeys::include(std::string_view key, Names const& owners) const {
     return false;
 }
 
-void read_choice(ObjectReader& reader, std::string_view key, std::string& out, Names const& now, Names const& later) {
-    if (auto const* given = reader.take(key); given != nullptr && !given->is_string())
-        return reader.problem(key, fmt::format("expected one of {} (got {})", fmt::join(now, ", "), given->kind()));
+void describe_choice(ObjectReader& reader, Key const& key, std::string const& fallback, Names const& names) {
+    reader.describe(key, Json::object({{"type", "string"}, {"enum", Json(names)}, {"default", fallback}}));
+}
+
+void read_choice(ObjectReader& reader, Key const& key, std::string& out, Names const& now, Names const& later) {
+    if (reader.watched()) describe_choice(reader, key, out, now);
+    if (auto const* given = reader.take(key.name); given != nullptr && !given->is_string())
+        return reader.problem(key.name, fmt::format("expected one of {} (got {})", fmt::join(now, ", "), given->kind()));
     reader.read(key, out, [&, known = one_of(now)](std::string const& v) -> std::string {
         if (std::find(later.begin(), later.end(), v) == later.end()) return known(v);
-        return fmt::format("{} \"{}\" is not available in this version (available: {})", key, v, fmt::join(now, ", "));
+        return fmt::format("{} \"{}\" is not available in this version (available: {})", key.name, v, fmt::join(now, ", "));
     });
 }
 
@@ -42,16 +47,25 @@ void refuse_later_keys(ObjectReader& reader, Names const& later) {
 }
 
 Check<double> at_least_zero_below_one() {
-    return [](double v) { return v >= 0 && v < 1 ? "" : fmt::format("must be at least 0 and below 1 (got {})", v); };
+    auto const refuse = [](double v) {
+        return v >= 0 && v < 1 ? "" : fmt::format("must be at least 0 and below 1 (got {})", v);
+    };
+    return {refuse, {.least = 0, .below = 1}};
 }
 
 Check<std::string> not_empty() {
-    return [](std::string const& v) { return v.empty() ? "must not be empty" : ""; };
+    return {[](std::string const& v) { return v.empty() ? "must not be empty" : ""; }, {.empty_text = false}};
 }
 
-void read_bytes(ObjectReader& reader, std::string_view key, std::uint64_t& out) {
+void read_bytes(ObjectReader& reader, Key const& key, std::uint64_t& out) {
     std::string text = "auto";
-    if (!reader.has(key)) return;
+    if (reader.watched())
+        reader.describe(key, Json::object({{"type", "string"},
+                                           {"pattern", "^(auto|[0-9.eE+-]+(kB|KB|MB|GB|TB))$"},
+                                           {"examples", Json(Names{"512MB", "4GB"})},
+                                           {"default", "auto"}}));
+    reader.take(key.name);
+    if (!reader.has(key.name)) return;
     reader.read(key, text);
     if (text == "auto") return;
     constexpr std::array<std::pair<std::string_view, double>, 5> units{
@@ -64,18 +78,36 @@ void read_bytes(ObjectReader& reader, std::string_view key, std::uint64_t& out) 
             out = static_cast<std::uint64_t>(number * bytes);
             return;
         }
-    reader.problem(key, fmt::format("expected \"auto\" or a size such as \"512MB\" or \"4GB\" (got \"{}\")", text));
+    reader.problem(key.name, fmt::format("expected \"auto\" or a size such as \"512MB\" or \"4GB\" (got \"{}\")", text));
 }
 
-void require_text(ObjectReader& reader, std::string_view key, std::string& out, std::string_view suggestion) {
-    if (!reader.has(key)) {
-        reader.take(key);
-        return reader.missing(key, suggestion);
+void require_text(ObjectReader& reader, Key const& key, std::string& out, std::string_view suggestion) {
+    if (reader.watched()) reader.describe(key, Json::object({{"type", "string"}, {"minLength", 1}, {"required", true}}));
+    if (!reader.has(key.name)) {
+        reader.take(key.name);
+        return reader.missing(key.name, suggestion);
     }
     reader.read(key, out, not_empty());
 }
 
-void read_numbers(ObjectReader& reader, std::string_view key, std::vector<double>& out, Check<double> const& each) {
+bool is_word(ObjectReader& reader, Key const& key, WordOr const& other, Check<double> const& check) {
+    if (reader.watched()) {
+        auto const number = schema_of("integer", check.allowed);
+        auto const word = Json::object({{"const", other.word}});
+        reader.describe(key, Json::object({{"anyOf", Json::Array{word, number}}, {"default", other.fallback}}));
+    }
+    auto const* given = reader.take(key.name);
+    if (given == nullptr || !given->is_string()) return false;
+    if (given->string() != other.word)
+        reader.problem(key.name, fmt::format("expected \"{}\" or {} (got \"{}\")", other.word, other.what, given->string()));
+    return true;
+}
+
+void read_numbers(ObjectReader& reader, Key const& named, std::vector<double>& out, Check<double> const& each) {
+    if (reader.watched())
+        reader.describe(
+            named, Json::object({{"type", "array"}, {"items", schema_of("number", each.allowed)}, {"default", Json(out)}}));
+    auto const key = named.name;
     auto const* list = reader.take(key);
     if (list == nullptr) return;
     if (!list->is_array()) return reader.problem(key, fmt::format("expected an array of numbers (got {})", list->kind()));

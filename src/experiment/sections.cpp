@@ -17,16 +17,25 @@ constexpr std::array<Name<AugmentKind>, 3> k_augments{
 constexpr std::array<std::string_view, 5> k_model_keys{"name", "file", "init_from", "init_mode", "freeze"};
 
 void read_augment_keys(ObjectReader& reader, AugmentConfig& out) {
-    auto here = read_name(reader, "name", k_augments, out.kind);
+    Names names;
+    for (auto const& row : k_augments) names.emplace_back(row.text);
+    reader.describe({"name", "The augmentation."},
+                    Json::object({{"type", "string"}, {"enum", Json(names)}, {"required", true}}));
+    auto here = read_name(reader, {"name", "The augmentation."}, k_augments, out.kind);
     if (!reader.has("name")) {
         reader.missing("name", "write \"flip\", \"crop\" or \"cutout\"");
         here.clear();  // there is no default
     }
     OwnKeys const own(reader, here);
     if (out.kind == AugmentKind::cutout) out.probability = 1;
-    if (own.include("probability", {"flip", "cutout"})) reader.read("probability", out.probability, between(0, 1));
-    if (own.include("padding", {"crop"})) reader.read("padding", out.padding, at_least(1));
-    if (own.include("size", {"cutout"})) reader.read("size", out.size, at_least(1));
+    if (own.include("probability", {"flip", "cutout"}))
+        reader.read({"probability", "The probability that a row is changed."}, out.probability, between(0, 1));
+    if (own.include("padding", {"crop"}))
+        reader.read({"padding", "Reflect-pad by so many pixels, then cut the image's own size out at random."}, out.padding,
+                    at_least(1));
+    if (own.include("size", {"cutout"}))
+        reader.read({"size", "Side of the square that is set to the mean; parts outside of the image are cut off."},
+                    out.size, at_least(1));
     reader.finish();
 }
 
@@ -49,6 +58,12 @@ AugmentConfig read_augment(Json const& entry, std::string const& path, Problems&
 
 std::vector<AugmentConfig> read_augments(ObjectReader& reader, Problems& problems) {
     std::vector<AugmentConfig> out;
+    if (reader.watched()) {
+        auto const item = Json::object({{"type", Json(Names{"string", "object"})}});
+        reader.describe({"augment", "Changes of the training rows, in this order; a name alone takes its defaults."},
+                        Json::object({{"type", "array"}, {"items", item}, {"default", Json::Array{}}}));
+        read_augment(Json::object({}), reader.path_of("augment") + "/*", problems);
+    }
     auto const* augment = reader.take("augment");
     if (augment == nullptr) return out;
     if (!augment->is_array()) {
@@ -64,34 +79,50 @@ std::vector<AugmentConfig> read_augments(ObjectReader& reader, Problems& problem
 
 DataConfig read_data(ObjectReader reader, Problems& problems) {
     DataConfig out;
-    require_text(reader, "path", out.path, "write the dataset directory, for example \"data/digits\"");
+    require_text(reader, {"path", "The dataset directory, relative to the folder where hopscotch is started."}, out.path,
+                 "write the dataset directory, for example \"data/digits\"");
     out.augment = read_augments(reader, problems);
-    reader.read("normalise", out.normalise);
+    reader.read({"normalise",
+                 "Rows become (x - mean) / stddev of the training rows; false: uint8 as x / 255, float32 as it is."},
+                out.normalise);
     constexpr std::array<Name<LastBatch>, 2> last{{{"keep", LastBatch::keep}, {"drop", LastBatch::drop}}};
-    read_name(reader, "last_batch", last, out.last_batch);
+    read_name(reader, {"last_batch", "The remainder of a shard: keep trains it at its true size, drop skips it."}, last,
+              out.last_batch);
     std::string validation = "auto";
-    read_choice(reader, "validation", validation, {"auto", "replicated"}, {"sharded"});
+    read_choice(reader, {"validation", "Where the validation rows are; so far every trainer holds all of them."}, validation,
+                {"auto", "replicated"}, {"sharded"});
     if (validation == "replicated") out.validation = ValidationData::replicated;
     constexpr std::array<Name<Cache>, 3> caches{{{"all", Cache::all}, {"window", Cache::window}, {"none", Cache::none}}};
-    read_name(reader, "cache", caches, out.cache);
-    reader.read("stage", out.stage);
-    reader.read("shuffle_rows", out.shuffle_rows, at_least(0));
+    read_name(reader, {"cache", "all: shards in memory; window: read ahead in pieces; none: each row from the file."},
+              caches, out.cache);
+    reader.read(
+        {"stage",
+         "A directory on each host: shards are copied there first, and checked; empty: they are read where they are."},
+        out.stage);
+    reader.read({"shuffle_rows", "Rows are shuffled in windows of so many rows; 0: in the whole shard."}, out.shuffle_rows,
+                at_least(0));
     reader.finish();
     return out;
 }
 
 ModelConfig read_model(ObjectReader reader, Json const& section) {
     ModelConfig out;
-    require_text(reader, "name", out.name, "see `hopscotch models`");
+    require_text(reader, {"name", "A name of `hopscotch models`."}, out.name, "see `hopscotch models`");
     if (out.name == "plugin" || out.name == "torchscript")
-        require_text(reader, "file", out.file, "name the shared object of a plugin, the .pt of a torchscript");
+        require_text(reader, {"file", "plugin: the shared object; torchscript: the .pt file."}, out.file,
+                     "name the shared object of a plugin, the .pt of a torchscript");
     else
         OwnKeys(reader, out.name).include("file", {"plugin", "torchscript"});
-    reader.read("init_from", out.init_from);
+    reader.read({"init_from", "A safetensors file with the first weights; empty: fresh weights."}, out.init_from);
     constexpr std::array<Name<InitFrom>, 3> modes{
         {{"strict", InitFrom::strict}, {"head", InitFrom::head}, {"partial", InitFrom::partial}}};
-    read_name(reader, "init_mode", modes, out.init_mode);
-    reader.read("freeze", out.freeze);
+    read_name(
+        reader,
+        {"init_mode",
+         "How the file must fit: strict: same names and shapes; head: all but the last layer; partial: every tensor that fits."},
+        modes, out.init_mode);
+    reader.read({"freeze", "Patterns of parameter names, * for any text: these parameters keep the values of init_from."},
+                out.freeze);
     if (out.init_from.empty() && !out.freeze.empty())
         reader.problem("freeze", "needs init_from (frozen parameters are not trained, so they need values); name a file");
     if (out.init_from.empty() && reader.has("init_mode"))
@@ -113,16 +144,26 @@ namespace {
 
 void read_run_limits(ObjectReader& reader, RunConfig& out) {
     auto const limit = up_to(1e9, above(0));  // longer ones are more than clocks count
-    reader.read("checkpoint_every_s", out.checkpoint_every_s, above(0));
-    reader.read("checkpoint_mbps", out.checkpoint_mbps, at_least(0));
-    reader.read("checkpoint_keep", out.checkpoint_keep, up_to(1000, at_least(1)));
-    reader.read("report_every_s", out.report_every_s, up_to(1e9, at_least(0)));
-    reader.read("grace_s", out.grace_s, limit);
-    reader.read("silence_s", out.silence_s, limit);
-    reader.read("deadline_s", out.deadline_s, limit);
-    reader.read("stall_s", out.stall_s, limit);
-    if (reader.has("setup_s"))
-        reader.read("setup_s", out.setup_s, limit);
+    reader.read({"checkpoint_every_s",
+                 "A trial's newest copy on the disk is not older than so many seconds, if the disk keeps up."},
+                out.checkpoint_every_s, above(0));
+    reader.read({"checkpoint_mbps", "A trainer writes at most so many megabytes a second; 0: no limit."},
+                out.checkpoint_mbps, at_least(0));
+    reader.read({"checkpoint_keep",
+                 "Newest files kept of a trial that goes on: --resume takes an older file if the newest is damaged."},
+                out.checkpoint_keep, up_to(1000, at_least(1)));
+    reader.read({"report_every_s", "report.html is renewed so often; 0: only at the end of each job."}, out.report_every_s,
+                up_to(1e9, at_least(0)));
+    reader.read({"grace_s", "After a signal, the job saves its states and ends within so many seconds."}, out.grace_s,
+                limit);
+    reader.read({"silence_s", "A trainer that sends nothing for so many seconds is lost."}, out.silence_s, limit);
+    reader.read({"deadline_s", "The longest wait for a reply or a transfer, in seconds."}, out.deadline_s, limit);
+    reader.read({"stall_s", "The longest wait for progress of a batch, in seconds."}, out.stall_s, limit);
+    if (reader.has("setup_s") || reader.watched())
+        reader.read(
+            {"setup_s",
+             "The longest wait for trainers to open their data, in seconds; never less than deadline_s unless given."},
+            out.setup_s, limit);
     else
         out.setup_s = std::max(out.setup_s, out.deadline_s);
 }
@@ -131,31 +172,35 @@ void read_run_limits(ObjectReader& reader, RunConfig& out) {
 
 RunConfig read_run(ObjectReader reader) {
     RunConfig out;
-    require_text(reader, "dir", out.dir, "write the run directory, for example \"runs/digits\"");
-    read_choice(reader, "device", out.device, {"auto", "cpu", "cuda"});
-    if (auto const* threads = reader.take("threads"); threads != nullptr && threads->is_string()) {
-        if (threads->string() != "auto")
-            reader.problem("threads", fmt::format("expected \"auto\" or an integer (got \"{}\")", threads->string()));
-    } else {
-        reader.read("threads", out.threads, up_to(1024, at_least(1)));
-    }
+    require_text(reader, {"dir", "The run directory, which the run makes."}, out.dir,
+                 "write the run directory, for example \"runs/digits\"");
+    read_choice(reader, {"device", "The device that trains; auto: a GPU where there is one."}, out.device,
+                {"auto", "cpu", "cuda"});
+    read_word_or(reader, {"threads", "Threads of LibTorch on each trainer; auto: 1."}, {"auto", "an integer", "auto"},
+                 out.threads, up_to(1024, at_least(1)));
     constexpr std::array<Name<SchedulerPlacement>, 2> schedulers{
         {{"dedicated", SchedulerPlacement::dedicated}, {"shared", SchedulerPlacement::shared}}};
     constexpr std::array<Name<KeepBest>, 2> kept{{{"run", KeepBest::run}, {"trial", KeepBest::trial}}};
-    read_name(reader, "scheduler", schedulers, out.scheduler);
-    read_bytes(reader, "state_memory", out.state_memory);
-    reader.read("spill", out.spill);
-    read_name(reader, "keep_best", kept, out.keep_best);
-    reader.read("exact", out.exact);
-    reader.read("deterministic", out.deterministic);
-    reader.read("tf32", out.tf32);
-    reader.read("cudnn_benchmark", out.cudnn_benchmark);
+    read_name(reader, {"scheduler", "dedicated: rank 0 only schedules; shared: its process trains too."}, schedulers,
+              out.scheduler);
+    read_bytes(reader,
+               {"state_memory", "Memory of waiting states on a trainer; auto: its part of half the host's free memory."},
+               out.state_memory);
+    reader.read({"spill", "A directory for states that do not fit into memory; empty: in the run directory."}, out.spill);
+    read_name(reader, {"keep_best", "Which best models are kept: one of the run, or one of every trial."}, kept,
+              out.keep_best);
+    reader.read({"exact", "The same bits for any number of trainers."}, out.exact);
+    reader.read({"deterministic", "The same bits each time on a GPU; false: faster, and replay can verify nothing."},
+                out.deterministic);
+    reader.read({"tf32", "Products of 10 bits' precision on a GPU; null: unless deterministic."}, out.tf32);
+    reader.read({"cudnn_benchmark", "cuDNN tries its algorithms out for each new shape; null: unless deterministic."},
+                out.cudnn_benchmark);
     if (out.deterministic && out.cudnn_benchmark.value_or(false))
         reader.problem(
             "cudnn_benchmark",
             "needs deterministic false (each run may pick another algorithm, with other bits); set run.deterministic"
             " to false or leave it out");
-    reader.read("cuda_graphs", out.cuda_graphs);
+    reader.read({"cuda_graphs", "Steps on a GPU are captured and launched at once."}, out.cuda_graphs);
     read_run_limits(reader, out);
     read_inject(reader, out.inject);
     reader.finish();

@@ -33,19 +33,39 @@ void read_group_keys(ObjectReader& reader, StrategyKeys const& own, StrategyConf
         {{"ring", ReduceAlgorithm::ring}, {"deterministic", ReduceAlgorithm::deterministic}}};
     for (auto const& row : batches)
         if (default_of(out.name, "batch") == row.text) out.batch = row.value;
-    if (own.include("batch")) read_name(reader, "batch", batches, out.batch);
-    if (own.include("scale_lr")) reader.read("scale_lr", out.scale_lr);
+    if (own.include("batch"))
+        read_name(
+            reader,
+            {"batch",
+             "Of K trainers that train together, each takes batch_size / K rows of a batch (split), or batch_size rows (per_worker)."},
+            batches, out.batch);
+    if (own.include("scale_lr"))
+        reader.read({"scale_lr", "Multiplies the learning rate by the number of trainers; needs per_worker."}, out.scale_lr);
     if (out.scale_lr && out.batch == GroupBatch::split)
         reader.problem(
             "scale_lr",
             "needs \"batch\": \"per_worker\" (with \"split\" the batch keeps its size); set it, or leave scale_lr out");
-    if (own.include("batch_norm")) read_name(reader, "batch_norm", norms, out.batch_norm);
+    if (own.include("batch_norm"))
+        read_name(reader, {"batch_norm", "Statistics of the trainer's own batch, or of the batches of all trainers."}, norms,
+                  out.batch_norm);
     constexpr std::array<Name<Collectives>, 3> collectives{
         {{"auto", Collectives::automatic}, {"mpi", Collectives::mpi}, {"nccl", Collectives::nccl}}};
-    if (own.include("collectives")) read_name(reader, "collectives", collectives, out.collectives);
-    if (own.include("algorithm")) read_name(reader, "algorithm", algorithms, out.algorithm);
-    if (own.include("first_bucket_mb")) reader.read("first_bucket_mb", out.first_bucket_mb, above(0));
-    if (own.include("bucket_mb")) reader.read("bucket_mb", out.bucket_mb, above(0));
+    if (own.include("collectives"))
+        read_name(reader,
+                  {"collectives",
+                   "How GPUs add up: through host memory (mpi), or from GPU to GPU (nccl); auto: nccl wherever it can be."},
+                  collectives, out.collectives);
+    if (own.include("algorithm"))
+        read_name(reader,
+                  {"algorithm",
+                   "ring is the algorithm of Horovod and NCCL; the bits of deterministic do not depend on buckets."},
+                  algorithms, out.algorithm);
+    if (own.include("first_bucket_mb"))
+        reader.read({"first_bucket_mb",
+                     "Size of the first bucket of gradients (2^20 bytes), small so that communication starts early."},
+                    out.first_bucket_mb, above(0));
+    if (own.include("bucket_mb"))
+        reader.read({"bucket_mb", "Size of the other buckets of gradients (2^20 bytes)."}, out.bucket_mb, above(0));
 }
 
 // Before the keys that mean something in a group only.
@@ -55,12 +75,12 @@ void read_groups_of_mop(ObjectReader& reader, StrategyKeys const& own, StrategyC
     out.auto_groups = given != nullptr && given->is_string() && given->string() == "auto";
     if (given == nullptr && reader.take("batch") != nullptr)
         reader.problem("batch", "needs strategy.group_size (one trainer alone takes the whole batch); leave it out");
-    if (given != nullptr && given->is_string() && !out.auto_groups)
-        reader.problem("group_size", fmt::format("expected \"auto\" or a number of trainers (got \"{}\")", given->string()));
-    if (given == nullptr || given->is_string())
-        out.group_size = 1;
-    else
-        reader.read("group_size", out.group_size, at_least(1));
+    out.group_size = 1;
+    read_word_or(reader,
+                 {"group_size",
+                  "So many trainers train a unit together; auto: a number that the first start of a run "
+                  "chooses; 1: no groups."},
+                 {"auto", "a number of trainers", 1}, out.group_size, at_least(1));
     if (out.group_size == 1 && !out.auto_groups) return;
     if (out.policy != StrategyConfig{}.policy)
         reader.problem("policy", fmt::format("\"{}\" does not know groups of trainers; use \"planned\", or leave group_size "
@@ -78,38 +98,48 @@ void read_server_keys(ObjectReader& reader, StrategyKeys const& own, StrategyCon
     constexpr std::array<Name<ServerPlacement>, 2> placements{
         {{"colocated", ServerPlacement::colocated}, {"dedicated", ServerPlacement::dedicated}}};
     std::string mode;
-    if (own.include("mode")) mode = read_name(reader, "mode", modes, out.mode);
-    if (own.include("servers")) reader.read("servers", out.servers, at_least(1));
-    if (own.include("placement")) read_name(reader, "placement", placements, out.placement);
-    if (own.include("part_mb")) reader.read("part_mb", out.part_mb, above(0));
+    if (own.include("mode"))
+        mode = read_name(
+            reader,
+            {"mode",
+             "When servers update: after every worker (sync), after each (async), with bounded staleness (ssp), or after the first workers (backup)."},
+            modes, out.mode);
+    if (own.include("servers"))
+        reader.read({"servers", "The number of servers; 0: one on every trainer (colocated), one in all (dedicated)."},
+                    out.servers, at_least(1));
+    if (own.include("placement"))
+        read_name(reader, {"placement", "dedicated: the last trainers serve and own no shards."}, placements, out.placement);
+    if (own.include("part_mb"))
+        reader.read({"part_mb", "No part of the parameters is larger (2^20 bytes)."}, out.part_mb, above(0));
     OwnKeys const of_mode(reader, mode, "mode");
     if (own.include("staleness") && of_mode.include("staleness", {"ssp"}))
-        reader.read("staleness", out.staleness, at_least(0));
+        reader.read({"staleness", "A worker is never more than so many steps ahead of the slowest."}, out.staleness,
+                    at_least(0));
     if (own.include("aggregate") && of_mode.include("aggregate", {"backup"}))
-        reader.read("aggregate", out.aggregate, at_least(1));
-}
-
-void read_every(ObjectReader& reader, std::int64_t& out) {
-    auto const* every = reader.take("every");
-    if (every == nullptr || (every->is_string() && every->string() == "epoch")) return;
-    if (every->is_string())
-        return reader.problem("every", fmt::format("expected \"epoch\" or a number of steps (got \"{}\")", every->string()));
-    reader.read("every", out, at_least(1));
+        reader.read({"aggregate", "A step is complete with the gradients of the first so many workers; 0: all but one."},
+                    out.aggregate, at_least(1));
 }
 
 void read_averaging_keys(ObjectReader& reader, StrategyKeys const& own, StrategyConfig& out) {
     constexpr std::array<Name<SlotPolicy>, 3> policies{
         {{"local", SlotPolicy::local}, {"averaged", SlotPolicy::averaged}, {"reset", SlotPolicy::reset}}};
     constexpr std::array<Name<AverageVia>, 2> ways{{{"allreduce", AverageVia::allreduce}, {"master", AverageVia::master}}};
-    if (own.include("every")) read_every(reader, out.every);
-    if (own.include("momentum")) read_name(reader, "momentum", policies, out.momentum);
-    if (own.include("via")) read_name(reader, "via", ways, out.via);
-    if (!own.include("outer") || !reader.has("outer")) return;
-    auto outer = reader.child("outer");
+    if (own.include("every"))
+        read_word_or(reader, {"every", "Steps between two means; epoch: one mean at the end of each epoch."},
+                     {"epoch", "a number of steps", "epoch"}, out.every, at_least(1));
+    if (own.include("momentum"))
+        read_name(reader,
+                  {"momentum", "The optimizer's slots at a mean: kept by each trainer, averaged too, or reset to zero."},
+                  policies, out.momentum);
+    if (own.include("via"))
+        read_name(reader, {"via", "master: all trainers send to the first one, which sends the mean back."}, ways, out.via);
+    if (!own.include("outer") || (!reader.has("outer") && !reader.watched())) return;
+    auto outer =
+        reader.child({"outer", "An optimizer on the mean of the trainers' changes; without it, the mean itself is taken."});
     out.outer.emplace();
-    outer.read("lr", out.outer->lr, above(0));
-    outer.read("momentum", out.outer->momentum, at_least_zero_below_one());
-    outer.read("nesterov", out.outer->nesterov);
+    outer.read({"lr", "The learning rate of the outer optimizer."}, out.outer->lr, above(0));
+    outer.read({"momentum", "The momentum of the outer optimizer."}, out.outer->momentum, at_least_zero_below_one());
+    outer.read({"nesterov", "Nesterov's form of the momentum; needs momentum > 0."}, out.outer->nesterov);
     if (out.outer->nesterov && out.outer->momentum <= 0)
         outer.problem("nesterov", "needs momentum > 0 (got 0); set momentum, or leave nesterov out");
     outer.finish();
@@ -177,27 +207,41 @@ std::string take_injection(Injection const& injection, InjectConfig& out) {
 
 StrategyConfig read_strategy(ObjectReader reader) {
     StrategyConfig out;
-    read_choice(reader, "name", out.name, strategy_names());
+    read_choice(reader, {"name", "The strategy: `docs/strategies.md` describes each."}, out.name, strategy_names());
     StrategyKeys const own(reader, out.name);
-    if (own.include("policy")) read_choice(reader, "policy", out.policy, {"planned", "lrtf", "random", "ring"});
+    if (own.include("policy"))
+        read_choice(reader, {"policy", "Which trainer trains which trial next: planned, or another for comparison."},
+                    out.policy, {"planned", "lrtf", "random", "ring"});
     constexpr std::array<Name<Visits>, 2> visits{{{"balanced", Visits::balanced}, {"in_order", Visits::in_order}}};
-    if (own.include("visits")) read_name(reader, "visits", visits, out.visits);
+    if (own.include("visits"))
+        read_name(
+            reader,
+            {"visits",
+             "balanced: trials go round the shards so that trainers have equal work; in_order: trial t begins at shard t."},
+            visits, out.visits);
     constexpr std::array<Name<OwnersBy>, 3> owners{
         {{"shares", OwnersBy::shares}, {"whole", OwnersBy::whole}, {"equal", OwnersBy::equal}}};
-    if (own.include("owners")) read_name(reader, "owners", owners, out.owners);
+    if (own.include("owners"))
+        read_name(
+            reader,
+            {"owners",
+             "How shards are dealt out: by the speed of trainers, two of them sharing a shard (shares), whole shards by speed, or the same number to each."},
+            owners, out.owners);
     read_groups_of_mop(reader, own, out);
     read_group_keys(reader, own, out);
     read_server_keys(reader, own, out);
     read_averaging_keys(reader, own, out);
     constexpr std::array<Name<TaskData>, 2> data{{{"replicated", TaskData::replicated}, {"remote", TaskData::remote}}};
-    if (own.include("data")) read_name(reader, "data", data, out.data);
+    if (own.include("data"))
+        read_name(reader, {"data", "Every trainer fetches all shards once, or rows when they are needed."}, data, out.data);
     refuse_later_keys(reader, {"bundle"});
     reader.finish();
     return out;
 }
 
 void read_inject(ObjectReader& reader, InjectConfig& out) {
-    reader.read("inject", out.as_written);
+    reader.read({"inject", "Delays on purpose, for example \"slow:rank=3,factor=2\" or \"delay:sync_s=20\"."},
+                out.as_written);
     for (auto const& text : out.as_written) {
         auto const refused = take_injection(parse_injection(text).value_or(Injection{}), out);
         if (!refused.empty()) reader.problem("inject", fmt::format("\"{}\" {}", text, refused));

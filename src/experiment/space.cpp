@@ -152,6 +152,16 @@ Space read_space(Experiment const& experiment, Problems& problems) {
     return out;
 }
 
+void describe_space(ObjectReader& reader, Problems& problems) {
+    if (!reader.watched()) return;
+    reader.describe({"space", "The searched settings: dotted path to a value, a list of values or a distribution."},
+                    Json::object({{"type", "object"},
+                                  {"minProperties", 1},
+                                  {"maxProperties", static_cast<std::int64_t>(k_most_parameters)},
+                                  {"additionalProperties", listed_values_schema()}}));
+    read_parameter({"*", Json(Json::Object{}), {}}, problems);
+}
+
 std::string json_path(std::string_view dotted) {
     auto out = fmt::format("/{}", dotted);
     std::replace(out.begin(), out.end(), '.', '/');

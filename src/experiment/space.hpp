@@ -45,6 +45,11 @@ struct Space {
 // Parses `space`, search.forbid and search.start_with. Wrong entries are reported and left out.
 Space read_space(Experiment const& experiment, Problems& problems);
 
+void describe_space(ObjectReader& reader, Problems& problems);  // for a watcher
+
+// True of a setting that all trials share: it cannot be searched.
+bool is_shared(std::string_view path);
+
 // Reads the space, and checks that each key is a setting and that the reader accepts each bound and value. Part of
 // read_experiment.
 void check_space(Experiment const& experiment, Problems& problems);

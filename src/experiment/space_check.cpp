@@ -52,7 +52,7 @@ void check_paths(Space const& space, Problems& problems) {
         if (!inside)
             problems.add(parameter.key_at, "/space/" + path,
                          "cannot be searched (only settings in model, train and data can, such as train.optimizer.lr)");
-        if (path == "data.path" || path == "data.validation" || path == "data.cache" || path == "data.stage")
+        if (is_shared(path))
             problems.add(parameter.key_at, "/space/" + path,
                          "cannot be searched (all trials share it); set it outside the space");
         for (auto const& other : space.parameters)
@@ -141,6 +141,10 @@ void check_configurations(Experiment const& experiment, Problems& problems) {
 }
 
 }  // namespace
+
+bool is_shared(std::string_view path) {
+    return path == "data.path" || path == "data.validation" || path == "data.cache" || path == "data.stage";
+}
 
 void check_space(Experiment const& experiment, Problems& problems) {
     std::size_t const before = problems.entries().size();

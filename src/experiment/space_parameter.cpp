@@ -6,6 +6,8 @@
 #include <cmath>
 #include <map>
 
+#include "experiment/section_keys.hpp"
+
 namespace hopscotch {
 namespace {
 
@@ -56,6 +58,21 @@ std::map<std::string, std::string, std::less<>> const& foreign_keys() {
 }
 
 }  // namespace
+
+Json listed_values_schema() {
+    return Json::object({{"minItems", 1}, {"maxItems", static_cast<std::int64_t>(k_most_listed)}, {"uniqueItems", true}});
+}
+
+Json conditions_schema() {
+    auto const number = [](char const* meaning) {
+        return Json::object({{"type", Json(Names{"number", "null"})}, {"description", meaning}});
+    };
+    auto const bounds =
+        Json::object({{"above", number("Holds for values above this.")}, {"below", number("Holds for values below this.")}});
+    auto const demand =
+        Json::object({{"properties", bounds}, {"additionalProperties", false}, {"minProperties", 1}, {"minItems", 1}});
+    return Json::object({{"type", "object"}, {"additionalProperties", demand}});
+}
 
 std::vector<Condition> read_conditions(Json const& object, std::string const& path, Problems& problems) {
     std::vector<Condition> out;
@@ -132,20 +149,27 @@ private:
         if (refuse_foreign(object)) return;
         ObjectReader reader(object, path_, problems_);
         std::string type;
+        Names const types{"float", "int", "choice", "const"};
+        if (reader.watched())
+            reader.describe({"type", "The distribution."}, Json::object({{"enum", Json(types)}, {"required", true}}));
+        reader.splits("type");
         if (!reader.has("type")) {
             reader.take("type");
             return reader.missing("type", "write \"float\", \"int\", \"choice\" or \"const\"");
         }
-        reader.read("type", type, one_of({"float", "int", "choice", "const"}));
+        reader.read("type", type, one_of(types));
         if (type == "float" || type == "int")
             read_range(reader, object, type == "int" ? Parameter::Type::integer : Parameter::Type::real);
         if (type == "choice") read_values(reader);
         if (type == "const") {
+            reader.describe({"value", "The value of every trial."}, Json::object({{"required", true}}));
             if (auto const* value = reader.take("value"); value != nullptr)
                 out_.values = {*value};
             else
                 reader.missing("value", "write {\"type\": \"const\", \"value\": 0.1}, or just the value");
         }
+        reader.describe({"when", "The key exists only in trials that meet these conditions on other searched keys."},
+                        conditions_schema());
         if (auto const* when = reader.take("when"); when != nullptr)
             out_.when = read_conditions(*when, path_ + "/when", problems_);
         if (!type.empty()) reader.finish();
@@ -173,19 +197,29 @@ private:
     }
 
     void read_values(ObjectReader& reader) {
+        if (reader.watched()) {
+            auto values = listed_values_schema();
+            values["type"] = Json("array");
+            values["required"] = Json(true);
+            reader.describe({"values", "The values to choose from."}, std::move(values));
+        }
         auto const* values = reader.take("values");
         if (values == nullptr) return reader.missing("values", "list them: {\"type\": \"choice\", \"values\": [1, 2]}");
         if (!values->is_array()) return reader.problem("values", fmt::format("expected an array (got {})", values->kind()));
         set_choice(*values, path_ + "/values");
     }
 
-    void read_bound(ObjectReader& reader, std::string_view key, double& out) {
+    void read_bound(ObjectReader& reader, Key const& named, double& out) {
+        auto const key = named.name;
+        bool const whole_number = out_.type == Parameter::Type::integer;
+        if (reader.watched())
+            reader.describe(named, Json::object({{"type", whole_number ? "integer" : "number"}, {"required", true}}));
         if (!reader.has(key)) {
             reader.take(key);
             return reader.missing(key, "a range needs low and high, both inclusive");
         }
         std::int64_t whole = 0;
-        if (out_.type == Parameter::Type::integer) {
+        if (whole_number) {
             reader.read(key, whole);
             out = static_cast<double>(whole);
         } else {
@@ -196,11 +230,11 @@ private:
     void read_range(ObjectReader& reader, Json const& object, Parameter::Type type) {
         out_.type = type;
         std::size_t const before = problems_.entries().size();
-        read_bound(reader, "low", out_.low);
-        read_bound(reader, "high", out_.high);
-        reader.read("log", out_.log);
-        reader.read("step", out_.step, above(0));
-        reader.read("count", out_.count, at_least(1));
+        read_bound(reader, {"low", "The lowest value, inclusive."}, out_.low);
+        read_bound(reader, {"high", "The highest value, inclusive."}, out_.high);
+        reader.read({"log", "Uniform in the logarithm."}, out_.log);
+        reader.read({"step", "Only low, low + step, ... up to high."}, out_.step, above(0));
+        reader.read({"count", "So many points of a grid, both bounds included."}, out_.count, at_least(1));
         if (problems_.entries().size() > before) return;
         if (out_.high < out_.low)
             reader.problem("high", fmt::format("must be at least low (got {} < {})", out_.high, out_.low));

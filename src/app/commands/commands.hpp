@@ -19,5 +19,6 @@ Work add_plan(CLI::App& command);
 Work add_predict(CLI::App& command);
 Work add_replay(CLI::App& command);
 Work add_run(CLI::App& command);
+Work add_schema(CLI::App& command);
 
 }  // namespace hopscotch

@@ -21,7 +21,10 @@ std::string image_hint(std::vector<std::int64_t> const& shape) {
 }  // namespace
 
 Check<double> fraction() {
-    return [](double v) { return v >= 0 && v < 1 ? "" : fmt::format("must be at least 0 and less than 1 (got {})", v); };
+    auto const refuse = [](double v) {
+        return v >= 0 && v < 1 ? "" : fmt::format("must be at least 0 and less than 1 (got {})", v);
+    };
+    return {refuse, {.least = 0, .below = 1}};
 }
 
 std::string shape_text(std::vector<std::int64_t> const& shape) { return fmt::format("{}", fmt::join(shape, "x")); }

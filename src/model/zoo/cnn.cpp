@@ -61,9 +61,9 @@ std::int64_t smallest_side(std::size_t poolings) { return std::int64_t{1} << std
 std::unique_ptr<Network> make_cnn(ModelConfig const& model, DataSchema const& data, Problems& problems) {
     CnnArguments arguments;
     ObjectReader reader(model.arguments, "/model", problems);
-    reader.read("channels", arguments.channels, at_least(1));
-    reader.read("dropout", arguments.dropout, fraction());
-    reader.read("batch_norm", arguments.batch_norm);
+    reader.read({"channels", "Channels of every convolution."}, arguments.channels, at_least(1));
+    reader.read({"dropout", "Dropout before fc."}, arguments.dropout, fraction());
+    reader.read({"batch_norm", "Batch norm before every relu."}, arguments.batch_norm);
     reader.finish();
     auto const shape = image_shape(model, data, smallest_side(arguments.channels.size()), problems);
     if (!shape || !problems.empty()) return nullptr;

@@ -99,10 +99,11 @@ private:
 std::unique_ptr<Network> make_gpt(ModelConfig const& model, DataSchema const& data, Problems& problems) {
     GptArguments a;
     ObjectReader reader(model.arguments, "/model", problems);
-    reader.read("layers", a.layers, at_least(1));
-    reader.read("width", a.width, at_least(1));
-    reader.read("heads", a.heads, at_least(1));
-    reader.read("dropout", a.dropout, fraction());
+    reader.read({"layers", "Layers."}, a.layers, at_least(1));
+    reader.read({"width", "Width of the embedding, a multiple of heads."}, a.width, at_least(1));
+    reader.read({"heads", "Heads of the attention."}, a.heads, at_least(1));
+    reader.read({"dropout", "Dropout after the embedding, the attention and the MLP of every layer."}, a.dropout,
+                fraction());
     reader.finish();
     if (data.task != Task::language || data.shape.size() != 1 || vocabulary(data) != data.outputs)
         complain_of_data(model,

@@ -118,11 +118,11 @@ std::optional<Steps> steps_of(ModelConfig const& model, DataSchema const& data, 
 std::unique_ptr<Network> make_lstm(ModelConfig const& model, DataSchema const& data, Problems& problems) {
     LstmArguments a;
     ObjectReader reader(model.arguments, "/model", problems);
-    reader.read("hidden", a.hidden, at_least(1));
-    reader.read("layers", a.layers, at_least(1));
-    reader.read("embedding", a.embedding, at_least(1));
-    reader.read("dropout", a.dropout, fraction());
-    reader.read("bidirectional", a.bidirectional);
+    reader.read({"hidden", "Width of the state."}, a.hidden, at_least(1));
+    reader.read({"layers", "Layers."}, a.layers, at_least(1));
+    reader.read({"embedding", "Width of a token's embedding (rows of tokens)."}, a.embedding, at_least(1));
+    reader.read({"dropout", "Dropout between layers."}, a.dropout, fraction());
+    reader.read({"bidirectional", "A second LSTM reads the row backwards."}, a.bidirectional);
     reader.finish();
     auto const steps = steps_of(model, data, problems);
     if (!steps || !problems.empty()) return nullptr;

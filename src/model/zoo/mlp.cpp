@@ -113,10 +113,10 @@ std::unique_ptr<Network> make_logistic(ModelConfig const& model, DataSchema cons
 std::unique_ptr<Network> make_mlp(ModelConfig const& model, DataSchema const& data, Problems& problems) {
     MlpArguments arguments;
     ObjectReader reader(model.arguments, "/model", problems);
-    reader.read("hidden", arguments.hidden, at_least(1));
-    reader.read("activation", arguments.activation, one_of({"relu", "tanh"}));
-    reader.read("dropout", arguments.dropout, fraction());
-    reader.read("batch_norm", arguments.batch_norm);
+    reader.read({"hidden", "Width of every hidden layer."}, arguments.hidden, at_least(1));
+    reader.read({"activation", "The activation behind every hidden layer."}, arguments.activation, one_of({"relu", "tanh"}));
+    reader.read({"dropout", "Dropout after every hidden layer."}, arguments.dropout, fraction());
+    reader.read({"batch_norm", "Batch norm before every activation."}, arguments.batch_norm);
     reader.finish();
     if (!problems.empty()) return nullptr;
     std::vector<std::int64_t> widths{elements(data.shape)};

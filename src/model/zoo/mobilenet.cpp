@@ -98,9 +98,11 @@ private:
 std::unique_ptr<Network> make_mobilenet_v2(ModelConfig const& model, DataSchema const& data, Problems& problems) {
     MobileNetArguments arguments;
     ObjectReader reader(model.arguments, "/model", problems);
-    reader.read("width", arguments.width, between(0.01, 16));
-    reader.read("dropout", arguments.dropout, fraction());
-    reader.read("stem", arguments.stem, one_of({"imagenet", "cifar"}));
+    reader.read({"width", "Factor of all channels; they are rounded to multiples of 8."}, arguments.width,
+                between(0.01, 16));
+    reader.read({"dropout", "Dropout before the last layer."}, arguments.dropout, fraction());
+    reader.read({"stem", "imagenet: the first convolution halves the sides; cifar: it does not."}, arguments.stem,
+                one_of({"imagenet", "cifar"}));
     reader.finish();
     auto const shape = image_shape(model, data, 1, problems);
     if (!shape || !problems.empty()) return nullptr;

@@ -116,10 +116,11 @@ private:
 std::unique_ptr<Network> make_resnet(ModelConfig const& model, DataSchema const& data, Problems& problems) {
     auto plan = plans().at(model.name);
     ObjectReader reader(model.arguments, "/model", problems);
-    reader.read("width", plan.width, between(1, 4096));
+    reader.read({"width", "Channels of the first stage."}, plan.width, between(1, 4096));
     if (plan.shortcut == Shortcut::projection) {
         std::string stem = "imagenet";
-        reader.read("stem", stem, one_of({"imagenet", "cifar"}));
+        reader.read({"stem", "imagenet: 7x7 convolution with stride 2 and max pooling; cifar: 3x3 convolution."}, stem,
+                    one_of({"imagenet", "cifar"}));
         plan.stem = stem == "imagenet" ? Stem::imagenet : Stem::cifar;
     }
     reader.finish();

@@ -33,10 +33,10 @@ struct SyntheticArguments {
 SyntheticArguments read_synthetic(ModelConfig const& model, Problems& problems) {
     SyntheticArguments arguments;
     ObjectReader reader(model.arguments, "/model", problems);
-    reader.read("seconds_per_batch", arguments.seconds_per_batch, at_least(0));
-    reader.read("seconds_per_row", arguments.seconds_per_row, at_least(0));
-    reader.read("parameters", arguments.parameters, at_least(1));
-    reader.read("jitter", arguments.jitter, fraction());
+    reader.read({"seconds_per_batch", "Seconds of each batch."}, arguments.seconds_per_batch, at_least(0));
+    reader.read({"seconds_per_row", "Seconds for each row of the batch."}, arguments.seconds_per_row, at_least(0));
+    reader.read({"parameters", "Floats in the state."}, arguments.parameters, at_least(1));
+    reader.read({"jitter", "A batch takes seconds_per_batch x (1 +- jitter)."}, arguments.jitter, fraction());
     reader.finish();
     return arguments;
 }

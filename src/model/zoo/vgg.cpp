@@ -90,9 +90,9 @@ std::unique_ptr<Network> make_vgg16(ModelConfig const& model, DataSchema const& 
     VggArguments arguments;
     arguments.batch_norm = model.name == "vgg16_bn";
     ObjectReader reader(model.arguments, "/model", problems);
-    reader.read("width", arguments.width, between(1, 4096));
-    reader.read("hidden", arguments.hidden, at_least(1));
-    reader.read("dropout", arguments.dropout, fraction());
+    reader.read({"width", "Channels of the first stage."}, arguments.width, between(1, 4096));
+    reader.read({"hidden", "Width of the two hidden linear layers."}, arguments.hidden, at_least(1));
+    reader.read({"dropout", "Dropout after each of the hidden linear layers."}, arguments.dropout, fraction());
     reader.finish();
     auto const shape = image_shape(model, data, 1 << k_poolings, problems);
     if (!shape || !problems.empty()) return nullptr;

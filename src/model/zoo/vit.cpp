@@ -117,13 +117,15 @@ void check_sides(VitArguments const& a, ImageShape const& shape, ObjectReader& r
 std::unique_ptr<Network> make_vit(ModelConfig const& model, DataSchema const& data, Problems& problems) {
     VitArguments a;
     ObjectReader reader(model.arguments, "/model", problems);
-    reader.read("preset", a.preset, one_of({"tiny", "small", "b_16"}));
-    reader.read("patch", a.patch, at_least(1));
-    reader.read("width", a.width, at_least(1));
-    reader.read("depth", a.depth, at_least(1));
-    reader.read("heads", a.heads, at_least(1));
-    reader.read("mlp", a.mlp, at_least(1));
-    reader.read("dropout", a.dropout, fraction());
+    reader.read({"preset", "Width 192 (tiny), 384 (small) or 768 (b_16)."}, a.preset, one_of({"tiny", "small", "b_16"}));
+    reader.read({"patch", "Side of the square patches, which divides both sides of the images."}, a.patch, at_least(1));
+    reader.read({"width", "Width of the embedding, a multiple of heads; without the key, the preset's."}, a.width,
+                at_least(1));
+    reader.read({"depth", "Layers."}, a.depth, at_least(1));
+    reader.read({"heads", "Heads of the attention; without the key, width / 64."}, a.heads, at_least(1));
+    reader.read({"mlp", "Width of the hidden layer of the MLPs; without the key, 4 x width."}, a.mlp, at_least(1));
+    reader.read({"dropout", "Dropout after the embedding, the attention and both layers of the MLPs."}, a.dropout,
+                fraction());
     reader.finish();
     auto const shape = image_shape(model, data, 1, problems);
     if (!shape || !problems.empty()) return nullptr;

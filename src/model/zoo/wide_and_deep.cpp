@@ -106,9 +106,9 @@ private:
 std::unique_ptr<Network> make_wide_and_deep(ModelConfig const& model, DataSchema const& data, Problems& problems) {
     WideAndDeepArguments arguments;
     ObjectReader reader(model.arguments, "/model", problems);
-    reader.read("embedding", arguments.embedding, at_least(1));
-    reader.read("hidden", arguments.hidden, at_least(1));
-    reader.read("dropout", arguments.dropout, fraction());
+    reader.read({"embedding", "Width of a category's embedding."}, arguments.embedding, at_least(1));
+    reader.read({"hidden", "Width of every hidden layer."}, arguments.hidden, at_least(1));
+    reader.read({"dropout", "Dropout after every hidden layer."}, arguments.dropout, fraction());
     reader.finish();
     if (std::ranges::none_of(data.categories, [](std::int64_t n) { return n > 0; }))
         complain_of_data(model,

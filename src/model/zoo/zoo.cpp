@@ -181,6 +181,33 @@ std::vector<ZooEntry> const& zoo() {
     return entries;
 }
 
+void describe_models(Problems& problems) {
+    auto* const watcher = problems.watcher();
+    if (watcher == nullptr) return;
+    Json::Array names;
+    for (auto const& entry : zoo()) names.emplace_back(entry.name);
+    watcher->key("/model", "name",
+                 Json::object({{"type", "string"},
+                               {"enum", Json(names)},
+                               {"required", true},
+                               {"description", "The network: `hopscotch models` describes each."}}));
+    watcher->splits("/model", "name");
+    auto const* name = watcher->value("/model", "name");
+    if (name == nullptr) return;
+    auto const* row = find_row(name->string());
+    problems.add("described");  // a maker reads its arguments, and makes nothing after a complaint
+    ModelConfig model;
+    model.name = name->string();
+    model.arguments = Json(Json::Object{});
+    DataSchema const data{Task::classification, {1, 8, 8}, 10, 1, {}};
+    if (row->make == make_plugin)
+        watcher->open("/model");
+    else if (row->make == nullptr)
+        check_synthetic(model, data, problems);
+    else if (row->make != make_torchscript)
+        row->make(model, data, problems);
+}
+
 double flops_per_row(TrialConfig const& config, DataSchema const& data) {
     if (config.model.name == "synthetic") return synthetic_flops(config.model, config.train.batch_size);
     return k_flops_per_multiply_add * accepted_network(config.model, data)->multiply_adds();

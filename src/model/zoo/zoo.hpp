@@ -19,6 +19,9 @@ struct ZooEntry {
 };
 std::vector<ZooEntry> const& zoo();
 
+// Tells the watcher of `problems` the names of the models, and the arguments of the one that the watcher names.
+void describe_models(Problems& problems);
+
 // Cost of one training row in FLOPs (forward and backward), for schedules; a pure function of the configuration.
 // The first form takes the batch size (the cost of `synthetic` depends on it), the second assumes the default one.
 double flops_per_row(TrialConfig const& config, DataSchema const& data);
