@@ -116,10 +116,11 @@ private:
         Json properties(Json::Object{});
         Json::Array required;
         for (auto const& [name, noted] : here.keys) {
-            if (is_required(noted)) required.emplace_back(name);
             auto schema = noted;
             auto const below = path + "/" + name;
             if (notes.objects.contains(below)) merge(schema, keywords(below, choices));
+            bool const needed = schema.find("required") != nullptr;  // an object with a required key must be given, too
+            if (needed) required.emplace_back(name);
             if (notes.objects.contains(below + "/*")) {
                 auto const* const each = schema.find("items") != nullptr ? "items" : "additionalProperties";
                 merge(schema[each], keywords(below + "/*", choices));

@@ -111,7 +111,11 @@ private:
             "\n## {}\n{}{}\n| key | type | default | allowed | meaning | only with |\n|---|---|---|---|---|---|\n",
             path.empty() ? "The file" : fmt::format("`{}`", path), remark, remark.empty() ? "" : "\n");
         for (auto const& row : rows) line(here, row);
-        for (auto const& row : rows) below(path.empty() ? row.key : path + "." + row.key, resolved(row.reference));
+        for (auto const& row : rows) {
+            auto const only = where(here, row.key, row.reference).some;
+            auto const with = only.empty() ? "" : fmt::format("With {}.", fmt::join(only, "; "));
+            below(path.empty() ? row.key : path + "." + row.key, resolved(row.reference), with);
+        }
     }
 
     void line(Json const& here, Row const& row) {
@@ -128,10 +132,10 @@ private:
                             fmt::format("{}", fmt::join(where(here, row.key, row.reference).some, "; ")));
     }
 
-    void below(std::string const& path, Json const& schema) {
+    void below(std::string const& path, Json const& schema, std::string const& remark) {
         auto const* each = schema.find("patternProperties");  // the space: its properties are paths, all with one form
         if (each != nullptr) return object(path + " entry", resolved(each->object().front().value), "One distribution.");
-        if (schema.find("properties") != nullptr || schema.find("allOf") != nullptr) object(path, schema, "");
+        if (schema.find("properties") != nullptr || schema.find("allOf") != nullptr) object(path, schema, remark);
         if (auto const* items = schema.find("items"); items != nullptr && items->find("$ref") != nullptr)
             object(path + " entry", resolved(*items), "One entry of the list.");
     }

@@ -69,8 +69,11 @@ Json conditions_schema() {
     };
     auto const bounds =
         Json::object({{"above", number("Holds for values above this.")}, {"below", number("Holds for values below this.")}});
-    auto const demand =
-        Json::object({{"properties", bounds}, {"additionalProperties", false}, {"minProperties", 1}, {"minItems", 1}});
+    auto const value = Json::object({{"type", Json(Names{"string", "number", "boolean", "null"})}});
+    auto const list = Json::object({{"type", "array"}, {"minItems", 1}});
+    auto const range =
+        Json::object({{"type", "object"}, {"properties", bounds}, {"additionalProperties", false}, {"minProperties", 1}});
+    auto const demand = Json::object({{"anyOf", Json::Array{value, list, range}}});
     return Json::object({{"type", "object"}, {"additionalProperties", demand}});
 }
 

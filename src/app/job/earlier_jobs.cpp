@@ -33,7 +33,8 @@ void refuse_changes(RunFacts const& facts, Experiment const& experiment, Inputs 
     std::vector<std::string> changes;
     differences(facts.experiment, experiment.document, "", changes);
     std::erase_if(changes, [](std::string const& change) {
-        return change.starts_with("run.") || change.starts_with("data.stage:") || change.starts_with("strategy.owners:");
+        return change.starts_with("run.") || change.starts_with("data.stage:") || change.starts_with("$schema:") ||
+               change.starts_with("strategy.owners:");
     });
     if (facts.dataset_hash != now.dataset_hash)
         changes.push_back(fmt::format("the dataset's hash: was {}, is {}", facts.dataset_hash, now.dataset_hash));
