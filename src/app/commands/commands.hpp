@@ -9,11 +9,13 @@ namespace hopscotch {
 Work add_compare(CLI::App& command);
 Work add_ctl(CLI::App& command);
 Work add_data(CLI::App& command);
+Work add_export(CLI::App& command);
 Work add_init(CLI::App& command);
 Work add_report(CLI::App& command);
 
 // Of the program hopscotch-train.
 Work add_bench(CLI::App& command);
+Work add_doctor(CLI::App& command);
 Work add_models(CLI::App& command);
 Work add_plan(CLI::App& command);
 Work add_predict(CLI::App& command);
