@@ -26,6 +26,14 @@ struct ObjectKeys {
     }
 };
 
+// A default that nobody may write: 0 stands for "as the other settings say".
+void drop_unwritable_default(Json& schema) {
+    auto const* fallback = schema.find("default");
+    auto const* least = schema.find("minimum");
+    if (fallback == nullptr || !fallback->is_number() || least == nullptr || fallback->number() >= least->number()) return;
+    std::erase_if(schema.object(), [](Json::Member const& member) { return member.key == "default"; });
+}
+
 // Notes the keys of a document that has the chosen values and nothing else.
 class Notes final : public KeyWatcher {
 public:
@@ -33,6 +41,7 @@ public:
 
     void key(std::string const& object, std::string_view name, Json schema) override {
         auto& here = objects[object];
+        drop_unwritable_default(schema);
         if (here.find(name) == nullptr) here.keys.emplace_back(name, std::move(schema));
     }
     void splits(std::string const& object, std::string_view name) override { objects[object].splits.emplace_back(name); }

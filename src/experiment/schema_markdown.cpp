@@ -43,6 +43,14 @@ std::string allowed_of(Json const& schema) {
     return bounds_of(schema);
 }
 
+bool is_required(Json const& object, std::string const& key) {  // of the object, or of each kind that has the key
+    auto const* required = object.find("required");
+    if (required != nullptr && std::ranges::count(required->array(), Json(key)) > 0) return true;
+    auto const* branches = object.find("allOf");
+    return branches != nullptr &&
+           std::ranges::any_of(branches->array(), [&](Json const& branch) { return is_required(branch.at("then"), key); });
+}
+
 // Where a key stands in the branches of an object: in all of them, in none, or in some ("`name` adam, adamw").
 struct Where {
     enum class Kind { all, none, some } kind;
@@ -121,13 +129,11 @@ private:
     void line(Json const& here, Row const& row) {
         auto const& schema = resolved(row.reference);
         auto const* fallback = schema.find("default");
-        auto const* required = here.find("required");
-        bool const needed = required != nullptr && std::ranges::count(required->array(), Json(row.key)) > 0;
         auto const* meaning = schema.find("description");
         out_ += fmt::format("| `{}` | {} | {} | {} | {} | {} |\n", row.key, type_of(schema),
-                            needed                ? "required"
-                            : fallback != nullptr ? fmt::format("`{}`", fallback->dump())
-                                                  : "",
+                            is_required(here, row.key) ? "required"
+                            : fallback != nullptr      ? fmt::format("`{}`", fallback->dump())
+                                                       : "",
                             allowed_of(schema), meaning != nullptr ? meaning->string() : "",
                             fmt::format("{}", fmt::join(where(here, row.key, row.reference).some, "; ")));
     }

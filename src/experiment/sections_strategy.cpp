@@ -105,7 +105,8 @@ void read_server_keys(ObjectReader& reader, StrategyKeys const& own, StrategyCon
              "When servers update: after every worker (sync), after each (async), with bounded staleness (ssp), or after the first workers (backup)."},
             modes, out.mode);
     if (own.include("servers"))
-        reader.read({"servers", "The number of servers; 0: one on every trainer (colocated), one in all (dedicated)."},
+        reader.read({"servers",
+                     "The number of servers; without the key: one on every trainer (colocated), one in all (dedicated)."},
                     out.servers, at_least(1));
     if (own.include("placement"))
         read_name(reader, {"placement", "dedicated: the last trainers serve and own no shards."}, placements, out.placement);
@@ -116,7 +117,8 @@ void read_server_keys(ObjectReader& reader, StrategyKeys const& own, StrategyCon
         reader.read({"staleness", "A worker is never more than so many steps ahead of the slowest."}, out.staleness,
                     at_least(0));
     if (own.include("aggregate") && of_mode.include("aggregate", {"backup"}))
-        reader.read({"aggregate", "A step is complete with the gradients of the first so many workers; 0: all but one."},
+        reader.read({"aggregate",
+                     "A step is complete with the gradients of the first so many workers; without the key: all but one."},
                     out.aggregate, at_least(1));
 }
 
