@@ -7,6 +7,7 @@
 #include "app/job/prepare.hpp"
 #include "app/plan/plan_rows.hpp"
 #include "app/plan/planned_run.hpp"
+#include "experiment/strategy_traits.hpp"
 #include "schedule/policy.hpp"
 
 namespace hopscotch {
