@@ -19,7 +19,7 @@ makers='strategy/strategy_table.cpp schedule/run_estimate.cpp search/procedure_t
 # Where a name in quotes is allowed all the same: "regex on path:line:text | why", a line each.
 allowed='
 ^experiment/[a-z_]*_config\.hpp:.*std::string [a-z]+ = "            | the default of a setting
-^experiment/sections_strategy\.cpp:.*"policy", out\.policy          | the only policy, where the reader takes it
+^experiment/sections_strategy\.cpp:.*out\.policy, \{"             | the only policy, where the reader takes it
 ReduceAlgorithm::ring                                                | an algorithm of all-reduce
 \{"allreduce", "Speed                                                | a sub-command of bench
 ^schedule/lap_clock\.cpp:.*policy_named\("planned"\)               | the order of the virtual clock, whatever the policy

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/key_watcher.hpp"
 
 namespace hopscotch {
 

@@ -2,6 +2,8 @@
 // The strict reader: takes known keys out of a JSON object, checks types and ranges, and collects every problem, so that
 // the user sees all of them at once as "file:line:col: /path: problem (why); suggestion".
 #pragma once
+#include <concepts>
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -9,9 +11,10 @@
 #include <vector>
 
 #include "core/json.hpp"
-#include "core/key_watcher.hpp"
 
 namespace hopscotch {
+
+class KeyWatcher;  // core/key_watcher.hpp
 
 // All complaints about one document, in the order of the file.
 class Problems {
@@ -46,6 +49,36 @@ private:
     KeyWatcher* watcher_;
     std::vector<Entry> found_;
     std::vector<Source> sources_;
+};
+
+// The name of a key, and its meaning in one sentence. Converts from any text, where nobody describes the key.
+struct Key {
+    template <std::convertible_to<std::string_view> Text>
+    Key(Text const& key, std::string_view what = "") : name(key), meaning(what) {}
+    std::string_view name, meaning;
+};
+
+// The values that a check lets pass, as far as a schema can say it.
+struct Allowed {
+    std::optional<double> least = {}, above = {}, most = {}, below = {};
+    std::vector<std::string> words = {};  // empty: any text
+    bool empty_text = true;
+};
+
+// Returns why a value is refused ("must be > 0 (got -1)"), or empty.
+template <class T>
+class Check {
+public:
+    Check() = default;
+    template <std::invocable<T const&> Refuse>
+    Check(Refuse refuse, Allowed passing = {}) : allowed(std::move(passing)), refuse_(std::move(refuse)) {}
+    std::string operator()(T const& value) const { return refuse_(value); }
+    explicit operator bool() const { return static_cast<bool>(refuse_); }
+
+    Allowed allowed;
+
+private:
+    std::function<std::string(T const&)> refuse_;
 };
 
 // The known word nearest to `word` (Damerau-Levenshtein, at most a third of its letters wrong), or empty.

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <map>
 
-#include "core/error.hpp"
+#include "core/key_watcher.hpp"
 #include "experiment/space.hpp"
 
 namespace hopscotch {

@@ -13,7 +13,7 @@ using Readers = std::function<void(Problems&)>;  // all readers of one document,
 
 Json experiment_schema(Readers const& readers);
 
-// The reference of all keys, as Markdown: a table for each object of the document.
+// The reference of all keys, as Markdown: a list for each object of the document.
 std::string schema_markdown(Json const& schema);
 
 }  // namespace hopscotch

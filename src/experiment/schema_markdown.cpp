@@ -82,6 +82,23 @@ Where where(Json const& object, std::string_view key, Json const& reference) {
     return {Where::Kind::some, std::move(more)};
 }
 
+constexpr std::size_t k_columns = 120;
+
+// Lines of the width of the other pages; those behind the first are indented.
+std::string wrapped(std::string_view text) {
+    std::string out, line;
+    while (!text.empty()) {
+        auto const word = text.substr(0, text.find(' '));
+        text.remove_prefix(std::min(text.size(), word.size() + 1));
+        if (line.size() + 1 + word.size() > k_columns) {
+            out += line + "\n";
+            line = " ";
+        }
+        line += fmt::format("{}{}", line.empty() ? "" : " ", word);
+    }
+    return out + line + "\n";
+}
+
 class Markdown {
 public:
     explicit Markdown(Json const& schema) : schema_(schema) {}
@@ -115,9 +132,8 @@ private:
     void object(std::string const& path, Json const& here, std::string const& remark) {
         std::vector<Row> rows;
         rows_of(here, rows);
-        out_ += fmt::format(
-            "\n## {}\n{}{}\n| key | type | default | allowed | meaning | only with |\n|---|---|---|---|---|---|\n",
-            path.empty() ? "The file" : fmt::format("`{}`", path), remark, remark.empty() ? "" : "\n");
+        out_ += fmt::format("\n## {}\n", path.empty() ? "The file" : fmt::format("`{}`", path));
+        if (!remark.empty()) out_ += wrapped(remark) + "\n";
         for (auto const& row : rows) line(here, row);
         for (auto const& row : rows) {
             auto const only = where(here, row.key, row.reference).some;
@@ -128,14 +144,15 @@ private:
 
     void line(Json const& here, Row const& row) {
         auto const& schema = resolved(row.reference);
-        auto const* fallback = schema.find("default");
+        std::vector<std::string> facts{type_of(schema)};
+        if (auto const allowed = allowed_of(schema); !allowed.empty()) facts.push_back(allowed);
+        if (is_required(here, row.key)) facts.emplace_back("required");
+        if (auto const* fallback = schema.find("default")) facts.push_back(fmt::format("default `{}`", fallback->dump()));
+        if (auto const only = where(here, row.key, row.reference).some; !only.empty())
+            facts.push_back(fmt::format("only with {}", fmt::join(only, " or ")));
         auto const* meaning = schema.find("description");
-        out_ += fmt::format("| `{}` | {} | {} | {} | {} | {} |\n", row.key, type_of(schema),
-                            is_required(here, row.key) ? "required"
-                            : fallback != nullptr      ? fmt::format("`{}`", fallback->dump())
-                                                       : "",
-                            allowed_of(schema), meaning != nullptr ? meaning->string() : "",
-                            fmt::format("{}", fmt::join(where(here, row.key, row.reference).some, "; ")));
+        out_ += wrapped(
+            fmt::format("- `{}` ({}): {}", row.key, fmt::join(facts, "; "), meaning != nullptr ? meaning->string() : ""));
     }
 
     void below(std::string const& path, Json const& schema, std::string const& remark) {
@@ -155,7 +172,8 @@ private:
 std::string schema_markdown(Json const& schema) {
     return "# The experiment file\n\n"
            "`hopscotch schema --markdown` writes this page from the code that reads experiment files. `hopscotch schema` "
-           "prints\nthe same as a JSON Schema for editors. An empty last column means: always.\n" +
+           "prints\nthe same as a JSON Schema for editors. In brackets: type, values, default, and the settings that the "
+           "key needs.\n" +
            Markdown(schema).text();
 }
 

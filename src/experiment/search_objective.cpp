@@ -20,10 +20,8 @@ constexpr int k_most_copies = 1000;
 void read_copies(ObjectReader& reader, std::string const& procedure, SearchConfig& out) {
     reader.read({"repeats", "Each configuration is trained so many times with other random numbers, and the mean decides."},
                 out.repeats, up_to(k_most_copies, at_least(1)));
-    reader.read(
-        {"folds",
-         "Cross-validation: each configuration is trained so many times, each time with another part of the shards held out; 1: off."},
-        out.folds, up_to(k_most_copies, at_least(1)));
+    reader.read({"folds", "Cross-validation: each configuration is trained so many times, each with other shards held out."},
+                out.folds, up_to(k_most_copies, at_least(1)));
     if (out.copies() > k_most_copies)
         reader.problem("folds", fmt::format("repeats x folds must be at most {} (got {})", k_most_copies, out.copies()));
     for (auto const& [key, count] : {std::pair("repeats", out.repeats), std::pair("folds", out.folds)})

@@ -169,10 +169,8 @@ SearchConfig read_search(ObjectReader reader) {
     read_objectives(reader, procedure, out);
     read_budget(reader.child({"budget", "Limits that end the search early."}), procedure, out.budget);
     read_trials(reader, procedure, out);
-    reader.read(
-        {"in_flight",
-         "Trials in training at once; null: twice the shards, or up to four for each trainer where nothing is decided on the way."},
-        out.in_flight, at_least(1));
+    reader.read({"in_flight", "Trials in training at once; null: chosen from the numbers of shards, trainers and trials."},
+                out.in_flight, at_least(1));
     read_arrays(reader, sampler.empty() ? "" : procedure, out);
     ProcedureKeys const own(reader, procedure);
     read_epochs(reader, own, out);

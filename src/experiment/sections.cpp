@@ -116,11 +116,9 @@ ModelConfig read_model(ObjectReader reader, Json const& section) {
     reader.read({"init_from", "A safetensors file with the first weights; empty: fresh weights."}, out.init_from);
     constexpr std::array<Name<InitFrom>, 3> modes{
         {{"strict", InitFrom::strict}, {"head", InitFrom::head}, {"partial", InitFrom::partial}}};
-    read_name(
-        reader,
-        {"init_mode",
-         "How the file must fit: strict: same names and shapes; head: all but the last layer; partial: every tensor that fits."},
-        modes, out.init_mode);
+    read_name(reader,
+              {"init_mode", "How the file must fit: same names and shapes, all but the last layer, or whatever fits."},
+              modes, out.init_mode);
     reader.read({"freeze", "Patterns of parameter names, * for any text: these parameters keep the values of init_from."},
                 out.freeze);
     if (out.init_from.empty() && !out.freeze.empty())

@@ -25,26 +25,27 @@ private:
     OwnKeys own_;
 };
 
-void read_group_keys(ObjectReader& reader, StrategyKeys const& own, StrategyConfig& out) {
+void read_group_batch(ObjectReader& reader, StrategyKeys const& own, StrategyConfig& out) {
     constexpr std::array<Name<GroupBatch>, 2> batches{
         {{"split", GroupBatch::split}, {"per_worker", GroupBatch::per_worker}}};
-    constexpr std::array<Name<NormStatistics>, 2> norms{{{"local", NormStatistics::local}, {"sync", NormStatistics::sync}}};
-    constexpr std::array<Name<ReduceAlgorithm>, 2> algorithms{
-        {{"ring", ReduceAlgorithm::ring}, {"deterministic", ReduceAlgorithm::deterministic}}};
     for (auto const& row : batches)
         if (default_of(out.name, "batch") == row.text) out.batch = row.value;
     if (own.include("batch"))
-        read_name(
-            reader,
-            {"batch",
-             "Of K trainers that train together, each takes batch_size / K rows of a batch (split), or batch_size rows (per_worker)."},
-            batches, out.batch);
+        read_name(reader,
+                  {"batch", "Rows of a batch for each of K trainers: batch_size / K (split), or batch_size (per_worker)."},
+                  batches, out.batch);
     if (own.include("scale_lr"))
         reader.read({"scale_lr", "Multiplies the learning rate by the number of trainers; needs per_worker."}, out.scale_lr);
     if (out.scale_lr && out.batch == GroupBatch::split)
         reader.problem(
             "scale_lr",
             "needs \"batch\": \"per_worker\" (with \"split\" the batch keeps its size); set it, or leave scale_lr out");
+}
+
+void read_group_keys(ObjectReader& reader, StrategyKeys const& own, StrategyConfig& out) {
+    constexpr std::array<Name<NormStatistics>, 2> norms{{{"local", NormStatistics::local}, {"sync", NormStatistics::sync}}};
+    constexpr std::array<Name<ReduceAlgorithm>, 2> algorithms{
+        {{"ring", ReduceAlgorithm::ring}, {"deterministic", ReduceAlgorithm::deterministic}}};
     if (own.include("batch_norm"))
         read_name(reader, {"batch_norm", "Statistics of the trainer's own batch, or of the batches of all trainers."}, norms,
                   out.batch_norm);
@@ -99,11 +100,9 @@ void read_server_keys(ObjectReader& reader, StrategyKeys const& own, StrategyCon
         {{"colocated", ServerPlacement::colocated}, {"dedicated", ServerPlacement::dedicated}}};
     std::string mode;
     if (own.include("mode"))
-        mode = read_name(
-            reader,
-            {"mode",
-             "When servers update: after every worker (sync), after each (async), with bounded staleness (ssp), or after the first workers (backup)."},
-            modes, out.mode);
+        mode = read_name(reader,
+                         {"mode", "When servers update: all workers, each worker, bounded staleness, or the first workers."},
+                         modes, out.mode);
     if (own.include("servers"))
         reader.read({"servers",
                      "The number of servers; without the key: one on every trainer (colocated), one in all (dedicated)."},
@@ -224,12 +223,11 @@ StrategyConfig read_strategy(ObjectReader reader) {
     constexpr std::array<Name<OwnersBy>, 3> owners{
         {{"shares", OwnersBy::shares}, {"whole", OwnersBy::whole}, {"equal", OwnersBy::equal}}};
     if (own.include("owners"))
-        read_name(
-            reader,
-            {"owners",
-             "How shards are dealt out: by the speed of trainers, two of them sharing a shard (shares), whole shards by speed, or the same number to each."},
-            owners, out.owners);
+        read_name(reader,
+                  {"owners", "How shards are dealt out: shared by speed, whole by speed, or the same number to each."},
+                  owners, out.owners);
     read_groups_of_mop(reader, own, out);
+    read_group_batch(reader, own, out);
     read_group_keys(reader, own, out);
     read_server_keys(reader, own, out);
     read_averaging_keys(reader, own, out);

@@ -120,14 +120,10 @@ ScheduleConfig read_schedule(ObjectReader reader) {
 }
 
 void read_loss(ObjectReader& reader, TrainConfig& out) {
-    OwnKeys const own(
-        reader,
-        read_name(
-            reader,
-            {"loss",
-             "The loss; without the key: cross_entropy for classes, bce_with_logits for several labels, mse for a regression."},
-            loss_traits(), out.loss),
-        "loss");
+    OwnKeys const own(reader,
+                      read_name(reader, {"loss", "The loss; without the key, the one that fits the dataset."}, loss_traits(),
+                                out.loss),
+                      "loss");
     auto const include = [&](std::string_view key) { return own.include(key, losses_with(key)); };
     if (include("label_smoothing"))
         reader.read({"label_smoothing", "The share of the target that is spread over all classes."}, out.label_smoothing,

@@ -34,6 +34,10 @@ void add_storage(StrategyForecast& row, PreparedRun const& prepared, TrialBytes 
 
 }  // namespace
 
+bool is_hopping(PreparedRun const& prepared) {
+    return strategy_traits(prepared.experiment.strategy.name).training == Training::hopping;
+}
+
 std::vector<StrategyForecast> rows_of(PreparedRun& prepared, PlannedRun const& planned, PlanBasis const& basis) {
     auto const own = prepared.experiment.strategy;
     auto const largest = largest_trial(prepared);

@@ -11,6 +11,8 @@ namespace hopscotch {
 class PlannedRun;
 struct PreparedRun;
 
+bool is_hopping(PreparedRun const& prepared);  // by its strategy
+
 // Changes the strategy of `prepared` for a while.
 std::vector<StrategyForecast> rows_of(PreparedRun& prepared, PlannedRun const& planned, PlanBasis const& basis);
 

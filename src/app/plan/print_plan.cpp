@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/plan/print_plan.hpp"
+#include "app/plan/plan_rows.hpp"
 
 #include <fmt/format.h>
 
@@ -17,7 +18,6 @@
 #include "data/dataset/shard.hpp"
 #include "experiment/procedures.hpp"
 #include "experiment/reader.hpp"
-#include "experiment/strategy_traits.hpp"
 #include "run/progress.hpp"
 #include "schedule/policy.hpp"
 #include "schedule/simulate.hpp"
@@ -48,10 +48,6 @@ struct Work {
     double total = 0;
     std::optional<double> makespan;
 };
-
-bool is_hopping(PreparedRun const& prepared) {
-    return strategy_traits(prepared.experiment.strategy.name).training == Training::hopping;
-}
 
 std::optional<Work> print_schedule(PreparedRun const& prepared, std::vector<TrialCost> const& costs) {
     auto const& policy = policy_named(prepared.experiment.strategy.policy);

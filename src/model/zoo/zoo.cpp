@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "core/error.hpp"
+#include "core/key_watcher.hpp"
 #include "data/batches/augment.hpp"
 #include "experiment/loss_traits.hpp"
 #include "model/network/pretrained.hpp"
