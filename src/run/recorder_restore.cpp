@@ -51,7 +51,7 @@ void Recorder::restore(Journal const& journal) {
     for (auto const& lap : journal.laps) {
         auto const record = units.with_units(lap);
         auto const metrics = tally_.add(record, losses.at(record.trial));
-        append_metrics(record, metrics);
+        append_metrics(record, metrics, journal.assignments.at(record.trial));
         trace_->add(record);
     }
     for (auto const& [from, until] : journal.pauses) tally_.pause(from, until);
