@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/json.hpp"
+#include "run/trace_mark.hpp"
 #include "schedule/director.hpp"
 #include "schedule/lap.hpp"
 
@@ -52,6 +53,7 @@ struct Journal {
     std::vector<Order> orders;          // that have not come with a lap
     std::map<TrialId, int> retries;     // failures that were not the trial's own and did not end it
     std::vector<LapSink::Saved> saved;  // files that may have been deleted since
+    std::vector<TraceMark> marks;       // for trace.json, in the order of the lines
     std::vector<TrainerLoss> lost;
     std::vector<OwnersMoved> moved;
     int incarnation = 1;                            // number of jobs that have written it

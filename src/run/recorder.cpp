@@ -14,6 +14,7 @@
 #include "run/progress.hpp"
 #include "run/server_log.hpp"
 #include "run/trace.hpp"
+#include "run/trace_mark.hpp"
 #include "run/trial_events.hpp"
 
 namespace hopscotch {
@@ -31,7 +32,7 @@ Recorder::Recorder(RunDirectory const& directory, RunFacts const& facts, Experim
     : directory_(directory.path()),
       facts_(facts),
       experiment_(experiment),
-      journal_(std::make_unique<JournalWriter>(directory.file("journal.jsonl"))),
+      journal_(std::make_unique<JournalWriter>(directory.file("journal.jsonl"), [this](Json const& line) { show(line); })),
       metrics_(directory.file("metrics.jsonl")),
       trace_(std::make_unique<TraceWriter>(directory.file("trace.json"), facts.hosts, facts.start_unix_s)),
       tally_(experiment.search.metric, experiment.search.mode, facts.trainers(),
@@ -61,8 +62,13 @@ void Recorder::owners_moved(OwnersMoved moved) {
     moved_.push_back(std::move(moved));
 }
 
+void Recorder::show(Json const& journal_line) {
+    if (auto const mark = mark_of(journal_line)) trace_->add(*mark);
+}
+
 void Recorder::released(Lap const& lap) {
     shelf_.released(lap);
+    if (!told_.contains(lap.id())) trace_->released(lap.id());
     // An order may have taken back what it was to begin with.
     auto const before = known_.find({lap.trial, lap.epoch});
     if (before != known_.end() && before->second == lap.clone_of) return;
@@ -157,6 +163,7 @@ void Recorder::append_metrics(LapRecord const& record, Metrics const& metrics, A
 }
 
 void Recorder::trial_ended(TrialView const& trial) {
+    trace_->ended(trial.id);
     if (events_) events_->trial_ended(trial);
     if (!ended_.insert(trial.id).second) return;
     journal_->trial_ended(trial);

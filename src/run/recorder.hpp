@@ -95,6 +95,7 @@ public:
     Summary finish(RunEnd const& end, std::vector<TrialView> const& trials);
 
 private:
+    void show(Json const& journal_line);  // in trace.json
     void append_metrics(LapRecord const& record, Metrics const& metrics, Assignment const& assignment);
     std::optional<int> wanted_epoch(TrialId trial, std::optional<TrialId> best_trial) const;
     void had_ended(TrialEnd const& end);

@@ -142,6 +142,8 @@ public:
         double gap_s = 0;              // seconds since the copy before it
         std::uint64_t state_hash = 0;  // of the state in the file; 0: not known (written by an older version)
         std::uint64_t begin_hash = 0;  // LapRecord::begin_hash of the lap that was under way
+        double seconds = 0;            // that it took to write the file
+        TrainerId trainer = {};        // that wrote it; -1: not known
     };
     virtual void saved(Saved const&) {}
     virtual void scored(LapRecord const&) {}  // the best trial on the test shards, in LapRecord::valid
