@@ -50,7 +50,8 @@ declare -A rooms=(
     [app/report]="common compare"
     [app/data]="common"
     [app/bench]="common"
-    [app/commands]="common job forecast plan compare report data bench"
+    [app/doctor]="common"
+    [app/commands]="common job forecast plan compare report data bench doctor"
 )
 
 # "header regex | where it may be included (regex on path) | why", a line each.

@@ -37,6 +37,7 @@ constexpr CommandSummary k_commands[] = {
     {"report", "Write one HTML file about a run, or about several"},
     {"plan", "Forecast hours, bytes, memory and money of an experiment under each strategy; train nothing"},
     {"ctl", "Print the status of a run, or send an order to its job"},
+    {"doctor", "Look for what would make a run fail or slow on these hosts"},
     {"bench", "Measure the speed of this machine"},
 };
 

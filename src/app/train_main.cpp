@@ -27,6 +27,7 @@ int main(int argc, char** argv) {
     prepare_process();
     leave(run_cli(argc, argv,
                   {{{"bench", add_bench},
+                    {"doctor", add_doctor},
                     {"models", add_models},
                     {"plan", add_plan},
                     {"predict", add_predict},

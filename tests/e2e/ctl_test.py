@@ -297,6 +297,32 @@ class Decided(Ctl):
                 if order[0] == "clone":
                     self.assertEqual(len(self.summary()["trials"]), 7)
 
+    def test_the_best_lap_came_after_a_stop(self):
+        """A lap that was under way at a stop may become the best one. A job that was killed before it wrote best/ has left
+        no file of its end, so the lap is trained again."""
+        run = {"dir": "out", "device": "cpu", "checkpoint_every_s": 1000}
+        train = {"epochs": 30, "batch_size": 32, "optimizer": {"name": "sgd", "lr": 0.01}}
+        search = {"procedure": "grid", "metric": "val_loss"}
+        self.write(
+            experiment(
+                run=run, train=train, search=search, space={"train.optimizer.lr": [0.01]}, strategy={"name": "sequential"}
+            )
+        )
+        # While rank 0 holds, the trainer goes on, and the order comes before the laps.
+        fault = {"HOPSCOTCH_FAULT": "lap.record:3:hold,summary.append:1:kill"}
+        process = self.start("run", "e.json", "--quiet", "--trainers", "1", env=fault)
+        self.wait_for(lambda: (self.cwd / "out/journal.jsonl").exists() and len(self.laps()) >= 2, "two laps", process)
+        self.do("finish")
+        process.communicate()
+        self.assertEqual(process.returncode, -9)
+        (end,) = self.ended(0)
+        best = max(lap["epoch"] for lap in self.laps())
+        self.assertGreater(best, end["epochs"], "the last laps came after the end")
+        self.finished(self.start("run", "e.json", "--quiet", "--resume", "--trainers", "2"))
+        self.assertEqual(self.summary()["trials"][0]["best"]["epoch"], best)
+        self.assertEqual(strict_json((self.cwd / "out/best/model.json").read_text())["epoch"], best)
+        self.assertEqual(len(self.laps()), best + 1, "each lap is in the journal once")
+
     def test_a_paused_trial_is_taken_up(self):
         document = live(search={"procedure": "asha", "trials": 4, "eta": 4, "min_epochs": 2}, epochs=30)
         document["space"] = {"train.optimizer.lr": {"type": "float", "low": 0.01, "high": 0.5}}

@@ -58,9 +58,11 @@ CatchUp::Heard CatchUp::tell(Director& director, Recorder& recorder) {
         units_ += static_cast<std::size_t>(totals_of(record).count);
         take();
     }
-    // If a record came after its trial was stopped, and the trial was resumed, the lap is news when it comes again.
+    // If a record came after its trial was stopped, and the trial was resumed, the lap is news when it comes again. The best
+    // state of a trial that stays stopped may be the end of such a lap.
     std::erase_if(out.known, [&](auto const& lap) {
-        return lap.first.second >= director.trials()[lap.first.first.index()].epochs_done;
+        auto const& trial = director.trials()[lap.first.first.index()];
+        return lap.first.second >= trial.epochs_done && !has_ended(trial.status);
     });
     return out;
 }

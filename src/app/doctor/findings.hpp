@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `hopscotch doctor` has seen of a job's ranks, and what follows from it. PURE.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace hopscotch {
+
+struct RankFacts {
+    std::int32_t rank = 0;
+    std::string host, build, cpu;         // build: version and git hash; cpu: its model
+    std::int32_t cores = 0;               // online, of the host
+    std::vector<std::int32_t> own_cores;  // the process may run on these
+    std::uint64_t memory_bytes = 0;       // of the host
+    std::uint64_t shared_bytes = 0;       // free in /dev/shm
+    std::uint64_t open_files = 0;         // limits of the process; the largest number: none
+    std::uint64_t locked_bytes = 0, file_bytes = 0;
+    bool infiniband = false;     // the host has such a device
+    std::string gpu, gpu_error;  // its model, empty: none; the reason why run.device "auto" fails
+    std::string folder_error;    // the reason why a run cannot write into the folder; empty: it can
+    double ahead_s = 0;          // of its clock, against rank 0's
+    double round_trip_s = 0;     // of a message of rank 0
+};
+
+struct LinkFacts {
+    std::string from, to;  // hosts
+    double bytes_per_s = 0;
+    bool infiniband = false;  // both hosts have it
+};
+
+struct Checkup {
+    std::string folder;
+    std::uint64_t folder_free_bytes = 0;
+    int started = 0;  // processes that the launcher says it has started; 0: no launcher
+    std::vector<RankFacts> ranks;
+    std::vector<LinkFacts> links;
+    std::vector<std::string> advice;  // of the roll call, on cores and GPUs
+};
+
+struct Finding {
+    bool fatal = false;  // a run would fail
+    std::string text;    // "problem (why); cure"
+};
+
+// Fatal ones first.
+std::vector<Finding> findings_of(Checkup const& checkup);
+
+std::string ranks_text(std::vector<std::int32_t> ranks);  // "0-3, 7"
+
+}  // namespace hopscotch
