@@ -8,6 +8,7 @@
 #pragma once
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -15,7 +16,6 @@
 #include <vector>
 
 #include "core/json.hpp"
-#include "run/trace_mark.hpp"
 #include "schedule/director.hpp"
 #include "schedule/lap.hpp"
 
@@ -40,6 +40,19 @@ struct TrialEnd {
     std::string status, reason;  // status: a name_of(TrialStatus)
     int epochs = 0;
 };
+
+// A line that trace.json shows beside the units.
+struct TraceMark {
+    enum class Row { rank0, checkpoints } row = Row::rank0;
+    std::string name, why;
+    double unix_s = 0;
+    int trainer = 0;     // that wrote the checkpoint
+    double seconds = 0;  // before unix_s: so long the checkpoint took
+};
+
+// None for the lines of laps, which trace.json shows as units, and for checkpoints of older versions, which do not say how
+// long they took.
+std::optional<TraceMark> mark_of(Json const& journal_line);
 
 struct Journal {
     std::vector<Lap> released;

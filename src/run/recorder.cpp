@@ -14,7 +14,6 @@
 #include "run/progress.hpp"
 #include "run/server_log.hpp"
 #include "run/trace.hpp"
-#include "run/trace_mark.hpp"
 #include "run/trial_events.hpp"
 
 namespace hopscotch {

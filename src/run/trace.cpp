@@ -11,8 +11,8 @@
 
 #include "core/json.hpp"
 #include "core/log.hpp"
+#include "run/journal.hpp"
 #include "run/metrics.hpp"
-#include "run/trace_mark.hpp"
 
 namespace hopscotch {
 namespace {

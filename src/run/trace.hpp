@@ -4,6 +4,7 @@
 // rank 0's decisions, checkpoints, waits, counters. Written as laps finish; the array form of the format may lack its
 // closing bracket, so the trace of a killed run opens too.
 #pragma once
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <string>
@@ -12,12 +13,32 @@
 #include <vector>
 
 #include "core/durable_file.hpp"
-#include "run/trace_row.hpp"
 #include "schedule/lap.hpp"
 
 namespace hopscotch {
 
 struct TraceMark;
+
+// The free time of one row. Viewers drop a slice that overlaps another one of its row in part. Units never do, but the
+// record of a validation has its start and its seconds alone, and other work may have come between its pieces. PURE.
+class TraceRow {
+public:
+    // In tenths of a microsecond, as trace.json rounds.
+    struct Span {
+        std::int64_t from = 0, until = 0;
+    };
+
+    // The part of the span that can be drawn: each two slices are apart, or one of them contains the other.
+    Span unit(Span wanted);
+    Span validation(Span wanted);  // begins behind a validation under way, and ends where another one begins
+
+private:
+    using Spans = std::map<std::int64_t, std::int64_t>;  // from, until; no two overlap
+    static std::int64_t end_of_span_at(Spans const& spans, std::int64_t time);
+    static std::int64_t start_of_span_at(Spans const& spans, std::int64_t time);
+
+    Spans units_, validations_;
+};
 
 class TraceWriter {
 public:

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "run/trace_mark.hpp"
-
+// The lines of journal.jsonl that trace.json shows beside the units: what rank 0 decided or learned, and checkpoints.
 #include <fmt/format.h>
 
 #include <array>
 #include <string_view>
+
+#include "run/journal.hpp"
 
 namespace hopscotch {
 namespace {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "run/trace_row.hpp"
-
 #include <algorithm>
+#include <iterator>
+
+#include "run/trace.hpp"
 
 namespace hopscotch {
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/trial_events.hpp"
 
-#include <array>
 #include <cmath>
 #include <utility>
 
@@ -9,6 +8,7 @@
 #include "experiment/config.hpp"
 #include "experiment/procedures.hpp"
 #include "run/comparisons.hpp"
+#include "run/event_files.hpp"
 #include "run/event_record.hpp"
 #include "run/leaderboard.hpp"
 
@@ -20,15 +20,19 @@ bool is_failure(TrialStatus status) { return status == TrialStatus::failed || st
 }  // namespace
 
 TrialEvents::TrialEvents(std::filesystem::path folder, Experiment const& experiment)
-    : files_(std::move(folder), unix_s()),
+    : files_(std::make_unique<EventFiles>(std::move(folder), unix_s())),
       search_clones_(procedure_traits(experiment.search.procedure).clones),
       groups_(experiment.search.copies() > 1),
       start_unix_s_(unix_s()) {}
 
+TrialEvents::~TrialEvents() = default;
+
+void TrialEvents::write_soon() { files_->write_soon(); }
+
 void TrialEvents::start(TrialId trial, Assignment const& assignment, double unix_s) {
     if (std::exchange(told_[trial].start, true)) return;
     auto const configuration = configuration_of(assignment);
-    files_.add(trial, trial_start_event(unix_s, assignment, groups_ ? short_config(configuration) : ""));
+    files_->add(trial, trial_start_event(unix_s, assignment, groups_ ? short_config(configuration) : ""));
 }
 
 void TrialEvents::lap_done(LapRecord const& record, Metrics const& metrics, Assignment const& assignment) {
@@ -41,7 +45,7 @@ void TrialEvents::lap_done(LapRecord const& record, Metrics const& metrics, Assi
     };
     for (auto const& metric : metric_traits()) add(metric.name, metric_value(metrics, metric.name));
     add("lr", metrics.lr);
-    if (!scalars.empty()) files_.add(record.trial, scalars_event(at, metrics.epoch, scalars));
+    if (!scalars.empty()) files_->add(record.trial, scalars_event(at, metrics.epoch, scalars));
     told_[record.trial].last_unix_s = at;
 }
 
@@ -55,7 +59,7 @@ void TrialEvents::end(TrialView const& trial) {
     auto const at = last_unix_s > 0 ? last_unix_s : start_unix_s_;
     start(trial.id, trial.assignment, at);
     if (std::exchange(told_[trial.id].end, true)) return;
-    files_.add(trial.id, trial_end_event(at, is_failure(trial.status) ? EventStatus::failure : EventStatus::success));
+    files_->add(trial.id, trial_end_event(at, is_failure(trial.status) ? EventStatus::failure : EventStatus::success));
 }
 
 void TrialEvents::finish(std::vector<TrialView> const& trials) {
@@ -67,7 +71,7 @@ void TrialEvents::finish(std::vector<TrialView> const& trials) {
         else if (told_.contains(trial.id))
             start(trial.id, trial.assignment, told_[trial.id].last_unix_s);
     }
-    files_.finish();
+    files_->finish();
 }
 
 }  // namespace hopscotch

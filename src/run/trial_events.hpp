@@ -4,25 +4,27 @@
 #pragma once
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <vector>
 
 #include "experiment/assignment.hpp"
-#include "run/event_files.hpp"
 #include "run/metrics.hpp"
 #include "schedule/director.hpp"
 
 namespace hopscotch {
 
+class EventFiles;
 struct Experiment;
 
 class TrialEvents {
 public:
     TrialEvents(std::filesystem::path folder, Experiment const& experiment);
+    ~TrialEvents();  // without finish(): what is not written yet is lost
 
     // A new line of metrics.jsonl. assignment: of its trial now.
     void lap_done(LapRecord const& record, Metrics const& metrics, Assignment const& assignment);
     void trial_ended(TrialView const& trial);
-    void write_soon() { files_.write_soon(); }
+    void write_soon();
     void finish(std::vector<TrialView> const& trials);  // the job ends; a second call does nothing
 
 private:
@@ -33,7 +35,7 @@ private:
     void start(TrialId trial, Assignment const& assignment, double unix_s);
     void end(TrialView const& trial);
 
-    EventFiles files_;
+    std::unique_ptr<EventFiles> files_;
     bool search_clones_, groups_;
     double start_unix_s_;
     std::map<TrialId, Told> told_;

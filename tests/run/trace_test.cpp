@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "core/json.hpp"
+#include "run/journal.hpp"
 #include "run/records.hpp"
-#include "run/trace_mark.hpp"
 
 namespace hopscotch {
 namespace trace_test {
