@@ -7,7 +7,6 @@
 #include <array>
 #include <cmath>
 #include <cstdlib>
-#include <optional>
 
 #include "core/json.hpp"
 #include "core/log.hpp"
@@ -107,15 +106,10 @@ void TraceWriter::released(LapId lap) {
 
 void TraceWriter::add(LapRecord const& record) {
     if (!has_room(record)) return;
-    // Trainers that train a lap together are no hops apart.
-    bool const hops = record.hops > 0;
-    std::optional<Place> before;
-    auto const follow = [&](Place const& next) {
-        if (hops && before && before->row != next.row) add_arrow(*before, next);
-        before = next;
-    };
-    for (auto const& unit : record.units) follow(add_unit(record, unit));
-    if (record.valid.rows > 0) follow(add_validation(record));
+    std::vector<Place> places;
+    for (auto const& unit : record.units) places.push_back(add_unit(record, unit));
+    if (record.valid.rows > 0) places.push_back(add_validation(record));
+    add_arrows(record, places);
     add_counters(record);
 }
 
@@ -147,6 +141,15 @@ void TraceWriter::add_wait(UnitRecord const& unit) {
     name_row(Group::waits, row, fmt::format("trainer {}", row));
     auto const span = rows_[{Group::waits, row}].unit(span_of(unit.start_unix_s - unit.wait_s, unit.wait_s));
     add_event(slice(R"("name":"wait","cat":"wait")", static_cast<int>(Group::waits), unit.trainer, span, ""));
+}
+
+// Trainers that train a lap or its units together are no hops apart.
+void TraceWriter::add_arrows(LapRecord const& record, std::vector<Place> const& places) {
+    std::int64_t changes = 0;
+    for (std::size_t i = 1; i < places.size(); ++i) changes += places[i].row != places[i - 1].row ? 1 : 0;
+    if (changes > record.hops) return;
+    for (std::size_t i = 1; i < places.size(); ++i)
+        if (places[i].row != places[i - 1].row) add_arrow(places[i - 1], places[i]);
 }
 
 // An end of an arrow belongs to the slice around it, so it may not lie on the border. The clocks of two hosts may differ by

@@ -67,6 +67,7 @@ private:
     Place add_unit(LapRecord const& record, UnitRecord const& unit);
     Place add_validation(LapRecord const& record);
     void add_wait(UnitRecord const& unit);
+    void add_arrows(LapRecord const& record, std::vector<Place> const& places);
     void add_arrow(Place const& from, Place const& to);
     void add_counters(LapRecord const& record);
     void name_row(Group group, int row, std::string_view name);

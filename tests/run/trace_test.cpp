@@ -110,9 +110,12 @@ TEST_F(TraceTest, TrainersThatTrainTogetherHaveNoArrows) {
     auto together = first_trial();
     together.hops = 0;
     trace.add(together);
+    auto groups = second_trial();  // members of a group take turns in its record, and the group hops once
+    groups.hops = 1;
+    trace.add(groups);
     trace.close();
     EXPECT_TRUE(with("ph", "s").empty());
-    EXPECT_EQ(with("cat", "unit").size(), 2u);
+    EXPECT_EQ(with("cat", "unit").size(), 4u);
 }
 
 TEST_F(TraceTest, CountersOfBytesAndOfTheQueue) {
