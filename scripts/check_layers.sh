@@ -48,10 +48,11 @@ declare -A rooms=(
     [app/plan]="common job forecast compare"
     [app/compare]=""
     [app/report]="common compare"
+    [app/export]="common report"
     [app/data]="common"
     [app/bench]="common"
     [app/doctor]="common"
-    [app/commands]="common job forecast plan compare report data bench doctor"
+    [app/commands]="common job forecast plan compare report export data bench doctor"
 )
 
 # "header regex | where it may be included (regex on path) | why", a line each.

@@ -25,9 +25,13 @@ int become_train(char** argv) {
 
 int main(int argc, char** argv) {
     using namespace hopscotch;
-    return run_cli(
-        argc, argv,
-        {{{"compare", add_compare}, {"ctl", add_ctl}, {"data", add_data}, {"init", add_init}, {"report", add_report}},
-         nullptr,
-         [argv] { return become_train(argv); }});
+    return run_cli(argc, argv,
+                   {{{"compare", add_compare},
+                     {"ctl", add_ctl},
+                     {"data", add_data},
+                     {"export", add_export},
+                     {"init", add_init},
+                     {"report", add_report}},
+                    nullptr,
+                    [argv] { return become_train(argv); }});
 }

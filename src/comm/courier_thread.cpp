@@ -189,7 +189,7 @@ void Courier::dispatch(Rank from, ByteView bytes) {
     peers_->heard_from(from);
     if (kind == MessageKind::heartbeat) peers_->take(from, decode<Heartbeat>(body));
     if (kind == MessageKind::shutdown) activity_.leave = true;
-    if (kind == MessageKind::farewell) peers_->stop_watching();  // rank 0 says nothing any more
+    if (kind == MessageKind::farewell) leave_quietly();  // rank 0 says nothing any more, and takes nothing
     if (kind == MessageKind::goodbye && !peers_->survives_losses()) peers_->has_left(from);
     if (kind == MessageKind::pause) activity_.pause = true;
     if (kind == MessageKind::lost) return on_lost(decode<Lost>(body));

@@ -158,6 +158,11 @@ std::string json_path(std::string_view dotted) {
     return out;
 }
 
+void add_new_paths(Assignment const& assignment, std::vector<std::string>& paths) {
+    for (auto const& [path, value] : assignment)
+        if (std::ranges::find(paths, path) == paths.end()) paths.push_back(path);
+}
+
 Json const* value_of(Assignment const& assignment, std::string_view path) {
     for (auto const& [key, value] : assignment)
         if (key == path) return &value;

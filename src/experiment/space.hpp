@@ -58,6 +58,9 @@ bool is_forbidden(Space const& space, Assignment const& assignment);
 // Every active parameter with a value of its range (or list), no other key, and not forbidden.
 bool is_in(Space const& space, Assignment const& assignment);
 
+// Adds the paths of the assignment that are not in `paths`.
+void add_new_paths(Assignment const& assignment, std::vector<std::string>& paths);
+
 // Puts the values in the order of the space.
 Assignment in_order(Space const& space, Assignment const& assignment);
 

@@ -25,10 +25,9 @@ namespace fs = std::filesystem;
 
 constexpr char const* k_checkpoints = "checkpoints";
 constexpr std::array<std::string_view, 3> k_marks{"experiment.json", "journal.jsonl", "summary.json"};
-constexpr std::array<std::string_view, 11> k_others{"start_from.json",  "inbox",       "metrics.jsonl",
-                                                    "trials.csv",       "trace.json",  "best",
-                                                    "server_log.jsonl", "checkpoints", "tb",
-                                                    "report.html",      "live.json"};
+constexpr std::array<std::string_view, 13> k_others{
+    "start_from.json", "inbox", "metrics.jsonl", "trials.csv", "trace.json", "best",      "server_log.jsonl",
+    "checkpoints",     "tb",    "report.html",   "live.json",  "study.log",  "epochs.csv"};
 
 template <class Names>
 bool among(Names const& names, std::string_view word) {

@@ -4,19 +4,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/csv.hpp"
 #include "core/hash.hpp"
+#include "experiment/space.hpp"
 #include "run/summary.hpp"
 
 namespace hopscotch {
 namespace {
-
-// RFC 4180: a field with a comma, a quote or a line break is quoted, and its quotes are doubled.
-std::string csv_field(std::string_view field) {
-    if (field.find_first_of(",\"\r\n") == field.npos) return std::string(field);
-    std::string out = "\"";
-    for (char const c : field) out += c == '"' ? std::string("\"\"") : std::string(1, c);
-    return out + "\"";
-}
 
 std::string number(double value) { return std::isfinite(value) ? fmt::format("{}", value) : std::string(); }
 
@@ -25,9 +19,7 @@ std::string csv_text(Json const& value) { return value.is_string() ? value.strin
 // Every searched path, in the order in which trials first have it ("when" leaves some out).
 std::vector<std::string> searched_paths(Summary const& summary) {
     std::vector<std::string> out;
-    for (auto const& trial : summary.trials)
-        for (auto const& [path, value] : trial.assignment)
-            if (std::find(out.begin(), out.end(), path) == out.end()) out.push_back(path);
+    for (auto const& trial : summary.trials) add_new_paths(trial.assignment, out);
     return out;
 }
 

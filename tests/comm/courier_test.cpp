@@ -9,6 +9,7 @@
 #include <future>
 #include <numeric>
 #include <set>
+#include <thread>
 
 #include "both_worlds.hpp"
 #include "comm/courier_messages.hpp"
@@ -300,6 +301,25 @@ TEST(Courier, AfterTheShutdownNobodyWaitsForWhoHasLeft) {
 }
 
 // Making, mapping or page-locking the memory of a large state takes seconds. Meanwhile messages and heartbeats go their way.
+// Rank 0 may be gone as soon as its farewell has been taken. A heartbeat that nobody takes would hold the trainer up.
+TEST(Courier, AfterTheFarewellNoHeartFollows) {
+    if (testing::mpi_world()) GTEST_SKIP() << "its order of events needs threads";
+    auto const hub = make_thread_hub(2);
+    auto const world = make_thread_world(hub, Rank(0)), other = make_thread_world(hub, Rank(1));
+    Courier trainer(*other, {.deadline_s = 1, .heartbeat_s = 0.001});
+    {
+        Courier scheduler(*world, {});
+        scheduler.stop_beating();
+        scheduler.send(Rank(1), MessageKind::farewell, {});
+        scheduler.close();
+    }
+    auto const message = trainer.receive(k_patience_s);
+    ASSERT_TRUE(message && message->kind == MessageKind::farewell);
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));  // its thread is not done before some hearts are due
+    trainer.leave_quietly();
+    EXPECT_NO_THROW(trainer.close());
+}
+
 TEST(Courier, MessagesFlowWhileTheMemoryForAStateIsMade) {
     if (testing::mpi_world()) GTEST_SKIP() << "its order of events needs threads";
     for (auto const sharing : {Sharing::nobody, Sharing::everybody}) {

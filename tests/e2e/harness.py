@@ -83,6 +83,15 @@ def children(pid):
     return out
 
 
+def stacks_of(pid):
+    """What each thread of the process waits for, if there is a debugger."""
+    if shutil.which("gdb") is None:
+        return ""
+    look = ["gdb", "-p", str(pid), "-batch", "-ex", "thread apply all bt 16"]
+    lines = subprocess.run(look, capture_output=True, text=True, timeout=60).stdout.splitlines()
+    return "\n" + "\n".join(line[:200] for line in lines if line.startswith(("#", "Thread")))
+
+
 def end_of_job(process, timeout):
     """What it wrote until it ended, at process.ended_s. Open MPI 4's mpirun may not end: hit by a signal, it can wait for
     ever in its own finalize for a lock of PMIx's, while all its ranks have ended. Then, and only then, it is killed here."""
@@ -204,12 +213,13 @@ class Case(unittest.TestCase):
         try:
             return end_of_job(process, timeout)
         except subprocess.TimeoutExpired:
+            where = stacks_of(process.pid)
             os.killpg(process.pid, signal.SIGKILL)
             out, err = process.communicate()
             summary, journal = self.cwd / folder / "summary.json", self.cwd / folder / "journal.jsonl"
             status = strict_json(summary.read_text())["status"] if summary.exists() else "none"
             last = journal.read_text().splitlines()[-8:] if journal.exists() else []
-            self.fail(f"hangs; status {status}; {out}{err}\n" + "\n".join(line[:300] for line in last))
+            self.fail(f"hangs; status {status}; {out}{err}\n" + "\n".join(line[:300] for line in last) + where)
 
     def ended_with(self, code, process, said):
         """Where the launcher had to be killed behind its ranks (end_of_job), what they have written has to do."""

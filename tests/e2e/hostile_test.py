@@ -43,11 +43,11 @@ def as_json(change):
 
 
 def line(event, change):
-    """The last line of that event, after change(line), behind the others."""
+    """The last line of that event, or of any, after change(line), behind the others."""
 
     def damage(path):
         lines = [json.loads(each) for each in path.read_text().splitlines()]
-        changed = copy.deepcopy([each for each in lines if each["event"] == event][-1])
+        changed = copy.deepcopy(([each for each in lines if each["event"] == event] or lines)[-1])
         change(changed)
         path.write_text("".join(json.dumps(each) + "\n" for each in [*lines, changed]))
 
@@ -444,7 +444,7 @@ class Hostile(Case):
         self.all_survive(REPORT, [Wrong("report.html: a link", "report.html", link_to("../outside/secret"))])
 
     def test_data(self):
-        self.refused(INSPECT, some(WRONG_DATA, 3))
+        self.refused(INSPECT, some(of_files(WRONG_DATA, "dataset.json"), 2))
         self.all_survive(VERIFY, WRONG_DATA)
 
     def test_training(self):

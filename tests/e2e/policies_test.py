@@ -89,7 +89,9 @@ class Policies(resume_test.Disturbed):
         ]
         for policy, change in [(policy, change) for policy in POLICIES for change in changes][:: 1 if LONG else 2]:
             with self.subTest(policy=policy, change=change):
-                space = change.get("space", {"train.optimizer.lr": {"log_uniform": [0.001, 0.1]}})
+                space = change.get(
+                    "space", {"train.optimizer.lr": {"type": "float", "low": 0.001, "high": 0.1, "log": True}}
+                )
                 document = resume_test.disturbed(
                     train=SHORT, strategy={"name": "mop", "policy": policy}, search=change["search"], space=space
                 )

@@ -3,7 +3,9 @@
 name in a run directory must not become a part of the page."""
 
 import collections
+import csv
 import html.parser
+import importlib.util
 import json
 import re
 import shutil
@@ -116,6 +118,91 @@ class Report(Case):
         return [
             [re.sub(r"<[^>]*>", "", cell) for cell in re.findall(r"<td\b[^>]*>(.*?)</td>", row, re.DOTALL)] for row in rows
         ]
+
+
+class Exported(Report):
+    """hopscotch export: the run as files of other tools."""
+
+    STATES = {"finished": 1, "stopped": 2, "diverged": 3}
+
+    def export(self, *args):
+        code, out, err = self.run_hopscotch("export", *args)
+        self.assertEqual((code, err), (0, ""), out)
+        return out
+
+    def study_has(self, trials, metric):
+        """study.log is one Optuna study with these trials of summary.json."""
+        lines = [json.loads(line) for line in (self.cwd / "out/study.log").read_text().splitlines()]
+        self.assertEqual([lines[0][key] for key in ("op_code", "study_name")], [0, "e2e"])
+        begun = [line for line in lines if line["op_code"] == 4]
+        self.assertEqual(len(begun), len(trials))
+        for number, (trial, begin) in enumerate(zip(trials, begun)):
+            of_it = [line for line in lines if line.get("trial_id") == number]
+            (end,) = [line for line in of_it if line["op_code"] == 6]
+            self.assertEqual((end, of_it[-1]["state"]), (of_it[-1], self.STATES[trial["status"]]))
+            value = trial["best"] and [trial["best"][metric]]
+            self.assertEqual(end["values"], value if trial["status"] == "finished" else None)
+            steps = {line["step"]: line["intermediate_value"] for line in of_it if line["op_code"] == 7}
+            if trial["best"]:
+                self.assertEqual(steps[trial["best"]["epoch"]], trial["best"][metric])
+            for key, value in trial["config"].items():
+                attributes = json.loads(begin["distributions"][key])["attributes"]
+                told = begin["params"][key]
+                told = attributes["choices"][int(told)] if "choices" in attributes else told
+                self.assertEqual(told, json.dumps(value, separators=(",", ":")) if isinstance(value, list) else value)
+
+    def test_optuna(self):
+        search = {"procedure": "asha", "trials": 6, "eta": 2, "metric": "val_loss"}
+        start = [{"train.optimizer.lr": 1e30, "train.batch_size": 16, "model.hidden": [8]}]
+        space = {
+            "train.optimizer.lr": {"type": "float", "low": 0.01, "high": 1e30, "log": True},
+            "train.batch_size": {"type": "int", "low": 16, "high": 70, "step": 16},
+            "model.hidden": [[8], [16]],
+        }
+        train = {"epochs": 4, "optimizer": {"name": "sgd", "lr": 0.1}, "batch_size": 32}
+        self.train(search={**search, "start_with": start}, space=space, train=train)
+        trials = self.summary()["trials"]
+        self.assertIn("diverged", [trial["status"] for trial in trials])
+        self.assertIn("out/study.log (", self.export("optuna", "out"))
+        self.study_has(trials, "val_loss")
+        lines = (self.cwd / "out/study.log").read_text().splitlines()
+        self.assertEqual(json.loads(lines[0])["directions"], [1])
+        sizes = json.loads(json.loads(lines[1])["distributions"]["train.batch_size"])
+        self.assertEqual(sizes, {"name": "IntDistribution", "attributes": {"log": False, "step": 16, "low": 16, "high": 64}})
+        self.opened_by_optuna(trials)
+        self.csv_has(trials)
+
+    def opened_by_optuna(self, trials):
+        if importlib.util.find_spec("optuna") is None:
+            return  # tests/README.md says how to run this with it
+        import optuna
+        import optuna.storages.journal as journal
+
+        storage = optuna.storages.JournalStorage(journal.JournalFileBackend(str(self.cwd / "out/study.log")))
+        study = optuna.load_study(study_name="e2e", storage=storage)
+        states = {"finished": "COMPLETE", "stopped": "PRUNED", "diverged": "FAIL"}
+        self.assertEqual([trial.state.name for trial in study.trials], [states[trial["status"]] for trial in trials])
+
+    def csv_has(self, trials):
+        """A row for each lap, with the trial's configuration."""
+        self.export("csv", "out", "--out", "epochs.csv")
+        rows = list(csv.DictReader((self.cwd / "epochs.csv").read_text().splitlines()))
+        laps = [json.loads(line) for line in (self.cwd / "out/metrics.jsonl").read_text().splitlines()]
+        self.assertEqual(
+            [(int(row["trial"]), int(row["epoch"])) for row in rows], [(lap["trial"], lap["epoch"]) for lap in laps]
+        )
+        for row, lap in zip(rows, laps):
+            trial = trials[lap["trial"]]
+            self.assertEqual(row["status"], trial["status"])
+            self.assertEqual(row["val_loss"], "" if lap["val_loss"] is None else str(lap["val_loss"]))
+            for key, value in trial["config"].items():
+                self.assertEqual(json.loads(row[key]), value)
+
+    def test_what_cannot_be_written(self):
+        for args, said in ((("optuna", "digits"), "digits: holds no run"), (("csv", "nowhere"), "nowhere: holds no run")):
+            code, out, err = self.run_hopscotch("export", *args)
+            self.assertEqual((code, out), (2, ""))
+            self.assertIn(said, err)
 
 
 class Finished(Report):
@@ -297,7 +384,7 @@ class Live(Report):
         self.assertIn("The run is in training. Its job renews this page every ", text)
         self.assertRegex(text, r'<noscript><meta http-equiv="refresh" content="\d+"></noscript>')
         self.assertRegex(text, r'<body data-renewed-s="\d+">')
-        self.wait_for(lambda: self.page() != text, "another page", process)
+        self.wait_for(lambda: self.page() != text, "another page", process, seconds=60)
         self.wait_for(lambda: (self.cwd / self.VIEW).exists() and self.view()["leaders"], "a view with a trial", process)
         self.assertEqual(self.view()["status"], "training")
         process.send_signal(signal.SIGINT)

@@ -31,7 +31,7 @@ struct Options {
     int trials = 4000, epochs = 10, shards = 1000;
     std::string procedure = "random", dir = "scale";
     bool resume = false;
-    double lose_at = 0;
+    double lose_at = 0, report_every_s = 60;
 };
 
 Options options_of(int count, char** arguments) {
@@ -45,6 +45,7 @@ Options options_of(int count, char** arguments) {
     app.add_option("--laps-per-s", out.cast.laps_per_s, "offered to rank 0");
     app.add_option("--checkpoints-per-s", out.cast.checkpoints_per_s);
     app.add_option("--lose-at", out.lose_at, "the part of all laps after which one trainer dies");
+    app.add_option("--report-every-s", out.report_every_s, "run.report_every_s");
     app.add_option("--dir", out.dir, "for the dataset and the run directory");
     app.add_flag("--resume", out.resume);
     try {
@@ -78,8 +79,8 @@ std::string write_experiment(Options const& options) {
   "train": {{"epochs": {1}, "batch_size": 100, "optimizer": {{"name": "sgd", "lr": 0.1}}}},
   "search": {{"procedure": "{2}", "trials": {3}}},
   "space": {{"train.optimizer.lr": {{"type": "float", "low": 0.001, "high": 1, "log": true}}}},
-  "run": {{"dir": "{0}/run", "device": "cpu"}}}})",
-        options.dir, options.epochs, options.procedure, options.trials);
+  "run": {{"dir": "{0}/run", "device": "cpu", "report_every_s": {4}}}}})",
+        options.dir, options.epochs, options.procedure, options.trials, options.report_every_s);
     return path;
 }
 

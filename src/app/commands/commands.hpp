@@ -9,6 +9,7 @@ namespace hopscotch {
 Work add_compare(CLI::App& command);
 Work add_ctl(CLI::App& command);
 Work add_data(CLI::App& command);
+Work add_export(CLI::App& command);
 Work add_init(CLI::App& command);
 Work add_report(CLI::App& command);
 

@@ -16,6 +16,7 @@
 #include "app/commands/predictions_csv.hpp"
 #include "app/commands/trained_model.hpp"
 #include "app/common/choice.hpp"
+#include "core/csv.hpp"
 #include "core/error.hpp"
 #include "data/batches/shard_source.hpp"
 #include "data/dataset/shard.hpp"
@@ -169,7 +170,7 @@ int predict_new_rows(PredictOptions const& options, Workspace& workspace) {
     auto data = trained.manifest;
     data.type = source->type();
     read_as(trained, data, workspace);
-    PredictionsCsv table(options.out, trained.manifest, csv_cell(source->id_name()), RowAnswers::unknown);
+    PredictionsCsv table(options.out, trained.manifest, csv_field(source->id_name()), RowAnswers::unknown);
     std::int64_t count = 0;
     while (true) {
         auto rows = source->next(k_new_rows_at_once);
@@ -179,7 +180,7 @@ int predict_new_rows(PredictOptions const& options, Workspace& workspace) {
         rows.shard.targets.assign(has_labels(data.task) ? 0 : n * static_cast<std::size_t>(data.outputs), 0.0F);
         auto const shard = shard_in_memory(std::move(rows.shard));
         predict_rows(trained, *shard,
-                     [&](std::size_t row, std::span<float const> outputs) { table.add(csv_cell(rows.ids[row]), outputs); });
+                     [&](std::size_t row, std::span<float const> outputs) { table.add(csv_field(rows.ids[row]), outputs); });
         count += static_cast<std::int64_t>(n);
     }
     if (count == 0) throw ConfigError(fmt::format("{}: has no rows", options.rows));

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "app/common/out_file.hpp"
+#include "core/csv.hpp"
 #include "core/error.hpp"
 
 namespace hopscotch {
@@ -18,13 +19,6 @@ namespace {
 constexpr std::int64_t k_most_probabilities = 1000;  // columns; beyond, only that of the prediction
 
 }  // namespace
-
-std::string csv_cell(std::string const& text) {
-    if (text.find_first_of(",\"\n\r") == text.npos) return text;
-    std::string out = "\"";
-    for (auto const c : text) out += c == '"' ? "\"\"" : std::string(1, c);
-    return out + "\"";
-}
 
 PredictionsCsv::PredictionsCsv(std::string path, Manifest const& trained, std::string const& place, RowAnswers answers)
     : path_(std::move(path)), trained_(trained) {
@@ -38,9 +32,9 @@ PredictionsCsv::PredictionsCsv(std::string path, Manifest const& trained, std::s
     auto header = place;
     bool const known = answers == RowAnswers::known;
     if (has_labels(trained.task)) header += known ? ",label,prediction,probability" : ",prediction,probability";
-    for (std::int64_t c = 0; probabilities_ && c < trained.outputs; ++c) header += "," + csv_cell("p_" + name(c));
+    for (std::int64_t c = 0; probabilities_ && c < trained.outputs; ++c) header += "," + csv_field("p_" + name(c));
     for (std::int64_t c = 0; !has_labels(trained.task) && c < trained.outputs; ++c)
-        header += (known ? "," + csv_cell("target_" + name(c)) : "") + "," + csv_cell("prediction_" + name(c));
+        header += (known ? "," + csv_field("target_" + name(c)) : "") + "," + csv_field("prediction_" + name(c));
     write(header);
 }
 
@@ -55,7 +49,7 @@ std::string PredictionsCsv::class_text(std::span<float const> logits) const {
     auto const power = [&](float x) { return std::exp(static_cast<double>(x) - static_cast<double>(*best)); };
     double sum = 0;
     for (auto const x : logits) sum += power(x);
-    auto text = fmt::format(",{},{:.6g}", csv_cell(name(best - logits.begin())), 1 / sum);
+    auto text = fmt::format(",{},{:.6g}", csv_field(name(best - logits.begin())), 1 / sum);
     for (std::size_t i = 0; probabilities_ && i < logits.size(); ++i) text += fmt::format(",{:.6g}", power(logits[i]) / sum);
     return text;
 }
@@ -66,7 +60,7 @@ double PredictionsCsv::value(float output) const {
 }
 
 void PredictionsCsv::add(std::string const& place, std::int64_t label, std::span<float const> outputs) {
-    write(place + "," + csv_cell(name(label)) + class_text(outputs));
+    write(place + "," + csv_field(name(label)) + class_text(outputs));
 }
 
 void PredictionsCsv::add(std::string const& place, std::span<float const> targets, std::span<float const> outputs) {

@@ -13,9 +13,6 @@ namespace hopscotch {
 
 enum class RowAnswers { known, unknown };
 
-// A cell of the file, in quotes if it needs them.
-std::string csv_cell(std::string const& text);
-
 class PredictionsCsv {
 public:
     // Writes to path.tmp and renames in finish(). place: the first cells of the header. `trained` outlives this. Throws

@@ -2,7 +2,6 @@
 #include "app/report/live_report.hpp"
 
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <chrono>
@@ -22,7 +21,6 @@ namespace {
 
 constexpr double k_first_page_s = 5;  // whoever has started a run wants to see something
 constexpr double k_share = 0.01;      // of a core
-constexpr int k_nice = 10;            // trainers may need the core
 
 double cpu_s_of_thread() {
     std::timespec now{};
@@ -78,7 +76,6 @@ void LiveReport::stop() {
 }
 
 void LiveReport::work(double every_s) {
-    ::setpriority(PRIO_PROCESS, 0, k_nice);  // on Linux: of this thread
     constexpr double k_never_s = 1e9;
     double pause_s = every_s > 0 ? std::min(k_first_page_s, every_s) : k_never_s;
     for (auto due_s = monotonic_s() + pause_s;;) {
