@@ -62,6 +62,7 @@ struct RunConfig {
     KeepBest keep_best = KeepBest::run;
     double report_every_s = 60;  // report.html is renewed so often, or more rarely if that took over 1 % of a core; 0: only
                                  // at the end of each job
+    bool tensorboard = true;     // event files in tb/, one a trial
     InjectConfig inject;         // array of texts
 };
 

@@ -156,6 +156,7 @@ RunConfig read_run(ObjectReader reader) {
             "needs deterministic false (each run may pick another algorithm, with other bits); set run.deterministic"
             " to false or leave it out");
     reader.read("cuda_graphs", out.cuda_graphs);
+    reader.read("tensorboard", out.tensorboard);
     read_run_limits(reader, out);
     read_inject(reader, out.inject);
     reader.finish();
