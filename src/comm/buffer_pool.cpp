@@ -18,6 +18,8 @@ constexpr std::size_t k_page = 4096;
 constexpr std::size_t k_huge_page = std::size_t{2} << 20;
 constexpr std::size_t k_shared_from = std::size_t{64} << 10;  // smaller ones are copied sooner than mapped
 constexpr int k_most_surplus = 4;                             // states on their way come in bursts
+// Shared blocks that wait for the next state: more are given back to the system if they are more than so many and so large.
+constexpr std::size_t k_most_idle = 4, k_most_idle_bytes = std::size_t{256} << 20;
 constexpr std::uint64_t k_idle_returns = 1000;  // a block that nobody wanted while so many others came back is not needed
 // Mappings of what others own: a process may have 65530. By bytes, as what a GPU has page-locked stays in memory even when
 // its owner gives it back to the system; in a ring of hops a trainer sees what all others of its host hold.
@@ -75,9 +77,15 @@ Buffer BufferPool::acquire_ready(std::size_t bytes) {
             (best == free_.end() || entry->block.capacity <= best->block.capacity))
             best = entry;  // of equal ones the last, so that those beyond need stay idle
     if (best == free_.end()) return {};
-    auto block = std::move(best->block);
-    free_.erase(best);
-    return buffer_of(std::move(block), bytes);
+    return buffer_of(take_idle(best), bytes);
+}
+
+// Under the lock.
+HostBlock BufferPool::take_idle(std::vector<FreeBlock>::iterator entry) noexcept {
+    auto block = std::move(entry->block);
+    free_.erase(entry);
+    if (block.piece) --idle_pieces_, idle_bytes_ -= block.capacity;
+    return block;
 }
 
 Buffer BufferPool::buffer_of(HostBlock block, std::size_t bytes) {
@@ -121,13 +129,15 @@ void BufferPool::lock_pages(HostBlock& block) const {
 void BufferPool::take_back(HostBlock block) noexcept {
     std::lock_guard const lock(mutex_);
     ++returns_;
-    if (block.piece && surplus_ > k_most_surplus)
+    bool const enough = idle_pieces_ >= k_most_idle && idle_bytes_ + block.capacity > k_most_idle_bytes;
+    if (block.piece && (surplus_ > k_most_surplus || enough)) {
         discard(block);
-    else
+    } else {
+        if (block.piece) ++idle_pieces_, idle_bytes_ += block.capacity;
         free_.push_back({std::move(block), returns_});
+    }
     if (free_.empty() || returns_ - free_.front().since < k_idle_returns) return;
-    discard(free_.front().block);
-    free_.erase(free_.begin());
+    discard(take_idle(free_.begin()));
 }
 
 // Under the lock.

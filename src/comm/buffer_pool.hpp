@@ -88,6 +88,11 @@ public:
 
 private:
     friend class Buffer;
+    struct FreeBlock {
+        HostBlock block;
+        std::uint64_t since = 0;  // by returns_
+    };
+    HostBlock take_idle(std::vector<FreeBlock>::iterator entry) noexcept;
     HostBlock new_block(std::size_t bytes);
     void take_back(HostBlock block) noexcept;
     void discard(HostBlock const& block) noexcept;
@@ -102,12 +107,9 @@ private:
     int node_ = k_any_node;
     mutable std::mutex mutex_;
     std::unique_ptr<SharedMemory> shared_;
-    struct FreeBlock {
-        HostBlock block;
-        std::uint64_t since = 0;  // by returns_
-    };
     std::vector<FreeBlock> free_;  // the last that came back at the end
     std::uint64_t returns_ = 0;
+    std::size_t idle_pieces_ = 0, idle_bytes_ = 0;  // of free_, shared blocks
     struct HandedOver {
         HostBlock block;
         std::uint64_t when = 0;

@@ -29,9 +29,10 @@ std::string point_of(std::filesystem::path path, std::string_view step) {
     if (path.extension() == ".tmp") path.replace_extension();
     auto const extension = path.extension();
     return fmt::format("{}.{}",
-                       extension == ".ckpt"  ? "checkpoint"
-                       : extension == ".bin" ? "units"
-                                             : path.stem().string(),
+                       extension == ".ckpt"        ? "checkpoint"
+                       : extension == ".bin"       ? "units"
+                       : extension == ".hopscotch" ? "events"
+                                                   : path.stem().string(),
                        step);
 }
 

@@ -57,11 +57,12 @@ struct RunConfig {
     double stall_s = 300;     // longest wait for batch progress
     double setup_s = 3600;    // longest wait for trainers to open their data; default: an hour, or deadline_s if longer
     std::uint64_t state_memory =
-        0;              // bytes of waiting states that a trainer keeps in memory; 0: its part of half the host's free memory
+        0;  // bytes of waiting states that a trainer keeps in memory; 0: its part of a third of the host's free memory
     std::string spill;  // a directory for the other states; empty: in dir
     KeepBest keep_best = KeepBest::run;
     double report_every_s = 60;  // report.html is renewed so often, or more rarely if that took over 1 % of a core; 0: only
                                  // at the end of each job
+    bool tensorboard = true;     // event files in tb/, one a trial
     InjectConfig inject;         // array of texts
 };
 

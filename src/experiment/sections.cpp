@@ -182,7 +182,8 @@ RunConfig read_run(ObjectReader reader) {
     read_name(reader, {"scheduler", "dedicated: rank 0 only schedules; shared: its process trains too."}, schedulers,
               out.scheduler);
     read_bytes(reader,
-               {"state_memory", "Memory of waiting states on a trainer; auto: its part of half the host's free memory."},
+               {"state_memory",
+                "Memory of waiting states on a trainer; auto: its part of a third of the free memory of the host."},
                out.state_memory);
     reader.read({"spill", "A directory for states that do not fit into memory; empty: in the run directory."}, out.spill);
     read_name(reader, {"keep_best", "Which best models are kept: one of the run, or one of every trial."}, kept,
@@ -199,6 +200,7 @@ RunConfig read_run(ObjectReader reader) {
             "needs deterministic false (each run may pick another algorithm, with other bits); set run.deterministic"
             " to false or leave it out");
     reader.read({"cuda_graphs", "Steps on a GPU are captured and launched at once."}, out.cuda_graphs);
+    reader.read({"tensorboard", "Event files for TensorBoard in tb/, one for each trial."}, out.tensorboard);
     read_run_limits(reader, out);
     read_inject(reader, out.inject);
     reader.finish();

@@ -71,6 +71,7 @@ void take_line(std::string_view text, Journal& journal) {
     if (!problems.empty()) throw Error("is not JSON (edited, or the disk lost a part of the file)");
     auto const& name = line.at("event").string();
     add_seconds(line, name == "run_resumed", journal);
+    if (auto mark = mark_of(line)) journal.marks.push_back(std::move(*mark));
     if (name == "lap_released") {
         journal.released.push_back(lap_from_json(line));
         journal.alive.insert(journal.released.back().trial);

@@ -8,6 +8,7 @@
 #pragma once
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -40,6 +41,19 @@ struct TrialEnd {
     int epochs = 0;
 };
 
+// A line that trace.json shows beside the units.
+struct TraceMark {
+    enum class Row { rank0, checkpoints } row = Row::rank0;
+    std::string name, why;
+    double unix_s = 0;
+    int trainer = 0;     // that wrote the checkpoint
+    double seconds = 0;  // before unix_s: so long the checkpoint took
+};
+
+// None for the lines of laps, which trace.json shows as units, and for checkpoints of older versions, which do not say how
+// long they took.
+std::optional<TraceMark> mark_of(Json const& journal_line);
+
 struct Journal {
     std::vector<Lap> released;
     std::vector<LapRecord> laps;                // finished, diverged and failed ones, in the order of their ends; the
@@ -52,6 +66,7 @@ struct Journal {
     std::vector<Order> orders;          // that have not come with a lap
     std::map<TrialId, int> retries;     // failures that were not the trial's own and did not end it
     std::vector<LapSink::Saved> saved;  // files that may have been deleted since
+    std::vector<TraceMark> marks;       // for trace.json, in the order of the lines
     std::vector<TrainerLoss> lost;
     std::vector<OwnersMoved> moved;
     int incarnation = 1;                            // number of jobs that have written it

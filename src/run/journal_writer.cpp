@@ -21,14 +21,15 @@ Json event(std::string_view name, Json body) {
 
 }  // namespace
 
-JournalWriter::JournalWriter(std::filesystem::path const& path)
-    : file_(path), units_(std::make_unique<UnitWriter>(path.parent_path(), 1)) {}
+JournalWriter::JournalWriter(std::filesystem::path const& path, Told told)
+    : file_(path), told_(std::move(told)), units_(std::make_unique<UnitWriter>(path.parent_path(), 1)) {}
 
 JournalWriter::~JournalWriter() = default;
 
 void JournalWriter::append(Json line) {
     file_.append(line.dump() + "\n");
     sync_if_due();
+    if (told_) told_(line);
 }
 
 void JournalWriter::sync() {
@@ -74,6 +75,8 @@ void JournalWriter::checkpoint(LapSink::Saved const& saved) {
                               {"state_hash", to_hex_or_null(saved.state_hash)},
                               {"begin_hash", to_hex_or_null(saved.begin_hash)}});
     if (!saved.whole) body["whole"] = false;
+    if (saved.trainer.value >= 0) body["trainer"] = saved.trainer.value;
+    if (saved.trainer.value >= 0) body["seconds"] = saved.seconds;
     append(event("checkpoint", std::move(body)));
 }
 

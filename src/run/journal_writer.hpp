@@ -2,10 +2,12 @@
 // Writes journal.jsonl (run/journal.hpp) and, beside it, the units of its laps.
 #pragma once
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string_view>
 
 #include "core/durable_file.hpp"
+#include "core/json.hpp"
 #include "schedule/lap.hpp"
 
 namespace hopscotch {
@@ -20,7 +22,9 @@ class UnitWriter;
 class JournalWriter {
 public:
     // Units go to units-N.bin beside it, N = job: 1, or what run_resumed says.
-    explicit JournalWriter(std::filesystem::path const& path);
+    // told: hears of each line that was written.
+    using Told = std::function<void(Json const& line)>;
+    explicit JournalWriter(std::filesystem::path const& path, Told told = {});
     ~JournalWriter();
 
     void lap_released(Lap const& lap);
@@ -41,6 +45,7 @@ public:
 private:
     void append(Json line);
     AppendFile file_;
+    Told told_;
     std::unique_ptr<UnitWriter> units_;  // durable before the lines that name them
 };
 

@@ -14,6 +14,7 @@
 #include "run/progress.hpp"
 #include "run/server_log.hpp"
 #include "run/trace.hpp"
+#include "run/trial_events.hpp"
 
 namespace hopscotch {
 namespace {
@@ -30,7 +31,7 @@ Recorder::Recorder(RunDirectory const& directory, RunFacts const& facts, Experim
     : directory_(directory.path()),
       facts_(facts),
       experiment_(experiment),
-      journal_(std::make_unique<JournalWriter>(directory.file("journal.jsonl"))),
+      journal_(std::make_unique<JournalWriter>(directory.file("journal.jsonl"), [this](Json const& line) { show(line); })),
       metrics_(directory.file("metrics.jsonl")),
       trace_(std::make_unique<TraceWriter>(directory.file("trace.json"), facts.hosts, facts.start_unix_s)),
       tally_(experiment.search.metric, experiment.search.mode, facts.trainers(),
@@ -39,7 +40,14 @@ Recorder::Recorder(RunDirectory const& directory, RunFacts const& facts, Experim
              procedure_traits(experiment.search.procedure).clones ? CheckpointShelf::Ends::for_clones
                                                                   : CheckpointShelf::Ends::newest,
              experiment.run.checkpoint_keep,
-             facts.same_bits_again ? StateChain::TrainedAgain::same_bits : StateChain::TrainedAgain::other_bits) {}
+             facts.same_bits_again ? StateChain::TrainedAgain::same_bits : StateChain::TrainedAgain::other_bits) {
+    auto const folder = directory.file("tb");
+    std::error_code ignored;
+    if (experiment.run.tensorboard)
+        events_ = std::make_unique<TrialEvents>(folder, experiment);
+    else
+        std::filesystem::remove_all(folder, ignored);  // of an earlier job: it would not go on
+}
 
 Recorder::~Recorder() = default;
 
@@ -53,8 +61,13 @@ void Recorder::owners_moved(OwnersMoved moved) {
     moved_.push_back(std::move(moved));
 }
 
+void Recorder::show(Json const& journal_line) {
+    if (auto const mark = mark_of(journal_line)) trace_->add(*mark);
+}
+
 void Recorder::released(Lap const& lap) {
     shelf_.released(lap);
+    if (!told_.contains(lap.id())) trace_->released(lap.id());
     // An order may have taken back what it was to begin with.
     auto const before = known_.find({lap.trial, lap.epoch});
     if (before != known_.end() && before->second == lap.clone_of) return;
@@ -108,6 +121,7 @@ void Recorder::tick() {
     if (now >= next_look_s_ || deletes) {
         next_look_s_ = now + 1;
         stop_if_replaced();
+        if (events_) events_->write_soon();
     }
     if (deletes) delete_surplus();
 }
@@ -133,7 +147,7 @@ Metrics Recorder::lap_done(LapRecord const& record, TrialView const& trial) {
     journal_->lap_done(record);
     shelf_.ended(record);
     auto const metrics = tally_.add(record, trial.loss);
-    append_metrics(record, metrics);
+    append_metrics(record, metrics, trial.assignment);
     trace_->add(record);
     if (has_ended(trial.status)) trial_ended(trial);
     return metrics;
@@ -141,12 +155,15 @@ Metrics Recorder::lap_done(LapRecord const& record, TrialView const& trial) {
 
 // A lap that was left has none. One that was under way when its trial was stopped comes again, with the same ones, if the
 // trial goes on.
-void Recorder::append_metrics(LapRecord const& record, Metrics const& metrics) {
+void Recorder::append_metrics(LapRecord const& record, Metrics const& metrics, Assignment const& assignment) {
     if (record.outcome == Outcome::stopped || !told_.insert({record.trial, record.epoch}).second) return;
     metrics_.append(record.trial, metrics, end_unix_s(record) - facts_.start_unix_s);
+    if (events_) events_->lap_done(record, metrics, assignment);
 }
 
 void Recorder::trial_ended(TrialView const& trial) {
+    trace_->ended(trial.id);
+    if (events_) events_->trial_ended(trial);
     if (!ended_.insert(trial.id).second) return;
     journal_->trial_ended(trial);
     if (trial.status != TrialStatus::interrupted) shelf_.trial_ended(trial.id, after_end(name_of(trial.status)));

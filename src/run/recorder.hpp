@@ -5,7 +5,7 @@
 //   sink: director.record(record); recorder.lap_done(record, director.trials()[record.trial.index()]);   // and release
 //   again while waiting for messages: recorder.tick(); at the end: Summary const summary = recorder.finish(end,
 //   director.trials());
-// Writes journal.jsonl, metrics.jsonl, trace.json and, where there is one, server_log.jsonl as it goes, trials.csv and
+// Writes journal.jsonl, metrics.jsonl, trace.json, tb/ and, where there is one, server_log.jsonl as it goes, trials.csv and
 // summary.json in finish().
 #pragma once
 #include <deque>
@@ -32,6 +32,7 @@ namespace hopscotch {
 
 class JournalWriter;
 class TraceWriter;
+class TrialEvents;
 struct BestSoFar;
 
 // The facts about the end of a run that only the caller knows.
@@ -94,7 +95,8 @@ public:
     Summary finish(RunEnd const& end, std::vector<TrialView> const& trials);
 
 private:
-    void append_metrics(LapRecord const& record, Metrics const& metrics);
+    void show(Json const& journal_line);  // in trace.json
+    void append_metrics(LapRecord const& record, Metrics const& metrics, Assignment const& assignment);
     std::optional<int> wanted_epoch(TrialId trial, std::optional<TrialId> best_trial) const;
     void had_ended(TrialEnd const& end);
     void delete_surplus();
@@ -105,6 +107,7 @@ private:
     std::unique_ptr<JournalWriter> journal_;
     MetricsFile metrics_;
     std::unique_ptr<TraceWriter> trace_;
+    std::unique_ptr<TrialEvents> events_;  // null: not wanted
     Tally tally_;
     std::set<TrialId> ended_;
     std::deque<Decision> decisions_;  // of earlier jobs, to come again

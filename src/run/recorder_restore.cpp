@@ -47,11 +47,12 @@ void Recorder::restore(Journal const& journal) {
     shelf_.restore(journal);
     for (auto const& lap : journal.released) known_[{lap.trial, lap.epoch}] = lap.clone_of;
     auto const losses = losses_of(experiment_, journal.assignments);
+    for (auto const& mark : journal.marks) trace_->add(mark);
     LenientReader units(directory_);
     for (auto const& lap : journal.laps) {
         auto const record = units.with_units(lap);
         auto const metrics = tally_.add(record, losses.at(record.trial));
-        append_metrics(record, metrics);
+        append_metrics(record, metrics, journal.assignments.at(record.trial));
         trace_->add(record);
     }
     for (auto const& [from, until] : journal.pauses) tally_.pause(from, until);

@@ -8,6 +8,7 @@
 #include "run/journal_writer.hpp"
 #include "run/recorder.hpp"
 #include "run/trace.hpp"
+#include "run/trial_events.hpp"
 
 namespace hopscotch {
 namespace {
@@ -92,6 +93,7 @@ Summary Recorder::finish(RunEnd const& end, std::vector<TrialView> const& trials
     for (auto const& trial : trials) trial_ended(trial);
     if (!std::exchange(finished_, true)) journal_->run_ended(name_of(end.status), end.reason);
     trace_->close();
+    if (events_) events_->finish(trials);
     auto const summary = summarise(end, trials);
     write_atomically(directory_ / "trials.csv", trials_csv(summary));
     write_summary(directory_ / "summary.json", summary);

@@ -1,17 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
 // trace.json: when each trainer trained which unit, in the Chrome trace event format (chrome://tracing, ui.perfetto.dev).
-// One row a trainer; an event a unit and a validation, in microseconds since the run's start. Written as laps finish; the
-// array form of the format may lack its closing bracket, so the trace of a killed run opens too.
+// One row a trainer; an event a unit and a validation, in microseconds since the run's start. Beside them: arrows for hops,
+// rank 0's decisions, checkpoints, waits, counters. Written as laps finish; the array form of the format may lack its
+// closing bracket, so the trace of a killed run opens too.
 #pragma once
+#include <cstdint>
 #include <filesystem>
+#include <map>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/durable_file.hpp"
-#include "core/json.hpp"
 #include "schedule/lap.hpp"
 
 namespace hopscotch {
+
+struct TraceMark;
+
+// The free time of one row. Viewers drop a slice that overlaps another one of its row in part. Units never do, but the
+// record of a validation has its start and its seconds alone, and other work may have come between its pieces. PURE.
+class TraceRow {
+public:
+    // In tenths of a microsecond, as trace.json rounds.
+    struct Span {
+        std::int64_t from = 0, until = 0;
+    };
+
+    // The part of the span that can be drawn: each two slices are apart, or one of them contains the other.
+    Span unit(Span wanted);
+    Span validation(Span wanted);  // begins behind a validation under way, and ends where another one begins
+
+private:
+    using Spans = std::map<std::int64_t, std::int64_t>;  // from, until; no two overlap
+    static std::int64_t end_of_span_at(Spans const& spans, std::int64_t time);
+    static std::int64_t start_of_span_at(Spans const& spans, std::int64_t time);
+
+    Spans units_, validations_;
+};
 
 class TraceWriter {
 public:
@@ -19,20 +46,41 @@ public:
     TraceWriter(std::filesystem::path const& path, std::vector<std::string> const& hosts, double run_start_unix_s);
     ~TraceWriter();  // closes the array
 
+    void released(LapId lap);  // a lap that has no record yet
+    void ended(TrialId trial);
     void add(LapRecord const& record);
+    void add(TraceMark const& mark);
     void close();
 
     static constexpr std::int64_t k_most_units = 200'000;  // about what the viewers can show: later units are left out
 
 private:
+    // The processes of the format: groups of rows.
+    enum class Group { trainers, rank0, checkpoints, waits };
+    struct Place {
+        TrainerId row;
+        TraceRow::Span span;
+    };
+
     bool has_room(LapRecord const& record);
-    void add_event(Json const& event);
+    TraceRow::Span span_of(double start_unix_s, double seconds) const;
+    Place add_unit(LapRecord const& record, UnitRecord const& unit);
+    Place add_validation(LapRecord const& record);
+    void add_wait(UnitRecord const& unit);
+    void add_arrows(LapRecord const& record, std::vector<Place> const& places);
+    void add_arrow(Place const& from, Place const& to);
+    void add_counters(LapRecord const& record);
+    void name_row(Group group, int row, std::string_view name);
+    void add_event(std::string_view event);
     void flush();
 
     AppendFile file_;
     std::string pending_;  // events that are not written yet
     double start_unix_s_;
-    std::int64_t units_ = 0;
+    std::map<std::pair<Group, int>, TraceRow> rows_;
+    std::map<TrialId, int> open_laps_;  // released and not ended
+    std::int64_t open_ = 0;             // their sum
+    std::int64_t units_ = 0, arrows_ = 0, hop_bytes_ = 0;
     bool closed_ = false;
 };
 

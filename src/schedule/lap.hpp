@@ -108,12 +108,10 @@ struct LapRecord {
     double lr = 0;                 // of the lap's last step
     std::uint64_t state_hash = 0;  // after its last unit
     // Hashes of the whole state. They prove that each lap begins with the right state. begin: 0: the initial state, or not
-    // known (a record of an older version). end: after validation, which may move counters (of a plateau schedule); 0: the
-    // lap did not finish, or not known.
+    // known (of an older version). end: after validation, which may move counters; 0: the lap did not finish, or not known.
     std::uint64_t begin_hash = 0, end_hash = 0;
     std::uint64_t state_bytes = 0;
-    // If trainers wait for each other: by trainer, the seconds without computation, waiting for the others, for parameters
-    // or for rows.
+    // If trainers wait: by trainer, the seconds without computation, waiting for others, for parameters or for rows.
     std::vector<double> exposed_s;
     std::int64_t sync_rounds = 0;         // all-reduced steps, pushes of a worker, means
     std::vector<std::int64_t> staleness;  // asynchronous servers: number of gradients applied n versions late, by n
@@ -142,6 +140,8 @@ public:
         double gap_s = 0;              // seconds since the copy before it
         std::uint64_t state_hash = 0;  // of the state in the file; 0: not known (written by an older version)
         std::uint64_t begin_hash = 0;  // LapRecord::begin_hash of the lap that was under way
+        double seconds = 0;            // of writing
+        TrainerId trainer = {};        // the writer; -1: not known
     };
     virtual void saved(Saved const&) {}
     virtual void scored(LapRecord const&) {}  // the best trial on the test shards, in LapRecord::valid

@@ -73,6 +73,26 @@ constexpr std::size_t k_bytes = 3000000;
 
 TEST(SharedMemory, AfterACrowdItGoesBackToTheSystem) { expect_to_shrink_after_a_crowd(*sharing_pool(), 100000); }
 
+// A trainer that made many blocks for others, and then keeps the states that end here.
+TEST(SharedMemory, FewLargeBlocksWaitForTheNextState) {
+    constexpr std::size_t large = 30 << 20;
+    auto const one = sharing_pool(), other = sharing_pool();
+    std::vector<Buffer> sent;
+    for (int i = 0; i < 20; ++i) {
+        auto block = one->acquire(large);
+        sent.push_back(other->adopt(one->offer(block), large));
+        one->hand_over(std::move(block));
+    }
+    std::vector<Buffer> back;
+    for (auto& block : sent) {
+        back.push_back(one->adopt(other->offer(block), large));
+        other->hand_over(std::move(block));
+    }
+    back.clear();
+    EXPECT_LE(one->allocated_bytes(), std::size_t{256} << 20);
+    EXPECT_GE(one->allocated_bytes(), 4 * large);
+}
+
 // Two pools, as of two ranks, whose mappings of one piece lie at two addresses.
 TEST(SharedMemory, ABlockChangesHandsWithWhatIsInIt) {
     auto const one = sharing_pool(), other = sharing_pool();

@@ -22,7 +22,13 @@ OF_MPI = {"end.finalize"}  # survivors_test
 OF_GROUPS = {"group.look", "group.unit"}  # resume_test, groups_test
 OF_FILES = {"resume.checkpoint"}  # resume_test
 OF_POLICIES = {"hop.visit"}  # policies_test
-OF_VIEWS = {"report.append", "report.rename", "live.append", "live.rename"}  # cost no run: report_test
+OF_VIEWS = {
+    "report.append",
+    "report.rename",
+    "live.append",
+    "live.rename",
+    "events.append",
+}  # cost no run: report_test, tools_test
 OF_TRIALS = {"unit.rows"}  # ends the trial alone: ctl_test
 SMALL = {
     "train": {"epochs": 2, "batch_size": 8, "optimizer": {"name": "adam", "lr": 0.01}},

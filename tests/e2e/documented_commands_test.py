@@ -86,6 +86,11 @@ SHORTENED = {
     "hopscotch replay": ("hopscotch replay --help", NAME),
     "hopscotch ctl": ("hopscotch ctl --help", NAME),
     "hopscotch plan": ("hopscotch plan --help", NAME),
+    "hopscotch export": ("hopscotch export --help", NAME),
+    "mpirun -np 5 --hostfile hosts hopscotch doctor /shared/runs": (
+        "mpirun --oversubscribe -np 2 hopscotch doctor",
+        "one host is here",
+    ),
 }
 
 # Why it is not run.
@@ -106,6 +111,7 @@ NOT_RUN = {
     "cmake --build build -j 8 --target hopscotch": BY_HAND,
     "cmake --install build --prefix P": "own_model_test does it",
     "cmake -S examples -B build-examples -DCMAKE_PREFIX_PATH=P && cmake --build build-examples": "own_model_test does it",
+    "srun --mpi=pmix hopscotch doctor /shared/runs": CLUSTER,
     "sbatch slurm/cpu.sbatch experiment.json": CLUSTER,
     "sbatch --time=02:00:00 --ntasks=17 slurm/preemptible.sbatch experiment.json": CLUSTER,
     "sbatch slurm/array.sbatch experiment.json": CLUSTER,

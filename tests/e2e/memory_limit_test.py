@@ -10,7 +10,7 @@ import unittest
 from harness import Case, experiment
 
 LIMIT = 2 << 30
-TRIALS, FLOATS = 40, 20_000_000  # 3.2 GB of states
+TRIALS, FLOATS = 30, 20_000_000  # 2.4 GB of states
 
 
 def groups():

@@ -21,6 +21,7 @@ FILES = {
     "report.html",
     "live.json",
     "inbox",
+    "tb",
 }  # and best/
 TIMES = {"start_unix_s", "seconds", "train_s", "wall_s"}
 

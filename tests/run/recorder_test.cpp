@@ -8,7 +8,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <limits>
+#include <set>
+#include <string>
 
 #include "core/clock.hpp"
 #include "core/durable_file.hpp"
@@ -548,9 +551,9 @@ TEST_F(RecorderTest, TraceHasARowPerTrainerAndAnEventPerUnitAndValidation) {
     auto const events = read("trace.json");
     int units = 0, validations = 0, names = 0;
     for (auto const& event : events.array()) {
+        if (event.at("pid") != Json(0)) continue;
         if (event.at("name") == "thread_name") ++names;
-        if (event.find("cat") == nullptr) continue;
-        EXPECT_EQ(event.at("ph"), "X");
+        if (event.at("ph") != Json("X")) continue;
         (event.at("cat") == "unit" ? units : validations) += 1;
         if (event.at("name") == "t0 e0 s1") {
             EXPECT_EQ(event.at("tid"), 1);
@@ -562,6 +565,25 @@ TEST_F(RecorderTest, TraceHasARowPerTrainerAndAnEventPerUnitAndValidation) {
     EXPECT_EQ(units, 4);
     EXPECT_EQ(validations, 1);  // the diverged trial did not validate
     EXPECT_EQ(names, 2);
+}
+
+TEST_F(RecorderTest, EventFilesShowTheTrialsThatHaveTrained) {
+    run();
+    std::set<std::string> trials;
+    for (auto const& entry : std::filesystem::directory_iterator(directory_ / "tb")) trials.insert(entry.path().filename());
+    EXPECT_EQ(trials, (std::set<std::string>{"trial-0", "trial-1"}));
+}
+
+// Those of an earlier job would not go on.
+TEST_F(RecorderTest, WithoutTensorBoardThereAreNoEventFiles) {
+    RunDirectory const directory(directory_, RunDirUse::fresh, some_facts());
+    write(directory_ / "tb/trial-0/events.out.tfevents.1.hopscotch", "earlier");
+    Experiment experiment;
+    experiment.run.tensorboard = false;
+    Recorder recorder(directory, some_facts(), experiment);
+    recorder.lap_done(first_trial(), view(0, TrialStatus::finished));
+    recorder.finish({}, {view(0, TrialStatus::finished)});
+    EXPECT_FALSE(std::filesystem::exists(directory_ / "tb"));
 }
 
 TEST_F(RecorderTest, FactsComeBack) {

@@ -62,6 +62,19 @@ TEST_F(StateStoreTest, BelowTheLimitNothingIsWritten) {
     EXPECT_TRUE(fs::is_empty(scratch_.path() / "spill"));
 }
 
+// The trainer makes no further states meanwhile.
+TEST_F(StateStoreTest, ThereIsNoRoomUntilTheDiskHasCaughtUp) {
+    constexpr std::size_t large = 1 << 20, limit = 10 * large;
+    auto const store = make(limit);
+    std::list<WaitingState> states;
+    for (int i = 0; i < 200; ++i) states.push_back(store->hold(pool_->acquire(large)));
+    EXPECT_TRUE(store->has_room()) << "nothing is on its way to the disk, so nothing would change by waiting";
+    store->balance(all(states));
+    EXPECT_FALSE(store->has_room());
+    while (!store->has_room()) std::this_thread::yield();
+    EXPECT_LE(store->bytes_here(), limit + 2 * large);
+}
+
 TEST_F(StateStoreTest, TheLastOnesLeaveAndTheFirstOnesComeBack) {
     auto const store = make(4 * k_bytes);
     std::list<WaitingState> states;

@@ -56,7 +56,7 @@ void fields(A& a, LapRecord& m) {
 
 template <class A>
 void fields(A& a, LapSink::Saved& m) {
-    a(m.trial, m.epoch, m.step, m.batch, m.file, m.whole, m.gap_s, m.state_hash, m.begin_hash);
+    a(m.trial, m.epoch, m.step, m.batch, m.file, m.whole, m.gap_s, m.state_hash, m.begin_hash, m.seconds);
 }
 
 template <class A>

@@ -45,7 +45,11 @@ void Pump::take(LapSink& sink, double timeout_s) {
     throw_bad_news(*message);
     switch (message->kind) {
         case MessageKind::lap_done: return sink.lap_done(decode<LapRecord>(message->body));
-        case MessageKind::checkpointed: return sink.saved(decode<LapSink::Saved>(message->body));
+        case MessageKind::checkpointed: {
+            auto saved = decode<LapSink::Saved>(message->body);
+            saved.trainer = trainer_of(message->from);
+            return sink.saved(saved);
+        }
         case MessageKind::settled:
         case MessageKind::paused: return hear(message->from, message->kind, decode<Pause>(message->body).round);
         case MessageKind::all_saved: {

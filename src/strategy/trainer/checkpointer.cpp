@@ -132,6 +132,7 @@ void Checkpointer::put_back(Item item, bool failed) {
 bool Checkpointer::write(Item const& item) {
     auto const name = checkpoint_name(item.about, target_.incarnation);
     auto const path = std::filesystem::path(target_.run_dir) / name;
+    auto const start = monotonic_s();
     try {
         write_checkpoint(path, item.about, item.state.bytes());
         CheckpointFile(path).verify();  // older files are deleted because this one is there
@@ -141,20 +142,20 @@ bool Checkpointer::write(Item const& item) {
                 fmt::format("trial {} is at risk, its checkpoint could not be written: {} (is run.dir full, or not on a "
                             "file system that all hosts share?); training goes on, it is tried again",
                             item.about.record.trial.value, error.what()));
-        if (at_risk_.insert(item.about.record.trial).second) tell(item, "");
+        if (at_risk_.insert(item.about.record.trial).second) tell(item, "", 0);
         return false;
     }
     if (std::exchange(trouble_, false)) log_info("checkpoints can be written again");
     at_risk_.erase(item.about.record.trial);
-    tell(item, name);
+    tell(item, name, monotonic_s() - start);
     return true;
 }
 
-void Checkpointer::tell(Item const& item, std::string file) {
+void Checkpointer::tell(Item const& item, std::string file, double seconds) {
     auto const& place = item.about.place;
     auto const gap_s = item.since_s ? monotonic_s() - *item.since_s : 0;
     saved_({item.about.record.trial, place.epoch, place.step, place.batch, std::move(file), item.about.whole, gap_s,
-            item.about.state_hash, item.about.record.begin_hash});
+            item.about.state_hash, item.about.record.begin_hash, seconds});
 }
 
 }  // namespace hopscotch

@@ -59,7 +59,7 @@ private:
     void take_over(Item& newer, Item const& older);
     void run();
     bool write(Item const& item);  // false: the write failed
-    void tell(Item const& item, std::string file);
+    void tell(Item const& item, std::string file, double seconds);
     void put_back(Item item, bool failed);
 
     CheckpointTarget target_;

@@ -68,6 +68,7 @@ WaitingState StateStore::hold(Buffer state) {
     entry->memory = std::move(state);
     std::lock_guard const lock(mutex_);
     here_ += entry->bytes;
+    largest_ = std::max(largest_, entry->bytes);
     return WaitingState(std::move(entry));
 }
 
@@ -133,6 +134,13 @@ void StateStore::balance(std::vector<WaitingState const*> const& order) {
     }
 }
 
+bool StateStore::has_room() const {
+    std::lock_guard const lock(mutex_);
+    bool const shrinks =
+        writing_ || std::ranges::any_of(jobs_, [](auto const& job) { return job->place == Place::leaving; });
+    return !shrinks || here_ <= limit_ + k_ahead * largest_;
+}
+
 std::uint64_t StateStore::written_bytes() const {
     std::lock_guard const lock(mutex_);
     return written_;
@@ -182,6 +190,7 @@ void StateStore::run() {
 }
 
 void StateStore::write(std::shared_ptr<Entry> const& entry, std::unique_lock<std::mutex>& lock) {
+    writing_ = true;
     lock.unlock();
     SpillFile::Slot slot;
     std::string trouble;
@@ -191,6 +200,7 @@ void StateStore::write(std::shared_ptr<Entry> const& entry, std::unique_lock<std
         trouble = error.what();
     }
     lock.lock();
+    writing_ = false;
     entry->in_work = false;
     entry->place = trouble.empty() ? Place::away : Place::here;
     if (trouble.empty()) {
@@ -242,7 +252,7 @@ void StateStore::read(std::shared_ptr<Entry> const& entry, std::unique_lock<std:
 
 std::uint64_t state_memory(std::uint64_t configured, int trainers_on_host) {
     if (configured > 0) return configured;
-    return free_memory_bytes() / 2 / static_cast<std::uint64_t>(std::max(1, trainers_on_host));
+    return free_memory_bytes() / 3 / static_cast<std::uint64_t>(std::max(1, trainers_on_host));
 }
 
 }  // namespace hopscotch

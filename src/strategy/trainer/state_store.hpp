@@ -38,6 +38,10 @@ public:
     // first ones come back.
     void balance(std::vector<WaitingState const*> const& order);
 
+    // False while states that must go to the disk are still in memory: the disk is slower than the trainer. Then the trainer
+    // makes no further states until the disk has caught up.
+    bool has_room() const;
+
     std::uint64_t written_bytes() const;
     std::uint64_t bytes_here() const;
 
@@ -61,12 +65,15 @@ private:
     std::deque<std::shared_ptr<Entry>> jobs_;
     std::uint64_t here_ = 0, written_ = 0;  // bytes; here_: of all states in memory
     std::size_t away_ = 0;
+    std::size_t largest_ = 0;  // bytes of a state, of all that were here
+    bool writing_ = false;
     double refused_until_s_ = 0;  // the disk is full until then
     bool stopping_ = false;
     std::thread thread_;
 };
 
-// The limit of a trainer: run.state_memory, or its part of half the free memory (free_memory.hpp).
+// The limit of a trainer: run.state_memory, or its part of a third of the free memory, because states that train, travel or
+// come back need memory too (free_memory.hpp).
 std::uint64_t state_memory(std::uint64_t configured, int trainers_on_host);
 
 }  // namespace hopscotch

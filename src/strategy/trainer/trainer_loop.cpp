@@ -28,6 +28,7 @@ namespace hopscotch {
 namespace {
 
 constexpr double k_pausing_s = 0.005;  // between looks at the states that are on their way out
+constexpr double k_full_s = 0.01;      // between looks for room in memory
 
 }  // namespace
 
@@ -51,7 +52,7 @@ std::optional<Welcome> TrainerLoop::serve() {
                 if (message->kind == MessageKind::welcome) return decode<Welcome>(message->body);
                 answer(std::move(*message));
             }
-            if (may_work()) work();
+            if (may_work() && keeper_.store().has_room()) work();
             runner().require_device();
             if (paused()) say_paused();
         } catch (JobEnded const&) {
@@ -62,7 +63,8 @@ std::optional<Welcome> TrainerLoop::serve() {
 
 std::optional<Incoming> TrainerLoop::next_message() {
     bool const hurries = paused() && pause_round_;
-    if (set_aside_.empty()) return courier().receive(may_work() ? 0 : hurries ? k_pausing_s : idle_wait_s_);
+    if (set_aside_.empty() && may_work()) return courier().receive(keeper_.store().has_room() ? 0 : k_full_s);
+    if (set_aside_.empty()) return courier().receive(hurries ? k_pausing_s : idle_wait_s_);
     auto first = std::move(set_aside_.front());
     set_aside_.pop_front();
     return first;
