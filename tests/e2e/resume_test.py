@@ -89,7 +89,10 @@ class Disturbed(Case):
         return err
 
     def killed(self, laps, checkpoints=1, trainers="3", resume=False):
-        process = self.start("run", "e.json", "--quiet", "--trainers", trainers, *(["--resume"] if resume else []))
+        # With short waits before units the run does not end before it has so many checkpoints.
+        slow = {"HOPSCOTCH_FAULT": "unit.begin:1:jitter"} if checkpoints > 1 else {}
+        resumes = ["--resume"] if resume else []
+        process = self.start("run", "e.json", "--quiet", "--trainers", trainers, *resumes, env=slow)
         return self.kill_at(process, laps, checkpoints)
 
 
