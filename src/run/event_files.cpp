@@ -20,8 +20,11 @@ constexpr int k_nice = 10;  // trainers may need the core
 
 }  // namespace
 
-EventFiles::EventFiles(std::filesystem::path folder, double job_start_unix_s)
-    : folder_(std::move(folder)), start_unix_s_(job_start_unix_s), thread_([this] { work(); }) {}
+EventFiles::EventFiles(std::filesystem::path folder, double job_start_unix_s, IsOurs is_ours)
+    : folder_(std::move(folder)),
+      start_unix_s_(job_start_unix_s),
+      is_ours_(std::move(is_ours)),
+      thread_([this] { work(); }) {}
 
 EventFiles::~EventFiles() { order(Order::leave); }
 
@@ -61,7 +64,7 @@ void EventFiles::work() {
             done = std::exchange(order_, Order::none);
             records.swap(pending_);
         }
-        if (done == Order::leave) return;
+        if (done == Order::leave || !is_ours_()) return;
         write(std::move(records));
     }
 }

@@ -5,6 +5,7 @@
 #pragma once
 #include <condition_variable>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <set>
@@ -18,8 +19,11 @@ namespace hopscotch {
 
 class EventFiles {
 public:
+    // Whether the run is still this job's. Called by the thread, before each writing.
+    using IsOurs = std::function<bool()>;
+
     // Removes the folder of an earlier job, soon. A viewer may show the run meanwhile, so this job's files have other names.
-    EventFiles(std::filesystem::path folder, double job_start_unix_s);
+    EventFiles(std::filesystem::path folder, double job_start_unix_s, IsOurs is_ours);
     ~EventFiles();  // ends the thread; writes nothing more
     EventFiles(EventFiles const&) = delete;
     EventFiles& operator=(EventFiles const&) = delete;
@@ -39,6 +43,7 @@ private:
 
     std::filesystem::path folder_;
     double start_unix_s_;
+    IsOurs is_ours_;
     std::set<TrialId> begun_;  // have a file; the thread's
     bool told_ = false;        // the thread's
     std::mutex mutex_;

@@ -44,7 +44,7 @@ Recorder::Recorder(RunDirectory const& directory, RunFacts const& facts, Experim
     auto const folder = directory.file("tb");
     std::error_code ignored;
     if (experiment.run.tensorboard)
-        events_ = std::make_unique<TrialEvents>(folder, experiment);
+        events_ = std::make_unique<TrialEvents>(folder, experiment, [this] { return journal_->is_current(); });
     else
         std::filesystem::remove_all(folder, ignored);  // of an earlier job: it would not go on
 }
@@ -143,6 +143,7 @@ std::optional<int> Recorder::wanted_epoch(TrialId trial, std::optional<TrialId> 
 }
 
 Metrics Recorder::lap_done(LapRecord const& record, TrialView const& trial) {
+    stop_if_replaced();
     append_server_log(directory_ / "server_log.jsonl", record);  // before the journal says that the lap is done
     journal_->lap_done(record);
     shelf_.ended(record);

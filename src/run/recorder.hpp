@@ -76,7 +76,7 @@ public:
     Metrics lap_done(LapRecord const& record, TrialView const& trial);
     void tick();
     // Throws Error if another job has taken the directory over (a resumed run, while this one seemed dead): from then on
-    // this one writes and deletes nothing there. tick() and finish() check this, too.
+    // this one writes and deletes nothing there. lap_done(), tick() and finish() check this, too.
     void stop_if_replaced();
     bool finished() const { return finished_; }
     Tally const& tally() const { return tally_; }

@@ -3,6 +3,7 @@
 // of each trial. The first record of a kind counts there, so a record is written when it can change no more.
 #pragma once
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <vector>
@@ -18,7 +19,8 @@ struct Experiment;
 
 class TrialEvents {
 public:
-    TrialEvents(std::filesystem::path folder, Experiment const& experiment);
+    // is_ours: EventFiles::IsOurs
+    TrialEvents(std::filesystem::path folder, Experiment const& experiment, std::function<bool()> is_ours);
     ~TrialEvents();  // without finish(): what is not written yet is lost
 
     // A new line of metrics.jsonl. assignment: of its trial now.

@@ -90,6 +90,8 @@ TEST(EventRecordTest, ParametersKeepTheirTypes) {
     EXPECT_NE(bytes.find("22066c723d302e35"), bytes.npos) << "its group";
 }
 
+bool ours() { return true; }
+
 TrialView view(int id, TrialStatus status) {
     TrialView out;
     out.id = TrialId(id);
@@ -119,7 +121,7 @@ protected:
 };
 
 TEST_F(TrialEventsTest, ATrialHasOneFileWithItsPointsParametersAndEnd) {
-    TrialEvents events(folder_, experiment_);
+    TrialEvents events(folder_, experiment_, ours);
     lap(events, 0, 0);
     lap(events, 7, 0);
     events.write_soon();
@@ -139,7 +141,7 @@ TEST_F(TrialEventsTest, ATrialHasOneFileWithItsPointsParametersAndEnd) {
 
 // An order may resume a stopped trial, and the first end is the one that counts.
 TEST_F(TrialEventsTest, AStoppedTrialEndsWithTheRun) {
-    TrialEvents events(folder_, experiment_);
+    TrialEvents events(folder_, experiment_, ours);
     lap(events, 0, 0);
     events.trial_ended(view(0, TrialStatus::stopped));
     lap(events, 0, 1);
@@ -152,7 +154,7 @@ TEST_F(TrialEventsTest, AStoppedTrialEndsWithTheRun) {
 
 TEST_F(TrialEventsTest, ASearchThatClonesTellsTheLastValues) {
     experiment_.search.procedure = "pbt";
-    TrialEvents events(folder_, experiment_);
+    TrialEvents events(folder_, experiment_, ours);
     lap(events, 0, 0);
     auto last = view(0, TrialStatus::interrupted);
     last.assignment = {{"train.optimizer.lr", "taken over"}};
@@ -164,13 +166,13 @@ TEST_F(TrialEventsTest, ASearchThatClonesTellsTheLastValues) {
 
 TEST_F(TrialEventsTest, TheNextJobBeginsAnew) {
     {
-        TrialEvents before(folder_, experiment_);
+        TrialEvents before(folder_, experiment_, ours);
         lap(before, 0, 0);
         lap(before, 1, 0);
         before.finish({});
     }
     EXPECT_EQ(files().size(), 2u);
-    TrialEvents events(folder_, experiment_);
+    TrialEvents events(folder_, experiment_, ours);
     lap(events, 0, 0);
     lap(events, 0, 1);
     events.finish({});
@@ -179,17 +181,25 @@ TEST_F(TrialEventsTest, TheNextJobBeginsAnew) {
     EXPECT_EQ(with(all.at("trial-0"), "train_loss"), 2u);
 }
 
-// A job that is over, or that another job has replaced, writes nothing more.
+TEST_F(TrialEventsTest, AJobThatAnotherHasReplacedWritesNothing) {
+    {
+        TrialEvents events(folder_, experiment_, [] { return false; });
+        lap(events, 0, 0);
+        events.finish({view(0, TrialStatus::finished)});
+    }
+    EXPECT_FALSE(std::filesystem::exists(folder_));
+}
+
 TEST_F(TrialEventsTest, WhoeverLeavesWritesNothing) {
     {
-        TrialEvents events(folder_, experiment_);
+        TrialEvents events(folder_, experiment_, ours);
         lap(events, 0, 0);
     }
     EXPECT_FALSE(std::filesystem::exists(folder_));
 }
 
 TEST_F(TrialEventsTest, WhatCannotBeWrittenIsTriedAgain) {
-    EventFiles files_of_run(folder_ / "in/a/file", 1.7e9);
+    EventFiles files_of_run(folder_ / "in/a/file", 1.7e9, ours);
     write(folder_ / "in/a", "no directory");
     files_of_run.add(TrialId(3), "first ");
     files_of_run.write_soon();
@@ -207,7 +217,7 @@ TEST_F(TrialEventsTest, ThousandsOfTrialsNeedFewOpenFiles) {
     ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
     rlimit const few{64, before.rlim_max};
     ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
-    EventFiles many(folder_, 1.7e9);
+    EventFiles many(folder_, 1.7e9, ours);
     for (int trial = 0; trial < 500; ++trial) many.add(TrialId(trial), "point");
     many.finish();
     ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);

@@ -546,6 +546,20 @@ TEST_F(RecorderTest, JournalHoldsEveryEndOnce) {
     EXPECT_EQ(journal.status, "interrupted");
 }
 
+// A second job may go on with the run, and end it, while the first one is stopped: between two ticks.
+TEST_F(RecorderTest, AJobThatAnotherHasReplacedRecordsNoLap) {
+    RunDirectory const directory(directory_, RunDirUse::fresh, some_facts());
+    Recorder recorder(directory, some_facts(), {});
+    recorder.lap_done(first_trial(), view(0, TrialStatus::finished));
+    auto const units = std::filesystem::file_size(directory_ / "units-1.bin");
+    auto const journal = slurp(directory_ / "journal.jsonl");
+    std::filesystem::remove(directory_ / "journal.jsonl");
+    write(directory_ / "journal.jsonl", journal);
+    EXPECT_THROW(recorder.lap_done(second_trial(0.5), view(1, TrialStatus::finished)), Error);
+    EXPECT_EQ(slurp(directory_ / "journal.jsonl"), journal);
+    EXPECT_EQ(std::filesystem::file_size(directory_ / "units-1.bin"), units);
+}
+
 TEST_F(RecorderTest, TraceHasARowPerTrainerAndAnEventPerUnitAndValidation) {
     run();
     auto const events = read("trace.json");
