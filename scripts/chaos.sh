@@ -11,6 +11,8 @@
 #   scripts/chaos.sh --orders [CASES [SEED]]
 #       Strikes jobs as soon as they have acknowledged orders (hopscotch ctl). The runs must still obey the orders. 200 cases
 #       by default. Continues after a failure; --orders --only SEED/NUMBER [--times N] repeats one of them.
+#   scripts/chaos.sh --readers FIRST LAST
+#       Runs the random experiments of these seeds, undisturbed, and reads each run with every command that reads runs.
 #   scripts/chaos.sh --soak [SECONDS [SEED]]
 #       One job of an hour with everything at once: orders, lost trainers, standstills, damaged hops, a clock that steps, a
 #       disk that is full. Then its bits are replayed, and no process may have grown.
@@ -33,6 +35,10 @@ fi
 if [[ "${1:-}" == --random ]]; then
     shift
     exec python3 -B random_chaos.py "$@"
+fi
+if [[ "${1:-}" == --readers ]]; then
+    shift
+    exec python3 -B random_readers.py "$@"
 fi
 if [[ "${1:-}" == --soak ]]; then
     shift
