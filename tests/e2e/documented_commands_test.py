@@ -185,6 +185,12 @@ def one_line(text):
     return " ".join(text.split())
 
 
+def headings_of(document):
+    """As links name them: letters, digits and hyphens."""
+    titles = re.findall(r"^#+ (.*)$", document.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
 def commands_of(block):
     """Each as bash reads it, without its comment."""
     lines, command = iter(block.splitlines()), ""
@@ -342,6 +348,21 @@ class DocumentedCommands(unittest.TestCase):
                 self.succeed(f"{shlex.quote(python)} -c {shlex.quote(code)}")
                 return
         self.skipTest(f"no Python here has the packages of: {imports}")
+
+    def test_links(self):
+        """Each link between documents has its file, and its heading there."""
+        bad = []
+        for document in DOCUMENTS:
+            for link in re.findall(r"\]\(([^)\s]+)\)", document.read_text()):
+                path, _, heading = link.partition("#")
+                file = document.parent / path if path else document
+                if "://" not in link and (not file.exists() or (heading and heading not in headings_of(file))):
+                    bad.append(f"{document.relative_to(SOURCE)}: {link}")
+        self.assertEqual(bad, [])
+
+    def test_the_citation_has_this_version(self):
+        version = re.search(r"^project\(hopscotch VERSION (\S+)", (SOURCE / "CMakeLists.txt").read_text(), re.MULTILINE)[1]
+        self.assertIn(f"\nversion: {version}\n", (SOURCE / "CITATION.cff").read_text())
 
     def test_no_stale_entry(self):
         steps = {one_line(step) for document in DOCUMENTS for _, step in steps_of(document.read_text())}
