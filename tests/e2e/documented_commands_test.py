@@ -154,13 +154,15 @@ SAYS = {
     ],
     "build/hopscotch run handwriting.json --dry-run": ["27 trials, about 81 epochs in all"],
     "build/hopscotch run handwriting.json --trainers 2": ["report: runs/handwriting/report.html"],
-    "build/hopscotch predict runs/handwriting handwriting/new --out predictions.csv": ["100 rows predictions: predictions.csv"],
+    "build/hopscotch predict runs/handwriting handwriting/new --out predictions.csv": [
+        "100 rows predictions: predictions.csv"
+    ],
 }
 
 # A number that the command and its document both say, and how far the two may be apart: other kinds of CPU round otherwise.
 NEAR = {
     "paste -d, predictions.csv handwriting/answers.csv | "
-    """awk -F, 'NR > 1 && $2 == $NF { n++ } END { print n, "of", NR - 1, "are right" }'""": (r"(\d+) of 100 are right", 3),
+    """awk -F, 'NR > 1 && $2 == $NF { n++ } END { print n, "of", NR - 1, "are right" }'""": (r"(\d+) of 100 are right", 3)
 }
 
 # Their blocks in Python are run with the first of these that has the packages; of the others, other tests know more.
