@@ -47,7 +47,6 @@ BEFORE = {
         *IMAGES,
         "hopscotch init data/handwriting --out handwriting.json",
         "hopscotch run handwriting.json --quiet --trainers 2 --set search.trials=3 --set train.epochs=1",
-        "rm -r handwriting",
         "cp $HOPSCOTCH_BUILD/tests/plugins/plugin_model.so .",
     ],
     "docs/data.md": [DIGITS],
@@ -99,6 +98,9 @@ SHORTENED = {
     "hopscotch ctl": ("hopscotch ctl --help", NAME),
     "hopscotch plan": ("hopscotch plan --help", NAME),
     "hopscotch export": ("hopscotch export --help", NAME),
+    "hopscotch export optuna": ("hopscotch export optuna --help", NAME),
+    "hopscotch compare": ("hopscotch compare --help", NAME),
+    "hopscotch bench step": ("hopscotch bench step --help", NAME),
     "mpirun -np 5 --hostfile hosts hopscotch doctor /shared/runs": (
         "mpirun --oversubscribe -np 2 hopscotch doctor",
         "one host is here",
@@ -361,6 +363,11 @@ class DocumentedCommands(unittest.TestCase):
                 if "://" not in link and (not file.exists() or (heading and heading not in headings_of(file))):
                     bad.append(f"{document.relative_to(SOURCE)}: {link}")
         self.assertEqual(bad, [])
+
+    def test_the_index_has_every_page(self):
+        index = (SOURCE / "docs/README.md").read_text()
+        pages = {page.name for page in (SOURCE / "docs").glob("*.md")} - {"README.md"}
+        self.assertEqual([name for name in sorted(pages) if f"]({name})" not in index], [])
 
     def test_the_citation_has_this_version(self):
         version = re.search(r"^project\(hopscotch VERSION (\S+)", (SOURCE / "CMakeLists.txt").read_text(), re.MULTILINE)[1]
