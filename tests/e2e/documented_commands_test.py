@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every command of README.md, CONTRIBUTING.md, docs/*.md and the READMEs of folders, run as printed, in order, in a folder
 that looks like the repository and has this binary as build/hopscotch. A command must succeed, or be refused with the words
-that its document prints.
+that its document prints. The tutorial is a new user's path: every command of it runs as printed.
 
 What counts as a command:
 - Every line of a fenced block without a language (a line goes on until its quotes are closed). Output is fenced as `text`.
@@ -23,6 +23,7 @@ import shlex
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -37,7 +38,17 @@ DOCUMENTS = [
 DIGITS = "hopscotch data import csv data/digits.csv --out data/digits --shards 12 --valid 0.2 --shape 1x8x8 --label label"
 
 # What a document's reader has done before, in the README.
+IMAGES = [
+    "python3 examples/digits_as_images.py handwriting",
+    "hopscotch data import images handwriting/labelled --out data/handwriting --shards 8",
+]
 BEFORE = {
+    "docs/cookbook.md": [
+        *IMAGES,
+        "hopscotch init data/handwriting --out handwriting.json",
+        "hopscotch run handwriting.json --quiet --trainers 2 --set search.trials=3 --set train.epochs=1",
+        "cp $HOPSCOTCH_BUILD/tests/plugins/plugin_model.so .",
+    ],
     "docs/data.md": [DIGITS],
     "docs/plan.md": [DIGITS],
     "docs/report.md": [
@@ -87,8 +98,15 @@ SHORTENED = {
     "hopscotch ctl": ("hopscotch ctl --help", NAME),
     "hopscotch plan": ("hopscotch plan --help", NAME),
     "hopscotch export": ("hopscotch export --help", NAME),
+    "hopscotch export optuna": ("hopscotch export optuna --help", NAME),
+    "hopscotch compare": ("hopscotch compare --help", NAME),
+    "hopscotch bench step": ("hopscotch bench step --help", NAME),
     "mpirun -np 5 --hostfile hosts hopscotch doctor /shared/runs": (
         "mpirun --oversubscribe -np 2 hopscotch doctor",
+        "one host is here",
+    ),
+    "mpirun -np 5 --hostfile hosts hopscotch run experiment.json --resume": (
+        "mpirun --oversubscribe -np 3 hopscotch run configs/digits-grid.json --resume --set train.epochs=1",
         "one host is here",
     ),
 }
@@ -131,7 +149,27 @@ SAYS = {
         "run directory: runs/digits",
     ],
     "build/hopscotch replay runs/digits": ["1920 units of 16 trials: every state hash equals the journal's"],
+    "python3 examples/digits_as_images.py handwriting": ["1697 images in handwriting/labelled, 100 in handwriting/new"],
+    "build/hopscotch data import images handwriting/labelled --out data/handwriting --shards 8": [
+        "task classification, 10 classes (0, 1, 2, 3, 4, 5, 6, 7, 8, 9)",
+        "train 1358 rows 8 shards of 169 to 170 114.2 kB",
+    ],
+    "build/hopscotch run handwriting.json --dry-run": ["27 trials, about 81 epochs in all"],
+    "build/hopscotch run handwriting.json --trainers 2": ["report: runs/handwriting/report.html"],
+    "build/hopscotch predict runs/handwriting handwriting/new --out predictions.csv": [
+        "100 rows predictions: predictions.csv"
+    ],
 }
+
+# A number that the command and its document both say, and how far the two may be apart: other kinds of CPU round otherwise.
+NEAR = {
+    "paste -d, predictions.csv handwriting/answers.csv | "
+    """awk -F, 'NR > 1 && $2 == $NF { n++ } END { print n, "of", NR - 1, "are right" }'""": (r"(\d+) of 100 are right", 3)
+}
+
+# Their blocks in Python are run with the first of these that has the packages; of the others, other tests know more.
+WITH_PYTHON = ["docs/cookbook.md"]
+PYTHONS = [sys.executable, str(SOURCE / ".deps/venv/bin/python"), os.environ.get("HOPSCOTCH_TOOLS_PYTHON", sys.executable)]
 
 TOKEN = re.compile(r"^```(?P<language>\w*)\n(?P<block>.*?)^```$|`(?P<inline>[^`]+)`", re.MULTILINE | re.DOTALL)
 PLACEHOLDER = re.compile(r"\.\.\.|[\[{]|\b[A-Z][A-Z_]+\b")
@@ -149,6 +187,12 @@ PART_BASE = {
 
 def one_line(text):
     return " ".join(text.split())
+
+
+def headings_of(document):
+    """As links name them: letters, digits and hyphens."""
+    titles = re.findall(r"^#+ (.*)$", document.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
 def commands_of(block):
@@ -180,8 +224,10 @@ def steps_of(text):
         elif language == "json":
             name = re.search(r"Save this as `(\S+)`:\n\Z", text[: token.start()])
             yield (f"save {name[1]}" if name else "part"), block
+        elif language == "python":
+            yield "python", block
         else:
-            assert language in ("text", "python"), f"a block in {language}: run or not?"
+            assert language == "text", f"a block in {language}: run or not?"
 
 
 class DocumentedCommands(unittest.TestCase):
@@ -251,6 +297,8 @@ class DocumentedCommands(unittest.TestCase):
                     self.assertTrue((SOURCE / step).exists(), "no such script")
                 elif kind == "part":
                     self.run_part(json.loads("{" + step + "}"), whole)
+                elif kind == "python":
+                    self.run_python(document, step)
                 elif kind != "command":
                     whole = json.loads(step)
                     (self.cwd / kind.removeprefix("save ")).write_text(step)
@@ -268,6 +316,9 @@ class DocumentedCommands(unittest.TestCase):
         for words in SAYS.get(step, ()):
             self.assertIn(words, one_line(text))
             self.assertIn(words, one_line(said))
+        if step in NEAR:
+            pattern, apart = NEAR[step]
+            self.assertAlmostEqual(*(int(re.search(pattern, words)[1]) for words in (text, said)), delta=apart)
         if step == "scripts/quickstart.sh":
             self.compare_leaderboard(text)
 
@@ -289,11 +340,42 @@ class DocumentedCommands(unittest.TestCase):
         else:
             whole = {**whole, "search": {**whole["search"], **part}}
         (self.cwd / "part.json").write_text(json.dumps(whole))
-        self.succeed("hopscotch run part.json --dry-run --set run.dir=runs/part")
+        trainers = "--trainers 1" if '"torchscript"' in json.dumps(part) else ""  # one in a process
+        self.succeed(f"hopscotch run part.json --dry-run --set run.dir=runs/part {trainers}")
+
+    def run_python(self, document, code):
+        if str(document.relative_to(SOURCE)) not in WITH_PYTHON:
+            return
+        imports = "\n".join(re.findall(r"^(?:import|from) .*", code, re.MULTILINE))
+        for python in PYTHONS:
+            if os.path.exists(python) and subprocess.run([python, "-c", imports], capture_output=True).returncode == 0:
+                self.succeed(f"{shlex.quote(python)} -c {shlex.quote(code)}")
+                return
+        self.skipTest(f"no Python here has the packages of: {imports}")
+
+    def test_links(self):
+        """Each link between documents has its file, and its heading there."""
+        bad = []
+        for document in DOCUMENTS:
+            for link in re.findall(r"\]\(([^)\s]+)\)", document.read_text()):
+                path, _, heading = link.partition("#")
+                file = document.parent / path if path else document
+                if "://" not in link and (not file.exists() or (heading and heading not in headings_of(file))):
+                    bad.append(f"{document.relative_to(SOURCE)}: {link}")
+        self.assertEqual(bad, [])
+
+    def test_the_index_has_every_page(self):
+        index = (SOURCE / "docs/README.md").read_text()
+        pages = {page.name for page in (SOURCE / "docs").glob("*.md")} - {"README.md"}
+        self.assertEqual([name for name in sorted(pages) if f"]({name})" not in index], [])
+
+    def test_the_citation_has_this_version(self):
+        version = re.search(r"^project\(hopscotch VERSION (\S+)", (SOURCE / "CMakeLists.txt").read_text(), re.MULTILINE)[1]
+        self.assertIn(f"\nversion: {version}\n", (SOURCE / "CITATION.cff").read_text())
 
     def test_no_stale_entry(self):
         steps = {one_line(step) for document in DOCUMENTS for _, step in steps_of(document.read_text())}
-        tables = [entry for table in (SHORTENED, NOT_RUN, REFUSED, SAYS) for entry in table]
+        tables = [entry for table in (SHORTENED, NOT_RUN, REFUSED, SAYS, NEAR) for entry in table]
         self.assertEqual([entry for entry in tables if entry not in steps], [], "no document has these any more")
         self.assertEqual([name for name in BEFORE if SOURCE / name not in DOCUMENTS], [], "no such documents")
 

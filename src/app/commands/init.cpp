@@ -159,7 +159,7 @@ std::string experiment_for(std::string const& path, Manifest const& data) {
     page.comment(fmt::format("{} training and {} validation rows of {}, {} {}, in {} shards", data.rows(Split::train),
                              data.rows(Split::valid), fmt::join(data.shape, "x"), data.outputs,
                              data.task == Task::classification ? "classes" : "outputs", data.train.size()));
-    page.comment("Every key is in docs/training.md, docs/search.md, docs/strategies.md and docs/running.md.");
+    page.comment("docs/experiment.md lists every key.");
     page.open("");
     page.member(fmt::format("\"name\": {}", Json(name).dump()));
     page.member("\"seed\": 42", "the same seed gives the same bits, on any number of trainers");
