@@ -73,12 +73,14 @@ std::vector<std::size_t> by_value(ReportData const& data) {
     return out;
 }
 
+// The last point is always there.
 std::vector<Spot> curve_places(ReportTrial const& trial, Axes const& axes) {
+    if (trial.curve.empty()) return {};
+    auto shown = thinned(trial.curve.size(), k_most_curve_points, 1);
+    if (shown.back() != trial.curve.size() - 1) shown.push_back(trial.curve.size() - 1);
     std::vector<Spot> out;
-    for (auto const i : thinned(trial.curve.size(), k_most_curve_points, 1))
+    for (auto const i : shown)
         if (std::isfinite(trial.curve[i].value)) out.push_back(axes.at(trial.curve[i].epoch, trial.curve[i].value));
-    if (!trial.curve.empty() && std::isfinite(trial.curve.back().value))
-        out.push_back(axes.at(trial.curve.back().epoch, trial.curve.back().value));
     return out;
 }
 
@@ -87,7 +89,7 @@ void draw_curve(Svg& svg, ReportTrial const& trial, Axes const& axes, std::strin
     auto const value = trial.best ? short_number(trial.best->value) : "";
     auto const title = fmt::format("{}\nbest {}, {}", trial_name(trial), value, trial.status);
     if (places.size() == 1)
-        svg.circle(places.front(), 2.5, fmt::format("{} only", css), title, trial_mark(trial.id.value));
+        svg.circle(places.front(), 2.5, css, title, trial_mark(trial.id.value));
     else
         svg.path(places, css, title, trial_mark(trial.id.value));
 }

@@ -58,7 +58,7 @@ font-weight:600}
 .front{stroke-width:2.4}.front.thin{stroke-width:1.5}.best-line{stroke:var(--c2);stroke-width:2}
 .s1{stroke:var(--c1)}.s2{stroke:var(--c2)}.s3{stroke:var(--c3)}.s4{stroke:var(--c4)}.s5{stroke:var(--ink)}
 .s6{stroke:var(--c6)}
-.s7{stroke:var(--c7)}circle.only{stroke:none;fill:var(--c5)}
+.s7{stroke:var(--c7)}
 .pline{stroke:var(--c5);stroke-width:1.2;stroke-opacity:.55}.pline.good{stroke:var(--c1);stroke-opacity:.75}
 .pline.first{stroke:var(--c2);stroke-width:3;stroke-opacity:1}.pline.off{stroke-opacity:.06}
 .kin{stroke:var(--c1);stroke-width:3}.clone{stroke:var(--faint);stroke-width:1.2}
