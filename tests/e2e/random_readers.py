@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random experiments (random_experiments.py), each run once, and then read by every command that reads a run: replay, predict
-with every trial, compare, report, export, ctl, plan (scripts/chaos.sh --readers). A failure names its seed."""
+"""Random experiments (random_experiments.py), each run once, and then read by every command that reads a run: replay,
+predict with every trial, compare, report, export, ctl, plan (scripts/chaos.sh --readers). A failure names its seed."""
 
 import json
 import pathlib
