@@ -3,8 +3,8 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-# LibTorch is no part of a package. hopscotch-train looks for it where this build found it (an option of torch::cpu), and then
-# in lib/hopscotch/torch: a link, where the package is on another machine.
+# LibTorch is no part of a package. hopscotch-train looks for it where this build found it (an option of torch::cpu), and
+# then in lib/hopscotch/torch: a link, where the package is on another machine.
 set(rpath "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}/hopscotch/torch" ${HOPSCOTCH_TORCH_ROOT}/lib)
 if(HOPSCOTCH_CUDA)
   get_filename_component(nccl_directory ${HOPSCOTCH_NCCL_LIBRARY} DIRECTORY)
