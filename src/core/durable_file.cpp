@@ -47,6 +47,11 @@ bool survives(std::filesystem::path const& path, std::string_view step) {
 
 }  // namespace
 
+bool FileIdentity::is_current() const {
+    struct stat there{};
+    return ::stat(path.c_str(), &there) == 0 && there.st_ino == inode && there.st_dev == device;
+}
+
 AppendFile::AppendFile(std::filesystem::path path, Create create) : path_(std::move(path)) {
     int const exclusively = create == Create::exclusively ? O_EXCL : 0;
     fd_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | exclusively, 0644);
@@ -101,10 +106,10 @@ void AppendFile::take_back(std::size_t written) {
     torn_ = !known || ::ftruncate(fd_, status.st_size - static_cast<off_t>(written)) != 0;
 }
 
-bool AppendFile::is_current() const {
-    struct stat mine{}, there{};
-    return ::fstat(fd_, &mine) == 0 && ::stat(path_.c_str(), &there) == 0 && mine.st_ino == there.st_ino &&
-           mine.st_dev == there.st_dev;
+FileIdentity AppendFile::identity() const {
+    struct stat mine{};
+    if (::fstat(fd_, &mine) != 0) return {};
+    return {path_, mine.st_dev, mine.st_ino};
 }
 
 void AppendFile::sync() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The two ways in which files of a run directory are written: a line at a time and at once, or whole and atomically.
 #pragma once
+#include <cstdint>
 #include <filesystem>
 #include <span>
 #include <string>
@@ -9,6 +10,13 @@
 #include "core/byte_view.hpp"
 
 namespace hopscotch {
+
+// Which file a name meant once. The name of a run's file may come to mean the file of a later job.
+struct FileIdentity {
+    std::filesystem::path path;
+    std::uint64_t device = 0, inode = 0;
+    bool is_current() const;  // not deleted, and not replaced
+};
 
 // A file of lines that a crash may cut off at the end but nowhere else. Every append is one write(2): another process
 // sees it at once. Reaching the disk costs milliseconds, so it is done in groups. Throws IoError with errno's text.
@@ -25,8 +33,7 @@ public:
     void append(std::string_view bytes);
     void sync();                            // everything appended so far survives a power cut
     void do_not_sync() { dirty_ = false; }  // what was appended so far need not survive one
-    // Whether this is still the file of that name: not deleted, and not replaced.
-    bool is_current() const;
+    FileIdentity identity() const;
     bool sync_is_due() const;  // something is new, and the last sync was k_sync_every_s ago or earlier
     void sync_if_due() {
         if (sync_is_due()) sync();

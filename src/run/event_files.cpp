@@ -8,7 +8,6 @@
 #include <system_error>
 #include <utility>
 
-#include "core/durable_file.hpp"
 #include "core/error.hpp"
 #include "core/log.hpp"
 #include "run/event_record.hpp"
@@ -20,10 +19,10 @@ constexpr int k_nice = 10;  // trainers may need the core
 
 }  // namespace
 
-EventFiles::EventFiles(std::filesystem::path folder, double job_start_unix_s, IsOurs is_ours)
+EventFiles::EventFiles(std::filesystem::path folder, double job_start_unix_s, FileIdentity journal)
     : folder_(std::move(folder)),
       start_unix_s_(job_start_unix_s),
-      is_ours_(std::move(is_ours)),
+      journal_(std::move(journal)),
       thread_([this] { work(); }) {}
 
 EventFiles::~EventFiles() { order(Order::leave); }
@@ -64,7 +63,7 @@ void EventFiles::work() {
             done = std::exchange(order_, Order::none);
             records.swap(pending_);
         }
-        if (done == Order::leave || !is_ours_()) return;
+        if (done == Order::leave || !journal_.is_current()) return;
         write(std::move(records));
     }
 }

@@ -5,7 +5,6 @@
 #pragma once
 #include <condition_variable>
 #include <filesystem>
-#include <functional>
 #include <map>
 #include <mutex>
 #include <set>
@@ -13,17 +12,16 @@
 #include <string_view>
 #include <thread>
 
+#include "core/durable_file.hpp"
 #include "core/ids.hpp"
 
 namespace hopscotch {
 
 class EventFiles {
 public:
-    // Whether the run is still this job's. Called by the thread, before each writing.
-    using IsOurs = std::function<bool()>;
-
     // Removes the folder of an earlier job, soon. A viewer may show the run meanwhile, so this job's files have other names.
-    EventFiles(std::filesystem::path folder, double job_start_unix_s, IsOurs is_ours);
+    // journal: writes nothing more once it is not current (Recorder::journal()).
+    EventFiles(std::filesystem::path folder, double job_start_unix_s, FileIdentity journal);
     ~EventFiles();  // ends the thread; writes nothing more
     EventFiles(EventFiles const&) = delete;
     EventFiles& operator=(EventFiles const&) = delete;
@@ -43,7 +41,7 @@ private:
 
     std::filesystem::path folder_;
     double start_unix_s_;
-    IsOurs is_ours_;
+    FileIdentity journal_;
     std::set<TrialId> begun_;  // have a file; the thread's
     bool told_ = false;        // the thread's
     std::mutex mutex_;

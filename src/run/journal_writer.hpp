@@ -38,7 +38,7 @@ public:
     void run_resumed(int incarnation, int trainers);
     void trial_ended(TrialView const& trial);
     void run_ended(std::string_view status, std::string_view reason);
-    bool is_current() const { return file_.is_current(); }
+    FileIdentity identity() const { return file_.identity(); }
     void sync();
     void sync_if_due();  // call it from the loop that waits for messages
 

@@ -44,7 +44,7 @@ Recorder::Recorder(RunDirectory const& directory, RunFacts const& facts, Experim
     auto const folder = directory.file("tb");
     std::error_code ignored;
     if (experiment.run.tensorboard)
-        events_ = std::make_unique<TrialEvents>(folder, experiment, [this] { return journal_->is_current(); });
+        events_ = std::make_unique<TrialEvents>(folder, experiment, journal());
     else
         std::filesystem::remove_all(folder, ignored);  // of an earlier job: it would not go on
 }
@@ -106,13 +106,15 @@ void Recorder::saved(LapSink::Saved const& saved) {
 }
 
 void Recorder::stop_if_replaced() {
-    if (journal_->is_current()) return;
+    if (journal().is_current()) return;
     finished_ = true;
     throw Error(fmt::format(
         "{}: another job continues this run (journal.jsonl is a new file, or gone); this job stops and writes nothing more "
         "there",
         directory_.string()));
 }
+
+FileIdentity Recorder::journal() const { return journal_->identity(); }
 
 void Recorder::tick() {
     journal_->sync_if_due();

@@ -82,7 +82,7 @@ Summary Recorder::summarise(RunEnd const& end, std::vector<TrialView> const& tri
 }
 
 void Recorder::write_summary_so_far(RunEnd const& end, std::vector<TrialView> trials) const {
-    if (!journal_->is_current()) return;
+    if (!journal().is_current()) return;
     for (auto& trial : trials)
         if (!has_ended(trial.status)) trial.status = TrialStatus::interrupted;
     write_summary(directory_ / "summary.json", summarise(end, trials));

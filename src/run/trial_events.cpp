@@ -19,8 +19,8 @@ bool is_failure(TrialStatus status) { return status == TrialStatus::failed || st
 
 }  // namespace
 
-TrialEvents::TrialEvents(std::filesystem::path folder, Experiment const& experiment, std::function<bool()> is_ours)
-    : files_(std::make_unique<EventFiles>(std::move(folder), unix_s(), std::move(is_ours))),
+TrialEvents::TrialEvents(std::filesystem::path folder, Experiment const& experiment, FileIdentity journal)
+    : files_(std::make_unique<EventFiles>(std::move(folder), unix_s(), std::move(journal))),
       search_clones_(procedure_traits(experiment.search.procedure).clones),
       groups_(experiment.search.copies() > 1),
       start_unix_s_(unix_s()) {}

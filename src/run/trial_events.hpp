@@ -3,7 +3,6 @@
 // of each trial. The first record of a kind counts there, so a record is written when it can change no more.
 #pragma once
 #include <filesystem>
-#include <functional>
 #include <map>
 #include <memory>
 #include <vector>
@@ -16,11 +15,12 @@ namespace hopscotch {
 
 class EventFiles;
 struct Experiment;
+struct FileIdentity;
 
 class TrialEvents {
 public:
-    // is_ours: EventFiles::IsOurs
-    TrialEvents(std::filesystem::path folder, Experiment const& experiment, std::function<bool()> is_ours);
+    // journal: as EventFiles.
+    TrialEvents(std::filesystem::path folder, Experiment const& experiment, FileIdentity journal);
     ~TrialEvents();  // without finish(): what is not written yet is lost
 
     // A new line of metrics.jsonl. assignment: of its trial now.

@@ -47,8 +47,13 @@ class Scale(Case):
 
     def test_laps_of_many_trials(self):
         """As many laps: a loop over all trials for each of them costs rank 0 a hundred times as much with many trials."""
-        few, many = self.job("few", trials=64, epochs=100), self.job("many", trials=6400, epochs=1)
-        self.assertLess(many["rank0_s"], 2.8 * few["rank0_s"])  # measured: 1.9; with 76 ns a trial in each lap: 4.4
+
+        def ratio(attempt):
+            few = self.job(f"few{attempt}", trials=64, epochs=100)
+            return self.job(f"many{attempt}", trials=6400, epochs=1)["rank0_s"] / few["rank0_s"]
+
+        # Measured: 1.9, on a busy machine up to 2.9; with 76 ns a trial in each lap: 4.4.
+        self.assertTrue(any(ratio(attempt) < 2.8 for attempt in range(3)), "three times")
 
     def test_resumed(self):
         """Of a job that was killed in the middle: each lap counts once, and as many trials are alive as before."""

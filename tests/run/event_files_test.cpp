@@ -90,8 +90,6 @@ TEST(EventRecordTest, ParametersKeepTheirTypes) {
     EXPECT_NE(bytes.find("22066c723d302e35"), bytes.npos) << "its group";
 }
 
-bool ours() { return true; }
-
 TrialView view(int id, TrialStatus status) {
     TrialView out;
     out.id = TrialId(id);
@@ -117,11 +115,12 @@ protected:
 
     Scratch scratch_;
     std::filesystem::path folder_ = scratch_ / "tb";
+    FileIdentity journal_ = AppendFile(scratch_ / "journal.jsonl").identity();
     Experiment experiment_;
 };
 
 TEST_F(TrialEventsTest, ATrialHasOneFileWithItsPointsParametersAndEnd) {
-    TrialEvents events(folder_, experiment_, ours);
+    TrialEvents events(folder_, experiment_, journal_);
     lap(events, 0, 0);
     lap(events, 7, 0);
     events.write_soon();
@@ -141,7 +140,7 @@ TEST_F(TrialEventsTest, ATrialHasOneFileWithItsPointsParametersAndEnd) {
 
 // An order may resume a stopped trial, and the first end is the one that counts.
 TEST_F(TrialEventsTest, AStoppedTrialEndsWithTheRun) {
-    TrialEvents events(folder_, experiment_, ours);
+    TrialEvents events(folder_, experiment_, journal_);
     lap(events, 0, 0);
     events.trial_ended(view(0, TrialStatus::stopped));
     lap(events, 0, 1);
@@ -154,7 +153,7 @@ TEST_F(TrialEventsTest, AStoppedTrialEndsWithTheRun) {
 
 TEST_F(TrialEventsTest, ASearchThatClonesTellsTheLastValues) {
     experiment_.search.procedure = "pbt";
-    TrialEvents events(folder_, experiment_, ours);
+    TrialEvents events(folder_, experiment_, journal_);
     lap(events, 0, 0);
     auto last = view(0, TrialStatus::interrupted);
     last.assignment = {{"train.optimizer.lr", "taken over"}};
@@ -166,13 +165,13 @@ TEST_F(TrialEventsTest, ASearchThatClonesTellsTheLastValues) {
 
 TEST_F(TrialEventsTest, TheNextJobBeginsAnew) {
     {
-        TrialEvents before(folder_, experiment_, ours);
+        TrialEvents before(folder_, experiment_, journal_);
         lap(before, 0, 0);
         lap(before, 1, 0);
         before.finish({});
     }
     EXPECT_EQ(files().size(), 2u);
-    TrialEvents events(folder_, experiment_, ours);
+    TrialEvents events(folder_, experiment_, journal_);
     lap(events, 0, 0);
     lap(events, 0, 1);
     events.finish({});
@@ -183,7 +182,7 @@ TEST_F(TrialEventsTest, TheNextJobBeginsAnew) {
 
 TEST_F(TrialEventsTest, AJobThatAnotherHasReplacedWritesNothing) {
     {
-        TrialEvents events(folder_, experiment_, [] { return false; });
+        TrialEvents events(folder_, experiment_, FileIdentity());
         lap(events, 0, 0);
         events.finish({view(0, TrialStatus::finished)});
     }
@@ -192,14 +191,14 @@ TEST_F(TrialEventsTest, AJobThatAnotherHasReplacedWritesNothing) {
 
 TEST_F(TrialEventsTest, WhoeverLeavesWritesNothing) {
     {
-        TrialEvents events(folder_, experiment_, ours);
+        TrialEvents events(folder_, experiment_, journal_);
         lap(events, 0, 0);
     }
     EXPECT_FALSE(std::filesystem::exists(folder_));
 }
 
 TEST_F(TrialEventsTest, WhatCannotBeWrittenIsTriedAgain) {
-    EventFiles files_of_run(folder_ / "in/a/file", 1.7e9, ours);
+    EventFiles files_of_run(folder_ / "in/a/file", 1.7e9, journal_);
     write(folder_ / "in/a", "no directory");
     files_of_run.add(TrialId(3), "first ");
     files_of_run.write_soon();
@@ -217,7 +216,7 @@ TEST_F(TrialEventsTest, ThousandsOfTrialsNeedFewOpenFiles) {
     ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
     rlimit const few{64, before.rlim_max};
     ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
-    EventFiles many(folder_, 1.7e9, ours);
+    EventFiles many(folder_, 1.7e9, journal_);
     for (int trial = 0; trial < 500; ++trial) many.add(TrialId(trial), "point");
     many.finish();
     ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);

@@ -9,10 +9,12 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 
 #include "app/commands/commands.hpp"
+#include "app/commands/ensemble.hpp"
 #include "app/commands/predictions_csv.hpp"
 #include "app/commands/trained_model.hpp"
 #include "app/common/choice.hpp"
@@ -25,8 +27,6 @@
 #include "model/feed/workspace.hpp"
 #include "model/gpu/device.hpp"
 #include "model/trial/evaluation.hpp"
-#include "model/trial/evaluator.hpp"
-#include "model/trial/trial_state.hpp"
 #include "run/metrics.hpp"
 
 namespace hopscotch {
@@ -36,6 +36,7 @@ constexpr std::int64_t k_new_rows_at_once = 4096;
 
 struct PredictOptions {
     TrialChoice trial;
+    int ensemble = 1;   // so many best trials
     std::string rows;   // a dataset directory, or new rows
     std::string out;    // CSV
     std::string split;  // train | valid | test; empty: all
@@ -69,38 +70,54 @@ Manifest normalised_as(Manifest const& trained, Manifest data, std::string const
     return data;
 }
 
+// check: as trained_trial.
+Ensemble trained_trials(PredictOptions const& options, Workspace& workspace,
+                        std::function<void(Manifest const&)> const& check) {
+    std::vector<TrainedTrial> out;
+    if (options.ensemble == 1) {
+        out.push_back(trained_trial(options.trial, workspace, check));
+        return Ensemble(std::move(out));
+    }
+    for (auto const trial : best_trials(options.trial.run_dir, options.ensemble)) {
+        auto choice = options.trial;
+        choice.trial = trial.value;
+        out.push_back(trained_trial(choice, workspace, check));
+    }
+    return Ensemble(std::move(out));
+}
+
 // The outputs of each row, in order. The answer of a language row is the token after its last one.
 template <class Visit>
-void predict_rows(TrainedTrial& trained, ShardSource& source, Visit const& visit) {
-    auto const width = static_cast<std::size_t>(trained.manifest.outputs);
-    auto const per_row =
-        trained.manifest.task == Task::language ? width * static_cast<std::size_t>(trained.manifest.row_size()) : width;
+void predict_rows(Ensemble& trained, ShardSource& source, Visit const& visit) {
+    auto const& data = trained.manifest();
+    auto const width = static_cast<std::size_t>(data.outputs);
+    auto const per_row = data.task == Task::language ? width * static_cast<std::size_t>(data.row_size()) : width;
     std::size_t row = 0;
-    for (std::int64_t batch = 0; batch < trained.model.evaluation->evaluation_batches(source.rows()); ++batch) {
-        auto const outputs = trained.model.evaluation->predict(source, {batch, 1});
+    for (std::int64_t batch = 0; batch < trained.batches(source.rows()); ++batch) {
+        auto const outputs = trained.predict(source, batch);
         for (std::size_t at = 0; at < outputs.size(); at += per_row, ++row)
             visit(row, std::span(outputs).subspan(at + per_row - width, width));
     }
 }
 
-void predict_shard(TrainedTrial& trained, ShardSource& source, Shard const& answers, std::string const& place,
+void predict_shard(Ensemble& trained, ShardSource& source, Shard const& answers, std::string const& place,
                    PredictionsCsv& table) {
-    auto const width = static_cast<std::size_t>(trained.manifest.outputs);
+    auto const width = static_cast<std::size_t>(trained.manifest().outputs);
     predict_rows(trained, source, [&](std::size_t row, std::span<float const> outputs) {
         auto const where = fmt::format("{},{}", place, row);
-        if (has_labels(trained.manifest.task))
+        if (has_labels(trained.manifest().task))
             table.add(where, answers.labels[row], outputs);
         else
             table.add(where, std::span(answers.targets).subspan(row * width, width), outputs);
     });
 }
 
-std::string metrics_text(LapRecord const& record, TrainedTrial const& trained) {
-    auto const metrics = metrics_of(record, trained.config.train.loss);
+std::string metrics_text(LapRecord const& record, Ensemble const& trained) {
+    auto const metrics = metrics_of(record, trained.config().train.loss);
     std::string text = fmt::format("{} rows", record.valid.rows);
     using Shown = MetricTraits::Shown;
     for (auto const& metric : metric_traits()) {
-        bool const for_tokens = metric.shown == Shown::for_tokens && trained.manifest.task == Task::language;
+        bool const for_tokens = metric.shown == Shown::for_tokens && trained.manifest().task == Task::language;
         bool const told = metric.shown == Shown::always || metric.shown == Shown::in_predictions || for_tokens;
         auto const value = metric_value(metrics, metric.name);
         if (told && std::isfinite(value)) text += fmt::format(", {} {:.4f}", metric.short_name(), value);
@@ -108,18 +125,12 @@ std::string metrics_text(LapRecord const& record, TrainedTrial const& trained) {
     return text;
 }
 
-// The same model, but reading features of this data's type.
-void read_as(TrainedTrial& trained, Manifest const& data, Workspace& workspace) {
-    trained.model = make_trial_model(trained.config, data, workspace);
-    trained.model.state->bind(trained.state.bytes());
-}
-
 int predict_dataset(PredictOptions const& options, Workspace& workspace) {
     auto const fits = [&](Manifest const& expected) { normalised_as(expected, read_manifest(options.rows), options.rows); };
-    auto trained = trained_trial(options.trial, workspace, fits);
-    auto const data = normalised_as(trained.manifest, read_manifest(options.rows), options.rows);
-    read_as(trained, data, workspace);
-    PredictionsCsv table(options.out, trained.manifest, "split,shard,row", RowAnswers::known);
+    auto trained = trained_trials(options, workspace, fits);
+    auto const data = normalised_as(trained.manifest(), read_manifest(options.rows), options.rows);
+    trained.read_as(data, workspace);
+    PredictionsCsv table(options.out, trained.manifest(), "split,shard,row", RowAnswers::known);
     Evaluation sums(data.task, data.outputs);
     std::int64_t rows = 0;
     for (auto const& [split, name] : {std::pair{Split::train, "train"}, {Split::valid, "valid"}, {Split::test, "test"}}) {
@@ -128,8 +139,7 @@ int predict_dataset(PredictOptions const& options, Workspace& workspace) {
             auto const answers = read_shard(options.rows, data.files(split)[s], data);
             auto const source = shard_in_memory(answers);
             predict_shard(trained, *source, answers, fmt::format("{},{}", name, s), table);
-            trained.model.evaluation->evaluate(*source, {0, trained.model.evaluation->evaluation_batches(answers.rows)},
-                                               sums);
+            trained.evaluate(*source, answers, sums);
             rows += answers.rows;
         }
     }
@@ -165,12 +175,13 @@ int predict_new_rows(PredictOptions const& options, Workspace& workspace) {
         throw ConfigError(fmt::format("--split {}: {} is not a dataset directory (new rows have no splits); leave it out",
                                       options.split, options.rows));
     std::unique_ptr<NewRowSource> source;
-    auto trained =
-        trained_trial(options.trial, workspace, [&](Manifest const& data) { source = open_new_rows(options, data); });
-    auto data = trained.manifest;
+    auto trained = trained_trials(options, workspace, [&](Manifest const& data) {
+        if (!source) source = open_new_rows(options, data);
+    });
+    auto data = trained.manifest();
     data.type = source->type();
-    read_as(trained, data, workspace);
-    PredictionsCsv table(options.out, trained.manifest, csv_field(source->id_name()), RowAnswers::unknown);
+    trained.read_as(data, workspace);
+    PredictionsCsv table(options.out, trained.manifest(), csv_field(source->id_name()), RowAnswers::unknown);
     std::int64_t count = 0;
     while (true) {
         auto rows = source->next(k_new_rows_at_once);
@@ -202,6 +213,21 @@ int predict_command(PredictOptions const& options) {
     return predict_dataset(options, workspace);
 }
 
+void add_which_trials(CLI::App& command, PredictOptions& options) {
+    auto* const ensemble =
+        command
+            .add_option("--ensemble", options.ensemble,
+                        "The mean answer of the K best trials; with repeats or folds, those of the best configuration "
+                        "first (run.keep_best \"trial\" stores their weights, else they are trained again)")
+            ->check(CLI::Range(1, 1000))
+            ->type_name("K");
+    command
+        .add_option("--trial", options.trial.trial,
+                    "Another trial, at its best epoch (trained again, unless its weights are stored)")
+        ->type_name("ID")
+        ->excludes(ensemble);
+}
+
 }  // namespace
 
 Work add_predict(CLI::App& command) {
@@ -214,10 +240,7 @@ Work add_predict(CLI::App& command) {
         ->required()
         ->type_name("ROWS");
     command.add_option("--out", options->out, "The CSV file to write")->required()->type_name("FILE.csv");
-    command
-        .add_option("--trial", options->trial.trial,
-                    "Another trial, at its best epoch (it is trained again: its weights are not stored)")
-        ->type_name("ID");
+    add_which_trials(command, *options);
     command.add_option("--id", options->id, "CSV file: a column to copy into the predictions (default: the row's number)")
         ->type_name("COLUMN");
     add_choice<std::optional<MissingValues>>(

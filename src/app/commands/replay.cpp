@@ -8,12 +8,12 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <set>
 
 #include "app/commands/commands.hpp"
 #include "app/commands/replay_together.hpp"
+#include "app/commands/train_again.hpp"
 #include "app/common/run_code.hpp"
 #include "comm/buffer_pool.hpp"
 #include "core/error.hpp"
@@ -22,14 +22,10 @@
 #include "core/json_reader.hpp"
 #include "experiment/reader.hpp"
 #include "experiment/strategy_traits.hpp"
-#include "run/journal.hpp"
 #include "run/run_directory.hpp"
 #include "run/server_log.hpp"
-#include "run/unit_file.hpp"
-#include "strategy/common/journey.hpp"
 #include "strategy/parameter_server/server_replay.hpp"
 #include "strategy/strategy_table.hpp"
-#include "strategy/trainer/trial_runner.hpp"
 
 namespace hopscotch {
 namespace {
@@ -41,81 +37,6 @@ struct ReplayOptions {
 };
 
 constexpr int k_most_threads = 1024;
-
-struct Recorded {
-    Journal journal;
-    UnitReader units;
-};
-
-struct Verdicts {
-    std::int64_t units = 0;
-    std::vector<std::string> differences;
-};
-
-// recorded: with its units.
-void replay_lap(TrialRunner& runner, LapRecord const& recorded, Lap const& lap, MutableBytes state, Verdicts& verdicts) {
-    Journey journey;
-    journey.lap = lap;
-    for (auto const& unit : recorded.units) {
-        journey.shard = unit.shard;
-        runner.run_unit(journey, state, nullptr);
-        ++verdicts.units;
-        auto const hash = journey.record.units.empty() ? 0 : journey.record.units.back().state_hash;
-        if (journey.record.units.size() == static_cast<std::size_t>(journey.step) && hash == unit.state_hash) continue;
-        verdicts.differences.push_back(fmt::format("trial {}, epoch {}, unit {} (shard {}): journal {}, replayed {}{}",
-                                                   recorded.trial.value, recorded.epoch, journey.step - 1, unit.shard.value,
-                                                   to_hex(unit.state_hash), to_hex(hash),
-                                                   journey.record.reason.empty() ? "" : "; " + journey.record.reason));
-    }
-    if (recorded.outcome == Outcome::finished) runner.end_epoch(lap, state, recorded);
-}
-
-// These trials, and the trials whose states they took over.
-std::set<TrialId> with_sources(Journal const& journal, std::set<TrialId> trials) {
-    for (std::size_t before = 0; before != trials.size();) {
-        before = trials.size();
-        for (auto const& lap : journal.released)
-            if (lap.clone_of && trials.contains(lap.trial)) trials.insert(lap.clone_of->trial);
-    }
-    return trials;
-}
-
-// Laps of these trials in the order of their ends: a clone begins with a state that is known by then.
-Verdicts replay_trials(TrialRunner& runner, Recorded& run, std::set<TrialId> const& trials, BufferPool& pool) {
-    auto const& journal = run.journal;
-    Verdicts verdicts;
-    auto const released = released_laps(journal);
-    std::map<TrialId, Buffer> states;
-    std::map<LapId, Buffer> sources;
-    for (auto const& [id, lap] : released)
-        if (lap->clone_of && trials.contains(id.trial)) sources[*lap->clone_of];
-    auto const copy = [&](Buffer const& state) {
-        auto out = pool.acquire(state.bytes().size());
-        std::ranges::copy(state.bytes(), out.bytes().begin());
-        return out;
-    };
-    for (auto const* each : laps_that_count(journal)) {
-        auto const& recorded = *each;
-        if (!trials.contains(recorded.trial)) continue;
-        LapId const id{recorded.trial, recorded.epoch};
-        if (recorded.outcome == Outcome::stopped) continue;  // somewhere in it; if its trial went on, the lap came again
-        auto const found = released.find(id);
-        require(found != released.end(),
-                fmt::format("trial {}, epoch {} was trained and never released", id.trial.value, id.epoch));
-        auto const& lap = *found->second;
-        auto& state = states[id.trial];
-        if (lap.clone_of) {
-            auto const& source = sources.at(*lap.clone_of);
-            require(static_cast<bool>(source), "a clone began with a state that no lap before it has left");
-            state = copy(source);
-        }
-        if (!state) state = runner.initial_state(lap, pool);
-        replay_lap(runner, run.units.with_units(recorded), lap, state.bytes(), verdicts);
-        if (auto const wanted = sources.find(id); wanted != sources.end()) wanted->second = copy(state);
-    }
-    for (auto const trial : trials) runner.forget(trial);
-    return verdicts;
-}
 
 void require_bits(std::filesystem::path const& run_dir) {
     if (read_run_facts(run_dir).approximate)
@@ -153,10 +74,6 @@ OwnerTable replay_owners(std::filesystem::path const& run_dir, Experiment const&
     int const size = experiment.strategy.group_size;
     if (size == 1) return owners;
     return with_members(make_owners(static_cast<int>(owners.owner.size()) / size, 1, 1), size, size);
-}
-
-bool trains_together(StrategyConfig const& strategy) {
-    return strategy.group_size > 1 || strategy_traits(strategy.name).bits == Bits::same_trainers;
 }
 
 int tell(std::vector<std::string> const& differences, std::size_t trials, std::string const& compared,
@@ -224,29 +141,6 @@ std::set<TrialId> wanted_trials(ReplayOptions const& options, Journal const& jou
     return out;
 }
 
-// Strategies whose bits are the same on any number of trainers: each trial alone, in this process.
-Verdicts replay_alone(Experiment const& experiment, Recorded run, std::set<TrialId> const& wanted) {
-    auto const& journal = run.journal;
-    std::vector<ShardId> shards;
-    for (std::size_t s = 0; s < read_manifest(experiment.data.path).train.size(); ++s) shards.emplace_back(s);
-    TrialRunner runner(experiment, shards, {TrainerId(0)});
-    auto const pool = std::make_shared<BufferPool>();
-    bool const clones = std::ranges::any_of(journal.released, [](Lap const& lap) { return lap.clone_of.has_value(); });
-    std::vector<std::set<TrialId>> groups;
-    if (clones)
-        groups.push_back(with_sources(journal, wanted));
-    else
-        for (auto const trial : wanted) groups.push_back({trial});
-    Verdicts out;
-    for (auto const& trials : groups) {
-        auto const verdicts = replay_trials(runner, run, trials, *pool);
-        out.units += verdicts.units;
-        // The first difference is the cause; what follows it is its consequence or more of the same.
-        if (!verdicts.differences.empty()) out.differences.push_back(verdicts.differences.front());
-    }
-    return out;
-}
-
 int replay_command(ReplayOptions const& options) {
     std::filesystem::path const run_dir = options.run_dir;
     auto const experiment = recorded_experiment(run_dir);
@@ -265,7 +159,9 @@ int replay_command(ReplayOptions const& options) {
             replay_together(experiment, journal, replay_owners(run_dir, experiment), with_sources(journal, wanted));
         return tell(replayed.differences, wanted.size(), fmt::format("{} laps", replayed.laps), options.run_dir);
     }
-    auto const replayed = replay_alone(experiment, {journal, UnitReader(run_dir)}, wanted);
+    auto const pool = std::make_shared<BufferPool>();
+    auto const replayed =
+        train_again(experiment, {journal, UnitReader(run_dir)}, wanted, *pool, [](LapId const&, ByteView) { return true; });
     return tell(replayed.differences, wanted.size(), fmt::format("{} units", replayed.units), options.run_dir);
 }
 

@@ -3,21 +3,20 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 
+#include "app/commands/train_again.hpp"
+#include "app/common/counted.hpp"
 #include "app/common/run_code.hpp"
 #include "core/error.hpp"
 #include "core/file.hpp"
-#include "core/hash.hpp"
 #include "experiment/reader.hpp"
 #include "model/feed/workspace.hpp"
 #include "model/trial/trial_state.hpp"
-#include "run/journal.hpp"
 #include "run/metrics.hpp"
 #include "run/run_directory.hpp"
-#include "strategy/common/journey.hpp"
-#include "strategy/trainer/trial_runner.hpp"
 
 namespace hopscotch {
 namespace {
@@ -58,39 +57,51 @@ Best read_best(std::filesystem::path const& file) {
     }
 }
 
-// Trains a trial again, alone, up to its best epoch, and compares its hash with the journal on the way.
-Buffer train_again(Experiment const& experiment, Journal const& journal, TrialId trial, BufferPool& pool) {
+// Of the laps that the journal has of this trial, the one with the best metric.
+LapId best_lap(Experiment const& experiment, Journal const& journal, TrialId trial) {
     auto const loss = loss_of(experiment, journal.assignments.at(trial));
-    std::vector<ShardId> shards;
-    for (std::size_t s = 0; s < read_manifest(experiment.data.path).train.size(); ++s) shards.emplace_back(s);
-    std::vector<LapRecord const*> laps;
-    std::optional<std::size_t> best;
-    for (auto const& lap : journal.laps) {
-        if (lap.trial != trial || lap.outcome != Outcome::finished) continue;
-        laps.push_back(&lap);
-        auto const value = [&](std::size_t i) { return metric_value(metrics_of(*laps[i], loss), experiment.search.metric); };
-        if (!best || better(value(laps.size() - 1), value(*best), experiment.search.mode)) best = laps.size() - 1;
+    std::optional<LapId> best;
+    double best_value = 0;
+    for (auto const* lap : laps_that_count(journal)) {
+        if (lap->trial != trial || lap->outcome != Outcome::finished) continue;
+        auto const value = metric_value(metrics_of(*lap, loss), experiment.search.metric);
+        if (best && !better(value, best_value, experiment.search.mode)) continue;
+        best = {trial, lap->epoch};
+        best_value = value;
     }
     if (!best) throw ConfigError(fmt::format("trial {} finished no epoch; there is nothing to predict with", trial.value));
-    fmt::print(stderr, "only the best trial's weights are stored: training trial {} again, {} epoch{}\n", trial.value,
-               *best + 1, *best == 0 ? "" : "s");
-    TrialRunner runner(experiment, shards, {TrainerId(0)});
-    Journey journey;
-    journey.lap.trial = trial;
-    journey.lap.assignment = journal.assignments.at(trial);
-    auto state = runner.initial_state(journey.lap, pool);
-    for (std::size_t epoch = 0; epoch <= *best; ++epoch) {
-        journey.lap.epoch = static_cast<int>(epoch);
-        journey.step = 0;
-        for (std::int64_t unit = 0; unit < totals_of(*laps[epoch]).count; ++unit)
-            runner.run_unit(journey, state.bytes(), nullptr);
-        if (journey.record.state_hash != laps[epoch]->state_hash)
-            throw Error(
-                fmt::format("trial {} came out different in epoch {} (state hash {}, journal {}); see hopscotch replay",
-                            trial.value, epoch, to_hex(journey.record.state_hash), to_hex(laps[epoch]->state_hash)));
-        runner.end_epoch(journey.lap, state.bytes(), *laps[epoch]);
-    }
-    return state;
+    return *best;
+}
+
+// Trains a trial again, up to its best epoch, and compares its hashes with the journal on the way.
+Buffer state_again(Experiment const& experiment, Recorded run, TrialId trial, BufferPool& pool) {
+    auto const best = best_lap(experiment, run.journal, trial);
+    if (trains_together(experiment.strategy))
+        throw ConfigError(fmt::format(
+            "trial {}: its weights are not stored, and {} trained it on several trainers (predict could only train it again "
+            "on one); run the experiment with run.keep_best \"trial\"",
+            trial.value, experiment.strategy.name));
+    fmt::print(stderr, "only the best trial's weights are stored: training trial {} again, {}\n", trial.value,
+               counted(best.epoch + 1, "epoch"));
+    Buffer out;
+    auto const verdicts = train_again(experiment, std::move(run), {trial}, pool, [&](LapId const& lap, ByteView state) {
+        if (lap != best) return true;
+        out = pool.acquire(state.size());
+        std::ranges::copy(state, out.bytes().begin());
+        return false;
+    });
+    if (!verdicts.differences.empty())
+        throw Error(fmt::format("trial {} came out different ({}); see hopscotch replay", trial.value,
+                                verdicts.differences.front()));
+    return out;
+}
+
+// The folder with the weights of this trial; none: they are not stored. best: the trial of best/. Others have a folder with
+// run.keep_best "trial".
+std::optional<std::filesystem::path> stored_weights(std::filesystem::path const& run_dir, TrialId trial, TrialId best) {
+    auto const own = run_dir / "best" / fmt::format("trial-{}", trial.value);
+    if (trial == best) return run_dir / "best";
+    return std::filesystem::exists(own / "model.safetensors") ? std::optional(own) : std::nullopt;
 }
 
 // Each output has weights of its own. Whoever wrote model.json must not make this program ask for more memory.
@@ -132,12 +143,12 @@ TrainedTrial trained_trial(TrialChoice const& choice, Workspace& workspace,
     if (!out.config.model.file.empty())
         require_allowed(choice.allow_code ? RunCode::allowed : RunCode::refused, {out.config.model.file}, choice.run_dir);
     out.manifest.train = {{"", 1, 0}};
-    if (trial == best.trial) {
-        out.config.model.init_from = (run_dir / "best" / "model.safetensors").string();
+    if (auto const weights = stored_weights(run_dir, trial, best.trial)) {
+        out.config.model.init_from = (*weights / "model.safetensors").string();
         out.config.model.init_mode = InitFrom::strict;
         out.config.model.freeze.clear();
     } else {
-        out.state = train_again(experiment, journal, trial, *out.pool);
+        out.state = state_again(experiment, {journal, UnitReader(run_dir)}, trial, *out.pool);
     }
     out.model = make_trial_model(out.config, out.manifest, workspace);
     if (!out.state) {

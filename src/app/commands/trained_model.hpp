@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A trial of a run, ready to predict: the weights of the best one are stored, another is trained again, to the same bits.
+// A trial of a run, ready to predict. The weights of the best one are stored (run.keep_best "trial": of each); another is
+// trained again, to the same bits.
 #pragma once
 #include <functional>
 #include <memory>

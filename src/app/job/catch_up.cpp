@@ -7,6 +7,7 @@
 
 #include "app/job/earlier_jobs.hpp"
 #include "core/error.hpp"
+#include "core/hash.hpp"
 #include "experiment/config.hpp"
 #include "experiment/procedures.hpp"
 #include "experiment/strategy_traits.hpp"

@@ -115,7 +115,8 @@ void Rank0::plan_by_speed() {
 }
 
 std::optional<int> Rank0::attempt() {
-    Attempt job(prepared_, courier_, options_, moves_, [this](RunView view) { report_->show(std::move(view)); });
+    Attempt job(prepared_, courier_, options_, moves_,
+                [&](RunView view) { report_->show(std::move(view), job.recorder().journal()); });
     if (!report_) report_ = std::make_unique<LiveReport>(job.directory().path(), prepared_.experiment.run.report_every_s);
     // If the bits do not depend on the number of trainers, the job can continue with fewer trainers. Members of a group wait
     // for each other in the middle of units, so a job with groups ends and is resumed.

@@ -14,7 +14,7 @@ struct Storage {
     std::uint64_t checkpoints = 0;  // run.checkpoint_keep of each trial that is alive, one that each trainer writes, and the
                                     // best states that run.keep_best asks for
     std::uint64_t units = 0;        // units-N.bin
-    std::uint64_t lines = 0;        // journal, metrics, trace
+    std::uint64_t lines = 0;        // journal, metrics, trace, tb/
     std::uint64_t best = 0;         // best/
     std::uint64_t states = 0;       // of a trainer: its part of those that are alive; all of them, if each holds each
     std::uint64_t validation = 0;   // the validation rows, which every host holds once

@@ -90,7 +90,7 @@ std::string groups_text(PreparedRun const& prepared) {
 void print_storage(PreparedRun const& prepared) {
     auto const largest = largest_trial(prepared);
     auto const storage = storage_of(prepared, largest);
-    fmt::print("storage      about {} at the peak: checkpoints {}, units {}, journal and trace {}, best model {}\n",
+    fmt::print("storage      about {} at the peak: checkpoints {}, units {}, journal, trace and events {}, best model {}\n",
                bytes_text(storage.run_dir()), bytes_text(storage.checkpoints), bytes_text(storage.units),
                bytes_text(storage.lines), bytes_text(storage.best));
     fmt::print(

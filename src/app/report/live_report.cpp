@@ -58,10 +58,11 @@ LiveReport::LiveReport(std::filesystem::path run_dir, double every_s) : run_dir_
 
 LiveReport::~LiveReport() { stop(); }
 
-void LiveReport::show(RunView view) {
+void LiveReport::show(RunView view, FileIdentity journal) {
     {
         std::lock_guard const lock(mutex_);
         view_ = std::move(view);
+        journal_ = std::move(journal);
     }
     news_.notify_one();
 }
@@ -80,16 +81,20 @@ void LiveReport::work(double every_s) {
     double pause_s = every_s > 0 ? std::min(k_first_page_s, every_s) : k_never_s;
     for (auto due_s = monotonic_s() + pause_s;;) {
         std::optional<RunView> view;
+        FileIdentity journal;
         {
             std::unique_lock lock(mutex_);
             auto const wait = std::chrono::duration<double>(std::max(0.0, due_s - monotonic_s()));
             news_.wait_for(lock, wait, [this] { return stopping_ || view_; });
             if (stopping_) return;
             view = std::exchange(view_, std::nullopt);
+            journal = journal_;
         }
-        if (view) write_view(last_view_ = std::move(*view));
+        if (view) last_view_ = std::move(*view);
+        if (view && journal.is_current()) write_view(last_view_);
         if (monotonic_s() < due_s) continue;
-        pause_s = pause_between_pages(every_s, write_page(std::max(pause_s, every_s)));
+        auto const cpu_s = journal.is_current() ? write_page(std::max(pause_s, every_s)) : 0;
+        pause_s = pause_between_pages(every_s, cpu_s);
         due_s = monotonic_s() + pause_s;
     }
 }

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <thread>
 
+#include "core/durable_file.hpp"
 #include "run/run_view.hpp"
 
 namespace hopscotch {
@@ -32,8 +33,8 @@ public:
     LiveReport(LiveReport const&) = delete;
     LiveReport& operator=(LiveReport const&) = delete;
 
-    // For live.json, soon. Returns at once.
-    void show(RunView view);
+    // For live.json, soon. Returns at once. journal: of this attempt; while it is not current, nothing is written.
+    void show(RunView view, FileIdentity journal);
 
     // This job has ended: ends the thread, and writes the last view and the last page. status: of the run. False: the page
     // could not be written.
@@ -51,7 +52,8 @@ private:
     std::condition_variable news_;
     bool stopping_ = false;
     std::optional<RunView> view_;  // not yet written
-    RunView last_view_;            // the thread's, then finish()'s
+    FileIdentity journal_;
+    RunView last_view_;  // the thread's, then finish()'s
     std::set<std::string> told_;
     std::thread thread_;
 };
