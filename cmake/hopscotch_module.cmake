@@ -3,10 +3,20 @@
 # Without SOURCES the files are all .cpp files in and below the folder but those of EXCEPT (docs/decisions/
 # 0034-lists-that-write-themselves.md).
 add_library(hopscotch_options INTERFACE)
-# -Wrestrict misfires on std::string concatenation in g++ 12 (GCC bug 105651).
+set(werror)
+set(werror_cuda)
+if(HOPSCOTCH_WERROR)
+  set(werror -Werror)
+  set(werror_cuda --Werror=all-warnings -Xcompiler=-Werror)
+endif()
+# -Wrestrict misfires on std::string concatenation in g++ 12 (GCC bug 105651). clang does not know this warning.
+set(no_restrict)
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+  set(no_restrict -Wno-restrict)
+endif()
 target_compile_options(hopscotch_options INTERFACE
-  $<$<COMPILE_LANGUAGE:C,CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wconversion;-Werror;-Wno-restrict>
-  $<$<COMPILE_LANGUAGE:CUDA>:--Werror=all-warnings;-Xcompiler=-Wall,-Wextra,-Werror>)
+  $<$<COMPILE_LANGUAGE:C,CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wconversion;${werror};${no_restrict}>
+  $<$<COMPILE_LANGUAGE:CUDA>:${werror_cuda};-Xcompiler=-Wall,-Wextra>)
 target_include_directories(hopscotch_options INTERFACE ${PROJECT_SOURCE_DIR}/src)
 target_compile_definitions(hopscotch_options INTERFACE OMPI_SKIP_MPICXX=1)
 if(HOPSCOTCH_SANITIZE)

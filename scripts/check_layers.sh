@@ -52,7 +52,8 @@ declare -A rooms=(
     [app/data]="common"
     [app/bench]="common"
     [app/doctor]="common"
-    [app/commands]="common job forecast plan compare report export data bench doctor"
+    [app/completion]=""
+    [app/commands]="common job forecast plan compare report export data bench doctor completion"
 )
 
 # "header regex | where it may be included (regex on path) | why", a line each.

@@ -1,12 +1,13 @@
 # The templates of this folder source this file. It starts `hopscotch run --resume`, passes Slurm's warning before the time
 # limit on, and puts a job that has not finished back into the queue. A template or the environment may set:
-#   HOPSCOTCH_HOME       the repository; default: the folder in which sbatch was called
-#   HOPSCOTCH            the binary; default: build/hopscotch of the repository
+#   HOPSCOTCH_HOME       the repository, or share/hopscotch below an installation; default: the folder of sbatch
+#   HOPSCOTCH            the binary; default: build/hopscotch of the repository, or bin/hopscotch of the installation
 #   HOPSCOTCH_LAUNCHER   srun (default) or mpirun
 #   HOPSCOTCH_REQUEUES   how often a job may go back into the queue; default 0, never
 # Exit codes of the job: 0 finished, 1 failed, 2 bad input, 75 interrupted: the same sbatch continues the run.
 # SPDX-License-Identifier: Apache-2.0
 HOPSCOTCH=${HOPSCOTCH:-$HOPSCOTCH_HOME/build/hopscotch}
+[[ -x $HOPSCOTCH || ! -x $HOPSCOTCH_HOME/../../bin/hopscotch ]] || HOPSCOTCH=$HOPSCOTCH_HOME/../../bin/hopscotch
 
 say() { echo "[slurm job $SLURM_JOB_ID, restarts ${SLURM_RESTART_COUNT:-0}] $*" >&2; }
 

@@ -6,5 +6,6 @@
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 HOPSCOTCH=${HOPSCOTCH:-$(dirname "$0")/../build/hopscotch}
+[[ -x $HOPSCOTCH ]] || HOPSCOTCH=$(dirname "$0")/../../../bin/hopscotch  # of an installation
 exec salloc --job-name=hopscotch --nodes=1 --ntasks=5 --cpus-per-task=1 --time=01:00:00 \
     srun --mpi=pmix --disable-status "$HOPSCOTCH" run "$@" --resume

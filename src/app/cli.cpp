@@ -41,6 +41,8 @@ constexpr CommandSummary k_commands[] = {
     {"ctl", "Print the status of a run, or send an order to its job"},
     {"doctor", "Look for what would make a run fail or slow on these hosts"},
     {"bench", "Measure the speed of this machine"},
+    {"completion", "Print a script that completes these commands in a shell"},
+    {"man", "Print the manual page hopscotch(1)"},
 };
 
 std::string full_name(CLI::App const& command) {

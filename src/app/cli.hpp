@@ -13,7 +13,7 @@ namespace hopscotch {
 struct Program {
     std::map<std::string, std::function<Work(CLI::App&)>> commands;  // by name: adds the options, as SubCommand::add
     std::function<std::string()> version;                            // the text of --version; empty: the other program's
-    Work other_program;                                              // for commands that this program does not have
+    Work other_program;  // for commands that this program does not have; may be empty
 };
 
 // Parses the command line, runs the sub-command and returns the process's exit code. Catches everything. Under mpirun, only

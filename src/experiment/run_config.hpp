@@ -63,7 +63,9 @@ struct RunConfig {
     double report_every_s = 60;  // report.html is renewed so often, or more rarely if that took over 1 % of a core; 0: only
                                  // at the end of each job
     bool tensorboard = true;     // event files in tb/, one a trial
-    InjectConfig inject;         // array of texts
+    std::vector<std::string> on_end;  // the command that rank 0 starts when the run has ended; empty: none
+    double on_end_s = 60;             // then it is killed
+    InjectConfig inject;              // array of texts
 };
 
 }  // namespace hopscotch

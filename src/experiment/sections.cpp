@@ -140,6 +140,17 @@ ModelConfig read_model(ObjectReader reader, Json const& section) {
 
 namespace {
 
+void read_on_end(ObjectReader& reader, RunConfig& out) {
+    reader.read({"on_end",
+                 "The command that rank 0 starts when the run has finished, failed or been interrupted: the program and its "
+                 "arguments, without a shell. The command finds HOPSCOTCH_RUN_DIR, HOPSCOTCH_STATUS, HOPSCOTCH_BEST_TRIAL "
+                 "and HOPSCOTCH_BEST_VALUE in its environment."},
+                out.on_end);
+    if (!out.on_end.empty() && out.on_end.front().empty())
+        reader.problem("on_end", "the first element is empty (the first element names the program); name a program");
+    reader.read({"on_end_s", "The command of on_end is killed after so many seconds."}, out.on_end_s, up_to(1e9, above(0)));
+}
+
 void read_run_limits(ObjectReader& reader, RunConfig& out) {
     auto const limit = up_to(1e9, above(0));  // longer ones are more than clocks count
     reader.read({"checkpoint_every_s",
@@ -202,6 +213,7 @@ RunConfig read_run(ObjectReader reader) {
     reader.read({"cuda_graphs", "Steps on a GPU are captured and launched at once."}, out.cuda_graphs);
     reader.read({"tensorboard", "Event files for TensorBoard in tb/, one for each trial."}, out.tensorboard);
     read_run_limits(reader, out);
+    read_on_end(reader, out);
     read_inject(reader, out.inject);
     reader.finish();
     return out;

@@ -275,7 +275,17 @@ class Package(unittest.TestCase):
         (folder / "e.json").write_text(json.dumps(experiment(model=model)))
         for command in (
             [CMAKE, "--install", BUILD, "--prefix", prefix],
-            [CMAKE, "-G", "Ninja", "-S", SOURCE / "examples", "-B", build, f"-DCMAKE_PREFIX_PATH={prefix}", *launcher],
+            [
+                CMAKE,
+                "-G",
+                "Ninja",
+                "-S",
+                prefix / "share/hopscotch/examples",
+                "-B",
+                build,
+                f"-DCMAKE_PREFIX_PATH={prefix}",
+                *launcher,
+            ],
             [CMAKE, "--build", build],
             [program, "--version"],
             [program, "data", "import", "csv", place, "--out", "digits", *shape],
@@ -283,6 +293,13 @@ class Package(unittest.TestCase):
         ):
             done = subprocess.run([str(part) for part in command], cwd=folder, capture_output=True, text=True)
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        for name, words in (
+            ("bash-completion/completions/hopscotch", ["completion", "bash"]),
+            ("zsh/site-functions/_hopscotch", ["completion", "zsh"]),
+            ("man/man1/hopscotch.1", ["man"]),
+        ):
+            said = subprocess.run([program, *words], capture_output=True, text=True, check=True).stdout
+            self.assertEqual((prefix / "share" / name).read_text(), said, name)
 
 
 if __name__ == "__main__":

@@ -76,7 +76,7 @@ def check(place, document):
         ("export", "csv", "out", "--out", "epochs.csv"),
         ("export", "optuna", "out", "--out", "study.log"),
         ("ctl", "out", "status"),
-        ("plan", "e.json", "--trainers", "1,3", "--like", "out", "--json"),
+        ("plan", "e.json", "--trainers", "2,3", "--like", "out", "--json"),
     ):
         succeed(place, *arguments)
     return status

@@ -175,7 +175,8 @@ Work add_bench_comm(CLI::App& command) {
     command.add_option("--seconds", comm->seconds, "Length of each phase")->capture_default_str();
     command.add_option("--repeats", comm->repeats, "Number of interleaved phases with and without hops")
         ->capture_default_str();
-    command.add_option("--device", comm->device, "Device where a state begins and ends its hop: auto, cpu or cuda")
+    command.add_option("--device", comm->device, "Device where a state begins and ends its hop")
+        ->type_name("auto|cpu|cuda")
         ->capture_default_str();
     command.add_flag("--copy", comm->copy, "Copy states, also between ranks of one host that could hand over memory");
     command.footer(

@@ -144,17 +144,21 @@ int bench_step_command(BenchStepOptions const& options) {
 
 Work add_bench_step(CLI::App& command) {
     auto const step = std::make_shared<BenchStepOptions>();
-    command.add_option("--model", step->model, "A model of hopscotch models")->capture_default_str();
+    command.add_option("--model", step->model, "A model of hopscotch models")->capture_default_str()->type_name("MODEL");
     command.add_option("--arguments", step->arguments, "Arguments of the model, as JSON: '{\"hidden\": [512, 256]}'")
         ->type_name("JSON");
     command.add_option("--shape", step->shape, "Shape of a row: 64, or 3x32x32")->capture_default_str();
-    command.add_option("--augment", step->augment, "Augmentation: flip, crop or cutout (repeatable)")->type_name("NAME");
+    command.add_option("--augment", step->augment, "Augmentation (repeatable)")->type_name("flip|crop|cutout");
     command.add_option("--outputs", step->outputs, "Classes")->capture_default_str();
     command.add_option("--batch", step->batch_size, "Rows of a step")->capture_default_str();
     command.add_option("--rows", step->rows, "Rows of the shard")->capture_default_str();
-    command.add_option("--optimizer", step->optimizer, "Optimizer: sgd (with momentum) or adam")->capture_default_str();
-    command.add_option("--device", step->device, "Device: auto, cpu or cuda")->capture_default_str();
-    command.add_option("--precision", step->precision, "Precision: fp32 or bf16")->capture_default_str();
+    command.add_option("--optimizer", step->optimizer, "Optimizer; sgd has a momentum")
+        ->capture_default_str()
+        ->type_name("sgd|adam");
+    command.add_option("--device", step->device, "Device of the model")->capture_default_str()->type_name("auto|cpu|cuda");
+    command.add_option("--precision", step->precision, "Precision of the step")
+        ->capture_default_str()
+        ->type_name("fp32|bf16");
     command.add_flag("--fast", step->fast, "On a GPU: with run.deterministic false");
     command.add_flag("--nchw", step->nchw, "With train.channels_last false");
     command.add_option("--seconds", step->seconds, "Length of each repeat")->capture_default_str();

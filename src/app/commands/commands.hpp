@@ -15,7 +15,9 @@ Work add_report(CLI::App& command);
 
 // Of the program hopscotch-train.
 Work add_bench(CLI::App& command);
+Work add_completion(CLI::App& command);
 Work add_doctor(CLI::App& command);
+Work add_man(CLI::App& command);
 Work add_models(CLI::App& command);
 Work add_plan(CLI::App& command);
 Work add_predict(CLI::App& command);

@@ -117,7 +117,9 @@ int ctl_command(CtlOptions const& options) {
 Work add_ctl(CLI::App& command) {
     auto const options = std::make_shared<CtlOptions>();
     command.add_option("run_dir", options->run_dir, "A run directory")->required()->type_name("RUN_DIR");
-    command.add_option("action", options->action, "status, stop, resume, clone or finish")->required()->type_name("ACTION");
+    command.add_option("action", options->action, "What the job shall do")
+        ->required()
+        ->type_name("status|stop|resume|clone|finish");
     command.add_option("arguments", options->arguments, "A trial; with clone also changes, as path=value")
         ->type_name("TRIAL PATH=VALUE...");
     command.add_flag("--follow", options->follow, "With status: the live view of the run, until the run ends");

@@ -114,7 +114,7 @@ int models_command(std::string const& name) {
 
 Work add_models(CLI::App& command) {
     auto const name = std::make_shared<std::string>();
-    command.add_option("name", *name, "Only this model, for example mlp");
+    command.add_option("name", *name, "Only this model, for example mlp")->type_name("MODEL");
     return on_first_rank([name] { return models_command(*name); });
 }
 

@@ -252,7 +252,9 @@ Work add_predict(CLI::App& command) {
                                     "(default)");
     add_choice<std::string>(command, "--split", {{"all", ""}, {"train", "train"}, {"valid", "valid"}, {"test", "test"}},
                             options->split, "Dataset directory: only these rows (default: all)");
-    command.add_option("--device", options->device, "Device: auto, cpu or cuda")->capture_default_str();
+    command.add_option("--device", options->device, "Device of the model")
+        ->capture_default_str()
+        ->type_name("auto|cpu|cuda");
     command.add_flag("--allow-code", options->trial.allow_code,
                      "Execute the plug-in or TorchScript file that the run names");
     command.footer(

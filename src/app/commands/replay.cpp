@@ -20,6 +20,7 @@
 #include "core/file.hpp"
 #include "core/hash.hpp"
 #include "core/json_reader.hpp"
+#include "data/dataset/manifest.hpp"
 #include "experiment/reader.hpp"
 #include "experiment/strategy_traits.hpp"
 #include "run/run_directory.hpp"

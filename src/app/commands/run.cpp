@@ -211,7 +211,7 @@ Work add_run(CLI::App& command) {
         .add_option_function<std::string>(
             "--strategy", [options](std::string const& name) { options->strategy = name; },
             "Use this strategy, before --set. If the file names another one, its section strategy is replaced")
-        ->type_name("NAME");
+        ->type_name("STRATEGY");
     command.add_option("--inject", options->inject, "Inject a fault: slow:rank=3,factor=2 or delay:sync_s=20 (repeatable)")
         ->allow_extra_args(false)
         ->type_name("FAULT");

@@ -6,9 +6,8 @@
 #include <memory>
 
 #include "app/commands/commands.hpp"
-#include "experiment/reader.hpp"
+#include "app/common/whole_schema.hpp"
 #include "experiment/schema.hpp"
-#include "model/zoo/zoo.hpp"
 
 namespace hopscotch {
 
@@ -19,10 +18,7 @@ Work add_schema(CLI::App& command) {
         "For an editor: hopscotch schema > hopscotch.schema.json, and \"$schema\": \"./hopscotch.schema.json\" as "
         "the first key of the experiment.");
     return on_first_rank([markdown] {
-        auto const schema = experiment_schema([](Problems& problems) {
-            describe_models(problems);
-            describe_experiment(problems);
-        });
+        auto const schema = whole_schema();
         fmt::print("{}", *markdown ? schema_markdown(schema) : schema.dump(2) + "\n");
         return 0;
     });

@@ -21,7 +21,8 @@ void print_split(std::filesystem::path const& directory, Manifest const& manifes
     if (s.shards == 0) return;
     auto const each =
         s.smallest == s.largest ? fmt::format("{}", s.smallest) : fmt::format("{} to {}", s.smallest, s.largest);
-    fmt::print("{:<12}{:>10} rows {:>6} shards of {:<16} {:>10}{}\n", name, s.rows, s.shards, each, bytes_text(s.bytes),
+    fmt::print("{:<12}{:>10} rows {:>6} shards of {:<16} {:>10}{}\n", name, s.rows, s.shards, each,
+               bytes_text(static_cast<std::uint64_t>(s.bytes)),
                s.absent > 0 ? fmt::format("  ({} files are missing)", s.absent) : "");
 }
 
@@ -114,8 +115,8 @@ int verify_dataset(std::filesystem::path const& directory) {
         fmt::print("{}: {} failure{}\n", directory.string(), report.failures.size(), report.failures.size() == 1 ? "" : "s");
         return 1;
     }
-    fmt::print("{}: ok, {} rows, {} read in {:.2f} s\n", directory.string(), report.rows, bytes_text(report.bytes),
-               monotonic_s() - start);
+    fmt::print("{}: ok, {} rows, {} read in {:.2f} s\n", directory.string(), report.rows,
+               bytes_text(static_cast<std::uint64_t>(report.bytes)), monotonic_s() - start);
     return 0;
 }
 

@@ -15,6 +15,7 @@
 #include "app/job/describe_run.hpp"
 #include "app/job/earlier_jobs.hpp"
 #include "app/job/largest_trial.hpp"
+#include "app/job/on_end.hpp"
 #include "app/job/owner_moves.hpp"
 #include "app/job/prepare.hpp"
 #include "app/job/print_result.hpp"
@@ -88,7 +89,7 @@ private:
     void pause(Attempt& job);
     void tell(Attempt& job, std::exception const& error);
     RunEnd end(RunEnd end, std::string const& failure = "") const;
-    void write_report(Summary const& summary);
+    void tell_people(Summary const& summary);
     void measure_trials(RunEnd& end) const;
 
     PreparedRun& prepared_;
@@ -202,8 +203,8 @@ int Rank0::work(Attempt& job) {
     if (summary.status == RunStatus::failed) log_error(failure);
     if (summary.status == RunStatus::finished) remove_checkpoints(job.directory().path());
     print_result(summary, prepared_.manifest.task, job.directory().path());
+    tell_people(summary);
     say_farewell(courier_);
-    write_report(summary);
     return summary.status == RunStatus::finished ? 0
            : summary.status == RunStatus::failed ? k_exit_failed
                                                  : k_exit_resumable;
@@ -214,16 +215,19 @@ void Rank0::pause(Attempt& job) {
     // mpirun kills all ranks one second after it passes a signal on. The summary must be written by then.
     job.recorder().write_summary_so_far(end({}), trials);
     if (job.pause()) return;
-    write_report(job.recorder().finish(end({}), trials));
+    tell_people(job.recorder().finish(end({}), trials));
     throw CommError(fmt::format(
         "signal {}: not all trainers finished their batch and saved their states within {:.0f} s (training since "
         "their last checkpoints is lost); run.grace_s sets this limit",
         signal_caught(), prepared_.experiment.run.grace_s));
 }
 
-void Rank0::write_report(Summary const& summary) {
+// Everything else has been written. Beyond 30 s, other ranks would not wait in MPI_Finalize: so it comes before the
+// farewell.
+void Rank0::tell_people(Summary const& summary) {
     auto const page = std::filesystem::path(prepared_.experiment.run.dir) / "report.html";
     if (report_->finish(name_of(summary.status))) fmt::print("report: {}\n", page.string());
+    run_on_end(prepared_.experiment.run, summary);
 }
 
 void Rank0::tell(Attempt& job, std::exception const& error) {
@@ -232,9 +236,12 @@ void Rank0::tell(Attempt& job, std::exception const& error) {
     try {
         auto told = end({}, error.what());
         if (is_resumable(error)) told.status = RunStatus::interrupted;
-        write_report(job.recorder().finish(told, prepared_.director->trials()));
+        tell_people(job.recorder().finish(told, prepared_.director->trials()));
     } catch (std::exception const& second) {
         log_error(fmt::format("the run directory is incomplete: {}", second.what()));  // only the first error counts
+        Summary none;
+        none.status = RunStatus::failed;
+        run_on_end(prepared_.experiment.run, none);
     }
 }
 

@@ -59,7 +59,7 @@ RowBytes map_features(Hdf5File const& open, std::filesystem::path const& path, S
 }
 
 Shard with_features(std::filesystem::path const& directory, ShardFile const& file, Manifest const& manifest,
-                    decltype(read_features) const& features) {
+                    decltype(read_features)& features) {
     auto const path = directory / file.file;
     auto const open = Hdf5File::open(path);
     check_layout(open, path, file, manifest);

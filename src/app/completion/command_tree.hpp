@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command line as plain data: what the completions of shells and the manual page are written from.
+#pragma once
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace hopscotch {
+
+enum class ValueKind { none, anything, file, directory, words, settings };
+
+// An option or a positional argument.
+struct CommandArgument {
+    std::vector<std::string> names;  // "-h", "--help"; of a positional its one name
+    std::string value;               // what the help calls the value: "FILE", "yes|no"; empty: the option has no value
+    std::string default_value;
+    std::string text;
+    ValueKind kind;
+    std::vector<std::string> words;  // of ValueKind::words
+    bool required, repeats;
+};
+
+struct CommandNode {
+    std::string path;  // "hopscotch data import"
+    std::string summary, footer;
+    std::vector<CommandArgument> options, positionals;
+    std::vector<CommandNode> commands;
+
+    std::string name() const { return path.substr(path.rfind(' ') + 1); }
+};
+
+// The words that stand for a name in the help: MODEL, STRATEGY.
+struct KnownWords {
+    std::vector<std::string> models, strategies;
+};
+
+// Local. Hidden commands and options are left out.
+CommandNode command_tree(CLI::App const& app, KnownWords const& known);
+
+}  // namespace hopscotch
