@@ -163,6 +163,7 @@ class Case(unittest.TestCase):
     shards = SHARDS  # of `digits`
     import_options = ()  # beyond the usual
     launcher_options = []
+    limit_s = 60  # of a run
 
     @classmethod
     def setUpClass(cls):
@@ -190,7 +191,7 @@ class Case(unittest.TestCase):
             cwd=self.cwd,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=self.limit_s,
             env={**os.environ, **(env or {})},
         )
         return done.returncode, done.stdout, done.stderr

@@ -531,15 +531,25 @@ class WrongStates(Disturbed):
         (self.cwd / "out/journal.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
 
     def two_files_of_a_trial(self):
-        """Of one that has not ended: the file that it goes on from, and one of another place."""
+        """Of one that has not ended: the file that it goes on from, and one of another place. If no file holds the best
+        state of all, the best trial goes on from an older file than its newest."""
         ended = {line["trial"] for line in self.journal() if line["event"] == "trial_ended"}
+        most = max(line["validation"]["correct"] for line in self.laps())
+        left_out = ended | {line["trial"] for line in self.laps() if line["validation"]["correct"] == most}
         files = {}
         for line in self.journal():
-            if line["event"] == "checkpoint" and line["trial"] not in ended and (self.cwd / "out" / line["file"]).exists():
+            if (
+                line["event"] == "checkpoint"
+                and line["trial"] not in left_out
+                and (self.cwd / "out" / line["file"]).exists()
+            ):
                 files.setdefault(line["trial"], {})[line["epoch"], line["step"], line["batch"]] = line
-        saved = next(each for each in files.values() if len(each) > 1)
-        newest, older = sorted(saved, reverse=True)[:2]
-        return saved[newest], self.cwd / "out" / saved[newest]["file"], self.cwd / "out" / saved[older]["file"]
+        for saved in files.values():
+            newest, *others = (saved[place] for place in sorted(saved, reverse=True))
+            for older in others:  # a lap ends with the state of its last step
+                if older["state_hash"] != newest["state_hash"]:
+                    return newest, self.cwd / "out" / newest["file"], self.cwd / "out" / older["file"]
+        self.fail("no trial has two files")
 
     @staticmethod
     def take_state(path, other):
