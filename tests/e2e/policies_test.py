@@ -61,8 +61,7 @@ class Policies(resume_test.Disturbed):
             with self.subTest(policy=policy):
                 folder = f"out-{policy}"
                 self.write(resume_test.disturbed(folder, strategy={"name": "mop", "policy": policy}))
-                killed = self.kill_at(self.start("run", "e.json", "--quiet", "--trainers", "3"), 5, 1, folder)
-                self.assertTrue(killed, "the run ended before it was killed")
+                self.killed_at_lap(5)
                 for laps in (9, 15) if LONG else (9,):
                     self.kill_at(self.start("run", "e.json", "--quiet", "--resume", "--trainers", "3"), laps, 0, folder)
                 self.resumed("2" if LONG else "3")
@@ -71,8 +70,7 @@ class Policies(resume_test.Disturbed):
     def test_laps_of_the_journal_are_trained_again_in_their_order(self):
         """Without a checkpoint that can be used, the first laps come again, and must end as the journal says."""
         self.write(resume_test.disturbed(strategy={"name": "mop", "policy": "random"}))
-        process = self.start("run", "e.json", "--quiet", "--overwrite", "--trainers", "3")
-        self.assertTrue(self.kill_at(process, 6, 1), "the run ended before it was killed")
+        self.killed_at_lap(6)
         for file in (self.cwd / "out/checkpoints").glob("*.ckpt"):
             file.unlink()
         known_laps = {(lap["trial"], lap["epoch"]): [unit["shard"] for unit in lap["units"]] for lap in self.laps()}

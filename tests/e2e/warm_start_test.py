@@ -57,7 +57,7 @@ class Budgets(Case):
         search = {**RANDOM, "trials": 30, "budget": {"target": 0.9, "patience": 20}}
         expected = self.run_once(search, "quiet", "--trainers", "2")
         self.write(searching(search))
-        self.assertTrue(self.kill_at(self.start("run", "e.json", "--quiet", "--trainers", "3"), 7))
+        self.killed_at_lap(7)
         self.resumed("2")
         self.assertEqual(self.everything("out"), expected)
         code, out, err = self.run_hopscotch("replay", "out")
@@ -99,7 +99,7 @@ class WarmStart(Case):
         self.assertEqual(self.ran({**search, "start_from": "first"}, "three", SPACE, "--trainers", "3"), warm)
         # The old directory may go.
         self.documented({**search, "start_from": "first"}, "out", SPACE)
-        self.assertTrue(self.kill_at(self.start("run", "e.json", "--quiet", "--trainers", "3"), 3))
+        self.killed_at_lap(3)
         shutil.rmtree(self.cwd / "first")
         self.resumed("2")
         self.assertEqual(self.everything("out"), warm)
@@ -163,7 +163,7 @@ class WarmStart(Case):
         document = searching(RANDOM, "first")
         document["train"]["epochs"] = 100
         self.write(document)
-        self.assertTrue(self.kill_at(self.start("run", "e.json", "--quiet", "--trainers", "2"), 5, folder="first"))
+        self.killed_at_lap(5, "2")
         self.ran({"procedure": "bohb", "startup": 2, "start_from": "first"}, "out", SPACE, "--trainers", "2")
         past = json.loads((self.cwd / "out/start_from.json").read_text())
         self.assertGreater(len(past), 0)
