@@ -106,9 +106,9 @@ TEST(StepGraphs, AFrozenSeedIsFound) {
         Freezing(Watched& w, Workspace& s) : watched(w), workspace(s) {}
         void warm_up(std::function<void()> const& work) override { work(); }
         std::unique_ptr<Graph> capture(std::function<void()> const& work) override {
-            auto const seed = workspace.impl().noise.current_seed();
+            auto const seed = workspace.impl().noise.key();
             return std::make_unique<FakeGraph>(watched, [this, seed, work] {
-                workspace.impl().noise.set_current_seed(seed);
+                workspace.impl().noise.seed(seed);
                 work();
             });
         }

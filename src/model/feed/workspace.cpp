@@ -65,7 +65,7 @@ Workspace::Impl::Impl(std::string const& device_name, int threads, [[maybe_unuse
     set_arithmetic(mode);
     if (!mode.graphs) return;
     auto const agreement = mode.deterministic ? Agreement::bits : Agreement::rounding;
-    graphs = std::make_unique<StepGraphs>(make_cuda_capturer(device, noise), agreement,
+    graphs = std::make_unique<StepGraphs>(make_cuda_capturer(device, noise.generator()), agreement,
                                           [](std::string const& text) { log_info(text); });
 #endif
 }

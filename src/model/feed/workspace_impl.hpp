@@ -2,7 +2,6 @@
 // The device, the generator of dropout masks, and buffers that grow to the largest model: shared by a trainer's models.
 // Buffers come from torch's allocator, which aligns to 64 bytes: bits do not depend on where a batch lies.
 #pragma once
-#include <ATen/core/Generator.h>
 #include <ATen/core/Tensor.h>
 
 #include <functional>
@@ -12,6 +11,7 @@
 #include "model/feed/batch_buffers.hpp"
 #include "model/feed/workspace.hpp"
 #include "model/gpu/admission.hpp"
+#include "model/network/noise.hpp"
 
 namespace hopscotch {
 
@@ -47,7 +47,7 @@ struct Workspace::Impl {
     at::Tensor graph_answers(at::Tensor const& like);
 
     at::Device device;
-    at::Generator noise;                      // reseeded for every step, so it carries nothing from one trial to the next
+    Noise noise;                              // seeded for every step: carries nothing from one trial to the next
     BatchBuffers batches;                     // on a CPU
     std::unique_ptr<DeviceFeed> device_feed;  // null on a CPU
     std::unique_ptr<Admission> admission;     // "

@@ -3,6 +3,8 @@
 
 #include <ATen/ops/empty_like.h>
 
+#include "model/network/noise.hpp"
+
 namespace hopscotch {
 
 std::string Network::head() const {
@@ -16,7 +18,7 @@ at::Tensor dropout_mask(at::Tensor const& x, double p, at::Generator const& nois
 }
 
 at::Tensor dropped(at::Tensor const& x, double p, Pass const& pass) {
-    return pass.training() && p != 0 ? x.mul(dropout_mask(x, p, *pass.noise)) : x;
+    return pass.training() && p != 0 ? x.mul(dropout_mask(x, p, pass.noise->generator())) : x;
 }
 
 }  // namespace hopscotch

@@ -11,10 +11,12 @@
 #include <string>
 #include <vector>
 
-#include "model/network/sum_over_group.hpp"
+#include "model/network/group_calls.hpp"
 #include "model/state/layout.hpp"
 
 namespace hopscotch {
+
+class Noise;
 
 // autograd: forward runs with gradients recorded and backward() is torch's. written_out: the network computes its own
 // gradients, which halves the time of small models (a step of a 64-64-10 MLP is all overhead).
@@ -22,7 +24,7 @@ enum class Backward { autograd, written_out };
 
 // One forward pass.
 struct Pass {
-    at::Generator* noise = nullptr;     // of dropout masks; null in evaluation
+    Noise* noise = nullptr;             // of dropout masks; null in evaluation
     SumOverGroup const* sum = nullptr;  // of batch statistics, over all trainers' rows of the step; null: of the own rows
 
     bool channels_last = true;  // how images lie in memory on their way through convolutions

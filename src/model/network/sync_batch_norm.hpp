@@ -5,7 +5,7 @@
 #pragma once
 #include <ATen/core/Tensor.h>
 
-#include "model/network/sum_over_group.hpp"
+#include "model/network/group_calls.hpp"
 
 namespace hopscotch {
 

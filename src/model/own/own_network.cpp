@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/own/own_network.hpp"
+#include "model/network/noise.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -78,9 +79,9 @@ public:
         auto const mode = pass.training() ? OwnModule::Mode::training : OwnModule::Mode::evaluation;
         if (mode_ != mode) module_->set(mode);
         mode_ = mode;
-        if (draws_from_torch()) seed_torch(x.device(), pass.training() ? pass.noise->current_seed() ^ k_torchs_own : 0);
+        if (draws_from_torch()) seed_torch(x.device(), pass.training() ? pass.noise->key() ^ k_torchs_own : 0);
         try {
-            return module_->forward(x, pass.noise);
+            return module_->forward(x, pass.training() ? &pass.noise->generator() : nullptr);
         } catch (std::exception const& error) {
             throw Error(fmt::format("{}: {}", file_, reason_of(error)));
         } catch (...) {

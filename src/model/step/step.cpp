@@ -178,7 +178,7 @@ void Step::forward_backward(Batch const& batch, std::uint64_t noise_key, Gradien
     if (captures()) {
         captured_gradient(batch, noise_key);
     } else {
-        workspace_.noise.set_current_seed(noise_key);
+        workspace_.noise.seed(noise_key);
         compute_gradient(batch.x, batch.y);
     }
     on_gradient_ = nullptr;

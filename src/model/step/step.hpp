@@ -14,8 +14,8 @@
 #include "model/feed/batch_buffers.hpp"
 #include "model/feed/workspace.hpp"
 #include "model/gpu/graph_cache.hpp"
+#include "model/network/group_calls.hpp"
 #include "model/network/network.hpp"
-#include "model/step/gradient_ready.hpp"
 
 namespace hopscotch {
 

@@ -29,9 +29,9 @@ protected:
     void prepare() override {
         x_.copy_(batch_.x, /*non_blocking=*/true);
         y_.copy_(batch_.y, /*non_blocking=*/true);
-        step_.workspace_.noise.set_current_seed(noise_key_);
+        seed(noise_key_);
     }
-    void pretend() override { step_.workspace_.noise.set_current_seed(~noise_key_); }
+    void pretend() override { seed(~noise_key_); }
     std::function<void()> work() const override {
         return [&step = step_, x = x_, y = y_] { step.compute_gradient(x, y); };
     }
@@ -40,6 +40,12 @@ protected:
     }
 
 private:
+    // At once: a captured step reads the seed, and never asks for the generator.
+    void seed(std::uint64_t key) const {
+        step_.workspace_.noise.seed(key);
+        step_.workspace_.noise.generator();
+    }
+
     Step& step_;
     Batch const& batch_;
     std::uint64_t noise_key_;

@@ -9,8 +9,7 @@
 
 #include "core/device_floats.hpp"
 #include "data/batches/unit.hpp"
-#include "model/network/sum_over_group.hpp"
-#include "model/step/gradient_ready.hpp"
+#include "model/network/group_calls.hpp"
 
 namespace hopscotch {
 

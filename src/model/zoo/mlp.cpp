@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "model/network/layers.hpp"
+#include "model/network/noise.hpp"
 #include "model/zoo/arguments.hpp"
 #include "model/zoo/networks.hpp"
 
@@ -65,7 +66,7 @@ public:
             h = arguments_.activation == "relu" ? h.relu_() : h.tanh_();
             if (written_out_) layer.activated = h;  // with autograd it would keep the nodes of this pass alive
             if (!pass.training() || arguments_.dropout == 0) continue;
-            layer.mask = dropout_mask(h, arguments_.dropout, *pass.noise);
+            layer.mask = dropout_mask(h, arguments_.dropout, pass.noise->generator());
             h = h.mul(layer.mask);
         }
         return h;
