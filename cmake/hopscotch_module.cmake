@@ -9,13 +9,17 @@ if(HOPSCOTCH_WERROR)
   set(werror -Werror)
   set(werror_cuda --Werror=all-warnings -Xcompiler=-Werror)
 endif()
-# -Wrestrict misfires on std::string concatenation in g++ 12 (GCC bug 105651). clang does not know this warning.
-set(no_restrict)
+# Warnings that are wrong: -Wrestrict for concatenated strings in g++ 12 (GCC bug 105651), and -Warray-bounds for
+# std::vector<bool>::reserve in LibTorch's headers in g++ 14. clang does not know the first one.
+set(misfires)
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
-  set(no_restrict -Wno-restrict)
+  set(misfires -Wno-restrict)
+  if(CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 14)
+    list(APPEND misfires -Wno-array-bounds)
+  endif()
 endif()
 target_compile_options(hopscotch_options INTERFACE
-  $<$<COMPILE_LANGUAGE:C,CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wconversion;${werror};${no_restrict}>
+  $<$<COMPILE_LANGUAGE:C,CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wconversion;${werror};${misfires}>
   $<$<COMPILE_LANGUAGE:CUDA>:${werror_cuda};-Xcompiler=-Wall,-Wextra>)
 target_include_directories(hopscotch_options INTERFACE ${PROJECT_SOURCE_DIR}/src)
 target_compile_definitions(hopscotch_options INTERFACE OMPI_SKIP_MPICXX=1)

@@ -11,6 +11,8 @@
 namespace hopscotch {
 namespace {
 
+constexpr std::int64_t k_most_followed_units = 100'000;
+
 // Trials that run to their last epoch whatever happens, the longest admitted first.
 class Simulator {
 public:
@@ -86,6 +88,31 @@ private:
 
 }  // namespace
 
+double work_of(std::span<TrialCost const> trials, int shards) {
+    double out = 0;
+    for (auto const& trial : trials) out += trial.epochs * (shards * trial.unit + trial.validation);
+    return out;
+}
+
+std::vector<TrialCost> first_laps(std::vector<TrialCost> trials, int shards, std::int64_t most_units) {
+    auto const units_of = [&](int laps) {
+        std::int64_t units = 0;
+        for (auto const& trial : trials) units += std::int64_t{shards} * std::min(trial.epochs, laps);
+        return units;
+    };
+    int few = 1, many = 1;
+    for (auto const& trial : trials) many = std::max(many, trial.epochs);
+    while (few < many) {
+        int const middle = few + (many - few + 1) / 2;
+        if (units_of(middle) <= most_units)
+            few = middle;
+        else
+            many = middle - 1;
+    }
+    for (auto& trial : trials) trial.epochs = std::min(trial.epochs, few);
+    return trials;
+}
+
 double mean_unit_cost(std::span<TrialCost const> trials) {
     double sum = 0;
     for (auto const& trial : trials) sum += trial.unit;
@@ -96,6 +123,22 @@ Simulation simulate(Policy const& policy, std::vector<TrialCost> const& trials, 
                     SimulationOptions const& options, SimulatedTask const& on_task) {
     require(options.in_flight >= 1, "at least one trial must be in flight");
     return Simulator(policy, trials, owners, options, on_task).run();
+}
+
+double simulated_hops_per_lap(Policy const& policy, std::vector<TrialCost> const& trials, OwnerTable const& owners,
+                              std::int64_t in_flight) {
+    std::unordered_map<int, TrainerId> at;
+    std::int64_t hops = 0, laps = 0;
+    auto const follow = [&](SimulatedUnit const& task) {
+        auto const [trainer, is_first] = at.try_emplace(task.trial.value, task.trainer);
+        if (!is_first && trainer->second != task.trainer) ++hops;
+        trainer->second = task.trainer;
+        if (task.step == 0) ++laps;
+    };
+    double const hop = k_usual_hop * mean_unit_cost(trials);
+    simulate(policy, first_laps(trials, static_cast<int>(owners.owner.size()), k_most_followed_units), owners,
+             {.in_flight = in_flight, .hop = hop, .jitter = k_usual_jitter}, follow);
+    return laps == 0 ? 0 : static_cast<double>(hops) / static_cast<double>(laps);
 }
 
 }  // namespace hopscotch

@@ -18,6 +18,11 @@ inline constexpr int k_planned_laps = 3;
 
 double mean_unit_cost(std::span<TrialCost const> trials);
 
+double work_of(std::span<TrialCost const> trials, int shards);  // units and validations
+
+// The first laps of each trial: as many as make most_units units in all, but at least one.
+std::vector<TrialCost> first_laps(std::vector<TrialCost> trials, int shards, std::int64_t most_units);
+
 struct SimulationOptions {
     std::int64_t in_flight = INT64_MAX;
     double hop = 0;     // time of a state on its way
@@ -37,5 +42,9 @@ struct Simulation {
 // on_task is called for every task, in the order of their starts: for tests and Gantt charts.
 Simulation simulate(Policy const& policy, std::vector<TrialCost> const& trials, OwnerTable const& owners,
                     SimulationOptions const& options = {}, SimulatedTask const& on_task = {});
+
+// Hops of a lap under a dispatched policy, with the usual jitter, which decides where equal trials go.
+double simulated_hops_per_lap(Policy const& policy, std::vector<TrialCost> const& trials, OwnerTable const& owners,
+                              std::int64_t in_flight);
 
 }  // namespace hopscotch

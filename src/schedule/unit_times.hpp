@@ -24,10 +24,11 @@ public:
     // Before the first unit of all: the FLOPs, as if a second had one. rows: 0: as many as the last unit of the kind.
     double seconds(UnitKind const& kind, std::int64_t rows = 0) const;  // on the mean trainer
     double seconds_on(UnitKind const& kind, TrainerId trainer, std::int64_t rows = 0) const;
-    double slowness(TrainerId trainer) const;  // 1: the mean trainer, or not known
     bool knows_any() const { return !kinds_.empty(); }
 
 private:
+    double slowness(TrainerId trainer) const;  // 1: the mean trainer, or not known
+
     struct Learned {
         double row_s = 0;
         std::int64_t rows = 0;  // of the last unit

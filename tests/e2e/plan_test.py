@@ -102,6 +102,15 @@ class Plan(Case):
                 moved = summary["bytes"]["state"] + summary["bytes"]["gradient"]
                 self.assertEqual(rows[strategy]["network_bytes"], moved)
 
+    def test_hops_of_a_dispatched_policy(self):
+        """They depend on timing, so they are simulated."""
+        space = {"train.optimizer.lr": [0.001 * n for n in range(1, 17)]}
+        self.write(synthetic(strategy={"name": "mop", "policy": "random"}) | {"space": space})
+        self.succeed("--quiet", "--trainers", "4", "--set", "train.batch_size=64")
+        _, rows = self.rows_of("--trainers", "4", "--like", "out")
+        moved = self.summary()["bytes"]["state"]
+        self.assertAlmostEqual(rows["mop"]["network_bytes"], moved, delta=0.4 * moved)
+
     def test_trainers_beyond_the_shards_hold_replicas(self):
         """Whatever strategy the experiment names."""
         space = {"train.optimizer.lr": [0.001 * n for n in range(1, 33)]}

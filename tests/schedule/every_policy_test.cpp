@@ -107,6 +107,24 @@ TEST(EveryPolicy, NoTrialIsMoreThanOneEpochAheadOfAnother) {
             }
 }
 
+// Equal trials, two for each trainer: under each policy that chooses trainers, most visits are on another one.
+TEST(EveryPolicy, HopsOfALapAreCountedInTheSimulation) {
+    for (auto const name : policy_names()) {
+        auto const& policy = policy_named(name);
+        if (!policy.dispatched()) continue;
+        std::vector<TrialCost> costs;
+        for (int t = 0; t < 8; ++t) costs.push_back({TrialId(t), 1, 0.3, 5});
+        auto const hops = [&](int trainers) {
+            return simulated_hops_per_lap(policy, costs, make_owners(8, trainers, 8), 8);
+        };
+        EXPECT_EQ(hops(1), 0) << name;
+        EXPECT_GT(hops(2), 1) << name;
+        EXPECT_LT(hops(2), 0.8 * 9) << name;
+        EXPECT_GT(hops(8), 7) << name << ": a shard each, so only the way to and from the validation may be none";
+        EXPECT_LE(hops(8), 9) << name;
+    }
+}
+
 // Each time with four times as many trainers and trials. Work that grew with their number would quadruple its growth.
 TEST(EveryPolicy, TheWorkOfADecisionGrowsAtMostLikeTheLogarithm) {
     for (auto const name : policy_names()) {

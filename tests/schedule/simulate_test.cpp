@@ -156,5 +156,29 @@ TEST(Planned, LongestFirstTiesByIdAndValidationBeforeTraining) {
     EXPECT_DOUBLE_EQ(simulate(k_planned, {}, make_owners(1, 1, 2), {1}).makespan, 0);
 }
 
+TEST(Simulate, ThePartOfALongRunHasItsRatio) {
+    auto trials = trials_of(20, 0.5, 1, 300, 0.1);
+    for (std::size_t i = 0; i < trials.size(); i += 2) trials[i].epochs = 5;
+    auto const owners = make_owners(8, 4, 1);
+    auto const first = first_laps(trials, 8, 8'000);
+    std::int64_t units = 0, one_more = 0;
+    for (std::size_t i = 0; i < trials.size(); ++i) {
+        units += 8 * first[i].epochs;
+        one_more += 8 * std::min(trials[i].epochs, first[1].epochs + 1);
+        EXPECT_EQ(first[i].epochs, std::min(trials[i].epochs, first[1].epochs));
+    }
+    EXPECT_LE(units, 8'000);
+    EXPECT_GT(one_more, 8'000);
+    auto const ratio = [&](auto const& some) {
+        return simulate(k_planned, some, owners).makespan / lower_bound(some, owners);
+    };
+    EXPECT_NEAR(ratio(first), ratio(trials), 0.02);
+
+    EXPECT_EQ(first_laps(trials, 8, 1)[0].epochs, 1) << "at least one";
+    EXPECT_EQ(first_laps(trials, 8, k_all)[1].epochs, 300) << "a short run is simulated as a whole";
+    EXPECT_EQ(first_laps({}, 8, k_all).size(), 0u);
+    EXPECT_DOUBLE_EQ(work_of(std::vector<TrialCost>{{TrialId(0), 2, 3, 5}}, 4), 5 * (4 * 2 + 3));
+}
+
 }  // namespace simulate_test
 }  // namespace hopscotch

@@ -41,7 +41,7 @@ TEST(UnitTimes, KindsAndTrainersAreToldApart) {
         double const slow = trainer == TrainerId(2) ? 2 : 1;
         times.learn(large ? k_large : k_small, trainer, 100, slow * (large ? 8 : 1) * (1 + 0.05 * rng.normal()));
     }
-    EXPECT_NEAR(times.slowness(TrainerId(2)) / times.slowness(TrainerId(0)), 2, 0.2);
+    EXPECT_NEAR(times.seconds_on(k_small, TrainerId(2)) / times.seconds_on(k_small, TrainerId(0)), 2, 0.2);
     EXPECT_NEAR(times.seconds(k_large) / times.seconds(k_small), 8, 0.8);
     EXPECT_NEAR(times.seconds_on(k_small, TrainerId(2)), 2, 0.2);
     EXPECT_NEAR(times.seconds_on(k_large, TrainerId(1)), 8, 0.8);

@@ -12,6 +12,7 @@
 #include "app/plan/trial_costs.hpp"
 #include "data/batches/row_block.hpp"
 #include "schedule/director.hpp"
+#include "schedule/policy.hpp"
 #include "schedule/simulate.hpp"
 
 namespace hopscotch {
@@ -55,6 +56,15 @@ std::string PlannedRun::gantt(std::size_t columns) const {
     return simulated_s_ ? gantt_text(tasks_, {mop_owners_.trainers, prepared_.shards, tasks_makespan_, columns}) : "";
 }
 
+double PlannedRun::hops_per_lap(Policy const& policy) const {
+    if (policy.dispatched()) return simulated_hops_per_lap(policy, unit_costs(), mop_owners_, prepared_.in_flight);
+    double hops = 0;
+    for (auto const& trial : trials_)
+        hops +=
+            static_cast<double>(hopscotch::hops_per_lap(policy, {trial.id, 0}, mop_owners_, trial.held_out, trial.route));
+    return trials_.empty() ? 0 : hops / static_cast<double>(trials_.size());
+}
+
 bool PlannedRun::spread_evenly() const { return prepared_.decides && !simulated_busy_; }
 
 void PlannedRun::simulate_decisions() {
@@ -93,11 +103,7 @@ std::vector<TrialCost> PlannedRun::unit_costs(StrategyConfig const& strategy) co
 std::vector<TrialCost> PlannedRun::unit_costs() const { return unit_costs(prepared_.experiment.strategy); }
 
 // Of one trainer, or of one group.
-double PlannedRun::mop_work_s() const {
-    double out = 0;
-    for (auto const& trial : unit_costs()) out += trial.epochs * (prepared_.shards * trial.unit + trial.validation);
-    return out;
-}
+double PlannedRun::mop_work_s() const { return work_of(unit_costs(), prepared_.shards); }
 
 void PlannedRun::add_trials(CostTable const& costs) {
     auto const& all = prepared_.director->trials();

@@ -12,6 +12,7 @@ namespace hopscotch {
 
 class CostTable;
 struct PlanBasis;
+struct Policy;
 struct PreparedRun;
 
 class PlannedRun {
@@ -33,6 +34,7 @@ public:
 
     // Of mop; none, and no chart: it is too large, or results would end the search.
     std::string gantt(std::size_t columns) const;
+    double hops_per_lap(Policy const& policy) const;  // mean
     std::optional<double> simulated_s() const { return simulated_s_; }
     std::optional<double> simulated_busy() const { return simulated_busy_; }
 

@@ -43,6 +43,8 @@ std::string indented(std::string text) {
     return text;
 }
 
+constexpr std::int64_t k_most_simulated_units = 10'000'000;  // some seconds
+
 // In FLOPs. makespan: with MOP only.
 struct Work {
     double total = 0;
@@ -51,14 +53,33 @@ struct Work {
 
 std::optional<Work> print_schedule(PreparedRun const& prepared, std::vector<TrialCost> const& costs) {
     auto const& policy = policy_named(prepared.experiment.strategy.policy);
-    auto const bound = lower_bound(costs, prepared.owners);
-    auto const simulated = simulate(policy, costs, prepared.owners, {.in_flight = prepared.in_flight});
-    if (!is_hopping(prepared)) return Work{simulated.busy, std::nullopt};
+    double const work = work_of(costs, prepared.shards);
+    if (!is_hopping(prepared)) return Work{work, std::nullopt};
+    auto const first = first_laps(costs, prepared.shards, k_most_simulated_units);
+    auto const bound = lower_bound(first, prepared.owners);
+    auto const simulated = simulate(policy, first, prepared.owners, {.in_flight = prepared.in_flight});
     fmt::print("visits       {}\n", prepared.routes_and_number);
     if (bound > 0)
-        fmt::print("schedule     {:.3f} of the lower bound, trainers busy {:.0f} % (simulated)\n",
-                   simulated.makespan / bound, 100 * simulated.busy / (simulated.makespan * prepared.owners.trainers));
-    return Work{simulated.busy * prepared.experiment.strategy.group_size, simulated.makespan};
+        fmt::print("schedule     {:.3f} of the lower bound, trainers busy {:.0f} % (simulated{})\n",
+                   simulated.makespan / bound, 100 * simulated.busy / (simulated.makespan * prepared.owners.trainers),
+                   work_of(first, prepared.shards) < work ? ": the first laps of each trial" : "");
+    auto const makespan = bound > 0 ? simulated.makespan / bound * lower_bound(costs, prepared.owners) : simulated.makespan;
+    return Work{work * prepared.experiment.strategy.group_size, makespan};
+}
+
+std::string hops_text(PreparedRun const& prepared, std::vector<TrialView> const& trials,
+                      std::vector<TrialCost> const& costs) {
+    auto const& policy = policy_named(prepared.experiment.strategy.policy);
+    std::int64_t laps = 0, hops = 0;
+    for (auto const& trial : trials) {
+        auto const held_out = held_out_of(trial.assignment, prepared.experiment.search.folds);
+        if (!policy.dispatched())
+            hops += hops_of(policy, {trial.id, trial.epochs_wanted, held_out, trial.route}, prepared.owners);
+        laps += trial.epochs_wanted;
+    }
+    if (!policy.dispatched()) return fmt::format(", {} hops", hops);
+    double const of_lap = simulated_hops_per_lap(policy, costs, prepared.owners, prepared.in_flight);
+    return fmt::format(", about {:.0f} hops", of_lap * static_cast<double>(laps));
 }
 
 // The simulation uses the director up. The caller shows the trials of before.
@@ -103,15 +124,12 @@ void print_storage(PreparedRun const& prepared) {
 }  // namespace
 
 void print_plan(PreparedRun const& prepared) {
-    auto const& policy = policy_named(prepared.experiment.strategy.policy);
     auto const trials = prepared.director->trials();
     auto const costs = costs_of(prepared, trials);
-    std::int64_t units = 0, hops = 0;
+    std::int64_t units = 0;
     double longest = 0, shortest = 0;
     for (auto const& trial : trials) {
         units += static_cast<std::int64_t>(prepared.shard_files()) * trial.epochs_wanted;
-        auto const held_out = held_out_of(trial.assignment, prepared.experiment.search.folds);
-        hops += hops_of(policy, {trial.id, trial.epochs_wanted, held_out, trial.route}, prepared.owners);
         auto const cost = trial.unit_cost * trial.epochs_wanted;
         longest = std::max(longest, cost);
         shortest = shortest == 0 ? cost : std::min(shortest, cost);
@@ -128,7 +146,7 @@ void print_plan(PreparedRun const& prepared) {
     fmt::print("run dir      {}\n", prepared.experiment.run.dir);
     if (!prepared.decides)
         fmt::print("work         {} units{}; the longest trial costs {:.2f} times the shortest\n", units,
-                   is_hopping(prepared) ? fmt::format(", {} hops", hops) : "", longest / shortest);
+                   is_hopping(prepared) ? hops_text(prepared, trials, costs) : "", longest / shortest);
     if (auto const work = prepared.decides ? print_search_simulation(prepared) : print_schedule(prepared, costs))
         print_hours(prepared, *work);
     if (auto const choice = choose_groups(prepared))

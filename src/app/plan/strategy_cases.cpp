@@ -9,6 +9,7 @@
 #include "app/plan/planned_run.hpp"
 #include "experiment/reader.hpp"
 #include "experiment/strategy_traits.hpp"
+#include "schedule/policy.hpp"
 #include "strategy/strategy_table.hpp"
 
 namespace hopscotch {
@@ -28,14 +29,6 @@ std::vector<EpochSteps> group_steps(StrategyCase const& what, PreparedRun const&
         out.push_back(steps->second);
     }
     return out;
-}
-
-double mean_hops(StrategyCase const& what, PlannedRun const& planned) {
-    auto const& policy = policy_named(what.strategy.policy);
-    double hops = 0;
-    for (auto const& trial : planned.trials())
-        hops += static_cast<double>(hops_per_lap(policy, {trial.id, 0}, planned.mop_owners(), trial.held_out, trial.route));
-    return planned.trials().empty() ? 0 : hops / static_cast<double>(planned.trials().size());
 }
 
 }  // namespace
@@ -63,7 +56,7 @@ StrategyCase case_of(StrategyConfig const& strategy, PreparedRun const& prepared
     if (!traits.all_trainers) out.workers = 1;
     if (traits.training == Training::together || strategy.group_size > 1) out.group = group_steps(out, prepared, planned);
     if (traits.training == Training::hopping) {
-        out.hops_per_lap = mean_hops(out, planned);
+        out.hops_per_lap = planned.hops_per_lap(policy_named(strategy.policy));
         out.simulated_s = planned.simulated_s();
     }
     return out;
