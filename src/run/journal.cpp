@@ -101,6 +101,7 @@ void take_line(std::string_view text, Journal& journal) {
         journal.status.clear();
     } else if (name == "run_ended") {
         journal.status = line.at("status").string();
+        if (journal.status == "finished") journal.finished_trials = journal.assignments.size();
     } else {
         throw Error(fmt::format("event '{}' is unknown (written by a newer hopscotch?)", name));
     }
