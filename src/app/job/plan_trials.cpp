@@ -95,8 +95,8 @@ std::vector<BegunTrial> begun_trials(PreparedRun const& prepared) {
 }
 
 // The plan of a run of all these trials, if each begun trial has the route that it would have there. Else the run keeps its
-// own, and says so: its bits differ from those of a run that knew all trials from the start.
-std::string extend_routes(PreparedRun& prepared, std::vector<TrialCost> const& trials, std::vector<BegunTrial> const& begun) {
+// own: its bits differ from those of a run that knew all trials from the start.
+void extend_routes(PreparedRun& prepared, std::vector<TrialCost> const& trials, std::vector<BegunTrial> const& begun) {
     auto const seed = prepared.experiment.seed;
     auto const plan = plan_routes(policy_named(prepared.experiment.strategy.policy), trials, prepared.shards, seed);
     auto const planned = with_routes(trials, plan, prepared.shards, seed);
@@ -104,9 +104,11 @@ std::string extend_routes(PreparedRun& prepared, std::vector<TrialCost> const& t
         return each.trial.index() >= planned.size() || planned[each.trial.index()].route == each.route;
     });
     if (same) prepared.routes = plan;
-    return same ? ""
-                : fmt::format("; a new run of {} trials would visit the shards in other orders, and end with other bits",
-                              trials.size());
+    else
+        prepared.other_bits = fmt::format(
+            "a new run of {} trials would visit the shards in other orders (this run keeps its own), and end with other "
+            "states; strategy.visits \"in_order\" does not look at the trials",
+            trials.size());
 }
 
 TrialsPlan plan_known_trials(PreparedRun& prepared, std::vector<TrialView> const& views,
@@ -116,15 +118,14 @@ TrialsPlan plan_known_trials(PreparedRun& prepared, std::vector<TrialView> const
     if (prepared.routes == k_blind_routes && !prepared.earlier)
         prepared.routes = plan_routes(policy_named(prepared.experiment.strategy.policy), trials, prepared.shards, seed);
     bool const extends = prepared.earlier && prepared.earlier->extends && balances(prepared.experiment);
-    auto const other_bits = extends ? extend_routes(prepared, trials, begun) : "";
+    if (extends) extend_routes(prepared, trials, begun);
     trials = with_routes(trials, prepared.routes, prepared.shards, seed);
     for (auto const& each : begun)
         if (each.trial.index() < trials.size()) trials[each.trial.index()].route = each.route;
     auto const number = number_in_flight(prepared, views, trials);
     prepared.admits = number.trials;
     if (strategy_traits(prepared.experiment.strategy.name).training == Training::hopping)
-        prepared.routes_and_number =
-            text_of(prepared.routes, trials) + text_of(number, trials.size(), prepared.holders()) + other_bits;
+        prepared.routes_and_number = text_of(prepared.routes, trials) + text_of(number, trials.size(), prepared.holders());
     return {prepared.routes, number.trials};
 }
 
