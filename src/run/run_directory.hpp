@@ -46,8 +46,8 @@ struct RunFacts {
     std::int64_t in_flight = 0;  // the most that any job has admitted at a time; 0: not known (a run of an older version)
     RoutePlan routes = {};       // a run of an older version has the default
     std::vector<std::int64_t> extended = {};  // search.trials before each extension of the run
-    Json test;  // summary.json's, when the run last finished; null: it has not, or has no test shards
-    double start_unix_s = 0;     // times in trace.json and metrics.jsonl count from here
+    Json test;                // summary.json's, when the run last finished; null: it has not, or has no test shards
+    double start_unix_s = 0;  // times in trace.json and metrics.jsonl count from here
     Json past;  // of search.start_from, for start_from.json; null: none, or --resume, which does not change the file
 
     int trainers() const { return owners.trainers; }

@@ -51,7 +51,9 @@ class Extension(Disturbed):
         stored = strict_json((self.cwd / "out/experiment.json").read_text())
         self.assertEqual((stored["extended"], stored["experiment"]["search"]["trials"]), ([3], 6))
         self.assertEqual(sum(lap["trial"] < 3 for lap in self.laps()), 6, "no lap was trained again")
-        self.assertIn("nothing is left to do", self.run_hopscotch("run", "e.json", "--resume", "--set", "search.trials=6")[1])
+        self.assertIn(
+            "nothing is left to do", self.run_hopscotch("run", "e.json", "--resume", "--set", "search.trials=6")[1]
+        )
         code, out, err = self.run_hopscotch("replay", "out")
         self.assertEqual((code, err), (0, ""), out)
 
@@ -60,7 +62,8 @@ class Extension(Disturbed):
             with self.subTest(search=search):
                 self.write(few(**search))
                 code, out, err = self.run_hopscotch(
-                    *("run", "e.json", "--quiet", "--overwrite", "--trainers", "2"), env={"HOPSCOTCH_FAULT": "lap.record:3:kill"}
+                    *("run", "e.json", "--quiet", "--overwrite", "--trainers", "2"),
+                    env={"HOPSCOTCH_FAULT": "lap.record:3:kill"},
                 )
                 self.assertEqual(code, -signal.SIGKILL, err + out)
                 self.extend(5, "--quiet", fault="lap.record:5:kill", expect=-signal.SIGKILL)

@@ -283,6 +283,7 @@ TEST(Journal, TrialsThatTheRunHadWhenItFinished) {
         writer.run_ended("finished", "");
         writer.run_resumed(2, 1);
         writer.lap_released(some_lap(2, 0));
+        writer.run_ended("interrupted", "");
     }
     EXPECT_EQ(read_journal(scratch / "j").finished_trials, 2U);
 }

@@ -96,7 +96,6 @@ private:
         std::optional<double> since_s = {};  // the state exists since then
     };
     void go_on();
-    bool is_kept(LapId best) const;
     LapSink::Saved const* file_of_best(TrialId trial, int epoch);
     Buffer best_state(TrialId trial, int epoch);
     Buffer state_in(LapSink::Saved const& saved);

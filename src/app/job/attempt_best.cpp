@@ -17,11 +17,17 @@
 #include "strategy/common/dispatcher.hpp"
 
 namespace hopscotch {
+namespace {
+
+// best/ is of an earlier job, and the run has found nothing better since.
+bool is_kept(PreparedRun const& prepared, LapId best) { return prepared.earlier && prepared.earlier->kept.of_run == best; }
+
+}  // namespace
 
 std::optional<Metrics> Attempt::test_best(Summary const& summary) {
     if (!summary.best_trial || signal_caught() != 0 || prepared_.manifest.test.empty()) return std::nullopt;
     auto const& best = summary.trials[summary.best_trial->index()];
-    if (is_kept({best.id, best.tally.best->epoch})) return test_from_json(prepared_.earlier->facts.test);
+    if (is_kept(prepared_, {best.id, best.tally.best->epoch})) return test_from_json(prepared_.earlier->facts.test);
     Lap lap;
     lap.trial = best.id;
     lap.epoch = best.tally.best->epoch;
@@ -43,9 +49,6 @@ std::optional<Metrics> Attempt::test_best(Summary const& summary) {
     return metrics;
 }
 
-// best/ is of an earlier job, and the run has found nothing better since.
-bool Attempt::is_kept(LapId best) const { return prepared_.earlier && prepared_.earlier->kept.of_run == best; }
-
 // The state comes from the trainer that validated that epoch, or from the file of an earlier job.
 void Attempt::write_best(Summary const& summary) {
     if (!summary.best_trial || signal_caught() != 0) return;
@@ -53,7 +56,7 @@ void Attempt::write_best(Summary const& summary) {
     fault_point("end.best");
     auto const& best = summary.trials[summary.best_trial->index()];
     auto const& trial = director_.trials()[summary.best_trial->index()];
-    if (is_kept({best.id, best.tally.best->epoch})) return;
+    if (is_kept(prepared_, {best.id, best.tally.best->epoch})) return;
     auto const state = best_state(best.id, best.tally.best->epoch);
     if (!state && signal_caught() != 0) return;
     if (!state)

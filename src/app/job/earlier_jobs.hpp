@@ -32,8 +32,9 @@ struct Inputs {
     int trainers = 0;
 };
 
-// Throws ConfigError if the inputs have changed: the experiment outside section run (search.trials may grow where extension.hpp
-// says so), the dataset, a file of the model, or the number of trainers where the strategy's bits depend on it. Throws DataError if the journal cannot be read.
+// Throws ConfigError if the inputs have changed: the experiment outside section run (search.trials may grow where
+// extension.hpp says so), the dataset, a file of the model, or the number of trainers where the strategy's bits depend on
+// it. Throws DataError if the journal cannot be read.
 EarlierJobs read_earlier_jobs(Experiment const& experiment, Inputs const& inputs);
 
 }  // namespace hopscotch

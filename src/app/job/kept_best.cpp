@@ -18,7 +18,8 @@ namespace {
 std::optional<LapId> lap_in(std::filesystem::path const& folder, Journal const& journal) {
     auto const file = folder / "model.json";
     std::error_code refused;
-    if (!std::filesystem::exists(file, refused) || !std::filesystem::exists(folder / "model.safetensors", refused)) return {};
+    if (!std::filesystem::exists(file, refused) || !std::filesystem::exists(folder / "model.safetensors", refused))
+        return {};
     try {
         auto const about = parse_json_or_throw(read_whole(file), file.string());
         LapId const lap{TrialId(about.at("trial").integer()), static_cast<int>(about.at("epoch").integer())};

@@ -103,7 +103,8 @@ void extend_routes(PreparedRun& prepared, std::vector<TrialCost> const& trials, 
     bool const same = std::ranges::all_of(begun, [&](BegunTrial const& each) {
         return each.trial.index() >= planned.size() || planned[each.trial.index()].route == each.route;
     });
-    if (same) prepared.routes = plan;
+    if (same)
+        prepared.routes = plan;
     else
         prepared.other_bits = fmt::format(
             "a new run of {} trials would visit the shards in other orders (this run keeps its own), and end with other "
