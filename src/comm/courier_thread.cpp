@@ -22,7 +22,7 @@ namespace {
 constexpr int k_control_tag = 0;
 constexpr int k_in_flight_us = 20;
 constexpr double k_helped_s = 1e-3;
-constexpr int k_busy_looks = 40, k_idle_looks = 500;  // before the long wait
+constexpr int k_rank0_looks = 8, k_busy_looks = 40, k_idle_looks = 500;  // before the long wait
 constexpr std::chrono::microseconds k_helped_wait(500);
 constexpr std::chrono::microseconds k_listen(10'000);  // for the bell of a world that has one; deadlines need a look
 
@@ -84,9 +84,10 @@ void Courier::loop() {
 }
 
 // Of a world without a bell. A trainer that has just become idle looks often, for about 0.1 s: its next state may be coming.
+// Rank 0 looks rarely: trainers seldom wait for rank 0, which may share a core with one of them.
 std::chrono::microseconds Courier::time_to_look(int quiet_rounds, bool settled) const {
-    bool const idle_trainer = activity_.trial < 0 && world_.rank() != Rank(0);
-    bool const soon = !settled || quiet_rounds < (idle_trainer ? k_idle_looks : k_busy_looks);
+    int const looks = world_.rank() == Rank(0) ? k_rank0_looks : activity_.trial < 0 ? k_idle_looks : k_busy_looks;
+    bool const soon = !settled || quiet_rounds < looks;
     return std::chrono::microseconds(quiet_rounds < 4 ? 20 : soon ? 200 : 1000);
 }
 

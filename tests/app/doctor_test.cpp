@@ -38,7 +38,7 @@ TEST(Doctor, HealthyHostsGetNoFinding) { EXPECT_TRUE(findings_of(healthy()).empt
 
 TEST(Doctor, ARunWouldFail) {
     auto checkup = healthy();
-    for (std::size_t rank : {2, 3}) checkup.ranks[rank].folder_error = "is another folder there";
+    for (std::size_t rank : {2U, 3U}) checkup.ranks[rank].folder_error = "is another folder there";
     auto finding = finding_of(checkup);
     EXPECT_TRUE(finding.fatal);
     EXPECT_SAYS(finding.text, "rank 2-3 (b): /shared/runs is another folder there; put run.dir on a file system");

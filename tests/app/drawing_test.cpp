@@ -57,7 +57,7 @@ TEST(Gantt, ACellIsWhatItIsMostOfTheTime) {
 TEST(Gantt, FitsEveryWidth) {
     double makespan = 0;
     auto const tasks = schedule_of(16, 8, 0.5, makespan);
-    for (std::size_t const columns : {1, 30, 80, 200})
+    for (std::size_t const columns : {1U, 30U, 80U, 200U})
         EXPECT_EQ(widest_line(gantt_text(tasks, {8, 8, makespan, columns})), std::max<std::size_t>(columns, 30));
 }
 

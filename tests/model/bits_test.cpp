@@ -108,7 +108,7 @@ TEST(Bits, ThreeThreadsAtOnceEqualTheMainThread) {
 TEST(Bits, TheAddressOfTheBlockDoesNotMatterButTheTrialDoes) {
     for (auto const& c : cases()) {
         auto const expected = trained_hash(c, 3);
-        for (std::size_t const shift : {64, 192, 2048 + 64}) EXPECT_EQ(trained_hash(c, 3, shift), expected) << c.model;
+        for (std::size_t const shift : {64U, 192U, 2112U}) EXPECT_EQ(trained_hash(c, 3, shift), expected) << c.model;
         EXPECT_NE(trained_hash(c, 4), expected) << c.model;
     }
 }

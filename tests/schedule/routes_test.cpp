@@ -85,7 +85,7 @@ double planned_ratio(PlannedCase in, std::vector<TrialCost> const& trials, std::
 
 TEST(Planned, OneLongTrialAmongMany) {
     PlannedCase const in{8, 8, 120, 2};
-    for (std::size_t const which : {0, 50, 119}) {
+    for (std::size_t const which : {0U, 50U, 119U}) {
         auto trials = costs_of(in, 0, 0);
         trials[which].unit = 10;
         double const usual = planned_ratio(in, trials, 0), all = planned_ratio(in, trials, 120);

@@ -32,7 +32,7 @@ Instance instance_of(std::int64_t seed) {
     out.interval = 1 + static_cast<int>(rng.below(4));
     out.patience = out.kind < 2 && rng.below(3) == 0 ? 1 + static_cast<int>(rng.below(3)) : 0;
     out.bad = std::array{0.0, 0.02, 0.2}[rng.below(3)];
-    out.flat_cost = std::array{-1.0, 1.0, 0.0}[std::max(0, static_cast<int>(rng.below(5)) - 2)];
+    out.flat_cost = std::array{-1.0, 1.0, 0.0}[std::max(rng.below(5), 2U) - 2];
     out.options.shards = 1 + static_cast<int>(rng.below(8));
     out.options.in_flight = rng.below(20);
     out.options.lookahead = std::array{0.0, 0.5, 1.0, 3.0}[rng.below(4)];

@@ -11,7 +11,7 @@ namespace pbt_test {
 
 TEST(Pbt, QuantileSizes) {
     std::vector<std::size_t> quarter;
-    for (std::size_t n : {1, 2, 3, 4, 5, 8, 10}) quarter.push_back(quantile_size(n, 0.25));
+    for (std::size_t n : {1U, 2U, 3U, 4U, 5U, 8U, 10U}) quarter.push_back(quantile_size(n, 0.25));
     EXPECT_EQ(quarter, (std::vector<std::size_t>{0, 1, 1, 1, 2, 2, 3}));
     EXPECT_EQ(quantile_size(3, 0.5), 1U);
     EXPECT_EQ(quantile_size(5, 0.5), 2U);

@@ -210,7 +210,7 @@ TEST(Search, NoDeadlockForAnyEpochsEtaAndInFlight) {
                 auto const experiment =
                     search_experiment(fmt::format(R"({{"procedure": "{}", "eta": {}, "trials": 30}})", procedure, eta),
                                       space, fmt::format("{{\"epochs\": {}}}", epochs));
-                for (std::size_t in_flight : {1, 2, 3, 7, 50}) {
+                for (std::size_t in_flight : {1U, 2U, 3U, 7U, 50U}) {
                     auto const search = make_search(experiment);
                     FakeDirector director(
                         *search, in_flight,

@@ -93,7 +93,7 @@ TEST(Parzen, Weights) {
     EXPECT_EQ(parzen_weights(25), std::vector<double>(25, 1.0));
     EXPECT_EQ(parzen_weights(0), std::vector<double>());
     std::vector<std::size_t> good;
-    for (std::size_t n : {10, 11, 20, 25, 100, 250, 1000}) good.push_back(good_results(n));
+    for (std::size_t n : {10U, 11U, 20U, 25U, 100U, 250U, 1000U}) good.push_back(good_results(n));
     EXPECT_EQ(good, (std::vector<std::size_t>{1, 2, 2, 3, 10, 25, 25}));
 }
 
