@@ -50,9 +50,9 @@ std::vector<ProcedureTraits> make_procedures() {
     std::vector<std::string> const at_once{"random", "sobol", "grid", "manual"};  // a population precedes its first result
     return {
         {.name = "grid", .samplers = {"grid"}, .keys = counted},
-        {.name = "random", .samplers = {"random"}, .keys = counted},
-        {.name = "sobol", .samplers = {"sobol"}, .keys = counted},
-        {.name = "tpe", .samplers = {"tpe"}, .keys = counted},
+        {.name = "random", .samplers = {"random"}, .keys = counted, .more_trials = MoreTrials::always},
+        {.name = "sobol", .samplers = {"sobol"}, .keys = counted, .more_trials = MoreTrials::always},
+        {.name = "tpe", .samplers = {"tpe"}, .keys = counted, .more_trials = MoreTrials::if_undisturbed},
         {.name = "manual", .samplers = {"manual"}, .keys = {"start_from", "patience"}},
         {.name = "ablation", .samplers = {"ablation"}, .keys = {"patience"}},
         {.name = "successive_halving",

@@ -27,6 +27,13 @@ struct SamplerTraits {
     bool is_list() const { return configurations == Configurations::whole_grid || configurations == Configurations::named; }
 };
 
+// Whether a run may get more trials: what the search decided about the first ones must not depend on their number.
+enum class MoreTrials {
+    never,
+    if_undisturbed,  // results lead to later trials: no orders, and no lap that only the clock of decisions releases
+    always
+};
+
 struct ProcedureTraits {
     std::string_view name;
     std::vector<std::string> samplers;        // that it may have; the first unless search.sampler names another
@@ -35,6 +42,7 @@ struct ProcedureTraits {
     bool ends_by_itself = false;              // without a number of trials or a budget
     bool clones = false;                      // trials take over each other's states
     bool rungs_wait = false;                  // a rung waits for all of its trials
+    MoreTrials more_trials = MoreTrials::never;
 };
 
 std::vector<SamplerTraits> const& sampler_traits();

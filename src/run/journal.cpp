@@ -43,6 +43,11 @@ LapRecord lap_done_from_json(Json const& json, Journal const& journal) {
     return record;
 }
 
+void take_run_ended(Json const& line, Journal& journal) {
+    journal.status = line.at("status").string();
+    if (journal.status == "finished") journal.finished_trials = journal.assignments.size();
+}
+
 // What earlier jobs spent: from a job's first line to its last.
 void add_seconds(Json const& line, bool first_of_job, Journal& journal) {
     auto const* at = line.find("unix_s");
@@ -100,7 +105,7 @@ void take_line(std::string_view text, Journal& journal) {
         journal.incarnation = count_in(line, "incarnation");
         journal.status.clear();
     } else if (name == "run_ended") {
-        journal.status = line.at("status").string();
+        take_run_ended(line, journal);
     } else {
         throw Error(fmt::format("event '{}' is unknown (written by a newer hopscotch?)", name));
     }

@@ -74,6 +74,7 @@ struct Journal {
     std::vector<std::pair<double, double>> pauses;  // between jobs: from, until (seconds since 1970)
     double last_unix_s = 0;                         // its last line
     std::string status;                             // of the run; empty while it has not ended; of the last job that said so
+    std::size_t finished_trials = 0;                // trials that the run had when it last finished; 0: it never has
     std::uintmax_t complete_bytes = 0;  // up to the end of the last whole line; the rest of the file is a torn tail
 };
 

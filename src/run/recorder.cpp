@@ -87,9 +87,14 @@ int Recorder::retries_of(TrialId trial) const {
     return found == retries_.end() ? 0 : found->second;
 }
 
+std::deque<Decision>::iterator Recorder::journalled(TrialId trial) {
+    return facts_.extended.empty() ? decisions_.begin() : std::ranges::find(decisions_, trial, &Decision::trial);
+}
+
 void Recorder::decided(Decision const& decision) {
-    if (decisions_.empty()) return journal_->decided(decision);
-    auto const& before = decisions_.front();
+    auto const next = journalled(decision.trial);
+    if (next == decisions_.end()) return journal_->decided(decision);
+    auto const& before = *next;
     auto const same = [&](auto... member) { return ((before.*member == decision.*member) && ...); };
     if (!same(&Decision::kind, &Decision::trial, &Decision::epoch, &Decision::until_epoch, &Decision::source))
         throw Error(fmt::format(
@@ -97,7 +102,7 @@ void Recorder::decided(Decision const& decision) {
             "{}: {} now; was the journal edited, or written by another version?); start again with --overwrite",
             directory_.string(), before.trial.value, before.epoch, name_of(before.kind), decision.trial.value,
             decision.epoch, name_of(decision.kind)));
-    decisions_.pop_front();
+    decisions_.erase(next);
 }
 
 void Recorder::saved(LapSink::Saved const& saved) {

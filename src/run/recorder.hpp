@@ -60,6 +60,7 @@ public:
 
     void released(Lap const& lap);
     // In their order. Decisions that earlier jobs journalled are compared: throws Error if the search now decides otherwise.
+    // In an extended run only decisions of one trial have an order: those of later trials come between the journalled ones.
     void decided(Decision const& decision);
     void ordered(Order const& order);
     void retried(LapRecord const& record);  // of a failure that does not end the trial
@@ -101,6 +102,7 @@ private:
     void append_metrics(LapRecord const& record, Metrics const& metrics, Assignment const& assignment);
     std::optional<int> wanted_epoch(TrialId trial, std::optional<TrialId> best_trial) const;
     void had_ended(TrialEnd const& end);
+    std::deque<Decision>::iterator journalled(TrialId trial);
     void delete_surplus();
 
     std::filesystem::path directory_;

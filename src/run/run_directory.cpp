@@ -241,6 +241,8 @@ Json to_json(RunFacts const& facts) {
     if (facts.owners.replicas() > 0) out["replicas"] = replicas_json(facts.owners);
     if (!facts.owners.speed.empty()) out["speed"] = facts.owners.speed;
     if (!facts.collectives.empty()) out["collectives"] = facts.collectives;
+    if (!facts.extended.empty()) out["extended"] = facts.extended;
+    if (!facts.test.is_null()) out["test"] = facts.test;
     return out;
 }
 
@@ -268,6 +270,9 @@ RunFacts read_run_facts(fs::path const& directory) {
             facts.routes = {static_cast<int>(routes->at("permutation").integer()), routes->at("long_from").number()};
         if (auto const* approximate = json.find("approximate")) facts.approximate = approximate->boolean();
         if (auto const* collectives = json.find("collectives")) facts.collectives = collectives->string();
+        if (auto const* extended = json.find("extended"))
+            for (auto const& trials : extended->array()) facts.extended.push_back(trials.integer());
+        if (auto const* test = json.find("test")) facts.test = *test;
         if (auto const* id = json.find("run_id")) facts.run_id = id->string();  // runs of older versions have none
     } catch (Error const& error) {                                              // adds the file, which at() cannot know
         throw DataError(fmt::format("{}: {} (not written by this hopscotch?)", file.string(), error.what()));

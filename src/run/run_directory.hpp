@@ -45,7 +45,9 @@ struct RunFacts {
     std::string collectives;  // allreduce, model_averaging: how this job adds up gradients or weights, "mpi" or "nccl"
     std::int64_t in_flight = 0;  // the most that any job has admitted at a time; 0: not known (a run of an older version)
     RoutePlan routes = {};       // a run of an older version has the default
-    double start_unix_s = 0;     // times in trace.json and metrics.jsonl count from here
+    std::vector<std::int64_t> extended = {};  // search.trials before each extension of the run
+    Json test;                // summary.json's, when the run last finished; null: it has not, or has no test shards
+    double start_unix_s = 0;  // times in trace.json and metrics.jsonl count from here
     Json past;  // of search.start_from, for start_from.json; null: none, or --resume, which does not change the file
 
     int trainers() const { return owners.trainers; }

@@ -131,6 +131,17 @@ void add_comparisons(Summary const& summary, Json& out) {
 
 }  // namespace
 
+std::optional<Metrics> test_from_json(Json const& test) {
+    if (!test.is_object()) return std::nullopt;
+    Metrics out;
+    out.epoch = static_cast<int>(test.at("epoch").integer());
+    out.rows = test.at("rows").integer();
+    for (auto const& metric : metric_traits())
+        if (auto const* value = test.find(metric.short_name()); value != nullptr && value->is_number())
+            metric_value(out, metric.name) = value->number();
+    return out;
+}
+
 std::string_view name_of(RunStatus status) {
     switch (status) {
         case RunStatus::finished: return "finished";

@@ -93,6 +93,7 @@ struct Summary {
 };
 
 Json to_json(Summary const& summary);
+std::optional<Metrics> test_from_json(Json const& test);  // Summary::test; none of null
 void write_summary(std::filesystem::path const& path, Summary const& summary);
 
 // One row a trial, one column a searched path; RFC 4180 quoting.

@@ -84,6 +84,12 @@ struct TrialsPlan {
     std::int64_t in_flight = 0;
 };
 
+// A trial that an earlier job began.
+struct BegunTrial {
+    TrialId trial;
+    Route route = {};  // that its laps have
+};
+
 struct DirectorOptions {
     std::function<double(TrialConfig const&)> unit_cost;  // FLOPs of one unit of a trial; the director keeps the function
     int shards = 1;
@@ -93,6 +99,9 @@ struct DirectorOptions {
     RoutePlan routes = {};
     // Instead of `routes` and `in_flight`, if the search decides nothing; asked once. Null: those.
     std::function<TrialsPlan(std::vector<TrialView> const&)> plan = {};
+    // Likewise: they come before all others, in this order, and keep their routes. The longest of a run that has got more
+    // trials may be a new one.
+    std::vector<BegunTrial> begun = {};
 };
 
 // Throws ConfigError for early stopping if the search clones (a stopped trial could not be replaced).

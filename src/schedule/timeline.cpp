@@ -61,6 +61,8 @@ void Timeline::all_added() {
     routes_ = Routes(options_.routes, experiment_.seed, options_.shards);
     for (auto& view : trials_)
         view.route = routes_.of(view.id, view.unit_cost, costs_ / static_cast<double>(trials_.size()));
+    for (auto const& begun : options_.begun)
+        if (begun.trial.index() < trials_.size()) view(begun.trial).route = begun.route;  // else an ordered clone
 }
 
 int Timeline::laps_wanted(TrialRun const& run) const { return trains_on_ ? std::max(run.until, run.epochs) : run.until; }

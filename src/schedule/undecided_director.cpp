@@ -23,6 +23,17 @@ UndecidedDirector::UndecidedDirector(Experiment const& experiment, Search& searc
     std::ranges::stable_sort(waiting_, std::greater(), [&](TrialId trial) {
         return timeline_.view(trial).unit_cost * timeline_.view(trial).epochs_wanted;
     });
+    begun_first();
+}
+
+// In the order in which they began: the records of a trial count only once the trial is admitted.
+void UndecidedDirector::begun_first() {
+    std::map<TrialId, std::size_t> place;
+    for (auto const& begun : timeline_.options().begun) place.emplace(begun.trial, place.size());
+    std::ranges::stable_sort(waiting_, std::less(), [&](TrialId trial) {
+        auto const found = place.find(trial);
+        return found == place.end() ? place.size() : found->second;
+    });
 }
 
 void UndecidedDirector::fill() {

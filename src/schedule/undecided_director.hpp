@@ -22,6 +22,8 @@ public:
     void finish() override;
 
 private:
+    void begun_first();
+
     SearchConfig search_config_;
     Search& search_;
     Timeline& timeline_;

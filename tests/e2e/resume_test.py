@@ -450,7 +450,8 @@ class Resume(Disturbed):
         self.killed_at_lap(1)
         self.refuse(
             "out: cannot continue this run with a changed experiment (only the section run, data.stage and strategy.owners "
-            "may change); use another run.dir, or undo:\n  seed: was 42, is 43\n  train.batch_size: was 4, is 8",
+            "may change, and search.trials may grow); use another run.dir, or undo:\n"
+            "  seed: was 42, is 43\n  train.batch_size: was 4, is 8",
             "run",
             "e.json",
             "--resume",

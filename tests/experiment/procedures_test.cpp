@@ -21,6 +21,8 @@ TEST(Procedures, RowsFitEachOther) {
         EXPECT_EQ(has_key(row, "sampler"), row.samplers.size() > 1) << row.name;
         EXPECT_EQ(has_key(row, "max_epochs"), row.has_rule) << row.name;
         EXPECT_TRUE(row.has_rule || row.samplers.front() == row.name) << row.name;
+        bool const draws_alone = has_key(row, "trials") && !row.has_rule && !sampler_traits(row.samplers.front()).is_list();
+        EXPECT_TRUE(row.more_trials == MoreTrials::never || draws_alone) << row.name;
     }
 }
 

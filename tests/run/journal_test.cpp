@@ -271,6 +271,23 @@ TEST(Journal, TrialsThatWereAliveTogether) {
     EXPECT_EQ(journal.alive, (std::set{TrialId(9), TrialId(10)}));
 }
 
+// What was finished then stays so when the run goes on with more trials.
+TEST(Journal, TrialsThatTheRunHadWhenItFinished) {
+    Scratch scratch;
+    {
+        JournalWriter writer(scratch / "j");
+        writer.lap_released(some_lap(0, 0));
+        writer.run_ended("interrupted", "");
+        writer.lap_released(some_lap(1, 0));
+        writer.lap_released(some_lap(1, 1));
+        writer.run_ended("finished", "");
+        writer.run_resumed(2, 1);
+        writer.lap_released(some_lap(2, 0));
+        writer.run_ended("interrupted", "");
+    }
+    EXPECT_EQ(read_journal(scratch / "j").finished_trials, 2U);
+}
+
 TEST(Journal, DecisionsAndClonesComeBack) {
     Scratch scratch;
     Decision clone;

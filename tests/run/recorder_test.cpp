@@ -188,6 +188,10 @@ TEST_F(RecorderTest, TestMetricsAreThereIfMeasured) {
     auto const written = to_json(summary).at("test").dump();  // where NaN is null
     EXPECT_EQ(written, R"({"epoch":0,"loss":0.25,"accuracy":0.75,"top5":1.0,"f1":0.5,"auc":null,"mae":null,"r2":null,)"
                        R"("perplexity":1.2840254166877414,"rows":20})");
+    Summary again;
+    again.test = test_from_json(parse_json_or_throw(written, "summary.json"));
+    EXPECT_EQ(to_json(again).at("test").dump(), written);
+    EXPECT_FALSE(test_from_json(Json()));
 }
 
 TEST_F(RecorderTest, BoundaryStatesStayUntilClonesHaveFilesOfTheirOwn) {
@@ -606,6 +610,36 @@ TEST_F(RecorderTest, FactsComeBack) {
     EXPECT_EQ(to_json(facts), to_json(some_facts()));
     write(directory_ / "experiment.json", "{\"hopscotch\": {}}");
     EXPECT_THROW(read_run_facts(directory_), DataError);
+}
+
+// Trials that an extension adds start between the decisions that the journal has.
+TEST_F(RecorderTest, DecisionsOfAnExtendedRunHaveAnOrderByTrial) {
+    auto const decision = [](Decision::Kind kind, int trial, int epoch) {
+        Decision out;
+        out.kind = kind;
+        out.trial = TrialId(trial);
+        out.epoch = epoch;
+        return out;
+    };
+    using enum Decision::Kind;
+    auto facts = some_facts();
+    for (bool const extended : {false, true}) {
+        if (extended) facts.extended = {2};
+        Recorder recorder(RunDirectory(directory_, RunDirUse::overwrite, facts), facts, {});
+        Journal journal;
+        journal.decisions = {decision(start, 0, -1), decision(start, 1, -1), decision(finish, 0, 4), decision(finish, 1, 4)};
+        recorder.restore(journal);
+        recorder.decided(decision(start, 0, -1));
+        recorder.decided(decision(start, 1, -1));
+        if (!extended) {
+            EXPECT_THROW(recorder.decided(decision(start, 2, -1)), Error);
+            continue;
+        }
+        recorder.decided(decision(start, 2, -1));
+        recorder.decided(decision(finish, 1, 4));
+        EXPECT_THROW(recorder.decided(decision(finish, 0, 3)), Error);
+        EXPECT_EQ(read_journal(directory_ / "journal.jsonl").decisions.size(), 1U) << "only the new one is news";
+    }
 }
 
 }  // namespace recorder_test

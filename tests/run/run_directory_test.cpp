@@ -81,6 +81,21 @@ TEST(RunDirectory, FactsKeepTheRoutes) {
     EXPECT_EQ(read_run_facts(scratch / "now").routes, (RoutePlan{2, 4.5}));
 }
 
+TEST(RunDirectory, FactsKeepExtensionsAndTheTestResult) {
+    Scratch scratch;
+    auto facts = no_facts();
+    facts.owners = make_owners(2, 1, 2);
+    facts.extended = {4, 16};
+    facts.test = Json::object({{"epoch", 3}, {"accuracy", 0.5}});
+    {
+        RunDirectory const written(scratch / "run", RunDirUse::fresh, facts);
+    }
+    auto const read = read_run_facts(scratch / "run");
+    EXPECT_EQ(read.extended, facts.extended);
+    EXPECT_EQ(read.test.dump(), facts.test.dump());
+    EXPECT_TRUE(to_json(no_facts()).find("extended") == nullptr && to_json(no_facts()).find("test") == nullptr);
+}
+
 TEST(RunDirectory, OverwriteClearsARun) {
     Scratch scratch;
     auto const run = scratch / "digits";

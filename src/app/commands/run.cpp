@@ -81,7 +81,8 @@ PreparedRun prepare_for_mpi(RunOptions const& options, int processes) {
 // --resume of a run that has finished: does what its job had left to do when it was killed.
 bool told_finished(PreparedRun const& prepared) {
     auto const& dir = prepared.experiment.run.dir;
-    if (!prepared.earlier || prepared.earlier->journal.status != name_of(RunStatus::finished)) return false;
+    if (!prepared.earlier || prepared.earlier->extends) return false;
+    if (prepared.earlier->journal.status != name_of(RunStatus::finished)) return false;
     if (status_of(dir) != name_of(RunStatus::finished)) return false;
     remove_checkpoints(dir);
     complete_report(dir);

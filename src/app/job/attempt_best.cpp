@@ -4,6 +4,7 @@
 
 #include "app/job/attempt.hpp"
 #include "app/job/best_model.hpp"
+#include "app/job/earlier_jobs.hpp"
 #include "app/job/prepare.hpp"
 #include "app/job/signals.hpp"
 #include "comm/buffer_pool.hpp"
@@ -16,10 +17,17 @@
 #include "strategy/common/dispatcher.hpp"
 
 namespace hopscotch {
+namespace {
+
+// best/ is of an earlier job, and the run has found nothing better since.
+bool is_kept(PreparedRun const& prepared, LapId best) { return prepared.earlier && prepared.earlier->kept.of_run == best; }
+
+}  // namespace
 
 std::optional<Metrics> Attempt::test_best(Summary const& summary) {
     if (!summary.best_trial || signal_caught() != 0 || prepared_.manifest.test.empty()) return std::nullopt;
     auto const& best = summary.trials[summary.best_trial->index()];
+    if (is_kept(prepared_, {best.id, best.tally.best->epoch})) return test_from_json(prepared_.earlier->facts.test);
     Lap lap;
     lap.trial = best.id;
     lap.epoch = best.tally.best->epoch;
@@ -48,6 +56,7 @@ void Attempt::write_best(Summary const& summary) {
     fault_point("end.best");
     auto const& best = summary.trials[summary.best_trial->index()];
     auto const& trial = director_.trials()[summary.best_trial->index()];
+    if (is_kept(prepared_, {best.id, best.tally.best->epoch})) return;
     auto const state = best_state(best.id, best.tally.best->epoch);
     if (!state && signal_caught() != 0) return;
     if (!state)
@@ -68,6 +77,7 @@ Buffer Attempt::best_state(TrialId trial, int epoch) {
     auto const* saved = file_of_best(trial, epoch);
     bool const kept = prepared_.experiment.search.copies() > 1;
     if (saved == nullptr && kept) return {};
+    if (saved == nullptr && !homes_.contains(trial)) return {};
     if (saved == nullptr) return dispatcher_->fetch_best({trial, epoch}, homes_.at(trial));
     return state_in(*saved);
 }
@@ -94,6 +104,7 @@ void Attempt::write_best_of_trials(Summary const& summary) {
     auto const until_s = monotonic_s() + prepared_.experiment.run.deadline_s;
     for (auto const& each : summary.trials) {
         if (!each.tally.best) continue;
+        if (prepared_.earlier && prepared_.earlier->kept.of_trials.contains({each.id, each.tally.best->epoch})) continue;
         auto const* saved = await_file_after(each.id, each.tally.best->epoch, until_s);
         if (signal_caught() != 0) return;
         if (saved == nullptr) {

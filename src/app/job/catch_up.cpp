@@ -142,9 +142,19 @@ void CatchUp::place(Lap& lap) const {
     lap.from_hash = start->second.file->state_hash;
 }
 
+// Of a trial that has ended. When the run finished, the best states went to best/; those of other trials were not needed
+// then, and cannot become the best.
+bool CatchUp::needs_best(LapId best, Recorder const& recorder) const {
+    if (best.trial.index() >= earlier_.journal.finished_trials) return true;
+    bool const of_run = recorder.tally().best_trial() == best.trial && earlier_.kept.of_run != best;
+    bool const of_trial = experiment_.run.keep_best == KeepBest::trial && !earlier_.kept.of_trials.contains(best);
+    return of_run || of_trial;
+}
+
 // None for a trial that has ended, unless its best state is needed and no file holds it.
 std::optional<CatchUp::Start> CatchUp::start_of(TrialView const& trial, Recorder const& recorder) {
-    auto const best = recorder.wanted_epoch(trial.id);
+    auto best = recorder.wanted_epoch(trial.id);
+    if (best && has_ended(trial.status) && !needs_best({trial.id, *best}, recorder)) best.reset();
     // The first epoch with a needed state that no file holds.
     auto lost = best && file_after(trial.id, *best) == nullptr ? best : std::nullopt;
     auto const asked = wanted_by_clones(trial.id);

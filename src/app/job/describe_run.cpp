@@ -46,6 +46,8 @@ RunFacts facts_of(PreparedRun const& prepared) {
     facts.in_flight = prepared.admits;
     facts.routes = prepared.routes;
     facts.collectives = prepared.collectives;
+    if (prepared.earlier) facts.extended = prepared.earlier->facts.extended;
+    if (prepared.earlier) facts.test = prepared.earlier->facts.test;
     facts.start_unix_s = prepared.earlier ? prepared.earlier->facts.start_unix_s : unix_s();
     facts.run_id = prepared.run_id;
     if (!prepared.experiment.search.start_from.empty() && !prepared.earlier) facts.past = to_json(prepared.context.past);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "app/job/kept_best.hpp"
 #include "core/ids.hpp"
 #include "run/journal.hpp"
 #include "run/run_directory.hpp"
@@ -17,9 +18,11 @@ namespace hopscotch {
 struct Experiment;
 
 struct EarlierJobs {
-    RunFacts facts;  // of the start of the run
+    RunFacts facts;  // of the job before; if this job extends the run, also the number of trials before
+    bool extends = false;
     Journal journal;
     std::map<TrialId, std::vector<LapSink::Saved>> files;  // that are there, not checked yet; the furthest first
+    KeptBest kept;
 };
 
 // The inputs of this job, which must equal those of the run's start.
@@ -29,8 +32,9 @@ struct Inputs {
     int trainers = 0;
 };
 
-// Throws ConfigError if the inputs have changed: the experiment outside section run, the dataset, a file of the model, or
-// the number of trainers where the strategy's bits depend on it. Throws DataError if the journal cannot be read.
+// Throws ConfigError if the inputs have changed: the experiment outside section run (search.trials may grow where
+// extension.hpp says so), the dataset, a file of the model, or the number of trainers where the strategy's bits depend on
+// it. Throws DataError if the journal cannot be read.
 EarlierJobs read_earlier_jobs(Experiment const& experiment, Inputs const& inputs);
 
 }  // namespace hopscotch

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "app/job/earlier_jobs.hpp"
 #include "app/job/largest_trial.hpp"
@@ -23,8 +24,8 @@ namespace {
 // As many trials are alive as in the earlier job, whatever the number of trainers is now.
 std::int64_t alive_before(PreparedRun const& prepared) {
     if (!prepared.earlier) return 0;
-    auto const& [facts, journal, files] = *prepared.earlier;
-    return facts.in_flight > 0 ? facts.in_flight : static_cast<std::int64_t>(journal.most_alive);
+    auto const& earlier = *prepared.earlier;
+    return earlier.facts.in_flight > 0 ? earlier.facts.in_flight : static_cast<std::int64_t>(earlier.journal.most_alive);
 }
 
 // As many as have room for their states in memory, and for their checkpoints in half of what the disk has free. The
@@ -79,12 +80,49 @@ std::string text_of(InFlight const& number, std::size_t trials, int trainers) {
     return out;
 }
 
-TrialsPlan plan_known_trials(PreparedRun& prepared, std::vector<TrialView> const& views) {
+bool balances(Experiment const& experiment) {
+    return has_setting(experiment.strategy.name, "visits") && experiment.strategy.visits == Visits::balanced;
+}
+
+// In the order of their first laps.
+std::vector<BegunTrial> begun_trials(PreparedRun const& prepared) {
+    std::vector<BegunTrial> out;
+    if (!prepared.earlier) return out;
+    std::set<TrialId> seen;
+    for (auto const& lap : prepared.earlier->journal.released)
+        if (seen.insert(lap.trial).second) out.push_back({lap.trial, lap.route});
+    return out;
+}
+
+// The plan of a run of all these trials, if each begun trial has the route that it would have there. Else the run keeps its
+// own: its bits differ from those of a run that knew all trials from the start.
+void extend_routes(PreparedRun& prepared, std::vector<TrialCost> const& trials, std::vector<BegunTrial> const& begun) {
+    auto const seed = prepared.experiment.seed;
+    auto const plan = plan_routes(policy_named(prepared.experiment.strategy.policy), trials, prepared.shards, seed);
+    auto const planned = with_routes(trials, plan, prepared.shards, seed);
+    bool const same = std::ranges::all_of(begun, [&](BegunTrial const& each) {
+        return each.trial.index() >= planned.size() || planned[each.trial.index()].route == each.route;
+    });
+    if (same)
+        prepared.routes = plan;
+    else
+        prepared.other_bits = fmt::format(
+            "a new run of {} trials would visit the shards in other orders (this run keeps its own), and end with other "
+            "states; strategy.visits \"in_order\" does not look at the trials",
+            trials.size());
+}
+
+TrialsPlan plan_known_trials(PreparedRun& prepared, std::vector<TrialView> const& views,
+                             std::vector<BegunTrial> const& begun) {
     auto const seed = prepared.experiment.seed;
     auto trials = costs_of(prepared, views);
     if (prepared.routes == k_blind_routes && !prepared.earlier)
         prepared.routes = plan_routes(policy_named(prepared.experiment.strategy.policy), trials, prepared.shards, seed);
+    bool const extends = prepared.earlier && prepared.earlier->extends && balances(prepared.experiment);
+    if (extends) extend_routes(prepared, trials, begun);
     trials = with_routes(trials, prepared.routes, prepared.shards, seed);
+    for (auto const& each : begun)
+        if (each.trial.index() < trials.size()) trials[each.trial.index()].route = each.route;
     auto const number = number_in_flight(prepared, views, trials);
     prepared.admits = number.trials;
     if (strategy_traits(prepared.experiment.strategy.name).training == Training::hopping)
@@ -95,14 +133,17 @@ TrialsPlan plan_known_trials(PreparedRun& prepared, std::vector<TrialView> const
 }  // namespace
 
 void plan_trials(PreparedRun& prepared, DirectorOptions& options) {
-    auto const& strategy = prepared.experiment.strategy;
-    bool const balances = has_setting(strategy.name, "visits") && strategy.visits == Visits::balanced;
-    prepared.routes = prepared.earlier ? prepared.earlier->facts.routes : balances ? k_blind_routes : RoutePlan{};
+    prepared.routes = prepared.earlier                ? prepared.earlier->facts.routes
+                      : balances(prepared.experiment) ? k_blind_routes
+                                                      : RoutePlan{};
     // Decisions must not depend on the trainers.
     prepared.admits = prepared.experiment.search.in_flight.value_or(2 * prepared.shards);
     options.routes = prepared.routes;
     options.in_flight = prepared.admits;
-    options.plan = [&prepared](std::vector<TrialView> const& trials) { return plan_known_trials(prepared, trials); };
+    options.begun = begun_trials(prepared);
+    options.plan = [&prepared, begun = options.begun](std::vector<TrialView> const& trials) {
+        return plan_known_trials(prepared, trials, begun);
+    };
 }
 
 std::vector<TrialCost> costs_of(PreparedRun const& prepared, std::vector<TrialView> const& trials) {

@@ -106,6 +106,7 @@ std::vector<std::string> notes_for(PreparedRun const& prepared) {
                         largest_batch, smallest));
     if (auto const links = links_out_of(prepared.experiment.data.path, prepared.manifest); !links.empty())
         notes.push_back(fmt::format("shards are links out of {}: {}", prepared.experiment.data.path, links));
+    if (!prepared.other_bits.empty()) notes.push_back(prepared.other_bits);
     if (prepared.synthetic)
         notes.push_back("the model is synthetic: it sleeps instead of training, its losses and accuracies mean nothing");
     return notes;
@@ -214,6 +215,7 @@ void prepare_to_go_on(PreparedRun& prepared) {
     for (auto const& lap : prepared.earlier->journal.laps) refuse_new_files(prepared, lap.orders);
     prepared.run_id = prepared.earlier->facts.run_id;
     prepare_director(prepared);
+    keep_owners(prepared);
 }
 
 namespace {

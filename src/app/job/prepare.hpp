@@ -41,6 +41,7 @@ struct PreparedRun {
     bool equal_owners = false;               // not all trainers can open what other owners would give them
     std::int64_t in_flight = 0, admits = 0;  // trials at a time; in_flight: at most the number of trials
     RoutePlan routes;
+    std::string other_bits;         // of a run with more trials: why a new run of all of them would have others
     std::string routes_and_number;  // why these routes, and this number in flight: for people
     std::unique_ptr<Director> director;
     SearchContext context;  // input of the search besides the experiment

@@ -6,8 +6,10 @@
 
 #include <algorithm>
 
+#include "app/job/earlier_jobs.hpp"
 #include "app/job/prepare.hpp"
 #include "data/batches/row_block.hpp"
+#include "experiment/strategy_traits.hpp"
 #include "schedule/director.hpp"
 #include "schedule/in_flight.hpp"
 #include "schedule/policy.hpp"
@@ -55,6 +57,21 @@ OwnerTable owners_of_run(PreparedRun const& prepared, std::span<TrialCost const>
     auto request = owners_request(prepared, speed);
     if (!trials.empty()) request.trials = std::ssize(trials);
     return choose_owners(policy_named(prepared.experiment.strategy.policy), trials, request);
+}
+
+// Few trials are dealt other owners than many (make_owners).
+void keep_owners(PreparedRun& prepared) {
+    auto const& facts = prepared.earlier->facts;
+    auto const& strategy = prepared.experiment.strategy.name;
+    if (facts.extended.empty() || strategy_traits(strategy).bits != Bits::same_trainers || !prepared.owners.owner.empty())
+        return;
+    prepared.owners = owners_of_run(prepared, {});
+    if (prepared.earlier->extends && prepared.owners.owner != facts.owners.owner)
+        prepared.other_bits = fmt::format(
+            "a new run of {} trials would give the shards to other trainers (this run keeps its own), and {} would end with "
+            "other states",
+            prepared.director->trials().size(), strategy);
+    prepared.owners.owner = facts.owners.owner;
 }
 
 }  // namespace hopscotch

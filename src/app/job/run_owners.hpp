@@ -22,4 +22,7 @@ OwnerTable owners_of_run(PreparedRun const& prepared, std::span<TrialCost const>
 // "1.00 0.50 1.00", of the trainers that are not lost.
 std::string speeds_text(std::vector<double> const& speed);
 
+// Of an extended run whose bits depend on the owners: those that it began with.
+void keep_owners(PreparedRun& prepared);
+
 }  // namespace hopscotch

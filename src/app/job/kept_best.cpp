@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/job/kept_best.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/error.hpp"
+#include "core/file.hpp"
+#include "core/hash.hpp"
+#include "core/json_reader.hpp"
+#include "run/journal.hpp"
+
+namespace hopscotch {
+namespace {
+
+// None if anything about the files is not as a job writes them: then the state is trained again.
+std::optional<LapId> lap_in(std::filesystem::path const& folder, Journal const& journal) {
+    auto const file = folder / "model.json";
+    std::error_code refused;
+    if (!std::filesystem::exists(file, refused) || !std::filesystem::exists(folder / "model.safetensors", refused))
+        return {};
+    try {
+        auto const about = parse_json_or_throw(read_whole(file), file.string());
+        LapId const lap{TrialId(about.at("trial").integer()), static_cast<int>(about.at("epoch").integer())};
+        auto const hash = from_hex(about.at("state_hash").string());
+        bool const known = std::ranges::any_of(journal.laps, [&](LapRecord const& record) {
+            return record.id() == lap && record.outcome == Outcome::finished && record.end_hash == hash && hash != 0;
+        });
+        return known ? std::optional(lap) : std::nullopt;
+    } catch (Error const&) {
+        return {};
+    }
+}
+
+}  // namespace
+
+KeptBest read_kept_best(std::filesystem::path const& run_dir, Journal const& journal) {
+    KeptBest out;
+    out.of_run = lap_in(run_dir / "best", journal);
+    for (std::size_t trial = 0; trial < journal.finished_trials; ++trial)
+        if (auto const lap = lap_in(run_dir / "best" / fmt::format("trial-{}", trial), journal)) out.of_trials.insert(*lap);
+    return out;
+}
+
+}  // namespace hopscotch

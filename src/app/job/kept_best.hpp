@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// The best states that an earlier job has written to best/. A run that goes on after its end has no checkpoints of them, and
+// needs none.
+#pragma once
+#include <filesystem>
+#include <optional>
+#include <set>
+
+#include "schedule/lap.hpp"
+
+namespace hopscotch {
+
+struct Journal;
+
+struct KeptBest {
+    std::optional<LapId> of_run;  // best/model.json
+    std::set<LapId> of_trials;    // best/trial-N/model.json
+};
+
+// Only states that the journal has: the state hash in the file is that of the end of the lap. Local.
+KeptBest read_kept_best(std::filesystem::path const& run_dir, Journal const& journal);
+
+}  // namespace hopscotch
