@@ -9,13 +9,13 @@ if(HOPSCOTCH_WERROR)
   set(werror -Werror)
   set(werror_cuda --Werror=all-warnings -Xcompiler=-Werror)
 endif()
-# Warnings that are wrong: -Wrestrict for concatenated strings in g++ 12 (GCC bug 105651), and -Warray-bounds for
-# std::vector<bool>::reserve in LibTorch's headers in g++ 14. clang does not know the first one.
+# Warnings that are wrong: -Wrestrict for concatenated strings in g++ 12 (GCC bug 105651), and in g++ 14 two for
+# std::vector<bool>::reserve in LibTorch's headers. clang does not know the first one.
 set(misfires)
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   set(misfires -Wno-restrict)
   if(CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 14)
-    list(APPEND misfires -Wno-array-bounds)
+    list(APPEND misfires -Wno-array-bounds -Wno-stringop-overflow)
   endif()
 endif()
 target_compile_options(hopscotch_options INTERFACE
