@@ -44,13 +44,13 @@ class Extension(Disturbed):
         self.succeed("--quiet", "--trainers", "2")
         best = self.cwd / "out/best/model.safetensors"
         before = best.stat().st_ino
-        self.assertNotIn("a new run of", self.extend(6))
+        # Three trials, two laps each: a further lap would be one that is trained again.
+        self.assertNotIn("a new run of", self.extend(6, fault="lap.record:7:kill"))
         self.whole(6)
         self.expect_as_whole()
         self.assertEqual((self.summary()["best_trial"], best.stat().st_ino), (2, before), "the best so far was kept")
         stored = strict_json((self.cwd / "out/experiment.json").read_text())
         self.assertEqual((stored["extended"], stored["experiment"]["search"]["trials"]), ([3], 6))
-        self.assertEqual(sum(lap["trial"] < 3 for lap in self.laps()), 6, "no lap was trained again")
         self.assertIn(
             "nothing is left to do", self.run_hopscotch("run", "e.json", "--resume", "--set", "search.trials=6")[1]
         )
