@@ -57,6 +57,7 @@ BEFORE = {
         "hopscotch run configs/digits-asha.json --quiet --trainers 2 --set train.epochs=3",
     ],
     "docs/own-model.md": [DIGITS, "cp $HOPSCOTCH_BUILD/tests/plugins/plugin_model.so ."],
+    "docs/running.md": [DIGITS],
     "docs/search.md": [DIGITS],
     "docs/strategies.md": [
         DIGITS,
