@@ -7,16 +7,6 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# The programs in build/ that these tests name in their commands and environment, and the plug-in that e2e tests load.
-targets_of() {
-    local words target
-    words=$(ctest --test-dir build --show-only=json-v1 "$@" | tr -c 'A-Za-z0-9_./-' '\n' | grep "^$PWD/build" | sort -u)
-    cmake --build build --target help | sed -n 's/^\([a-z_]*\): phony$/\1/p' | while read -r target; do
-        ! grep -q "^$PWD/build/tests/$target\$" <<< "$words" || echo "$target"
-    done
-    ! grep -q "^$PWD/build/hopscotch\$" <<< "$words" || printf 'hopscotch\nplugin_model\n'
-}
-
 scripts/setup.sh
 if [[ $(id -u) -eq 0 ]]; then
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
@@ -31,7 +21,7 @@ if [[ "${1:-}" != --sanitize ]]; then
     fi
     if [[ " $* " == *" -R "* ]]; then
         scripts/build.sh release build.ninja
-        mapfile -t targets < <(targets_of "$@")
+        mapfile -t targets < <(scripts/test_targets.sh build "$@")
     fi
     scripts/build.sh release "${targets[@]}"
     # Two tests a core: many of them wait for other processes half of their time.
