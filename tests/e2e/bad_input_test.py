@@ -199,6 +199,19 @@ class BadInput(Case):
             model={"name": "lenet"},
         )
 
+    def test_best_states_that_lie_in_parts(self):
+        strategy = {"name": "model_averaging"}
+        cure = (
+            'the best state of every trial (model_averaging with strategy.momentum "local" keeps it in parts on several '
+            'trainers); use "averaged" or another strategy'
+        )
+        for change, where in (
+            ({"run": {"dir": "out", "keep_best": "trial"}}, "/run/keep_best: trial needs"),
+            ({"search": {"procedure": "grid", "repeats": 2}}, "/search: repeats and folds need"),
+        ):
+            self.write(experiment(strategy=strategy, **change))
+            self.refuse(f"{where} {cure}", "run", "e.json", "--trainers", "2")
+
     def test_accuracy_of_a_regression(self):
         (self.cwd / "r.csv").write_text("a,b,y\n" + "".join(f"{i},{i % 7},{i / 3}\n" for i in range(40)))
         self.run_hopscotch("data", "import", "csv", "r.csv", "--out", "r", "--shards", "2", "--valid", "0.2", "--regression")

@@ -133,11 +133,11 @@ void prepare_director(PreparedRun& prepared) {
             "/search/procedure: {} lets trials take over each other's states ({} keeps them in parts on several trainers); "
             "use another strategy",
             config.procedure, strategy));
-    if (config.copies() > 1 && has_best_state_in_parts(prepared.experiment.strategy))
+    if (keeps_every_best(prepared.experiment) && has_best_state_in_parts(prepared.experiment.strategy))
         throw ConfigError(fmt::format(
-            "/search: repeats and folds need the best state of every trial ({} with strategy.momentum \"local\" keeps it in "
-            "parts on several trainers); use \"averaged\" or another strategy",
-            strategy));
+            "{} the best state of every trial ({} with strategy.momentum \"local\" keeps it in parts on several trainers); "
+            "use \"averaged\" or another strategy",
+            config.copies() > 1 ? "/search: repeats and folds need" : "/run/keep_best: trial needs", strategy));
     prepared.decides = !search->decides_nothing();
     prepared.plan = plan_of(prepared.experiment, prepared.context);
     DirectorOptions options;
