@@ -232,7 +232,8 @@ class Replaced(Case):
                         run={"dir": str(self.cwd / f"out-{name}"), "device": "cpu"},
                     )
                 )
-                here, there = ["-np", "2", "--wdir", str(self.cwd)], ["-np", "1", "--wdir", str(other)]
+                # Not --wdir: with it, the mpirun of Open MPI 5.0.7 crashes.
+                here, there = ["-np", "2", "env", "-C", str(self.cwd)], ["-np", "1", "env", "-C", str(other)]
                 run = [BINARY, "run", str(self.cwd / "e.json")]
                 done = subprocess.run(
                     [*MPIRUN, *here, *run, ":", *there, *run], cwd=self.cwd, capture_output=True, text=True, timeout=60
