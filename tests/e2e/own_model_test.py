@@ -232,12 +232,9 @@ class Replaced(Case):
                         run={"dir": str(self.cwd / f"out-{name}"), "device": "cpu"},
                     )
                 )
-                # Not --wdir: with it, the mpirun of Open MPI 5.0.7 crashes.
-                here, there = ["-np", "2", "env", "-C", str(self.cwd)], ["-np", "1", "env", "-C", str(other)]
-                run = [BINARY, "run", str(self.cwd / "e.json")]
-                done = subprocess.run(
-                    [*MPIRUN, *here, *run, ":", *there, *run], cwd=self.cwd, capture_output=True, text=True, timeout=60
-                )
+                move = 'if [ "$OMPI_COMM_WORLD_RANK" = 2 ]; then cd "$0"; fi; exec "$@"'
+                run = ["bash", "-c", move, str(other), BINARY, "run", str(self.cwd / "e.json")]
+                done = subprocess.run([*MPIRUN, "-np", "3", *run], cwd=self.cwd, capture_output=True, text=True, timeout=60)
                 self.assertIn(f"{name}: is another file on ", done.stderr)
                 self.assertEqual(done.returncode, 2, done.stderr)
                 self.assertFalse((self.cwd / f"out-{name}").exists())
