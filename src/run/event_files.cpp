@@ -63,22 +63,23 @@ void EventFiles::work() {
             done = std::exchange(order_, Order::none);
             records.swap(pending_);
         }
-        if (done == Order::leave || !journal_.is_current()) return;
-        write(std::move(records));
+        if (done == Order::leave) return;
+        write(records);
+        if (done == Order::finish) write(records);  // what has failed: there is no later time
+        std::lock_guard const lock(mutex_);
+        for (auto& [trial, before] : records) pending_[trial].insert(0, before);
     }
 }
 
-// After a failure the rest waits for the next time.
-void EventFiles::write(Records records) {
+// After a failure the rest stays. A job that another has replaced may have stood still in the middle of its writes.
+void EventFiles::write(Records& records) {
     try {
         for (auto next = records.begin(); next != records.end(); next = records.erase(next))
-            append(next->first, next->second);
+            if (journal_.is_current()) append(next->first, next->second);
     } catch (std::exception const& error) {
         if (!std::exchange(told_, true))
             log_warning(
                 fmt::format("TensorBoard's files are not complete: {}; the run goes on, and tries again", error.what()));
-        std::lock_guard const lock(mutex_);
-        for (auto& [trial, before] : records) pending_[trial].insert(0, before);
     }
 }
 

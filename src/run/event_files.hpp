@@ -36,7 +36,7 @@ private:
 
     void work();
     void order(Order order);
-    void write(Records records);
+    void write(Records& records);
     void append(TrialId trial, std::string_view records);
 
     std::filesystem::path folder_;

@@ -211,6 +211,21 @@ TEST_F(TrialEventsTest, WhatCannotBeWrittenIsTriedAgain) {
     EXPECT_EQ(bytes, first_events(1.7e9) + "first second");
 }
 
+// Faults are read once in a process, so a process of its own reads this one.
+TEST_F(TrialEventsTest, WhatCannotBeWrittenAtTheEndIsTriedOnceMore) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    EXPECT_EXIT(
+        {
+            ::setenv("HOPSCOTCH_FAULT", "events.append:2:enospc", 1);
+            EventFiles files_of_run(folder_, 1.7e9, journal_);
+            for (int trial = 0; trial < 4; ++trial) files_of_run.add(TrialId(trial), "point");
+            files_of_run.finish();
+            std::filesystem::directory_iterator const begin(folder_);
+            std::exit(static_cast<int>(std::distance(begin, std::filesystem::directory_iterator())));
+        },
+        ::testing::ExitedWithCode(4), "TensorBoard's files are not complete");
+}
+
 TEST_F(TrialEventsTest, ThousandsOfTrialsNeedFewOpenFiles) {
     rlimit before{};
     ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
