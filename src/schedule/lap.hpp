@@ -47,10 +47,10 @@ struct UnitRecord {
     ShardId shard;
     TrainerId trainer;
     std::int64_t rows = 0;
-    double loss_sum = 0;
-    double start_unix_s = 0, seconds = 0;
+    double loss_sum = 0, start_unix_s = 0, seconds = 0;
     double wait_s = 0;  // between the trainer's last unit and this one, while this one was queued; -1: it was not queued
     std::uint64_t state_hash = 0;  // after the unit
+    double cpu_s = -1;             // of the trainer's thread, within `seconds`; -1: not measured
 };
 
 // Sums over the units of a lap.
@@ -58,7 +58,8 @@ struct UnitTotals {
     std::int64_t count = 0, rows = 0;
     double loss_sum = 0;  // added in visit order
     double seconds = 0;
-    double end_unix_s = 0;  // of the unit that ended last
+    double end_unix_s = 0;           // of the unit that ended last
+    double cpu_s = 0, cpu_of_s = 0;  // CPU seconds, and seconds, of the units whose CPU seconds were measured
 };
 
 // Where a run directory holds the units of a lap (run/unit_file.hpp).
@@ -93,8 +94,7 @@ std::string_view name_of(Order::Kind kind);
 // The result of a lap: all facts that the journal, the metrics and the search need.
 struct LapRecord {
     TrialId trial;
-    int epoch = 0;
-    int attempt = 1;
+    int epoch = 0, attempt = 1;
     Outcome outcome = Outcome::finished;
     Cause cause = Cause::trial;     // failed: why
     std::string reason;             // diverged, failed, stopped: why, with the unit
