@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // A network of one's own as a plug-in: two convolutions with batch norm, dropout, and a linear layer.
 //     "model": {"name": "plugin", "file": "plugin_model.so", "channels": [8, 16], "dropout": 0.2}
+// and a metric of its own, for experiments that say "search": {"metric": "val_worst_class"}.
 // <torch/torch.h> has everything; these headers have what is used here and compile faster.
 #include <torch/nn/modules/batchnorm.h>
 #include <torch/nn/modules/conv.h>
 #include <torch/nn/modules/linear.h>
 #include <hopscotch/model.hpp>
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace {
@@ -48,6 +50,29 @@ private:
     double p_, multiply_adds_ = 0;
 };
 
+// The share of right answers in the class that has the least of them. The sums: for each class its right answers, then for
+// each class its rows.
+constexpr std::size_t k_most_classes = 1000;
+
+void add_classes(torch::Tensor const& outputs, torch::Tensor const& answers, std::span<double> sums) {
+    if (outputs.size(1) > static_cast<std::int64_t>(k_most_classes))
+        throw std::invalid_argument("has more than 1000 classes");
+    auto const predicted = outputs.argmax(1);
+    for (std::int64_t row = 0; row < answers.size(0); ++row) {
+        auto const answer = answers[row].item<std::int64_t>();
+        auto const at = static_cast<std::size_t>(answer);
+        sums[at] += predicted[row].item<std::int64_t>() == answer ? 1 : 0;
+        sums[k_most_classes + at] += 1;
+    }
+}
+
+double worst_class(std::span<double const> sums, std::int64_t) {
+    double worst = 1;
+    for (std::size_t c = 0; c < k_most_classes; ++c)
+        if (sums[k_most_classes + c] > 0) worst = std::min(worst, sums[c] / sums[k_most_classes + c]);
+    return worst;
+}
+
 std::shared_ptr<hopscotch::OwnModel> make(hopscotch::ModelRequest const& wanted) {
     auto const channels = wanted.arguments.integers("channels", {8, 16});
     auto const dropout = wanted.arguments.number("dropout", 0.0);
@@ -60,6 +85,7 @@ std::shared_ptr<hopscotch::OwnModel> make(hopscotch::ModelRequest const& wanted)
 }  // namespace
 
 extern "C" hopscotch::Plugin const* hopscotch_plugin() {
-    static hopscotch::Plugin const plugin(make);
+    static hopscotch::Plugin const plugin(
+        make, {{"val_worst_class", hopscotch::Better::larger, 2 * k_most_classes, add_classes, worst_class}});
     return &plugin;
 }

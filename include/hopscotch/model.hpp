@@ -22,13 +22,15 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace hopscotch {
 
-// Increased when a change of this file breaks old plug-ins.
-inline constexpr int k_plugin_interface = 1;
+// Of this file. Hopscotch also loads plug-ins that were compiled with interface 1, which had no metrics.
+inline constexpr int k_plugin_interface = 2;
 
 // The keys of `model` in the experiment, except name, file, init_from, init_mode and freeze. Hopscotch reports values of a
 // wrong type, and keys that the plug-in does not ask for, at their place in the file. The plug-in only checks ranges.
@@ -85,6 +87,21 @@ inline torch::Tensor dropout(torch::Tensor const& x, double p, torch::Generator 
     return x * torch::empty_like(x.detach()).bernoulli_(1.0 - p, *noise).div_(1.0 - p);
 }
 
+// A metric of your own, beside the built-in ones: sums over the rows of each validation batch, which Hopscotch adds up over
+// batches and shards in their order, and a value of all rows. Both functions must depend on their arguments alone. An
+// exception, or a value that is no finite number, ends this trial, and no other trial.
+enum class Better { larger, smaller };
+struct OwnMetric {
+    std::string name;  // val_ and then small letters, digits and _; search.metric may name it
+    Better better = Better::larger;
+    std::size_t sums = 1;  // how many numbers add() adds to
+
+    // outputs: float32, as forward() returned them. answers: classes: int64 [rows]; labels and targets: float32
+    // [rows, outputs]; tokens: int64 [rows, tokens]. Both are on the CPU. sums are 0 before each batch.
+    void (*add)(torch::Tensor const& outputs, torch::Tensor const& answers, std::span<double> sums) = nullptr;
+    double (*value)(std::span<double const> sums, std::int64_t rows) = nullptr;
+};
+
 // Hopscotch reads this first. The first two fields never move, so that any two versions can tell that they do not fit.
 struct Plugin {
     using Make = std::shared_ptr<OwnModel> (*)(ModelRequest const&);
@@ -93,7 +110,9 @@ struct Plugin {
     char const* torch = TORCH_VERSION;
     Make make = nullptr;  // may throw: the message is reported as an error of `model`
 
-    explicit Plugin(Make f) : make(f) {}
+    std::vector<OwnMetric> metrics;  // since interface 2
+
+    explicit Plugin(Make f, std::vector<OwnMetric> own = {}) : make(f), metrics(std::move(own)) {}
 };
 
 }  // namespace hopscotch

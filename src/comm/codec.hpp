@@ -67,6 +67,7 @@ public:
     void operator()(Fields&... values) {
         (get(values), ...);
     }
+    bool empty() const { return bytes_.empty(); }  // all has been read
 
 private:
     void raw(void* data, std::size_t size);

@@ -73,6 +73,12 @@ std::vector<std::string> metric_names() {
 
 bool is_metric(std::string_view name) { return std::ranges::count(metric_traits(), name, &MetricTraits::name) > 0; }
 
+bool may_be_own_metric(std::string_view name) {
+    constexpr std::string_view k_start = "val_", k_letters = "abcdefghijklmnopqrstuvwxyz0123456789_";
+    return name.size() > k_start.size() && name.starts_with(k_start) && !is_metric(name) &&
+           name.find_first_not_of(k_letters) == name.npos;
+}
+
 Mode natural_mode(std::string_view metric) { return metric_traits(metric).mode; }
 
 std::string_view needed_by(std::string_view metric) {

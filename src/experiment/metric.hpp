@@ -39,6 +39,9 @@ MetricTraits const& metric_traits(std::string_view name);  // throws Error that 
 std::vector<std::string> metric_names();
 bool is_metric(std::string_view name);
 
+// Whether a metric of the user's own may have this name: val_, then small letters, digits and _, and no metric of the table.
+bool may_be_own_metric(std::string_view name);
+
 Mode natural_mode(std::string_view metric);  // throws Error for an unknown name, as the functions below
 
 // Accuracy is of classes, top5 of one class a row, the mean absolute error of targets ...

@@ -86,6 +86,13 @@ void read_trial_sections(Json const& document, ObjectReader& reader, Problems& p
     out.train = read_train(reader.child({"train", "How each trial is trained."}));
 }
 
+// The model, or a searched one, comes from a file.
+OwnMetrics own_metrics_of(Experiment const& experiment) {
+    auto const* space = experiment.document.find("space");
+    bool const searched = space != nullptr && space->is_object() && space->find("model.file") != nullptr;
+    return searched || !experiment.model.file.empty() ? OwnMetrics::possible : OwnMetrics::none;
+}
+
 // All but the space, which can be checked when the rest has been read.
 void read_sections(ObjectReader& reader, Problems& problems, Experiment& out) {
     std::string for_editors;
@@ -97,7 +104,8 @@ void read_sections(ObjectReader& reader, Problems& problems, Experiment& out) {
     out.data = base.data;
     out.model = base.model;
     out.train = base.train;
-    out.search = read_search(reader.child({"search", "Which configurations are tried, and how they are compared."}));
+    out.search = read_search(reader.child({"search", "Which configurations are tried, and how they are compared."}),
+                             own_metrics_of(out));
     out.strategy = read_strategy(reader.child({"strategy", "How trainers share the work."}));
     out.run = read_run(reader.child({"run", "The run directory, checkpoints, time limits, devices and memory."}));
 }
@@ -188,7 +196,14 @@ void default_metric(Experiment& experiment, std::string_view metric, Problems& p
     auto& search = experiment.document["search"];
     if (search.find("metric") != nullptr) return;
     search["metric"] = Json(std::string(metric));
-    experiment.search = read_search(ObjectReader(search, "/search", problems));
+    experiment.search = read_search(ObjectReader(search, "/search", problems), own_metrics_of(experiment));
+}
+
+void default_mode(Experiment& experiment, Mode mode) {
+    auto& search = experiment.document["search"];
+    if (search.find("mode") != nullptr) return;
+    search["mode"] = Json(mode == Mode::max ? "max" : "min");
+    experiment.search.mode = mode;
 }
 
 Json to_json(Assignment const& assignment) {

@@ -35,6 +35,9 @@ void default_loss(Experiment& experiment, LossKind loss, Problems& problems);
 // Likewise for search.metric, where the document does not name it: a regression has no accuracy.
 void default_metric(Experiment& experiment, std::string_view metric, Problems& problems);
 
+// Likewise for search.mode, of a metric of the user's own.
+void default_mode(Experiment& experiment, Mode mode);
+
 // Assignment <-> JSON object {dotted path: value}.
 Json to_json(Assignment const& assignment);
 Assignment assignment_from_json(Json const& object);

@@ -102,6 +102,7 @@ public:
 
     void target() {
         auto const& metric = search_.metric;
+        if (!is_metric(metric)) return;
         bool const loss = natural_mode(metric) == Mode::min;
         if (!search_.budget.target || loss || search_.mode == Mode::min || *search_.budget.target <= 1) return;
         auto const* given = experiment_.document.find("search")->find("budget")->find("target");

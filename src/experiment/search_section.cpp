@@ -52,11 +52,25 @@ std::string read_sampler(ObjectReader& reader, std::string const& procedure, std
     return given == nullptr || (given->is_string() && given->string() == out) ? out : "";
 }
 
-void read_metric(ObjectReader& reader, SearchConfig& out) {
-    read_choice(reader,
-                {"metric", "What trials are compared by; without the key: val_accuracy, and val_loss for a regression."},
-                out.metric, metric_names());
-    out.mode = natural_mode(out.metric);
+// For a schema: the metrics, or a name that a plug-in may have.
+void describe_metric(ObjectReader& reader, Key const& key, std::string const& fallback) {
+    auto const built_in = Json::object({{"enum", Json(metric_names())}});
+    auto const own = Json::object({{"pattern", "^val_[a-z0-9_]+$"}});
+    reader.describe(key, Json::object({{"type", "string"}, {"anyOf", Json::Array{built_in, own}}, {"default", fallback}}));
+}
+
+void read_metric(ObjectReader& reader, OwnMetrics own, SearchConfig& out) {
+    Key const key{"metric", "What trials are compared by; without the key: val_accuracy, and val_loss for a regression."};
+    if (reader.watched()) {
+        describe_metric(reader, key, out.metric);
+        reader.take(key.name);
+    } else if (auto const* given = reader.take(key.name);
+               own == OwnMetrics::possible && given != nullptr && given->is_string()) {
+        out.metric = given->string();
+    } else {
+        read_choice(reader, key, out.metric, metric_names());
+    }
+    out.mode = is_metric(out.metric) ? natural_mode(out.metric) : Mode::max;
     constexpr std::array<Name<Mode>, 2> modes{{{"min", Mode::min}, {"max", Mode::max}}};
     read_name(reader, {"mode", "Whether small or large values are better; without the key, as the metric says."}, modes,
               out.mode);
@@ -161,11 +175,11 @@ void read_tpe(ObjectReader& reader, SamplerKeys const& own, TpeConfig& out) {
 
 }  // namespace
 
-SearchConfig read_search(ObjectReader reader) {
+SearchConfig read_search(ObjectReader reader, OwnMetrics own_metrics) {
     SearchConfig out;
     auto const procedure = read_procedure(reader, out.procedure);
     auto const sampler = read_sampler(reader, procedure, out.sampler);
-    read_metric(reader, out);
+    read_metric(reader, own_metrics, out);
     read_objectives(reader, procedure, out);
     read_budget(reader.child({"budget", "Limits that end the search early."}), procedure, out.budget);
     read_trials(reader, procedure, out);

@@ -5,9 +5,17 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace hopscotch {
+
+// Of a metric of the user's own (docs/own-model.md).
+struct OwnScore {
+    std::string name;  // "val_cost"
+    double value = 0;
+};
 
 struct ValidationScores {
     static constexpr double none = std::numeric_limits<double>::quiet_NaN();
@@ -18,8 +26,15 @@ struct ValidationScores {
     // f1: binary classification: of class 1; more classes, multilabel: the mean over classes (macro), 0 for a class that is
     // never predicted correctly
     double f1 = none;
-    double auc = none;             // binary classification; multilabel: the mean over labels (macro) that have both values
-    double mae = none, r2 = none;  // regression: the mean over targets
+    double auc = none;               // binary classification; multilabel: the mean over labels (macro) that have both values
+    double mae = none, r2 = none;    // regression: the mean over targets
+    std::vector<OwnScore> own = {};  // of at least one row, in the order of the plug-in
+
+    double of_own(std::string_view name) const {  // none: not measured
+        for (auto const& score : own)
+            if (score.name == name) return score.value;
+        return none;
+    }
 };
 
 struct ScoreRow {

@@ -103,6 +103,11 @@ void read_units(Json const& json, LapRecord& record) {
 Json validation_json(LapRecord const& record) {
     auto out = Json::object({{"rows", record.valid.rows}});
     for (auto const& row : k_scores) out[row.key] = record.valid.*row.score;
+    if (!record.valid.own.empty()) {
+        auto own = Json::object({});
+        for (auto const& score : record.valid.own) own[score.name] = score.value;
+        out["own"] = std::move(own);
+    }
     out["start_unix_s"] = record.valid_start_unix_s;
     out["seconds"] = record.valid_seconds;
     return out;
@@ -112,6 +117,8 @@ void read_validation(Json const& json, LapRecord& record) {
     record.valid.rows = amount(json, "rows");
     for (auto const& row : k_scores)
         if (row.in_every_journal || json.find(row.key) != nullptr) record.valid.*row.score = real(json, row.key);
+    if (auto const* own = json.find("own"))
+        for (auto const& member : own->object()) record.valid.own.push_back({member.key, real(*own, member.key)});
     record.valid_start_unix_s = real(json, "start_unix_s");
     record.valid_seconds = real(json, "seconds");
 }

@@ -12,17 +12,22 @@ Metrics metrics_of(LapRecord const& record, LossKind loss) {
     Metrics out;
     out.rows = totals_of(record).rows;
     out.epoch = record.epoch;
-    for (auto const& metric : metric_traits()) metric_value(out, metric.name) = lap_metric(record, metric.name, loss);
+    for (auto const& metric : metric_traits()) metric_place(out, metric.name) = lap_metric(record, metric.name, loss);
+    out.own = record.valid.own;
     out.lr = record.lr;
     return out;
 }
 
-double& metric_value(Metrics& metrics, std::string_view name) {
+double& metric_place(Metrics& metrics, std::string_view name) {
     auto const row = &metric_traits(name) - metric_traits().data();
     return metrics.values[static_cast<std::size_t>(row)];
 }
 
 double metric_value(Metrics const& metrics, std::string_view name) {
+    if (may_be_own_metric(name)) {
+        auto const found = std::ranges::find(metrics.own, name, &OwnScore::name);
+        return found == metrics.own.end() ? k_no_score : found->value;
+    }
     auto const row = &metric_traits(name) - metric_traits().data();
     return metrics.values[static_cast<std::size_t>(row)];
 }
@@ -36,6 +41,7 @@ bool better(double a, double b, Mode mode) {
 Json to_json(Metrics const& metrics) {
     auto out = Json::object({{"epoch", metrics.epoch}});
     for (auto const& metric : metric_traits()) out[metric.name] = metric_value(metrics, metric.name);
+    for (auto const& score : metrics.own) out[score.name] = score.value;
     out["lr"] = metrics.lr;
     out["rows"] = metrics.rows;
     return out;

@@ -17,21 +17,22 @@ struct Metrics {
     int epoch = 0;
     // In the order of metric_traits(). train_loss: mean over the rows trained, before each row's own step.
     std::vector<double> values = std::vector<double>(metric_traits().size(), k_no_score);
-    double lr = 0;          // of the lap's last step
-    std::int64_t rows = 0;  // rows trained
+    std::vector<OwnScore> own = {};  // of the user's own metrics, as far as the lap has them
+    double lr = 0;                   // of the lap's last step
+    std::int64_t rows = 0;           // rows trained
 };
 
 // loss: of the trial's own configuration. A metric that the loss does not have is NaN: targets have no accuracy.
 Metrics metrics_of(LapRecord const& record, LossKind loss);
 
-// A name of metric_names(). Throws Error for another.
+// A name of metric_names(), or of a metric of the user's own: NaN if the lap does not have it. Throws Error for another.
 double metric_value(Metrics const& metrics, std::string_view name);
-double& metric_value(Metrics& metrics, std::string_view name);
+double& metric_place(Metrics& metrics, std::string_view name);  // of metric_names() alone
 
 // A number that is not finite is worse than any other, and never better.
 bool better(double a, double b, Mode mode);
 
-// {"epoch", the names of metric_names(), "lr", "rows"}
+// {"epoch", the names of metric_names(), the own metrics, "lr", "rows"}
 Json to_json(Metrics const& metrics);
 
 // metrics.jsonl: `trial` and the keys above and `wall_s`, the seconds from the run's start to the lap's end.

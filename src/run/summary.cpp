@@ -22,6 +22,7 @@ Json test_json(Metrics const& test) {
     auto out = Json::object({{"epoch", test.epoch}});
     for (auto const& metric : metric_traits())
         if (metric.is_of_validation()) out[metric.short_name()] = metric_value(test, metric.name);
+    for (auto const& score : test.own) out[score.name.substr(4)] = score.value;
     out["rows"] = test.rows;
     return out;
 }
@@ -140,7 +141,10 @@ std::optional<Metrics> test_from_json(Json const& test) {
     out.rows = test.at("rows").integer();
     for (auto const& metric : metric_traits())
         if (auto const* value = test.find(metric.short_name()); value != nullptr && value->is_number())
-            metric_value(out, metric.name) = value->number();
+            metric_place(out, metric.name) = value->number();
+    for (auto const& [key, value, _] : test.object())
+        if (auto const name = "val_" + key; value.is_number() && may_be_own_metric(name) && key != "epoch" && key != "rows")
+            out.own.push_back({name, value.number()});
     return out;
 }
 

@@ -44,6 +44,7 @@ void TrialEvents::lap_done(LapRecord const& record, Metrics const& metrics, Assi
         if (std::isfinite(value)) scalars.push_back({tag, value});
     };
     for (auto const& metric : metric_traits()) add(metric.name, metric_value(metrics, metric.name));
+    for (auto const& score : metrics.own) add(score.name, score.value);
     add("lr", metrics.lr);
     if (!scalars.empty()) files_->add(record.trial, scalars_event(at, metrics.epoch, scalars));
     told_[record.trial].last_unix_s = at;

@@ -40,6 +40,11 @@ std::vector<std::string> later_metrics(Summary const& summary) {
         if (metric.column == MetricTraits::Column::where_it_exists && std::ranges::any_of(summary.trials, has_it))
             out.emplace_back(metric.name);
     }
+    for (auto const& trial : summary.trials) {
+        if (!trial.tally.best) continue;
+        for (auto const& score : trial.tally.best->own)
+            if (std::ranges::find(out, score.name) == out.end()) out.push_back(score.name);
+    }
     return out;
 }
 

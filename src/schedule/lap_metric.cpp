@@ -12,6 +12,7 @@ double train_loss(LapRecord const& record) {
 }  // namespace
 
 double lap_metric(LapRecord const& record, std::string_view metric, LossKind loss) {
+    if (may_be_own_metric(metric)) return record.valid.of_own(metric);
     auto const& traits = metric_traits(metric);
     if (!has_metric(loss, metric)) return k_no_score;
     if (!traits.is_of_validation()) return train_loss(record);

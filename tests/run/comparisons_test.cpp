@@ -17,7 +17,7 @@ TrialSummary trial(int id, double accuracy, double train_s, Assignment assignmen
     out.assignment = std::move(assignment);
     out.tally.train_s = train_s;
     out.tally.best.emplace();
-    metric_value(*out.tally.best, "val_accuracy") = accuracy;
+    metric_place(*out.tally.best, "val_accuracy") = accuracy;
     out.tally.last = out.tally.best;
     return out;
 }

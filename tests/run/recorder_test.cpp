@@ -187,7 +187,7 @@ TEST_F(RecorderTest, TestMetricsAreThereIfMeasured) {
     Summary summary;
     EXPECT_EQ(to_json(summary).find("test"), nullptr);
     summary.test = metrics_of(first_trial(), LossKind::cross_entropy);
-    metric_value(*summary.test, "val_f1") = 0.5;
+    metric_place(*summary.test, "val_f1") = 0.5;
     auto const written = to_json(summary).at("test").dump();  // where NaN is null
     EXPECT_EQ(written, R"({"epoch":0,"loss":0.25,"accuracy":0.75,"top5":1.0,"f1":0.5,"auc":null,"mae":null,"r2":null,)"
                        R"("perplexity":1.2840254166877414,"rows":20})");

@@ -102,8 +102,8 @@ Summary sixteen_trials() {
         trial.assignment = {{"train.optimizer.lr", 0.1}, {"model.hidden", Json::Array{64}}};
         Metrics metrics;
         metrics.epoch = 9;
-        metric_value(metrics, "val_accuracy") = id == 5 ? 0.98 : 0.9;
-        metric_value(metrics, "val_loss") = 0.1234;
+        metric_place(metrics, "val_accuracy") = id == 5 ? 0.98 : 0.9;
+        metric_place(metrics, "val_loss") = 0.1234;
         if (id != 15) trial.tally.best = metrics;
         summary.trials.push_back(trial);
     }

@@ -170,6 +170,8 @@ std::vector<float> Ensemble::predict(ShardSource& source, std::int64_t batch) {
     return mean_answer(outputs, manifest().task, static_cast<std::size_t>(manifest().outputs));
 }
 
+ValidationScores Ensemble::scores(Evaluation const& sums) const { return members_.front().model.evaluation->scores(sums); }
+
 void Ensemble::evaluate(ShardSource& source, Shard const& answers, Evaluation& into) {
     if (members_.size() == 1) return members_.front().model.evaluation->evaluate(source, {0, batches(answers.rows)}, into);
     auto const width = static_cast<std::size_t>(manifest().outputs);

@@ -13,6 +13,7 @@ namespace hopscotch {
 class Evaluation;
 class ShardSource;
 struct Shard;
+struct ValidationScores;
 
 // The best trials of a run by summary.json, best first. If configurations have copies (repeats or folds), all copies of the
 // best configuration come first. Throws ConfigError if the run has fewer trials with a finite metric, DataError for a
@@ -40,6 +41,7 @@ public:
 
     // Adds the scores of a whole shard.
     void evaluate(ShardSource& source, Shard const& answers, Evaluation& into);
+    ValidationScores scores(Evaluation const& sums) const;  // several members: without metrics of the user's own
 
 private:
     std::vector<TrainedTrial> members_;

@@ -122,6 +122,7 @@ std::string metrics_text(LapRecord const& record, Ensemble const& trained) {
         auto const value = metric_value(metrics, metric.name);
         if (told && std::isfinite(value)) text += fmt::format(", {} {:.4f}", metric.short_name(), value);
     }
+    for (auto const& score : metrics.own) text += fmt::format(", {} {:.4f}", score.name.substr(4), score.value);
     return text;
 }
 
@@ -148,7 +149,7 @@ int predict_dataset(PredictOptions const& options, Workspace& workspace) {
                                       options.split.empty() ? "" : fmt::format(" of split \"{}\"", options.split)));
     table.finish();
     LapRecord record;
-    record.valid = sums.scores();
+    record.valid = trained.scores(sums);
     fmt::print("{}\npredictions: {}\n", metrics_text(record, trained), options.out);
     return 0;
 }

@@ -2,25 +2,45 @@
 #include "app/job/check_metrics.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/json_reader.hpp"
 #include "data/dataset/manifest.hpp"
 #include "experiment/config.hpp"
 #include "experiment/loss_traits.hpp"
 #include "experiment/metric.hpp"
+#include "experiment/reader.hpp"
+#include "model/zoo/zoo.hpp"
 
 namespace hopscotch {
 namespace {
+
+// The model of the document, or with the first of the files that are searched.
+ModelConfig first_model(Experiment const& experiment) {
+    auto model = experiment.model;
+    auto const* files = experiment.space.find("model.file");
+    if (files != nullptr && files->is_object()) files = files->find("values");
+    if (files != nullptr && files->is_array() && !files->array().empty() && files->array().front().is_string())
+        model.file = files->array().front().string();
+    return model;
+}
+
+void complain_of(Experiment const& experiment, std::string const& key, std::string const& problem, Problems& problems) {
+    auto const* search = experiment.document.find("search");
+    auto const* metric = search != nullptr ? search->find(key) : nullptr;
+    problems.add(metric != nullptr ? metric->at_position() : Position{}, "/search/" + key, problem);
+}
 
 // Without classes there is no accuracy, without validation shards no val_ anything. key: of search, where the metric is
 // named.
 void check_metric(Experiment const& experiment, Manifest const& manifest, std::string const& key, std::string const& name,
                   Problems& problems) {
-    auto const* search = experiment.document.find("search");
-    auto const* metric = search != nullptr ? search->find(key) : nullptr;
-    auto const complain = [&](std::string const& problem) {
-        problems.add(metric != nullptr ? metric->at_position() : Position{}, "/search/" + key, problem);
-    };
+    auto const complain = [&](std::string const& problem) { complain_of(experiment, key, problem, problems); };
+    if (manifest.valid.empty() && experiment.search.folds == 1 &&
+        !(is_metric(name) && !metric_traits(name).is_of_validation()))
+        complain(fmt::format(
+            "{} needs validation shards (the dataset has none); import with --valid 0.2, or use \"train_loss\"", name));
+    if (!is_metric(name)) return;
     if (auto const loss = experiment.train.loss; !has_metric(loss, name))
         complain(fmt::format("{} needs {} (the loss is {}); use \"val_loss\" with mode \"min\"", name, needed_by(name),
                              name_of(loss)));
@@ -32,12 +52,28 @@ void check_metric(Experiment const& experiment, Manifest const& manifest, std::s
                              tokens ? "tokens" : "classes", tokens ? "use \"val_perplexity\"" : "use \"val_f1\""));
     if (traits.fits == MetricTraits::Fits::no_tokens && tokens)
         complain(fmt::format("{} is not measured on tokens; use \"val_perplexity\"", name));
-    if (traits.is_of_validation() && manifest.valid.empty() && experiment.search.folds == 1)
-        complain(fmt::format(
-            "{} needs validation shards (the dataset has none); import with --valid 0.2, or use \"train_loss\"", name));
 }
 
 }  // namespace
+
+void check_own_metric(Experiment& experiment, Manifest const& manifest, Problems& problems) {
+    auto const& name = experiment.search.metric;
+    if (is_metric(name)) return;
+    auto const model = first_model(experiment);
+    auto const schema = schema_of(manifest);
+    Problems refused("");
+    check_model(model, schema, refused);
+    if (!refused.empty()) return;
+    std::vector<std::string> names;
+    for (auto const& own : own_metrics(model, schema)) {
+        if (own.name == name) return default_mode(experiment, own.mode);
+        names.push_back(own.name);
+    }
+    complain_of(experiment, "metric",
+                fmt::format("metric \"{}\" is unknown (known: {}; of {}: {})", name, fmt::join(metric_names(), ", "),
+                            model.file, names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "))),
+                problems);
+}
 
 void check_metrics(Experiment const& experiment, Manifest const& manifest, Problems& problems) {
     check_metric(experiment, manifest, "metric", experiment.search.metric, problems);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "app/job/check_metrics.hpp"
 #include "app/job/prepare.hpp"
 #include "app/job/read_inputs.hpp"
 #include "core/error.hpp"
@@ -52,6 +53,8 @@ void refuse_with_all_problems(Experiment const& experiment, Problems& problems) 
         Problems found("");
         if (has_model && has_loss)
             check_model(TrialConfig{experiment.model, experiment.train, experiment.data}, schema_of(manifest), found);
+        auto with_defaults = experiment;
+        if (found.empty() && sound("/search")) check_own_metric(with_defaults, manifest, problems);
         for (auto const& [at, path, problem] : found.entries())
             if (path.starts_with("/model"))
                 problems.add(at.line != 0 ? at : place_of(path, experiment.document, {}), path, problem);

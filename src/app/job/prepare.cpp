@@ -280,6 +280,7 @@ PreparedRun prepare_run(RunOptions const& options, std::function<int(RunConfig c
             fmt::format("{} trainers cannot train (at least 1 is needed); use --trainers N or mpirun -np N+1", trainers));
     prepared.trainers = trainers;
     prepare_data(prepared, problems);
+    check_own_metric(prepared.experiment, prepared.manifest, problems);
     check_metrics(experiment, prepared.manifest, problems);
     check_target(experiment, problems);
     bool const resumes = options.resume && holds_run(experiment.run.dir);

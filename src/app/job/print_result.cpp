@@ -28,6 +28,7 @@ std::string test_text(Metrics const& metrics, Task task) {
         if (told && std::isfinite(value))
             text += fmt::format("{}{} {:.4f}", text.empty() ? "" : ", ", metric.short_name(), value);
     }
+    for (auto const& score : metrics.own) text += fmt::format(", {} {:.4f}", score.name.substr(4), score.value);
     return text;
 }
 

@@ -4,6 +4,7 @@
 #include <ATen/ops/empty_like.h>
 
 #include "model/network/noise.hpp"
+#include "model/network/own_metric.hpp"
 
 namespace hopscotch {
 
@@ -11,6 +12,11 @@ std::string Network::head() const {
     auto const& last = parameters().back().name;
     auto const dot = last.rfind('.');
     return dot == last.npos ? last : last.substr(0, dot + 1);
+}
+
+std::vector<NetworkMetric> const& Network::metrics() const {
+    static std::vector<NetworkMetric> const none;
+    return none;
 }
 
 at::Tensor dropout_mask(at::Tensor const& x, double p, at::Generator const& noise) {

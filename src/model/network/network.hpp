@@ -17,6 +17,7 @@
 namespace hopscotch {
 
 class Noise;
+struct NetworkMetric;
 
 // autograd: forward runs with gradients recorded and backward() is torch's. written_out: the network computes its own
 // gradients, which halves the time of small models (a step of a 64-64-10 MLP is all overhead).
@@ -64,6 +65,8 @@ public:
     // The reason why a training pass cannot be captured as a CUDA graph. Null: it can, since it only launches kernels on
     // fixed memory.
     virtual char const* against_graphs() const { return nullptr; }
+
+    virtual std::vector<NetworkMetric> const& metrics() const;  // of the user's own
 
     // Called for every new state.
     virtual void bind(BoundTensors tensors) = 0;

@@ -16,6 +16,7 @@
 
 #include "core/error.hpp"
 #include "data/dataset/data_schema.hpp"
+#include "experiment/metric.hpp"
 
 namespace hopscotch {
 namespace {
@@ -114,6 +115,26 @@ void check_replaced(OwnTensors const& before, OwnTensors const& after) {
     compare(before.buffers, after.buffers);
 }
 
+std::vector<NetworkMetric> checked_metrics(std::vector<NetworkMetric> metrics) {
+    constexpr std::size_t k_most_sums = 1'000'000;
+    std::set<std::string> names;
+    for (auto const& metric : metrics) {
+        if (!may_be_own_metric(metric.name))
+            throw ConfigError(
+                fmt::format("a metric is named \"{}\" (val_ and small letters, digits or _ are possible, and no "
+                            "name of a built-in metric); rename it",
+                            metric.name));
+        if (!names.insert(metric.name).second)
+            throw ConfigError(fmt::format("two metrics are named {}; rename one", metric.name));
+        if (metric.sums == 0 || metric.sums > k_most_sums)
+            throw ConfigError(
+                fmt::format("{} has {} sums (from 1 to {} are possible)", metric.name, metric.sums, k_most_sums));
+        if (!metric.add || !metric.value)
+            throw ConfigError(fmt::format("{} lacks a function (OwnMetric::add or value is null)", metric.name));
+    }
+    return metrics;
+}
+
 }  // namespace
 
 OwnTensors tensors_of(OwnModule const& module) {
@@ -147,6 +168,7 @@ OwnDescription described(OwnModule& module, DataSchema const& data) {
         throw ConfigError(fmt::format("multiply_adds() gives {} (it is a cost); return at least 0", said));
     out.multiply_adds = said > 0 ? said : elements;
     out.draws_from_torch = module.draws_from_torch();
+    out.metrics = checked_metrics(module.metrics());
     return out;
 }
 

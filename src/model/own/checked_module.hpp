@@ -22,6 +22,7 @@ struct OwnDescription {
     std::vector<BufferSpec> buffers;
     double multiply_adds = 0;
     bool draws_from_torch = false;
+    std::vector<NetworkMetric> metrics;
 };
 
 // Runs the module forward on two rows of zeros, training and evaluating. Throws ConfigError if something does not fit.

@@ -50,6 +50,8 @@ public:
     bool draws_from_torch() const override { return description_->draws_from_torch; }
     char const* against_graphs() const override { return "a network of your own may compute on the host between kernels"; }
 
+    std::vector<NetworkMetric> const& metrics() const override { return description_->metrics; }
+
     std::optional<std::vector<at::Tensor>> initial_values(std::uint64_t key) override {
         auto const module = made(key);
         std::vector<at::Tensor> values;

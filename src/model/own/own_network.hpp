@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "model/network/network.hpp"
+#include "model/network/own_metric.hpp"
 
 namespace hopscotch {
 
@@ -31,6 +32,7 @@ public:
     virtual at::Tensor forward(at::Tensor const& x, at::Generator* noise) = 0;  // noise: null in evaluation
     virtual double multiply_adds() const = 0;                                   // 0: as many as parameters
     virtual bool draws_from_torch() const = 0;
+    virtual std::vector<NetworkMetric> metrics() const { return {}; }
 };
 
 // Makes one, with initial values from torch's own generator. Null when it complained. The text of an exception is reported

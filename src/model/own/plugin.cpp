@@ -11,16 +11,20 @@
 #include "data/dataset/data_schema.hpp"
 #include "experiment/config.hpp"
 #include "hopscotch/model.hpp"
+#include "model/own/checked_module.hpp"
 #include "model/own/own_network.hpp"
 
 namespace hopscotch {
 namespace {
 
+// From interface 2 on a plug-in has metrics.
+constexpr int k_oldest_interface = 1, k_with_metrics = 2;
+
 constexpr char const* k_build_again =
     "compile it again, as docs/own-model.md shows, with this version's header and LibTorch";
 
 void check_versions(Plugin const& plugin) {
-    if (plugin.interface != k_plugin_interface)
+    if (plugin.interface < k_oldest_interface || plugin.interface > k_plugin_interface)
         throw ConfigError(fmt::format("has plug-in interface {} (this hopscotch has {}); {}", plugin.interface,
                                       k_plugin_interface, k_build_again));
     if (std::string_view(plugin.torch) != TORCH_VERSION)
@@ -82,9 +86,39 @@ private:
     ObjectReader reader_;
 };
 
+// The functions of the plug-in, with errors that name the metric.
+template <class Function>
+auto named(std::string const& file, std::string const& metric, Function function) {
+    return [what = file + ": " + metric, function](auto const&... arguments) {
+        try {
+            return function(arguments...);
+        } catch (std::exception const& error) {
+            throw Error(fmt::format("{}: {}", what, reason_of(error)));
+        } catch (...) {
+            throw Error(what + " threw something that is no std::exception");
+        }
+    };
+}
+
+std::vector<NetworkMetric> metrics_of(Plugin const& plugin, std::string const& file) {
+    std::vector<NetworkMetric> out;
+    if (plugin.interface < k_with_metrics) return out;
+    for (auto const& metric : plugin.metrics) {
+        NetworkMetric made{metric.name, metric.better == Better::larger ? Mode::max : Mode::min, metric.sums, {}, {}};
+        if (metric.add != nullptr)
+            made.add = named(file, metric.name, [add = metric.add](auto const& outputs, auto const& answers, auto sums) {
+                add(outputs.to(at::kCPU).contiguous(), answers.to(at::kCPU).contiguous(), sums);
+            });
+        if (metric.value != nullptr) made.value = named(file, metric.name, metric.value);
+        out.push_back(std::move(made));
+    }
+    return out;
+}
+
 class PluginModule final : public OwnModule {
 public:
-    explicit PluginModule(std::shared_ptr<OwnModel> model) : model_(std::move(model)) {}
+    PluginModule(std::shared_ptr<OwnModel> model, std::vector<NetworkMetric> metrics)
+        : model_(std::move(model)), metrics_(std::move(metrics)) {}
 
     NamedTensors parameters() const override { return named(model_->named_parameters(true)); }
     NamedTensors buffers() const override { return named(model_->named_buffers(true)); }
@@ -92,6 +126,7 @@ public:
     at::Tensor forward(at::Tensor const& x, at::Generator* noise) override { return model_->forward(x, noise); }
     double multiply_adds() const override { return model_->multiply_adds(); }
     bool draws_from_torch() const override { return model_->randomness() == Randomness::torch; }
+    std::vector<NetworkMetric> metrics() const override { return metrics_; }
 
 private:
     static NamedTensors named(torch::OrderedDict<std::string, at::Tensor> const& tensors) {
@@ -102,6 +137,7 @@ private:
     }
 
     std::shared_ptr<OwnModel> model_;
+    std::vector<NetworkMetric> metrics_;
 };
 
 std::unique_ptr<OwnModule> made(ModelConfig const& model, DataSchema const& data, Problems& problems) {
@@ -110,7 +146,7 @@ std::unique_ptr<OwnModule> made(ModelConfig const& model, DataSchema const& data
     auto network = plugin.make({data.shape, data.outputs, std::string(name_of(data.task)), data.categories, arguments});
     arguments.finish();
     if (!network) throw ConfigError("makes no model (its function returns null)");
-    return std::make_unique<PluginModule>(std::move(network));
+    return std::make_unique<PluginModule>(std::move(network), metrics_of(plugin, model.file));
 }
 
 }  // namespace

@@ -95,9 +95,15 @@ void Evaluation::add_sums(std::int64_t rows, double loss, double correct, double
     top5_ += top5;
 }
 
+void Evaluation::add_own(std::span<double const> sums) {
+    own_.resize(std::max(own_.size(), sums.size()));
+    for (std::size_t i = 0; i < sums.size(); ++i) own_[i] += sums[i];
+}
+
 // Moments as in Chan, Golub and LeVeque (1979).
 void Evaluation::merge(Evaluation const& other) {
     add_sums(other.rows_, other.loss_, other.correct_, other.top5_);
+    add_own(other.own_);
     counts_.resize(std::max(counts_.size(), other.counts_.size()));
     for (std::size_t i = 0; i < other.counts_.size(); ++i) {
         counts_[i].right += other.counts_[i].right;

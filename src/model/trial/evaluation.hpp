@@ -31,6 +31,10 @@ public:
     // Sums of rows that are already known (language: means over a row's tokens).
     void add_sums(std::int64_t rows, double loss, double correct, double top5);
 
+    // Of the batches so far: sums of the user's own metrics, which add up over batches.
+    void add_own(std::span<double const> sums);
+    std::vector<double> const& own() const { return own_; }
+
     // The rows of `other`, which follow those of this one.
     void merge(Evaluation const& other);
 
@@ -67,6 +71,10 @@ private:
     template <class A>
     friend void fields(A& a, Evaluation& m) {
         a(m.rows_, m.loss_, m.correct_, m.top5_, m.counts_, m.scored_, m.moments_);
+        // Checkpoints of earlier versions end here. An Evaluation is the last part of every message.
+        bool more = !m.own_.empty();
+        if constexpr (requires { a.empty(); }) more = !a.empty();
+        if (more) a(m.own_);
     }
     double f1() const;
     static double auc(std::vector<Scored> scored);
@@ -78,6 +86,7 @@ private:
     std::vector<Counts> counts_;
     std::vector<std::vector<Scored>> scored_;  // by label; binary classification: one
     std::vector<Moments> moments_;
+    std::vector<double> own_;
 };
 
 }  // namespace hopscotch

@@ -11,6 +11,7 @@ namespace hopscotch {
 
 class Evaluation;
 class ShardSource;
+struct ValidationScores;
 
 class Evaluator {
 public:
@@ -18,6 +19,9 @@ public:
 
     // Adds these batches to `into`. The loss is the training loss without smoothing and class weights.
     virtual void evaluate(ShardSource& shard, BatchRange const& batches, Evaluation& into) = 0;
+    // Of sums that this evaluator, or one of the same configuration, has made. Throws Error if a metric of the user's own is
+    // no number.
+    virtual ValidationScores scores(Evaluation const& sums) const;
     virtual std::int64_t evaluation_batches(std::int64_t rows) const = 0;
 
     // The outputs of these batches, one row after the other: logits, or predicted targets.

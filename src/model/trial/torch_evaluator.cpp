@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/trial/torch_evaluator.hpp"
 
+#include <fmt/format.h>
+
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/log_softmax.h>
 #include <c10/core/InferenceMode.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "core/error.hpp"
 #include "data/batches/shard_source.hpp"
 #include "model/feed/workspace_impl.hpp"
+#include "model/network/own_metric.hpp"
 #include "model/network/tensor_span.hpp"
 #include "model/trial/evaluation.hpp"
 
@@ -100,17 +104,46 @@ void TorchEvaluator::evaluate(ShardSource& shard, BatchRange const& batches, Eva
     add_waiting();
 }
 
+// Before anything is added: what throws must leave the sums as they were.
+std::vector<double> TorchEvaluator::own_sums(at::Tensor const& outputs, at::Tensor const& answers) const {
+    std::vector<double> out;
+    for (auto const& metric : step_.network().metrics()) {
+        std::vector<double> sums(metric.sums);
+        metric.add(outputs, answers, sums);
+        out.insert(out.end(), sums.begin(), sums.end());
+    }
+    return out;
+}
+
+ValidationScores TorchEvaluator::scores(Evaluation const& sums) const {
+    auto out = sums.scores();
+    auto const own = std::span(sums.own());
+    if (own.empty()) return out;
+    std::size_t at = 0;
+    for (auto const& metric : step_.network().metrics()) {
+        auto const value = metric.value(own.subspan(at, metric.sums), out.rows);
+        at += metric.sums;
+        bool const diverged = !std::isfinite(out.loss);  // which says more than the metric
+        if (!diverged && !std::isfinite(value)) throw Error(fmt::format("{} is {}", metric.name, value));
+        out.own.push_back({metric.name, value});
+    }
+    return out;
+}
+
 void TorchEvaluator::add(at::Tensor const& outputs, at::Tensor const& answers, Evaluation& into) const {
+    auto const own = own_sums(outputs, answers);
     if (state_->data().task == Task::classification)
         into.add_labels(floats_of(outputs),
                         {answers.const_data_ptr<std::int64_t>(), static_cast<std::size_t>(answers.numel())});
     else
         into.add_targets(floats_of(outputs), floats_of(answers), target_loss(state_->config().train.loss),
                          state_->config().train.huber_delta);
+    into.add_own(own);
 }
 
 // A row's loss is the mean over its tokens. On the device: a vocabulary is too wide for scalar code.
 void TorchEvaluator::add_tokens(at::Tensor const& outputs, at::Tensor const& tokens, Evaluation& into) const {
+    auto const own = own_sums(outputs, tokens);
     auto const index = tokens.unsqueeze(2);
     auto const chosen = outputs.gather(2, index);
     // As Evaluation ranks: equal outputs by their index; whatever is not smaller than a NaN is better.
@@ -123,6 +156,7 @@ void TorchEvaluator::add_tokens(at::Tensor const& outputs, at::Tensor const& tok
     auto const mean = [&](at::Tensor const& each) { return each.to(at::kDouble).mean().item<double>() * rows; };
     into.add_sums(outputs.size(0), -mean(at::log_softmax(outputs, 2).gather(2, index)), mean(better.eq(0)),
                   mean(better.lt(5)));
+    into.add_own(own);
 }
 
 std::int64_t TorchEvaluator::evaluation_batches(std::int64_t rows) const {

@@ -14,10 +14,12 @@ public:
     explicit TorchEvaluator(std::shared_ptr<TorchTrialState> state);
 
     void evaluate(ShardSource& shard, BatchRange const& batches, Evaluation& into) override;
+    ValidationScores scores(Evaluation const& sums) const override;
     std::int64_t evaluation_batches(std::int64_t rows) const override;
     std::vector<float> predict(ShardSource& shard, BatchRange const& batches) override;
 
 private:
+    std::vector<double> own_sums(at::Tensor const& outputs, at::Tensor const& answers) const;
     void add(at::Tensor const& outputs, at::Tensor const& answers, Evaluation& into) const;
     void add_tokens(at::Tensor const& outputs, at::Tensor const& tokens, Evaluation& into) const;
     template <class Visit>

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "model/trial/evaluation.hpp"
 #include "model/trial/evaluator.hpp"
 #include "model/trial/training_pass.hpp"
 #include "model/trial/trial_state.hpp"
@@ -16,5 +17,7 @@ TrialModel::TrialModel(std::shared_ptr<TrialState> of_state, std::unique_ptr<Tra
 TrialModel::TrialModel(TrialModel&&) noexcept = default;
 TrialModel& TrialModel::operator=(TrialModel&&) noexcept = default;
 TrialModel::~TrialModel() = default;
+
+ValidationScores Evaluator::scores(Evaluation const& sums) const { return sums.scores(); }
 
 }  // namespace hopscotch

@@ -11,6 +11,7 @@
 #include "core/key_watcher.hpp"
 #include "data/batches/augment.hpp"
 #include "experiment/loss_traits.hpp"
+#include "model/network/own_metric.hpp"
 #include "model/network/pretrained.hpp"
 #include "model/own/plugin.hpp"
 #include "model/own/torchscript.hpp"
@@ -220,6 +221,16 @@ double flops_per_row(ModelConfig const& model, DataSchema const& data) {
 
 bool draws_from_torch(ModelConfig const& model, DataSchema const& data) {
     return model.name != "synthetic" && accepted_network(model, data)->draws_from_torch();
+}
+
+std::vector<OwnMetricName> own_metrics(ModelConfig const& model, DataSchema const& data) {
+    std::vector<OwnMetricName> out;
+    Problems told("");  // by check_model
+    auto const* row = find_row(model.name);
+    auto const network = row != nullptr && row->make != nullptr ? row->make(model, data, told) : nullptr;
+    if (!network) return out;
+    for (auto const& metric : network->metrics()) out.push_back({metric.name, metric.mode});
+    return out;
 }
 
 void check_model(ModelConfig const& model, DataSchema const& data, Problems& problems) {

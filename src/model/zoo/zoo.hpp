@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "experiment/search_config.hpp"
+
 namespace hopscotch {
 
 struct DataSchema;
@@ -29,6 +31,13 @@ double flops_per_row(ModelConfig const& model, DataSchema const& data);
 
 // Whether this model, which check_model accepts, draws from torch's own generator: then trainers must not share a process.
 bool draws_from_torch(ModelConfig const& model, DataSchema const& data);
+
+// The metrics that a network of the user's own brings with it; none of a model that check_model refuses.
+struct OwnMetricName {
+    std::string name;
+    Mode mode;
+};
+std::vector<OwnMetricName> own_metrics(ModelConfig const& model, DataSchema const& data);
 
 // Adds to problems, under /model: unknown names, unknown or ill-typed arguments, a shape that does not fit.
 void check_model(ModelConfig const& model, DataSchema const& data, Problems& problems);

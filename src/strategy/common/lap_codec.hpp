@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The fields of laps, their records, saved files and journeys, which comm/codec.hpp turns into bytes.
 #pragma once
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include "comm/codec.hpp"
 #include "experiment/assignment.hpp"
@@ -38,20 +40,30 @@ void fields(A& a, Lap& m) {
 
 template <class A>
 void fields(A& a, UnitRecord& m) {
-    a(m.shard, m.trainer, m.rows, m.loss_sum, m.start_unix_s, m.seconds, m.wait_s, m.state_hash, m.cpu_s);
+    a(m.shard, m.trainer, m.rows, m.loss_sum, m.start_unix_s, m.seconds, m.wait_s,
+      m.state_hash);  // checkpoints of groups hold this form: cpu_s stands beside it
+}
+
+template <class A>
+void fields(A& a, OwnScore& m) {
+    a(m.name, m.value);
 }
 
 template <class A>
 void fields(A& a, ValidationScores& m) {
     a(m.rows);
     for (auto const& row : k_scores) a(m.*row.score);
+    a(m.own);
 }
 
 template <class A>
 void fields(A& a, LapRecord& m) {
+    std::vector<double> cpu_s;
+    for (auto const& unit : m.units) cpu_s.push_back(unit.cpu_s);
     a(m.trial, m.epoch, m.attempt, m.outcome, m.cause, m.reason, m.units, m.home, m.hops, m.hop_bytes, m.valid,
       m.valid_start_unix_s, m.valid_seconds, m.lr, m.state_hash, m.begin_hash, m.end_hash, m.state_bytes, m.exposed_s,
-      m.sync_rounds, m.staleness, m.server_log);
+      m.sync_rounds, m.staleness, m.server_log, cpu_s);
+    for (std::size_t i = 0; i < std::min(m.units.size(), cpu_s.size()); ++i) m.units[i].cpu_s = cpu_s[i];
 }
 
 template <class A>

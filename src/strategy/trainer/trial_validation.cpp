@@ -104,8 +104,8 @@ bool TrialRunner::run_validation_piece(Journey& journey, MutableBytes state, Act
 }
 
 void TrialRunner::end_validation(Lap const& lap, ByteView state, Evaluation const& sums, LapRecord& record) {
-    record.valid = sums.scores();
     auto& trial_model = model(lap);
+    record.valid = trial_model.evaluation->scores(sums);
     trial_model.state->end_epoch(epoch_loss(record, config_of(lap).train.loss));
     record.end_hash = state_hash(state, trial_model.state->layout());
     if (record.valid.rows == 0 || std::isfinite(record.valid.loss)) return;
@@ -150,7 +150,7 @@ LapRecord TrialRunner::score_test(Lap const& lap, MutableBytes state, Activity* 
                 if (activity->leave.load(std::memory_order_relaxed)) throw JobEnded{};
             }
         }
-        journey.record.valid = sums.scores();
+        journey.record.valid = trial_model.evaluation->scores(sums);
     });
     return journey.record;
 }
