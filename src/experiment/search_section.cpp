@@ -52,15 +52,18 @@ std::string read_sampler(ObjectReader& reader, std::string const& procedure, std
     return given == nullptr || (given->is_string() && given->string() == out) ? out : "";
 }
 
-// For a schema: the metrics, or a name that a plug-in may have.
+// For a schema: the built-in metrics, or a name that a plug-in's metric may have.
 void describe_metric(ObjectReader& reader, Key const& key, std::string const& fallback) {
-    auto const built_in = Json::object({{"enum", Json(metric_names())}});
-    auto const own = Json::object({{"pattern", "^val_[a-z0-9_]+$"}});
-    reader.describe(key, Json::object({{"type", "string"}, {"anyOf", Json::Array{built_in, own}}, {"default", fallback}}));
+    reader.describe(key, Json::object({{"type", "string"},
+                                       {"pattern", "^(train_loss|val_[a-z0-9_]+)$"},
+                                       {"examples", Json(metric_names())},
+                                       {"default", fallback}}));
 }
 
 void read_metric(ObjectReader& reader, OwnMetrics own, SearchConfig& out) {
-    Key const key{"metric", "What trials are compared by; without the key: val_accuracy, and val_loss for a regression."};
+    Key const key{"metric",
+                  "What trials are compared by; without the key: val_accuracy, and val_loss for a regression. A "
+                  "plug-in may have more."};
     if (reader.watched()) {
         describe_metric(reader, key, out.metric);
         reader.take(key.name);

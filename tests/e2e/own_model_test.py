@@ -76,6 +76,31 @@ class OwnModel(Case):
             },
         )
 
+    def test_own_metrics(self):
+        """A plug-in's metric decides the search; where it fails, its trial fails alone."""
+        shutil.copy(BUILD / "tests/plugins/odd_model.so", self.cwd / "odd.so")
+        faults = ["", "metric_throws", "metric_nan"]
+        document = experiment(
+            model={"name": "plugin", "file": "odd.so"},
+            search={"procedure": "grid", "metric": "val_answer"},
+            space={"model.odd": faults},
+        )
+        self.write(document)
+        self.succeed("--quiet", "--trainers", "2")
+        summary = self.summary()
+        good, throws, nan = summary["trials"]
+        self.assertEqual((summary["metric"], summary["mode"], summary["best_trial"]), ("val_answer", "min", 0))
+        self.assertEqual([trial["status"] for trial in (good, throws, nan)], ["finished", "failed", "failed"])
+        self.assertRegex(throws["reason"], r"^validation of epoch 0 .*odd\.so: val_answer: no such answer$")
+        self.assertRegex(nan["reason"], r"^validation of epoch 0 .*val_answer is nan$")
+        laps = [strict_json(line) for line in (self.cwd / "out/metrics.jsonl").read_text().splitlines()]
+        values = {lap["val_answer"] for lap in laps if lap["trial"] == 0}
+        self.assertEqual(values, {good["best"]["val_answer"]}, "the answers of the rows do not depend on the weights")
+        self.assertTrue("val_answer" in (self.cwd / "out/trials.csv").read_text().splitlines()[0])
+        self.assertTrue("val_answer" in (self.cwd / "out/report.html").read_text())
+        said = self.run_hopscotch("predict", "out", "digits", "--split", "valid", "--out", "p.csv", "--allow-code")[1]
+        self.assertIn(f", answer {good['best']['val_answer']:.4f}", said)
+
     def test_torchscript(self):
         hashes = self.ran(SCRIPT, "mpi", np=3)
         self.assertEqual(len(hashes), 2 * 2 * SHARDS)
@@ -128,6 +153,14 @@ class OwnModel(Case):
         )
         self.assertFalse((self.cwd / "out").exists())
         self.assertEqual(self.run_hopscotch("run", "e.json", "--trainers", "2", "--strategy", "sequential", "--quiet")[0], 0)
+
+    def test_an_unknown_metric(self):
+        """With everything else that is wrong."""
+        self.write(experiment(model=PLUGIN, search={"procedure": "grid", "metric": "val_worst"}, nmae="x"))
+        code, _, err = self.run_hopscotch("run", "e.json")
+        self.assertEqual(code, 2, err)
+        self.assertRegex(err, r'/search/metric: metric "val_worst" is unknown \(known: .*; of net.so: val_worst_class\)')
+        self.assertIn('/nmae: unknown key; did you mean "name"?', err)
 
     def test_bad_input(self):
         before = self.listing()

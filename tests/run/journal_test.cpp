@@ -10,6 +10,7 @@
 
 #include "core/error.hpp"
 #include "core/hash.hpp"
+#include "core/json_reader.hpp"
 #include "run/checkpoint.hpp"
 #include "run/journal_codec.hpp"
 #include "run/records.hpp"
@@ -390,6 +391,18 @@ TEST(Journal, WithoutCpuSecondsTheirShareIsNotKnown) {
     JournalWriter(scratch / "j").lap_done(second_trial());
     EXPECT_EQ(slurp(scratch / "j").find("cpu"), std::string::npos);
     EXPECT_EQ(totals_of(read_journal(scratch / "j").laps.at(0)).cpu_of_s, 0);
+}
+
+TEST(Journal, KeepsTheMetricsOfThePlugIn) {
+    auto record = first_trial();
+    EXPECT_EQ(to_json(record).at("validation").find("own"), nullptr);
+    record.valid.own = {{"val_cost", 2.5}, {"val_gain", std::numeric_limits<double>::quiet_NaN()}};
+    auto const own = lap_record_from_json(parse_json_or_throw(to_json(record).dump(), "a line")).valid.own;
+    ASSERT_EQ(own.size(), 2U);
+    EXPECT_EQ(own[0].name, "val_cost");
+    EXPECT_EQ(own[0].value, 2.5);
+    EXPECT_EQ(own[1].name, "val_gain");
+    EXPECT_TRUE(std::isnan(own[1].value));
 }
 
 TEST(Journal, CheckpointsKeepTheCpuSecondsOfUnits) {

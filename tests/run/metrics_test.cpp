@@ -30,6 +30,16 @@ TEST(Metrics, AreSumsOverRows) {
     EXPECT_THROW(metric_value(metrics, "accuracy"), Error);
 }
 
+TEST(Metrics, OfThePlugInStandBehindTheBuiltInOnes) {
+    auto record = first_trial();
+    record.valid.own = {{"val_cost", 2.5}, {"val_gain", 3}};
+    auto const metrics = metrics_of(record, k_classes);
+    EXPECT_EQ(metric_value(metrics, "val_gain"), 3);
+    EXPECT_TRUE(std::isnan(metric_value(metrics, "val_other")));
+    EXPECT_NE(to_json(metrics).dump().find(R"("val_cost":2.5,"val_gain":3.0,"lr":)"), std::string::npos)
+        << to_json(metrics).dump();
+}
+
 TEST(Metrics, WithoutRowsThereIsNoNumber) {
     LapRecord empty;
     EXPECT_TRUE(std::isnan(metric_value(metrics_of(empty, k_classes), "train_loss")));

@@ -518,13 +518,15 @@ TEST_F(RecorderTest, TheLossIsTheTrialsOwn) {
     targets.loss = LossKind::huber;
     auto record = second_trial(8);
     record.valid.mae = 1.5;
+    auto first = first_trial();
+    first.valid.own = {{"val_cost", 2.5}};
     EXPECT_EQ(metric_value(recorder.lap_done(record, targets), "val_mae"), 1.5);
     EXPECT_FALSE(recorder.best());
-    EXPECT_EQ(metric_value(recorder.lap_done(first_trial(), classes), "val_accuracy"), 0.75);
+    EXPECT_EQ(metric_value(recorder.lap_done(first, classes), "val_accuracy"), 0.75);
     EXPECT_EQ(recorder.best()->trial, TrialId(0));
     recorder.finish({}, {classes, targets});
     auto const header = slurp(directory_ / "trials.csv");
-    EXPECT_NE(header.find(",state_hash,val_perplexity\n"), header.npos)
+    EXPECT_NE(header.find(",state_hash,val_perplexity,val_cost\n"), header.npos)
         << "the columns that some best epoch has: " << header;
 }
 

@@ -34,6 +34,17 @@ TEST(LapMetric, OfSums) {
     EXPECT_THROW(lap_metric(record, "accuracy", classes), Error);
 }
 
+TEST(LapMetric, OfThePlugIn) {
+    LapRecord record;
+    record.valid.rows = 10;
+    record.valid.own = {{"val_cost", 2.5}};
+    EXPECT_EQ(lap_metric(record, "val_cost", LossKind::mse), 2.5);
+    EXPECT_TRUE(std::isnan(lap_metric(record, "val_gain", LossKind::mse))) << "another plug-in's";
+    for (auto const* name : {"cost", "val_", "val_Cost", "val_a-b"}) EXPECT_FALSE(may_be_own_metric(name)) << name;
+    EXPECT_FALSE(may_be_own_metric("val_loss"));
+    EXPECT_TRUE(may_be_own_metric("val_cost_2"));
+}
+
 TEST(LapMetric, EachLossHasItsOwn) {
     LapRecord record;
     record.valid.rows = 10;

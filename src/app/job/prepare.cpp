@@ -246,6 +246,7 @@ void prepare_data(PreparedRun& prepared, Problems& problems) {
     check_groups(prepared, problems);
     prepared.shards = prepared.shard_files() / prepared.experiment.strategy.group_size;
     prepared.context.measure = make_measure(prepared.experiment, prepared.manifest);
+    check_own_metric(prepared.experiment, prepared.manifest, problems);
 }
 
 // strategy.group_size "auto": the run was prepared without groups. Returns why they have this size.
@@ -280,7 +281,6 @@ PreparedRun prepare_run(RunOptions const& options, std::function<int(RunConfig c
             fmt::format("{} trainers cannot train (at least 1 is needed); use --trainers N or mpirun -np N+1", trainers));
     prepared.trainers = trainers;
     prepare_data(prepared, problems);
-    check_own_metric(prepared.experiment, prepared.manifest, problems);
     check_metrics(experiment, prepared.manifest, problems);
     check_target(experiment, problems);
     bool const resumes = options.resume && holds_run(experiment.run.dir);

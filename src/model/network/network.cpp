@@ -4,7 +4,6 @@
 #include <ATen/ops/empty_like.h>
 
 #include "model/network/noise.hpp"
-#include "model/network/own_metric.hpp"
 
 namespace hopscotch {
 

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,8 +17,8 @@
 
 namespace hopscotch {
 
+enum class Mode;
 class Noise;
-struct NetworkMetric;
 
 // autograd: forward runs with gradients recorded and backward() is torch's. written_out: the network computes its own
 // gradients, which halves the time of small models (a step of a 64-64-10 MLP is all overhead).
@@ -41,6 +42,17 @@ struct BoundTensors {
     // If given: called in every backward pass as soon as the gradient of this parameter is final, while others are still
     // being computed (on the thread that computes). It is not called for parameters that the pass does not use.
     std::function<void(std::size_t parameter)> on_gradient = {};
+};
+
+// A metric of the user's own, which comes with a plug-in: sums over the rows of each batch, added up in the order of the
+// batches as the sums of the built-in metrics are, and a value of all rows.
+struct NetworkMetric {
+    std::string name;  // "val_cost"
+    Mode mode = {};    // which values are better
+    std::size_t sums = 1;
+    // Both throw Error that names the metric and its file. Tensors are those of include/hopscotch/model.hpp.
+    std::function<void(at::Tensor const& outputs, at::Tensor const& answers, std::span<double> sums)> add;
+    std::function<double(std::span<double const> sums, std::int64_t rows)> value;
 };
 
 class Network {

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "model/network/network.hpp"
-#include "model/network/own_metric.hpp"
 
 namespace hopscotch {
 

@@ -15,7 +15,6 @@
 #include "core/error.hpp"
 #include "data/batches/shard_source.hpp"
 #include "model/feed/workspace_impl.hpp"
-#include "model/network/own_metric.hpp"
 #include "model/network/tensor_span.hpp"
 #include "model/trial/evaluation.hpp"
 

@@ -11,7 +11,6 @@
 #include "core/key_watcher.hpp"
 #include "data/batches/augment.hpp"
 #include "experiment/loss_traits.hpp"
-#include "model/network/own_metric.hpp"
 #include "model/network/pretrained.hpp"
 #include "model/own/plugin.hpp"
 #include "model/own/torchscript.hpp"

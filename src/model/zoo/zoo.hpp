@@ -4,10 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "experiment/search_config.hpp"
-
 namespace hopscotch {
 
+enum class Mode;
 struct DataSchema;
 struct ModelConfig;
 class Problems;
@@ -35,7 +34,7 @@ bool draws_from_torch(ModelConfig const& model, DataSchema const& data);
 // The metrics that a network of the user's own brings with it; none of a model that check_model refuses.
 struct OwnMetricName {
     std::string name;
-    Mode mode;
+    Mode mode;  // which values are better
 };
 std::vector<OwnMetricName> own_metrics(ModelConfig const& model, DataSchema const& data);
 
