@@ -101,7 +101,9 @@ def marker(row, x, y):
 
 
 def stroke(row, series):
-    return f'stroke="{COLOURS[row % 6]}" stroke-width="2" fill="none"' + (' stroke-dasharray="6 4"' if series.get("dash") else "")
+    return f'stroke="{COLOURS[row % 6]}" stroke-width="2" fill="none"' + (
+        ' stroke-dasharray="6 4"' if series.get("dash") else ""
+    )
 
 
 def lines(chart):
@@ -128,13 +130,15 @@ def lines(chart):
 def bars(chart):
     categories = chart["x"]["categories"]
     values = [value for series in chart["series"] for value in series["values"] if value is not None]
-    y_axis = Axis({"low": None if chart["y"].get("log") else 0, **chart["y"]} if not chart["y"].get("log") else chart["y"], values)
+    y_axis = Axis(chart["y"] if chart["y"].get("log") else {"low": 0, **chart["y"]}, values)
     yield from frame(chart, y_axis)
     group = (WIDTH - LEFT - RIGHT) / len(categories)
     wide = group * 0.84 / len(chart["series"])
     for place, category in enumerate(categories):
         for line, words in enumerate(category.split("\n")):
-            yield text(LEFT + group * (place + 0.5), HEIGHT - BOTTOM + 15 + 13 * line, words, more=f' fill="{QUIET}" font-size="12"')
+            yield text(
+                LEFT + group * (place + 0.5), HEIGHT - BOTTOM + 15 + 13 * line, words, more=f' fill="{QUIET}" font-size="12"'
+            )
         for row, series in enumerate(chart["series"]):
             value = series["values"][place]
             if value is not None:

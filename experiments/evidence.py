@@ -129,7 +129,9 @@ def check():
     known, bad = figures(), []
     for path, content in outputs().items():
         if not path.exists() or path.read_text() != content:
-            bad.append(f"{path.relative_to(SOURCE)} does not follow from experiments/results; run scripts/evidence.sh --draw")
+            bad.append(
+                f"{path.relative_to(SOURCE)} does not follow from experiments/results; run scripts/evidence.sh --draw"
+            )
     for name in known:
         result = result_of(name)
         if result is None:
@@ -173,7 +175,9 @@ def main():
         parser.error(f"{', '.join(unknown)}: no such figure (known: {', '.join(page.ORDER)})")
     if options.list:
         for name, figure in figures().items():
-            print(f"{name:<20} {figure.MINUTES:>3} min  {'up to date' if up_to_date(name) else 'to measure':<11} {figure.ASKS}")
+            print(
+                f"{name:<20} {figure.MINUTES:>3} min  {'up to date' if up_to_date(name) else 'to measure':<11} {figure.ASKS}"
+            )
         return 0
     if options.draw:
         return draw_all() or 0

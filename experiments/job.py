@@ -64,18 +64,22 @@ class Job:
         out = self.program("evidence_simulate", text="".join(line(*each) for each in instances))
         return [[float(word) for word in row.split()] for row in out.splitlines()]
 
-    def digits(self, shards, valid=None):
-        """The digits of the repository in so many shards: the folder's name."""
-        name = f"digits-{shards}" + (f"-{valid}" if valid is not None else "")
+    def digits(self, shards, rows=1797):
+        """The first so many digits of the repository, a fifth of them for validation: the folder's name."""
+        name = f"digits-{shards}-{rows}"
         if not (self.folder / name / "dataset.json").exists():
             shutil.rmtree(self.folder / name, ignore_errors=True)
-            more = [] if valid is None else ["--valid", valid]
-            self.program("hopscotch", "data", "import", "csv", DATA, "--out", name, "--shards", shards, *more)
+            lines = DATA.read_text().splitlines(keepends=True)
+            (self.folder / "digits.csv").write_text("".join(lines[: rows + 1]))
+            layout = ["--shards", shards, "--valid", 0.2, "--shape", "1x8x8", "--label", "label"]
+            self.program("hopscotch", "data", "import", "csv", "digits.csv", "--out", name, *layout)
         return name
 
     def run(self, experiment, trainers):
         """Runs the experiment with trainer threads: its summary.json. The run directory is removed."""
-        (self.folder / "experiment.json").write_text(json.dumps({**experiment, "run": {**experiment.get("run", {}), "dir": "run"}}))
+        (self.folder / "experiment.json").write_text(
+            json.dumps({**experiment, "run": {**experiment.get("run", {}), "dir": "run"}})
+        )
         self.program("hopscotch", "run", "experiment.json", "--overwrite", "--quiet", "--trainers", trainers)
         summary = json.loads((self.folder / "run/summary.json").read_text())
         shutil.rmtree(self.folder / "run")
@@ -85,3 +89,16 @@ class Job:
 def claim(words, holds, why="", **numbers):
     """One statement of a figure, as the machine checked it. why: printed if the statement does not hold."""
     return {"claim": words, "holds": bool(holds), "numbers": numbers} | ({"why": why} if why and not holds else {})
+
+
+def training(data, trials, epochs, batch):
+    """An experiment: as many MLPs as trials, which differ in the learning rate."""
+    return {
+        "name": "evidence",
+        "data": {"path": data},
+        "model": {"name": "mlp", "hidden": [64]},
+        "train": {"epochs": epochs, "batch_size": batch, "optimizer": {"name": "sgd"}},
+        "search": {"procedure": "grid", "metric": "val_loss"},
+        "space": {"train.optimizer.lr": [round(0.01 * (i + 1), 4) for i in range(trials)]},
+        "run": {},
+    }

@@ -5,7 +5,7 @@ SPDX-License-Identifier: Apache-2.0
 
 import textwrap
 
-ORDER = ("scheduler_quality",)
+ORDER = ("scheduler_quality", "communication", "hop_hiding", "strong_scaling")
 
 HEAD = """# Results: the papers' figures
 
@@ -21,7 +21,9 @@ Models called synthetic wait instead of computing, so that many trainers fit on 
 
 
 def wrapped(words, first="", rest=""):
-    return textwrap.fill(words, 123, initial_indent=first, subsequent_indent=rest, break_long_words=False, break_on_hyphens=False)
+    return textwrap.fill(
+        words, 123, initial_indent=first, subsequent_indent=rest, break_long_words=False, break_on_hyphens=False
+    )
 
 
 def value(number):
@@ -38,24 +40,26 @@ def statement(each):
 
 
 def section(name, figure, result):
-    return "\n".join([
-        f"## {figure.TITLE}",
-        wrapped(figure.ASKS),
-        "",
-        f"![{figure.TITLE}](results/{name}.svg)",
-        "",
-        *(statement(each) for each in result["claims"]),
-        "",
-        wrapped(f"**How.** {figure.HOW}"),
-        "",
-        wrapped(f"**Published.** {figure.PAPER}"),
-        "",
-        wrapped(
-            f"`scripts/evidence.sh {name}`: {result['seconds']:.0f} s on {result['machine']}, {result['date']}, commit "
-            f"`{result['commit']}`."
-        ),
-        "",
-    ])
+    return "\n".join(
+        [
+            f"## {figure.TITLE}",
+            wrapped(figure.ASKS),
+            "",
+            f"![{figure.TITLE}](results/{name}.svg)",
+            "",
+            *(statement(each) for each in result["claims"]),
+            "",
+            wrapped(f"**How.** {figure.HOW}"),
+            "",
+            wrapped(f"**Published.** {figure.PAPER}"),
+            "",
+            wrapped(
+                f"`scripts/evidence.sh {name}`: {result['seconds']:.0f} s on {result['machine']}, {result['date']}, commit "
+                f"`{result['commit']}`."
+            ),
+            "",
+        ]
+    )
 
 
 def write(entries):

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Simulates schedules with the queues, policies and owners of the product. An instance is a line of standard input:
 //   POLICY SEED EPOCHS HOP TRAINERS SPEED... TRIALS COST...
-// COST: seconds of a trial's unit at speed 1. One shard for each trainer, all trials in flight, no validation. HOP: seconds of
-// a state on its way. Prints for each line the makespan, the seconds that trainers are busy, and the seconds that the
-// simulation took.
+// COST: seconds of a trial's unit at speed 1. HOP: seconds of a state on its way. One shard for each trainer, all trials
+// in flight, no validation. Prints for each line the makespan, the seconds that trainers are busy, and the seconds that plan
+// and simulation took.
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
