@@ -153,7 +153,7 @@ def bars(chart):
 
 
 def draw(chart):
-    """chart: `kind` lines or bars; `title`; `x` and `y`: {`label`, `log`, `low`, `ticks`}, of bars x: {`label`, `categories`};
-    `series`: [{`name`, `points` [[x, y]] or `values` by category, `dash`: a reference, without markers}]."""
+    """chart: `kind` lines or bars; `title`; `x` and `y`: {`label`, `log`, `low`, `ticks`}, of bars x: {`label`,
+    `categories`}; `series`: [{`name`, `points` [[x, y]] or `values` by category, `dash`: a reference, without markers}]."""
     parts = {"lines": lines, "bars": bars}[chart["kind"]](chart)
     return "\n".join([*parts, "</svg>"]) + "\n"

@@ -9,11 +9,15 @@ TITLE = "Hidden hops"
 MINUTES = 2
 ASKS = "How long may a hop take, beside a unit, until trainers wait for it?"
 HOW = (
-    "Simulated with the product's queues: 8 trainers and shards, equal trials, 5 epochs, hops of 0.01 to 4 units. Lost time is "
-    "the makespan over the bound, less 1. Measured on one machine: 4 trainers, 4 and 16 synthetic trials with states of 0.4 to "
-    "40 MB and units of 100 ms, on threads, so the bandwidth is that of the machine's memory."
+    "Simulated with the product's queues: 8 trainers and shards, equal trials, 5 epochs, hops of 0.01 to 4 units. "
+    "Lost time is the makespan over the bound, less 1. Measured on one machine: 4 trainers, 4 and 16 synthetic "
+    "trials with states of 0.4 to 40 MB and units of 100 ms, on threads, so the bandwidth is that of the machine's "
+    "memory."
 )
-PAPER = "Nakandala, Zhang and Kumar (2020) hop through a shared file system, between units. In the logs of Zhang et al. (PVLDB 14, 2021) hops took 0.0018 of 2.29 h of an epoch."
+PAPER = (
+    "Nakandala, Zhang and Kumar (2020) hop through a shared file system, between units. In the logs of Zhang et al. "
+    "(PVLDB 14, 2021) hops took 0.0018 of 2.29 h of an epoch."
+)
 TRAINERS, EPOCHS = 8, 5
 PER_TRAINER = (1, 2, 4)
 HOPS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 4)

@@ -11,16 +11,17 @@ TITLE = "Scheduler quality"
 MINUTES = 2
 ASKS = "How far from the best possible schedule are the policies of `mop`?"
 HOW = (
-    "Simulation with the product's own queues, policies and routes. One shard a trainer, 5 epochs, no hop time. `equal`: equal "
-    "trials and trainers. `mixed`: 35 published costs of convolutional networks, drawn with replacement, on trainers of four "
-    "speeds. `two kinds`: 38 trials of cost 1 and 10 of 7.94, shuffled. The bound is the larger of the longest trial's work "
-    "and the most loaded trainer's work, computed in Python. The bars are means over 20 instances."
+    "Simulation with the product's own queues, policies and routes. One shard a trainer, 5 epochs, no hop time. "
+    "`equal`: equal trials and trainers. `mixed`: 35 published costs of convolutional networks, drawn with "
+    "replacement, on trainers of four speeds. `two kinds`: 38 trials of cost 1 and 10 of 7.94, shuffled. The bound "
+    "is the larger of the longest trial's work and the most loaded trainer's work, computed in Python. The bars are "
+    "means over 20 instances."
 )
 PAPER = (
-    "Nakandala, Zhang and Kumar (2020), figure 6: random order is about as good as a MILP solver's plan, which took 300 s. "
-    "An exact schedule of 16 equal trials takes 0.88 to 0.92 of the random one's time. "
-    "`two kinds`: 38 MobileNetV2 and 10 NASNetMobile, 7.94 times as slow (logs of Zhang et al., Distributed Deep Learning on "
-    "Data Systems, PVLDB 14, 2021): a ring took 1.53, 2.21, 2.43 and 2.73 times as long as random order on 2, 4, 6 and 8 "
+    "Nakandala, Zhang and Kumar (2020), figure 6: random order is about as good as a MILP solver's plan, which took "
+    "300 s. An exact schedule of 16 equal trials takes 0.88 to 0.92 of the random one's time. `two kinds`: 38 "
+    "MobileNetV2 and 10 NASNetMobile, 7.94 times as slow (logs of Zhang et al., Distributed Deep Learning on Data "
+    "Systems, PVLDB 14, 2021): a ring took 1.53, 2.21, 2.43 and 2.73 times as long as random order on 2, 4, 6 and 8 "
     "trainers."
 )
 POLICIES = ("planned", "lrtf", "random", "ring")

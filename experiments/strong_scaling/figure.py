@@ -9,13 +9,14 @@ TITLE = "Strong scaling"
 MINUTES = 3
 ASKS = "How much faster are 8 trials on 8 trainers than on one?"
 HOW = (
-    "Synthetic models of 100,000 numbers that wait 10 ms a batch, 8 trials on 8 shards of the digits, 45 batches an epoch, 5 "
-    "epochs with validation after each. Trainers are threads of one process. Median of three runs, by makespan."
+    "Synthetic models of 100,000 numbers that wait 10 ms a batch, 8 trials on 8 shards of the digits, 45 batches an "
+    "epoch, 5 epochs with validation after each. Trainers are threads of one process. Median of three runs, by "
+    "makespan."
 )
 PAPER = (
-    "Nakandala, Zhang and Kumar (2020), figure 8A: 8 models, Cerebro about 8.0 times as fast on 8 workers (more than linear, "
-    "because the data then fits into memory), Horovod 3.9. Logs of Zhang et al. (PVLDB 14, 2021): 1.0, 2.03, 3.91 and 6.69 "
-    "on 1, 2, 4 and 8 workers; at 8, trainers were idle 19.7 % of the time."
+    "Nakandala, Zhang and Kumar (2020), figure 8A: 8 models, Cerebro about 8.0 times as fast on 8 workers (more "
+    "than linear, because the data then fits into memory), Horovod 3.9. Logs of Zhang et al. (PVLDB 14, 2021): 1.0, "
+    "2.03, 3.91 and 6.69 on 1, 2, 4 and 8 workers; at 8, trainers were idle 19.7 % of the time."
 )
 PUBLISHED = [[1, 1.0], [2, 39122 / 19239], [4, 39122 / 10013], [8, 39122 / 5848]]
 TRIALS = 8
