@@ -6,7 +6,7 @@ SPDX-License-Identifier: Apache-2.0
 import html
 import math
 
-WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 700, 360, 64, 16, 66, 46
+WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 700, 380, 64, 16, 66, 66
 # Okabe and Ito's colours, which colour-blind people tell apart. Markers and dashes differ as well.
 COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"]
 MARKERS = [
@@ -88,7 +88,7 @@ def frame(chart, y_axis):
 def legend(chart, symbol):
     x, y = LEFT, 38
     for row, series in enumerate(chart["series"]):
-        wide = 36 + 7.0 * len(series["name"])
+        wide = 46 + 7.6 * len(series["name"])
         if x + wide > WIDTH:
             x, y = LEFT, y + 17
         yield from symbol(row, series, x, y)
@@ -137,7 +137,7 @@ def bars(chart):
     for place, category in enumerate(categories):
         for line, words in enumerate(category.split("\n")):
             yield text(
-                LEFT + group * (place + 0.5), HEIGHT - BOTTOM + 15 + 13 * line, words, more=f' fill="{QUIET}" font-size="12"'
+                LEFT + group * (place + 0.5), HEIGHT - BOTTOM + 14 + 13 * line, words, more=f' fill="{QUIET}" font-size="11"'
             )
         for row, series in enumerate(chart["series"]):
             value = series["values"][place]

@@ -144,7 +144,10 @@ def chart(rows):
     return {
         "kind": "bars",
         "title": "Makespan of a schedule over the lower bound (1 is the best possible)",
-        "x": {"label": "", "categories": [f"{kind}\n{trials} on {trainers}" for kind, trials, trainers in groups]},
+        "x": {
+            "label": "trials, on trainers",
+            "categories": [f"{kind}\n{trials}\non {trainers}" for kind, trials, trainers in groups],
+        },
         "y": {"label": "makespan / bound", "low": 1},
         "series": [{"name": policy, "values": [group[policy] for group in groups.values()]} for policy in POLICIES],
     }
