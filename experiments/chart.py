@@ -82,7 +82,8 @@ def frame(chart, y_axis):
         yield text(LEFT - 6, y + 4, number(tick), "end", f' fill="{QUIET}"')
     middle = (TOP + HEIGHT - BOTTOM) / 2
     yield text(0, 0, y_axis.label, "middle", f' transform="translate(14 {middle}) rotate(-90)"')
-    yield text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 8, chart["x"]["label"])
+    below = HEIGHT - 8 if "categories" in chart["x"] else HEIGHT - BOTTOM + 38
+    yield text((LEFT + WIDTH - RIGHT) / 2, below, chart["x"]["label"])
 
 
 def legend(chart, symbol):

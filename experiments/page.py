@@ -5,7 +5,7 @@ SPDX-License-Identifier: Apache-2.0
 
 import textwrap
 
-ORDER = ("scheduler_quality", "communication", "hop_hiding", "strong_scaling")
+ORDER = ("scheduler_quality", "communication", "storage", "hop_hiding", "strong_scaling")
 
 HEAD = """# Results: the papers' figures
 
