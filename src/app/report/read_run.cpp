@@ -145,7 +145,7 @@ void add_work(ReportData& data, TrialIndex const& index, std::map<TrialId, LossK
         times.add(lap, data.best == trial ? TimesReader::OfTrial::best : TimesReader::OfTrial::another);
         tally.add(lap, losses.at(lap.trial));
         data.trials[trial].train_s += totals_of(lap).seconds;
-        data.trials[trial].valid_s += lap.valid_seconds;
+        data.trials[trial].valid_s += validation_s_of(lap);
         data.hop_bytes += lap.hop_bytes;
         ++data.laps;
     }

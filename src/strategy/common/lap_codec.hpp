@@ -50,8 +50,8 @@ void fields(A& a, ValidationScores& m) {
 template <class A>
 void fields(A& a, LapRecord& m) {
     a(m.trial, m.epoch, m.attempt, m.outcome, m.cause, m.reason, m.units, m.home, m.hops, m.hop_bytes, m.valid,
-      m.valid_start_unix_s, m.valid_seconds, m.lr, m.state_hash, m.begin_hash, m.end_hash, m.state_bytes, m.exposed_s,
-      m.sync_rounds, m.staleness, m.server_log);
+      m.valid_start_unix_s, m.valid_seconds, m.validators, m.lr, m.state_hash, m.begin_hash, m.end_hash, m.state_bytes,
+      m.exposed_s, m.sync_rounds, m.staleness, m.server_log);
 }
 
 template <class A>
