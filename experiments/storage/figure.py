@@ -13,8 +13,8 @@ HOW = (
     "`storage_bytes` of `summary.json`: rows with their labels that trainers own or have fetched."
 )
 PAPER = (
-    "Nakandala, Zhang and Kumar (2020), figure 7: with 8 workers Celery stored 2000 GB of ImageNet and 3200 GB of Criteo, all "
-    "other systems 250 and 400 GB: eight times as much."
+    "Nakandala, Zhang and Kumar (2020), figure 7: with 8 workers Celery stored 2000 GB of ImageNet and 3200 GB of "
+    "Criteo, all other systems 250 and 400 GB: eight times as much."
 )
 KINDS = {
     "mop": {"name": "mop"},
