@@ -19,7 +19,7 @@ class Job:
     figure that was killed half-way goes on."""
 
     def __init__(self, folder, size, build):
-        self.folder, self.size, self.build = pathlib.Path(folder), size, pathlib.Path(build)
+        self.folder, self.size, self.build = pathlib.Path(folder).resolve(), size, pathlib.Path(build).resolve()
         self.folder.mkdir(parents=True, exist_ok=True)
         self.parts_file = self.folder / "parts.json"
         self.parts = json.loads(self.parts_file.read_text()) if self.parts_file.exists() else {}

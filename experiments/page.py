@@ -17,6 +17,7 @@ scripts/evidence.sh                      # all figures; a figure that was measur
 scripts/evidence.sh scheduler_quality    # one
 ```
 Models called synthetic wait instead of computing, so that many trainers fit on few cores. Their times are real.
+Their shards are dealt out equally (`owners` `equal`), so 6 trainers with 8 shards are no faster than 4.
 """
 
 
