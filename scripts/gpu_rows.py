@@ -21,7 +21,7 @@ import sys
 import time
 
 HEAD = struct.Struct("<8siiii")  # of a block of units-N.bin; docs/formats.md
-UNIT = struct.Struct("<iiqddddQ")
+UNITS = {b"HOPUNIT1": struct.Struct("<iiqddddQ"), b"HOPUNIT2": struct.Struct("<iiqddddQd")}  # 1: of earlier versions
 
 
 def verdict(good, bar):
@@ -87,12 +87,13 @@ def steady(run):
     for path in pathlib.Path(run).glob("units-*.bin"):
         content, at = path.read_bytes(), 0
         while at < len(content):
-            *_, count = HEAD.unpack_from(content, at)
+            magic, *_, count = HEAD.unpack_from(content, at)
+            unit = UNITS[magic]
             at += HEAD.size
-            for *_, start, seconds, _, _ in UNIT.iter_unpack(content[at : at + UNIT.size * count]):
+            for _, _, _, _, start, seconds, *_ in unit.iter_unpack(content[at : at + unit.size * count]):
                 begins.append(start)
                 ends.append(start + seconds)
-            at += UNIT.size * count + 8  # the block's hash
+            at += unit.size * count + 8  # the block's hash
     return min(ends), max(begins)
 
 

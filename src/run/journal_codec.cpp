@@ -37,14 +37,16 @@ double real(Json const& json, std::string_view key) {
 std::int64_t amount(Json const& json, std::string_view key) { return integer_in(json, key, 0, INT64_MAX); }
 
 Json to_json(UnitRecord const& unit) {
-    return Json::object({{"shard", unit.shard.value},
-                         {"trainer", unit.trainer.value},
-                         {"rows", unit.rows},
-                         {"loss_sum", unit.loss_sum},
-                         {"start_unix_s", unit.start_unix_s},
-                         {"seconds", unit.seconds},
-                         {"wait_s", unit.wait_s},
-                         {"state_hash", to_hex(unit.state_hash)}});
+    auto out = Json::object({{"shard", unit.shard.value},
+                             {"trainer", unit.trainer.value},
+                             {"rows", unit.rows},
+                             {"loss_sum", unit.loss_sum},
+                             {"start_unix_s", unit.start_unix_s},
+                             {"seconds", unit.seconds},
+                             {"wait_s", unit.wait_s},
+                             {"state_hash", to_hex(unit.state_hash)}});
+    if (unit.cpu_s >= 0) out["cpu_s"] = unit.cpu_s;
+    return out;
 }
 
 UnitRecord unit_from_json(Json const& json) {
@@ -57,6 +59,7 @@ UnitRecord unit_from_json(Json const& json) {
     unit.seconds = real(json, "seconds");
     unit.wait_s = real(json, "wait_s");
     unit.state_hash = from_hex(json.at("state_hash").string());
+    if (json.find("cpu_s") != nullptr) unit.cpu_s = real(json, "cpu_s");
     return unit;
 }
 
@@ -69,13 +72,18 @@ Json units_json(LapRecord const& record) {
         return Json(std::move(units));
     }
     auto const totals = totals_of(record);
-    return Json::object({{"job", record.units_at.job},
-                         {"offset", record.units_at.offset},
-                         {"count", totals.count},
-                         {"rows", totals.rows},
-                         {"loss_sum", totals.loss_sum},
-                         {"seconds", totals.seconds},
-                         {"end_unix_s", totals.end_unix_s}});
+    auto out = Json::object({{"job", record.units_at.job},
+                             {"offset", record.units_at.offset},
+                             {"count", totals.count},
+                             {"rows", totals.rows},
+                             {"loss_sum", totals.loss_sum},
+                             {"seconds", totals.seconds},
+                             {"end_unix_s", totals.end_unix_s}});
+    if (totals.cpu_of_s > 0) {
+        out["cpu_s"] = totals.cpu_s;
+        out["cpu_of_s"] = totals.cpu_of_s;
+    }
+    return out;
 }
 
 void read_units(Json const& json, LapRecord& record) {
@@ -87,6 +95,9 @@ void read_units(Json const& json, LapRecord& record) {
     record.units_at.offset = static_cast<std::uint64_t>(amount(json, "offset"));
     record.of_units = {integer_in(json, "count", 0, k_most_units), amount(json, "rows"), real(json, "loss_sum"),
                        real(json, "seconds"), real(json, "end_unix_s")};
+    if (json.find("cpu_s") == nullptr) return;
+    record.of_units.cpu_s = real(json, "cpu_s");
+    record.of_units.cpu_of_s = real(json, "cpu_of_s");
 }
 
 Json validation_json(LapRecord const& record) {

@@ -35,7 +35,9 @@ Json to_json(TrialSummary const& trial) {
                          {"best", metrics_or_null(trial.tally.best)},
                          {"last", metrics_or_null(trial.tally.last)},
                          {"state_hash", trial.tally.last ? Json(to_hex(trial.tally.state_hash)) : Json()},
-                         {"train_s", trial.tally.train_s}});
+                         {"train_s", trial.tally.train_s},
+                         {"cpu_s", trial.tally.cpu_s()},
+                         {"cpu_use", trial.tally.cpu.share()}});
 }
 
 Json to_json(ByteCounts const& bytes) {

@@ -14,6 +14,13 @@ namespace {
 constexpr std::size_t k_most_curve = 100'000;  // epochs: a damaged journal may name any
 }
 
+void CpuUse::add(CpuUse const& more) {
+    cpu_s += more.cpu_s;
+    wall_s += more.wall_s;
+}
+
+double CpuUse::share() const { return wall_s > 0 ? cpu_s / wall_s : k_no_score; }
+
 std::optional<Percentiles> percentiles(Histogram const& values) {
     if (values.empty()) return std::nullopt;
     return Percentiles{values.at(0.50), values.at(0.99)};
@@ -85,6 +92,7 @@ void Tally::add_times(LapRecord const& record) {
         if (units_++ == 0 || unit.start_unix_s < first_unix_s_) first_unix_s_ = unit.start_unix_s;
         busy_s_[unit.trainer.index()] += unit.seconds;
         trial.train_s += unit.seconds;
+        if (unit.cpu_s >= 0) trial.cpu.add({unit.cpu_s, unit.seconds});
         if (unit.wait_s >= 0) gaps_s_.add(unit.wait_s);
     }
     if (record.valid_seconds > 0) {

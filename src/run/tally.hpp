@@ -18,6 +18,15 @@ namespace hopscotch {
 
 struct Experiment;
 
+// CPU seconds within the seconds of the units in which they were measured.
+struct CpuUse {
+    double cpu_s = 0, wall_s = 0;  // wall_s: 0: nothing was measured
+
+    void add(CpuUse const& more);
+    double share() const;                                          // NaN: not known
+    double of(double seconds) const { return share() * seconds; }  // CPU seconds of so many seconds of such units
+};
+
 struct TrialTally {
     int epochs = 0;                   // finished laps
     std::optional<Metrics> best;      // the finished lap with the best finite metric; the earliest of equals
@@ -25,7 +34,9 @@ struct TrialTally {
     std::vector<float> curve;         // of the metric that compares trials, by epoch; NaN: none
     std::uint64_t state_hash = 0;     // at its end
     double train_s = 0, valid_s = 0;  // of all laps, unfinished ones included
-    bool failed = false;              // a lap failed, diverged, or had no finite metric
+    CpuUse cpu;                       // of the units among them that were measured
+    double cpu_s() const { return cpu.of(train_s); }
+    bool failed = false;  // a lap failed, diverged, or had no finite metric
 };
 
 // How trials are compared.

@@ -42,8 +42,9 @@ std::string slice(std::string_view name_and_category, int group, TrainerId row, 
 
 }  // namespace
 
-TraceWriter::TraceWriter(std::filesystem::path const& path, std::vector<std::string> const& hosts, double run_start_unix_s)
-    : file_(path), start_unix_s_(run_start_unix_s) {
+TraceWriter::TraceWriter(std::filesystem::path const& path, std::vector<std::string> const& hosts, double run_start_unix_s,
+                         int group_size)
+    : file_(path), start_unix_s_(run_start_unix_s), group_size_(static_cast<std::size_t>(group_size)) {
     pending_ = "[\n";
     pending_ += R"({"name":"process_name","ph":"M","pid":0,"tid":0,"args":{"name":"hopscotch"}})";
     for (std::size_t row = 0; row < hosts.size(); ++row)
@@ -106,12 +107,16 @@ void TraceWriter::released(LapId lap) {
 
 void TraceWriter::add(LapRecord const& record) {
     if (!has_room(record)) return;
-    std::vector<Place> places, validated;
-    for (auto const& unit : record.units) places.push_back(add_unit(record, unit));
+    std::vector<Place> stops;  // of the state
+    for (std::size_t u = 0; u < record.units.size(); ++u) {
+        auto const place = add_unit(record, record.units[u]);
+        if (u % group_size_ == 0) stops.push_back(place);  // the units of a group stand together, its first member's first
+    }
+    std::vector<Place> validated;
     if (record.valid.rows > 0)
         for (auto const trainer : validators_of(record)) validated.push_back(add_validation(record, trainer));
-    if (!validated.empty()) places.push_back(validated.front());
-    add_arrows(record, places);
+    if (!validated.empty()) stops.push_back(validated.front());
+    add_arrows(record, stops);
     add_counters(record);
 }
 
@@ -144,13 +149,13 @@ void TraceWriter::add_wait(UnitRecord const& unit) {
     add_event(slice(R"("name":"wait","cat":"wait")", static_cast<int>(Group::waits), unit.trainer, span, ""));
 }
 
-// Trainers that train a lap or its units together are no hops apart.
-void TraceWriter::add_arrows(LapRecord const& record, std::vector<Place> const& places) {
+// Trainers that train a lap together are no hops apart.
+void TraceWriter::add_arrows(LapRecord const& record, std::vector<Place> const& stops) {
     std::int64_t changes = 0;
-    for (std::size_t i = 1; i < places.size(); ++i) changes += places[i].row != places[i - 1].row ? 1 : 0;
+    for (std::size_t i = 1; i < stops.size(); ++i) changes += stops[i].row != stops[i - 1].row ? 1 : 0;
     if (changes > record.hops) return;
-    for (std::size_t i = 1; i < places.size(); ++i)
-        if (places[i].row != places[i - 1].row) add_arrow(places[i - 1], places[i]);
+    for (std::size_t i = 1; i < stops.size(); ++i)
+        if (stops[i].row != stops[i - 1].row) add_arrow(stops[i - 1], stops[i]);
 }
 
 // An end of an arrow belongs to the slice around it, so it may not lie on the border. The clocks of two hosts may differ by

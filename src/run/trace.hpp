@@ -42,8 +42,10 @@ private:
 
 class TraceWriter {
 public:
-    // hosts: by trainer.
-    TraceWriter(std::filesystem::path const& path, std::vector<std::string> const& hosts, double run_start_unix_s);
+    // hosts: by trainer. group_size: trainers that train a unit together; a lap's state hops from first member to first
+    // member.
+    TraceWriter(std::filesystem::path const& path, std::vector<std::string> const& hosts, double run_start_unix_s,
+                int group_size = 1);
     ~TraceWriter();  // closes the array
 
     void released(LapId lap);  // a lap that has no record yet
@@ -67,7 +69,7 @@ private:
     Place add_unit(LapRecord const& record, UnitRecord const& unit);
     Place add_validation(LapRecord const& record, TrainerId trainer);
     void add_wait(UnitRecord const& unit);
-    void add_arrows(LapRecord const& record, std::vector<Place> const& places);
+    void add_arrows(LapRecord const& record, std::vector<Place> const& stops);
     void add_arrow(Place const& from, Place const& to);
     void add_counters(LapRecord const& record);
     void name_row(Group group, int row, std::string_view name);
@@ -77,6 +79,7 @@ private:
     AppendFile file_;
     std::string pending_;  // events that are not written yet
     double start_unix_s_;
+    std::size_t group_size_;
     std::map<std::pair<Group, int>, TraceRow> rows_;
     std::map<TrialId, int> open_laps_;  // released and not ended
     std::int64_t open_ = 0;             // their sum

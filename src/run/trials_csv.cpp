@@ -63,6 +63,8 @@ std::string row(TrialSummary const& trial, std::vector<std::string> const& paths
     fields.push_back(best ? fmt::format("{}", best->epoch) : "");
     for (auto const& name : first_metrics()) fields.push_back(best ? number(metric_value(*best, name)) : "");
     fields.push_back(number(trial.tally.train_s));
+    fields.push_back(number(trial.tally.cpu_s()));
+    fields.push_back(number(trial.tally.cpu.share()));
     fields.push_back(trial.tally.last ? to_hex(trial.tally.state_hash) : "");
     for (auto const& name : metrics) fields.push_back(best ? number(metric_value(*best, name)) : "");
     return joined(fields);
@@ -76,7 +78,7 @@ std::string trials_csv(Summary const& summary) {
     header.insert(header.end(), paths.begin(), paths.end());
     header.emplace_back("best_epoch");
     for (auto& name : first_metrics()) header.push_back(std::move(name));
-    header.insert(header.end(), {"train_s", "state_hash"});
+    header.insert(header.end(), {"train_s", "cpu_s", "cpu_use", "state_hash"});
     auto const metrics = later_metrics(summary);
     header.insert(header.end(), metrics.begin(), metrics.end());
     std::string out = joined(header);

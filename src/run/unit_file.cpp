@@ -19,10 +19,12 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "unit files are little-endian");
 
-constexpr std::array<char, 8> k_unit_magic{'H', 'O', 'P', 'U', 'N', 'I', 'T', '1'};
+using Magic = std::array<char, 8>;
+constexpr Magic k_unit_magic{'H', 'O', 'P', 'U', 'N', 'I', 'T', '2'};
+constexpr Magic k_earlier_magic{'H', 'O', 'P', 'U', 'N', 'I', 'T', '1'};  // without cpu_s
 
 struct BlockHead {
-    std::array<char, 8> magic = k_unit_magic;
+    Magic magic = k_unit_magic;
     std::int32_t trial = 0, epoch = 0, attempt = 0, units = 0;
 };
 static_assert(sizeof(BlockHead) == 24);
@@ -32,19 +34,27 @@ struct PackedUnit {
     std::int64_t rows = 0;
     double loss_sum = 0, start_unix_s = 0, seconds = 0, wait_s = 0;
     std::uint64_t state_hash = 0;
+    double cpu_s = -1;
 };
-static_assert(sizeof(PackedUnit) == 56);
+static_assert(sizeof(PackedUnit) == 64);
+constexpr std::size_t k_earlier_unit = 56;
 
 PackedUnit packed(UnitRecord const& unit) {
-    return {unit.shard.value,  unit.trainer.value, unit.rows,   unit.loss_sum,
-            unit.start_unix_s, unit.seconds,       unit.wait_s, unit.state_hash};
+    return {unit.shard.value, unit.trainer.value, unit.rows,       unit.loss_sum, unit.start_unix_s,
+            unit.seconds,     unit.wait_s,        unit.state_hash, unit.cpu_s};
 }
 
 UnitRecord unpacked(PackedUnit const& unit) {
     if (unit.shard < 0 || unit.trainer < 0 || unit.trainer > k_most_trainers || unit.rows < 0)
         throw Error(fmt::format("shard {}, trainer {}, {} rows cannot be", unit.shard, unit.trainer, unit.rows));
     return {ShardId(unit.shard), TrainerId(unit.trainer), unit.rows, unit.loss_sum, unit.start_unix_s, unit.seconds,
-            unit.wait_s,         unit.state_hash};
+            unit.wait_s,         unit.state_hash,         unit.cpu_s};
+}
+
+std::size_t bytes_of_unit(Magic const& magic) {
+    if (magic == k_unit_magic) return sizeof(PackedUnit);
+    if (magic == k_earlier_magic) return k_earlier_unit;
+    throw Error("the block is damaged");
 }
 
 template <class T>
@@ -93,19 +103,27 @@ void UnitWriter::sync() {
 }
 
 // The block, without its checksum. Throws Error that says why not.
-std::string UnitReader::read(UnitsAt const& at, std::size_t bytes) {
+std::string UnitReader::read(UnitsAt const& at, std::int64_t units) {
     auto const path = directory_ / unit_file_name(at.job);
     auto const status = std::filesystem::status(path);
     if (exists(status) && !is_regular_file(status)) throw Error("it is not a file");
     if (job_ != at.job) file_.reset(std::fopen(path.c_str(), "rbe"));
     job_ = file_ ? at.job : 0;
     if (!file_) throw Error(std::strerror(errno));
-    std::uint64_t hash = 0;
-    auto const size = std::filesystem::file_size(path);  // before memory is taken for what the journal says
-    if (size < at.offset || size - at.offset < bytes + sizeof hash) throw Error("the file is too short");
-    std::string block(bytes, '\0');
+    auto const size = std::filesystem::file_size(path);
+    Magic magic{};
+    if (size < at.offset || size - at.offset < sizeof magic) throw Error("the file is too short");
     if (std::fseek(file_.get(), static_cast<long>(at.offset), SEEK_SET) != 0 ||
-        std::fread(block.data(), bytes, 1, file_.get()) != 1 || std::fread(&hash, sizeof hash, 1, file_.get()) != 1)
+        std::fread(magic.data(), sizeof magic, 1, file_.get()) != 1)
+        throw Error(std::strerror(errno));
+    auto const bytes = sizeof(BlockHead) + static_cast<std::size_t>(units) * bytes_of_unit(magic);
+    std::uint64_t hash = 0;
+    // Before memory is taken for what the journal says.
+    if (size - at.offset < bytes + sizeof hash) throw Error("the file is too short");
+    std::string block(bytes, '\0');
+    std::memcpy(block.data(), magic.data(), sizeof magic);
+    if (std::fread(block.data() + sizeof magic, bytes - sizeof magic, 1, file_.get()) != 1 ||
+        std::fread(&hash, sizeof hash, 1, file_.get()) != 1)
         throw Error(std::strerror(errno));
     if (xxh3(std::as_bytes(std::span(block))) != hash) throw Error("the block is damaged");
     return block;
@@ -115,18 +133,19 @@ std::vector<UnitRecord> UnitReader::units_of(LapRecord const& record) {
     auto const& at = record.units_at;
     if (at.job == 0) return record.units;
     try {
-        auto const bytes = static_cast<std::size_t>(record.of_units.count) * sizeof(PackedUnit);
-        auto const block = read(at, sizeof(BlockHead) + bytes);
+        auto const block = read(at, record.of_units.count);
         BlockHead head;
         std::memcpy(&head, block.data(), sizeof head);
-        if (head.magic != k_unit_magic || head.trial != record.trial.value || head.epoch != record.epoch ||
-            head.units != record.of_units.count)
+        if (head.trial != record.trial.value || head.epoch != record.epoch || head.units != record.of_units.count)
             throw Error("another block is there");
-        std::vector<PackedUnit> units(static_cast<std::size_t>(head.units));
-        if (bytes > 0) std::memcpy(units.data(), block.data() + sizeof head, bytes);
+        auto const bytes = bytes_of_unit(head.magic);
         std::vector<UnitRecord> out;
-        out.reserve(units.size());
-        std::ranges::transform(units, std::back_inserter(out), unpacked);
+        out.reserve(static_cast<std::size_t>(head.units));
+        for (auto from = block.begin() + sizeof head; from != block.end(); from += static_cast<std::ptrdiff_t>(bytes)) {
+            PackedUnit unit;
+            std::memcpy(&unit, &*from, bytes);
+            out.push_back(unpacked(unit));
+        }
         return out;
     } catch (std::exception const& error) {
         throw DataError(fmt::format("{}: the units of trial {}, epoch {} cannot be read ({}); restore the file",

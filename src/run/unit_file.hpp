@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // units-N.bin: the units of the laps that job N of a run recorded, a block a lap. A line of the journal names the block, so
 // the journal stays short however many shards there are. Little-endian:
-//   "HOPUNIT1"   i32 trial   i32 epoch   i32 attempt   i32 units
-//   each unit: i32 shard   i32 trainer   i64 rows   f64 loss_sum, start_unix_s, seconds, wait_s   u64 state_hash
+//   "HOPUNIT2"   i32 trial   i32 epoch   i32 attempt   i32 units
+//   each unit: i32 shard   i32 trainer   i64 rows   f64 loss_sum, start_unix_s, seconds, wait_s   u64 state_hash   f64 cpu_s
 //   u64 xxh3 of the block so far (seed 0)
+// Blocks of earlier versions begin with "HOPUNIT1", and their units have no cpu_s.
 // Each job has a file of its own: a job that another one has replaced cannot write between the blocks of its successor.
 #pragma once
 #include <cstdio>
@@ -46,7 +47,7 @@ public:
     LapRecord with_units(LapRecord record);
 
 private:
-    std::string read(UnitsAt const& at, std::size_t bytes);
+    std::string read(UnitsAt const& at, std::int64_t units);
     struct Close {
         void operator()(std::FILE* file) const { std::fclose(file); }
     };

@@ -48,17 +48,17 @@ struct UnitRecord {
     ShardId shard;
     TrainerId trainer;
     std::int64_t rows = 0;
-    double loss_sum = 0;
-    double start_unix_s = 0, seconds = 0;
+    double loss_sum = 0, start_unix_s = 0, seconds = 0;
     double wait_s = 0;  // between the trainer's last unit and this one, while this one was queued; -1: it was not queued
     std::uint64_t state_hash = 0;  // after the unit
+    double cpu_s = -1;             // of the trainer's thread, within `seconds`; -1: not measured
 };
 
 // Sums over the units of a lap.
 struct UnitTotals {
     std::int64_t count = 0, rows = 0;
-    double loss_sum = 0, seconds = 0;  // loss_sum: added in visit order
-    double end_unix_s = 0;             // of the unit that ended last
+    double loss_sum = 0, seconds = 0, end_unix_s = 0;  // added in visit order; of all; of the unit that ended last
+    double cpu_s = 0, cpu_of_s = 0;  // CPU seconds, and seconds, of the units whose CPU seconds were measured
 };
 
 // Where a run directory holds the units of a lap (run/unit_file.hpp).

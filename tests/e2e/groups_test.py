@@ -39,6 +39,9 @@ class Groups(resume_test.Disturbed):
         facts = strict_json((self.cwd / "t5/experiment.json").read_text())
         self.assertEqual((facts["trainers"], sorted(set(facts["owners"]))), (5, [0, 1, 2, 3]))
         self.assertTrue(self.summary("t5")["exact"])
+        arrows = [event for event in strict_json((self.cwd / "t5/trace.json").read_text()) if event.get("cat") == "hop"]
+        self.assertEqual(len(arrows), 2 * self.summary("t5")["hops"])
+        self.assertEqual({event["tid"] for event in arrows}, {0, 2}, "the first members of both groups")
         code, out, err = self.run_hopscotch("predict", "mpi", "digits", "--out", "p.csv")
         self.assertEqual(code, 0, err + out)
 

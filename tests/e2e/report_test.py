@@ -221,6 +221,13 @@ class Finished(Report):
         self.assertEqual([row[0] for row in rows], [str(rank) for rank in range(1, 7)])
         values = [summary["trials"][int(row[1])]["best"]["val_accuracy"] for row in rows]
         self.assertEqual(values, sorted(values, reverse=True))
+        table = list(csv.DictReader((self.cwd / "out/trials.csv").read_text().splitlines()))
+        for row in rows:
+            trial = summary["trials"][int(row[1])]
+            self.assertTrue(0 < trial["cpu_use"] < 1.1, trial["cpu_use"])
+            self.assertAlmostEqual(trial["cpu_s"], trial["cpu_use"] * trial["train_s"])
+            self.assertEqual(row[7], f"{100 * trial['cpu_use']:.0f} %")
+            self.assertEqual(float(table[trial["id"]]["cpu_s"]), trial["cpu_s"])
         self.assertTrue("Do not trust this picture" in text)  # six are not fifty
         self.assertEqual(text.count('class="way"'), 6)
         for value in (best["state_hash"], str(summary["makespan_s"])[:3]):

@@ -23,7 +23,8 @@ def grid(**train):
 class Reproducibility(Case):
     def fingerprint(self, folder):
         trials = [
-            {key: value for key, value in trial.items() if key != "train_s"} for trial in self.summary(folder)["trials"]
+            {key: value for key, value in trial.items() if key not in {"train_s", "cpu_s", "cpu_use"}}
+            for trial in self.summary(folder)["trials"]
         ]
         units = {
             (lap["trial"], lap["epoch"], unit["shard"]): (unit["rows"], unit["loss_sum"], unit["state_hash"])

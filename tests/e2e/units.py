@@ -6,7 +6,7 @@ import pathlib
 import struct
 
 HEAD = struct.Struct("<8siiii")
-UNIT = struct.Struct("<iiqddddQ")
+UNITS = {b"HOPUNIT1": struct.Struct("<iiqddddQ"), b"HOPUNIT2": struct.Struct("<iiqddddQd")}  # 1: of version 0.1
 
 
 def with_units(folder, line):
@@ -16,9 +16,10 @@ def with_units(folder, line):
         return line
     block = (pathlib.Path(folder) / f"units-{at['job']}.bin").read_bytes()[at["offset"] :]
     magic, trial, epoch, attempt, count = HEAD.unpack_from(block)
-    assert (magic, trial, epoch, attempt, count) == (b"HOPUNIT1", line["trial"], line["epoch"], line["attempt"], at["count"])
-    keys = ("shard", "trainer", "rows", "loss_sum", "start_unix_s", "seconds", "wait_s", "state_hash")
-    units = [dict(zip(keys, values)) for values in UNIT.iter_unpack(block[HEAD.size : HEAD.size + count * UNIT.size])]
+    assert (trial, epoch, attempt, count) == (line["trial"], line["epoch"], line["attempt"], at["count"])
+    unit = UNITS[magic]
+    keys = ("shard", "trainer", "rows", "loss_sum", "start_unix_s", "seconds", "wait_s", "state_hash", "cpu_s")
+    units = [dict(zip(keys, values)) for values in unit.iter_unpack(block[HEAD.size : HEAD.size + count * unit.size])]
     for unit in units:
         unit["state_hash"] = f"{unit['state_hash']:016x}"
         unit["loss_sum"] = unit["loss_sum"] if math.isfinite(unit["loss_sum"]) else None

@@ -9,7 +9,9 @@
 #include <limits>
 
 #include "core/error.hpp"
+#include "core/hash.hpp"
 #include "run/checkpoint.hpp"
+#include "run/journal_codec.hpp"
 #include "run/records.hpp"
 #include "run/server_log.hpp"
 #include "run/unit_file.hpp"
@@ -377,6 +379,24 @@ TEST(Journal, KnowsTheSumsOfUnitsThatItHasNotRead) {
     EXPECT_EQ(found.loss_sum, wanted.loss_sum);
     EXPECT_EQ(found.seconds, wanted.seconds);
     EXPECT_EQ(found.end_unix_s, wanted.end_unix_s);
+    EXPECT_EQ(found.cpu_s, 1);
+    EXPECT_EQ(found.cpu_of_s, 2);
+}
+
+// A lap of which nothing was measured, and a journal of an earlier version.
+TEST(Journal, WithoutCpuSecondsTheirShareIsNotKnown) {
+    Scratch scratch;
+    JournalWriter(scratch / "j").lap_released(some_lap(1, 0));
+    JournalWriter(scratch / "j").lap_done(second_trial());
+    EXPECT_EQ(slurp(scratch / "j").find("cpu"), std::string::npos);
+    EXPECT_EQ(totals_of(read_journal(scratch / "j").laps.at(0)).cpu_of_s, 0);
+}
+
+TEST(Journal, CheckpointsKeepTheCpuSecondsOfUnits) {
+    auto const units = lap_record_from_json(to_json(first_trial())).units;
+    ASSERT_EQ(units.size(), 2U);
+    EXPECT_EQ(units[0].cpu_s, 1);
+    EXPECT_EQ(units[1].cpu_s, -1);
 }
 
 // A line is as long with a thousand units as with two.
@@ -410,9 +430,31 @@ TEST(Units, OfEveryJobComeBack) {
     for (std::size_t const i : {2U, 0U, 1U}) {
         auto const found = units.units_of(journal.laps[i]);
         ASSERT_EQ(found.size(), i == 2 ? 1U : 2U);
+        EXPECT_EQ(found.front().cpu_s, 1);
         EXPECT_EQ(found.back().state_hash, (i == 2 ? record : first_trial()).units.back().state_hash);
     }
     EXPECT_TRUE(std::filesystem::exists(scratch / "units-1.bin") && std::filesystem::exists(scratch / "units-2.bin"));
+}
+
+// A block as version 0.1 wrote it: 56 bytes a unit, without CPU seconds.
+TEST(Units, OfEarlierVersionsAreRead) {
+    Scratch scratch;
+    auto record = first_trial();
+    JournalWriter(scratch / "j").lap_released(some_lap(0, 0));
+    JournalWriter(scratch / "j").lap_done(record);
+    auto const lap = read_journal(scratch / "j").laps.at(0);
+    auto const now = slurp(scratch / "units-1.bin");
+    auto block = "HOPUNIT1" + now.substr(8, 16) + now.substr(24, 56) + now.substr(24 + 64, 56);
+    auto const hash = xxh3(std::as_bytes(std::span(block)));
+    block.append(reinterpret_cast<char const*>(&hash), sizeof hash);
+    write(scratch / "units-1.bin", block);
+    auto const units = UnitReader(scratch.path()).units_of(lap);
+    ASSERT_EQ(units.size(), 2U);
+    for (std::size_t i = 0; i < 2; ++i) {
+        EXPECT_EQ(units[i].state_hash, record.units[i].state_hash);
+        EXPECT_EQ(units[i].wait_s, record.units[i].wait_s);
+        EXPECT_EQ(units[i].cpu_s, -1);
+    }
 }
 
 // Cut short, or with any byte of it flipped: the error names the file and the lap.

@@ -124,6 +124,9 @@ TEST_F(RecorderTest, SummaryHasEveryFieldAndNoNaN) {
     EXPECT_EQ(trials[0].at("best").at("val_accuracy"), 0.75);
     EXPECT_EQ(trials[0].at("state_hash"), "8000000000000001");
     EXPECT_EQ(trials[0].at("train_s"), 3);
+    EXPECT_EQ(trials[0].at("cpu_use"), 0.5) << "of the unit that was measured";
+    EXPECT_EQ(trials[0].at("cpu_s"), 1.5);
+    EXPECT_TRUE(trials[1].at("cpu_use").is_null());
     EXPECT_EQ(trials[1].at("status"), "diverged");
     EXPECT_TRUE(trials[1].at("best").is_null());
     EXPECT_TRUE(trials[1].at("state_hash").is_null());
@@ -532,13 +535,13 @@ TEST_F(RecorderTest, TrialsCsvIsQuoted) {
     std::getline(lines, line);
     EXPECT_EQ(line,
               "id,status,reason,epochs,train.optimizer.lr,model.name,best_epoch,train_loss,val_loss,val_accuracy,val_top5,"
-              "train_s,state_hash,val_perplexity");
+              "train_s,cpu_s,cpu_use,state_hash,val_perplexity");
     std::getline(lines, line);
-    EXPECT_EQ(line, "0,finished,,1,0.1,\"a \"\"b\"\", c\",0,0.5,0.25,0.75,1,3,8000000000000001,1.2840254166877414");
+    EXPECT_EQ(line, "0,finished,,1,0.1,\"a \"\"b\"\", c\",0,0.5,0.25,0.75,1,3,1.5,0.5,8000000000000001,1.2840254166877414");
     std::getline(lines, line);
-    EXPECT_EQ(line, "1,diverged,\"loss is not finite in epoch 0, unit 1\",0,1000000.0,\"a \"\"b\"\", c\",,,,,,4,,");
+    EXPECT_EQ(line, "1,diverged,\"loss is not finite in epoch 0, unit 1\",0,1000000.0,\"a \"\"b\"\", c\",,,,,,4,,,,");
     std::getline(lines, line);
-    EXPECT_EQ(line, "2,interrupted,,0,1000000.0,\"a \"\"b\"\", c\",,,,,,0,,");
+    EXPECT_EQ(line, "2,interrupted,,0,1000000.0,\"a \"\"b\"\", c\",,,,,,0,,,,");
 }
 
 TEST_F(RecorderTest, JournalHoldsEveryEndOnce) {

@@ -42,6 +42,7 @@ inline std::string slurp(std::filesystem::path const& path) {
 // Two trainers, two shards, two trials, one epoch, from second 100 of the clock:
 //   trainer 0:  t0 s0 [0,2)   t1 s0 [3,4)   t0 validates [4,5)
 //   trainer 1:  t1 s1 [0,3)   t0 s1 [3,4)   t1 validates [4,6)
+// The CPU seconds of t0 s0 were measured: 1 of 2.
 // t0: 4 s in all; t1: 6 s; trainer 0: 2+1+1 = 4 s; trainer 1: 3+1+2 = 6 s; makespan 6; utilisation 10 / 12.
 inline UnitRecord unit(int shard, int trainer, double start, double seconds, double wait = -1) {
     UnitRecord out;
@@ -84,6 +85,7 @@ inline LapRecord exchanging(LapRecord record) {
 inline LapRecord first_trial(double correct = 6) {
     auto out = lap_record(0, 0, correct);
     out.units = {unit(0, 0, 0, 2), unit(1, 1, 3, 1, 0.001)};
+    out.units[0].cpu_s = 1;
     out.valid_start_unix_s = 104;
     out.valid_seconds = 1;
     return out;

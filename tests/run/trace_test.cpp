@@ -118,6 +118,24 @@ TEST_F(TraceTest, TrainersThatTrainTogetherHaveNoArrows) {
     EXPECT_EQ(with("cat", "unit").size(), 4u);
 }
 
+// Trainers 0 and 1 are a group, trainers 2 and 3 another one. The state hops once, and home.
+TEST_F(TraceTest, AGroupsHopIsAnArrowFromItsFirstMember) {
+    TraceWriter trace(file_, {"a", "a", "b", "b"}, 99, 2);
+    auto lap = first_trial();
+    lap.units = {unit(0, 0, 0, 1), unit(1, 1, 0, 1), unit(2, 2, 2, 1), unit(3, 3, 2, 1)};
+    trace.add(lap);
+    trace.close();
+    auto const starts = with("ph", "s"), ends = with("ph", "f");
+    ASSERT_EQ(starts.size(), 2u);
+    ASSERT_EQ(ends.size(), 2u);
+    EXPECT_EQ(starts[0].at("tid"), 0);
+    EXPECT_EQ(ends[0].at("tid"), 2);
+    EXPECT_EQ(starts[1].at("tid"), 2);
+    EXPECT_EQ(ends[1].at("tid"), 0) << "validation";
+    EXPECT_LT(starts[0].at("ts").number(), 2e6) << "within the unit of trainer 0, [1 s, 2 s)";
+    EXPECT_GT(ends[0].at("ts").number(), 3e6) << "within the unit of trainer 2, [3 s, 4 s)";
+}
+
 TEST_F(TraceTest, CountersOfBytesAndOfTheQueue) {
     TraceWriter trace(file_, {"node1", "node2"}, 99);
     for (int const trial : {0, 1, 1, 2}) trace.released({TrialId(trial), 0});

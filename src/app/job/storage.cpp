@@ -20,7 +20,7 @@ namespace {
 // Measured: the lines of a lap in journal.jsonl and metrics.jsonl; what trace.json has for a unit (its slice, its hop and
 // counters: 190 bytes if trainers do not wait, 310 if they wait before each unit) and besides; the event files. A block of
 // units-N.bin is as docs/formats.md says.
-constexpr std::uint64_t k_lines_of_a_lap = 1100, k_trace = 4000, k_trace_of_a_unit = 250, k_unit = 56, k_block = 32,
+constexpr std::uint64_t k_lines_of_a_lap = 1100, k_trace = 4000, k_trace_of_a_unit = 250, k_unit = 64, k_block = 32,
                         k_events_of_a_trial = 300, k_events_of_a_lap = 150;
 
 std::uint64_t laps_of(PreparedRun const& prepared) {

@@ -51,11 +51,33 @@ std::string head_cell(std::string_view name, std::string_view css) {
     return fmt::format("<th scope=\"col\"{}>{}</th>", css.empty() ? "" : fmt::format(" class=\"{}\"", css), escaped(name));
 }
 
+bool has_cpu(ReportData const& data) {
+    return std::ranges::any_of(data.trials, [](ReportTrial const& trial) { return trial.cpu.wall_s > 0; });
+}
+
+// Seconds of training; CPU seconds and their share, if some trial has them.
+std::string times_cells(ReportData const& data, ReportGroup const& group) {
+    double trained_s = 0;
+    CpuUse cpu;
+    for (auto const i : group.trials) {
+        trained_s += data.trials[i].train_s;
+        cpu.add(data.trials[i].cpu);
+    }
+    auto out = number_cell(trained_s, fmt::format("{:.3g}", trained_s));
+    if (!has_cpu(data)) return out;
+    auto const share = cpu.share();
+    if (!std::isfinite(share)) return out + number_cell(NAN, "-") + number_cell(NAN, "-");
+    return out + number_cell(cpu.of(trained_s), fmt::format("{:.3g}", cpu.of(trained_s))) +
+           number_cell(share, fmt::format("{:.0f} %", 100 * share));
+}
+
 std::string head_of(ReportData const& data, std::vector<KeyColumn> const& keys) {
     auto out = head_cell("rank", "n") + head_cell(data.has_copies() ? "trials" : "trial", "n");
     out += head_cell(data.has_copies() ? "mean " + data.metric : data.metric, "n");
     out += data.has_copies() ? head_cell("spread", "n") + head_cell("copies", "") : head_cell("best epoch", "n");
-    out += head_cell("epochs", "n") + head_cell("trained (s)", "n") + head_cell("status", "");
+    out += head_cell("epochs", "n") + head_cell("trained (s)", "n");
+    if (has_cpu(data)) out += head_cell("CPU (s)", "n") + head_cell("CPU use", "n");
+    out += head_cell("status", "");
     for (auto const& key : keys) out += head_cell(key.name, key.numeric ? "n" : "");
     return "<thead><tr>" + out + "</tr></thead>";
 }
@@ -64,8 +86,6 @@ std::string row_of_group(ReportData const& data, std::size_t g, std::string_view
     auto const& group = data.groups[g];
     auto const& trial = data.trials[group.trials.front()];
     auto out = number_cell(rank.empty() ? NAN : std::stod(std::string(rank)), rank);
-    double trained_s = 0;
-    for (auto const i : group.trials) trained_s += data.trials[i].train_s;
     auto const name = data.has_copies() ? fmt::format("{}-{}", trial.id.value, data.trials[group.trials.back()].id.value)
                                         : fmt::format("{}", trial.id.value);
     out += number_cell(trial.id.value, name) + number_cell(group.value, short_number(group.value));
@@ -76,7 +96,7 @@ std::string row_of_group(ReportData const& data, std::size_t g, std::string_view
         out += number_cell(trial.best ? double(trial.best->epoch) : NAN,
                            trial.best ? fmt::format("{}", trial.best->epoch) : "-");
     out += number_cell(group.epochs, fmt::format("{}", group.epochs));
-    return out + number_cell(trained_s, fmt::format("{:.3g}", trained_s)) + status_cell(trial);
+    return out + times_cells(data, group) + status_cell(trial);
 }
 
 }  // namespace

@@ -144,7 +144,9 @@ void add_work(ReportData& data, TrialIndex const& index, std::map<TrialId, LossK
         auto const trial = index.at(lap.trial);
         times.add(lap, data.best == trial ? TimesReader::OfTrial::best : TimesReader::OfTrial::another);
         tally.add(lap, losses.at(lap.trial));
-        data.trials[trial].train_s += totals_of(lap).seconds;
+        auto const totals = totals_of(lap);
+        data.trials[trial].train_s += totals.seconds;
+        data.trials[trial].cpu.add({totals.cpu_s, totals.cpu_of_s});
         data.trials[trial].valid_s += validation_s_of(lap);
         data.hop_bytes += lap.hop_bytes;
         ++data.laps;

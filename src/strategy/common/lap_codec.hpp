@@ -38,7 +38,7 @@ void fields(A& a, Lap& m) {
 
 template <class A>
 void fields(A& a, UnitRecord& m) {
-    a(m.shard, m.trainer, m.rows, m.loss_sum, m.start_unix_s, m.seconds, m.wait_s, m.state_hash);
+    a(m.shard, m.trainer, m.rows, m.loss_sum, m.start_unix_s, m.seconds, m.wait_s, m.state_hash, m.cpu_s);
 }
 
 template <class A>

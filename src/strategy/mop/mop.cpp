@@ -62,7 +62,7 @@ private:
     // The result of one turn: a unit, a piece of validation (validated: the last one), or neither.
     enum class Step { trained, validates, validated, damaged, failed };
     Step run(ReadyLap& ready);
-    void train_unit(ReadyLap& ready);
+    void train_unit(ReadyLap& ready, std::optional<double> cpu);
     Step validate_lap(ReadyLap& ready);
     bool prepare(ReadyLap& ready);
     bool is_as_it_left(ReadyLap const& ready, ByteView state) const;
@@ -200,12 +200,13 @@ MopWorker::Step MopWorker::run(ReadyLap& ready) {
     auto& journey = ready.journey;
     auto const started_s = monotonic_s();
     auto const wait_s = ready.ready_s <= last_end_s_ ? started_s - last_end_s_ : -1;
+    auto const cpu = validating(ready) ? std::nullopt : begin_cpu();
     if (!prepare(ready)) return Step::failed;
     if (came_damaged(ready)) return Step::damaged;
     if (validating(ready)) return validate_lap(ready);
     auto const prepared_s = monotonic_s() - started_s;
     auto const units = journey.record.units.size();
-    train_unit(ready);
+    train_unit(ready, cpu);
     if (journey.record.units.size() > units) charge(journey.record.units[units], prepared_s, wait_s);
     return Step::trained;
 }
@@ -219,8 +220,8 @@ MopWorker::Step MopWorker::validate_lap(ReadyLap& ready) {
     return Step::validated;
 }
 
-void MopWorker::train_unit(ReadyLap& ready) {
-    if (!group_) return train(ready.journey, ready.state.bytes());
+void MopWorker::train_unit(ReadyLap& ready, std::optional<double> cpu) {
+    if (!group_) return train(ready.journey, ready.state.bytes(), cpu);
     begin_unit(ready.journey);
     group_->lead(ready.journey, ready.state);
     ready.journey.saved = false;

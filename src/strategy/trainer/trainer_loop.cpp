@@ -18,6 +18,7 @@
 #include "strategy/common/placement.hpp"
 #include "strategy/common/roll_call_messages.hpp"
 #include "strategy/trainer/best_snapshot.hpp"
+#include "strategy/trainer/cpu_watch.hpp"
 #include "strategy/trainer/job_ended.hpp"
 #include "strategy/trainer/state_file.hpp"
 #include "strategy/trainer/state_store.hpp"
@@ -33,7 +34,14 @@ constexpr double k_full_s = 0.01;      // between looks for room in memory
 }  // namespace
 
 TrainerLoop::TrainerLoop(WorkerResources const& resources, StateKeeper::Holds holds, double idle_wait_s)
-    : resources_(resources), keeper_(resources_, holds), idle_wait_s_(idle_wait_s) {}
+    : resources_(resources),
+      keeper_(resources_, holds),
+      cpu_watch_(std::make_unique<CpuWatch>(resources_.runner.device())),
+      idle_wait_s_(idle_wait_s) {}
+
+TrainerLoop::~TrainerLoop() = default;
+
+std::optional<double> TrainerLoop::begin_cpu() { return cpu_watch_->begin(); }
 
 BufferPool& TrainerLoop::pool() const { return courier().pool(); }
 
@@ -146,7 +154,9 @@ void TrainerLoop::begin_unit(Journey& journey) {
     if (!journey.saved_s) journey.saved_s = monotonic_s();
 }
 
-void TrainerLoop::train(Journey& journey, MutableBytes state) {
+void TrainerLoop::train(Journey& journey, MutableBytes state, std::optional<double> cpu) {
+    auto& units = journey.record.units;
+    auto const before = units.size();
     begin_unit(journey);
     TrialRunner::OnTheWay const on_the_way{[&] { return keeper_.is_due(journey); },
                                            [&] {
@@ -154,6 +164,7 @@ void TrainerLoop::train(Journey& journey, MutableBytes state) {
                                                if (paused()) throw Paused{};
                                            }};
     runner().run_unit(journey, state, &courier().activity(), keeper_.saves() ? &on_the_way : nullptr);
+    if (units.size() > before) units.back().cpu_s = CpuWatch::since(cpu);
     journey.saved = false;
     ++courier().activity().units;
 }

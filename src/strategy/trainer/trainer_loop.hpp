@@ -6,6 +6,7 @@
 #include <deque>
 #include <exception>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,6 +22,7 @@ namespace hopscotch {
 
 class BufferPool;
 class Courier;
+class CpuWatch;
 struct Goodbye;
 enum class Phase : std::uint8_t;
 struct Leave;
@@ -28,6 +30,7 @@ struct Save;
 
 class TrainerLoop : public Worker {
 public:
+    ~TrainerLoop() override;
     std::optional<Welcome> serve() override;
 
 protected:
@@ -50,8 +53,10 @@ protected:
     virtual void save_queued() {}
 
     // During a lap.
-    void begin_unit(Journey& journey);                         // the heartbeat shows it
-    void train(Journey& journey, MutableBytes state);          // begin_unit, run_unit
+    void begin_unit(Journey& journey);  // the heartbeat shows it
+    // begin_unit, run_unit. cpu: where the CPU seconds of the unit begin.
+    void train(Journey& journey, MutableBytes state, std::optional<double> cpu);
+    std::optional<double> begin_cpu();
     bool validate(Journey& journey, MutableBytes state);       // one piece. True after the last one
     void finish(Journey& journey, ByteView state);             // LapDone; state may be empty if the trial ended early
     void fail(Journey& journey, std::exception const& error);  // before its state was there: sets the outcome
@@ -85,6 +90,7 @@ private:
 
     WorkerResources resources_;
     StateKeeper keeper_;
+    std::unique_ptr<CpuWatch> cpu_watch_;
     double idle_wait_s_;
     std::deque<Incoming> set_aside_;
     std::map<TrialId, std::string> left_;  // with the reason
