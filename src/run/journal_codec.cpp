@@ -110,6 +110,10 @@ Json validation_json(LapRecord const& record) {
     }
     out["start_unix_s"] = record.valid_start_unix_s;
     out["seconds"] = record.valid_seconds;
+    if (record.validators.empty()) return out;
+    Json::Array trainers;
+    for (auto const trainer : record.validators) trainers.emplace_back(trainer.value);
+    out["trainers"] = std::move(trainers);
     return out;
 }
 
@@ -121,6 +125,14 @@ void read_validation(Json const& json, LapRecord& record) {
         for (auto const& member : own->object()) record.valid.own.push_back({member.key, real(*own, member.key)});
     record.valid_start_unix_s = real(json, "start_unix_s");
     record.valid_seconds = real(json, "seconds");
+    auto const* trainers = json.find("trainers");
+    if (trainers == nullptr) return;
+    for (auto const& trainer : trainers->array()) {
+        auto const value = trainer.integer();
+        if (value < 0 || value > k_most_trainers)
+            throw Error(fmt::format("'trainers' has {} (from 0 to {} is possible)", value, k_most_trainers));
+        record.validators.emplace_back(static_cast<int>(value));
+    }
 }
 
 // What only strategies write whose trainers wait for each other.

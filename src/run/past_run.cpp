@@ -123,7 +123,7 @@ PastCosts read_past_costs(std::filesystem::path const& directory) {
         auto const units = totals_of(lap);
         auto& cost = out.trials[lap.trial];
         cost.units += units.count;
-        cost.seconds += units.seconds + lap.valid_seconds;
+        cost.seconds += units.seconds + validation_s_of(lap);
     }
     for (auto& [trial, cost] : out.trials) cost.assignment = journal.assignments.at(trial);
     return out;

@@ -96,10 +96,12 @@ void Tally::add_times(LapRecord const& record) {
         if (unit.wait_s >= 0) gaps_s_.add(unit.wait_s);
     }
     if (record.valid_seconds > 0) {
-        require(record.home.value >= 0, "a lap's home is not of this run");
-        if (record.home.index() >= busy_s_.size()) busy_s_.resize(record.home.index() + 1);
-        busy_s_[record.home.index()] += record.valid_seconds;
-        trial.valid_s += record.valid_seconds;
+        for (auto const trainer : validators_of(record)) {
+            require(trainer.value >= 0, "a lap's home is not of this run");
+            if (trainer.index() >= busy_s_.size()) busy_s_.resize(trainer.index() + 1);
+            busy_s_[trainer.index()] += record.valid_seconds;
+        }
+        trial.valid_s += validation_s_of(record);
     }
     hops_ += record.hops;
     hop_bytes_ += static_cast<std::int64_t>(record.hop_bytes);

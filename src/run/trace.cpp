@@ -112,7 +112,10 @@ void TraceWriter::add(LapRecord const& record) {
         auto const place = add_unit(record, record.units[u]);
         if (u % group_size_ == 0) stops.push_back(place);  // the units of a group stand together, its first member's first
     }
-    if (record.valid.rows > 0) stops.push_back(add_validation(record));
+    std::vector<Place> validated;
+    if (record.valid.rows > 0)
+        for (auto const trainer : validators_of(record)) validated.push_back(add_validation(record, trainer));
+    if (!validated.empty()) stops.push_back(validated.front());
     add_arrows(record, stops);
     add_counters(record);
 }
@@ -128,15 +131,14 @@ TraceWriter::Place TraceWriter::add_unit(LapRecord const& record, UnitRecord con
     return {unit.trainer, span};
 }
 
-TraceWriter::Place TraceWriter::add_validation(LapRecord const& record) {
+TraceWriter::Place TraceWriter::add_validation(LapRecord const& record, TrainerId trainer) {
     auto const wanted = span_of(record.valid_start_unix_s, record.valid_seconds);
-    auto const span = rows_[{Group::trainers, record.home.value}].validation(wanted);
+    auto const span = rows_[{Group::trainers, trainer.value}].validation(wanted);
     auto const trial = record.trial.value;
-    add_event(slice(fmt::format(R"("name":"t{} e{} validation","cat":"validation")", trial, record.epoch), 0, record.home,
-                    span,
+    add_event(slice(fmt::format(R"("name":"t{} e{} validation","cat":"validation")", trial, record.epoch), 0, trainer, span,
                     fmt::format(R"("trial":{},"epoch":{},"loss":{})", trial, record.epoch,
                                 mean_loss(record.valid.loss, record.valid.rows))));
-    return {record.home, span};
+    return {trainer, span};
 }
 
 void TraceWriter::add_wait(UnitRecord const& unit) {

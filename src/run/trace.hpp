@@ -67,7 +67,7 @@ private:
     bool has_room(LapRecord const& record);
     TraceRow::Span span_of(double start_unix_s, double seconds) const;
     Place add_unit(LapRecord const& record, UnitRecord const& unit);
-    Place add_validation(LapRecord const& record);
+    Place add_validation(LapRecord const& record, TrainerId trainer);
     void add_wait(UnitRecord const& unit);
     void add_arrows(LapRecord const& record, std::vector<Place> const& stops);
     void add_arrow(Place const& from, Place const& to);

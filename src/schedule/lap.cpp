@@ -21,4 +21,13 @@ UnitTotals totals_of(LapRecord const& record) {
     return out;
 }
 
+std::span<TrainerId const> validators_of(LapRecord const& record) {
+    if (record.validators.empty()) return {&record.home, 1};
+    return record.validators;
+}
+
+double validation_s_of(LapRecord const& record) {
+    return record.valid_seconds * static_cast<double>(validators_of(record).size());
+}
+
 }  // namespace hopscotch

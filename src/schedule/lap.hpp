@@ -4,6 +4,7 @@
 #include <compare>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -56,9 +57,7 @@ struct UnitRecord {
 // Sums over the units of a lap.
 struct UnitTotals {
     std::int64_t count = 0, rows = 0;
-    double loss_sum = 0;  // added in visit order
-    double seconds = 0;
-    double end_unix_s = 0;           // of the unit that ended last
+    double loss_sum = 0, seconds = 0, end_unix_s = 0;  // added in visit order; of all; of the unit that ended last
     double cpu_s = 0, cpu_of_s = 0;  // CPU seconds, and seconds, of the units whose CPU seconds were measured
 };
 
@@ -68,8 +67,7 @@ struct UnitsAt {
     std::uint64_t offset = 0;
 };
 
-// stopped: by an order (a user, a limit of hours).
-enum class Outcome { finished, diverged, failed, stopped };
+enum class Outcome { finished, diverged, failed, stopped };  // stopped: by an order (a user, a limit of hours)
 
 // Of a failure. trial: its model threw. surroundings: data or memory was missing; another attempt may work.
 enum class Cause { trial, surroundings };
@@ -105,8 +103,9 @@ struct LapRecord {
     std::int64_t hops = 0, hop_bytes = 0;
     ValidationScores valid;
     double valid_start_unix_s = 0, valid_seconds = 0;
-    double lr = 0;                 // of the lap's last step
-    std::uint64_t state_hash = 0;  // after its last unit
+    std::vector<TrainerId> validators;  // if several trainers validated together; else home alone did
+    double lr = 0;                      // of the lap's last step
+    std::uint64_t state_hash = 0;       // after its last unit
     // Hashes of the whole state. They prove that each lap begins with the right state. begin: 0: the initial state, or not
     // known (of an older version). end: after validation, which may move counters; 0: the lap did not finish, or not known.
     std::uint64_t begin_hash = 0, end_hash = 0;
@@ -118,11 +117,12 @@ struct LapRecord {
     // If the result of the servers depends on timing: by part, the workers in the order of their gradients. Not journalled.
     std::vector<std::vector<std::uint16_t>> server_log;
     std::vector<Order> orders;  // that came with the lap; added by rank 0
-
     LapId id() const { return {trial, epoch}; }
 };
 
 UnitTotals totals_of(LapRecord const& record);
+std::span<TrainerId const> validators_of(LapRecord const& record);  // home alone, or all that validated together
+double validation_s_of(LapRecord const& record);                    // summed over them
 
 // Receives finished laps (rank 0).
 class LapSink {

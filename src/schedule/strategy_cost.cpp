@@ -168,10 +168,11 @@ double broadcast_s(ModelWork const& model, Link const& link, int size) {
 }
 
 // A model whose epochs are one step each.
-ModelWork with_epoch_s(ModelWork model, double seconds) {
+ModelWork with_epoch_s(ModelWork model, double seconds, double validation_s) {
     model.rows = model.batch = 1;
     model.fixed_s = seconds;
     model.row_s = 0;
+    model.validation_s = validation_s;
     return model;
 }
 
@@ -192,6 +193,10 @@ double group_epoch_s(ModelWork const& model, Link const& link, GroupUse const& u
            use.bundles * broadcast_s(model, link, use.size);
 }
 
+double group_validation_s(ModelWork const& model, Link const& link, int size) {
+    return model.validation_s == 0 ? 0 : model.validation_s / size + broadcast_s(model, link, size);
+}
+
 Estimate estimate_mop_in_groups(Workload const& work, Cluster const& groups, double hops_per_lap, GroupUse const& use) {
     Workload of_groups, of_compute;
     double compute_s = 0;
@@ -200,11 +205,14 @@ Estimate estimate_mop_in_groups(Workload const& work, Cluster const& groups, dou
     for (auto const& model : work.models) {
         auto const run = together(model, use.size, use.reduce.batch);
         auto const steps_s = static_cast<double>(run.steps) * run.step_s;
-        of_groups.models.push_back(with_epoch_s(model, group_epoch_s(model, groups.link, use)));
-        of_compute.models.push_back(with_epoch_s(model, steps_s / static_cast<double>(model.epochs)));
+        of_groups.models.push_back(
+            with_epoch_s(model, group_epoch_s(model, groups.link, use), group_validation_s(model, groups.link, use.size)));
+        of_compute.models.push_back(
+            with_epoch_s(model, steps_s / static_cast<double>(model.epochs), model.validation_s / use.size));
+        auto const broadcasts = model.epochs * (use.bundles + (model.validation_s == 0 ? 0 : 1));
         compute_s += use.size * steps_s + static_cast<double>(model.epochs) * model.validation_s;
-        bytes += run.steps * all_reduce_bytes(use.size, model.weight_bytes) +
-                 model.epochs * use.bundles * (use.size - 1) * model.state_bytes();
+        bytes +=
+            run.steps * all_reduce_bytes(use.size, model.weight_bytes) + broadcasts * (use.size - 1) * model.state_bytes();
     }
     auto out = estimate_mop(of_groups, groups, hops_per_lap);
     out.network_bytes += bytes;

@@ -68,8 +68,8 @@ Estimate estimate_all_reduce(Workload const& work, Cluster const& cluster, AllRe
 
 // Groups of G trainers that train mop's units together (strategy.group_size). An epoch of a model's units on a group: as of
 // all-reduce on G trainers, steps (c(b/G) + exposed), and for each bundle the state to the G-1 others, a + (G-1)(W+O)/B.
-// With it the rest is as of mop, with groups for trainers; one trainer validates. Bytes: mop's, 2(G-1)W a step, and the
-// states to the others.
+// Validation v: v/G behind one more such state. With it the rest is as of mop, with groups for trainers. Bytes: mop's,
+// 2(G-1)W a step, and the states to the others.
 struct GroupUse {
     int size = 2, bundles = 1;
     AllReduceUse reduce = {Collective::direct};
@@ -77,6 +77,7 @@ struct GroupUse {
 std::int64_t bucket_bytes_of(StrategyConfig const& strategy);
 GroupUse group_use(StrategyConfig const& strategy, int bundles);  // its sums are the deterministic all-reduce
 double group_epoch_s(ModelWork const& model, Link const& link, GroupUse const& use);
+double group_validation_s(ModelWork const& model, Link const& link, int size);
 Estimate estimate_mop_in_groups(Workload const& work, Cluster const& groups, double hops_per_lap, GroupUse const& use);
 
 // As all-reduce, but nothing hides behind the backward pass. Bytes: steps 2KW, colocated 2(K-1)W. Memory: a worker's 2W and

@@ -114,6 +114,7 @@ SHORTENED = {
 
 # Why it is not run.
 BUILDS = "sets up, builds, and runs the tests that this is one of"
+FIGURES = "builds, and takes minutes; evidence.figures runs small sizes"
 BY_HAND = "configures and builds"
 CLUSTER = "wants Slurm: tests/slurm runs the templates"
 NOT_RUN = {
@@ -126,6 +127,8 @@ NOT_RUN = {
     "scripts/chaos.sh --losses": "builds, and takes minutes; chaos_test and survivors_test walk the same places",
     "scripts/chaos.sh --orders": "builds, and takes minutes; random_chaos_test runs five cases",
     "scripts/bench.sh": "several minutes",
+    "scripts/evidence.sh": FIGURES,
+    "scripts/evidence.sh scheduler_quality": FIGURES,
     "scripts/setup.sh --cuda": "downloads 2.2 GB",
     "cmake --preset release": BY_HAND,
     "cmake --build build -j 8 --target hopscotch": BY_HAND,

@@ -99,6 +99,11 @@ class OwnModel(Case):
         self.assertTrue("val_answer" in (self.cwd / "out/trials.csv").read_text().splitlines()[0])
         self.assertTrue("val_answer" in (self.cwd / "out/report.html").read_text())
         said = self.run_hopscotch("predict", "out", "digits", "--split", "valid", "--out", "p.csv", "--allow-code")[1]
+        together = ("--overwrite", "--strategy", "allreduce", "--trainers", "2", "--set", "search.metric=val_loss")
+        self.assertEqual(self.run_hopscotch("run", "e.json", "--quiet", *together)[0], 0)
+        trials = self.summary()["trials"]
+        self.assertEqual([trial["status"] for trial in trials], ["finished", "failed", "failed"])
+        self.assertEqual(trials[0]["best"]["val_answer"], good["best"]["val_answer"])
         self.assertIn(f", answer {good['best']['val_answer']:.4f}", said)
 
     def test_torchscript(self):

@@ -86,8 +86,10 @@ def units_of(laps):
 
 
 def ends_of(laps):
-    """How each lap ended, and with what."""
+    """How each lap ended, and with what; not who validated."""
     keys = ("trial", "epoch", "outcome", "reason", "lr", "state_hash")
+    for lap in laps:
+        lap["validation"].pop("trainers", None)
     return sorted([*(lap[key] for key in keys), timeless(lap["validation"])] for lap in laps)
 
 

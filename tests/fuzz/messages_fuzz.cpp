@@ -122,7 +122,7 @@ std::vector<Kind> all_kinds() {
             kind("all_saved", AllSaved{3, 1}),
             kind("fatal", Fatal{"out of memory"}),
             kind("share", Share{1, Bytes(7, std::byte{2})}),
-            kind("unit", UnitCall{some_lap(), ShardId(2), 640}),
+            kind("unit", UnitCall{UnitCall::Work::validation, some_lap(), ShardId(2), 640}),
             kind("places", std::vector{some_place(), some_place()}),
             kind("look", Look{true, false, 4}),
             kind("serve", ServeLap{some_lap(), 10, 100, 1}),

@@ -160,6 +160,8 @@ void expect_as_alone(JobResult const& job, Experiment const& experiment) {
             }
             EXPECT_EQ(to_hex(lap.state_hash), to_hex(hashes.back()));
             EXPECT_EQ(lap.valid.rows, k_shards * 11);
+            ASSERT_EQ(lap.validators.size(), size);
+            EXPECT_EQ(lap.validators.front(), lap.home);
         }
     }
 }
@@ -220,6 +222,9 @@ TEST(UnitGroup, WithOneBundleHasTheBitsOfAllreduce) {
         EXPECT_EQ(to_hex(group.state_hash), to_hex(all.state_hash)) << epoch;
         EXPECT_EQ(to_hex(group.end_hash), to_hex(all.end_hash)) << epoch;
         EXPECT_EQ(group.sync_rounds, all.sync_rounds);
+        EXPECT_EQ(group.valid.loss, all.valid.loss);
+        EXPECT_EQ(group.validators, (std::vector{TrainerId(0), TrainerId(1)}));
+        EXPECT_EQ(group.validators, all.validators);
         ASSERT_EQ(group.units.size(), all.units.size());
         for (std::size_t u = 0; u < all.units.size(); ++u) EXPECT_EQ(group.units[u].loss_sum, all.units[u].loss_sum);
     }
@@ -267,6 +272,34 @@ TEST(UnitGroup, AMembersFailureEndsThatTrialAlone) {
     if (mpi_world()) GTEST_SKIP() << "needs exactly four trainers";
     expect_failure(false, "unit on shard 3 of epoch 1 on trainer 3");
     expect_failure(true, "no such layer");
+}
+
+class FaultyEvaluator final : public Evaluator {
+public:
+    void evaluate(ShardSource&, BatchRange const&, Evaluation&) override { throw std::runtime_error("no such column"); }
+    std::int64_t evaluation_batches(std::int64_t rows) const override { return rows; }
+    std::vector<float> predict(ShardSource&, BatchRange const&) override { return {}; }
+};
+
+TEST(UnitGroup, AMembersFailureInValidationEndsThatTrialAlone) {
+    if (mpi_world()) GTEST_SKIP() << "needs exactly four trainers";
+    auto const factory = [](TrialConfig const& config, Manifest const& manifest, Workspace& workspace) {
+        auto model = make_trial_model(config, manifest, workspace);
+        if (config.train.optimizer.lr == 0.02) model.evaluation = std::make_unique<FaultyEvaluator>();
+        return model;
+    };
+    run_thread_ranks(5, [&](World& world) {
+        if (world.rank() != Rank(0))
+            return trainer_main(world, k_test_build, world.rank() == Rank(2) ? factory : make_trial_model);
+        TemporaryDirectory const directory;
+        auto const data = make_tiny_dataset(directory.path() / "data", 4, 31).string();
+        auto const job = run_as_scheduler(world, experiment_of(data, 4, {}), 4, two_trials());
+        auto const& lap = job.laps.at({TrialId(1), 0});
+        EXPECT_EQ(lap.outcome, Outcome::failed);
+        EXPECT_NE(lap.reason.find("validation of epoch 0 on trainer 1"), lap.reason.npos) << lap.reason;
+        EXPECT_NE(lap.reason.find("no such column"), lap.reason.npos) << lap.reason;
+        EXPECT_EQ(job.laps.at({TrialId(0), 1}).outcome, Outcome::finished);
+    });
 }
 
 }  // namespace unit_group_test

@@ -212,8 +212,8 @@ void Attempt::go_on() {
         released_[lap.trial] = std::max(released_[lap.trial], lap.epoch);
         execute(std::move(lap));
     }
-    meter_->begin(director_.trials());
-    units_ = units_before_ = static_cast<double>(catch_up_->units());
+    units_ = static_cast<double>(catch_up_->units());
+    units_before_ = units_ + meter_->begin(director_.trials(), catch_up_->units_in_files(director_.trials()));
     counted_before_ = static_cast<double>(pump_.units_done());
     for (auto const& trial : director_.trials()) {
         if (has_ended(trial.status)) {

@@ -133,6 +133,14 @@ bool CatchUp::find_starts(std::vector<TrialView> const& trials, Recorder const& 
     return more;
 }
 
+std::map<TrialId, double> CatchUp::units_in_files(std::vector<TrialView> const& trials) const {
+    std::map<TrialId, double> out;
+    for (auto const& [trial, start] : starts_)
+        if (start.file != nullptr && start.file->epoch == trials[trial.index()].epochs_done)
+            out[trial] = start.file->step * experiment_.strategy.group_size;
+    return out;
+}
+
 void CatchUp::place(Lap& lap) const {
     auto const start = starts_.find(lap.trial);
     if (start == starts_.end() || lap.epoch != start->second.epoch || start->second.file == nullptr) return;

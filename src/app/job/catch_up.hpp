@@ -40,6 +40,8 @@ public:
     bool waits() const { return !again_.empty(); }  // laps are being trained again
     bool waits_for(TrialId trial) const;
     std::size_t units() const { return units_; }  // of the journal
+    // Of the trials whose lap goes on from its middle: how many units of the lap their file has.
+    std::map<TrialId, double> units_in_files(std::vector<TrialView> const& trials) const;
 
     // The file with the state after that lap. Null if no file has it.
     LapSink::Saved const* file_after(TrialId trial, int epoch) { return files_.after(trial, epoch); }

@@ -41,7 +41,7 @@ Assignment changed(Assignment assignment, Assignment const& changes) {
 }
 
 double seconds_of(LapRecord const& record) {
-    double out = record.valid_seconds;
+    double out = validation_s_of(record);
     for (auto const& unit : record.units) out += unit.seconds;
     return out;
 }

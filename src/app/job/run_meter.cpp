@@ -7,8 +7,14 @@
 
 namespace hopscotch {
 
-void RunMeter::begin(std::vector<TrialView> const& trials) {
+double RunMeter::begin(std::vector<TrialView> const& trials, std::map<TrialId, double> const& units) {
     for (auto const& trial : trials) before_[trial.id] = trial.epochs_done - trial.first_epoch;
+    double sum = 0;
+    for (auto const& [trial, count] : units) {
+        before_[trial] += count / shards_;
+        sum += count;
+    }
+    return sum;
 }
 
 void RunMeter::learn(LapRecord const& record, TrialView const& trial) {
@@ -45,6 +51,7 @@ RunMeter::Work RunMeter::work(std::vector<TrialView> const& trials, double units
     if (planned_epochs > epochs && epochs > 0) out.total *= planned_epochs / epochs;
     if (running > 0) out.done += units_ahead * running_s / running;
     out.done = std::min(out.done, out.total);
+    out.before = std::min(out.before, out.done);
     return out;
 }
 

@@ -16,7 +16,8 @@ class RunMeter {
 public:
     RunMeter(Experiment const& experiment, int shards) : experiment_(experiment), shards_(shards) {}
 
-    void begin(std::vector<TrialView> const& trials);  // the laps that they have now are of earlier jobs
+    // What the trials have now is of earlier jobs: their laps, and of a lap that goes on, units. Returns the sum of those.
+    double begin(std::vector<TrialView> const& trials, std::map<TrialId, double> const& units);
     void learn(LapRecord const& record, TrialView const& trial);
 
     struct Work {
@@ -33,7 +34,7 @@ private:
     UnitTimes times_;
     std::size_t laps_ = 0;  // learnt from
     std::map<TrialId, UnitKind> kinds_;
-    std::map<TrialId, int> before_;  // epochs
+    std::map<TrialId, double> before_;  // epochs
 };
 
 }  // namespace hopscotch

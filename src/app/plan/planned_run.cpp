@@ -93,10 +93,17 @@ double PlannedRun::unit_s(PlannedTrial const& trial, StrategyConfig const& strat
     return group_epoch_s(group_model(trial, steps, size, strategy.batch), link_, group_use(strategy, units)) / units;
 }
 
+double PlannedRun::validation_s(PlannedTrial const& trial, StrategyConfig const& strategy) const {
+    if (strategy.group_size == 1) return trial.validation_s;
+    auto const steps = epoch_steps_in_groups(prepared_, trial.id, strategy);
+    return group_validation_s(group_model(trial, steps, strategy.group_size, strategy.batch), link_, strategy.group_size);
+}
+
 std::vector<TrialCost> PlannedRun::unit_costs(StrategyConfig const& strategy) const {
     std::vector<TrialCost> out;
     for (auto const& trial : trials_)
-        out.push_back({trial.id, unit_s(trial, strategy), trial.validation_s, static_cast<int>(trial.epochs), trial.route});
+        out.push_back(
+            {trial.id, unit_s(trial, strategy), validation_s(trial, strategy), static_cast<int>(trial.epochs), trial.route});
     return out;
 }
 

@@ -45,6 +45,7 @@ private:
 
     double mop_work_s() const;
     double unit_s(PlannedTrial const& trial, StrategyConfig const& strategy) const;
+    double validation_s(PlannedTrial const& trial, StrategyConfig const& strategy) const;
 
     PreparedRun const& prepared_;
     Link link_;

@@ -147,7 +147,7 @@ void add_work(ReportData& data, TrialIndex const& index, std::map<TrialId, LossK
         auto const totals = totals_of(lap);
         data.trials[trial].train_s += totals.seconds;
         data.trials[trial].cpu.add({totals.cpu_s, totals.cpu_of_s});
-        data.trials[trial].valid_s += lap.valid_seconds;
+        data.trials[trial].valid_s += validation_s_of(lap);
         data.hop_bytes += lap.hop_bytes;
         ++data.laps;
     }

@@ -53,7 +53,8 @@ void TimesReader::add(LapRecord const& lap, OfTrial trial) {
     }
     if (lap.valid_seconds > 0) {
         auto const [start, end] = seconds_from(lap.valid_start_unix_s, lap.valid_seconds);
-        add({TimePiece::Kind::validate, lap.home.value, lap.trial.value, lap.epoch, 0, start, end}, trial);
+        for (auto const trainer : validators_of(lap))
+            add({TimePiece::Kind::validate, trainer.value, lap.trial.value, lap.epoch, 0, start, end}, trial);
     }
     for (std::size_t t = 0; t < std::min(lap.exposed_s.size(), out_.trainers.size()); ++t)
         out_.trainers[t].exposed_s += lap.exposed_s[t];

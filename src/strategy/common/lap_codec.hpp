@@ -61,8 +61,8 @@ void fields(A& a, LapRecord& m) {
     std::vector<double> cpu_s;
     for (auto const& unit : m.units) cpu_s.push_back(unit.cpu_s);
     a(m.trial, m.epoch, m.attempt, m.outcome, m.cause, m.reason, m.units, m.home, m.hops, m.hop_bytes, m.valid,
-      m.valid_start_unix_s, m.valid_seconds, m.lr, m.state_hash, m.begin_hash, m.end_hash, m.state_bytes, m.exposed_s,
-      m.sync_rounds, m.staleness, m.server_log, cpu_s);
+      m.valid_start_unix_s, m.valid_seconds, m.validators, m.lr, m.state_hash, m.begin_hash, m.end_hash, m.state_bytes,
+      m.exposed_s, m.sync_rounds, m.staleness, m.server_log, cpu_s);
     for (std::size_t i = 0; i < std::min(m.units.size(), cpu_s.size()); ++i) m.units[i].cpu_s = cpu_s[i];
 }
 

@@ -20,7 +20,7 @@ void GroupMember::handle(Incoming message) {
 void GroupMember::work() {
     auto const call = std::move(calls_.front());
     calls_.pop_front();
-    busy_with(call.lap, call.shard, Phase::compute);
+    busy_with(call.lap, call.shard, call.work == UnitCall::Work::unit ? Phase::compute : Phase::validation);
     group_.follow(call);
 }
 

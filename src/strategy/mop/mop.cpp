@@ -63,6 +63,7 @@ private:
     enum class Step { trained, validates, validated, damaged, failed };
     Step run(ReadyLap& ready);
     void train_unit(ReadyLap& ready, std::optional<double> cpu);
+    Step validate_lap(ReadyLap& ready);
     bool prepare(ReadyLap& ready);
     bool is_as_it_left(ReadyLap const& ready, ByteView state) const;
     bool came_damaged(ReadyLap& ready);
@@ -202,12 +203,21 @@ MopWorker::Step MopWorker::run(ReadyLap& ready) {
     auto const cpu = validating(ready) ? std::nullopt : begin_cpu();
     if (!prepare(ready)) return Step::failed;
     if (came_damaged(ready)) return Step::damaged;
-    if (validating(ready)) return validate(journey, ready.state.bytes()) ? Step::validated : Step::validates;
+    if (validating(ready)) return validate_lap(ready);
     auto const prepared_s = monotonic_s() - started_s;
     auto const units = journey.record.units.size();
     train_unit(ready, cpu);
     if (journey.record.units.size() > units) charge(journey.record.units[units], prepared_s, wait_s);
     return Step::trained;
+}
+
+MopWorker::Step MopWorker::validate_lap(ReadyLap& ready) {
+    auto& journey = ready.journey;
+    if (!group_ || runner().manifest().valid.empty())
+        return validate(journey, ready.state.bytes()) ? Step::validated : Step::validates;
+    busy_with(journey.lap, ShardId(-1), Phase::validation);
+    group_->lead_validation(journey, ready.state);
+    return Step::validated;
 }
 
 void MopWorker::train_unit(ReadyLap& ready, std::optional<double> cpu) {

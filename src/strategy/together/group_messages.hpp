@@ -31,18 +31,19 @@ void fields(A& a, Look& m) {
     a(m.save, m.leave, m.steps);
 }
 
-// MessageKind::unit, from the first member of a group of mop: train your part of this unit with me. shard: the first
-// member's.
+// MessageKind::unit, from the first member of a group of mop: train your part of this unit with me, or validate yours.
 struct UnitCall {
+    enum class Work : std::uint8_t { unit, validation };
+    Work work = Work::unit;
     Lap lap;
-    ShardId shard;
+    ShardId shard = {};  // of a unit: the first member's
     std::uint64_t state_bytes = 0;
     std::int64_t steps = 0, steps_to_look = 1;
     Bytes places = {};  // of all members, if the unit goes on from a file, behind so many steps
 };
 template <class A>
 void fields(A& a, UnitCall& m) {
-    a(m.lap, m.shard, m.state_bytes, m.steps, m.steps_to_look, m.places);
+    a(m.work, m.lap, m.shard, m.state_bytes, m.steps, m.steps_to_look, m.places);
 }
 
 // The message of one member in the n-th exchange of messages from all to all.

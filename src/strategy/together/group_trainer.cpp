@@ -14,11 +14,11 @@
 #include "core/hash.hpp"
 #include "experiment/config.hpp"
 #include "model/state/state.hpp"
-#include "model/trial/evaluation.hpp"
 #include "model/trial/training_pass.hpp"
 #include "schedule/lap_metric.hpp"
 #include "strategy/common/lap_codec.hpp"
 #include "strategy/together/group_messages.hpp"
+#include "strategy/together/group_validation.hpp"
 #include "strategy/together/lock_step.hpp"
 #include "strategy/together/shared_saves.hpp"
 #include "strategy/together/step_plan.hpp"
@@ -123,7 +123,9 @@ void GroupTrainer::run(LapBegin& begun) {
     if (journey.record.outcome != Outcome::finished) return;
     train(*mine, journey);
     agree(*mine, journey);
-    if (journey.record.outcome == Outcome::finished) validate_together(*mine, journey);
+    if (journey.record.outcome != Outcome::finished) return;
+    busy_with(lap, ShardId(-1), Phase::validation);
+    validate_together(group_, resources(), lap, mine->state(), journey.record);
 }
 
 void GroupTrainer::open_lap(LapBegin& begun, std::optional<SharedLap>& mine) {
@@ -184,38 +186,6 @@ void GroupTrainer::agree(SharedLap& mine, Journey& journey) {
     hopscotch::agree(group_, end, record, resources().owners.trainers);
     record.state_hash = state_hash(mine.state(), layout);
     record.lr = mine.training().learning_rate();
-}
-
-// Each evaluates its part of the batches; sums are combined in the order of trainers.
-void GroupTrainer::validate_together(SharedLap& mine, Journey& journey) {
-    auto& record = journey.record;
-    auto& activity = courier().activity();
-    auto const start = monotonic_s();
-    record.valid_start_unix_s = unix_s();
-    busy_with(mine.lap(), ShardId(-1), Phase::validation);
-    Evaluation sums(runner().manifest().task, runner().manifest().outputs);
-    std::string complaint;
-    try {
-        sums = runner().validate_part(mine.lap(), mine.state(), group_.self(), group_.size(), &activity);
-    } catch (std::exception const& error) {
-        runner().look_at_device(fmt::format("the validation of {}: {}", place_of(mine.lap(), 0), error.what()));
-        complaint = fmt::format("validation of epoch {} on trainer {} ({}): {}", mine.lap().epoch, runner().self().value,
-                                host_name(), error.what());
-    }
-    Encoder encoder;
-    encoder(complaint, sums);
-    auto const all = group_.share(encoder.take(), fmt::format("the validation of {}", place_of(mine.lap(), 0)));
-    Evaluation merged(runner().manifest().task, runner().manifest().outputs);
-    for (auto const& bytes : all) {
-        Evaluation part(runner().manifest().task, runner().manifest().outputs);
-        Decoder decoder(bytes);
-        decoder(complaint, part);
-        if (!complaint.empty() && record.reason.empty()) record.reason = complaint;
-        merged.merge(part);
-    }
-    if (!record.reason.empty()) record.outcome = Outcome::failed;
-    if (record.outcome == Outcome::finished) runner().end_validation(mine.lap(), mine.state(), merged, record);
-    record.valid_seconds = merged.rows() == 0 ? 0 : monotonic_s() - start;
 }
 
 }  // namespace hopscotch

@@ -62,7 +62,6 @@ private:
     void tell_members(MessageKind kind, Bytes const& body);
     void train(SharedLap& mine, Journey& journey);
     void agree(SharedLap& mine, Journey& journey);
-    void validate_together(SharedLap& mine, Journey& journey);
     Outcome all_ready(Lap const& lap, Journey& journey, std::string const& complaint);
 
     bool has_looked_for_nccl_ = false;

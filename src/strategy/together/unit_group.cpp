@@ -17,6 +17,7 @@
 #include "strategy/common/worker_resources.hpp"
 #include "strategy/together/group.hpp"
 #include "strategy/together/group_messages.hpp"
+#include "strategy/together/group_validation.hpp"
 #include "strategy/together/lock_step.hpp"
 #include "strategy/together/shared_lap.hpp"
 #include "strategy/together/shared_saves.hpp"
@@ -66,12 +67,11 @@ std::vector<ShardId> UnitGroup::bundle_of(UnitCall const& call) const {
 }
 
 void UnitGroup::lead(Journey& journey, Buffer& state) {
-    UnitCall call{journey.lap, resources_.runner.shard_of(journey), state.bytes().size()};
+    UnitCall call{UnitCall::Work::unit, journey.lap, resources_.runner.shard_of(journey), state.bytes().size()};
     call.steps = journey.batches;
     call.steps_to_look = saves_->steps_to_look(journey.lap.trial);
     call.places = std::move(journey.parts);
-    for (int k = 1; k < group_->size(); ++k)
-        resources_.courier.send(group_->ranks().ranks[static_cast<std::size_t>(k)], MessageKind::unit, encode(call));
+    call_members(call);
     state_ = std::move(state);
     train(call, journey);
     state = std::move(state_);
@@ -80,29 +80,54 @@ void UnitGroup::lead(Journey& journey, Buffer& state) {
     ++journey.step;
 }
 
+void UnitGroup::lead_validation(Journey& journey, Buffer& state) {
+    UnitCall call{UnitCall::Work::validation, journey.lap};
+    call.state_bytes = state.bytes().size();
+    call_members(call);
+    state_ = std::move(state);
+    get_state(call);
+    validate_together(*group_, resources_, call.lap, state_.bytes(), journey.record);
+    state = std::move(state_);
+}
+
+void UnitGroup::call_members(UnitCall const& call) {
+    for (int k = 1; k < group_->size(); ++k)
+        resources_.courier.send(group_->ranks().ranks[static_cast<std::size_t>(k)], MessageKind::unit, encode(call));
+}
+
 void UnitGroup::follow(UnitCall const& call) {
     Journey journey;
     journey.lap = call.lap;
     journey.record.trial = call.lap.trial;
     journey.record.epoch = call.lap.epoch;
     state_ = resources_.courier.pool().acquire(call.state_bytes);
-    train(call, journey);
+    if (call.work == UnitCall::Work::unit) {
+        train(call, journey);
+    } else {
+        get_state(call);
+        validate_together(*group_, resources_, call.lap, state_.bytes(), journey.record);
+    }
     state_ = {};
 }
 
 namespace {
 
 std::string text_of(UnitCall const& call) {
-    return fmt::format("the unit from shard {} on of trial {}, epoch {}", call.shard.value, call.lap.trial.value,
-                       call.lap.epoch);
+    auto const lap = fmt::format("trial {}, epoch {}", call.lap.trial.value, call.lap.epoch);
+    if (call.work == UnitCall::Work::validation) return "the validation of " + lap;
+    return fmt::format("the unit from shard {} on of {}", call.shard.value, lap);
 }
 
 }  // namespace
 
+void UnitGroup::get_state(UnitCall const& call) {
+    group_->wait({group_->broadcast(state_.bytes(), "the state for " + text_of(call))});
+}
+
 void UnitGroup::train(UnitCall const& call, Journey& journey) {
     auto& record = journey.record;
     group_->take_exposed_s();
-    group_->wait({group_->broadcast(state_.bytes(), "the state for " + text_of(call))});
+    get_state(call);
     std::optional<SharedLap> mine;
     record.reason = first_complaint(call, open(call, mine));
     if (!record.reason.empty()) {

@@ -7,6 +7,7 @@
 
 #include "comm/activity.hpp"
 #include "comm/codec.hpp"
+#include "comm/world.hpp"
 #include "core/clock.hpp"
 #include "data/batches/shard_source.hpp"
 #include "model/state/state.hpp"
@@ -105,7 +106,14 @@ bool TrialRunner::run_validation_piece(Journey& journey, MutableBytes state, Act
 
 void TrialRunner::end_validation(Lap const& lap, ByteView state, Evaluation const& sums, LapRecord& record) {
     auto& trial_model = model(lap);
-    record.valid = trial_model.evaluation->scores(sums);
+    try {
+        record.valid = trial_model.evaluation->scores(sums);
+    } catch (std::exception const& error) {  // a metric of the user's own: each member of a group finds the same
+        record.outcome = Outcome::failed;
+        record.reason = fmt::format("validation of epoch {} on trainer {} ({}): {}", record.epoch, self_.value, host_name(),
+                                    error.what());
+        return;
+    }
     trial_model.state->end_epoch(epoch_loss(record, config_of(lap).train.loss));
     record.end_hash = state_hash(state, trial_model.state->layout());
     if (record.valid.rows == 0 || std::isfinite(record.valid.loss)) return;

@@ -1,0 +1,70 @@
+"""docs/results.md, from the results of the figures.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+import textwrap
+
+ORDER = ("scheduler_quality", "communication", "storage", "hop_hiding", "strong_scaling")
+
+HEAD = """# Results: the papers' figures
+
+The claims of the papers behind Hopscotch, measured with Hopscotch. Each figure is one command, and
+`scripts/evidence.sh --list` lists them. A program checks every claim and writes it to `experiments/results`. This page is
+generated from these files. A claim that does not hold stays on the page, with the reason.
+```
+scripts/evidence.sh                      # all figures; a figure that was measured here is not measured again
+scripts/evidence.sh scheduler_quality    # one
+```
+Models called synthetic wait instead of computing, so that many trainers fit on few cores. Their times are real.
+Their shards are dealt out equally (`owners` `equal`), so 6 trainers with 8 shards are no faster than 4.
+"""
+
+
+def wrapped(words, first="", rest=""):
+    return textwrap.fill(
+        words, 123, initial_indent=first, subsequent_indent=rest, break_long_words=False, break_on_hyphens=False
+    )
+
+
+def value(number):
+    if isinstance(number, list):
+        return ", ".join(value(each) for each in number)
+    return f"{number:,}" if isinstance(number, int) else f"{number:.3g}" if isinstance(number, float) else str(number)
+
+
+def statement(each):
+    numbers = "; ".join(f"{key.replace('_', ' ')} {value(number)}" for key, number in each["numbers"].items())
+    words = f"{'Holds' if each['holds'] else '**Does not hold**'}: {each['claim']}"
+    words += (f" ({numbers})" if numbers else "") + "."
+    return wrapped(words + (f" {each['why']}" if "why" in each else ""), "- ", "  ")
+
+
+def section(name, figure, result):
+    return "\n".join(
+        [
+            f"## {figure.TITLE}",
+            wrapped(figure.ASKS),
+            "",
+            f"![{figure.TITLE}](results/{name}.svg)",
+            "",
+            *(statement(each) for each in result["claims"]),
+            "",
+            wrapped(f"**How.** {figure.HOW}"),
+            "",
+            wrapped(f"**Published.** {figure.PAPER}"),
+            "",
+            wrapped(
+                f"`scripts/evidence.sh {name}`: {result['seconds']:.0f} s on {result['machine']}, {result['date']}, commit "
+                f"`{result['commit']}`."
+            ),
+            "",
+        ]
+    )
+
+
+def write(entries):
+    """entries: {name: (figure, result)}."""
+    claims = [each for _, result in entries.values() for each in result["claims"]]
+    count = f"Of {len(claims)} claims, {sum(each['holds'] for each in claims)} hold.\n"
+    return "\n".join([HEAD, count, *(section(name, *entry) for name, entry in entries.items())]).rstrip("\n") + "\n"

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// The work behind a run's progress and ETA.
+#include "app/job/run_meter.hpp"
+
+#include <gtest/gtest.h>
+
+#include "experiment/reader.hpp"
+
+namespace hopscotch {
+namespace run_meter_test {
+
+constexpr int k_shards = 4;
+
+// Two trials of three epochs; the first one has trained one.
+std::vector<TrialView> two_trials() {
+    std::vector<TrialView> out(2);
+    for (std::size_t t = 0; t < out.size(); ++t) {
+        out[t].id = TrialId(t);
+        out[t].status = TrialStatus::running;
+        out[t].epochs_wanted = 3;
+        out[t].unit_cost = 2;
+    }
+    out[0].epochs_done = 1;
+    return out;
+}
+
+TEST(RunMeter, WhatAnEarlierJobTrainedInALapThatGoesOnIsNotOfThisOne) {
+    Problems problems("test");
+    auto const experiment = read_experiment(R"({"data": {"path": "d"}, "model": {"name": "mlp"}})", {}, problems);
+    RunMeter meter(experiment, k_shards);
+    auto trials = two_trials();
+    // The second trial goes on behind two of its four units.
+    EXPECT_EQ(meter.begin(trials, {{TrialId(1), 2}}), 2);
+    auto const start = meter.work(trials, 2, 0);
+    EXPECT_DOUBLE_EQ(start.total, 6 * k_shards * 2);
+    EXPECT_DOUBLE_EQ(start.before, 6 * 2) << "a lap, and half of one";
+    EXPECT_DOUBLE_EQ(start.done, start.before) << "this job has trained nothing yet";
+    trials[1].epochs_done = 1;
+    auto const later = meter.work(trials, 0, 0);
+    EXPECT_DOUBLE_EQ(later.done - later.before, 2 * 2) << "the two units that this job trained";
+}
+
+}  // namespace run_meter_test
+}  // namespace hopscotch
