@@ -123,7 +123,8 @@ ValidationScores TorchEvaluator::scores(Evaluation const& sums) const {
         auto const value = metric.value(own.subspan(at, metric.sums), out.rows);
         at += metric.sums;
         bool const diverged = !std::isfinite(out.loss);  // which says more than the metric
-        if (!diverged && !std::isfinite(value)) throw Error(fmt::format("{} is {}", metric.name, value));
+        if (!diverged && !std::isfinite(value))
+            throw Error(fmt::format("{} is {} (a metric must be a finite number); mend its value()", metric.name, value));
         out.own.push_back({metric.name, value});
     }
     return out;
