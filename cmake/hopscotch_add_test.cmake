@@ -7,6 +7,7 @@
 #   Every other *_test.cpp of the folder, each as hopscotch_add_test(FILE.cpp).
 #   NP: process counts under mpirun. LONG_NP: those of the long suite (scripts/test.sh --long). An uncaught failure in one
 #   rank ends the test through MPI_Abort, never through the timeout.
+#   LABELS: gpu: a part of it needs a GPU; kernels: it launches our own kernels; zoo: gpu_check.sh runs it by models.
 #   COST: about how long it takes, if that is more than some seconds: CTest begins with those.
 set(HOPSCOTCH_MPIRUN ${MPIEXEC_EXECUTABLE} --oversubscribe --bind-to none)
 # All ranks of a test are on this host: looking for networks would take each of them 0.1 s.
@@ -52,6 +53,11 @@ function(hopscotch_add_test file)
   if(arg_COST)
     set_tests_properties(${module}.${stem} PROPERTIES COST ${arg_COST})
   endif()
+  if(gpu IN_LIST arg_LABELS)
+    string(JOIN " " line ${target} ${stem} ${arg_LABELS})
+    set_property(GLOBAL APPEND PROPERTY hopscotch_gpu_tests ${line})
+    set_property(GLOBAL APPEND PROPERTY hopscotch_gpu_programs ${target})
+  endif()
   foreach(np ${arg_NP})
     set_property(TARGET ${target} APPEND PROPERTY files_np${np} ${stem})
   endforeach()
@@ -93,4 +99,15 @@ function(hopscotch_add_rank_tests)
       endif()
     endforeach()
   endforeach()
+endfunction()
+
+# At the end of tests/: the target gpu_tests, all programs with tests labelled gpu, and gpu_tests.txt in the folder of the
+# build, a line "PROGRAM FILE LABELS" for each of these files. CTest names no program before it is built.
+function(hopscotch_list_gpu_tests)
+  get_property(lines GLOBAL PROPERTY hopscotch_gpu_tests)
+  get_property(programs GLOBAL PROPERTY hopscotch_gpu_programs)
+  list(REMOVE_DUPLICATES programs)
+  add_custom_target(gpu_tests DEPENDS ${programs})
+  list(JOIN lines "\n" text)
+  file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/gpu_tests.txt CONTENT "${text}\n")
 endfunction()

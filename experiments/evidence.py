@@ -18,7 +18,8 @@ import tempfile
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import page  # noqa: E402
 from chart import draw  # noqa: E402
-from job import SOURCE, Job  # noqa: E402
+from job import SOURCE, Job, Missing  # noqa: E402
+from reasons import REASONS  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
 RESULTS, PICTURES, PAGE = HERE / "results", SOURCE / "docs/results", SOURCE / "docs/results.md"
@@ -57,8 +58,9 @@ def machine():
 
 
 def script_of(name):
-    """Changes with the figure's script: results of another script are stale."""
-    return hashlib.sha256((HERE / name / "figure.py").read_bytes()).hexdigest()[:16]
+    """Changes with the figure's script and the modules that it names in USES: results of another script are stale."""
+    files = [HERE / name / "figure.py", *(HERE / module for module in getattr(figures()[name], "USES", ()))]
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
 
 
 def result_of(name):
@@ -73,9 +75,13 @@ def replace(path, content):
     os.replace(fresh, path)
 
 
-def checked(figure, data):
-    """The statements of a figure, as the data have them now."""
-    return json.loads(json.dumps(list(figure.claims(data))))
+def checked(name, figure, data):
+    """The statements of a figure, as the data have them now; of those that do not hold the reasons that are known."""
+    claims = json.loads(json.dumps(list(figure.claims(data))))
+    for each in claims:
+        if not each["holds"] and "why" not in each and (why := REASONS.get(name, {}).get(each["claim"])):
+            each["why"] = why
+    return claims
 
 
 def measure(name, figure, options):
@@ -86,7 +92,7 @@ def measure(name, figure, options):
         job.forget()
     data = json.loads(json.dumps(figure.measure(job)))
     done = {"date": datetime.date.today().isoformat(), "seconds": round(job.seconds(), 1)}
-    return {"name": name, **origin, **done, "claims": checked(figure, data), "data": data}
+    return {"name": name, **origin, **done, "claims": checked(name, figure, data), "data": data}
 
 
 def up_to_date(name):
@@ -100,26 +106,36 @@ def outputs():
     known = figures()
     results = {name: result for name in known if (result := result_of(name))}
     out = {PICTURES / f"{name}.svg": draw(known[name].chart(result["data"])) for name, result in results.items()}
-    out[PAGE] = page.write({name: (known[name], result) for name, result in results.items()})
+    missing = {name: figure for name, figure in known.items() if name not in results and hasattr(figure, "NEEDS")}
+    out[PAGE] = page.write({name: (known[name], result) for name, result in results.items()}, missing)
     return out
 
 
 def make(options):
-    known = figures()
+    known, skipped = figures(), 0
     for name in options.names or known:
         if not options.again and up_to_date(name):
             print(f"{name}: up to date", flush=True)
             continue
         print(f"{name}: about {known[name].MINUTES} min", flush=True)
-        result = measure(name, known[name], options)
+        try:
+            result = measure(name, known[name], options)
+        except Missing as why:
+            print(f"    skipped: {why}")
+            skipped += name in options.names
+            continue
         replace(RESULTS / f"{name}.json", json.dumps(result, indent=1) + "\n")
         for each in result["claims"]:
             print(f"    {'holds' if each['holds'] else 'DOES NOT HOLD'}: {each['claim']}")
     draw_all()
-    return 0
+    return 1 if skipped else 0
 
 
 def draw_all():
+    for name, figure in figures().items():
+        result = result_of(name)
+        if result and result["claims"] != (claims := checked(name, figure, result["data"])):
+            replace(RESULTS / f"{name}.json", json.dumps({**result, "claims": claims}, indent=1) + "\n")
     for path, content in outputs().items():
         replace(path, content)
 
@@ -134,11 +150,13 @@ def check():
             )
     for name in known:
         result = result_of(name)
+        if result is None and hasattr(known[name], "NEEDS"):
+            continue  # the page says so
         if result is None:
             bad.append(f"experiments/results/{name}.json is missing; run scripts/evidence.sh {name}")
         elif result["script"] != script_of(name):
             bad.append(f"experiments/results/{name}.json is of another figure.py; run scripts/evidence.sh {name}")
-        elif result["claims"] != checked(known[name], result["data"]):
+        elif result["claims"] != checked(name, known[name], result["data"]):
             bad.append(f"experiments/results/{name}.json has claims that do not follow from its data")
     print("\n".join(bad) or "docs/results.md follows from the results")
     return 1 if bad else 0
@@ -152,7 +170,7 @@ def short(options):
         with tempfile.TemporaryDirectory(prefix="hopscotch-evidence-") as folder:
             data = json.loads(json.dumps(figure.measure(Job(folder, "short", options.build))))
         known = {each["claim"] for each in (result_of(name) or {"claims": []})["claims"] if not each["holds"]}
-        for each in checked(figure, data):
+        for each in checked(name, figure, data):
             print(f"{name}: {'holds' if each['holds'] else 'DOES NOT HOLD'}: {each['claim']} {each['numbers']}")
             failed += [] if each["holds"] or each["claim"] in known else [each["claim"]]
         draw(figure.chart(data))

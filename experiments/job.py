@@ -10,8 +10,16 @@ import shutil
 import subprocess
 import time
 
+import table
+
 SOURCE = pathlib.Path(__file__).resolve().parent.parent
 DATA = SOURCE / "data/digits.csv"
+CIFAR = "HOPSCOTCH_CIFAR10"  # an environment variable
+RECORD = 1 + 3 * 32 * 32  # bytes of an image and its label in CIFAR-10's binary version
+
+
+class Missing(Exception):
+    """What a figure needs and this machine does not have. The figure is skipped, and earlier results stay."""
 
 
 class Job:
@@ -45,10 +53,10 @@ class Job:
     def forget(self):
         self.parts = {}
 
-    def program(self, *words, text=None):
+    def program(self, *words, text=None, launcher=(), environment=os.environ):
         """What a program of the build prints."""
-        command = [str(self.build / words[0]), *map(str, words[1:])]
-        environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+        command = [*map(str, launcher), str(self.build / words[0]), *map(str, words[1:])]
+        environment = {**environment, "OMP_NUM_THREADS": "1"}
         done = subprocess.run(command, cwd=self.folder, input=text, capture_output=True, text=True, env=environment)
         if done.returncode != 0:
             raise RuntimeError(f"{' '.join(command)} ended with {done.returncode}: {done.stderr[-2000:]}")
@@ -65,25 +73,77 @@ class Job:
         return [[float(word) for word in row.split()] for row in out.splitlines()]
 
     def digits(self, shards, rows=1797):
-        """The first so many digits of the repository, a fifth of them for validation: the folder's name."""
+        """The first so many digits of the repository (again and again if there are not as many), a fifth of them for
+        validation: the folder's name."""
         name = f"digits-{shards}-{rows}"
         if not (self.folder / name / "dataset.json").exists():
             shutil.rmtree(self.folder / name, ignore_errors=True)
-            lines = DATA.read_text().splitlines(keepends=True)
-            (self.folder / "digits.csv").write_text("".join(lines[: rows + 1]))
+            head, *lines = DATA.read_text().splitlines(keepends=True)
+            lines = (lines * (1 + rows // len(lines)))[:rows]
+            (self.folder / "digits.csv").write_text("".join([head, *lines]))
             layout = ["--shards", shards, "--valid", 0.2, "--shape", "1x8x8", "--label", "label"]
             self.program("hopscotch", "data", "import", "csv", "digits.csv", "--out", name, *layout)
         return name
 
-    def run(self, experiment, trainers):
-        """Runs the experiment with trainer threads: its summary.json. The run directory is removed."""
+    def cifar(self, shards, rows, valid=0.2):
+        """So many training images of CIFAR-10, a fifth of them for validation: the folder's name. HOPSCOTCH_CIFAR10 names
+        the folder of the images in class folders (train/cat/0001.jpg), or of the binary version (data_batch_1.bin)."""
+        source = pathlib.Path(os.environ.get(CIFAR) or "/missing").resolve()
+        batches = sorted(source.glob("data_batch_*.bin"))
+        if not batches and not (source / "train").is_dir():
+            raise Missing(f"needs CIFAR-10: set {CIFAR} to the folder of train/CLASS/*.jpg, or of data_batch_1.bin")
+        name = f"cifar-{shards}-{rows}"
+        if not (self.folder / name / "dataset.json").exists():
+            shutil.rmtree(self.folder / name, ignore_errors=True)
+            part = self.folder / "cifar-part"
+            shutil.rmtree(part, ignore_errors=True)
+            part.mkdir()
+            first_batches(batches, rows, part) if batches else first_images(source / "train", rows, part)
+            kind = ["cifar", part / "data_batch_1.bin"] if batches else ["images", part]
+            self.program("hopscotch", "data", "import", *kind, "--out", name, "--shards", shards, "--valid", valid)
+            shutil.rmtree(part)
+        return name
+
+    def table(self, shards, rows):
+        """The first rows of a table that follows from a formula (see table.py), a fifth of them for validation."""
+        name = f"table-{shards}-{rows}"
+        if not (self.folder / name / "dataset.json").exists():
+            shutil.rmtree(self.folder / name, ignore_errors=True)
+            table.write(self.folder / "table.csv", rows)
+            layout = ["--shards", shards, "--valid", 0.2, "--label", "label"]
+            self.program("hopscotch", "data", "import", "csv", "table.csv", "--out", name, *layout)
+        return name
+
+    def run(self, experiment, trainers, also=(), read=None, launcher=(), environment=os.environ):
+        """Runs the experiment with trainer threads, or under a launcher of ranks: its summary.json, and under the names in
+        `also` other files of the run directory, which have a JSON object a line; or what `read` takes from the run
+        directory. That is then removed."""
         (self.folder / "experiment.json").write_text(
             json.dumps({**experiment, "run": {**experiment.get("run", {}), "dir": "run"}})
         )
-        self.program("hopscotch", "run", "experiment.json", "--overwrite", "--quiet", "--trainers", trainers)
-        summary = json.loads((self.folder / "run/summary.json").read_text())
-        shutil.rmtree(self.folder / "run")
-        return summary
+        words = ["run", "experiment.json", "--overwrite", "--quiet", *(() if launcher else ("--trainers", trainers))]
+        self.program("hopscotch", *words, launcher=launcher, environment=environment)
+        run = self.folder / "run"
+        summary = json.loads((run / "summary.json").read_text())
+        for name in also:
+            summary[name] = [json.loads(line) for line in (run / name).read_text().splitlines()]
+        found = read(run) if read else summary
+        shutil.rmtree(run)
+        return found
+
+
+def first_batches(batches, rows, folder):
+    records = b"".join(batch.read_bytes() for batch in batches[: -(-rows // 10_000)])
+    (folder / "data_batch_1.bin").write_bytes(records[: rows * RECORD])
+
+
+def first_images(source, rows, folder):
+    """The same number of each class, in the order of the names."""
+    classes = sorted(path for path in source.iterdir() if path.is_dir())
+    for images in classes:
+        (folder / images.name).mkdir()
+        for image in sorted(images.iterdir())[: rows // len(classes)]:
+            shutil.copy(image, folder / images.name)
 
 
 def claim(words, holds, why="", **numbers):

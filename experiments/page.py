@@ -5,7 +5,24 @@ SPDX-License-Identifier: Apache-2.0
 
 import textwrap
 
-ORDER = ("scheduler_quality", "communication", "storage", "hop_hiding", "strong_scaling")
+ORDER = (
+    "scheduler_quality",
+    "communication",
+    "storage",
+    "hop_hiding",
+    "strong_scaling",
+    "run_times",
+    "ring_server",
+    "slow_worker",
+    "faults",
+    "learning_curves",
+    "sparknet",
+    "visit_orders",
+    "asynchronous_trials",
+    "search_digits",
+    "search_cifar",
+    "predictions",
+)
 
 HEAD = """# Results: the papers' figures
 
@@ -40,6 +57,12 @@ def statement(each):
     return wrapped(words + (f" {each['why']}" if "why" in each else ""), "- ", "  ")
 
 
+def remarks(figure, data):
+    """What a figure adds to its claims, such as a table."""
+    lines = list(figure.remarks(data)) if hasattr(figure, "remarks") else []
+    return [*lines, ""] if lines else []
+
+
 def section(name, figure, result):
     return "\n".join(
         [
@@ -50,6 +73,7 @@ def section(name, figure, result):
             "",
             *(statement(each) for each in result["claims"]),
             "",
+            *remarks(figure, result["data"]),
             wrapped(f"**How.** {figure.HOW}"),
             "",
             wrapped(f"**Published.** {figure.PAPER}"),
@@ -63,8 +87,13 @@ def section(name, figure, result):
     )
 
 
-def write(entries):
-    """entries: {name: (figure, result)}."""
+def not_measured(name, figure):
+    return wrapped(f"**Not measured yet**: {figure.TITLE}. `scripts/evidence.sh {name}` needs {figure.NEEDS}.") + "\n"
+
+
+def write(entries, missing):
+    """entries: {name: (figure, result)}; missing: {name: figure} without results, which need what nobody here has."""
     claims = [each for _, result in entries.values() for each in result["claims"]]
     count = f"Of {len(claims)} claims, {sum(each['holds'] for each in claims)} hold.\n"
-    return "\n".join([HEAD, count, *(section(name, *entry) for name, entry in entries.items())]).rstrip("\n") + "\n"
+    sections = [section(name, *entry) for name, entry in entries.items()]
+    return "\n".join([HEAD, count, *sections, *(not_measured(*each) for each in missing.items())]).rstrip("\n") + "\n"

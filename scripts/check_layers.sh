@@ -29,7 +29,7 @@ declare -A rooms=(
     [data/import/image]="dataset import"
     [data/import/array]="dataset import"
     [model/state]=""
-    [model/network]="state"
+    [model/network]="state gpu"
     [model/gpu]=""
     [model/feed]="network gpu"
     [model/step]="state network gpu feed"
@@ -66,6 +66,7 @@ places='
 ^nlohmann/                                | ^core/json\.cpp$                     | only core/json.cpp parses JSON
 ^CLI/                                     | ^app/([a-z]+/)?[a-z0-9_]+\.cpp$      | only app reads the command line
 ^(torch|ATen|c10)/                        | ^model/                              | only model knows LibTorch
+^dlfcn\.h$                                | ^(model/own/plugin|[a-z/]+_library)\.cpp$ | only these files open libraries
 ^nccl\.h$                                 | ^comm/nccl_library\.cpp$             | only comm/nccl_library.cpp speaks NCCL
 ^cuda                                     | ^(model|comm)/                       | only model and comm touch devices
 ^spdlog/                                  | ^core/log\.cpp$                      | only core/log.cpp logs

@@ -14,13 +14,13 @@ from pathlib import Path
 import lizard
 
 LINES, PARAMETERS, HEADER_LINES, COLUMNS, DEPTH = 40, 5, 150, 125, 12
-HEADERS_P95 = 35  # own headers behind a source file
+HEADERS_P95 = 36  # own headers behind a source file
 
 # "file function": why it may be longer, or have more parameters.
 KNOWN = {
     "src/model/zoo/zoo.cpp table": "a table of data: one row for each model",
     "tests/fuzz/mutate.cpp odd_token": "a table of data: the tokens",
-    "src/model/sync_batch_norm.cpp forward": "torch's interface of an autograd function",
+    "src/model/network/fused_norm.cpp forward": "torch's interface of an autograd function",
     "tests/search/repeated_test.cpp is": "lizard takes the lambdas and tests behind it for its body",
 }
 FOLDERS = ("src", "include", "tests", "examples")

@@ -19,9 +19,10 @@ constexpr char const* name_of(Phase phase) {
     return "computing";
 }
 
-// The rank's own thread writes the first three lines; the rank's courier reads them for the heartbeat.
+// The rank's own thread writes the first four lines; the rank's courier reads them for the heartbeat.
 struct Activity {
-    std::atomic<std::uint64_t> batches = 0, units = 0;
+    std::atomic<std::uint64_t> batches = 0;
+    std::atomic<double> flops = 0;  // of the units that it has finished
     std::atomic<std::int32_t> trial = -1, epoch = 0, shard = -1;
     std::atomic<Phase> phase = Phase::compute;
     std::atomic<bool> leave = false;    // set by the courier: rank 0 has sent Shutdown

@@ -127,6 +127,7 @@ void BufferPool::lock_pages(HostBlock& block) const {
 
 // What is not needed goes back to the system: where more arrive than leave, and after a crowd has gone.
 void BufferPool::take_back(HostBlock block) noexcept {
+    HostBlock idle;  // freed after the lock, as `block` is: to unlock the pages of a GPU's block takes milliseconds
     std::lock_guard const lock(mutex_);
     ++returns_;
     bool const enough = idle_pieces_ >= k_most_idle && idle_bytes_ + block.capacity > k_most_idle_bytes;
@@ -137,7 +138,8 @@ void BufferPool::take_back(HostBlock block) noexcept {
         free_.push_back({std::move(block), returns_});
     }
     if (free_.empty() || returns_ - free_.front().since < k_idle_returns) return;
-    discard(take_idle(free_.begin()));
+    idle = take_idle(free_.begin());
+    discard(idle);
 }
 
 // Under the lock.
@@ -171,6 +173,7 @@ PieceOffer BufferPool::offer(Buffer const& buffer) const {
 }
 
 void BufferPool::hand_over(Buffer buffer) {
+    std::vector<HostBlock> forgotten;  // freed after the lock
     std::lock_guard const lock(mutex_);
     --surplus_;
     allocated_ -= buffer.block_.capacity;
@@ -179,13 +182,15 @@ void BufferPool::hand_over(Buffer buffer) {
     bool const is_new = handed_over_.try_emplace(piece, HandedOver{std::move(buffer.block_), ++hand_overs_}).second;
     if (is_new) handed_over_bytes_ += piece.bytes;
     while (handed_over_.size() > k_most_handed_over || handed_over_bytes_ > k_most_handed_over_times * most_allocated_)
-        forget_oldest();
+        forgotten.push_back(forget_oldest());
 }
 
-void BufferPool::forget_oldest() {
+HostBlock BufferPool::forget_oldest() {
     auto const oldest = std::ranges::min_element(handed_over_, {}, [](auto const& entry) { return entry.second.when; });
     handed_over_bytes_ -= oldest->first.bytes;
+    auto block = std::move(oldest->second.block);
     handed_over_.erase(oldest);
+    return block;
 }
 
 bool BufferPool::may_adopt(PieceOffer const& offer, std::size_t bytes) const {

@@ -114,7 +114,7 @@ private:
         HostBlock block;
         std::uint64_t when = 0;
     };
-    void forget_oldest();
+    HostBlock forget_oldest();
     std::map<SharedPiece, HandedOver> handed_over_;  // still mapped: they may return
     std::uint64_t hand_overs_ = 0;
     std::size_t handed_over_bytes_ = 0;

@@ -17,7 +17,7 @@
 
 namespace hopscotch {
 
-inline constexpr std::uint16_t k_protocol = 7;
+inline constexpr std::uint16_t k_protocol = 8;
 
 struct Offer {
     std::uint64_t id = 0;  // counted by the sender
@@ -51,15 +51,15 @@ void fields(A& a, Unreachable& m) {
 // silence.
 struct Heartbeat {
     std::uint64_t batches = 0;  // finished since the start; the same number during a stall
-    std::uint64_t units = 0;
-    TrialId trial;  // of the unit under way; -1: idle
+    double flops = 0;           // of the units finished since the start
+    TrialId trial;              // of the unit under way; -1: idle
     int epoch = 0;
     ShardId shard;
     Phase phase = Phase::compute;
 };
 template <class A>
 void fields(A& a, Heartbeat& m) {
-    a(m.batches, m.units, m.trial, m.epoch, m.shard, m.phase);
+    a(m.batches, m.flops, m.trial, m.epoch, m.shard, m.phase);
 }
 
 }  // namespace hopscotch

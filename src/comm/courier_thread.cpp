@@ -221,7 +221,7 @@ void Courier::beat(double now) {
         if (quiet_ || closing_) return;
     }
     Heartbeat const heartbeat{activity_.batches,
-                              activity_.units,
+                              activity_.flops,
                               TrialId(activity_.trial.load()),
                               activity_.epoch,
                               ShardId(activity_.shard.load()),

@@ -2,6 +2,7 @@
 // The exception classes and the one always-on check. Expected outcomes (a trial that diverges) are values, never
 // exceptions; only main and a thread's outermost function catch.
 #pragma once
+#include <concepts>
 #include <source_location>
 #include <stdexcept>
 #include <string>
@@ -58,6 +59,14 @@ std::string where(std::source_location const& at);
 inline void require(bool condition, std::string_view problem, std::source_location at = std::source_location::current()) {
     if (!condition) [[unlikely]]
         throw Error(std::string(problem) + " [" + where(at) + "]");
+}
+
+// For checks of every unit: problem() is called only if the condition does not hold. Formatting takes longer than a
+// schedule.
+template <std::invocable Problem>
+void require(bool condition, Problem const& problem, std::source_location at = std::source_location::current()) {
+    if (!condition) [[unlikely]]
+        require(false, std::string_view(problem()), at);
 }
 
 }  // namespace hopscotch

@@ -86,9 +86,11 @@ std::string_view needed_by(std::string_view metric) {
     return words[static_cast<std::size_t>(metric_traits(metric).needs)];
 }
 
-bool has_metric(LossKind loss, std::string_view metric) {
+bool has_metric(LossKind loss, std::string_view metric) { return has_metric(loss, metric_traits(metric)); }
+
+bool has_metric(LossKind loss, MetricTraits const& metric) {
     auto const answers = loss_traits(loss).answers;
-    switch (metric_traits(metric).needs) {
+    switch (metric.needs) {
         case Needs::rows: return true;
         case Needs::classes: return answers != Answers::targets;
         case Needs::one_class: return answers == Answers::one_class;

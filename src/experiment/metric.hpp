@@ -47,5 +47,6 @@ Mode natural_mode(std::string_view metric);  // throws Error for an unknown name
 // Accuracy is of classes, top5 of one class a row, the mean absolute error of targets ...
 std::string_view needed_by(std::string_view metric);  // "classes", "targets": the answers that rows must have
 bool has_metric(LossKind loss, std::string_view metric);
+bool has_metric(LossKind loss, MetricTraits const& metric);
 
 }  // namespace hopscotch

@@ -30,6 +30,10 @@ struct InjectConfig {
 // Whether rank 0 only schedules, or its process trains too. With threads of one process both are the same.
 enum class SchedulerPlacement { dedicated, shared };
 
+// Whether a trainer has a thread beside the one that trains. automatic: on a GPU, and where each trainer has a core for it;
+// then states below a megabyte are too small for it.
+enum class HelperThreads { automatic, on, off };
+
 // Which best models a run keeps: one of the run, or one of every trial.
 enum class KeepBest { run, trial };
 
@@ -37,6 +41,7 @@ struct RunConfig {
     std::string dir;              // run directory, made by the run
     std::string device = "auto";  // auto | cpu | cuda
     SchedulerPlacement scheduler = SchedulerPlacement::dedicated;
+    HelperThreads helper = HelperThreads::automatic;  // checks and hashes states while the trainer trains
     int threads = 1;    // of torch, per trainer; "auto" = 1 (bits must not depend on the trainers)
     bool exact = true;  // same bits for any number of trainers
     bool deterministic =
@@ -47,6 +52,7 @@ struct RunConfig {
     std::optional<bool>
         cudnn_benchmark;      // of a GPU: cuDNN tries its algorithms out for each new shape; null: unless deterministic
     bool cuda_graphs = true;  // of a GPU: steps are captured and launched at once; models that cannot be say why in the log
+    bool fused_norm = true;   // of a GPU: batch norm and what follows it by kernels of our own; false: by torch's
     double checkpoint_every_s = 60;  // a trial's newest copy on the disk is not older than this, if the disk keeps up
     double checkpoint_mbps = 0;      // a trainer writes at most so many megabytes a second; 0: no limit
     int checkpoint_keep = 2;  // newest files of a trial that goes on, 1 to 1000: --resume falls back to the one before

@@ -179,6 +179,33 @@ void read_run_limits(ObjectReader& reader, RunConfig& out) {
 
 }  // namespace
 
+namespace {
+
+void read_helper(ObjectReader& reader, RunConfig& out) {
+    constexpr std::array<Name<HelperThreads>, 3> helpers{
+        {{"auto", HelperThreads::automatic}, {"on", HelperThreads::on}, {"off", HelperThreads::off}}};
+    read_name(reader,
+              {"helper", "A thread hashes states while the trainer trains; auto: where a core is free, and on a GPU."},
+              helpers, out.helper);
+}
+
+void read_gpu(ObjectReader& reader, RunConfig& out) {
+    reader.read({"deterministic", "The same bits each time on a GPU; false: faster, and replay can verify nothing."},
+                out.deterministic);
+    reader.read({"tf32", "Products of 10 bits' precision on a GPU; null: unless deterministic."}, out.tf32);
+    reader.read({"cudnn_benchmark", "cuDNN tries its algorithms out for each new shape; null: unless deterministic."},
+                out.cudnn_benchmark);
+    if (out.deterministic && out.cudnn_benchmark.value_or(false))
+        reader.problem(
+            "cudnn_benchmark",
+            "needs deterministic false (each run may pick another algorithm, with other bits); set run.deterministic"
+            " to false or leave it out");
+    reader.read({"cuda_graphs", "Steps on a GPU are captured and launched at once."}, out.cuda_graphs);
+    reader.read({"fused_norm", "Batch norm on a GPU is one operator with what follows it."}, out.fused_norm);
+}
+
+}  // namespace
+
 RunConfig read_run(ObjectReader reader) {
     RunConfig out;
     require_text(reader, {"dir", "The run directory, which the run makes."}, out.dir,
@@ -192,6 +219,7 @@ RunConfig read_run(ObjectReader reader) {
     constexpr std::array<Name<KeepBest>, 2> kept{{{"run", KeepBest::run}, {"trial", KeepBest::trial}}};
     read_name(reader, {"scheduler", "dedicated: rank 0 only schedules; shared: its process trains too."}, schedulers,
               out.scheduler);
+    read_helper(reader, out);
     read_bytes(reader,
                {"state_memory",
                 "Memory of waiting states on a trainer; auto: its part of a third of the free memory of the host."},
@@ -200,17 +228,7 @@ RunConfig read_run(ObjectReader reader) {
     read_name(reader, {"keep_best", "Which best models are kept: one of the run, or one of every trial."}, kept,
               out.keep_best);
     reader.read({"exact", "The same bits for any number of trainers."}, out.exact);
-    reader.read({"deterministic", "The same bits each time on a GPU; false: faster, and replay can verify nothing."},
-                out.deterministic);
-    reader.read({"tf32", "Products of 10 bits' precision on a GPU; null: unless deterministic."}, out.tf32);
-    reader.read({"cudnn_benchmark", "cuDNN tries its algorithms out for each new shape; null: unless deterministic."},
-                out.cudnn_benchmark);
-    if (out.deterministic && out.cudnn_benchmark.value_or(false))
-        reader.problem(
-            "cudnn_benchmark",
-            "needs deterministic false (each run may pick another algorithm, with other bits); set run.deterministic"
-            " to false or leave it out");
-    reader.read({"cuda_graphs", "Steps on a GPU are captured and launched at once."}, out.cuda_graphs);
+    read_gpu(reader, out);
     reader.read({"tensorboard", "Event files for TensorBoard in tb/, one for each trial."}, out.tensorboard);
     read_run_limits(reader, out);
     read_on_end(reader, out);

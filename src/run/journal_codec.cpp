@@ -46,6 +46,7 @@ Json to_json(UnitRecord const& unit) {
                              {"wait_s", unit.wait_s},
                              {"state_hash", to_hex(unit.state_hash)}});
     if (unit.cpu_s >= 0) out["cpu_s"] = unit.cpu_s;
+    if (unit.gpu_use >= 0) out["gpu_use"] = unit.gpu_use;
     return out;
 }
 
@@ -60,6 +61,7 @@ UnitRecord unit_from_json(Json const& json) {
     unit.wait_s = real(json, "wait_s");
     unit.state_hash = from_hex(json.at("state_hash").string());
     if (json.find("cpu_s") != nullptr) unit.cpu_s = real(json, "cpu_s");
+    if (json.find("gpu_use") != nullptr) unit.gpu_use = real(json, "gpu_use");
     return unit;
 }
 
@@ -83,6 +85,10 @@ Json units_json(LapRecord const& record) {
         out["cpu_s"] = totals.cpu_s;
         out["cpu_of_s"] = totals.cpu_of_s;
     }
+    if (totals.gpu_of_s > 0) {
+        out["gpu_s"] = totals.gpu_s;
+        out["gpu_of_s"] = totals.gpu_of_s;
+    }
     return out;
 }
 
@@ -95,9 +101,14 @@ void read_units(Json const& json, LapRecord& record) {
     record.units_at.offset = static_cast<std::uint64_t>(amount(json, "offset"));
     record.of_units = {integer_in(json, "count", 0, k_most_units), amount(json, "rows"), real(json, "loss_sum"),
                        real(json, "seconds"), real(json, "end_unix_s")};
-    if (json.find("cpu_s") == nullptr) return;
-    record.of_units.cpu_s = real(json, "cpu_s");
-    record.of_units.cpu_of_s = real(json, "cpu_of_s");
+    if (json.find("cpu_s") != nullptr) {
+        record.of_units.cpu_s = real(json, "cpu_s");
+        record.of_units.cpu_of_s = real(json, "cpu_of_s");
+    }
+    if (json.find("gpu_s") != nullptr) {
+        record.of_units.gpu_s = real(json, "gpu_s");
+        record.of_units.gpu_of_s = real(json, "gpu_of_s");
+    }
 }
 
 Json validation_json(LapRecord const& record) {

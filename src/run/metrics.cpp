@@ -12,7 +12,8 @@ Metrics metrics_of(LapRecord const& record, LossKind loss) {
     Metrics out;
     out.rows = totals_of(record).rows;
     out.epoch = record.epoch;
-    for (auto const& metric : metric_traits()) metric_place(out, metric.name) = lap_metric(record, metric.name, loss);
+    std::ranges::transform(metric_traits(), out.values.begin(),
+                           [&](auto const& metric) { return lap_metric(record, metric, loss); });
     out.own = record.valid.own;
     out.lr = record.lr;
     return out;
@@ -40,10 +41,19 @@ bool better(double a, double b, Mode mode) {
 
 Json to_json(Metrics const& metrics) {
     auto out = Json::object({{"epoch", metrics.epoch}});
-    for (auto const& metric : metric_traits()) out[metric.name] = metric_value(metrics, metric.name);
+    for (std::size_t row = 0; row < metrics.values.size(); ++row) out[metric_traits()[row].name] = metrics.values[row];
     for (auto const& score : metrics.own) out[score.name] = score.value;
     out["lr"] = metrics.lr;
     out["rows"] = metrics.rows;
+    return out;
+}
+
+Json test_to_json(Metrics const& test) {
+    auto out = Json::object({{"epoch", test.epoch}});
+    for (auto const& metric : metric_traits())
+        if (metric.is_of_validation()) out[metric.short_name()] = metric_value(test, metric.name);
+    for (auto const& score : test.own) out[score.name.substr(4)] = score.value;
+    out["rows"] = test.rows;
     return out;
 }
 

@@ -35,6 +35,9 @@ bool better(double a, double b, Mode mode);
 // {"epoch", the names of metric_names(), the own metrics, "lr", "rows"}
 Json to_json(Metrics const& metrics);
 
+// Of the test rows: {"epoch", "loss", "accuracy" ..., "rows"}. Nothing of this is about training.
+Json test_to_json(Metrics const& test);
+
 // metrics.jsonl: `trial` and the keys above and `wall_s`, the seconds from the run's start to the lap's end.
 class MetricsFile {
 public:

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/summary.hpp"
 
+#include <algorithm>
+
 #include "core/durable_file.hpp"
 #include "core/hash.hpp"
 #include "experiment/metric.hpp"
@@ -15,16 +17,6 @@ Json metrics_or_null(std::optional<Metrics> const& metrics) { return metrics ? t
 Json milliseconds(std::optional<Percentiles> const& seconds) {
     if (!seconds) return {};
     return Json::object({{"p50", seconds->p50 * 1e3}, {"p99", seconds->p99 * 1e3}});
-}
-
-// {"epoch", "loss", "accuracy" ..., "rows"}: nothing of this is about training.
-Json test_json(Metrics const& test) {
-    auto out = Json::object({{"epoch", test.epoch}});
-    for (auto const& metric : metric_traits())
-        if (metric.is_of_validation()) out[metric.short_name()] = metric_value(test, metric.name);
-    for (auto const& score : test.own) out[score.name.substr(4)] = score.value;
-    out["rows"] = test.rows;
-    return out;
 }
 
 Json to_json(TrialSummary const& trial) {
@@ -157,9 +149,27 @@ std::string_view name_of(RunStatus status) {
     return "failed";
 }
 
+bool has_gpu_use(Summary const& summary) {
+    return std::ranges::any_of(summary.trials, [](TrialSummary const& trial) { return trial.tally.gpu.is_known(); });
+}
+
+namespace {
+
+Json::Array trials_json(Summary const& summary) {
+    Json::Array out;
+    bool const gpu = has_gpu_use(summary);
+    for (auto const& trial : summary.trials) {
+        out.push_back(to_json(trial));
+        if (!gpu) continue;
+        out.back()["gpu_s"] = trial.tally.gpu_s();
+        out.back()["gpu_use"] = trial.tally.gpu.share();
+    }
+    return out;
+}
+
+}  // namespace
+
 Json to_json(Summary const& summary) {
-    Json::Array trials;
-    for (auto const& trial : summary.trials) trials.push_back(to_json(trial));
     Json out = Json::object({{"format", k_summary_format},
                              {"version", summary.version},
                              {"status", name_of(summary.status)},
@@ -189,9 +199,9 @@ Json to_json(Summary const& summary) {
     out["metric"] = summary.metric;
     out["mode"] = summary.mode == Mode::max ? "max" : "min";
     out["best_trial"] = summary.best_trial ? Json(summary.best_trial->value) : Json();
-    if (summary.test) out["test"] = test_json(*summary.test);
+    if (summary.test) out["test"] = test_to_json(*summary.test);
     add_comparisons(summary, out);
-    out["trials"] = std::move(trials);
+    out["trials"] = trials_json(summary);
     return out;
 }
 

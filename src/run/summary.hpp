@@ -92,6 +92,7 @@ struct Summary {
     std::vector<AblationRow> ablation;  // of that procedure, without the trial that changes nothing
 };
 
+bool has_gpu_use(Summary const& summary);  // the GPU's use is known of some trial
 Json to_json(Summary const& summary);
 std::optional<Metrics> test_from_json(Json const& test);  // Summary::test; none of null
 void write_summary(std::filesystem::path const& path, Summary const& summary);

@@ -14,12 +14,12 @@ namespace {
 constexpr std::size_t k_most_curve = 100'000;  // epochs: a damaged journal may name any
 }
 
-void CpuUse::add(CpuUse const& more) {
-    cpu_s += more.cpu_s;
+void DeviceUse::add(DeviceUse const& more) {
+    busy_s += more.busy_s;
     wall_s += more.wall_s;
 }
 
-double CpuUse::share() const { return wall_s > 0 ? cpu_s / wall_s : k_no_score; }
+double DeviceUse::share() const { return is_known() ? busy_s / wall_s : k_no_score; }
 
 std::optional<Percentiles> percentiles(Histogram const& values) {
     if (values.empty()) return std::nullopt;
@@ -93,6 +93,7 @@ void Tally::add_times(LapRecord const& record) {
         busy_s_[unit.trainer.index()] += unit.seconds;
         trial.train_s += unit.seconds;
         if (unit.cpu_s >= 0) trial.cpu.add({unit.cpu_s, unit.seconds});
+        if (unit.gpu_use >= 0) trial.gpu.add({unit.gpu_use * unit.seconds, unit.seconds});
         if (unit.wait_s >= 0) gaps_s_.add(unit.wait_s);
     }
     if (record.valid_seconds > 0) {

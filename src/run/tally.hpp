@@ -18,13 +18,14 @@ namespace hopscotch {
 
 struct Experiment;
 
-// CPU seconds within the seconds of the units in which they were measured.
-struct CpuUse {
-    double cpu_s = 0, wall_s = 0;  // wall_s: 0: nothing was measured
+// Busy seconds of a CPU or a GPU within the seconds of the units in which they were measured.
+struct DeviceUse {
+    double busy_s = 0, wall_s = 0;  // wall_s: 0: nothing was measured
 
-    void add(CpuUse const& more);
+    void add(DeviceUse const& more);
+    bool is_known() const { return wall_s > 0; }
     double share() const;                                          // NaN: not known
-    double of(double seconds) const { return share() * seconds; }  // CPU seconds of so many seconds of such units
+    double of(double seconds) const { return share() * seconds; }  // busy seconds of so many seconds of such units
 };
 
 struct TrialTally {
@@ -34,8 +35,9 @@ struct TrialTally {
     std::vector<float> curve;         // of the metric that compares trials, by epoch; NaN: none
     std::uint64_t state_hash = 0;     // at its end
     double train_s = 0, valid_s = 0;  // of all laps, unfinished ones included
-    CpuUse cpu;                       // of the units among them that were measured
+    DeviceUse cpu, gpu;               // of the units among them that were measured
     double cpu_s() const { return cpu.of(train_s); }
+    double gpu_s() const { return gpu.of(train_s); }
     bool failed = false;  // a lap failed, diverged, or had no finite metric
 };
 

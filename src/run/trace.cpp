@@ -10,6 +10,7 @@
 
 #include "core/json.hpp"
 #include "core/log.hpp"
+#include "core/unit_parts.hpp"
 #include "run/journal.hpp"
 #include "run/metrics.hpp"
 
@@ -25,10 +26,10 @@ std::string microseconds(std::int64_t tenths) {
     return fmt::format("{}{}.{}", tenths < 0 ? "-" : "", size / 10, size % 10);
 }
 
-// null, as everywhere, if it is no number.
+// null, as everywhere, if it is no number. The shortest text of a float, which costs less than a fixed number of digits.
 std::string mean_loss(double sum, std::int64_t rows) {
-    auto const mean = sum / static_cast<double>(rows > 0 ? rows : 1);
-    return std::isfinite(mean) ? fmt::format("{:.6g}", mean) : "null";
+    auto const mean = static_cast<float>(sum / static_cast<double>(rows > 0 ? rows : 1));
+    return std::isfinite(mean) ? fmt::format("{}", mean) : "null";
 }
 
 std::string json_text(std::string_view text) { return Json(text).dump(); }
@@ -62,7 +63,8 @@ TraceWriter::~TraceWriter() {
 
 // The name of a group stands with the name of its first row.
 void TraceWriter::name_row(Group group, int row, std::string_view name) {
-    constexpr std::array<std::string_view, 4> k_groups{"hopscotch", "rank 0", "checkpoints", "waits of a queued unit"};
+    constexpr std::array<std::string_view, 5> k_groups{"hopscotch", "rank 0", "checkpoints", "waits of a queued unit",
+                                                       "parts of units"};
     auto const pid = static_cast<int>(group);
     if (rows_.contains({group, row})) return;
     bool const first = std::ranges::none_of(rows_, [&](auto const& each) { return each.first.first == group; });
@@ -128,6 +130,7 @@ TraceWriter::Place TraceWriter::add_unit(LapRecord const& record, UnitRecord con
                     unit.trainer, span,
                     fmt::format(R"("trial":{},"epoch":{},"shard":{},"loss":{})", trial, record.epoch, unit.shard.value,
                                 mean_loss(unit.loss_sum, unit.rows))));
+    add_parts(unit);
     return {unit.trainer, span};
 }
 
@@ -147,6 +150,18 @@ void TraceWriter::add_wait(UnitRecord const& unit) {
     name_row(Group::waits, row, fmt::format("trainer {}", row));
     auto const span = rows_[{Group::waits, row}].unit(span_of(unit.start_unix_s - unit.wait_s, unit.wait_s));
     add_event(slice(R"("name":"wait","cat":"wait")", static_cast<int>(Group::waits), unit.trainer, span, ""));
+}
+
+// In rows of their own: a part may be done beside another unit.
+void TraceWriter::add_parts(UnitRecord const& unit) {
+    auto const row = unit.trainer.value;
+    for (auto const& part : unpacked(unit.parts)) {
+        if (++parts_ > k_most_parts) return;
+        name_row(Group::parts, row, fmt::format("trainer {}", row));
+        auto const span = rows_[{Group::parts, row}].unit(span_of(part.start_unix_s, part.seconds));
+        add_event(slice(fmt::format(R"("name":"{}","cat":"part")", name_of(part.part)), static_cast<int>(Group::parts),
+                        unit.trainer, span, ""));
+    }
 }
 
 // Trainers that train a lap together are no hops apart.

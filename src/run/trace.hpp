@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // trace.json: when each trainer trained which unit, in the Chrome trace event format (chrome://tracing, ui.perfetto.dev).
 // One row a trainer; an event a unit and a validation, in microseconds since the run's start. Beside them: arrows for hops,
-// rank 0's decisions, checkpoints, waits, counters. Written as laps finish; the array form of the format may lack its
-// closing bracket, so the trace of a killed run opens too.
+// rank 0's decisions, checkpoints, waits, parts of units, counters. Written as laps finish; the array form of the format may
+// lack its closing bracket, so the trace of a killed run opens too.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -55,10 +55,11 @@ public:
     void close();
 
     static constexpr std::int64_t k_most_units = 200'000;  // about what the viewers can show: later units are left out
+    static constexpr std::int64_t k_most_parts = 100'000;  // of units
 
 private:
     // The processes of the format: groups of rows.
-    enum class Group { trainers, rank0, checkpoints, waits };
+    enum class Group { trainers, rank0, checkpoints, waits, parts };
     struct Place {
         TrainerId row;
         TraceRow::Span span;
@@ -69,6 +70,7 @@ private:
     Place add_unit(LapRecord const& record, UnitRecord const& unit);
     Place add_validation(LapRecord const& record, TrainerId trainer);
     void add_wait(UnitRecord const& unit);
+    void add_parts(UnitRecord const& unit);
     void add_arrows(LapRecord const& record, std::vector<Place> const& stops);
     void add_arrow(Place const& from, Place const& to);
     void add_counters(LapRecord const& record);
@@ -83,7 +85,7 @@ private:
     std::map<std::pair<Group, int>, TraceRow> rows_;
     std::map<TrialId, int> open_laps_;  // released and not ended
     std::int64_t open_ = 0;             // their sum
-    std::int64_t units_ = 0, arrows_ = 0, hop_bytes_ = 0;
+    std::int64_t units_ = 0, parts_ = 0, arrows_ = 0, hop_bytes_ = 0;
     bool closed_ = false;
 };
 

@@ -56,10 +56,16 @@ std::vector<std::string> first_metrics() {
     return out;
 }
 
-std::string row(TrialSummary const& trial, std::vector<std::string> const& paths, std::vector<std::string> const& metrics) {
+// The columns that not every run has.
+struct Columns {
+    std::vector<std::string> paths, metrics;
+    bool gpu = false;
+};
+
+std::string row(TrialSummary const& trial, Columns const& columns) {
     std::vector<std::string> fields{fmt::format("{}", trial.id.value), trial.status, trial.reason,
                                     fmt::format("{}", trial.tally.epochs)};
-    for (auto const& path : paths) {
+    for (auto const& path : columns.paths) {
         auto const found =
             std::find_if(trial.assignment.begin(), trial.assignment.end(), [&](auto const& e) { return e.first == path; });
         fields.push_back(found == trial.assignment.end() ? "" : csv_text(found->second));
@@ -70,24 +76,26 @@ std::string row(TrialSummary const& trial, std::vector<std::string> const& paths
     fields.push_back(number(trial.tally.train_s));
     fields.push_back(number(trial.tally.cpu_s()));
     fields.push_back(number(trial.tally.cpu.share()));
+    if (columns.gpu) fields.insert(fields.end(), {number(trial.tally.gpu_s()), number(trial.tally.gpu.share())});
     fields.push_back(trial.tally.last ? to_hex(trial.tally.state_hash) : "");
-    for (auto const& name : metrics) fields.push_back(best ? number(metric_value(*best, name)) : "");
+    for (auto const& name : columns.metrics) fields.push_back(best ? number(metric_value(*best, name)) : "");
     return joined(fields);
 }
 
 }  // namespace
 
 std::string trials_csv(Summary const& summary) {
-    auto const paths = searched_paths(summary);
+    Columns const columns{searched_paths(summary), later_metrics(summary), has_gpu_use(summary)};
     std::vector<std::string> header{"id", "status", "reason", "epochs"};
-    header.insert(header.end(), paths.begin(), paths.end());
+    header.insert(header.end(), columns.paths.begin(), columns.paths.end());
     header.emplace_back("best_epoch");
     for (auto& name : first_metrics()) header.push_back(std::move(name));
-    header.insert(header.end(), {"train_s", "cpu_s", "cpu_use", "state_hash"});
-    auto const metrics = later_metrics(summary);
-    header.insert(header.end(), metrics.begin(), metrics.end());
+    header.insert(header.end(), {"train_s", "cpu_s", "cpu_use"});
+    if (columns.gpu) header.insert(header.end(), {"gpu_s", "gpu_use"});
+    header.emplace_back("state_hash");
+    header.insert(header.end(), columns.metrics.begin(), columns.metrics.end());
     std::string out = joined(header);
-    for (auto const& trial : summary.trials) out += row(trial, paths, metrics);
+    for (auto const& trial : summary.trials) out += row(trial, columns);
     return out;
 }
 

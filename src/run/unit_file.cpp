@@ -21,6 +21,7 @@ static_assert(std::endian::native == std::endian::little, "unit files are little
 
 using Magic = std::array<char, 8>;
 constexpr Magic k_unit_magic{'H', 'O', 'P', 'U', 'N', 'I', 'T', '2'};
+constexpr Magic k_gpu_magic{'H', 'O', 'P', 'U', 'N', 'I', 'T', '3'};      // also with gpu_use
 constexpr Magic k_earlier_magic{'H', 'O', 'P', 'U', 'N', 'I', 'T', '1'};  // without cpu_s
 
 struct BlockHead {
@@ -35,24 +36,26 @@ struct PackedUnit {
     double loss_sum = 0, start_unix_s = 0, seconds = 0, wait_s = 0;
     std::uint64_t state_hash = 0;
     double cpu_s = -1;
+    double gpu_use = -1;
 };
-static_assert(sizeof(PackedUnit) == 64);
-constexpr std::size_t k_earlier_unit = 56;
+static_assert(sizeof(PackedUnit) == 72);
+constexpr std::size_t k_earlier_unit = 56, k_unit = 64;  // a shorter one lacks the last fields
 
 PackedUnit packed(UnitRecord const& unit) {
     return {unit.shard.value, unit.trainer.value, unit.rows,       unit.loss_sum, unit.start_unix_s,
-            unit.seconds,     unit.wait_s,        unit.state_hash, unit.cpu_s};
+            unit.seconds,     unit.wait_s,        unit.state_hash, unit.cpu_s,    unit.gpu_use};
 }
 
 UnitRecord unpacked(PackedUnit const& unit) {
     if (unit.shard < 0 || unit.trainer < 0 || unit.trainer > k_most_trainers || unit.rows < 0)
         throw Error(fmt::format("shard {}, trainer {}, {} rows cannot be", unit.shard, unit.trainer, unit.rows));
-    return {ShardId(unit.shard), TrainerId(unit.trainer), unit.rows, unit.loss_sum, unit.start_unix_s, unit.seconds,
-            unit.wait_s,         unit.state_hash,         unit.cpu_s};
+    return {ShardId(unit.shard), TrainerId(unit.trainer), unit.rows,  unit.loss_sum, unit.start_unix_s, unit.seconds,
+            unit.wait_s,         unit.state_hash,         unit.cpu_s, unit.gpu_use};
 }
 
 std::size_t bytes_of_unit(Magic const& magic) {
-    if (magic == k_unit_magic) return sizeof(PackedUnit);
+    if (magic == k_unit_magic) return k_unit;
+    if (magic == k_gpu_magic) return sizeof(PackedUnit);
     if (magic == k_earlier_magic) return k_earlier_unit;
     throw Error("the block is damaged");
 }
@@ -87,10 +90,15 @@ UnitsAt UnitWriter::append(LapRecord const& record) {
     head.epoch = record.epoch;
     head.attempt = record.attempt;
     head.units = static_cast<std::int32_t>(record.units.size());
+    if (totals_of(record).gpu_of_s > 0) head.magic = k_gpu_magic;
+    auto const bytes_of_one = bytes_of_unit(head.magic);
     std::string block;
-    block.reserve(sizeof head + record.units.size() * sizeof(PackedUnit) + sizeof(std::uint64_t));
+    block.reserve(sizeof head + record.units.size() * bytes_of_one + sizeof(std::uint64_t));
     append_bytes(block, head);
-    for (auto const& unit : record.units) append_bytes(block, packed(unit));
+    for (auto const& unit : record.units) {
+        auto const whole = packed(unit);
+        block.append(reinterpret_cast<char const*>(&whole), bytes_of_one);
+    }
     append_bytes(block, xxh3(std::as_bytes(std::span(block))));
     file_->append(block);
     UnitsAt const out{job_, bytes_};

@@ -4,6 +4,7 @@
 //   "HOPUNIT2"   i32 trial   i32 epoch   i32 attempt   i32 units
 //   each unit: i32 shard   i32 trainer   i64 rows   f64 loss_sum, start_unix_s, seconds, wait_s   u64 state_hash   f64 cpu_s
 //   u64 xxh3 of the block so far (seed 0)
+// "HOPUNIT3": the use of the GPU was measured in some unit of the block, and each unit ends with f64 gpu_use.
 // Blocks of earlier versions begin with "HOPUNIT1", and their units have no cpu_s.
 // Each job has a file of its own: a job that another one has replaced cannot write between the blocks of its successor.
 #pragma once

@@ -14,9 +14,14 @@ UnitTotals totals_of(LapRecord const& record) {
         out.loss_sum += unit.loss_sum;
         out.seconds += unit.seconds;
         out.end_unix_s = std::max(out.end_unix_s, unit.start_unix_s + unit.seconds);
-        if (unit.cpu_s < 0) continue;
-        out.cpu_s += unit.cpu_s;
-        out.cpu_of_s += unit.seconds;
+        if (unit.cpu_s >= 0) {
+            out.cpu_s += unit.cpu_s;
+            out.cpu_of_s += unit.seconds;
+        }
+        if (unit.gpu_use >= 0) {
+            out.gpu_s += unit.gpu_use * unit.seconds;
+            out.gpu_of_s += unit.seconds;
+        }
     }
     return out;
 }

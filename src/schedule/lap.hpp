@@ -40,7 +40,6 @@ struct Lap {
     double unit_cost = 0;  // FLOPs of one unit
     // Of a dispatched policy, if the journal has the lap and it is trained again: its shards in the order of then.
     std::vector<ShardId> repeats = {};
-
     LapId id() const { return {trial, epoch}; }
 };
 
@@ -50,15 +49,16 @@ struct UnitRecord {
     std::int64_t rows = 0;
     double loss_sum = 0, start_unix_s = 0, seconds = 0;
     double wait_s = 0;  // between the trainer's last unit and this one, while this one was queued; -1: it was not queued
-    std::uint64_t state_hash = 0;  // after the unit
-    double cpu_s = -1;             // of the trainer's thread, within `seconds`; -1: not measured
+    std::uint64_t state_hash = 0;     // after the unit
+    double cpu_s = -1, gpu_use = -1;  // of `seconds`: the thread's CPU seconds, the GPU's busy share; -1: not measured
+    std::vector<double> parts = {};   // for the trace alone (core/unit_parts.hpp)
 };
 
 // Sums over the units of a lap.
 struct UnitTotals {
     std::int64_t count = 0, rows = 0;
-    double loss_sum = 0, seconds = 0, end_unix_s = 0;  // added in visit order; of all; of the unit that ended last
-    double cpu_s = 0, cpu_of_s = 0;  // CPU seconds, and seconds, of the units whose CPU seconds were measured
+    double loss_sum = 0, seconds = 0, end_unix_s = 0;         // added in visit order; of all; of the unit that ended last
+    double cpu_s = 0, cpu_of_s = 0, gpu_s = 0, gpu_of_s = 0;  // busy seconds, and seconds, of the units that were measured
 };
 
 // Where a run directory holds the units of a lap (run/unit_file.hpp).

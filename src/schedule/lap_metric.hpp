@@ -11,5 +11,6 @@ namespace hopscotch {
 // Sums are added in visit order, in double. NaN without rows, or if has_metric() is false for the loss. Throws Error for an
 // unknown name.
 double lap_metric(LapRecord const& record, std::string_view metric, LossKind loss);
+double lap_metric(LapRecord const& record, MetricTraits const& metric, LossKind loss);
 
 }  // namespace hopscotch

@@ -87,7 +87,7 @@ void Matchmaker::add(WaitingLap const& lap) {
     entry.lap = lap;
     entry.visited.assign(static_cast<std::size_t>(shards() + k_bits - 1) / k_bits, 0);
     for (auto const shard : lap.visited) visit(entry, shard);
-    require(entry.steps < shards(), fmt::format("a lap of trial {} has no shard left", lap.id.trial.value));
+    require(entry.steps < shards(), [&] { return fmt::format("a lap of trial {} has no shard left", lap.id.trial.value); });
     if (lap.bound.value >= 0)
         entry.lap.bound = lap.bound;
     else if (entry.steps == 0 && !lap.repeats.empty())
@@ -101,7 +101,7 @@ void Matchmaker::add(WaitingLap const& lap) {
 
 bool Matchmaker::unit_ended(TrialId trial) {
     auto& ended = entry(trial);
-    require(ended.match.has_value(), fmt::format("trial {} waits, and ends a unit", trial.value));
+    require(ended.match.has_value(), [&] { return fmt::format("trial {} waits, and ends a unit", trial.value); });
     auto const trainer = ended.match->trainer;
     unlist(ended);
     ended.match.reset();

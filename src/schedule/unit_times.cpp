@@ -17,14 +17,14 @@ double mixed(double before, double now, double weight) { return before + weight 
 
 void UnitTimes::learn(UnitKind const& kind, TrainerId trainer, std::int64_t rows, double seconds) {
     if (rows <= 0 || !(seconds > 0) || !std::isfinite(seconds)) return;
-    auto& slowness = slowness_.try_emplace(trainer, 1).first->second;
+    if (!marks_.contains(trainer)) set_mark(trainer, mean_of_marks());
     auto const row_s = seconds / static_cast<double>(rows);
-    auto const [found, is_new] = kinds_.try_emplace(kind, Learned{row_s / slowness, rows});
+    auto const [found, is_new] = kinds_.try_emplace(kind, Learned{row_s / slowness(trainer), rows});
     auto& learned = found->second;
     learned.rows = rows;
     if (!is_new) {
-        slowness = mixed(slowness, row_s / learned.row_s, k_newest_of_trainer);
-        learned.row_s = mixed(learned.row_s, row_s / slowness, k_newest);
+        set_mark(trainer, mixed(slowness(trainer), row_s / learned.row_s, k_newest_of_trainer) * mean_of_marks());
+        learned.row_s = mixed(learned.row_s, row_s / slowness(trainer), k_newest);
     }
     if (kind.flops <= 0) return;
     auto const flop_s = learned.row_s * static_cast<double>(rows) / kind.flops;
@@ -42,8 +42,18 @@ double UnitTimes::seconds_on(UnitKind const& kind, TrainerId trainer, std::int64
 }
 
 double UnitTimes::slowness(TrainerId trainer) const {
-    auto const found = slowness_.find(trainer);
-    return found == slowness_.end() ? 1 : found->second;
+    auto const found = marks_.find(trainer);
+    return found == marks_.end() ? 1 : found->second / mean_of_marks();
+}
+
+void UnitTimes::set_mark(TrainerId trainer, double mark) {
+    auto& place = marks_[trainer];
+    sum_of_marks_ += mark - place;
+    place = mark;
+    if (mean_of_marks() > 0.5 && mean_of_marks() < 2) return;
+    auto const mean = mean_of_marks();  // rarely: marks near 1 keep their digits
+    sum_of_marks_ = 0;
+    for (auto& [id, each] : marks_) sum_of_marks_ += each /= mean;
 }
 
 }  // namespace hopscotch

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Seconds of units, learned while they are trained. PURE. Two factors: the seconds a row of a kind of trial (models of equal
-// FLOPs with equal batches), and the slowness of a trainer. A kind that nobody has trained yet takes its FLOPs, at the speed
-// of the kinds that are known. Averages forget: a host may get slower.
+// FLOPs with equal batches), and the slowness of a trainer. The mean slowness is 1: otherwise both factors would drift, and
+// kinds that were learned at different times could not be compared. A kind that nobody has trained yet takes its FLOPs, at
+// the speed of the kinds that are known. Averages forget: a host may get slower.
 #pragma once
 #include <compare>
 #include <cstdint>
@@ -28,13 +29,16 @@ public:
 
 private:
     double slowness(TrainerId trainer) const;  // 1: the mean trainer, or not known
+    double mean_of_marks() const { return marks_.empty() ? 1 : sum_of_marks_ / static_cast<double>(marks_.size()); }
+    void set_mark(TrainerId trainer, double mark);
 
     struct Learned {
         double row_s = 0;
         std::int64_t rows = 0;  // of the last unit
     };
     std::map<UnitKind, Learned> kinds_;
-    std::map<TrainerId, double> slowness_;
+    std::map<TrainerId, double> marks_;  // slowness, in a unit of their own: a new one would change all others
+    double sum_of_marks_ = 0;
     double flop_s_ = 0;
 };
 

@@ -51,7 +51,7 @@ void VirtualCluster::enqueue(Place& place) {
 
 void VirtualCluster::add(VirtualLap const& lap) {
     auto const [at, is_new] = laps_.try_emplace(lap.id.trial, Place{lap});
-    require(is_new, fmt::format("trial {} has a lap on the virtual cluster already", lap.id.trial.value));
+    require(is_new, [&] { return fmt::format("trial {} has a lap on the virtual cluster already", lap.id.trial.value); });
     auto& place = at->second;
     place.home = place.trainer = planned_trainer(lap, 0);
     if (matches_ == nullptr) return enqueue(place);
@@ -105,7 +105,7 @@ void VirtualCluster::start_ready() {
         queues_[t].erase(queues_[t].begin());
         double const cost = cost_(place.lap.id, place.step) / speed_of(trainer);
         require(std::isfinite(cost) && cost >= 0,
-                fmt::format("a unit of trial {} costs {}", place.lap.id.trial.value, cost));
+                [&] { return fmt::format("a unit of trial {} costs {}", place.lap.id.trial.value, cost); });
         if (options_.on_task)
             options_.on_task({place.lap.id.trial, place.lap.id.epoch, place.step, trainer, now_, now_ + cost});
         place.ends = now_ + cost;

@@ -28,6 +28,7 @@
 #include "strategy/common/worker.hpp"
 #include "strategy/common/worker_resources.hpp"
 #include "strategy/strategy_table.hpp"
+#include "strategy/trainer/gpu_watch.hpp"
 
 namespace hopscotch {
 namespace {
@@ -173,9 +174,11 @@ void serve_job(Trainer const& trainer, Welcome welcome) {
             welcome = std::move(*again);
             continue;
         }
-        TrainerGpu const gpu{hello.device, trainer.gpu.nccl};
-        auto const worker = strategy_named(welcome.strategy)
-                                .make_worker({{courier, experiment, welcome.owners}, *runner, gpu, welcome.checkpoints});
+        TrainerGpu const gpu{hello.device, trainer.gpu.nccl, trainer.gpu.meter};
+        GpuWatch const watch(gpu.meter(gpu.info));
+        auto const worker =
+            strategy_named(welcome.strategy)
+                .make_worker({{courier, experiment, welcome.owners}, *runner, gpu, watch, welcome.checkpoints});
         auto next = worker->serve();
         if (!next) return await_farewell(courier);
         welcome = std::move(*next);

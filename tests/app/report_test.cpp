@@ -92,6 +92,28 @@ TEST(ReportText, SaysTimesInUnits) {
     EXPECT_EQ(time_unit(36000).name, "h");
 }
 
+// Columns of a device stand there only if its use is known of some trial.
+TEST(Leaderboard, ShowsTheUseOfDevices) {
+    ReportData data;
+    for (int id : {0, 1}) {
+        ReportTrial trial;
+        trial.id = TrialId(id);
+        trial.train_s = 10;
+        data.trials.push_back(trial);
+        ReportGroup group;
+        group.trials = {data.groups.size()};
+        group.value = NAN;
+        data.groups.push_back(group);
+    }
+    EXPECT_EQ(ranking_section(data).find(" use"), std::string::npos);
+    data.trials[0].gpu.add({3, 4});
+    auto const section = ranking_section(data);
+    EXPECT_NE(section.find(">GPU (s)</th><th scope=\"col\" class=\"n\">GPU use</th>"), section.npos) << section;
+    EXPECT_NE(section.find("data-v=\"7.5\">7.5</td><td class=\"n\" data-v=\"0.75\">75 %</td>"), section.npos) << section;
+    EXPECT_NE(section.find("data-v=\"\">-</td><td class=\"n\" data-v=\"\">-</td>"), section.npos) << section;
+    EXPECT_EQ(section.find("CPU use"), section.npos);
+}
+
 TEST(Svg, EscapesTitlesAndLabels) {
     Svg svg(10, 10, "a \"label\"");
     svg.circle({1, NAN}, 2, "dot", "</title><script>");

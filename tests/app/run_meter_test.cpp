@@ -30,14 +30,27 @@ TEST(RunMeter, WhatAnEarlierJobTrainedInALapThatGoesOnIsNotOfThisOne) {
     RunMeter meter(experiment, k_shards);
     auto trials = two_trials();
     // The second trial goes on behind two of its four units.
-    EXPECT_EQ(meter.begin(trials, {{TrialId(1), 2}}), 2);
-    auto const start = meter.work(trials, 2, 0);
+    EXPECT_EQ(meter.begin(trials, {{TrialId(1), 2}}), 2 * 2) << "FLOPs of two units";
+    auto const start = meter.work(trials, 2 * 2, 0);
     EXPECT_DOUBLE_EQ(start.total, 6 * k_shards * 2);
     EXPECT_DOUBLE_EQ(start.before, 6 * 2) << "a lap, and half of one";
     EXPECT_DOUBLE_EQ(start.done, start.before) << "this job has trained nothing yet";
     trials[1].epochs_done = 1;
     auto const later = meter.work(trials, 0, 0);
     EXPECT_DOUBLE_EQ(later.done - later.before, 2 * 2) << "the two units that this job trained";
+}
+
+// The trainers take the largest trials first. A count of units would say that a tenth of the work is done.
+TEST(RunMeter, UnitsOfLargeTrialsCountForMore) {
+    Problems problems("test");
+    auto const experiment = read_experiment(R"({"data": {"path": "d"}, "model": {"name": "mlp"}})", {}, problems);
+    RunMeter meter(experiment, k_shards);
+    auto trials = two_trials();
+    trials[0].epochs_done = 0;
+    trials[1].unit_cost = 18;
+    meter.begin(trials, {});
+    auto const work = meter.work(trials, k_shards * 18, 0);
+    EXPECT_DOUBLE_EQ(work.done / work.total, (k_shards * 18.0) / (3 * k_shards * (2 + 18))) << "one lap of the larger trial";
 }
 
 }  // namespace run_meter_test

@@ -8,7 +8,9 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <filesystem>
+#include <future>
 #include <memory>
 #include <string>
 #include <vector>
@@ -284,6 +286,36 @@ TEST(SharedMemory, EachProcessLocksPagesForItsOwnGpuWhereverTheMemoryIs) {
         EXPECT_EQ(pinned, 2);
     }
     EXPECT_EQ(pinned, 0);
+}
+
+// To lock and unlock pages takes milliseconds, for which the courier must not have to wait. So another thread can use the
+// pool meanwhile.
+TEST(SharedMemory, PagesAreLockedAndUnlockedWithoutThePoolsLock) {
+    std::vector<std::future<std::size_t>> asked;
+    int locked = 0, unlocked = 0, in_time = 0;
+    bool lives = true;
+    auto const one = sharing_pool(), other = sharing_pool();
+    for (auto const& pool : {one, other}) {
+        auto const ask = [&asked, &in_time, &lives, of = pool.get()](int& count) {
+            if (!lives) return;
+            ++count;
+            asked.push_back(std::async(std::launch::async, [of] { return of->allocated_bytes(); }));
+            in_time += asked.back().wait_for(std::chrono::seconds(10)) == std::future_status::ready ? 1 : 0;
+        };
+        pool->set_pinning(
+            {[&locked, ask](void*, std::size_t) { return ask(locked), true; }, [&unlocked, ask](void*) { ask(unlocked); }});
+    }
+    for (int i = 0; i < 20; ++i) {  // the first pool forgets what it has handed over, the second gives idle blocks back
+        auto mine = one->acquire(k_bytes);
+        auto const theirs = other->adopt(one->offer(mine), k_bytes);
+        one->hand_over(std::move(mine));
+    }
+    static_cast<void>(one->acquire(8 * k_bytes));
+    for (int i = 0; i < 1001; ++i) static_cast<void>(one->acquire(k_bytes));  // nobody wants the large one
+    EXPECT_GE(locked, 41);
+    EXPECT_GT(unlocked, 15);
+    EXPECT_EQ(in_time, locked + unlocked);
+    lives = false;
 }
 
 // Twenty blocks arrive and none leaves: a few are kept for the next, the others' memory goes back to the system.

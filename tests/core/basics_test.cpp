@@ -28,6 +28,19 @@ TEST(Error, RequireNamesTheProblemAndThePlace) {
     }
 }
 
+TEST(Error, AProblemThatIsMadeLateIsMadeOnlyIfTheConditionDoesNotHold) {
+    int made = 0;
+    auto const problem = [&] { return "unit " + std::to_string(++made); };
+    EXPECT_NO_THROW(require(true, problem));
+    EXPECT_EQ(made, 0);
+    try {
+        require(false, problem);
+        FAIL() << "no exception";
+    } catch (Error const& error) {
+        EXPECT_EQ(std::string(error.what()).substr(0, 24), "unit 1 [basics_test.cpp:") << "the place of the caller";
+    }
+}
+
 TEST(Log, TerminalsAreNotToldWhatToDo) {
     EXPECT_EQ(printable("a\x1b[2Jb\x07\x7f"), "a\\x1b[2Jb\\x07\\x7f");
     EXPECT_EQ(printable("one\n\ttwo, caf\xc3\xa9"), "one\n\ttwo, caf\xc3\xa9");

@@ -114,8 +114,8 @@ class Round:
         with_mpi = misfortune in ("kill a rank", "kill the launcher") or numbers.random() < 0.3
         fault = fault_of(misfortune, numbers)
         shared, spilling = numbers.random() < 0.3, numbers.random() < 0.3
-        delays = numbers.random() < 0.3
-        command = [BINARY, "run", "e.json", "--resume", "--quiet"]
+        delays, helper = numbers.random() < 0.3, numbers.random() < 0.5
+        command = [BINARY, "run", "e.json", "--resume", "--quiet", "--set", f"run.helper={'on' if helper else 'off'}"]
         if spilling:
             command += ["--set", "run.state_memory=2kB"]
         if with_mpi and shared:
@@ -128,7 +128,7 @@ class Round:
         self.history.append(
             f"{fault or misfortune} {'and delays ' if delays else ''}"
             f"on {trainers} trainers{' by mpirun' if with_mpi else ''}{', shared' if with_mpi and shared else ''}"
-            f"{', spilling' if spilling else ''}"
+            f"{', spilling' if spilling else ''}{', with helpers' if helper else ''}"
         )
         return subprocess.Popen(
             command,

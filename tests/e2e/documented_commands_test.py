@@ -115,7 +115,9 @@ SHORTENED = {
 # Why it is not run.
 BUILDS = "sets up, builds, and runs the tests that this is one of"
 FIGURES = "builds, and takes minutes; evidence.figures runs small sizes"
+PEERS = "a minute, and only with PyTorch; peers_test runs a small size"
 BY_HAND = "configures and builds"
+GPU = "builds with nvcc, or wants a GPU: gpu_check.rehearsal runs both on a CPU"
 CLUSTER = "wants Slurm: tests/slurm runs the templates"
 NOT_RUN = {
     "hopscotch man | man -l -": "man may be missing; completion_test reads the page with groff",
@@ -130,7 +132,14 @@ NOT_RUN = {
     "scripts/evidence.sh": FIGURES,
     "scripts/evidence.sh --list": "builds; evidence.figures runs what it lists",
     **{f"scripts/evidence.sh {path.parent.name}": FIGURES for path in SOURCE.glob("experiments/*/figure.py")},
+    "scripts/compare_peers.py": PEERS,
+    "scripts/compare_peers.py --python peers/bin/python": PEERS,
+    'python3 -m venv peers && peers/bin/pip install torch h5py numpy "ray[tune]"': "downloads 3.5 GB",
     "scripts/setup.sh --cuda": "downloads 2.2 GB",
+    "scripts/gpu_bundle.sh gpu-bundle": GPU,
+    **{
+        f"scripts/gpu_check.sh --prebuilt gpu-bundle {phase}": GPU for phase in ("smoke", "zoo", "steps", "runs", "sanitize")
+    },
     "cmake --preset release": BY_HAND,
     "cmake --build build -j 8 --target hopscotch": BY_HAND,
     "cmake --install build --prefix P": "own_model_test does it",

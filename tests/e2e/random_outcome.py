@@ -23,7 +23,7 @@ FILES = {
     "inbox",
     "tb",
 }  # and best/
-TIMES = {"start_unix_s", "seconds", "train_s", "cpu_s", "cpu_use", "wall_s"}
+TIMES = {"start_unix_s", "seconds", "train_s", "cpu_s", "cpu_use", "gpu_s", "gpu_use", "wall_s"}
 
 
 class Different(Exception):

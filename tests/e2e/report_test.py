@@ -222,7 +222,10 @@ class Finished(Report):
         values = [summary["trials"][int(row[1])]["best"]["val_accuracy"] for row in rows]
         self.assertEqual(values, sorted(values, reverse=True))
         table = list(csv.DictReader((self.cwd / "out/trials.csv").read_text().splitlines()))
-        for row in rows:
+        # A trainer measures one unit a millisecond: every unit of a trial may be too short for that.
+        measured = [row for row in rows if summary["trials"][int(row[1])]["cpu_use"] is not None]
+        self.assertTrue(measured)
+        for row in measured:
             trial = summary["trials"][int(row[1])]
             self.assertTrue(0 < trial["cpu_use"] < 1.1, trial["cpu_use"])
             self.assertAlmostEqual(trial["cpu_s"], trial["cpu_use"] * trial["train_s"])

@@ -23,7 +23,7 @@ def grid(**train):
 class Reproducibility(Case):
     def fingerprint(self, folder):
         trials = [
-            {key: value for key, value in trial.items() if key not in {"train_s", "cpu_s", "cpu_use"}}
+            {key: value for key, value in trial.items() if key not in {"train_s", "cpu_s", "cpu_use", "gpu_s", "gpu_use"}}
             for trial in self.summary(folder)["trials"]
         ]
         units = {

@@ -110,6 +110,24 @@ class Survivors(Jobs):
         self.assertEqual(self.summary()["status"], "interrupted")
 
 
+class SharedOut(Jobs):
+    """A heir of the whole shard would have twice the work of the others, until a lap has ended."""
+
+    shards, processes = 4, 5
+
+    def test_as_soon_as_the_trainer_is_lost(self):
+        changes = {
+            "model": {"name": "synthetic", "seconds_per_batch": 0.004, "parameters": 3000},
+            "train": {**TRAIN, "batch_size": 32},
+            "space": {"train.optimizer.lr": [0.01 * i for i in range(1, 9)]},
+        }
+        expected = self.undisturbed(strategy={"name": "mop"}, **changes)
+        process = self.begin("out", {"name": "mop"}, fault="unit.begin:40:kill:2", **changes)
+        self.finished(process, "out", expected, [1])
+        events = [line["event"] for line in self.journal()]
+        self.assertEqual(events[events.index("trainer_lost") + 1], "owners_moved")
+
+
 class Replaced(Jobs):
     """Those that are left read again what the lost one had: it must be what the run began with."""
 

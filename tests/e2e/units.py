@@ -6,7 +6,11 @@ import pathlib
 import struct
 
 HEAD = struct.Struct("<8siiii")
-UNITS = {b"HOPUNIT1": struct.Struct("<iiqddddQ"), b"HOPUNIT2": struct.Struct("<iiqddddQd")}  # 1: of version 0.1
+UNITS = {
+    b"HOPUNIT1": struct.Struct("<iiqddddQ"),  # of version 0.1
+    b"HOPUNIT2": struct.Struct("<iiqddddQd"),
+    b"HOPUNIT3": struct.Struct("<iiqddddQdd"),
+}
 
 
 def with_units(folder, line):
@@ -18,7 +22,7 @@ def with_units(folder, line):
     magic, trial, epoch, attempt, count = HEAD.unpack_from(block)
     assert (trial, epoch, attempt, count) == (line["trial"], line["epoch"], line["attempt"], at["count"])
     unit = UNITS[magic]
-    keys = ("shard", "trainer", "rows", "loss_sum", "start_unix_s", "seconds", "wait_s", "state_hash", "cpu_s")
+    keys = ("shard", "trainer", "rows", "loss_sum", "start_unix_s", "seconds", "wait_s", "state_hash", "cpu_s", "gpu_use")
     units = [dict(zip(keys, values)) for values in unit.iter_unpack(block[HEAD.size : HEAD.size + count * unit.size])]
     for unit in units:
         unit["state_hash"] = f"{unit['state_hash']:016x}"

@@ -27,7 +27,7 @@ TEST(Reader, Defaults) {
     EXPECT_EQ(e.run.threads, 1);
     EXPECT_TRUE(e.run.deterministic);
     EXPECT_FALSE(e.run.tf32 || e.run.cudnn_benchmark);
-    EXPECT_TRUE(e.run.cuda_graphs);
+    EXPECT_TRUE(e.run.cuda_graphs && e.run.fused_norm);
     EXPECT_TRUE(e.train.channels_last);
     EXPECT_EQ(e.run.dir, "r");
     EXPECT_EQ(e.model.arguments.dump(), "{}");
@@ -45,7 +45,8 @@ Experiment with_every_field() {
         "search": {"procedure": "random", "trials": 3, "in_flight": 2, "metric": "val_loss"},
         "space": {"train.optimizer.lr": {"type": "float", "low": 0.1, "high": 0.2}},
         "strategy": {"name": "model_averaging", "every": 50, "outer": {"lr": 0.7, "momentum": 0.9, "nesterov": true}},
-        "run": {"dir": "r", "device": "cpu", "threads": 2, "exact": false, "deterministic": false, "cuda_graphs": false,
+        "run": {"dir": "r", "device": "cpu", "threads": 2, "helper": "off", "exact": false,
+        "deterministic": false, "cuda_graphs": false, "fused_norm": false,
         "tf32": true, "cudnn_benchmark": false,
         "checkpoint_every_s": 1, "checkpoint_keep": 5, "deadline_s": 2, "stall_s": 3, "setup_s": 4}})",
                                      {}, problems);
@@ -91,9 +92,10 @@ TEST(Reader, EveryFieldOfARunIsRead) {
     EXPECT_EQ(e.strategy.outer->momentum, 0.9);
     EXPECT_EQ(e.run.device, "cpu");
     EXPECT_EQ(e.run.threads, 2);
+    EXPECT_EQ(e.run.helper, HelperThreads::off);
     EXPECT_FALSE(e.run.exact);
     EXPECT_FALSE(e.run.deterministic);
-    EXPECT_FALSE(e.run.cuda_graphs);
+    EXPECT_FALSE(e.run.cuda_graphs || e.run.fused_norm);
     EXPECT_EQ(e.run.tf32, true);
     EXPECT_EQ(e.run.cudnn_benchmark, false);
     EXPECT_EQ(e.run.checkpoint_every_s, 1);

@@ -8,10 +8,11 @@
 #   hosts.sh cut I, heal I   unplug host I's link, and plug it in again
 #   hosts.sh lose I          host I loses its power: its link is cut, then its processes are gone; nobody is told
 #   hosts.sh down            remove everything
+# HOPSCOTCH_HOSTS=NAME (three letters or less): hosts of their own, beside those of others.
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
-name=hsc net=10.78.0
-folder=${TMPDIR:-/tmp}/hopscotch-hosts
+name=${HOPSCOTCH_HOSTS:-hsc} net=10.78.0
+folder=${TMPDIR:-/tmp}/hopscotch-hosts${HOPSCOTCH_HOSTS:+-$HOPSCOTCH_HOSTS}
 
 count() { ip netns list | grep -c "^${name}[0-9]" || true; }
 
@@ -100,5 +101,5 @@ down() {
 
 case "${1:-}" in
     up | rate | run | cut | heal | lose | down) "$@" ;;
-    *) sed -n '2,11p' "$0" && exit 2 ;;
+    *) sed -n '2,12p' "$0" && exit 2 ;;
 esac

@@ -4,11 +4,16 @@
 
 #include <c10/util/Exception.h>
 
+#include <iterator>
 #include <set>
+#include <stdexcept>
 
+#include "core/log.hpp"
 #include "model/feed/workspace_impl.hpp"
 #include "model/gpu/admission.hpp"
 #include "model/gpu/step_graphs.hpp"
+#include "model/gpu/step_numbers.hpp"
+#include "model/host_step_device.hpp"
 #include "model/step_cases.hpp"
 #include "model/trial/torch_trial_model.hpp"
 #include "model/zoo/networks.hpp"
@@ -25,7 +30,7 @@ constexpr std::int64_t k_gb = 1'000'000'000;
 
 struct Numbers {
     DeviceMemory memory{10 * k_gb, 80 * k_gb};
-    std::int64_t allocated = 5 * k_gb, peak = 0, spare = 0;
+    std::int64_t allocated = 5 * k_gb, peak = 0, spare = 0, refusals = 0;
     int asked = 0, emptied = 0;
     std::vector<std::int64_t> rooms;
 };
@@ -38,6 +43,7 @@ public:
     std::int64_t spare() const override { return n_.spare; }
     void watch_peak() override { n_.peak = n_.allocated; }
     std::int64_t peak() const override { return n_.peak; }
+    std::int64_t refusals() const override { return n_.refusals; }
     void empty_cache() override { ++n_.emptied; }
 
 private:
@@ -131,6 +137,56 @@ TEST(Admission, ABatchWithoutMemoryIsTriedOnceMore) {
             }});
     EXPECT_EQ(order, "wuw");
     EXPECT_THROW(a->run({kind, {}, [&] { throw std::logic_error("another"); }, [] {}}), std::logic_error);
+}
+
+TEST(Admission, LibrariesHaveTheirOwnWordsForNoMemory) {
+    for (auto const* text : {"CUDA error: out of memory\nCUDA kernel errors might be asynchronously reported",
+                             "CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`",
+                             "launching the gather of features failed (cudaErrorMemoryAllocation: out of memory)"}) {
+        EXPECT_EQ(no_memory_in(text), NoMemory::yes) << text;
+    }
+    for (auto const* text : {"GET was unable to find an engine to execute this computation",
+                             "cuDNN error: CUDNN_STATUS_NOT_INITIALIZED", "cuDNN error: CUDNN_STATUS_INTERNAL_ERROR"}) {
+        EXPECT_EQ(no_memory_in(text), NoMemory::maybe) << text;
+    }
+    EXPECT_EQ(no_memory_in("CUDA error: device-side assert triggered"), NoMemory::no);
+}
+
+TEST(Admission, ABatchWithoutAnEngineIsTriedOnceMoreWhereLittleIsFree) {
+    for (bool const little : {true, false}) {
+        Numbers n;
+        n.memory.free = little ? k_gb : 40 * k_gb;
+        auto const a = admission(n);
+        int tries = 0;
+        auto const work = [&] {
+            if (++tries == 1) throw std::runtime_error("unable to find an engine to execute this computation");
+        };
+        BatchKind const kind{"resnet", 32};
+        if (little)
+            a->run({kind, {}, work, [] {}});
+        else
+            EXPECT_THROW(a->run({kind, {}, work, [] {}}), std::runtime_error);
+        EXPECT_EQ(tries, little ? 2 : 1);
+        EXPECT_EQ(n.emptied, little ? 1 : 0);
+    }
+}
+
+// cuDNN takes the next engine where a workspace finds no memory, and torch says nothing.
+TEST(Admission, AWorkspaceWithoutMemoryIsSaidOnceForEachModel) {
+    Numbers n;
+    auto const a = admission(n);
+    auto const warnings = [] { return std::ssize(last_warnings(16)); };
+    auto const train = [&](char const* model, bool refused) {
+        BatchKind const kind{model, 32};
+        a->run({kind, {}, [&] { n.refusals += refused ? 1 : 0; }, {}});
+        return warnings();
+    };
+    auto const before = warnings();
+    EXPECT_EQ(train("resnet", false), before);
+    EXPECT_EQ(train("resnet", true), before + 1);
+    EXPECT_NE(last_warnings(1).at(0).find("found no memory for its workspace"), std::string::npos);
+    EXPECT_EQ(train("resnet", true), before + 1);
+    EXPECT_EQ(train("vgg", true), before + 2);
 }
 
 TEST(Admission, TheSecondTryIsTheLast) {
@@ -235,7 +291,7 @@ struct Remembered final : Graph {
     std::function<void()> work;
 };
 struct Rememberer final : GraphCapturer {
-    void warm_up(std::function<void()> const& work) override { work(); }
+    void give_back_memory() override {}
     std::unique_ptr<Graph> capture(std::function<void()> const& work) override { return std::make_unique<Remembered>(work); }
 };
 using Says = std::vector<std::string>;
@@ -245,6 +301,7 @@ ShortOf trained_short(TrialConfig const& config, std::set<int> short_at, Numbers
     auto const manifest = digits(19);
     Workspace workspace("cpu", 1);
     workspace.impl().admission = admission(n);
+    workspace.impl().numbers = std::make_unique<StepNumbers>(std::make_unique<HostStepDevice>(), at::kCPU);
     if (graphs_say != nullptr)
         workspace.impl().graphs =
             std::make_unique<StepGraphs>(std::make_unique<Rememberer>(), Agreement::bits,
@@ -307,7 +364,7 @@ TEST(ShortOfMemory, AComparisonThatFindsNoMemoryDoesNoHarm) {
             EXPECT_EQ(found.loss, expected.loss) << config.model.name << " " << pass;
             ASSERT_EQ(said.size(), 1U);
             auto const expected_words =
-                config.model.name + " trains without CUDA graphs (gradients: the first replay could not be checked: ";
+                config.model.name + " trains without CUDA graphs (steps: the first replay could not be checked: ";
             EXPECT_EQ(said[0].find(expected_words), 0U) << said[0];
         }
     }

@@ -16,10 +16,11 @@ namespace device_feed_test {
 using testing::LateDevice;
 using testing::Travelling;
 
-LateDevice& give_device(Workspace& workspace, DeviceMemory memory, double eager, std::uint64_t seed) {
+LateDevice& give_device(Workspace& workspace, DeviceMemory memory, double eager, std::uint64_t seed,
+                        std::int64_t plan_rows = 2048) {
     auto device = std::make_unique<LateDevice>(memory, eager, seed);
     auto& out = *device;
-    workspace.impl().device_feed = std::make_unique<DeviceFeed>(std::move(device));
+    workspace.impl().device_feed = std::make_unique<DeviceFeed>(std::move(device), plan_rows);
     return out;
 }
 
@@ -71,7 +72,9 @@ TEST_P(Feeding, equals_the_host_to_the_bit) {
     Rng rng(static_cast<std::uint64_t>(GetParam()));
     Workspace workspace("cpu", 1);
     std::int64_t const free = std::vector<std::int64_t>{0, 20000, 1 << 30}[rng.below(3)];
-    auto& device = give_device(workspace, {free, 0}, rng.below(2) == 0 ? 0 : rng.uniform() * 0.7, rng.next_u64());
+    auto const eager = rng.below(2) == 0 ? 0 : rng.uniform() * 0.7;
+    auto const plan_rows = 1 + static_cast<std::int64_t>(rng.below(40));
+    auto& device = give_device(workspace, {free, 0}, eager, rng.next_u64(), plan_rows);
     std::vector<std::unique_ptr<Running>> trials;
     for (int i = 0; i < 3; ++i) trials.push_back(random_running(workspace, rng));
     for (auto left = trials.size(); left > 0;) {

@@ -6,6 +6,7 @@
 #include <ATen/ops/empty.h>
 
 #include <cmath>
+#include <thread>
 
 #include "model/feed/workspace_impl.hpp"
 #include "model/gpu/step_graphs.hpp"
@@ -58,15 +59,53 @@ TEST_F(GpuStep, CapturedStepsHaveTheBitsOfOthers) {
     }
 }
 
-TEST_F(GpuStep, GraphsAreKeptForFullBatchesAndUpdates) {
-    auto const shared = workspace({});
-    Trial trial(trial_config("lenet"), digits(61), shared);
-    auto const shard = random_shard(trial.manifest, 61, 1);
+// Two units on 40 full batches of 7 rows and one of 3.
+Trained long_units(TrialConfig const& config, std::shared_ptr<Workspace> const& workspace) {
+    Trial trial(config, digits(283), workspace);
+    auto const shard = source(random_shard(trial.manifest, 283, 1));
     AlignedBlock state(trial->state->layout().bytes);
     trial->state->initialise(state.bytes(), 42, TrialId(3));
-    trial->state->bind(state.bytes());
-    trial->training->train_unit(*source(shard), unit(3, 0, 0), {});
-    EXPECT_EQ(shared->impl().graphs->cache.graphs(), 2U);
+    Trained out;
+    for (int epoch = 0; epoch < 2; ++epoch) {
+        trial->state->bind(state.bytes());
+        out.loss += trial->training->train_unit(*shard, unit(3, epoch, 0), {}).loss;
+    }
+    out.hash = trial.hash(state);
+    return out;
+}
+
+TEST_F(GpuStep, SeveralStepsAtOnceHaveTheBitsOfOthers) {
+    for (auto const& config : gpu_cases()) {
+        auto const expected = long_units(config, workspace({.graphs = false})), found = long_units(config, workspace({}));
+        EXPECT_EQ(found.hash, expected.hash) << config.model.name;
+        EXPECT_EQ(found.loss, expected.loss) << config.model.name;
+        EXPECT_TRUE(said_.empty()) << said_.front();
+    }
+}
+
+// Trials that differ in their learning rate share two graphs: one step, and several steps at once.
+TEST_F(GpuStep, TrialsOfOneStructureShareTheirGraphs) {
+    auto const shared = workspace({});
+    for (double const lr : {0.01, 0.03, 0.1}) {
+        auto config = trial_config("lenet");
+        config.train.optimizer.lr = lr;
+        EXPECT_EQ(long_units(config, shared).hash, long_units(config, workspace({.graphs = false})).hash) << lr;
+        EXPECT_EQ(shared->impl().graphs->cache.graphs(), 2U) << lr;
+    }
+    EXPECT_TRUE(said_.empty()) << said_.front();
+}
+
+// Two trainers of one process, each with a stream of its own.
+TEST_F(GpuStep, TrainersBesideEachOtherHaveTheBitsOfOneByItself) {
+    auto const config = gpu_cases().front();
+    auto const expected = long_units(config, workspace({}));
+    std::vector<Trained> found(2);
+    {
+        std::vector<std::jthread> trainers;
+        for (auto& each : found)
+            trainers.emplace_back([&each, &config, own = workspace({})] { each = long_units(config, own); });
+    }
+    for (auto const& each : found) EXPECT_EQ(each.hash, expected.hash);
     EXPECT_TRUE(said_.empty()) << said_.front();
 }
 

@@ -18,13 +18,13 @@ struct FakeGraph final : Graph {
     int& alive_;
 };
 
-// w: warmed up, r: run, c: captured, k: compared, p: replayed. Each of w, r, k, p does the part once.
+// r: run, c: captured, k: compared, p: replayed. Each of r, k, p does the part once.
 struct FakePart final : GraphPart {
     void run() override {
         did += 'r';
         alive_in_run = alive;
     }
-    void warm_up() override { did += 'w'; }
+    int warm_ups() const override { return wanted; }
     std::unique_ptr<Graph> capture() override {
         did += 'c';
         if (!capture_fails.empty()) throw std::runtime_error(capture_fails);
@@ -42,6 +42,7 @@ struct FakePart final : GraphPart {
 
     std::string did, capture_fails, difference;
     bool no_memory = false;
+    int wanted = GraphCache::k_warm_ups;
     int alive = 0, alive_in_run = -1;
 };
 
@@ -57,14 +58,14 @@ struct Fixture {
     GraphCache cache;  // gone before the part that counts its graphs
 };
 
-GraphKey key(std::int64_t rows, std::uint64_t model = 1, std::uintptr_t state = 100) {
-    return {model, GraphKey::Part::gradient, rows, {state, 200, 300, 400}};
+GraphKey key(std::int64_t rows, std::uint64_t structure = 1, std::uintptr_t state = 100) {
+    return {structure, GraphKey::Part::gradient, rows, {state, 200, 300, 400}};
 }
-GraphKey update_key(std::uint64_t model = 1) { return {model, GraphKey::Part::update, 0, {100, 200}}; }
+GraphKey update_key(std::uint64_t structure = 1) { return {structure, GraphKey::Part::update, 0, {100, 200}}; }
 
 TEST(GraphCache, WarmsUpThenCapturesAndChecksThenReplays) {
     Fixture f;
-    EXPECT_EQ(f.after(7, key(32)), "wwwckppp");
+    EXPECT_EQ(f.after(7, key(32)), "rrrckppp");
     EXPECT_EQ(f.cache.graphs(), 1U);
     EXPECT_TRUE(f.said.empty());
 }
@@ -82,17 +83,17 @@ TEST(GraphCache, EveryCallDoesThePartOnce) {
 
 TEST(GraphCache, TheLastBatchOfAShardHasAGraphOfItsOwn) {
     Fixture f;
-    EXPECT_EQ(f.after(5, key(32)), "wwwckp");
-    EXPECT_EQ(f.after(1, key(9)), "w") << "other rows";
+    EXPECT_EQ(f.after(5, key(32)), "rrrckp");
+    EXPECT_EQ(f.after(1, key(9)), "r") << "other rows";
     EXPECT_EQ(f.after(2, key(32)), "pp") << "the first is kept";
-    EXPECT_EQ(f.after(4, key(9)), "wwckp");
+    EXPECT_EQ(f.after(4, key(9)), "rrckp");
     EXPECT_EQ(f.cache.graphs(), 2U);
 }
 
 TEST(GraphCache, GradientsAndUpdatesAreKeptApart) {
     Fixture f;
-    EXPECT_EQ(f.after(5, key(32)), "wwwckp");
-    EXPECT_EQ(f.after(5, update_key()), "wwwckp");
+    EXPECT_EQ(f.after(5, key(32)), "rrrckp");
+    EXPECT_EQ(f.after(5, update_key()), "rrrckp");
     EXPECT_EQ(f.cache.graphs(), 2U);
 }
 
@@ -100,10 +101,10 @@ TEST(GraphCache, ALargerModelMovesTheMemoryAndWhatWasCapturedIsCapturedAgain) {
     Fixture f;
     f.after(5, key(32, 1, 100));
     f.after(5, key(32, 2, 500));  // needed a larger block
-    EXPECT_EQ(f.after(5, key(32, 1, 500)), "wwwckp") << "the first graph writes where nobody reads";
+    EXPECT_EQ(f.after(5, key(32, 1, 500)), "rrrckp") << "the first graph writes where nobody reads";
 }
 
-TEST(GraphCache, AModelThatComesBackToTheSameMemoryGoesOnReplaying) {
+TEST(GraphCache, AStructureThatComesBackToTheSameMemoryGoesOnReplaying) {
     Fixture f;
     f.after(5, key(32, 1));
     f.after(5, key(32, 2));
@@ -113,22 +114,22 @@ TEST(GraphCache, AModelThatComesBackToTheSameMemoryGoesOnReplaying) {
 TEST(GraphCache, WhatCannotBeCapturedRunsKernelByKernelAndSaysWhyOnce) {
     Fixture f;
     f.part.capture_fails = "operation not permitted when stream is capturing\nException raised from ...";
-    EXPECT_EQ(f.after(6, key(32)), "wwwcrrr");
+    EXPECT_EQ(f.after(6, key(32)), "rrrcrrr");
     EXPECT_EQ(f.after(2, key(9)), "rr") << "other rows would meet the same";
     ASSERT_EQ(f.said.size(), 1U);
     EXPECT_EQ(
         f.said[0],
         "mlp trains without CUDA graphs (gradients: capturing failed: operation not permitted when stream is capturing)");
-    EXPECT_EQ(f.after(4, key(32, 2)), "wwwcr") << "another model tries by itself";
+    EXPECT_EQ(f.after(4, key(32, 2)), "rrrcr") << "another model tries by itself";
     EXPECT_EQ(f.said.size(), 1U) << "and has nothing new to say";
     f.part.capture_fails.clear();
-    EXPECT_EQ(f.after(5, update_key()), "wwwckp") << "the other part is not touched";
+    EXPECT_EQ(f.after(5, update_key()), "rrrckp") << "the other part is not touched";
 }
 
 TEST(GraphCache, AGraphWhoseFirstReplayIsWrongIsDropped) {
     Fixture f;
     f.part.difference = "the loss differs";
-    EXPECT_EQ(f.after(6, key(32)), "wwwckrr") << "compare() has left what run() computed";
+    EXPECT_EQ(f.after(6, key(32)), "rrrckrr") << "compare() has left what run() computed";
     EXPECT_EQ(f.cache.graphs(), 0U);
     EXPECT_EQ(f.part.alive, 0);
     ASSERT_EQ(f.said.size(), 1U);
@@ -138,7 +139,7 @@ TEST(GraphCache, AGraphWhoseFirstReplayIsWrongIsDropped) {
 TEST(GraphCache, WithoutMemoryForTheCheckThereIsNoGraph) {
     Fixture f;
     f.part.no_memory = true;
-    EXPECT_EQ(f.after(4, key(32)), "wwwcr");
+    EXPECT_EQ(f.after(4, key(32)), "rrrcr");
     EXPECT_EQ(f.part.alive_in_run, 0) << "what the graph keeps may be what the step needs";
     EXPECT_EQ(f.after(1, key(32)), "r");
     EXPECT_EQ(f.part.alive, 0);
@@ -165,7 +166,7 @@ TEST(GraphCache, DroppedGraphsAreCapturedAgain) {
     f.cache.drop();
     EXPECT_EQ(f.part.alive, 0);
     EXPECT_EQ(f.cache.graphs(), 0U);
-    EXPECT_EQ(f.after(5, key(32)), "wwwckp");
+    EXPECT_EQ(f.after(5, key(32)), "rrrckp");
     EXPECT_TRUE(f.said.empty());
 }
 
@@ -179,7 +180,7 @@ TEST(GraphCache, TheGraphUsedLongestAgoMakesRoom) {
     EXPECT_EQ(f.part.alive, 2);
     EXPECT_EQ(f.after(1, key(1)), "p");
     EXPECT_EQ(f.after(1, key(3)), "p");
-    EXPECT_EQ(f.after(8, key(2)), "wwwwwwckp") << "it must come twice as often";
+    EXPECT_EQ(f.after(8, key(2)), "rrrrrrckp") << "it must come twice as often";
 }
 
 TEST(GraphCache, MoreKeysInTurnThanRoomSoonStopCapturing) {
@@ -192,20 +193,35 @@ TEST(GraphCache, MoreKeysInTurnThanRoomSoonStopCapturing) {
     EXPECT_EQ(f.part.alive, 2);
 }
 
-TEST(GraphCache, ForgetsAModelAndItsRefusals) {
+TEST(GraphCache, TwoSlotsNeedTwoGraphsOfAStructureAndNoMore) {
     Fixture f;
-    f.after(5, key(32, 1));
-    f.after(5, update_key(1));
-    f.after(5, key(32, 2));
-    f.cache.forget(1);
-    EXPECT_EQ(f.cache.graphs(), 1U);
-    EXPECT_EQ(f.part.alive, 1);
-    EXPECT_EQ(f.after(1, key(32, 2)), "p");
+    std::size_t captures = 0;
+    for (int trial = 0; trial < 20; ++trial)
+        for (std::uintptr_t const slot : {100U, 500U})
+            for (char const c : f.after(3, key(32, 1, slot))) captures += c == 'c' ? 1 : 0;
+    EXPECT_EQ(captures, 2U);
+    EXPECT_EQ(f.cache.graphs(), 2U);
+    EXPECT_TRUE(f.cache.keeps(key(32, 1, 500)));
+    EXPECT_FALSE(f.cache.keeps(key(32, 2, 500)));
+    EXPECT_FALSE(f.cache.keeps(key(31, 1, 500)));
+}
+
+TEST(GraphCache, APartThatNeedsNoWarmUpIsCapturedAtOnce) {
+    Fixture f(1);
+    f.part.wanted = 0;
+    EXPECT_EQ(f.after(3, key(32)), "ckpp");
+    EXPECT_EQ(f.after(1, key(9)), "ck");
+    EXPECT_EQ(f.after(3, key(32)), "rckp") << "it made room: it must come once more before it is captured again";
+}
+
+TEST(GraphCache, ARefusalIsOfOnePartOfOneStructure) {
+    Fixture f;
     f.part.difference = "the loss differs";
-    f.after(4, key(32, 3));
-    f.cache.forget(3);
-    f.part.difference.clear();
-    EXPECT_EQ(f.after(5, key(32, 3)), "wwwckp") << "a new model in the place of an old one";
+    f.after(4, key(32));
+    EXPECT_TRUE(f.cache.refuses(1, GraphKey::Part::gradient));
+    EXPECT_FALSE(f.cache.refuses(1, GraphKey::Part::update));
+    EXPECT_FALSE(f.cache.refuses(2, GraphKey::Part::gradient));
+    EXPECT_EQ(f.after(2, key(9, 1, 500)), "rr") << "whatever the rows and the memory";
 }
 
 TEST(GraphCache, EveryReasonIsSaidOnceForEachModel) {

@@ -49,7 +49,7 @@ TEST(ImageLayout, ReachesTrainingAndEvaluation) {
         Workspace workspace("cpu", 1);
         auto network = std::make_unique<Spy>(seen);
         auto const layout = make_layout({network->parameters(), network->buffers(), {}, config.train});
-        Step step(std::move(network), "spy", config.train, workspace.impl());
+        Step step(std::move(network), {"spy", ""}, config.train, workspace.impl());
         AlignedBlock state(layout.bytes);
         auto const floats = at::arange(static_cast<std::int64_t>(layout.end_of(Block::buffer) / sizeof(float)), at::kFloat);
         step.bind(floats, layout, {});

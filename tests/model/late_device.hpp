@@ -25,7 +25,8 @@ public:
     at::TensorOptions on_device() const override { return {at::kCPU}; }
     DeviceMemory memory() const override { return memory_; }
     void set_free(std::int64_t bytes) { memory_.free = bytes; }
-    void fail_next_copy() { fails_ = true; }  // as an allocation does that finds no memory in one piece
+    void compute_at_once() { prompt_ = true; }  // for work that is not queued here, such as a model's
+    void fail_next_copy() { fails_ = true; }    // as an allocation does that finds no memory in one piece
     std::int64_t done(Stream stream) { return queue(stream).done; }  // pieces of work, waits not counted
 
     void copy(at::Tensor const& to, at::Tensor const& from, Stream stream) override {
@@ -94,6 +95,7 @@ private:
     void queue_op(Stream stream, Op op) {
         queue(stream).ops.push_back(std::move(op));
         if (eager_ >= 1) return finish_all();
+        while (prompt_ && !queue(Stream::compute).ops.empty()) advance(Stream::compute);
         while (rng_.uniform() < eager_) {
             auto const any = rng_.below(2) == 0 ? Stream::compute : Stream::copy;
             if (!queue(any).ops.empty()) advance(any);
@@ -110,7 +112,7 @@ private:
     }
 
     DeviceMemory memory_;
-    bool fails_ = false;
+    bool fails_ = false, prompt_ = false;
     double eager_;
     Rng rng_;
     std::array<Queue, 2> queues_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Trials that between them take every path through a step, for the tests of captured steps on a CPU and on a GPU.
 #pragma once
+#include <cmath>
 #include <memory>
 #include <vector>
 
@@ -33,6 +34,30 @@ inline Trained trained(TrialConfig const& config, std::shared_ptr<Workspace> wor
     }
     out.hash = trial.hash(state);
     return out;
+}
+
+// Of a batch of 14 images of 3 x 64 x 64.
+inline std::vector<float> first_gradient(TrialConfig config, std::shared_ptr<Workspace> workspace) {
+    config.train.batch_size = 14;
+    Trial trial(config, plain_manifest({3, 64, 64}, 4, 14, Task::classification), std::move(workspace));
+    AlignedBlock state(trial->state->layout().bytes);
+    trial->state->initialise(state.bytes(), 42, TrialId(3));
+    trial->state->bind(state.bytes());
+    auto const shard = source(random_shard(trial.manifest, 14, 1));
+    trial->training->begin_pass(*shard, unit(3, 0, 0), 14);
+    trial->training->next_gradient({}, {});
+    auto const gradient = trial->training->gradient();
+    return {gradient.begin(), gradient.end()};
+}
+
+// |found - expected| / |expected|
+inline double relative_error(std::vector<float> const& found, std::vector<float> const& expected) {
+    double error = 0, size = 0;
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+        error += std::pow(double{found.at(i)} - expected[i], 2);
+        size += std::pow(expected[i], 2);
+    }
+    return std::sqrt(error / size);
 }
 
 inline TrialConfig with_optimizer(std::string const& model, Json arguments, OptimizerKind kind) {

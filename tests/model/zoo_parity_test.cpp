@@ -132,7 +132,18 @@ class ZooParity : public ::testing::TestWithParam<std::size_t> {};
 
 TEST_P(ZooParity, EqualsPyTorch) { expect_pytorch(vectors().at("cases").array()[GetParam()]); }
 
-INSTANTIATE_TEST_SUITE_P(Zoo, ZooParity, ::testing::Range<std::size_t>(0, vectors().at("cases").array().size()),
+// This runs when the program starts, also on another machine, for other tests.
+std::size_t number_of_cases() {
+    try {
+        return vectors().at("cases").array().size();
+    } catch (DataError const&) {
+        return 0;
+    }
+}
+
+TEST(ZooParityVectors, AreThere) { EXPECT_GT(number_of_cases(), 0U); }
+
+INSTANTIATE_TEST_SUITE_P(Zoo, ZooParity, ::testing::Range<std::size_t>(0, number_of_cases()),
                          [](auto const& one) { return vectors().at("cases").array()[one.param].at("case").string(); });
 
 }  // namespace zoo_parity_test

@@ -393,6 +393,30 @@ TEST(Journal, WithoutCpuSecondsTheirShareIsNotKnown) {
     EXPECT_EQ(totals_of(read_journal(scratch / "j").laps.at(0)).cpu_of_s, 0);
 }
 
+TEST(Journal, KeepsTheGpuUseOfUnitsWhereItWasMeasured) {
+    Scratch scratch;
+    auto record = first_trial();
+    JournalWriter(scratch / "cpu").lap_done(record);
+    EXPECT_EQ(slurp(scratch / "cpu").find("gpu"), std::string::npos);
+    EXPECT_EQ(slurp(scratch / "units-1.bin").substr(0, 8), "HOPUNIT2");
+    record.units[1].gpu_use = 0.75;
+    JournalWriter(scratch / "j").lap_released(some_lap(0, 0));
+    JournalWriter(scratch / "j").lap_done(record);
+    EXPECT_EQ(slurp(scratch / "units-1.bin").substr(0, 8), "HOPUNIT3");
+    EXPECT_EQ(std::filesystem::file_size(scratch / "units-1.bin"), 24U + 2 * 72 + 8);
+    auto const lap = read_journal(scratch / "j").laps.at(0);
+    EXPECT_EQ(totals_of(lap).gpu_s, 0.75 * record.units[1].seconds);
+    EXPECT_EQ(totals_of(lap).gpu_of_s, record.units[1].seconds);
+    auto const checkpoint = lap_record_from_json(parse_json_or_throw(to_json(record).dump(), "a checkpoint"));
+    for (auto const& units : {UnitReader(scratch.path()).units_of(lap), checkpoint.units}) {
+        ASSERT_EQ(units.size(), 2U);
+        EXPECT_EQ(units[0].gpu_use, -1);
+        EXPECT_EQ(units[1].gpu_use, 0.75);
+        EXPECT_EQ(units[0].cpu_s, 1);
+        EXPECT_EQ(units[1].state_hash, record.units[1].state_hash);
+    }
+}
+
 TEST(Journal, KeepsTheMetricsOfThePlugIn) {
     auto record = first_trial();
     EXPECT_EQ(to_json(record).at("validation").find("own"), nullptr);

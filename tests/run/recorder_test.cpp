@@ -127,6 +127,7 @@ TEST_F(RecorderTest, SummaryHasEveryFieldAndNoNaN) {
     EXPECT_EQ(trials[0].at("cpu_use"), 0.5) << "of the unit that was measured";
     EXPECT_EQ(trials[0].at("cpu_s"), 1.5);
     EXPECT_TRUE(trials[1].at("cpu_use").is_null());
+    EXPECT_EQ(trials[0].find("gpu_use"), nullptr) << "no trial has it";
     EXPECT_EQ(trials[1].at("status"), "diverged");
     EXPECT_TRUE(trials[1].at("best").is_null());
     EXPECT_TRUE(trials[1].at("state_hash").is_null());
@@ -528,6 +529,28 @@ TEST_F(RecorderTest, TheLossIsTheTrialsOwn) {
     auto const header = slurp(directory_ / "trials.csv");
     EXPECT_NE(header.find(",state_hash,val_perplexity,val_cost\n"), header.npos)
         << "the columns that some best epoch has: " << header;
+}
+
+TEST_F(RecorderTest, ShowsTheGpuUseOfTrialsIfSomeTrialHasIt) {
+    auto const facts = some_facts();
+    Experiment const experiment;
+    Recorder recorder(RunDirectory(directory_, RunDirUse::fresh, facts), facts, experiment);
+    auto record = first_trial();
+    record.units[0].gpu_use = 0.375;
+    record.units[1].gpu_use = 0;
+    recorder.lap_done(record, view(0, TrialStatus::finished));
+    recorder.lap_done(second_trial(), view(1, TrialStatus::finished));
+    recorder.finish({}, {view(0, TrialStatus::finished), view(1, TrialStatus::finished)});
+    auto const summary = read("summary.json");
+    auto const& trials = summary.at("trials").array();
+    EXPECT_EQ(trials[0].at("gpu_use"), 0.25) << "two seconds at 0.375, an idle one";
+    EXPECT_EQ(trials[0].at("gpu_s"), 0.75);
+    EXPECT_TRUE(trials[1].at("gpu_use").is_null());
+    EXPECT_TRUE(trials[1].at("gpu_s").is_null());
+    auto const table = slurp(directory_ / "trials.csv");
+    EXPECT_NE(table.find(",train_s,cpu_s,cpu_use,gpu_s,gpu_use,state_hash,"), table.npos) << table;
+    EXPECT_NE(table.find(",3,1.5,0.5,0.75,0.25,8"), table.npos) << table;
+    EXPECT_NE(table.find(",4,,,,,8"), table.npos) << table;
 }
 
 TEST_F(RecorderTest, TrialsCsvIsQuoted) {

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <random>
 #include <set>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "core/json.hpp"
+#include "core/unit_parts.hpp"
 #include "run/journal.hpp"
 #include "run/records.hpp"
 
@@ -94,6 +96,26 @@ TEST_F(TraceTest, AHopIsAnArrowFromSliceToSlice) {
     EXPECT_GT(first[0].at("ts").number(), 2.9e6);
     EXPECT_GT(first[1].at("ts").number(), 4e6) << "within t0 s1, [4 s, 5 s)";
     EXPECT_LT(first[1].at("ts").number(), 4.1e6);
+}
+
+// Trainer 1 hashes the state of its first unit while the next one trains.
+TEST_F(TraceTest, PartsOfUnitsAreSlicesInRowsOfTheirOwn) {
+    TraceWriter trace(file_, {"node1", "node2"}, 99);
+    auto lap = first_trial();
+    lap.units[0].parts = packed({{UnitPart::bind, 100, 0.5}, {UnitPart::fetch, 102.5, 0.25}});
+    lap.units[1].parts = packed({{UnitPart::hash, 104.5, 2}});
+    trace.add(lap);
+    trace.close();
+    auto const parts = with("cat", "part");
+    ASSERT_EQ(parts.size(), 3u);
+    std::vector<std::string> found;
+    for (auto const& part : parts)
+        found.push_back(fmt::format("{} {} {} {} {}", part.at("name").string(), part.at("pid").integer(),
+                                    part.at("tid").integer(), part.at("ts").number(), part.at("dur").number()));
+    EXPECT_EQ(found,
+              (std::vector<std::string>{"bind 4 0 1000000 500000", "fetch 4 0 3500000 250000", "hash 4 1 5500000 2000000"}));
+    auto const names = [&](Json const& event) { return event.at("args").at("name") == Json("parts of units"); };
+    EXPECT_EQ(std::ranges::count_if(with("name", "process_name"), names), 1);
 }
 
 TEST_F(TraceTest, AnArrowIntoThePastIsLeftOut) {

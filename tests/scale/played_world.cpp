@@ -170,7 +170,8 @@ void PlayedWorld::beat(double now) {
     for (int rank = 1; rank <= cast_.trainers; ++rank) {
         if (std::ranges::find(failed_, Rank(rank)) != failed_.end()) continue;
         auto const& trainer = trainers_[static_cast<std::size_t>(rank)];
-        Heartbeat heartbeat{trainer.finished, trainer.finished, TrialId(-1), 0, ShardId(0), Phase::compute};
+        Heartbeat heartbeat{trainer.finished, static_cast<double>(trainer.finished), TrialId(-1), 0, ShardId(0),
+                            Phase::compute};
         if (!trainer.laps.empty()) heartbeat.trial = trainer.laps.front().trial;
         say(Rank(rank), MessageKind::heartbeat, encode(heartbeat));
     }

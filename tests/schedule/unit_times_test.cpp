@@ -54,6 +54,24 @@ TEST(UnitTimes, AHostThatGetsSlowerIsNoticed) {
     EXPECT_NEAR(times.seconds_on(k_small, TrainerId(0)), 3, 0.1);
 }
 
+// The product of the two factors is measured, not each of them. Both would drift: after 100,000 units a kind had a
+// thousandth of its seconds, and a kind that was learned before had all of them.
+TEST(UnitTimes, NoiseMakesNothingDrift) {
+    UnitTimes times;
+    Rng rng(3);
+    auto const learned = [&](UnitKind const& kind, double seconds, int units) {  // the mean of the last 1,000 answers
+        double sum = 0;
+        for (int i = 0; i < units; ++i) {
+            times.learn(kind, TrainerId(rng.below(2)), 100, seconds * std::exp(0.5 * rng.normal()));
+            sum += i >= units - 1000 ? times.seconds(kind) : 0;
+        }
+        return sum / 1000;
+    };
+    EXPECT_NEAR(learned(k_large, 8, 2000), 8 * 1.13, 8 * 0.3) << "1.13: the mean of this noise";
+    EXPECT_NEAR(learned(k_small, 1, 100'000), 1.13, 0.3);
+    EXPECT_NEAR(times.seconds(k_large), 8 * 1.13, 8 * 0.7) << "nobody has learned it since";
+}
+
 TEST(UnitTimes, NonsenseIsNotLearned) {
     UnitTimes times;
     for (double const seconds : {0.0, -1.0, std::numeric_limits<double>::infinity(), std::nan("")})

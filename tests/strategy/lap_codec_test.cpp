@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/unit_parts.hpp"
 #include "model/trial/evaluation.hpp"
 #include "strategy/together/group_messages.hpp"
 
@@ -19,15 +20,18 @@ UnitRecord some_unit() {
     return unit;
 }
 
-TEST(LapCodec, ARecordKeepsCpuSecondsAndOwnMetrics) {
+TEST(LapCodec, ARecordKeepsCpuSecondsPartsAndOwnMetrics) {
     LapRecord record;
     record.units = {some_unit(), some_unit()};
     record.units[1].cpu_s = -1;
+    record.units[1].parts = packed({{UnitPart::hash, 12.5, 0.25}});
     record.valid.own = {{"val_cost", 2.5}};
     auto const found = decode<LapRecord>(encode(record));
     ASSERT_EQ(found.units.size(), 2U);
     EXPECT_EQ(found.units[0].cpu_s, 0.5);
     EXPECT_EQ(found.units[1].cpu_s, -1);
+    EXPECT_TRUE(found.units[0].parts.empty());
+    EXPECT_EQ(found.units[1].parts, record.units[1].parts);
     ASSERT_EQ(found.valid.own.size(), 1U);
     EXPECT_EQ(found.valid.own[0].name, "val_cost");
     EXPECT_EQ(found.valid.own[0].value, 2.5);

@@ -171,9 +171,9 @@ public:
         state_.fetch();
         return WrappedPass::cursor();
     }
-    UnitSums end_pass() override {
+    UnitSums end_pass(StateBack back) override {
         state_.fetch();
-        return WrappedPass::end_pass();
+        return WrappedPass::end_pass(back);
     }
 
 private:

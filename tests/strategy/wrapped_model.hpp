@@ -34,6 +34,10 @@ public:
     void bind(MutableBytes state) override { state_->bind(state); }
     void fetch() override { state_->fetch(); }
     void store() override { state_->store(); }
+    bool begin_store(MutableBytes state) override { return state_->begin_store(state); }
+    void forget_store(MutableBytes state) override { state_->forget_store(state); }
+    bool begin_fetch() override { return state_->begin_fetch(); }
+    void await_fetch() override { state_->await_fetch(); }
     std::optional<DeviceFloats> device_state() override { return state_->device_state(); }
     void end_epoch(double loss) override { state_->end_epoch(loss); }
     void save(std::string const& path, Json const& metadata) override { state_->save(path, metadata); }
@@ -56,7 +60,8 @@ public:
     std::int64_t next_gradient(GradientReady const& ready, std::function<void()> const& on_batch) override {
         return pass_->next_gradient(ready, on_batch);
     }
-    UnitSums end_pass() override { return pass_->end_pass(); }
+    using TrainingPass::end_pass;
+    UnitSums end_pass(StateBack back) override { return pass_->end_pass(back); }
     std::span<float> gradient() override { return pass_->gradient(); }
     std::optional<DeviceFloats> device_gradient() override { return pass_->device_gradient(); }
     void zero_gradient() override { pass_->zero_gradient(); }

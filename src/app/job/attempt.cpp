@@ -171,8 +171,9 @@ void Attempt::deliver(LapRecord record) {
     record.orders = control_.orders_with(record);
     director_.record(record);
     recorder_.lap_done(record, director_.trials()[record.trial.index()]);
-    units_ += static_cast<double>(record.units.size());
-    meter_->learn(record, director_.trials()[record.trial.index()]);
+    auto const& trial = director_.trials()[record.trial.index()];
+    flops_of_laps_ += static_cast<double>(record.units.size()) * trial.unit_cost;
+    meter_->learn(record, trial);
     end_trials();
     release();
     dispatcher_->lap_done(record);
@@ -212,9 +213,7 @@ void Attempt::go_on() {
         released_[lap.trial] = std::max(released_[lap.trial], lap.epoch);
         execute(std::move(lap));
     }
-    units_ = static_cast<double>(catch_up_->units());
-    units_before_ = units_ + meter_->begin(director_.trials(), catch_up_->units_in_files(director_.trials()));
-    counted_before_ = static_cast<double>(pump_.units_done());
+    flops_before_ = meter_->begin(director_.trials(), catch_up_->units_in_files(director_.trials())) - pump_.flops_done();
     for (auto const& trial : director_.trials()) {
         if (has_ended(trial.status)) {
             ended_.insert(trial.id);
@@ -316,9 +315,9 @@ ProgressState Attempt::view() {
     state.elapsed_s = monotonic_s() - started_s_;
     bool const grows = prepared_.decides && !director_.finished();
     // The trainers' counters are ahead of the laps that have ended. They keep counting over all attempts.
-    auto const counted = units_before_ + static_cast<double>(pump_.units_done()) - counted_before_;
-    auto const work = meter_->work(director_.trials(), std::max(0.0, counted - units_),
-                                   grows ? static_cast<double>(prepared_.plan.epochs) : 0);
+    auto const ahead = flops_before_ + pump_.flops_done() - flops_of_laps_;
+    auto const work =
+        meter_->work(director_.trials(), std::max(0.0, ahead), grows ? static_cast<double>(prepared_.plan.epochs) : 0);
     state.total = work.total;
     state.done = work.done;
     state.done_before = work.before;

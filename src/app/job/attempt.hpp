@@ -64,7 +64,7 @@ public:
     // The best trial's metrics on the test shards. None if the dataset has no test shards, or if scoring failed.
     std::optional<Metrics> test_best(Summary const& summary);
     // Writes best/model.safetensors and best/model.json.
-    void write_best(Summary const& summary);
+    void write_best(Summary const& summary, std::optional<Metrics> const& test);
     // Writes the same files for every trial into best/trial-N, from the files that trainers keep (run.keep_best "trial").
     // A trial whose file is not on the disk within run.deadline_s is left out with a warning.
     void write_best_of_trials(Summary const& summary);
@@ -137,8 +137,8 @@ private:
     std::optional<CatchUp> catch_up_;
     std::optional<LapRecord> test_record_;
     double started_s_ = 0, next_view_s_ = 0;
-    double units_ = 0;                              // of laps that have ended, in all jobs
-    double units_before_ = 0, counted_before_ = 0;  // at the start of this attempt: units_, and the trainers' count
+    // FLOPs: of laps that have ended in this attempt; what began with units of earlier jobs, less the trainers' count then.
+    double flops_of_laps_ = 0, flops_before_ = 0;
     TrialSet ended_;
     std::map<TrialId, int> released_;  // the last released lap of each trial
     std::set<TrialId> taken_up_;       // resumed by orders; the job must pause for them

@@ -50,7 +50,7 @@ std::optional<Metrics> Attempt::test_best(Summary const& summary) {
 }
 
 // The state comes from the trainer that validated that epoch, or from the file of an earlier job.
-void Attempt::write_best(Summary const& summary) {
+void Attempt::write_best(Summary const& summary, std::optional<Metrics> const& test) {
     if (!summary.best_trial || signal_caught() != 0) return;
     recorder_.stop_if_replaced();
     fault_point("end.best");
@@ -62,7 +62,7 @@ void Attempt::write_best(Summary const& summary) {
     if (!state)
         return log_warning(
             fmt::format("trial {}: its best state has not reached the disk; best/ is left out", best.id.value));
-    write_best_model(prepared_, directory_.file("best"), {trial, *best.tally.best, state.bytes()});
+    write_best_model(prepared_, directory_.file("best"), {trial, *best.tally.best, state.bytes(), test ? &*test : nullptr});
 }
 
 // The file of the best state, if an earlier job saved it, or if the trial has copies: trainers cannot know which state of a
@@ -115,7 +115,7 @@ void Attempt::write_best_of_trials(Summary const& summary) {
         recorder_.stop_if_replaced();
         auto const state = state_in(*saved);
         write_best_model(prepared_, directory_.file("best") / fmt::format("trial-{}", each.id.value),
-                         {director_.trials()[each.id.index()], *each.tally.best, state.bytes()});
+                         {director_.trials()[each.id.index()], *each.tally.best, state.bytes(), nullptr});
     }
 }
 

@@ -41,14 +41,15 @@ void write_best_model(PreparedRun const& prepared, std::filesystem::path const& 
     auto const model = make_trial_model(prepared.config_of(best.trial.assignment), prepared.manifest, workspace);
     model.state->bind(best.state);
     std::filesystem::create_directories(folder);
-    auto const about = Json::object({{"format", 1},
-                                     {"trial", static_cast<std::int64_t>(best.trial.id.value)},
-                                     {"epoch", best.metrics.epoch},
-                                     {"metrics", to_json(best.metrics)},
-                                     {"config", to_json(best.trial.assignment)},
-                                     {"model", model_document(prepared, best.trial.assignment)},
-                                     {"state_hash_of", "the whole state after that epoch"},
-                                     {"state_hash", to_hex(state_hash(best.state, model.state->layout()))}});
+    auto about = Json::object({{"format", 1},
+                               {"trial", static_cast<std::int64_t>(best.trial.id.value)},
+                               {"epoch", best.metrics.epoch},
+                               {"metrics", to_json(best.metrics)},
+                               {"config", to_json(best.trial.assignment)},
+                               {"model", model_document(prepared, best.trial.assignment)},
+                               {"state_hash_of", "the whole state after that epoch"},
+                               {"state_hash", to_hex(state_hash(best.state, model.state->layout()))}});
+    if (best.test != nullptr) about["test"] = test_to_json(*best.test);
     model.state->save((folder / "model.safetensors").string(),
                       Json::object({{"format", "pt"}, {"hopscotch_trial", std::to_string(best.trial.id.value)}}));
     write_atomically(folder / "model.json", about.dump(2) + "\n");

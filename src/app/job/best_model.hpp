@@ -15,6 +15,7 @@ struct BestModel {
     TrialView const& trial;
     Metrics const& metrics;  // of its best epoch
     MutableBytes state;      // after it
+    Metrics const* test;     // on the test rows; null: none
 };
 void write_best_model(PreparedRun const& prepared, std::filesystem::path const& folder, BestModel const& best);
 

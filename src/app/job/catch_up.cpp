@@ -56,7 +56,6 @@ CatchUp::Heard CatchUp::tell(Director& director, Recorder& recorder) {
     for (auto const& record : earlier_.journal.laps) {
         director.record(record);
         if (record.outcome == Outcome::finished) out.known[{record.trial, record.epoch}] = record.state_hash;
-        units_ += static_cast<std::size_t>(totals_of(record).count);
         take();
     }
     // If a record came after its trial was stopped, and the trial was resumed, the lap is news when it comes again. The best

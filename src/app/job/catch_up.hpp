@@ -39,7 +39,6 @@ public:
     std::set<LapId> const& ends_to_keep() const { return pinned_; }
     bool waits() const { return !again_.empty(); }  // laps are being trained again
     bool waits_for(TrialId trial) const;
-    std::size_t units() const { return units_; }  // of the journal
     // Of the trials whose lap goes on from its middle: how many units of the lap their file has.
     std::map<TrialId, double> units_in_files(std::vector<TrialView> const& trials) const;
 
@@ -77,7 +76,6 @@ private:
     std::map<TrialId, Start> starts_;                         // of trials that have not begun in this attempt
     std::map<LapId, LapId> clones_;                           // lap -> the lap whose end it begins with
     std::set<LapId> pinned_;                                  // laps whose ends clones may begin with
-    std::size_t units_ = 0;
 };
 
 }  // namespace hopscotch

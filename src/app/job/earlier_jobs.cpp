@@ -109,6 +109,7 @@ EarlierJobs read_earlier_jobs(Experiment const& experiment, Inputs const& inputs
     refuse_changes(out, experiment, inputs);
     if (auto test = test_in_summary(directory); !test.is_null()) out.facts.test = std::move(test);
     out.kept = read_kept_best(directory, out.journal);
+    if (!out.kept.test.is_null()) out.facts.test = out.kept.test;
     auto const there = checkpoints_in(directory);          // older ones are deleted
     std::map<std::string, LapSink::Saved const*> by_name;  // the last line of each file counts
     for (auto const& saved : out.journal.saved) by_name[saved.file] = &saved;

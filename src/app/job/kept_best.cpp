@@ -14,8 +14,13 @@
 namespace hopscotch {
 namespace {
 
+struct Kept {
+    LapId lap;
+    Json test;
+};
+
 // None if anything about the files is not as a job writes them: then the state is trained again.
-std::optional<LapId> lap_in(std::filesystem::path const& folder, Journal const& journal) {
+std::optional<Kept> kept_in(std::filesystem::path const& folder, Journal const& journal) {
     auto const file = folder / "model.json";
     std::error_code refused;
     if (!std::filesystem::exists(file, refused) || !std::filesystem::exists(folder / "model.safetensors", refused))
@@ -27,7 +32,8 @@ std::optional<LapId> lap_in(std::filesystem::path const& folder, Journal const& 
         bool const known = std::ranges::any_of(journal.laps, [&](LapRecord const& record) {
             return record.id() == lap && record.outcome == Outcome::finished && record.end_hash == hash && hash != 0;
         });
-        return known ? std::optional(lap) : std::nullopt;
+        auto const* test = about.find("test");
+        return known ? std::optional(Kept{lap, test == nullptr ? Json() : *test}) : std::nullopt;
     } catch (Error const&) {
         return {};
     }
@@ -37,9 +43,13 @@ std::optional<LapId> lap_in(std::filesystem::path const& folder, Journal const& 
 
 KeptBest read_kept_best(std::filesystem::path const& run_dir, Journal const& journal) {
     KeptBest out;
-    out.of_run = lap_in(run_dir / "best", journal);
+    if (auto const kept = kept_in(run_dir / "best", journal)) {
+        out.of_run = kept->lap;
+        out.test = kept->test;
+    }
     for (std::size_t trial = 0; trial < journal.finished_trials; ++trial)
-        if (auto const lap = lap_in(run_dir / "best" / fmt::format("trial-{}", trial), journal)) out.of_trials.insert(*lap);
+        if (auto const kept = kept_in(run_dir / "best" / fmt::format("trial-{}", trial), journal))
+            out.of_trials.insert(kept->lap);
     return out;
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 
+#include "core/json.hpp"
 #include "schedule/lap.hpp"
 
 namespace hopscotch {
@@ -14,6 +15,7 @@ struct Journal;
 
 struct KeptBest {
     std::optional<LapId> of_run;  // best/model.json
+    Json test;                    // its "test": a job may be killed before the summary has the metrics
     std::set<LapId> of_trials;    // best/trial-N/model.json
 };
 

@@ -83,19 +83,29 @@ void OwnerMoves::look(double now_s) {
     if (now_s < next_look_s_ || moves_ == k_most_moves || !moves_owners(prepared_)) return;
     next_look_s_ = now_s + k_between_looks_s;
     double const began_s = monotonic_s();
-    auto speed = pace_.speed(prepared_.trainers);
-    if (!speed) return;
-    for (auto const lost : prepared_.owners.lost) (*speed)[lost.index()] = 0;
-    auto const left = work_left(pace_.seconds(1, *speed));
-    auto move = better(*speed, left, std::max(k_regroup_s, cost_s_));
+    auto move = move_now();
     next_look_s_ += k_times_look * (monotonic_s() - began_s);
     wished_ = move ? wished_ + 1 : 0;
     if (wished_ < k_wishes) return;
     wished_ = 0;
+    throw OwnersMove(std::move(*move));
+}
+
+std::optional<OwnersMove> OwnerMoves::after_loss() const {
+    if (!moves_owners(prepared_)) return std::nullopt;
+    return move_now();
+}
+
+std::optional<OwnersMove> OwnerMoves::move_now() const {
+    auto speed = pace_.speed(prepared_.trainers);
+    if (!speed) return std::nullopt;
+    for (auto const lost : prepared_.owners.lost) (*speed)[lost.index()] = 0;
+    auto move = better(*speed, work_left(pace_.seconds(1, *speed)), std::max(k_regroup_s, cost_s_));
+    if (!move) return std::nullopt;
     auto const text =
         fmt::format("shards move to other trainers, whose speeds are {}: the rest takes about {:.1f} s instead of {:.1f} s",
                     speeds_text(*speed), move->seconds, move->seconds_before);
-    throw OwnersMove(text, std::move(*move));
+    return OwnersMove(text, std::move(*move));
 }
 
 void OwnerMoves::moves(double now_s) {

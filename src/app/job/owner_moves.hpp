@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // When shards move to other owners, because trainers are faster or slower than thought: once after the roll call, and then
-// at the end of a lap, with the machinery of losses (rank0.cpp).
+// at the end of a lap, with the machinery of losses (rank0.cpp). Or because a trainer is lost.
 #pragma once
 #include <map>
 #include <optional>
@@ -30,6 +30,10 @@ public:
     // Owners by the speeds that the trainers have measured; nothing if they are not worth a second roll call.
     std::optional<BetterOwners> after_roll_call(std::map<Rank, Hello> const& hellos) const;
 
+    // Behind the loss of a trainer, which is out of prepared.owners: all trainers pause anyway. Nothing if too little is
+    // known of the speeds, or other owners are not worth a move.
+    std::optional<OwnersMove> after_loss() const;
+
     // A lap of this attempt that counts.
     void hear(LapRecord const& lap);
     // Throws OwnersMove if other owners would gain more than twice what it costs to move, and did so at the look before.
@@ -39,6 +43,7 @@ public:
     void released(double now_s);
 
 private:
+    std::optional<OwnersMove> move_now() const;
     WorkLeft work_left(double seconds_per_flop, std::map<TrialId, int> const& known_laps = {}) const;
     std::optional<BetterOwners> better(std::vector<double> const& speed, WorkLeft const& left, double cost_s) const;
 

@@ -83,7 +83,8 @@ public:
 
 private:
     int work(Attempt& job);
-    std::optional<int> change_owners(Attempt& job, OwnersMove const& move);
+    void change_owners(Attempt& job, OwnersMove const& move);
+    void bury(Attempt& job, TrainerLost const& lost);
     void note_damage(StateDamaged const& damaged);
     void regroup(Attempt& job);
     void pause(Attempt& job);
@@ -127,14 +128,14 @@ std::optional<int> Rank0::attempt() {
         try {
             return work(job);
         } catch (TrainerLost const& lost) {
-            job.bury(lost);
+            bury(job, lost);
         } catch (StateDamaged const& damaged) {
             note_damage(damaged);
         } catch (TrialGoesBack const& back) {
             log_warning(back.what());
         } catch (OwnersMove const& move) {
-            log_info(move.what());
-            return change_owners(job, move);
+            moves_.moves(monotonic_s());
+            change_owners(job, move);
         }
         regroup(job);
         return std::nullopt;
@@ -144,12 +145,16 @@ std::optional<int> Rank0::attempt() {
     }
 }
 
-std::optional<int> Rank0::change_owners(Attempt& job, OwnersMove const& move) {
-    moves_.moves(monotonic_s());
+void Rank0::change_owners(Attempt& job, OwnersMove const& move) {
+    log_info(move.what());
     job.recorder().owners_moved({move.better.table.speed, move.what(), unix_s()});
     prepared_.owners = move.better.table;
-    regroup(job);
-    return std::nullopt;
+}
+
+// The heirs of whole shards would have twice the work of the others, until a lap has ended.
+void Rank0::bury(Attempt& job, TrainerLost const& lost) {
+    job.bury(lost);
+    if (auto const move = moves_.after_loss()) change_owners(job, *move);
 }
 
 // A damaged state does not end its trial: the trial goes back to its last checkpoint.
@@ -171,7 +176,7 @@ void Rank0::regroup(Attempt& job) {
             require_same_files(prepared_);
             return call_trainers();
         } catch (TrainerLost const& lost) {
-            job.bury(lost);
+            bury(job, lost);
         } catch (StateDamaged const& damaged) {
             note_damage(damaged);
         } catch (ConfigError const& error) {
@@ -193,8 +198,8 @@ int Rank0::work(Attempt& job) {
     auto const so_far = job.recorder().summarise({}, trials);
     // The best of each trial comes first, because rank 0 takes no news of files while it fetches the best of all.
     if (prepared_.experiment.run.keep_best == KeepBest::trial) job.write_best_of_trials(so_far);
-    job.write_best(so_far);
     auto const test = job.test_best(so_far);
+    job.write_best(so_far, test);
     if (signal_caught() != 0) pause(job);
     auto totals = end_of(end_job(courier_, 0, prepared_.experiment.run.deadline_s));
     totals.test = test;

@@ -12,7 +12,7 @@ double RunMeter::begin(std::vector<TrialView> const& trials, std::map<TrialId, d
     double sum = 0;
     for (auto const& [trial, count] : units) {
         before_[trial] += count / shards_;
-        sum += count;
+        sum += count * trials[trial.index()].unit_cost;
     }
     return sum;
 }
@@ -33,10 +33,9 @@ double RunMeter::unit_s(TrialView const& trial) {
     return times_.seconds(found->second);
 }
 
-RunMeter::Work RunMeter::work(std::vector<TrialView> const& trials, double units_ahead, double planned_epochs) {
+RunMeter::Work RunMeter::work(std::vector<TrialView> const& trials, double flops_ahead, double planned_epochs) {
     Work out;
-    double epochs = 0, running_s = 0;
-    int running = 0;
+    double epochs = 0, running_s = 0, running_flops = 0;
     for (auto const& trial : trials) {
         auto const lap_s = shards_ * unit_s(trial);
         auto const wanted = (has_ended(trial.status) ? trial.epochs_done : trial.epochs_wanted) - trial.first_epoch;
@@ -46,10 +45,10 @@ RunMeter::Work RunMeter::work(std::vector<TrialView> const& trials, double units
         if (auto const found = before_.find(trial.id); found != before_.end()) out.before += found->second * lap_s;
         if (trial.status != TrialStatus::running) continue;
         running_s += lap_s / shards_;
-        ++running;
+        running_flops += trial.unit_cost;
     }
     if (planned_epochs > epochs && epochs > 0) out.total *= planned_epochs / epochs;
-    if (running > 0) out.done += units_ahead * running_s / running;
+    if (running_flops > 0) out.done += flops_ahead * running_s / running_flops;
     out.done = std::min(out.done, out.total);
     out.before = std::min(out.before, out.done);
     return out;

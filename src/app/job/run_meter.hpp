@@ -16,15 +16,16 @@ class RunMeter {
 public:
     RunMeter(Experiment const& experiment, int shards) : experiment_(experiment), shards_(shards) {}
 
-    // What the trials have now is of earlier jobs: their laps, and of a lap that goes on, units. Returns the sum of those.
+    // What the trials have now is of earlier jobs: their laps, and of a lap that goes on, units. Returns the FLOPs of those.
     double begin(std::vector<TrialView> const& trials, std::map<TrialId, double> const& units);
     void learn(LapRecord const& record, TrialView const& trial);
 
     struct Work {
         double done = 0, total = 0, before = 0;  // before: done by earlier jobs
     };
-    // units_ahead: trained, of laps that have not ended. planned_epochs: of all trials, if the search may still start some.
-    Work work(std::vector<TrialView> const& trials, double units_ahead, double planned_epochs);
+    // flops_ahead: of units trained in laps that have not ended. FLOPs, not a count: the largest trials of a lap are trained
+    // first. planned_epochs: of all trials, if the search may still start some.
+    Work work(std::vector<TrialView> const& trials, double flops_ahead, double planned_epochs);
 
 private:
     double unit_s(TrialView const& trial);

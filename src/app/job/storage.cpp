@@ -20,8 +20,8 @@ namespace {
 // Measured: the lines of a lap in journal.jsonl and metrics.jsonl; what trace.json has for a unit (its slice, its hop and
 // counters: 190 bytes if trainers do not wait, 310 if they wait before each unit) and besides; the event files. A block of
 // units-N.bin is as docs/formats.md says.
-constexpr std::uint64_t k_lines_of_a_lap = 1100, k_trace = 4000, k_trace_of_a_unit = 250, k_unit = 64, k_block = 32,
-                        k_events_of_a_trial = 300, k_events_of_a_lap = 150;
+constexpr std::uint64_t k_lines_of_a_lap = 1100, k_trace = 4000, k_trace_of_a_unit = 250, k_unit = 64, k_gpu_use = 8,
+                        k_block = 32, k_events_of_a_trial = 300, k_events_of_a_lap = 150;
 
 std::uint64_t laps_of(PreparedRun const& prepared) {
     if (prepared.decides) return static_cast<std::uint64_t>(prepared.plan.epochs);
@@ -50,7 +50,8 @@ Storage storage_of(PreparedRun const& prepared, TrialBytes const& largest) {
     auto const kept = static_cast<std::uint64_t>(prepared.experiment.run.checkpoint_keep) * alive +
                       std::min(alive, static_cast<std::uint64_t>(prepared.trainers));
     out.checkpoints = (kept + (keeps_every_best(prepared.experiment) ? trials : 1)) * largest.state;
-    out.units = units * k_unit + laps * k_block;
+    bool const may_be_on_gpu = prepared.experiment.run.device != "cpu";
+    out.units = units * (k_unit + (may_be_on_gpu ? k_gpu_use : 0)) + laps * k_block;
     auto const traced = std::min(units, static_cast<std::uint64_t>(TraceWriter::k_most_units));
     out.lines = laps * k_lines_of_a_lap + k_trace + traced * k_trace_of_a_unit;
     if (prepared.experiment.run.tensorboard) out.lines += trials * k_events_of_a_trial + laps * k_events_of_a_lap;

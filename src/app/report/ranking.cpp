@@ -51,24 +51,37 @@ std::string head_cell(std::string_view name, std::string_view css) {
     return fmt::format("<th scope=\"col\"{}>{}</th>", css.empty() ? "" : fmt::format(" class=\"{}\"", css), escaped(name));
 }
 
-bool has_cpu(ReportData const& data) {
-    return std::ranges::any_of(data.trials, [](ReportTrial const& trial) { return trial.cpu.wall_s > 0; });
+struct UseColumns {
+    std::string_view device;
+    DeviceUse ReportTrial::* use;
+};
+
+// The devices whose use is known of some trial.
+std::vector<UseColumns> use_columns(ReportData const& data) {
+    std::vector<UseColumns> out;
+    for (auto const& columns : {UseColumns{"CPU", &ReportTrial::cpu}, UseColumns{"GPU", &ReportTrial::gpu}})
+        if (std::ranges::any_of(data.trials, [&](auto const& trial) { return (trial.*columns.use).is_known(); }))
+            out.push_back(columns);
+    return out;
 }
 
-// Seconds of training; CPU seconds and their share, if some trial has them.
+std::string use_cells(DeviceUse const& use, double trained_s) {
+    if (!use.is_known()) return number_cell(NAN, "-") + number_cell(NAN, "-");
+    return number_cell(use.of(trained_s), fmt::format("{:.3g}", use.of(trained_s))) +
+           number_cell(use.share(), fmt::format("{:.0f} %", 100 * use.share()));
+}
+
+// Seconds of training; busy seconds of each device and their share.
 std::string times_cells(ReportData const& data, ReportGroup const& group) {
     double trained_s = 0;
-    CpuUse cpu;
-    for (auto const i : group.trials) {
-        trained_s += data.trials[i].train_s;
-        cpu.add(data.trials[i].cpu);
-    }
+    for (auto const i : group.trials) trained_s += data.trials[i].train_s;
     auto out = number_cell(trained_s, fmt::format("{:.3g}", trained_s));
-    if (!has_cpu(data)) return out;
-    auto const share = cpu.share();
-    if (!std::isfinite(share)) return out + number_cell(NAN, "-") + number_cell(NAN, "-");
-    return out + number_cell(cpu.of(trained_s), fmt::format("{:.3g}", cpu.of(trained_s))) +
-           number_cell(share, fmt::format("{:.0f} %", 100 * share));
+    for (auto const& columns : use_columns(data)) {
+        DeviceUse use;
+        for (auto const i : group.trials) use.add(data.trials[i].*columns.use);
+        out += use_cells(use, trained_s);
+    }
+    return out;
 }
 
 std::string head_of(ReportData const& data, std::vector<KeyColumn> const& keys) {
@@ -76,7 +89,8 @@ std::string head_of(ReportData const& data, std::vector<KeyColumn> const& keys) 
     out += head_cell(data.has_copies() ? "mean " + data.metric : data.metric, "n");
     out += data.has_copies() ? head_cell("spread", "n") + head_cell("copies", "") : head_cell("best epoch", "n");
     out += head_cell("epochs", "n") + head_cell("trained (s)", "n");
-    if (has_cpu(data)) out += head_cell("CPU (s)", "n") + head_cell("CPU use", "n");
+    for (auto const& columns : use_columns(data))
+        out += head_cell(fmt::format("{} (s)", columns.device), "n") + head_cell(fmt::format("{} use", columns.device), "n");
     out += head_cell("status", "");
     for (auto const& key : keys) out += head_cell(key.name, key.numeric ? "n" : "");
     return "<thead><tr>" + out + "</tr></thead>";

@@ -18,6 +18,7 @@
 #include "run/metrics.hpp"
 #include "run/trial_states.hpp"
 #include "run/unit_file.hpp"
+#include "schedule/lap_metric.hpp"
 
 namespace hopscotch {
 namespace {
@@ -63,7 +64,7 @@ void add_curves(ReportData& data, TrialIndex const& index, std::map<TrialId, Los
     for (auto const* lap : laps_that_count(data.journal)) {
         if (lap->outcome != Outcome::finished) continue;
         auto& trial = data.trials[index.at(lap->trial)];
-        double const value = metric_value(metrics_of(*lap, losses.at(lap->trial)), data.metric);
+        double const value = lap_metric(*lap, data.metric, losses.at(lap->trial));
         LapPoint const point{lap->epoch, value, clock.at(end_unix_s(*lap))};
         trial.curve.push_back(point);
         trial.epochs = std::max(trial.epochs, lap->epoch + 1);
@@ -147,6 +148,7 @@ void add_work(ReportData& data, TrialIndex const& index, std::map<TrialId, LossK
         auto const totals = totals_of(lap);
         data.trials[trial].train_s += totals.seconds;
         data.trials[trial].cpu.add({totals.cpu_s, totals.cpu_of_s});
+        data.trials[trial].gpu.add({totals.gpu_s, totals.gpu_of_s});
         data.trials[trial].valid_s += validation_s_of(lap);
         data.hop_bytes += lap.hop_bytes;
         ++data.laps;

@@ -28,7 +28,7 @@ struct ReportTrial {
     std::optional<LapPoint> best;
     int epochs = 0;
     double train_s = 0, valid_s = 0, end_s = 0;
-    CpuUse cpu;
+    DeviceUse cpu, gpu;
     std::int64_t state_bytes = 0;
     std::int64_t rows = 0;  // of an epoch
 };

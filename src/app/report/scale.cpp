@@ -70,20 +70,20 @@ std::vector<Tick> AxisScale::linear_ticks(int about) const {
 }
 
 // Powers of ten; of many, every second, third ...
-std::vector<Tick> AxisScale::decades() const {
+std::vector<Tick> AxisScale::decades(int about) const {
     int const first = static_cast<int>(std::ceil(std::log10(low_) - 1e-9));
     int const last = static_cast<int>(std::floor(std::log10(high_) + 1e-9));
-    int const every = std::max(1, (last - first) / 6);
+    int const every = std::max(1, (last - first + about - 1) / about);
     std::vector<Tick> out;
     for (int power = first; power <= last; power += every)
         out.push_back({std::pow(10, power),
-                       power >= -4 && power < 6 ? fmt::format("{:g}", std::pow(10, power)) : fmt::format("1e{}", power)});
+                       power >= -4 && power < 5 ? fmt::format("{:g}", std::pow(10, power)) : fmt::format("1e{}", power)});
     return out;
 }
 
 std::vector<Tick> AxisScale::ticks(int about) const {
     if (!is_log()) return linear_ticks(about);
-    auto out = decades();
+    auto out = decades(about);
     if (out.size() >= 2) return out;
     return linear_ticks(about);
 }

@@ -29,7 +29,7 @@ public:
 private:
     double position(double value) const;
     std::vector<Tick> linear_ticks(int about) const;
-    std::vector<Tick> decades() const;
+    std::vector<Tick> decades(int about) const;
 
     ScaleKind kind_;
     double low_, high_, from_ = 0, to_ = 1;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What moves in a report: tables sort and filter, the marks of one trial light up together, axes can be brushed.
+// What moves in a report: tables sort and filter, the marks of one trial light up together, axes can be brushed, the time
+// line can be zoomed.
 #include "app/report/report_page.hpp"
 
 namespace hopscotch {
@@ -111,6 +112,72 @@ for (const picture of all(document, 'svg.parallel')) {
     });
     axis.addEventListener('pointerup', () => { from = null; });
   }
+}
+
+// Trainers over time: zoom by buttons, or by dragging over a span. The marks are stretched, the ticks drawn anew.
+for (const picture of all(document, 'svg.timeline')) {
+  const marks = picture.querySelector('.marks'), ticks = picture.querySelector('.ticks'), drawn = ticks.innerHTML;
+  const [left, right, top, bottom, end] = ['left', 'right', 'top', 'bottom', 'end'].map(key => +ticks.dataset[key]);
+  const svg = (name, attributes) => {
+    const out = document.createElementNS('http://www.w3.org/2000/svg', name);
+    Object.entries(attributes).forEach(([key, value]) => out.setAttribute(key, value));
+    return out;
+  };
+  let from = 0, until = end;
+  const roundTicks = () => {
+    const wanted = (until - from) / 8, power = 10 ** Math.floor(Math.log10(wanted));
+    const step = power * [1, 2, 5, 10].find(factor => factor * power >= wanted), out = [];
+    for (let i = Math.ceil(from / step - 1e-9); i * step <= until + 1e-9 * step; ++i) {
+      const x = left + (i * step - from) / (until - from) * (right - left);
+      const text = svg('text', {x, y: bottom + 16, class: 'tick mid'});
+      text.textContent = (i * step).toFixed(Math.max(0, -Math.floor(Math.log10(step) + 1e-9)));
+      out.push(svg('path', {d: `M${x},${top}V${bottom}`, class: 'rule'}), text);
+    }
+    return out;
+  };
+  const show = (a, b) => {
+    const span = Math.min(end, Math.max(b - a, end / 1e5));
+    from = Math.max(0, Math.min(a, end - span));
+    until = from + span;
+    const scale = end / span;
+    marks.setAttribute('transform', `matrix(${scale} 0 0 1 ${left - scale * (left + from / end * (right - left))} 0)`);
+    for (const text of all(marks, 'text'))
+      text.setAttribute('transform', `matrix(${1 / scale} 0 0 1 ${text.getAttribute('x') * (1 - 1 / scale)} 0)`);
+    if (scale === 1) ticks.innerHTML = drawn; else ticks.replaceChildren(...roundTicks());
+  };
+  for (const button of all(picture.closest('figure'), '.zoom button'))
+    button.addEventListener('click', () => {
+      const {zoom, move} = button.dataset, span = until - from, middle = (from + until) / 2;
+      if (zoom === 'all') show(0, end);
+      else if (zoom) show(middle - span * zoom / 2, middle + span * zoom / 2);
+      else show(from + span * move, until + span * move);
+    });
+  const at = event => {
+    const x = new DOMPoint(event.clientX, event.clientY).matrixTransform(picture.getScreenCTM().inverse()).x;
+    return from + (Math.min(right, Math.max(left, x)) - left) / (right - left) * (until - from);
+  };
+  const chosen = svg('rect', {class: 'chosen', y: top, height: bottom - top});
+  let begun = null;
+  picture.addEventListener('pointerdown', event => {
+    if (event.pointerType === 'touch' || event.button !== 0) return;  // a finger scrolls
+    begun = at(event);
+    picture.setPointerCapture(event.pointerId);
+    event.preventDefault();
+  });
+  picture.addEventListener('pointermove', event => {
+    if (begun === null) return;
+    const [a, b] = [begun, at(event)].sort((x, y) => x - y).map(v => left + (v - from) / (until - from) * (right - left));
+    chosen.setAttribute('x', a);
+    chosen.setAttribute('width', b - a);
+    picture.append(chosen);
+  });
+  picture.addEventListener('pointerup', event => {
+    if (begun === null) return;
+    const [a, b] = [begun, at(event)].sort((x, y) => x - y);
+    begun = null;
+    chosen.remove();
+    if (b - a > (until - from) / 100) show(a, b);
+  });
 }
 
 // A link into the report of a run opens it.

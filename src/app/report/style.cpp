@@ -66,6 +66,7 @@ font-weight:600}
 .hops{stroke:var(--ink);stroke-width:1.3}.pause{stroke:var(--soft);stroke-dasharray:4 3}.lost{fill:var(--bad);
 font-size:16px}
 .brush{fill:transparent;cursor:crosshair;touch-action:none}.chosen{fill:var(--c2);fill-opacity:.35;pointer-events:none}
+.marks *{vector-effect:non-scaling-stroke}.zoom{margin:.25rem 0}
 svg .hi{stroke:var(--bad);stroke-opacity:1;stroke-width:3}svg circle.hi{fill:var(--bad)}svg rect.hi{stroke-width:1.5}
 svg .way{fill:none;stroke-opacity:0;pointer-events:none}svg .way.hi{stroke-opacity:1;stroke-width:1.5}
 table{border-collapse:collapse;font-size:.875rem;font-variant-numeric:tabular-nums}

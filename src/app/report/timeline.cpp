@@ -15,6 +15,7 @@ namespace {
 
 constexpr double k_rows_left = 80, k_rows_right = 840, k_rows_top = 14;
 constexpr std::size_t k_most_idle_rows = 32, k_most_path = 600;
+constexpr std::ptrdiff_t k_most_checkpoints = 2000;
 
 struct TimelineRows {
     std::size_t count = 1;
@@ -121,6 +122,23 @@ void draw_losses(Svg& svg, ReportData const& data, TimelineRows const& rows, Axi
     }
 }
 
+std::ptrdiff_t checkpoints_in(ReportData const& data) {
+    return std::ranges::count(data.journal.marks, TraceMark::Row::checkpoints, &TraceMark::row);
+}
+
+// Another thread of the trainer writes them, so they lie beside units: a thin bar at the lower edge of the row.
+void draw_checkpoints(Svg& svg, ReportData const& data, TimelineRows const& rows, AxisScale const& time) {
+    if (checkpoints_in(data) > k_most_checkpoints) return;
+    RunClock const clock(data.facts.start_unix_s, data.journal.pauses);
+    for (auto const& mark : data.journal.marks) {
+        auto const row = static_cast<std::size_t>(std::max(0, mark.trainer));
+        if (mark.row != TraceMark::Row::checkpoints || row >= rows.count) continue;
+        double const start = time.at(clock.at(mark.unix_s - mark.seconds)), bottom = rows.top(row) + rows.height - 2;
+        svg.rect({start, bottom - 3, std::max(time.at(clock.at(mark.unix_s)), start + 0.8), bottom}, "f6",
+                 fmt::format("checkpoint ({}): {}", mark.name, seconds_text(mark.seconds)));
+    }
+}
+
 // Parts of a trainer's time; they add up to the makespan.
 struct TimeParts {
     double train = 0, validate = 0, switching = 0, first = 0, last = 0, rest = 0;
@@ -185,44 +203,69 @@ std::string idle_words(ReportData const& data, TimeParts const& all) {
     return out;
 }
 
+// Ticks, and marks that the page's script can stretch: it reads the edges and the time between them from the ticks.
+void draw_rows(Svg& svg, ReportData const& data, TimelineRows const& rows) {
+    auto const unit = time_unit(data.times.end_s);
+    double const end = data.times.end_s / unit.seconds;
+    auto const shown = AxisScale(ScaleKind::linear, 0, end).between(k_rows_left, k_rows_right);
+    svg.raw(fmt::format(R"(<g class="ticks" data-left="{}" data-right="{}" data-top="{}" data-bottom="{}" )", k_rows_left,
+                        k_rows_right, k_rows_top, rows.bottom()));
+    svg.raw(fmt::format(R"(data-end="{:.9g}">)", end));
+    for (auto const& tick : shown.ticks(8)) {
+        svg.line({shown.at(tick.value), k_rows_top}, {shown.at(tick.value), rows.bottom()}, "rule");
+        svg.text({shown.at(tick.value), rows.bottom() + 16}, "tick mid", tick.text);
+    }
+    svg.raw("</g>");
+    for (std::size_t t = 0; t < rows.count; ++t)
+        svg.rect({k_rows_left, rows.top(t) + 2, k_rows_right, rows.top(t) + rows.height - 2}, "idle");
+    svg.begin_clip({k_rows_left, k_rows_top - 8, k_rows_right, rows.bottom()});
+    svg.raw("<g class=\"marks\">");
+    auto const seconds = AxisScale(ScaleKind::linear, 0, data.times.end_s).between(k_rows_left, k_rows_right);
+    draw_activities(svg, data, rows, seconds);
+    draw_cells(svg, data, rows);
+    draw_checkpoints(svg, data, rows, seconds);
+    draw_best_path(svg, data, rows, seconds);
+    draw_ways(svg, data, rows, seconds);
+    draw_losses(svg, data, rows, seconds);
+    svg.raw("</g>");
+    svg.end_clip();
+    svg.text({(k_rows_left + k_rows_right) / 2, rows.bottom() + 36}, "name mid",
+             fmt::format("time in the run ({})", unit.name));
+}
+
+std::string timeline_caption(ReportData const& data, TimelineRows const& rows) {
+    std::vector<LegendEntry> entries;
+    for (auto const& kind : k_kinds) entries.push_back({kind.css, kind.name});
+    auto const checkpoints = checkpoints_in(data);
+    if (checkpoints > 0 && checkpoints <= k_most_checkpoints) entries.push_back({"f6", "a checkpoint"});
+    entries.push_back({"fback", "nothing was ready"});
+    if (rows.count > 1 && data.times.best_path.size() <= k_most_path)
+        entries.push_back({"fink", "the way of the best trial"});
+    auto out = legend(entries);
+    out += R"(<p class="noscreen zoom"><button data-zoom="0.5">Zoom in</button> <button data-zoom="2">Zoom out</button> )"
+           R"(<button data-move="-0.5">Earlier</button> <button data-move="0.5">Later</button> )"
+           R"(<button data-zoom="all">All</button> or drag over a part of the picture.</p>)";
+    if (!data.times.activities.empty() && rows.count > 1) out += "The hops of a trial appear under the mouse. ";
+    if (!data.times.cells.empty()) out += "The height of a bar is the share of the time. ";
+    if (!data.journal.pauses.empty()) out += "Dashed: another job took over; the time between jobs is left out. ";
+    if (checkpoints > k_most_checkpoints) out += fmt::format("{} checkpoints are not drawn. ", checkpoints);
+    if (data.times.trainers.size() > rows.count)
+        out += fmt::format("{} of {} trainers are drawn.", rows.count, data.times.trainers.size());
+    return out;
+}
+
 }  // namespace
 
 std::string timeline_section(ReportData const& data) {
     if (data.units == 0 || data.times.end_s <= 0)
         return data.times.problem.empty() ? "" : note("Incomplete: " + data.times.problem);
     auto const rows = rows_of(data.times.trainers.size());
-    auto const unit = time_unit(data.times.end_s);
-    AxisScale const seconds = AxisScale(ScaleKind::linear, 0, data.times.end_s).between(k_rows_left, k_rows_right);
-    Svg svg(860, rows.bottom() + 44, "what each trainer did over time");
-    auto const shown = AxisScale(ScaleKind::linear, 0, data.times.end_s / unit.seconds).between(k_rows_left, k_rows_right);
-    for (auto const& tick : shown.ticks(8)) {
-        svg.line({shown.at(tick.value), k_rows_top}, {shown.at(tick.value), rows.bottom()}, "rule");
-        svg.text({shown.at(tick.value), rows.bottom() + 16}, "tick mid", tick.text);
-    }
-    svg.text({(k_rows_left + k_rows_right) / 2, rows.bottom() + 36}, "name mid",
-             fmt::format("time in the run ({})", unit.name));
+    Svg svg(860, rows.bottom() + 44, "what each trainer did over time", "wide timeline");
     std::size_t const every = rows.height < 14 ? 4 : 1;
     for (std::size_t t = 0; t < rows.count; t += every)
         svg.text({k_rows_left - 8, rows.top(t) + rows.height / 2 + 4}, "tick end", fmt::format("trainer {}", t));
-    for (std::size_t t = 0; t < rows.count; ++t)
-        svg.rect({k_rows_left, rows.top(t) + 2, k_rows_right, rows.top(t) + rows.height - 2}, "idle");
-    draw_activities(svg, data, rows, seconds);
-    draw_cells(svg, data, rows);
-    draw_best_path(svg, data, rows, seconds);
-    draw_ways(svg, data, rows, seconds);
-    draw_losses(svg, data, rows, seconds);
-    std::vector<LegendEntry> entries;
-    for (auto const& kind : k_kinds) entries.push_back({kind.css, kind.name});
-    entries.push_back({"fback", "nothing was ready"});
-    if (rows.count > 1 && data.times.best_path.size() <= k_most_path)
-        entries.push_back({"fink", "the way of the best trial"});
-    auto caption = legend(entries);
-    if (!data.times.activities.empty() && rows.count > 1) caption += "The hops of a trial appear under the mouse. ";
-    if (!data.times.cells.empty()) caption += "The height of a bar is the share of the time. ";
-    if (!data.journal.pauses.empty()) caption += "Dashed: another job took over; the time between jobs is left out. ";
-    if (data.times.trainers.size() > rows.count)
-        caption += fmt::format("{} of {} trainers are drawn.", rows.count, data.times.trainers.size());
-    auto out = figure(std::move(svg).take(), caption);
+    draw_rows(svg, data, rows);
+    auto out = figure(std::move(svg).take(), timeline_caption(data, rows));
     return data.times.problem.empty() ? out : out + note("Incomplete: " + data.times.problem);
 }
 

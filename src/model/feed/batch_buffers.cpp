@@ -7,10 +7,24 @@
 
 namespace hopscotch {
 
-at::Tensor grown(at::Tensor& buffer, std::int64_t n, at::TensorOptions const& options) {
+namespace {
+
+void free_under_views(at::Tensor const& buffer) {
+    auto& memory = *buffer.storage().unsafeGetStorageImpl();
+    memory.reset();
+    memory.release_data_and_set_meta_custom_data_ptr_error_msg_(
+        "this memory was freed when a larger model came; bind again");
+}
+
+}  // namespace
+
+at::Tensor grown(at::Tensor& buffer, std::int64_t n, at::TensorOptions const& options, OldViews old) {
     // A buffer that grows during inference serves autograd later, which refuses inference tensors.
     c10::InferenceMode const ordinary(false);
-    if (buffer.defined() && buffer.numel() < n) buffer = at::Tensor();  // first: a device may not have room for both
+    if (buffer.defined() && buffer.numel() < n) {  // first: a device may not have room for both
+        if (old == OldViews::end) free_under_views(buffer);
+        buffer = at::Tensor();
+    }
     if (!buffer.defined()) buffer = at::empty({n}, options);
     at::AutoDispatchBelowADInplaceOrView const unrecorded;  // autograd's records of views take longer than the view
     return buffer.narrow(0, 0, n);

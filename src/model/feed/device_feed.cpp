@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "core/log.hpp"
+#include "core/unit_parts.hpp"
 #include "data/batches/batches.hpp"
 #include "data/batches/shard_source.hpp"
 #include "data/dataset/data_schema.hpp"
@@ -86,8 +87,9 @@ Residency::Reserve reserve_of(std::int64_t total) { return {total / 4, total / 8
 
 std::int64_t PassPlan::bytes() const { return static_cast<std::int64_t>(PlanPlaces(*this).bytes()); }
 
-DeviceFeed::DeviceFeed(std::unique_ptr<FeedDevice> device)
+DeviceFeed::DeviceFeed(std::unique_ptr<FeedDevice> device, std::int64_t plan_rows)
     : device_(std::move(device)),
+      plan_rows_(plan_rows),
       residency_(reserve_of(device_->memory().total)),
       batch_(device_->on_device()),
       slots_{{{BatchBuffers(device_->on_host()), BatchBuffers(device_->on_device()), Event::copied_0, Event::taken_0},
@@ -150,6 +152,7 @@ void DeviceFeed::make_room(std::int64_t bytes) {
 }
 
 std::uint64_t DeviceFeed::upload(PassPlan const& plan) {
+    PartTimer const timing(UnitPart::plan);
     auto const bytes = plan.bytes();
     device_->wait(Event::uploaded);  // the upload before has left the page-locked buffer
     auto const pinned = grown(pinned_plan_, bytes, device_->on_host().dtype(at::kByte));
@@ -162,31 +165,37 @@ std::uint64_t DeviceFeed::upload(PassPlan const& plan) {
     return ++upload_;
 }
 
-Batch DeviceFeed::gather(DeviceShard const& shard, DataSchema const& schema, BatchRange const& range) {
-    auto const out = batch_.batch(schema, range.size);
-    auto features = plan_;
+AnswerGather DeviceFeed::gather_of(DeviceShard const& shard, DataSchema const& schema, Batch const& to) const {
+    AnswerGather out;
+    auto& features = out.features = plan_;
     auto const* const stored = shard.features.const_data_ptr<std::uint8_t>();
     if (type_ == FeatureType::uint8)
         features.bytes = stored;
     else
         features.floats = reinterpret_cast<float const*>(stored);
+    features.row_size = static_cast<std::uint32_t>(elements(schema.shape));
+    features.out = to.x.mutable_data_ptr<float>();
+    if (has_labels(schema.task)) {
+        out.labels = shard.answers.const_data_ptr<std::int64_t>();
+        out.label_out = to.y.mutable_data_ptr<std::int64_t>();
+        out.width = schema.task == Task::language ? features.row_size : 1;
+    } else {
+        out.targets = shard.answers.const_data_ptr<float>();
+        out.target_out = to.y.mutable_data_ptr<float>();
+        out.width = static_cast<std::uint32_t>(schema.outputs);
+    }
+    return out;
+}
+
+Batch DeviceFeed::gather(DeviceShard const& shard, DataSchema const& schema, BatchRange const& range) {
+    auto const out = batch_.batch(schema, range.size);
+    auto gather = gather_of(shard, schema, out);
+    auto& features = gather.features;
     features.rows += range.first;
     if (features.plans != nullptr) features.plans += range.first * (features.height + features.width);
     features.count = static_cast<std::uint32_t>(range.size);
-    features.row_size = static_cast<std::uint32_t>(elements(schema.shape));
-    features.out = out.x.mutable_data_ptr<float>();
     device_->gather(features);
-    AnswerGather answers{features};
-    if (has_labels(schema.task)) {
-        answers.labels = shard.answers.const_data_ptr<std::int64_t>();
-        answers.label_out = out.y.mutable_data_ptr<std::int64_t>();
-        answers.width = schema.task == Task::language ? features.row_size : 1;
-    } else {
-        answers.targets = shard.answers.const_data_ptr<float>();
-        answers.target_out = out.y.mutable_data_ptr<float>();
-        answers.width = static_cast<std::uint32_t>(schema.outputs);
-    }
-    device_->gather(answers);
+    device_->gather(gather);
     return out;
 }
 

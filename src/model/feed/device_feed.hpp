@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Batches on a GPU, without waiting for it. A shard that fits is copied there once and gathered by kernels; the order of a
-// pass and the random changes of its rows are computed on the host, as on a CPU, and uploaded once a pass. Batches of other
+// pass and the random changes of its rows are computed on the host, as on a CPU, and uploaded in chunks. Batches of other
 // shards are gathered on the host into one of two page-locked buffers and copied while the batch before them trains. In both
 // cases a batch lies at the same address as the one before it. One per workspace; one thread.
 #pragma once
@@ -38,7 +38,9 @@ struct PassPlan {
 
 class DeviceFeed {
 public:
-    explicit DeviceFeed(std::unique_ptr<FeedDevice> device);
+    // plan_rows: of a chunk: a millisecond or more of the host's time.
+    explicit DeviceFeed(std::unique_ptr<FeedDevice> device, std::int64_t plan_rows = 2048);
+    std::int64_t plan_rows() const { return plan_rows_; }
 
     // The shard on the device, where it is copied if it fits; else null, and the log says so once. The host's stays whole
     // until the copy is done. upload_bytes: further bytes that a pass over it needs.
@@ -50,6 +52,10 @@ public:
     // Makes this the plan of the next gather()s. Returns its number; another upload makes it void.
     std::uint64_t upload(PassPlan const& plan);
     bool holds(std::uint64_t upload) const { return upload != 0 && upload == upload_; }
+
+    // Where the next batch will lie, and the gather of the plan's first rows to there, without their count.
+    Batch place(DataSchema const& schema, std::int64_t rows) { return batch_.batch(schema, rows); }
+    AnswerGather gather_of(DeviceShard const& shard, DataSchema const& schema, Batch const& to) const;
 
     // Rows [range.first, ...) of the plan. The batch is valid until the next.
     Batch gather(DeviceShard const& shard, DataSchema const& schema, BatchRange const& range);
@@ -70,6 +76,7 @@ private:
     void forget_dead();
 
     std::unique_ptr<FeedDevice> device_;
+    std::int64_t plan_rows_;
     Residency residency_;
     std::map<Residency::Key, Seen> shards_;
     BatchBuffers batch_;

@@ -54,11 +54,22 @@ void Feed::fill(PickedRows const& rows, std::optional<UnitAddress> const& addres
     copy_answers(rows, host);
 }
 
-// The part of the order that its batches take.
-PassPlan Feed::plan(FeedPass const& pass) const {
-    auto const first = pass.cut.front().first, end = pass.cut.back().first + pass.cut.back().size;
-    auto const rows = pass.order.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(end - first));
+// The part of the order that these batches take.
+PassPlan Feed::plan(FeedPass const& pass, std::size_t first, std::size_t end) const {
+    auto const from = pass.cut[first].first, to = pass.cut[end - 1].first + pass.cut[end - 1].size;
+    auto const rows = pass.order.subspan(static_cast<std::size_t>(from), static_cast<std::size_t>(to - from));
     return {*normaliser_, *augmenter_, pass.address, type_, rows};
+}
+
+// To plan the augmentation of a pass takes the host a while. So the device gets the plan of one batch first, and while it
+// trains on a chunk of batches, the host plans the next chunk.
+std::size_t Feed::end_of_chunk(FeedPass const& pass, std::size_t first) const {
+    if (!plan(pass, first, first + 1).augments()) return pass.cut.size();
+    auto end = first + 1;
+    if (pass.upload == 0 || !workspace_.device_feed->holds(pass.upload)) return end;
+    auto const most = pass.cut[first].first + workspace_.device_feed->plan_rows();
+    while (end < pass.cut.size() && pass.cut[end].first + pass.cut[end].size <= most) ++end;
+    return end;
 }
 
 Feed::~Feed() = default;
@@ -69,21 +80,32 @@ FeedPass Feed::begin(ShardSource& source, std::span<std::uint32_t const> order, 
     auto const whole = workspace_.device_feed && !cut.empty() ? source.whole() : nullptr;
     auto const in_kernels =
         elements(schema_.shape) <= INT32_MAX && (!address || augmenter_->compact());  // 32 bits index a row
-    if (whole && in_kernels) pass.resident = workspace_.device_feed->resident(whole, plan(pass).bytes());
+    if (whole && in_kernels) pass.resident = workspace_.device_feed->resident(whole, plan(pass, 0, cut.size()).bytes());
     if (!pass.resident) source.begin(order, cut);
     return pass;
 }
 
-Batch Feed::gathered(FeedPass& pass, BatchRange const& range) {
+// Brings the chunk of this batch to the device. Returns the number of the batch in the chunk.
+std::size_t Feed::plan_batch(FeedPass& pass, std::size_t batch) {
     auto& device = *workspace_.device_feed;
-    if (!device.holds(pass.upload)) pass.upload = device.upload(plan(pass));
-    return device.gather(*pass.resident, schema_, {range.first - pass.cut.front().first, range.size});
+    if (!device.holds(pass.upload) || batch >= pass.planned_end) {
+        pass.planned_end = end_of_chunk(pass, batch);
+        pass.planned = batch;
+        pass.upload = device.upload(plan(pass, batch, pass.planned_end));
+    }
+    return batch - pass.planned;
+}
+
+Batch Feed::gathered(FeedPass& pass, std::size_t batch) {
+    plan_batch(pass, batch);
+    auto const& range = pass.cut[batch];
+    return workspace_.device_feed->gather(*pass.resident, schema_, {range.first - pass.cut[pass.planned].first, range.size});
 }
 
 Batch Feed::next(FeedPass& pass) {
     require(pass.next < pass.cut.size(), "the pass has no more batches");
-    auto const& range = pass.cut[pass.next++];
-    if (pass.resident) return gathered(pass, range);
+    auto const batch = pass.next++;
+    if (pass.resident) return gathered(pass, batch);
     auto const rows = pass.source->next();
     auto const size = static_cast<std::int64_t>(rows.rows.size());  // a source may have batches of its own
     if (workspace_.device_feed)
@@ -91,6 +113,23 @@ Batch Feed::next(FeedPass& pass) {
     if (!host_.x.defined() || host_.x.size(0) != size) host_ = workspace_.batches.batch(schema_, size);
     fill(rows, pass.address, host_);
     return host_;
+}
+
+// The rows of the next batch follow from its number.
+bool Feed::counts(FeedPass const& pass) {
+    auto const& first = pass.cut.front();
+    return pass.resident && pass.cut[pass.next].first - first.first == static_cast<std::int64_t>(pass.next) * first.size;
+}
+
+DueBatch Feed::due(FeedPass& pass) {
+    require(pass.next < pass.cut.size(), "the pass has no more batches");
+    if (!counts(pass)) return {next(pass)};
+    auto const number = plan_batch(pass, pass.next);
+    auto& device = *workspace_.device_feed;
+    auto const batch = device.place(schema_, pass.cut[pass.next].size);
+    auto const all = device.gather_of(*pass.resident, schema_, batch);
+    workspace_.steps_gather(all, static_cast<std::uint32_t>(pass.cut.front().size));
+    return {batch, pass.planned_end - pass.next, static_cast<std::uint32_t>(number)};
 }
 
 void Feed::end(FeedPass& pass) {

@@ -30,7 +30,15 @@ struct FeedPass {
     std::optional<UnitAddress> address;  // none: nothing is augmented
     std::size_t next = 0;
     std::shared_ptr<DeviceShard const> resident;  // null: rows come from the source
-    std::uint64_t upload = 0;                     // DeviceFeed::upload of its plan
+    std::uint64_t upload = 0;                     // DeviceFeed::upload of the plan of these batches
+    std::size_t planned = 0, planned_end = 0;
+};
+
+// The batch that comes next, for a step that can gather by itself.
+struct DueBatch {
+    Batch batch;              // its values, or where the step gathers them
+    std::size_t planned = 0;  // 0: it is there; else the step may gather so many batches, this one first
+    std::uint32_t first = 0;  // its number among the batches whose plan is on the device
 };
 
 class Feed {
@@ -45,6 +53,10 @@ public:
     // Valid until the next batch of any model of this workspace.
     Batch next(FeedPass& pass);
 
+    // For workspaces with StepNumbers, in place of next(). Batches of a shard that lies on the device are left to the step:
+    // the caller adds to pass.next how many of them it has trained.
+    DueBatch due(FeedPass& pass);
+
     void end(FeedPass& pass);
 
     void reset() { host_ = {}; }  // drops the views that are kept from batch to batch
@@ -52,8 +64,11 @@ public:
 private:
     void fill(PickedRows const& rows, std::optional<UnitAddress> const& address, Batch const& host) const;
     void copy_answers(PickedRows const& rows, Batch const& host) const;
-    PassPlan plan(FeedPass const& pass) const;
-    Batch gathered(FeedPass& pass, BatchRange const& range);
+    PassPlan plan(FeedPass const& pass, std::size_t first, std::size_t end) const;
+    std::size_t end_of_chunk(FeedPass const& pass, std::size_t first) const;
+    std::size_t plan_batch(FeedPass& pass, std::size_t batch);
+    Batch gathered(FeedPass& pass, std::size_t batch);
+    static bool counts(FeedPass const& pass);
 
     DataSchema schema_;
     FeatureType type_;

@@ -8,8 +8,12 @@
 #include "model/feed/device_feed.hpp"
 #include "model/feed/torch_warnings.hpp"
 #include "model/feed/workspace_impl.hpp"
+#include "model/gpu/copy_device.hpp"
 #include "model/gpu/device.hpp"
+#include "model/gpu/norm_device.hpp"
+#include "model/gpu/state_slots.hpp"
 #include "model/gpu/step_graphs.hpp"
+#include "model/gpu/step_numbers.hpp"
 
 #ifdef HOPSCOTCH_CUDA
 #include "core/log.hpp"
@@ -24,9 +28,10 @@ at::Device begun(std::string const& device) {
     return at::Device(device);
 }
 
-std::unique_ptr<DeviceFeed> make_device_feed(at::Device device) {
+template <class User>
+std::unique_ptr<User> with_device(at::Device device) {
     auto gpu = make_feed_device(device);
-    return gpu ? std::make_unique<DeviceFeed>(std::move(gpu)) : nullptr;
+    return gpu ? std::make_unique<User>(std::move(gpu)) : nullptr;
 }
 
 #ifdef HOPSCOTCH_CUDA
@@ -36,9 +41,10 @@ void set_arithmetic(GpuMode const& mode) {
     prepare_process();  // tests have a main of their own
     auto& torch = at::globalContext();
     torch.setDeterministicCuDNN(mode.deterministic);
-    torch.setBenchmarkCuDNN(mode.benchmark);
-    torch.setAllowTF32CuDNN(mode.tf32);
-    torch.setAllowTF32CuBLAS(mode.tf32);
+    torch.setBenchmarkCuDNN(false);  // Workspace::Impl::expect
+    auto const precision = mode.tf32 ? at::Float32Precision::TF32 : at::Float32Precision::IEEE;
+    for (auto const operation : {at::Float32Op::CONV, at::Float32Op::RNN, at::Float32Op::MATMUL})
+        torch.setFloat32Precision(at::Float32Backend::CUDA, operation, precision);
     torch.setDeterministicAlgorithms(mode.deterministic, /*warn_only=*/false);
     torch.setDeterministicFillUninitializedMemory(false);  // what is read has been written
 }
@@ -48,17 +54,25 @@ void set_arithmetic(GpuMode const& mode) {
 
 GpuMode gpu_mode(RunConfig const& run) {
     return {run.deterministic, run.tf32.value_or(!run.deterministic), run.cudnn_benchmark.value_or(!run.deterministic),
-            run.cuda_graphs};
+            run.cuda_graphs, run.fused_norm};
 }
 
-Workspace::Impl::Impl(std::string const& device_name, int threads, [[maybe_unused]] GpuMode mode)
+Workspace::Impl::Impl(std::string const& device_name, int threads, GpuMode mode)
     : device(begun(device_name)),
+      stream(make_compute_stream(device)),
+      old_views(device.is_cpu() ? OldViews::stay : OldViews::end),
+      benchmark(!device.is_cpu() && mode.benchmark),
       noise(at::globalContext().defaultGenerator(device).clone()),
       batches(at::TensorOptions(at::kCPU)),
-      device_feed(make_device_feed(device)) {
+      device_feed(with_device<DeviceFeed>(device)),
+      slots(with_device<StateSlots>(device)),
+      norm(mode.fused_norm ? make_norm_device(device) : nullptr),
+      copies(make_copy_device(device)) {
+    use_stream();
     if (auto allocator = make_device_allocator(device.str()))
         admission = std::make_unique<Admission>(std::move(allocator), device.str(),
                                                 [this](std::int64_t bytes) { make_room(bytes); });
+    numbers = make_step_numbers(device);
     at::set_num_threads(threads);
 #ifdef HOPSCOTCH_CUDA
     if (device.is_cpu()) return;
@@ -72,7 +86,22 @@ Workspace::Impl::Impl(std::string const& device_name, int threads, [[maybe_unuse
 
 Workspace::Impl::~Impl() = default;
 
+void Workspace::Impl::use_stream() const {
+    if (stream) stream->enter();
+}
+
+void Workspace::Impl::expect(Shape shape) const {
+    auto& torch = at::globalContext();  // of the process: where threads train beside each other, the last word counts
+    bool const wanted = shape == Shape::common;
+    if (benchmark && torch.benchmarkCuDNN() != wanted) torch.setBenchmarkCuDNN(wanted);
+}
+
+void Workspace::Impl::steps_gather(AnswerGather const& first_batch, std::uint32_t stride) const {
+    numbers->gather_from(first_batch, stride);
+}
+
 void Workspace::Impl::enter() const {
+    use_stream();
     thread_local bool entered = false;
     if (entered) return;
     at::init_num_threads();
@@ -80,19 +109,17 @@ void Workspace::Impl::enter() const {
     entered = true;
 }
 
-at::Tensor Workspace::Impl::gradient(std::int64_t n) {
-    return grown(gradient_, n, at::TensorOptions(device).dtype(at::kFloat));
+at::Tensor Workspace::Impl::block(at::Tensor& buffer, std::int64_t floats) {
+    bool const moves = old_views == OldViews::end && buffer.defined() && buffer.numel() < floats;
+    if (moves) ++moves_;
+    if (moves && graphs) graphs->cache.drop();  // they name the old block
+    return grown(buffer, floats, at::TensorOptions(device).dtype(at::kFloat), old_views);
 }
-at::Tensor Workspace::Impl::accumulated(std::int64_t n) {
-    return grown(accumulated_, n, at::TensorOptions(device).dtype(at::kFloat));
-}
-at::Tensor Workspace::Impl::state(std::int64_t n) { return grown(state_, n, at::TensorOptions(device).dtype(at::kFloat)); }
-at::Tensor Workspace::Impl::graph_features(at::Tensor const& like) {
-    return grown(graph_features_, like.numel(), at::TensorOptions(device).dtype(like.scalar_type())).view(like.sizes());
-}
-at::Tensor Workspace::Impl::graph_answers(at::Tensor const& like) {
-    return grown(graph_answers_, like.numel(), at::TensorOptions(device).dtype(like.scalar_type())).view(like.sizes());
-}
+
+at::Tensor Workspace::Impl::gradient(std::int64_t n) { return block(gradient_, n); }
+at::Tensor Workspace::Impl::accumulated(std::int64_t n) { return block(accumulated_, n); }
+at::Tensor Workspace::Impl::outputs(std::int64_t n) { return block(outputs_, n); }
+at::Tensor Workspace::Impl::state(std::int64_t n) { return block(state_, n); }
 
 at::Tensor Workspace::Impl::shared(std::string const& name, std::function<at::Tensor()> const& make) {
     if (auto const known = shared_.find(name); known != shared_.end())
@@ -112,13 +139,18 @@ void Workspace::Impl::admit(std::int64_t state, std::int64_t gradient, BatchKind
                      bytes(there(state_) + there(gradient_)), kind.model);
 }
 
-// What is not the trial's own: shards, and graphs, which keep what their steps took.
+// What is not the trial's own: slots, shards, and graphs, which keep what their steps took.
 void Workspace::Impl::make_room(std::int64_t bytes) {
+    if (slots) slots->make_room(bytes);
     if (device_feed) device_feed->make_room(bytes);
     if (graphs && bytes == Admission::k_everything) graphs->cache.drop();
 }
 
 Workspace::Workspace(std::string device, int threads, GpuMode mode) : impl_(std::make_unique<Impl>(device, threads, mode)) {}
 Workspace::~Workspace() = default;
+Workspace::Graphs Workspace::graphs() const {
+    if (!impl_->graphs) return {};
+    return {impl_->graphs->cache.graphs(), impl_->graphs->cache.reasons()};
+}
 
 }  // namespace hopscotch

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The device that the models of one trainer share. Nothing in a workspace belongs to a trial.
 #pragma once
+#include <cstddef>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace hopscotch {
 
@@ -14,6 +16,7 @@ struct GpuMode {
     bool tf32 = false;          // run.tf32
     bool benchmark = false;     // run.cudnn_benchmark
     bool graphs = true;         // run.cuda_graphs
+    bool fused_norm = true;     // run.fused_norm
 };
 GpuMode gpu_mode(RunConfig const& run);  // settings that are null follow run.deterministic
 
@@ -25,6 +28,12 @@ public:
     ~Workspace();
     struct Impl;  // workspace_impl.hpp
     Impl& impl() { return *impl_; }
+
+    struct Graphs {
+        std::size_t kept = 0;              // parts of steps that are launched as one CUDA graph
+        std::vector<std::string> refused;  // why others are not
+    };
+    Graphs graphs() const;
 
 private:
     std::unique_ptr<Impl> impl_;

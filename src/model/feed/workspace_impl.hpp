@@ -4,6 +4,7 @@
 #pragma once
 #include <ATen/core/Tensor.h>
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
@@ -15,7 +16,13 @@
 
 namespace hopscotch {
 
+class ComputeStream;
+class CopyDevice;
 class DeviceFeed;
+class NormDevice;
+class StateSlots;
+class StepNumbers;
+struct AnswerGather;
 struct StepGraphs;
 
 struct Workspace::Impl {
@@ -24,10 +31,14 @@ struct Workspace::Impl {
 
     // Torch keeps its thread count per thread as well: every thread that computes calls this first.
     void enter() const;
+    void use_stream() const;  // before any work on the device, since a thread may serve several workspaces
 
-    // A view of the first n elements of a shared buffer, whose old contents are lost when it grows.
+    // A view of the first n elements of a shared buffer, whose old contents are lost when it grows. On a GPU the views of
+    // the smaller buffer end then, and moves() counts that: a model of each width would else keep a block of its own.
     at::Tensor gradient(std::int64_t n);
     at::Tensor accumulated(std::int64_t n);  // gradients of several batches
+    at::Tensor outputs(std::int64_t n);      // of a captured evaluation
+    std::uint64_t moves() const { return moves_; }
 
     // Of a GPU. The state that is bound: one block for all models, so that it lies at the same address whenever a model is
     // bound again, as a captured graph needs. `bound`: whose state that is.
@@ -37,26 +48,43 @@ struct Workspace::Impl {
     void admit(std::int64_t state, std::int64_t gradient, BatchKind const& kind);
     void make_room(std::int64_t bytes);
     void const* bound = nullptr;
+    std::uint64_t stores = 0;  // so often a state was copied from the host into the block
 
     // A tensor that several models read and none writes, such as a frozen parameter: made by the first one that asks for
     // this name, and kept as long as any of them keeps it.
     at::Tensor shared(std::string const& name, std::function<at::Tensor()> const& make);
 
-    // Where captured graphs read their batch, shaped like this one.
-    at::Tensor graph_features(at::Tensor const& like);
-    at::Tensor graph_answers(at::Tensor const& like);
+    // cuDNN times its algorithms for a shape that comes often. For others (the last batch of a shard, evaluation) that takes
+    // longer than it gains. Does nothing without run.cudnn_benchmark.
+    enum class Shape { common, rare };
+    void expect(Shape shape) const;
+
+    void steps_gather(AnswerGather const& first_batch, std::uint32_t stride) const;  // StepNumbers::gather_from
+
+    // Models train in the host's memory: a CPU, unless a test gives it slots.
+    bool in_place() const { return device.is_cpu() && !slots; }
 
     at::Device device;
+    std::unique_ptr<ComputeStream> stream;  // null on a CPU
+    OldViews old_views;
+    bool benchmark = false;                   // run.cudnn_benchmark
     Noise noise;                              // seeded for every step: carries nothing from one trial to the next
     BatchBuffers batches;                     // on a CPU
     std::unique_ptr<DeviceFeed> device_feed;  // null on a CPU
+    std::unique_ptr<StateSlots> slots;        // "
     std::unique_ptr<Admission> admission;     // "
+    std::unique_ptr<NormDevice> norm;         // "; or run.fused_norm is false
+    std::unique_ptr<CopyDevice> copies;       // null on a CPU
 
 private:
-    at::Tensor gradient_, accumulated_, state_, graph_features_, graph_answers_;
+    at::Tensor block(at::Tensor& buffer, std::int64_t floats);
+
+    std::uint64_t moves_ = 0;
+    at::Tensor gradient_, accumulated_, outputs_, state_;
     std::map<std::string, c10::weak_intrusive_ptr<at::TensorImpl, at::UndefinedTensorImpl>> shared_;
 
 public:
+    std::unique_ptr<StepNumbers> numbers;  // null on a CPU
     std::unique_ptr<StepGraphs> graphs;  // null: steps are launched kernel by kernel. Last: it must be destroyed before the
                                          // members that it points at
 };

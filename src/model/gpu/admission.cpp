@@ -2,8 +2,14 @@
 #include "model/gpu/admission.hpp"
 
 #include <c10/util/Exception.h>
+#include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <span>
+
+#include "core/error.hpp"
+#include "core/log.hpp"
 
 namespace hopscotch {
 namespace {
@@ -12,7 +18,34 @@ namespace {
 // allocations in the peak: the least of several batches is what a batch takes for certain.
 constexpr int k_measured = 3;
 
+bool contains_any(std::string_view text, std::span<std::string_view const> words) {
+    return std::ranges::any_of(words, [&](std::string_view each) { return text.find(each) != text.npos; });
+}
+
+std::string first_line_of(std::string const& text) { return text.substr(0, text.find('\n')); }
+
 }  // namespace
+
+NoMemory no_memory_in(std::string_view text) {
+    using namespace std::string_view_literals;
+    constexpr std::array k_always{"out of memory"sv, "cudaErrorMemoryAllocation"sv, "CUBLAS_STATUS_ALLOC_FAILED"sv,
+                                  "CUDNN_STATUS_ALLOC_FAILED"sv, "CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED"sv};
+    // Of handles and plans that could not be made.
+    constexpr std::array k_maybe{"unable to find an engine"sv,      "CUBLAS_STATUS_NOT_INITIALIZED"sv,
+                                 "CUDNN_STATUS_NOT_INITIALIZED"sv,  "CUDNN_STATUS_INTERNAL_ERROR"sv,
+                                 "CUDNN_STATUS_EXECUTION_FAILED"sv, "CUSOLVER_STATUS_INTERNAL_ERROR"sv};
+    if (contains_any(text, k_always)) return NoMemory::yes;
+    return contains_any(text, k_maybe) ? NoMemory::maybe : NoMemory::no;
+}
+
+bool Admission::found_no_memory(std::string_view text) const try {
+    auto const said = no_memory_in(text);
+    if (said != NoMemory::maybe) return said == NoMemory::yes;
+    auto const memory = allocator_->memory();
+    return memory.free < memory.total / 16;
+} catch (std::exception const&) {  // a kernel has broken the device: the text says more than this error
+    return false;
+}
 
 std::int64_t Admission::activations(BatchKind const& kind) const {
     auto const found = taken_.find(kind);
@@ -44,14 +77,30 @@ std::optional<Admission::Failure> Admission::try_once(Attempt const& attempt) {
     bool const measures = known.batches < k_measured;
     if (measures) allocator_->watch_peak();
     auto const before = measures ? allocator_->allocated() : 0;
+    auto const refused_before = allocator_->refusals();
     auto const taken = [&] { return measures ? std::max<std::int64_t>(0, allocator_->peak() - before) : known.bytes; };
     try {
         attempt.work();
     } catch (c10::OutOfMemoryError const& error) {
         return Failure{taken(), error.what_without_backtrace()};
+    } catch (DoesNotFit const&) {
+        throw;
+    } catch (std::exception const& error) {
+        if (!found_no_memory(error.what())) throw;
+        return Failure{taken(), first_line_of(error.what())};
     }
     if (measures) note(known, taken());
+    if (allocator_->refusals() > refused_before) warn_of_refusals(attempt.kind);
     return std::nullopt;
+}
+
+void Admission::warn_of_refusals(BatchKind const& kind) {
+    if (!warned_.insert(kind.model).second) return;
+    log_warning(fmt::format(
+        "a batch of {} rows was trained on {}, but a library found no memory for its workspace and took another algorithm: "
+        "bits may differ from those of a trainer with more memory ({}); take a smaller train.batch_size, or fewer trainers "
+        "for each GPU",
+        kind.rows, device_, kind.model));
 }
 
 void Admission::run(Attempt const& attempt) {

@@ -5,15 +5,19 @@
 // out-of-memory error becomes one with numbers.
 //   admit: state + gradient + activations, as far as known, against what is free -> DoesNotFit, before anything is allocated
 //   run:   a batch; no memory -> make_room, empty_cache, undo, once more; again no memory -> DoesNotFit
-// The memory of a batch is measured while the first ones of its kind are trained. These are launched kernel by kernel; the
-// replay of a captured graph allocates nothing.
+// CUDA's libraries have words of their own for no memory, which count as well. And they may go on without the memory of a
+// workspace, by another algorithm: the batch is good, but its bits may differ from those of a trainer with more memory,
+// which the log says once for each model. The memory of a batch is measured while the first ones of its kind are trained.
+// These are launched kernel by kernel; the replay of a captured graph allocates nothing.
 #pragma once
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "model/gpu/device_allocator.hpp"
@@ -59,12 +63,20 @@ private:
         std::string torch_says;
     };
     std::optional<Failure> try_once(Attempt const& attempt);
+    bool found_no_memory(std::string_view text) const;
+    void warn_of_refusals(BatchKind const& kind);
     void note(Taken& known, std::int64_t bytes);
 
     std::unique_ptr<DeviceAllocator> allocator_;
     std::string device_;
     MakeRoom make_room_;
     std::map<BatchKind, Taken> taken_;
+    std::set<std::string> warned_;  // models
 };
+
+// Whether the text of an exception says that a library of CUDA found no memory. maybe: the words have other meanings too,
+// and count where little is free. PURE.
+enum class NoMemory { no, maybe, yes };
+NoMemory no_memory_in(std::string_view text);
 
 }  // namespace hopscotch

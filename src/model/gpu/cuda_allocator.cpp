@@ -4,6 +4,9 @@
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/util/Exception.h>
 
+#include <atomic>
+#include <mutex>
+
 #include "model/gpu/device_allocator.hpp"
 
 namespace hopscotch {
@@ -12,10 +15,22 @@ namespace {
 namespace torch_memory = c10::cuda::CUDACachingAllocator;
 constexpr auto k_all = static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE);
 
+// Of all devices of the process. Torch tells every observer, also where it goes on without the memory: cuDNN's workspaces.
+std::atomic<std::int64_t>& counted_refusals() {
+    static std::atomic<std::int64_t> count = 0;
+    static std::once_flag once;
+    std::call_once(once, [] {
+        torch_memory::attachOutOfMemoryObserver(
+            [](std::int64_t, std::size_t, std::size_t, std::size_t) { count.fetch_add(1, std::memory_order_relaxed); });
+    });
+    return count;
+}
+
 class CudaAllocator final : public DeviceAllocator {
 public:
     explicit CudaAllocator(std::string device) : device_(std::move(device)), index_(c10::Device(device_).index()) {
         at::globalContext().lazyInitDevice(at::kCUDA);  // before that torch's allocator knows no device
+        counted_refusals();
     }
     DeviceMemory memory() const override { return *device_memory(device_); }
     std::int64_t allocated() const override { return torch_memory::getDeviceStats(index_).allocated_bytes[k_all].current; }
@@ -25,6 +40,7 @@ public:
     }
     void watch_peak() override { torch_memory::resetPeakStats(index_); }
     std::int64_t peak() const override { return torch_memory::getDeviceStats(index_).allocated_bytes[k_all].peak; }
+    std::int64_t refusals() const override { return counted_refusals().load(std::memory_order_relaxed); }
     void empty_cache() override {
         try {
             torch_memory::emptyCache();

@@ -2,16 +2,20 @@
 #include "model/gpu/cuda_capture.hpp"
 
 #include <ATen/core/CachingHostAllocator.h>
-#include <ATen/cuda/CUDAEvent.h>
 #include <ATen/cuda/CUDAGeneratorImpl.h>
 #include <ATen/cuda/CUDAGraph.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
 
+#include <chrono>
 #include <exception>
 #include <mutex>
+#include <thread>
 #include <vector>
+
+#include "core/clock.hpp"
+#include "core/error.hpp"
 
 namespace hopscotch {
 namespace {
@@ -73,44 +77,23 @@ private:
     std::shared_ptr<Pool> pool_;
 };
 
+constexpr double k_idle_within_s = 10;
+
 // Every capture also registers torch's own generator, which all threads of the process share, and may happen once at a time.
 std::mutex& one_at_a_time() {
     static std::mutex mutex;
     return mutex;
 }
 
+// On the workspace's own stream, where the steps before ran: libraries keep workspaces for each stream, and gradients belong
+// to the stream of their forward pass.
 class CudaCapturer final : public GraphCapturer {
 public:
-    CudaCapturer(at::Device device, at::Generator noise)
-        : device_(device),
-          noise_(std::move(noise)),
-          stream_(at::cuda::getStreamFromPool(/*isHighPriority=*/false, device.index())) {}
-
-    // Where capture() launches: libraries keep workspaces for each stream, and gradients belong to the stream of their
-    // forward pass.
-    void warm_up(std::function<void()> const& work) override {
-        c10::cuda::CUDAGuard const device(device_);
-        auto const before = at::cuda::getCurrentCUDAStream(device_.index());
-        wait(stream_, before);
-        std::exception_ptr thrown;
-        try {
-            c10::cuda::CUDAStreamGuard const aside(stream_);
-            work();
-        } catch (...) {
-            thrown = std::current_exception();
-        }
-        wait(before, stream_);  // also behind what has been launched before it threw: that may be undone and tried again
-        if (thrown) std::rethrow_exception(thrown);
-    }
+    CudaCapturer(at::Device device, at::Generator noise) : device_(device), noise_(std::move(noise)) {}
 
     std::unique_ptr<Graph> capture(std::function<void()> const& work) override {
         std::lock_guard const alone(one_at_a_time());
         c10::cuda::CUDAGuard const device(device_);
-        wait(stream_, at::cuda::getCurrentCUDAStream(device_.index()));
-        c10::cuda::CUDAStreamGuard const aside(stream_);
-        stream_.synchronize();
-        // The warm-ups' activations: while a capture goes on, torch gives nothing of what it keeps to who needs memory.
-        c10::cuda::CUDACachingAllocator::emptyCache();
         if (pool_->graphs == 0) pool_->id = at::cuda::graph_pool_handle();
         auto captured = std::make_unique<CapturedGraph>(pool_);
         auto& graph = captured->graph;
@@ -127,13 +110,21 @@ public:
         return captured;
     }
 
-private:
-    static void wait(c10::cuda::CUDAStream const& later, c10::cuda::CUDAStream const& earlier) {
-        at::cuda::CUDAEvent event;
-        event.record(earlier);
-        event.block(later);
+    // The driver waits for all of the device, without a deadline.
+    void give_back_memory() override {
+        std::lock_guard const alone(one_at_a_time());
+        c10::cuda::CUDAGuard const device(device_);
+        auto const deadline = monotonic_s() + k_idle_within_s;
+        while (!c10::cuda::getCurrentCUDAStream(device_.index()).query()) {
+            if (monotonic_s() > deadline)
+                throw Error(
+                    "memory is short, and the GPU's work has not ended within 10 s; see whether nvidia-smi answers there");
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+        c10::cuda::CUDACachingAllocator::emptyCache();
     }
 
+private:
     // Whatever the work throws, the stream must not go on recording.
     static void finish(TorchGraph& graph, std::function<void()> const& work) {
         std::exception_ptr thrown;
@@ -154,7 +145,6 @@ private:
 
     at::Device device_;
     at::Generator noise_;
-    c10::cuda::CUDAStream stream_;
     std::shared_ptr<Pool> pool_ = std::make_shared<Pool>();
 };
 

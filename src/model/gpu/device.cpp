@@ -9,6 +9,7 @@
 #include "core/error.hpp"
 #include "model/gpu/device_allocator.hpp"
 #include "model/gpu/feed_device.hpp"
+#include "model/gpu/step_device.hpp"
 
 #ifdef HOPSCOTCH_CUDA
 #include <ATen/Context.h>
@@ -203,6 +204,7 @@ std::optional<DeviceComplaint> device_complaint(std::string const& device) {
     if (device == "cpu") return std::nullopt;
     auto code = cudaErrorUnknown;
     try {
+        c10::cuda::CUDAGuard const here(index_of(device));  // the default stream is that of the current device
         code = cudaStreamQuery(c10::cuda::getCurrentCUDAStream(index_of(device)).stream());
     } catch (std::exception const& error) {
         return DeviceComplaint{error.what()};
@@ -231,6 +233,8 @@ void unpin_host_memory(std::string const&, void*) {}
 std::optional<DeviceComplaint> device_complaint(std::string const&) { return std::nullopt; }
 void begin_with_device(std::string const&) {}
 std::unique_ptr<FeedDevice> make_feed_device(at::Device) { return nullptr; }
+std::unique_ptr<ComputeStream> make_compute_stream(at::Device) { return nullptr; }
+std::unique_ptr<StepDevice> make_step_device(at::Device) { return nullptr; }
 std::unique_ptr<DeviceAllocator> make_device_allocator(std::string const&) { return nullptr; }
 #endif
 

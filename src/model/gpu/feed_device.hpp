@@ -37,4 +37,18 @@ public:
 // Null on a CPU.
 std::unique_ptr<FeedDevice> make_feed_device(at::Device device);
 
+// The stream on which one workspace does all of its work. Trainers that share a GPU as threads of one process have a stream
+// each, so that the kernels of one fill the gaps of the other. Work on different streams has no order:
+//   trainer A   stream 1   copies of its state, gathers, steps, captured graphs
+//   trainer B   stream 2   the same, on memory of its own
+// So no memory may be touched on two streams, unless an event orders them.
+class ComputeStream {
+public:
+    virtual ~ComputeStream() = default;
+    virtual void enter() = 0;  // the calling thread launches on this stream from now on
+};
+
+// Null on a CPU.
+std::unique_ptr<ComputeStream> make_compute_stream(at::Device device);
+
 }  // namespace hopscotch

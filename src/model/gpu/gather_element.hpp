@@ -25,6 +25,7 @@ struct FeatureGather {
     float const* fill = nullptr;  // by channel, the value that fills holes; if there are plans
     std::uint32_t count = 0, row_size = 0, run = 1, height = 0, width = 0;
     float* out = nullptr;  // [count, row_size]
+    bool operator==(FeatureGather const&) const = default;
 };
 
 // Labels, or with tokens > 1 the next token of every position; or targets.
@@ -35,6 +36,7 @@ struct AnswerGather {
     std::uint32_t width = 1;            // answers of a row
     std::int64_t* label_out = nullptr;  // [count, width]: the one that belongs
     float* target_out = nullptr;
+    bool operator==(AnswerGather const&) const = default;
 };
 
 // Rounded twice, as the host does it: a compiler would fuse this into one rounding on a GPU.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/gpu/graph_cache.hpp"
 
+#include <algorithm>
 #include <exception>
 
 namespace hopscotch {
@@ -11,18 +12,29 @@ constexpr int k_most_warm_ups = 1 << 20;
 // Torch appends a page of stack.
 std::string first_line(std::string const& text) { return text.substr(0, text.find('\n')); }
 
-char const* words(GraphKey::Part part) { return part == GraphKey::Part::gradient ? "gradients" : "updates"; }
+char const* words(GraphKey::Part part) {
+    switch (part) {
+        case GraphKey::Part::gradient: return "gradients";
+        case GraphKey::Part::update: return "updates";
+        case GraphKey::Part::step: return "steps";
+        case GraphKey::Part::gathering: return "steps with their gather";
+        case GraphKey::Part::outputs: return "evaluation";
+        case GraphKey::Part::several: break;
+    }
+    return "several steps at once";
+}
 
 }  // namespace
 
 void GraphCache::run(GraphKey const& key, std::string const& name, GraphPart& part) {
-    if (!refused_.empty() && refused_.contains({key.model, key.part})) return part.run();
+    if (!refused_.empty() && refuses(key.structure, key.part)) return part.run();
     auto& entry = entries_[key];
     entry.used = ++clock_;
+    if (entry.wanted < 0) entry.wanted = part.warm_ups();
     if (entry.graph) return part.replay(*entry.graph);
     if (entry.warm_ups < entry.wanted) {
         ++entry.warm_ups;
-        return part.warm_up();
+        return part.run();
     }
     capture(entry, key, name, part);
 }
@@ -45,11 +57,11 @@ void GraphCache::capture(Entry& entry, GraphKey const& key, std::string const& n
     ++graphs_;
 }
 
-// Of this model and part, whatever the rows: the next capture would meet the same.
+// Of this structure and part, whatever the rows: the next capture would meet the same.
 void GraphCache::refuse(GraphKey const& key, std::string const& name, std::string const& reason) {
-    refused_.insert({key.model, key.part});
+    refused_.insert({key.structure, key.part});
     for (auto at = entries_.begin(); at != entries_.end();) {
-        bool const gone = at->first.model == key.model && at->first.part == key.part;
+        bool const gone = at->first.structure == key.structure && at->first.part == key.part;
         if (gone && at->second.graph) --graphs_;
         at = gone ? entries_.erase(at) : std::next(at);
     }
@@ -58,6 +70,12 @@ void GraphCache::refuse(GraphKey const& key, std::string const& name, std::strin
 
 void GraphCache::explain(std::string const& name, std::string const& reason) {
     if (said_.insert({name, reason}).second) say_(name + " trains without CUDA graphs (" + reason + ")");
+}
+
+std::vector<std::string> GraphCache::reasons() const {
+    std::vector<std::string> out;
+    for (auto const& [name, reason] : said_) out.push_back(reason);
+    return out;
 }
 
 // The one that was used longest ago. It must come twice as often before it is captured again: with more keys in turn than
@@ -69,7 +87,7 @@ void GraphCache::make_room() {
         if (entry.graph && (oldest == nullptr || entry.used < oldest->used)) oldest = &entry;
     oldest->graph.reset();
     oldest->warm_ups = 0;
-    if (oldest->wanted < k_most_warm_ups) oldest->wanted *= 2;
+    if (oldest->wanted < k_most_warm_ups) oldest->wanted = std::max(1, 2 * oldest->wanted);
     --graphs_;
 }
 
@@ -78,13 +96,9 @@ void GraphCache::drop() {
     graphs_ = 0;
 }
 
-void GraphCache::forget(std::uint64_t model) {
-    GraphKey first;
-    first.model = model;
-    for (auto at = entries_.lower_bound(first); at != entries_.end() && at->first.model == model; at = entries_.erase(at))
-        if (at->second.graph) --graphs_;
-    refused_.erase({model, GraphKey::Part::gradient});
-    refused_.erase({model, GraphKey::Part::update});
+bool GraphCache::keeps(GraphKey const& key) const {
+    auto const found = entries_.find(key);
+    return found != entries_.end() && found->second.graph;
 }
 
 }  // namespace hopscotch

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decides when a part of a training step is launched kernel by kernel, and when as a CUDA graph. A GraphPart knows how a
 // part is captured (step_graphs.hpp; in tests a fake).
-//   a key comes for the    1st, 2nd, 3rd time: warm_up | 4th: capture, then compare | from then on: replay
+//   a key comes for the    1st, 2nd, 3rd time: run | 4th: capture, then compare | from then on: replay
+// Trials of one structure on the same memory have the same key: one of them captures, the others replay.
 // A part that cannot be captured, or whose first replay differs, stays with run() for good. The log gives the reason once.
 #pragma once
 #include <array>
@@ -12,6 +13,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace hopscotch {
 
@@ -26,7 +28,7 @@ class GraphPart {
 public:
     virtual ~GraphPart() = default;
     virtual void run() = 0;                        // kernel by kernel
-    virtual void warm_up() = 0;                    // the same, on the stream that capture() uses
+    virtual int warm_ups() const = 0;              // how often, before it is captured
     virtual std::unique_ptr<Graph> capture() = 0;  // computes nothing; throws if it is not possible
     virtual void replay(Graph& graph) = 0;         // as run()
     // Does the part once by run() and, from the same start, once by replay(). Returns the differences; empty: there are
@@ -37,8 +39,8 @@ public:
 
 // Everything that a graph has frozen. Every different key needs a graph of its own.
 struct GraphKey {
-    enum class Part { gradient, update };
-    std::uint64_t model = 0;  // forget() takes this number
+    enum class Part { gradient, update, step, gathering, several, outputs };
+    std::uint64_t structure = 0;  // of the trial: model, loss, optimizer, precision ... but no number of a search
     Part part = Part::gradient;
     std::int64_t rows = 0;                   // of the batch; the update has none
     std::array<std::uintptr_t, 4> memory{};  // where state, gradient and batch lie: they move when a larger model is bound
@@ -49,8 +51,7 @@ class GraphCache {
 public:
     using Say = std::function<void(std::string const& sentence)>;
     static constexpr int k_warm_ups = 3;  // torch's advice: meanwhile libraries choose algorithms and allocate their memory
-    static constexpr std::size_t k_most =
-        512;  // graphs, of some hundred trials in turn; each holds a few kilobytes a kernel on the device
+    static constexpr std::size_t k_most = 256;  // graphs; each holds a few kilobytes a kernel on the device
 
     explicit GraphCache(Say say, std::size_t most = k_most) : say_(std::move(say)), most_(most) {}
 
@@ -60,14 +61,16 @@ public:
     // Says that this model does without graphs, and why; once for each name and reason.
     void explain(std::string const& name, std::string const& reason);
 
-    void drop();  // all graphs, which keep memory; they are captured again
-    void forget(std::uint64_t model);
+    void drop();                            // all graphs, which keep memory; they are captured again
+    bool keeps(GraphKey const& key) const;  // a graph of this key, which has been checked
+    bool refuses(std::uint64_t structure, GraphKey::Part part) const { return refused_.contains({structure, part}); }
     std::size_t graphs() const { return graphs_; }  // that are kept
+    std::vector<std::string> reasons() const;       // for which some model does without graphs
 
 private:
     struct Entry {
-        int warm_ups = 0;  // so far
-        int wanted = k_warm_ups;
+        int warm_ups = 0;        // so far
+        int wanted = -1;         // not known yet
         std::uint64_t used = 0;  // when, by clock_
         std::unique_ptr<Graph> graph;
     };

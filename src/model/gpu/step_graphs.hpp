@@ -5,7 +5,9 @@
 #include <ATen/core/Tensor.h>
 
 #include <functional>
+#include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,12 +18,31 @@ namespace hopscotch {
 class GraphCapturer {
 public:
     virtual ~GraphCapturer() = default;
-    virtual void warm_up(std::function<void()> const& work) = 0;  // computes, after all that was launched before
     virtual std::unique_ptr<Graph> capture(std::function<void()> const& work) = 0;  // throws; torch is as before then
+    // Returns torch's spare memory to the driver, once the work that was launched is done. Throws if that takes too long: it
+    // may wait for other trainers.
+    virtual void give_back_memory() = 0;
 };
 
 // How exactly the first replay must agree. bits: the same kernels give the same bits; rounding: kernels add in any order.
 enum class Agreement { bits, rounding };
+
+// The number of batches that are trained by one launch: several of small ones, which the host would else launch more slowly
+// than the device computes. One of large ones, where it gains nothing. multiply_adds: of a batch, forward.
+std::size_t steps_of_a_launch(double multiply_adds);
+
+// Numbers of the structures that trials of this workspace have.
+class Structures {
+public:
+    std::uint64_t number(std::string const& text) { return numbers_.try_emplace(text, numbers_.size() + 1).first->second; }
+    // A step draws random numbers, which it seeds by itself: so a launch has one step.
+    void draws_noise(std::uint64_t structure) { noisy_.insert(structure); }
+    bool is_noisy(std::uint64_t structure) const { return noisy_.contains(structure); }
+
+private:
+    std::map<std::string, std::uint64_t> numbers_;
+    std::set<std::uint64_t> noisy_;
+};
 
 struct StepGraphs {
     StepGraphs(std::unique_ptr<GraphCapturer> by, Agreement wanted, GraphCache::Say say)
@@ -29,6 +50,7 @@ struct StepGraphs {
 
     std::unique_ptr<GraphCapturer> capturer;
     Agreement agreement;
+    Structures structures;
     GraphCache cache;  // behind the capturer: graphs go first
 };
 
@@ -36,10 +58,13 @@ struct StepGraphs {
 // step.
 class StepPart : public GraphPart {
 public:
-    explicit StepPart(StepGraphs& graphs) : graphs_(graphs) {}
+    // Of the norm, with Agreement::rounding: far above what TF32 and orders of addition do, far below a step. In bf16 sums
+    // in another order differ by more, and 50 layers carry the difference on.
+    static constexpr double k_rounding = 1e-3, k_rounding_of_bf16 = 2e-2;
+
+    explicit StepPart(StepGraphs& graphs, double rounding = k_rounding) : graphs_(graphs), rounding_(rounding) {}
 
     void run() final;
-    void warm_up() final;
     std::unique_ptr<Graph> capture() final;
     void replay(Graph& graph) final;
     std::string compare(Graph& graph) final;
@@ -51,13 +76,15 @@ protected:
     };
     virtual void prepare() = 0;  // brings the arguments of this step to where the work reads them
     virtual void pretend() = 0;  // brings in those of another step: the first replay of a graph that froze them differs
-    virtual std::function<void()> work() const = 0;   // only launches; must not refer to this part, which ends with its step
-    virtual std::vector<Result> results() const = 0;  // all that work() changes and that outlives it
+    virtual std::function<void()> work() const = 0;  // only launches; must not refer to this part, which ends with its step
+    virtual std::shared_ptr<void const> keeps() const = 0;  // owns the memory that the work names, as long as a graph lives
+    virtual std::vector<Result> results() const = 0;        // all that work() changes and that outlives it
 
 private:
     bool agree(at::Tensor const& expected, at::Tensor const& found) const;
 
     StepGraphs& graphs_;
+    double rounding_;
 };
 
 }  // namespace hopscotch

@@ -6,10 +6,13 @@
 #include <ATen/ops/embedding.h>
 #include <ATen/ops/layer_norm.h>
 #include <ATen/ops/linear.h>
+#include <ATen/ops/relu.h>
+#include <ATen/ops/relu6.h>
 
 #include <optional>
 
 #include "core/error.hpp"
+#include "model/network/fused_norm.hpp"
 #include "model/network/gradient_hook.hpp"
 #include "model/network/sync_batch_norm.hpp"
 
@@ -20,10 +23,18 @@ std::optional<at::Tensor> maybe(at::Tensor const* tensor) {
     return tensor == nullptr ? std::nullopt : std::optional<at::Tensor>(*tensor);
 }
 
+// By torch's operators, in place.
+at::Tensor followed(at::Tensor h, AfterNorm const& after) {
+    if (after.added) h = h.add_(after.added());
+    if (after.clip == Clip::relu) h = h.relu_();
+    return after.clip == Clip::relu6 ? at::relu6_(h) : h;
+}
+
 }  // namespace
 
 at::Tensor const* Modules::parameter(ParameterSpec spec) {
     parameter_specs_.push_back(std::move(spec));
+    convolutions_.push_back(false);
     return &parameters_.emplace_back();
 }
 
@@ -37,7 +48,7 @@ void Modules::bind(BoundTensors tensors) {
         parameters_[i] = tensors.parameters[i];
         if (!tensors.gradients[i].defined()) continue;  // frozen
         parameters_[i].requires_grad_();
-        parameters_[i].mutable_grad() = tensors.gradients[i];
+        parameters_[i].mutable_grad() = tensors.gradients_stay ? at::Tensor() : tensors.gradients[i];
         if (tensors.on_gradient) on_accumulated(parameters_[i], [tell = tensors.on_gradient, i] { tell(i); });
     }
     for (std::size_t i = 0; i < buffers_.size(); ++i) buffers_[i] = tensors.buffers[i];
@@ -60,6 +71,7 @@ Conv2d::Conv2d(Scope const& scope, ImageShape& shape, Conv const& conv) : geomet
     auto const fan_in = in * conv.kernel * conv.kernel;
     weight = scope.parameter("weight", {conv.out, in, conv.kernel, conv.kernel},
                              conv.weight.for_fan_in(fan_in).for_fan_out(conv.out * conv.kernel * conv.kernel));
+    scope.modules.last_is_convolution();
     if (conv.bias) bias = scope.parameter("bias", {conv.out}, conv.bias_init.for_fan_in(fan_in));
     auto const side = [&](std::int64_t length) { return (length + 2 * conv.padding - conv.kernel) / conv.stride + 1; };
     shape = {conv.out, side(shape.height), side(shape.width)};
@@ -79,14 +91,25 @@ BatchNorm::BatchNorm(Scope const& scope, std::int64_t channels)
       variance(scope.modules.buffer({(scope / "running_var").prefix, {channels}, Element::float32, 1})),
       batches(scope.modules.buffer({(scope / "num_batches_tracked").prefix, {}, Element::int64, 0})) {}
 
-at::Tensor BatchNorm::operator()(at::Tensor const& x, Pass const& pass) const {
-    if (pass.training()) batches->add_(1);
-    if (pass.training() && pass.sum != nullptr) return sync_batch_norm(x, {*weight, *bias, *mean, *variance}, *pass.sum);
-    if (pass.training() && x.numel() == x.size(1))
+at::Tensor BatchNorm::fused(at::Tensor const& x, Pass const& pass, AfterNorm const& after) const {
+    std::optional<at::Tensor> const added = after.added ? std::optional<at::Tensor>(after.added()) : std::nullopt;
+    FusedNorm const norm{*pass.norm, {*weight, *bias, *mean, *variance}, *batches, added, after.clip};
+    return pass.training() ? fused_norm_in_training(x, norm) : fused_norm_in_evaluation(x, norm);
+}
+
+at::Tensor BatchNorm::operator()(at::Tensor const& x, Pass const& pass, AfterNorm const& after) const {
+    bool const over_group = pass.training() && pass.sum != nullptr;
+    if (pass.training() && !over_group && x.numel() == x.size(1))
         throw Error(
             "batch norm needs more than one value per channel (this trainer's batch has one row); use a larger batch, or "
             "fewer trainers if they split it");
-    return at::batch_norm(x, *weight, *bias, *mean, *variance, pass.training(), 0.1, 1e-5, /*cudnn_enabled=*/true);
+    // The host adds up the sums of a group, between the two halves of what would be one operator.
+    bool const rows_together = x.dim() == 2 || pass.channels_last;
+    if (pass.norm != nullptr && !over_group && rows_together && can_fuse_norm(x)) return fused(x, pass, after);
+    if (pass.training()) batches->add_(1);
+    if (over_group) return followed(sync_batch_norm(x, {*weight, *bias, *mean, *variance}, *pass.sum), after);
+    return followed(at::batch_norm(x, *weight, *bias, *mean, *variance, pass.training(), 0.1, 1e-5, /*cudnn_enabled=*/true),
+                    after);
 }
 
 LayerNorm::LayerNorm(Scope const& scope, std::int64_t width, double eps)

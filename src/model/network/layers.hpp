@@ -4,6 +4,7 @@
 #pragma once
 #include <array>
 #include <deque>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -15,17 +16,20 @@ namespace hopscotch {
 class Modules {
 public:
     at::Tensor const* parameter(ParameterSpec spec);
+    void last_is_convolution() { convolutions_.back() = true; }  // the parameter before
     at::Tensor const* buffer(BufferSpec spec);
     void count(double multiply_adds) { multiply_adds_ += multiply_adds; }
 
     std::vector<ParameterSpec> const& parameters() const { return parameter_specs_; }
     std::vector<BufferSpec> const& buffers() const { return buffer_specs_; }
+    std::vector<bool> const& convolutions() const { return convolutions_; }
     double multiply_adds() const { return multiply_adds_; }
     void bind(BoundTensors tensors);
 
 private:
     std::vector<ParameterSpec> parameter_specs_;
     std::vector<BufferSpec> buffer_specs_;
+    std::vector<bool> convolutions_;               // by parameter
     std::deque<at::Tensor> parameters_, buffers_;  // deques: layers keep pointers into them
     double multiply_adds_ = 0;
 };
@@ -73,13 +77,22 @@ struct Conv2d {
     at::Tensor operator()(at::Tensor const& x) const;
 };
 
+// Follows batch norm: an addition, then a clip. With Pass::norm they are one operator.
+struct AfterNorm {
+    std::function<at::Tensor()> added = {};  // empty: nothing is added
+    Clip clip = Clip::none;
+};
+
 // torch.nn.BatchNorm1d and 2d: momentum 0.1, eps 1e-5; running_mean, running_var and num_batches_tracked are state.
 // With Pass::sum: torch.nn.SyncBatchNorm.
 struct BatchNorm {
     at::Tensor const *weight = nullptr, *bias = nullptr, *mean = nullptr, *variance = nullptr, *batches = nullptr;
     BatchNorm() = default;
     BatchNorm(Scope const& scope, std::int64_t channels);
-    at::Tensor operator()(at::Tensor const& x, Pass const& pass) const;
+    at::Tensor operator()(at::Tensor const& x, Pass const& pass, AfterNorm const& after = {}) const;
+
+private:
+    at::Tensor fused(at::Tensor const& x, Pass const& pass, AfterNorm const& after) const;
 };
 
 struct LayerNorm {
@@ -103,6 +116,7 @@ public:
     std::vector<ParameterSpec> const& parameters() const override { return modules_.parameters(); }
     std::vector<BufferSpec> const& buffers() const override { return modules_.buffers(); }
     double multiply_adds() const override { return modules_.multiply_adds(); }
+    std::vector<bool> const* convolutions() const override { return &modules_.convolutions(); }
     void bind(BoundTensors tensors) override { modules_.bind(std::move(tensors)); }
     void backward(at::Tensor const& outputs, at::Tensor const& output_gradient) override;
 

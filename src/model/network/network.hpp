@@ -19,17 +19,21 @@ namespace hopscotch {
 
 enum class Mode;
 class Noise;
+class NormDevice;
 
 // autograd: forward runs with gradients recorded and backward() is torch's. written_out: the network computes its own
 // gradients, which halves the time of small models (a step of a 64-64-10 MLP is all overhead).
 enum class Backward { autograd, written_out };
+
+enum class Clip { none, relu, relu6 };  // to at least 0; relu6: and at most 6
 
 // One forward pass.
 struct Pass {
     Noise* noise = nullptr;             // of dropout masks; null in evaluation
     SumOverGroup const* sum = nullptr;  // of batch statistics, over all trainers' rows of the step; null: of the own rows
 
-    bool channels_last = true;  // how images lie in memory on their way through convolutions
+    bool channels_last = true;         // how images lie in memory on their way through convolutions
+    NormDevice const* norm = nullptr;  // computes batch norm where it can; null: torch's operators
 
     bool training() const { return noise != nullptr; }
 };
@@ -42,6 +46,9 @@ struct BoundTensors {
     // If given: called in every backward pass as soon as the gradient of this parameter is final, while others are still
     // being computed (on the thread that computes). It is not called for parameters that the pass does not use.
     std::function<void(std::size_t parameter)> on_gradient = {};
+    // Backward passes find no gradient at the parameters and leave theirs in grad(), wherever it has been computed.
+    // `gradients` only say which parameters are trained. Of a network with convolutions() alone.
+    bool gradients_stay = false;
 };
 
 // A metric of the user's own, which comes with a plug-in: sums over the rows of each batch, added up in the order of the
@@ -77,6 +84,10 @@ public:
     // The reason why a training pass cannot be captured as a CUDA graph. Null: it can, since it only launches kernels on
     // fixed memory.
     virtual char const* against_graphs() const { return nullptr; }
+
+    // By parameter: it is the weight of a convolution, which may be bound to a copy of another type and order in memory.
+    // Null: parameters must be bound as they lie in the state.
+    virtual std::vector<bool> const* convolutions() const { return nullptr; }
 
     virtual std::vector<NetworkMetric> const& metrics() const;  // of the user's own
 

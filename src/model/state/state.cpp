@@ -9,6 +9,7 @@
 
 #include "core/error.hpp"
 #include "core/hash.hpp"
+#include "core/unit_parts.hpp"
 
 namespace hopscotch {
 
@@ -45,6 +46,7 @@ std::string slot_name(std::string const& parameter, std::string_view kind) { ret
 
 // Chained through the seed, so that the order of the tensors counts and nothing has to be copied together.
 std::uint64_t state_hash(ByteView state, StateLayout const& layout) {
+    PartTimer const timing(UnitPart::hash);
     require(state.size() >= layout.bytes,
             fmt::format("a state of {} bytes cannot have a layout of {}", state.size(), layout.bytes));
     std::uint64_t hash = 0;

@@ -7,8 +7,10 @@
 #include <ATen/ops/binary_cross_entropy_with_logits.h>
 #include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/huber_loss.h>
+#include <ATen/ops/log_softmax.h>
 #include <ATen/ops/mse_loss.h>
 #include <ATen/ops/mse_loss_backward.h>
+#include <ATen/ops/nll_loss.h>
 #include <ATen/ops/nll_loss_backward.h>
 #include <ATen/ops/nll_loss_forward.h>
 #include <ATen/ops/ones.h>
@@ -57,6 +59,17 @@ LossGradient Loss::plain_cross_entropy(at::Tensor const& outputs, at::Tensor con
     return {loss, outputs.dim() == 2 ? to_outputs : to_outputs.view(outputs.sizes())};
 }
 
+// The formula of torch's cross_entropy_loss, to the bit. Torch itself picks the weights of the labels that are not ignored,
+// which makes the host wait for the device in every step; here no label is ignored.
+at::Tensor Loss::smoothed_and_weighted(at::Tensor const& outputs, at::Tensor const& labels) const {
+    auto const log_p = at::log_softmax(outputs, 1);
+    auto const nll = at::nll_loss(log_p, labels, class_weights_, at::Reduction::Mean, k_no_ignored_label);
+    auto const classes = outputs.size(1);
+    auto const smooth = log_p.mul(class_weights_.view({1, classes})).sum(1).neg();
+    auto const mean = smooth.sum().div(class_weights_.gather(0, labels).sum());
+    return nll.mul(1 - label_smoothing_).add(mean.mul(label_smoothing_ / static_cast<double>(classes)));
+}
+
 at::Tensor Loss::recorded(at::Tensor const& outputs, at::Tensor const& targets) const {
     auto const mean = at::Reduction::Mean;
     std::optional<at::Tensor> const weights = class_weights_.defined() ? std::optional(class_weights_) : std::nullopt;
@@ -67,8 +80,9 @@ at::Tensor Loss::recorded(at::Tensor const& outputs, at::Tensor const& targets) 
             return at::binary_cross_entropy_with_logits(outputs, targets, std::nullopt, weights, mean);
         case LossKind::cross_entropy: break;
     }
-    return at::cross_entropy_loss(outputs.flatten(0, -2), targets.flatten(), weights, mean, k_no_ignored_label,
-                                  label_smoothing_);
+    auto const flat = outputs.flatten(0, -2), labels = targets.flatten();
+    if (label_smoothing_ > 0 && weights) return smoothed_and_weighted(flat, labels);
+    return at::cross_entropy_loss(flat, labels, weights, mean, k_no_ignored_label, label_smoothing_);
 }
 
 }  // namespace hopscotch

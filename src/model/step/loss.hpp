@@ -23,6 +23,7 @@ public:
 
 private:
     LossGradient plain_cross_entropy(at::Tensor const& outputs, at::Tensor const& targets) const;
+    at::Tensor smoothed_and_weighted(at::Tensor const& outputs, at::Tensor const& labels) const;
     at::Tensor recorded(at::Tensor const& outputs, at::Tensor const& targets) const;
 
     LossKind kind_;

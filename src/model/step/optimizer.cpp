@@ -10,10 +10,7 @@
 
 namespace hopscotch {
 
-Optimizer::Optimizer(OptimizerConfig const& config, at::Device device, Rate rate)
-    : config_(config), step_{at::zeros({}, at::TensorOptions().device(device))} {
-    if (rate == Rate::on_device) device_lr_ = at::zeros({}, at::TensorOptions().device(device).dtype(at::kFloat));
-}
+Optimizer::Optimizer(OptimizerConfig const& config) : config_(config), step_{at::zeros({}, at::TensorOptions(at::kCPU))} {}
 
 void Optimizer::bind(at::Tensor const& parameters, at::Tensor const& gradients, std::vector<at::Tensor> const& slots,
                      std::int64_t decayed) {
@@ -33,7 +30,6 @@ void Optimizer::schedule(double lr, std::int64_t step) {
     bool const adam = config_.kind == OptimizerKind::adam || config_.kind == OptimizerKind::adamw;
     if (adam) step_.front().fill_(static_cast<double>(step));
     lr_ = config_.kind == OptimizerKind::adagrad ? lr / (1 + static_cast<double>(step - 1) * config_.lr_decay) : lr;
-    if (device_lr_.defined()) device_lr_.fill_(lr_);
 }
 
 void Optimizer::apply() {
@@ -43,24 +39,21 @@ void Optimizer::apply() {
             rmsprop(range);
         else if (config_.kind == OptimizerKind::adagrad)
             adagrad(range);
-        else if (device_lr_.defined())
-            fused(range, device_lr_);
         else
-            fused(range, lr_);
+            fused(range);
     }
 }
 
-template <class Lr>
-void Optimizer::fused(Range& range, Lr const& lr) {
+void Optimizer::fused(Range& range) {
     auto const& c = config_;
     if (c.kind == OptimizerKind::sgd) {
         at::_fused_sgd_(range.parameters, range.gradients, range.slots.empty() ? at::TensorList() : range.slots[0],
-                        range.weight_decay, c.momentum, lr, /*dampening=*/0.0, c.nesterov, /*maximize=*/false,
+                        range.weight_decay, c.momentum, lr_, /*dampening=*/0.0, c.nesterov, /*maximize=*/false,
                         /*is_first_step=*/false);
         return;
     }
     auto const adam = [&](auto const& kernel) {
-        kernel(range.parameters, range.gradients, range.slots[0], range.slots[1], at::TensorList(), step_, lr, c.beta1,
+        kernel(range.parameters, range.gradients, range.slots[0], range.slots[1], at::TensorList(), step_, lr_, c.beta1,
                c.beta2, range.weight_decay, c.epsilon, /*amsgrad=*/false, /*maximize=*/false);
     };
     if (c.kind == OptimizerKind::adam)
@@ -71,10 +64,7 @@ void Optimizer::fused(Range& range, Lr const& lr) {
 
 // parameters -= lr x gradient / scale
 void Optimizer::descend(at::Tensor& parameters, at::Tensor const& gradient, at::Tensor const& scale) const {
-    if (device_lr_.defined())
-        parameters.sub_(gradient.div(scale).mul_(device_lr_));
-    else
-        parameters.addcdiv_(gradient, scale, -lr_);
+    parameters.addcdiv_(gradient, scale, -lr_);
 }
 
 // torch.optim.RMSprop's order of operations; slots: square_avg, [grad_avg], [momentum].
@@ -95,10 +85,7 @@ void Optimizer::rmsprop(Range& range) const {
     if (config_.momentum == 0) return descend(parameters, gradient, scale);
     auto& momentum = range.slots.back()[0];
     momentum.mul_(config_.momentum).addcdiv_(gradient, scale);
-    if (device_lr_.defined())
-        parameters.sub_(momentum.mul(device_lr_));
-    else
-        parameters.add_(momentum, -lr_);
+    parameters.add_(momentum, -lr_);
 }
 
 void Optimizer::adagrad(Range& range) const {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Optimizers over flat ranges: torch's fused kernels where there are some, one call per step whatever the number of
-// parameters. The arithmetic is that of torch.optim (momentum buffers start at zero, which for dampening 0 is torch's own
-// first step).
+// Optimizers over flat ranges in host memory; a GPU has a kernel of its own (update_element.hpp). Torch's fused kernels
+// where there are some, one call per step whatever the number of parameters. The arithmetic is that of torch.optim (momentum
+// buffers start at zero, which for dampening 0 is torch's own first step).
 #pragma once
 #include <ATen/core/Tensor.h>
 
@@ -13,12 +13,7 @@ namespace hopscotch {
 
 class Optimizer {
 public:
-    // Where the kernels find the learning rate: among their arguments, or in memory of the device, in float, which a
-    // captured CUDA graph reads anew at each replay.
-    enum class Rate { argument, on_device };
-    Optimizer(OptimizerConfig const& config, at::Device device)
-        : Optimizer(config, device, device.is_cpu() ? Rate::argument : Rate::on_device) {}
-    Optimizer(OptimizerConfig const& config, at::Device device, Rate rate);
+    explicit Optimizer(OptimizerConfig const& config);
 
     // Flat, equally long tensors: parameters, their gradients, and one per slot kind (layout.hpp, slot_kinds, without outer
     // and ema). Weight decay applies to the first `decayed` elements.
@@ -31,8 +26,7 @@ public:
         apply();
     }
 
-    // The same in two: schedule() brings the numbers to where apply() reads them, without waiting for the device; apply()
-    // only launches kernels; with Rate::on_device these are always the same.
+    // The same in two.
     void schedule(double lr, std::int64_t step);
     void apply();
 
@@ -42,8 +36,7 @@ private:
         std::vector<std::vector<at::Tensor>> slots;
         double weight_decay = 0;
     };
-    template <class Lr>
-    void fused(Range& range, Lr const& lr);
+    void fused(Range& range);
     void rmsprop(Range& range) const;
     void adagrad(Range& range) const;
     void descend(at::Tensor& parameters, at::Tensor const& gradient, at::Tensor const& scale) const;
@@ -51,8 +44,7 @@ private:
     OptimizerConfig config_;
     std::vector<Range> ranges_;
     std::vector<at::Tensor> step_;
-    double lr_ = 0;         // of the scheduled update; Adagrad's decay included
-    at::Tensor device_lr_;  // the same; undefined: Rate::argument
+    double lr_ = 0;  // of the scheduled update; Adagrad's decay included
 };
 
 }  // namespace hopscotch

@@ -17,7 +17,7 @@
 namespace hopscotch {
 
 struct PartUpdate::Impl {
-    Impl(TrainConfig const& config) : train(config), optimizer(config.optimizer, at::kCPU) {}
+    Impl(TrainConfig const& config) : train(config), optimizer(config.optimizer) {}
 
     TrainConfig train;
     Optimizer optimizer;

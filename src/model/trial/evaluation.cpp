@@ -95,6 +95,16 @@ void Evaluation::add_sums(std::int64_t rows, double loss, double correct, double
     top5_ += top5;
 }
 
+void Evaluation::add_classes(std::span<std::int64_t const> right, std::span<std::int64_t const> predicted,
+                             std::span<std::int64_t const> labelled) {
+    counts_.resize(outputs_);
+    for (std::size_t i = 0; i < right.size(); ++i) {
+        counts_[i].right += right[i];
+        counts_[i].predicted += predicted[i];
+        counts_[i].actual += labelled[i];
+    }
+}
+
 void Evaluation::add_own(std::span<double const> sums) {
     own_.resize(std::max(own_.size(), sums.size()));
     for (std::size_t i = 0; i < sums.size(); ++i) own_[i] += sums[i];

@@ -28,8 +28,12 @@ public:
     void add_targets(std::span<float const> outputs, std::span<float const> targets, TargetLoss loss,
                      double huber_delta = 1);
 
-    // Sums of rows that are already known (language: means over a row's tokens).
+    // Sums of rows that are already known (output_scores.hpp).
     void add_sums(std::int64_t rows, double loss, double correct, double top5);
+
+    // Rows whose sums are known (add_sums), by class: predicted rightly, predicted, labelled.
+    void add_classes(std::span<std::int64_t const> right, std::span<std::int64_t const> predicted,
+                     std::span<std::int64_t const> labelled);
 
     // Of the batches so far: sums of the user's own metrics, which add up over batches.
     void add_own(std::span<double const> sums);

@@ -3,9 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
-#include <ATen/ops/log_softmax.h>
 #include <c10/core/InferenceMode.h>
 
 #include <algorithm>
@@ -17,6 +15,7 @@
 #include "model/feed/workspace_impl.hpp"
 #include "model/network/tensor_span.hpp"
 #include "model/trial/evaluation.hpp"
+#include "model/trial/output_scores.hpp"
 
 namespace hopscotch {
 namespace {
@@ -37,6 +36,12 @@ std::int64_t outputs_of_a_row(DataSchema const& data) {
     return data.task == Task::language ? elements(data.shape) * data.outputs : data.outputs;
 }
 
+// On a CPU the rows stay in its caches. On a GPU small batches leave it idle, and a training batch fits.
+std::int64_t rows_of_a_batch(TorchTrialState const& state) {
+    auto const rows = evaluation_batch(elements(state.data().shape), outputs_of_a_row(state.data()));
+    return state.workspace().device.is_cpu() ? rows : std::max<std::int64_t>(rows, state.config().train.batch_size);
+}
+
 }  // namespace
 
 TorchEvaluator::TorchEvaluator(std::shared_ptr<TorchTrialState> state)
@@ -44,13 +49,14 @@ TorchEvaluator::TorchEvaluator(std::shared_ptr<TorchTrialState> state)
       workspace_(state_->workspace()),
       feed_(state_->feed()),
       step_(state_->step()),
-      evaluation_batch_(evaluation_batch(elements(state_->data().shape), outputs_of_a_row(state_->data()))) {}
+      evaluation_batch_(rows_of_a_batch(*state_)) {}
 
 template <class Visit>
 void TorchEvaluator::for_each_batch(ShardSource& shard, BatchRange const& batches, Visit visit) {
     state_->require_bound("evaluation");
     workspace_.enter();
     state_->claim();
+    workspace_.expect(Workspace::Impl::Shape::rare);
     step_.use(Step::Weights::averaged);
     auto const first = batches.first * evaluation_batch_;
     auto const last = std::min(shard.rows(), (batches.first + batches.size) * evaluation_batch_);
@@ -75,10 +81,18 @@ void TorchEvaluator::for_each_batch(ShardSource& shard, BatchRange const& batche
     feed_.end(pass);
 }
 
+// A vocabulary is too wide for scalar code. Two classes have an AUC, for which the host needs every row.
+bool TorchEvaluator::scores_where_they_are() const {
+    auto const task = state_->data().task;
+    if (task == Task::language) return true;
+    return task == Task::classification && state_->data().outputs > 2 && !workspace_.in_place();
+}
+
 // On a GPU the outputs of some batches wait there: each copy to the host waits for all that has been launched.
 void TorchEvaluator::evaluate(ShardSource& shard, BatchRange const& batches, Evaluation& into) {
     std::vector<at::Tensor> outputs, answers;
     std::size_t bytes = 0;
+    OutputScores scores;
     auto const add_waiting = [&] {
         if (outputs.empty()) return;
         auto const all_outputs = at::cat(outputs).to(at::kCPU).contiguous(), all_answers = at::cat(answers).to(at::kCPU);
@@ -90,17 +104,24 @@ void TorchEvaluator::evaluate(ShardSource& shard, BatchRange const& batches, Eva
         answers.clear();
         bytes = 0;
     };
+    bool const there = scores_where_they_are(), language = state_->data().task == Task::language;
     for_each_batch(shard, batches, [&](at::Tensor const& out, Batch const& batch) {
-        if (state_->data().task == Task::language) return add_tokens(out, batch.y, into);
-        if (out.is_cpu()) return add(out.contiguous(), batch.y, into);
+        if (there) {
+            auto const own = own_sums(out, batch.y);
+            language ? scores.add_tokens(out, batch.y) : scores.add_labels(out, batch.y);
+            return into.add_own(own);
+        }
+        if (workspace_.in_place()) return add(out.contiguous(), batch.y, into);
         if (bytes > k_waiting_outputs) add_waiting();
-        answers.push_back(
-            batch.y.clone());  // the next batch lies there, too. Last: without memory for it, all of this is done once more
-        outputs.push_back(out);
+        // The next batch lies there, too. Kept last: without memory for a copy, all of this is done once more.
+        auto const copies = std::pair(out.clone(), batch.y.clone());
+        outputs.push_back(copies.first);
+        answers.push_back(copies.second);
         bytes += out.nbytes();
     });
     c10::InferenceMode const unrecorded;
     add_waiting();
+    scores.move_into(into);
 }
 
 // Before anything is added: what throws must leave the sums as they were.
@@ -138,24 +159,6 @@ void TorchEvaluator::add(at::Tensor const& outputs, at::Tensor const& answers, E
     else
         into.add_targets(floats_of(outputs), floats_of(answers), target_loss(state_->config().train.loss),
                          state_->config().train.huber_delta);
-    into.add_own(own);
-}
-
-// A row's loss is the mean over its tokens. On the device: a vocabulary is too wide for scalar code.
-void TorchEvaluator::add_tokens(at::Tensor const& outputs, at::Tensor const& tokens, Evaluation& into) const {
-    auto const own = own_sums(outputs, tokens);
-    auto const index = tokens.unsqueeze(2);
-    auto const chosen = outputs.gather(2, index);
-    // As Evaluation ranks: equal outputs by their index; whatever is not smaller than a NaN is better.
-    auto const earlier = at::arange(outputs.size(2), outputs.options().dtype(at::kLong)).lt(index);
-    auto const better = outputs.gt(chosen)
-                            .logical_or(outputs.eq(chosen).logical_and(earlier))
-                            .sum(2)
-                            .add(chosen.isnan().squeeze(2), outputs.size(2));
-    auto const rows = static_cast<double>(outputs.size(0));
-    auto const mean = [&](at::Tensor const& each) { return each.to(at::kDouble).mean().item<double>() * rows; };
-    into.add_sums(outputs.size(0), -mean(at::log_softmax(outputs, 2).gather(2, index)), mean(better.eq(0)),
-                  mean(better.lt(5)));
     into.add_own(own);
 }
 

@@ -21,7 +21,7 @@ public:
 private:
     std::vector<double> own_sums(at::Tensor const& outputs, at::Tensor const& answers) const;
     void add(at::Tensor const& outputs, at::Tensor const& answers, Evaluation& into) const;
-    void add_tokens(at::Tensor const& outputs, at::Tensor const& tokens, Evaluation& into) const;
+    bool scores_where_they_are() const;
     template <class Visit>
     void for_each_batch(ShardSource& shard, BatchRange const& batches, Visit visit);
 

@@ -26,10 +26,10 @@ std::uint64_t noise_key(UnitAddress const& unit, std::size_t step) {
 TorchTrainingPass::TorchTrainingPass(std::shared_ptr<TorchTrialState> state)
     : state_(std::move(state)), workspace_(state_->workspace()), feed_(state_->feed()), step_(state_->step()) {}
 
-double TorchTrainingPass::lr(std::int64_t batch) const {
+double TorchTrainingPass::lr(std::int64_t batch, std::int64_t ahead) const {
     auto const& counters = state_->counters();
     auto const reductions = counters.reductions == nullptr ? 0 : *counters.reductions;
-    return scheduled_lr(state_->config().train, state_->data().train_rows, *counters.samples, batch, reductions);
+    return scheduled_lr(state_->config().train, state_->data().train_rows, *counters.samples + ahead, batch, reductions);
 }
 
 void TorchTrainingPass::begin_pass(ShardSource& shard, UnitAddress const& address, std::int64_t batch_size) {
@@ -54,6 +54,7 @@ PassCursor TorchTrainingPass::cursor() {
 }
 
 void TorchTrainingPass::skip_to(PassCursor const& cursor) {
+    workspace_.use_stream();
     require(cursor.batches >= 0 && static_cast<std::size_t>(cursor.batches) <= pass_.cut.size(),
             "a cursor behind the end of its pass");
     pass_.next = static_cast<std::size_t>(cursor.batches);
@@ -64,6 +65,7 @@ void TorchTrainingPass::skip_to(PassCursor const& cursor) {
 }
 
 std::int64_t TorchTrainingPass::next_gradient(GradientReady const& ready, std::function<void()> const& on_batch) {
+    workspace_.use_stream();
     auto const batches = static_cast<std::size_t>(state_->config().train.accumulate);
     auto const last = std::min(pass_.cut.size(), pass_.next + batches);
     // The host's copy of a GPU's gradient is final when all of it is.
@@ -81,25 +83,72 @@ std::int64_t TorchTrainingPass::next_gradient(GradientReady const& ready, std::f
 }
 
 void TorchTrainingPass::train(Batch const& batch, std::uint64_t noise_key, GradientReady const& ready) {
-    auto const work = [&] { step_.forward_backward(batch, noise_key, ready); };
-    if (!workspace_.admission) return work();
-    auto const rows = batch.x.size(0);
-    workspace_.admission->run(
-        {{state_->memory_kind(), rows},
-         state_->held(),
-         work,
-         ready ? std::function<void()>() : step_.way_back(rows)});  // what has been handed over is summed by now
+    auto const undoes = ready ? Undo::impossible : Undo::possible;  // what has been handed over is summed by now
+    try_batch(batch.x.size(0), [&] { step_.forward_backward(batch, noise_key, ready); }, undoes);
 }
 
-UnitSums TorchTrainingPass::end_pass() {
+void TorchTrainingPass::try_batch(std::int64_t rows, std::function<void()> const& work, Undo undo) {
+    bool const full = rows == pass_.cut.front().size;
+    workspace_.expect(full ? Workspace::Impl::Shape::common : Workspace::Impl::Shape::rare);
+    if (!workspace_.admission) return work();
+    auto const way_back = undo == Undo::possible ? step_.way_back(rows) : std::function<void()>();
+    workspace_.admission->run({{state_->memory_kind(), rows}, state_->held(), work, way_back});
+}
+
+// The updates by the next `steps` batches of so many rows.
+void TorchTrainingPass::set_updates(std::size_t steps, std::int64_t rows) {
+    updates_.clear();
+    for (std::size_t i = 0; i < steps; ++i) {
+        auto const ahead = static_cast<std::int64_t>(i);
+        updates_.push_back({lr(rows, ahead * rows), *state_->counters().steps + 1 + ahead});
+    }
+}
+
+// As many as a launch has, if the plan of so many batches of this size is on the device; else one.
+std::size_t TorchTrainingPass::steps_to_launch(DueSteps const& due, std::size_t planned) {
+    if (due.is_there) return 1;
+    auto const rest = std::span(pass_.cut).subspan(pass_.next).first(planned);
+    auto const most = step_.steps_at_once(due);
+    if (rest.size() < most) return 1;
+    auto const alike = [&](BatchRange const& range) { return range.size == due.batch.x.size(0); };
+    return std::ranges::all_of(rest.first(most), alike) ? most : 1;
+}
+
+std::int64_t TorchTrainingPass::next_updates(std::function<void()> const& on_batch) {
+    workspace_.use_stream();
+    if (!step_.trains_whole()) return TrainingPass::next_updates(on_batch);
+    if (pass_.next == pass_.cut.size()) return 0;
+    host_gradient_ = at::Tensor();  // nobody combines gradients
+    if (!workspace_.device.is_cpu()) state_->require_claimed();
+    auto const [batch, planned, first] = feed_.due(pass_.feed);
+    auto const rows = batch.x.size(0);
+    DueSteps due{batch, planned == 0, first, {}, noise_key(pass_.address, pass_.next)};
+    auto const steps = steps_to_launch(due, planned);
+    set_updates(steps, rows);
+    due.updates = updates_;
+    try_batch(rows, [&] { step_.train_whole(due); }, steps == 1 ? Undo::possible : Undo::impossible);
+    if (planned > 0) pass_.feed.next += steps;
+    for (std::size_t i = 0; i < steps; ++i) {
+        ++pass_.next;
+        pass_.rows += rows;
+        count(rows);
+        if (on_batch) on_batch();
+    }
+    return static_cast<std::int64_t>(steps) * rows;
+}
+
+UnitSums TorchTrainingPass::end_pass(StateBack back) {
+    workspace_.use_stream();
     feed_.end(pass_.feed);
-    state_->fetch();
+    auto const loss = step_.loss_sum();  // first: it waits for the steps, which are no part of fetching
+    if (back == StateBack::now) state_->fetch();
     auto const rows = std::exchange(pass_, {}).rows;  // the order of a large shard's rows is many megabytes
-    return {rows, step_.loss_sum()};
+    return {rows, loss};
 }
 
 std::span<float> TorchTrainingPass::gradient() {
     state_->require_bound("a gradient");
+    workspace_.use_stream();
     stays_on_device_ = false;
     auto const n = step_.gradient().numel();
     if (!workspace_.device.is_cpu() && (!host_gradient_.defined() || host_gradient_.numel() != n)) {
@@ -117,12 +166,16 @@ std::optional<DeviceFloats> TorchTrainingPass::device_gradient() {
     return state_->on_device(step_.gradient());
 }
 
-void TorchTrainingPass::zero_gradient() { (host_gradient_.defined() ? host_gradient_ : step_.gradient()).zero_(); }
+void TorchTrainingPass::zero_gradient() {
+    workspace_.use_stream();
+    (host_gradient_.defined() ? host_gradient_ : step_.gradient()).zero_();
+}
 
 void TorchTrainingPass::update(std::int64_t rows) {
+    workspace_.use_stream();
     if (!workspace_.device.is_cpu()) state_->require_claimed();
     if (host_gradient_.defined()) step_.gradient().copy_(host_gradient_);
-    step_.update(lr(rows), *state_->counters().steps + 1);
+    step_.update({lr(rows), *state_->counters().steps + 1});
     count(rows);
 }
 

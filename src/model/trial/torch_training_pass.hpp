@@ -18,7 +18,9 @@ public:
     PassCursor cursor() override;
     void skip_to(PassCursor const& cursor) override;
     std::int64_t next_gradient(GradientReady const& ready, std::function<void()> const& on_batch) override;
-    UnitSums end_pass() override;
+    using TrainingPass::end_pass;
+    UnitSums end_pass(StateBack back) override;
+    std::int64_t next_updates(std::function<void()> const& on_batch) override;
     std::span<float> gradient() override;
     std::optional<DeviceFloats> device_gradient() override;
     void zero_gradient() override;
@@ -28,8 +30,13 @@ public:
     double learning_rate() const override;
 
 private:
-    double lr(std::int64_t batch) const;
+    double lr(std::int64_t batch,
+              std::int64_t ahead = 0) const;  // ahead: rows of updates before it that are not counted yet
     void train(Batch const& batch, std::uint64_t noise_key, GradientReady const& ready);
+    enum class Undo { possible, impossible };
+    void try_batch(std::int64_t rows, std::function<void()> const& work, Undo undo);
+    std::size_t steps_to_launch(DueSteps const& due, std::size_t planned);
+    void set_updates(std::size_t steps, std::int64_t rows);
 
     std::shared_ptr<TorchTrialState> state_;
     Workspace::Impl& workspace_;
@@ -44,8 +51,9 @@ private:
         std::size_t next = 0;
         std::int64_t rows = 0;
     } pass_;
-    bool stays_on_device_ = false;  // device_gradient() was asked for last
-    at::Tensor host_gradient_;      // on a GPU: defined from gradient() until device_gradient()
+    std::vector<UpdateAt> updates_;  // that are due
+    bool stays_on_device_ = false;   // device_gradient() was asked for last
+    at::Tensor host_gradient_;       // on a GPU: defined from gradient() until device_gradient()
 };
 
 }  // namespace hopscotch

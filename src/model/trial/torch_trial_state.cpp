@@ -16,8 +16,10 @@
 #include "core/error.hpp"
 #include "core/json_reader.hpp"
 #include "core/rng.hpp"
+#include "core/unit_parts.hpp"
 #include "model/feed/workspace_impl.hpp"
 #include "model/gpu/device.hpp"
+#include "model/gpu/state_slots.hpp"
 #include "model/network/pretrained.hpp"
 #include "model/step/lr_schedule.hpp"
 
@@ -57,6 +59,15 @@ FrozenParameters read_frozen(ModelConfig const& model, Network const& network, W
     return frozen;
 }
 
+std::string structure_of(TrialConfig const& config, DataSchema const& data) {
+    return step_structure(config, data, config.model.freeze.empty() ? "" : identity_of(config.model.init_from));
+}
+
+Workspace::Impl& entered(Workspace& workspace) {
+    workspace.impl().use_stream();
+    return workspace.impl();
+}
+
 // All that decides what a row takes on its way through the model.
 std::string kind_of(TrialConfig const& config) {
     auto const& model = config.model;
@@ -72,9 +83,9 @@ TorchTrialState::TorchTrialState(TrialConfig config, Manifest const& manifest, s
                                  Workspace& workspace)
     : config_(std::move(config)),
       data_(schema_of(manifest)),
-      workspace_(workspace.impl()),
+      workspace_(entered(workspace)),
       feed_(config_.data, manifest, workspace_),
-      step_(std::move(network), config_.model.name, config_.train, workspace_),
+      step_(std::move(network), {config_.model.name, structure_of(config_, data_)}, config_.train, workspace_),
       pretrained_(accepted_pretrained(config_.model, step_.network())),
       is_frozen_(frozen_parameters(config_.model, step_.network())),
       frozen_(read_frozen(config_.model, step_.network(), workspace_)),
@@ -123,26 +134,49 @@ void TorchTrialState::load_pretrained(MutableBytes state) const {
     }
 }
 
-void TorchTrialState::bind(MutableBytes state) {
+at::Tensor TorchTrialState::floats_of(MutableBytes state) const {
+    auto const floats = static_cast<std::int64_t>(layout_.end_of(Block::buffer) / sizeof(float));
+    return at::from_blob(state.data(), {floats}, at::TensorOptions(at::kFloat));
+}
+
+void TorchTrialState::point_to(MutableBytes state) {
     check_block(state, layout_);
+    workspace_.use_stream();
     state_ = state;
     counters_ = counters_of(state, layout_);
-    auto const floats = static_cast<std::int64_t>(layout_.end_of(Block::buffer) / sizeof(float));
-    host_ = at::from_blob(state.data(), {floats}, at::TensorOptions(at::kFloat));
-    workspace_.admit(floats, static_cast<std::int64_t>(layout_.end_of(Block::parameter) / sizeof(float)),
-                     {memory_kind_, config_.train.batch_size});
-    device_ = workspace_.device.is_cpu() ? host_ : workspace_.state(floats);
+    host_ = floats_of(state);
+}
+
+std::uint64_t TorchTrialState::bind_again(MutableBytes state, std::uint64_t stamp) {
+    bool const is_there = stamp != 0 && stamp == workspace_.stores && workspace_.bound == this && !state_.empty();
+    if (is_there)
+        point_to(state);
+    else
+        bind(state);
+    return workspace_.in_place() ? 0 : workspace_.stores;
+}
+
+void TorchTrialState::bind(MutableBytes state) {
+    PartTimer const timing(UnitPart::bind);
+    point_to(state);
+    auto const floats = host_.numel();
+    auto const parameters = static_cast<std::int64_t>(layout_.end_of(Block::parameter) / sizeof(float));
+    workspace_.admit(floats, step_.gradient_floats(parameters), {memory_kind_, config_.train.batch_size});
     workspace_.bound = nullptr;
-    claim();
     feed_.reset();
-    step_.bind(device_, layout_, frozen_);
+    claim();
 }
 
 // On a GPU models take turns with the workspace's block. Outside of a pass the host has the state, so it can be brought
 // back.
 void TorchTrialState::claim() {
+    workspace_.use_stream();
     if (workspace_.bound == this) return;
+    bool const is_bound = workspace_.in_place() && device_.defined() && device_.is_same(host_);
     workspace_.bound = this;
+    if (is_bound) return;
+    device_ = workspace_.in_place() ? host_ : workspace_.state(host_.numel());  // which a larger model may have moved
+    step_.bind(device_, layout_, frozen_);
     store();
 }
 
@@ -156,15 +190,40 @@ void TorchTrialState::require_claimed() const {
 }
 
 void TorchTrialState::fetch() {
-    if (workspace_.device.is_cpu()) return;
+    workspace_.use_stream();
+    if (workspace_.in_place()) return;
+    PartTimer const timing(UnitPart::fetch);
     require_claimed();
     host_.copy_(device_);
 }
 
 void TorchTrialState::store() {
-    if (workspace_.device.is_cpu()) return;
+    workspace_.use_stream();
+    if (workspace_.in_place()) return;
     require_claimed();
-    device_.copy_(host_);
+    ++workspace_.stores;
+    if (!workspace_.slots || !workspace_.slots->take(host_, device_)) device_.copy_(host_);
+}
+
+bool TorchTrialState::begin_store(MutableBytes state) {
+    check_block(state, layout_);
+    workspace_.use_stream();
+    return workspace_.slots && workspace_.slots->upload(floats_of(state));
+}
+
+void TorchTrialState::forget_store(MutableBytes state) {
+    if (workspace_.slots) workspace_.slots->withdraw(state.data());
+}
+
+bool TorchTrialState::begin_fetch() {
+    workspace_.use_stream();
+    if (!workspace_.slots) return false;
+    require_claimed();
+    return workspace_.slots->download(device_, host_);
+}
+
+void TorchTrialState::await_fetch() {
+    if (workspace_.slots) workspace_.slots->await_download();
 }
 
 std::optional<DeviceFloats> TorchTrialState::device_state() {
@@ -177,6 +236,7 @@ DeviceFloats TorchTrialState::on_device(at::Tensor const& floats) const {
 }
 
 void TorchTrialState::require_bound(std::string_view work) const {
+    workspace_.use_stream();
     if (state_.empty()) throw Error(std::string(work) + " needs a bound state (call bind first)");
 }
 
@@ -215,7 +275,9 @@ void TorchTrialState::save(std::string const& path, Json const& metadata) {
 
 // A GPU reads its copy in less than a thousandth of the time that the host takes. Padding is zero.
 bool TorchTrialState::finite() {
-    if (workspace_.device.is_cpu() || workspace_.bound != this) return all_finite(state_, layout_);
+    PartTimer const timing(UnitPart::finite);
+    workspace_.use_stream();
+    if (workspace_.in_place() || workspace_.bound != this) return all_finite(state_, layout_);
     auto const floats = static_cast<std::int64_t>(layout_.end_of(Block::slot) / sizeof(float));
     return all_finite(device_.narrow(0, 0, floats)) && all_finite(state_, layout_, Block::buffer);
 }

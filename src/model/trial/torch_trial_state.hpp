@@ -26,8 +26,13 @@ public:
     StateLayout const& layout() const override { return layout_; }
     void initialise(MutableBytes state, std::uint64_t seed, TrialId trial) override;
     void bind(MutableBytes state) override;
+    std::uint64_t bind_again(MutableBytes state, std::uint64_t stamp) override;
     void fetch() override;
     void store() override;
+    bool begin_store(MutableBytes state) override;
+    void forget_store(MutableBytes state) override;
+    bool begin_fetch() override;
+    void await_fetch() override;
     std::optional<DeviceFloats> device_state() override;
     void end_epoch(double loss) override;
     void save(std::string const& path, Json const& metadata) override;
@@ -49,6 +54,8 @@ public:
 
 private:
     LayoutRequest layout_request() const;
+    at::Tensor floats_of(MutableBytes state) const;
+    void point_to(MutableBytes state);
     void load_initial(MutableBytes state, std::vector<at::Tensor> const& values) const;
     void load_pretrained(MutableBytes state) const;
 

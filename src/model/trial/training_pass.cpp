@@ -7,8 +7,15 @@ namespace hopscotch {
 
 UnitSums TrainingPass::train_unit(ShardSource& shard, UnitAddress const& address, std::function<void()> const& on_batch) {
     begin_pass(shard, address, batch_size());
-    while (auto const rows = next_gradient({}, on_batch)) update(rows);
+    while (next_updates(on_batch) > 0) {
+    }
     return end_pass();
+}
+
+std::int64_t TrainingPass::next_updates(std::function<void()> const& on_batch) {
+    auto const rows = next_gradient({}, on_batch);
+    if (rows > 0) update(rows);
+    return rows;
 }
 
 void TrainingPass::zero_gradient() { std::ranges::fill(gradient(), 0.0F); }

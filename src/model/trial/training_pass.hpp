@@ -28,6 +28,10 @@ struct PassCursor {
     UnitSums sums;
 };
 
+// Whether the bound block is up to date at the end of a pass. later: the caller calls begin_fetch or fetch of the state,
+// before anything else is bound.
+enum class StateBack { now, later };
+
 class TrainingPass {
 public:
     virtual ~TrainingPass() = default;
@@ -49,7 +53,12 @@ public:
     // Computes the mean gradient of the next update (train.accumulate batches) into gradient() and returns its rows. 0: the
     // pass is over, and nothing was computed. `ready` may be called before the return, once for each part of the gradient.
     virtual std::int64_t next_gradient(GradientReady const& ready, std::function<void()> const& on_batch) = 0;
-    virtual UnitSums end_pass() = 0;
+    virtual UnitSums end_pass(StateBack back) = 0;
+    UnitSums end_pass() { return end_pass(StateBack::now); }
+
+    // next_gradient and update in one, for a trial that trains alone. Returns the rows; 0: the pass is over. A GPU may train
+    // several updates at once; on_batch is called for each batch, after the last one has been launched.
+    virtual std::int64_t next_updates(std::function<void()> const& on_batch);
 
     // The gradient of the bound state, laid out like its parameters, padding (zeros) included: end_of(parameter) bytes.
     virtual std::span<float> gradient() = 0;

@@ -36,8 +36,7 @@ public:
         auto h = images_for(x, pass);
         for (auto const& layer : layers_) {
             h = pool_(layer.conv(h));
-            if (layer.norm.weight != nullptr) h = layer.norm(h, pass);
-            h = h.relu_();
+            h = layer.norm.weight != nullptr ? layer.norm(h, pass, {.clip = Clip::relu}) : h.relu_();
         }
         return fc_(dropped(h.flatten(1), dropout_, pass));
     }

@@ -62,8 +62,9 @@ public:
                 h = layer.linear(h);
             }
             if (i + 1 == layers_.size()) break;
-            if (layer.norm.weight != nullptr) h = layer.norm(h, pass);
-            h = arguments_.activation == "relu" ? h.relu_() : h.tanh_();
+            bool const relu = arguments_.activation == "relu", is_normalised = layer.norm.weight != nullptr;
+            if (is_normalised) h = layer.norm(h, pass, {.clip = relu ? Clip::relu : Clip::none});
+            if (!relu || !is_normalised) h = relu ? h.relu_() : h.tanh_();
             if (written_out_) layer.activated = h;  // with autograd it would keep the nodes of this pass alive
             if (!pass.training() || arguments_.dropout == 0) continue;
             layer.mask = dropout_mask(h, arguments_.dropout, pass.noise->generator());

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // MobileNetV2 (Sandler et al. 2018) as in torchvision.
-#include <ATen/ops/relu6.h>
-
 #include <algorithm>
 
 #include "model/zoo/arguments.hpp"
@@ -16,8 +14,6 @@ std::int64_t rounded_channels(double wanted) {
     auto const channels = std::max<std::int64_t>(8, static_cast<std::int64_t>(wanted + 4) / 8 * 8);
     return static_cast<double>(channels) < 0.9 * wanted ? channels + 8 : channels;
 }
-
-at::Tensor clipped(at::Tensor x) { return at::relu6_(x); }
 
 struct MobileNetArguments {
     double width = 1, dropout = 0.2;
@@ -43,9 +39,8 @@ public:
 
     at::Tensor operator()(at::Tensor const& x, Pass const& pass) const {
         auto h = x;
-        for (auto const& layer : expanded_) h = clipped(layer(h, pass));
-        h = projected_(h, pass);
-        return residual_ ? h.add_(x) : h;
+        for (auto const& layer : expanded_) h = layer(h, pass, {.clip = Clip::relu6});
+        return residual_ ? projected_(h, pass, {.added = [&] { return x; }}) : projected_(h, pass);
     }
 
 private:
@@ -80,9 +75,9 @@ public:
     }
 
     at::Tensor forward(at::Tensor const& x, Pass const& pass) override {
-        auto h = clipped(entrance_(images_for(x, pass), pass));
+        auto h = entrance_(images_for(x, pass), pass, {.clip = Clip::relu6});
         for (auto const& block : blocks_) h = block(h, pass);
-        h = average_of_image(clipped(exit_(h, pass)));
+        h = average_of_image(exit_(h, pass, {.clip = Clip::relu6}));
         return classifier_(dropped(h, dropout_, pass));
     }
 

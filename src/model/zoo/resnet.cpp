@@ -2,7 +2,6 @@
 // Residual networks: torchvision's (He et al. 2016, with the stride of a bottleneck in its 3x3 convolution) and those that
 // the paper trains on CIFAR-10 (section 4.2), whose shortcuts have no parameters (option A).
 #include <ATen/ops/constant_pad_nd.h>
-#include <ATen/ops/relu.h>
 #include <fmt/format.h>
 
 #include <map>
@@ -62,11 +61,8 @@ public:
 
     at::Tensor operator()(at::Tensor const& x, Pass const& pass) const {
         auto h = x;
-        for (std::size_t i = 0; i < path_.size(); ++i) {
-            h = path_[i](h, pass);
-            if (i + 1 < path_.size()) h = h.relu_();
-        }
-        return h.add_(shortcut(x, pass)).relu_();
+        for (std::size_t i = 0; i + 1 < path_.size(); ++i) h = path_[i](h, pass, {.clip = Clip::relu});
+        return path_.back()(h, pass, {[&] { return shortcut(x, pass); }, Clip::relu});
     }
 
 private:
@@ -97,7 +93,7 @@ public:
     }
 
     at::Tensor forward(at::Tensor const& x, Pass const& pass) override {
-        auto h = entrance_(images_for(x, pass), pass).relu_();
+        auto h = entrance_(images_for(x, pass), pass, {.clip = Clip::relu});
         if (stem_ == Stem::imagenet) h = pool_(h);
         for (auto const& block : blocks_) h = block(h, pass);
         return fc_(average_of_image(h));

@@ -140,7 +140,8 @@ public:
         sums_ = cursor.sums;
     }
 
-    UnitSums end_pass() override { return sums_; }
+    using TrainingPass::end_pass;
+    UnitSums end_pass(StateBack) override { return sums_; }
 
     std::span<float> gradient() override {
         gradient_.resize(state_->layout().end_of(Block::parameter) / sizeof(float));

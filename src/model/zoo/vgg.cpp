@@ -51,8 +51,7 @@ public:
         auto h = images_for(x, pass);
         for (auto const& layer : layers_) {
             h = layer.conv(h);
-            if (layer.norm.weight != nullptr) h = layer.norm(h, pass);
-            h = h.relu_();
+            h = layer.norm.weight != nullptr ? layer.norm(h, pass, {.clip = Clip::relu}) : h.relu_();
             if (layer.pooled) h = pool_(h);
         }
         h = pooled(h).flatten(1);

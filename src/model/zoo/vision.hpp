@@ -18,7 +18,9 @@ struct ConvNorm {
     ConvNorm() = default;
     ConvNorm(Scope const& conv_scope, Scope const& norm_scope, ImageShape& shape,
              Conv const& geometry);  // shape: as Conv2d's
-    at::Tensor operator()(at::Tensor const& x, Pass const& pass) const { return norm(conv(x), pass); }
+    at::Tensor operator()(at::Tensor const& x, Pass const& pass, AfterNorm const& after = {}) const {
+        return norm(conv(x), pass, after);
+    }
 };
 
 struct MaxPool {  // torch.nn.MaxPool2d with a square window

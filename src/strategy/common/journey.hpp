@@ -26,6 +26,7 @@ struct Journey {
     std::optional<double> saved_s;
     double saved_age_s = -1;  // set by depart(); negative: none
     bool saved = false;       // that checkpoint has this very place
+    std::uint64_t bound = 0;  // TrialState::bind_again, of the trainer that has the journey; a hop drops it
     // Checkpoint::parts: sums of a validation on shards held out; or, from a file, of the trainers that train together.
     Bytes parts = {};
 };

@@ -41,7 +41,7 @@ void fields(A& a, Lap& m) {
 template <class A>
 void fields(A& a, UnitRecord& m) {
     a(m.shard, m.trainer, m.rows, m.loss_sum, m.start_unix_s, m.seconds, m.wait_s,
-      m.state_hash);  // checkpoints of groups hold this form: cpu_s stands beside it
+      m.state_hash);  // checkpoints of groups hold this form: cpu_s, gpu_use and parts stand beside it
 }
 
 template <class A>
@@ -58,12 +58,19 @@ void fields(A& a, ValidationScores& m) {
 
 template <class A>
 void fields(A& a, LapRecord& m) {
-    std::vector<double> cpu_s;
+    std::vector<double> cpu_s, gpu_use;
+    std::vector<std::vector<double>> parts;
     for (auto const& unit : m.units) cpu_s.push_back(unit.cpu_s);
+    if (std::ranges::any_of(m.units, [](UnitRecord const& unit) { return unit.gpu_use >= 0; }))
+        for (auto const& unit : m.units) gpu_use.push_back(unit.gpu_use);
+    if (std::ranges::any_of(m.units, [](UnitRecord const& unit) { return !unit.parts.empty(); }))
+        for (auto const& unit : m.units) parts.push_back(unit.parts);
     a(m.trial, m.epoch, m.attempt, m.outcome, m.cause, m.reason, m.units, m.home, m.hops, m.hop_bytes, m.valid,
       m.valid_start_unix_s, m.valid_seconds, m.validators, m.lr, m.state_hash, m.begin_hash, m.end_hash, m.state_bytes,
-      m.exposed_s, m.sync_rounds, m.staleness, m.server_log, cpu_s);
+      m.exposed_s, m.sync_rounds, m.staleness, m.server_log, cpu_s, gpu_use, parts);
     for (std::size_t i = 0; i < std::min(m.units.size(), cpu_s.size()); ++i) m.units[i].cpu_s = cpu_s[i];
+    for (std::size_t i = 0; i < std::min(m.units.size(), gpu_use.size()); ++i) m.units[i].gpu_use = gpu_use[i];
+    for (std::size_t i = 0; i < std::min(m.units.size(), parts.size()); ++i) m.units[i].parts = parts[i];
 }
 
 template <class A>

@@ -110,11 +110,11 @@ int Pump::busy_trainers() const {
     return busy;
 }
 
-std::uint64_t Pump::units_done() const {
-    std::uint64_t units = 0;
+double Pump::flops_done() const {
+    double flops = 0;
     for (int rank = 1; rank < courier_.world().size(); ++rank)
-        if (auto const beat = courier_.peers().last_heartbeat(Rank(rank))) units += beat->units;
-    return units;
+        if (auto const beat = courier_.peers().last_heartbeat(Rank(rank))) flops += beat->flops;
+    return flops;
 }
 
 // A trainer that computes must finish a batch every stall_s. A trainer that waits may wait as long as another one computes.

@@ -46,7 +46,7 @@ public:
     // trial, unit and seconds if a trainer finishes no batch for stall_s.
     void take(LapSink& sink, double timeout_s);
     int busy_trainers() const;
-    std::uint64_t units_done() const;
+    double flops_done() const;  // of units, by all trainers
 
     // All living trainers stop at their next batch, and write every state that has no file of its present place. Returns
     // after deadline_s at the latest: true if all trainers have done both. Messages meanwhile reach the sink.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The GPU of a trainer, which the trainers of a group tell each other, and its NCCL calls.
+// The GPU of a trainer, which the trainers of a group tell each other, its NCCL calls, and its meter.
 #pragma once
 #include <functional>
 #include <memory>
@@ -7,12 +7,14 @@
 
 #include "comm/nccl_calls.hpp"
 #include "model/gpu/device.hpp"
+#include "model/gpu/gpu_meter.hpp"
 
 namespace hopscotch {
 
 struct TrainerGpu {
     DeviceInfo info;
     std::function<std::shared_ptr<NcclCalls>(std::string const& device)> nccl = make_nccl;
+    std::function<std::unique_ptr<GpuMeter>(DeviceInfo const& info)> meter = make_gpu_meter;
 };
 
 }  // namespace hopscotch

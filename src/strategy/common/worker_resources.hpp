@@ -6,12 +6,14 @@
 
 namespace hopscotch {
 
+class GpuWatch;
 class TrialRunner;
 struct TrainerGpu;
 
 struct WorkerResources : Resources {
     TrialRunner& runner;
     TrainerGpu const& gpu;
+    GpuWatch const& gpu_watch;
     CheckpointTarget checkpoints = {};  // without a run_dir no checkpoint is written
 };
 

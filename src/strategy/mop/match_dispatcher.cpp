@@ -2,6 +2,7 @@
 #include "strategy/mop/match_dispatcher.hpp"
 
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "comm/codec.hpp"
@@ -41,7 +42,7 @@ public:
         switch (turn.what) {
             case Turn::What::waits: waits(found->second, std::move(turn.lap)); break;
             case Turn::What::ended: ended(found->second, turn); break;
-            case Turn::What::over: over(found->second, turn.lap.id.trial); break;
+            case Turn::What::over: over(found->second, turn.lap.id); break;
         }
         match();
     }
@@ -61,8 +62,11 @@ public:
     }
 
 private:
+    // Messages of different trainers overtake each other: a lap's last `ended` may come behind its home's `over`, and even
+    // behind the `waits` of the trial's next lap.
     struct Trial {
-        int laps = 0;  // that are not over
+        int laps = 0;                  // that are not over
+        std::optional<LapId> present;  // the last one that waited
         UnitKind kind;
         TrainerId home, holder;
         double left = 0;  // FLOPs
@@ -70,6 +74,8 @@ private:
     };
 
     void waits(Trial& trial, WaitingLap lap) {
+        leave_table(trial, lap.id.trial);
+        trial.present = lap.id;
         trial.home = trial.holder = lap.at;
         trial.left = lap.remaining;
         lap.unit = times_.seconds(trial.kind);
@@ -79,7 +85,7 @@ private:
 
     void ended(Trial& trial, Turn const& turn) {
         auto const id = turn.lap.id.trial;
-        if (!table_->has(id)) return;
+        if (trial.present != turn.lap.id || !table_->has(id)) return;
         bool const first = !times_.knows_any();
         times_.learn(trial.kind, trial.holder, turn.rows, turn.seconds);
         trial.left -= trial.kind.flops;
@@ -103,9 +109,9 @@ private:
         return trial.kind.flops > 0 ? trial.left / trial.kind.flops * times_.seconds(trial.kind) : 0;
     }
 
-    void over(Trial& trial, TrialId id) {
-        leave_table(trial, id);
-        if (--trial.laps == 0) trials_.erase(id);
+    void over(Trial& trial, LapId const& lap) {
+        if (trial.present == lap) leave_table(trial, lap.trial);
+        if (--trial.laps == 0) trials_.erase(lap.trial);
     }
 
     void leave_table(Trial& trial, TrialId id) {

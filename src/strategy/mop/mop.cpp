@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 
 #include <deque>
+#include <exception>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "comm/codec.hpp"
 #include "comm/courier.hpp"
@@ -17,11 +19,14 @@
 #include "schedule/policy.hpp"
 #include "strategy/common/lap_codec.hpp"
 #include "strategy/common/messages.hpp"
+#include "strategy/common/placement.hpp"
 #include "strategy/common/roll_call_messages.hpp"
 #include "strategy/mop/group_member.hpp"
 #include "strategy/mop/mop_messages.hpp"
 #include "strategy/mop/ready_queue.hpp"
+#include "strategy/mop/units_beside.hpp"
 #include "strategy/together/unit_group.hpp"
+#include "strategy/trainer/helper.hpp"
 #include "strategy/trainer/state_file.hpp"
 #include "strategy/trainer/state_store.hpp"
 #include "strategy/trainer/trainer_loop.hpp"
@@ -31,6 +36,24 @@ namespace hopscotch {
 namespace {
 
 constexpr double k_look_for_late_hops_s = 0.001;
+constexpr double k_look_for_arrivals_s = 0.002;  // between looks for arrivals, in the middle of a unit
+
+// A record without a hash: see run_unit.
+bool ends_later(Journey const& journey) {
+    auto const& units = journey.record.units;
+    return !units.empty() && units.back().state_hash == 0;
+}
+
+// In a group the members' hashes are compared, and a dispatched lap waits for rank 0: there a unit ends as a whole.
+UnitsBeside::Wanted helper_of(WorkerResources const& resources) {
+    auto const& run = resources.experiment.run;
+    bool const whole = has_group(resources) || policy_named(resources.experiment.strategy.policy).dispatched();
+    bool const spare = resources.runner.device() != "cpu" ||
+                       has_core_for_helper({static_cast<int>(allowed_cores().size()),
+                                            resources.courier.world().trainers_on_host(), run.threads});
+    bool const wanted = run.helper == HelperThreads::on || (run.helper == HelperThreads::automatic && spare);
+    return wanted && !whole ? UnitsBeside::Wanted::yes : UnitsBeside::Wanted::no;
+}
 
 class MopWorker : public TrainerLoop {
 public:
@@ -38,7 +61,8 @@ public:
         : TrainerLoop(resources, StateKeeper::Holds::whole_states,
                       resources.experiment.run.inject.sync_s > 0 ? k_look_for_late_hops_s : 1),
           dispatched_(policy_named(resources.experiment.strategy.policy).dispatched()),
-          ready_(resources.runner.visits()) {
+          ready_(resources.runner.visits()),
+          beside_(this->resources(), keeper().store(), helper_of(resources)) {
         if (!has_group(resources)) return;
         group_.emplace(this->resources(), keeper(), [this](Incoming message) { set_aside(std::move(message)); });
     }
@@ -54,6 +78,8 @@ private:
     void drop(TrialId trial) override;
     void save_queued() override;
     bool may_work() const override;
+    void settle() override;
+    void between_updates() override;
     void add_totals(Goodbye& goodbye) const override { goodbye.hop_s = hop_s_; }
     void work() override;
 
@@ -63,9 +89,13 @@ private:
     enum class Step { trained, validates, validated, damaged, failed };
     Step run(ReadyLap& ready);
     void train_unit(ReadyLap& ready, std::optional<double> cpu);
+    bool departs(ReadyLap const& ready);
+    void depart(ReadyLap ready);
+    void land();
     Step validate_lap(ReadyLap& ready);
     bool prepare(ReadyLap& ready);
     bool is_as_it_left(ReadyLap const& ready, ByteView state) const;
+    TrainerId next_of(ReadyLap const& ready) const;
     bool came_damaged(ReadyLap& ready);
     void continue_from_file(ReadyLap ready);
     void enqueue(ReadyLap ready);
@@ -75,7 +105,8 @@ private:
     void end_trial(ReadyLap& ready);
     void end_lap(ReadyLap& ready);
     void move_on(ReadyLap ready);
-    void go_to(TrainerId next, ReadyLap ready);
+    void hop(TrainerId next, ReadyLap ready);
+    void go_to(TrainerId next, Journey& journey, Buffer state, StateLayout const& layout);
 
     bool dispatched_;  // by rank 0: strategy.policy
     struct AtHome {
@@ -87,7 +118,11 @@ private:
     std::optional<UnitGroup> group_;  // that this trainer leads
     std::set<TrialId> dropped_;
     double last_end_s_ = 0;
-    Histogram hop_s_;  // from push to arrival
+    Histogram hop_s_;                       // from push to arrival
+    double next_look_s_ = 0;                // for arrivals, in the middle of a unit
+    std::exception_ptr trouble_;            // of such a look
+    std::optional<ReadyLap> leaves_first_;  // place of the lap that departs to this trainer: it may be the next to run
+    UnitsBeside beside_;                    // first to go
 };
 
 void MopWorker::handle(Incoming message) {
@@ -104,7 +139,8 @@ void MopWorker::accept_state(Incoming message) {
     auto const trial = journey.lap.trial;
     auto const hash = journey.pushed_hash;
     if (left_why(trial) != nullptr) {  // the lap has been left: it ends now, with what the trial has learned
-        ReadyLap left{std::move(journey), {}, 0, hash, message.from, std::move(message.state)};
+        ReadyLap left{std::move(journey), {}, 0, hash, message.from};
+        beside_.take(left, std::move(message.state));
         return leave_lap(left);
     }
     if (dropped_.contains(trial)) return;
@@ -131,23 +167,24 @@ void MopWorker::start_next(TrialId trial) {
     auto const lap = std::move(mine.laps.front());
     mine.laps.pop_front();
     auto begun = keeper().begin(lap, home_of(lap, resources()));
-    ReadyLap ready{std::move(begun.journey), std::move(begun.state)};
+    ReadyLap ready{std::move(begun.journey), std::move(begun.state), 0, 0, {}};
     if (!dispatched_ || !lap.from.empty()) return enqueue(std::move(ready));
     tell(Turn::What::waits, ready);
     ask(std::move(ready));
 }
 
 void MopWorker::leave_waiting(TrialId trial) {
+    settle();
     auto ready = ready_.take([&](ReadyLap const& one) { return one.journey.lap.trial == trial; });
     if (!ready) return;
-    if (ready->waiting) ready->state = keeper().store().take(std::move(ready->waiting));
+    beside_.take(*ready);
     leave_lap(*ready);
 }
 
 void MopWorker::leave_lap(ReadyLap& ready) {
-    if (ready.state && came_damaged(ready)) return;
+    if (ready.hand && came_damaged(ready)) return;
     ready.journey.record.valid_seconds = 0;
-    end_left(ready.journey, ready.state.bytes());
+    end_left(ready.journey, ready.state());
     tell(Turn::What::over, ready);
     drop(ready.journey.lap.trial);
 }
@@ -161,26 +198,32 @@ void MopWorker::drop(TrialId trial) {
 // Except states that arrived damaged: their trials go back to the files before.
 void MopWorker::save_queued() {
     for (auto& ready : ready_.laps()) {
+        beside_.put_back(ready);
         bool good = true;
         if (ready.waiting) keeper().store().look(ready.waiting, [&](ByteView state) { good = is_as_it_left(ready, state); });
         if (good) keeper().save_waiting(ready.journey, ready.waiting);
     }
 }
 
-bool MopWorker::may_work() const { return !paused() && ready_.any(monotonic_s()); }
+bool MopWorker::may_work() const { return !paused() && (beside_.busy() || ready_.any(monotonic_s())); }
 
 void MopWorker::work() {
+    land();
+    if (leaves_first_ && ready_.goes_before_all(*leaves_first_)) settle();  // as it would have been without a helper
+    if (!ready_.any(monotonic_s())) return settle();
     auto ready = ready_.take_first(monotonic_s());
     balance();
-    if (!ready.waiting && !ready.journey.lap.from.empty()) return continue_from_file(std::move(ready));
+    if (!ready.hand && !ready.waiting && !ready.journey.lap.from.empty()) return continue_from_file(std::move(ready));
     auto const step = run(ready);
+    if (auto const trouble = std::exchange(trouble_, nullptr)) std::rethrow_exception(trouble);
     if (step == Step::damaged) return;  // rank 0 lets the job continue from the checkpoints
     last_end_s_ = monotonic_s();
     if (ready.journey.record.outcome != Outcome::finished) return end_trial(ready);
     if (step == Step::validated) return end_lap(ready);
+    if (step == Step::trained && ends_later(ready.journey)) return depart(std::move(ready));
     if (step == Step::trained) {
         tell(Turn::What::ended, ready);
-        keeper().save_if_due(ready.journey, ready.state.bytes());
+        keeper().save_if_due(ready.journey, ready.state());
     }
     move_on(std::move(ready));
 }
@@ -214,24 +257,25 @@ MopWorker::Step MopWorker::run(ReadyLap& ready) {
 MopWorker::Step MopWorker::validate_lap(ReadyLap& ready) {
     auto& journey = ready.journey;
     if (!group_ || runner().manifest().valid.empty())
-        return validate(journey, ready.state.bytes()) ? Step::validated : Step::validates;
+        return validate(journey, ready.state()) ? Step::validated : Step::validates;
     busy_with(journey.lap, ShardId(-1), Phase::validation);
-    group_->lead_validation(journey, ready.state);
+    group_->lead_validation(journey, ready.hand->buffer);
     return Step::validated;
 }
 
 void MopWorker::train_unit(ReadyLap& ready, std::optional<double> cpu) {
-    if (!group_) return train(ready.journey, ready.state.bytes(), cpu);
+    next_look_s_ = 0;
+    if (!group_) return train(ready.journey, ready.state(), cpu, departs(ready) ? UnitHash::later : UnitHash::now);
     begin_unit(ready.journey);
-    group_->lead(ready.journey, ready.state);
+    group_->lead(ready.journey, ready.hand->buffer);
     ready.journey.saved = false;
 }
 
 // Brings the state here, or builds the first one. False (and the outcome says why) if that fails.
 bool MopWorker::prepare(ReadyLap& ready) {
     try {
-        ready.state = keeper().store().take(std::move(ready.waiting));
-        if (!ready.state) ready.state = runner().initial_state(ready.journey.lap, pool());
+        beside_.take(ready);
+        if (!ready.hand) beside_.take(ready, runner().initial_state(ready.journey.lap, pool()));
         return true;
     } catch (std::exception const& error) {
         fail(ready.journey, error);
@@ -244,10 +288,7 @@ bool MopWorker::is_as_it_left(ReadyLap const& ready, ByteView state) const {
 }
 
 bool MopWorker::came_damaged(ReadyLap& ready) {
-    if (is_as_it_left(ready, ready.state.bytes())) {
-        ready.expected_hash = 0;
-        return false;
-    }
+    if (beside_.is_sound(ready)) return false;
     auto const text = fmt::format(
         "trial {}, epoch {}: its state was damaged on its way from rank {} to rank {} ({}); check the memory of both hosts "
         "and the network",
@@ -267,7 +308,7 @@ void MopWorker::balance() {
 
 // A lap that another job has begun goes to the trainer of its next unit.
 void MopWorker::continue_from_file(ReadyLap ready) {
-    ready.state = load_state(resources(), ready.journey);
+    beside_.take(ready, load_state(resources(), ready.journey));
     ready.journey.lap.from.clear();
     if (!validating(ready)) tell(Turn::What::waits, ready);
     move_on(std::move(ready));
@@ -279,7 +320,7 @@ void MopWorker::enqueue(ReadyLap ready) {
 }
 
 void MopWorker::hold(ReadyLap ready) {
-    if (ready.state) ready.waiting = keeper().store().hold(std::move(ready.state));
+    beside_.put_back(ready);
     ready_.push(std::move(ready));
 }
 
@@ -305,45 +346,112 @@ void MopWorker::accept_visit(Visit const& visit) {
     auto const next = resources().owners.of(visit.shard);
     if (next == runner().self()) return enqueue(std::move(ready));
     if (!prepare(ready)) return end_trial(ready);
-    if (!came_damaged(ready)) go_to(next, std::move(ready));
+    if (!came_damaged(ready)) hop(next, std::move(ready));
 }
 
 void MopWorker::end_trial(ReadyLap& ready) {
-    finish(ready.journey, ready.state.bytes());
+    finish(ready.journey, ready.state());
     tell(Turn::What::over, ready);
     drop(ready.journey.lap.trial);
 }
 
 void MopWorker::end_lap(ReadyLap& ready) {
     auto const trial = ready.journey.lap.trial;
-    finish(ready.journey, ready.state.bytes());
+    finish(ready.journey, ready.state());
     tell(Turn::What::over, ready);
-    keeper().rest(trial, std::move(ready.state));
+    keeper().rest(trial, beside_.release(ready));
     start_next(trial);
 }
 
 // A step to a shard of this trainer is a stay; every other is a hop.
-void MopWorker::move_on(ReadyLap ready) {
-    bool const trained = validating(ready);
-    if (!trained && dispatched_) return ask(std::move(ready));
+TrainerId MopWorker::next_of(ReadyLap const& ready) const {
     auto const& journey = ready.journey;
-    auto const next = trained ? home_of(journey.lap, resources())
-                              : resources().owners.trains(journey.lap.id(), journey.step, runner().shard_of(journey));
-    if (next == runner().self()) return enqueue(std::move(ready));
-    go_to(next, std::move(ready));
+    if (validating(ready)) return home_of(journey.lap, resources());
+    return resources().owners.trains(journey.lap.id(), journey.step, runner().shard_of(journey));
 }
 
-void MopWorker::go_to(TrainerId next, ReadyLap ready) {
-    auto& journey = ready.journey;
+void MopWorker::move_on(ReadyLap ready) {
+    if (!validating(ready) && dispatched_) return ask(std::move(ready));
+    auto const next = next_of(ready);
+    if (next == runner().self()) return enqueue(std::move(ready));
+    hop(next, std::move(ready));
+}
+
+void MopWorker::hop(TrainerId next, ReadyLap ready) {
+    auto const layout = ready.hand->layout;
+    go_to(next, ready.journey, beside_.release(ready), *layout);
+}
+
+// On this thread, or on the helper.
+void MopWorker::go_to(TrainerId next, Journey& journey, Buffer state, StateLayout const& layout) {
     ++journey.record.hops;
-    journey.record.hop_bytes += static_cast<std::int64_t>(ready.state.bytes().size());
+    journey.record.hop_bytes += static_cast<std::int64_t>(state.bytes().size());
     journey.pushed_unix_s = unix_s();
     // A lap that begins with a hop has no unit, whose hash would do.
-    auto const& layout = runner().layout(journey.lap);
-    journey.pushed_hash = journey.record.units.empty() ? state_hash(ready.state.bytes(), layout) : journey.record.state_hash;
-    depart(journey, monotonic_s());
-    if (fault_at("hop.send") == Fault::flip) ready.state.bytes().front() ^= std::byte{1};
-    courier().push(rank_of(next), encode(journey), std::move(ready.state));
+    journey.pushed_hash = journey.record.units.empty() ? state_hash(state.bytes(), layout) : journey.record.state_hash;
+    hopscotch::depart(journey, monotonic_s());
+    if (fault_at("hop.send") == Fault::flip) state.bytes().front() ^= std::byte{1};
+    courier().push(rank_of(next), encode(journey), std::move(state));
+}
+
+// A file of the state needs its hash, so a unit that is due for one ends as a whole.
+bool MopWorker::departs(ReadyLap const& ready) {
+    bool const due = paused() || (keeper().saves() && keeper().is_due(ready.journey));
+    return !due && beside_.departs(ready);
+}
+
+// On the helper: a hop leaves as soon as its hash is known, while the next unit trains.
+void MopWorker::depart(ReadyLap ready) {
+    auto const next = next_of(ready);
+    leaves_first_.reset();
+    if (next == runner().self()) {
+        auto& place = leaves_first_.emplace().journey;
+        place.lap = ready.journey.lap;
+        place.step = ready.journey.step;
+    }
+    beside_.depart(std::move(ready), [this, next](ReadyLap& lap) {
+        if (next == runner().self()) return UnitsBeside::Then::lands;
+        go_to(next, lap.journey, std::move(lap.hand->buffer), *lap.hand->layout);
+        return UnitsBeside::Then::left;
+    });
+}
+
+void MopWorker::land() {
+    for (auto& ready : beside_.landed()) {
+        leaves_first_.reset();
+        auto const& record = ready.journey.record;
+        if (dropped_.contains(record.trial)) continue;
+        if (record.outcome == Outcome::failed) runner().look_at_device(record.reason);
+        if (record.outcome != Outcome::finished)
+            end_trial(ready);
+        else
+            enqueue(std::move(ready));
+    }
+}
+
+void MopWorker::settle() {
+    beside_.settle();
+    land();
+}
+
+// States that arrive meanwhile are taken in, so that the next one is checked before its turn.
+void MopWorker::between_updates() {
+    auto const now = monotonic_s();
+    if (!beside_.has_helper() || now < next_look_s_) return;
+    next_look_s_ = now + k_look_for_arrivals_s;
+    try {
+        while (auto message = courier().receive(0)) {
+            bool const stays =
+                message->kind == MessageKind::state && left_why(decode<Journey>(message->body).lap.trial) == nullptr;
+            if (stays)
+                accept_state(std::move(*message));
+            else
+                set_aside(std::move(*message));
+        }
+        if (auto* const next = ready_.first(now)) beside_.announce(*next);
+    } catch (std::exception const&) {
+        trouble_ = std::current_exception();  // not the fault of the trial that trains
+    }
 }
 
 }  // namespace

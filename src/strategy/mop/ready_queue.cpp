@@ -4,7 +4,11 @@
 #include <algorithm>
 #include <tuple>
 
+#include "strategy/mop/units_beside.hpp"
+
 namespace hopscotch {
+
+MutableBytes ReadyLap::state() const { return hand ? hand->buffer.bytes() : MutableBytes{}; }
 
 bool ReadyQueue::any(double now_s) const {
     return std::ranges::any_of(laps_, [=](ReadyLap const& lap) { return lap.ready_s <= now_s; });
@@ -18,11 +22,24 @@ bool ReadyQueue::goes_before(ReadyLap const& a, ReadyLap const& b) const {
     return rank(a) < rank(b);
 }
 
-ReadyLap ReadyQueue::take_first(double now_s) {
-    auto const first = std::ranges::min_element(laps_, [&](ReadyLap const& a, ReadyLap const& b) {
+std::list<ReadyLap>::iterator ReadyQueue::find_first(double now_s) {
+    return std::ranges::min_element(laps_, [&](ReadyLap const& a, ReadyLap const& b) {
         bool const a_late = a.ready_s > now_s, b_late = b.ready_s > now_s;
         return a_late == b_late ? goes_before(a, b) : b_late;
     });
+}
+
+ReadyLap* ReadyQueue::first(double now_s) {
+    auto const found = find_first(now_s);
+    return found == laps_.end() || found->ready_s > now_s ? nullptr : &*found;
+}
+
+bool ReadyQueue::goes_before_all(ReadyLap const& lap) const {
+    return std::ranges::all_of(laps_, [&](ReadyLap const& other) { return goes_before(lap, other); });
+}
+
+ReadyLap ReadyQueue::take_first(double now_s) {
+    auto const first = find_first(now_s);
     auto out = std::move(*first);
     laps_.erase(first);
     return out;

@@ -5,16 +5,19 @@
 #include <functional>
 #include <limits>
 #include <list>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
-#include "comm/buffer_pool.hpp"
+#include "core/byte_view.hpp"
 #include "core/ids.hpp"
 #include "strategy/common/journey.hpp"
 #include "strategy/trainer/waiting_state.hpp"
 
 namespace hopscotch {
+
+class StateInHand;  // mop/units_beside.hpp
 
 // A lap whose next unit is here.
 struct ReadyLap {
@@ -23,10 +26,11 @@ struct ReadyLap {
     Journey journey;
     WaitingState waiting;  // empty: the state is in the file lap.from, or the trial's very first unit builds it
     double ready_s = 0;    // run.inject can delay a hop: not before this time; k_asks: rank 0 has not answered yet
-    std::uint64_t expected_hash = 0;  // of a state that arrived from another trainer; 0: it never left this one
+    std::uint64_t expected_hash = 0;  // of a state that arrived from another trainer, until it is in hand; 0: it is good
     Rank from = {};                   // that trainer's
-    Buffer state = {};                // while it trains
+    std::shared_ptr<StateInHand> hand = {};  // while it trains, or trains next; then `waiting` is empty
 
+    MutableBytes state() const;  // in hand; empty: none is
     bool asks() const { return ready_s == k_asks; }
 };
 
@@ -43,10 +47,13 @@ public:
     std::optional<ReadyLap> take(std::function<bool(ReadyLap const&)> const& is_it);
     void erase(TrialId trial);
 
+    ReadyLap* first(double now_s);  // that take_first would take, and that may go now; null: none
+    bool goes_before_all(ReadyLap const& lap) const;
     std::list<ReadyLap>& laps() { return laps_; }   // in the order in which they came
     std::vector<ReadyLap const*> in_order() const;  // in which they will go
 
 private:
+    std::list<ReadyLap>::iterator find_first(double now_s);
     bool goes_before(ReadyLap const& a, ReadyLap const& b) const;
 
     int shards_;

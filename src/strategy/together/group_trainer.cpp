@@ -23,6 +23,7 @@
 #include "strategy/together/shared_saves.hpp"
 #include "strategy/together/step_plan.hpp"
 #include "strategy/together/weighted_sum.hpp"
+#include "strategy/trainer/gpu_watch.hpp"
 #include "strategy/trainer/state_file.hpp"
 #include "strategy/trainer/state_store.hpp"
 #include "strategy/trainer/trial_runner.hpp"
@@ -121,8 +122,9 @@ void GroupTrainer::run(LapBegin& begun) {
     }
     journey.record.outcome = all_ready(lap, journey, complaint);
     if (journey.record.outcome != Outcome::finished) return;
+    auto const gpu = resources().gpu_watch.now();
     train(*mine, journey);
-    agree(*mine, journey);
+    agree(*mine, journey, resources().gpu_watch.share_since(gpu));
     if (journey.record.outcome != Outcome::finished) return;
     busy_with(lap, ShardId(-1), Phase::validation);
     validate_together(group_, resources(), lap, mine->state(), journey.record);
@@ -174,11 +176,11 @@ std::uint64_t hash_of_parameters(ByteView state, StateLayout const& layout) {
 }  // namespace
 
 // Outcomes, units and hashes of all become one record.
-void GroupTrainer::agree(SharedLap& mine, Journey& journey) {
+void GroupTrainer::agree(SharedLap& mine, Journey& journey, double gpu_use) {
     auto& record = journey.record;
     auto const& layout = mine.layout();
-    MemberEnd end{mine.outcome(),          mine.reason(),      mine.units(),    0,
-                  group_.take_exposed_s(), record.sync_rounds, record.staleness};
+    MemberEnd end{mine.outcome(),          mine.reason(),      mine.units(),     0,
+                  group_.take_exposed_s(), record.sync_rounds, record.staleness, gpu_use};
     end.hash = same_ == Same::state ? state_hash(mine.state(), layout) : hash_of_parameters(mine.state(), layout);
     record.sync_rounds = 0;
     record.staleness.clear();

@@ -61,7 +61,7 @@ private:
     static SharedLap::Own own_of(Same same);
     void tell_members(MessageKind kind, Bytes const& body);
     void train(SharedLap& mine, Journey& journey);
-    void agree(SharedLap& mine, Journey& journey);
+    void agree(SharedLap& mine, Journey& journey, double gpu_use);
     Outcome all_ready(Lap const& lap, Journey& journey, std::string const& complaint);
 
     bool has_looked_for_nccl_ = false;

@@ -23,7 +23,7 @@ namespace hopscotch {
 
 template <class A>
 void fields(A& a, MemberEnd& m) {
-    a(m.outcome, m.reason, m.units, m.hash, m.exposed_s, m.sync_rounds, m.staleness);
+    a(m.outcome, m.reason, m.units, m.hash, m.exposed_s, m.sync_rounds, m.staleness, m.gpu_use);
 }
 
 void train_steps(LockStep const& with, SharedLap& mine, StepPlan const& plan, std::int64_t first_step,
@@ -111,7 +111,10 @@ void add(MemberEnd const& each, LapRecord& record) {
         record.outcome = each.outcome;
         record.reason = each.reason;
     }
-    record.units.insert(record.units.end(), each.units.begin(), each.units.end());
+    for (auto unit : each.units) {
+        unit.gpu_use = each.gpu_use;
+        record.units.push_back(unit);
+    }
     record.staleness.resize(std::max(record.staleness.size(), each.staleness.size()));
     for (std::size_t i = 0; i < each.staleness.size(); ++i) record.staleness[i] += each.staleness[i];
 }

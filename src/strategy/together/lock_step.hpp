@@ -55,6 +55,7 @@ struct MemberEnd {
     double exposed_s = 0;
     std::int64_t sync_rounds = 0;
     std::vector<std::int64_t> staleness;
+    double gpu_use = -1;  // of all its units
 };
 
 // Collective. Adds the ends of all members to the record; trainers: of the job. Throws Error if they hold different values:

@@ -118,7 +118,7 @@ void SharedLap::close_pass() {
     units_.back().rows = sums.rows;
     units_.back().loss_sum = sums.loss;
     open_ = false;
-    ++activity_.units;
+    activity_.flops += part_.lap.unit_cost;
     if (std::isfinite(sums.loss) || outcome_ != Outcome::finished) return;
     outcome_ = Outcome::diverged;
     reason_ = fmt::format("epoch {}, shard {}: the loss is not finite (a smaller learning rate may help)", part_.lap.epoch,

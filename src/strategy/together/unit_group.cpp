@@ -23,6 +23,7 @@
 #include "strategy/together/shared_saves.hpp"
 #include "strategy/together/step_plan.hpp"
 #include "strategy/together/weighted_sum.hpp"
+#include "strategy/trainer/gpu_watch.hpp"
 #include "strategy/trainer/trial_runner.hpp"
 
 namespace hopscotch {
@@ -126,6 +127,7 @@ void UnitGroup::get_state(UnitCall const& call) {
 
 void UnitGroup::train(UnitCall const& call, Journey& journey) {
     auto& record = journey.record;
+    auto const gpu = resources_.gpu_watch.now();
     group_->take_exposed_s();
     get_state(call);
     std::optional<SharedLap> mine;
@@ -146,8 +148,14 @@ void UnitGroup::train(UnitCall const& call, Journey& journey) {
     auto const units = record.units.size();
     record.state_hash = state_hash(mine->state(), mine->layout());
     record.lr = mine->training().learning_rate();
-    MemberEnd const end{
-        mine->outcome(), mine->reason(), mine->units(), record.state_hash, group_->take_exposed_s(), plan.steps(), {}};
+    MemberEnd const end{mine->outcome(),
+                        mine->reason(),
+                        mine->units(),
+                        record.state_hash,
+                        group_->take_exposed_s(),
+                        plan.steps(),
+                        {},
+                        resources_.gpu_watch.share_since(gpu)};
     agree(*group_, end, record, resources_.owners.trainers);
     for (auto u = units; u < record.units.size(); ++u) record.units[u].state_hash = record.state_hash;
 }

@@ -19,6 +19,7 @@
 #include "strategy/common/roll_call_messages.hpp"
 #include "strategy/trainer/best_snapshot.hpp"
 #include "strategy/trainer/cpu_watch.hpp"
+#include "strategy/trainer/gpu_watch.hpp"
 #include "strategy/trainer/job_ended.hpp"
 #include "strategy/trainer/state_file.hpp"
 #include "strategy/trainer/state_store.hpp"
@@ -136,6 +137,7 @@ void TrainerLoop::answer_save(Save const& asked) {
 
 // Only when no state is on its way out: then the receiver has the state, and will save it.
 void TrainerLoop::say_paused() {
+    if (pause_round_) settle();
     if (!pause_round_ || may_work() || !courier().pushes_delivered()) return;
     courier().send(Rank(0), MessageKind::paused, encode(Pause{*std::exchange(pause_round_, std::nullopt)}));
 }
@@ -154,19 +156,25 @@ void TrainerLoop::begin_unit(Journey& journey) {
     if (!journey.saved_s) journey.saved_s = monotonic_s();
 }
 
-void TrainerLoop::train(Journey& journey, MutableBytes state, std::optional<double> cpu) {
+void TrainerLoop::train(Journey& journey, MutableBytes state, std::optional<double> cpu, UnitHash hash) {
     auto& units = journey.record.units;
     auto const before = units.size();
+    auto const gpu = resources_.gpu_watch.now();
     begin_unit(journey);
-    TrialRunner::OnTheWay const on_the_way{[&] { return keeper_.is_due(journey); },
+    TrialRunner::OnTheWay const on_the_way{[&] {
+                                               between_updates();
+                                               return keeper_.saves() && keeper_.is_due(journey);
+                                           },
                                            [&] {
                                                keeper_.save(journey, state);
                                                if (paused()) throw Paused{};
                                            }};
-    runner().run_unit(journey, state, &courier().activity(), keeper_.saves() ? &on_the_way : nullptr);
-    if (units.size() > before) units.back().cpu_s = CpuWatch::since(cpu);
+    runner().run_unit(journey, state, &courier().activity(), &on_the_way, hash);
+    // The watch may begin before the unit does: a new trial's model is made then.
+    if (units.size() > before) units.back().cpu_s = std::min(CpuWatch::since(cpu), units.back().seconds);
+    if (units.size() > before) units.back().gpu_use = resources_.gpu_watch.share_since(gpu);
     journey.saved = false;
-    ++courier().activity().units;
+    courier().activity().flops += journey.lap.unit_cost;
 }
 
 bool TrainerLoop::validate(Journey& journey, MutableBytes state) {
@@ -228,6 +236,7 @@ std::uint64_t own_bytes(WorkerResources const& resources) {
 
 void TrainerLoop::say_goodbye() {
     fault_point("end.goodbye");
+    settle();
     keeper_.stop_saving();  // nothing is written after the last message
     Goodbye goodbye;
     add_totals(goodbye);

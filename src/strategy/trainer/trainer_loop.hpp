@@ -27,6 +27,7 @@ struct Goodbye;
 enum class Phase : std::uint8_t;
 struct Leave;
 struct Save;
+enum class UnitHash;
 
 class TrainerLoop : public Worker {
 public:
@@ -51,11 +52,15 @@ protected:
     virtual void add_totals(Goodbye&) const {}
     // The job pauses: keeper().save_waiting for each state that waits here in the middle of a lap.
     virtual void save_queued() {}
+    // Waits for work of the strategy that goes on beside this thread. The job pauses or ends next.
+    virtual void settle() {}
+    // Between two updates of a unit.
+    virtual void between_updates() {}
 
     // During a lap.
     void begin_unit(Journey& journey);  // the heartbeat shows it
     // begin_unit, run_unit. cpu: where the CPU seconds of the unit begin.
-    void train(Journey& journey, MutableBytes state, std::optional<double> cpu);
+    void train(Journey& journey, MutableBytes state, std::optional<double> cpu, UnitHash hash);
     std::optional<double> begin_cpu();
     bool validate(Journey& journey, MutableBytes state);       // one piece. True after the last one
     void finish(Journey& journey, ByteView state);             // LapDone; state may be empty if the trial ended early

@@ -14,6 +14,7 @@
 #include "core/clock.hpp"
 #include "core/error.hpp"
 #include "core/fault.hpp"
+#include "core/unit_parts.hpp"
 #include "data/batches/shard_source.hpp"
 #include "data/batches/unit.hpp"
 #include "model/gpu/device.hpp"
@@ -27,6 +28,12 @@
 #include "strategy/trainer/trial_failure.hpp"
 
 namespace hopscotch {
+
+namespace {
+
+std::string name_of_unit(ShardId shard) { return fmt::format("unit on shard {}", shard.value); }
+
+}  // namespace
 
 UnitAddress TrialRunner::address_of(Lap const& lap, ShardId shard) {
     return {static_cast<std::uint64_t>(experiment_.seed), config_of(lap).seed_key(lap.trial), lap.epoch, shard};
@@ -82,15 +89,14 @@ std::function<void()> TrialRunner::batch_sign(Activity* activity) const {
     };
 }
 
-UnitSums TrialRunner::train_rest(Journey& journey, TrialModel& trial_model, Activity* activity, OnTheWay const* on_the_way) {
+void TrialRunner::train_rest(Journey& journey, TrialModel& trial_model, Activity* activity, OnTheWay const* on_the_way) {
     auto const& lap = journey.lap;
     auto const shard = shard_of(journey);
     fault_point("unit.rows");
     trial_model.training->begin_pass(*train_.at(shard), address_of(lap, shard), trial_model.training->batch_size());
     if (journey.batches > 0) trial_model.training->skip_to({journey.batches, {journey.rows, journey.loss_sum}});
     auto const sign = batch_sign(activity);
-    while (auto const rows = trial_model.training->next_gradient({}, sign)) {
-        trial_model.training->update(rows);
+    while (trial_model.training->next_updates(sign) > 0) {
         if (on_the_way == nullptr || !on_the_way->wanted()) continue;
         auto const cursor = trial_model.training->cursor();
         journey.batches = cursor.batches;
@@ -100,46 +106,69 @@ UnitSums TrialRunner::train_rest(Journey& journey, TrialModel& trial_model, Acti
     }
     journey.batches = journey.rows = 0;
     journey.loss_sum = 0;
-    return trial_model.training->end_pass();
 }
 
-void TrialRunner::run_unit(Journey& journey, MutableBytes state, Activity* activity, OnTheWay const* on_the_way) {
+namespace {
+
+void diverge(Journey& journey, ShardId shard, std::string_view what) {
+    journey.record.outcome = Outcome::diverged;
+    journey.record.reason = fmt::format("epoch {}, {}: {} is not finite (a smaller learning rate may help)",
+                                        journey.lap.epoch, name_of_unit(shard), what);
+}
+
+}  // namespace
+
+void TrialRunner::end_unit(Journey& journey, std::uint64_t hash, bool finite) {
+    auto& unit = journey.record.units.back();
+    unit.state_hash = journey.record.state_hash = hash;
+    auto const parts = packed(take_part_times());  // of the thread that hashed the state
+    unit.parts.insert(unit.parts.end(), parts.begin(), parts.end());
+    if (!finite && journey.record.outcome == Outcome::finished) diverge(journey, unit.shard, "the state");
+}
+
+void TrialRunner::run_unit(Journey& journey, MutableBytes state, Activity* activity, OnTheWay const* on_the_way,
+                           UnitHash hash) {
     auto const& lap = journey.lap;
     auto const shard = shard_of(journey);
     if (held_out(lap).has(shard)) return evaluate_held_out(journey, state, activity);
-    auto const what = fmt::format("unit on shard {}", shard.value);
-    guarded(journey, what, [&] {
+    guarded(journey, name_of_unit(shard), [&] {
         auto& trial_model = model(lap);
-        trial_model.state->bind(state);
+        journey.bound = trial_model.state->bind_again(state, journey.bound);
         UnitRecord unit;
         unit.shard = shard;
         unit.trainer = self_;
         unit.start_unix_s = unix_s();
         auto const start = monotonic_s();
-        auto const sums = train_rest(journey, trial_model, activity, on_the_way);
+        train_rest(journey, trial_model, activity, on_the_way);
+        auto const sums = trial_model.training->end_pass(hash == UnitHash::later ? StateBack::later : StateBack::now);
         ++units_;
         unit.rows = sums.rows;
         unit.loss_sum = sums.loss;
-        unit.state_hash = state_hash(state, trial_model.state->layout());
+        bool const ends_later = hash == UnitHash::later && std::isfinite(sums.loss);
+        if (hash == UnitHash::later && !ends_later) trial_model.state->fetch();
+        auto const state_now = ends_later ? 0 : state_hash(state, trial_model.state->layout());
+        bool const finite = ends_later || trial_model.state->finite();
         journey.record.lr = trial_model.training->learning_rate();
-        journey.record.state_hash = unit.state_hash;
-        if (!std::isfinite(sums.loss) || !trial_model.state->finite()) {
-            journey.record.outcome = Outcome::diverged;
-            journey.record.reason = fmt::format("epoch {}, {}: {} is not finite (a smaller learning rate may help)",
-                                                lap.epoch, what, std::isfinite(sums.loss) ? "the state" : "the loss");
-        }
         unit.seconds = monotonic_s() - start;
+        unit.parts = packed(take_part_times());
         journey.record.units.push_back(unit);
+        if (!std::isfinite(sums.loss)) diverge(journey, shard, "the loss");
+        if (!ends_later) end_unit(journey, state_now, finite);
     });
     ++journey.step;
     journey.shard = {};
 }
 
 // States that wait are looked at too: they need no model.
-StateLayout const& TrialRunner::layout(Lap const& lap) {
+std::shared_ptr<StateLayout const> const& TrialRunner::shared_layout(Lap const& lap) {
     auto const& mine = trial(lap);
     if (!mine.layout) model(lap);
-    return *mine.layout;
+    return mine.layout;
+}
+
+std::shared_ptr<TrialState> TrialRunner::known_state(Lap const& lap) const {
+    auto const known = trials_.find(lap.trial);
+    return known != trials_.end() && known->second.assignment == lap.assignment ? known->second.model.state : nullptr;
 }
 
 }  // namespace hopscotch

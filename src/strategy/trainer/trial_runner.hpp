@@ -20,6 +20,7 @@ class Buffer;
 class BufferPool;
 class Evaluation;
 class ShardSource;
+class TrialState;
 class Workspace;
 enum class NeededBy;
 struct Activity;
@@ -30,11 +31,11 @@ struct LapRecord;
 struct Policy;
 struct StateLayout;
 struct UnitAddress;
-struct UnitSums;
 
 // Makes the model of a trial; tests inject one that misbehaves.
 using ModelFactory = std::function<TrialModel(TrialConfig const&, Manifest const&, Workspace&)>;
 
+enum class UnitHash { now, later };
 class TrialRunner {
 public:
     // Trainer id, and its index among the trainers on this host: the trainer takes the GPU of that number.
@@ -52,33 +53,32 @@ public:
     void adopt(std::vector<ShardId> const& shards);
     void open_validation();  // for a trainer that owns no shard but validates; else the constructor does this
 
-    // The trial's state before its first unit.
-    Buffer initial_state(Lap const& lap, BufferPool& pool);
+    Buffer initial_state(Lap const& lap, BufferPool& pool);  // before the trial's first unit
 
-    // Called between two updates of a unit. wanted: the caller wants the place now. take: the journey has the place, and the
-    // state is up to date.
+    // Called between two updates. wanted: whether take is called, when the journey has the place and the state is up to
+    // date.
     struct OnTheWay {
         std::function<bool()> wanted;
         std::function<void()> take;
     };
 
-    // Trains the rest of the unit at journey.step, appends its UnitRecord and moves on one step. On a shard that the trial
-    // holds out it validates instead, into journey.parts. Divergence and exceptions of the trial become the outcome and
-    // reason of journey.record. activity shows the progress to the courier; activity and on_the_way may be null.
-    void run_unit(Journey& journey, MutableBytes state, Activity* activity, OnTheWay const* on_the_way = nullptr);
+    // Trains the rest of the unit at journey.step, appends its UnitRecord, and moves on a step; on a shard held out it
+    // validates into journey.parts. Divergence and exceptions become the record's outcome. activity, on_the_way: may be
+    // null. hash: later: if the unit ends well, its record has no hash yet (0), and end_unit() is due.
+    void run_unit(Journey& journey, MutableBytes state, Activity* activity, OnTheWay const* on_the_way = nullptr,
+                  UnitHash hash = UnitHash::now);
+    // The end of the last unit of the journey: its hash, and the outcome if a value of the state is not finite. Any thread.
+    static void end_unit(Journey& journey, std::uint64_t hash, bool finite);
 
     // Validates one piece, no longer than a training unit. True when validation is complete.
     bool run_validation_piece(Journey& journey, MutableBytes state, Activity* activity);
-
     // Scores a state on the test shards: LapRecord::valid. Exceptions of the trial as in run_unit.
     LapRecord score_test(Lap const& lap, MutableBytes state, Activity* activity);
-
     // For replay: changes a state as the end of validation did (a plateau schedule's counters), from the lap's record.
     void end_epoch(Lap const& lap, MutableBytes state, LapRecord const& record);
 
-    // For strategies that take a unit apart (together/shared_lap.hpp): the trial's model, a shard of this trainer, and a
-    // function to call after each batch. The function counts, slows this rank if run.inject says so, and throws JobEnded
-    // once rank 0 has ended the job. activity may be null.
+    // For strategies that take a unit apart (together/shared_lap.hpp). batch_sign: to be called after each batch. It counts,
+    // slows this rank if run.inject says so, and throws JobEnded once rank 0 has ended the job. activity may be null.
     TrialModel& model(Lap const& lap);                      // valid while no lap of another trial begins
     TrialConfig const& config_of(Lap const& lap);           // of that model
     UnitAddress address_of(Lap const& lap, ShardId shard);  // of its random numbers (train.seed_scope)
@@ -93,13 +93,11 @@ public:
     // hash at the end, and the outcome if the loss is not finite.
     void end_validation(Lap const& lap, ByteView state, Evaluation const& sums, LapRecord& record);
 
-    // Trials whose models are made from now on train with their learning rate times this: the linear scaling rule of Goyal
-    // et al. (2017) for strategy.scale_lr. Weight decay, momentum and schedule.min_lr stay as they are.
+    // Models made from now on train with their learning rate times this: the linear scaling rule of Goyal et al. (2017).
     void scale_lr(double factor) { lr_factor_ = factor; }
 
     // After an exception in a trial's training (after: its text). Throws CommError if the GPU is lost. If the trial's own
-    // kernels have made the GPU unusable, the trial fails first. Then require_device() throws: this process can train no
-    // other trial.
+    // kernels have made the GPU unusable, the trial fails first, and then require_device() throws.
     void look_at_device(std::string const& after);
     void require_device() const;
 
@@ -107,7 +105,9 @@ public:
     Manifest const& manifest() const { return manifest_; }
     ShardId shard_of(Journey const& journey) const;  // at journey.step; of a bundle the first one
     HeldOut held_out(Lap const& lap) const;
-    StateLayout const& layout(Lap const& lap);
+    StateLayout const& layout(Lap const& lap) { return *shared_layout(lap); }
+    std::shared_ptr<StateLayout const> const& shared_layout(Lap const& lap);  // makes the model if it is not known yet
+    std::shared_ptr<TrialState> known_state(Lap const& lap) const;  // of the trial's model; null: there is none now
     int shards() const { return static_cast<int>(manifest_.train.size()); }
     int visits() const { return shards() / experiment_.strategy.group_size; }  // of a lap: one for each shard, or bundle
     TrainerId self() const { return self_; }
@@ -118,7 +118,7 @@ private:
     std::unique_ptr<ShardSource> open(ShardFile const& file, NeededBy whom) const;
     bool validate_piece(Journey& journey, TrialModel& trial_model, Evaluation& sums, Activity* activity);
     void evaluate_held_out(Journey& journey, MutableBytes state, Activity* activity);
-    UnitSums train_rest(Journey& journey, TrialModel& trial_model, Activity* activity, OnTheWay const* on_the_way);
+    void train_rest(Journey& journey, TrialModel& trial_model, Activity* activity, OnTheWay const* on_the_way);
     void guarded(Journey& journey, std::string const& what, std::function<void()> const& work);
 
     Experiment experiment_;

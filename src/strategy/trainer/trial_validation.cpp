@@ -66,7 +66,7 @@ void TrialRunner::evaluate_held_out(Journey& journey, MutableBytes state, Activi
         Evaluation sums(manifest_.task, manifest_.outputs);
         take_sums(journey.parts, sums);
         auto& trial_model = model(journey.lap);
-        trial_model.state->bind(state);
+        journey.bound = trial_model.state->bind_again(state, journey.bound);
         auto& source = *train_.at(shard);
         auto const batches = trial_model.evaluation->evaluation_batches(source.rows());
         auto const sign = batch_sign(activity);
@@ -87,7 +87,7 @@ bool TrialRunner::run_validation_piece(Journey& journey, MutableBytes state, Act
     auto& record = journey.record;
     guarded(journey, "validation", [&] {
         auto& trial_model = model(journey.lap);
-        trial_model.state->bind(state);
+        journey.bound = trial_model.state->bind_again(state, journey.bound);
         auto const start = monotonic_s();
         if (record.valid_seconds == 0 && !valid_.empty()) record.valid_start_unix_s = unix_s();
         auto& under_way = validations_[record.trial];

@@ -16,7 +16,7 @@ public:
 protected:
     void handle(Incoming message) override;
     void work() override;
-    virtual void train_unit(Journey& journey, MutableBytes state) { train(journey, state, begin_cpu()); }
+    virtual void train_unit(Journey& journey, MutableBytes state);
     Lap const& next_lap() const { return laps_.front(); }
 
 private:

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parts of a unit beside its steps, for trace.json: their times say where a device had nothing to do. A part is timed
+// where it is done, in the thread that does it; whoever keeps the unit's record takes the times of that thread.
+//   PartTimer const timing(UnitPart::hash);   // until the end of the scope
+#pragma once
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace hopscotch {
+
+enum class UnitPart : std::uint8_t {
+    bind,     // the state goes to the device, and the model's tensors to the state
+    plan,     // the order of the rows, and how each is augmented, for a shard on the device
+    capture,  // a part of a step becomes a CUDA graph
+    compare,  // the graph's first replay is checked
+    wait,     // for the steps that the device has still to do
+    fetch,    // the state comes from the device
+    hash,     // of a state
+    finite    // whether all numbers of a state are
+};
+std::string_view name_of(UnitPart part);
+
+struct PartTime {
+    UnitPart part = UnitPart::bind;
+    double start_unix_s = 0, seconds = 0;
+};
+
+// Of the calling thread. A shorter part than k_least_s is not noted, nor is one behind the first k_most since the last call
+// of take_part_times().
+class PartTimer {
+public:
+    static constexpr double k_least_s = 5e-5;
+    static constexpr std::size_t k_most = 64;
+
+    explicit PartTimer(UnitPart part);
+    ~PartTimer();
+    PartTimer(PartTimer const&) = delete;
+    PartTimer& operator=(PartTimer const&) = delete;
+
+private:
+    PartTime time_;
+    double started_s_;
+};
+
+// The parts that this thread has timed since the last call, each behind those that it contains.
+std::vector<PartTime> take_part_times();
+
+// As the record of a unit has them: three numbers a part. So most files that know records need not know this header.
+std::vector<double> packed(std::vector<PartTime> const& times);
+std::vector<PartTime> unpacked(std::vector<double> const& numbers);
+
+}  // namespace hopscotch

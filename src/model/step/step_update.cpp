@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// The update of a step: on a CPU by torch's optimizers, on a GPU by a kernel that reads its numbers from memory.
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/linalg_vector_norm.h>
+
+#include <optional>
+
+#include "model/feed/workspace_impl.hpp"
+#include "model/gpu/step_device.hpp"
+#include "model/gpu/step_numbers.hpp"
+#include "model/gpu/update_element.hpp"
+#include "model/step/step_core.hpp"
+
+namespace hopscotch {
+namespace {
+
+UpdateRule rule_of(OptimizerKind kind) {
+    switch (kind) {
+        case OptimizerKind::sgd: return UpdateRule::sgd;
+        case OptimizerKind::adam: return UpdateRule::adam;
+        case OptimizerKind::adamw: return UpdateRule::adamw;
+        case OptimizerKind::rmsprop: return UpdateRule::rmsprop;
+        case OptimizerKind::adagrad: break;
+    }
+    return UpdateRule::adagrad;
+}
+
+// The slots in the order of slot_kinds().
+void set_slots(FlatUpdate& update, OptimizerConfig const& config, std::vector<at::Tensor> const& slots) {
+    auto next = slots.begin();
+    auto const take = [&] { return next == slots.end() ? nullptr : (next++)->data_ptr<float>(); };
+    bool const adam = update.rule == UpdateRule::adam || update.rule == UpdateRule::adamw;
+    if (adam) update.mean = take();
+    if (update.rule != UpdateRule::sgd) update.square = take();
+    if (config.kind == OptimizerKind::rmsprop && config.centered) update.mean = take();
+    if (update.rule == UpdateRule::sgd || update.rule == UpdateRule::rmsprop) update.momentum = take();
+}
+
+}  // namespace
+
+void StepCore::clip() {
+    auto const& gradient = bound_->update_gradient();
+    if (train_.clip_value) gradient.clamp_(-*train_.clip_value, *train_.clip_value);
+    if (!train_.clip_norm) return;
+    // torch.nn.utils.clip_grad_norm_, without reading the norm back.
+    auto const norm = at::linalg_vector_norm(gradient, 2);
+    gradient.mul_((*train_.clip_norm / (norm + 1e-6)).clamp_max_(1.0));
+}
+
+void StepCore::clip_by_numbers() {
+    auto const& gradient = bound_->update_gradient();
+    auto const& numbers = *workspace_.numbers;
+    if (train_.clip_value) gradient.clamp_(std::optional(numbers.clip_value().neg()), std::optional(numbers.clip_value()));
+    if (train_.clip_norm)
+        gradient.mul_((numbers.clip_norm() / (at::linalg_vector_norm(gradient, 2) + 1e-6)).clamp_max_(1.0));
+}
+
+void StepCore::update_by_numbers() {
+    auto& numbers = *workspace_.numbers;
+    FlatUpdate update;
+    update.rule = rule_of(train_.optimizer.kind);
+    update.nesterov = train_.optimizer.nesterov;
+    update.parameters = bound_->parameters.data_ptr<float>();
+    update.gradient = bound_->update_gradient().const_data_ptr<float>();
+    set_slots(update, train_.optimizer, bound_->slots);
+    if (bound_->averaged.defined()) update.averaged = bound_->averaged.data_ptr<float>();
+    update.size = static_cast<std::size_t>(bound_->parameters.numel());
+    update.decayed = static_cast<std::size_t>(bound_->decayed);
+    update.block = numbers.block();
+    numbers.device().update(update);
+}
+
+void StepCore::apply_update() {
+    at::NoGradGuard const unrecorded;
+    if (workspace_.numbers) {
+        clip_by_numbers();
+        return update_by_numbers();
+    }
+    if (train_.clip_value || train_.clip_norm) clip();
+    optimizer_.apply();
+    if (bound_->averaged.defined()) bound_->averaged.lerp_(bound_->parameters, 1 - train_.ema);
+}
+
+}  // namespace hopscotch

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// The losses that are not written as one operator of torch: equal to torch's to the bit, and no step waits for the device.
+#include "model/step/loss.hpp"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/cross_entropy_loss.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/randint.h>
+#include <ATen/ops/randn.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/record_function.h>
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+#include "core/rng.hpp"
+
+namespace hopscotch {
+namespace loss_test {
+
+TrainConfig smoothed(std::int64_t classes, double smoothing) {
+    TrainConfig train;
+    train.label_smoothing = smoothing;
+    Rng rng(3);
+    for (std::int64_t i = 0; i < classes; ++i) train.class_weights.push_back(0.1 + rng.uniform());
+    return train;
+}
+
+struct Sizes {
+    std::int64_t rows, classes;
+};
+constexpr Sizes k_sizes[] = {{1, 2}, {7, 10}, {64, 3}, {33, 1000}};
+
+TEST(Loss, SmoothedAndWeightedHasTorchsBits) {
+    for (auto const& [rows, classes] : k_sizes) {
+        for (double const smoothing : {0.1, 0.9}) {
+            auto const train = smoothed(classes, smoothing);
+            auto const outputs = at::randn({rows, classes}), labels = at::randint(classes, {rows}, at::kLong);
+            auto const weights = at::tensor(train.class_weights, at::kDouble).to(at::kFloat);
+            auto const leaf = outputs.detach().clone().requires_grad_();
+            auto const expected =
+                at::cross_entropy_loss(leaf, labels, weights, at::Reduction::Mean, -100, train.label_smoothing);
+            expected.backward();
+            auto const found = Loss(train, at::kCPU).mean(outputs, labels);
+            EXPECT_TRUE(at::equal(found.loss, expected.detach())) << rows << " x " << classes;
+            EXPECT_TRUE(at::equal(found.gradient, leaf.grad())) << rows << " x " << classes;
+        }
+    }
+}
+
+// Operators by which the host learns what the device has computed. On a GPU it would wait for them, and no graph be
+// captured.
+std::set<std::string> waits_of(std::function<void()> const& work) {
+    static thread_local std::set<std::string> seen;
+    seen.clear();
+    auto const handle = at::addThreadLocalCallback(
+        at::RecordFunctionCallback([](at::RecordFunction const& f) -> std::unique_ptr<at::ObserverContext> {
+            seen.insert(f.name());
+            return nullptr;
+        }).scopes({at::RecordScope::FUNCTION}));
+    work();
+    at::removeCallback(handle);
+    std::set<std::string> out;
+    for (auto const* name :
+         {"aten::masked_select", "aten::nonzero", "aten::item", "aten::_local_scalar_dense", "aten::equal"})
+        if (seen.contains(name)) out.insert(name);
+    EXPECT_FALSE(seen.empty());
+    return out;
+}
+
+TEST(Loss, NoneWaitsForTheDevice) {
+    auto const labels = at::randint(5, {8}, at::kLong);
+    auto const outputs = at::randn({8, 5}), targets = at::randn({8, 5});
+    for (double const smoothing : {0.0, 0.1}) {
+        for (bool const weighted : {false, true}) {
+            auto train = smoothed(5, smoothing);
+            if (!weighted) train.class_weights.clear();
+            Loss const loss(train, at::kCPU);
+            EXPECT_EQ(waits_of([&] { loss.mean(outputs, labels); }), std::set<std::string>{}) << smoothing << weighted;
+        }
+    }
+    for (auto const kind : {LossKind::mse, LossKind::huber, LossKind::bce_with_logits}) {
+        TrainConfig train;
+        train.loss = kind;
+        Loss const loss(train, at::kCPU);
+        EXPECT_EQ(waits_of([&] { loss.mean(outputs, targets); }), std::set<std::string>{}) << static_cast<int>(kind);
+    }
+    EXPECT_FALSE(waits_of([&] { outputs.sum().item<float>(); }).empty()) << "the test can fail";
+}
+
+}  // namespace loss_test
+}  // namespace hopscotch
