@@ -14,6 +14,21 @@ set(HOPSCOTCH_MPIRUN ${MPIEXEC_EXECUTABLE} --oversubscribe --bind-to none)
 set(HOPSCOTCH_TEST_ENVIRONMENT OMP_NUM_THREADS=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
     OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,vader)
 
+# LibTorch's kernels of another kind of CPU, on every machine: those for AVX2.
+set(HOPSCOTCH_AVX2_ENVIRONMENT ONEDNN_MAX_CPU_ISA=AVX2 ATEN_CPU_CAPABILITY=avx2 MKL_ENABLE_INSTRUCTIONS=AVX2)
+
+# hopscotch_add_avx2_test(NAME COMMAND... [TIMEOUT seconds] [COST seconds])
+# An entry cpu-kinds.NAME, with the label cpu-kinds, which runs the command with these kernels.
+function(hopscotch_add_avx2_test name)
+  cmake_parse_arguments(arg "" "TIMEOUT;COST;WORKING_DIRECTORY" "COMMAND;ENVIRONMENT" ${ARGN})
+  if(NOT arg_WORKING_DIRECTORY)
+    set(arg_WORKING_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR})
+  endif()
+  add_test(NAME cpu-kinds.${name} COMMAND ${arg_COMMAND} WORKING_DIRECTORY ${arg_WORKING_DIRECTORY})
+  set_tests_properties(cpu-kinds.${name} PROPERTIES TIMEOUT ${arg_TIMEOUT} COST ${arg_COST} LABELS cpu-kinds
+    ENVIRONMENT "${HOPSCOTCH_TEST_ENVIRONMENT};${HOPSCOTCH_AVX2_ENVIRONMENT};${arg_ENVIRONMENT}")
+endfunction()
+
 function(hopscotch_test_program)
   cmake_parse_arguments(arg "BOTH_WORLDS" "PROGRAM" "LIBRARIES" ${ARGN})
   get_filename_component(module ${CMAKE_CURRENT_SOURCE_DIR} NAME)

@@ -62,7 +62,7 @@ Hello introduce(BuildInfo const& build) {
     hello.host = host_name();
     hello.build = build.version + " " + build.git;
     hello.torch = build.torch;
-    hello.cpu = cpu_model();
+    hello.cpu = cpu_kind();
     hello.pid = static_cast<std::int32_t>(getpid());
     hello.cores = online_cores();
     hello.own_cores = allowed_cores();

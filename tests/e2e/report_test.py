@@ -227,7 +227,7 @@ class Finished(Report):
         self.assertTrue(measured)
         for row in measured:
             trial = summary["trials"][int(row[1])]
-            self.assertTrue(0 < trial["cpu_use"] < 1.1, trial["cpu_use"])
+            self.assertTrue(0 < trial["cpu_use"] < 1.01, trial["cpu_use"])  # the clocks' resolution in units of 0.1 ms
             self.assertAlmostEqual(trial["cpu_s"], trial["cpu_use"] * trial["train_s"])
             self.assertEqual(row[7], f"{100 * trial['cpu_use']:.0f} %")
             self.assertEqual(float(table[trial["id"]]["cpu_s"]), trial["cpu_s"])

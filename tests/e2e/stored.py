@@ -9,7 +9,7 @@ import subprocess
 from harness import BINARY
 
 INSTRUCTIONS = ("avx2", "fma", "avx512f", "avx512_vnni", "avx512_bf16", "amx_bf16")  # what LibTorch's kernels are chosen by
-SETTINGS = ("ATEN_CPU_CAPABILITY", "MKL_CBWR", "ONEDNN_MAX_CPU_ISA")  # these choose others
+SETTINGS = ("ATEN_CPU_CAPABILITY", "MKL_CBWR", "MKL_ENABLE_INSTRUCTIONS", "ONEDNN_MAX_CPU_ISA")  # these choose others
 
 
 def version():
@@ -19,14 +19,11 @@ def version():
 
 
 def machine():
-    """All that bits depend on besides experiment and program: the kind of CPU, LibTorch, the C library's exp and log."""
+    """All that bits depend on besides experiment and program: the kind of CPU, LibTorch, the C library's exp and log. Of CPUs
+    with the same instructions, families of one vendor have had the same bits (AMD 25 model 17, 26 model 2)."""
     with open("/proc/cpuinfo") as file:
         cpu = dict(re.findall(r"(?m)^(\S[^\t:]*)\t*: (.*)$", file.read().partition("\n\n")[0]))
-    kind = [platform.machine(), *(cpu.get(key, "?") for key in ("vendor_id", "cpu family", "model"))]
+    kind = [platform.machine(), cpu.get("vendor_id", "?")]
     kind += [each for each in INSTRUCTIONS if each in cpu.get("flags", "").split()]
     kind += [f"{each}={os.environ[each]}" for each in SETTINGS if each in os.environ]
     return f"{' '.join(kind)}, LibTorch {version()[2]}, {' '.join(platform.libc_ver())}"
-
-
-def elsewhere(made_on):
-    return f"hashes are not compared: this machine is {machine()}; they were stored on {made_on}; --make stores this one's"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Run directories of earlier versions (stored_runs/VERSION/NAME, and beside each NAME.json: what came of it) are still read:
 they replay, predict, resume. `stored_runs_test.py --make` stores those of this binary beside the others. Their dataset is
-imported anew. Hashes are compared only on the kind of machine that made them; elsewhere the test counts as skipped."""
+imported anew. Hashes are compared only on the kind of machine that made them; elsewhere predictions may differ by rounding."""
 
 import hashlib
 import json
@@ -12,7 +12,7 @@ import unittest
 
 from harness import LONG, SOURCE, Case, experiment, strict_json
 from random_outcome import first_difference, outcome
-from stored import elsewhere, machine, version
+from stored import machine, version
 
 STORED = SOURCE / "tests/e2e/stored_runs"
 MODEL = {"name": "mlp", "hidden": [8], "dropout": 0.1}
@@ -107,8 +107,6 @@ class StoredRuns(Case):
             self.check_finished(known, same_machine)
         elif same_machine:
             self.check_interrupted(known, folder)
-        if not same_machine:
-            self.skipTest(elsewhere(known["machine"]))
 
 
 def checks(folder):

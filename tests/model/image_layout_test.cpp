@@ -2,9 +2,12 @@
 // train.channels_last: reaches every pass, changes how images lie in memory, and results only by rounding.
 #include <gtest/gtest.h>
 
+#include <ATen/ops/allclose.h>
 #include <ATen/ops/arange.h>
 
 #include "fixture.hpp"
+#include "model/network/image_layout.hpp"
+#include "model/network/layers.hpp"
 #include "model/step/step.hpp"
 #include "model/zoo/vision.hpp"
 
@@ -96,6 +99,39 @@ TEST(ImageLayout, ResultsAgreeToRounding) {
             EXPECT_NEAR(last.outputs[i], first.outputs[i], 1e-4 * (1 + std::abs(first.outputs[i])))
                 << config.model.name << " " << i;
     }
+}
+
+// Every kind of CPU on every machine; convolution_sweep shows that the list is complete for this one.
+TEST(ImageLayout, OfAConvolutionIsChosenByTheCpu) {
+    CpuFeatures const avx{}, avx2{true, false, false, false}, avx512{true, true, false, false};
+    auto const safe = channels_last_is_safe;
+    EXPECT_FALSE(safe({.in_channels = 4, .kernel = 1, .stride = 2, .groups = 1}, avx2));
+    EXPECT_FALSE(safe({.in_channels = 7, .kernel = 1, .stride = 3, .groups = 1}, avx2));
+    EXPECT_FALSE(safe({.in_channels = 12, .kernel = 1, .stride = 2, .groups = 2}, avx2));
+    EXPECT_TRUE(safe({.in_channels = 8, .kernel = 1, .stride = 2, .groups = 1}, avx2));
+    EXPECT_TRUE(safe({.in_channels = 4, .kernel = 3, .stride = 2, .groups = 1}, avx2));
+    EXPECT_TRUE(safe({.in_channels = 4, .kernel = 1, .stride = 1, .groups = 1}, avx2));
+    for (auto const& other : {avx, avx512})
+        EXPECT_TRUE(safe({.in_channels = 4, .kernel = 1, .stride = 2, .groups = 1}, other));
+}
+
+// Whatever it computes in, the next layer finds its images as the pass has them.
+TEST(ImageLayout, OfOutputsIsThatOfInputs) {
+    Modules modules;
+    ImageShape shape{4, 8, 8};
+    Conv2d layer(Scope{modules, ""}, shape, {.out = 6, .kernel = 1, .stride = 2, .bias = false});
+    auto const weights = at::arange(24, at::kFloat).view({6, 4, 1, 1});
+    auto const images = at::arange(2 * 4 * 64, at::kFloat).view({2, 4, 8, 8});
+    layer.weight = &weights;
+    at::Tensor first;
+    for (bool const safe : {true, false})
+        for (bool const last : {false, true}) {
+            layer.channels_last_is_safe = safe;
+            auto const outputs = layer(images_for(images, {.channels_last = last}));
+            EXPECT_EQ(outputs.is_contiguous(at::MemoryFormat::ChannelsLast), last);
+            if (!first.defined()) first = outputs;
+            EXPECT_TRUE(first.allclose(outputs, 1e-6));
+        }
 }
 
 }  // namespace image_layout_test

@@ -86,22 +86,21 @@ Trained trained_with(TrialConfig const& config, bool leaves) {
 
 // Without convolutions nothing is computed otherwise, so not a bit differs.
 TEST(Leaves, OtherNetworksKeepTheirBits) {
-    auto all = cases();
-    all.push_back(with_optimizer("vit",
-                                 Json::object({{"patch", 8}, {"depth", 2}, {"width", 16}, {"heads", 2}, {"dropout", 0.1}}),
-                                 OptimizerKind::adamw));
-    for (auto const& config : all) {
+    for (auto const& config : cases()) {
         if (config.model.name == "lenet") continue;
         EXPECT_EQ(trained_with(config, true).hash, trained_with(config, false).hash) << config.model.name;
     }
 }
 
+// Weights in another layout may take another kernel. Batches of 30 rows: rounding decides little in batch norm.
 TEST(Leaves, ConvolutionalNetworksTrainAsWithout) {
+    auto const vit = Json::object({{"patch", 8}, {"depth", 2}, {"width", 16}, {"heads", 2}, {"dropout", 0.1}});
     for (auto const precision : {Precision::fp32, Precision::bf16})
         for (auto config :
-             {cases()[2], with_optimizer("cnn", Json::object({{"channels", Json(Json::Array{4, 8})}}), OptimizerKind::sgd),
+             {cases()[2], with_optimizer("vit", vit, OptimizerKind::adamw), with_optimizer("cnn", Json::object({{"channels", Json(Json::Array{4, 8})}}), OptimizerKind::sgd),
               with_optimizer("resnet20", Json::object({{"width", 4}}), OptimizerKind::sgd)}) {
             config.train.precision = precision;
+            config.train.batch_size = 30;
             config.train.ema = 0.9;
             auto const plain = trained_with(config, false), leaves = trained_with(config, true);
             EXPECT_NEAR(leaves.loss, plain.loss, (precision == Precision::fp32 ? 1e-2 : 5e-2) * plain.loss)

@@ -3,6 +3,7 @@
 // double.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 
@@ -11,7 +12,7 @@
 namespace hopscotch::testing {
 namespace zoo_parity_test {
 
-constexpr double k_relative = 1e-5;
+constexpr double k_relative = 1e-5;  // at least
 
 Json const& vectors() {
     static Json const read = [] {
@@ -113,19 +114,22 @@ void expect_pytorch(Json const& c) {
     fill_parameters(state, trial->state->layout(), c);
     trial->state->bind(state.bytes());
     int step = 0;
+    // Until this step rounding alone changes PyTorch's own losses by as much. Four times that, for kernels of other CPUs.
+    auto const bound = [&](int at) {
+        return std::max(k_relative, 4 * c.at("rounding").array()[static_cast<std::size_t>(at)].number());
+    };
     for (auto const& loss : c.at("losses").array()) {
         auto const shard = batch(trial.manifest, static_cast<std::uint64_t>(step));
-        auto const sums = trial->training->train_unit(*source(shard), unit(0, step++, 0), {});
-        EXPECT_NEAR(sums.loss / static_cast<double>(sums.rows), loss.number(), k_relative * loss.number())
+        auto const sums = trial->training->train_unit(*source(shard), unit(0, step, 0), {});
+        EXPECT_NEAR(sums.loss / static_cast<double>(sums.rows), loss.number(), bound(step) * loss.number())
             << "step " << step;
+        ++step;
     }
     auto const shard = batch(trial.manifest, static_cast<std::uint64_t>(step));
     Evaluation sums(trial.manifest.task, trial.manifest.outputs);
     trial->evaluation->evaluate(*source(shard), {0, trial->evaluation->evaluation_batches(shard.rows)}, sums);
     auto const expected = c.at("evaluated").number();
-    // Behind twenty steps' rounding, on running statistics: resnet50 has 0.8e-5 to 1.3e-5, by which kernels oneDNN and MKL
-    // choose for this CPU.
-    EXPECT_NEAR(sums.loss() / static_cast<double>(shard.rows), expected, 3 * k_relative * expected) << "evaluation";
+    EXPECT_NEAR(sums.loss() / static_cast<double>(shard.rows), expected, bound(step) * expected) << "evaluation";
 }
 
 class ZooParity : public ::testing::TestWithParam<std::size_t> {};

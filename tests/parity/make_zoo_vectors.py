@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes zoo_vectors.json: the losses of 20 SGD steps of every network of the zoo, computed by PyTorch in double.
+"""Writes zoo_vectors.json: the losses of 20 SGD steps of every network of the zoo, computed by PyTorch in double, and how
+far PyTorch's own kernels for float are from them.
 
 Run by hand with a Python that can import torch (the file says which version made it); tests/model/zoo_parity_test.cpp reads
 the file. Weights and data are integer formulas, so that the file holds results only. Where torchvision is importable, names
 and shapes of the networks that it has are checked against it. A new network is a module and a row of MODELS.
 """
 
+import itertools
 import json
 import pathlib
 import sys
@@ -17,6 +19,7 @@ from torch.nn import functional
 
 STEPS = 20
 ROWS = 12  # of a batch
+NUDGE = 2**-22  # four roundings to float
 OPTIMIZER = {"lr": 0.001, "momentum": 0.9, "weight_decay": 0.0005}
 
 
@@ -437,29 +440,68 @@ def mean_loss(outputs, labels):
     return functional.cross_entropy(outputs.flatten(0, -2), labels.flatten())
 
 
-def run(case):
-    model, d, make = MODELS[case]
-    network = make().double()
+def nudge(network, seed):
+    """Changes each weight by up to NUDGE of its size."""
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter.mul_(1 + NUDGE * (2 * torch.rand(parameter.shape, generator=generator, dtype=torch.double) - 1))
+
+
+def trained(case, dtype, memory_format=torch.contiguous_format, seed=None):
+    """The network, and the losses of all steps and of an evaluation after them. seed: of nudge()."""
+    _, d, make = MODELS[case]
+    network = make().to(dtype)
     fill(network)
+    if seed is not None:
+        nudge(network, seed)
+    network.to(memory_format=memory_format)
+
+    def loss_of(step):
+        x, labels = batch(step, d)
+        x = x.to(dtype)
+        if x.dim() == 4:
+            x = x.contiguous(memory_format=memory_format)
+        return mean_loss(network(x), labels)
+
     optimizer = torch.optim.SGD(network.parameters(), **OPTIMIZER)
     losses = []
     for step in range(STEPS):
-        x, labels = batch(step, d)
         optimizer.zero_grad()
-        loss = mean_loss(network(x), labels)
+        loss = loss_of(step)
         loss.backward()
         optimizer.step()
         losses.append(loss.item())
     network.eval()
-    x, labels = batch(STEPS, d)
     with torch.no_grad():
-        evaluated = mean_loss(network(x), labels).item()
+        losses.append(loss_of(STEPS).item())
+    return network, losses
+
+
+def rounding(case, exact):
+    """How far from the losses in double, relative, PyTorch's kernels for float are until each step, or a training in double
+    from weights that are a few roundings away: the largest. Where a unit is so close to zero that a rounding switches it, no
+    kernel can be nearer. Another CPU has other kernels, which round otherwise."""
+    runs = [trained(case, torch.double, seed=seed)[1] for seed in range(8)]
+    for memory_format in (torch.contiguous_format, torch.channels_last):
+        for onednn in (True, False):
+            with torch.backends.mkldnn.flags(enabled=onednn):
+                runs.append(trained(case, torch.float, memory_format)[1])
+    worst = [max(abs(loss / true - 1) for loss in losses) for true, *losses in zip(exact, *runs)]
+    return [float(f"{until:.1e}") for until in itertools.accumulate(worst, max)]
+
+
+def run(case):
+    model, d, _ = MODELS[case]
+    network, losses = trained(case, torch.double)
+    *losses, evaluated = exact = losses
     return {
         "case": case,
         "model": model,
         "data": d,
         "losses": losses,
         "evaluated": evaluated,
+        "rounding": rounding(case, exact),
         "parameters": [[name, list(p.shape)] for name, p in network.named_parameters()],
         "buffers": [[name, list(b.shape)] for name, b in network.named_buffers()],
     }

@@ -3,12 +3,14 @@
 #include <CLI/CLI.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <set>
 
 #include "app/commands/commands.hpp"
 #include "app/common/build_info.hpp"
@@ -71,13 +73,22 @@ void print_hosts(Checkup const& checkup) {
     fmt::print("{}", printable(text_table(rows, static_cast<std::size_t>(terminal_of(1).columns))));
 }
 
+void print_cpus(Checkup const& checkup) {
+    std::map<std::string, std::set<std::string>> hosts;
+    for (auto const& rank : checkup.ranks) hosts[rank.cpu].insert(rank.host);
+    for (auto const& [cpu, of] : hosts)
+        fmt::print("CPU: {} ({})\n", printable(cpu), printable(fmt::format("{}", fmt::join(of, ", "))));
+}
+
 void print_checkup(Checkup const& checkup) {
     auto const ranks = std::ssize(checkup.ranks);
     if (ranks == 1) fmt::print("One process: trainers will be threads of it.\n");
     if (ranks > 1) fmt::print("{} processes: rank 0 schedules, {} train.\n", ranks, ranks - 1);
     fmt::print("{}\n\n", version_text());
     print_hosts(checkup);
-    fmt::print("\nfolder {}: {} free\n", printable(checkup.folder), bytes_text(checkup.folder_free_bytes));
+    fmt::print("\n");
+    print_cpus(checkup);
+    fmt::print("folder {}: {} free\n", printable(checkup.folder), bytes_text(checkup.folder_free_bytes));
     for (auto const& link : checkup.links)
         fmt::print("link {} to {}: {}/s\n", printable(link.from), printable(link.to),
                    bytes_text(static_cast<std::uint64_t>(link.bytes_per_s)));

@@ -80,7 +80,7 @@ Reply facts_here(World const& world) {
     facts.rank = world.rank().value;
     facts.host = host_name();
     facts.build = build.version + " " + build.git;
-    facts.cpu = cpu_model();
+    facts.cpu = cpu_kind();
     facts.cores = online_cores();
     facts.own_cores = allowed_cores();
     facts.memory_bytes = memory_bytes();

@@ -9,7 +9,7 @@ namespace hopscotch {
 
 struct RankFacts {
     std::int32_t rank = 0;
-    std::string host, build, cpu;         // build: version and git hash; cpu: its model
+    std::string host, build, cpu;         // build: version and git hash; cpu: its kind
     std::int32_t cores = 0;               // online, of the host
     std::vector<std::int32_t> own_cores;  // the process may run on these
     std::uint64_t memory_bytes = 0;       // of the host

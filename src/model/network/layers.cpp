@@ -14,6 +14,7 @@
 #include "core/error.hpp"
 #include "model/network/fused_norm.hpp"
 #include "model/network/gradient_hook.hpp"
+#include "model/network/image_layout.hpp"
 #include "model/network/sync_batch_norm.hpp"
 
 namespace hopscotch {
@@ -73,12 +74,19 @@ Conv2d::Conv2d(Scope const& scope, ImageShape& shape, Conv const& conv) : geomet
                              conv.weight.for_fan_in(fan_in).for_fan_out(conv.out * conv.kernel * conv.kernel));
     scope.modules.last_is_convolution();
     if (conv.bias) bias = scope.parameter("bias", {conv.out}, conv.bias_init.for_fan_in(fan_in));
+    channels_last_is_safe =
+        hopscotch::channels_last_is_safe({shape.channels, conv.kernel, conv.stride, conv.groups}, onednn_features());
     auto const side = [&](std::int64_t length) { return (length + 2 * conv.padding - conv.kernel) / conv.stride + 1; };
     shape = {conv.out, side(shape.height), side(shape.width)};
     scope.modules.count(static_cast<double>(shape.elements() * fan_in));
 }
 
 at::Tensor Conv2d::operator()(at::Tensor const& x) const {
+    if (channels_last_is_safe || !x.is_cpu()) return computed(x);
+    return computed(x.contiguous()).contiguous(x.suggest_memory_format());
+}
+
+at::Tensor Conv2d::computed(at::Tensor const& x) const {
     auto const& g = geometry;
     return at::conv2d(x, *weight, maybe(bias), at::IntArrayRef{g.stride, g.stride}, at::IntArrayRef{g.padding, g.padding},
                       at::IntArrayRef{1, 1}, g.groups);

@@ -72,9 +72,13 @@ struct Conv {  // torch.nn.Conv2d with a square kernel
 struct Conv2d {
     at::Tensor const *weight = nullptr, *bias = nullptr;
     Conv geometry;
+    bool channels_last_is_safe = true;  // on this CPU (image_layout.hpp). Otherwise its images lie channels first inside
     Conv2d() = default;
     Conv2d(Scope const& scope, ImageShape& shape, Conv const& conv);  // shape: of its input, becomes that of its output
-    at::Tensor operator()(at::Tensor const& x) const;
+    at::Tensor operator()(at::Tensor const& x) const;                 // the outputs lie as x does
+
+private:
+    at::Tensor computed(at::Tensor const& x) const;
 };
 
 // Follows batch norm: an addition, then a clip. With Pass::norm they are one operator.

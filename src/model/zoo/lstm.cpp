@@ -60,14 +60,14 @@ public:
 private:
     using Weights = std::vector<at::Tensor const*>;  // weight_ih, weight_hh, bias_ih, bias_hh; then those of the reverse
 
-    // The outputs of every step, and the last state. CUDA's autocast turns an LSTM into fp16, whatever it is told, so for
-    // bf16 all of it is cast by hand there.
+    // The outputs of every step, and the last state. Under autocast all of it is cast by hand. CUDA's autocast turns an LSTM
+    // into fp16, whatever it is told. A CPU's casts after LibTorch has chosen oneDNN's LSTM for fp32, also where oneDNN has
+    // no LSTM for bf16: without AVX-512.
     std::pair<at::Tensor, at::Tensor> through(at::Tensor h, at::Tensor start, std::vector<at::Tensor> weights,
                                               Pass const& pass) const {
-        bool const by_hand = h.is_cuda() && at::autocast::is_autocast_enabled(at::kCUDA);
         std::optional<c10::impl::ExcludeDispatchKeyGuard> no_autocast;
-        if (by_hand) {
-            no_autocast.emplace(c10::DispatchKey::AutocastCUDA);
+        if (at::autocast::is_autocast_enabled(h.device().type())) {
+            no_autocast.emplace(h.is_cuda() ? c10::DispatchKey::AutocastCUDA : c10::DispatchKey::AutocastCPU);
             h = h.to(at::kBFloat16);
             start = start.to(at::kBFloat16);
             for (auto& weight : weights) weight = weight.to(at::kBFloat16);

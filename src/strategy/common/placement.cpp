@@ -9,10 +9,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <ctime>
 #include <fstream>
 #include <set>
 #include <vector>
+
+#include "core/cpu_features.hpp"
 
 namespace hopscotch {
 
@@ -28,11 +31,23 @@ std::vector<std::int32_t> allowed_cores() {
 
 std::int32_t online_cores() { return static_cast<std::int32_t>(sysconf(_SC_NPROCESSORS_ONLN)); }
 
+namespace {
+
 std::string cpu_model() {
     std::ifstream file("/proc/cpuinfo");
     for (std::string line; std::getline(file, line);)
         if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
     return "unknown";
+}
+
+}  // namespace
+
+std::string cpu_kind() {
+    auto out = cpu_model() + ", " + features_text(cpu_features());
+    for (auto const* const name :
+         {"ATEN_CPU_CAPABILITY", "DNNL_MAX_CPU_ISA", "MKL_CBWR", "MKL_ENABLE_INSTRUCTIONS", "ONEDNN_MAX_CPU_ISA"})
+        if (auto const* const value = std::getenv(name)) out += fmt::format(", {}={}", name, value);
+    return out;
 }
 
 namespace {

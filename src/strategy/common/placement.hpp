@@ -18,7 +18,9 @@ struct Seating {
 
 std::vector<std::int32_t> allowed_cores();
 std::int32_t online_cores();
-std::string cpu_model();
+// Model, instructions, and variables that choose LibTorch's kernels: "AMD EPYC, AVX-512 with bf16, MKL_CBWR=AVX2". Bits and
+// speed depend on nothing else of a CPU.
+std::string cpu_kind();
 std::uint64_t memory_bytes();    // of the host
 std::uint64_t peak_rss_bytes();  // of this process
 

@@ -88,7 +88,7 @@ private:
     // The result of one turn: a unit, a piece of validation (validated: the last one), or neither.
     enum class Step { trained, validates, validated, damaged, failed };
     Step run(ReadyLap& ready);
-    void train_unit(ReadyLap& ready, std::optional<double> cpu);
+    void train_unit(ReadyLap& ready, UnitStart const& start);
     bool departs(ReadyLap const& ready);
     void depart(ReadyLap ready);
     void land();
@@ -228,29 +228,16 @@ void MopWorker::work() {
     move_on(std::move(ready));
 }
 
-namespace {
-
-// To build or to check the state is part of the unit's work.
-void charge(UnitRecord& unit, double prepared_s, double wait_s) {
-    unit.start_unix_s -= prepared_s;
-    unit.seconds += prepared_s;
-    unit.wait_s = wait_s;
-}
-
-}  // namespace
-
 MopWorker::Step MopWorker::run(ReadyLap& ready) {
     auto& journey = ready.journey;
-    auto const started_s = monotonic_s();
-    auto const wait_s = ready.ready_s <= last_end_s_ ? started_s - last_end_s_ : -1;
-    auto const cpu = validating(ready) ? std::nullopt : begin_cpu();
+    auto const start = validating(ready) ? UnitStart{} : start_unit();
     if (!prepare(ready)) return Step::failed;
     if (came_damaged(ready)) return Step::damaged;
     if (validating(ready)) return validate_lap(ready);
-    auto const prepared_s = monotonic_s() - started_s;
     auto const units = journey.record.units.size();
-    train_unit(ready, cpu);
-    if (journey.record.units.size() > units) charge(journey.record.units[units], prepared_s, wait_s);
+    train_unit(ready, start);
+    if (journey.record.units.size() > units)
+        journey.record.units[units].wait_s = ready.ready_s <= last_end_s_ ? start.s - last_end_s_ : -1;
     return Step::trained;
 }
 
@@ -263,12 +250,18 @@ MopWorker::Step MopWorker::validate_lap(ReadyLap& ready) {
     return Step::validated;
 }
 
-void MopWorker::train_unit(ReadyLap& ready, std::optional<double> cpu) {
+void MopWorker::train_unit(ReadyLap& ready, UnitStart const& start) {
     next_look_s_ = 0;
-    if (!group_) return train(ready.journey, ready.state(), cpu, departs(ready) ? UnitHash::later : UnitHash::now);
+    if (!group_) return train(ready.journey, ready.state(), start, departs(ready) ? UnitHash::later : UnitHash::now);
+    auto& units = ready.journey.record.units;
+    auto const before = units.size();
+    auto const prepared_s = monotonic_s() - start.s;
     begin_unit(ready.journey);
     group_->lead(ready.journey, ready.hand->buffer);
     ready.journey.saved = false;
+    if (units.size() == before) return;
+    units[before].start_unix_s -= prepared_s;  // the members measure from here on
+    units[before].seconds += prepared_s;
 }
 
 // Brings the state here, or builds the first one. False (and the outcome says why) if that fails.

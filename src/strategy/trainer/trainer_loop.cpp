@@ -42,7 +42,7 @@ TrainerLoop::TrainerLoop(WorkerResources const& resources, StateKeeper::Holds ho
 
 TrainerLoop::~TrainerLoop() = default;
 
-std::optional<double> TrainerLoop::begin_cpu() { return cpu_watch_->begin(); }
+TrainerLoop::UnitStart TrainerLoop::start_unit() { return {monotonic_s(), unix_s(), cpu_watch_->begin()}; }
 
 BufferPool& TrainerLoop::pool() const { return courier().pool(); }
 
@@ -156,7 +156,7 @@ void TrainerLoop::begin_unit(Journey& journey) {
     if (!journey.saved_s) journey.saved_s = monotonic_s();
 }
 
-void TrainerLoop::train(Journey& journey, MutableBytes state, std::optional<double> cpu, UnitHash hash) {
+void TrainerLoop::train(Journey& journey, MutableBytes state, UnitStart const& start, UnitHash hash) {
     auto& units = journey.record.units;
     auto const before = units.size();
     auto const gpu = resources_.gpu_watch.now();
@@ -170,9 +170,13 @@ void TrainerLoop::train(Journey& journey, MutableBytes state, std::optional<doub
                                                if (paused()) throw Paused{};
                                            }};
     runner().run_unit(journey, state, &courier().activity(), &on_the_way, hash);
-    // The watch may begin before the unit does: a new trial's model is made then.
-    if (units.size() > before) units.back().cpu_s = std::min(CpuWatch::since(cpu), units.back().seconds);
-    if (units.size() > before) units.back().gpu_use = resources_.gpu_watch.share_since(gpu);
+    if (units.size() > before) {
+        auto& unit = units.back();
+        unit.cpu_s = CpuWatch::since(start.cpu);
+        unit.seconds = monotonic_s() - start.s;
+        unit.start_unix_s = start.unix_s;
+        unit.gpu_use = resources_.gpu_watch.share_since(gpu);
+    }
     journey.saved = false;
     courier().activity().flops += journey.lap.unit_cost;
 }

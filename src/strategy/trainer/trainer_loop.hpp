@@ -59,9 +59,13 @@ protected:
 
     // During a lap.
     void begin_unit(Journey& journey);  // the heartbeat shows it
-    // begin_unit, run_unit. cpu: where the CPU seconds of the unit begin.
-    void train(Journey& journey, MutableBytes state, std::optional<double> cpu, UnitHash hash);
-    std::optional<double> begin_cpu();
+    // Where the seconds of a unit begin, and its CPU seconds. Work on its model and its state is part of the unit.
+    struct UnitStart {
+        double s = 0, unix_s = 0;
+        std::optional<double> cpu = {};  // none: not measured
+    };
+    UnitStart start_unit();
+    void train(Journey& journey, MutableBytes state, UnitStart const& start, UnitHash hash);  // begin_unit, run_unit
     bool validate(Journey& journey, MutableBytes state);       // one piece. True after the last one
     void finish(Journey& journey, ByteView state);             // LapDone; state may be empty if the trial ended early
     void fail(Journey& journey, std::exception const& error);  // before its state was there: sets the outcome

@@ -137,8 +137,6 @@ void TrialRunner::run_unit(Journey& journey, MutableBytes state, Activity* activ
         UnitRecord unit;
         unit.shard = shard;
         unit.trainer = self_;
-        unit.start_unix_s = unix_s();
-        auto const start = monotonic_s();
         train_rest(journey, trial_model, activity, on_the_way);
         auto const sums = trial_model.training->end_pass(hash == UnitHash::later ? StateBack::later : StateBack::now);
         ++units_;
@@ -149,7 +147,6 @@ void TrialRunner::run_unit(Journey& journey, MutableBytes state, Activity* activ
         auto const state_now = ends_later ? 0 : state_hash(state, trial_model.state->layout());
         bool const finite = ends_later || trial_model.state->finite();
         journey.record.lr = trial_model.training->learning_rate();
-        unit.seconds = monotonic_s() - start;
         unit.parts = packed(take_part_times());
         journey.record.units.push_back(unit);
         if (!std::isfinite(sums.loss)) diverge(journey, shard, "the loss");

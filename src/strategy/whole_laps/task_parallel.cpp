@@ -112,7 +112,7 @@ private:
     void train_unit(Journey& journey, MutableBytes state) override {
         auto& record = journey.record;
         auto const before = record.units.size();
-        train(journey, state, begin_cpu(), UnitHash::now);
+        train(journey, state, start_unit(), UnitHash::now);
         auto const waited_s = client_.take_waited_s();
         record.exposed_s.resize(static_cast<std::size_t>(resources().owners.trainers));
         record.exposed_s[runner().self().index()] += waited_s + std::exchange(staging_s_, 0);

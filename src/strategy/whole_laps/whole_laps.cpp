@@ -32,7 +32,7 @@ void WholeLaps::leave_waiting(TrialId trial) {
     drop(trial);
 }
 
-void WholeLaps::train_unit(Journey& journey, MutableBytes state) { train(journey, state, begin_cpu(), UnitHash::now); }
+void WholeLaps::train_unit(Journey& journey, MutableBytes state) { train(journey, state, start_unit(), UnitHash::now); }
 
 void WholeLaps::work() {
     auto const lap = std::move(laps_.front());

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// The instructions of a CPU by which LibTorch and its libraries choose their kernels. So they decide bits and speed, and
+// which of the libraries' faults can occur (model/network/image_layout.hpp).
+#pragma once
+#include <string>
+#include <string_view>
+
+namespace hopscotch {
+
+struct CpuFeatures {
+    bool avx2 = false;    // with FMA
+    bool avx512 = false;  // F, BW, DQ and VL: kernels for AVX-512 need all four
+    bool avx512_bf16 = false;
+    bool amx_bf16 = false;
+};
+
+// Of this machine.
+CpuFeatures cpu_features();
+
+// Those that oneDNN uses, whose variable ONEDNN_MAX_CPU_ISA or DNNL_MAX_CPU_ISA may forbid some. max_isa: its value; empty
+// or unknown: all.
+CpuFeatures onednn_features(CpuFeatures const& machine, std::string_view max_isa);
+CpuFeatures onednn_features();
+
+// For people: "AVX-512 with bf16", "AVX2, no AVX-512".
+std::string features_text(CpuFeatures const& features);
+
+}  // namespace hopscotch
