@@ -240,7 +240,8 @@ TEST(Failure, TheEndDuringTestScoringIsNone) {
             best.assignment = trials[0];
             dispatcher.score_best(best, TrainerId(0));
         };
-        auto const job = run_as_scheduler(world, read_document(document(data.string(), "mop")), k_shards, trials, score);
+        auto const job =
+            run_as_scheduler(world, read_document(document(data.string(), "mop")), k_shards, trials, {.before_end = score});
         EXPECT_EQ(job.laps.size(), static_cast<std::size_t>(k_epochs));
         EXPECT_EQ(job.totals.peak_rss_bytes.size(), 2U) << "the trainer said goodbye";
     });

@@ -66,11 +66,12 @@ Trained train(Through through, Case const& wanted) {
         TemporaryDirectory const directory;
         auto const experiment = experiment_on(directory, wanted.settings);
         try {
-            out.job = run_as_scheduler(world, experiment, 5, {{}}, [&](Dispatcher& dispatcher, JobResult const& job) {
-                if (job.laps.at({TrialId(0), 0}).outcome != Outcome::finished) return;
-                auto const best = dispatcher.fetch_best({TrialId(0), 0}, TrainerId(0));
-                out.state.assign(best.bytes().begin(), best.bytes().end());
-            });
+            out.job = run_as_scheduler(world, experiment, 5, {{}},
+                                       {.before_end = [&](Dispatcher& dispatcher, JobResult const& job) {
+                                           if (job.laps.at({TrialId(0), 0}).outcome != Outcome::finished) return;
+                                           auto const best = dispatcher.fetch_best({TrialId(0), 0}, TrainerId(0));
+                                           out.state.assign(best.bytes().begin(), best.bytes().end());
+                                       }});
         } catch (CommError const& error) {
             out.error = error.what();
             try {

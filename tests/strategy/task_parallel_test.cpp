@@ -121,13 +121,14 @@ TEST(TaskParallel, TheBestSnapshotIsAtHome) {
         TemporaryDirectory const directory;
         auto const data = make_tiny_dataset(directory.path() / "data", 2, 30);
         auto const experiment = read_document(described({2, "remote", "all"}, data.string()));
-        run_as_scheduler(world, experiment, 2, some_trials(), [](Dispatcher& dispatcher, JobResult const& job) {
-            auto const* best = &job.laps.begin()->second;
-            for (auto const& [key, lap] : job.laps)  // by trial and epoch: the first of equals
-                if (lap.valid.correct > best->valid.correct) best = &lap;
-            auto const state = dispatcher.fetch_best({best->trial, best->epoch}, best->home);
-            EXPECT_EQ(state.bytes().size(), best->state_bytes);
-        });
+        run_as_scheduler(world, experiment, 2, some_trials(),
+                         {.before_end = [](Dispatcher& dispatcher, JobResult const& job) {
+                             auto const* best = &job.laps.begin()->second;
+                             for (auto const& [key, lap] : job.laps)  // by trial and epoch: the first of equals
+                                 if (lap.valid.correct > best->valid.correct) best = &lap;
+                             auto const state = dispatcher.fetch_best({best->trial, best->epoch}, best->home);
+                             EXPECT_EQ(state.bytes().size(), best->state_bytes);
+                         }});
         barrier(world);
     });
 }
