@@ -38,7 +38,6 @@ Experiment experiment_on(TemporaryDirectory const& directory, Settings const& se
     auto described = document(make_tiny_dataset(directory.path() / "data", 5, 31).string(), 12, "allreduce");
     described.set("train.epochs", 1);
     described.set("run.deterministic", false);
-    described.set("run.deadline_s", 5);
     for (auto const& [path, value] : settings) described.set(path, value);
     return read_document(described);
 }

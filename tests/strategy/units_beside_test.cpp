@@ -160,7 +160,8 @@ TEST(UnitsBeside, OnADeviceWithSlotsEqualOneProcessAlone) {
         for (auto const& [workspace, device] : devices.of) taken += device->taken, fetched += device->fetched;
         if (mpi_world()) break;  // each trainer has its own list
         EXPECT_GT(fetched, 20) << "of 40 units";
-        EXPECT_TRUE(trainers > 1 || taken > 5) << taken << " states were there before their turns";
+        // 31 of 40, or 23 if the helper is always late: then a state that trains every second unit is not back in time.
+        EXPECT_TRUE(trainers > 1 || taken > 20) << taken << " states were there before their turns";
     }
 }
 
