@@ -18,13 +18,14 @@ namespace nccl_group_test {
 
 struct Left {};  // what a look throws when the job has ended
 
-// On a clock that stands still: no wait meets its limit.
+// A look at the clock takes a millisecond: a wait has tens of thousands of looks, however long they take, and spins only at
+// its begin.
 NcclGroup::Terms patient_terms(int ranks = 1, int self = 0) {
     NcclGroup::Terms terms;
     terms.ranks = ranks;
     terms.self = self;
     terms.members = "rank 1 (here), rank 2 (there)";
-    terms.clock = [] { return 0.0; };
+    terms.clock = [now_s = 0.0]() mutable { return now_s += 0.001; };
     return terms;
 }
 
