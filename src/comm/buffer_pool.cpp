@@ -101,28 +101,41 @@ HostBlock BufferPool::new_block(std::size_t bytes) {
     auto const unit = bytes >= k_huge_page ? k_huge_page : k_page;
     auto const capacity = (bytes / unit + 1) * unit;
     std::optional<SharedMemory::Place> place;
+    auto const how = making();
     {
         std::lock_guard const lock(mutex_);
         allocated_ += capacity;
         most_allocated_ = std::max(most_allocated_, allocated_);
-        if (shares_ && bytes >= k_shared_from) place = shared_->reserve(capacity);
+        if (how->shares && bytes >= k_shared_from) place = shared_->reserve(capacity);
     }
     if (place)
-        if (auto const mapping = SharedMemory::make(*place)) return block_of(*mapping);
+        if (auto const mapping = SharedMemory::make(*place)) return how->block_of(*mapping);
     HostBlock block{{touched_memory(capacity), FreeHostMemory{}}, capacity, {}};
-    lock_pages(block);
+    how->lock_pages(block);
     return block;
 }
 
-HostBlock BufferPool::block_of(SharedMapping const& mapping) const {
+std::shared_ptr<BufferPool::Making const> BufferPool::making() const {
+    std::lock_guard const lock(mutex_);
+    return making_;
+}
+
+void BufferPool::change(std::function<void(Making&)> const& set) {
+    std::lock_guard const lock(mutex_);
+    auto changed = std::make_shared<Making>(*making_);
+    set(*changed);
+    making_ = std::move(changed);
+}
+
+HostBlock BufferPool::Making::block_of(SharedMapping const& mapping) const {
     auto const bytes = mapping.piece.bytes;
     HostBlock block{{mapping.data, FreeHostMemory{bytes}}, bytes, mapping.piece};
     lock_pages(block);
     return block;
 }
 
-void BufferPool::lock_pages(HostBlock& block) const {
-    if (pinning_.pin && pinning_.pin(block.data.get(), block.capacity)) block.data.get_deleter().unpin = pinning_.unpin;
+void BufferPool::Making::lock_pages(HostBlock& block) const {
+    if (pinning.pin && pinning.pin(block.data.get(), block.capacity)) block.data.get_deleter().unpin = pinning.unpin;
 }
 
 // What is not needed goes back to the system: where more arrive than leave, and after a crowd has gone.
@@ -163,13 +176,19 @@ std::size_t BufferPool::allocated_bytes() const {
 void BufferPool::share_memory() { share_memory(home_node()); }
 
 void BufferPool::share_memory(int node) {
-    shares_ = true;
-    node_ = node;
+    change([=](Making& how) {
+        how.shares = true;
+        how.node = node;
+    });
+}
+
+void BufferPool::set_pinning(Pinning pinning) {
+    change([&](Making& how) { how.pinning = std::move(pinning); });
 }
 
 PieceOffer BufferPool::offer(Buffer const& buffer) const {
     std::lock_guard const lock(mutex_);
-    return buffer.block_.piece ? shared_->offer(buffer.block_.piece, node_) : PieceOffer{};
+    return buffer.block_.piece ? shared_->offer(buffer.block_.piece, making_->node) : PieceOffer{};
 }
 
 void BufferPool::hand_over(Buffer buffer) {
@@ -193,14 +212,15 @@ HostBlock BufferPool::forget_oldest() {
     return block;
 }
 
-bool BufferPool::may_adopt(PieceOffer const& offer, std::size_t bytes) const {
-    bool const trains_on_it = !pinning_.pin;  // a GPU copies it, once each way
-    bool const far = offer.node != k_any_node && node_ != k_any_node && offer.node != node_;
-    return shares_ && offer.piece.bytes >= bytes && !(trains_on_it && far);
+bool BufferPool::Making::may_adopt(PieceOffer const& offer, std::size_t bytes) const {
+    bool const trains_on_it = !pinning.pin;  // a GPU copies it, once each way
+    bool const far = offer.node != k_any_node && node != k_any_node && offer.node != node;
+    return shares && offer.piece.bytes >= bytes && !(trains_on_it && far);
 }
 
 Buffer BufferPool::adopt(PieceOffer const& offer, std::size_t bytes) {
-    if (!may_adopt(offer, bytes)) return {};
+    auto const how = making();
+    if (!how->may_adopt(offer, bytes)) return {};
     if (auto ready = adopt_ready(offer, bytes)) return ready;
     std::optional<SharedMemory::Place> place;
     {
@@ -209,14 +229,14 @@ Buffer BufferPool::adopt(PieceOffer const& offer, std::size_t bytes) {
     }
     auto const mapping = place ? SharedMemory::map(*place) : std::nullopt;
     if (!mapping) return {};
-    auto block = block_of(*mapping);
+    auto block = how->block_of(*mapping);
     std::lock_guard const lock(mutex_);
     return adopted(std::move(block), bytes);
 }
 
 Buffer BufferPool::adopt_ready(PieceOffer const& offer, std::size_t bytes) {
-    if (!may_adopt(offer, bytes)) return {};
     std::lock_guard const lock(mutex_);
+    if (!making_->may_adopt(offer, bytes)) return {};
     auto had = handed_over_.extract(offer.piece);
     if (!had) return {};
     handed_over_bytes_ -= offer.piece.bytes;

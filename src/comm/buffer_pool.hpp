@@ -70,10 +70,11 @@ public:
     void reserve(std::size_t bytes, int count);  // touches `count` buffers now, so that no hop pays for the page faults
     std::size_t allocated_bytes() const;         // of the blocks that this pool owns now
 
-    // Before the first acquire. share_memory: large blocks can be handed over and adopted from now on. If the system has no
-    // shared memory left, blocks are private. node: of the cores that will train on the blocks; without it, of the cores on
-    // which the calling thread may run.
-    void set_pinning(Pinning pinning) { pinning_ = std::move(pinning); }
+    // Any thread, at any time: blocks that are made later follow. A courier may need blocks before its trainer knows its
+    // device. share_memory: large blocks can be handed over and adopted from now on. If the system has no shared memory
+    // left, blocks are private. node: of the cores that will train on the blocks; without it, of the cores on which the
+    // calling thread may run.
+    void set_pinning(Pinning pinning);
     void share_memory();
     void share_memory(int node);
 
@@ -96,16 +97,22 @@ private:
     HostBlock new_block(std::size_t bytes);
     void take_back(HostBlock block) noexcept;
     void discard(HostBlock const& block) noexcept;
-    HostBlock block_of(SharedMapping const& mapping) const;
+    // How blocks are made. Never changed: a setter puts another one in its place, and a reader keeps what it has read.
+    struct Making {
+        Pinning pinning;
+        bool shares = false;
+        int node = k_any_node;
+        bool may_adopt(PieceOffer const& offer, std::size_t bytes) const;
+        void lock_pages(HostBlock& block) const;
+        HostBlock block_of(SharedMapping const& mapping) const;
+    };
+    std::shared_ptr<Making const> making() const;
+    void change(std::function<void(Making&)> const& set);
     Buffer buffer_of(HostBlock block, std::size_t bytes);
-    bool may_adopt(PieceOffer const& offer, std::size_t bytes) const;
     Buffer adopted(HostBlock block, std::size_t bytes);
-    void lock_pages(HostBlock& block) const;
 
-    Pinning pinning_;
-    bool shares_ = false;
-    int node_ = k_any_node;
-    mutable std::mutex mutex_;
+    mutable std::mutex mutex_;  // of all that follows
+    std::shared_ptr<Making const> making_ = std::make_shared<Making>();
     std::unique_ptr<SharedMemory> shared_;
     std::vector<FreeBlock> free_;  // the last that came back at the end
     std::uint64_t returns_ = 0;

@@ -11,7 +11,6 @@
 #include "comm/exchange.hpp"
 #include "comm/peers.hpp"
 #include "comm/transfers.hpp"
-#include "core/clock.hpp"
 #include "core/error.hpp"
 
 namespace hopscotch {
@@ -25,8 +24,8 @@ constexpr int k_spins = 200;  // looks at an exchange before the first sleep: a 
 
 Courier::Courier(World& world, CourierOptions options)
     : world_(world),
-      options_(options),
-      peers_(std::make_unique<Peers>(world.rank(), world.size(), options.deadline_s)),
+      options_(std::move(options)),
+      peers_(std::make_unique<Peers>(world.rank(), world.size(), options_.deadline_s, options_.clock)),
       transfers_(std::make_unique<Transfers>(*this)),
       exchanges_(std::make_unique<Exchanges>()) {
     has_bell_ = world.set_bell([this] {
@@ -76,7 +75,7 @@ void Courier::start(std::shared_ptr<Exchange> exchange) {
     bool const small = exchange->bytes() <= k_small_bytes;
     {
         std::lock_guard const engine(engine_);
-        exchanges_->start(std::move(exchange), world_, monotonic_s());
+        exchanges_->start(std::move(exchange), world_, options_.clock());
     }
     if (!small) wake_courier_.notify_one();
 }
@@ -88,11 +87,11 @@ bool Courier::finish(Exchange const& exchange) {
     int looks = 0;
     while (!exchange.finished() && !activity_.leave) {
         if (std::unique_lock const engine(engine_, std::try_to_lock); engine)
-            if (exchanges_->progress(world_, monotonic_s(), sent_.data())) looks = 0;
+            if (exchanges_->progress(world_, options_.clock(), sent_.data())) looks = 0;
         if (++looks > k_spins) std::this_thread::sleep_for(std::chrono::microseconds(looks > 2 * k_spins ? 100 : 20));
     }
     --helpers_;
-    helped_s_ = monotonic_s();
+    helped_s_ = options_.clock();
     if (exchange.finished()) return true;
     std::lock_guard const lock(mutex_);
     if (failure_) std::rethrow_exception(failure_);

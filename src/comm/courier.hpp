@@ -12,6 +12,7 @@
 #include <condition_variable>
 #include <deque>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -23,6 +24,7 @@
 #include "comm/messages.hpp"
 #include "comm/traffic.hpp"
 #include "comm/world.hpp"
+#include "core/clock.hpp"
 
 namespace hopscotch {
 
@@ -30,6 +32,7 @@ struct CourierOptions {
     std::size_t piece_bytes = std::size_t{8} << 20;  // 4-16 MB: larger ones block control messages inside one MPI call
     double deadline_s = 60;                          // of each step of a transfer, and of a silent peer
     double heartbeat_s = 0.5;
+    std::function<double()> clock = monotonic_s;  // of deadlines, silences and heartbeats
 };
 
 class Exchange;

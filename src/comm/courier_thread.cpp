@@ -53,7 +53,7 @@ void Courier::loop() {
     int quiet_rounds = 0;
     double closing_since = 0;
     while (!stopping_) {
-        auto const now = monotonic_s();
+        auto const now = options_.clock();
         std::unique_lock engine(engine_);
         if (turn(now)) {
             quiet_rounds = 0;
@@ -105,7 +105,7 @@ bool Courier::pump() {
     bool moved = send_queued();
     moved |= take_arrivals();
     moved |= finish_sends();
-    auto const now = monotonic_s();
+    auto const now = options_.clock();
     moved |= transfers_->progress(now);
     moved |= exchanges_->progress(world_, now, sent_.data());
     return moved;
@@ -142,7 +142,7 @@ bool Courier::send_queued() {
         pushes.clear();
     }
     for (auto const& message : outgoing) post(message.to, message.kind, message.body);
-    for (auto& push : pushes) transfers_->offer(std::move(push), monotonic_s());
+    for (auto& push : pushes) transfers_->offer(std::move(push), options_.clock());
     return !outgoing.empty() || !pushes.empty();
 }
 
@@ -186,7 +186,7 @@ void Courier::dispatch(Rank from, ByteView bytes) {
                                     peers_->name(from), version, k_protocol));
     auto const body = bytes.subspan(sizeof version + sizeof kind);
     if (peers_->is_buried(from)) return;  // it has woken, but the job goes on without it
-    auto const now = monotonic_s();
+    auto const now = options_.clock();
     peers_->heard_from(from);
     if (kind == MessageKind::heartbeat) peers_->take(from, decode<Heartbeat>(body));
     if (kind == MessageKind::shutdown) activity_.leave = true;

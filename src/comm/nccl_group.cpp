@@ -9,7 +9,6 @@
 #include <future>
 #include <thread>
 
-#include "core/clock.hpp"
 #include "core/error.hpp"
 #include "core/log.hpp"
 
@@ -30,12 +29,12 @@ void nap(double waited_s) {
 enum class End { finalize, abort };
 
 // On a thread of its own, which may never come back from NCCL.
-void end_of(NcclCalls& calls, End end, double deadline_s) {
+void end_of(NcclCalls& calls, End end, double deadline_s, std::function<double()> const& clock) {
     using State = NcclCalls::State;
     if (end == End::abort) return calls.abort();
-    auto const until = monotonic_s() + deadline_s;
+    auto const until = clock() + deadline_s;
     auto state = calls.finalize();
-    while (state == State::under_way && monotonic_s() < until) {
+    while (state == State::under_way && clock() < until) {
         std::this_thread::sleep_for(std::chrono::duration<double>(k_poll_s));
         state = calls.state();
     }
@@ -67,9 +66,9 @@ void NcclGroup::fail(std::string const& what, std::string const& why) {
 
 template <class Done>
 void NcclGroup::poll(std::string const& what, Limit limit, Done done) {
-    auto const since = monotonic_s();
+    auto const since = terms_.clock();
     while (!done()) {
-        auto const waited_s = monotonic_s() - since;
+        auto const waited_s = terms_.clock() - since;
         try {
             terms_.look();
         } catch (...) {
@@ -142,8 +141,9 @@ NcclGroup::~NcclGroup() {
     auto const end = all_done && !in_error ? End::finalize : End::abort;
     auto const patience_s = in_error ? std::min(terms_.deadline_s, k_patience_in_error_s) : terms_.deadline_s;
     try {
-        std::packaged_task<void()> task(
-            [calls = calls_, end, deadline_s = patience_s / 2] { end_of(*calls, end, deadline_s); });
+        std::packaged_task<void()> task([calls = calls_, end, deadline_s = patience_s / 2, clock = terms_.clock] {
+            end_of(*calls, end, deadline_s, clock);
+        });
         auto done = task.get_future();
         std::thread thread(std::move(task));
         bool const in_time = done.wait_for(std::chrono::duration<double>(patience_s)) == std::future_status::ready;

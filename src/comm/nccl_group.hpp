@@ -11,6 +11,7 @@
 #include <string>
 
 #include "comm/nccl_calls.hpp"
+#include "core/clock.hpp"
 
 namespace hopscotch {
 
@@ -22,6 +23,7 @@ public:
         double deadline_s = 60;  // of the bring-up, and of the end
         double stall_s = 300;    // limit of a sum while job_still_s() shows no progress of any trainer
         std::function<double()> job_still_s = [] { return 1e9; };
+        std::function<double()> clock = monotonic_s;
         std::function<void()> look = [] {};  // called at every turn of a wait; its exception ends the wait
     };
 

@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/clock.hpp"
-
 namespace hopscotch {
 namespace {
 
@@ -18,7 +16,7 @@ constexpr double k_nap_s = 0.5;
 void Peers::watch(Watch const& watch) {
     std::lock_guard const lock(mutex_);
     watch_ = watch;
-    looked_ = monotonic_s();
+    looked_ = clock_();
     for (auto& peer : peers_) peer.heard = peer.moved = looked_;
     watching_ = true;
 }
@@ -54,7 +52,7 @@ std::string Peers::name_of_peer(Peer const& peer, Rank rank) const {
 
 void Peers::heard_from(Rank rank) {
     std::lock_guard const lock(mutex_);
-    peers_[rank.index()].heard = monotonic_s();
+    peers_[rank.index()].heard = clock_();
 }
 
 void Peers::take(Rank rank, Heartbeat const& beat) {
@@ -82,7 +80,7 @@ std::optional<Heartbeat> Peers::last_heartbeat(Rank rank) const {
 
 double Peers::job_still_s() const {
     std::lock_guard const lock(mutex_);
-    return monotonic_s() - peers_[0].moved;
+    return clock_() - peers_[0].moved;
 }
 
 void Peers::survive_losses() {
@@ -100,7 +98,7 @@ std::vector<Lost> Peers::silent() {
     std::vector<Lost> out;
     if (!watching_) return out;
     // Who was not awake to listen (a stopped machine, a starved process) has no right to call others silent.
-    auto const now = monotonic_s();
+    auto const now = clock_();
     auto const slept_s = now - std::exchange(looked_, now);
     for (auto& peer : peers_) peer.heard += slept_s > k_nap_s ? slept_s : 0;
     bool const scheduler = self_ == Rank(0);

@@ -3,19 +3,23 @@
 // trainers, a trainer watches rank 0. Any thread.
 #pragma once
 #include <cstddef>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "comm/courier_messages.hpp"
 #include "comm/messages.hpp"
+#include "core/clock.hpp"
 
 namespace hopscotch {
 
 class Peers {
 public:
-    Peers(Rank self, int size, double deadline_s) : self_(self), peers_(static_cast<std::size_t>(size)) {
+    Peers(Rank self, int size, double deadline_s, std::function<double()> clock = monotonic_s)
+        : self_(self), clock_(std::move(clock)), peers_(static_cast<std::size_t>(size)) {
         watch_.deadline_s = deadline_s;
     }
 
@@ -64,6 +68,7 @@ private:
     std::string name_of_peer(Peer const& peer, Rank rank) const;
 
     Rank self_;
+    std::function<double()> clock_;
     mutable std::mutex mutex_;
     std::vector<Peer> peers_;
     Watch watch_;

@@ -2,6 +2,7 @@
 // Collectives on threads and on MPI processes: right sums, the order of additions, and exactly the promised messages.
 #include <cmath>
 #include <cstring>
+#include <latch>
 #include <numeric>
 
 #include "both_worlds.hpp"
@@ -10,6 +11,7 @@
 #include "comm/peers.hpp"
 #include "core/error.hpp"
 #include "core/rng.hpp"
+#include "test_clock.hpp"
 
 namespace hopscotch {
 namespace all_reduce_test {
@@ -145,10 +147,12 @@ TEST(AllReduce, BroadcastBringsTheFirstRanksBytes) {
 TEST(AllReduce, AStandstillNamesThePeerAndTheExchange) {
     if (testing::mpi_world())
         GTEST_SKIP() << "a rank that stays away cannot leave MPI in good order; it is tested on threads";
-    run_thread_ranks(3, [](World& world) {
+    testing::TestClock clock;
+    std::latch begun(2);
+    run_thread_ranks(3, [&](World& world) {
         testing::barrier(world);
-        Courier courier(world, {});
-        courier.peers().watch({.stall_s = 0.2});
+        Courier courier(world, {.clock = clock.reader()});
+        courier.peers().watch({});
         courier.leave_quietly();  // only the exchange is watched
         auto const group = whole_world(world);
         std::vector<float> values(100);
@@ -156,6 +160,8 @@ TEST(AllReduce, AStandstillNamesThePeerAndTheExchange) {
             auto plan = all_reduce(AllReduce::deterministic, group, values, courier.pool());
             plan.what = "gradient of trial 3";
             auto const exchange = started(courier, std::move(plan), 0);
+            begun.arrive_and_wait();
+            clock.step_at_each_reading(1);  // ranks 0 and 2 have what they can get from each other
             try {
                 courier.finish(*exchange);
                 ADD_FAILURE() << "an exchange without rank 1 came to an end";

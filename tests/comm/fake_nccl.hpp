@@ -133,7 +133,7 @@ private:
         return true;
     }
     void wait_for_sums() {
-        for (int turns = 0; !sums_.empty() && turns < 100'000 && !fabric_->over(); ++turns)
+        for (int turns = 0; !sums_.empty() && turns < 1'000'000 && !fabric_->over(); ++turns)
             if (!advance(sums_)) std::this_thread::sleep_for(std::chrono::microseconds(100));
         compute_.clear();
     }

@@ -3,27 +3,42 @@
 
 #include <gtest/gtest.h>
 
-#include "core/clock.hpp"
+#include "test_clock.hpp"
 
 namespace hopscotch {
 namespace peers_test {
 
-void let_pass(double seconds) {
-    for (auto const until = monotonic_s() + seconds; monotonic_s() < until;) {
+// In steps that are shorter than a nap.
+std::vector<Lost> silent_after(double seconds, Peers& peers, testing::TestClock& clock) {
+    constexpr double step_s = 0.25;
+    for (double passed_s = 0; passed_s < seconds - step_s; passed_s += step_s) {
+        clock.advance(step_s);
+        EXPECT_TRUE(peers.silent().empty()) << "after " << passed_s << " s";
     }
-}
-
-std::vector<Lost> ask_until_somebody_is_silent(Peers& peers) {
-    while (true)
-        if (auto silent = peers.silent(); !silent.empty()) return silent;
+    clock.advance(step_s);
+    return peers.silent();
 }
 
 TEST(Peers, WhoSleptCallsNobodySilent) {
-    Peers peers(Rank(0), 3, 60);
-    peers.watch({.silence_s = 0.1});
-    let_pass(0.6);  // this process was stopped, or starved
+    testing::TestClock clock;
+    Peers peers(Rank(0), 3, 60, clock.reader());
+    peers.watch({.silence_s = 10});
+    clock.advance(600);  // this process was stopped, or starved
     EXPECT_TRUE(peers.silent().empty());
-    EXPECT_EQ(ask_until_somebody_is_silent(peers).size(), 2U);
+    EXPECT_TRUE(silent_after(10, peers, clock).empty());
+    EXPECT_EQ(silent_after(0.25, peers, clock).size(), 2U);
+}
+
+TEST(Peers, WhoIsHeardFromIsNotSilent) {
+    testing::TestClock clock;
+    Peers peers(Rank(0), 3, 60, clock.reader());
+    peers.watch({.silence_s = 10});
+    EXPECT_TRUE(silent_after(5, peers, clock).empty());
+    peers.heard_from(Rank(2));
+    auto const silent = silent_after(5.25, peers, clock);
+    ASSERT_EQ(silent.size(), 1U);
+    EXPECT_EQ(silent[0].rank, Rank(1));
+    EXPECT_NE(silent[0].why.find("has been silent for 10 s"), std::string::npos) << silent[0].why;
 }
 
 TEST(Peers, TheDeadTheLostAndThoseThatLeft) {
@@ -47,9 +62,11 @@ TEST(Peers, TheDeadTheLostAndThoseThatLeft) {
 }
 
 TEST(Peers, ATrainerWatchesRankZeroOnly) {
-    Peers peers(Rank(2), 3, 60);
-    peers.watch({.silence_s = 0.05});
-    auto const silent = ask_until_somebody_is_silent(peers);
+    testing::TestClock clock;
+    Peers peers(Rank(2), 3, 60, clock.reader());
+    peers.watch({.silence_s = 10});
+    EXPECT_TRUE(silent_after(10, peers, clock).empty());
+    auto const silent = silent_after(0.25, peers, clock);
     ASSERT_EQ(silent.size(), 1U);
     EXPECT_EQ(silent[0].rank, Rank(0));
     peers.stop_watching();

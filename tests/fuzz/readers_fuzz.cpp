@@ -4,6 +4,7 @@
 // the words that repeat it:
 //   fuzz_readers [--count 1000] [--seed 1] [--kind NAME] [--only N]      --only: this case alone; --kind: its kind
 #include <sys/resource.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -22,7 +23,7 @@
 namespace hopscotch::fuzz {
 namespace {
 
-constexpr unsigned k_longest_s = 5;           // of a case
+constexpr long k_longest_s = 5;               // of processor time, of a case: other processes do not count
 constexpr rlim_t k_most_memory = 2ULL << 30;  // address space
 
 struct Options {
@@ -35,8 +36,13 @@ struct Options {
 // What a signal handler can print: made before each case.
 char g_case[256];
 
+void limit_time(long seconds) {
+    itimerval const limit{{}, {seconds, 0}};
+    ::setitimer(ITIMER_PROF, &limit, nullptr);
+}
+
 void tell_and_die(int signal) {
-    char const* what = signal == SIGALRM ? "took too long" : "crashed";
+    char const* what = signal == SIGPROF ? "took too long" : "crashed";
     for (char const* text : {"fuzz_readers: ", what, ": ", static_cast<char const*>(g_case), "\n"})
         if (::write(2, text, std::strlen(text)) < 0) break;
     ::_exit(1);
@@ -49,7 +55,7 @@ void watch_over_this_process() {
     struct sigaction action{};
     action.sa_handler = tell_and_die;
     action.sa_flags = SA_ONSTACK;
-    for (int const signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGALRM}) sigaction(signal, &action, nullptr);
+    for (int const signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGPROF}) sigaction(signal, &action, nullptr);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // their shadow memory is address space too
     rlimit const limit{k_most_memory, k_most_memory};
     setrlimit(RLIMIT_AS, &limit);
@@ -87,10 +93,10 @@ int fuzz(Kind& kind, Options const& options) {
         std::snprintf(g_case, sizeof g_case, "--kind %s --seed %llu --only %u", kind.name().c_str(),
                       static_cast<unsigned long long>(options.seed), i);
         Rng rng(stream_key(options.seed, Purpose::synthetic, {static_cast<std::int64_t>(i)}));
-        ::alarm(k_longest_s);
+        limit_time(k_longest_s);
         kind.damage(scratch.path(), rng);
         auto const verdict = judge(kind, scratch.path());
-        ::alarm(0);
+        limit_time(0);
         ++(verdict.read ? read : refused);
         if (verdict.problem.empty()) continue;
         ++failed;

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
 #include <iostream>
 #include <numeric>
 #include <set>
@@ -20,13 +19,17 @@ namespace open_shop_test {
 using Units = std::vector<double>;
 
 // One epoch of trials with these units; every trainer has one shard.
-double makespan(std::string_view policy, Units const& units, int trainers, int seed = 0, double jitter = 0) {
+Simulation simulation(std::string_view policy, Units const& units, int trainers, int seed = 0, double jitter = 0) {
     std::vector<TrialCost> trials;
     for (double const unit : units) trials.push_back({TrialId(trials.size()), unit, 0, 1});
     SimulationOptions options;
     options.seed = static_cast<std::uint64_t>(seed);
     options.jitter = jitter;
-    return simulate(policy_named(policy), trials, make_owners(trainers, trainers, std::ssize(units)), options).makespan;
+    return simulate(policy_named(policy), trials, make_owners(trainers, trainers, std::ssize(units)), options);
+}
+
+double makespan(std::string_view policy, Units const& units, int trainers, int seed = 0, double jitter = 0) {
+    return simulation(policy, units, trainers, seed, jitter).makespan;
 }
 
 double bound(Units const& units, int trainers) {
@@ -98,18 +101,12 @@ TEST(OpenShop, FigureSixOfTheTechnicalReport) {
     EXPECT_LE(mixed, 1.005);
 }
 
-// Of 4096 decisions: less than 50 ms, by a wide margin.
-TEST(OpenShop, APlanOf256TrialsTakesMilliseconds) {
-    auto const units = figure_6(256, 16, false, 0);
-    double best_ms = 1e9;
-    for (int i = 0; i < 3; ++i) {
-        auto const start = std::chrono::steady_clock::now();
-        makespan("lrtf", units, 16);
-        std::chrono::duration<double, std::milli> const took = std::chrono::steady_clock::now() - start;
-        best_ms = std::min(best_ms, took.count());
-    }
-    std::cout << "256 x 16: " << best_ms << " ms\n";
-    EXPECT_LT(best_ms, 50);
+// A plan of 4096 units takes milliseconds, because a decision looks at few of the 256 trials.
+TEST(OpenShop, ADecisionLooksAtFewTrials) {
+    constexpr int trials = 256, trainers = 16;
+    auto const looks = simulation("lrtf", figure_6(trials, trainers, false, 0), trainers).looks;
+    std::cout << "256 x 16: " << looks << " looks\n";
+    EXPECT_LE(looks, 10 * trials * trainers);
 }
 
 // 38 trials of 1 and 10 of 7.942693. Published: a ring is 1.53, 2.21, 2.43 and 2.73 times as long as a random order.

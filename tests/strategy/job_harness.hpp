@@ -98,10 +98,23 @@ inline OwnerTable owners_for(Experiment const& experiment, int shards, int train
     return plan_owners(request);
 }
 
-// Rank 0: every lap of every trial, released at once; returns when every trial has ended. then: before the trainers leave.
+// What rank 0 does at moments of a job.
+struct JobHooks {
+    std::function<void(Courier&)> all_sent = {};  // every lap has been sent; it may still be on its way
+    std::function<void(Dispatcher&, JobResult const&)> before_end = {};  // every trial has ended; the trainers are there
+};
+
+// Until all that this rank has sent to the trainers is in their inboxes. A trainer's courier takes messages in order. It
+// acknowledges a push, which goes to a service that no trainer of mop has, so no one ever reads the push.
+inline void await_inboxes(Courier& courier) {
+    for (int rank = 1; rank < courier.world().size(); ++rank)
+        courier.push(Rank(rank), {}, courier.pool().acquire(64), MessageKind::gradient);
+    while (!courier.pushes_delivered()) std::this_thread::yield();
+}
+
+// Rank 0: every lap of every trial, released at once; returns when every trial has ended.
 inline JobResult run_as_scheduler(World& world, Experiment const& experiment, int shards,
-                                  std::vector<Assignment> const& trials,
-                                  std::function<void(Dispatcher&, JobResult const&)> const& then = {}) {
+                                  std::vector<Assignment> const& trials, JobHooks const& hooks = {}) {
     JobResult result;
     auto const& entry = strategy_named(experiment.strategy.name);
     result.owners = owners_for(experiment, shards, trainers_with_data(experiment.strategy, world.size() - 1),
@@ -120,10 +133,11 @@ inline JobResult run_as_scheduler(World& world, Experiment const& experiment, in
             lap.unit_cost = cost / shards;
             dispatcher->execute(lap);
         }
+    if (hooks.all_sent) hooks.all_sent(courier);
     Collector collector(result, experiment.train.epochs, *dispatcher);
     Pump pump(courier, hosts, 60, *dispatcher);
     while (collector.ended.size() < trials.size()) pump.take(collector, 1);
-    if (then) then(*dispatcher, result);
+    if (hooks.before_end) hooks.before_end(*dispatcher, result);
     result.totals = end_job(courier, 0, 30);
     say_farewell(courier);
     return result;

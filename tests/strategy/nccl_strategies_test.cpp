@@ -38,7 +38,6 @@ Experiment experiment_on(TemporaryDirectory const& directory, Settings const& se
     auto described = document(make_tiny_dataset(directory.path() / "data", 5, 31).string(), 12, "allreduce");
     described.set("train.epochs", 1);
     described.set("run.deterministic", false);
-    described.set("run.deadline_s", 5);
     for (auto const& [path, value] : settings) described.set(path, value);
     return read_document(described);
 }
@@ -66,11 +65,12 @@ Trained train(Through through, Case const& wanted) {
         TemporaryDirectory const directory;
         auto const experiment = experiment_on(directory, wanted.settings);
         try {
-            out.job = run_as_scheduler(world, experiment, 5, {{}}, [&](Dispatcher& dispatcher, JobResult const& job) {
-                if (job.laps.at({TrialId(0), 0}).outcome != Outcome::finished) return;
-                auto const best = dispatcher.fetch_best({TrialId(0), 0}, TrainerId(0));
-                out.state.assign(best.bytes().begin(), best.bytes().end());
-            });
+            out.job = run_as_scheduler(world, experiment, 5, {{}},
+                                       {.before_end = [&](Dispatcher& dispatcher, JobResult const& job) {
+                                           if (job.laps.at({TrialId(0), 0}).outcome != Outcome::finished) return;
+                                           auto const best = dispatcher.fetch_best({TrialId(0), 0}, TrainerId(0));
+                                           out.state.assign(best.bytes().begin(), best.bytes().end());
+                                       }});
         } catch (CommError const& error) {
             out.error = error.what();
             try {
