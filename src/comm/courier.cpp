@@ -28,7 +28,8 @@ Courier::Courier(World& world, CourierOptions options)
       options_(options),
       peers_(std::make_unique<Peers>(world.rank(), world.size(), options.deadline_s)),
       transfers_(std::make_unique<Transfers>(*this)),
-      exchanges_(std::make_unique<Exchanges>()) {
+      exchanges_(std::make_unique<Exchanges>()),
+      processes_(this_process()) {
     has_bell_ = world.set_bell([this] {
         {
             std::lock_guard const lock(mutex_);

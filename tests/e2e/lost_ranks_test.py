@@ -10,7 +10,7 @@ import unittest
 import unittest.mock
 
 import faults_test
-from harness import LONG, Case, end_of_job, experiment
+from harness import LONG, RECOVERY, Case, end_of_job, experiment
 from strategies_test import ONE_OF_EACH
 
 
@@ -87,6 +87,31 @@ class LostRanks(Case):
         self.end_all(jobs, lambda process: process.send_signal(signal.SIGTERM))
         for i, strategy in enumerate(strategies):
             self.assertEqual(self.summary(f"out{i}")["status"], "interrupted", strategy)
+
+
+class Ended(Case):
+    """With the default of run.silence_s: the end of a process on the same host is an event, and nobody waits for silence."""
+
+    launcher_options = RECOVERY  # mpirun leaves the others alone: they must notice by themselves
+    pid_of_rank = faults_test.Faults.pid_of_rank
+    begin = faults_test.Faults.begin
+
+    def killed(self, rank, *args):
+        process = self.begin(*args, np=3)
+        os.kill(self.pid_of_rank(process, rank), signal.SIGKILL)
+        out, err = self.end_of(process)
+        self.assertNotIn("has been silent", out + err)
+        return out + err
+
+    def test_a_trainer_that_the_job_needs(self):
+        said = self.killed(2, "--set", 'strategy={"name": "allreduce"}')
+        self.assertRegex(said, r"rank 2 \(.+, pid \d+\) is lost: its process has ended")
+        self.assertEqual(self.summary()["status"], "interrupted")
+
+    def test_rank_0(self):
+        said = self.killed(0)
+        for rank in (1, 2):
+            self.assertRegex(said, rf"rank {rank} \(.+\): rank 0 is lost: its process has ended")
 
 
 if __name__ == "__main__":

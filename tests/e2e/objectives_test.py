@@ -153,7 +153,6 @@ class LostTrainers(Grouped):
         search = {**REPEATED[0], "trials": 12}
         expected = self.run_once(search, "quiet", "--trainers", "2")
         document = searching(search, "out")
-        document["run"]["silence_s"] = 1
         self.write(document)
         # Units take longer, so that nothing has finished before the trainer is killed.
         with unittest.mock.patch.dict(os.environ, {"HOPSCOTCH_FAULT": "unit.begin:1:jitter"}):

@@ -86,10 +86,7 @@ class Round:
         if job.world == "threads":
             command += ["--trainers", str(job.trainers)]
         else:
-            command += [
-                *(["--set", "run.scheduler=shared"] if shared else []),
-                *(["--set", "run.silence_s=1"] if job.world == "recovery" else []),
-            ]
+            command += [*(["--set", "run.scheduler=shared"] if shared else [])]
             command = [
                 *MPIRUN,
                 *(RECOVERY if job.world == "recovery" else []),

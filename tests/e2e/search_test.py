@@ -298,7 +298,6 @@ class LostTrainers(Case):
                 search = {**search, "trials": 27} if number == 0 else {**search, "population": 12}
                 expected = self.wanted(search)
                 document = searching(search, f"out{number}")
-                document["run"]["silence_s"] = 1
                 self.write(document)
                 # Units take longer, so that nothing has finished before the trainer is killed.
                 with unittest.mock.patch.dict(os.environ, {"HOPSCOTCH_FAULT": "unit.begin:1:jitter"}):

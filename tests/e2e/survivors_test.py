@@ -23,7 +23,7 @@ class Jobs(resume_test.Disturbed):
 
     def begin(self, folder, strategy, fault=SLOWER, processes=None, **changes):
         document = resume_test.disturbed(folder, strategy=strategy, **{"train": TRAIN, **changes})
-        document["run"].update({"silence_s": 2, "checkpoint_every_s": 0.2, "scheduler": self.scheduler})
+        document["run"].update({"checkpoint_every_s": 0.2, "scheduler": self.scheduler})
         self.write(document)
         with unittest.mock.patch.dict(os.environ, {"HOPSCOTCH_FAULT": fault}):
             process = self.start("run", "e.json", "--quiet", np=processes or self.processes)
@@ -39,7 +39,7 @@ class Jobs(resume_test.Disturbed):
         self.assertEqual(self.outcome(folder), expected)
         self.assertEqual(sorted(loss["trainer"] for loss in self.summary(folder).get("lost", [])), lost)
         for trainer in lost:
-            self.assertRegex(err, rf"rank {trainer + 1} \(.*the job goes on without it")
+            self.assertRegex(err, rf"rank {trainer + 1} \(.*\) is lost: its process has ended.*; the job goes on without it")
 
 
 class Survivors(Jobs):
