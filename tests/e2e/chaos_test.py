@@ -11,6 +11,7 @@ import unittest
 
 import chaos
 from harness import BINARY, LONG, and_long, long_only
+from limits import RUN_LIMIT_S
 from resume_test import Disturbed, disturbed
 
 KINDS = ("kill", "throw", "enospc", "tear")
@@ -122,7 +123,7 @@ class Faults(Disturbed):
                 cwd=self.cwd,
                 capture_output=True,
                 text=True,
-                timeout=60,
+                timeout=RUN_LIMIT_S,
             )
             self.assertNotIn(done.returncode, (0, 2, -signal.SIGXFSZ), done.stderr)
             self.assertIn("File too large", done.stderr)
@@ -185,7 +186,7 @@ class Faults(Disturbed):
         )
         self.wait_for_event(process)
         process.send_signal(signal.SIGUSR1)
-        out, _ = process.communicate(timeout=30)
+        out, _ = process.communicate(timeout=RUN_LIMIT_S)
         self.assertEqual(process.returncode, -signal.SIGKILL, out)
         self.resumed()
         self.assertEqual(self.outcome("out"), self.undisturbed())
@@ -227,7 +228,7 @@ class Replaced(Disturbed):
         self.resumed(trainers="2")
         before = self.listing()
         orphan.send_signal(signal.SIGCONT)
-        out, err = orphan.communicate(timeout=30)
+        out, err = orphan.communicate(timeout=RUN_LIMIT_S)
         self.assertEqual(orphan.returncode, 1, out + err)
         self.assertIn("out: another job continues this run", err)
         after = {name: size for name, size in self.listing().items() if not name.startswith("out/checkpoints")}

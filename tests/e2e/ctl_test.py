@@ -17,6 +17,7 @@ import unittest.mock
 
 import faults_test
 from harness import BINARY, LONG, Case, experiment, strict_json
+from limits import RUN_LIMIT_S
 
 SLOW = {"name": "synthetic", "parameters": 2000, "seconds_per_batch": 0.002}
 RATES = (0.1, 0.2, 0.3)
@@ -200,7 +201,7 @@ class Followed(Ctl):
         )
         self.do("finish")
         self.finished(process)
-        out, err = follower.communicate(timeout=30)
+        out, err = follower.communicate(timeout=RUN_LIMIT_S)
         self.assertEqual((follower.returncode, err), (0, ""), out)
         self.assertIn("status    finished\nprogress  100 %\n", out)
         self.assertEqual(self.ctl("status", "--follow")[0], 0)

@@ -10,6 +10,7 @@ import struct
 import unittest
 
 from harness import LONG, Case, and_long, every, experiment, owners, strict_json
+from limits import RUN_LIMIT_S
 
 TRAIN = {"epochs": 6, "batch_size": 4, "optimizer": {"name": "adam", "lr": 0.01}}
 TOGETHER = {**TRAIN, "epochs": 4, "batch_size": 16}  # where trainers wait for each other in every step, which takes longer
@@ -507,7 +508,7 @@ class Signals(Disturbed):
             journal = self.cwd / folder / "journal.jsonl"
             self.wait_for(lambda: journal.exists() and journal.read_text().count('"lap_done"') >= 5, "five laps", process)
             process.send_signal(signal.SIGUSR1)
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=RUN_LIMIT_S)
         self.assertEqual(process.returncode, 75, out + err)
         self.assertEqual(self.summary(folder)["status"], "interrupted")
 

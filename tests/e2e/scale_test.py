@@ -8,6 +8,7 @@ import subprocess
 import unittest
 
 from harness import Case
+from limits import RUN_LIMIT_S
 
 BENCH = os.environ["HOPSCOTCH_SCALE_BENCH"]
 
@@ -17,7 +18,7 @@ class Scale(Case):
         """The bench's object, with the bytes of the journal; every lap has come."""
         sizes = ("--trainers", "64", "--shards", str(shards), "--trials", str(trials), "--epochs", str(epochs))
         done = subprocess.run(
-            [BENCH, *sizes, *options, "--dir", folder], cwd=self.cwd, capture_output=True, text=True, timeout=120
+            [BENCH, *sizes, *options, "--dir", folder], cwd=self.cwd, capture_output=True, text=True, timeout=RUN_LIMIT_S
         )
         self.assertEqual(done.returncode, 0, done.stderr)
         out = json.loads(done.stdout.splitlines()[-1])

@@ -132,9 +132,7 @@ class Searches(Case):
             self.assertTrue(
                 self.kill_at(self.start("run", "e.json", "--quiet", "--trainers", "3"), laps, folder=f"out{laps}")
             )
-            out, err = self.end_of(
-                self.start("run", "e.json", "--quiet", "--resume", "--trainers", "3"), f"out{laps}", timeout=30
-            )
+            out, err = self.end_of(self.start("run", "e.json", "--quiet", "--resume", "--trainers", "3"), f"out{laps}")
             self.assertEqual(self.everything(f"out{laps}"), expected, out + err)
 
     def test_a_journal_of_other_decisions_is_refused(self):
