@@ -2,7 +2,6 @@
 """Signals and lost trainers: a run ends soon, says why, and never hangs."""
 
 import os
-import pathlib
 import signal
 import unittest
 import unittest.mock
@@ -42,17 +41,6 @@ class Faults(Case):
         self.assertEqual(summary["status"], "interrupted")
         self.assertEqual({trial["status"] for trial in summary["trials"]}, {"interrupted"})
 
-    def pid_of_rank(self, process, rank):
-        for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
-            try:
-                if int(stat.read_text().rpartition(")")[2].split()[1]) != process.pid:
-                    continue
-                if f"OMPI_COMM_WORLD_RANK={rank}".encode() in (stat.parent / "environ").read_bytes().split(b"\0"):
-                    return int(stat.parent.name)
-            except (FileNotFoundError, ProcessLookupError):
-                continue
-        self.fail(f"mpirun has no child of rank {rank}")
-
     def interrupted(self, process):
         self.interrupted_at_once(process)
         last = self.journal()[-1]
@@ -79,7 +67,7 @@ class Faults(Case):
     def test_sigterm_to_mpirun_within_a_long_batch(self):
         # The trainers would leave after their batch; mpirun kills everyone long before.
         with unittest.mock.patch.dict(os.environ, PATIENT):
-            process = self.begin(np=3, batch_s=30, wait_for="lap_released")
+            process = self.begin(np=3, batch_s=3600, wait_for="lap_released")
         process.send_signal(signal.SIGTERM)
         self.interrupted_at_once(process)
 
@@ -87,7 +75,7 @@ class Faults(Case):
         # run.grace_s is over before the batch is.
         for np, threads in ((None, ("--trainers", "2")), (3, ())):
             process = self.begin(
-                *threads, "--overwrite", "--set", "run.grace_s=1", np=np, batch_s=30, wait_for="lap_released"
+                *threads, "--overwrite", "--set", "run.grace_s=1", np=np, batch_s=3600, wait_for="lap_released"
             )
             process.send_signal(signal.SIGUSR1)
             self.interrupted(process)
@@ -96,7 +84,7 @@ class Faults(Case):
             (self.cwd / "out/journal.jsonl").unlink()
 
     def test_second_sigint_ends_at_once(self):
-        process = self.begin("--trainers", "2", batch_s=30, wait_for="lap_released")
+        process = self.begin("--trainers", "2", batch_s=3600, wait_for="lap_released")
         process.send_signal(signal.SIGINT)
         self.wait_for(lambda: (self.cwd / "out/summary.json").exists(), "a first summary", process)
         process.send_signal(signal.SIGINT)

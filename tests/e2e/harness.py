@@ -287,6 +287,22 @@ class Case(unittest.TestCase):
                 self.fail(f"no {what} within {WAIT_LIMIT_S:g} s")
             time.sleep(0.01)
 
+    def pid_of_rank(self, process, rank):
+        for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
+            try:
+                if int(stat.read_text().rpartition(")")[2].split()[1]) != process.pid:
+                    continue
+                if f"OMPI_COMM_WORLD_RANK={rank}".encode() in (stat.parent / "environ").read_bytes().split(b"\0"):
+                    return int(stat.parent.name)
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+        self.fail(f"mpirun has no child of rank {rank}")
+
+    def wait_for_stop(self, process, pid):
+        """Until that process has stopped itself (a fault of kind stop)."""
+        stat = pathlib.Path(f"/proc/{pid}/stat")
+        self.wait_for(lambda: stat.read_text().rpartition(")")[2].split()[0] == "T", f"stop of {pid}", process)
+
     def wait_for_event(self, process, event="lap_done", folder="out"):
         path = self.cwd / folder / "journal.jsonl"
         self.wait_for(lambda: path.exists() and f'"{event}"' in path.read_text(), f"the first {event}", process)

@@ -15,8 +15,6 @@ from strategies_test import ONE_OF_EACH
 
 
 class LostRanks(Case):
-    pid_of_rank = faults_test.Faults.pid_of_rank
-
     def begin_all(self, strategies=ONE_OF_EACH, laps=1, **run):
         """One endless job of each strategy, side by side, each past so many laps."""
         jobs = []
@@ -91,7 +89,6 @@ class Ended(Case):
     """With the default of run.silence_s: the end of a process on the same host is an event, and nobody waits for silence."""
 
     launcher_options = RECOVERY  # mpirun leaves the others alone: they must notice by themselves
-    pid_of_rank = faults_test.Faults.pid_of_rank
     begin = faults_test.Faults.begin
 
     def killed(self, rank, *args):

@@ -7,7 +7,6 @@ import signal
 import unittest
 import unittest.mock
 
-import faults_test
 import resume_test
 from harness import LONG, RECOVERY, and_long, experiment, strict_json
 from limits import SILENCE_S
@@ -19,7 +18,6 @@ SHORT = {**resume_test.TRAIN, "epochs": 2}  # where a fault strikes
 
 class Jobs(resume_test.Disturbed):
     launcher_options = RECOVERY
-    pid_of_rank = faults_test.Faults.pid_of_rank
     processes, scheduler = 4, "dedicated"
 
     def begin(self, folder, strategy, fault=SLOWER, processes=None, run=None, **changes):
@@ -69,9 +67,8 @@ class Survivors(Jobs):
 
     def test_stopped_trainer_wakes(self):
         expected = self.undisturbed(strategy={"name": "mop"})
-        process = self.begin("out", {"name": "mop"}, run={"silence_s": SILENCE_S})
+        process = self.begin("out", {"name": "mop"}, fault="unit.begin:20:stop:2", run={"silence_s": SILENCE_S})
         victim = self.pid_of_rank(process, 2)
-        os.kill(victim, signal.SIGSTOP)
         try:
             self.wait_for_event(process, "trainer_lost")
         finally:
@@ -103,9 +100,7 @@ class Survivors(Jobs):
 
     def test_all_trainers(self):
         # This mpirun returns 0 even if a rank asked for another code: the status in summary.json counts.
-        process = self.begin("out", {"name": "mop"})
-        for rank in (1, 2, 3):
-            os.kill(self.pid_of_rank(process, rank), signal.SIGKILL)
+        process = self.begin("out", {"name": "mop"}, fault="unit.begin:30:kill")
         out, err = self.end_of(process)
         self.assertIn("no trainer is left", err)
         self.assertEqual(self.summary()["status"], "interrupted")
@@ -135,7 +130,9 @@ class Replaced(Jobs):
     processes = 3
 
     def lost_and_replaced(self, folder, name, complaint, **changes):
-        process = self.begin(folder, {"name": "mop"}, **changes)
+        process = self.begin(folder, {"name": "mop"}, fault="unit.begin:20:stop:2", **changes)
+        victim = self.pid_of_rank(process, 2)
+        self.wait_for_stop(process, victim)
         path = self.cwd / (name or f"digits/train-{self.shard_of(1, folder):05}.h5")
         kept = path.read_bytes()
         other = bytearray(kept)
@@ -143,7 +140,7 @@ class Replaced(Jobs):
         aside = path.with_name("aside")  # a trainer may have the file open
         aside.write_bytes(other)
         aside.rename(path)
-        os.kill(self.pid_of_rank(process, 2), signal.SIGKILL)
+        os.kill(victim, signal.SIGKILL)
         _, err = self.end_of(process, folder)
         self.assertIn(complaint, err)
         self.assertEqual(self.summary(folder)["status"], "interrupted")  # mpirun may return 0
@@ -234,8 +231,7 @@ class SharedScheduler(Jobs):
 
     def test_killed_trainers(self):
         expected = self.undisturbed(strategy={"name": "mop"})
-        process = self.begin("out", {"name": "mop"})
-        os.kill(self.pid_of_rank(process, 2), signal.SIGKILL)
+        process = self.begin("out", {"name": "mop"}, fault="unit.begin:20:kill:2")
         self.finished(process, "out", expected, [1])
 
     def test_interrupted_and_resumed_elsewhere(self):
