@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "comm/courier_messages.hpp"
+#include "comm/process.hpp"
 #include "core/error.hpp"
 #include "fuzz/mutate.hpp"
 #include "run/records.hpp"
