@@ -4,7 +4,6 @@
 import fcntl
 import json
 import os
-import pathlib
 import pty
 import shutil
 import signal
@@ -16,7 +15,7 @@ import unittest
 import unittest.mock
 
 from harness import BINARY, LONG, Case, experiment, strict_json
-from limits import RUN_LIMIT_S
+from limits import RUN_LIMIT_S, SILENCE_S
 
 SLOW = {"name": "synthetic", "parameters": 2000, "seconds_per_batch": 0.002}
 RATES = (0.1, 0.2, 0.3)
@@ -383,28 +382,24 @@ class Late(Ctl):
     def test_the_end_of_a_lap_that_is_asked_for_too_late(self):
         """Rank 0 stands still while its trainer goes on: what it asks for then is gone, and that lap is trained again."""
         train = {"epochs": 100, "batch_size": 16, "optimizer": {"name": "sgd", "lr": 0.1}}
-        run = {"dir": "out", "device": "cpu", "checkpoint_every_s": 1000, "deadline_s": 2, "silence_s": 30}
+        # Rank 0 waits deadline_s for a state that is gone.
+        run = {"dir": "out", "device": "cpu", "checkpoint_every_s": 1000, "deadline_s": 2 * SILENCE_S}
         self.write(experiment(train=train, space={"train.optimizer.lr": [0.1]}, run=run))
-        process = self.start("run", "e.json", "--quiet", np=2)
+        # Rank 0 stops when it has heard of 54 laps, its trainer at the end of the sixtieth.
+        fault = {"HOPSCOTCH_FAULT": "lap.record:55:stop:0,lap.done:60:stop:1"}
+        process = self.start("run", "e.json", "--quiet", np=2, env=fault)
         self.wait_for_event(process)
         rank0, trainer = (self.pid_of_rank(process, rank) for rank in (0, 1))
-        os.kill(rank0, signal.SIGSTOP)
-        looks = time.monotonic() + 0.6  # as soon as it wakes after that
-        enough = self.cpu_s(trainer) + 0.15  # for many laps
-        try:
-            self.wait_for(lambda: time.monotonic() > looks and self.cpu_s(trainer) > enough, "later laps", process)
-            self.post(kind="clone", trial=0, changes={"train.optimizer.lr": 0.05})
-        finally:
-            os.kill(rank0, signal.SIGCONT)
+        for pid in (rank0, trainer):
+            self.wait_for_stop(process, pid)
+        self.post(kind="clone", trial=0, changes={"train.optimizer.lr": 0.05})
+        os.kill(rank0, signal.SIGCONT)
+        self.wait_for(lambda: not (self.cwd / "out/inbox/0001-test.json").exists(), "look at the inbox", process)
+        os.kill(trainer, signal.SIGCONT)
         out, err = self.end_of(process)
         self.assertEqual([status for status, _, _ in self.states()], ["finished"] * 2, out + err)
         self.assertRegex(err, r"trial 1 begins with the state of trial 0 after epoch \d+, which no file holds")
         self.replays()
-
-    @staticmethod
-    def cpu_s(pid):
-        fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def test_laps_of_the_life_before_do_not_count(self):
         """A trial is stopped and taken up, while rank 0 has not heard yet of laps that it had ended before."""

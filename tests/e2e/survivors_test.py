@@ -67,7 +67,7 @@ class Survivors(Jobs):
 
     def test_stopped_trainer_wakes(self):
         expected = self.undisturbed(strategy={"name": "mop"})
-        process = self.begin("out", {"name": "mop"}, fault="unit.begin:20:stop:2", run={"silence_s": SILENCE_S})
+        process = self.begin("out", {"name": "mop"}, fault="unit.begin:60:stop:2", run={"silence_s": SILENCE_S})
         victim = self.pid_of_rank(process, 2)
         try:
             self.wait_for_event(process, "trainer_lost")
@@ -100,7 +100,7 @@ class Survivors(Jobs):
 
     def test_all_trainers(self):
         # This mpirun returns 0 even if a rank asked for another code: the status in summary.json counts.
-        process = self.begin("out", {"name": "mop"}, fault="unit.begin:30:kill")
+        process = self.begin("out", {"name": "mop"}, fault="unit.begin:60:kill:1,unit.begin:60:kill:2,unit.begin:60:kill:3")
         out, err = self.end_of(process)
         self.assertIn("no trainer is left", err)
         self.assertEqual(self.summary()["status"], "interrupted")
@@ -130,7 +130,7 @@ class Replaced(Jobs):
     processes = 3
 
     def lost_and_replaced(self, folder, name, complaint, **changes):
-        process = self.begin(folder, {"name": "mop"}, fault="unit.begin:20:stop:2", **changes)
+        process = self.begin(folder, {"name": "mop"}, fault="unit.begin:60:stop:2", **changes)
         victim = self.pid_of_rank(process, 2)
         self.wait_for_stop(process, victim)
         path = self.cwd / (name or f"digits/train-{self.shard_of(1, folder):05}.h5")
@@ -231,7 +231,7 @@ class SharedScheduler(Jobs):
 
     def test_killed_trainers(self):
         expected = self.undisturbed(strategy={"name": "mop"})
-        process = self.begin("out", {"name": "mop"}, fault="unit.begin:20:kill:2")
+        process = self.begin("out", {"name": "mop"}, fault="unit.begin:60:kill:2")
         self.finished(process, "out", expected, [1])
 
     def test_interrupted_and_resumed_elsewhere(self):
