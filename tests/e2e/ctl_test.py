@@ -15,7 +15,7 @@ import unittest
 import unittest.mock
 
 from harness import BINARY, LONG, Case, experiment, strict_json
-from limits import RUN_LIMIT_S, SILENCE_S
+from limits import RUN_LIMIT_S, SILENCE_S, WAIT_LIMIT_S
 
 SLOW = {"name": "synthetic", "parameters": 2000, "seconds_per_batch": 0.002}
 RATES = (0.1, 0.2, 0.3)
@@ -369,7 +369,7 @@ class Late(Ctl):
         """What hopscotch ctl would, for a job that has not begun to look."""
         inbox = self.cwd / "out/inbox"
         inbox.mkdir(exist_ok=True)
-        (inbox / "0001-test.tmp").write_text(json.dumps({**request, "until_unix_s": time.time() + 60}))
+        (inbox / "0001-test.tmp").write_text(json.dumps({**request, "until_unix_s": time.time() + WAIT_LIMIT_S}))
         (inbox / "0001-test.tmp").rename(inbox / "0001-test.json")
 
     def states(self, folder="out"):
