@@ -27,7 +27,8 @@ Courier::Courier(World& world, CourierOptions options)
       options_(std::move(options)),
       peers_(std::make_unique<Peers>(world.rank(), world.size(), options_.deadline_s, options_.clock)),
       transfers_(std::make_unique<Transfers>(*this)),
-      exchanges_(std::make_unique<Exchanges>()) {
+      exchanges_(std::make_unique<Exchanges>()),
+      processes_(this_process()) {
     has_bell_ = world.set_bell([this] {
         {
             std::lock_guard const lock(mutex_);

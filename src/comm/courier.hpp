@@ -22,6 +22,7 @@
 
 #include "comm/activity.hpp"
 #include "comm/messages.hpp"
+#include "comm/process.hpp"
 #include "comm/traffic.hpp"
 #include "comm/world.hpp"
 #include "core/clock.hpp"
@@ -111,6 +112,8 @@ private:
     bool finish_sends();
     void dispatch(Rank from, ByteView bytes);
     void beat(double now);
+    void introduce();
+    void look_at_processes(double now);
     void check_peers();
     void deliver(Incoming incoming);
     void look_soon();  // any thread
@@ -141,7 +144,9 @@ private:
     std::deque<Pending> sends_, arrivals_;
     std::deque<Pending> graves_;  // with the dead: MPI may write there for ever
     std::unique_ptr<Exchanges> exchanges_;
-    double next_beat_ = 0;
+    double next_beat_ = 0, next_look_ = 0;
+    PeerProcesses processes_;
+    bool introduced_ = false;
     bool alone_ = false;  // only messages to rank 0 matter any more
 
     std::atomic<int> helpers_ = 0;      // threads in finish()

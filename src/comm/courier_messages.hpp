@@ -17,7 +17,7 @@
 
 namespace hopscotch {
 
-inline constexpr std::uint16_t k_protocol = 8;
+inline constexpr std::uint16_t k_protocol = 9;
 
 struct Offer {
     std::uint64_t id = 0;  // counted by the sender

@@ -22,6 +22,7 @@ namespace {
 constexpr int k_control_tag = 0;
 constexpr int k_in_flight_us = 20;
 constexpr double k_helped_s = 1e-3;
+constexpr double k_look_s = 0.1;                                         // between two looks at the processes of peers
 constexpr int k_rank0_looks = 8, k_busy_looks = 40, k_idle_looks = 500;  // before the long wait
 constexpr std::chrono::microseconds k_helped_wait(500);
 constexpr std::chrono::microseconds k_listen(10'000);  // for the bell of a world that has one; deadlines need a look
@@ -94,7 +95,8 @@ std::chrono::microseconds Courier::time_to_look(int quiet_rounds, bool settled) 
 // One look at everything, under the engine's lock. True if something moved.
 bool Courier::turn(double now) {
     beat(now);
-    if (pump()) return true;
+    look_at_processes(now);
+    if (pump()) return true;  // what a process said before its end counts
     transfers_->check_deadlines(now);
     check_exchanges(now);
     check_peers();
@@ -195,6 +197,7 @@ void Courier::dispatch(Rank from, ByteView bytes) {
     if (kind == MessageKind::pause) activity_.pause = true;
     if (kind == MessageKind::lost) return on_lost(decode<Lost>(body));
     switch (kind) {
+        case MessageKind::process: return processes_.meet(from, decode<ProcessId>(body));
         case MessageKind::heartbeat:
         case MessageKind::greeting: return;
         case MessageKind::offer: return transfers_->on_offer(from, decode<Offer>(body), now);
@@ -220,6 +223,7 @@ void Courier::beat(double now) {
         std::lock_guard const lock(mutex_);
         if (quiet_ || closing_) return;
     }
+    if (!std::exchange(introduced_, true)) introduce();
     Heartbeat const heartbeat{activity_.batches,
                               activity_.flops,
                               TrialId(activity_.trial.load()),
@@ -231,9 +235,22 @@ void Courier::beat(double now) {
         if (!peers_->is_buried(Rank(rank))) post(Rank(rank), MessageKind::heartbeat, encode(heartbeat));
 }
 
+// To the ranks that watch this one.
+void Courier::introduce() {
+    auto process = processes_.self();
+    if (world_.rank() != Rank(0)) return post(Rank(0), MessageKind::process, encode(process));
+    for (int rank = 1; rank < world_.size(); ++rank) post(Rank(rank), MessageKind::process, encode(process));
+}
+
+void Courier::look_at_processes(double now) {
+    if (now < next_look_) return;
+    next_look_ = now + k_look_s;
+    for (auto const rank : processes_.ended()) peers_->has_ended(rank);
+}
+
 void Courier::check_peers() {
     for (auto const rank : world_.failed()) peers_->is_dead(rank);
-    for (auto const& lost : peers_->silent()) {
+    for (auto const& lost : peers_->newly_lost()) {
         if (world_.rank() != Rank(0)) throw SchedulerSilent(lost.why);
         if (!peers_->survives_losses()) throw CommError(lost.why);
         give_up(lost.rank, lost.why);

@@ -10,6 +10,7 @@ namespace {
 constexpr std::array<std::string_view, static_cast<std::size_t>(MessageKind::test) + 1> k_names{
     // clang-format off
     "offer", "received", "unreachable", "heartbeat",
+    "process",
     "greeting",
     "state", "slots", "gradient", "parameters", "rows",
     "welcome", "hello",

@@ -14,6 +14,7 @@ namespace hopscotch {
 enum class MessageKind : std::uint16_t {
     // clang-format off
     offer, received, unreachable, heartbeat,   // courier to courier
+    process,                                   // likewise, at the start: which process the sender is
     greeting,                                  // likewise: opens the connection before the first hop needs it
     state, slots, gradient, parameters, rows,  // a push; slots: of a parameter server
     welcome, hello,                            // roll call

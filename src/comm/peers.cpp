@@ -73,6 +73,16 @@ void Peers::is_dead(Rank rank) {
     peers_[rank.index()].dead = true;
 }
 
+void Peers::has_ended(Rank rank) {
+    std::lock_guard const lock(mutex_);
+    peers_[rank.index()].ended = true;
+}
+
+bool Peers::ended(Rank rank) const {
+    std::lock_guard const lock(mutex_);
+    return peers_[rank.index()].ended;
+}
+
 std::optional<Heartbeat> Peers::last_heartbeat(Rank rank) const {
     std::lock_guard const lock(mutex_);
     return peers_[rank.index()].heartbeat;
@@ -93,7 +103,7 @@ bool Peers::survives_losses() const {
     return surviving_;
 }
 
-std::vector<Lost> Peers::silent() {
+std::vector<Lost> Peers::newly_lost() {
     std::lock_guard const lock(mutex_);
     std::vector<Lost> out;
     if (!watching_) return out;
@@ -106,7 +116,7 @@ std::vector<Lost> Peers::silent() {
     for (std::size_t i = scheduler ? 1 : 0; i < (scheduler ? peers_.size() : 1); ++i) {
         auto const& peer = peers_[i];
         auto const silent_s = now - peer.heard;
-        bool const gone = !peer.left && (peer.dead || silent_s > limit_s);
+        bool const gone = !peer.left && (peer.dead || peer.ended || silent_s > limit_s);
         if (gone && !peer.given_up && !peer.buried) out.push_back({Rank(i), why(peer, Rank(i), silent_s)});
     }
     return out;
@@ -118,6 +128,7 @@ std::string Peers::why(Peer const& peer, Rank rank, double silent_s) const {
                                        last->trial.value, last->epoch, last->shard.value)
                          : "";
     if (peer.dead) return fmt::format("{} is dead (MPI reports it){}", name_of_peer(peer, rank), at);
+    if (peer.ended) return fmt::format("{} is lost: its process has ended{}", name_of_peer(peer, rank), at);
     return fmt::format(
         "{} has been silent for {:.0f} s (its process or host is gone, stopped or cut off{}); run.silence_s sets this limit",
         name_of_peer(peer, rank), silent_s, at);

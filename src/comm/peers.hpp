@@ -40,7 +40,9 @@ public:
 
     void heard_from(Rank rank);
     void take(Rank rank, Heartbeat const& beat);
-    void is_dead(Rank rank);   // MPI has reported the death
+    void is_dead(Rank rank);    // MPI has reported the death
+    void has_ended(Rank rank);  // its process, as this host's process table shows
+    bool ended(Rank rank) const;
     void has_left(Rank rank);  // in good order: its silence is no error
     std::optional<Heartbeat> last_heartbeat(Rank rank) const;
     // Seconds since rank 0 last reported a finished batch of any trainer. While others make progress, a trainer may have to
@@ -50,9 +52,9 @@ public:
     // Rank 0. From here on the silence of a trainer is not an error but a message of kind lost, once: the job may go on.
     void survive_losses();
     bool survives_losses() const;
-    std::vector<Lost> silent();  // ranks that are silent too long and not given up yet; to be asked often
-    bool give_up(Rank rank);     // false: the rank was given up before
-    bool bury(Rank rank);        // no message goes to the rank any more; false: the rank was buried before
+    std::vector<Lost> newly_lost();  // dead, ended, or silent too long, and not given up yet; to be asked often
+    bool give_up(Rank rank);         // false: the rank was given up before
+    bool bury(Rank rank);            // no message goes to the rank any more; false: the rank was buried before
     bool is_buried(Rank rank) const;
     bool is_lost(Rank rank) const;     // given up, or buried
     std::vector<Rank> living() const;  // trainers
@@ -62,7 +64,7 @@ private:
         std::string name;
         double heard = 0, moved = 0;                    // times of the last message, and of the last new batch
         std::optional<Heartbeat> heartbeat, last_work;  // the newest, and the newest within a lap
-        bool dead = false, left = false, given_up = false, buried = false;
+        bool dead = false, ended = false, left = false, given_up = false, buried = false;
     };
     std::string why(Peer const& peer, Rank rank, double silent_s) const;
     std::string name_of_peer(Peer const& peer, Rank rank) const;
@@ -73,7 +75,7 @@ private:
     std::vector<Peer> peers_;
     Watch watch_;
     bool watching_ = false, surviving_ = false;
-    double looked_ = 0;  // when silent() was asked last
+    double looked_ = 0;  // when newly_lost() was asked last
 };
 
 }  // namespace hopscotch

@@ -23,9 +23,9 @@
 namespace hopscotch {
 namespace {
 
-enum class Kind { kill, fail, enospc, partial, eio, tear, flip, delay, hold, jitter, signal };
-constexpr std::array<std::string_view, 11> k_kinds{"kill", "throw", "enospc", "partial", "eio",   "tear",
-                                                   "flip", "delay", "hold",   "jitter",  "signal"};
+enum class Kind { kill, fail, enospc, partial, eio, tear, flip, delay, hold, jitter, signal, stop };
+constexpr std::array<std::string_view, 12> k_kinds{"kill", "throw", "enospc", "partial", "eio",    "tear",
+                                                   "flip", "delay", "hold",   "jitter",  "signal", "stop"};
 
 struct Point {
     std::string_view name, what;
@@ -141,14 +141,21 @@ void sleep_a_while() {
     std::this_thread::sleep_for(std::chrono::microseconds(std::uniform_int_distribution(0, 10'000)(numbers)));
 }
 
+// HOPSCOTCH_FAULT_HOLD_S, for tests whose limits are longer.
+std::chrono::duration<double> hold() {
+    auto const* text = std::getenv("HOPSCOTCH_FAULT_HOLD_S");
+    return std::chrono::duration<double>(text == nullptr ? 3 : std::strtod(text, nullptr));
+}
+
 Fault carry_out(Order const& order) {
     switch (order.kind) {
         case Kind::jitter: sleep_a_while(); break;
         case Kind::kill: std::raise(SIGKILL); break;
+        case Kind::stop: ::kill(::getpid(), SIGSTOP); break;
         case Kind::signal: ::kill(::getpid(), SIGUSR1); break;
         case Kind::fail: throw Error(fmt::format("fault on purpose at {}", order.point));
         case Kind::delay: std::this_thread::sleep_for(std::chrono::milliseconds(300)); break;
-        case Kind::hold: std::this_thread::sleep_for(std::chrono::seconds(3)); break;
+        case Kind::hold: std::this_thread::sleep_for(hold()); break;
         case Kind::enospc: return Fault::enospc;
         case Kind::partial: return Fault::partial;
         case Kind::eio: return Fault::eio;

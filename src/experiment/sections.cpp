@@ -165,7 +165,11 @@ void read_run_limits(ObjectReader& reader, RunConfig& out) {
                 up_to(1e9, at_least(0)));
     reader.read({"grace_s", "After a signal, the job saves its states and ends within so many seconds."}, out.grace_s,
                 limit);
-    reader.read({"silence_s", "A trainer that sends nothing for so many seconds is lost."}, out.silence_s, limit);
+    reader.read(
+        {"silence_s",
+         "A trainer that sends nothing for this many seconds is lost. On rank 0's host, a trainer is lost as soon as "
+         "its process has ended."},
+        out.silence_s, limit);
     reader.read({"deadline_s", "The longest wait for a reply or a transfer, in seconds."}, out.deadline_s, limit);
     reader.read({"stall_s", "The longest wait for progress of a batch, in seconds."}, out.stall_s, limit);
     if (reader.has("setup_s") || reader.watched())

@@ -193,7 +193,8 @@ void report_fatal(World& world, Courier& courier, std::string const& text) {
         auto const deadline = monotonic_s() + 5;
         while (monotonic_s() < deadline) courier.receive(1);
     } catch (Error const&) {
-        if (world.name() == "threads") return;  // the job has been ended by rank 0 already
+        if (world.name() == "threads") return;              // the job has been ended by rank 0 already
+        if (courier.peers().ended(Rank(0))) std::_Exit(1);  // likewise: rank 0 has printed the message, and ended
     }
     log_error(told);
     try {

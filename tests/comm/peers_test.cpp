@@ -15,6 +15,7 @@ std::vector<Lost> silent_after(double seconds, Peers& peers, testing::TestClock&
         clock.advance(step_s);
         EXPECT_TRUE(peers.silent().empty()) << "after " << passed_s << " s";
     }
+<<<<<<< HEAD
     clock.advance(step_s);
     return peers.silent();
 }
@@ -39,26 +40,56 @@ TEST(Peers, WhoIsHeardFromIsNotSilent) {
     ASSERT_EQ(silent.size(), 1U);
     EXPECT_EQ(silent[0].rank, Rank(1));
     EXPECT_NE(silent[0].why.find("has been silent for 10 s"), std::string::npos) << silent[0].why;
+=======
+}
+
+std::vector<Lost> ask_until_somebody_is_silent(Peers& peers) {
+    while (true)
+        if (auto silent = peers.newly_lost(); !silent.empty()) return silent;
+}
+
+TEST(Peers, WhoSleptCallsNobodySilent) {
+    Peers peers(Rank(0), 3, 60);
+    peers.watch({.silence_s = 0.1});
+    let_pass(0.6);  // this process was stopped, or starved
+    EXPECT_TRUE(peers.newly_lost().empty());
+    EXPECT_EQ(ask_until_somebody_is_silent(peers).size(), 2U);
+>>>>>>> 12415903f9d90969eea0ce59e1ed4a77474ed2d8
 }
 
 TEST(Peers, TheDeadTheLostAndThoseThatLeft) {
     Peers peers(Rank(0), 4, 60);
     peers.watch({.silence_s = 60});
     peers.is_dead(Rank(1));  // MPI says so: nobody waits for silence
-    auto const silent = peers.silent();
+    auto const silent = peers.newly_lost();
     ASSERT_EQ(silent.size(), 1U);
     EXPECT_EQ(silent[0].rank, Rank(1));
     EXPECT_EQ(silent[0].why, "rank 1 is dead (MPI reports it)");
     EXPECT_TRUE(peers.give_up(Rank(1)));
     EXPECT_FALSE(peers.give_up(Rank(1))) << "it is news once";
-    EXPECT_TRUE(peers.silent().empty());
+    EXPECT_TRUE(peers.newly_lost().empty());
     peers.has_left(Rank(2));
     peers.is_dead(Rank(2));  // its process has ended, in good order
-    EXPECT_TRUE(peers.silent().empty());
+    EXPECT_TRUE(peers.newly_lost().empty());
     EXPECT_EQ(peers.living(), (std::vector<Rank>{Rank(2), Rank(3)}));
     EXPECT_TRUE(peers.is_lost(Rank(1)) && !peers.is_buried(Rank(1)));
     EXPECT_TRUE(peers.bury(Rank(1)));
     EXPECT_FALSE(peers.bury(Rank(1)));
+}
+
+TEST(Peers, AProcessThatHasEndedIsLostUnlessItHasLeft) {
+    Peers peers(Rank(0), 3, 60);
+    peers.set_name(Rank(2), "rank 2 (node7, pid 71)");
+    peers.has_left(Rank(1));
+    peers.has_ended(Rank(1));
+    peers.has_ended(Rank(2));
+    EXPECT_TRUE(peers.newly_lost().empty()) << "before watch() a rank may end";
+    peers.watch({.silence_s = 60});
+    auto const lost = peers.newly_lost();
+    ASSERT_EQ(lost.size(), 1U);
+    EXPECT_EQ(lost[0].rank, Rank(2));
+    EXPECT_EQ(lost[0].why, "rank 2 (node7, pid 71) is lost: its process has ended");
+    EXPECT_TRUE(peers.ended(Rank(2)) && !peers.ended(Rank(0)));
 }
 
 TEST(Peers, ATrainerWatchesRankZeroOnly) {
@@ -70,7 +101,7 @@ TEST(Peers, ATrainerWatchesRankZeroOnly) {
     ASSERT_EQ(silent.size(), 1U);
     EXPECT_EQ(silent[0].rank, Rank(0));
     peers.stop_watching();
-    EXPECT_TRUE(peers.silent().empty());
+    EXPECT_TRUE(peers.newly_lost().empty());
 }
 
 }  // namespace peers_test

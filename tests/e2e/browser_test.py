@@ -12,6 +12,7 @@ import tempfile
 import unittest
 
 from harness import Case, experiment
+from limits import RUN_LIMIT_S
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 QUIET = (
@@ -93,7 +94,7 @@ def look(page, folder, *options):
         page.as_uri(),
     ]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=RUN_LIMIT_S)
     except subprocess.TimeoutExpired:
         return "", []
     return done.stdout, re.findall(r".*CONSOLE.*", done.stderr)

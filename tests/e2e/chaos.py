@@ -100,9 +100,7 @@ class Round:
         self.history = []
 
     def document(self, name, index):
-        return experiment(
-            run={"dir": name, "device": "cpu", "checkpoint_every_s": 0.02, "deadline_s": 20}, **EXPERIMENTS[index]
-        )
+        return experiment(run={"dir": name, "device": "cpu", "checkpoint_every_s": 0.02}, **EXPERIMENTS[index])
 
     def write(self, document):
         (self.folder / "e.json").write_text(json.dumps(document))
@@ -168,7 +166,7 @@ class Round:
             if misfortune:
                 self.strike(process, misfortune, self.numbers.uniform(0.2, 0.5 + duration_s))
             try:
-                out, _ = end_of_job(process, timeout=60)
+                out, _ = end_of_job(process)
             except subprocess.TimeoutExpired:
                 alive = children(process.pid)
                 os.killpg(process.pid, signal.SIGKILL)

@@ -2,7 +2,6 @@
 """A short version of scripts/chaos.sh, every point at which HOPSCOTCH_FAULT can strike, and a job that another has
 replaced."""
 
-import os
 import re
 import shutil
 import signal
@@ -11,6 +10,7 @@ import unittest
 
 import chaos
 from harness import BINARY, LONG, and_long, long_only
+from limits import RUN_LIMIT_S
 from resume_test import Disturbed, disturbed
 
 KINDS = ("kill", "throw", "enospc", "tear")
@@ -122,7 +122,7 @@ class Faults(Disturbed):
                 cwd=self.cwd,
                 capture_output=True,
                 text=True,
-                timeout=60,
+                timeout=RUN_LIMIT_S,
             )
             self.assertNotIn(done.returncode, (0, 2, -signal.SIGXFSZ), done.stderr)
             self.assertIn("File too large", done.stderr)
@@ -175,18 +175,9 @@ class Faults(Disturbed):
 
     def test_while_it_saves(self):
         self.write(disturbed())
-        process = subprocess.Popen(
-            [BINARY, "run", "e.json", "--quiet", "--trainers", "2"],
-            cwd=self.cwd,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            env={**os.environ, "HOPSCOTCH_FAULT": "pause.save:1:kill"},
-        )
-        self.wait_for_event(process)
-        process.send_signal(signal.SIGUSR1)
-        out, _ = process.communicate(timeout=30)
-        self.assertEqual(process.returncode, -signal.SIGKILL, out)
+        fault = {"HOPSCOTCH_FAULT": "lap.record:3:signal,pause.save:1:kill"}
+        code, out, err = self.run_hopscotch("run", "e.json", "--quiet", "--trainers", "2", env=fault)
+        self.assertEqual(code, -signal.SIGKILL, out + err)
         self.resumed()
         self.assertEqual(self.outcome("out"), self.undisturbed())
 
@@ -220,14 +211,13 @@ class Replaced(Disturbed):
         # The first job is stopped, as a host that is cut off; a second goes on with the run; then the first wakes.
         expected = self.undisturbed()
         self.write(disturbed())
-        orphan = self.start("run", "e.json", "--quiet", "--trainers", "3")
-        journal = self.cwd / "out/journal.jsonl"
-        self.wait_for(lambda: journal.exists() and journal.read_text().count('"lap_done"') >= 4, "four laps", orphan)
-        orphan.send_signal(signal.SIGSTOP)
+        fault = {"HOPSCOTCH_FAULT": "lap.record:5:stop"}
+        orphan = self.start("run", "e.json", "--quiet", "--trainers", "3", env=fault)
+        self.wait_for_stop(orphan, orphan.pid)
         self.resumed(trainers="2")
         before = self.listing()
         orphan.send_signal(signal.SIGCONT)
-        out, err = orphan.communicate(timeout=30)
+        out, err = self.end_of(orphan)
         self.assertEqual(orphan.returncode, 1, out + err)
         self.assertIn("out: another job continues this run", err)
         after = {name: size for name, size in self.listing().items() if not name.startswith("out/checkpoints")}

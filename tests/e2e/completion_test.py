@@ -12,6 +12,7 @@ import time
 import unittest
 
 from harness import BINARY, Case
+from limits import WAIT_LIMIT_S
 
 ASK = """
 source ./completion.bash || exit 9
@@ -56,8 +57,8 @@ class Shell:
     def type(self, text):
         os.write(self.terminal, text.encode())
 
-    def wait_for(self, text, deadline_s=60):
-        seen, until = "", time.monotonic() + deadline_s
+    def wait_for(self, text):
+        seen, until = "", time.monotonic() + WAIT_LIMIT_S
         while text not in seen:
             ready, _, _ = select.select([self.terminal], [], [], max(0, until - time.monotonic()))
             if not ready:

@@ -8,6 +8,7 @@ import struct
 import subprocess
 
 from harness import BINARY, SOURCE, Case
+from limits import RUN_LIMIT_S
 
 IMPORTERS = ("csv", "images", "idx", "cifar", "npy", "h5", "tokens")
 
@@ -118,7 +119,7 @@ class DataImport(Case):
                     if not more:
                         break
                     shown += more
-                self.assertEqual(process.wait(timeout=60), 1)
+                self.assertEqual(process.wait(timeout=RUN_LIMIT_S), 1)
             os.close(terminal)
             self.assertTrue(shown.endswith(b"hopscotch: import interrupted by " + name + b"; nothing was kept\r\n"), shown)
             self.assertEqual(sorted(os.listdir(self.cwd)), before)

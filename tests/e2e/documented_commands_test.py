@@ -28,6 +28,7 @@ import tempfile
 import unittest
 
 from harness import BINARY, MPIRUN, SOURCE
+from limits import RUN_LIMIT_S
 
 DOCUMENTS = [
     SOURCE / "README.md",
@@ -287,11 +288,11 @@ class DocumentedCommands(unittest.TestCase):
             start_new_session=True,
         )
         try:
-            out, err = process.communicate(timeout=60)
+            out, err = process.communicate(timeout=RUN_LIMIT_S)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
-            self.fail(f"{command}: more than a minute; shorten it in the table")
+            self.fail(f"{command}: more than {RUN_LIMIT_S:g} s; shorten it in the table")
         return subprocess.CompletedProcess(command, process.returncode, out, err)
 
     def succeed(self, command):

@@ -50,10 +50,10 @@ class Groups(resume_test.Disturbed):
         changes = {"train": {**SHORT, "epochs": 8, "batch_size": 4}, "strategy": PAIRS}
         expected = self.undisturbed("4", **changes)
         self.write(resume_test.disturbed(**changes))
-        self.assertTrue(self.killed(laps=3, checkpoints=4, trainers="4"), "the run ended before it was killed")
-        self.assertTrue(any(line["batch"] > 0 for line in self.journal() if line["event"] == "checkpoint"))
+        inside = lambda: any(line["batch"] > 0 for line in self.journal() if line["event"] == "checkpoint")
+        self.killed_with_files(inside, 5, trainers="4")
         for trainers in ("2", "6") if LONG else ("2",):
-            self.killed(laps=9, trainers=trainers, resume=True)
+            self.killed_at_lap(3, trainers, "--resume")
         self.resumed("6" if LONG else "4")
         self.assertEqual(self.outcome("out"), expected)
         code, out, err = self.run_hopscotch("replay", "out")

@@ -16,6 +16,7 @@ import tempfile
 import time
 import unittest
 
+from limits import RUN_LIMIT_S, WAIT_LIMIT_S
 from units import with_units
 
 BINARY = os.environ["HOPSCOTCH"]
@@ -88,23 +89,20 @@ def stacks_of(pid):
     if shutil.which("gdb") is None:
         return ""
     look = ["gdb", "-p", str(pid), "-batch", "-ex", "thread apply all bt 16"]
-    lines = subprocess.run(look, capture_output=True, text=True, timeout=60).stdout.splitlines()
+    lines = subprocess.run(look, capture_output=True, text=True, timeout=WAIT_LIMIT_S).stdout.splitlines()
     return "\n" + "\n".join(line[:200] for line in lines if line.startswith(("#", "Thread")))
 
 
-def end_of_job(process, timeout):
-    """What it wrote until it ended, at process.ended_s. Open MPI 4's mpirun may not end: hit by a signal, it can wait for
+def end_of_job(process, timeout=RUN_LIMIT_S):
+    """What it wrote until it ended. Open MPI 4's mpirun may not end: hit by a signal, it can wait for
     ever in its own finalize for a lock of PMIx's, while all its ranks have ended. Then, and only then, it is killed here."""
     end = time.monotonic() + timeout
     looks = 0  # in a row that found nobody alive
     while True:
         try:
-            out = process.communicate(timeout=min(2, max(0, end - time.monotonic())))
-            process.ended_s = time.monotonic() if looks == 0 else process.ended_s
-            return out
+            return process.communicate(timeout=min(2, max(0, end - time.monotonic())))
         except subprocess.TimeoutExpired:
             alone = process.poll() is None and process.args[0] == MPIRUN[0] and set(children(process.pid).values()) == {"Z"}
-            process.ended_s = time.monotonic() if looks == 0 else process.ended_s  # its ranks have, by then
             looks = looks + 1 if alone else 0
             if looks == 5:
                 process.code_is_lost = True
@@ -163,7 +161,6 @@ class Case(unittest.TestCase):
     shards = SHARDS  # of `digits`
     import_options = ()  # beyond the usual
     launcher_options = []
-    limit_s = 60  # of a run
 
     @classmethod
     def setUpClass(cls):
@@ -191,7 +188,7 @@ class Case(unittest.TestCase):
             cwd=self.cwd,
             capture_output=True,
             text=True,
-            timeout=self.limit_s,
+            timeout=RUN_LIMIT_S,
             env={**os.environ, **(env or {})},
         )
         return done.returncode, done.stdout, done.stderr
@@ -209,10 +206,10 @@ class Case(unittest.TestCase):
         self.addCleanup(lambda: process.poll() is None and (process.kill(), process.communicate()))
         return process
 
-    def end_of(self, process, folder="out", timeout=60):
+    def end_of(self, process, folder="out"):
         """What it wrote until it ended; if it hangs, what it hangs at."""
         try:
-            return end_of_job(process, timeout)
+            return end_of_job(process)
         except subprocess.TimeoutExpired:
             where = stacks_of(process.pid)
             os.killpg(process.pid, signal.SIGKILL)
@@ -279,16 +276,32 @@ class Case(unittest.TestCase):
             str(path.relative_to(self.cwd)): path.stat().st_size if path.is_file() else None for path in self.cwd.rglob("*")
         }
 
-    def wait_for(self, condition, what, process, seconds=20):
+    def wait_for(self, condition, what, process):
         """Polls until the run has got there; the limit is only for a run that never does."""
-        end = time.monotonic() + seconds
+        end = time.monotonic() + WAIT_LIMIT_S
         while not condition():
             if process.poll() is not None:
                 out, err = process.communicate()
                 self.fail(f"ended ({process.returncode}) before {what}: {out}{err}")
             if time.monotonic() > end:
-                self.fail(f"no {what} within {seconds} s")
+                self.fail(f"no {what} within {WAIT_LIMIT_S:g} s")
             time.sleep(0.01)
+
+    def pid_of_rank(self, process, rank):
+        for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
+            try:
+                if int(stat.read_text().rpartition(")")[2].split()[1]) != process.pid:
+                    continue
+                if f"OMPI_COMM_WORLD_RANK={rank}".encode() in (stat.parent / "environ").read_bytes().split(b"\0"):
+                    return int(stat.parent.name)
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+        self.fail(f"mpirun has no child of rank {rank}")
+
+    def wait_for_stop(self, process, pid):
+        """Until that process has stopped itself (a fault of kind stop)."""
+        stat = pathlib.Path(f"/proc/{pid}/stat")
+        self.wait_for(lambda: stat.read_text().rpartition(")")[2].split()[0] == "T", f"stop of {pid}", process)
 
     def wait_for_event(self, process, event="lap_done", folder="out"):
         path = self.cwd / folder / "journal.jsonl"

@@ -17,10 +17,10 @@ import threading
 import unittest
 
 from harness import BINARY, LONG, Case, experiment
+from limits import WAIT_LIMIT_S
 from library_words import LIBRARY_WORDS
 
 MOST_MB = 600  # of resident memory; a program that has loaded LibTorch has 300 before it reads anything
-MOST_S = 20
 HUGE = 1 << 40  # bytes of a file of holes
 FAR = 1 << 60
 ESCAPES = "\x1b]0;title\x07\x1b[2J"  # a terminal obeys them
@@ -369,7 +369,7 @@ class Hostile(Case):
         with open(self.cwd / "said", "w+b") as said:
             limits = lambda: resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
             process = subprocess.Popen([BINARY, *args], cwd=self.case, stdout=said, stderr=said, preexec_fn=limits)
-            timer = threading.Timer(MOST_S, process.kill)
+            timer = threading.Timer(WAIT_LIMIT_S, process.kill)
             timer.start()
             _, status, usage = os.wait4(process.pid, 0)
             timer.cancel()

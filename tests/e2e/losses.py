@@ -16,6 +16,7 @@ import time
 
 from chaos import outcome
 from harness import BINARY, MPIRUN, RECOVERY, SOURCE, experiment, strict_json
+from limits import RUN_LIMIT_S
 
 
 def rank_pid(launcher, rank):
@@ -65,7 +66,7 @@ def one(folder, numbers, ranks, silence_s):
             os.kill(pid, signal.SIGKILL)
             killed[rank - 1] = time.time()
     try:
-        out, _ = process.communicate(timeout=120)
+        out, _ = process.communicate(timeout=RUN_LIMIT_S)
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         raise AssertionError("the job hangs")

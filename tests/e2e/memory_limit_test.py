@@ -25,8 +25,6 @@ def groups():
 
 
 class MemoryLimit(Case):
-    limit_s = 300  # the disk of a busy machine is slow
-
     def test_of_a_control_group(self):
         group = self.make_group()
         model = {"name": "synthetic", "parameters": FLOATS, "seconds_per_batch": 0.0}

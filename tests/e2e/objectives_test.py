@@ -2,13 +2,10 @@
 """What searches compare, through the binary: copies of configurations, constraints, the Pareto front, an ablation's
 table."""
 
-import os
-import signal
 import statistics
 import unittest
 import unittest.mock
 
-import faults_test
 from harness import LONG, RECOVERY, SHARDS, strict_json
 from search_test import Case, searching
 
@@ -147,19 +144,14 @@ class Folds(Case):
 
 class LostTrainers(Grouped):
     launcher_options = RECOVERY
-    pid_of_rank = faults_test.Faults.pid_of_rank
 
     def test_the_best_of_a_group_outlives_its_trainer(self):
         search = {**REPEATED[0], "trials": 12}
         expected = self.run_once(search, "quiet", "--trainers", "2")
         document = searching(search, "out")
-        document["run"]["silence_s"] = 1
         self.write(document)
-        # Units take longer, so that nothing has finished before the trainer is killed.
-        with unittest.mock.patch.dict(os.environ, {"HOPSCOTCH_FAULT": "unit.begin:1:jitter"}):
-            process = self.start("run", "e.json", "--quiet", np=4)
-        self.wait_for_event(process)
-        os.kill(self.pid_of_rank(process, 2), signal.SIGKILL)
+        fault = {"HOPSCOTCH_FAULT": "unit.begin:9:kill:2"}
+        process = self.start("run", "e.json", "--quiet", np=4, env=fault)
         out, err = self.end_of(process)
         self.assertEqual(process.returncode, 0, out + err)
         self.assertEqual(len(self.summary()["lost"]), 1)

@@ -14,12 +14,12 @@ import time
 import chaos_rounds
 from chaos_rounds import Failure, Kind
 from harness import BINARY, SOURCE, strict_json
+from limits import WAIT_LIMIT_S
 from order_promises import Letter, broken_promise
 from random_chaos import Round
 from random_misfortunes import END, Job
 from random_outcome import leftovers
 
-ANSWER_S = 10  # at most; half a second where nobody else wants the machine
 STRIKES = ("", "SIGUSR1", "SIGTERM", "kill all", "kill all", "kill all")
 AGAIN = 5  # so often is an order sent that comes before its trial has ended
 RATES = {True: (0.001, 0.1), False: (0.01, 0.5)}  # lowest and highest, where the model is real
@@ -47,12 +47,7 @@ def document_of(draw):
         "search": search,
         "space": {"train.optimizer.lr": rates_of(procedure, real, trials)},
         "strategy": {"name": strategy},
-        "run": {
-            "dir": "out",
-            "device": "cpu",
-            "checkpoint_every_s": round(0.02 * 3000 ** draw.random(), 3),
-            "deadline_s": 20,
-        },
+        "run": {"dir": "out", "device": "cpu", "checkpoint_every_s": round(0.02 * 3000 ** draw.random(), 3)},
     }
 
 
@@ -214,10 +209,10 @@ class Orders(Round):
                 (self.folder / letter.name).write_text(letter.text())
             for letter in sent:
                 (self.folder / letter.name).rename(self.folder / f"out/inbox/{letter.name}.json")
-            end = time.monotonic() + ANSWER_S
+            end = time.monotonic() + WAIT_LIMIT_S
             while self.take_answers() and process.poll() is None:
                 if time.monotonic() > end:
-                    raise Failure(f"no answer within {ANSWER_S} s: {[str(letter) for letter in self.letters]}")
+                    raise Failure(f"no answer within {WAIT_LIMIT_S:g} s: {[str(letter) for letter in self.letters]}")
                 time.sleep(0.001)
             orders = [
                 order for letter, order in zip(sent, orders) if letter.answer and "try again when" in letter.answer["text"]

@@ -9,6 +9,7 @@ import re
 import time
 
 from harness import strict_json
+from limits import WAIT_LIMIT_S
 from random_outcome import lines_of
 
 BY_USER = {"stop": "stopped by a user", "finish": "finished by a user"}
@@ -22,7 +23,7 @@ class Letter:
         self.answer = None
 
     def text(self):
-        body = {"kind": self.kind, "trial": self.trial, "changes": self.changes, "until_unix_s": time.time() + 60}
+        body = {"kind": self.kind, "trial": self.trial, "changes": self.changes, "until_unix_s": time.time() + WAIT_LIMIT_S}
         return json.dumps({key: value for key, value in body.items() if value is not None and value != {}})
 
     @property

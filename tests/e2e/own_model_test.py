@@ -11,6 +11,7 @@ import subprocess
 import unittest
 
 from harness import BINARY, LONG, MPIRUN, SHARDS, SOURCE, Case, experiment, strict_json
+from limits import RUN_LIMIT_S
 
 BUILD = pathlib.Path(os.environ["HOPSCOTCH_BUILD"])
 CMAKE = os.environ["HOPSCOTCH_CMAKE"]
@@ -272,7 +273,9 @@ class Replaced(Case):
                 )
                 move = 'if [ "$OMPI_COMM_WORLD_RANK" = 2 ]; then cd "$0"; fi; exec "$@"'
                 run = ["bash", "-c", move, str(other), BINARY, "run", str(self.cwd / "e.json")]
-                done = subprocess.run([*MPIRUN, "-np", "3", *run], cwd=self.cwd, capture_output=True, text=True, timeout=60)
+                done = subprocess.run(
+                    [*MPIRUN, "-np", "3", *run], cwd=self.cwd, capture_output=True, text=True, timeout=RUN_LIMIT_S
+                )
                 self.assertIn(f"{name}: is another file on ", done.stderr)
                 self.assertEqual(done.returncode, 2, done.stderr)
                 self.assertFalse((self.cwd / f"out-{name}").exists())

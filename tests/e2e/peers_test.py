@@ -9,6 +9,7 @@ import sys
 import unittest
 
 from harness import BINARY, SOURCE, Case, and_long
+from limits import RUN_LIMIT_S
 
 PYTHON = os.environ.get("HOPSCOTCH_TOOLS_PYTHON", sys.executable)
 PEERS = and_long(["loop", "ddp"], ["pool", "ray"])
@@ -23,7 +24,7 @@ class Peers(Case):
             cwd=self.cwd,
             capture_output=True,
             text=True,
-            timeout=200,
+            timeout=RUN_LIMIT_S,
         )
         rows = dict(re.findall(r"^\| (\w+) (\|.*)\|$", done.stdout, re.MULTILINE))
         rows = {name: [cell.strip() for cell in row.strip("|").split("|")] for name, row in rows.items()}

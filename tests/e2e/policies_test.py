@@ -62,8 +62,8 @@ class Policies(resume_test.Disturbed):
                 folder = f"out-{policy}"
                 self.write(resume_test.disturbed(folder, strategy={"name": "mop", "policy": policy}))
                 self.killed_at_lap(5)
-                for laps in (9, 15) if LONG else (9,):
-                    self.kill_at(self.start("run", "e.json", "--quiet", "--resume", "--trainers", "3"), laps, 0, folder)
+                for laps in (4, 6) if LONG else (4,):
+                    self.killed_at_lap(laps, "3", "--resume")
                 self.resumed("2" if LONG else "3")
                 self.check(4, resume_test.TRAIN["epochs"], folder)
 

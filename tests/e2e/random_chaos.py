@@ -15,11 +15,10 @@ import time
 import chaos_rounds
 from chaos_rounds import Failure, Kind, Refused
 from harness import BINARY, MPIRUN, RECOVERY, end_of_job, strict_json, without_launcher
+from limits import WAIT_LIMIT_S
 from random_experiments import GROUPS, datasets, experiment
 from random_misfortunes import END, Job, kill, plan_of, processes_of
 from random_outcome import first_difference, leftovers, lines_of, lost_order, outcome
-
-LIMIT_S = 60  # of every process, without a line in its journal
 
 
 class Round:
@@ -86,10 +85,7 @@ class Round:
         if job.world == "threads":
             command += ["--trainers", str(job.trainers)]
         else:
-            command += [
-                *(["--set", "run.scheduler=shared"] if shared else []),
-                *(["--set", "run.silence_s=1"] if job.world == "recovery" else []),
-            ]
+            command += [*(["--set", "run.scheduler=shared"] if shared else [])]
             command = [
                 *MPIRUN,
                 *(RECOVERY if job.world == "recovery" else []),
@@ -126,7 +122,7 @@ class Round:
         for left in range(5, 0, -1):
             before = size()
             try:
-                return end_of_job(process, LIMIT_S)
+                return end_of_job(process)
             except subprocess.TimeoutExpired:
                 if left == 1 or size() == before:
                     raise
@@ -162,7 +158,7 @@ class Round:
         self.wait_for(lambda: look() != before, process)
 
     def wait_for(self, condition, process):
-        end = time.monotonic() + 20
+        end = time.monotonic() + WAIT_LIMIT_S
         while process.poll() is None and not condition() and time.monotonic() < end:
             time.sleep(0.005)
 

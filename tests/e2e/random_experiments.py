@@ -398,7 +398,6 @@ class Maker:
             "dir": "out",
             "device": "cpu",
             "checkpoint_every_s": round(0.02 * 25 ** self.draw.random(), 3),
-            "deadline_s": 20,
             **self.some(0.25, state_memory=lambda: self.draw.choice(("2kB", "20kB"))),
             **(self.some(0.2, keep_best="trial") if whole else {}),
         }

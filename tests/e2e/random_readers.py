@@ -10,6 +10,7 @@ import sys
 import tempfile
 
 from harness import BINARY, strict_json
+from limits import RUN_LIMIT_S
 from random_experiments import datasets, experiment
 
 CHECKED = {"loss": 2e-4, "accuracy": 1e-4}  # as predict prints them, with four digits
@@ -20,7 +21,7 @@ class Wrong(Exception):
 
 
 def run(place, *arguments):
-    done = subprocess.run([BINARY, *arguments], cwd=place, capture_output=True, text=True, timeout=300)
+    done = subprocess.run([BINARY, *arguments], cwd=place, capture_output=True, text=True, timeout=RUN_LIMIT_S)
     return done.returncode, done.stdout, done.stderr
 
 

@@ -398,7 +398,7 @@ class Live(Report):
         self.assertIn("The run is in training. Its job renews this page every ", text)
         self.assertRegex(text, r'<noscript><meta http-equiv="refresh" content="\d+"></noscript>')
         self.assertRegex(text, r'<body data-renewed-s="\d+">')
-        self.wait_for(lambda: self.page() != text, "another page", process, seconds=60)
+        self.wait_for(lambda: self.page() != text, "another page", process)
         self.wait_for(lambda: (self.cwd / self.VIEW).exists() and self.view()["leaders"], "a view with a trial", process)
         self.assertEqual(self.view()["status"], "training")
         process.send_signal(signal.SIGINT)

@@ -4,12 +4,15 @@
 import hashlib
 import json
 import os
+import pathlib
 import random
+import re
 import signal
 import struct
 import unittest
 
 from harness import LONG, Case, and_long, every, experiment, owners, strict_json
+from limits import PATIENCE
 
 TRAIN = {"epochs": 6, "batch_size": 4, "optimizer": {"name": "adam", "lr": 0.01}}
 TOGETHER = {**TRAIN, "epochs": 4, "batch_size": 16}  # where trainers wait for each other in every step, which takes longer
@@ -30,6 +33,12 @@ def disturbed(folder="out", **changes):
     """Checkpoints all the time, also inside units."""
     run = {"dir": folder, "device": "cpu", "checkpoint_every_s": 0.02}
     return experiment(**{"model": MODEL, "train": TRAIN, "space": SPACE, "run": run, **changes})
+
+
+def waits_for(number, pid):
+    """Whether that signal has reached the process, which cannot take it now."""
+    pending = re.search(r"ShdPnd:\s*(\w+)", pathlib.Path(f"/proc/{pid}/status").read_text())[1]
+    return int(pending, 16) >> (number - 1) & 1 == 1
 
 
 class Disturbed(Case):
@@ -64,30 +73,17 @@ class Disturbed(Case):
             self.known_outcomes[key] = self.outcome("quiet")
         return self.known_outcomes[key]
 
-    def kill_at(self, process, laps, checkpoints=0, folder="out"):
-        """SIGKILL to the whole job once the journal is that long; true if it was still running."""
-        journal = self.cwd / folder / "journal.jsonl"
-
-        def there():
-            text = journal.read_text() if journal.exists() else ""
-            return (
-                process.poll() is not None or text.count('"lap_done"') >= laps and text.count('"checkpoint"') >= checkpoints
-            )
-
-        self.wait_for(
-            lambda: there() or process.poll() is not None, f"{laps} laps", process
-        ) if process.poll() is None else None
-        if process.poll() is not None:
-            return False
-        os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
-        return True
-
     def killed_at_lap(self, laps, trainers="3", *options):
         """SIGKILL as rank 0 receives the lap after so many of this job: never too late, however slow the machine is."""
         fault = {"HOPSCOTCH_FAULT": f"lap.record:{laps + 1}:kill"}
         code, out, err = self.run_hopscotch("run", "e.json", "--quiet", "--trainers", trainers, *options, env=fault)
         self.assertEqual(code, -signal.SIGKILL, err + out)
+
+    def interrupted_at_lap(self, laps, trainers):
+        """SIGUSR1, likewise."""
+        fault = {"HOPSCOTCH_FAULT": f"lap.record:{laps}:signal"}
+        code, out, err = self.run_hopscotch("run", "e.json", "--quiet", "--trainers", trainers, env=fault)
+        self.assertEqual(code, 75, err + out)
 
     def files_by_trial(self):
         """Of trials that have not ended: the names of their files that are there, the newest first."""
@@ -99,19 +95,19 @@ class Disturbed(Case):
                 files.setdefault(line["trial"], set()).add((place, line["file"]))
         return {trial: [name for _, name in sorted(those, reverse=True)] for trial, those in files.items()}
 
-    def killed_with_files(self, there, number):
+    def killed_with_files(self, there, number, trainers="3"):
         """Killed at a checkpoint, and the jobs after it, too, until the files are what the test needs: how many laps a
         machine ends between two checkpoints is its own affair."""
-        self.killed_at_a_checkpoint(number)
+        self.killed_at_a_checkpoint(number, trainers=trainers)
         for _ in range(20):
             if there():
                 return
-            self.killed_at_a_checkpoint(5, "--resume")
+            self.killed_at_a_checkpoint(5, "--resume", trainers=trainers)
         self.fail("20 kills, and still not the files that the test needs")
 
-    def killed_at_a_checkpoint(self, number, *more):
+    def killed_at_a_checkpoint(self, number, *more, trainers="3"):
         code, _, err = self.run_hopscotch(
-            *("run", "e.json", "--quiet", "--trainers", "3", *more),
+            *("run", "e.json", "--quiet", "--trainers", trainers, *more),
             env={"HOPSCOTCH_FAULT": f"unit.begin:1:jitter,checkpoint.rename:{number}:kill"},
         )
         self.assertEqual(code, -signal.SIGKILL, err)
@@ -122,12 +118,8 @@ class Disturbed(Case):
         self.assertEqual(code, 0, err + out)
         return err
 
-    def killed(self, laps, checkpoints=1, trainers="3", resume=False):
-        # With short waits before units the run does not end before it has so many checkpoints.
-        slow = {"HOPSCOTCH_FAULT": "unit.begin:1:jitter"} if checkpoints > 1 else {}
-        resumes = ["--resume"] if resume else []
-        process = self.start("run", "e.json", "--quiet", "--trainers", trainers, *resumes, env=slow)
-        return self.kill_at(process, laps, checkpoints)
+
+SLOW_LIMIT_S = 4 * PATIENCE
 
 
 class SlowStart(Disturbed):
@@ -135,16 +127,20 @@ class SlowStart(Disturbed):
 
     def start_with(self, fault, scheduler="dedicated", np=3):
         document = disturbed(train={**TRAIN, "epochs": 1})
-        document["run"] |= {"scheduler": scheduler, "deadline_s": 1.5}
+        document["run"] |= {"scheduler": scheduler, "deadline_s": SLOW_LIMIT_S}
         self.write(document)
         trainers = () if np else ("--trainers", "2")
         code, out, err = self.run_hopscotch(
             *("run", "e.json", "--quiet", "--overwrite", *trainers),
             np=np,
-            env={"HOPSCOTCH_FAULT": fault, "HOPSCOTCH_START_DEADLINE_S": "1.5"},
+            env={
+                "HOPSCOTCH_FAULT": fault,
+                "HOPSCOTCH_FAULT_HOLD_S": str(2 * SLOW_LIMIT_S),
+                "HOPSCOTCH_START_DEADLINE_S": str(SLOW_LIMIT_S),
+            },
         )
         self.assertEqual(code, 0, err + out)
-        self.assertGreaterEqual(self.summary()["setup_s"], 3)  # else the fault was none
+        self.assertGreaterEqual(self.summary()["setup_s"], 2 * SLOW_LIMIT_S)  # else the fault was none
 
     def test_rank_0_prepares(self):
         self.start_with("start.prepare:1:hold:0")
@@ -193,15 +189,11 @@ class Resume(Disturbed):
         expected = self.undisturbed()
         self.write(disturbed())
         self.killed_at_lap(2)
-        times = 1
         numbers = random.Random(7)
-        for laps in and_long([6, 15], [18, 20]):
-            times += self.killed(
-                laps=laps, checkpoints=numbers.randrange(30), trainers=str(numbers.randrange(1, 5)), resume=True
-            )
+        for laps in and_long([4, 6], [5, 3]):  # fewer than are left, whatever was lost
+            self.killed_at_lap(laps, str(numbers.randrange(1, 5)), "--resume")
         self.resumed(trainers="2")
         self.assertEqual(self.outcome("out"), expected)
-        self.assertGreater(times, 1)
         self.assertIn(
             sum(line["event"] == "run_resumed" for line in self.journal()), range(1, 6)
         )  # some die before they say so
@@ -390,12 +382,7 @@ class Resume(Disturbed):
             "train": {**TRAIN, "epochs": 2},
         }
         self.write(disturbed(**changes))
-        process = self.start("run", "e.json", "--quiet", "--trainers", "2")
-        ended = lambda: sum(line["event"] == "trial_ended" for line in self.journal())
-        self.wait_for(lambda: (self.cwd / "out/journal.jsonl").exists() and ended() >= 6, "six trials", process)
-        process.send_signal(signal.SIGUSR1)
-        process.communicate()
-        self.assertEqual(process.returncode, 75)
+        self.interrupted_at_lap(13, "2")  # two laps a trial
         code, out, err = self.run_hopscotch("run", "e.json", "--resume", "--dry-run", "--trainers", "2")
         self.assertEqual(code, 0, err)
         self.assertRegex(out, r"\b2 (trials )?in flight")
@@ -415,10 +402,7 @@ class Resume(Disturbed):
             train={"epochs": 4, "batch_size": 32, "optimizer": {"name": "sgd", "lr": 0.1}},
         )
         self.write(document)
-        process = self.start("run", "e.json", "--quiet", "--trainers", "1")
-        self.wait_for_event(process)
-        process.send_signal(signal.SIGUSR1)
-        process.communicate()
+        self.interrupted_at_lap(2, "1")
         first = self.summary()["wall_s"]
         self.resumed(trainers="1")
         summary = self.summary()
@@ -496,18 +480,23 @@ class Resume(Disturbed):
 
 class Signals(Disturbed):
     def interrupted(self, folder, strategy, np=None, train=TRAIN):
-        """A run that a signal interrupts after five laps; it saves nothing before. Under MPI rank 0 holds for the signal
-        that mpirun passes on."""
+        """A run that a signal interrupts after five laps; it saves nothing before. Under MPI rank 0 stops until mpirun has
+        passed the signal on."""
         document = disturbed(folder, strategy=strategy, train=train)
         document["run"]["checkpoint_every_s"] = 1000
         self.write(document)
-        fault = {"HOPSCOTCH_FAULT": "lap.record:6:hold:0" if np else "lap.record:6:signal"}
+        # The others go on until rank 0 has told them: not far, if they wait before units.
+        strikes = "lap.record:6:stop:0" if np else "lap.record:6:signal"
+        fault = {"HOPSCOTCH_FAULT": f"unit.begin:1:jitter,{strikes}"}
         process = self.start("run", "e.json", "--quiet", *([] if np else ["--trainers", "3"]), np=np, env=fault)
         if np:
-            journal = self.cwd / folder / "journal.jsonl"
-            self.wait_for(lambda: journal.exists() and journal.read_text().count('"lap_done"') >= 5, "five laps", process)
+            self.wait_for_event(process, folder=folder)
+            rank0 = self.pid_of_rank(process, 0)
+            self.wait_for_stop(process, rank0)
             process.send_signal(signal.SIGUSR1)
-        out, err = process.communicate(timeout=30)
+            self.wait_for(lambda: waits_for(signal.SIGUSR1, rank0), "signal from mpirun", process)
+            os.kill(rank0, signal.SIGCONT)
+        out, err = self.end_of(process, folder)
         self.assertEqual(process.returncode, 75, out + err)
         self.assertEqual(self.summary(folder)["status"], "interrupted")
 
@@ -538,11 +527,9 @@ class Signals(Disturbed):
                 if strategy is not OTHERS[-1]:
                     self.nothing_is_lost(folder, train["epochs"])
                 if LONG or strategy["name"] in ("mop", "parameter_server") or strategy is OTHERS[-1]:
-                    before = len(self.laps(folder))
-                    process = self.start(
-                        "run", "e.json", "--quiet", "--resume", "--trainers", "3", "--set", "run.checkpoint_every_s=0.01"
-                    )
-                    self.kill_at(process, laps=before + 4, folder=folder)
+                    left = len(SPACE["train.optimizer.lr"]) * train["epochs"] - len(self.laps(folder))
+                    if left > 0:
+                        self.killed_at_lap(min(4, left - 1), "3", "--resume", "--set", "run.checkpoint_every_s=0.01")
                 self.resumed()
                 self.assertEqual(self.outcome(folder), expected)
 

@@ -7,7 +7,8 @@ import os
 import subprocess
 import unittest
 
-from harness import Case
+from harness import LONG, Case, long_only
+from limits import RUN_LIMIT_S
 
 BENCH = os.environ["HOPSCOTCH_SCALE_BENCH"]
 
@@ -17,7 +18,7 @@ class Scale(Case):
         """The bench's object, with the bytes of the journal; every lap has come."""
         sizes = ("--trainers", "64", "--shards", str(shards), "--trials", str(trials), "--epochs", str(epochs))
         done = subprocess.run(
-            [BENCH, *sizes, *options, "--dir", folder], cwd=self.cwd, capture_output=True, text=True, timeout=120
+            [BENCH, *sizes, *options, "--dir", folder], cwd=self.cwd, capture_output=True, text=True, timeout=RUN_LIMIT_S
         )
         self.assertEqual(done.returncode, 0, done.stderr)
         out = json.loads(done.stdout.splitlines()[-1])
@@ -36,15 +37,18 @@ class Scale(Case):
         few, many = (self.job(f"{shards}", *slowly, shards=shards, epochs=60) for shards in (32, 512))
         self.assertLess(many["journal"], 1.1 * few["journal"])
         # 128 MB and up to 40 MB more on a busy machine; all units together would be another 110 MB.
-        self.assertLess(many["peak_mb"], 1.5 * few["peak_mb"])
+        if LONG:  # what one short run needs depends on the machine
+            self.assertLess(many["peak_mb"], 1.5 * few["peak_mb"])
 
     def test_trials(self):
         """A lap costs rank 0 as much in a long run as in a short one."""
         short, long = self.job("short", trials=64), self.job("long", trials=640)
         self.assertLess(long["journal"], 1.1 * 10 * short["journal"])
-        self.assertLess(long["rank0_s"], 2 * 10 * short["rank0_s"])
-        self.assertLess(long["peak_mb"], 2 * short["peak_mb"])
+        if LONG:
+            self.assertLess(long["rank0_s"], 2 * 10 * short["rank0_s"])
+            self.assertLess(long["peak_mb"], 2 * short["peak_mb"])
 
+    @long_only
     def test_laps_of_many_trials(self):
         """As many laps: a loop over all trials for each of them costs rank 0 a hundred times as much with many trials."""
 

@@ -14,13 +14,12 @@ import time
 import unittest
 
 from harness import BINARY, Case, experiment
+from limits import WAIT_LIMIT_S
 
 try:
     import pyte
 except ImportError:
     pyte = None
-
-DEADLINE_S = 60
 
 
 class Terminal:
@@ -44,7 +43,7 @@ class Terminal:
 
     def until(self, holds):
         """Reads until the screen is such. Returns its lines."""
-        end = time.monotonic() + DEADLINE_S
+        end = time.monotonic() + WAIT_LIMIT_S
         while not holds(self.lines()):
             if time.monotonic() > end or not self.read():
                 raise AssertionError("never on the screen:\n" + "\n".join(self.lines()))
@@ -62,7 +61,7 @@ class Terminal:
         return bool(data)
 
     def wait(self):
-        end = time.monotonic() + DEADLINE_S
+        end = time.monotonic() + WAIT_LIMIT_S
         while time.monotonic() < end and self.read():
             pass
         return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])

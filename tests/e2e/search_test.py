@@ -3,13 +3,11 @@
 not."""
 
 import json
-import os
 import signal
 import unittest
 import unittest.mock
 
-import faults_test
-from harness import LONG, RECOVERY, and_long, every, experiment, owners
+from harness import LONG, RECOVERY, and_long, every, experiment, long_only, owners
 from resume_test import Disturbed
 
 SPACE = {
@@ -129,12 +127,8 @@ class Searches(Case):
             document = searching(search, f"out{laps}")
             document["run"]["checkpoint_every_s"] = 1000
             self.write(document)
-            self.assertTrue(
-                self.kill_at(self.start("run", "e.json", "--quiet", "--trainers", "3"), laps, folder=f"out{laps}")
-            )
-            out, err = self.end_of(
-                self.start("run", "e.json", "--quiet", "--resume", "--trainers", "3"), f"out{laps}", timeout=30
-            )
+            self.killed_at_lap(laps)
+            out, err = self.end_of(self.start("run", "e.json", "--quiet", "--resume", "--trainers", "3"), f"out{laps}")
             self.assertEqual(self.everything(f"out{laps}"), expected, out + err)
 
     def test_a_journal_of_other_decisions_is_refused(self):
@@ -209,9 +203,7 @@ class Searches(Case):
             with self.subTest(laps=laps, left=left):
                 folder = f"out{number}"
                 self.write(searching(PBT, folder))
-                self.assertTrue(
-                    self.kill_at(self.start("run", "e.json", "--quiet", "--trainers", "2", *keep), laps, folder=folder)
-                )
+                self.killed_at_lap(laps, "2", *keep)
                 files = {}
                 for path in sorted((self.cwd / folder / "checkpoints").glob("trial-*.ckpt")):
                     files.setdefault(path.name[:11], []).append(path)
@@ -234,8 +226,8 @@ class Searches(Case):
         for number, search in enumerate((RULES[0], PBT)):
             folder = f"out{number}"
             self.write(searching({**search, "deterministic": False}, folder))
-            for laps in (4, 12) if LONG else (8,):
-                self.kill_at(self.start("run", "e.json", "--quiet", "--resume", "--trainers", "3"), laps, folder=folder)
+            for laps in (4, 6) if LONG else (8,):
+                self.killed_at_lap(laps, "3", "--resume")
             self.resumed("2", folder)
             code, out, err = self.run_hopscotch("replay", folder)
             self.assertEqual((code, err), (0, ""), out)
@@ -246,6 +238,7 @@ class Searches(Case):
                 expected = self.run_once(search, f"one{number}", "--trainers", "1")
                 self.assertEqual(self.run_elsewhere(search, f"other{number}", ranks=LONG), expected)
 
+    @long_only  # statistics that depend on the rounding of the CPU
     def test_asha_finds_what_the_grid_finds_for_less(self):
         # On average: the best of 16 trials differs by a row or two of validation from seed to seed.
         def searched(procedure, seed):
@@ -290,7 +283,6 @@ class Searches(Case):
 
 class LostTrainers(Case):
     launcher_options = RECOVERY
-    pid_of_rank = faults_test.Faults.pid_of_rank
 
     def test_decisions_outlive_a_trainer(self):
         for number, search in enumerate((RULES[0], PBT)):
@@ -298,13 +290,9 @@ class LostTrainers(Case):
                 search = {**search, "trials": 27} if number == 0 else {**search, "population": 12}
                 expected = self.wanted(search)
                 document = searching(search, f"out{number}")
-                document["run"]["silence_s"] = 1
                 self.write(document)
-                # Units take longer, so that nothing has finished before the trainer is killed.
-                with unittest.mock.patch.dict(os.environ, {"HOPSCOTCH_FAULT": "unit.begin:1:jitter"}):
-                    process = self.start("run", "e.json", "--quiet", np=4)
-                self.wait_for_event(process, folder=f"out{number}")
-                os.kill(self.pid_of_rank(process, 2), signal.SIGKILL)
+                fault = {"HOPSCOTCH_FAULT": "unit.begin:9:kill:2"}
+                process = self.start("run", "e.json", "--quiet", np=4, env=fault)
                 out, err = self.end_of(process, f"out{number}")
                 self.assertEqual(process.returncode, 0, out + err)
                 self.assertEqual(len(self.summary(f"out{number}")["lost"]), 1)

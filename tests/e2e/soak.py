@@ -20,6 +20,7 @@ import tempfile
 import time
 
 from harness import BINARY, MPIRUN, RECOVERY, SOURCE, end_of_job, without_launcher
+from limits import RUN_LIMIT_S
 from losses import rank_pid
 from random_outcome import leftovers, lines_of, lost_order
 
@@ -90,7 +91,7 @@ class Soak:
             time.sleep(self.draw.uniform(1, 4))
         self.shim[:] = bytes(16)
         self.ctl("finish")
-        end_of_job(self.process, timeout=300)
+        end_of_job(self.process, timeout=RUN_LIMIT_S)
 
     def look(self, passed):
         trials = len({line["trial"] for line in self.released()})

@@ -15,6 +15,7 @@ import tempfile
 import unittest
 
 from harness import BINARY, SOURCE, owners
+from limits import RUN_LIMIT_S
 from random_experiments import datasets
 from random_outcome import outcome
 from stored import machine
@@ -60,7 +61,7 @@ class StoredBits(unittest.TestCase):
         """Part by part, so that a difference says where it is."""
         work = self.place / "work"
         (work / "e.json").write_text(json.dumps({**BASE, **WAYS[name]}))
-        done = subprocess.run([*COMMAND, str(trainers)], cwd=work, capture_output=True, text=True, timeout=60)
+        done = subprocess.run([*COMMAND, str(trainers)], cwd=work, capture_output=True, text=True, timeout=RUN_LIMIT_S)
         self.assertEqual(done.returncode, 0, done.stderr)
         parts = outcome(work / "out")
         for about in parts["best/"].values():

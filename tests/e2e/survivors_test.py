@@ -7,9 +7,9 @@ import signal
 import unittest
 import unittest.mock
 
-import faults_test
 import resume_test
 from harness import LONG, RECOVERY, and_long, experiment, strict_json
+from limits import SILENCE_S
 
 TRAIN = {**resume_test.TRAIN, "epochs": 12}  # so that nothing has finished before it is killed from outside
 SLOWER = "unit.begin:1:jitter"  # likewise, on a machine that starts the killer late
@@ -18,12 +18,11 @@ SHORT = {**resume_test.TRAIN, "epochs": 2}  # where a fault strikes
 
 class Jobs(resume_test.Disturbed):
     launcher_options = RECOVERY
-    pid_of_rank = faults_test.Faults.pid_of_rank
     processes, scheduler = 4, "dedicated"
 
-    def begin(self, folder, strategy, fault=SLOWER, processes=None, **changes):
+    def begin(self, folder, strategy, fault=SLOWER, processes=None, run=None, **changes):
         document = resume_test.disturbed(folder, strategy=strategy, **{"train": TRAIN, **changes})
-        document["run"].update({"silence_s": 2, "checkpoint_every_s": 0.2, "scheduler": self.scheduler})
+        document["run"].update({"checkpoint_every_s": 0.2, "scheduler": self.scheduler, **(run or {})})
         self.write(document)
         with unittest.mock.patch.dict(os.environ, {"HOPSCOTCH_FAULT": fault}):
             process = self.start("run", "e.json", "--quiet", np=processes or self.processes)
@@ -33,13 +32,13 @@ class Jobs(resume_test.Disturbed):
     def undisturbed(self, trainers="3", **changes):
         return super().undisturbed(trainers, **{"train": TRAIN, **changes})
 
-    def finished(self, process, folder, expected, lost):
+    def finished(self, process, folder, expected, lost, how="is lost: its process has ended"):
         out, err = self.end_of(process, folder)
         self.ended_with(0, process, out + err)
         self.assertEqual(self.outcome(folder), expected)
         self.assertEqual(sorted(loss["trainer"] for loss in self.summary(folder).get("lost", [])), lost)
         for trainer in lost:
-            self.assertRegex(err, rf"rank {trainer + 1} \(.*the job goes on without it")
+            self.assertRegex(err, rf"rank {trainer + 1} \(.*\) {how}.*; the job goes on without it")
 
 
 class Survivors(Jobs):
@@ -68,14 +67,13 @@ class Survivors(Jobs):
 
     def test_stopped_trainer_wakes(self):
         expected = self.undisturbed(strategy={"name": "mop"})
-        process = self.begin("out", {"name": "mop"})
+        process = self.begin("out", {"name": "mop"}, fault="unit.begin:60:stop:2", run={"silence_s": SILENCE_S})
         victim = self.pid_of_rank(process, 2)
-        os.kill(victim, signal.SIGSTOP)
         try:
             self.wait_for_event(process, "trainer_lost")
         finally:
             os.kill(victim, signal.SIGCONT)
-        self.finished(process, "out", expected, [1])
+        self.finished(process, "out", expected, [1], how=r"has been silent for \d+ s")
 
     def test_killed_while_they_regroup(self):
         # Rank 3 dies when it has heard how the job goes on without rank 2, before it says so.
@@ -88,7 +86,7 @@ class Survivors(Jobs):
         # Nobody waits run.deadline_s (60 s) for the last word of a rank that is silent.
         expected = self.undisturbed(strategy={"name": "mop"}, train=SHORT)
         process = self.begin("out", {"name": "mop"}, fault="end.goodbye:1:kill:2", train=SHORT)
-        out, err = self.end_of(process, timeout=30)
+        out, err = self.end_of(process)
         self.ended_with(0, process, out + err)
         self.assertEqual(self.outcome("out"), expected, out + err)
 
@@ -96,15 +94,13 @@ class Survivors(Jobs):
         # They must not wait for the dead in MPI_Finalize: there, only a launcher that kills them would end them.
         others = ",".join(f"end.finalize:1:throw:{rank}" for rank in (1, 3))
         process = self.begin("out", {"name": "mop"}, fault=f"end.goodbye:1:kill:2,{others}", train=SHORT)
-        out, err = self.end_of(process, timeout=30)
+        out, err = self.end_of(process)
         self.ended_with(0, process, out + err)
         self.assertNotIn("end.finalize", out + err)
 
     def test_all_trainers(self):
         # This mpirun returns 0 even if a rank asked for another code: the status in summary.json counts.
-        process = self.begin("out", {"name": "mop"})
-        for rank in (1, 2, 3):
-            os.kill(self.pid_of_rank(process, rank), signal.SIGKILL)
+        process = self.begin("out", {"name": "mop"}, fault="unit.begin:60:kill:1,unit.begin:60:kill:2,unit.begin:60:kill:3")
         out, err = self.end_of(process)
         self.assertIn("no trainer is left", err)
         self.assertEqual(self.summary()["status"], "interrupted")
@@ -134,7 +130,9 @@ class Replaced(Jobs):
     processes = 3
 
     def lost_and_replaced(self, folder, name, complaint, **changes):
-        process = self.begin(folder, {"name": "mop"}, **changes)
+        process = self.begin(folder, {"name": "mop"}, fault="unit.begin:60:stop:2", **changes)
+        victim = self.pid_of_rank(process, 2)
+        self.wait_for_stop(process, victim)
         path = self.cwd / (name or f"digits/train-{self.shard_of(1, folder):05}.h5")
         kept = path.read_bytes()
         other = bytearray(kept)
@@ -142,7 +140,7 @@ class Replaced(Jobs):
         aside = path.with_name("aside")  # a trainer may have the file open
         aside.write_bytes(other)
         aside.rename(path)
-        os.kill(self.pid_of_rank(process, 2), signal.SIGKILL)
+        os.kill(victim, signal.SIGKILL)
         _, err = self.end_of(process, folder)
         self.assertIn(complaint, err)
         self.assertEqual(self.summary(folder)["status"], "interrupted")  # mpirun may return 0
@@ -233,8 +231,7 @@ class SharedScheduler(Jobs):
 
     def test_killed_trainers(self):
         expected = self.undisturbed(strategy={"name": "mop"})
-        process = self.begin("out", {"name": "mop"})
-        os.kill(self.pid_of_rank(process, 2), signal.SIGKILL)
+        process = self.begin("out", {"name": "mop"}, fault="unit.begin:60:kill:2")
         self.finished(process, "out", expected, [1])
 
     def test_interrupted_and_resumed_elsewhere(self):
@@ -274,7 +271,7 @@ class WayOut(Jobs):
         unittest.addModuleCleanup(cls.early.doCleanups)
 
     def test_killed_on_the_way_out(self):
-        out, err = self.early.end_of(self.job, timeout=60)
+        out, err = self.early.end_of(self.job)
         self.ended_with(0, self.job, out + err)
         self.assertEqual(self.early.summary()["status"], "finished", out + err)
 

@@ -4,12 +4,14 @@
 outside its run directory as it was. A failure is told with the words that repeat it, and its folder is kept."""
 
 import argparse
+import contextlib
 import copy
 import hashlib
 import json
 import os
 import pathlib
 import random
+import re
 import resource
 import shutil
 import signal
@@ -20,10 +22,10 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "e2e"))
 from library_words import LIBRARY_WORDS
+from limits import RUN_LIMIT_S, WAIT_LIMIT_S
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
-LONGEST_S = 20  # of a command
-TRAINING_S = 5  # after so long one that trains is asked to end
+TRAINING_S = 5  # after this time a job is asked to end, once it listens to signals: no limit
 PATHS = [
     "..",
     ".",
@@ -188,7 +190,7 @@ class Base:
             [binary, "run", "long.json", "--quiet", "--trainers", "2"], cwd=folder, stderr=subprocess.DEVNULL
         )
         journal = folder / "out/journal.jsonl"
-        end = time.monotonic() + LONGEST_S
+        end = time.monotonic() + WAIT_LIMIT_S
         while (
             process.poll() is None
             and time.monotonic() < end
@@ -289,8 +291,24 @@ def contents(folder, changeable):
     return found
 
 
+def catches(process, number):
+    status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
+    return int(re.search(r"SigCgt:\s*(\w+)", status)[1], 16) >> (number - 1) & 1 == 1
+
+
+def ask_to_end(process):
+    """Whether it still ran when it was asked. Before a program catches SIGTERM, the signal would simply kill it."""
+    end = time.monotonic() + WAIT_LIMIT_S
+    while process.poll() is None and time.monotonic() < end:
+        if catches(process, signal.SIGTERM):
+            process.send_signal(signal.SIGTERM)
+            return True
+        time.sleep(0.01)
+    return False
+
+
 def run_command(command, cwd):
-    """Exit code, and what was said; a command that trains longer than that must stop when it is asked to."""
+    """Exit code, what was said, and whether the command was asked to end: then exit code 75 needs no words."""
 
     def limits():
         resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
@@ -300,22 +318,28 @@ def run_command(command, cwd):
     process = subprocess.Popen(
         command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=limits, env=environment
     )
-    asked = [(TRAINING_S, signal.SIGTERM)] if command[1] == "run" else []
-    for timeout_s, then in [*asked, (LONGEST_S, signal.SIGKILL)]:
-        try:
-            out, err = process.communicate(timeout=timeout_s)
-            return process.returncode, out.decode(errors="replace"), err.decode(errors="replace")
-        except subprocess.TimeoutExpired:
-            process.send_signal(then)
-    out, err = process.communicate()
-    return process.returncode, "", f"took more than {LONGEST_S} s and did not stop\n" + err.decode(errors="replace")
+    asked = False
+    if command[1] == "run":
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            out, err = process.communicate(timeout=TRAINING_S)
+            return process.returncode, out.decode(errors="replace"), err.decode(errors="replace"), asked
+        asked = ask_to_end(process)
+    try:
+        out, err = process.communicate(timeout=RUN_LIMIT_S)
+        return process.returncode, out.decode(errors="replace"), err.decode(errors="replace"), asked
+    except subprocess.TimeoutExpired:
+        process.kill()
+    _, err = process.communicate()
+    told = f"took more than {RUN_LIMIT_S:g} s and did not stop\n" + err.decode(errors="replace")
+    return process.returncode, "", told, asked
 
 
 def problem_of(command, ended, before, after):
-    code, out, err = ended
+    code, out, err, asked = ended
     if code not in (0, 1, 2, 75):
         return f"ended with {code}: {err[-600:]}"
-    if code != 0 and not err.strip() and not (command[1:3] == ["data", "verify"] and out.strip()):
+    silent_by_wish = code == 75 and asked
+    if code != 0 and not silent_by_wish and not err.strip() and not (command[1:3] == ["data", "verify"] and out.strip()):
         return f"exit code {code}, and nothing was said"
     if code != 0 and any(word in err for word in (*LIBRARY_WORDS, "Sanitizer")):
         return f"what a library said: {err[-600:]}"
@@ -340,8 +364,9 @@ def try_case(number, options, root):
     changeable = [pathlib.Path("case") / name for name in changeable]
     before = contents(folder, changeable)
     command = [os.path.abspath(options.binary), *command]
-    code, out, err = run_command(command, folder / "case")
-    problem = problem_of(command, (code, out, err), before, contents(folder, changeable))
+    ended = run_command(command, folder / "case")
+    code, out, err, _ = ended
+    problem = problem_of(command, ended, before, contents(folder, changeable))
     if options.only is not None:
         print(f"{' '.join(command[1:])}: exit code {code}\n{out[-2000:]}{err[-2000:]}")
     if problem:

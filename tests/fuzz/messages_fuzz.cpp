@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "comm/courier_messages.hpp"
+#include "comm/process.hpp"
 #include "core/error.hpp"
 #include "fuzz/mutate.hpp"
 #include "run/records.hpp"
@@ -100,6 +101,7 @@ Goodbye some_goodbye() {
 
 std::vector<Kind> all_kinds() {
     return {kind("heartbeat", Heartbeat{7, 2.5, TrialId(1), 3, ShardId(4), Phase::compute}),
+            kind("process", ProcessId{"node7 0b1c 4:7", 71, 9}),
             kind("offer", Offer{1, MessageKind::state, 64, Bytes(5, std::byte{1}), {}}),
             kind("received", Received{1}),
             kind("unreachable", Unreachable{1}),
