@@ -227,10 +227,11 @@ TEST(Courier, ASilentTrainerIsLostAndBuriedWhereTheJobSurvives) {
     courier.peers().survive_losses();
     auto block = courier.pool().acquire(100);
     courier.push(Rank(1), {}, std::move(block));  // it will never take it
-    courier.peers().watch({.silence_s = 5});
+    courier.peers().watch({.deadline_s = 1e6, .silence_s = 2});
     std::optional<Incoming> news;
     do {  // time passes only when rank 2 has been heard, in steps that are shorter than a nap
-        clock.advance(0.1);
+        clock.advance(0.4);
+        clock.await_readings(20);  // without traffic: the courier has looked for silent ranks
         alive.send(Rank(0), MessageKind::test, {});
         news = courier.receive(k_patience_s);
         ASSERT_TRUE(news);
