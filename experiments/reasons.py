@@ -13,9 +13,9 @@ REASONS = {  # by figure and claim
     },
     "ring_server": {
         "One server is a hot spot: its exchange takes K times as long for K workers as for one, within 25 %": "It is a "
-        "hotter spot than that. For one worker, pushes and pulls overlap: 0.9 W/B. With more, all workers push at once into one "
-        "link and then all pull: 1.3 K W/B on 2, up to 2.2 K W/B on 8. The server's link dropped no packet in 40 steps of "
-        "2 workers, 22 of 4 and 309 of 8; for each the worker waits until TCP sends it again (incast)."
+        "hotter spot than that. For one worker, pushes and pulls overlap: 0.9 W/B. With more, all workers push at once into "
+        "one link and then all pull: 1.3 K W/B on 2, up to 2.2 K W/B on 8. The server's link dropped no packet in 40 steps "
+        "of 2 workers, 22 of 4 and 309 of 8; for each the worker waits until TCP sends it again (incast)."
     },
     "search_cifar": {
         "Hyperband, ASHA and BOHB need at most half of the epochs for what random search reaches with all": "Nine epochs "

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Reads CTest's results (--output-junit FILE) and prints the names of the tests that may run once more, alone: those that
-failed because something came too late, as it can beside other tests on a busy machine. A crash, a finding of a sanitizer or a
-wrong value is never one of them, wherever it stands in the test's output."""
+failed because something came too late, as it can beside other tests on a busy machine. A crash, a finding of a sanitizer
+or a wrong value is never one of them, wherever it stands in the test's output."""
 
 import re
 import sys
@@ -14,8 +14,8 @@ LATE = re.compile(
     r"(?:run\.)?(?:deadline_s|stall_s|silence_s)\b.* sets this limit"
 )
 WRONG = re.compile(
-    r"Sanitizer|runtime error:|Segmentation fault|SIGSEGV|SIGABRT|SIGBUS|SIGFPE|SEGFAULT|aborted|double free|free\(\)|corrupt|overrun|"
-    r"terminate called|assertion .* failed|\bhash|differ|damaged",
+    r"Sanitizer|runtime error:|Segmentation fault|SIGSEGV|SIGABRT|SIGBUS|SIGFPE|SEGFAULT|aborted|double free|free\(\)|"
+    r"corrupt|overrun|terminate called|assertion .* failed|\bhash|differ|damaged",
     re.IGNORECASE,
 )
 BLOCK = re.compile(r"^(?:(?:FAIL|ERROR): .*|\S+:\d+: Failure)$", re.MULTILINE)  # of unittest, of GoogleTest

@@ -21,8 +21,8 @@ HOW = (
 )
 PAPER = (
     "Nakandala, Zhang and Kumar (2020), figure 7, an epoch of 16 models on 8 workers: asynchronous parameter server "
-    "19.00 h, Horovod 5.42, model averaging 1.97, Celery (task parallel) 1.72, Cerebro 1.77. Figure 9, 8 ResNets, read off the "
-    "chart: Horovod takes 2.2, 1.4, 1.3, 1.0 and 1.0 times as long as Cerebro for batches of 32, 64, 128, 256 and 512."
+    "19.00 h, Horovod 5.42, model averaging 1.97, Celery (task parallel) 1.72, Cerebro 1.77. Figure 9, 8 ResNets, read off "
+    "the chart: Horovod takes 2.2, 1.4, 1.3, 1.0 and 1.0 times as long as Cerebro for batches of 32, 64, 128, 256 and 512."
 )
 TRAINERS, EPOCHS = 8, 2
 WEIGHTS = 175_000

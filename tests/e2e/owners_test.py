@@ -38,7 +38,7 @@ class Owners(Case):
                 self.assertEqual(len(trained), trainers or np - 1, "a trainer was idle")
 
     def test_shards_move_when_a_trainer_turns_out_slow(self):
-        """Rank 2 is twelve times slower from its third unit on, when the roll call is over: more than any load makes the others."""
+        """Rank 2 is twelve times slower from its third unit on, when the roll call is over: no load slows the others so."""
         sections = {
             "model": {"name": "synthetic", "seconds_per_batch": 0.006, "parameters": 3000},
             "space": {"train.optimizer.lr": [0.01 * i for i in range(1, 9)]},

@@ -19,8 +19,8 @@ def version():
 
 
 def machine():
-    """All that bits depend on besides experiment and program: the kind of CPU, LibTorch, the C library's exp and log. Of CPUs
-    with the same instructions, families of one vendor have had the same bits (AMD 25 model 17, 26 model 2)."""
+    """All that bits depend on besides experiment and program: the kind of CPU, LibTorch, the C library's exp and log.
+    Families of one vendor with the same instructions have had the same bits (AMD 25 model 17, 26 model 2)."""
     with open("/proc/cpuinfo") as file:
         cpu = dict(re.findall(r"(?m)^(\S[^\t:]*)\t*: (.*)$", file.read().partition("\n\n")[0]))
     kind = [platform.machine(), cpu.get("vendor_id", "?")]

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Run directories of earlier versions (stored_runs/VERSION/NAME, and beside each NAME.json: what came of it) are still read:
 they replay, predict, resume. `stored_runs_test.py --make` stores those of this binary beside the others. Their dataset is
-imported anew. Hashes are compared only on the kind of machine that made them; elsewhere predictions may differ by rounding."""
+imported anew. Hashes are compared only on the kind of machine that made them; elsewhere predictions may differ by
+rounding."""
 
 import hashlib
 import json

@@ -61,8 +61,8 @@ class Replays(Case):
 
 class SlowRanks(Case):
     def test_who_waits_for_a_slow_trainer_is_not_stalled(self):
-        # The fast trainer waits some 10 s for the mean; the limits are 3 s on rank 0 and 6 s on trainers. A batch of the slow
-        # one takes 0.5 s.
+        # The fast trainer waits some 10 s for the mean; the limits are 3 s on rank 0 and 6 s on trainers. A batch of the
+        # slow one takes 0.5 s.
         self.write(
             experiment(
                 model={"name": "synthetic", "seconds_per_batch": 0.05 * PATIENCE, "parameters": 1000},

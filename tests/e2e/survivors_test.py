@@ -20,12 +20,14 @@ class Jobs(resume_test.Disturbed):
     launcher_options = RECOVERY
     processes, scheduler = 4, "dedicated"
 
-    def begin(self, folder, strategy, fault=SLOWER, processes=None, run=None, **changes):
+    def begin(self, folder, strategy, fault=SLOWER, **changes):
+        """changes: of sections; run: more keys of this one; processes: how many."""
+        processes, run = changes.pop("processes", self.processes), changes.pop("run", {})
         document = resume_test.disturbed(folder, strategy=strategy, **{"train": TRAIN, **changes})
-        document["run"].update({"checkpoint_every_s": 0.2, "scheduler": self.scheduler, **(run or {})})
+        document["run"].update({"checkpoint_every_s": 0.2, "scheduler": self.scheduler, **run})
         self.write(document)
         with unittest.mock.patch.dict(os.environ, {"HOPSCOTCH_FAULT": fault}):
-            process = self.start("run", "e.json", "--quiet", np=processes or self.processes)
+            process = self.start("run", "e.json", "--quiet", np=processes)
         self.wait_for_event(process, folder=folder)
         return process
 

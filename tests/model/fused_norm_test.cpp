@@ -161,11 +161,10 @@ Trained trained_with(TrialConfig const& config, bool fused) {
 // Rounding grows from layer to layer and from step to step. Of two values batch norm would make a sign, which rounding
 // decides, so the batches have 30 rows.
 TEST(FusedNorm, NetworksTrainAsTheyDoWithTorchs) {
-    for (auto config :
-         {with_optimizer("mlp", Json::object({{"batch_norm", true}}), OptimizerKind::sgd),
-          with_optimizer("cnn", Json::object({{"channels", Json(Json::Array{4, 8})}}), OptimizerKind::sgd),
-          with_optimizer("resnet20", Json::object({{"width", 4}}), OptimizerKind::sgd),
-          with_optimizer("resnet18", Json::object({{"width", 4}, {"stem", "cifar"}}), OptimizerKind::sgd)}) {
+    for (auto config : {with_optimizer("mlp", Json::object({{"batch_norm", true}}), OptimizerKind::sgd),
+                        with_optimizer("cnn", Json::object({{"channels", Json(Json::Array{4, 8})}}), OptimizerKind::sgd),
+                        with_optimizer("resnet20", Json::object({{"width", 4}}), OptimizerKind::sgd),
+                        with_optimizer("resnet18", Json::object({{"width", 4}, {"stem", "cifar"}}), OptimizerKind::sgd)}) {
         config.train.batch_size = 30;
         auto const torchs = trained_with(config, false), fused = trained_with(config, true);
         EXPECT_NE(fused.hash, torchs.hash) << config.model.name << " does not use it";

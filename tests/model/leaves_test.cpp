@@ -96,9 +96,9 @@ TEST(Leaves, OtherNetworksKeepTheirBits) {
 TEST(Leaves, ConvolutionalNetworksTrainAsWithout) {
     auto const vit = Json::object({{"patch", 8}, {"depth", 2}, {"width", 16}, {"heads", 2}, {"dropout", 0.1}});
     for (auto const precision : {Precision::fp32, Precision::bf16})
-        for (auto config :
-             {cases()[2], with_optimizer("vit", vit, OptimizerKind::adamw), with_optimizer("cnn", Json::object({{"channels", Json(Json::Array{4, 8})}}), OptimizerKind::sgd),
-              with_optimizer("resnet20", Json::object({{"width", 4}}), OptimizerKind::sgd)}) {
+        for (auto config : {cases()[2], with_optimizer("vit", vit, OptimizerKind::adamw),
+                            with_optimizer("cnn", Json::object({{"channels", Json(Json::Array{4, 8})}}), OptimizerKind::sgd),
+                            with_optimizer("resnet20", Json::object({{"width", 4}}), OptimizerKind::sgd)}) {
             config.train.precision = precision;
             config.train.batch_size = 30;
             config.train.ema = 0.9;

@@ -35,11 +35,13 @@ def setUpModule():
 
 
 def lasting(**changes):
-    """Two trials of 8 laps, some 5 s with two trainers; states are saved several times a second."""
+    """Two trials of 8 laps, some 5 s with two trainers; states are saved several times a second. Balanced visits would
+    follow the predicted costs, and plain() has others."""
     run = {"dir": "out", "device": "cpu", "checkpoint_every_s": 0.2}
     return experiment(
         model={"name": "synthetic", "seconds_per_batch": 0.012, "parameters": 10000},
         train={"epochs": 8, "batch_size": 32, "optimizer": {"name": "sgd", "lr": 0.1}},
+        strategy={"name": "mop", "visits": "in_order"},
         run=run,
         **changes,
     )

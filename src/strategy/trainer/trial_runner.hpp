@@ -64,7 +64,7 @@ public:
 
     // Trains the rest of the unit at journey.step, appends its UnitRecord, and moves on a step; on a shard held out it
     // validates into journey.parts. Divergence and exceptions become the record's outcome. activity, on_the_way: may be
-    // null. The caller measures the unit's seconds. hash: later: if the unit ends well, its record has no hash yet (0), and end_unit() is due.
+    // null. The caller measures seconds. hash: later: if the unit ends well, it has no hash yet (0), and end_unit() is due.
     void run_unit(Journey& journey, MutableBytes state, Activity* activity, OnTheWay const* on_the_way = nullptr,
                   UnitHash hash = UnitHash::now);
     // The end of the last unit of the journey: its hash, and the outcome if a value of the state is not finite. Any thread.
