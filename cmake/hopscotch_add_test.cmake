@@ -60,7 +60,7 @@ function(hopscotch_add_test file)
   target_sources(${target} PRIVATE ${file})
   set_property(DIRECTORY APPEND PROPERTY hopscotch_added_tests ${file})
   if(NOT arg_TIMEOUT)
-    set(arg_TIMEOUT 120)
+    set(arg_TIMEOUT 600)
   endif()
   add_test(NAME ${module}.${stem} COMMAND $<TARGET_FILE:${target}> --files=${stem})
   set_tests_properties(${module}.${stem} PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${module};${arg_LABELS}"
@@ -109,7 +109,7 @@ function(hopscotch_add_rank_tests)
         endif()
         add_test(NAME ${module}.${suite}np${np} ${configurations}
                  COMMAND ${HOPSCOTCH_MPIRUN} -np ${np} $<TARGET_FILE:${target}> --files=${names})
-        set_tests_properties(${module}.${suite}np${np} PROPERTIES TIMEOUT 300 LABELS ${module} COST 30
+        set_tests_properties(${module}.${suite}np${np} PROPERTIES TIMEOUT 1200 LABELS ${module} COST 30
                              ENVIRONMENT "${environment}")
       endif()
     endforeach()
