@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Reads CTest's results (--output-junit FILE) and prints the names of the tests that may run once more, alone: those that
-failed because something came too late, as it can beside other tests on a busy machine. A crash, a finding of a sanitizer
-or a wrong value is never one of them, wherever it stands in the test's output."""
+"""late_tests.py RESULTS.xml LOG reads what CTest says of a run, and prints the names of the tests that may run once more,
+alone: those that failed because something came too late, as it can beside other tests on a busy machine. A crash, a finding
+of a sanitizer or a wrong value is never one of them, wherever it stands in the test's output."""
 
+import pathlib
 import re
 import sys
 import xml.etree.ElementTree as xml
@@ -21,28 +22,26 @@ WRONG = re.compile(
 BLOCK = re.compile(r"^(?:(?:FAIL|ERROR): .*|\S+:\d+: Failure)$", re.MULTILINE)  # of unittest, of GoogleTest
 
 
-def is_late(message, output):
-    """message: CTest's own, such as "Timeout" or "SEGFAULT". Each failure in the output must be late."""
-    if WRONG.search(message) or WRONG.search(output):
+ENDED = re.compile(
+    r"Test +#\d+: (\S+) \.*\*\*\*(.*?) +[\d.]+ sec", re.MULTILINE
+)  # CTest: Failed, Timeout, Exception: SegFault
+
+
+def is_late(how, output):
+    """how: CTest's word. Each failure in the output must be late."""
+    if how not in ("Failed", "Timeout") or WRONG.search(output):
         return False
     starts = [found.start() for found in BLOCK.finditer(output)]
     failures = [output[begin:end] for begin, end in zip(starts, [*starts[1:], len(output)])]
-    if message.startswith("Timeout"):
-        return all(LATE.search(failure) for failure in failures)
-    return bool(failures) and all(LATE.search(failure) for failure in failures)
-
-
-def failed(path):
-    for case in xml.parse(path).getroot().iter("testcase"):
-        if case.get("status") == "fail":
-            failure = case.find("failure")
-            output = case.findtext("system-out") or ""
-            yield case.get("name"), failure.get("message", "") if failure is not None else "", output
+    return (how == "Timeout" or bool(failures)) and all(LATE.search(failure) for failure in failures)
 
 
 def main():
-    for name, message, output in failed(sys.argv[1]):
-        if is_late(message, output):
+    results, log = sys.argv[1:]  # of the same run, by --output-junit and --output-log
+    ends = dict(ENDED.findall(pathlib.Path(log).read_text(errors="replace")))
+    for case in xml.parse(results).getroot().iter("testcase"):
+        name = case.get("name")
+        if case.get("status") == "fail" and is_late(ends.get(name), case.findtext("system-out") or ""):
             print(name)
 
 

@@ -34,20 +34,20 @@ print(max(1, round((time.monotonic() - start) / 0.3)))
 PYTHON
 }
 
-run_ctest() { # name of the file of results, ctest's arguments
-    local results=$1
+run_ctest() { # name of the files of results, ctest's arguments
+    local files=$PWD/build/$1
     shift
-    ctest --test-dir build --output-on-failure --output-junit "$PWD/build/$results" "$@"
+    ctest --test-dir build --output-on-failure --output-junit "$files.xml" --output-log "$files.log" "$@"
 }
 
 # Once more, alone, if all that failed may have come too late. flaky: their names.
 run_again() {
     local names all
-    mapfile -t names < <(scripts/late_tests.py build/tests.xml)
+    mapfile -t names < <(scripts/late_tests.py build/tests.xml build/tests.log)
     all=$(grep -c 'status="fail"' build/tests.xml)
     [[ ${#names[@]} -gt 0 && ${#names[@]} -eq $all ]] || return 1
     echo "== once more, alone: ${names[*]}"
-    run_ctest tests_again.xml "${suite[@]}" -R "^($(IFS='|'; echo "${names[*]//./\\.}"))\$" || return 1
+    run_ctest tests_again "${suite[@]}" -R "^($(IFS='|'; echo "${names[*]//./\\.}"))\$" || return 1
     flaky=("${names[@]}")
 }
 
@@ -66,7 +66,7 @@ if [[ -z $sanitize ]]; then
     echo "== limits of tests: $HOPSCOTCH_TEST_PATIENCE times those of a quiet machine (HOPSCOTCH_TEST_PATIENCE)"
     # Two tests a core: many of them wait for other processes half of their time.
     result=0
-    run_ctest tests.xml "${suite[@]}" -j "$((2 * cores))" "$@" || result=$?
+    run_ctest tests "${suite[@]}" -j "$((2 * cores))" "$@" || result=$?
     scripts/skips.sh
     if [[ $result -ne 0 && -z $strict ]] && run_again; then result=0; fi
     for name in "${flaky[@]}"; do echo "flaky: $name (failed beside others, passed alone)"; done
