@@ -10,7 +10,9 @@
 #include "comm/codec.hpp"
 #include "comm/exchange.hpp"
 #include "comm/peers.hpp"
+#include "comm/process.hpp"
 #include "comm/transfers.hpp"
+#include "core/clock.hpp"
 #include "core/error.hpp"
 
 namespace hopscotch {
@@ -20,15 +22,20 @@ constexpr std::uint64_t k_small_bytes =
     1 << 16;                  // of an exchange that its own thread will have finished before another wakes
 constexpr int k_spins = 200;  // looks at an exchange before the first sleep: a small message is there by then
 
+CourierOptions with_clock(CourierOptions options) {
+    if (!options.clock) options.clock = monotonic_s;
+    return options;
+}
+
 }  // namespace
 
 Courier::Courier(World& world, CourierOptions options)
     : world_(world),
-      options_(std::move(options)),
+      options_(with_clock(std::move(options))),
       peers_(std::make_unique<Peers>(world.rank(), world.size(), options_.deadline_s, options_.clock)),
       transfers_(std::make_unique<Transfers>(*this)),
       exchanges_(std::make_unique<Exchanges>()),
-      processes_(this_process()) {
+      processes_(std::make_unique<PeerProcesses>(this_process())) {
     has_bell_ = world.set_bell([this] {
         {
             std::lock_guard const lock(mutex_);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The thread of a rank that talks to the world. It moves control messages and states while the rank's own thread trains (or
 // schedules), counts bytes, and keeps the deadlines. It does no disk I/O, and no arithmetic except the additions of an
-// all-reduce. Without traffic the thread sleeps on a condition variable. A local send wakes it, and a world that has a bell;
-// other worlds are looked at every 20 us to 1 ms, and again at once after traffic. A rank that spins would take a core from
-// a trainer. A thread that waits for an exchange drives the exchange itself, under the engine's lock: this saves two changes
-// of thread a message.
+// all-reduce. Without traffic the thread sleeps, since a rank that spins would take a core from a trainer: a local send
+// wakes it, and a world that has a bell; other worlds are looked at every 20 us to 1 ms. A thread that waits for an exchange
+// drives the exchange itself, under the engine's lock: this saves two changes of thread a message.
 #pragma once
 #include <array>
 #include <atomic>
@@ -16,16 +15,13 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <string>
 #include <thread>
 #include <vector>
 
 #include "comm/activity.hpp"
 #include "comm/messages.hpp"
-#include "comm/process.hpp"
 #include "comm/traffic.hpp"
 #include "comm/world.hpp"
-#include "core/clock.hpp"
 
 namespace hopscotch {
 
@@ -33,11 +29,12 @@ struct CourierOptions {
     std::size_t piece_bytes = std::size_t{8} << 20;  // 4-16 MB: larger ones block control messages inside one MPI call
     double deadline_s = 60;                          // of each step of a transfer, and of a silent peer
     double heartbeat_s = 0.5;
-    std::function<double()> clock = monotonic_s;  // of deadlines, silences and heartbeats
+    std::function<double()> clock = {};  // of deadlines, silences and heartbeats; empty: monotonic_s
 };
 
 class Exchange;
 class Exchanges;
+class PeerProcesses;
 class Peers;
 class Transfers;
 
@@ -112,9 +109,8 @@ private:
     bool finish_sends();
     void dispatch(Rank from, ByteView bytes);
     void beat(double now);
-    void introduce();
-    void look_at_processes(double now);
-    void check_peers();
+    void tell_watchers(MessageKind kind, Bytes const& body);
+    void check_peers(double now);
     void deliver(Incoming incoming);
     void look_soon();  // any thread
     std::deque<Incoming>& inbox(Desk desk) { return inboxes_[static_cast<std::size_t>(desk)]; }
@@ -133,20 +129,17 @@ private:
     std::deque<Push> pushes_;
     std::array<std::deque<Incoming>, 2> inboxes_;  // by Desk
     std::exception_ptr failure_;
-    bool quiet_ = false, closing_ = false;
+    bool quiet_ = false, closing_ = false, has_bell_ = false;
     bool rung_ = false;  // by the world's bell, since the last look
-    bool has_bell_ = false;
     std::atomic<bool> stopping_ = false;
 
     // Under the engine's lock, which protects all calls of the world. Taken before mutex_.
     std::mutex engine_;
     std::unique_ptr<Transfers> transfers_;
-    std::deque<Pending> sends_, arrivals_;
-    std::deque<Pending> graves_;  // with the dead: MPI may write there for ever
+    std::deque<Pending> sends_, arrivals_, graves_;  // graves_: with the dead, where MPI may write for ever
     std::unique_ptr<Exchanges> exchanges_;
-    double next_beat_ = 0, next_look_ = 0;
-    PeerProcesses processes_;
-    bool introduced_ = false;
+    std::unique_ptr<PeerProcesses> processes_;
+    double next_beat_ = 0;
     bool alone_ = false;  // only messages to rank 0 matter any more
 
     std::atomic<int> helpers_ = 0;      // threads in finish()

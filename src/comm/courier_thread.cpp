@@ -12,6 +12,7 @@
 #include "comm/courier_messages.hpp"
 #include "comm/exchange.hpp"
 #include "comm/peers.hpp"
+#include "comm/process.hpp"
 #include "comm/transfers.hpp"
 #include "core/clock.hpp"
 #include "core/error.hpp"
@@ -22,7 +23,6 @@ namespace {
 constexpr int k_control_tag = 0;
 constexpr int k_in_flight_us = 20;
 constexpr double k_helped_s = 1e-3;
-constexpr double k_look_s = 0.1;                                         // between two looks at the processes of peers
 constexpr int k_rank0_looks = 8, k_busy_looks = 40, k_idle_looks = 500;  // before the long wait
 constexpr std::chrono::microseconds k_helped_wait(500);
 constexpr std::chrono::microseconds k_listen(10'000);  // for the bell of a world that has one; deadlines need a look
@@ -95,11 +95,10 @@ std::chrono::microseconds Courier::time_to_look(int quiet_rounds, bool settled) 
 // One look at everything, under the engine's lock. True if something moved.
 bool Courier::turn(double now) {
     beat(now);
-    look_at_processes(now);
     if (pump()) return true;  // what a process said before its end counts
     transfers_->check_deadlines(now);
     check_exchanges(now);
-    check_peers();
+    check_peers(now);
     return false;
 }
 
@@ -197,7 +196,7 @@ void Courier::dispatch(Rank from, ByteView bytes) {
     if (kind == MessageKind::pause) activity_.pause = true;
     if (kind == MessageKind::lost) return on_lost(decode<Lost>(body));
     switch (kind) {
-        case MessageKind::process: return processes_.meet(from, decode<ProcessId>(body));
+        case MessageKind::process: return processes_->meet(from, decode<ProcessId>(body));
         case MessageKind::heartbeat:
         case MessageKind::greeting: return;
         case MessageKind::offer: return transfers_->on_offer(from, decode<Offer>(body), now);
@@ -218,37 +217,31 @@ void Courier::deliver(Incoming incoming) {
 
 void Courier::beat(double now) {
     if (now < next_beat_) return;
+    bool const first = next_beat_ == 0;
     next_beat_ = now + options_.heartbeat_s;
     {
         std::lock_guard const lock(mutex_);
         if (quiet_ || closing_) return;
     }
-    if (!std::exchange(introduced_, true)) introduce();
+    if (first) tell_watchers(MessageKind::process, encode(processes_->self()));
     Heartbeat const heartbeat{activity_.batches,
                               activity_.flops,
                               TrialId(activity_.trial.load()),
                               activity_.epoch,
                               ShardId(activity_.shard.load()),
                               activity_.phase};
-    if (world_.rank() != Rank(0)) return post(Rank(0), MessageKind::heartbeat, encode(heartbeat));
+    tell_watchers(MessageKind::heartbeat, encode(heartbeat));
+}
+
+// The ranks that watch this one.
+void Courier::tell_watchers(MessageKind kind, Bytes const& body) {
+    if (world_.rank() != Rank(0)) return post(Rank(0), kind, body);
     for (int rank = 1; rank < world_.size(); ++rank)
-        if (!peers_->is_buried(Rank(rank))) post(Rank(rank), MessageKind::heartbeat, encode(heartbeat));
+        if (!peers_->is_buried(Rank(rank))) post(Rank(rank), kind, body);
 }
 
-// To the ranks that watch this one.
-void Courier::introduce() {
-    auto process = processes_.self();
-    if (world_.rank() != Rank(0)) return post(Rank(0), MessageKind::process, encode(process));
-    for (int rank = 1; rank < world_.size(); ++rank) post(Rank(rank), MessageKind::process, encode(process));
-}
-
-void Courier::look_at_processes(double now) {
-    if (now < next_look_) return;
-    next_look_ = now + k_look_s;
-    for (auto const rank : processes_.ended()) peers_->has_ended(rank);
-}
-
-void Courier::check_peers() {
+void Courier::check_peers(double now) {
+    for (auto const rank : processes_->ended(now)) peers_->has_ended(rank);
     for (auto const rank : world_.failed()) peers_->is_dead(rank);
     for (auto const& lost : peers_->newly_lost()) {
         if (world_.rank() != Rank(0)) throw SchedulerSilent(lost.why);

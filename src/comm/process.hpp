@@ -48,15 +48,16 @@ public:
 
     ProcessId const& self() const { return self_; }
     void meet(Rank rank, ProcessId process);
-    // Looks at all. The ranks whose processes had ended at an earlier look already, each once: between two looks, what a
-    // process said before its end has arrived.
-    std::vector<Rank> ended();
+    // Looks at all, ten times a second at most. The ranks whose processes had ended at an earlier look already, each once:
+    // between two looks, what a process said before its end has arrived.
+    std::vector<Rank> ended(double now_s);
 
 private:
     ProcessId self_;
     ProcessTable table_;
     std::map<Rank, ProcessId> running_;
     std::set<Rank> ending_;  // since the last look
+    double next_look_s_ = 0;
 };
 
 }  // namespace hopscotch

@@ -57,14 +57,15 @@ TEST(Process, EachEndIsToldOnceAndAtTheSecondLook) {
     PeerProcesses peers(k_self, [&](std::int64_t pid) { return table[pid]; });
     peers.meet(Rank(1), k_peer);
     peers.meet(Rank(2), {k_self.place, 72, 502});
-    EXPECT_TRUE(peers.ended().empty());
+    EXPECT_TRUE(peers.ended(1).empty());
     table[72].state = 'Z';
-    EXPECT_TRUE(peers.ended().empty()) << "what it said before its end may still arrive";
-    EXPECT_EQ(peers.ended(), std::vector<Rank>{Rank(2)});
-    EXPECT_TRUE(peers.ended().empty());
+    EXPECT_TRUE(peers.ended(1.05).empty()) << "no look: the last one was just now";
+    EXPECT_TRUE(peers.ended(2).empty()) << "what it said before its end may still arrive";
+    EXPECT_EQ(peers.ended(3), std::vector<Rank>{Rank(2)});
+    EXPECT_TRUE(peers.ended(4).empty());
     table[71].kind = Kind::absent;
-    EXPECT_TRUE(peers.ended().empty());
-    EXPECT_EQ(peers.ended(), std::vector<Rank>{Rank(1)});
+    EXPECT_TRUE(peers.ended(5).empty());
+    EXPECT_EQ(peers.ended(6), std::vector<Rank>{Rank(1)});
 }
 
 TEST(Process, AChildOfThisProcess) {

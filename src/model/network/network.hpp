@@ -27,6 +27,11 @@ enum class Backward { autograd, written_out };
 
 enum class Clip { none, relu, relu6 };  // to at least 0; relu6: and at most 6
 
+// The floats of a contiguous tensor in host memory.
+inline std::span<float const> floats_of(at::Tensor const& tensor) {
+    return {tensor.const_data_ptr<float>(), static_cast<std::size_t>(tensor.numel())};
+}
+
 // One forward pass.
 struct Pass {
     Noise* noise = nullptr;             // of dropout masks; null in evaluation

@@ -10,7 +10,7 @@
 #include <algorithm>
 
 #include "core/error.hpp"
-#include "model/network/tensor_span.hpp"
+#include "model/network/network.hpp"
 #include "model/state/layout.hpp"
 #include "model/step/optimizer.hpp"
 

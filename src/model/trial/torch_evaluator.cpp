@@ -13,7 +13,6 @@
 #include "core/error.hpp"
 #include "data/batches/shard_source.hpp"
 #include "model/feed/workspace_impl.hpp"
-#include "model/network/tensor_span.hpp"
 #include "model/trial/evaluation.hpp"
 #include "model/trial/output_scores.hpp"
 
