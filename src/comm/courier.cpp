@@ -186,8 +186,11 @@ void Courier::close() {
 void Courier::abandon_peers() {
     alone_ = true;
     transfers_->abandon();
-    for (auto const& pending : sends_)
-        if (pending.peer != Rank(0)) world_.cancel(pending.request);
+    for (auto& pending : sends_) {
+        if (pending.peer == Rank(0)) continue;
+        world_.cancel(pending.request);
+        graves_.push_back(std::move(pending));  // a peer may have begun to take it
+    }
     std::erase_if(sends_, [](Pending const& pending) { return pending.peer != Rank(0); });
 }
 

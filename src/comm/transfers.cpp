@@ -231,11 +231,10 @@ void Transfers::abandon() {
         for (auto const request : out.requests) courier_.world_.cancel(request);
     for (auto const& in : incoming_)
         for (auto const request : in.requests) courier_.world_.cancel(request);
-    for (auto& [id, out] : outgoing_)
-        if (out.memory_offered) let_go(std::move(out));
+    for (auto& [id, out] : outgoing_) let_go(std::move(out));
     outgoing_.clear();
-    for (auto& in : incoming_)
-        if (in.memory.valid()) in_graves_.push_back(std::move(in));  // without waiting for its thread
+    // A receive that had begun goes on after cancel(); memory may still be made by a thread.
+    for (auto& in : incoming_) in_graves_.push_back(std::move(in));
     incoming_.clear();
 }
 

@@ -34,25 +34,27 @@ TEST_P(CsvTexts, are_split) {
     EXPECT_EQ(read_all(dir / "a.csv"), GetParam().records);
 }
 
-INSTANTIATE_TEST_SUITE_P(Table, CsvTexts,
-                         ::testing::Values(CsvCase{"plain", "a,b\n1,2\n", {{"a", "b"}, {"1", "2"}}},  //
-                                           CsvCase{"no_last_newline", "a,b\n1,2", {{"a", "b"}, {"1", "2"}}},
-                                           CsvCase{"crlf", "a,b\r\n1,2\r\n", {{"a", "b"}, {"1", "2"}}},
-                                           CsvCase{"bom",
-                                                   "\xEF\xBB\xBF"
-                                                   "a,b\n",
-                                                   {{"a", "b"}}},
-                                           CsvCase{"empty_file", "", {}}, CsvCase{"short_file", "a", {{"a"}}},
-                                           CsvCase{"empty_cells", ",a,\n,,\n", {{"", "a", ""}, {"", "", ""}}},
-                                           CsvCase{"empty_lines", "a,b\n\n\r\n1,2\n", {{"a", "b"}, {"1", "2"}}},
-                                           CsvCase{"blanks", " a , b\t\n", {{"a", "b"}}},
-                                           CsvCase{"quotes", "\"a,b\",\"c \"\"d\"\"\"\n", {{"a,b", "c \"d\""}}},
-                                           CsvCase{"blank_before_quote", "1, \"a,b\" ,2\n", {{"1", "a,b", "2"}}},
-                                           CsvCase{"empty_quotes", "\"\",\"\"\"\"\n", {{"", "\""}}},
-                                           CsvCase{"newline_in_quotes", "\"a\nb\",1\r\n2,3\n", {{"a\nb", "1"}, {"2", "3"}}},
-                                           CsvCase{"doubled_before_newline", "\"a\"\"\nb\",1\n", {{"a\"\nb", "1"}}},
-                                           CsvCase{"quote_inside", "5\" pipe,1\n", {{"5\" pipe", "1"}}}),
-                         [](auto const& row) { return row.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Table, CsvTexts,
+    ::testing::Values(CsvCase{"plain", "a,b\n1,2\n", {{"a", "b"}, {"1", "2"}}},  //
+                      CsvCase{"no_last_newline", "a,b\n1,2", {{"a", "b"}, {"1", "2"}}},
+                      CsvCase{"crlf", "a,b\r\n1,2\r\n", {{"a", "b"}, {"1", "2"}}},
+                      CsvCase{"bom",
+                              "\xEF\xBB\xBF"
+                              "a,b\n",
+                              {{"a", "b"}}},
+                      CsvCase{"empty_file", "", {}}, CsvCase{"short_file", "a", {{"a"}}},
+                      CsvCase{"empty_cells", ",a,\n,,\n", {{"", "a", ""}, {"", "", ""}}},
+                      CsvCase{"empty_lines", "a,b\n\n\r\n1,2\n", {{"a", "b"}, {"1", "2"}}},
+                      CsvCase{"blanks", " a , b\t\n", {{"a", "b"}}},
+                      CsvCase{"quotes", "\"a,b\",\"c \"\"d\"\"\"\n", {{"a,b", "c \"d\""}}},
+                      CsvCase{"blank_before_quote", "1, \"a,b\" ,2\n", {{"1", "a,b", "2"}}},
+                      CsvCase{"empty_quotes", "\"\",\"\"\"\"\n", {{"", "\""}}},
+                      CsvCase{"newline_in_quotes", "\"a\nb\",1\r\n2,3\n", {{"a\nb", "1"}, {"2", "3"}}},
+                      CsvCase{"doubled_before_newline", "\"a\"\"\nb\",1\n", {{"a\"\nb", "1"}}},
+                      CsvCase{"doubled_quotes_inside", "5\"\"x,1\n2,a\"\"\n", {{"5\"\"x", "1"}, {"2", "a\"\""}}},
+                      CsvCase{"quote_inside", "5\" pipe,1\n", {{"5\" pipe", "1"}}}),
+    [](auto const& row) { return row.param.name; });
 
 TEST(CsvReader, lines_are_counted_through_quotes_and_empty_lines) {
     TemporaryDirectory const dir;

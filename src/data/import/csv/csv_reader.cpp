@@ -67,10 +67,11 @@ bool CsvReader::record_complete() {
         if (record_[looked_at_] != '"') continue;
         if (in_quotes_) {
             in_quotes_ = false;  // a doubled quote opens it again with its second half
+            closed_at_ = looked_at_;
         } else {
             auto before = looked_at_;
             while (before > 0 && (record_[before - 1] == ' ' || record_[before - 1] == '\t')) --before;
-            auto const doubled = looked_at_ > 0 && record_[looked_at_ - 1] == '"';
+            bool const doubled = closed_at_ && *closed_at_ + 1 == looked_at_;
             in_quotes_ = doubled || before == 0 || record_[before - 1] == ',';
         }
     }
@@ -81,6 +82,7 @@ bool CsvReader::next(std::vector<std::string_view>& cells) {
     do {
         record_.clear();
         in_quotes_ = false;
+        closed_at_.reset();
         looked_at_ = 0;
         line_ = next_line_;
         if (!read_line()) return false;

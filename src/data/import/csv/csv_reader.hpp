@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,8 +36,9 @@ private:
     std::ifstream in_;
     std::string record_;
     char line_end_ = '\n';
-    bool in_quotes_ = false;     // at the end of the part that has been parsed
-    std::size_t looked_at_ = 0;  // bytes of record_ that have been parsed
+    bool in_quotes_ = false;                // at the end of the part that has been parsed
+    std::size_t looked_at_ = 0;             // bytes of record_ that have been parsed
+    std::optional<std::size_t> closed_at_;  // place of the last quote that closed a cell of the record
     std::int64_t line_ = 0, next_line_ = 1, records_ = 0;
 };
 
