@@ -37,7 +37,7 @@ def is_late(how, output):
 
 
 def main():
-    results, log = sys.argv[1:]  # of the same run, by --output-junit and --output-log
+    results, log = sys.argv[1:]  # of the same run: by --output-junit, and all that CTest printed
     ends = dict(ENDED.findall(pathlib.Path(log).read_text(errors="replace")))
     for case in xml.parse(results).getroot().iter("testcase"):
         name = case.get("name")
