@@ -74,14 +74,14 @@ if [[ -z $sanitize ]]; then
     exit "$result"
 fi
 
-modules='core|comm|data|schedule|search|run|strategy'
+suite=(-R '^(core|comm|data|schedule|search|run|strategy)\.' "$@")
 worst=0
 for preset in asan tsan; do
     cmake --preset "$preset" > "build-$preset.log" 2>&1 || { cat "build-$preset.log" >&2; exit 1; }
     rm -f "build-$preset.log"
-    # shellcheck disable=SC2046  # words are wanted
-    scripts/build.sh "$preset" $(printf '%s_tests ' ${modules//|/ })
+    mapfile -t targets < <(scripts/test_targets.sh "build-$preset" "${suite[@]}")
+    scripts/build.sh "$preset" "${targets[@]}"
     echo "== $preset"
-    ctest --test-dir "build-$preset" --output-on-failure -R "^($modules)\\." "$@" || worst=$?
+    ctest --test-dir "build-$preset" --output-on-failure -j "$cores" "${suite[@]}" || worst=$?
 done
 exit "$worst"
