@@ -44,6 +44,8 @@ Courier::~Courier() {
     wake_courier_.notify_one();
     if (thread_.joinable()) thread_.join();
     world_.set_bell({});
+    for (auto* list : {&sends_, &arrivals_})
+        for (auto& pending : *list) let_go(std::move(pending));
 }
 
 void Courier::look_soon() {
@@ -137,10 +139,12 @@ void Courier::bury_now(Rank rank) {
     transfers_->bury(rank);
     for (auto* list : {&sends_, &arrivals_}) {
         for (auto& pending : *list)
-            if (pending.peer == rank) graves_.push_back(std::move(pending));
+            if (pending.peer == rank) let_go(std::move(pending));
         std::erase_if(*list, [&](Pending const& pending) { return pending.peer == rank; });
     }
 }
+
+void Courier::let_go(Pending pending) { world_.keep(std::make_shared<Pending>(std::move(pending))); }
 
 // A trainer hears from rank 0 that another one is lost, or that it is itself taken for lost.
 void Courier::on_lost(Lost const& lost) {
@@ -179,8 +183,11 @@ void Courier::close() {
 void Courier::abandon_peers() {
     alone_ = true;
     transfers_->abandon();
-    for (auto const& pending : sends_)
-        if (pending.peer != Rank(0)) world_.cancel(pending.request);
+    for (auto& pending : sends_) {
+        if (pending.peer == Rank(0)) continue;
+        world_.cancel(pending.request);
+        let_go(std::move(pending));
+    }
     std::erase_if(sends_, [](Pending const& pending) { return pending.peer != Rank(0); });
 }
 

@@ -106,6 +106,7 @@ private:
     bool pump();
     void abandon_peers();
     void bury_now(Rank rank);
+    void let_go(Pending pending);
     void on_lost(Lost const& lost);
     bool send_queued();
     bool take_arrivals();
@@ -142,7 +143,6 @@ private:
     std::mutex engine_;
     std::unique_ptr<Transfers> transfers_;
     std::deque<Pending> sends_, arrivals_;
-    std::deque<Pending> graves_;  // with the dead: MPI may write there for ever
     std::unique_ptr<Exchanges> exchanges_;
     double next_beat_ = 0, next_look_ = 0;
     PeerProcesses processes_;
