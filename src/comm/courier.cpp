@@ -83,18 +83,35 @@ void Courier::start(std::shared_ptr<Exchange> exchange) {
     if (!small) wake_courier_.notify_one();
 }
 
-bool Courier::finish(Exchange const& exchange) {
-    thread_local bool const precise = prctl(PR_SET_TIMERSLACK, 1000) == 0;  // as in loop()
-    static_cast<void>(precise);
-    ++helpers_;
+// A thread in finish(), until it returns or throws.
+class Courier::Helping {
+public:
+    explicit Helping(Courier& courier) : courier_(courier) { ++courier_.helpers_; }
+    ~Helping() {
+        --courier_.helpers_;
+        courier_.helped_s_ = courier_.options_.clock();
+    }
+    Helping(Helping const&) = delete;
+    Helping& operator=(Helping const&) = delete;
+
+private:
+    Courier& courier_;
+};
+
+void Courier::help(Exchange const& exchange) {
+    Helping const helping(*this);
     int looks = 0;
     while (!exchange.finished() && !activity_.leave) {
         if (std::unique_lock const engine(engine_, std::try_to_lock); engine)
             if (exchanges_->progress(world_, options_.clock(), sent_.data())) looks = 0;
         if (++looks > k_spins) std::this_thread::sleep_for(std::chrono::microseconds(looks > 2 * k_spins ? 100 : 20));
     }
-    --helpers_;
-    helped_s_ = options_.clock();
+}
+
+bool Courier::finish(Exchange const& exchange) {
+    thread_local bool const precise = prctl(PR_SET_TIMERSLACK, 1000) == 0;  // as in loop()
+    static_cast<void>(precise);
+    help(exchange);
     if (exchange.finished()) return true;
     std::lock_guard const lock(mutex_);
     if (failure_) std::rethrow_exception(failure_);

@@ -87,6 +87,7 @@ public:
 
 private:
     friend class Transfers;
+    class Helping;
     struct Outgoing {
         Rank to;
         MessageKind kind;
@@ -107,6 +108,7 @@ private:
     void abandon_peers();
     void bury_now(Rank rank);
     void let_go(Pending pending);
+    void help(Exchange const& exchange);
     void on_lost(Lost const& lost);
     bool send_queued();
     bool take_arrivals();
