@@ -96,17 +96,24 @@ Buffer BufferPool::buffer_of(HostBlock block, std::size_t bytes) {
     return buffer;
 }
 
-// The memory is made without the lock, for which the courier would have to wait.
+// Counts what has been made: the system may have too little.
 HostBlock BufferPool::new_block(std::size_t bytes) {
+    auto block = made_block(bytes);
+    std::lock_guard const lock(mutex_);
+    allocated_ += block.capacity;
+    most_allocated_ = std::max(most_allocated_, allocated_);
+    return block;
+}
+
+// The memory is made without the lock, for which the courier would have to wait.
+HostBlock BufferPool::made_block(std::size_t bytes) {
     auto const unit = bytes >= k_huge_page ? k_huge_page : k_page;
     auto const capacity = (bytes / unit + 1) * unit;
     std::optional<SharedMemory::Place> place;
     auto const how = making();
-    {
+    if (how->shares && bytes >= k_shared_from) {
         std::lock_guard const lock(mutex_);
-        allocated_ += capacity;
-        most_allocated_ = std::max(most_allocated_, allocated_);
-        if (how->shares && bytes >= k_shared_from) place = shared_->reserve(capacity);
+        place = shared_->reserve(capacity);
     }
     if (place)
         if (auto const mapping = SharedMemory::make(*place)) return how->block_of(*mapping);

@@ -95,6 +95,7 @@ private:
     };
     HostBlock take_idle(std::vector<FreeBlock>::iterator entry) noexcept;
     HostBlock new_block(std::size_t bytes);
+    HostBlock made_block(std::size_t bytes);
     void take_back(HostBlock block) noexcept;
     void discard(HostBlock const& block) noexcept;
     // How blocks are made. Never changed: a setter puts another one in its place, and a reader keeps what it has read.

@@ -51,6 +51,8 @@ Courier::~Courier() {
     wake_courier_.notify_one();
     if (thread_.joinable()) thread_.join();
     world_.set_bell({});
+    for (auto* list : {&sends_, &arrivals_})
+        for (auto& pending : *list) let_go(std::move(pending));
 }
 
 void Courier::look_soon() {
@@ -88,18 +90,35 @@ void Courier::start(std::shared_ptr<Exchange> exchange) {
     if (!small) wake_courier_.notify_one();
 }
 
-bool Courier::finish(Exchange const& exchange) {
-    thread_local bool const precise = prctl(PR_SET_TIMERSLACK, 1000) == 0;  // as in loop()
-    static_cast<void>(precise);
-    ++helpers_;
+// A thread in finish(), until it returns or throws.
+class Courier::Helping {
+public:
+    explicit Helping(Courier& courier) : courier_(courier) { ++courier_.helpers_; }
+    ~Helping() {
+        --courier_.helpers_;
+        courier_.helped_s_ = courier_.options_.clock();
+    }
+    Helping(Helping const&) = delete;
+    Helping& operator=(Helping const&) = delete;
+
+private:
+    Courier& courier_;
+};
+
+void Courier::help(Exchange const& exchange) {
+    Helping const helping(*this);
     int looks = 0;
     while (!exchange.finished() && !activity_.leave) {
         if (std::unique_lock const engine(engine_, std::try_to_lock); engine)
             if (exchanges_->progress(world_, options_.clock(), sent_.data())) looks = 0;
         if (++looks > k_spins) std::this_thread::sleep_for(std::chrono::microseconds(looks > 2 * k_spins ? 100 : 20));
     }
-    --helpers_;
-    helped_s_ = options_.clock();
+}
+
+bool Courier::finish(Exchange const& exchange) {
+    thread_local bool const precise = prctl(PR_SET_TIMERSLACK, 1000) == 0;  // as in loop()
+    static_cast<void>(precise);
+    help(exchange);
     if (exchange.finished()) return true;
     std::lock_guard const lock(mutex_);
     if (failure_) std::rethrow_exception(failure_);
@@ -144,10 +163,12 @@ void Courier::bury_now(Rank rank) {
     transfers_->bury(rank);
     for (auto* list : {&sends_, &arrivals_}) {
         for (auto& pending : *list)
-            if (pending.peer == rank) graves_.push_back(std::move(pending));
+            if (pending.peer == rank) let_go(std::move(pending));
         std::erase_if(*list, [&](Pending const& pending) { return pending.peer == rank; });
     }
 }
+
+void Courier::let_go(Pending pending) { world_.keep(std::make_shared<Pending>(std::move(pending))); }
 
 // A trainer hears from rank 0 that another one is lost, or that it is itself taken for lost.
 void Courier::on_lost(Lost const& lost) {
@@ -189,7 +210,7 @@ void Courier::abandon_peers() {
     for (auto& pending : sends_) {
         if (pending.peer == Rank(0)) continue;
         world_.cancel(pending.request);
-        graves_.push_back(std::move(pending));  // a peer may have begun to take it
+        let_go(std::move(pending));
     }
     std::erase_if(sends_, [](Pending const& pending) { return pending.peer != Rank(0); });
 }

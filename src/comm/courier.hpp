@@ -84,6 +84,7 @@ public:
 
 private:
     friend class Transfers;
+    class Helping;
     struct Outgoing {
         Rank to;
         MessageKind kind;
@@ -103,6 +104,8 @@ private:
     bool pump();
     void abandon_peers();
     void bury_now(Rank rank);
+    void let_go(Pending pending);
+    void help(Exchange const& exchange);
     void on_lost(Lost const& lost);
     bool send_queued();
     bool take_arrivals();
@@ -136,7 +139,7 @@ private:
     // Under the engine's lock, which protects all calls of the world. Taken before mutex_.
     std::mutex engine_;
     std::unique_ptr<Transfers> transfers_;
-    std::deque<Pending> sends_, arrivals_, graves_;  // graves_: with the dead, where MPI may write for ever
+    std::deque<Pending> sends_, arrivals_;
     std::unique_ptr<Exchanges> exchanges_;
     std::unique_ptr<PeerProcesses> processes_;
     double next_beat_ = 0;

@@ -85,10 +85,10 @@ Exchanges::LongestWait Exchanges::longest_wait(double now) const {
 }
 
 void Exchanges::abandon(World& world) {
-    for (auto const& exchange : active_)
+    for (auto const& exchange : active_) {
         for (auto const& open : exchange->open_) world.cancel(open.request);
-    // A peer may still read from them.
-    abandoned_.insert(abandoned_.end(), active_.begin(), active_.end());
+        world.keep(exchange);
+    }
     active_.clear();
 }
 

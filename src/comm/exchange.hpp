@@ -83,7 +83,7 @@ public:
     void abandon(World& world);  // the job ends: cancels all exchanges
 
 private:
-    std::deque<std::shared_ptr<Exchange>> active_, abandoned_;
+    std::deque<std::shared_ptr<Exchange>> active_;
 };
 
 }  // namespace hopscotch

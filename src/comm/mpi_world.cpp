@@ -111,6 +111,8 @@ struct MpiWorld::Impl {
     std::vector<int> on_host;  // ranks
     std::vector<MPI_Request> requests;
     std::vector<std::size_t> free_slots;
+    // Shared with copies of this world: their memory too must last until MPI_Finalize, which the first world calls.
+    std::shared_ptr<std::vector<std::shared_ptr<void>>> kept = std::make_shared<std::vector<std::shared_ptr<void>>>();
     std::set<std::size_t>
         ruined;  // the peer died: the library calls them complete, but what they were for has not come about
     bool someone_failed = false, someone_lost = false;
@@ -144,6 +146,7 @@ MpiWorld::MpiWorld() {
 
 MpiWorld::MpiWorld(MpiWorld const& other) : impl_(std::make_unique<Impl>(copy_of(other.impl_->comm.handle()))) {
     impl_->on_host = other.impl_->on_host;
+    impl_->kept = other.impl_->kept;
 }
 
 MpiWorld::~MpiWorld() {
@@ -215,7 +218,7 @@ bool MpiWorld::done(Request request) {
     return flag != 0;
 }
 
-// A receive that is cancelled writes nowhere any more; a send is left to the peer, which may have begun to take it.
+// MPI may complete a cancelled request all the same, if the peer had begun before: at any time until MPI_Finalize.
 void MpiWorld::cancel(Request request) {
     std::lock_guard const lock(library());
     if (impl_->ruined.contains(request.slot)) return;
@@ -223,6 +226,11 @@ void MpiWorld::cancel(Request request) {
     MPI_Cancel(&pending);
     MPI_Request_free(&pending);
     impl_->free_slots.push_back(request.slot);
+}
+
+void MpiWorld::keep(std::shared_ptr<void> memory) {
+    std::lock_guard const lock(library());
+    impl_->kept->push_back(std::move(memory));
 }
 
 std::optional<Arrival> MpiWorld::probe(int tag) {

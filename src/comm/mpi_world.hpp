@@ -14,7 +14,8 @@ public:
     // Collective. Initialises MPI with MPI_THREAD_SERIALIZED (throws CommError if the library gives less), on a duplicated
     // communicator with MPI_ERRORS_RETURN.
     MpiWorld();
-    // Collective. The same ranks again, for a second courier of a process: neither sees the other's messages.
+    // Collective. The same ranks again, for a second courier of a process: neither sees the other's messages. The first
+    // world is the last to go.
     explicit MpiWorld(MpiWorld const& other);
     // Does not finalise: MPI_Finalize hangs when other ranks are lost. Call finish() on the healthy path.
     ~MpiWorld() override;
@@ -37,6 +38,7 @@ public:
     bool done(Request request) override;
     void cancel(Request request) override;
     std::optional<Arrival> probe(int tag) override;
+    void keep(std::shared_ptr<void> memory) override;
     std::vector<Rank> failed() override;
     void lose(Rank rank) override;
     bool whole() const;  // no rank is lost

@@ -36,6 +36,7 @@ public:
     bool done(Request request) override;
     void cancel(Request request) override;
     std::optional<Arrival> probe(int tag) override;
+    void keep(std::shared_ptr<void> memory) override { first_.keep(std::move(memory)); }
     std::vector<Rank> failed() override;
     void lose(Rank rank) override { first_.lose(rank); }
     [[noreturn]] void vanish() override;

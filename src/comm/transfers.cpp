@@ -191,17 +191,25 @@ bool Transfers::take_pieces(In& in, double now, bool& moved) {
     return moved = true;
 }
 
-// Nobody waits for it any more: but memory that was offered may be another's by now, and MPI may read the rest for ever.
+// Memory that was offered may be another rank's by now. MPI may read the rest until its end.
 void Transfers::let_go(Out out) {
     if (out.memory_offered)
         courier_.pool().hand_over(std::move(out.state));
     else
-        out_graves_.push_back(std::move(out));
+        courier_.world_.keep(std::make_shared<Buffer>(std::move(out.state)));
+}
+
+// Without waiting for the thread that makes its memory.
+void Transfers::let_go(In in) {
+    if (in.memory.valid())
+        being_made_.push_back(std::move(in));
+    else
+        courier_.world_.keep(std::make_shared<Buffer>(std::move(in.message.state)));
 }
 
 Transfers::~Transfers() {
-    for (auto& [id, out] : outgoing_)
-        if (out.memory_offered) let_go(std::move(out));
+    for (auto& [id, out] : outgoing_) let_go(std::move(out));
+    for (auto& in : incoming_) let_go(std::move(in));
 }
 
 void Transfers::bury(Rank rank) {
@@ -219,7 +227,7 @@ void Transfers::bury(Rank rank) {
             ++in;
             continue;
         }
-        in_graves_.push_back(std::move(*in));
+        let_go(std::move(*in));
         in = incoming_.erase(in);
     }
 }
@@ -233,8 +241,7 @@ void Transfers::abandon() {
         for (auto const request : in.requests) courier_.world_.cancel(request);
     for (auto& [id, out] : outgoing_) let_go(std::move(out));
     outgoing_.clear();
-    // A receive that had begun goes on after cancel(); memory may still be made by a thread.
-    for (auto& in : incoming_) in_graves_.push_back(std::move(in));
+    for (auto& in : incoming_) let_go(std::move(in));
     incoming_.clear();
 }
 

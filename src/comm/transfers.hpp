@@ -64,6 +64,7 @@ private:
     bool take_pieces(In& in, double now, bool& moved);
     void acknowledge(In& in);
     void let_go(Out out);
+    void let_go(In in);
     bool send_pieces(Out& out, double now);
 
     Courier& courier_;
@@ -77,8 +78,7 @@ private:
     std::vector<std::uint64_t> turns_;  // ids of pushes that have begun and whose pieces were not all out
     Rank last_to_;                      // receiver of the push before; this rank: none yet
     std::list<In> incoming_;
-    std::vector<Out> out_graves_;  // buffers that MPI may touch for ever
-    std::vector<In> in_graves_;
+    std::vector<In> being_made_;  // of pushes that were dropped: their threads still use the courier
 };
 
 }  // namespace hopscotch

@@ -4,8 +4,10 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/byte_view.hpp"
@@ -37,8 +39,12 @@ public:
     virtual Request send(Rank to, int tag, ByteView bytes) = 0;
     virtual Request receive(Rank from, int tag, MutableBytes into) = 0;
     virtual bool done(Request request) = 0;             // once true, the request is spent
-    virtual void cancel(Request request) = 0;           // at the end of a job: the request need not complete any more
+    virtual void cancel(Request request) = 0;           // the request need not complete any more; see keep()
     virtual std::optional<Arrival> probe(int tag) = 0;  // the next message with this tag, from any rank
+
+    // Holds the memory of requests that were cancelled or will never be done, as long as this world lives. The library may
+    // still read or write there: a cancelled request may have met its peer's before.
+    virtual void keep(std::shared_ptr<void> memory) { kept_.push_back(std::move(memory)); }
 
     // True if this world calls bell, in any thread, whenever something has come for this rank or a request of it is done;
     // an empty bell ends that. False: the rank must look again and again, as MPI wants it.
@@ -54,6 +60,9 @@ public:
 
     // Ends the whole job at once, on every rank.
     [[noreturn]] virtual void abort(int exit_code) = 0;
+
+private:
+    std::vector<std::shared_ptr<void>> kept_;
 };
 
 std::string host_name();

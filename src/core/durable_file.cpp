@@ -16,6 +16,7 @@
 #include "core/error.hpp"
 #include "core/fault.hpp"
 #include "core/hash.hpp"
+#include "core/unique_handle.hpp"
 
 namespace hopscotch {
 namespace {
@@ -124,24 +125,23 @@ bool AppendFile::sync_is_due() const { return dirty_ && monotonic_s() - synced_a
 
 namespace {
 
-// The rename itself must reach the disk. Some file systems cannot sync a directory; there is nothing to wait for then.
-void sync_directory(std::filesystem::path const& path) {
-    int const fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    check_io(fd >= 0, path, "open");
-    bool const ok = ::fsync(fd) == 0 || errno == EINVAL;
-    int const error = errno;
-    ::close(fd);
-    errno = error;
-    check_io(ok, path, "sync");
+struct CloseFolder {
+    static int null() { return -1; }
+    void operator()(int fd) noexcept { ::close(fd); }
+};
+using Folder = UniqueHandle<int, CloseFolder>;
+
+Folder open_folder(std::filesystem::path const& path) {
+    Folder folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    check_io(static_cast<bool>(folder), path, "open");
+    return folder;
 }
 
 // "c.ckpt.tmp"; of many writers "c.0123456789abcdef.ckpt.tmp".
 std::filesystem::path temporary_name(std::filesystem::path const& path, Writers writers) {
     auto name = path;
     if (writers == Writers::many) {
-        std::uint64_t number = 0;
-        check_io(::getrandom(&number, sizeof number, 0) == sizeof number, path, "find a temporary name for");
-        name.replace_extension("." + to_hex(number) + path.extension().string());
+        name.replace_extension("." + random_word() + path.extension().string());
     }
     return name += ".tmp";
 }
@@ -163,8 +163,12 @@ void replace(std::filesystem::path const& path, std::span<ByteView const> parts,
             for (auto const part : parts) file.append({reinterpret_cast<char const*>(part.data()), part.size()});
             sync == Sync::yes ? file.sync() : file.do_not_sync();
         }
+        // The rename itself must reach the disk. What can fail does so before it, except fsync. Some file systems cannot
+        // sync a directory (EINVAL); there is nothing to wait for then.
+        auto const parent = path.has_parent_path() ? path.parent_path() : ".";
+        auto const folder = sync == Sync::yes ? open_folder(parent) : Folder();
         check_io(survives(temporary, "rename") && std::rename(temporary.c_str(), path.c_str()) == 0, path, "replace");
-        if (sync == Sync::yes) sync_directory(path.has_parent_path() ? path.parent_path() : ".");
+        if (folder) check_io(::fsync(folder.handle()) == 0 || errno == EINVAL, parent, "sync");
     } catch (...) {
         std::filesystem::remove(temporary, ignored);  // a full disk keeps no half
         throw;
@@ -172,6 +176,13 @@ void replace(std::filesystem::path const& path, std::span<ByteView const> parts,
 }
 
 }  // namespace
+
+std::string random_word() {
+    std::uint64_t number = 0;
+    if (::getrandom(&number, sizeof number, 0) != sizeof number)
+        throw IoError(fmt::format("the system gives no random number ({})", std::strerror(errno)));
+    return to_hex(number);
+}
 
 void write_atomically(std::filesystem::path const& path, std::span<ByteView const> parts, Writers writers) {
     replace(path, parts, writers, Sync::yes);

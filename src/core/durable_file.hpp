@@ -51,12 +51,16 @@ private:
     double synced_at_s_ = 0;
 };
 
+// 16 digits that no other process draws, on no host: process ids repeat between hosts and containers. Throws IoError.
+std::string random_word();
+
 // Temporary name, rename: readers see the old file or the new one, never a part. A power cut may empty or undo it. For files
 // that are written again soon. Throws Error.
 void replace_quickly(std::filesystem::path const& path, std::string_view bytes);
 
 // Temporary name, fsync, rename, fsync of the directory: readers see the old file or the new one, never a part. On
-// return the new file survives a power cut. Throws Error; then the old file is unchanged. The temporary name ends in ".tmp".
+// return the new file survives a power cut. Throws Error; then the old file is unchanged, unless the last step failed, the
+// fsync of the directory: then readers see the new file, and a power cut may undo it. The temporary name ends in ".tmp".
 // Writers::many: processes may write the file at the same time, each under a temporary name of its own. A killed writer
 // leaves that file; somebody else has to remove it.
 enum class Writers { one, many };

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
@@ -185,6 +186,10 @@ auto& expect(Variant& value, std::string_view wanted, Json const& json) {
 }  // namespace
 
 Json::Json(Object v) : value_(std::move(v)) {}
+Json::Json(std::uint64_t v) : value_(static_cast<std::int64_t>(v)) {
+    require(v <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()),
+            fmt::format("{} is too large for a number of JSON (at most 2^63 - 1); write text", v));
+}
 
 Json Json::object(std::initializer_list<std::pair<std::string, Json>> members) {
     Object out;

@@ -30,7 +30,7 @@ public:
     Json(bool v);
     Json(int v);
     Json(std::int64_t v);
-    Json(std::uint64_t v);
+    Json(std::uint64_t v);  // throws Error above 2^63 - 1: larger numbers, as hashes, go as text
     Json(double v);
     Json(char const* v);
     Json(std::string v);
@@ -90,7 +90,6 @@ inline Json::Json(std::nullptr_t) {}
 inline Json::Json(bool v) : value_(v) {}
 inline Json::Json(int v) : value_(static_cast<std::int64_t>(v)) {}
 inline Json::Json(std::int64_t v) : value_(v) {}
-inline Json::Json(std::uint64_t v) : value_(static_cast<std::int64_t>(v)) {}
 inline Json::Json(double v) : value_(v) {}
 inline Json::Json(char const* v) : value_(std::string(v)) {}
 inline Json::Json(std::string v) : value_(std::move(v)) {}

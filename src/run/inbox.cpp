@@ -2,7 +2,6 @@
 #include "run/inbox.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 
@@ -39,12 +38,12 @@ Order::Kind kind_named(std::string const& name) {
     throw Error(fmt::format("'kind' is \"{}\" (known: stop, resume, clone, finish)", name));
 }
 
-// The numbers only keep requests apart and in order.
+// The number keeps the requests of one sender in order. Senders on several hosts may choose the same one.
 std::string next_name(fs::path const& folder) {
     int last = 0;
     for (auto const& entry : fs::directory_iterator(folder))
         last = std::max(last, std::atoi(entry.path().filename().c_str()));
-    return fmt::format("{:04}-{}", last + 1, getpid());
+    return fmt::format("{:04}-{}", last + 1, random_word());
 }
 
 }  // namespace

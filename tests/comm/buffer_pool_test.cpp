@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <future>
 #include <memory>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,17 @@ TEST(BufferPool, ABufferOutlivesItsPoolsOwner) {
     pool.reset();
     buffer.bytes()[0] = std::byte{3};
     EXPECT_EQ(buffer.bytes()[0], std::byte{3});
+}
+
+// As where the system has too little memory. The sanitizers end a process that asks for too much, so the pinning says so.
+TEST(BufferPool, MemoryThatCannotBeMadeDoesNotCount) {
+    auto const pool = std::make_shared<BufferPool>();
+    pool->set_pinning({[](void*, std::size_t) -> bool { throw std::bad_alloc(); }, {}});
+    EXPECT_THROW(pool->acquire(100'000), std::bad_alloc);
+    EXPECT_EQ(pool->allocated_bytes(), 0U);
+    pool->set_pinning({});
+    auto const buffer = pool->acquire(100'000);
+    EXPECT_LT(pool->allocated_bytes(), 110'000U);
 }
 
 // Twenty at once, and then always two: the memory of the others goes back to the system.

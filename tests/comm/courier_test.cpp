@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstring>
 #include <future>
+#include <map>
 #include <numeric>
 #include <set>
 #include <thread>
@@ -461,6 +462,85 @@ TEST(Courier, APieceThatIsNeverDoneHoldsNobodyUp) {
     EXPECT_TRUE(sender.receive(k_patience_s)) << "the courier waits for the piece";
     world.ruined = false;
     while (!sender.pushes_delivered()) std::this_thread::yield();
+}
+
+// As MPI may: completes a cancelled request all the same.
+class LateWorld : public Wrapped {
+public:
+    using Wrapped::Wrapped;
+    Request send(Rank to, int tag, ByteView bytes) override {
+        auto const request = Wrapped::send(to, tag, bytes);
+        reads_[request.slot] = {bytes, Bytes(bytes.begin(), bytes.end())};
+        writes_.erase(request.slot);
+        return request;
+    }
+    Request receive(Rank from, int tag, MutableBytes into) override {
+        auto const request = Wrapped::receive(from, tag, into);
+        writes_[request.slot] = into;
+        reads_.erase(request.slot);
+        return request;
+    }
+    void cancel(Request request) override {
+        if (auto const read = reads_.find(request.slot); read != reads_.end()) late_reads.push_back(read->second);
+        if (auto const write = writes_.find(request.slot); write != writes_.end()) late_writes.push_back(write->second);
+        Wrapped::cancel(request);
+    }
+
+    struct Read {
+        ByteView bytes;
+        Bytes then;
+    };
+    std::vector<Read> late_reads;
+    std::vector<MutableBytes> late_writes;
+
+private:
+    std::map<std::size_t, Read> reads_;  // by slot
+    std::map<std::size_t, MutableBytes> writes_;
+};
+
+// Takes nothing, and offers states whose pieces do not come.
+class NeverReady : public Wrapped {
+public:
+    using Wrapped::Wrapped;
+    Request send(Rank to, int tag, ByteView bytes) override { return tag == 0 ? Wrapped::send(to, tag, bytes) : never_; }
+    bool done(Request request) override { return request.slot != never_.slot && Wrapped::done(request); }
+    std::optional<Arrival> probe(int) override { return std::nullopt; }
+
+private:
+    Request never_{std::size_t{1} << 40};
+};
+
+// The courier is gone, but MPI moves bytes until MPI_Finalize.
+TEST(Courier, MemoryOfCancelledRequestsLastsAsLongAsTheWorld) {
+    if (testing::mpi_world()) GTEST_SKIP() << "its order of events needs threads";
+    constexpr std::size_t pushed = 100'000, offered = 200'000;
+    auto const hub = make_thread_hub(3);
+    auto const first = make_thread_world(hub, Rank(0)), inner = make_thread_world(hub, Rank(1)),
+               other = make_thread_world(hub, Rank(2));
+    LateWorld world(*inner);
+    NeverReady never(*other);
+    Courier scheduler(*first, {}), peer(never, {});
+    auto courier = std::make_unique<Courier>(world, CourierOptions{});
+    auto const pool = courier->pool().shared_from_this();
+    courier->push(Rank(2), {}, pool->acquire(pushed));
+    courier->send(Rank(2), MessageKind::share, Bytes(pushed));
+    peer.push(Rank(1), {}, peer.pool().acquire(offered));
+    peer.send(Rank(1), MessageKind::test, {});  // after the offer
+    ASSERT_TRUE(courier->receive(k_patience_s));
+    scheduler.send(Rank(1), MessageKind::shutdown, {});
+    ASSERT_TRUE(courier->receive(k_patience_s));
+    courier->close();
+    courier.reset();
+    EXPECT_EQ(world.late_writes.size(), 1U);
+    EXPECT_EQ(world.late_reads.size(), 3U) << "the offer, its piece and the message";
+    std::array const next{pool->acquire(pushed), pool->acquire(offered)};
+    for (auto const& buffer : next) std::memset(buffer.bytes().data(), 7, buffer.bytes().size());
+    for (auto const& late : world.late_writes) {
+        std::memset(late.data(), 9, late.size());
+        for (auto const& buffer : next) EXPECT_NE(buffer.bytes().data(), late.data()) << "another state's now";
+    }
+    for (auto const& late : world.late_reads)
+        EXPECT_TRUE(std::ranges::equal(late.bytes, late.then)) << "of " << late.then.size() << " bytes";
 }
 
 class Failing : public Wrapped {

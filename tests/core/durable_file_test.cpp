@@ -37,6 +37,36 @@ private:
     void (*handler_)(int) = SIG_DFL;
 };
 
+// Files of this process are refused as to a plain user, also if the tests run as root.
+class PlainUser {
+public:
+    static constexpr uid_t k_other = 65534;
+    explicit PlainUser(std::filesystem::path const& folder) {
+        if (before_ == 0 && (::chown(folder.c_str(), k_other, k_other) != 0 || ::seteuid(k_other) != 0))
+            ADD_FAILURE() << "cannot become a plain user";
+    }
+    ~PlainUser() { EXPECT_EQ(::seteuid(before_), 0); }
+
+private:
+    uid_t before_ = ::geteuid();
+};
+
+// The directory cannot be opened, and so not be synced.
+TEST(WriteAtomically, ADirectoryThatCannotBeOpenedLeavesTheOldFile) {
+    auto const folder = std::filesystem::temp_directory_path() / ("hopscotch-folder-" + std::to_string(::getpid()));
+    std::filesystem::create_directories(folder);
+    write_atomically(folder / "facts.json", "old");
+    {
+        PlainUser const user(folder);
+        std::filesystem::permissions(folder, std::filesystem::perms::owner_write | std::filesystem::perms::owner_exec);
+        EXPECT_THROW(write_atomically(folder / "facts.json", "new"), IoError);
+        EXPECT_EQ(read_whole(folder / "facts.json"), "old");
+        EXPECT_FALSE(std::filesystem::exists(folder / "facts.json.tmp"));
+        std::filesystem::permissions(folder, std::filesystem::perms::owner_all);
+    }
+    std::filesystem::remove_all(folder);
+}
+
 // Half a line in the middle of a journal would make its run one that cannot be resumed.
 TEST(AppendFile, ALineThatDoesNotFitLeavesNothing) {
     auto const path = std::filesystem::temp_directory_path() / ("hopscotch-lines-" + std::to_string(::getpid()));

@@ -130,6 +130,12 @@ TEST(Json, DumpIsReadBackAndHasNoNaN) {
     EXPECT_EQ(Json("\xff").dump(), "\"\xef\xbf\xbd\"");  // not UTF-8: the replacement character
 }
 
+TEST(Json, ANumberBeyondItsRangeIsRefused) {
+    constexpr std::uint64_t most = std::numeric_limits<std::int64_t>::max();
+    EXPECT_EQ(Json(most).dump(), "9223372036854775807");
+    EXPECT_THROW(Json(most + 1), Error);
+}
+
 TEST(Json, SetMakesTheObjectsOnTheWay) {
     Json json;
     json.set("train.optimizer.lr", 0.1);

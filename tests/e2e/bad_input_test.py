@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bad input: the exact message once on standard error, nothing on standard output, exit code 2, nothing written."""
 
+import os
 import struct
 import unittest
+import unittest.mock
 
 from harness import LONG, Case, experiment, known
 
@@ -250,6 +252,14 @@ class BadInput(Case):
             self.assertEqual((code, out), (2, ""), err)
             self.assertIn(f'device "cuda" is not available ({why}', err)
             self.assertIn('check nvidia-smi -L and CUDA_VISIBLE_DEVICES, or set run.device to "cpu"', err)
+
+    def test_start_deadline(self):
+        """Known to every rank, as the command line is: rank 0 alone speaks, and decides the exit code."""
+        self.write(experiment())
+        for value in ("soon", "", "0", "-1", "nan") if LONG else ("soon", "0"):
+            message = f'HOPSCOTCH_START_DEADLINE_S: "{value}" is not a number of seconds (above 0, at most 1e9)'
+            with self.subTest(value=value), unittest.mock.patch.dict(os.environ, HOPSCOTCH_START_DEADLINE_S=value):
+                self.refused(message, nps=(3,))
 
     def test_unknown_option(self):
         self.write(experiment())

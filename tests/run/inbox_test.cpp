@@ -57,6 +57,17 @@ TEST(Inbox, InTheOrderOfTheirComing) {
     EXPECT_EQ(letters[1].name, second);
 }
 
+// As two hosts would post at one time: neither sees the other's file yet, and their process ids are equal.
+TEST(Inbox, SendersThatDoNotSeeEachOtherLoseNoRequest) {
+    Scratch scratch;
+    auto const first = post(scratch / ".", clone_request());
+    std::filesystem::rename(scratch / "inbox" / (first + ".json"), scratch / "unseen");
+    auto const second = post(scratch / ".", clone_request());
+    EXPECT_EQ(first.substr(0, 5), second.substr(0, 5));
+    std::filesystem::rename(scratch / "unseen", scratch / "inbox" / (first + ".json"));
+    EXPECT_EQ(Inbox(scratch / ".").take().size(), 2U);
+}
+
 TEST(Inbox, WhatIsTakenBackOrTooOldIsNotTaken) {
     Scratch scratch;
     take_back(scratch / ".", post(scratch / ".", clone_request()));

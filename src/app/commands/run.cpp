@@ -48,6 +48,11 @@ double start_deadline_s() {
     return out;
 }
 
+struct Start {
+    double at_s = 0;  // of this process
+    double deadline_s = 0;
+};
+
 // Bad input on rank 0: sends the trainers home, which wait for a Welcome.
 int dismiss(World& world, int exit_code) {
     announce(world, false);
@@ -107,12 +112,12 @@ int schedule_and_train(MpiWorld& world, PreparedRun prepared, RunOptions const& 
     }
 }
 
-int schedule_mpi(MpiWorld& world, RunOptions const& options, double started_s) {
+int schedule_mpi(MpiWorld& world, RunOptions const& options, Start const& start) {
     std::optional<PreparedRun> prepared;
     int exit_code = 0;
     bool done = true;
     try {
-        SignsOfLife const signs(world, start_deadline_s() / 100);  // a long journal takes minutes to read
+        SignsOfLife const signs(world, start.deadline_s / 100);  // a long journal takes minutes to read
         prepared = prepare_for_mpi(options, world.size());
         if (options.dry_run) print_plan(*prepared);
         done = options.dry_run || told_finished(*prepared);
@@ -126,27 +131,27 @@ int schedule_mpi(MpiWorld& world, RunOptions const& options, double started_s) {
     if (shared)
         prepared->notes.push_back(
             fmt::format("rank 0 trains too (run.scheduler is shared): its trainer is called rank {}", world.size()));
-    if (shared) return schedule_and_train(world, std::move(*prepared), options, started_s);
-    return run_job(world, std::move(*prepared), options, started_s);
+    if (shared) return schedule_and_train(world, std::move(*prepared), options, start.at_s);
+    return run_job(world, std::move(*prepared), options, start.at_s);
 }
 
-void train_under_mpi(MpiWorld& world) {
+void train_under_mpi(MpiWorld& world, double deadline_s) {
     ignore_signals();
-    if (!await_announcement(world, start_deadline_s())) return trainer_main(world, build_info());
+    if (!await_announcement(world, deadline_s)) return trainer_main(world, build_info());
     SharedJob job(world);
     trainer_main(job.world(), build_info());
 }
 
-int run_under_mpi(MpiWorld& world, RunOptions const& options, double started_s) {
+int run_under_mpi(MpiWorld& world, RunOptions const& options, Start const& start) {
     auto const who = fmt::format("rank {} {}", world.rank().value, host_name());
     log_setup(who, LogLevel::info);
     int failure_code = k_exit_failed;
     try {
         int exit_code = 0;
         if (world.rank() == Rank(0)) {
-            exit_code = schedule_mpi(world, options, started_s);
+            exit_code = schedule_mpi(world, options, start);
         } else {
-            train_under_mpi(world);
+            train_under_mpi(world, start.deadline_s);
         }
         if (!world.whole()) world.finish_without_the_lost(exit_code);
         world.finish(exit_code);
@@ -188,9 +193,10 @@ int run_as_threads(RunOptions const& options, double started_s) {
 int run_command(RunOptions const& options) {
     auto const started_s = monotonic_s();
     if (!launched_by_mpi()) return run_as_threads(options, started_s);
+    Start const start{started_s, start_deadline_s()};  // here every rank still leaves bad input to rank 0 (cli.cpp)
     {
         MpiWorld world;
-        if (world.size() > 1) return run_under_mpi(world, options, started_s);
+        if (world.size() > 1) return run_under_mpi(world, options, start);
         world.finish();
     }
     if (!options.quiet)

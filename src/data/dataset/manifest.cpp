@@ -42,7 +42,7 @@ Json to_json(Manifest const& manifest) {
                          {"outputs", manifest.outputs},
                          {"class_names", manifest.class_names},
                          {"categories", manifest.categories},
-                         {"seed", manifest.seed},
+                         {"seed", static_cast<std::int64_t>(manifest.seed)},  // from 2^63 on negative, and read back so
                          {"train", shards_json(manifest.train)},
                          {"valid", shards_json(manifest.valid)},
                          {"test", shards_json(manifest.test)},

@@ -2,11 +2,10 @@
 #include "data/dataset/stage.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <atomic>
 #include <system_error>
 
+#include "core/durable_file.hpp"
 #include "core/error.hpp"
 #include "core/file.hpp"
 #include "core/hash.hpp"
@@ -17,11 +16,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Trainers may be threads of one process, or processes of one host.
-std::string own_suffix() {
-    static std::atomic<int> counter = 0;
-    return fmt::format(".{}-{}.tmp", getpid(), ++counter);
-}
+// Trainers may be threads of one process, or processes of one host, also in containers.
+std::string own_suffix() { return fmt::format(".{}.tmp", random_word()); }
 
 bool is_whole(fs::path const& path, ShardFile const& file) {
     std::error_code error;

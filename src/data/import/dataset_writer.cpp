@@ -2,7 +2,6 @@
 #include "data/import/dataset_writer.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -10,6 +9,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "core/durable_file.hpp"
 #include "core/error.hpp"
 #include "data/dataset/shard_layout.hpp"
 #include "data/dataset/shard_writer.hpp"
@@ -29,7 +29,7 @@ fs::path without_slash(fs::path const& path) { return path.filename().empty() ? 
 
 fs::path beside(fs::path const& out) {
     auto const name = without_slash(out);
-    return name.parent_path() / fmt::format("{}.{}.tmp", name.filename().string(), getpid());
+    return name.parent_path() / fmt::format("{}.{}.tmp", name.filename().string(), random_word());
 }
 
 std::size_t bytes_of_labels(Manifest const& manifest) {

@@ -66,13 +66,12 @@ bool CsvReader::record_complete() {
     for (; looked_at_ < record_.size(); ++looked_at_) {
         if (record_[looked_at_] != '"') continue;
         if (in_quotes_) {
-            in_quotes_ = false;  // a doubled quote opens it again with its second half
-            closed_at_ = looked_at_;
+            in_quotes_ = false;
+            reopens_at_ = looked_at_ + 1;  // a doubled quote
         } else {
             auto before = looked_at_;
             while (before > 0 && (record_[before - 1] == ' ' || record_[before - 1] == '\t')) --before;
-            bool const doubled = closed_at_ && *closed_at_ + 1 == looked_at_;
-            in_quotes_ = doubled || before == 0 || record_[before - 1] == ',';
+            in_quotes_ = looked_at_ == reopens_at_ || before == 0 || record_[before - 1] == ',';
         }
     }
     return !in_quotes_;
@@ -82,8 +81,7 @@ bool CsvReader::next(std::vector<std::string_view>& cells) {
     do {
         record_.clear();
         in_quotes_ = false;
-        closed_at_.reset();
-        looked_at_ = 0;
+        looked_at_ = reopens_at_ = 0;
         line_ = next_line_;
         if (!read_line()) return false;
         // Nearly all lines have no quotes; find() is many times faster than looking at each character.

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,9 +35,9 @@ private:
     std::ifstream in_;
     std::string record_;
     char line_end_ = '\n';
-    bool in_quotes_ = false;                // at the end of the part that has been parsed
-    std::size_t looked_at_ = 0;             // bytes of record_ that have been parsed
-    std::optional<std::size_t> closed_at_;  // place of the last quote that closed a cell of the record
+    bool in_quotes_ = false;      // at the end of the part that has been parsed
+    std::size_t looked_at_ = 0;   // bytes of record_ that have been parsed
+    std::size_t reopens_at_ = 0;  // a quote at this byte goes on with the quoted cell before it
     std::int64_t line_ = 0, next_line_ = 1, records_ = 0;
 };
 
