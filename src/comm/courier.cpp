@@ -27,6 +27,26 @@ CourierOptions with_clock(CourierOptions options) {
     return options;
 }
 
+// A thread in finish(), until it returns or throws.
+class Helping {
+public:
+    Helping(std::atomic<int>& helpers, std::atomic<double>& left_s, std::function<double()> const& clock)
+        : helpers_(helpers), left_s_(left_s), clock_(clock) {
+        ++helpers_;
+    }
+    ~Helping() {
+        --helpers_;
+        left_s_ = clock_();
+    }
+    Helping(Helping const&) = delete;
+    Helping& operator=(Helping const&) = delete;
+
+private:
+    std::atomic<int>& helpers_;
+    std::atomic<double>& left_s_;
+    std::function<double()> const& clock_;
+};
+
 }  // namespace
 
 Courier::Courier(World& world, CourierOptions options)
@@ -90,35 +110,18 @@ void Courier::start(std::shared_ptr<Exchange> exchange) {
     if (!small) wake_courier_.notify_one();
 }
 
-// A thread in finish(), until it returns or throws.
-class Courier::Helping {
-public:
-    explicit Helping(Courier& courier) : courier_(courier) { ++courier_.helpers_; }
-    ~Helping() {
-        --courier_.helpers_;
-        courier_.helped_s_ = courier_.options_.clock();
-    }
-    Helping(Helping const&) = delete;
-    Helping& operator=(Helping const&) = delete;
-
-private:
-    Courier& courier_;
-};
-
-void Courier::help(Exchange const& exchange) {
-    Helping const helping(*this);
-    int looks = 0;
-    while (!exchange.finished() && !activity_.leave) {
-        if (std::unique_lock const engine(engine_, std::try_to_lock); engine)
-            if (exchanges_->progress(world_, options_.clock(), sent_.data())) looks = 0;
-        if (++looks > k_spins) std::this_thread::sleep_for(std::chrono::microseconds(looks > 2 * k_spins ? 100 : 20));
-    }
-}
-
 bool Courier::finish(Exchange const& exchange) {
     thread_local bool const precise = prctl(PR_SET_TIMERSLACK, 1000) == 0;  // as in loop()
     static_cast<void>(precise);
-    help(exchange);
+    {
+        Helping const helping(helpers_, helped_s_, options_.clock);
+        int looks = 0;
+        while (!exchange.finished() && !activity_.leave) {
+            if (std::unique_lock const engine(engine_, std::try_to_lock); engine)
+                if (exchanges_->progress(world_, options_.clock(), sent_.data())) looks = 0;
+            if (++looks > k_spins) std::this_thread::sleep_for(std::chrono::microseconds(looks > 2 * k_spins ? 100 : 20));
+        }
+    }
     if (exchange.finished()) return true;
     std::lock_guard const lock(mutex_);
     if (failure_) std::rethrow_exception(failure_);

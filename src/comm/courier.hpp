@@ -16,7 +16,6 @@
 #include <mutex>
 #include <optional>
 #include <thread>
-#include <vector>
 
 #include "comm/activity.hpp"
 #include "comm/messages.hpp"
@@ -84,7 +83,6 @@ public:
 
 private:
     friend class Transfers;
-    class Helping;
     struct Outgoing {
         Rank to;
         MessageKind kind;
@@ -105,7 +103,6 @@ private:
     void abandon_peers();
     void bury_now(Rank rank);
     void let_go(Pending pending);
-    void help(Exchange const& exchange);
     void on_lost(Lost const& lost);
     bool send_queued();
     bool take_arrivals();

@@ -313,51 +313,6 @@ TEST(Courier, AfterTheShutdownNobodyWaitsForWhoHasLeft) {
     });
 }
 
-// A world in which the receives of pieces never end, as of a peer that has begun to send and stands still.
-class StandingWorld final : public World {
-public:
-    explicit StandingWorld(std::unique_ptr<World> world) : world_(std::move(world)) {}
-    Rank rank() const override { return world_->rank(); }
-    int size() const override { return world_->size(); }
-    std::string name() const override { return world_->name(); }
-    int number_on_host() const override { return world_->number_on_host(); }
-    int trainers_on_host() const override { return world_->trainers_on_host(); }
-    Request send(Rank to, int tag, ByteView bytes) override { return world_->send(to, tag, bytes); }
-    Request receive(Rank from, int tag, MutableBytes into) override {
-        auto const request = world_->receive(from, tag, into);
-        if (tag == 0) return request;
-        standing_.insert(request.slot);
-        begun.set_value(into.data());
-        return request;
-    }
-    bool done(Request request) override { return !standing_.contains(request.slot) && world_->done(request); }
-    void cancel(Request request) override { world_->cancel(request); }
-    std::optional<Arrival> probe(int tag) override { return world_->probe(tag); }
-    void vanish() override { world_->vanish(); }
-    void abort(int exit_code) override { world_->abort(exit_code); }
-
-    std::promise<std::byte*> begun;
-
-private:
-    std::unique_ptr<World> world_;
-    std::set<std::size_t> standing_;
-};
-
-// MPI may go on writing after a receive has been cancelled: nobody else gets the memory.
-TEST(Courier, AfterTheShutdownMemoryOfReceivesThatHadBegunIsNotUsedAgain) {
-    if (testing::mpi_world()) return;  // its world stands still on purpose
-    constexpr std::size_t k_bytes = 1000;
-    auto const hub = make_thread_hub(3);
-    StandingWorld world(make_thread_world(hub, Rank(1)));
-    auto const zero = make_thread_world(hub, Rank(0)), other = make_thread_world(hub, Rank(2));
-    Courier scheduler(*zero, {}), trainer(world, {}), sender(*other, {});
-    sender.push(Rank(1), {}, sender.pool().acquire(k_bytes));
-    auto const* const written = world.begun.get_future().get();
-    trainer.activity().leave = true;
-    trainer.close();
-    EXPECT_NE(trainer.pool().acquire(k_bytes).bytes().data(), written);
-}
-
 // Rank 0 may be gone as soon as its farewell has been taken. A heartbeat that nobody takes would hold the trainer up.
 TEST(Courier, AfterTheFarewellNoHeartFollows) {
     if (testing::mpi_world()) return;  // its order of events needs threads
@@ -512,7 +467,7 @@ private:
 
 // The courier is gone, but MPI moves bytes until MPI_Finalize.
 TEST(Courier, MemoryOfCancelledRequestsLastsAsLongAsTheWorld) {
-    if (testing::mpi_world()) GTEST_SKIP() << "its order of events needs threads";
+    if (testing::mpi_world()) return;  // its order of events needs threads
     constexpr std::size_t pushed = 100'000, offered = 200'000;
     auto const hub = make_thread_hub(3);
     auto const first = make_thread_world(hub, Rank(0)), inner = make_thread_world(hub, Rank(1)),
