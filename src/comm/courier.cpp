@@ -83,22 +83,15 @@ void Courier::start(std::shared_ptr<Exchange> exchange) {
     if (!small) wake_courier_.notify_one();
 }
 
-// A thread in finish(), until it returns or throws.
-class Courier::Helping {
-public:
-    explicit Helping(Courier& courier) : courier_(courier) { ++courier_.helpers_; }
-    ~Helping() {
-        --courier_.helpers_;
-        courier_.helped_s_ = courier_.options_.clock();
-    }
-    Helping(Helping const&) = delete;
-    Helping& operator=(Helping const&) = delete;
-
-private:
-    Courier& courier_;
-};
-
 void Courier::help(Exchange const& exchange) {
+    struct Helping {  // until the exchange has finished, or throws
+        Courier& courier;
+        explicit Helping(Courier& helped) : courier(helped) { ++courier.helpers_; }
+        ~Helping() {
+            --courier.helpers_;
+            courier.helped_s_ = courier.options_.clock();
+        }
+    };
     Helping const helping(*this);
     int looks = 0;
     while (!exchange.finished() && !activity_.leave) {

@@ -87,7 +87,6 @@ public:
 
 private:
     friend class Transfers;
-    class Helping;
     struct Outgoing {
         Rank to;
         MessageKind kind;
