@@ -19,15 +19,18 @@ constexpr char const* name_of(Phase phase) {
     return "computing";
 }
 
-// The rank's own thread writes the first four lines; the rank's courier reads them for the heartbeat.
+// The rank's own thread writes the first four lines; the rank's courier reads them for the heartbeat. The courier writes the
+// others, and the rank's own thread reads them.
 struct Activity {
     std::atomic<std::uint64_t> batches = 0;
     std::atomic<double> flops = 0;  // of the units that it has finished
     std::atomic<std::int32_t> trial = -1, epoch = 0, shard = -1;
     std::atomic<Phase> phase = Phase::compute;
-    std::atomic<bool> leave = false;    // set by the courier: rank 0 has sent Shutdown
-    std::atomic<bool> pause = false;    // set by the courier: rank 0 has sent Pause, no further than the next batch
-    std::atomic<std::size_t> lost = 0;  // set by the courier: the number of ranks that rank 0 has reported as lost
+    std::atomic<bool> leave = false;  // rank 0 has sent Shutdown, or the courier has failed
+    // Rank 0 has sent Pause: no further than the next batch. The trainer's loop also sets it, when it takes that message;
+    // each attempt begins with false.
+    std::atomic<bool> pause = false;
+    std::atomic<std::size_t> lost = 0;  // the number of ranks that rank 0 has reported as lost
 };
 
 }  // namespace hopscotch

@@ -14,6 +14,7 @@
 
 #include "both_worlds.hpp"
 #include "comm/courier_messages.hpp"
+#include "comm/exchange.hpp"
 #include "comm/peers.hpp"
 #include "comm/shared_world.hpp"
 #include "core/error.hpp"
@@ -468,7 +469,7 @@ private:
 // The courier is gone, but MPI moves bytes until MPI_Finalize.
 TEST(Courier, MemoryOfCancelledRequestsLastsAsLongAsTheWorld) {
     if (testing::mpi_world()) return;  // its order of events needs threads
-    constexpr std::size_t pushed = 100'000, offered = 200'000;
+    constexpr std::size_t pushed = 100'000, offered = 200'000, exchanged = 400'000;
     auto const hub = make_thread_hub(3);
     auto const first = make_thread_world(hub, Rank(0)), inner = make_thread_world(hub, Rank(1)),
                other = make_thread_world(hub, Rank(2));
@@ -479,6 +480,10 @@ TEST(Courier, MemoryOfCancelledRequestsLastsAsLongAsTheWorld) {
     auto const pool = courier->pool().shared_from_this();
     courier->push(Rank(2), {}, pool->acquire(pushed));
     courier->send(Rank(2), MessageKind::share, Bytes(pushed));
+    auto scratch = pool->acquire(exchanged);
+    auto const into = scratch.bytes();
+    Exchange::Plan plan{.rounds = {{{}, {{Rank(2), into}}}}, .scratch = std::move(scratch)};
+    courier->start(std::make_shared<Exchange>(std::move(plan), 1));
     peer.push(Rank(1), {}, peer.pool().acquire(offered));
     peer.send(Rank(1), MessageKind::test, {});  // after the offer
     ASSERT_TRUE(courier->receive(k_patience_s));
@@ -486,9 +491,9 @@ TEST(Courier, MemoryOfCancelledRequestsLastsAsLongAsTheWorld) {
     ASSERT_TRUE(courier->receive(k_patience_s));
     courier->close();
     courier.reset();
-    EXPECT_EQ(world.late_writes.size(), 1U);
+    EXPECT_EQ(world.late_writes.size(), 2U) << "the state and the exchange";
     EXPECT_EQ(world.late_reads.size(), 3U) << "the offer, its piece and the message";
-    std::array const next{pool->acquire(pushed), pool->acquire(offered)};
+    std::array const next{pool->acquire(pushed), pool->acquire(offered), pool->acquire(exchanged)};
     for (auto const& buffer : next) std::memset(buffer.bytes().data(), 7, buffer.bytes().size());
     for (auto const& late : world.late_writes) {
         std::memset(late.data(), 9, late.size());

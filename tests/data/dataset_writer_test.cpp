@@ -2,11 +2,13 @@
 #include "data/import/dataset_writer.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <array>
 #include <cmath>
 #include <cstring>
 #include <map>
+#include <string>
 
 #include "core/rng.hpp"
 #include "data/dataset/shard.hpp"
@@ -67,6 +69,21 @@ TEST(DatasetWriter, several_targets_come_back_in_the_place_of_their_row) {
             }
         EXPECT_EQ(seen, 90U);
     }
+}
+
+// In containers that share a disk, process ids repeat.
+TEST(DatasetWriter, rows_of_a_killed_process_with_this_id_do_not_come_in) {
+    TemporaryDirectory const dir;
+    auto const left = dir / ("out." + std::to_string(::getpid()) + ".tmp");
+    std::filesystem::create_directories(left);
+    for (auto const* spill : {"spill-00000", "spill-00001", "spill-00002"}) write_text(left / spill, std::string(600, 'x'));
+    {
+        DatasetWriter writer(dir / "out", described(Task::regression, FeatureType::float32, {2}, 1), placed(90, 1));
+        for (std::size_t row = 0; row < 90; ++row) writer.add(std::array{1.0F, 2.0F}, std::array{3.0});
+        writer.finish();
+    }
+    EXPECT_EQ(verify_files(dir / "out").failures, std::vector<std::string>{});
+    EXPECT_TRUE(std::filesystem::exists(left)) << "another process may still write there";
 }
 
 TEST(DatasetWriter, bytes_are_the_same_from_either_form) {

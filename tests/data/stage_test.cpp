@@ -2,8 +2,10 @@
 #include "data/dataset/stage.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <fstream>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -65,6 +67,16 @@ TEST_F(Stage, NoRoomIsAnErrorThatNamesBothPlaces) {
     auto const text = refusal("/proc/nowhere");
     EXPECT_NE(text.find("/proc/nowhere"), std::string::npos) << text;
     EXPECT_NE(text.find("data.stage"), std::string::npos) << text;
+}
+
+// In containers that share a disk, process ids repeat: what a killed process left is not in the way of the next.
+TEST_F(Stage, UnfinishedCopiesOfAnotherProcessDoNotMatter) {
+    auto const path = copy();
+    fs::remove(path);
+    for (int i = 0; i < 100; ++i)
+        std::ofstream(path.string() + "." + std::to_string(::getpid()) + "-" + std::to_string(i) + ".tmp") << "half";
+    EXPECT_EQ(refusal(stage_), "");
+    EXPECT_EQ(fs::file_size(path), fs::file_size(source_ / file().file));
 }
 
 TEST_F(Stage, ManyAtOnce) {
