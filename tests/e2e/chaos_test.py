@@ -59,6 +59,7 @@ class Faults(Disturbed):
     def small(self, folder):
         document = disturbed(folder)
         document.update(SMALL)
+        document["run"]["checkpoint_every_s"] = 1e-9  # at each unit: no clock says which points a short run reaches
         self.write(document)
 
     def test_every_point_of_a_run(self):
