@@ -1,16 +1,23 @@
 #!/usr/bin/env bash
 # Counts the cases that the last test run in build/ skipped, by their reasons, and says what would make them run:
-# scripts/skips.sh [LOG].
+# scripts/skips.sh [RESULTS.xml]. Not from CTest's LastTest.log, which `ctest -N` empties, also beside a run.
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+outputs() {
+    python3 -c '
+import sys, xml.etree.ElementTree as xml
+for case in xml.parse(sys.argv[1]).iter("testcase"):
+    print(case.findtext("system-out") or "")' "$1"
+}
+
 # GoogleTest: the line behind "FILE:LINE: Skipped". unittest -v: "... skipped 'REASON'". ctest -V would not tell them apart.
-awk '
+outputs "${1:-build/tests.xml}" | awk '
     reason { print; reason = 0 }
     /: Skipped$/ { reason = 1 }
     / \.\.\. skipped / { sub(/.* \.\.\. skipped ./, ""); sub(/.$/, ""); print }
-' "${1:-build/Testing/Temporary/LastTest.log}" | sort | uniq -c | sort -rn | awk '
+' | sort | uniq -c | sort -rn | awk '
     { sum += $1; lines = lines "\n" $0; gpus += /GPU|CUDA|CPU build/ ? $1 : 0 }
     END {
         if (sum) print "skipped: " sum " cases, " gpus " of them for a GPU" lines

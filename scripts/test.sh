@@ -37,8 +37,8 @@ PYTHON
 run_ctest() { # name of the files of results, ctest's arguments
     local files=$PWD/build/$1
     shift
-    # Not --output-log: CTest's own log, which skips.sh reads, would then be missing.
-    ctest --test-dir build --output-on-failure --output-junit "$files.xml" "$@" | tee "$files.log"
+    ctest --test-dir build --output-on-failure --test-output-size-passed 1000000 --test-output-size-failed 1000000 \
+        --output-junit "$files.xml" "$@" | tee "$files.log"
 }
 
 # Once more, alone, if all that failed may have come too late. flaky: their names.
