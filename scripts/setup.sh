@@ -22,7 +22,7 @@ cuda_wheels=("cuda-toolkit[cublas,cudart,cufft,cufile,cupti,curand,cusolver,cusp
              nvidia-cudnn-cu13==9.19.0.56 nvidia-cusparselt-cu13==0.8.0 nvidia-nccl-cu13==2.28.9 nvidia-nvshmem-cu13==3.4.5)
 test_packages=(slurm-wlm slurm-wlm-basic-plugins munge chromium zsh dpkg-dev)
 test_wheels=(tensorboard==2.21.0 pandas==3.1.1 jsonschema==4.26.0 h5py==3.16.0 safetensors==0.8.0)
-with_cuda='' with_tests=''
+with_cuda='' with_tests='' for_tests=''
 for argument in "$@"; do
     case $argument in
     --cuda) with_cuda=1 ;;
@@ -44,6 +44,7 @@ missing_packages() { # of these
 give_up() {
     echo "setup: packages are missing and cannot be installed ($1)" >&2
     echo "  by hand, with root's rights:  apt-get install ${missing[*]}" >&2
+    [[ -z $for_tests ]] || exit 1 # the build needs none of them
     echo "  elsewhere: a C++20 compiler, cmake >= 3.22, ninja, an MPI >= 3.1, HDF5 (C), libjpeg, libpng, zlib," \
          "CLI11, nlohmann/json, spdlog, fmt, xxHash, GoogleTest;" >&2
     echo "  LibTorch 2.11 through HOPSCOTCH_TORCH=/path/to/libtorch; then: cmake --preset release && cmake --build build" >&2
@@ -91,6 +92,7 @@ fi
 # In a subshell: what cannot be installed is said, and left.
 if [[ -n $with_tests ]] && command -v dpkg-query >/dev/null; then
     mapfile -t missing < <(missing_packages "${test_packages[@]}")
+    for_tests=1
     [[ ${#missing[@]} -eq 0 ]] || (install_packages) || echo "setup: tests that need ${missing[*]} will be skipped" >&2
 fi
 if [[ -n $with_tests ]] && ! cmp -s .deps/tools/hopscotch-wheels <(printf '%s\n' "${test_wheels[@]}"); then

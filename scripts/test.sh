@@ -2,7 +2,8 @@
 # Sets up, builds and runs the tests: scripts/test.sh [--strict] [--long | --sanitize] [ctest's arguments, such as -R mop].
 #   --strict    a test fails at its first failure. Else tests that came too late beside others run once more, alone
 #               (late_tests.py): if they pass, the run passes, and names them last.
-#   --long      runs the long suite, which takes a quarter of an hour more (tests/README.md).
+#   --long      runs the long suite, which takes a quarter of an hour more (tests/README.md), and then the modules with
+#               threads as --sanitize does, unless ctest's arguments choose tests.
 #   --sanitize  instead builds the tests of the modules with ASan + UBSan and with TSan.
 # With -R it builds only what the chosen tests run.
 # SPDX-License-Identifier: Apache-2.0
@@ -70,6 +71,7 @@ if [[ -z $sanitize ]]; then
     run_ctest tests "${suite[@]}" -j "$((2 * cores))" "$@" || result=$?
     scripts/skips.sh
     if [[ $result -ne 0 && -z $strict ]] && run_again; then result=0; fi
+    if [[ -n $long && $# -eq 0 ]]; then scripts/test.sh --sanitize -R '^(comm|run|strategy)\.' || result=$?; fi
     for name in "${flaky[@]}"; do echo "flaky: $name (failed beside others, passed alone)"; done
     exit "$result"
 fi

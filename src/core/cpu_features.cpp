@@ -13,7 +13,7 @@
 namespace hopscotch {
 namespace {
 
-// oneDNN's names, from oldest to newest; each contains those before it, but for those that do without AVX-512.
+// oneDNN's names, and the features that each allows. Its names for AMX allow all.
 struct Isa {
     std::string_view name;
     CpuFeatures allows;
@@ -61,7 +61,7 @@ CpuFeatures cpu_features() {
 CpuFeatures onednn_features(CpuFeatures const& machine, std::string_view max_isa) {
     auto const* const isa =
         std::find_if(k_isas.begin(), k_isas.end(), [name = lower(max_isa)](Isa const& one) { return one.name == name; });
-    if (isa == k_isas.end()) return machine;  // also its names for AMX, which exclude nothing
+    if (isa == k_isas.end()) return machine;
     auto const& allows = isa->allows;
     return {machine.avx2 && allows.avx2, machine.avx512 && allows.avx512, machine.avx512_bf16 && allows.avx512_bf16,
             machine.amx_bf16 && allows.amx_bf16};

@@ -2,8 +2,9 @@
 // RUN_DIR/inbox: how another process talks to the job that works on a run. One file a request, written under another name
 // and renamed, so that nobody reads a part; rank 0 takes it away and leaves an answer beside it:
 //   hopscotch ctl    inbox/0003-8a51c07be2d93f46.json        {"kind": "stop", "trial": 4, "until_unix_s": ...}
-//   rank 0           inbox/0003-8a51c07be2d93f46.done.json   {"ok": true, "text": "trial 4 stops ..."}    and removes the
-//   request hopscotch ctl    removes the answer
+//   rank 0           inbox/0003-8a51c07be2d93f46.done.json   {"ok": true, "text": "trial 4 stops ..."}
+//                    and removes the request
+//   hopscotch ctl    removes the answer
 // Files come from outside, so every file gets an answer, and no file makes this code throw.
 #pragma once
 #include <filesystem>

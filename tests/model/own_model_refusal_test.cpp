@@ -113,6 +113,7 @@ TEST(TorchScript, FilesForOtherData) {
     EXPECT_EQ(refused(script()), "");
     auto const wide = refused(script(), {Task::classification, {1, 12, 12}, 10, 70, {}});
     EXPECT_TRUE(wide.starts_with("forward fails on rows of shape 1x12x12 (")) << wide;
+    EXPECT_NE(wide.find("mat1 and mat2 shapes cannot be multiplied"), wide.npos) << wide;
     EXPECT_EQ(wide.find('\n'), wide.npos) << wide;
     EXPECT_EQ(refused(script(), {Task::classification, {1, 8, 8}, 3, 70, {}}),
               "forward makes [2, 10] of 2 rows of shape 1x8x8 (the dataset has 3 outputs: [2, 3])");

@@ -12,8 +12,8 @@ struct ConvolutionShape {
     std::int64_t in_channels = 0, kernel = 1, stride = 1, groups = 1;  // square kernels
 };
 
-// Whether a CPU with these features may train this layer on images in channels-last order. tests/model/convolution_sweep.cpp
-// looks for shapes for which it may not, with a page without access behind each block.
+// Whether a CPU with these features may train this layer on images in channels-last order. tests/model/sweep looks for
+// shapes for which it may not, with a page without access behind each block.
 bool channels_last_is_safe(ConvolutionShape const& shape, CpuFeatures const& features);
 
 }  // namespace hopscotch
