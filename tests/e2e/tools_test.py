@@ -60,7 +60,7 @@ class Tools(Case):
             train={"epochs": 4, "batch_size": 32, "optimizer": {"name": "sgd", "lr": 0.1}},
             space={"train.optimizer.lr": [0.03, 0.1], "model.hidden": [[8], [16]]},
             data={"path": str(cls.imported)},
-            run={"dir": "out", "device": "cpu", "checkpoint_every_s": 0.01},
+            run={"dir": "out", "device": "cpu", "checkpoint_every_s": 1e-9},
         )
         (folder / "e.json").write_text(json.dumps(document))
         command = [BINARY, "run", "e.json", "--quiet", "--trainers", "2"]
