@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 
 #include "core/clock.hpp"
 #include "core/durable_file.hpp"
@@ -20,6 +21,7 @@ namespace fs = std::filesystem;
 
 constexpr std::uintmax_t k_most_bytes = 1 << 20;  // of a request
 constexpr double k_clocks_differ_s = 60;          // between hosts
+constexpr int k_most_requests = 1'000'000;        // of a run; a file with a larger number is not one of ours
 constexpr char const* k_request = ".json";
 constexpr char const* k_answer = ".done.json";
 
@@ -41,8 +43,12 @@ Order::Kind kind_named(std::string const& name) {
 // The number keeps the requests of one sender in order. Senders on several hosts may choose the same one.
 std::string next_name(fs::path const& folder) {
     int last = 0;
-    for (auto const& entry : fs::directory_iterator(folder))
-        last = std::max(last, std::atoi(entry.path().filename().c_str()));
+    for (auto const& entry : fs::directory_iterator(folder)) {
+        auto const name = entry.path().filename().string();
+        int number = 0;
+        std::from_chars(name.data(), name.data() + name.size(), number);
+        if (number <= k_most_requests) last = std::max(last, number);
+    }
     return fmt::format("{:04}-{}", last + 1, random_word());
 }
 

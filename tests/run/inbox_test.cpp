@@ -57,6 +57,19 @@ TEST(Inbox, InTheOrderOfTheirComing) {
     EXPECT_EQ(letters[1].name, second);
 }
 
+TEST(Inbox, AFileOfAnotherProgramDoesNotChangeTheOrder) {
+    Scratch scratch;
+    std::filesystem::create_directories(scratch / "inbox");
+    for (auto const* name : {"2147483647-x.txt", "99999999999999999999.txt", "-3.txt"})
+        write(scratch / "inbox" / name, "");
+    auto const first = post(scratch / ".", clone_request());
+    auto const second = post(scratch / ".", clone_request());
+    EXPECT_EQ(first.substr(0, 5) + second.substr(0, 5), "0001-0002-");
+    auto const letters = Inbox(scratch / ".").take();
+    ASSERT_EQ(letters.size(), 2U);
+    EXPECT_EQ(letters[0].name + letters[1].name, first + second);
+}
+
 // As two hosts would post at one time: neither sees the other's file yet, and their process ids are equal.
 TEST(Inbox, SendersThatDoNotSeeEachOtherLoseNoRequest) {
     Scratch scratch;
