@@ -7,7 +7,7 @@
 #     --results DIR    rows.txt and a log for each phase; every row is appended at once (default: gpu-check)
 #     --device cpu     a rehearsal: every row, but no speed is judged
 #     --small          little work in every row
-#   PYTHON=/path/to/python3: the Python that has PyTorch 2.15 with CUDA (default: python3).
+#   PYTHON=/path/to/python3: the Python that has PyTorch with CUDA (default: python3).
 #
 #   phase      takes    yields
 #   build      9 min    the programs, on 16 cores with nvcc of CUDA 13; only with --bundle
@@ -48,10 +48,10 @@ mkdir -p "$results"
 results=$(cd "$results" && pwd)
 cd "$(dirname "$0")/.."
 python=${PYTHON:-python3}
-command -v "$python" > /dev/null || stop "there is no $python; set PYTHON to the Python that has PyTorch 2.15 with CUDA"
+command -v "$python" > /dev/null || stop "there is no $python; set PYTHON to the Python that has PyTorch with CUDA"
 # Without an import, which takes a minute the first time.
 torch=$("$python" -c 'import importlib.util as u; print(u.find_spec("torch").submodule_search_locations[0])' 2> /dev/null) ||
-    stop "$python has no torch; install PyTorch 2.15 with CUDA, or set PYTHON to the Python that has it"
+    stop "$python has no torch; install PyTorch 2.11 with CUDA, or set PYTHON to the Python that has it"
 if [[ -n $prebuilt ]]; then
     built_with=$(sed -nE 's/.*LibTorch ([0-9.]+).*/\1/p' "$prebuilt/version")
     is=$(sed -nE "s/^__version__ = '([0-9.]+).*/\1/p" "$torch/version.py")

