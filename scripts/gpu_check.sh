@@ -7,7 +7,7 @@
 #     --results DIR    rows.txt and a log for each phase; every row is appended at once (default: gpu-check)
 #     --device cpu     a rehearsal: every row, but no speed is judged
 #     --small          little work in every row
-#   PYTHON=/path/to/python3: the Python that has PyTorch 2.11 with CUDA (default: python3).
+#   PYTHON=/path/to/python3: the Python that has PyTorch with CUDA (default: python3).
 #
 #   phase      takes    yields
 #   build      9 min    the programs, on 16 cores with nvcc of CUDA 13; only with --bundle
@@ -21,7 +21,7 @@
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 usage() { sed -n '2,/SPDX/{/SPDX/!s/^# \{0,1\}//p}' "$0"; }
-stop() { echo "gpu_check: $1" >&2; exit 2; }
+stop() { echo "gpu_check: $*" >&2; exit 2; }
 
 prebuilt='' bundle='' results=gpu-check device=cuda small='' phases=()
 while [[ $# -gt 0 ]]; do
@@ -48,10 +48,16 @@ mkdir -p "$results"
 results=$(cd "$results" && pwd)
 cd "$(dirname "$0")/.."
 python=${PYTHON:-python3}
-command -v "$python" > /dev/null || stop "there is no $python; set PYTHON to the Python that has PyTorch 2.11 with CUDA"
+command -v "$python" > /dev/null || stop "there is no $python; set PYTHON to the Python that has PyTorch with CUDA"
 # Without an import, which takes a minute the first time.
 torch=$("$python" -c 'import importlib.util as u; print(u.find_spec("torch").submodule_search_locations[0])' 2> /dev/null) ||
     stop "$python has no torch; install PyTorch 2.11 with CUDA, or set PYTHON to the Python that has it"
+if [[ -n $prebuilt ]]; then
+    built_with=$(sed -nE 's/.*LibTorch ([0-9.]+).*/\1/p' "$prebuilt/version")
+    is=$(sed -nE "s/^__version__ = '([0-9.]+).*/\1/p" "$torch/version.py")
+    [[ $is == "$built_with" ]] || stop "$python has PyTorch $is, and these programs are built with $built_with;" \
+        "set PYTHON to a Python that has it, or make the bundle with HOPSCOTCH_TORCH=/path/to/torch of PyTorch $is"
+fi
 build=${BUILD:-build-gpu}
 [[ $build == /* ]] || build=$PWD/$build
 cores=$(env -u OMP_NUM_THREADS nproc)

@@ -27,8 +27,8 @@ class Hopscotch(CMakePackage):
     depends_on("spdlog+fmt_external")
     depends_on("xxhash")
     depends_on("python", type=("build", "run"))
-    depends_on("py-torch@2.11~cuda", when="~cuda")
-    depends_on("py-torch@2.11+cuda", when="+cuda")
+    depends_on("py-torch@2.11:2.15~cuda", when="~cuda")
+    depends_on("py-torch@2.11:2.15+cuda", when="+cuda")
     depends_on("cuda@13:", when="+cuda")
     depends_on("nccl", when="+cuda")
 

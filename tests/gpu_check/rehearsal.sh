@@ -7,6 +7,13 @@ source=$1 build=$2 python=$3
 for tool in objdump strip ldd; do
     command -v "$tool" > /dev/null || { echo "rehearsal: no $tool here"; exit 77; }
 done
+libtorch=$("$build/hopscotch" --version | sed -nE 's/.*LibTorch ([0-9.]+).*/\1/p')
+find_torch='import importlib.util as u; print(u.find_spec("torch").submodule_search_locations[0])'
+pytorch=$("$python" -c "$find_torch" 2> /dev/null || true)
+if ! grep -q "^__version__ = '${libtorch//./\\.}" "$pytorch/version.py" 2> /dev/null; then
+    echo "rehearsal: $python has no PyTorch $libtorch, which $build is built with"
+    exit 77
+fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
@@ -77,4 +84,6 @@ wanted "phase      takes" --prebuilt bundle
 printf '#!/bin/sh\nexit 1\n' > no_torch
 chmod +x no_torch
 PYTHON=$work/no_torch wanted "has no torch; install PyTorch 2.11" --prebuilt bundle smoke
+sed -i -E 's/LibTorch [0-9.]+/LibTorch 2.0.1/' bundle/version
+PYTHON=$python wanted "and these programs are built with 2.0.1; set PYTHON" --prebuilt bundle smoke
 exit "$failed"

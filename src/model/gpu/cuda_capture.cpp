@@ -7,6 +7,7 @@
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
+#include <torch/version.h>
 
 #include <chrono>
 #include <exception>
@@ -20,10 +21,13 @@
 namespace hopscotch {
 namespace {
 
+#if TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR < 15
 // Torch's, and a way back from a capture that failed: capture_end() then leaves generators as if it went on, and all later
 // noise throws; the allocator defers what it is given back.
 class TorchGraph : public at::cuda::CUDAGraph {
 public:
+    void register_noise(at::Generator const& noise) { register_generator_state(noise); }
+
     // Those that nothing was drawn from: before each replay torch would launch two kernels for each of them. And torch's own
     // is shared by all threads of the process, which may drop their graphs while another captures.
     void forget_idle_generators() {
@@ -57,6 +61,18 @@ private:
         }
     }
 };
+#else
+// A graph registers a generator when something is drawn from it, and finds its own way back from a capture that failed.
+class TorchGraph : public at::cuda::CUDAGraph {
+public:
+    void register_noise(at::Generator const&) {}
+    void forget_idle_generators() {}
+    void abandon() noexcept {
+        reset();
+        static_cast<void>(cudaGetLastError());  // said by now; else the next launch would be blamed
+    }
+};
+#endif
 
 // One pool of memory for all graphs: they run one after the other and keep nothing in it. When the last one has gone torch
 // drops the pool, so the next graph begins another.
@@ -98,7 +114,7 @@ public:
         auto captured = std::make_unique<CapturedGraph>(pool_);
         auto& graph = captured->graph;
         try {
-            graph.register_generator_state(noise_);
+            graph.register_noise(noise_);
             // Of this thread: trainers that are threads of one process may allocate meanwhile.
             graph.capture_begin(pool_->id, cudaStreamCaptureModeThreadLocal);
         } catch (...) {
