@@ -47,7 +47,8 @@ give_up() {
     [[ -z $for_tests ]] || exit 1 # the build needs none of them
     echo "  elsewhere: a C++20 compiler, cmake >= 3.22, ninja, an MPI >= 3.1, HDF5 (C), libjpeg, libpng, zlib," \
          "CLI11, nlohmann/json, spdlog, fmt, xxHash, GoogleTest;" >&2
-    echo "  LibTorch 2.11 or 2.15 through HOPSCOTCH_TORCH=/path/to/libtorch; then: cmake --preset release && cmake --build build" >&2
+    echo "  LibTorch 2.11 or 2.15 through HOPSCOTCH_TORCH=/path/to/libtorch;" \
+         "then: cmake --preset release && cmake --build build" >&2
     exit 1
 }
 

@@ -60,8 +60,7 @@ TEST(Inbox, InTheOrderOfTheirComing) {
 TEST(Inbox, AFileOfAnotherProgramDoesNotChangeTheOrder) {
     Scratch scratch;
     std::filesystem::create_directories(scratch / "inbox");
-    for (auto const* name : {"2147483647-x.txt", "99999999999999999999.txt", "-3.txt"})
-        write(scratch / "inbox" / name, "");
+    for (auto const* name : {"2147483647-x.txt", "99999999999999999999.txt", "-3.txt"}) write(scratch / "inbox" / name, "");
     auto const first = post(scratch / ".", clone_request());
     auto const second = post(scratch / ".", clone_request());
     EXPECT_EQ(first.substr(0, 5) + second.substr(0, 5), "0001-0002-");
