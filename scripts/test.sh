@@ -27,11 +27,11 @@ measure_patience() {
     python3 - "$cores" << 'PYTHON'
 import subprocess, sys, time
 
-work = "sum(i * i for i in range(3_000_000))"  # 0.2 s
+work = "sum(i * i for i in range(10_000_000))"  # 0.7 s
 start = time.monotonic()
 for process in [subprocess.Popen([sys.executable, "-c", work]) for _ in range(int(sys.argv[1]))]:
     process.wait()
-print(max(1, round((time.monotonic() - start) / 0.3)))
+print(max(1, round(time.monotonic() - start)))
 PYTHON
 }
 

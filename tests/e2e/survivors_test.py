@@ -53,7 +53,7 @@ class Survivors(Jobs):
                 [
                     ("mop", "hop.send:3:kill:4,unit.begin:6:kill:1", [1, 4], 5),
                     ("task_parallel", "unit.begin:5:kill:3", [3], 4),
-                    ("sequential", "unit.begin:5:kill:1", [1], 3),
+                    ("sequential", "unit.begin:5:kill:1", [1], 4),
                 ],
                 [("mop", "hop.receive:2:kill:2", [2], 5)],
             )
