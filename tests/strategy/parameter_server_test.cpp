@@ -160,7 +160,8 @@ TEST(ParameterServer, TheLogReplaysTheRun) {
         });
 }
 
-// E9: nobody is more than `staleness` steps ahead, and a slow worker makes the others use that.
+// E9: nobody is more than `staleness` steps ahead of a slow worker. How far they get depends on clocks;
+// ServedPart.SspLetsRunAheadByItsBoundAndNoFurther reaches the bound.
 TEST(ParameterServer, SspStaysWithinItsBound) {
     Settings const settings{{"strategy.mode", "ssp"},
                             {"strategy.staleness", 2},
@@ -173,7 +174,6 @@ TEST(ParameterServer, SspStaysWithinItsBound) {
             std::size_t most = 0;
             for (auto const& [key, lap] : job.laps) most = std::max(most, lap.staleness.size());
             EXPECT_LE(most, 3U);
-            EXPECT_EQ(most, 3U) << "the bound is reached";
             expect_bytes(job, experiment);
         },
         2);
