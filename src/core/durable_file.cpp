@@ -55,7 +55,7 @@ bool FileIdentity::is_current() const {
 
 AppendFile::AppendFile(std::filesystem::path path, Create create) : path_(std::move(path)) {
     int const exclusively = create == Create::exclusively ? O_EXCL : 0;
-    fd_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | exclusively, 0644);
+    fd_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | exclusively, 0644);
     check_io(fd_ >= 0, path_, "open");
 }
 
@@ -176,6 +176,19 @@ void replace(std::filesystem::path const& path, std::span<ByteView const> parts,
 }
 
 }  // namespace
+
+std::filesystem::path make_folders(std::filesystem::path const& root, std::filesystem::path const& below) {
+    std::filesystem::create_directories(root);
+    auto folder = root;
+    for (auto const& name : below) {
+        folder /= name;
+        bool const there = ::mkdir(folder.c_str(), 0777) == 0 || errno == EEXIST;
+        check_io(there, folder, "create");
+        if (auto const status = std::filesystem::symlink_status(folder); !std::filesystem::is_directory(status))
+            throw DataError(fmt::format("{}: is no folder (a link would lead elsewhere); remove it", folder.string()));
+    }
+    return folder;
+}
 
 std::string random_word() {
     std::uint64_t number = 0;

@@ -21,7 +21,7 @@ struct FileIdentity {
 // A file of lines that a crash may cut off at the end but nowhere else. Every append is one write(2): another process
 // sees it at once. Reaching the disk costs milliseconds, so it is done in groups. Throws IoError with errno's text.
 // An append that fails leaves nothing behind: the part that was written is cut off. If that fails too, every later append
-// fails. A file has one writer at a time.
+// fails. A file has one writer at a time. A link in the place of the file is refused: it would lead elsewhere.
 class AppendFile {
 public:
     enum class Create { if_absent, exclusively };  // exclusively: a file of that name is an error
@@ -50,6 +50,10 @@ private:
     bool dirty_ = false, torn_ = false;
     double synced_at_s_ = 0;
 };
+
+// Creates root and the folders of `below` in it, where they are not there, and returns root / below. Throws DataError if one
+// of `below` is a link, which would lead elsewhere, or no folder; IoError if it cannot be created.
+std::filesystem::path make_folders(std::filesystem::path const& root, std::filesystem::path const& below);
 
 // 16 digits that no other process draws, on no host: process ids repeat between hosts and containers. Throws IoError.
 std::string random_word();

@@ -84,9 +84,10 @@ void EventFiles::write(Records& records) {
 }
 
 void EventFiles::append(TrialId trial, std::string_view records) {
-    auto const folder = folder_ / fmt::format("trial-{}", trial.value);
+    auto const name = fmt::format("trial-{}", trial.value);
     AppendFile file = [&] {
-        if (!begun_.contains(trial)) std::filesystem::create_directories(folder);
+        auto const folder =
+            begun_.contains(trial) ? folder_ / name : make_folders(folder_.parent_path(), folder_.filename() / name);
         return AppendFile(folder / fmt::format("events.out.tfevents.{:010.0f}.hopscotch", start_unix_s_));
     }();
     std::string bytes;

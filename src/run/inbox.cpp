@@ -93,10 +93,7 @@ void Inbox::answer(Letter const& letter, Answer const& answer) const {
 }
 
 std::string post(fs::path const& run_dir, LiveRequest const& request) {
-    auto const folder = run_dir / "inbox";
-    if (auto const status = fs::symlink_status(folder); fs::exists(status) && !fs::is_directory(status))
-        throw DataError(fmt::format("{}: is no directory (a link would lead elsewhere); remove it", folder.string()));
-    fs::create_directories(folder);
+    auto const folder = make_folders(run_dir, "inbox");
     auto const name = next_name(folder);
     auto json = Json::object({{"kind", name_of(request.kind)}});
     if (request.kind != Order::Kind::finish) json["trial"] = request.trial.value;

@@ -67,12 +67,20 @@ void check_removable(fs::path const& path, std::vector<std::string> const& names
             fmt::format("{}: is not a run directory (--overwrite removes only runs); use another run.dir", path.string()));
 }
 
-// What a run has written are no links; writing through one would change files elsewhere.
-void refuse_links(fs::path const& path, std::vector<std::string> const& names) {
-    for (auto const& name : names)
-        if (fs::is_symlink(path / name))
+// What a run has written are no links; writing through one would change files elsewhere. Below the top, files are replaced
+// and never written through. The deepest folders of a run are those of trials ("tb/trial-3").
+void refuse_links(fs::path const& path) {
+    constexpr int k_deepest = 1;
+    std::error_code error;
+    for (fs::recursive_directory_iterator it(path, error), end; !error && it != end; it.increment(error)) {
+        std::error_code dangling;
+        if (it->is_symlink() && (it.depth() == 0 || it->is_directory(dangling)))
             throw ConfigError(fmt::format("{}: is a link (a run writes only in its own directory); put the real file there",
-                                          (path / name).string()));
+                                          it->path().string()));
+        if (it.depth() == k_deepest) it.disable_recursion_pending();
+    }
+    if (error)
+        throw ConfigError(fmt::format("{}: cannot be listed ({}); use another run.dir", path.string(), error.message()));
 }
 
 // The only honest test of "may I write here": permissions, read-only mounts and quotas all answer it. Removed at once.
@@ -197,7 +205,7 @@ void check_run_dir(fs::path const& path, RunDirUse use) {
             fmt::format("{}: holds no run that could be resumed (journal.jsonl or experiment.json is missing); use "
                         "another run.dir",
                         path.string()));
-    if (use == RunDirUse::resume) refuse_links(path, names);
+    if (use == RunDirUse::resume && !names.empty()) refuse_links(path);
     check_writable(path);
 }
 
@@ -292,7 +300,7 @@ RunDirectory::RunDirectory(fs::path path, RunDirUse use, RunFacts const& facts, 
     // Before the journal, which says that there is a run to go on with.
     if (!facts.past.is_null()) write_atomically(file("start_from.json"), facts.past.dump() + "\n");
     // By nobody else: a trainer that outlives its job would bring the folder back after another job has finished the run.
-    fs::create_directories(file(k_checkpoints));
+    make_folders(path_, k_checkpoints);
 }
 
 void remove_checkpoints(fs::path const& run_dir) {

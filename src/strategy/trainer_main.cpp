@@ -18,8 +18,10 @@
 #include "core/hash.hpp"
 #include "core/log.hpp"
 #include "data/dataset/manifest.hpp"
+#include "experiment/model_files.hpp"
 #include "experiment/reader.hpp"
 #include "experiment/strategy_traits.hpp"
+#include "model/own/trusted_code.hpp"
 #include "strategy/build_info.hpp"
 #include "strategy/common/devices.hpp"
 #include "strategy/common/messages.hpp"
@@ -158,6 +160,7 @@ void serve_job(Trainer const& trainer, Welcome welcome) {
     Problems problems("experiment");
     auto const experiment = read_experiment(welcome.experiment, {}, problems);
     problems.throw_if_any();
+    trust_code(model_files(experiment));  // rank 0 has compared the files, and refuses orders that name others
     auto const& run = experiment.run;
     // Rank 0 sees all trainers and knows best who stands still: it has the first word.
     courier.peers().watch({run.deadline_s, run.silence_s, run.stall_s + run.deadline_s});

@@ -67,6 +67,23 @@ TEST(WriteAtomically, ADirectoryThatCannotBeOpenedLeavesTheOldFile) {
     std::filesystem::remove_all(folder);
 }
 
+TEST(RunFiles, LinksLeadNowhere) {
+    auto const folder = std::filesystem::temp_directory_path() / ("hopscotch-links-" + std::to_string(::getpid()));
+    std::filesystem::create_directories(folder / "elsewhere");
+    write_atomically(folder / "file", "kept");
+    std::filesystem::create_symlink(folder / "file", folder / "link");
+    EXPECT_THROW(AppendFile(folder / "link"), IoError);
+    EXPECT_EQ(read_whole(folder / "file"), "kept");
+    EXPECT_EQ(make_folders(folder, "best/trial-0"), folder / "best/trial-0");
+    EXPECT_EQ(make_folders(folder, "best/trial-0"), folder / "best/trial-0") << "is there";
+    std::filesystem::create_directory_symlink(folder / "elsewhere", folder / "best/trial-1");
+    std::filesystem::create_directory_symlink(folder / "nothing", folder / "tb");
+    for (auto const* below : {"best/trial-1", "best/trial-1/deeper", "tb/trial-0", "file"})
+        EXPECT_THROW(make_folders(folder, below), DataError) << below;
+    EXPECT_TRUE(std::filesystem::is_empty(folder / "elsewhere"));
+    std::filesystem::remove_all(folder);
+}
+
 // Half a line in the middle of a journal would make its run one that cannot be resumed.
 TEST(AppendFile, ALineThatDoesNotFitLeavesNothing) {
     auto const path = std::filesystem::temp_directory_path() / ("hopscotch-lines-" + std::to_string(::getpid()));

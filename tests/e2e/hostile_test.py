@@ -88,6 +88,17 @@ def link_to(target):
     return damage
 
 
+def link_below(name):
+    """A folder with a link of that name that leads out."""
+
+    def damage(path):
+        path.mkdir(exist_ok=True)
+        shutil.rmtree(path / name, ignore_errors=True)
+        (path / name).symlink_to("../../outside")
+
+    return damage
+
+
 def pipe(path):
     path.unlink()
     os.mkfifo(path)
@@ -240,6 +251,8 @@ WRONG_RUNS = [
         ("inbox: a file", "inbox", text("")),
         ("checkpoints: a link", "checkpoints", link_to("outside")),
         ("best: a link", "best", link_to("outside")),
+        ("best: a link below", "best", link_below("trial-0")),
+        ("tb: a link below", "tb", link_below("trial-1")),
     )
 ]
 WRONG_CHECKPOINTS = [
@@ -460,7 +473,7 @@ class Hostile(Case):
         self.refused(START_FROM, some(of_files(WRONG_RUNS, *DECISIONS), 8))
 
     def test_resumed_runs(self):
-        links = of_files(WRONG_RUNS, "inbox", "best", "checkpoints")
+        links = of_files(WRONG_RUNS, "inbox", "best", "checkpoints", "tb")
         self.refused(RESUME, links + some(of_files(WRONG_RUNS, *DECISIONS), 10))
         self.all_survive(RESUME, some(of_files(WRONG_RUNS, "units-1.bin"), 3))
 

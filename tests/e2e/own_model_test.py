@@ -128,22 +128,63 @@ class OwnModel(Case):
             },
         )
 
-    def test_code_that_a_run_directory_names(self):
-        """Somebody else's run directory: neither its experiment nor its journal make a command execute a file."""
+    def executed(self, *command):
+        """What the command said, and whether it has loaded the library."""
+        trace = self.cwd / "executed"
+        trace.unlink(missing_ok=True)
+        code, _, err = self.run_hopscotch(*command)
+        return code, err, trace.exists()
+
+    def foreign_runs(self):
+        """Two run directories of somebody else: the journal of one names the library, and the experiment of the other."""
+        shutil.copy(BUILD / "tests/plugins/traitor.so", self.cwd)
         self.ran({"name": "mlp", "hidden": [8]}, "out", "--trainers", "1")
-        self.assertEqual(self.run_hopscotch("replay", "out")[0], 0)
-        predict = ("predict", "out", "digits", "--out", "p.csv")
-        journal = self.cwd / "out/journal.jsonl"
-        lines = [strict_json(line) for line in journal.read_text().splitlines()]
+        lines = [strict_json(line) for line in (self.cwd / "out/journal.jsonl").read_text().splitlines()]
         for line in lines:
             if line["event"] == "lap_released":
-                line["assignment"] |= {"model.name": "plugin", "model.file": "odd.so"}
-        journal.write_text("".join(json.dumps(line) + "\n" for line in lines))
-        for command in (("replay", "out"), predict, (*predict, "--trial", "0"), (*predict, "--trial", "1")):
-            code, out, err = self.run_hopscotch(*command)
-            self.assertEqual((code, out), (2, ""), err)
-            self.assertIn("out: this command would execute the code in odd.so (the run directory names it", err)
-            self.assertIn("odd.so: no such file", self.run_hopscotch(*command, "--allow-code")[2])  # now it tries to
+                line["assignment"] |= {"model.name": "plugin", "model.file": "traitor.so"}
+        of_run = strict_json((self.cwd / "out/experiment.json").read_text())
+        of_run["experiment"]["model"] = {"name": "plugin", "file": "traitor.so"}
+        for folder, file, text in (
+            ("journal", "journal.jsonl", "".join(json.dumps(line) + "\n" for line in lines)),
+            ("experiment", "experiment.json", json.dumps(of_run)),
+        ):
+            shutil.copytree(self.cwd / "out", self.cwd / folder)
+            (self.cwd / folder / file).write_text(text)
+        return "journal", "experiment"
+
+    def test_code_that_a_run_directory_names(self):
+        """It is executed if the user says so."""
+        for folder in self.foreign_runs():
+            predict = ("predict", folder, "digits", "--out", "p.csv")
+            for command in (("replay", folder), predict, (*predict, "--trial", "1"), ("plan", "e.json", "--like", folder)):
+                with self.subTest(command):
+                    code, err, executed = self.executed(*command)
+                    self.assertEqual((code, executed), (2, False), err)
+                    self.assertIn(f"{folder}: this command would execute the code in traitor.so (the run directory", err)
+                    code, err, executed = self.executed(*command, "--allow-code")
+                    self.assertEqual((code, executed), (2, True), err)
+                    self.assertIn("traitor.so: has no function hopscotch_plugin", err)
+
+    def test_commands_that_execute_no_code_of_a_run_directory(self):
+        search = {"procedure": "random", "trials": 2, "start_from": "journal"}
+        self.write(experiment(search=search, run={"dir": "new", "device": "cpu"}), "from.json")
+        for folder in self.foreign_runs():
+            in_folder = ("--set", f'run.dir="{folder}"')
+            for command in (
+                ("plan", "e.json", *in_folder),
+                ("run", "e.json", "--dry-run", "--overwrite", *in_folder),
+                ("run", "e.json", "--resume", "--trainers", "2", *in_folder),
+                ("run", "from.json", "--dry-run", "--set", f'search.start_from="{folder}"'),
+                ("report", folder),
+                ("compare", folder, "out"),
+                ("export", "optuna", folder, "--out", "study.log"),
+                ("ctl", folder, "status"),
+            ):
+                with self.subTest(command):
+                    code, err, executed = self.executed(*command)
+                    self.assertFalse(executed, f"{code} {err}")
+                    self.assertIn(code, (0, 2), err)
 
     def test_trainers_that_would_share_torchs_generator(self):
         self.write(experiment(model=SCRIPT))

@@ -11,6 +11,7 @@
 #include "core/byte_view.hpp"
 #include "data/dataset/shard.hpp"
 #include "model/fixture.hpp"
+#include "model/own/trusted_code.hpp"
 #include "model/state/state.hpp"
 #include "model/trial/trial_state.hpp"
 
@@ -21,6 +22,7 @@ inline std::string const k_example_script = std::string(HOPSCOTCH_SOURCE_DIR) + 
 
 inline TrialConfig own(std::string const& name, std::string file, Json arguments = Json(Json::Object{})) {
     auto config = trial_config(name, std::move(arguments));
+    trust_code({file});
     config.model.file = std::move(file);
     return config;
 }

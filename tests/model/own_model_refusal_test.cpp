@@ -3,6 +3,7 @@
 // not be in the state. Each complaint names the file and what to do.
 #include <ATen/ops/ones.h>
 #include <ATen/ops/zeros.h>
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -46,6 +47,27 @@ TEST(Plugin, FilesThatAreNone) {
     EXPECT_TRUE(said.starts_with("cannot be loaded (" + text)) << said;
     EXPECT_TRUE(said.ends_with("); build a shared object as docs/own-model.md shows")) << said;
     std::filesystem::remove(text);
+}
+
+// A library's constructor runs when it is loaded: dlopen() with RTLD_NOLOAD tells whether it was.
+TEST(OwnFiles, NothingIsLoadedThatNobodyTrusts) {
+    auto const folder = std::filesystem::temp_directory_path() / ("hopscotch-trust-" + std::to_string(::getpid()));
+    std::filesystem::create_directory(folder);
+    Workspace workspace("cpu", 1);
+    for (auto const& [model, from] :
+         {std::pair{"plugin", k_plugins + "plugin_model.so"}, {"torchscript", k_example_script}}) {
+        auto const file = (folder / model).string();
+        std::filesystem::copy_file(from, file);
+        auto config = model == std::string("plugin") ? example() : script();
+        config.model.file = file;
+        auto const said = refused(config);
+        EXPECT_TRUE(said.starts_with("is not executed (your experiment does not name this file as model.file")) << said;
+        EXPECT_EQ(::dlopen(file.c_str(), RTLD_NOW | RTLD_NOLOAD), nullptr) << model;
+        EXPECT_THROW(make_trial_model(config, plain_manifest({1, 8, 8}, 10, 4, Task::classification), workspace), Error);
+        trust_code({file});
+        EXPECT_EQ(refused(config), "") << model;
+    }
+    std::filesystem::remove_all(folder);
 }
 
 TEST(Plugin, OtherVersions) {

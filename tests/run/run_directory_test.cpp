@@ -207,6 +207,15 @@ TEST(RunDirectory, ARunDoesNotGoOnThroughLinks) {
                   (run / name).string() + ": is a link (a run writes only in its own directory); put the real file there");
         fs::remove(run / name);
     }
+    for (auto const* name : {"best/trial-0", "tb/trial-3"}) {
+        fs::create_directories((run / name).parent_path());
+        fs::create_symlink(scratch / "elsewhere", run / name);
+        EXPECT_EQ(refusal(run, RunDirUse::resume),
+                  (run / name).string() + ": is a link (a run writes only in its own directory); put the real file there");
+        fs::remove(run / name);
+    }
+    fs::create_symlink(scratch / "elsewhere/file", run / "best/model.json");  // is replaced
+    EXPECT_EQ(refusal(run, RunDirUse::resume), "");
 }
 
 TEST(RunFacts, OwnersAreTrainersOfTheRun) {

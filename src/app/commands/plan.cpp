@@ -135,6 +135,8 @@ void add_costs(CLI::App& command, PlanWords& words, PlanOptions& options) {
             "own cost). Default: a run in search.start_from or run.dir")
         ->allow_extra_args(false)
         ->type_name("RUN_DIR");
+    command.add_flag("--allow-code", options.costs.allow_code,
+                     "Execute the plug-in or TorchScript file that the run of --like names, to know its trials' FLOPs");
     add_text(command, "--seconds-per-row", words.row_s,
              "Training seconds of a row, for the mean trial: 1 / rows_per_s of hopscotch bench step. Other trials by FLOPs");
     add_text(command, "--seconds-per-step", words.step_s, "Seconds of a step besides its rows (default: 0)");

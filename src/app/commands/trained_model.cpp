@@ -115,6 +115,8 @@ void require_weights_for(Manifest const& data, std::filesystem::path const& run_
                         run_dir.string(), data.outputs, bytes));
 }
 
+RunCode code_of(TrialChoice const& choice) { return choice.allow_code ? RunCode::allowed : RunCode::refused; }
+
 }  // namespace
 
 TrainedTrial trained_trial(TrialChoice const& choice, Workspace& workspace,
@@ -140,8 +142,7 @@ TrainedTrial trained_trial(TrialChoice const& choice, Workspace& workspace,
     require_weights_for(best.data, run_dir);
     out.manifest = std::move(best.data);
     out.config = resolve(experiment, journal.assignments.at(trial), "experiment.json");
-    if (!out.config.model.file.empty())
-        require_allowed(choice.allow_code ? RunCode::allowed : RunCode::refused, {out.config.model.file}, choice.run_dir);
+    require_allowed(code_of(choice), code_files(experiment, journal), choice.run_dir);
     out.manifest.train = {{"", 1, 0}};
     if (auto const weights = stored_weights(run_dir, trial, best.trial)) {
         out.config.model.init_from = (*weights / "model.safetensors").string();

@@ -6,6 +6,7 @@
 
 #include "core/error.hpp"
 #include "experiment/reader.hpp"
+#include "model/own/trusted_code.hpp"
 #include "run/journal.hpp"
 
 namespace hopscotch {
@@ -24,8 +25,10 @@ std::set<std::string> code_files(Experiment const& experiment, Journal const& jo
     return out;
 }
 
-void require_allowed(RunCode code, std::set<std::string> const& files, std::string const& run_dir) {
-    if (code == RunCode::allowed || files.empty()) return;
+void require_allowed(RunCode code, std::set<std::string> files, std::string const& run_dir) {
+    if (code == RunCode::allowed) return trust_code(files);
+    std::erase_if(files, is_trusted);
+    if (files.empty()) return;
     throw ConfigError(
         fmt::format("{}: this command would execute the code in {} (the run directory names it as model.file, and "
                     "docs/security.md says why that matters); if you trust it, add --allow-code",

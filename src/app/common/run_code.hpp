@@ -15,7 +15,8 @@ enum class RunCode { refused, allowed };
 // model.file of every trial of the run.
 std::set<std::string> code_files(Experiment const& experiment, Journal const& journal);
 
-// Throws ConfigError that names the files, unless there are none or they are allowed.
-void require_allowed(RunCode code, std::set<std::string> const& files, std::string const& run_dir);
+// Allowed files become trusted (model/own/trusted_code.hpp). Refused: throws ConfigError that names those files that are not
+// trusted yet, if there are some.
+void require_allowed(RunCode code, std::set<std::string> files, std::string const& run_dir);
 
 }  // namespace hopscotch

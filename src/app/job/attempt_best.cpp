@@ -10,6 +10,7 @@
 #include "comm/buffer_pool.hpp"
 #include "comm/courier.hpp"
 #include "core/clock.hpp"
+#include "core/durable_file.hpp"
 #include "core/fault.hpp"
 #include "core/log.hpp"
 #include "run/checkpoint.hpp"
@@ -62,7 +63,8 @@ void Attempt::write_best(Summary const& summary, std::optional<Metrics> const& t
     if (!state)
         return log_warning(
             fmt::format("trial {}: its best state has not reached the disk; best/ is left out", best.id.value));
-    write_best_model(prepared_, directory_.file("best"), {trial, *best.tally.best, state.bytes(), test ? &*test : nullptr});
+    write_best_model(prepared_, make_folders(directory_.path(), "best"),
+                     {trial, *best.tally.best, state.bytes(), test ? &*test : nullptr});
 }
 
 // The file of the best state, if an earlier job saved it, or if the trial has copies: trainers cannot know which state of a
@@ -114,7 +116,7 @@ void Attempt::write_best_of_trials(Summary const& summary) {
         }
         recorder_.stop_if_replaced();
         auto const state = state_in(*saved);
-        write_best_model(prepared_, directory_.file("best") / fmt::format("trial-{}", each.id.value),
+        write_best_model(prepared_, make_folders(directory_.path(), fmt::format("best/trial-{}", each.id.value)),
                          {director_.trials()[each.id.index()], *each.tally.best, state.bytes(), nullptr});
     }
 }

@@ -40,7 +40,6 @@ void write_best_model(PreparedRun const& prepared, std::filesystem::path const& 
     Workspace workspace("cpu", 1);
     auto const model = make_trial_model(prepared.config_of(best.trial.assignment), prepared.manifest, workspace);
     model.state->bind(best.state);
-    std::filesystem::create_directories(folder);
     auto about = Json::object({{"format", 1},
                                {"trial", static_cast<std::int64_t>(best.trial.id.value)},
                                {"epoch", best.metrics.epoch},

@@ -17,6 +17,7 @@ struct BestModel {
     MutableBytes state;      // after it
     Metrics const* test;     // on the test rows; null: none
 };
+// folder: is there.
 void write_best_model(PreparedRun const& prepared, std::filesystem::path const& folder, BestModel const& best);
 
 }  // namespace hopscotch

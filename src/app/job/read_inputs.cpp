@@ -9,8 +9,10 @@
 #include "core/error.hpp"
 #include "core/file.hpp"
 #include "core/json_reader.hpp"
+#include "experiment/model_files.hpp"
 #include "experiment/reader.hpp"
 #include "experiment/strategy_traits.hpp"
+#include "model/own/trusted_code.hpp"
 
 namespace hopscotch {
 namespace {
@@ -73,6 +75,7 @@ Experiment experiment_of(RunOptions const& options, Problems& problems) {
         throw ConfigError(fmt::format("--strategy says \"{}\" and --set says \"{}\" (strategy.name); leave one of them out",
                                       *options.strategy, *name));
     if (options.resume) keep_groups(experiment);
+    trust_code(model_files(experiment));
     return experiment;
 }
 

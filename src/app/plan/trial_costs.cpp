@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/common/run_code.hpp"
 #include "app/compare/run_work.hpp"
 #include "app/job/prepare.hpp"
 #include "app/plan/known_speed.hpp"
@@ -56,6 +57,10 @@ void CostTable::add_run(std::string const& directory) {
             fmt::format("--like {}: its costs do not fit (it was trained on another dataset); name a run on {}, or give "
                         "--seconds-per-row",
                         directory, dataset_));
+    std::set<std::string> code{past.experiment.model.file};
+    for (auto const& [id, cost] : past.trials) code.insert(resolve(past.experiment, cost.assignment, directory).model.file);
+    code.erase("");
+    require_allowed(given_.allow_code ? RunCode::allowed : RunCode::refused, std::move(code), directory);
     auto const work = read_work(read_compared_run(directory));
     for (auto const& [id, trial] : work.trials) {
         auto const found = past.trials.find(id);

@@ -21,6 +21,7 @@ struct TrialCosts {
 
 struct GivenCosts {
     std::vector<std::string> like;                 // run directories
+    bool allow_code = false;                       // that they name as model.file
     std::optional<double> row_s, step_s, valid_s;  // of the mean trial: of a row, of a step besides its rows, of an epoch
 };
 

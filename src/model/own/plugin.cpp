@@ -13,6 +13,7 @@
 #include "hopscotch/model.hpp"
 #include "model/own/checked_module.hpp"
 #include "model/own/own_network.hpp"
+#include "model/own/trusted_code.hpp"
 
 namespace hopscotch {
 namespace {
@@ -35,6 +36,7 @@ void check_versions(Plugin const& plugin) {
 
 // RTLD_LOCAL: two plug-ins may use the same names. Never closed: objects of its classes may be anywhere.
 Plugin const& loaded(std::string const& file) {
+    require_trusted(file);
     auto const path = std::filesystem::absolute(file);  // a name without a slash would be searched for as a library
     if (!std::filesystem::is_regular_file(path))
         throw ConfigError(

@@ -12,6 +12,7 @@
 #include "core/json_reader.hpp"
 #include "experiment/config.hpp"
 #include "model/own/checked_module.hpp"
+#include "model/own/trusted_code.hpp"
 
 namespace hopscotch {
 namespace {
@@ -47,6 +48,7 @@ private:
 };
 
 std::unique_ptr<OwnModule> loaded_script(std::string const& file) {
+    require_trusted(file);
     if (!std::filesystem::is_regular_file(file))
         throw ConfigError(
             "no such file (paths are relative to the folder where hopscotch is started); give the path of a .pt");
