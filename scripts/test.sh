@@ -66,9 +66,9 @@ if [[ -z $sanitize ]]; then
     scripts/build.sh release "${targets[@]}"
     export HOPSCOTCH_TEST_PATIENCE="${HOPSCOTCH_TEST_PATIENCE:-$(measure_patience)}"
     echo "== limits of tests: $HOPSCOTCH_TEST_PATIENCE times those of a quiet machine (HOPSCOTCH_TEST_PATIENCE)"
-    # Three tests a core: many of them wait for other processes most of their time.
+    # Two tests a core: many of them wait for other processes half of their time.
     result=0
-    run_ctest tests "${suite[@]}" -j "$((3 * cores))" "$@" || result=$?
+    run_ctest tests "${suite[@]}" -j "$((2 * cores))" "$@" || result=$?
     scripts/skips.sh
     if [[ $result -ne 0 && -z $strict ]] && run_again; then result=0; fi
     if [[ -n $long && $# -eq 0 ]]; then scripts/test.sh --sanitize -R '^(comm|run|strategy)\.' || result=$?; fi
