@@ -3,14 +3,28 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-# LibTorch is no part of a package. hopscotch-train looks for it where this build found it (an option of torch::cpu), and
-# then in lib/hopscotch/torch: a link, where the package is on another machine.
-set(rpath "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}/hopscotch/torch" ${HOPSCOTCH_TORCH_ROOT}/lib)
-if(HOPSCOTCH_CUDA)
-  get_filename_component(nccl_directory ${HOPSCOTCH_NCCL_LIBRARY} DIRECTORY)
-  list(APPEND rpath ${nccl_directory})
-endif()
-set_target_properties(hopscotch-train PROPERTIES INSTALL_RPATH "${rpath}")
+# An installed hopscotch-train looks for LibTorch in lib/hopscotch/torch only, not where this build found it: when that folder
+# is gone, anybody who may write there could put other libraries in its place, which every user of the program would load.
+set(torch_place ${CMAKE_INSTALL_LIBDIR}/hopscotch/torch)
+set_target_properties(hopscotch-train PROPERTIES INSTALL_RPATH "$ORIGIN/../${torch_place}")
+# So LibTorch is copied there from .deps/, which goes with the source folder; for a LibTorch in another place there is a link.
+# Its libraries for GPUs are some GB, and not all are known before they are loaded: these are linked, too. A package (cpack)
+# has no LibTorch.
+string(FIND "${HOPSCOTCH_TORCH_ROOT}/" "${PROJECT_SOURCE_DIR}/" torch_is_here)
+install(CODE "
+  set(place \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${torch_place}\")
+  if(NOT \"${torch_is_here}\" EQUAL 0 OR \"${HOPSCOTCH_CUDA}\")
+    if(NOT EXISTS \"\${place}\")
+      file(MAKE_DIRECTORY \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/hopscotch\")
+      file(CREATE_LINK \"${HOPSCOTCH_TORCH_ROOT}/lib\" \"\${place}\" SYMBOLIC)
+    endif()
+    message(STATUS \"LibTorch: \${place} leads to ${HOPSCOTCH_TORCH_ROOT}/lib, where nobody else may write\")
+  else()
+    file(GET_RUNTIME_DEPENDENCIES EXECUTABLES \"$<TARGET_FILE:hopscotch-train>\"
+         RESOLVED_DEPENDENCIES_VAR libraries UNRESOLVED_DEPENDENCIES_VAR others
+         POST_INCLUDE_REGEXES \"^${PROJECT_SOURCE_DIR}/\" POST_EXCLUDE_REGEXES \".*\")
+    file(INSTALL \${libraries} DESTINATION \"\${CMAKE_INSTALL_PREFIX}/${torch_place}\" FOLLOW_SYMLINK_CHAIN)
+  endif()" COMPONENT torch)
 install(TARGETS hopscotch hopscotch-train RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 
 install(DIRECTORY include/hopscotch DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
@@ -51,4 +65,5 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS openmpi-bin)
+set(CPACK_INSTALL_CMAKE_PROJECTS "${PROJECT_BINARY_DIR};hopscotch;Unspecified;/")
 include(CPack)

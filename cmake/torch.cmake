@@ -23,7 +23,7 @@ add_library(torch::cpu INTERFACE IMPORTED)
 target_include_directories(torch::cpu SYSTEM INTERFACE ${torch_root}/include ${torch_root}/include/torch/csrc/api/include)
 target_compile_definitions(torch::cpu INTERFACE AT_PER_OPERATOR_HEADERS)
 target_link_libraries(torch::cpu INTERFACE ${torch_root}/lib/libtorch_cpu.so ${torch_root}/lib/libc10.so)
-target_link_options(torch::cpu INTERFACE -Wl,-rpath,${torch_root}/lib -Wl,--allow-shlib-undefined)
+target_link_options(torch::cpu INTERFACE -Wl,--allow-shlib-undefined)
 
 if(HOPSCOTCH_CUDA)
   # Before the language is enabled, which would guess what this machine's compiler takes for a default.

@@ -9,6 +9,8 @@
 #include <deque>
 #include <mutex>
 
+#include "core/characters.hpp"
+
 namespace hopscotch {
 namespace {
 
@@ -76,13 +78,13 @@ std::vector<std::string> last_warnings(std::size_t most) { return warnings().las
 
 std::string printable(std::string_view text) {
     std::string out;
-    for (char const c : text) {
-        auto const byte = static_cast<unsigned char>(c);
-        bool const control = (byte < 0x20 && c != '\n' && c != '\t') || byte == 0x7f;
-        if (control)
-            out += fmt::format("\\x{:02x}", byte);
+    while (!text.empty()) {
+        auto const size = shown_bytes(text);
+        if (size == 0)
+            out += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[0]));
         else
-            out += c;
+            out += text.substr(0, size);
+        text.remove_prefix(std::max<std::size_t>(1, size));
     }
     return out;
 }

@@ -18,8 +18,8 @@ void log_above_a_view();
 // The last warnings and errors of this process, oldest first, at most `most` (no more than 16 are kept).
 std::vector<std::string> last_warnings(std::size_t most);
 
-// Text for a terminal: control characters, which could move its cursor or change its title, as "\\x1b". Line ends and tabs
-// stay. Names in foreign datasets and run directories can hold any character. Log lines are made so here.
+// Text for a terminal: the bytes of what may not be shown (core/characters.hpp) as "\\x1b"; a control character could move
+// its cursor or change its title. Names in foreign datasets and run directories can hold any. Log lines are made so here.
 std::string printable(std::string_view text);
 
 void log_debug(std::string_view message);

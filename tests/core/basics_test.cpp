@@ -44,6 +44,9 @@ TEST(Error, AProblemThatIsMadeLateIsMadeOnlyIfTheConditionDoesNotHold) {
 TEST(Log, TerminalsAreNotToldWhatToDo) {
     EXPECT_EQ(printable("a\x1b[2Jb\x07\x7f"), "a\\x1b[2Jb\\x07\\x7f");
     EXPECT_EQ(printable("one\n\ttwo, caf\xc3\xa9"), "one\n\ttwo, caf\xc3\xa9");
+    EXPECT_EQ(printable("Malm\xf6 \xc2\x9b"), "Malm\\xf6 \\xc2\\x9b") << "no UTF-8; the control sequence of one byte";
+    EXPECT_EQ(printable("\u202egpj.\u2066"), "\\xe2\\x80\\xaegpj.\\xe2\\x81\\xa6") << "it turns text round";
+    EXPECT_EQ(printable("\u05d0\u4e2d \U0001f600"), "\u05d0\u4e2d \U0001f600");
 }
 
 TEST(Error, ClassesAreErrors) {

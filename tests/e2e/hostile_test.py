@@ -23,7 +23,7 @@ from library_words import LIBRARY_WORDS
 MOST_MB = 600  # of resident memory; a program that has loaded LibTorch has 300 before it reads anything
 HUGE = 1 << 40  # bytes of a file of holes
 FAR = 1 << 60
-ESCAPES = "\x1b]0;title\x07\x1b[2J"  # a terminal obeys them
+ESCAPES = "\x1b]0;title\x07\x1b[2J\u202e"  # a terminal obeys them; the last turns text round
 PATHS = (ESCAPES, "../../outside/secret", "/etc/passwd", "checkpoints/../../outside/secret", "a\0b", "a\nb", "p" * 5000, "")
 
 
@@ -423,7 +423,7 @@ class Hostile(Case):
         self.assertTrue(code == 0 or said, told)
         self.assertLess(megabytes, MOST_MB, told)
         self.assertEqual([word for word in LIBRARY_WORDS if word in said], [], told)
-        self.assertNotIn("\x1b", said, told)
+        self.assertNotRegex(said, "[\x1b\u202e]", told)
         self.assertEqual(self.outside(command.changes), before, told)
         self.codes[code] = self.codes.get(code, 0) + 1
 

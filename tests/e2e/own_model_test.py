@@ -5,6 +5,7 @@ are built with."""
 import json
 import os
 import pathlib
+import re
 import shutil
 import struct
 import subprocess
@@ -373,6 +374,11 @@ class Package(unittest.TestCase):
         ):
             done = subprocess.run([str(part) for part in command], cwd=folder, capture_output=True, text=True)
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        # A folder that goes with the build must not be among those where the program looks for libraries.
+        elf = subprocess.run(["readelf", "-d", prefix / "bin/hopscotch-train"], capture_output=True, text=True, check=True)
+        places = re.search(r"R(?:UN)?PATH.*\[(.*)\]", elf.stdout)[1].split(":")
+        self.assertIn("hopscotch/torch", places[0])
+        self.assertEqual([place for place in places if pathlib.Path(place).is_relative_to(SOURCE)], [])
         for name, words in (
             ("bash-completion/completions/hopscotch", ["completion", "bash"]),
             ("zsh/site-functions/_hopscotch", ["completion", "zsh"]),

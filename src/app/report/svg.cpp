@@ -6,27 +6,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/characters.hpp"
+
 namespace hopscotch {
 namespace {
 
 constexpr std::string_view k_no_character = "\xEF\xBF\xBD";
-
-// The bytes of the character that begins here; 0: no character that a page may have.
-std::size_t character_bytes(std::string_view text) {
-    auto const byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-    auto const first = byte(0);
-    if (first < 0x80) return first >= 0x20 && first != 0x7f ? 1 : (first == '\n' || first == '\t' ? 1 : 0);
-    std::size_t const size = first >= 0xf0 && first < 0xf5 ? 4 : first >= 0xe0 ? 3 : first >= 0xc2 ? 2 : 0;
-    if (size == 0 || first >= 0xf5 || text.size() < size) return 0;
-    for (std::size_t i = 1; i < size; ++i)
-        if ((byte(i) & 0xc0) != 0x80) return 0;
-    bool const overlong = (first == 0xe0 && byte(1) < 0xa0) || (first == 0xf0 && byte(1) < 0x90);
-    bool const surrogate = first == 0xed && byte(1) >= 0xa0;
-    bool const too_large = first == 0xf4 && byte(1) >= 0x90;
-    bool const c1 = first == 0xc2 && byte(1) < 0xa0;  // control characters
-    bool const no_character = first == 0xef && byte(1) == 0xbf && byte(2) >= 0xbe;
-    return overlong || surrogate || too_large || c1 || no_character ? 0 : size;
-}
 
 std::string coordinate(double value) {
     if (!std::isfinite(value)) return "0";
@@ -49,7 +34,7 @@ std::string escaped(std::string_view text) {
     std::string out;
     out.reserve(text.size());
     while (!text.empty()) {
-        auto const size = character_bytes(text);
+        auto const size = shown_bytes(text);
         if (size == 0)
             out += k_no_character;
         else if (text[0] == '&')
