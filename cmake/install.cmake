@@ -3,13 +3,13 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-# An installed hopscotch-train looks for LibTorch in lib/hopscotch/torch only, not where this build found it: when that folder
-# is gone, anybody who may write there could put other libraries in its place, which every user of the program would load.
+# An installed hopscotch-train looks for LibTorch in lib/hopscotch/torch only, not where this build found it: when that
+# folder is gone, anybody who may write there could put other libraries in its place, which every user would load.
 set(torch_place ${CMAKE_INSTALL_LIBDIR}/hopscotch/torch)
 set_target_properties(hopscotch-train PROPERTIES INSTALL_RPATH "$ORIGIN/../${torch_place}")
-# So LibTorch is copied there from .deps/, which goes with the source folder; for a LibTorch in another place there is a link.
-# Its libraries for GPUs are some GB, and not all are known before they are loaded: these are linked, too. A package (cpack)
-# has no LibTorch.
+# So LibTorch is copied there from .deps/, which goes with the source folder; for a LibTorch in another place there is a
+# link. Its libraries for GPUs are some GB, and not all are known before they are loaded: these are linked, too. A package
+# (cpack) has no LibTorch.
 string(FIND "${HOPSCOTCH_TORCH_ROOT}/" "${PROJECT_SOURCE_DIR}/" torch_is_here)
 install(CODE "
   set(place \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${torch_place}\")
