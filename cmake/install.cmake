@@ -4,27 +4,41 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 # An installed hopscotch-train looks for LibTorch in lib/hopscotch/torch only, not where this build found it: when that
-# folder is gone, anybody who may write there could put other libraries in its place, which every user would load.
-set(torch_place ${CMAKE_INSTALL_LIBDIR}/hopscotch/torch)
-set_target_properties(hopscotch-train PROPERTIES INSTALL_RPATH "$ORIGIN/../${torch_place}")
-# So LibTorch is copied there from .deps/, which goes with the source folder; for a LibTorch in another place there is a
-# link. Its libraries for GPUs are some GB, and not all are known before they are loaded: these are linked, too. A package
+# folder is gone, anybody who may write there could put other libraries in its place, which every user would load. So
+# LibTorch is copied there from .deps/, which goes with the source folder; for a LibTorch in another place there is a link.
+# Its libraries for GPUs are some GB, and not all are known before they are loaded: these and NCCL are linked, too. A package
 # (cpack) has no LibTorch.
+set(libraries_place ${CMAKE_INSTALL_LIBDIR}/hopscotch)
+set(rpath "$ORIGIN/../${libraries_place}/torch")
+set(linked_torch ${HOPSCOTCH_TORCH_ROOT}/lib)
 string(FIND "${HOPSCOTCH_TORCH_ROOT}/" "${PROJECT_SOURCE_DIR}/" torch_is_here)
-install(CODE "
-  set(place \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${torch_place}\")
-  if(NOT \"${torch_is_here}\" EQUAL 0 OR \"${HOPSCOTCH_CUDA}\")
-    if(NOT EXISTS \"\${place}\")
-      file(MAKE_DIRECTORY \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/hopscotch\")
-      file(CREATE_LINK \"${HOPSCOTCH_TORCH_ROOT}/lib\" \"\${place}\" SYMBOLIC)
-    endif()
-    message(STATUS \"LibTorch: \${place} leads to ${HOPSCOTCH_TORCH_ROOT}/lib, where nobody else may write\")
-  else()
-    file(GET_RUNTIME_DEPENDENCIES EXECUTABLES \"$<TARGET_FILE:hopscotch-train>\"
-         RESOLVED_DEPENDENCIES_VAR libraries UNRESOLVED_DEPENDENCIES_VAR others
-         POST_INCLUDE_REGEXES \"^${PROJECT_SOURCE_DIR}/\" POST_EXCLUDE_REGEXES \".*\")
-    file(INSTALL \${libraries} DESTINATION \"\${CMAKE_INSTALL_PREFIX}/${torch_place}\" FOLLOW_SYMLINK_CHAIN)
-  endif()" COMPONENT torch)
+if(HOPSCOTCH_CUDA)
+  get_filename_component(linked_nccl ${HOPSCOTCH_NCCL_LIBRARY} DIRECTORY)
+  list(APPEND rpath "$ORIGIN/../${libraries_place}/nccl")
+elseif(torch_is_here EQUAL 0)
+  set(linked_torch "")
+endif()
+set_target_properties(hopscotch-train PROPERTIES INSTALL_RPATH "${rpath}")
+if(linked_torch)
+  foreach(name IN ITEMS torch nccl)
+    install(CODE "
+      set(place \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${libraries_place}\")
+      if(NOT \"${linked_${name}}\" STREQUAL \"\" AND NOT EXISTS \"\${place}/${name}\")
+        file(MAKE_DIRECTORY \"\${place}\")
+        file(CREATE_LINK \"${linked_${name}}\" \"\${place}/${name}\" SYMBOLIC)
+        message(STATUS \"Linking: \${place}/${name} to ${linked_${name}} (only you should be able to write there)\")
+      endif()" COMPONENT torch)
+  endforeach()
+else()
+  string(REGEX REPLACE "([][+.*()^$?|\\\\])" "\\\\\\1" source_regex "${PROJECT_SOURCE_DIR}/")
+  install(CODE "
+    if(NOT IS_SYMLINK \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${libraries_place}/torch\")  # a link of yours stays
+      file(GET_RUNTIME_DEPENDENCIES EXECUTABLES [==[$<TARGET_FILE:hopscotch-train>]==]
+           RESOLVED_DEPENDENCIES_VAR libraries UNRESOLVED_DEPENDENCIES_VAR others
+           POST_INCLUDE_REGEXES [==[^${source_regex}]==] POST_EXCLUDE_REGEXES \".*\")
+      file(INSTALL \${libraries} DESTINATION \"\${CMAKE_INSTALL_PREFIX}/${libraries_place}/torch\" FOLLOW_SYMLINK_CHAIN)
+    endif()" COMPONENT torch)
+endif()
 install(TARGETS hopscotch hopscotch-train RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 
 install(DIRECTORY include/hopscotch DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})

@@ -177,6 +177,11 @@ void replace(std::filesystem::path const& path, std::span<ByteView const> parts,
 
 }  // namespace
 
+void refuse_link(std::filesystem::path const& folder) {
+    if (std::filesystem::is_symlink(folder))
+        throw DataError(fmt::format("{}: is a link (it would lead elsewhere); put the real folder there", folder.string()));
+}
+
 std::filesystem::path make_folders(std::filesystem::path const& root, std::filesystem::path const& below) {
     std::filesystem::create_directories(root);
     auto folder = root;
@@ -184,8 +189,9 @@ std::filesystem::path make_folders(std::filesystem::path const& root, std::files
         folder /= name;
         bool const there = ::mkdir(folder.c_str(), 0777) == 0 || errno == EEXIST;
         check_io(there, folder, "create");
-        if (auto const status = std::filesystem::symlink_status(folder); !std::filesystem::is_directory(status))
-            throw DataError(fmt::format("{}: is no folder (a link would lead elsewhere); remove it", folder.string()));
+        refuse_link(folder);
+        if (!std::filesystem::is_directory(folder))
+            throw DataError(fmt::format("{}: is no folder (something else has its name); remove it", folder.string()));
     }
     return folder;
 }

@@ -51,8 +51,11 @@ private:
     double synced_at_s_ = 0;
 };
 
+// Throws DataError if a folder of a run has become a link: what is written there would be written elsewhere.
+void refuse_link(std::filesystem::path const& folder);
+
 // Creates root and the folders of `below` in it, where they are not there, and returns root / below. Throws DataError if one
-// of `below` is a link, which would lead elsewhere, or no folder; IoError if it cannot be created.
+// of `below` is a link or no folder; IoError if it cannot be created.
 std::filesystem::path make_folders(std::filesystem::path const& root, std::filesystem::path const& below);
 
 // 16 digits that no other process draws, on no host: process ids repeat between hosts and containers. Throws IoError.

@@ -9,7 +9,7 @@ namespace hopscotch {
 
 enum class LogLevel { debug, info, warning, error, off };
 
-// Process-wide (the only global state there is). who: "rank 2 node7", or empty for one process.
+// Process-wide. who: "rank 2 node7", or empty for one process.
 void log_setup(std::string_view who, LogLevel level);
 
 // From now on each line first erases the terminal below the cursor: there stands a view that is redrawn (run/screen.hpp).

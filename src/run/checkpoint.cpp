@@ -119,6 +119,7 @@ void write_checkpoint(std::filesystem::path const& path, Checkpoint const& check
     preamble.header_hash = xxh3(bytes_of(header));
     preamble.state_hash = xxh3(state);
     std::array const parts{std::as_bytes(std::span(&preamble, 1)), bytes_of(header), state, ByteView(checkpoint.parts)};
+    refuse_link(path.parent_path());
     // Two trainers may save one place: the one writes in the background and sends the state on, the other has it by then.
     write_atomically(path, parts, Writers::many);
 }

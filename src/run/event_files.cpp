@@ -84,12 +84,9 @@ void EventFiles::write(Records& records) {
 }
 
 void EventFiles::append(TrialId trial, std::string_view records) {
-    auto const name = fmt::format("trial-{}", trial.value);
-    AppendFile file = [&] {
-        auto const folder =
-            begun_.contains(trial) ? folder_ / name : make_folders(folder_.parent_path(), folder_.filename() / name);
-        return AppendFile(folder / fmt::format("events.out.tfevents.{:010.0f}.hopscotch", start_unix_s_));
-    }();
+    auto const below = folder_.filename() / fmt::format("trial-{}", trial.value);
+    auto const folder = make_folders(folder_.parent_path(), below);
+    AppendFile file(folder / fmt::format("events.out.tfevents.{:010.0f}.hopscotch", start_unix_s_));
     std::string bytes;
     if (!begun_.contains(trial)) bytes = first_events(start_unix_s_);
     file.append(bytes.append(records));

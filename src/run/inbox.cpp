@@ -67,6 +67,7 @@ LiveRequest request_from_text(std::string const& text) {
 std::vector<Inbox::Letter> Inbox::take() const {
     std::vector<Letter> out;
     std::error_code none;
+    if (fs::is_symlink(folder_, none)) return out;  // its files are somebody else's
     std::vector<fs::path> files;
     for (fs::directory_iterator entry(folder_, none), end; !none && entry != end; entry.increment(none))
         if (is_request(entry->path().filename().string())) files.push_back(entry->path());
@@ -88,6 +89,7 @@ std::vector<Inbox::Letter> Inbox::take() const {
 }
 
 void Inbox::answer(Letter const& letter, Answer const& answer) const {
+    refuse_link(folder_);
     write_atomically(folder_ / (letter.name + k_answer),
                      Json::object({{"ok", answer.ok}, {"text", answer.text}}).dump() + "\n");
 }

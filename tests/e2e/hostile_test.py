@@ -10,6 +10,7 @@ import os
 import pathlib
 import resource
 import shutil
+import signal
 import struct
 import subprocess
 import tempfile
@@ -480,6 +481,45 @@ class Hostile(Case):
     def test_checkpoints(self):
         codes = self.all_survive(RESUME, some(WRONG_CHECKPOINTS, 2))
         self.assertEqual(list(codes), [0], "an older file, or the first state, serves")
+
+
+class LinksDuringARun(Case):
+    """Somebody puts links into the run directory while a job works on it."""
+
+    shards = 4
+
+    def linked(self, name):
+        """A run in which that folder becomes a link after the first lap: its exit code, and what it said."""
+        outside = self.cwd / name.replace("/", "-")
+        outside.mkdir()
+        (outside / "0001-0123456789abcdef.json").write_text('{"kind": "finish", "until_unix_s": 1e300}')
+        keep = {"keep_best": "trial"} if "best" in name else {}
+        document = experiment(run={"dir": "out", "device": "cpu", "checkpoint_every_s": 1e-9, **keep})
+        document["train"]["epochs"] = 100 if name == "inbox" else 2  # until rank 0 has looked for orders
+        self.write(document)
+        fault = {"HOPSCOTCH_FAULT": "lap.record:2:stop"}
+        process = self.start("run", "e.json", "--quiet", "--trainers", "1", "--overwrite", env=fault)
+        self.wait_for_stop(process, process.pid)
+        link = self.cwd / "out" / name
+        link.parent.mkdir(exist_ok=True)
+        shutil.rmtree(link, ignore_errors=True)
+        link.symlink_to(outside)
+        process.send_signal(signal.SIGCONT)
+        _, err = self.end_of(process)
+        self.assertEqual([path.name for path in outside.iterdir()], ["0001-0123456789abcdef.json"], err)
+        return process.returncode, err
+
+    def test_nothing_is_written_through_them(self):
+        for name, code, said in (
+            ("best", 2, "out/best: is a link"),
+            ("best/trial-0", 2, "out/best/trial-0: is a link"),
+            ("tb/trial-0", 0, "out/tb/trial-0: is a link"),
+            ("checkpoints", 0, "its checkpoint could not be written"),
+            ("inbox", 0, ""),
+        ):
+            with self.subTest(name):
+                ended, err = self.linked(name)
+                self.assertEqual((ended, said in err), (code, True), err)
 
 
 if __name__ == "__main__":

@@ -133,8 +133,8 @@ class OwnModel(Case):
         """What the command said, and whether it has loaded the library."""
         trace = self.cwd / "executed"
         trace.unlink(missing_ok=True)
-        code, _, err = self.run_hopscotch(*command)
-        return code, err, trace.exists()
+        code, out, err = self.run_hopscotch(*command)
+        return code, out, err, trace.exists()
 
     def foreign_runs(self):
         """Two run directories of somebody else: the journal of one names the library, and the experiment of the other."""
@@ -160,32 +160,40 @@ class OwnModel(Case):
             predict = ("predict", folder, "digits", "--out", "p.csv")
             for command in (("replay", folder), predict, (*predict, "--trial", "1"), ("plan", "e.json", "--like", folder)):
                 with self.subTest(command):
-                    code, err, executed = self.executed(*command)
-                    self.assertEqual((code, executed), (2, False), err)
+                    code, out, err, executed = self.executed(*command)
+                    self.assertEqual((code, out, executed), (2, "", False), err)
                     self.assertIn(f"{folder}: this command would execute the code in traitor.so (the run directory", err)
-                    code, err, executed = self.executed(*command, "--allow-code")
+                    code, _, err, executed = self.executed(*command, "--allow-code")
                     self.assertEqual((code, executed), (2, True), err)
                     self.assertIn("traitor.so: has no function hopscotch_plugin", err)
 
     def test_commands_that_execute_no_code_of_a_run_directory(self):
         search = {"procedure": "random", "trials": 2, "start_from": "journal"}
-        self.write(experiment(search=search, run={"dir": "new", "device": "cpu"}), "from.json")
+        space = {"train.optimizer.lr": {"type": "float", "low": 0.01, "high": 0.2}}
+        self.write(experiment(search=search, space=space, run={"dir": "new", "device": "cpu"}), "from.json")
         for folder in self.foreign_runs():
             in_folder = ("--set", f'run.dir="{folder}"')
-            for command in (
-                ("plan", "e.json", *in_folder),
-                ("run", "e.json", "--dry-run", "--overwrite", *in_folder),
-                ("run", "e.json", "--resume", "--trainers", "2", *in_folder),
-                ("run", "from.json", "--dry-run", "--set", f'search.start_from="{folder}"'),
-                ("report", folder),
-                ("compare", folder, "out"),
-                ("export", "optuna", folder, "--out", "study.log"),
-                ("ctl", folder, "status"),
+            for wanted, *command in (
+                (0, "plan", "e.json", *in_folder),
+                (0, "run", "e.json", "--dry-run", "--overwrite", *in_folder),
+                (0, "run", "from.json", "--dry-run", "--set", f'search.start_from="{folder}"'),
+                (0, "report", folder),
+                (0 if folder == "journal" else 2, "compare", folder, "out"),  # 2: they did not do the same work
+                (0, "export", "optuna", folder, "--out", "study.log"),
+                (0, "ctl", folder, "status"),
             ):
                 with self.subTest(command):
-                    code, err, executed = self.executed(*command)
-                    self.assertFalse(executed, f"{code} {err}")
-                    self.assertIn(code, (0, 2), err)
+                    code, _, err, executed = self.executed(*command)
+                    self.assertEqual((code, executed), (wanted, False), err)
+
+    def test_a_resumption_executes_no_code_of_the_journal(self):
+        self.foreign_runs()
+        (self.cwd / "journal/summary.json").unlink()
+        journal = self.cwd / "journal/journal.jsonl"
+        lines = journal.read_text().splitlines(keepends=True)
+        journal.write_text("".join(lines[: next(i for i, line in enumerate(lines) if '"lap_done"' in line)]))
+        code, _, err, executed = self.executed("run", "e.json", "--resume", "--set", 'run.dir="journal"')
+        self.assertEqual((code, executed), (0, False), err)  # with the configurations of the user's own search
 
     def test_trainers_that_would_share_torchs_generator(self):
         self.write(experiment(model=SCRIPT))

@@ -47,7 +47,10 @@ public:
 
     void begin_epoch(int epoch) {
         epoch_ = epoch;
-        for (auto& worker : workers_) worker->next = 0, worker->open = false;
+        for (auto& worker : workers_) {
+            worker->next = 0;
+            worker->open = false;
+        }
     }
 
     // The next gradient of worker k, as its model computes it on its own state; 0 rows and zeros when it has none left.
@@ -120,8 +123,7 @@ using Settings = std::vector<std::pair<std::string, Json>>;  // dotted path, val
 inline std::vector<Assignment> two_trials() { return {{{"train.optimizer.lr", 0.05}}, {{"train.optimizer.lr", 0.02}}}; }
 
 // Two trials by this strategy on 1 and 4 trainers (1..4 in the long suite) that are threads, or on those of the mpirun; five
-// shards of 31 rows (the first has 32), local batches of a global one of 12. check: on rank 0. factory: the models of a
-// rank.
+// shards of 31 rows (the first has 32), local batches of a global one of 12. check: on rank 0. factory: of a rank.
 inline void run_group(std::string const& strategy, Settings const& settings,
                       std::function<void(JobResult const&, Experiment const&)> const& check, int fewest_trainers = 1,
                       std::function<ModelFactory(World const&)> const& factory = {}) {
@@ -138,7 +140,7 @@ inline void run_group(std::string const& strategy, Settings const& settings,
         barrier(world);
     };
     if (mpi_world()) return on_rank(*mpi_world());
-    for (int const count : trainer_counts(fewest_trainers)) run_thread_ranks(count + 1, on_rank);
+    for (int const trainers : trainer_counts(fewest_trainers)) run_thread_ranks(trainers + 1, on_rank);
 }
 
 inline std::uint64_t gradient_bytes(JobResult const& job) {

@@ -147,8 +147,7 @@ int replay_command(ReplayOptions const& options) {
     auto const experiment = recorded_experiment(run_dir);
     require_bits(run_dir);
     auto const journal = read_journal(run_dir / "journal.jsonl");
-    require_allowed(options.allow_code ? RunCode::allowed : RunCode::refused, code_files(experiment, journal),
-                    options.run_dir);
+    require_allowed(if_allowed(options.allow_code), code_files(experiment, journal), options.run_dir);
     require_files(run_dir);
     auto const wanted = wanted_trials(options, journal);
     if (has_server_log(experiment.strategy)) {

@@ -115,7 +115,12 @@ void require_weights_for(Manifest const& data, std::filesystem::path const& run_
                         run_dir.string(), data.outputs, bytes));
 }
 
-RunCode code_of(TrialChoice const& choice) { return choice.allow_code ? RunCode::allowed : RunCode::refused; }
+// If the user says so, of all trials: one that is trained again may go on from another.
+std::set<std::string> code_of(TrialChoice const& choice, TrialConfig const& config, Experiment const& experiment,
+                              Journal const& journal) {
+    if (choice.allow_code) return code_files(experiment, journal);
+    return config.model.file.empty() ? std::set<std::string>() : std::set{config.model.file};
+}
 
 }  // namespace
 
@@ -142,7 +147,7 @@ TrainedTrial trained_trial(TrialChoice const& choice, Workspace& workspace,
     require_weights_for(best.data, run_dir);
     out.manifest = std::move(best.data);
     out.config = resolve(experiment, journal.assignments.at(trial), "experiment.json");
-    require_allowed(code_of(choice), code_files(experiment, journal), choice.run_dir);
+    require_allowed(if_allowed(choice.allow_code), code_of(choice, out.config, experiment, journal), choice.run_dir);
     out.manifest.train = {{"", 1, 0}};
     if (auto const weights = stored_weights(run_dir, trial, best.trial)) {
         out.config.model.init_from = (*weights / "model.safetensors").string();

@@ -11,6 +11,7 @@ struct Experiment;
 struct Journal;
 
 enum class RunCode { refused, allowed };
+inline RunCode if_allowed(bool allow_code) { return allow_code ? RunCode::allowed : RunCode::refused; }
 
 // model.file of every trial of the run.
 std::set<std::string> code_files(Experiment const& experiment, Journal const& journal);

@@ -60,7 +60,7 @@ void CostTable::add_run(std::string const& directory) {
     std::set<std::string> code{past.experiment.model.file};
     for (auto const& [id, cost] : past.trials) code.insert(resolve(past.experiment, cost.assignment, directory).model.file);
     code.erase("");
-    require_allowed(given_.allow_code ? RunCode::allowed : RunCode::refused, std::move(code), directory);
+    require_allowed(if_allowed(given_.allow_code), std::move(code), directory);
     auto const work = read_work(read_compared_run(directory));
     for (auto const& [id, trial] : work.trials) {
         auto const found = past.trials.find(id);
