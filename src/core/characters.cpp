@@ -46,4 +46,13 @@ std::size_t shown_bytes(std::string_view text) {
     return is_control(code) || turns_text(code) ? 0 : bytes;
 }
 
+bool is_utf8(std::string_view text) {
+    while (!text.empty()) {
+        auto const bytes = first_character(text).bytes;
+        if (bytes == 0) return false;
+        text.remove_prefix(bytes);
+    }
+    return true;
+}
+
 }  // namespace hopscotch

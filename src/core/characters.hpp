@@ -11,4 +11,6 @@ namespace hopscotch {
 // pretend to be another ("Trojan Source", CVE-2021-42574).
 std::size_t shown_bytes(std::string_view text);
 
+bool is_utf8(std::string_view text);
+
 }  // namespace hopscotch

@@ -22,7 +22,7 @@ enum class Cache { all, window, none };
 enum class AugmentKind { flip, crop, cutout };
 enum class OptimizerKind { sgd, adam, adamw, rmsprop, adagrad };
 enum class ScheduleKind { constant, step, multistep, exponential, cosine, one_cycle, polynomial, plateau };
-enum class LossKind { cross_entropy, bce_with_logits, mse, huber };
+enum class LossKind { cross_entropy, bce_with_logits, mse, huber, mae, quantile };
 enum class Precision { fp32, bf16 };
 enum class InitFrom { strict, head, partial };
 enum class SeedScope { trial, experiment };
@@ -97,8 +97,9 @@ struct TrainConfig {
     LossKind loss = LossKind::cross_entropy;  // default: cross_entropy, bce_with_logits for multilabel, mse for a regression
     double label_smoothing = 0;               // cross_entropy: [0, 1)
     std::vector<double> class_weights;        // cross_entropy: one a class; bce_with_logits: pos_weight; empty: all 1
-    double huber_delta = 1;
-    Precision precision = Precision::fp32;  // bf16: forward and backward under autocast, weights stay fp32
+    double huber_delta = 1;                   // in deviations, as targets are stored
+    double quantile = 0.5;                    // of loss quantile, (0, 1): 0.9 is exceeded by a tenth of the targets
+    Precision precision = Precision::fp32;    // bf16: forward and backward under autocast, weights stay fp32
     bool channels_last = true;  // cnn, resnet, vgg, mobilenet compute on NHWC images; false: NCHW, PyTorch's default
     std::optional<double> clip_norm, clip_value;  // of the gradient, before the update
     int accumulate = 1;           // batches whose mean gradient makes one update; at a unit's end, fewer batches do

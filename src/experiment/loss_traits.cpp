@@ -13,6 +13,8 @@ std::vector<LossTraits> const& loss_traits() {
         {LossKind::bce_with_logits, "bce_with_logits", Answers::labels, {"class_weights"}},
         {LossKind::mse, "mse", Answers::targets},
         {LossKind::huber, "huber", Answers::targets, {"huber_delta"}},
+        {LossKind::mae, "mae", Answers::targets},
+        {LossKind::quantile, "quantile", Answers::targets, {"quantile"}},
     };
     return table;
 }

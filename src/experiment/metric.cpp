@@ -50,6 +50,7 @@ std::vector<MetricTraits> const& metric_traits() {
          .fits = Fits::two_classes_or_labels},
         {.name = "val_mae", .mode = Mode::min, .needs = Needs::targets, .value = [](Scores const& of) { return of.mae; }},
         {.name = "val_r2", .needs = Needs::targets, .value = [](Scores const& of) { return of.r2; }},
+        {.name = "val_rmse", .mode = Mode::min, .needs = Needs::targets, .value = [](Scores const& of) { return of.rmse; }},
         {.name = "val_perplexity",
          .mode = Mode::min,
          .needs = Needs::one_class,

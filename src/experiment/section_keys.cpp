@@ -53,6 +53,13 @@ Check<double> at_least_zero_below_one() {
     return {refuse, {.least = 0, .below = 1}};
 }
 
+Check<double> between_zero_and_one() {
+    auto const refuse = [](double v) {
+        return v > 0 && v < 1 ? "" : fmt::format("must be above 0 and below 1 (got {})", v);
+    };
+    return {refuse, {.above = 0, .below = 1}};
+}
+
 Check<std::string> not_empty() {
     return {[](std::string const& v) { return v.empty() ? "must not be empty" : ""; }, {.empty_text = false}};
 }

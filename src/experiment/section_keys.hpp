@@ -63,6 +63,7 @@ private:
 void refuse_later_keys(ObjectReader& reader, Names const& later);
 
 Check<double> at_least_zero_below_one();
+Check<double> between_zero_and_one();  // both excluded
 Check<std::string> not_empty();
 
 // "512MB", "4GB", or "auto", which does not change `out`.

@@ -128,7 +128,11 @@ void read_loss(ObjectReader& reader, TrainConfig& out) {
     if (include("label_smoothing"))
         reader.read({"label_smoothing", "The share of the target that is spread over all classes."}, out.label_smoothing,
                     at_least_zero_below_one());
-    if (include("huber_delta")) reader.read({"huber_delta", "Errors above this count linearly."}, out.huber_delta, above(0));
+    if (include("huber_delta"))
+        reader.read({"huber_delta", "Errors above this count linearly; in deviations of the targets."}, out.huber_delta,
+                    above(0));
+    if (include("quantile"))
+        reader.read({"quantile", "The share of targets that lie below a prediction."}, out.quantile, between_zero_and_one());
     if (!include("class_weights")) return;
     auto& weights = out.class_weights;
     read_numbers(reader,

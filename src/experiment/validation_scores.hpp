@@ -26,9 +26,9 @@ struct ValidationScores {
     // f1: binary classification: of class 1; more classes, multilabel: the mean over classes (macro), 0 for a class that is
     // never predicted correctly
     double f1 = none;
-    double auc = none;               // binary classification; multilabel: the mean over labels (macro) that have both values
-    double mae = none, r2 = none;    // regression: the mean over targets
-    std::vector<OwnScore> own = {};  // of at least one row, in the order of the plug-in
+    double auc = none;  // binary classification; multilabel: the mean over labels (macro) that have both values
+    double mae = none, r2 = none, rmse = none;  // regression: the mean over targets; mae, rmse: in the units of the source
+    std::vector<OwnScore> own = {};             // of at least one row, in the order of the plug-in
 
     double of_own(std::string_view name) const {  // none: not measured
         for (auto const& score : own)
@@ -42,12 +42,13 @@ struct ScoreRow {
     double ValidationScores::* score;
     bool in_every_journal;  // false: journals of earlier versions have no such key
 };
-inline constexpr std::array<ScoreRow, 7> k_scores{{{"loss_sum", &ValidationScores::loss, true},
+inline constexpr std::array<ScoreRow, 8> k_scores{{{"loss_sum", &ValidationScores::loss, true},
                                                    {"correct", &ValidationScores::correct, true},
                                                    {"top5", &ValidationScores::top5, true},
                                                    {"f1", &ValidationScores::f1, false},
                                                    {"auc", &ValidationScores::auc, false},
                                                    {"mae", &ValidationScores::mae, false},
-                                                   {"r2", &ValidationScores::r2, false}}};
+                                                   {"r2", &ValidationScores::r2, false},
+                                                   {"rmse", &ValidationScores::rmse, false}}};
 
 }  // namespace hopscotch

@@ -85,6 +85,7 @@ TEST(NpyImport, token_ids_to_classify) {
 TEST(NpyImport, targets_and_multilabels) {
     Arrays import(floats("(4,)", {1, 2, 3, 4}), floats("(4, 2)", {0, 1, 1, 0, 1, 1, 0, 0}));
     import.options.task = Task::regression;
+    import.options.standardise = false;
     EXPECT_EQ(import.run().outputs, 2);
     EXPECT_EQ(import.rows(), (Rows{{1, 0, 1}, {2, 1, 0}, {3, 1, 1}, {4, 0, 0}}));
     import.options.out = import.dir / "out2";

@@ -172,6 +172,7 @@ TEST(CsvImport, several_files) {
 TEST(CsvImport, regression) {
     Imported import("a,y\n1,0.5\n2,-1.5\n300,2\n4,1e3\n");
     import.options.task = Task::regression;
+    import.options.standardise = false;
     auto const manifest = import.run().manifest;
     EXPECT_EQ(manifest.task, Task::regression);
     EXPECT_EQ(manifest.outputs, 1);
@@ -239,7 +240,12 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         BadCsv{"empty", "", "a.csv: the file is empty"},
         BadCsv{"one_column", "a;b\n1;2\n",
-               "a.csv: only one column (a row needs features and a label); separate the cells by commas"},
+               "a.csv: only one column (a row needs features and a label); choose --delimiter ';'"},
+        BadCsv{"one_column_tabs", "a\tb\n1\t2\n",
+               "a.csv: only one column (a row needs features and a label); choose --delimiter tab"},
+        BadCsv{"one_column_only", "a\n1\n2\n",
+               "a.csv: only one column (a row needs features and a label); separate the cells by commas, or choose "
+               "--delimiter"},
         BadCsv{"ragged", "a,b\n1,2\n\n1,2,3\n", "a.csv:4: 3 cells (the first record of a.csv has 2); add or remove cells"},
         BadCsv{"quote", "a,b\n\"1,2\n",
                "a.csv:2: a quote (\") that opens in this record is never closed; close it, or double it inside a cell"},
@@ -257,16 +263,18 @@ INSTANTIATE_TEST_SUITE_P(
                "a.csv:3: label '2.5' in column 'b' is not an integer (a class); use --regression to predict numbers, or "
                "choose another --label"},
         BadCsv{"one_class", "a,b\n1,x\n2,x\n", "a.csv:2: every row has the label 'x' in column 'b'; choose another --label"},
-        BadCsv{"no_value", "a,b\n,1\n,2\n", "a.csv: column 'a' has no value in any row; remove the column"}),
+        BadCsv{"no_value", "a,b\n,1\n,2\n",
+               "a.csv: column 'a' has no value in any row; remove the column, or choose --drop a"}),
     [](auto const& row) { return row.param.name; });
 
 TEST(CsvImport, a_typing_error_in_a_long_column_of_numbers_is_named) {
     std::string text = "a,b\n";
     for (int i = 0; i < 1100; ++i)
         text += (i == 500 ? std::string("1.2.3") : std::to_string(i)) + "," + std::to_string(i % 2) + "\n";
-    EXPECT_EQ(Imported(text).error<DataError>(),
-              "a.csv:502: '1.2.3' in column 'a' is not a number, and with more than 1000 different values the column is no "
-              "category; correct the cell, remove the column, or choose --hash-buckets");
+    EXPECT_EQ(
+        Imported(text).error<DataError>(),
+        "a.csv:502: '1.2.3' in column 'a' is not a number (1099 of 1100 cells are, 1 not); correct it, or choose --type "
+        "a=category or --drop a");
 }
 
 struct BadOption {
@@ -306,19 +314,17 @@ INSTANTIATE_TEST_SUITE_P(
                   "--label: every column is a label (a row needs features too); name fewer"},
         BadOption{"one_bucket", [](auto& o) { o.hash_buckets = 1; },
                   "--hash-buckets 1: must be between 2 and 2^24 (0: one-hot)"},
-        BadOption{"no_buckets", [](auto& o) { o.categorical = {"aa"}; },
-                  "--categorical aa: needs --hash-buckets (a category becomes its hash); add for example --hash-buckets 1000"
-                  ""},
         BadOption{"category_name",
                   [](auto& o) {
                       o.hash_buckets = 9;
-                      o.categorical = {"ab"};
+                      o.columns = {{"categorical", "ab", ColumnType::category}};
                   },
                   "--categorical ab: no such column (a.csv has aa, bb, cc); did you mean aa?"},
         BadOption{"category_label",
                   [](auto& o) {
                       o.hash_buckets = 9;
-                      o.categorical = {"cc"};
+                      o.task = Task::regression;
+                      o.columns = {{"categorical", "cc", ColumnType::category}};
                   },
                   "--categorical cc: is a label; name a feature"},
         BadOption{"many_shards", [](auto& o) { o.shards = 3; },

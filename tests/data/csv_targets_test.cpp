@@ -17,6 +17,7 @@ float bucket(std::string const& column, std::string const& text, std::uint64_t b
 TEST(CsvTargets, several_targets_in_the_order_of_the_options) {
     Imported import("a,y,b,z\n1,0.5,10,7\n2,-1,20,8\n3,2,30,9\n4,1e3,40,6\n");
     import.options.task = Task::regression;
+    import.options.standardise = false;
     import.options.label = {"z", "y"};
     auto const manifest = import.run().manifest;
     EXPECT_EQ(manifest.outputs, 2);
@@ -74,7 +75,7 @@ TEST(CsvHash, texts_become_one_feature_each) {
 TEST(CsvHash, numbers_are_categories_when_named) {
     Imported import("zip,n,y\n10115,1,0\n80331,2,1\n10115,3,0\n,4,1\n");
     import.options.hash_buckets = 16;
-    import.options.categorical = {"zip"};
+    import.options.columns = {{"categorical", "zip", ColumnType::category}};
     auto const manifest = import.run().manifest;
     EXPECT_EQ(manifest.type, FeatureType::uint8);
     EXPECT_EQ(manifest.categories, (std::vector<std::int64_t>{16, 0}));

@@ -34,13 +34,14 @@ Placement placed(std::size_t rows, std::int64_t shards, double test = 0.2) {
 bool nothing_in(std::filesystem::path const& directory) { return std::filesystem::is_empty(directory); }
 
 TEST(DatasetWriter, several_targets_come_back_in_the_place_of_their_row) {
-    for (auto task : {Task::regression, Task::multilabel}) {
+    for (auto const& [task, raw] :
+         {std::pair{Task::regression, false}, {Task::regression, true}, {Task::multilabel, true}}) {
         TemporaryDirectory const dir;
         auto const placement = placed(90, 3);
         DatasetWriter writer(dir / "out", described(task, FeatureType::float32, {2}, 3), placement);
-        auto const target = [&](std::size_t row, std::size_t k) {
-            return task == Task::multilabel ? static_cast<double>((row >> k) & 1)
-                                            : static_cast<double>(row) + 0.25 * double(k);
+        if (raw) writer.keep_targets();
+        auto const target = [multilabel = task == Task::multilabel](std::size_t row, std::size_t k) {
+            return multilabel ? static_cast<double>((row >> k) & 1) : static_cast<double>(row) + 0.25 * double(k);
         };
         for (std::size_t row = 0; row < 90; ++row) {
             std::array const features{static_cast<float>(row), -1.5F};
@@ -48,6 +49,7 @@ TEST(DatasetWriter, several_targets_come_back_in_the_place_of_their_row) {
             writer.add(features, targets);
         }
         auto const manifest = writer.finish();
+        ASSERT_EQ(manifest.target_mean.empty(), raw);
         ASSERT_EQ(manifest.files(Split::test).size(), 3U);
         EXPECT_EQ(manifest.test[1].file, "test-00001.h5");
         EXPECT_EQ(manifest.rows(Split::train), 54);
@@ -63,7 +65,7 @@ TEST(DatasetWriter, several_targets_come_back_in_the_place_of_their_row) {
                     ASSERT_EQ(placement.places[row].file, file);
                     ASSERT_EQ(placement.places[row].position, r);
                     for (std::size_t k = 0; k < 3; ++k)
-                        ASSERT_EQ(shard.targets[3 * r + k], static_cast<float>(target(row, k)));
+                        ASSERT_EQ(shard.targets[3 * r + k], static_cast<float>(stored_target(manifest, k, target(row, k))));
                 }
                 ++file;
             }

@@ -53,7 +53,8 @@ inline FileIs read_all_csv(std::filesystem::path const& path) {
         ImportCsvOptions options;
         options.sources = {path};
         options.missing = MissingValues::mean;
-        read_rows(options, scan_csv(options), [](std::span<float const>, std::span<double const>) {});
+        auto const table = scan_csv(options);
+        RowsReader(options, table).read([](std::span<float const>, std::span<double const>) {});
     });
 }
 

@@ -70,11 +70,11 @@ TEST(Evaluation, BinaryClassification) {
 TEST(Evaluation, PiecesInAnyCutGiveTheSameBits) {
     Random const r(5, 60, 4);
     Evaluation whole(Task::multilabel, 4), pieces(Task::multilabel, 4);
-    whole.add_targets(r.outputs, r.targets, Evaluation::TargetLoss::logistic);
+    whole.add_targets(r.outputs, r.targets, {Evaluation::TargetLoss::Kind::logistic});
     std::span const outputs(r.outputs), targets(r.targets);
     for (auto const& [first, rows] : {std::pair<std::size_t, std::size_t>{0, 7}, {7, 1}, {8, 52}})
         pieces.add_targets(outputs.subspan(first * 4, rows * 4), targets.subspan(first * 4, rows * 4),
-                           Evaluation::TargetLoss::logistic);
+                           {Evaluation::TargetLoss::Kind::logistic});
     EXPECT_EQ(pieces.loss(), whole.loss());
     EXPECT_EQ(pieces.scores().auc, whole.scores().auc);
     EXPECT_EQ(pieces.scores().f1, whole.scores().f1);
@@ -102,7 +102,7 @@ TEST(Evaluation, ManyClassesAreMacroAveraged) {
 TEST(Evaluation, Multilabel) {
     Random const r(4, 80, 3);
     Evaluation sums(Task::multilabel, 3);
-    sums.add_targets(r.outputs, r.targets, Evaluation::TargetLoss::logistic);
+    sums.add_targets(r.outputs, r.targets, {Evaluation::TargetLoss::Kind::logistic});
     double f1 = 0, auc = 0, loss = 0, right = 0;
     for (std::size_t c = 0; c < 3; ++c) {
         std::vector<double> scores;
@@ -129,14 +129,31 @@ TEST(Evaluation, Multilabel) {
 TEST(Evaluation, Regression) {
     std::vector<float> const outputs{2.5F, 0, 2, 8}, targets{3, -0.5F, 2, 7};  // scikit-learn's own example
     Evaluation sums(Task::regression, 1);
-    sums.add_targets(outputs, targets, Evaluation::TargetLoss::squared);
+    sums.add_targets(outputs, targets, {Evaluation::TargetLoss::Kind::squared});
     EXPECT_NEAR(sums.scores().r2, 0.948608137, 1e-9);
     EXPECT_NEAR(sums.scores().mae, 0.5, 1e-12);
     EXPECT_NEAR(sums.loss() / 4, 0.375, 1e-12);
     Evaluation huber(Task::regression, 2);
-    huber.add_targets(outputs, targets, Evaluation::TargetLoss::huber, 0.5);
+    huber.add_targets(outputs, targets, {Evaluation::TargetLoss::Kind::huber, 0.5});
     EXPECT_NEAR(huber.loss(), (0.125 + 0.125 + 0 + 0.5 * (1 - 0.25)) / 2, 1e-12);
     EXPECT_EQ(huber.rows(), 2);
+    Evaluation absolute(Task::regression, 1), quantile(Task::regression, 1);
+    absolute.add_targets(outputs, targets, {Evaluation::TargetLoss::Kind::absolute});
+    EXPECT_NEAR(absolute.loss(), 0.5 + 0.5 + 0 + 1, 1e-12);
+    quantile.add_targets(outputs, targets, {Evaluation::TargetLoss::Kind::quantile, 0.9});
+    EXPECT_NEAR(quantile.loss(), 0.9 * 0.5 + 0.1 * (0.5 + 0 + 1), 1e-12) << "too low is nine times as bad as too high";
+}
+
+TEST(Evaluation, TargetsHaveTheUnitsOfTheSource) {
+    std::vector<float> const outputs{2.5F, 1, 0, 4, 2, 0, 8, 1}, targets{3, 1, -0.5F, 2, 2, 1, 7, 3};
+    std::vector<double> const stddev{1000, 0.5};
+    Evaluation sums(Task::regression, 2), plain(Task::regression, 2);
+    sums.add_targets(outputs, targets, {Evaluation::TargetLoss::Kind::squared, 0, stddev});
+    plain.add_targets(outputs, targets, {Evaluation::TargetLoss::Kind::squared});
+    EXPECT_EQ(sums.loss(), plain.loss()) << "the loss is that of the training";
+    EXPECT_NEAR(sums.scores().r2, plain.scores().r2, 1e-12);
+    EXPECT_NEAR(sums.scores().mae, (500 + 0.5 * 5 / 4) / 2, 1e-9);
+    EXPECT_NEAR(sums.scores().rmse, (std::sqrt(0.375) * 1000 + std::sqrt(9.0 / 4) * 0.5) / 2, 1e-9);
 }
 
 TEST(Evaluation, AScoreThatDoesNotExistIsNaN) {

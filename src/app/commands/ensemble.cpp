@@ -101,11 +101,6 @@ void add_values(MemberRows const& rows, std::vector<float>& out) {
     }
 }
 
-Evaluation::TargetLoss target_loss(LossKind loss) {
-    if (loss == LossKind::bce_with_logits) return Evaluation::TargetLoss::logistic;
-    return loss == LossKind::huber ? Evaluation::TargetLoss::huber : Evaluation::TargetLoss::squared;
-}
-
 }  // namespace
 
 std::vector<TrialId> best_trials(std::filesystem::path const& run_dir, int count) {
@@ -183,7 +178,7 @@ void Ensemble::evaluate(ShardSource& source, Shard const& answers, Evaluation& i
             into.add_labels(outputs, std::span(answers.labels).subspan(row, rows));
         else
             into.add_targets(outputs, std::span(answers.targets).subspan(row * width, outputs.size()),
-                             target_loss(config().train.loss), config().train.huber_delta);
+                             target_loss(config().train, manifest().target_stddev));
         row += rows;
     }
 }

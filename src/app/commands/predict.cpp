@@ -47,6 +47,26 @@ struct PredictOptions {
     std::optional<bool> unseen_as_none;
 };
 
+double offset_at(std::vector<double> const& offsets, std::size_t i) { return offsets.empty() ? 0 : offsets[i]; }
+
+// The means of the training rows, beside features of which the import has subtracted other offsets.
+std::vector<double> moved_means(Manifest const& trained, Manifest const& data) {
+    auto out = trained.mean;
+    if (static_cast<std::int64_t>(out.size()) != data.row_size()) return out;  // by channel: images have no offsets
+    for (std::size_t i = 0; i < out.size(); ++i)
+        out[i] += offset_at(trained.feature_offset, i) - offset_at(data.feature_offset, i);
+    return out;
+}
+
+// Targets as the model knows them, and not as another import has stored them.
+void move_targets(Manifest const& trained, Manifest const& data, Shard& rows) {
+    if (data.target_mean == trained.target_mean && data.target_stddev == trained.target_stddev) return;
+    auto const width = static_cast<std::size_t>(trained.outputs);
+    for (std::size_t i = 0; i < rows.targets.size(); ++i)
+        rows.targets[i] =
+            static_cast<float>(stored_target(trained, i % width, target_in_units(data, i % width, rows.targets[i])));
+}
+
 // The rows must have the meaning of the training rows. They are normalised like the training rows.
 Manifest normalised_as(Manifest const& trained, Manifest data, std::string const& path) {
     auto const text = [](auto const& values, char const* between) { return fmt::format("{}", fmt::join(values, between)); };
@@ -65,8 +85,8 @@ Manifest normalised_as(Manifest const& trained, Manifest data, std::string const
     auto const* expected = trained.provenance.find("features");
     if (columns != nullptr && expected != nullptr && *columns != *expected)
         throw differs("the columns are", columns->dump(), expected->dump());
-    data.mean = trained.mean;
     data.stddev = trained.stddev;
+    data.mean = moved_means(trained, data);
     return data;
 }
 
@@ -137,7 +157,8 @@ int predict_dataset(PredictOptions const& options, Workspace& workspace) {
     for (auto const& [split, name] : {std::pair{Split::train, "train"}, {Split::valid, "valid"}, {Split::test, "test"}}) {
         if (!options.split.empty() && options.split != name) continue;
         for (std::size_t s = 0; s < data.files(split).size(); ++s) {
-            auto const answers = read_shard(options.rows, data.files(split)[s], data);
+            auto answers = read_shard(options.rows, data.files(split)[s], data);
+            move_targets(trained.manifest(), data, answers);
             auto const source = shard_in_memory(answers);
             predict_shard(trained, *source, answers, fmt::format("{},{}", name, s), table);
             trained.evaluate(*source, answers, sums);

@@ -20,6 +20,19 @@ constexpr std::int64_t k_most_probabilities = 1000;  // columns; beyond, only th
 
 }  // namespace
 
+// As many digits as float32 has of a standardised target: 150, and not 150.000004.
+std::string PredictionsCsv::number_text(double value, std::size_t i) const {
+    if (trained_.target_stddev.empty()) return fmt::format("{:.9g}", value);
+    constexpr double k_known = 1e-6;  // of the deviation, for targets up to 8 deviations from the mean
+    constexpr double k_most = 300;    // decimals
+    auto const decimals = std::clamp(-std::floor(std::log10(trained_.target_stddev[i] * k_known)) - 1, 0.0, k_most);
+    auto text = fmt::format("{:.{}f}", value, static_cast<int>(decimals));
+    if (text.find('.') == text.npos) return text;
+    text.resize(text.find_last_not_of('0') + 1);
+    if (text.back() == '.') text.pop_back();
+    return text == "-0" ? "0" : text;
+}
+
 PredictionsCsv::PredictionsCsv(std::string path, Manifest const& trained, std::string const& place, RowAnswers answers)
     : path_(std::move(path)), trained_(trained) {
     check_out_file(path_, "CSV file");
@@ -54,9 +67,9 @@ std::string PredictionsCsv::class_text(std::span<float const> logits) const {
     return text;
 }
 
-double PredictionsCsv::value(float output) const {
+double PredictionsCsv::value(float output, std::size_t i) const {
     double const x = output;
-    return trained_.task == Task::multilabel ? 1 / (1 + std::exp(-x)) : x;
+    return trained_.task == Task::multilabel ? 1 / (1 + std::exp(-x)) : target_in_units(trained_, i, x);
 }
 
 void PredictionsCsv::add(std::string const& place, std::int64_t label, std::span<float const> outputs) {
@@ -65,14 +78,16 @@ void PredictionsCsv::add(std::string const& place, std::int64_t label, std::span
 
 void PredictionsCsv::add(std::string const& place, std::span<float const> targets, std::span<float const> outputs) {
     auto line = place;
-    for (std::size_t i = 0; i < outputs.size(); ++i) line += fmt::format(",{:.9g},{:.9g}", targets[i], value(outputs[i]));
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+        line += fmt::format(",{},{}", number_text(target_in_units(trained_, i, targets[i]), i),
+                            number_text(value(outputs[i], i), i));
     write(line);
 }
 
 void PredictionsCsv::add(std::string const& place, std::span<float const> outputs) {
     if (has_labels(trained_.task)) return write(place + class_text(outputs));
     auto line = place;
-    for (auto const output : outputs) line += fmt::format(",{:.9g}", value(output));
+    for (std::size_t i = 0; i < outputs.size(); ++i) line += "," + number_text(value(outputs[i], i), i);
     write(line);
 }
 

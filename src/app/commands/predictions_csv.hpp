@@ -32,7 +32,8 @@ public:
 private:
     std::string name(std::int64_t output) const;
     std::string class_text(std::span<float const> logits) const;  // ",prediction,probability,..."
-    double value(float output) const;                             // of a target
+    double value(float output, std::size_t i) const;              // of a target
+    std::string number_text(double value, std::size_t i) const;   // of target i
     void write(std::string const& line);
 
     std::string path_;

@@ -43,6 +43,9 @@ Manifest expected_data(Json const& model) {
     if (auto const* import = model.find("import")) out.provenance = *import;
     if (!out.provenance.is_object()) out.provenance = Json(Json::Object{});  // of an earlier version
     if (auto const* columns = model.find("column_features")) out.provenance["features"] = *columns;
+    if (model.find("feature_offset") != nullptr) out.feature_offset = numbers("feature_offset");
+    if (model.find("target_mean") != nullptr) out.target_mean = numbers("target_mean");
+    if (model.find("target_stddev") != nullptr) out.target_stddev = numbers("target_stddev");
     out.mean = numbers("mean");
     out.stddev = numbers("stddev");
     return out;

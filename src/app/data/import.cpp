@@ -14,6 +14,7 @@
 #include "data/import/array/array_import.hpp"
 #include "data/import/csv/csv_import.hpp"
 #include "data/import/image/image_import.hpp"
+#include "data/import/readable_sources.hpp"
 
 namespace hopscotch {
 namespace {
@@ -43,17 +44,63 @@ void add_stratify(CLI::App& command, ImportOptions& options) {
                      "Validation and test get the same share of every class (default), or rows drawn from all");
 }
 
-void add_targets(CLI::App& command, Task& task) {
+void add_targets(CLI::App& command, Task& task, ImportOptions& options) {
     auto* regression = command.add_flag_callback(
         "--regression", [&] { task = Task::regression; }, "Labels are numbers to predict, not classes");
     command.add_flag_callback(
                "--multilabel", [&] { task = Task::multilabel; }, "Labels are 0 or 1, any number of them 1")
         ->excludes(regression);
+    command.add_flag("--standardise,!--no-standardise", options.standardise,
+                     "With --regression: store targets in deviations from their mean (default), or as they are");
 }
 
 void add_shape(CLI::App& command, std::string& shape) {
     command.add_option("--shape", shape, "Shape of a row if it is an image: 1x8x8 (channels x height x width)")
         ->type_name("CxHxW");
+}
+
+ColumnChoice column_choice(std::string const& text) {
+    auto const equals = text.rfind('=');
+    auto const type = equals == text.npos ? "" : text.substr(equals + 1);
+    for (auto const& [name, value] :
+         {std::pair{"number", ColumnType::number}, {"category", ColumnType::category}, {"date", ColumnType::date}})
+        if (type == name) return {"type", text.substr(0, equals), value};
+    throw ConfigError(fmt::format("--type {}: must be COLUMN=number, COLUMN=category or COLUMN=date", text));
+}
+
+char delimiter_of(std::string const& text) {
+    if (text == "tab" || text == "\\t") return '\t';
+    constexpr std::string_view others = "\"\r\n";
+    if (text.size() != 1 || others.find(text[0]) != others.npos)
+        throw ConfigError(fmt::format("--delimiter '{}': must be one character, such as ';', or the word tab", text));
+    return text[0];
+}
+
+// What columns are, one option a kind; each may be repeated.
+void add_column_options(CLI::App& command, ImportCsvOptions& options) {
+    auto const add = [&](std::string const& option, ColumnType type, std::string const& help) {
+        command
+            .add_option_function<std::vector<std::string>>(
+                "--" + option,
+                [&options, option, type](std::vector<std::string> const& columns) {
+                    for (auto const& column : columns) options.columns.push_back({option, column, type});
+                },
+                help)
+            ->allow_extra_args(false)
+            ->type_name("COLUMN");
+    };
+    add("drop", ColumnType::dropped, "A column that is no feature, such as an id (repeatable)");
+    add("categorical", ColumnType::category, "A column of numbers that is a category (repeatable)");
+    add("date", ColumnType::date, "A column of dates such as 2024-05-31T12:30: days since 1970 (repeatable)");
+    command
+        .add_option_function<std::vector<std::string>>(
+            "--type",
+            [&](std::vector<std::string> const& texts) {
+                for (auto const& text : texts) options.columns.push_back(column_choice(text));
+            },
+            "COLUMN=number, COLUMN=category or COLUMN=date (repeatable); a label may be a category: its text is its class")
+        ->allow_extra_args(false)
+        ->type_name("COLUMN=TYPE");
 }
 
 void add_csv(CLI::App& command, ImportCsvOptions& options) {
@@ -64,24 +111,30 @@ void add_csv(CLI::App& command, ImportCsvOptions& options) {
                     "Label column, by name or by index from 0 (default: the last); repeatable: several targets")
         ->allow_extra_args(false)
         ->type_name("COLUMN");
-    add_targets(command, options.task);
+    add_targets(command, options.task, options);
     add_shape(command, options.shape);
     add_choice<CsvHeader>(command, "--header",
                           {{"auto", CsvHeader::automatic}, {"yes", CsvHeader::present}, {"no", CsvHeader::absent}},
-                          options.header, "Does the first line hold column names? (default: auto)");
+                          options.header,
+                          "Does the first line hold column names? (default: auto, which asks where the file does not tell)");
     add_choice<MissingValues>(
         command, "--missing",
         {{"error", MissingValues::error}, {"mean", MissingValues::mean}, {"drop", MissingValues::drop}}, options.missing,
-        "Empty, NA, NaN or ? cells: stop, fill in the training rows' mean, or drop the row (default: error)");
+        "Empty, ?, NA, N/A, NaN or NULL cells: stop, fill in the training rows' mean, or drop the row (default: error)");
     command
         .add_option("--hash-buckets", options.hash_buckets,
-                    "A text column becomes one category, its hash below N, instead of a 0/1 feature a value")
+                    "A category becomes one feature, its hash below N, instead of a 0/1 feature a value")
         ->type_name("N");
+    add_column_options(command, options);
     command
-        .add_option("--categorical", options.categorical,
-                    "With --hash-buckets: a column of numbers that is a category too (repeatable)")
-        ->allow_extra_args(false)
-        ->type_name("COLUMN");
+        .add_option_function<std::string>(
+            "--delimiter", [&](std::string const& text) { options.delimiter = delimiter_of(text); },
+            "Character between two cells: , ; | or the word tab (default: ,)")
+        ->type_name("CHARACTER");
+    command
+        .add_option("--encoding", options.encoding,
+                    "Encoding of the files, such as latin-1, windows-1252 or UTF-16 (default: UTF-8)")
+        ->type_name("NAME");
     command.footer(
         "A column with any text is a category: one 0/1 feature a value. Text labels become classes in alphabetical order.\n"
         "Example: hopscotch data import csv data/digits.csv --out data/digits --shards 12 --label label --shape 1x8x8");
@@ -128,7 +181,7 @@ void add_arrays(CLI::App& command, ImportArraysOptions& options, std::string con
     command.add_option("--features", options.features, "Name of the features (default: found: features, x, images, data)")
         ->type_name("NAME");
     command.add_option("--labels", options.labels, "Name of the labels (default: found: labels, y, ...)")->type_name("NAME");
-    add_targets(command, options.task);
+    add_targets(command, options.task, options);
     add_choice<Channels>(command, "--channels",
                          {{"auto", Channels::automatic}, {"first", Channels::first}, {"last", Channels::last}},
                          options.channels, "Where images have their channels (default: auto: last if there are 1, 3 or 4)");
@@ -158,6 +211,21 @@ void add_tokens(CLI::App& command, ImportTokensOptions& options) {
     command.footer("Example: hopscotch data import tokens book.txt --out data/book --shards 8 --context 128");
 }
 
+// Messages name the sources, and not the copies that were made of some of them.
+template <class Options>
+ImportReport import_readable(Options options, ImportReport (*import)(Options const&)) {
+    check_import_options(options);
+    ReadableSources const sources(options.sources, options.encoding);
+    options.sources = sources.paths();
+    try {
+        return import(options);
+    } catch (ConfigError const& error) {
+        throw ConfigError(sources.by_source(error.what()));
+    } catch (DataError const& error) {
+        throw DataError(sources.by_source(error.what()));
+    }
+}
+
 template <class Options>
 int import_and_report(Options options, ImportReport (*import)(Options const&)) {
     if (options.shards == k_not_given && options.trainers == 0)
@@ -169,7 +237,7 @@ int import_and_report(Options options, ImportReport (*import)(Options const&)) {
     {
         ImportWatch watch;
         options.progress = [&](std::int64_t done, std::int64_t all) { watch.see(done, all); };
-        report = import(options);
+        report = import_readable(options, import);
         seconds = watch.seconds();
     }  // wipes the progress before anything is printed
     return report_import(options.out, report, seconds);

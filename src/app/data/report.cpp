@@ -51,6 +51,15 @@ std::string task_text(Manifest const& manifest) {
     return named(fmt::format("classification, {} classes", manifest.outputs), manifest);
 }
 
+// The account of the import. most: so many lines; the others are counted.
+void print_decisions(std::vector<std::string> const& decisions, std::size_t most) {
+    if (decisions.empty()) return;
+    fmt::print("what the import decided\n");
+    for (std::size_t i = 0; i < std::min(decisions.size(), most); ++i) fmt::print("  {}\n", printable(decisions[i]));
+    if (decisions.size() > most)
+        fmt::print("  ... and {} more, which 'hopscotch data inspect' shows\n", decisions.size() - most);
+}
+
 // One line a key; long lists (the names of all features) are cut.
 void print_provenance(Json const& provenance) {
     if (!provenance.is_object()) return;
@@ -83,8 +92,9 @@ void print_dataset(std::filesystem::path const& directory, Manifest const& manif
 
 int report_import(std::filesystem::path const& directory, ImportReport const& report, double seconds) {
     auto const& manifest = report.manifest;
+    constexpr std::size_t k_most_decisions = 30;
     print_dataset(directory, manifest);
-    if (report.dropped_rows > 0) fmt::print("{:<12}{} rows with missing values\n", "dropped", report.dropped_rows);
+    print_decisions(manifest.decisions, k_most_decisions);
     if (auto const* ignored = manifest.provenance.find("ignored_files"); ignored != nullptr && ignored->integer() > 0)
         fmt::print("{:<12}{} files that are no .jpg, .jpeg or .png\n", "ignored", ignored->integer());
     if (report.skipped_files > 0) fmt::print("{:<12}{} files that cannot be decoded\n", "skipped", report.skipped_files);
@@ -101,6 +111,7 @@ int inspect_dataset(std::filesystem::path const& directory) {
     auto const manifest = read_manifest(directory);
     print_dataset(directory, manifest);
     print_links(directory, manifest);
+    print_decisions(manifest.decisions, manifest.decisions.size());
     fmt::print("provenance\n");
     print_provenance(manifest.provenance);
     return 0;

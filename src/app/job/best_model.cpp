@@ -26,6 +26,9 @@ Json model_document(PreparedRun const& prepared, Assignment const& assignment) {
                              {"mean", prepared.manifest.mean},
                              {"stddev", prepared.manifest.stddev}});
     out["shape"] = Json(prepared.manifest.shape);
+    if (!prepared.manifest.feature_offset.empty()) out["feature_offset"] = prepared.manifest.feature_offset;
+    if (!prepared.manifest.target_mean.empty()) out["target_mean"] = prepared.manifest.target_mean;
+    if (!prepared.manifest.target_stddev.empty()) out["target_stddev"] = prepared.manifest.target_stddev;
     // What the features are called, so that predict can tell another table apart; and how new rows become features.
     auto import = prepared.manifest.provenance;
     if (auto const* names = import.find("features")) out["column_features"] = *names;

@@ -92,6 +92,15 @@ Moments FeatureStats::moments(std::size_t run) const {
     return out;
 }
 
+void RunningMoments::add(double value) {
+    count_ += 1;
+    auto const from_old_mean = value - mean_;
+    mean_ += from_old_mean / count_;
+    squares_ += from_old_mean * (value - mean_);
+}
+
+double RunningMoments::stddev() const { return stddev_of(count_ > 0 ? squares_ / count_ : 0); }
+
 Moments recorded_moments(Manifest const& manifest, FeatureStats const& stats) {
     auto const run = manifest.shape.size() == 3 ? static_cast<std::size_t>(manifest.shape[1] * manifest.shape[2]) : 1;
     auto out = stats.moments(run);

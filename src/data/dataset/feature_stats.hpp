@@ -38,6 +38,17 @@ private:
     std::vector<std::uint64_t> sum_, sum_of_squares_;   // uint8: of the rows before
 };
 
+// Of one stream of numbers, by Welford's update.
+class RunningMoments {
+public:
+    void add(double value);
+    double mean() const { return mean_; }
+    double stddev() const;  // population; of a constant: 1
+
+private:
+    double count_ = 0, mean_ = 0, squares_ = 0;
+};
+
 // The values that the manifest records: per channel for a shape of rank 3, else per feature. Categories get mean 0 and
 // stddev 1, so that normalising does not change them.
 Moments recorded_moments(Manifest const& manifest, FeatureStats const& stats);

@@ -35,20 +35,30 @@ constexpr std::pair<Task, std::string_view> k_tasks[] = {{Task::classification, 
                                                          {Task::language, "language"}};
 
 Json to_json(Manifest const& manifest) {
-    return Json::object({{"format", k_dataset_format},
-                         {"task", std::string(name_of(manifest.task))},
-                         {"shape", manifest.shape},
-                         {"type", manifest.type == FeatureType::uint8 ? "uint8" : "float32"},
-                         {"outputs", manifest.outputs},
-                         {"class_names", manifest.class_names},
-                         {"categories", manifest.categories},
-                         {"seed", static_cast<std::int64_t>(manifest.seed)},  // from 2^63 on negative, and read back so
-                         {"train", shards_json(manifest.train)},
-                         {"valid", shards_json(manifest.valid)},
-                         {"test", shards_json(manifest.test)},
-                         {"mean", manifest.mean},
-                         {"stddev", manifest.stddev},
-                         {"provenance", manifest.provenance}});
+    auto out = Json::object({{"format", k_dataset_format},
+                             {"task", std::string(name_of(manifest.task))},
+                             {"shape", manifest.shape},
+                             {"type", manifest.type == FeatureType::uint8 ? "uint8" : "float32"},
+                             {"outputs", manifest.outputs},
+                             {"class_names", manifest.class_names},
+                             {"categories", manifest.categories},
+                             {"seed", static_cast<std::int64_t>(manifest.seed)},  // from 2^63 on negative, and read back so
+                             {"train", shards_json(manifest.train)},
+                             {"valid", shards_json(manifest.valid)},
+                             {"test", shards_json(manifest.test)},
+                             {"mean", manifest.mean},
+                             {"stddev", manifest.stddev}});
+    // The hash of an older dataset, which has none of these, stays as it was.
+    for (auto const& [key, counts] : {std::pair{"train_counts", &manifest.train_counts},
+                                      {"valid_counts", &manifest.valid_counts},
+                                      {"test_counts", &manifest.test_counts}})
+        if (!counts->empty()) out[key] = *counts;
+    if (!manifest.feature_offset.empty()) out["feature_offset"] = manifest.feature_offset;
+    if (!manifest.target_mean.empty()) out["target_mean"] = manifest.target_mean;
+    if (!manifest.target_stddev.empty()) out["target_stddev"] = manifest.target_stddev;
+    if (!manifest.decisions.empty()) out["decisions"] = manifest.decisions;
+    out["provenance"] = manifest.provenance;
+    return out;
 }
 
 bool is_list_of_objects(Json const& json) {
@@ -87,6 +97,7 @@ public:
         reader_.read("seed", seed);
         manifest_.seed = static_cast<std::uint64_t>(seed);
         if (auto const* provenance = reader_.take("provenance")) manifest_.provenance = *provenance;
+        reader_.read("decisions", manifest_.decisions);
         reader_.finish();
         if (problems_.empty()) check();
         return std::move(manifest_);
@@ -103,6 +114,12 @@ private:
         need("outputs", [&](std::string_view key) { reader_.read(key, manifest_.outputs, between(1, 1 << 30)); });
         reader_.read("class_names", manifest_.class_names);
         reader_.read("categories", manifest_.categories, between(0, 1 << 24));
+        reader_.read("train_counts", manifest_.train_counts, at_least(0));
+        reader_.read("valid_counts", manifest_.valid_counts, at_least(0));
+        reader_.read("test_counts", manifest_.test_counts, at_least(0));
+        if (reader_.has("feature_offset")) read_numbers("feature_offset", manifest_.feature_offset);
+        if (reader_.has("target_mean")) read_numbers("target_mean", manifest_.target_mean);
+        if (reader_.has("target_stddev")) read_numbers("target_stddev", manifest_.target_stddev);
         read_numbers("mean", manifest_.mean);
         read_numbers("stddev", manifest_.stddev);
         for (auto const& [value, name] : k_tasks)
@@ -173,6 +190,19 @@ private:
         if (m.categories.size() > 1 && static_cast<std::int64_t>(m.categories.size()) != m.row_size())
             problems_.add(fmt::format("categories has {} numbers (one a feature: {}; or a single one)", m.categories.size(),
                                       m.row_size()));
+        auto const outputs = static_cast<std::size_t>(m.outputs);
+        for (auto const* counts : {&m.train_counts, &m.valid_counts, &m.test_counts})
+            if (!counts->empty() && counts->size() != outputs)
+                problems_.add(fmt::format("counts of {} classes (there are {})", counts->size(), outputs));
+        if (!m.feature_offset.empty() && static_cast<std::int64_t>(m.feature_offset.size()) != m.row_size())
+            problems_.add(
+                fmt::format("feature_offset has {} numbers (one a feature: {})", m.feature_offset.size(), m.row_size()));
+        bool const none = m.target_mean.empty() && m.target_stddev.empty();
+        if (!none && (m.target_mean.size() != outputs || m.target_stddev.size() != outputs))
+            problems_.add(fmt::format("target_mean and target_stddev have {} and {} numbers for {} targets",
+                                      m.target_mean.size(), m.target_stddev.size(), outputs));
+        for (auto const value : m.target_stddev)
+            if (!(value > 0)) return problems_.add(fmt::format("target_stddev {} must be > 0", value));
         if (!m.class_names.empty() && static_cast<std::int64_t>(m.class_names.size()) != m.outputs)
             problems_.add(fmt::format("{} class names for {} classes", m.class_names.size(), m.outputs));
     }
@@ -238,6 +268,16 @@ void write_manifest(std::filesystem::path const& directory, Manifest const& mani
     out.close();
     if (!out) throw DataError(fmt::format("{}: cannot be written; check free space and permissions", path.string()));
     std::filesystem::rename(unfinished, path);
+}
+
+double stored_target(Manifest const& manifest, std::size_t output, double in_units) {
+    if (manifest.target_mean.empty()) return in_units;
+    return (in_units - manifest.target_mean[output]) / manifest.target_stddev[output];
+}
+
+double target_in_units(Manifest const& manifest, std::size_t output, double stored) {
+    if (manifest.target_mean.empty()) return stored;
+    return stored * manifest.target_stddev[output] + manifest.target_mean[output];
 }
 
 std::uint64_t dataset_hash(Manifest const& manifest) {

@@ -39,8 +39,15 @@ struct Manifest {
     std::vector<std::int64_t> categories;
     std::vector<ShardFile> train, valid, test;
     std::vector<double> mean, stddev;  // of the training rows per channel (shape of rank 3) or per feature; stddev > 0
-    std::uint64_t seed = 0;            // of the shuffle
-    Json provenance;                   // sources, columns, mappings
+    std::vector<double>
+        feature_offset;  // by feature: an integer that the import subtracted, as float32 has 24 bits; or empty
+    // Of a regression, by target, of the training rows: a stored target is (target - mean) / stddev. Empty: as it is.
+    std::vector<double> target_mean, target_stddev;
+    // Rows of each class (multilabel: rows where the output is 1) in every split; empty for other tasks and older datasets.
+    std::vector<std::int64_t> train_counts, valid_counts, test_counts;
+    std::uint64_t seed = 0;              // of the shuffle
+    Json provenance;                     // sources, columns, mappings
+    std::vector<std::string> decisions;  // of the import, a sentence each, for people
 
     std::int64_t row_size() const;  // elements in a row
     std::int64_t rows(Split split) const;
@@ -50,6 +57,10 @@ struct Manifest {
 // Throws DataError: "<dir>: not a dataset directory ...", another format version, malformed.
 Manifest read_manifest(std::filesystem::path const& directory);
 void write_manifest(std::filesystem::path const& directory, Manifest const& manifest);
+
+// A target of a regression as it is stored, and in the units of the source.
+double stored_target(Manifest const& manifest, std::size_t output, double in_units);
+double target_in_units(Manifest const& manifest, std::size_t output, double stored);
 
 // Identifies the dataset in the roll call: xxh3 over the manifest's canonical JSON (which holds every shard's hash).
 std::uint64_t dataset_hash(Manifest const& manifest);

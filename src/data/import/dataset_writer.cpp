@@ -32,8 +32,9 @@ fs::path beside(fs::path const& out) {
     return name.parent_path() / fmt::format("{}.{}.tmp", name.filename().string(), random_word());
 }
 
+// Of a row, in a spill. Targets wait in double, until their mean is known.
 std::size_t bytes_of_labels(Manifest const& manifest) {
-    return has_labels(manifest.task) ? sizeof(std::int64_t) : sizeof(float) * static_cast<std::size_t>(manifest.outputs);
+    return has_labels(manifest.task) ? sizeof(std::int64_t) : sizeof(double) * static_cast<std::size_t>(manifest.outputs);
 }
 
 }  // namespace
@@ -56,7 +57,13 @@ DatasetWriter::DatasetWriter(fs::path out, Manifest description, Placement place
       buffer_bytes_(std::min(k_buffer_bytes, k_buffers_bytes / std::max<std::size_t>(placement_.files.size(), 1))),
       record_(record_bytes_),
       spills_(placement_.files.size()),
-      stats_(static_cast<std::size_t>(manifest_.row_size()), manifest_.type) {
+      stats_(static_cast<std::size_t>(manifest_.row_size()), manifest_.type),
+      standardise_(manifest_.task == Task::regression),
+      target_stats_(standardise_ ? static_cast<std::size_t>(manifest_.outputs) : 0),
+      counts_{&manifest_.train_counts, &manifest_.valid_counts, &manifest_.test_counts} {
+    if (manifest_.task == Task::classification || manifest_.task == Task::multilabel)
+        for (auto const& file : placement_.files)
+            counts_[static_cast<std::size_t>(file.split)]->resize(static_cast<std::size_t>(manifest_.outputs));
     require_free(out_);
     std::error_code refused;
     fs::create_directories(unfinished_, refused);
@@ -122,20 +129,27 @@ void DatasetWriter::put_labels(std::span<double const> labels) {
     if (has_labels(manifest_.task)) {
         require(labels.size() == 1, "a row has one class");
         auto const label = static_cast<std::int64_t>(labels[0]);
-        require(static_cast<double>(label) == labels[0] && label >= 0 && label < manifest_.outputs,
-                fmt::format("row {}: {} is no class (0..{})", next_row_, labels[0], manifest_.outputs - 1));
+        if (static_cast<double>(label) != labels[0] || label < 0 || label >= manifest_.outputs)
+            throw Error(fmt::format("row {}: {} is no class (0..{})", next_row_, labels[0], manifest_.outputs - 1));
         std::memcpy(to, &label, sizeof label);
         return;
     }
     require(static_cast<std::int64_t>(labels.size()) == manifest_.outputs, "a row has `outputs` targets");
-    for (std::size_t i = 0; i < labels.size(); ++i) {
-        auto const target = static_cast<float>(labels[i]);
-        std::memcpy(to + i * sizeof target, &target, sizeof target);
+    std::memcpy(to, labels.data(), labels.size_bytes());
+    for (std::size_t i = 0; standardise_ && trains(next_row_) && i < labels.size(); ++i) target_stats_[i].add(labels[i]);
+}
+
+void DatasetWriter::put_targets(std::byte const* spilled, std::span<float> out) const {
+    for (std::size_t i = 0; i < out.size(); ++i) {
+        double target;
+        std::memcpy(&target, spilled + i * sizeof target, sizeof target);
+        out[i] = static_cast<float>(stored_target(manifest_, i, target));
     }
 }
 
 void DatasetWriter::append_record(std::span<double const> labels) {
     put_labels(labels);
+    count(labels);
     auto const place = placement_.places[next_row_++];
     RowPosition const position = place.position;
     std::memcpy(record_.data() + row_bytes_ + label_bytes_, &position, sizeof position);
@@ -147,6 +161,55 @@ void DatasetWriter::append_record(std::span<double const> labels) {
     }
     buffer.reserve(buffer_bytes_);
     buffer.insert(buffer.end(), record_.begin(), record_.end());
+}
+
+void DatasetWriter::count(std::span<double const> labels) {
+    auto& counts = *counts_[static_cast<std::size_t>(placement_.files[placement_.places[next_row_].file].split)];
+    if (counts.empty()) return;
+    if (manifest_.task == Task::classification) {
+        ++counts[static_cast<std::size_t>(labels[0])];
+        return;
+    }
+    for (std::size_t i = 0; i < labels.size(); ++i) counts[i] += labels[i] == 1 ? 1 : 0;
+}
+
+void DatasetWriter::decide(std::vector<std::string> const& decisions) {
+    manifest_.decisions.insert(manifest_.decisions.end(), decisions.begin(), decisions.end());
+}
+
+// A metric of such a class cannot be computed, and nobody sees how well it is predicted.
+void DatasetWriter::decide_about_classes() {
+    constexpr std::string_view names[] = {"training", "validation", "test"};
+    constexpr std::size_t k_most_named = 10;
+    for (std::size_t split = 0; split < counts_.size(); ++split) {
+        std::string text;
+        std::size_t without = 0;
+        for (std::size_t i = 0; i < counts_[split]->size(); ++i) {
+            if ((*counts_[split])[i] > 0 || ++without > k_most_named) continue;
+            auto const name = manifest_.class_names.empty() ? std::to_string(i) : manifest_.class_names[i];
+            text += fmt::format("{}'{}'", text.empty() ? "" : ", ", name);
+        }
+        if (without > k_most_named) text += fmt::format(", and {} more", without - k_most_named);
+        if (without > 0) decide({fmt::format("no {} row of {} {}", names[split], without == 1 ? "class" : "classes", text)});
+    }
+}
+
+void DatasetWriter::keep_targets() { standardise_ = false; }
+
+void DatasetWriter::decide_about_targets() {
+    if (!standardise_) return;
+    std::string means;
+    for (auto const& stats : target_stats_) {
+        manifest_.target_mean.push_back(stats.mean());
+        manifest_.target_stddev.push_back(stats.stddev());
+        constexpr std::size_t k_most_named = 10;
+        if (manifest_.target_mean.size() <= k_most_named)
+            means += fmt::format("{}{:.6g} and {:.6g}", means.empty() ? "" : ", ", stats.mean(), stats.stddev());
+    }
+    decide(
+        {fmt::format("targets are stored in deviations from the mean of the training rows (mean and deviation: {}); mae, "
+                     "rmse and predictions have the units of the source",
+                     means)});
 }
 
 void DatasetWriter::fill_missing(std::span<std::byte> row) const {
@@ -165,8 +228,7 @@ ShardFile DatasetWriter::write_shard(std::size_t file, std::string const& name) 
     std::vector<std::byte> features(rows * row_bytes_), piece(piece_rows * record_bytes_);
     std::vector<std::int64_t> labels(has_labels(manifest_.task) ? rows : 0);
     std::vector<float> targets(has_labels(manifest_.task) ? 0 : rows * static_cast<std::size_t>(manifest_.outputs));
-    auto* const to =
-        labels.empty() ? reinterpret_cast<std::byte*>(targets.data()) : reinterpret_cast<std::byte*>(labels.data());
+    auto const width = static_cast<std::size_t>(manifest_.outputs);
     std::ifstream in(spill_path(file), std::ios::binary);
     for (std::size_t done = 0; done < rows;) {
         auto const count = std::min(piece_rows, rows - done);
@@ -179,7 +241,10 @@ ShardFile DatasetWriter::write_shard(std::size_t file, std::string const& name) 
             std::span const row(features.data() + position * row_bytes_, row_bytes_);
             std::memcpy(row.data(), record, row_bytes_);
             if (manifest_.type == FeatureType::float32) fill_missing(row);
-            std::memcpy(to + position * label_bytes_, record + row_bytes_, label_bytes_);
+            if (labels.empty())
+                put_targets(record + row_bytes_, std::span(targets).subspan(position * width, width));
+            else
+                std::memcpy(&labels[position], record + row_bytes_, label_bytes_);
         }
         done += count;
     }
@@ -200,6 +265,8 @@ Manifest DatasetWriter::finish() {
     auto moments = recorded_moments(manifest_, stats_);
     manifest_.mean = std::move(moments.mean);
     manifest_.stddev = std::move(moments.stddev);
+    decide_about_classes();
+    decide_about_targets();
     constexpr std::string_view names[] = {"train", "valid", "test"};
     std::array const lists{&manifest_.train, &manifest_.valid, &manifest_.test};
     for (std::size_t file = 0; file < placement_.files.size(); ++file) {

@@ -3,6 +3,7 @@
 // appended to a spill file a shard, then each shard is brought into its shuffled order and written as HDF5. The writer works
 // in a temporary directory beside the target, which is renamed at the very end: an import that fails leaves nothing behind.
 #pragma once
+#include <array>
 #include <filesystem>
 #include <functional>
 #include <limits>
@@ -40,6 +41,12 @@ public:
     void add(std::span<float const> features, std::span<double const> labels);
     void add(std::span<std::uint8_t const> features, std::span<double const> labels);
 
+    // Targets of a regression are stored as they are, and not in deviations from their mean. Before the first row.
+    void keep_targets();
+
+    // More for Manifest::decisions, before finish().
+    void decide(std::vector<std::string> const& decisions);
+
     // Throws Error unless every row of the placement has been added, DataError if the disk refuses.
     Manifest finish();
 
@@ -53,6 +60,10 @@ private:
     bool trains(std::size_t row) const;
     ShardFile write_shard(std::size_t file, std::string const& name) const;
     void fill_missing(std::span<std::byte> row) const;
+    void count(std::span<double const> labels);
+    void decide_about_classes();
+    void decide_about_targets();
+    void put_targets(std::byte const* spilled, std::span<float> out) const;
 
     std::filesystem::path out_, unfinished_;
     Manifest manifest_;
@@ -64,6 +75,9 @@ private:
     std::vector<std::byte> record_;               // that is being added
     std::vector<std::vector<std::byte>> spills_;  // not written yet, of each file
     FeatureStats stats_;
+    bool standardise_;                                  // the targets, which are spilled as doubles
+    std::vector<RunningMoments> target_stats_;          // of the training rows
+    std::array<std::vector<std::int64_t>*, 3> counts_;  // of manifest_, by split
     std::size_t next_row_ = 0;
 };
 

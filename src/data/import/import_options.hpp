@@ -14,11 +14,13 @@ namespace hopscotch {
 
 struct ImportOptions {
     std::vector<std::filesystem::path> sources;
+    std::string encoding;       // of texts, as iconv names it; empty: UTF-8
     std::filesystem::path out;  // dataset directory to make; may exist if it is empty
     std::int64_t shards = 1;    // training shards, and as many of validation and of test; best a multiple of the trainers
     int trainers = 0;           // of the runs to come: fit_shards_to_trainers(); 0: not given
     double valid = 0.2;         // fraction of the (training) rows kept for validation; 0: none
     double test = 0;            // fraction kept for the one test at the end; 0: none
+    bool standardise = true;    // targets of a regression: stored in deviations from their mean
     bool stratify = true;       // validation and test get the same share of every class
     std::uint64_t seed = 0;     // of the split and the shuffle
     // Called now and then, from the thread that imports: rows done, rows in all (0: not known yet).

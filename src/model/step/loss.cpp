@@ -7,7 +7,9 @@
 #include <ATen/ops/binary_cross_entropy_with_logits.h>
 #include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/huber_loss.h>
+#include <ATen/ops/l1_loss.h>
 #include <ATen/ops/log_softmax.h>
+#include <ATen/ops/maximum.h>
 #include <ATen/ops/mse_loss.h>
 #include <ATen/ops/mse_loss_backward.h>
 #include <ATen/ops/nll_loss.h>
@@ -28,6 +30,7 @@ Loss::Loss(TrainConfig const& train, at::Device device)
     : kind_(train.loss),
       label_smoothing_(train.label_smoothing),
       huber_delta_(train.huber_delta),
+      quantile_(train.quantile),
       one_(at::ones({}, at::TensorOptions().device(device))) {
     if (!train.class_weights.empty()) class_weights_ = at::tensor(train.class_weights, at::kDouble).to(device, at::kFloat);
 }
@@ -76,6 +79,11 @@ at::Tensor Loss::recorded(at::Tensor const& outputs, at::Tensor const& targets) 
     switch (kind_) {
         case LossKind::huber: return at::huber_loss(outputs, targets, mean, huber_delta_);
         case LossKind::mse: return at::mse_loss(outputs, targets, mean);
+        case LossKind::mae: return at::l1_loss(outputs, targets, mean);
+        case LossKind::quantile: {  // the pinball loss of Koenker and Bassett (1978)
+            auto const error = targets - outputs;
+            return at::maximum(error * quantile_, error * (quantile_ - 1)).mean();
+        }
         case LossKind::bce_with_logits:
             return at::binary_cross_entropy_with_logits(outputs, targets, std::nullopt, weights, mean);
         case LossKind::cross_entropy: break;

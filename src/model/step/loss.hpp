@@ -17,8 +17,8 @@ public:
     Loss(TrainConfig const& train, at::Device device);
 
     // outputs: [rows, outputs] or [rows, tokens, outputs], float32; targets: [rows] or [rows, tokens] int64 (cross_entropy),
-    // else [rows, outputs]. As torch.nn's CrossEntropyLoss, BCEWithLogitsLoss (class_weights: pos_weight), MSELoss and
-    // HuberLoss with reduction "mean". Records no gradients.
+    // else [rows, outputs]. As torch.nn's CrossEntropyLoss, BCEWithLogitsLoss (class_weights: pos_weight), MSELoss,
+    // HuberLoss and L1Loss with reduction "mean". Records no gradients.
     LossGradient mean(at::Tensor const& outputs, at::Tensor const& targets) const;
 
 private:
@@ -27,7 +27,7 @@ private:
     at::Tensor recorded(at::Tensor const& outputs, at::Tensor const& targets) const;
 
     LossKind kind_;
-    double label_smoothing_, huber_delta_;
+    double label_smoothing_, huber_delta_, quantile_;
     at::Tensor one_, class_weights_;
 };
 

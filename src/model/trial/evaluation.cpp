@@ -3,6 +3,8 @@
 
 #include <cmath>
 
+#include "core/error.hpp"
+
 namespace hopscotch {
 namespace {
 
@@ -24,6 +26,19 @@ double huber_loss(double error, double delta) {
 }
 
 }  // namespace
+
+Evaluation::TargetLoss target_loss(TrainConfig const& train, std::span<double const> stddev) {
+    using Kind = Evaluation::TargetLoss::Kind;
+    switch (train.loss) {
+        case LossKind::mse: return {Kind::squared, 0, stddev};
+        case LossKind::huber: return {Kind::huber, train.huber_delta, stddev};
+        case LossKind::mae: return {Kind::absolute, 0, stddev};
+        case LossKind::quantile: return {Kind::quantile, train.quantile, stddev};
+        case LossKind::bce_with_logits: return {Kind::logistic};
+        case LossKind::cross_entropy: break;  // of classes
+    }
+    throw Error("a loss without targets");
+}
 
 std::int64_t evaluation_batch(std::int64_t row_size, std::int64_t row_outputs) {
     auto const most = std::min(k_most_inputs / std::max<std::int64_t>(1, row_size),
@@ -52,9 +67,20 @@ void Evaluation::add_labels(std::span<float const> outputs, std::span<std::int64
     rows_ += static_cast<std::int64_t>(labels.size());
 }
 
-void Evaluation::add_targets(std::span<float const> outputs, std::span<float const> targets, TargetLoss loss,
-                             double huber_delta) {
-    bool const labels = loss == TargetLoss::logistic;
+double Evaluation::TargetLoss::operator()(double output, double target) const {
+    auto const error = output - target;
+    switch (kind) {
+        case Kind::squared: return error * error;
+        case Kind::huber: return huber_loss(error, parameter);
+        case Kind::absolute: return std::abs(error);
+        case Kind::quantile: return std::max(-parameter * error, (1 - parameter) * error);
+        case Kind::logistic: break;
+    }
+    return logistic_loss(output, target);
+}
+
+void Evaluation::add_targets(std::span<float const> outputs, std::span<float const> targets, TargetLoss const& loss) {
+    bool const labels = loss.kind == TargetLoss::Kind::logistic;
     if (labels) {
         counts_.resize(outputs_);
         scored_.resize(outputs_);
@@ -64,28 +90,31 @@ void Evaluation::add_targets(std::span<float const> outputs, std::span<float con
     auto const width = static_cast<double>(outputs_);
     for (std::size_t i = 0; i < targets.size(); ++i) {
         auto const column = i % outputs_;
-        double const x = outputs[i], target = targets[i], error = x - target;
+        loss_ += loss(outputs[i], targets[i]) / width;
         if (labels) {
-            bool const positive = target > 0.5, predicted = x > 0;
-            loss_ += logistic_loss(x, target) / width;
+            bool const positive = targets[i] > 0.5F, predicted = outputs[i] > 0;
             correct_ += (positive == predicted ? 1 : 0) / width;
             auto& counts = counts_[column];
             counts.actual += positive ? 1 : 0;
             counts.predicted += predicted ? 1 : 0;
             counts.right += positive && predicted ? 1 : 0;
             scored_[column].push_back({outputs[i], positive});
-            continue;
+        } else {
+            auto const unit = loss.stddev.empty() ? 1.0 : loss.stddev[column];
+            moments_[column].add(static_cast<double>(outputs[i]) * unit, static_cast<double>(targets[i]) * unit);
         }
-        loss_ += (loss == TargetLoss::squared ? error * error : huber_loss(error, huber_delta)) / width;
-        auto& m = moments_[column];
-        m.count += 1;
-        auto const from_old_mean = target - m.mean;
-        m.mean += from_old_mean / m.count;
-        m.squares += from_old_mean * (target - m.mean);
-        m.squared_error += error * error;
-        m.absolute_error += std::abs(error);
     }
     rows_ += static_cast<std::int64_t>(targets.size() / outputs_);
+}
+
+void Evaluation::Moments::add(double output, double target) {
+    auto const error = output - target;
+    count += 1;
+    auto const from_old_mean = target - mean;
+    mean += from_old_mean / count;
+    squares += from_old_mean * (target - mean);
+    squared_error += error * error;
+    absolute_error += std::abs(error);
 }
 
 void Evaluation::add_sums(std::int64_t rows, double loss, double correct, double top5) {
@@ -179,9 +208,10 @@ ValidationScores Evaluation::scores() const {
     if (labels > 0) out.auc = sum / labels;
     if (moments_.empty()) return out;
     auto const width = static_cast<double>(moments_.size());
-    out.mae = out.r2 = 0;
+    out.mae = out.rmse = out.r2 = 0;
     for (auto const& m : moments_) {
         out.mae += m.absolute_error / m.count / width;
+        out.rmse += std::sqrt(m.squared_error / m.count) / width;
         // As scikit-learn: constant targets give 1 when predicted exactly, else 0.
         out.r2 += (m.squares > 0 ? 1 - m.squared_error / m.squares : m.squared_error > 0 ? 0.0 : 1.0) / width;
     }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "data/dataset/manifest.hpp"
+#include "experiment/config.hpp"
 #include "experiment/validation_scores.hpp"
 
 namespace hopscotch {
@@ -24,9 +25,16 @@ public:
     void add_labels(std::span<float const> outputs, std::span<std::int64_t const> labels);
 
     // targets: [rows, outputs]. A row's loss is the mean over its outputs; logistic: multilabel, the others: regression.
-    enum class TargetLoss { squared, huber, logistic };
-    void add_targets(std::span<float const> outputs, std::span<float const> targets, TargetLoss loss,
-                     double huber_delta = 1);
+    // parameter: delta of huber; the quantile. stddev: of each target's unit, for mae and rmse; empty: 1.
+    struct TargetLoss {
+        enum class Kind { squared, huber, absolute, quantile, logistic };
+        Kind kind = Kind::squared;
+        double parameter = 1;
+        std::span<double const> stddev = {};
+
+        double operator()(double output, double target) const;
+    };
+    void add_targets(std::span<float const> outputs, std::span<float const> targets, TargetLoss const& loss);
 
     // Sums of rows that are already known (output_scores.hpp).
     void add_sums(std::int64_t rows, double loss, double correct, double top5);
@@ -58,6 +66,8 @@ private:
     };
     struct Moments {  // of one target, by Welford's update
         double count = 0, mean = 0, squares = 0, squared_error = 0, absolute_error = 0;
+
+        void add(double output, double target);
     };
     // How it travels (comm/codec.hpp).
     template <class A>
@@ -92,5 +102,8 @@ private:
     std::vector<Moments> moments_;
     std::vector<double> own_;
 };
+
+// Of a trial with targets, not classes. The result refers to `stddev`. Throws Error for cross_entropy.
+Evaluation::TargetLoss target_loss(TrainConfig const& train, std::span<double const> stddev);
 
 }  // namespace hopscotch

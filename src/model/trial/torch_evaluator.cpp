@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <ATen/ops/cat.h>
+#include <ATen/ops/tensor.h>
 #include <c10/core/InferenceMode.h>
 
 #include <algorithm>
@@ -20,16 +21,6 @@ namespace hopscotch {
 namespace {
 
 constexpr std::size_t k_waiting_outputs = std::size_t{64} << 20;  // bytes of evaluation, on a GPU
-
-Evaluation::TargetLoss target_loss(LossKind loss) {
-    switch (loss) {
-        case LossKind::mse: return Evaluation::TargetLoss::squared;
-        case LossKind::huber: return Evaluation::TargetLoss::huber;
-        case LossKind::bce_with_logits: return Evaluation::TargetLoss::logistic;
-        case LossKind::cross_entropy: break;  // of classes
-    }
-    throw Error("a loss without targets");
-}
 
 std::int64_t outputs_of_a_row(DataSchema const& data) {
     return data.task == Task::language ? elements(data.shape) * data.outputs : data.outputs;
@@ -123,12 +114,22 @@ void TorchEvaluator::evaluate(ShardSource& shard, BatchRange const& batches, Eva
     scores.move_into(into);
 }
 
+// Targets, or predictions of them, in the units of the source: what a metric of the user's own is about.
+at::Tensor TorchEvaluator::in_units(at::Tensor const& targets) const {
+    auto const& data = state_->data();
+    if (data.target_mean.empty()) return targets;
+    auto const row = [&](std::vector<double> const& values) {
+        return at::tensor(values, at::kDouble).to(targets.device(), targets.scalar_type());
+    };
+    return targets.mul(row(data.target_stddev)).add_(row(data.target_mean));
+}
+
 // Before anything is added: what throws must leave the sums as they were.
 std::vector<double> TorchEvaluator::own_sums(at::Tensor const& outputs, at::Tensor const& answers) const {
     std::vector<double> out;
     for (auto const& metric : step_.network().metrics()) {
         std::vector<double> sums(metric.sums);
-        metric.add(outputs, answers, sums);
+        metric.add(in_units(outputs), in_units(answers), sums);
         out.insert(out.end(), sums.begin(), sums.end());
     }
     return out;
@@ -156,8 +157,8 @@ void TorchEvaluator::add(at::Tensor const& outputs, at::Tensor const& answers, E
         into.add_labels(floats_of(outputs),
                         {answers.const_data_ptr<std::int64_t>(), static_cast<std::size_t>(answers.numel())});
     else
-        into.add_targets(floats_of(outputs), floats_of(answers), target_loss(state_->config().train.loss),
-                         state_->config().train.huber_delta);
+        into.add_targets(floats_of(outputs), floats_of(answers),
+                         target_loss(state_->config().train, state_->data().target_stddev));
     into.add_own(own);
 }
 

@@ -19,6 +19,7 @@ public:
     std::vector<float> predict(ShardSource& shard, BatchRange const& batches) override;
 
 private:
+    at::Tensor in_units(at::Tensor const& targets) const;
     std::vector<double> own_sums(at::Tensor const& outputs, at::Tensor const& answers) const;
     void add(at::Tensor const& outputs, at::Tensor const& answers, Evaluation& into) const;
     bool scores_where_they_are() const;

@@ -207,6 +207,7 @@ ImportReport import_arrays(ImportArraysOptions const& options, std::vector<Array
         place_rows(labels.classes, labels.class_count,
                    {options.shards, options.valid, options.test, options.stratify, options.seed}, given_splits(parts));
     DatasetWriter writer(options.out, description, std::move(placement), options.progress);
+    if (!options.standardise) writer.keep_targets();
     RowFeed feed(options, labels, description.shape, writer);
     for (auto const& part : parts) feed.add(part, description.type, channels_last);
     ImportReport report;

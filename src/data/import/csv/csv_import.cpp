@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/error.hpp"
 #include "data/import/csv/csv_scan.hpp"
 #include "data/import/dataset_writer.hpp"
@@ -24,10 +26,6 @@ void check_csv_options(ImportCsvOptions const& options) {
     auto const buckets = options.hash_buckets;
     if (buckets != 0 && (buckets < 2 || buckets > k_most_buckets))
         throw ConfigError(fmt::format("--hash-buckets {}: must be between 2 and 2^24 (0: one-hot)", buckets));
-    if (buckets == 0 && !options.categorical.empty())
-        throw ConfigError(fmt::format(
-            "--categorical {}: needs --hash-buckets (a category becomes its hash); add for example --hash-buckets 1000",
-            options.categorical.front()));
 }
 
 std::vector<std::int64_t> row_shape(ImportCsvOptions const& options, CsvTable const& table) {
@@ -59,12 +57,16 @@ Json provenance(ImportCsvOptions const& options, CsvTable const& table) {
     Json::Array sources;
     for (auto const& source : options.sources) sources.emplace_back(source.filename().string());
     Json::Object categories;
-    for (auto const& column : table.columns)
+    Json::Array dates, dropped;
+    for (auto const& column : table.columns) {
         if (column.kind == ColumnKind::one_hot) categories.push_back({column.name, column.categories, {}});
+        if (column.kind == ColumnKind::date) dates.emplace_back(column.name);
+        if (column.kind == ColumnKind::dropped) dropped.emplace_back(column.name);
+    }
     auto const labels = label_names(table);
     auto out = Json::object({{"importer", "csv"},
                              {"sources", std::move(sources)},
-                             {"header", table.header},
+                             {"header", table.header.header},
                              {"label", labels.size() == 1 ? Json(labels.front()) : Json(labels)},
                              {"features", table.feature_names()},
                              {"categories", std::move(categories)},
@@ -74,6 +76,9 @@ Json provenance(ImportCsvOptions const& options, CsvTable const& table) {
                              {"test", options.test}});
     // 1 + xxh3(text, seed xxh3(column's name)) % (buckets - 1), missing: 0
     if (options.hash_buckets > 0) out["hash_buckets"] = options.hash_buckets;
+    if (!dates.empty()) out["dates"] = std::move(dates);
+    if (!dropped.empty()) out["dropped"] = std::move(dropped);
+    if (options.delimiter != ',') out["delimiter"] = std::string(1, options.delimiter);
     return out;
 }
 
@@ -83,10 +88,16 @@ Manifest describe(ImportCsvOptions const& options, CsvTable const& table) {
     out.shape = row_shape(options, table);
     out.type = table.type;
     out.outputs = static_cast<std::int64_t>(options.task == Task::classification ? table.class_count : table.labels.size());
-    out.class_names = options.task == Task::multilabel && table.header ? label_names(table) : table.class_names;
+    out.class_names = options.task == Task::multilabel && table.header.header ? label_names(table) : table.class_names;
     out.categories = table.feature_categories(options.hash_buckets);
     out.seed = options.seed;
     out.provenance = provenance(options, table);
+    out.decisions = csv_decisions(options, table);
+    for (auto const& column : table.columns) {
+        if (is_one_feature(column.kind)) out.feature_offset.push_back(column.offset);
+        out.feature_offset.resize(out.feature_offset.size() + column.categories.size(), 0.0);
+    }
+    if (std::ranges::all_of(out.feature_offset, [](auto offset) { return offset == 0; })) out.feature_offset.clear();
     return out;
 }
 
@@ -99,8 +110,10 @@ ImportReport import_csv_files(ImportCsvOptions const& options) {
     auto placement = place_rows(table.classes, table.class_count,
                                 {options.shards, options.valid, options.test, options.stratify, options.seed});
     DatasetWriter writer(options.out, std::move(description), std::move(placement), options.progress);
-    read_rows(options, table,
-              [&](std::span<float const> features, std::span<double const> labels) { writer.add(features, labels); });
+    if (!options.standardise) writer.keep_targets();
+    RowsReader rows(options, table);
+    rows.read([&](std::span<float const> features, std::span<double const> labels) { writer.add(features, labels); });
+    writer.decide(rows.decisions());
     ImportReport report;
     report.manifest = writer.finish();
     report.dropped_rows = table.dropped;

@@ -14,16 +14,26 @@ namespace hopscotch {
 enum class CsvHeader { automatic, present, absent };
 enum class MissingValues { error, mean, drop };
 
+// What a column is, where the file alone does not say it.
+enum class ColumnType { number, category, date, dropped };
+
+struct ColumnChoice {
+    std::string option;  // that chose it, for messages: "drop"
+    std::string column;  // by name, else by index from 0
+    ColumnType type = ColumnType::number;
+};
+
 struct ImportCsvOptions : ImportOptions {
     // sources: one or several files with the same columns, read in this order
     std::vector<std::string> label;  // columns by name, else by index from 0; empty: the last. Several: several targets
-    CsvHeader header = CsvHeader::automatic;  // automatic: a text in line 1 above a column of numbers
+    CsvHeader header = CsvHeader::automatic;  // automatic: names occur nowhere below; asks where that is not clear
+    char delimiter = ',';                     // between two cells
     Task task = Task::classification;         // regression: labels are numbers to predict; multilabel: 0 or 1 each
     std::string shape;                        // of a row, "1x8x8" (channels x height x width); empty: flat
-    // empty, NA, NaN, ?: refuse, or the training rows' mean (no category), or drop the row
+    // is_missing(): refuse, or the training rows' mean (no category), or drop the row
     MissingValues missing = MissingValues::error;
-    std::int64_t hash_buckets = 0;         // 0: a text column becomes one-hot; n: one feature, its hash below n (a category)
-    std::vector<std::string> categorical;  // with hash_buckets: columns of numbers that are categories too
+    std::int64_t hash_buckets = 0;      // 0: a category becomes one-hot; n: one feature, its hash below n
+    std::vector<ColumnChoice> columns;  // the others are numbers, or categories if they have texts
 };
 
 // Throws ConfigError for options that do not fit (each other or the file), DataError "file:line: ..." for bad cells.

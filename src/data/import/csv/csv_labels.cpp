@@ -60,36 +60,57 @@ ColumnClasses sorted_texts(std::vector<std::string> const& texts) {
 }
 
 // Integers 0..n-1 are their own classes; other integers are classes in ascending order ("3" and "3.0" are one).
-ColumnClasses sorted_numbers(std::vector<double> const& values) {
-    std::set<double> const different(values.begin(), values.end());
-    std::vector<double> const sorted(different.begin(), different.end());
+ColumnClasses sorted_integers(std::vector<WideInteger> const& values) {
+    std::set<WideInteger> const different(values.begin(), values.end());
+    std::vector<WideInteger> const sorted(different.begin(), different.end());
     ColumnClasses out;
     out.count = sorted.size();
     for (auto value : values)
         out.of_id.push_back(
             static_cast<std::uint32_t>(std::lower_bound(sorted.begin(), sorted.end(), value) - sorted.begin()));
-    if (sorted.front() == 0 && sorted.back() == static_cast<double>(sorted.size() - 1)) return out;
-    for (auto value : sorted) out.names.push_back(fmt::format("{:.0f}", value));
+    if (sorted.front() == 0 && sorted.back() == static_cast<WideInteger>(sorted.size() - 1)) return out;
+    for (auto value : sorted)
+        out.names.push_back(value < 0 ? std::to_string(static_cast<std::int64_t>(value))
+                                      : std::to_string(static_cast<std::uint64_t>(value)));
     return out;
 }
 
-ColumnClasses classes_of(LabelTexts const& labels, std::string const& column) {
-    std::vector<double> values;
-    for (auto const& text : labels.texts()) {
-        double value;
-        if (read_cell(text, value) != CellKind::number) return sorted_texts(labels.texts());
-        values.push_back(value);
+bool is_fraction(std::string_view text) {
+    double value = 0;
+    return read_cell(text, value) == CellKind::number && (value != std::floor(value) || !std::isfinite(value));
+}
+
+// Texts, codes (02134 is not 2134) and integers of more than 64 bits are classes by their letters.
+ColumnClasses classes_of(LabelTexts const& labels, std::string const& column, bool by_letters) {
+    auto const& texts = labels.texts();
+    double unused;
+    if (by_letters ||
+        std::ranges::any_of(texts, [&](auto const& text) { return read_cell(text, unused) != CellKind::number; }))
+        return sorted_texts(texts);
+    if (auto const odd = std::ranges::find_if(texts, is_fraction); odd != texts.end())
+        throw DataError(
+            fmt::format("{}: label '{}' in column '{}' is not an integer (a class); use --regression to predict numbers, or "
+                        "choose another --label",
+                        labels.place(static_cast<std::size_t>(odd - texts.begin())), *odd, column));
+    std::vector<WideInteger> values;
+    for (auto const& text : texts) {
+        auto const value = exact_integer(text);
+        if (!value || is_code(text)) return sorted_texts(texts);
+        values.push_back(*value);
     }
-    for (std::size_t id = 0; id < values.size(); ++id)
-        if (values[id] != std::floor(values[id]) || std::abs(values[id]) > 0x1p53)
-            throw DataError(fmt::format(
-                "{}: label '{}' in column '{}' is not an integer (a class); use --regression to predict numbers, or "
-                "choose another --label",
-                labels.place(id), labels.texts()[id], column));
-    return sorted_numbers(values);
+    return sorted_integers(values);
 }
 
 using Categories = std::vector<std::set<std::string, std::less<>>>;
+
+[[noreturn]] void throw_too_many_values(CsvColumn const& column, ColumnTypes const& types) {
+    auto const& odd = types.first.at(Odd::text);
+    throw DataError(fmt::format(
+        "{}: '{}' in column '{}' is not a number, and with more than {} different values the column is no category; {}",
+        odd.place, odd.cell, column.name, k_most_categories,
+        types.dates == types.texts ? fmt::format("choose --date {}", column.name)
+                                   : fmt::format("choose --drop {} or --hash-buckets", column.name)));
+}
 
 void see_categories(CsvTable const& table, Cells const& record, Categories& seen) {
     for (std::size_t i = 0; i < record.size(); ++i) {
@@ -99,11 +120,7 @@ void see_categories(CsvTable const& table, Cells const& record, Categories& seen
             read_cell(record[i], unused) == CellKind::missing)
             continue;
         seen[i].emplace(record[i]);
-        if (seen[i].size() > k_most_categories)
-            throw DataError(fmt::format(
-                "{}: '{}' in column '{}' is not a number, and with more than {} different values the column is no category; "
-                "correct the cell, remove the column, or choose --hash-buckets",
-                column.first_text_place, column.first_text, column.name, k_most_categories));
+        if (seen[i].size() > k_most_categories) throw_too_many_values(column, table.types[i]);
     }
 }
 
@@ -118,26 +135,11 @@ void one_hot(CsvColumn const& column, std::string_view cell, CsvReader const& at
     out[first + static_cast<std::size_t>(found - column.categories.begin())] = 1.0F;
 }
 
-float number(std::string_view cell, CsvReader const& at) {
+double number(CsvColumn const& column, std::string_view cell, CsvReader const& at) {
     double value = 0;
-    auto const kind = read_cell(cell, value);
+    auto const kind = read_value(column, cell, value);
     if (kind == CellKind::text) throw DataError(at.place() + ": the file was changed while it was imported; try again");
-    return kind == CellKind::missing ? k_missing : static_cast<float>(value);
-}
-
-void read_features(ImportCsvOptions const& options, CsvTable const& table, CsvReader const& at, Cells const& record,
-                   std::vector<float>& out) {
-    out.clear();
-    for (std::size_t i = 0; i < record.size(); ++i) {
-        switch (table.columns[i].kind) {
-            case ColumnKind::label: break;
-            case ColumnKind::number: out.push_back(number(record[i], at)); break;
-            case ColumnKind::hashed:
-                out.push_back(hashed_category(table.columns[i], record[i], options.hash_buckets));
-                break;
-            case ColumnKind::one_hot: one_hot(table.columns[i], record[i], at, out);
-        }
-    }
+    return kind == CellKind::missing ? k_missing : value;
 }
 
 }  // namespace
@@ -152,8 +154,8 @@ float hashed_category(CsvColumn const& column, std::string_view cell, std::int64
 void scan_labels(ImportCsvOptions const& options, CsvTable& table) {
     LabelTexts labels;
     Categories seen(table.columns.size());
-    for_each_record(options, table.header, [&](CsvReader const& at, Cells const& record) {
-        if (is_dropped(options, record)) {
+    for_each_record(options, table.header.header, [&](CsvReader const& at, Cells const& record) {
+        if (is_dropped(options, table.chosen, record)) {
             ++table.dropped;
             return;
         }
@@ -166,7 +168,7 @@ void scan_labels(ImportCsvOptions const& options, CsvTable& table) {
                                     table.dropped > 0 ? " are left (--missing drop)" : ""));
     if (options.task != Task::classification) return;
     auto const& label = table.columns[table.labels[0]].name;
-    auto classes = classes_of(labels, label);
+    auto classes = classes_of(labels, label, table.chosen[table.labels[0]].has_value());
     if (classes.count < 2)
         throw DataError(fmt::format("{}: every row has the label '{}' in column '{}'; choose another --label",
                                     labels.place(0), labels.texts()[0], label));
@@ -175,26 +177,64 @@ void scan_labels(ImportCsvOptions const& options, CsvTable& table) {
     table.class_names = std::move(classes.names);
 }
 
-void read_rows(ImportCsvOptions const& options, CsvTable const& table,
-               std::function<void(std::span<float const>, std::span<double const>)> const& row) {
-    std::vector<float> features;
+RowsReader::RowsReader(ImportCsvOptions const& options, CsvTable const& table)
+    : options_(options), table_(table), rounding_(table.columns.size()) {}
+
+// Targets are rounded when they are standardised. Cells of up to seven characters have at most six digits and a sign or
+// point: float32 keeps those apart.
+double RowsReader::number(std::size_t i, Cells const& record, CsvReader const& at) {
+    auto const value = hopscotch::number(table_.columns[i], record[i], at);
+    constexpr std::size_t k_safe = 7;
+    auto const kind = table_.columns[i].kind;
+    bool const exact = kind == ColumnKind::label || (table_.types[i].range.integers && kind != ColumnKind::date);
+    if (!exact && record[i].size() > k_safe && !std::isnan(value)) rounding_[i].see(value);
+    return value;
+}
+
+void RowsReader::read_features(CsvReader const& at, Cells const& record) {
+    features_.clear();
+    for (std::size_t i = 0; i < record.size(); ++i) {
+        auto const& column = table_.columns[i];
+        switch (column.kind) {
+            case ColumnKind::label:
+            case ColumnKind::dropped: break;
+            case ColumnKind::number:
+            case ColumnKind::date: features_.push_back(static_cast<float>(number(i, record, at))); break;
+            case ColumnKind::hashed: features_.push_back(hashed_category(column, record[i], options_.hash_buckets)); break;
+            case ColumnKind::one_hot: one_hot(column, record[i], at, features_);
+        }
+    }
+}
+
+void RowsReader::read(std::function<void(std::span<float const>, std::span<double const>)> const& row) {
     std::vector<double> labels;
     std::size_t index = 0;
-    for_each_record(options, table.header, [&](CsvReader const& at, Cells const& record) {
-        if (is_dropped(options, record)) return;
-        if (index == table.classes.size())
+    for_each_record(options_, table_.header.header, [&](CsvReader const& at, Cells const& record) {
+        if (is_dropped(options_, table_.chosen, record)) return;
+        if (index == table_.classes.size())
             throw DataError(at.place() + ": the file was changed while it was imported; try again");
-        read_features(options, table, at, record, features);
+        read_features(at, record);
         labels.clear();
-        if (options.task == Task::classification)
-            labels.push_back(table.classes[index]);
+        if (options_.task == Task::classification)
+            labels.push_back(table_.classes[index]);
         else
-            for (auto const i : table.labels) labels.push_back(number(record[i], at));
+            for (auto const i : table_.labels) labels.push_back(number(i, record, at));
         ++index;
-        row(features, labels);
+        row(features_, labels);
     });
-    if (index < table.classes.size())
-        throw DataError(options.sources.back().string() + ": the file was changed while it was imported; try again");
+    if (index < table_.classes.size())
+        throw DataError(options_.sources.back().string() + ": the file was changed while it was imported; try again");
+}
+
+std::vector<std::string> RowsReader::decisions() const {
+    std::vector<std::string> out;
+    for (std::size_t i = 0; i < rounding_.size(); ++i)
+        if (auto const lost = rounding_[i].lost(); lost > 0)
+            out.push_back(
+                fmt::format("column '{}': about {:.2g} % of its different values become equal to another one "
+                            "(float32 has 24 bits)",
+                            table_.columns[i].name, 100 * lost));
+    return out;
 }
 
 }  // namespace hopscotch

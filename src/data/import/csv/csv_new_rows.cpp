@@ -45,13 +45,24 @@ bool begins_with_categories(std::vector<std::string> const& features, std::size_
     return true;
 }
 
+bool is_date(Json const& table, std::string const& column) {
+    auto const* dates = table.find("dates");
+    return dates != nullptr && std::ranges::find(dates->array(), Json(column)) != dates->array().end();
+}
+
+char delimiter_of(Json const& table) {
+    auto const* text = table.find("delimiter");
+    return text == nullptr || text->string().empty() ? ',' : text->string().front();
+}
+
 std::vector<Source> columns_of(Manifest const& trained) {
     auto const features = texts_of(trained.provenance.at("features"));
     std::vector<CsvColumn> one_hot;
     for (auto const& [name, texts, place] : trained.provenance.at("categories").object())
-        one_hot.push_back({name, ColumnKind::one_hot, 0, texts_of(texts), 0, "", ""});
+        one_hot.push_back({name, ColumnKind::one_hot, 0, texts_of(texts), 0});
     auto const size = static_cast<std::size_t>(trained.row_size());
-    if (features.size() != size || trained.mean.empty() || size % trained.mean.size() != 0)
+    bool const offsets = trained.feature_offset.empty() || trained.feature_offset.size() == size;
+    if (!offsets || features.size() != size || trained.mean.empty() || size % trained.mean.size() != 0)
         throw DataError(
             fmt::format("best/model.json: {} columns (rows have {} numbers); it was changed", features.size(), size));
     std::vector<Source> out;
@@ -64,7 +75,10 @@ std::vector<Source> columns_of(Manifest const& trained) {
         } else {
             bool const hashed = trained.categories.size() == size && trained.categories[at] > 0;
             source.column.name = features[at];
-            source.column.kind = hashed ? ColumnKind::hashed : ColumnKind::number;
+            source.column.kind = hashed                                      ? ColumnKind::hashed
+                                 : is_date(trained.provenance, features[at]) ? ColumnKind::date
+                                                                             : ColumnKind::number;
+            source.column.offset = trained.feature_offset.empty() ? 0 : trained.feature_offset[at];
             source.column.hash_seed = xxh3(std::as_bytes(std::span(source.column.name)));
             source.mean = static_cast<float>(trained.mean[at / (size / trained.mean.size())]);
         }
@@ -117,7 +131,7 @@ private:
 };
 
 CsvNewRows::CsvNewRows(CsvNewRowsOptions const& options, Manifest const& trained)
-    : options_(options), reader_(options.source), sources_(columns_of(trained)) {
+    : options_(options), reader_(options.source, delimiter_of(trained.provenance)), sources_(columns_of(trained)) {
     auto const& table = trained.provenance;
     if (auto const* buckets = table.find("hash_buckets")) buckets_ = buckets->integer();
     missing_ = table.at("missing").string() == "mean" ? MissingValues::mean : MissingValues::error;
@@ -159,12 +173,14 @@ void CsvNewRows::find_by_name(std::vector<std::string> const& names) {
 // With the labels' columns, or without.
 void CsvNewRows::find_by_place(Manifest const& trained, std::size_t cells) {
     auto const labels = texts_of(trained.provenance.at("label")).size();
-    bool const with_labels = cells == sources_.size() + labels;
+    auto const* dropped = trained.provenance.find("dropped");
+    auto const others = labels + (dropped == nullptr ? 0 : dropped->array().size());
+    bool const with_labels = cells == sources_.size() + others;
     if (!with_labels && cells != sources_.size())
         throw ConfigError(
-            fmt::format("{}: has {} columns (the model was trained with {}, and {} of labels, without a header); "
+            fmt::format("{}: has {} columns (the model was trained with {}, and {} of labels{}, without a header); "
                         "remove the others",
-                        options_.source.string(), cells, sources_.size(), labels));
+                        options_.source.string(), cells, sources_.size(), labels, others > labels ? " or dropped" : ""));
     constexpr std::string_view prefix = "column ";
     for (std::size_t i = 0; i < sources_.size(); ++i) {
         auto const& name = sources_[i].column.name;
@@ -197,7 +213,7 @@ void CsvNewRows::add_missing(Source const& source) {
 
 float CsvNewRows::number(Source const& source, std::string_view cell) {
     double value = 0;
-    auto const kind = read_cell(cell, value);
+    auto const kind = read_value(source.column, cell, value);
     if (kind == CellKind::missing) {
         add_missing(source);
         return source.mean;
@@ -207,24 +223,27 @@ float CsvNewRows::number(Source const& source, std::string_view cell) {
     return fits ? static_cast<float>(value) : 0;
 }
 
+// A value of the training rows counts before a word for nothing: an older import may have had "NULL" as a category.
 void CsvNewRows::read_one_hot(Source const& source, std::string_view cell, std::vector<float>& out) {
     auto const& categories = source.column.categories;
     auto const at = out.size();
     out.resize(at + categories.size(), 0.0F);
-    double unused;
-    if (read_cell(cell, unused) == CellKind::missing) return add_missing(source);
     auto const found =
         std::ranges::lower_bound(categories, cell, {}, [](auto const& text) { return std::string_view(text); });
     if (found != categories.end() && *found == cell)
         out[at + static_cast<std::size_t>(found - categories.begin())] = 1;
+    else if (is_missing(cell))
+        add_missing(source);
     else if (!options_.unseen_as_none)
         unseen_[{source.column.name, unseen_.size() < k_most_listed ? std::string(cell) : "other values"}].add(reader_);
 }
 
 void CsvNewRows::read_cell_of(Source const& source, std::string_view cell, std::vector<float>& out) {
     switch (source.column.kind) {
-        case ColumnKind::label: break;
-        case ColumnKind::number: out.push_back(number(source, cell)); break;
+        case ColumnKind::label:
+        case ColumnKind::dropped: break;
+        case ColumnKind::number:
+        case ColumnKind::date: out.push_back(number(source, cell)); break;
         case ColumnKind::hashed: out.push_back(hashed_category(source.column, cell, buckets_)); break;
         case ColumnKind::one_hot: read_one_hot(source, cell, out);
     }

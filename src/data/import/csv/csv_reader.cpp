@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "core/characters.hpp"
 #include "core/error.hpp"
 
 namespace hopscotch {
@@ -11,15 +12,29 @@ namespace {
 constexpr std::size_t k_longest_record = 64 << 20;  // a quote that is never closed must not swallow the memory
 constexpr std::size_t k_looked_at = 64 << 10;       // of the file, to find out its line ends
 
-std::string_view trimmed(std::string_view text) {
-    while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-    while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-    return text;
+// Files of other kinds, by their first bytes.
+std::string_view other_kind(std::string_view start) {
+    constexpr std::pair<std::string_view, std::string_view> kinds[] = {
+        {"\xFF\xFE", "is UTF-16; save it as UTF-8, or choose --encoding UTF-16"},
+        {"\xFE\xFF", "is UTF-16; save it as UTF-8, or choose --encoding UTF-16"},
+        {"PK\x03\x04", "is a spreadsheet or a zip archive; save it as CSV text"},
+        {"PAR1", "is a Parquet file; save it as CSV text"},
+        {"\x89HDF", "is an HDF5 file; use 'hopscotch data import h5'"},
+        {"\x93NUMPY", "is a NumPy array; use 'hopscotch data import npy'"},
+        {"BZh", "is compressed (bzip2); unpack it first"},
+        {"\xFD"
+         "7zXZ",
+         "is compressed (xz); unpack it first"},
+        {"\x28\xB5\x2F\xFD", "is compressed (zstd); unpack it first"}};
+    for (auto const& [bytes, kind] : kinds)
+        if (start.starts_with(bytes)) return kind;
+    return "";
 }
 
 }  // namespace
 
-CsvReader::CsvReader(std::filesystem::path path) : path_(std::move(path)), buffer_(1 << 20), piece_(64 << 10) {
+CsvReader::CsvReader(std::filesystem::path path, char delimiter)
+    : path_(std::move(path)), delimiter_(delimiter), buffer_(1 << 20), piece_(64 << 10) {
     in_.rdbuf()->pubsetbuf(buffer_.data(), static_cast<std::streamsize>(buffer_.size()));
     in_.open(path_, std::ios::binary);
     if (!in_ || std::filesystem::is_directory(path_))
@@ -28,13 +43,20 @@ CsvReader::CsvReader(std::filesystem::path path) : path_(std::move(path)), buffe
     in_.read(start.data(), static_cast<std::streamsize>(start.size()));
     start.resize(static_cast<std::size_t>(in_.gcount()));
     if (start.find('\n') == start.npos && start.find('\r') != start.npos) line_end_ = '\r';  // of old Macs
-    if (start.starts_with("\xFF\xFE") || start.starts_with("\xFE\xFF"))
-        throw DataError(fmt::format("{}: is UTF-16; save it as UTF-8", path_.string()));
+    if (auto const kind = other_kind(start); !kind.empty()) throw DataError(fmt::format("{}: {}", path_.string(), kind));
     in_.clear();
     in_.seekg(start.starts_with("\xEF\xBB\xBF") ? 3 : 0);
 }
 
 std::string CsvReader::place() const { return fmt::format("{}:{}", path_.string(), line_); }
+
+bool CsvReader::is_blank(char c) const { return c == ' ' || (c == '\t' && delimiter_ != '\t'); }
+
+std::string_view CsvReader::trimmed(std::string_view text) const {
+    while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
+    while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
+    return text;
+}
 
 // Piece by piece: a file without line ends (not CSV at all) must not swallow the memory.
 bool CsvReader::read_line() {
@@ -70,8 +92,8 @@ bool CsvReader::record_complete() {
             reopens_at_ = looked_at_ + 1;  // a doubled quote
         } else {
             auto before = looked_at_;
-            while (before > 0 && (record_[before - 1] == ' ' || record_[before - 1] == '\t')) --before;
-            in_quotes_ = looked_at_ == reopens_at_ || before == 0 || record_[before - 1] == ',';
+            while (before > 0 && is_blank(record_[before - 1])) --before;
+            in_quotes_ = looked_at_ == reopens_at_ || before == 0 || record_[before - 1] == delimiter_;
         }
     }
     return !in_quotes_;
@@ -95,9 +117,21 @@ bool CsvReader::next(std::vector<std::string_view>& cells) {
             }
         if (!record_.empty() && record_.back() == '\r') record_.pop_back();
     } while (trimmed(record_).empty());
+    check_characters();
     split(cells);
     ++records_;
     return true;
+}
+
+// A name with broken characters would be equal to another one, and no program could write it down.
+void CsvReader::check_characters() const {
+    unsigned char all = 0;
+    for (auto const byte : record_) all |= static_cast<unsigned char>(byte);
+    if (all < 0x80 || is_utf8(record_)) return;
+    throw DataError(
+        fmt::format("{}: text that is not UTF-8; choose --encoding latin-1 (or windows-1252, ...), or save the "
+                    "file as UTF-8",
+                    place()));
 }
 
 // Takes the quotes off in place: the text of a quoted cell is never longer than its source.
@@ -112,7 +146,7 @@ std::string_view CsvReader::quoted_cell(std::size_t& at) {
         record_[end++] = record_[at];
     }
     ++at;
-    auto const comma = std::min(record_.find(',', at), record_.size());
+    auto const comma = std::min(record_.find(delimiter_, at), record_.size());
     if (!trimmed(std::string_view(record_).substr(at, comma - at)).empty())
         throw DataError(fmt::format("{}: text behind a closing quote (\") in cell {}; double the quotes inside a cell",
                                     place(), record_.substr(begin, end - begin)));
@@ -125,12 +159,12 @@ void CsvReader::split(std::vector<std::string_view>& cells) {
     std::string_view const record = record_;
     for (std::size_t at = 0;; ++at) {
         auto start = at;
-        while (start < record.size() && (record[start] == ' ' || record[start] == '\t')) ++start;
+        while (start < record.size() && is_blank(record[start])) ++start;
         if (start < record.size() && record[start] == '"') {
             at = start;
             cells.push_back(trimmed(quoted_cell(at)));
         } else {
-            auto const comma = std::min(record.find(',', at), record.size());
+            auto const comma = std::min(record.find(delimiter_, at), record.size());
             cells.push_back(trimmed(record.substr(at, comma - at)));
             at = comma;
         }

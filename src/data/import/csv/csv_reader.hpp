@@ -13,11 +13,11 @@ namespace hopscotch {
 
 class CsvReader {
 public:
-    explicit CsvReader(std::filesystem::path path);  // DataError if it cannot be opened
+    explicit CsvReader(std::filesystem::path path, char delimiter = ',');  // DataError if it cannot be opened
 
     // The cells of the next record, quotes taken off and outer blanks trimmed; empty lines are skipped. The views last until
     // the next call. False at the end. DataError "file:line: ..." for a quote that is never closed, text behind a quote, a
-    // NUL.
+    // NUL, bytes that are no UTF-8.
     bool next(std::vector<std::string_view>& cells);
 
     std::int64_t line() const { return line_; }  // where the last record began, from 1
@@ -30,7 +30,12 @@ private:
     void split(std::vector<std::string_view>& cells);
     std::string_view quoted_cell(std::size_t& at);
 
+    void check_characters() const;
+    bool is_blank(char c) const;
+    std::string_view trimmed(std::string_view text) const;
+
     std::filesystem::path path_;
+    char delimiter_;
     std::vector<char> buffer_, piece_;
     std::ifstream in_;
     std::string record_;

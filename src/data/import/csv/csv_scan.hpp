@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "data/import/csv/csv_columns.hpp"
+#include "data/import/csv/csv_header.hpp"
 #include "data/import/csv/csv_import.hpp"
 #include "data/import/csv/csv_reader.hpp"
 
@@ -19,28 +21,15 @@ inline constexpr std::size_t k_most_categories = 1000;  // of a text column: bey
 // A million columns take 4 s and 0.6 GB. A table with more columns is probably transposed.
 inline constexpr std::size_t k_most_csv_features = 1 << 20;
 
-// The findings of the first pass in a column.
-struct ColumnTypes {
-    std::int64_t numbers = 0, texts = 0, missing = 0;
-    std::string first_text, first_text_place, first_missing_place, first_huge, first_huge_place;
-    std::string first_not_binary, first_not_binary_place;  // a number that is neither 0 nor 1
-    bool bytes = true;                                     // every number so far is an integer 0..255
-};
-
-enum class ColumnKind { number, one_hot, hashed, label };
-
-struct CsvColumn {
-    std::string name;  // of the header, or "column 3"
-    ColumnKind kind = ColumnKind::number;
-    std::uint64_t hash_seed = 0;          // of hashed: xxh3 of the name
-    std::vector<std::string> categories;  // of one_hot: sorted
-    std::int64_t missing = 0;
-    std::string first_text, first_text_place;  // why it is categorical
-};
+// What the options say of each column, found by its name in the first record or by its index.
+using ChosenTypes = std::vector<std::optional<ColumnType>>;
+ChosenTypes chosen_types(ImportCsvOptions const& options, std::vector<std::string> const& first);
 
 struct CsvTable {
-    bool header = false;
+    HeaderDecision header;
     std::vector<CsvColumn> columns;
+    std::vector<ColumnTypes> types;  // of each column
+    ChosenTypes chosen;
     std::vector<std::size_t> labels;  // columns, as the options order them
     FeatureType type = FeatureType::float32;
     std::int64_t dropped = 0;
@@ -52,35 +41,46 @@ struct CsvTable {
     std::vector<std::int64_t> feature_categories(std::int64_t hash_buckets) const;  // of the manifest
 };
 
-enum class CellKind { number, text, missing };
-
-// A number may be anything that from_chars reads, with a leading '+' too.
-CellKind read_cell(std::string_view cell, double& value);
-
 // One of n - 1 ids from 1 up; 0 is "missing". Name and text are hashed, so that equal texts of two columns differ.
 float hashed_category(CsvColumn const& column, std::string_view cell, std::int64_t buckets);
-
-using Cells = std::vector<std::string_view>;
 
 // Calls visit for each record behind the header, of all sources in turn. Throws DataError for ragged records.
 void for_each_record(ImportCsvOptions const& options, bool header,
                      std::function<void(CsvReader const&, Cells const&)> const& visit);
 
+// Whether `missing` says to leave this record out.
+bool is_dropped(ImportCsvOptions const& options, ChosenTypes const& chosen, Cells const& cells);
+
 // Passes one and two. Throws ConfigError, DataError.
 CsvTable scan_csv(ImportCsvOptions const& options);
 
-// The end of pass one, after the cells: names and kinds of the columns. Throws ConfigError for columns that options name and
-// that are not there, DataError naming the cell that does not fit.
-void set_columns(ImportCsvOptions const& options, CsvTable& table, std::vector<ColumnTypes> const& types);
+// The end of pass one, after the cells: kinds and offsets of the columns, whose names and types are known. Throws
+// ConfigError for columns that options name and that are not there, DataError naming the cells that do not fit.
+void set_columns(ImportCsvOptions const& options, CsvTable& table);
 
 // Fills in dropped, classes, class_count, class_names and the categories of a table whose columns are known.
 void scan_labels(ImportCsvOptions const& options, CsvTable& table);
 
-// Pass three: each row that is kept as numbers (missing: NaN; of a category: 0), with its class or its targets.
-void read_rows(ImportCsvOptions const& options, CsvTable const& table,
-               std::function<void(std::span<float const>, std::span<double const>)> const& row);
+// Pass three: the rows that are kept.
+class RowsReader {
+public:
+    RowsReader(ImportCsvOptions const& options, CsvTable const& table);
 
-// Whether `missing` says to leave this record out.
-bool is_dropped(ImportCsvOptions const& options, Cells const& cells);
+    // Each row as numbers (missing: NaN; of a category: 0), with its class or its targets.
+    void read(std::function<void(std::span<float const>, std::span<double const>)> const& row);
+    std::vector<std::string> decisions() const;  // of the rows that have been read: numbers that became equal
+
+private:
+    double number(std::size_t i, Cells const& record, CsvReader const& at);
+    void read_features(CsvReader const& at, Cells const& record);
+
+    ImportCsvOptions const& options_;
+    CsvTable const& table_;
+    std::vector<RoundingWatch> rounding_;  // of each column
+    std::vector<float> features_;
+};
+
+// The decisions of passes one and two, a sentence each: for people, and for dataset.json.
+std::vector<std::string> csv_decisions(ImportCsvOptions const& options, CsvTable const& table);
 
 }  // namespace hopscotch

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sources that can be opened by name and read several times. Pipes and devices (/dev/stdin), gzip files, and texts in
+// another encoding than UTF-8 are copied to a folder in TMPDIR first.
+#pragma once
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace hopscotch {
+
+class ReadableSources {
+public:
+    // encoding: of the texts, as iconv names it, or latin-1; empty: the bytes as they are. Throws DataError for a source
+    // that cannot be read, ConfigError for an encoding that nobody knows.
+    ReadableSources(std::vector<std::filesystem::path> sources, std::string const& encoding);
+    ~ReadableSources();  // removes the copies
+    ReadableSources(ReadableSources const&) = delete;
+    ReadableSources& operator=(ReadableSources const&) = delete;
+
+    std::vector<std::filesystem::path> const& paths() const { return paths_; }
+
+    // A message about the copies, in which they have the names of their sources.
+    std::string by_source(std::string message) const;
+
+private:
+    std::filesystem::path copy(std::filesystem::path const& source, std::string const& encoding);
+
+    std::vector<std::filesystem::path> sources_, paths_;
+    std::filesystem::path folder_;  // empty: nothing was copied
+};
+
+}  // namespace hopscotch
