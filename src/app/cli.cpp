@@ -28,6 +28,7 @@ struct CommandSummary {
 // All sub-commands, in the order of --help.
 constexpr CommandSummary k_commands[] = {
     {"run", "Train every trial of an experiment"},
+    {"resume", "Continue a run in its directory, with the settings that it began with"},
     {"data", "Make, inspect and verify dataset directories"},
     {"init", "Write a first experiment for a dataset, with the reason of each line"},
     {"models", "Print the models, their arguments and sizes"},

@@ -40,6 +40,7 @@ int main(int argc, char** argv) {
                     {"predict", add_predict},
                     {"replay", add_replay},
                     {"report", add_report},
+                    {"resume", add_resume},
                     {"run", add_run},
                     {"schema", add_schema}},
                    version_text,

@@ -33,6 +33,7 @@ struct MetricTraits {
 
 // The metrics that every loss has; the second one needs validation rows.
 inline constexpr std::string_view k_train_loss = "train_loss", k_val_loss = "val_loss";
+inline constexpr std::string_view k_val_r2 = "val_r2";  // of every regression
 
 std::vector<MetricTraits> const& metric_traits();
 MetricTraits const& metric_traits(std::string_view name);  // throws Error that lists the known names

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "run/comparisons.hpp"
 
@@ -34,14 +35,36 @@ std::vector<TrialSummary const*> ranked(Summary const& summary) {
     return out;
 }
 
-// The loss beside the metric: not twice, and a narrow window rather shows the configuration.
-bool shows_loss(Summary const& summary, std::size_t width) { return summary.metric != k_val_loss && width >= 60; }
+// The metric that stands beside that of the search, of a regression the one that everybody understands; "": none, since a
+// narrow window rather shows the configuration.
+std::string_view second_metric(Summary const& summary, std::vector<TrialSummary const*> const& trials, std::size_t width) {
+    constexpr std::size_t k_narrow = 60;
+    if (width < k_narrow || trials.empty()) return "";
+    if (std::isfinite(metric_value(*trials.front()->tally.best, k_val_r2)))
+        return summary.metric == k_val_r2 ? "val_mae" : k_val_r2;
+    return summary.metric == k_val_loss ? "" : k_val_loss;
+}
 
-std::string row(std::size_t rank, TrialSummary const& trial, Summary const& summary, std::size_t width) {
+// Errors of targets may be of any size.
+std::string metric_text(double value) {
+    constexpr double k_long = 1e5;
+    return std::abs(value) < k_long ? fmt::format("{:.4f}", value) : fmt::format("{:.6g}", value);
+}
+
+std::string row(std::size_t rank, TrialSummary const& trial, Summary const& summary, std::string_view second) {
     auto const& best = *trial.tally.best;
-    auto out =
-        fmt::format("{:>4} {:>5}  {:>12.4f} {:>5}", rank, trial.id.value, metric_value(best, summary.metric), best.epoch);
-    return shows_loss(summary, width) ? out + fmt::format(" {:>9.4f}", metric_value(best, k_val_loss)) : out;
+    auto out = fmt::format("{:>4} {:>5}  {:>12} {:>5}", rank, trial.id.value,
+                           metric_text(metric_value(best, summary.metric)), best.epoch);
+    return second.empty() ? out : out + fmt::format(" {:>9}", metric_text(metric_value(best, second)));
+}
+
+// R2 is 0 for the mean of the targets, whatever the row.
+std::string worse_than_the_mean(std::vector<TrialSummary const*> const& trials) {
+    auto const count =
+        std::ranges::count_if(trials, [](auto const* trial) { return metric_value(*trial->tally.best, k_val_r2) < 0; });
+    if (count == 0) return "";
+    return fmt::format("     {} of {} trials predict worse than the mean of the targets (val_r2 below 0)\n", count,
+                       trials.size());
 }
 
 // "3-5  0.9720 0.0031  lr=0.1": the trials of a group, mean, standard deviation.
@@ -103,13 +126,15 @@ std::string leaderboard(Summary const& summary, int columns) {
     auto const width = static_cast<std::size_t>(std::max(columns, 40));
     if (!summary.groups.empty()) return group_table(summary, width);
     auto const trials = ranked(summary);
-    auto const* loss = shows_loss(summary, width) ? "  val_loss" : "";
+    auto const second = second_metric(summary, trials, width);
+    auto const column = second.empty() ? "" : fmt::format(" {:>9}", second);
     auto out =
-        cut(fmt::format("{:>4} {:>5}  {:>12} {:>5}{}  config", "rank", "trial", summary.metric, "epoch", loss), width) +
+        cut(fmt::format("{:>4} {:>5}  {:>12} {:>5}{}  config", "rank", "trial", summary.metric, "epoch", column), width) +
         "\n";
     for (std::size_t i = 0; i < std::min(trials.size(), k_leaderboard_rows); ++i)
-        out += with_config(row(i + 1, *trials[i], summary, width), trials[i]->assignment, width);
-    return out + rest_of(trials.size(), summary.trials.size() - trials.size(), fmt::format("a finite {}", summary.metric));
+        out += with_config(row(i + 1, *trials[i], summary, second), trials[i]->assignment, width);
+    out += rest_of(trials.size(), summary.trials.size() - trials.size(), fmt::format("a finite {}", summary.metric));
+    return out + worse_than_the_mean(trials);
 }
 
 std::string best_configuration(Summary const& summary, int columns) {

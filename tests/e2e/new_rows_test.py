@@ -2,11 +2,13 @@
 """`hopscotch predict` of rows that nobody imported. The oracle: the same rows in the dataset give the same predictions."""
 
 import csv
+import gzip
 import io
 import json
 import random
 import shutil
 import struct
+import subprocess
 import zlib
 
 from harness import Case, experiment
@@ -210,3 +212,45 @@ class NewRows(Case):
         (self.cwd / "new.csv").write_text("age\n3\n")
         self.assertIn("a source that its best/model.json does not name", self.refused("new.csv"))
         self.assertEqual(len(self.predict("table")), 60)
+
+    def test_what_the_import_decided_is_obeyed(self):
+        rows = [
+            {
+                "id": f"u{n}",
+                "when": f"2024-{1 + n % 12:02d}-{1 + n % 28:02d}T{n % 24:02d}:00",
+                "count": str(1_700_000_000_000 + 7 * (n * 37 % 101)),
+                "stadt": ("Malmö", "Göteborg", "Malmø")[n % 3],
+                "kind": ("süd", "nord")[n % 3 == 0],
+            }
+            for n in range(120)
+        ]
+        columns = list(rows[0])
+        (self.cwd / "table.csv").write_bytes(text_of(rows, columns).replace(",", ";").encode("latin-1"))
+        options = ["--drop", "id", "--date", "when", "--delimiter", ";", "--encoding", "latin-1", "--label", "kind"]
+        code, out, err = self.run_hopscotch(
+            "data", "import", "csv", "table.csv", "--out", "table", "--shards", "2", *options
+        )
+        self.assertEqual((code, err), (0, ""), out)
+        self.assertIn("column 'count': 1700000000000 is subtracted, as float32 has 24 bits", out)
+        _, inspected, _ = self.run_hopscotch("data", "inspect", "table")
+        for sentence in json.loads((self.cwd / "table/dataset.json").read_text())["decisions"]:
+            self.assertIn(sentence, inspected)
+        self.write(experiment(data={"path": "table"}, space={"train.optimizer.lr": [0.05]}))
+        self.succeed("--quiet", "--trainers", "2")
+        self.predict("table", "known.csv")
+        new = text_of(rows, columns[:-1]).replace(",", ";").encode("latin-1")
+        (self.cwd / "new.csv").write_bytes(new)
+        found = self.predict("new.csv", "p.csv", "--id", "id")
+        self.same_as_known(found, "p_süd")
+        # A pipe and a packed file are as good as a file.
+        with open(self.cwd / "new.csv.gz", "wb") as file:
+            file.write(gzip.compress(new))
+        self.assertEqual(self.predict("new.csv.gz", "p.csv", "--id", "id"), found)
+        done = subprocess.run(
+            [*self.command(["predict", "out", "/dev/stdin", "--out", "p.csv", "--id", "id"], None)],
+            cwd=self.cwd,
+            input=new,
+            capture_output=True,
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.read("p.csv"), found)

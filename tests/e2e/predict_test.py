@@ -6,6 +6,7 @@ import csv
 import json
 import math
 import shutil
+import signal
 
 from harness import SHARDS, SOURCE, Case, experiment, strict_json
 
@@ -102,7 +103,7 @@ class Predict(Case):
 
     def test_another_trial_at_its_best_epoch(self):
         code, out, err = self.predict("--split", "valid", "--trial", "0")
-        self.assertEqual((code, err), (0, "only the best trial's weights are stored: training trial 0 again, 1 epoch\n"))
+        self.assertEqual((code, err), (0, "the weights of trial 0 are not stored: training it again, 1 epoch\n"))
         self.assertEqual(self.best(0)["epoch"], 0)
         self.check(self.best(0), self.rows(), out)
 
@@ -168,15 +169,6 @@ class Predict(Case):
             "digits: not a run directory (it has no experiment.json)", "predict", "digits", "digits", "--out", "p.csv"
         )
         self.refuse("out: there is no trial 2 in this run", "predict", "out", "digits", "--out", "p.csv", "--trial", "2")
-        (self.cwd / "out/best/model.json").rename(self.cwd / "model.json")
-        self.refuse(
-            "out: has no best/model.json (did the run finish?); run the experiment to its end",
-            "predict",
-            "out",
-            "digits",
-            "--out",
-            "p.csv",
-        )
 
     def test_no_rows_of_that_split(self):
         for file in (self.cwd / "digits").glob("test-*"):
@@ -211,3 +203,71 @@ class Predict(Case):
         self.assertEqual((code, out), (2, ""))
         self.assertRegex(err, rf"\Adamaged/train-{SHARDS - 1:05}\.h5: cannot be read as HDF5 \(truncated file: [^\n]+\n\Z")
         self.assertEqual(self.listing(), before)
+
+
+class OfARunThatHasNotFinished(Case):
+    """Killed without a warning, behind its nth lap: the best model is there all the same."""
+
+    def killed_run(self, lap, **run):
+        self.write(
+            experiment(
+                train={"epochs": 3, "batch_size": 32, "optimizer": {"name": "sgd", "lr": 0.1}},
+                run={"dir": "out", "device": "cpu", **run},
+            )
+        )
+        code, out, err = self.run_hopscotch(
+            "run", "e.json", "--quiet", "--trainers", "2", env={"HOPSCOTCH_FAULT": f"lap.record:{lap}:kill"}
+        )
+        self.assertNotEqual(code, 0, out + err)
+        self.assertFalse((self.cwd / "out/best").exists())
+
+    def predicted(self):
+        """What is said, and the accuracy, which is the journal's."""
+        code, out, err = self.run_hopscotch("predict", "out", "digits", "--split", "valid", "--out", "p.csv")
+        self.assertEqual(code, 0, err)
+        best = max(
+            (lap["validation"]["correct"] / lap["validation"]["rows"], -lap["trial"], -lap["epoch"]) for lap in self.laps()
+        )
+        self.assertIn(f"accuracy {best[0]:.4f}", out)
+        self.assertIn(f"has not finished; this is the best model so far: trial {-best[1]}, epoch {-best[2]}\n", err)
+        return err
+
+    def test_trained_again_where_no_checkpoint_has_it(self):
+        for lap in (2, 4):
+            with self.subTest(lap=lap):
+                self.killed_run(lap, checkpoint_every_s=3600)
+                self.assertIn("training it again", self.predicted())
+                shutil.rmtree(self.cwd / "out")
+
+    def test_nothing_before_the_first_lap(self):
+        self.killed_run(1)
+        self.refuse(
+            "out: no trial has finished an epoch (there is nothing to predict with); let the run go on first",
+            "predict",
+            "out",
+            "digits",
+            "--out",
+            "p.csv",
+        )
+
+    def test_an_interrupted_run_has_it_in_a_checkpoint(self):
+        self.write(experiment(train={"epochs": 2000, "batch_size": 32, "optimizer": {"name": "sgd", "lr": 0.1}}))
+        process = self.start("run", "e.json", "--quiet", "--trainers", "2")
+        self.wait_for_event(process)
+        process.send_signal(signal.SIGUSR1)
+        self.end_of(process)
+        self.ended_with(75, process, "interrupted")
+        self.assertNotIn("training it again", self.predicted())
+
+    def test_another_dataset_in_its_place_is_refused(self):
+        self.killed_run(3)
+        path = self.cwd / "digits/dataset.json"
+        path.write_text(path.read_text().replace('"seed": 0', '"seed": 1'))
+        self.refuse(
+            "digits: is not the dataset that out was trained on (dataset.json has changed); import it again in the same way",
+            "predict",
+            "out",
+            "digits",
+            "--out",
+            "p.csv",
+        )

@@ -7,6 +7,7 @@ import os
 import pathlib
 import random
 import re
+import shutil
 import signal
 import struct
 import unittest
@@ -471,6 +472,46 @@ class Resume(Disturbed):
             "--resume",
             "--overwrite",
         )
+
+
+class ResumeCommand(Disturbed):
+    """`hopscotch resume DIR`: the directory keeps the experiment, with the settings of the first command."""
+
+    def test_settings_of_the_first_command_are_remembered(self):
+        document = disturbed()
+        expected = self.undisturbed(train={**TRAIN, "batch_size": 8})
+        self.write(document)
+        self.killed_at_lap(7, "3", "--set", "train.batch_size=8")
+        (self.cwd / "e.json").unlink()
+        (self.cwd / "out").rename(self.cwd / "moved")
+        code, out, err = self.run_hopscotch("resume", "moved", "--quiet", "--trainers", "2")
+        self.assertEqual(code, 0, err + out)
+        self.assertEqual(self.outcome("moved"), expected)
+        code, out, err = self.run_hopscotch("resume", "moved", "--quiet")
+        self.assertEqual((code, out), (0, "moved: this run has finished; nothing is left to do\n"), err)
+
+    def test_more_settings(self):
+        self.write(disturbed(search={"procedure": "random", "trials": 2}, space={"train.optimizer.lr": [0.001, 0.01]}))
+        self.killed_at_lap(3)
+        code, out, err = self.run_hopscotch("resume", "out", "--quiet", "--set", "search.trials=3", "--trainers", "2")
+        self.assertEqual(code, 0, err + out)
+        self.assertEqual(len(self.summary()["trials"]), 3)
+
+    def test_no_run(self):
+        self.refuse(
+            "digits: holds no run (journal.jsonl or experiment.json is missing); name the run.dir of a run",
+            "resume",
+            "digits",
+        )
+
+    def test_what_may_be_somebody_elses_is_not_started(self):
+        self.write(disturbed(run={**disturbed()["run"], "on_end": ["touch", "ended"], "spill": "elsewhere"}))
+        self.killed_at_lap(3)
+        shutil.rmtree(self.cwd / "elsewhere", ignore_errors=True)
+        code, out, err = self.run_hopscotch("resume", "out", "--trainers", "2")
+        self.assertEqual(code, 0, err + out)
+        self.assertIn("run.on_end of out is not used (the directory may be somebody else's); --allow-code uses it", err)
+        self.assertFalse((self.cwd / "ended").exists() or (self.cwd / "elsewhere").exists())
 
 
 class Signals(Disturbed):

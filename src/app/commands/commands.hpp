@@ -22,6 +22,7 @@ Work add_models(CLI::App& command);
 Work add_plan(CLI::App& command);
 Work add_predict(CLI::App& command);
 Work add_replay(CLI::App& command);
+Work add_resume(CLI::App& command);
 Work add_run(CLI::App& command);
 Work add_schema(CLI::App& command);
 

@@ -51,7 +51,7 @@ void print_best(Experiment const& experiment, Journal const& journal) {
 }
 
 std::string state_of(Journal const& journal, std::optional<RunView> const& view) {
-    if (journal.status == "interrupted") return "interrupted; the same command with --resume continues the run";
+    if (journal.status == "interrupted") return "interrupted; hopscotch resume continues the run";
     if (!journal.status.empty()) return journal.status;
     // The journal has a line for each lap only, the view is written every second.
     auto const silent_s = std::max(0.0, unix_s() - std::max(journal.last_unix_s, view ? view->unix_s : 0));

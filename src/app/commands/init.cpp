@@ -89,13 +89,16 @@ std::int64_t epochs_for(Manifest const& data, std::int64_t batch) {
 
 Choice loss_for(Task task) {
     switch (task) {
-        case Task::regression: return {R"("loss": "mse")", "numbers are predicted; huber minds outliers less"};
+        case Task::regression: return {R"("loss": "mse")", "numbers are predicted; huber and mae mind outliers less"};
         case Task::multilabel: return {R"("loss": "bce_with_logits")", "each output is true or false by itself"};
         default: return {};
     }
 }
 
-std::string metric_for(Task task) { return task == Task::classification ? SearchConfig().metric : std::string(k_val_loss); }
+std::string metric_for(Task task) {
+    if (task == Task::regression) return std::string(k_val_r2);
+    return task == Task::classification ? SearchConfig().metric : std::string(k_val_loss);
+}
 
 Choice search_for(Manifest const& data, std::int64_t epochs) {
     auto const metric = metric_for(data.task);

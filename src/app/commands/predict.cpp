@@ -183,7 +183,7 @@ std::unique_ptr<NewRowSource> open_new_rows(PredictOptions const& options, Manif
     if (!csv && (!options.id.empty() || options.missing || options.unseen_as_none))
         throw ConfigError(
             "--id, --missing and --unseen are for the columns of a CSV file (the model was not trained on one)");
-    if (csv && std::filesystem::is_regular_file(options.rows))
+    if (csv && std::filesystem::exists(options.rows) && !std::filesystem::is_directory(options.rows))
         return new_csv_rows({options.rows, options.id, options.missing, options.unseen_as_none.value_or(false)}, trained);
     if (importer == "images") return new_images(options.rows, trained);
     throw ConfigError(fmt::format(

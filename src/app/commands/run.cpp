@@ -204,6 +204,20 @@ int run_command(RunOptions const& options) {
     return run_as_threads(options, started_s);
 }
 
+// The options that run and resume share.
+void add_common(CLI::App& command, RunOptions& options) {
+    command.add_option("--set", options.overrides, "Change one setting, for example train.epochs=3 (repeatable)")
+        ->allow_extra_args(false)
+        ->type_name("PATH=VALUE");
+    command.add_option("--inject", options.inject, "Inject a fault: slow:rank=3,factor=2 or delay:sync_s=20 (repeatable)")
+        ->allow_extra_args(false)
+        ->type_name("FAULT");
+    command.add_option("--trainers", options.trainers, "Without mpirun: number of trainer threads (default: one per core)")
+        ->type_name("N");
+    command.add_flag("--dry-run", options.dry_run, "Check everything and print the plan; write and train nothing");
+    command.add_flag("--quiet", options.quiet, "Print only the result, no progress");
+}
+
 }  // namespace
 
 Work add_run(CLI::App& command) {
@@ -211,29 +225,33 @@ Work add_run(CLI::App& command) {
     command.add_option("experiment", options->experiment, "The experiment, for example configs/digits-grid.json")
         ->required()
         ->type_name("FILE");
-    command.add_option("--set", options->overrides, "Change one setting, for example train.epochs=3 (repeatable)")
-        ->allow_extra_args(false)
-        ->type_name("PATH=VALUE");
     command
         .add_option_function<std::string>(
             "--strategy", [options](std::string const& name) { options->strategy = name; },
             "Use this strategy, before --set. If the file names another one, its section strategy is replaced")
         ->type_name("STRATEGY");
-    command.add_option("--inject", options->inject, "Inject a fault: slow:rank=3,factor=2 or delay:sync_s=20 (repeatable)")
-        ->allow_extra_args(false)
-        ->type_name("FAULT");
-    command.add_option("--trainers", options->trainers, "Without mpirun: number of trainer threads (default: one per core)")
-        ->type_name("N");
+    add_common(command, *options);
     command.add_flag("--resume", options->resume, "Continue the run in run.dir, or start it if there is none");
     command.add_flag("--overwrite", options->overwrite, "Replace an existing run directory");
-    command.add_flag("--dry-run", options->dry_run, "Check everything and print the plan; write and train nothing");
-    command.add_flag("--quiet", options->quiet, "Print only the result, no progress");
     command.footer(
         "One process, one thread per trainer:    hopscotch run FILE\n"
         "Rank 0 schedules, two ranks train:      mpirun --oversubscribe -np 3 hopscotch run FILE\n"
         "  (as root, add --allow-run-as-root; with more cores than ranks, leave --oversubscribe out)\n\n"
         "Exit codes: 0 finished; 1 failed; 2 bad input, nothing was written or trained; 75 interrupted, --resume "
         "continues.");
+    return [options] { return run_command(*options); };
+}
+
+Work add_resume(CLI::App& command) {
+    auto const options = std::make_shared<RunOptions>();
+    options->resume = true;
+    command.add_option("run", options->run_dir, "The run directory (run.dir)")->required()->type_name("DIR");
+    add_common(command, *options);
+    command.add_flag("--allow-code", options->allow_code, "Execute the plug-in or TorchScript file that the run names");
+    command.footer(
+        "Continues a run with the experiment that it keeps, and with every --set that it began with. More --set change what\n"
+        "may change: search.trials to extend it, settings of run. Under mpirun as hopscotch run.\n"
+        "Example: hopscotch resume runs/digits");
     return [options] { return run_command(*options); };
 }
 

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "app/commands/best_so_far.hpp"
 #include "app/commands/train_again.hpp"
 #include "app/common/counted.hpp"
 #include "app/common/run_code.hpp"
@@ -25,6 +26,7 @@ namespace {
 struct Best {
     TrialId trial;
     Manifest data;
+    std::optional<LapId> lap;  // of a run that has not finished
 };
 
 Manifest expected_data(Json const& model) {
@@ -54,49 +56,57 @@ Manifest expected_data(Json const& model) {
 Best read_best(std::filesystem::path const& file) {
     auto const best = parse_json_or_throw(read_whole(file), file.string());
     try {
-        return {TrialId(static_cast<int>(best.at("trial").integer())), expected_data(best.at("model"))};
+        return {TrialId(static_cast<int>(best.at("trial").integer())), expected_data(best.at("model")), {}};
     } catch (Error const& error) {  // adds the file
         throw DataError(fmt::format("{}: {} (not written by this hopscotch?)", file.string(), error.what()));
     }
 }
 
-// Of the laps that the journal has of this trial, the one with the best metric.
-LapId best_lap(Experiment const& experiment, Journal const& journal, TrialId trial) {
-    auto const loss = loss_of(experiment, journal.assignments.at(trial));
-    std::optional<LapId> best;
-    double best_value = 0;
-    for (auto const* lap : laps_that_count(journal)) {
-        if (lap->trial != trial || lap->outcome != Outcome::finished) continue;
-        auto const value = metric_value(metrics_of(*lap, loss), experiment.search.metric);
-        if (best && !better(value, best_value, experiment.search.mode)) continue;
-        best = {trial, lap->epoch};
-        best_value = value;
-    }
-    if (!best) throw ConfigError(fmt::format("trial {} finished no epoch; there is nothing to predict with", trial.value));
-    return *best;
-}
-
-// Trains a trial again, up to its best epoch, and compares its hashes with the journal on the way.
-Buffer state_again(Experiment const& experiment, Recorded run, TrialId trial, BufferPool& pool) {
-    auto const best = best_lap(experiment, run.journal, trial);
-    if (trains_together(experiment.strategy))
+// The state at the end of a trial's best epoch: from a checkpoint, or trained again, compared with the journal on the way.
+Buffer state_of(RunSoFar const& run, LapId const& best, BufferPool& pool) {
+    if (auto kept = state_in_checkpoint(run, best, pool)) return std::move(*kept);
+    if (trains_together(run.experiment.strategy))
         throw ConfigError(fmt::format(
             "trial {}: its weights are not stored, and {} trained it on several trainers (predict could only train it again "
             "on one); run the experiment with run.keep_best \"trial\"",
-            trial.value, experiment.strategy.name));
-    fmt::print(stderr, "only the best trial's weights are stored: training trial {} again, {}\n", trial.value,
+            best.trial.value, run.experiment.strategy.name));
+    fmt::print(stderr, "the weights of trial {} are not stored: training it again, {}\n", best.trial.value,
                counted(best.epoch + 1, "epoch"));
     Buffer out;
-    auto const verdicts = train_again(experiment, std::move(run), {trial}, pool, [&](LapId const& lap, ByteView state) {
-        if (lap != best) return true;
-        out = pool.acquire(state.size());
-        std::ranges::copy(state, out.bytes().begin());
-        return false;
-    });
+    Recorded recorded{run.journal, UnitReader(run.directory)};
+    auto const verdicts =
+        train_again(run.experiment, std::move(recorded), {best.trial}, pool, [&](LapId const& lap, ByteView state) {
+            if (lap != best) return true;
+            out = pool.acquire(state.size());
+            std::ranges::copy(state, out.bytes().begin());
+            return false;
+        });
     if (!verdicts.differences.empty())
-        throw Error(fmt::format("trial {} came out different ({}); see hopscotch replay", trial.value,
+        throw Error(fmt::format("trial {} came out different ({}); see hopscotch replay", best.trial.value,
                                 verdicts.differences.front()));
     return out;
+}
+
+LapId best_lap_of(RunSoFar const& run, TrialId trial) {
+    if (auto const lap = best_lap(run, trial)) return *lap;
+    throw ConfigError(fmt::format("trial {} finished no epoch; there is nothing to predict with", trial.value));
+}
+
+// Without best/: the run goes on, or a signal, a limit or a crash ended it.
+Best best_so_far(RunSoFar const& run, std::optional<int> trial) {
+    auto const wanted = trial ? std::optional(TrialId(*trial)) : std::nullopt;
+    auto lap = best_lap(run, wanted);
+    bool const together = trains_together(run.experiment.strategy);
+    if (lap && together && !wanted) lap = best_lap(run, wanted, true);
+    if (!lap)
+        throw ConfigError(
+            fmt::format("{}: no trial has finished an epoch{}{} (there is nothing to predict with); let the run "
+                        "go on first",
+                        run.directory.string(), wanted ? fmt::format(" of trial {}", *trial) : "",
+                        together ? ", or no checkpoint has its state" : ""));
+    fmt::print(stderr, "{}: has not finished; this is the best model so far: trial {}, epoch {}\n", run.directory.string(),
+               lap->trial.value, lap->epoch);
+    return {lap->trial, data_of(run), lap};
 }
 
 // The folder with the weights of this trial; none: they are not stored. best: the trial of best/. Others have a folder with
@@ -136,28 +146,27 @@ TrainedTrial trained_trial(TrialChoice const& choice, Workspace& workspace,
     Problems problems((run_dir / "experiment.json").string());
     auto const experiment = read_experiment(facts.experiment.dump(), {}, problems);
     problems.throw_if_any();
-    auto const best_file = run_dir / "best" / "model.json";
-    if (!std::filesystem::exists(best_file))
-        throw ConfigError(fmt::format("{}: has no best/model.json (did the run finish?); run the experiment to its end",
-                                      run_dir.string()));
-    auto best = read_best(best_file);
-    auto const trial = choice.trial ? TrialId(*choice.trial) : best.trial;
     auto const journal = read_journal(run_dir / "journal.jsonl");
+    RunSoFar const run{run_dir, experiment, facts, journal};
+    auto const best_file = run_dir / "best" / "model.json";
+    bool const finished = std::filesystem::exists(best_file);
+    auto best = finished ? read_best(best_file) : best_so_far(run, choice.trial);
+    auto const trial = choice.trial ? TrialId(*choice.trial) : best.trial;
     if (!journal.assignments.contains(trial))
         throw ConfigError(fmt::format("{}: there is no trial {} in this run", run_dir.string(), trial.value));
     TrainedTrial out;
     check(best.data);
-    require_weights_for(best.data, run_dir);
+    if (finished) require_weights_for(best.data, run_dir);
     out.manifest = std::move(best.data);
     out.config = resolve(experiment, journal.assignments.at(trial), "experiment.json");
     require_allowed(if_allowed(choice.allow_code), code_of(choice, out.config, experiment, journal), choice.run_dir);
     out.manifest.train = {{"", 1, 0}};
-    if (auto const weights = stored_weights(run_dir, trial, best.trial)) {
+    if (auto const weights = finished ? stored_weights(run_dir, trial, best.trial) : std::nullopt) {
         out.config.model.init_from = (*weights / "model.safetensors").string();
         out.config.model.init_mode = InitFrom::strict;
         out.config.model.freeze.clear();
     } else {
-        out.state = state_again(experiment, {journal, UnitReader(run_dir)}, trial, *out.pool);
+        out.state = state_of(run, best.lap ? *best.lap : best_lap_of(run, trial), *out.pool);
     }
     out.model = make_trial_model(out.config, out.manifest, workspace);
     if (!out.state) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A trial of a run, ready to predict. The weights of the best one are stored (run.keep_best "trial": of each); another is
-// trained again, to the same bits.
+// A trial of a run, ready to predict. The weights of the best one are stored (run.keep_best "trial": of each). The state of
+// another trial, or of a run that has not finished, comes from a checkpoint, or the trial is trained again, to the same
+// bits.
 #pragma once
 #include <functional>
 #include <memory>

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <span>
@@ -60,12 +61,13 @@ void print_decisions(std::vector<std::string> const& decisions, std::size_t most
         fmt::print("  ... and {} more, which 'hopscotch data inspect' shows\n", decisions.size() - most);
 }
 
-// One line a key; long lists (the names of all features) are cut.
+// One line a key; on a terminal, long lists (the names of all features) are cut.
 void print_provenance(Json const& provenance) {
     if (!provenance.is_object()) return;
+    bool const terminal = isatty(STDOUT_FILENO) == 1;
     for (auto const& member : provenance.object()) {
         auto text = member.value.is_string() ? member.value.string() : member.value.dump();
-        if (text.size() > 90) text = text.substr(0, 87) + "...";
+        if (terminal && text.size() > 90) text = text.substr(0, 87) + "... (whole in a pipe)";
         fmt::print("  {:<14}{}\n", printable(member.key), printable(text));
     }
 }

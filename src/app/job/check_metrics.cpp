@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "core/json_reader.hpp"
 #include "data/dataset/manifest.hpp"
 #include "experiment/config.hpp"
@@ -31,6 +33,24 @@ void complain_of(Experiment const& experiment, std::string const& key, std::stri
     problems.add(metric != nullptr ? metric->at_position() : Position{}, "/search/" + key, problem);
 }
 
+// Why no trial can have this metric, whatever it learns; "": it can, or an older import has not counted. Of two classes,
+// both must be there; of labels, one that is true in some rows and false in others.
+std::string not_measurable(Manifest const& manifest, std::string_view metric) {
+    auto const& counts = manifest.valid_counts;
+    bool const auc = metric == "val_auc", f1 = metric == "val_f1";
+    if (counts.empty() || (!auc && !f1)) return "";
+    if (manifest.task == Task::multilabel) {
+        auto const both = [&](auto count) { return count > 0 && (f1 || count < manifest.rows(Split::valid)); };
+        return std::ranges::any_of(counts, both) ? "" : "no label is true in some validation rows and false in others";
+    }
+    if (counts.size() != 2) return "";
+    for (std::size_t i = auc ? 0 : 1; i < counts.size(); ++i)
+        if (counts[i] == 0)
+            return fmt::format("no validation row has the class '{}'",
+                               manifest.class_names.empty() ? std::to_string(i) : manifest.class_names[i]);
+    return "";
+}
+
 // Without classes there is no accuracy, without validation shards no val_ anything. key: of search, where the metric is
 // named.
 void check_metric(Experiment const& experiment, Manifest const& manifest, std::string const& key, std::string const& name,
@@ -50,6 +70,9 @@ void check_metric(Experiment const& experiment, Manifest const& manifest, std::s
     if (traits.fits == MetricTraits::Fits::two_classes_or_labels && many_classes)
         complain(fmt::format("{} needs two classes or a multilabel dataset (this one has {} {}); {}", name, manifest.outputs,
                              tokens ? "tokens" : "classes", tokens ? "use \"val_perplexity\"" : "use \"val_f1\""));
+    if (auto const problem = not_measurable(manifest, name); experiment.search.folds == 1 && !problem.empty())
+        complain(fmt::format("{} cannot be computed ({}); import with --stratify or a larger --valid, or use another metric",
+                             name, problem));
     if (traits.fits == MetricTraits::Fits::no_tokens && tokens)
         complain(fmt::format("{} is not measured on tokens; use \"val_perplexity\"", name));
 }

@@ -75,8 +75,8 @@ void print_result(Summary const& summary, Task task, std::filesystem::path const
                summary.lower_bound_s, 100 * summary.utilisation,
                summary.synthetic ? "; SYNTHETIC model: losses and accuracies mean nothing" : "");
     print_exchange(summary);
-    fmt::print("run directory: {}{}\n", run_dir.string(),
-               summary.status == RunStatus::interrupted ? " (the same command with --resume continues the run)" : "");
+    fmt::print("run directory: {}\n", run_dir.string());
+    if (summary.status == RunStatus::interrupted) fmt::print("hopscotch resume {} continues the run\n", run_dir.string());
 }
 
 }  // namespace hopscotch

@@ -5,10 +5,12 @@
 
 #include <optional>
 
+#include "app/common/run_code.hpp"
 #include "app/job/run_options.hpp"
 #include "core/error.hpp"
 #include "core/file.hpp"
 #include "core/json_reader.hpp"
+#include "core/log.hpp"
 #include "experiment/model_files.hpp"
 #include "experiment/reader.hpp"
 #include "experiment/strategy_traits.hpp"
@@ -26,6 +28,27 @@ std::string read_text(std::string const& path) {
                         "configs/digits-grid.json",
                         path));
     }
+}
+
+// The experiment as the run keeps it, with the settings of its first command. run.dir is where the directory is now. What
+// starts commands, or writes elsewhere, is left out: it may be somebody else's.
+std::string text_of_run(RunOptions const& options) {
+    if (!holds_run(options.run_dir))
+        throw ConfigError(
+            fmt::format("{}: holds no run (journal.jsonl or experiment.json is missing); name the run.dir of a "
+                        "run",
+                        options.run_dir));
+    auto document = read_run_facts(options.run_dir).experiment;
+    document.set("run.dir", options.run_dir);
+    auto const* section = document.find("run");
+    for (std::string const key : {"on_end", "spill"}) {
+        if (options.allow_code || section == nullptr || section->find(key) == nullptr) continue;
+        log_info(fmt::format("run.{} of {} is not used (the directory may be somebody else's); --allow-code uses it", key,
+                             options.run_dir));
+        std::erase_if(document["run"].object(), [&](auto const& member) { return member.key == key; });
+        section = document.find("run");
+    }
+    return document.dump(2);
 }
 
 // What the document calls its strategy, mop by default; none if what stands there is no name.
@@ -68,14 +91,21 @@ void set_groups(Experiment& experiment, int group_size) {
 
 Experiment experiment_of(RunOptions const& options, Problems& problems) {
     if (options.strategy) strategy_traits(*options.strategy);
-    auto const text = read_text(options.experiment);
+    bool const from_run = !options.run_dir.empty();
+    auto const text = from_run ? text_of_run(options) : read_text(options.experiment);
     auto experiment = read_experiment(text, all_overrides(options, text), problems);
     auto const name = strategy_in(experiment.document);
     if (options.strategy && experiment.document.is_object() && name && name != options.strategy)
         throw ConfigError(fmt::format("--strategy says \"{}\" and --set says \"{}\" (strategy.name); leave one of them out",
                                       *options.strategy, *name));
     if (options.resume) keep_groups(experiment);
-    trust_code(model_files(experiment));
+    auto files = model_files(experiment);
+    if (!from_run) {
+        trust_code(files);
+    } else {
+        std::erase_if(files, [](auto const& file) { return file.ends_with(".safetensors"); });  // weights of init_from
+        require_allowed(if_allowed(options.allow_code), std::move(files), options.run_dir);
+    }
     return experiment;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The options of `hopscotch run`.
+// The options of `hopscotch run` and `hopscotch resume`.
 #pragma once
 #include <optional>
 #include <string>
@@ -11,6 +11,8 @@ namespace hopscotch {
 
 struct RunOptions {
     std::string experiment;               // the file
+    std::string run_dir;                  // resume: a run that goes on with the experiment that it keeps; else empty
+    bool allow_code = false;              // resume: the code that this run directory names
     std::vector<std::string> overrides;   // --set path=value
     std::optional<std::string> strategy;  // none: as the file says
     std::vector<std::string> inject;      // --inject: instead of run.inject

@@ -48,7 +48,10 @@ std::string result_sentence(ReportData const& data) {
 std::string test_sentence(ReportData const& data) {
     auto const* test = data.summary.find("test");
     if (test == nullptr || !test->is_object()) return "";
-    for (auto const* name : {"accuracy", "r2", "f1", "loss"})
+    // First the metric that was searched.
+    std::string_view const searched = data.metric.starts_with("val_") ? std::string_view(data.metric).substr(4) : "";
+    for (std::string_view const name :
+         {searched, std::string_view("accuracy"), std::string_view("r2"), std::string_view("f1"), std::string_view("loss")})
         if (auto const value = number_in(*test, name))
             return fmt::format(" On the test shards its {} is {}.", name, short_number(*value));
     return "";

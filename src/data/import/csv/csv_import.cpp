@@ -78,6 +78,7 @@ Json provenance(ImportCsvOptions const& options, CsvTable const& table) {
     if (options.hash_buckets > 0) out["hash_buckets"] = options.hash_buckets;
     if (!dates.empty()) out["dates"] = std::move(dates);
     if (!dropped.empty()) out["dropped"] = std::move(dropped);
+    if (!options.encoding.empty()) out["encoding"] = options.encoding;
     if (options.delimiter != ',') out["delimiter"] = std::string(1, options.delimiter);
     return out;
 }

@@ -16,6 +16,7 @@
 #include "core/json_reader.hpp"
 #include "data/import/csv/csv_reader.hpp"
 #include "data/import/csv/csv_scan.hpp"
+#include "data/import/readable_sources.hpp"
 
 namespace hopscotch {
 namespace {
@@ -50,9 +51,14 @@ bool is_date(Json const& table, std::string const& column) {
     return dates != nullptr && std::ranges::find(dates->array(), Json(column)) != dates->array().end();
 }
 
+std::string text_in(Json const& table, std::string_view key) {
+    auto const* text = table.find(key);
+    return text == nullptr ? "" : text->string();
+}
+
 char delimiter_of(Json const& table) {
-    auto const* text = table.find("delimiter");
-    return text == nullptr || text->string().empty() ? ',' : text->string().front();
+    auto const text = text_in(table, "delimiter");
+    return text.empty() ? ',' : text.front();
 }
 
 std::vector<Source> columns_of(Manifest const& trained) {
@@ -106,6 +112,7 @@ public:
     NewRows next(std::int64_t most) override;
 
 private:
+    NewRows read(std::int64_t most);
     bool fills() const { return missing_ == MissingValues::mean; }
     void find_by_name(std::vector<std::string> const& names);
     void find_by_place(Manifest const& trained, std::size_t cells);
@@ -118,6 +125,7 @@ private:
     void refuse() const;
 
     CsvNewRowsOptions options_;
+    ReadableSources copy_;  // of a pipe, or of a text in another encoding
     CsvReader reader_;
     MissingValues missing_ = MissingValues::error;
     std::int64_t buckets_ = 0;
@@ -131,7 +139,10 @@ private:
 };
 
 CsvNewRows::CsvNewRows(CsvNewRowsOptions const& options, Manifest const& trained)
-    : options_(options), reader_(options.source, delimiter_of(trained.provenance)), sources_(columns_of(trained)) {
+    : options_(options),
+      copy_({options.source}, text_in(trained.provenance, "encoding")),
+      reader_(copy_.paths().front(), delimiter_of(trained.provenance)),
+      sources_(columns_of(trained)) {
     auto const& table = trained.provenance;
     if (auto const* buckets = table.find("hash_buckets")) buckets_ = buckets->integer();
     missing_ = table.at("missing").string() == "mean" ? MissingValues::mean : MissingValues::error;
@@ -258,6 +269,14 @@ void CsvNewRows::read_row(Cells const& cells, std::vector<float>& out) {
 }
 
 NewRows CsvNewRows::next(std::int64_t most) {
+    try {
+        return read(most);
+    } catch (DataError const& error) {
+        throw DataError(copy_.by_source(error.what()));
+    }
+}
+
+NewRows CsvNewRows::read(std::int64_t most) {
     NewRows out;
     std::vector<float> features;
     Cells cells;
