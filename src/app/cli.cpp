@@ -148,7 +148,7 @@ Work add_commands(CLI::App& app, Program const& program) {
 // What names a file or a directory: "~" is the home directory, as in the experiment, although no shell has seen it in
 // --out=~/x; and a name that no file can have is refused before anything is written.
 void settle_paths(CLI::App& app) {
-    constexpr std::string_view k_kinds[] = {"FILE", "FILE.json", "RUN_DIR", "DIR", "DATASET", "FOLDER"};
+    constexpr std::string_view k_kinds[] = {"FILE", "FILE.json", "FILE.csv", "RUN_DIR", "DIR", "DATASET", "FOLDER", "ROWS"};
     for (auto* command : app.get_subcommands([](CLI::App*) { return true; })) settle_paths(*command);
     for (auto* option : app.get_options()) {
         if (std::ranges::find(k_kinds, option->get_type_name()) == std::end(k_kinds)) continue;

@@ -15,7 +15,11 @@ double between_uniform(double low, double high, Uniform const& uniform) { return
 Json draw_step(Parameter const& parameter, Uniform const& uniform) {
     double const low = parameter.low, step = step_of(parameter);
     double const top = low + step * last_step(parameter);
-    return nearest_step(parameter, between_uniform(low - step / 2, top + step / 2, uniform));
+    double const value = between_uniform(low - step / 2, top + step / 2, uniform);
+    if (parameter.step_values == StepValues::decimal || parameter.type == Parameter::Type::integer)
+        return nearest_step(parameter, value);
+    // The sums of earlier versions, which rounding may carry beyond `high` in draws (and not in grids).
+    return Json(std::clamp(std::nearbyint((value - low) / step) * step + low, low, top));
 }
 
 double draw_real(Parameter const& parameter, Uniform const& uniform) {

@@ -152,7 +152,12 @@ class BadInput(Case):
         self.write(experiment())
         for args in ((), ("--dry-run",)):
             self.refused(f"--set run.dir=runs/{name}: {said.format(230)}", *args, "--set", f"run.dir=runs/{name}")
-        for args in (("report", "digits", "--out", name), ("init", "digits", "--out", name), ("export", "csv", name)):
+        for args in (
+            ("report", "digits", "--out", name),
+            ("init", "digits", "--out", name),
+            ("export", "csv", name),
+            ("predict", "digits", "digits", "--out", name),
+        ):
             code, out, err = self.run_hopscotch(*args)
             self.assertEqual((code, out), (2, ""), err)
             self.assertIn(said.format(230 if "--out" in args else 255), err)
