@@ -620,8 +620,8 @@ class WrongStates(Disturbed):
 
 class Steps(Disturbed):
     def test_a_run_of_an_earlier_version_keeps_its_binary_sums(self):
-        """Earlier versions trained 0.1 + 2 * 0.1 = 0.30000000000000004. A list of such numbers makes the same journal; then the
-        documents are changed to the range."""
+        """Earlier versions trained 0.1 + 2 * 0.1 = 0.30000000000000004. A list of such numbers makes the same journal; then
+        the range takes its place in the documents."""
         key, run = "train.optimizer.lr", {"dir": "out", "device": "cpu"}
         sums = [0.1, 0.2, 0.30000000000000004, 0.4, 0.5, 0.6, 0.7]
         steps = {"type": "float", "low": 0.1, "high": 0.7, "step": 0.1}
@@ -631,6 +631,7 @@ class Steps(Disturbed):
         process = self.start("run", "e.json", "--quiet", "--trainers", "2")
         self.wait_for_event(process)
         process.send_signal(signal.SIGTERM)
+        self.end_of(process)
         self.ended_with(75, process, "")
         self.write(experiment(train=train, space=ranged, run=run))
         stored = self.cwd / "out/experiment.json"
