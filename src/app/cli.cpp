@@ -17,6 +17,7 @@
 #include "core/fault.hpp"
 #include "core/json_reader.hpp"
 #include "core/log.hpp"
+#include "core/path_text.hpp"
 
 namespace hopscotch {
 namespace {
@@ -145,11 +146,30 @@ Work add_commands(CLI::App& app, Program const& program) {
     return add_sub_commands(app, rows);
 }
 
+// What names a file or a directory: "~" is the home directory, as in the experiment, although no shell has seen it in
+// --out=~/x; and a name that no file can have is refused before anything is written.
+void settle_paths(CLI::App& app) {
+    constexpr std::string_view k_kinds[] = {"FILE", "FILE.json", "FILE.csv", "RUN_DIR", "DIR", "DATASET", "FOLDER", "ROWS"};
+    for (auto* command : app.get_subcommands([](CLI::App*) { return true; })) settle_paths(*command);
+    for (auto* option : app.get_options()) {
+        if (std::ranges::find(k_kinds, option->get_type_name()) == std::end(k_kinds)) continue;
+        auto const use = option->get_name() == "--out" ? PathUse::made : PathUse::found;
+        option->transform(CLI::Validator(
+            [use](std::string& text) {
+                auto [path, problem] = with_home(text);
+                text = path;
+                return problem.empty() ? too_long(text, use) : problem;
+            },
+            ""));
+    }
+}
+
 int parse_and_run(int argc, char** argv, Program const& program) {
     if (belongs_to_other_program(argc, argv, program)) return program.other_program();
     CLI::App app("Hopscotch trains many deep-learning models at once: the data stays, the models hop.", "hopscotch");
     add_general_options(app, program, has(argc, argv, "--verbose"));
     auto const work = add_commands(app, program);
+    settle_paths(app);
     try {
         app.parse(argc, argv);
     } catch (CLI::ParseError const& error) {

@@ -46,6 +46,10 @@ private:
 
 constexpr std::size_t k_deepest = 500;
 
+std::string too_large(std::string_view number) {
+    return fmt::format("{} is too large for a number (at most about 1.8e308); write a smaller one", number.substr(0, 40));
+}
+
 // Builds the tree from SAX events. `offset` is just behind the token that an event reports (one further for numbers).
 class Builder : public nlohmann::json_sax<nlohmann::json> {
 public:
@@ -79,9 +83,14 @@ public:
     }
     bool parse_error(std::size_t position, std::string const& token, nlohmann::json::exception const& error) override {
         std::string what = error.what();
+        if (what.find("number overflow") != what.npos) {
+            problems_.add(token_start(), path_of_next(), too_large(token));
+            return false;
+        }
         if (auto colon = what.rfind("syntax error"); colon != what.npos) what = what.substr(colon);
+        if (what.find("ill-formed UTF-8") != what.npos)
+            what = "is not UTF-8 (this byte belongs to another encoding); save the file as UTF-8";
         if (text_.find_first_not_of(" \t\r\n") == text_.npos) what = "the file is empty (expected one JSON object)";
-        (void)token;
         problems_.add(place(position > 0 ? position - 1 : 0), path(), what);
         return false;
     }
@@ -122,6 +131,13 @@ private:
             out += stack_[i]->is_object() ? fmt::format("/{}", stack_[i]->object().back().key)
                                           : fmt::format("/{}", stack_[i]->array().size() - 1);
         return out;
+    }
+    // Of the value that comes next.
+    std::string path_of_next() const {
+        if (stack_.empty()) return "";
+        auto const& open = *stack_.back();
+        return fmt::format("{}/{}", path(),
+                           open.is_object() ? open.object().back().key : std::to_string(open.array().size()));
     }
     Json* put(Json value) {
         value.place(token_start());
@@ -278,6 +294,12 @@ Json parse_json(std::string_view text, Problems& problems) {
     bool const complete = nlohmann::json::sax_parse(CountingIterator(text.data(), &offset),
                                                     CountingIterator(text.data() + text.size(), &unused), &builder);
     return complete ? std::move(builder.root) : Json();
+}
+
+bool is_number_too_large(std::string_view text) {
+    Problems told("");
+    parse_json(text, told);
+    return told.entries().size() == 1 && told.entries().front().problem == too_large(text);
 }
 
 std::string plain_json(std::string text) {

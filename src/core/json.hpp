@@ -105,6 +105,9 @@ Json parse_json(std::string_view text, Problems& problems);
 // positions stay. Everything else stays as it is.
 std::string plain_json(std::string text);
 
+// True of one number beyond the range of double, such as 1e999.
+bool is_number_too_large(std::string_view text);
+
 // For files that hopscotch itself wrote. Throws DataError "<name>:<line>:<col>: ...".
 Json parse_json_or_throw(std::string_view text, std::string_view name);
 

@@ -114,6 +114,10 @@ struct TrainConfig {
     ScheduleConfig schedule;
 };
 
+// How low + i * step becomes a value: the decimal that people write, or the binary sum. Runs of earlier versions go on with
+// the sums that they began with.
+enum class StepValues { decimal, binary };
+
 struct Experiment {
     std::string name = "experiment";
     std::int64_t seed = 0;
@@ -124,6 +128,7 @@ struct Experiment {
     Json space;  // as written, see experiment/space.hpp; at most 256 keys and 10000 listed values
     StrategyConfig strategy;
     RunConfig run;
+    StepValues step_values = StepValues::decimal;
     Json document;  // the whole document, as read, with --set applied; resolve() writes assignments into it
 };
 

@@ -8,6 +8,7 @@
 #include "core/error.hpp"
 #include "experiment/loss_traits.hpp"
 #include "experiment/metric.hpp"
+#include "experiment/paths.hpp"
 #include "experiment/procedures.hpp"
 #include "experiment/search_section.hpp"
 #include "experiment/section_keys.hpp"
@@ -64,6 +65,7 @@ void apply_override(Json& document, std::string const& text, Problems& problems)
     auto const words = text.substr(equals + 1);
     Problems unread("");  // a value that is no JSON is a string: --set run.dir=runs/a
     Json value = parse_json(words, unread);
+    if (!unread.empty() && is_number_too_large(words)) return problems.add(at, json_path(path), unread.entries()[0].problem);
     if (!unread.empty()) value = Json(words);
     place_all(value, at);
     // Keys of the space are dotted themselves: everything behind "space." is one key.
@@ -74,6 +76,34 @@ void apply_override(Json& document, std::string const& text, Problems& problems)
         space[path.substr(6)] = std::move(value);
     } else {
         assign(document, path, std::move(value), at);
+    }
+}
+
+// The list of a manual search is a space in which every configuration has the key.
+bool is_searched(Json const& document, std::string_view path) {
+    auto const is_in = [&](Json const& keys) {
+        return keys.is_object() && std::ranges::any_of(keys.object(), [&](Json::Member const& member) {
+                   return path == member.key || path.starts_with(member.key + ".");
+               });
+    };
+    auto const* space = document.find("space");
+    auto const* search = document.find("search");
+    auto const* list = search != nullptr ? search->find("configurations") : nullptr;
+    bool const listed = list != nullptr && list->is_array() && !list->array().empty();
+    return (space != nullptr && is_in(*space)) || (listed && std::ranges::all_of(list->array(), is_in));
+}
+
+// A trial takes its value from the space: what --set writes elsewhere would change nothing.
+void refuse_searched(Json const& document, std::vector<std::string> const& overrides, Problems& problems) {
+    for (auto const& text : overrides) {
+        auto const path = text.substr(0, text.find('='));
+        if (!is_searched(document, path)) continue;
+        auto const* space = document.find("space");
+        bool const own = space != nullptr && space->find(path) != nullptr;
+        problems.add(problems.add_source("--set " + text, json_path(path)), json_path(path),
+                     fmt::format("is searched (each trial takes its value from {}, so this one would not be used); {}",
+                                 space != nullptr ? "the space" : "search.configurations",
+                                 own ? "write --set space." + text : "change the value there"));
     }
 }
 
@@ -119,6 +149,8 @@ Experiment read_experiment(std::string_view text, std::vector<std::string> const
     if (out.document.is_null() && problems.entries().size() > before) return out;  // a syntax error: the rest would be noise
     if (out.document.is_object())
         for (auto const& each : overrides) apply_override(out.document, each, problems);
+    if (out.document.is_object()) refuse_searched(out.document, overrides, problems);
+    settle_paths(out.document, problems);
     ObjectReader reader(out.document, "", problems);
     if (!out.document.is_object()) return out;
 

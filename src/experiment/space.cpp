@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "experiment/space_parameter.hpp"
+#include "experiment/steps.hpp"
 
 namespace hopscotch {
 namespace {
@@ -49,12 +50,12 @@ void sort_parameters(Space& space, Problems& problems) {
                          "the conditions form a circle (each waits for the other); remove one \"when\"");
 }
 
-bool contains(Parameter const& parameter, Json const& value) {
+// The value as the parameter has it; none if the parameter does not have it.
+std::optional<Json> own_value(Parameter const& parameter, Json const& value) {
     using enum Parameter::Type;
-    if (parameter.type == choice || parameter.type == constant)
-        return std::find(parameter.values.begin(), parameter.values.end(), value) != parameter.values.end();
-    if (!value.is_number() || (parameter.type == integer && !value.is_integer())) return false;
-    return value.number() >= parameter.low && value.number() <= parameter.high;
+    if (parameter.type == real || parameter.type == integer) return value_in_range(parameter, value);
+    auto const found = std::find(parameter.values.begin(), parameter.values.end(), value);
+    return found == parameter.values.end() ? std::nullopt : std::optional(*found);
 }
 
 // One start: every active key, a value of its range, nothing else. Constants may be left out.
@@ -77,10 +78,9 @@ void read_start(Json const& object, std::string const& path, Space& space, Probl
             problems.add(object.at_position(), path + "/" + parameter.path,
                          "missing (a start gives every searched value); add the value");
         } else {
-            if (!contains(parameter, *value))
-                problems.add(value->at_position(), path + "/" + parameter.path,
-                             fmt::format("{} is not in the space", value->dump()));
-            start.emplace_back(parameter.path, *value);
+            auto const own = own_value(parameter, *value);
+            if (!own) problems.add(value->at_position(), path + "/" + parameter.path, not_in_space(parameter, *value));
+            start.emplace_back(parameter.path, own.value_or(*value));
         }
     }
     for (auto const& member : object.object())
@@ -135,7 +135,10 @@ Space read_space(Experiment const& experiment, Problems& problems) {
         return out;
     }
     for (auto const& member : space.object())
-        if (auto parameter = read_parameter(member, problems)) out.parameters.push_back(std::move(*parameter));
+        if (auto parameter = read_parameter(member, problems)) {
+            parameter->step_values = experiment.step_values;
+            out.parameters.push_back(std::move(*parameter));
+        }
     if (problems.entries().size() > before) return out;  // conditions and starts would only repeat it
     std::size_t listed = 0;
     for (auto const& parameter : out.parameters) listed += parameter.values.size();
@@ -145,6 +148,7 @@ Space read_space(Experiment const& experiment, Problems& problems) {
     }
     sort_parameters(out, problems);
     read_forbid(experiment.search.forbid, out, problems);
+    fit_conditions(out, problems);
     if (problems.entries().size() > before) return out;
     auto const& starts = experiment.search.start_with;
     for (std::size_t i = 0; starts.is_array() && i < starts.array().size(); ++i)
@@ -205,10 +209,20 @@ bool is_in(Space const& space, Assignment const& assignment) {
         auto const* value = value_of(assignment, parameter.path);
         if ((value != nullptr) != is_active(parameter, assignment)) return false;
         if (value == nullptr) continue;
-        if (!contains(parameter, *value)) return false;
+        if (!own_value(parameter, *value)) return false;
         ++found;
     }
     return found == assignment.size() && !is_forbidden(space, assignment);
+}
+
+Assignment with_own_values(Space const& space, Assignment const& assignment) {
+    Assignment out = assignment;
+    for (auto& [path, value] : out) {
+        auto const parameter = std::ranges::find(space.parameters, path, &Parameter::path);
+        if (parameter == space.parameters.end()) continue;
+        if (auto own = own_value(*parameter, value)) value = std::move(*own);
+    }
+    return out;
 }
 
 Assignment in_order(Space const& space, Assignment const& assignment) {
@@ -222,23 +236,13 @@ std::optional<std::vector<Json>> all_values(Parameter const& parameter) {
     using enum Parameter::Type;
     if (parameter.type == choice || parameter.type == constant) return parameter.values;
     bool const whole = parameter.type == integer;
-    double const step = parameter.step ? *parameter.step : whole ? 1.0 : 0.0;
-    if (!parameter.count && step == 0) return std::nullopt;
-    // A hair of tolerance: 0.1, 0.2, 0.3 reaches a high of 0.3.
-    double const points = parameter.count ? static_cast<double>(*parameter.count)
-                                          : std::floor((parameter.high - parameter.low) / step + 1e-9) + 1;
+    if (!parameter.count && !has_steps(parameter)) return std::nullopt;
+    double const points = parameter.count ? static_cast<double>(*parameter.count) : last_step(parameter) + 1;
     if (points > k_most_values) return std::nullopt;
     std::vector<Json> out;
     for (double i = 0; i < points; ++i) {
-        double const part = points > 1 ? i / (points - 1) : 0;
-        double value = parameter.low + i * step;
-        if (parameter.count && parameter.log)
-            value = std::exp(std::lerp(std::log(parameter.low), std::log(parameter.high), part));
-        if (parameter.count && !parameter.log) value = std::lerp(parameter.low, parameter.high, part);
-        if (part == 1 && parameter.count) value = parameter.high;  // exactly, whatever exp(log()) makes of it
-        if (part == 0) value = parameter.low;
-        value = std::min(value, parameter.high);
-        auto next = whole ? Json(static_cast<std::int64_t>(std::nearbyint(value))) : Json(value);
+        auto next = parameter.count ? Json(counted_value(parameter, i, points)) : step_value(parameter, i);
+        if (whole && parameter.count) next = Json(static_cast<std::int64_t>(std::nearbyint(next.number())));
         if (out.empty() || !(out.back() == next)) out.push_back(std::move(next));
     }
     return out;

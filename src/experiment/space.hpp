@@ -32,6 +32,7 @@ struct Parameter {
     std::optional<std::int64_t> count;  // grid: so many points, endpoints included
     std::vector<Json> values;           // choice: the values; constant: the one; ranges: {low, high} as written
     std::vector<Condition> when;        // active only if all hold
+    StepValues step_values = StepValues::decimal;
     Position key_at, at;
 };
 
@@ -65,6 +66,9 @@ bool is_in(Space const& space, Assignment const& assignment);
 
 // Adds the paths of the assignment that are not in `paths`.
 void add_new_paths(Assignment const& assignment, std::vector<std::string>& paths);
+
+// With the values of the space in place of numbers that differ from them by rounding only, as in runs of earlier versions.
+Assignment with_own_values(Space const& space, Assignment const& assignment);
 
 // Puts the values in the order of the space.
 Assignment in_order(Space const& space, Assignment const& assignment);

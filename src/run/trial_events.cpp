@@ -7,6 +7,7 @@
 #include "core/clock.hpp"
 #include "experiment/config.hpp"
 #include "experiment/procedures.hpp"
+#include "experiment/space.hpp"
 #include "run/comparisons.hpp"
 #include "run/event_files.hpp"
 #include "run/event_record.hpp"
@@ -15,12 +16,31 @@
 namespace hopscotch {
 namespace {
 
+using Kind = TrialEvents::Kind;
+
+Kind kind_of(Json const& value) {
+    if (value.is_number()) return Kind::number;
+    return value.is_bool() ? Kind::truth : Kind::text;
+}
+
+// Ranges have numbers. Of a list the common kind of all values, or texts.
+std::map<std::string, Kind> kinds_of(Experiment const& experiment) {
+    Problems told("");  // of the space: said when the experiment was read
+    std::map<std::string, Kind> out;
+    for (auto const& parameter : read_space(experiment, told).parameters)
+        for (auto const& value : parameter.values)
+            if (auto const [kind, first] = out.try_emplace(parameter.path, kind_of(value)); kind->second != kind_of(value))
+                kind->second = Kind::text;
+    return out;
+}
+
 bool is_failure(TrialStatus status) { return status == TrialStatus::failed || status == TrialStatus::diverged; }
 
 }  // namespace
 
 TrialEvents::TrialEvents(std::filesystem::path folder, Experiment const& experiment, FileIdentity journal)
     : files_(std::make_unique<EventFiles>(std::move(folder), unix_s(), std::move(journal))),
+      kinds_(kinds_of(experiment)),
       search_clones_(procedure_traits(experiment.search.procedure).clones),
       groups_(experiment.search.copies() > 1),
       start_unix_s_(unix_s()) {}
@@ -29,10 +49,25 @@ TrialEvents::~TrialEvents() = default;
 
 void TrialEvents::write_soon() { files_->write_soon(); }
 
+// TensorBoard's filter of a key is of one type, and hides trials that have another.
+Assignment TrialEvents::in_kinds(Assignment const& assignment) {
+    Assignment out;
+    for (auto const& [path, value] : assignment) {
+        auto const kind = kinds_.try_emplace(path, kind_of(value)).first->second;
+        bool const fits = kind_of(value) == kind;
+        if (fits)
+            out.emplace_back(path, value);
+        else if (kind == Kind::text)
+            out.emplace_back(path, Json(value.dump()));
+        // Else a user's clone has a value of a kind that the space does not know: the key is left out.
+    }
+    return out;
+}
+
 void TrialEvents::start(TrialId trial, Assignment const& assignment, double unix_s) {
     if (std::exchange(told_[trial].start, true)) return;
     auto const configuration = configuration_of(assignment);
-    files_->add(trial, trial_start_event(unix_s, assignment, groups_ ? short_config(configuration) : ""));
+    files_->add(trial, trial_start_event(unix_s, in_kinds(assignment), groups_ ? short_config(configuration) : ""));
 }
 
 void TrialEvents::lap_done(LapRecord const& record, Metrics const& metrics, Assignment const& assignment) {

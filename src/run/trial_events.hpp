@@ -19,6 +19,8 @@ struct FileIdentity;
 
 class TrialEvents {
 public:
+    enum class Kind { number, truth, text };  // of a key, in all trials of the run
+
     // journal: as EventFiles.
     TrialEvents(std::filesystem::path folder, Experiment const& experiment, FileIdentity journal);
     ~TrialEvents();  // without finish(): what is not written yet is lost
@@ -34,10 +36,12 @@ private:
         bool start = false, end = false;
         double last_unix_s = 0;
     };
+    Assignment in_kinds(Assignment const& assignment);
     void start(TrialId trial, Assignment const& assignment, double unix_s);
     void end(TrialView const& trial);
 
     std::unique_ptr<EventFiles> files_;
+    std::map<std::string, Kind> kinds_;  // by key
     bool search_clones_, groups_;
     double start_unix_s_;
     std::map<TrialId, Told> told_;

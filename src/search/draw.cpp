@@ -4,34 +4,34 @@
 #include <algorithm>
 #include <cmath>
 
+#include "experiment/steps.hpp"
+
 namespace hopscotch {
 namespace {
 
 double between_uniform(double low, double high, Uniform const& uniform) { return low + (high - low) * uniform(); }
 
-// To the nearest low + i * step within the bounds (ties to even, as NumPy rounds).
-double on_steps(Parameter const& parameter, double step, double value) {
-    double const top = parameter.low + step * std::floor((parameter.high - parameter.low) / step + 1e-9);
-    return std::clamp(std::nearbyint((value - parameter.low) / step) * step + parameter.low, parameter.low, top);
+// On the steps, each as likely (ties to even, as NumPy rounds).
+Json draw_step(Parameter const& parameter, Uniform const& uniform) {
+    double const low = parameter.low, step = step_of(parameter);
+    double const top = low + step * last_step(parameter);
+    double const value = between_uniform(low - step / 2, top + step / 2, uniform);
+    if (parameter.step_values == StepValues::decimal || parameter.type == Parameter::Type::integer)
+        return nearest_step(parameter, value);
+    // The sums of earlier versions, which rounding may carry beyond `high` in draws (and not in grids).
+    return Json(std::clamp(std::nearbyint((value - low) / step) * step + low, low, top));
 }
 
 double draw_real(Parameter const& parameter, Uniform const& uniform) {
     auto const [low, high] = std::pair(parameter.low, parameter.high);
     if (parameter.log) return std::clamp(std::exp(between_uniform(std::log(low), std::log(high), uniform)), low, high);
-    if (!parameter.step) return std::min(between_uniform(low, high, uniform), high);
-    double const step = *parameter.step;
-    double const top = low + step * std::floor((high - low) / step + 1e-9);
-    return on_steps(parameter, step, between_uniform(low - step / 2, top + step / 2, uniform));
+    return std::min(between_uniform(low, high, uniform), high);
 }
 
-double draw_integer(Parameter const& parameter, Uniform const& uniform) {
+double draw_log_integer(Parameter const& parameter, Uniform const& uniform) {
     auto const [low, high] = std::pair(parameter.low, parameter.high);
-    if (parameter.log)
-        return std::clamp(std::nearbyint(std::exp(between_uniform(std::log(low - 0.5), std::log(high + 0.5), uniform))), low,
-                          high);
-    double const step = parameter.step.value_or(1);
-    double const top = low + step * std::floor((high - low) / step);
-    return on_steps(parameter, step, between_uniform(low - step / 2, top + step / 2, uniform));
+    return std::clamp(std::nearbyint(std::exp(between_uniform(std::log(low - 0.5), std::log(high + 0.5), uniform))), low,
+                      high);
 }
 
 Json draw_choice(Parameter const& parameter, Uniform const& uniform) {
@@ -48,9 +48,10 @@ Json draw_choice(Parameter const& parameter, Uniform const& uniform) {
 }  // namespace
 
 Json draw(Parameter const& parameter, Uniform const& uniform) {
+    if (has_steps(parameter) && !parameter.log) return draw_step(parameter, uniform);
     switch (parameter.type) {
         case Parameter::Type::real: return draw_real(parameter, uniform);
-        case Parameter::Type::integer: return static_cast<std::int64_t>(draw_integer(parameter, uniform));
+        case Parameter::Type::integer: return static_cast<std::int64_t>(draw_log_integer(parameter, uniform));
         case Parameter::Type::choice: return draw_choice(parameter, uniform);
         case Parameter::Type::constant: break;
     }

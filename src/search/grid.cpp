@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "core/error.hpp"
+#include "experiment/procedures.hpp"
 #include "search/list.hpp"
 
 namespace hopscotch {
@@ -76,13 +77,15 @@ std::unique_ptr<Sampler> make_grid(Experiment const& experiment, Space const& sp
     auto const outside = static_cast<std::size_t>(
         std::count_if(space.start_with.begin(), space.start_with.end(),
                       [&](Assignment const& start) { return std::find(all->begin(), all->end(), start) == all->end(); }));
-    if (all->size() + outside == 0)
+    auto const there = all->size() + outside;
+    auto const& search = experiment.search;
+    if (there == 0)
         throw ConfigError("/search/forbid: excludes every configuration (nothing is left to train); remove a condition");
-    if (experiment.search.trials)
-        throw ConfigError(fmt::format(
-            "/search/trials: grid tries all {} configurations (trials would leave some out); leave it out or use the "
-            "procedure random",
-            all->size() + outside));
+    if (search.trials && *search.trials < static_cast<std::int64_t>(there))
+        throw ConfigError(
+            fmt::format("/search/trials: grid tries all {} configurations ({} trials would leave some out); leave it out or "
+                        "use the {} random",
+                        there, *search.trials, procedure_traits(search.procedure).has_rule ? "sampler" : "procedure"));
     return std::make_unique<List>(std::move(*all));
 }
 

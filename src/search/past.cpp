@@ -7,9 +7,11 @@ namespace hopscotch {
 
 std::vector<PastTrial> usable_past(Space const& space, std::vector<PastTrial> const& past) {
     std::vector<PastTrial> out;
-    for (auto const& each : past)
-        if (!each.losses.empty() && is_in(space, each.assignment))
-            out.push_back({in_order(space, each.assignment), each.losses, each.progress});
+    for (auto const& each : past) {
+        auto const assignment = with_own_values(space, each.assignment);
+        if (!each.losses.empty() && is_in(space, assignment))
+            out.push_back({in_order(space, assignment), each.losses, each.progress});
+    }
     return out;
 }
 

@@ -10,6 +10,7 @@
 
 #include "core/rng.hpp"
 #include "experiment/reader.hpp"
+#include "experiment/steps.hpp"
 #include "search/rule.hpp"
 
 namespace hopscotch {
@@ -31,18 +32,13 @@ Json neighbour(Parameter const& parameter, Json const& value, Uniform const& uni
 }
 
 Json perturbed(Parameter const& parameter, double value, double factor) {
-    bool const whole = parameter.type == Parameter::Type::integer;
-    double next = value * factor;
-    if (double const step = parameter.step.value_or(whole ? 1 : 0); step > 0) {
-        // On the grid low + i * step, and by one step at least: 1 * 0.8 must not be 1, nor 0.
-        auto const grid = [&](double v) { return std::nearbyint((v - parameter.low) / step); };
-        double const top = std::floor((parameter.high - parameter.low) / step + 1e-9);
-        double i = grid(next);
-        if (i == grid(value) && factor != 1) i += (factor > 1) == (value >= 0) ? 1 : -1;
-        next = parameter.low + step * std::clamp(i, 0.0, top);
-    }
-    next = std::clamp(next, parameter.low, parameter.high);
-    return whole ? Json(static_cast<std::int64_t>(std::llround(next))) : Json(next);
+    double const next = value * factor;
+    if (!has_steps(parameter)) return Json(std::clamp(next, parameter.low, parameter.high));
+    // By one step at least: 1 * 0.8 must not be 1, nor 0.
+    auto const step_at = [&](double v) { return std::nearbyint((v - parameter.low) / step_of(parameter)); };
+    double i = step_at(next);
+    if (i == step_at(value) && factor != 1) i += (factor > 1) == (value >= 0) ? 1 : -1;
+    return step_value(parameter, i);
 }
 
 Json explored_value(Parameter const& parameter, Json const& from, PbtConfig const& config, Uniform const& uniform) {

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <optional>
 
 #include "core/error.hpp"
@@ -39,39 +38,87 @@ std::int64_t configurations(Experiment const& experiment, SearchContext const& c
 // All trials are known beforehand: ask for them.
 void count_all(Search& search, SearchPlan& plan) {
     int longest = 0;
+    std::int64_t epochs = 0;
     while (auto const proposal = search.next()) {
         ++plan.trials;
-        plan.epochs += proposal->until_epoch;
+        epochs += proposal->until_epoch;
         longest = std::max(longest, proposal->until_epoch);
     }
+    plan.set_epochs(epochs);
     plan.brackets = {{{plan.trials / plan.copies, longest}}};
 }
 
 void count_bracket(std::vector<Rung> rungs, SearchPlan& plan) {
     plan.trials = rungs.front().trials;
-    plan.epochs = epochs_of(rungs);
+    plan.set_epochs(epochs_of(rungs));
     plan.brackets = {std::move(rungs)};
 }
 
-// Some promotions turn out to have been early, and the last ones of a rung never come.
+// Not less than this: at the end the best 1/eta of a rung have gone on, and one trial goes all the way.
 std::vector<Rung> asha_table(std::int64_t trials, Halving const& halving) {
     std::vector<Rung> out;
     for (auto epochs : asha_rungs(halving)) {
         out.push_back({trials, epochs});
-        trials /= halving.eta;
+        trials = std::max<std::int64_t>(trials / halving.eta, std::min<std::int64_t>(trials, 1));
     }
     return out;
 }
 
-std::int64_t longest_trial(Experiment const& experiment) {
-    auto const* searched = experiment.space.find("train.epochs");
-    if (searched == nullptr) return most_epochs(experiment);
-    std::int64_t out = 1;
+// Not more than this: each result is better than all before it, so from the eta-th on all are promoted.
+std::int64_t most_of_asha(std::int64_t trials, Halving const& halving) {
+    std::vector<Rung> out;
+    for (auto epochs : asha_rungs(halving)) {
+        out.push_back({trials, epochs});
+        trials = std::max<std::int64_t>(trials - halving.eta + 1, std::min<std::int64_t>(trials, 1));
+    }
+    return epochs_of(out);
+}
+
+// Epochs of the shortest and of the longest trial that ends by itself.
+struct Lengths {
+    std::int64_t shortest = 1, longest = 1;
+};
+
+Lengths lengths_of(Experiment const& experiment) {
+    std::vector<std::int64_t> found;
     Problems told("");
-    for (auto const& parameter : read_space(experiment, told).parameters)
-        if (parameter.path == "train.epochs")
-            for (auto const& value : parameter.values) out = std::max(out, value.integer());
-    return out;
+    for (auto const& parameter : read_space(experiment, told).parameters) {
+        if (parameter.path != "train.epochs" && parameter.path != "train") continue;
+        if (!parameter.when.empty()) found.push_back(TrainConfig{}.epochs);  // not there: the default
+        for (auto const& value : parameter.values) {
+            auto const* epochs = value.is_object() ? value.find("epochs") : &value;
+            found.push_back(epochs != nullptr && epochs->is_integer() ? epochs->integer() : TrainConfig{}.epochs);
+        }
+    }
+    if (found.empty()) return {most_epochs(experiment), most_epochs(experiment)};
+    auto const [shortest, longest] = std::ranges::minmax(found);
+    return {shortest, longest};
+}
+
+// A trial may end before its last epoch, or the search before its last trial, by time or results.
+bool may_end_early(Experiment const& experiment) {
+    auto const& budget = experiment.search.budget;
+    return Goal::is_set(experiment.search) || budget.hours || budget.hours_per_trial;
+}
+
+bool trials_may_stop(Experiment const& experiment) {
+    auto const stops = [](Json::Member const& member) {
+        return member.key.starts_with("train.early_stopping") || member.key == "train";
+    };
+    return experiment.train.early_stopping.patience > 0 || std::ranges::any_of(experiment.space.object(), stops);
+}
+
+// budget.epochs: no trial starts or goes on after so many; those in training go on to their next decision.
+void limit_epochs(Experiment const& experiment, SearchPlan& plan) {
+    auto const& budget = experiment.search.budget.epochs;
+    if (!budget || plan.most <= *budget) return;
+    auto const [shortest, longest] = lengths_of(experiment);
+    bool const decides = procedure_traits(experiment.search.procedure).has_rule || Goal::is_set(experiment.search);
+    if (!decides && shortest == longest) return;  // the number of trials says it all
+    plan.trials_bound = SearchPlan::Bound::at_most;
+    plan.epochs = std::min(plan.epochs, *budget);
+    plan.least = std::min(plan.least, *budget);
+    plan.most = std::min(plan.most, *budget - 1 + longest * plan.copies);
 }
 
 // Numbers of configurations: wanted, allowed by the budget or listed (none: not given), and available.
@@ -99,13 +146,18 @@ void count_adaptive(Experiment const& experiment, SearchContext const& context, 
 }  // namespace
 
 void count_trials(PlanInput const& input, SearchPlan& plan) {
-    if (input.experiment.space.find("train.epochs") != nullptr) plan.bound = SearchPlan::Bound::at_most;
-    count_bracket({{input.many, static_cast<int>(longest_trial(input.experiment))}}, plan);
+    auto const [shortest, longest] = lengths_of(input.experiment);
+    auto const& budget = input.limit.epochs;
+    // A budget is spent by whole trials, unless results may end them.
+    bool const whole = budget && !Goal::is_set(input.experiment.search);
+    auto const many = whole ? input.limit.at_most((*budget + shortest - 1) / shortest) : input.many;
+    count_bracket({{many, static_cast<int>(longest)}}, plan);
+    plan.least = many * shortest;
 }
 
 void count_trials_at_most(PlanInput const& input, SearchPlan& plan) {
-    plan.bound = SearchPlan::Bound::at_most;
-    count_trials(input, plan);
+    count_bracket({{input.many, input.longest}}, plan);
+    plan.least = 0;
 }
 
 void count_halving(PlanInput const& input, SearchPlan& plan) {
@@ -118,20 +170,26 @@ void count_hyperband(PlanInput const& input, SearchPlan& plan) {
     auto const& [experiment, limit, longest, halving, many] = input;
     plan.brackets = hyperband_table(halving);
     auto const most = limit.at_most(limit.there);
+    std::int64_t epochs = 0;
     for (std::size_t i = 0; plan.trials < most; ++i) {
-        if (limit.epochs ? plan.epochs >= *limit.epochs : !limit.trials && i == plan.brackets.size()) break;
+        // A trial more than the budget at most: it goes on to its next decision.
+        if (limit.epochs ? epochs >= *limit.epochs + longest : !limit.trials && i == plan.brackets.size()) break;
         auto const& table = plan.brackets[i % plan.brackets.size()];
         auto const trials = std::min(table.front().trials, most - plan.trials);
         plan.iterations = static_cast<std::int64_t>(i / plan.brackets.size()) + 1;
         plan.trials += trials;
-        plan.epochs += epochs_of(bracket_of(trials, static_cast<int>(table.size()) - 1, halving));
+        epochs += epochs_of(bracket_of(trials, static_cast<int>(table.size()) - 1, halving));
     }
+    plan.set_epochs(epochs);
+    // Brackets run at once, so a budget may begin more of them than it can end.
+    auto const first = std::max(plan.brackets.front().front().epochs, 1);
+    if (limit.epochs && epochs > *limit.epochs) plan.trials = limit.at_most((*limit.epochs + first - 1) / first);
 }
 
 void count_asha(PlanInput const& input, SearchPlan& plan) {
     if (input.experiment.search.variant == AshaVariant::stop) return count_trials_at_most(input, plan);
-    plan.bound = SearchPlan::Bound::about;
     count_bracket(asha_table(input.many, input.halving), plan);
+    plan.most = most_of_asha(input.many, input.halving);
 }
 
 void count_population(PlanInput const& input, SearchPlan& plan) {
@@ -149,17 +207,22 @@ SearchPlan plan_of(Experiment const& experiment, SearchContext const& context) {
         count_all(*search, plan);
     } else {
         count_adaptive(experiment, context, plan);
-        plan.trials *= plan.copies;
-        plan.epochs *= plan.copies;
-        if (!experiment.search.subject_to.empty() && plan.bound == SearchPlan::Bound::exact)
-            plan.bound = SearchPlan::Bound::at_most;
+        for (auto* each : {&plan.trials, &plan.epochs, &plan.least, &plan.most}) *each *= plan.copies;
+        if (!experiment.search.subject_to.empty()) plan.least = 0;
+        limit_epochs(experiment, plan);
     }
-    if (Goal::is_set(experiment.search)) plan.bound = SearchPlan::Bound::at_most;
-    auto const& budget = experiment.search.budget.epochs;
-    if (!budget || plan.epochs <= *budget) return plan;
-    plan.epochs = *budget;
-    plan.bound = SearchPlan::Bound::about;  // trials in training go on to their next decision
+    bool const ends = may_end_early(experiment);
+    if (ends || trials_may_stop(experiment)) plan.least = 0;
+    if (ends) plan.trials_bound = SearchPlan::Bound::at_most;
     return plan;
+}
+
+std::string sums_text(SearchPlan const& plan) {
+    using enum SearchPlan::Bound;
+    auto const bound = plan.bound();
+    auto const epochs = bound == between ? fmt::format("between {} and {}", plan.least, plan.most)
+                                         : fmt::format("{}{}", bound == at_most ? "at most " : "", plan.most);
+    return fmt::format("{}{} trials, {} epochs in all", plan.trials_bound == at_most ? "at most " : "", plan.trials, epochs);
 }
 
 std::string text_of(SearchPlan const& plan) {
@@ -171,11 +234,9 @@ std::string text_of(SearchPlan const& plan) {
             out += fmt::format("{} {} to epoch {}", &trials == &plan.brackets[i].front().trials ? "" : ",", trials, epochs);
         out += "\n";
     }
-    constexpr std::array<char const*, 3> words{"", "about ", "at most "};
     if (plan.iterations > 1) out += fmt::format("{} iterations of these brackets, ", plan.iterations);
     if (plan.copies > 1) out += fmt::format("{} configurations, {} times each: ", plan.trials / plan.copies, plan.copies);
-    return out + fmt::format("{} trials, {}{} epochs in all\n", plan.trials, words[static_cast<std::size_t>(plan.bound)],
-                             plan.epochs);
+    return out + sums_text(plan) + "\n";
 }
 
 }  // namespace hopscotch

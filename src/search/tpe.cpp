@@ -7,6 +7,7 @@
 
 #include "core/rng.hpp"
 #include "experiment/procedures.hpp"
+#include "experiment/steps.hpp"
 #include "search/draw.hpp"
 #include "search/parzen.hpp"
 #include "search/sampler.hpp"
@@ -60,11 +61,9 @@ Axis axis_of(Parameter const& parameter) {
         out.categories = parameter.values.size();
         return out;
     }
-    bool const whole = parameter.type == Parameter::Type::integer;
-    out.step = parameter.step.value_or(whole ? 1 : 0);
-    double const steps = out.step > 0 ? std::floor((parameter.high - parameter.low) / out.step + 1e-9) : 0;
+    out.step = step_of(parameter);
     out.low = parameter.low - out.step / 2;
-    out.high = (out.step > 0 ? parameter.low + steps * out.step : parameter.high) + out.step / 2;
+    out.high = (out.step > 0 ? parameter.low + last_step(parameter) * out.step : parameter.high) + out.step / 2;
     out.log = parameter.log;
     return out;
 }
@@ -78,7 +77,8 @@ double to_number(Parameter const& parameter, Json const& value) {
 Json to_value(Parameter const& parameter, double number) {
     if (!is_number(parameter)) return parameter.values[static_cast<std::size_t>(number)];
     double const value = std::clamp(number, parameter.low, parameter.high);
-    return parameter.type == Parameter::Type::integer ? Json(static_cast<std::int64_t>(std::llround(value))) : Json(value);
+    bool const binary = parameter.type == Parameter::Type::real && parameter.step_values == StepValues::binary;
+    return has_steps(parameter) && !binary ? nearest_step(parameter, value) : Json(value);
 }
 
 // Of those that have the keys: one that is not active says nothing.

@@ -103,6 +103,9 @@ PlanReport report() {
     out.dataset = "data/d";
     out.trials = 4;
     out.epochs = 8;
+    out.sums = "4 trials, between 6 and 9 epochs in all";
+    out.least_epochs = 6;
+    out.most_epochs = 9;
     out.rows = 1000;
     out.shards = 4;
     out.basis = basis();
@@ -124,6 +127,8 @@ PlanReport report() {
 
 TEST(Report, TextHasARowForEachStrategy) {
     auto const text = report_text(report(), 100);
+    EXPECT_TRUE(text.starts_with("experiment  e: 4 trials, between 6 and 9 epochs in all; here 8, from made-up results\n"))
+        << text;
     EXPECT_NE(text.find("\n2 trainers\nstrategy          makespan   busy  x bound"), text.npos) << text;
     EXPECT_NE(text.find("\nmop                  7.28s  100 %     1.00  128.0 MB  64.0 MB"), text.npos) << text;
     EXPECT_NE(text.find("\nparameter_server   refused\n"), text.npos) << text;

@@ -96,6 +96,21 @@ TEST(Json, SyntaxErrors) {
     EXPECT_THROW(parse_json_or_throw("{", "x.json"), DataError);
 }
 
+// In our words, not in those of an exception of the library.
+TEST(Json, NumbersBeyondDoubleAndOtherEncodings) {
+    std::string const too_large = " is too large for a number (at most about 1.8e308); write a smaller one";
+    EXPECT_EQ(complaints("{\"a\": {\"lr\":\n 1e999}}"), "f.json:2:2: /a/lr: 1e999" + too_large);
+    EXPECT_EQ(complaints("{\"a\": [1, -1e400 ]}"), "f.json:1:11: /a/1: -1e400" + too_large);
+    EXPECT_EQ(complaints("{\"a\": 1e308, \"b\": 1e-999}"), "");
+    EXPECT_EQ(complaints("9e9999"), "f.json:1:1: /: 9e9999" + too_large);
+    auto const latin = complaints("{\"name\": \"Malm\xf6\"}");
+    EXPECT_NE(latin.find("is not UTF-8 (this byte belongs to another encoding); save the file as UTF-8"), latin.npos)
+        << latin;
+    EXPECT_TRUE(is_number_too_large("1e999"));
+    EXPECT_TRUE(is_number_too_large("-1e999"));
+    for (auto const* text : {"1e99", "runs/1e999", "[1e999", "{"}) EXPECT_FALSE(is_number_too_large(text)) << text;
+}
+
 TEST(Json, DeepNestingIsAComplaintNotACrash) {
     for (std::size_t depth : {std::size_t{400}, std::size_t{501}, std::size_t{1'000'000}}) {
         auto const text = std::string(depth, '[') + std::string(depth, ']');

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bad input: the exact message once on standard error, nothing on standard output, exit code 2, nothing written."""
 
+import json
 import os
 import struct
 import unittest
@@ -125,8 +126,49 @@ class BadInput(Case):
         self.assertEqual((code, out), (2, ""))
         self.assertRegex(err, r"\Ae\.json:1:\d+: [^\n]+\n\Z")
 
+    def test_an_error_does_not_hide_another(self):
+        """What follows a syntax error is not known, the dataset's path neither."""
+        text = '{ "data": { "path": "digits" }, "train": { "epochs": 2 "batch_size": 3 }, "run": { "dir": "out" } }'
+        self.write(text)
+        for command in (("run", "e.json"), ("run", "e.json", "--dry-run"), ("plan", "e.json")):
+            code, out, err = self.run_hopscotch(*command)
+            self.assertEqual((code, out), (2, ""))
+            self.assertRegex(err, r"\Ae\.json:1:\d+: /train: syntax error[^\n]+\n\Z")
+        for encoding in ("utf-16", "utf-16-be", "utf-32"):
+            (self.cwd / "e.json").write_bytes(json.dumps(experiment()).encode(encoding))
+            self.refused("e.json: is not UTF-8 (it looks like UTF-16); save the file as UTF-8")
+        self.write('{ "train": { "optimizer": { "lr": 1e999 } } }')
+        self.refused(
+            "e.json:1:35: /train/optimizer/lr: 1e999 is too large for a number (at most about 1.8e308); write a smaller one"
+        )
+        (self.cwd / "folder").mkdir()
+        self.refused("folder: cannot be read (it is not a file)", file="folder")
+
+    def test_names_that_are_too_long(self):
+        name, said = (
+            "x" * 300,
+            'the name "xxxxxxxxxxxxxxxxxxxx..." has 300 bytes (at most {} are possible); choose a shorter name',
+        )
+        self.write(experiment())
+        for args in ((), ("--dry-run",)):
+            self.refused(f"--set run.dir=runs/{name}: {said.format(230)}", *args, "--set", f"run.dir=runs/{name}")
+        for args in (
+            ("report", "digits", "--out", name),
+            ("init", "digits", "--out", name),
+            ("export", "csv", name),
+            ("predict", "digits", "digits", "--out", name),
+        ):
+            code, out, err = self.run_hopscotch(*args)
+            self.assertEqual((code, out), (2, ""), err)
+            self.assertIn(said.format(230 if "--out" in args else 255), err)
+
     def test_set(self):
-        self.changed("--set train.optimizer.lr=-1: must be at least 0 (got -1)", "--set", "train.optimizer.lr=-1")
+        self.changed(
+            "--set train.optimizer.lr=0.5: is searched (each trial takes its value from the space, so this one would not be "
+            "used); write --set space.train.optimizer.lr=0.5",
+            *("--set", "train.optimizer.lr=0.5"),
+        )
+        self.changed("--set train.ema=-1: must be at least 0 and below 1 (got -1)", "--set", "train.ema=-1")
         self.refused('--set train.epohcs=3: unknown key; did you mean "epochs"?', "--set", "train.epohcs=3")
 
     def test_trainers(self):

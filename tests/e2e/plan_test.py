@@ -37,6 +37,37 @@ class Plan(Case):
     def shards_rows(self):
         return [shard["rows"] for shard in json.loads((self.cwd / "digits/dataset.json").read_text())["train"]]
 
+    def test_dry_run_plan_and_run_agree(self):
+        """Where no result decides the numbers are those of the run, and bounds of them elsewhere."""
+        space = {"train.optimizer.lr": {"type": "float", "low": 0.01, "high": 0.5}}
+        early = {"early_stopping": {"patience": 1}}
+        cases = [
+            ({"procedure": "asha", "trials": 2}, {}, "2 trials, 28 epochs in all"),
+            ({"procedure": "asha", "trials": 27}, {}, "27 trials, between 81 and 593 epochs in all"),
+            ({"procedure": "successive_halving", "trials": 9}, {}, None),
+            ({"procedure": "hyperband", "trials": 12}, {}, None),
+            ({"procedure": "pbt", "population": 3, "interval": 9}, {}, "3 trials, 81 epochs in all"),
+            ({"procedure": "random", "trials": 9, "budget": {"epochs": 60}}, {}, "3 trials, 81 epochs in all"),
+            ({"procedure": "tpe", "trials": 9, "budget": {"epochs": 60}}, {}, "3 trials, 81 epochs in all"),
+            ({"procedure": "random", "trials": 3}, early, "3 trials, at most 81 epochs in all"),
+            ({"procedure": "tpe", "trials": 3, "budget": {"target": 0.5}}, {}, "at most 3 trials, at most 81 epochs in all"),
+        ]
+        for search, more, said in cases:
+            with self.subTest(search=search, **more):
+                train = {"epochs": 27, "batch_size": 120, "optimizer": {"name": "sgd", "lr": 0.1}, **more}
+                self.write(experiment(search=search, space=space, train=train, model={"name": "mlp", "hidden": [4]}))
+                sums = r"(at most )?(\d+) trials, (?:between (\d+) and |(at most ))?(\d+) epochs in all"
+                dry = re.search(sums, self.succeed("--dry-run", "--overwrite", "--trainers", "2")[0])
+                self.assertEqual(re.search(sums, self.planned("--trainers", "2"))[0], dry[0])
+                self.assertIn(said, (dry[0], None))
+                self.succeed("--quiet", "--overwrite", "--trainers", "2")
+                trials = self.summary()["trials"]
+                epochs = sum(trial["epochs"] for trial in trials)
+                some, most_trials, least, less, most = dry.groups()
+                (self.assertLessEqual if some else self.assertEqual)(len(trials), int(most_trials))
+                self.assertLessEqual(epochs, int(most))
+                self.assertGreaterEqual(epochs, int(least or 0 if less or least else most))
+
     def test_groups_are_proposed_where_they_pay(self):
         """Two trials on four trainers: where half a batch takes half the time, and on fast links. Never with four trials."""
         document = synthetic()

@@ -659,5 +659,32 @@ class WrongStates(Disturbed):
         self.assertEqual(self.outcome("out"), expected)
 
 
+class Steps(Disturbed):
+    def test_a_run_of_an_earlier_version_keeps_its_binary_sums(self):
+        """Earlier versions trained 0.1 + 2 * 0.1 = 0.30000000000000004. A list of such numbers makes the same journal; then
+        the range takes its place in the documents."""
+        key, run = "train.optimizer.lr", {"dir": "out", "device": "cpu"}
+        sums = [0.1, 0.2, 0.30000000000000004, 0.4, 0.5, 0.6, 0.7]
+        steps = {"type": "float", "low": 0.1, "high": 0.7, "step": 0.1}
+        train = {**TRAIN, "epochs": 400, "optimizer": {"name": "sgd", "lr": 0.1}}
+        listed, ranged = ({key: values} for values in (sums, steps))
+        self.write(experiment(train=train, space=listed, run=run))
+        process = self.start("run", "e.json", "--quiet", "--trainers", "2")
+        self.wait_for_event(process)
+        process.send_signal(signal.SIGTERM)
+        self.end_of(process)
+        self.ended_with(75, process, "")
+        self.write(experiment(train=train, space=ranged, run=run))
+        stored = self.cwd / "out/experiment.json"
+        document = json.loads(stored.read_text())
+        document["experiment"]["space"] = ranged
+        stored.write_text(json.dumps(document))
+        self.succeed("--quiet", "--trainers", "2", "--resume")
+        self.assertEqual([trial["config"][key] for trial in self.summary()["trials"]], sums)
+        self.succeed("--quiet", "--trainers", "2", "--set", 'run.dir="new"', "--set", "train.epochs=1")
+        tenths = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7]
+        self.assertEqual([trial["config"][key] for trial in self.summary("new")["trials"]], tenths)
+
+
 if __name__ == "__main__":
     unittest.main()

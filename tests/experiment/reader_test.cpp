@@ -2,8 +2,11 @@
 // The exact messages a user sees.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 #include "experiment/documents.hpp"
 #include "experiment/procedures.hpp"
+#include "experiment/space.hpp"
 #include "experiment/strategy_traits.hpp"
 
 namespace hopscotch {
@@ -292,12 +295,12 @@ TEST(Overrides, ReplaceAndAdd) {
     Problems problems("e.json");
     auto const e =
         read_experiment(train(R"({"epochs": 3})"),
-                        {"train.epochs=5", "train.optimizer.lr=0.5", "run.dir=runs/a b", "model.hidden=[1,2]", "name=7up",
-                         "seed=3", "space.train.optimizer.lr=[0.3,0.4]", "space.train.batch_size=[8]"},
+                        {"train.epochs=5", "train.optimizer.momentum=0.5", "run.dir=runs/a b", "model.hidden=[1,2]",
+                         "name=7up", "seed=3", "space.train.optimizer.lr=[0.3,0.4]", "space.train.batch_size=[8]"},
                         problems);
     EXPECT_EQ(problems.text(), "");
     EXPECT_EQ(e.train.epochs, 5);
-    EXPECT_EQ(e.train.optimizer.lr, 0.5);
+    EXPECT_EQ(e.train.optimizer.momentum, 0.5);
     EXPECT_EQ(e.run.dir, "runs/a b");
     EXPECT_EQ(e.name, "7up");
     EXPECT_EQ(e.seed, 3);
@@ -317,7 +320,7 @@ TEST(Overrides, ComplaintsNameTheOption) {
         "--set train.epochs=0: must be at least 1 (got 0)\n--set train.epocs=1: unknown key; did you mean \"epochs\"?");
     EXPECT_EQ(complaints(document(), {"train.optimizer={\"name\":\"sgd\",\"lrr\":1}"}),
               "--set train.optimizer={\"name\":\"sgd\",\"lrr\":1}: /train/optimizer/lrr: unknown key; did you mean \"lr\"?");
-    EXPECT_EQ(complaints(document(), {"train.optimizer.lr=-1"}), "--set train.optimizer.lr=-1: must be at least 0 (got -1)");
+    EXPECT_EQ(complaints(document(), {"train.clip_norm=-1"}), "--set train.clip_norm=-1: must be greater than 0 (got -1)");
     EXPECT_EQ(complaints(document(), {"epochs"}), "--set epochs: expected path=value (for example train.optimizer.lr=0.1)");
     EXPECT_EQ(complaints(document(), {"=3"}), "--set =3: expected path=value (for example train.optimizer.lr=0.1)");
     EXPECT_EQ(complaints(document(), {"strategy.bundle=4"}),
@@ -371,6 +374,78 @@ TEST(Reader, AmountsThatNoMachineHasAreRefused) {
          {"threads: must be at most 1024 ", "deadline_s: must be at most 1000000000 ", "stall_s: must be at most",
           "checkpoint_keep: must be at least 1 ", "setup_s: must be greater than 0 "})
         EXPECT_NE(limits.find("/run/" + key), std::string::npos) << limits;
+}
+
+// A trial has its value from the space, so a --set of the same key would change nothing.
+TEST(Reader, AValueForASearchedKeyIsRefused) {
+    std::string const searched = "is searched (each trial takes its value from ";
+    EXPECT_EQ(complaints(document(), {"train.optimizer.lr=0.1"}),
+              "--set train.optimizer.lr=0.1: " + searched +
+                  "the space, so this one would not be used); write --set space.train.optimizer.lr=0.1");
+    EXPECT_EQ(complaints(document(), {"space.train.optimizer.lr=[0.2]", "space.train.epochs=[1, 2]", "train.epochs=3"}),
+              "--set train.epochs=3: " + searched +
+                  "the space, so this one would not be used); write --set space.train.epochs=3");
+    EXPECT_EQ(
+        complaints(document(R"("space": {"train.optimizer": [{"name": "sgd", "lr": 0.1}]})"), {"train.optimizer.lr=1"}),
+        "--set train.optimizer.lr=1: " + searched + "the space, so this one would not be used); change the value there");
+    auto const listed =
+        document(R"("search": {"procedure": "manual", "configurations": [{"train.epochs": 2, "train.ema": 0.5},
+        {"train.epochs": 3}]})");
+    EXPECT_EQ(complaints(listed, {"train.epochs=3"}),
+              "--set train.epochs=3: " + searched +
+                  "search.configurations, so this one would not be used); change the value there");
+    EXPECT_EQ(complaints(listed, {"train.ema=0.9"}), "") << "the second configuration uses it";
+    EXPECT_EQ(complaints(document(), {"train.optimizer.name=adam", "space.train.optimizer.lr=0.1"}), "");
+}
+
+TEST(Paths, HomeIsExpandedWhereverAPathStands) {
+    std::string const before = std::getenv("HOME") != nullptr ? std::getenv("HOME") : "";
+    ::setenv("HOME", "/home/me", 1);
+    Problems problems("e.json");
+    auto const e = read_experiment(R"({"data": {"path": "~/d", "stage": "~"}, "run": {"dir": "~/r", "spill": "~/s",
+        "on_end": ["~/tell", "~anna", "a"]}, "model": {"name": "plugin", "file": "~/m.so"},
+        "search": {"procedure": "random", "trials": 1, "start_from": "~/old", "start_with": [{"model.init_from": "~/a"}]},
+        "space": {"model.init_from": ["~/a", "~/b"]}})",
+                                   {"run.spill=~/other"}, problems);
+    EXPECT_EQ(problems.text(), "");
+    EXPECT_EQ(e.data.path, "/home/me/d");
+    EXPECT_EQ(e.data.stage, "/home/me");
+    EXPECT_EQ(e.run.dir, "/home/me/r");
+    EXPECT_EQ(e.run.spill, "/home/me/other");
+    EXPECT_EQ(e.run.on_end, (std::vector<std::string>{"/home/me/tell", "~anna", "a"}));
+    EXPECT_EQ(e.model.file, "/home/me/m.so");
+    EXPECT_EQ(e.search.start_from, "/home/me/old");
+    EXPECT_EQ(e.space.dump(), R"({"model.init_from":["/home/me/a","/home/me/b"]})");
+    EXPECT_EQ(read_space(e, problems).start_with.size(), 1U);
+    EXPECT_EQ(e.document.at("run").at("dir").string(), "/home/me/r") << "trainers elsewhere have another home";
+    ::setenv("HOME", before.c_str(), 1);
+    EXPECT_EQ(
+        complaints(document(), {"run.dir=~anna/r"}),
+        "--set run.dir=~anna/r: ~anna is not known (only ~ and ~/ are: your own home directory); write the whole path, "
+        "or ./~anna for a file of that name");
+}
+
+TEST(Paths, NamesThatAreTooLongAreRefused) {
+    std::string const name(300, 'x');
+    auto const said = [](std::string const& most) {
+        return "the name \"xxxxxxxxxxxxxxxxxxxx...\" has 300 bytes (at most " + most +
+               " are possible); choose a shorter name";
+    };
+    for (auto const* key : {"run.dir", "run.spill", "data.stage"})
+        EXPECT_EQ(complaints(document(), {std::string(key) + "=a/" + name}),
+                  "--set " + std::string(key) + "=a/" + name + ": " + said("230"));
+    EXPECT_EQ(complaints(document(), {"data.path=" + name}), "--set data.path=" + name + ": " + said("255"));
+    EXPECT_EQ(complaints("{\"data\": {\"path\": \"d\"}, \"model\": {\"name\": \"mlp\"}, \"run\": {\"dir\": \"" + name +
+                         "\"}, \"space\": {\"train.optimizer.lr\": [0.1]}}"),
+              "e.json:1:66: /run/dir: " + said("230"));
+    EXPECT_NE(complaints(document("\"space\": {\"model.init_from\": [\"" + name + "\", \"\"]}"))
+                  .find("/space/model.init_from/0: " + said("255")),
+              std::string::npos);
+}
+
+TEST(Overrides, ANumberBeyondDoubleIsNoText) {
+    EXPECT_EQ(complaints(document(), {"train.ema=1e999"}),
+              "--set train.ema=1e999: 1e999 is too large for a number (at most about 1.8e308); write a smaller one");
 }
 
 }  // namespace reader_test

@@ -5,6 +5,7 @@
 
 #include "experiment/documents.hpp"
 #include "experiment/space.hpp"
+#include "experiment/steps.hpp"
 
 namespace hopscotch {
 namespace space_test {
@@ -26,6 +27,10 @@ std::string values(std::string const& entry) {
     auto const all =
         all_values(read("\"train.optimizer.lr\": " + entry, R"(, "search": {"procedure": "grid"})").parameters.at(0));
     return all ? Json(*all).dump() : "none";
+}
+
+std::string signed_values(std::string const& entry) {
+    return Json(*all_values(read("\"model.a\": " + entry).parameters.at(0))).dump();
 }
 
 std::string whole(std::string const& entry) {
@@ -214,6 +219,90 @@ TEST(Space, AValueListedAThousandTimesIsToldAThousandTimesNotAMillion) {
     for (int i = 0; i < 1000; ++i) values += ", 0.1";
     auto const said = complaints(document("\"space\": {\"train.optimizer.lr\": [" + values + "]}"));
     EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 999);
+}
+
+// 0.1 + 2 * 0.1 is 0.30000000000000004 in binary: people write 0.3, in conditions and starts too.
+constexpr char k_tenths[] = R"("model.dropout": {"type": "float", "low": 0.1, "high": 0.5, "step": 0.1})";
+
+TEST(Space, StepsAreTheDecimalsThatPeopleWrite) {
+    EXPECT_EQ(values(R"({"type": "float", "low": 0.1, "high": 0.8, "step": 0.1})"), "[0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8]");
+    EXPECT_EQ(signed_values(R"({"type": "float", "low": -0.3, "high": 0.3, "step": 0.1})"),
+              "[-0.3,-0.2,-0.1,0.0,0.1,0.2,0.3]");
+    EXPECT_EQ(values(R"({"type": "float", "low": 1e-5, "high": 7e-5, "step": 2e-5})"), "[1e-05,3e-05,5e-05,7e-05]");
+    EXPECT_EQ(values(R"({"type": "float", "low": 0.05, "high": 0.95, "step": 0.3})"), "[0.05,0.35,0.65,0.95]");
+    EXPECT_EQ(values(R"({"type": "float", "low": 0.1, "high": 0.5, "count": 5})"), "[0.1,0.2,0.3,0.4,0.5]");
+    EXPECT_EQ(signed_values(R"({"type": "float", "low": -0.3, "high": 0.3, "count": 7})"),
+              "[-0.3,-0.2,-0.1,0.0,0.1,0.2,0.3]");
+    EXPECT_EQ(values(R"({"type": "float", "low": 1e-4, "high": 1, "log": true, "count": 5})"),
+              "[0.0001,0.001,0.01,0.1,1.0]");
+    EXPECT_EQ(values(R"({"type": "float", "low": 0, "high": 1, "count": 4})"),
+              "[0.0,0.3333333333333333,0.6666666666666666,1.0]");
+}
+
+TEST(Space, ConditionsAndStartsAgreeWithSteps) {
+    auto const space =
+        read(std::string(k_tenths) + R"(, "model.a": {"type": "const", "value": 1, "when": {"model.dropout": 0.3}},
+             "model.b": {"type": "const", "value": 1, "when": {"model.dropout": {"above": 0.30000000000000004}}})",
+             R"(, "search": {"procedure": "random", "trials": 2,
+             "start_with": [{"model.dropout": 0.30000000000000004, "model.a": 1}, {"model.dropout": 0.3}]})");
+    ASSERT_EQ(space.start_with.size(), 1U);
+    EXPECT_EQ(to_json(space.start_with[0]).dump(), R"({"model.dropout":0.3,"model.a":1})");
+    EXPECT_TRUE(is_active(space.parameters[1], {{"model.dropout", all_values(space.parameters[0])->at(2)}}));
+    EXPECT_FALSE(is_active(space.parameters[2], {{"model.dropout", all_values(space.parameters[0])->at(2)}}));
+}
+
+TEST(Space, NumbersBetweenStepsAreRefused) {
+    auto const search = [](std::string const& more) {
+        return ",\n\"search\": {\"procedure\": \"random\", \"trials\": 2, " + more + "}";
+    };
+    EXPECT_EQ(refused(k_tenths, search(R"("start_with": [{"model.dropout": 0.35}])")),
+              "e.json:4:81: /search/start_with/0/model.dropout: 0.35 is not in the space (it lies between two steps); write "
+              "0.3 or 0.4");
+    EXPECT_EQ(refused(k_tenths, search(R"("forbid": [{"model.dropout": [0.2, 0.25]}])")),
+              "e.json:4:83: /search/forbid/0/model.dropout: 0.25 is not in the space (it lies between two steps); write 0.2 "
+              "or 0.3");
+    EXPECT_EQ(
+        refused(R"("train.epochs": {"type": "int", "low": 1, "high": 8, "step": 3})",
+                search(R"("start_with": [{"train.epochs": 5}, {"train.epochs": 8}, {"train.epochs": 9}])")),
+        "e.json:4:80: /search/start_with/0/train.epochs: 5 is not in the space (it lies between two steps); write 4 or "
+        "7\n"
+        "e.json:4:101: /search/start_with/1/train.epochs: 8 is not in the space (the last step of the range is 7); "
+        "write 7\n"
+        "e.json:4:122: /search/start_with/2/train.epochs: 9 is not in the space (the range is 1 to 8, both inclusive)");
+    EXPECT_EQ(
+        refused(std::string(k_tenths) + R"(, "model.a": {"type": "const", "value": 1, "when": {"model.dropout": 0.45}})"),
+        "e.json:3:142: /space/model.a/when/model.dropout: 0.45 is not in the space (it lies between two steps); write "
+        "0.4 or 0.5");
+}
+
+TEST(Space, RulesThatCanNeverHoldAreNamed) {
+    auto const space = read(std::string(k_tenths) + R"(, "model.c": ["x", "y"],
+        "model.a": {"type": "const", "value": 1, "when": {"model.c": "z"}},
+        "model.b": {"type": "const", "value": 1, "when": {"model.dropout": {"above": 0.5}}},
+        "model.d": {"type": "const", "value": 1, "when": {"model.a": 1}},
+        "model.e": {"type": "const", "value": 1, "when": {"model.dropout": {"above": 0.4}}})",
+                            R"(, "search": {"procedure": "random", "trials": 2, "forbid": [{"model.dropout": 0.9},
+        {"model.dropout": {"above": 0.3, "below": 0.4}},
+        {"model.dropout": {"above": 0.2, "below": 0.4}, "model.c": "x"}]})");
+    EXPECT_EQ(rules_never_met(space),
+              (std::vector<std::string>{
+                  "/space/model.a/when can never hold (model.c is never \"z\"); no trial has model.a",
+                  "/space/model.b/when can never hold (model.dropout is never above 0.5); no trial has model.b",
+                  "/space/model.d/when can never hold (model.a is never 1); no trial has model.d",
+                  "/search/forbid/0 can never hold (model.dropout is never 0.9); it excludes nothing",
+                  "/search/forbid/1 can never hold (model.dropout is never above 0.3 and below 0.4); it excludes nothing"}));
+}
+
+// A run of an earlier version goes on with the values that it began with.
+TEST(Space, EarlierRunsHaveBinarySums) {
+    Problems problems("e.json");
+    auto experiment = read_experiment(space(k_tenths), {}, problems);
+    Assignment const binary{{"model.dropout", 0.30000000000000004}}, decimal{{"model.dropout", 0.3}};
+    EXPECT_EQ(with_own_values(read_space(experiment, problems), binary), decimal);
+    experiment.step_values = StepValues::binary;
+    auto const earlier = read_space(experiment, problems);
+    EXPECT_EQ(all_values(earlier.parameters[0])->at(2).number(), 0.30000000000000004);
+    EXPECT_EQ(with_own_values(earlier, decimal), binary);
 }
 
 // Every parameter waits for two others by conditions that never hold: they must not be followed along every path.

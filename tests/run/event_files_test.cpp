@@ -163,6 +163,52 @@ TEST_F(TrialEventsTest, ASearchThatClonesTellsTheLastValues) {
     EXPECT_EQ(with(file, "taken over"), 1u);
 }
 
+std::string sized(std::string const& text) { return std::string(1, static_cast<char>(text.size())) + text; }
+std::string text(std::string const& value) { return "\x1a" + sized(value); }
+std::string parameter(std::string const& key, std::string const& value) {
+    return "\x0a" + sized(key) + "\x12" + sized(value);
+}
+
+// TensorBoard's filter of a key is of one type, and hides the trials that have another.
+TEST_F(TrialEventsTest, AKeyHasOneTypeInAllTrials) {
+    Problems problems("");
+    experiment_.space = parse_json(R"({"train.clip_norm": [null, 1.0], "model.hidden": [16, [16, 8]], "model.a": [true, 2],
+        "train.optimizer.nesterov": [true, false], "train.optimizer.name": ["sgd", 0], "train.optimizer.lr": [1, 0.5]})",
+                                   problems);
+    TrialEvents events(folder_, experiment_, journal_);
+    auto one = view(0, TrialStatus::finished), two = view(1, TrialStatus::finished), clone = view(2, TrialStatus::finished);
+    one.assignment = {{"train.clip_norm", Json()},
+                      {"model.hidden", 16},
+                      {"model.a", true},
+                      {"train.optimizer.nesterov", true},
+                      {"train.optimizer.name", Json("sgd")},
+                      {"train.optimizer.lr", 1}};
+    two.assignment = {{"train.clip_norm", 1.0},
+                      {"model.hidden", Json(Json::Array{16, 8})},
+                      {"model.a", 2},
+                      {"train.optimizer.nesterov", false},
+                      {"train.optimizer.name", Json(0)},
+                      {"train.optimizer.lr", 0.5}};
+    clone.assignment = {{"train.optimizer.lr", Json()}, {"train.ema", Json()}};
+    for (auto const* trial : {&one, &two, &clone}) events.trial_ended(*trial);
+    events.finish({});
+    auto const all = files();
+    auto const says = [&](int trial, std::string const& key, std::string const& value) {
+        return with(all.at(fmt::format("trial-{}", trial)), parameter(key, value)) == 1;
+    };
+    EXPECT_TRUE(says(0, "train.clip_norm", text("null")));
+    EXPECT_TRUE(says(1, "train.clip_norm", text("1.0")));
+    EXPECT_TRUE(says(0, "model.hidden", text("16")));
+    EXPECT_TRUE(says(1, "model.hidden", text("[16,8]")));
+    EXPECT_TRUE(says(0, "model.a", text("true")));
+    EXPECT_TRUE(says(1, "model.a", text("2")));
+    EXPECT_TRUE(says(0, "train.optimizer.name", text("sgd")));
+    EXPECT_TRUE(says(1, "train.optimizer.name", text("0")));
+    EXPECT_TRUE(says(0, "train.optimizer.nesterov", "\x20\x01"));
+    EXPECT_EQ(with(all.at("trial-2"), "train.optimizer.lr"), 0U) << "a clone's value of another type: left out";
+    EXPECT_TRUE(says(2, "train.ema", text("null")));
+}
+
 TEST_F(TrialEventsTest, TheNextJobBeginsAnew) {
     {
         TrialEvents before(folder_, experiment_, journal_);

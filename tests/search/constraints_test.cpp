@@ -103,7 +103,7 @@ TEST(Constraints, NothingLeftIsAnError) {
 
 TEST(Constraints, ThePlanLeavesThemOutToo) {
     EXPECT_EQ(plan_of(experiment_of(R"("procedure": "grid")"), {{}, product}).trials, 5);
-    EXPECT_EQ(plan_of(experiment_of(R"("procedure": "successive_halving", "trials": 9)"), {{}, product}).bound,
+    EXPECT_EQ(plan_of(experiment_of(R"("procedure": "successive_halving", "trials": 9)"), {{}, product}).bound(),
               SearchPlan::Bound::at_most);
 }
 

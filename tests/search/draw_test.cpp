@@ -7,6 +7,7 @@
 
 #include "core/rng.hpp"
 #include "search/draw.hpp"
+#include "search_experiment.hpp"
 
 namespace hopscotch {
 namespace draw_test {
@@ -116,6 +117,17 @@ TEST(Draw, DimensionsAreIndependent) {
     }
     EXPECT_NEAR(below / n, 0.5, 0.03);
     EXPECT_NEAR(sum / n, 0, 0.01);
+}
+
+TEST(Draw, StepsAreDecimalsOrTheSumsOfEarlierVersions) {
+    auto parameter =
+        space_from(R"({"model.dropout": {"type": "float", "low": 0.1, "high": 0.7, "step": 0.1}})").parameters[0];
+    auto const drawn = [&](double place) { return value_at(parameter, place).number(); };
+    EXPECT_EQ(drawn(0.4), 0.3);
+    EXPECT_EQ(drawn(0.99), 0.7);
+    parameter.step_values = StepValues::binary;
+    EXPECT_EQ(drawn(0.4), 0.30000000000000004);
+    EXPECT_EQ(drawn(0.99), 0.7000000000000001) << "beyond high, as it was drawn";
 }
 
 }  // namespace draw_test

@@ -164,7 +164,7 @@ TEST(Goal, HoldsForEveryProcedure) {
 
 TEST(Goal, PlanIsAnUpperBound) {
     auto const plan = plan_of(search_experiment(random_until(R"({"target": 0.5})", 12), k_unit, R"({"epochs": 10})"));
-    EXPECT_EQ(text_of(plan), "12 trials, at most 120 epochs in all\n");
+    EXPECT_EQ(text_of(plan), "at most 12 trials, at most 120 epochs in all\n");
 }
 
 }  // namespace goal_test

@@ -36,8 +36,9 @@ TEST(Plan, Hyperband) {
 TEST(Plan, TheOthers) {
     EXPECT_EQ(text(R"({"procedure": "successive_halving", "trials": 27})", 27),
               "rungs: 27 to epoch 1, 9 to epoch 3, 3 to epoch 9, 1 to epoch 27\n27 trials, 81 epochs in all\n");
-    EXPECT_EQ(text(R"({"procedure": "asha", "trials": 27})", 10),
-              "rungs: 27 to epoch 1, 9 to epoch 3, 3 to epoch 9, 1 to epoch 10\n27 trials, about 64 epochs in all\n");
+    EXPECT_EQ(
+        text(R"({"procedure": "asha", "trials": 27})", 10),
+        "rungs: 27 to epoch 1, 9 to epoch 3, 3 to epoch 9, 1 to epoch 10\n27 trials, between 64 and 236 epochs in all\n");
     EXPECT_EQ(text(R"({"procedure": "asha", "trials": 27, "variant": "stop"})", 9),
               "27 trials, at most 243 epochs in all\n");
     EXPECT_EQ(text(R"({"procedure": "random", "trials": 5})", 4), "5 trials, 20 epochs in all\n");
@@ -49,14 +50,14 @@ TEST(Plan, TheOthers) {
     EXPECT_EQ(text(R"({"procedure": "median", "trials": 8, "max_epochs": 3})", 20), "8 trials, at most 24 epochs in all\n");
     EXPECT_EQ(text(R"({"procedure": "asha", "sampler": "grid"})", 9,
                    R"({"train.batch_size": [1, 2, 4, 8, 16, 32, 64, 128, 256]})"),
-              "rungs: 9 to epoch 1, 3 to epoch 3, 1 to epoch 9\n9 trials, about 21 epochs in all\n");
-    EXPECT_EQ(text(R"({"procedure": "pbt", "budget": {"epochs": 60}})", 20), "10 trials, about 60 epochs in all\n");
+              "rungs: 9 to epoch 1, 3 to epoch 3, 1 to epoch 9\n9 trials, between 21 and 53 epochs in all\n");
+    EXPECT_EQ(text(R"({"procedure": "pbt", "budget": {"epochs": 60}})", 20),
+              "at most 10 trials, between 60 and 79 epochs in all\n");
     EXPECT_EQ(text(R"({"procedure": "tpe", "trials": 2})", 4, R"({"train.epochs": [2, 9]})"),
-              "2 trials, at most 18 epochs in all\n");
+              "2 trials, between 4 and 18 epochs in all\n");
 }
 
-// Whatever the search does, it trains no more trials than its plan says, and at most as many epochs where the plan is no
-// guess.
+// Whatever the search does, it trains no more trials than its plan says, and its epochs lie within the bounds.
 TEST(Plan, BoundsEveryProcedure) {
     for (auto const& keys : with_every_procedure({})) {
         auto const experiment = search_experiment("{" + keys + "}", k_unit, R"({"epochs": 9})");
@@ -68,11 +69,8 @@ TEST(Plan, BoundsEveryProcedure) {
         std::int64_t epochs = 0;
         for (auto const& trial : director.trials()) epochs += trial.epochs;
         EXPECT_LE(std::ssize(director.trials()), plan.trials) << keys;
-        if (plan.bound == SearchPlan::Bound::exact) {
-            EXPECT_EQ(epochs, plan.epochs) << keys;
-        } else if (plan.bound == SearchPlan::Bound::at_most) {
-            EXPECT_LE(epochs, plan.epochs) << keys;
-        }
+        EXPECT_LE(epochs, plan.most) << keys;
+        EXPECT_GE(epochs, plan.least) << keys;
         EXPECT_FALSE(text_of(plan).empty()) << keys;
     }
 }
@@ -92,6 +90,86 @@ TEST(Plan, IsWhatHappens) {
         EXPECT_EQ(std::ssize(director.trials()), plan.trials) << search_text;
         EXPECT_EQ(epochs, plan.epochs) << search_text;
     }
+}
+
+struct Trained {
+    std::int64_t trials = 0, epochs = 0;
+};
+
+// loss: of a trial, by its number.
+Trained trained(Experiment const& experiment, std::size_t in_flight, int (*loss)(int)) {
+    auto const search = make_search(experiment);
+    FakeDirector director(
+        *search, in_flight, [&](TrialId id, auto const&, int) { return std::optional(1.0 * loss(id.value)); }, 3);
+    EXPECT_TRUE(director.run());
+    Trained out{std::ssize(director.trials()), 0};
+    for (auto const& trial : director.trials()) out.epochs += trial.epochs;
+    return out;
+}
+
+// Too few trials for a rung: the best one goes all the way nevertheless.
+TEST(Plan, AshaOfTwoTrialsIsKnownBeforehand) {
+    auto const experiment = search_experiment(R"({"procedure": "asha", "trials": 2})", k_unit, R"({"epochs": 27})");
+    EXPECT_EQ(text_of(plan_of(experiment)),
+              "rungs: 2 to epoch 1, 1 to epoch 3, 1 to epoch 9, 1 to epoch 27\n2 trials, 28 epochs in all\n");
+    EXPECT_EQ(trained(experiment, 2, [](int trial) { return trial; }).epochs, 28);
+    EXPECT_EQ(trained(experiment, 1, [](int trial) { return -trial; }).epochs, 28);
+}
+
+// The bounds hold for results that get better, worse and both, one by one and many at once; the upper one is reached.
+TEST(Plan, BoundsOfAshaAndOfBudgetsHold) {
+    for (std::string const search :
+         {R"({"procedure": "asha", "trials": 27})", R"({"procedure": "asha", "trials": 7, "eta": 2, "min_epochs": 2})",
+          R"({"procedure": "asha", "trials": 20, "budget": {"epochs": 50}})",
+          R"({"procedure": "asha", "budget": {"epochs": 40}})", R"({"procedure": "hyperband", "budget": {"epochs": 100}})",
+          R"({"procedure": "pbt", "budget": {"epochs": 60}})",
+          R"({"procedure": "successive_halving", "trials": 27, "budget": {"epochs": 50}})",
+          R"({"procedure": "median", "trials": 8, "budget": {"epochs": 70}})",
+          R"({"procedure": "random", "trials": 9, "budget": {"epochs": 40}})",
+          R"({"procedure": "tpe", "trials": 9, "budget": {"epochs": 40}})",
+          R"({"procedure": "tpe", "budget": {"epochs": 54}})"}) {
+        auto const experiment = search_experiment(search, k_unit, R"({"epochs": 27})");
+        auto const plan = plan_of(experiment);
+        for (std::size_t in_flight : {1, 3, 30})
+            for (auto* loss : {+[](int trial) { return trial; }, +[](int trial) { return -trial; },
+                               +[](int trial) { return trial * 7 % 11; }}) {
+                auto const [trials, epochs] = trained(experiment, in_flight, loss);
+                EXPECT_LE(trials, plan.trials) << search;
+                if (plan.trials_bound == SearchPlan::Bound::exact) {
+                    EXPECT_EQ(trials, plan.trials) << search;
+                }
+                EXPECT_LE(epochs, plan.most) << search << in_flight;
+                EXPECT_GE(epochs, plan.least) << search << in_flight;
+            }
+    }
+    auto const experiment = search_experiment(R"({"procedure": "asha", "trials": 27})", k_unit, R"({"epochs": 27})");
+    EXPECT_EQ(text_of(plan_of(experiment)),
+              "rungs: 27 to epoch 1, 9 to epoch 3, 3 to epoch 9, 1 to epoch 27\n"
+              "27 trials, between 81 and 593 epochs in all\n");
+}
+
+// Nothing is decided by results: then the numbers are exact, with a budget too.
+TEST(Plan, ABudgetOfWholeTrialsIsExact) {
+    auto const text = [](std::string const& procedure) {
+        return text_of(
+            plan_of(search_experiment(R"({"procedure": ")" + procedure + R"(", "trials": 10, "budget": {"epochs": 10}})",
+                                      k_unit, R"({"epochs": 4})")));
+    };
+    for (auto const* procedure : {"random", "sobol", "tpe"}) EXPECT_EQ(text(procedure), "3 trials, 12 epochs in all\n");
+}
+
+TEST(Plan, WhatMayStopEarlyIsAnUpperBound) {
+    auto const text = [](std::string const& search, std::string const& train, std::string const& space = k_unit) {
+        return text_of(plan_of(search_experiment(search, space, train)));
+    };
+    std::string const five = R"({"procedure": "random", "trials": 5})";
+    EXPECT_EQ(text(five, R"({"epochs": 4, "early_stopping": {"patience": 2}})"), "5 trials, at most 20 epochs in all\n");
+    EXPECT_EQ(text(five, R"({"epochs": 4})", R"({"train.early_stopping.patience": [1, 2], "model.a": [1, 2, 3]})"),
+              "5 trials, at most 20 epochs in all\n");
+    EXPECT_EQ(text(R"({"procedure": "random", "trials": 5, "budget": {"hours_per_trial": 1}})", R"({"epochs": 4})"),
+              "at most 5 trials, at most 20 epochs in all\n");
+    EXPECT_EQ(text(R"({"procedure": "tpe", "trials": 5, "budget": {"target": 0.9}})", R"({"epochs": 4})"),
+              "at most 5 trials, at most 20 epochs in all\n");
 }
 
 }  // namespace plan_test

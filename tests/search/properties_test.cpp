@@ -121,7 +121,8 @@ void expect_within_table(Experiment const& experiment, FakeDirector const& direc
     if (experiment.search.budget.epochs) return;  // what failures leave of it goes to others
     EXPECT_LE(director.trials().size(), static_cast<std::size_t>(plan.trials)) << about;
     // Who has so many epochs has been let into the first rung that is as long.
-    for (int epochs = 1; plan.bound == SearchPlan::Bound::exact && epochs <= plan.brackets.front().back().epochs; ++epochs) {
+    for (int epochs = 1; plan.bound() == SearchPlan::Bound::exact && epochs <= plan.brackets.front().back().epochs;
+         ++epochs) {
         std::int64_t most = 0;
         for (auto const& bracket : plan.brackets)
             for (auto const& rung : bracket)
@@ -133,9 +134,7 @@ void expect_within_table(Experiment const& experiment, FakeDirector const& direc
     }
     std::int64_t epochs = 0;
     for (auto const& trial : director.trials()) epochs += std::ssize(trial.losses);
-    if (plan.bound == SearchPlan::Bound::exact || plan.bound == SearchPlan::Bound::at_most) {
-        EXPECT_LE(epochs, plan.epochs) << about;
-    }
+    EXPECT_LE(epochs, plan.most) << about;
 }
 
 // The check of procedures that clone refuses keys of the model, whose values are the state's shape; here nobody trains.

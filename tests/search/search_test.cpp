@@ -98,8 +98,16 @@ TEST(Grid, EpochsMayBeSearched) {
 
 TEST(Grid, RefusesLimitsEmptinessAndMillions) {
     EXPECT_EQ(thrown(R"({"model.a": [1, 2], "model.b": [1, 2]})", R"({"procedure": "grid", "trials": 3})"),
-              "/search/trials: grid tries all 4 configurations (trials would leave some out); leave it out or use the "
+              "/search/trials: grid tries all 4 configurations (3 trials would leave some out); leave it out or use the "
               "procedure random");
+    EXPECT_EQ(thrown(R"({"model.a": [1, 2]})", R"({"procedure": "grid", "trials": 2, "start_with": [{"model.a": 2}]})"), "");
+    EXPECT_EQ(thrown(R"({"model.a": [1, 2], "model.b": {"type": "int", "low": 1, "high": 8, "step": 3}})",
+                     R"({"procedure": "grid", "trials": 6})"),
+              "");
+    EXPECT_EQ(thrown(R"({"model.a": [1, 2, 3]})", R"({"procedure": "asha", "sampler": "grid", "trials": 2})"),
+              "/search/trials: grid tries all 3 configurations (2 trials would leave some out); leave it out or use the "
+              "sampler random");
+    EXPECT_EQ(texts(R"({"model.a": [1, 2]})", R"({"procedure": "grid", "trials": 9})").size(), 2U) << "there are no more";
     EXPECT_EQ(thrown(R"({"model.a": [1, 2]})", R"({"procedure": "grid", "forbid": [{"model.a": [1, 2]}]})"),
               "/search/forbid: excludes every configuration (nothing is left to train); remove a condition");
     std::string const wide = R"({"type": "int", "low": 1, "high": 2000})";

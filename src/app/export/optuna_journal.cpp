@@ -8,7 +8,7 @@
 #include <cmath>
 #include <optional>
 
-#include "experiment/space.hpp"
+#include "experiment/steps.hpp"
 #include "schedule/director.hpp"
 
 namespace hopscotch {
@@ -31,14 +31,14 @@ std::string iso_time(double unix_s) {
                        static_cast<int>((unix_s - seconds) * 1e6));
 }
 
-// The largest value of the range that a step meets: Optuna warns of another.
-double last_step(Parameter const& parameter) {
-    if (!parameter.step || parameter.log) return parameter.high;
-    return parameter.low + std::floor((parameter.high - parameter.low) / *parameter.step + 1e-9) * *parameter.step;
-}
-
 // Optuna's categories are null, truth values, numbers and texts.
 Json category(Json const& value) { return value.is_array() || value.is_object() ? Json(value.dump()) : value; }
+
+// The largest value of the range that a step meets: Optuna warns of another.
+double highest(Parameter const& parameter) {
+    if (!parameter.step || parameter.log) return parameter.high;
+    return step_value(parameter, last_step(parameter)).number();
+}
 
 Json distribution(Parameter const& parameter) {
     bool const integer = parameter.type == Parameter::Type::integer;
@@ -57,7 +57,7 @@ Json distribution(Parameter const& parameter) {
                          {"attributes", Json::object({{"log", parameter.log},
                                                       {"step", std::move(step)},
                                                       {"low", number(parameter.low)},
-                                                      {"high", number(last_step(parameter))}})}});
+                                                      {"high", number(highest(parameter))}})}});
 }
 
 // Optuna's internal number of a value: of a category its index. None: the value is not in the range.

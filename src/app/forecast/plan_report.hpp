@@ -29,7 +29,9 @@ struct TrainersForecast {
 
 struct PlanReport {
     std::string experiment, dataset;
-    std::int64_t trials = 0, epochs = 0, rows = 0;  // epochs: of all trials together
+    std::int64_t trials = 0, epochs = 0, rows = 0;  // epochs: of all trials together, as forecast
+    std::string sums;                               // the same as --dry-run says it: with bounds
+    std::int64_t least_epochs = 0, most_epochs = 0;
     int shards = 0;
     PlanBasis basis;
     std::string costs;  // where the seconds come from; empty: they are not known

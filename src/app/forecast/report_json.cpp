@@ -88,6 +88,8 @@ Json report_json(PlanReport const& report) {
                          {"dataset", report.dataset},
                          {"trials", report.trials},
                          {"epochs", report.epochs},
+                         {"least_epochs", report.least_epochs},
+                         {"most_epochs", report.most_epochs},
                          {"rows", report.rows},
                          {"shards", report.shards},
                          {"dataset_bytes", basis.dataset_bytes},

@@ -79,7 +79,9 @@ std::string worth_text(PlanReport const& report) {
 
 std::string report_text(PlanReport const& report, std::size_t columns) {
     auto const& basis = report.basis;
-    auto out = fmt::format("experiment  {}: {} trials, {} epochs in all\n", report.experiment, report.trials, report.epochs);
+    auto const known = report.least_epochs == report.most_epochs;
+    auto out = fmt::format("experiment  {}: {}{}\n", report.experiment, report.sums,
+                           known ? "" : fmt::format("; here {}, from made-up results", report.epochs));
     out += fmt::format("data        {}: {} rows in {} shards, {}\n", report.dataset, report.rows, report.shards,
                        data_text(basis.dataset_bytes));
     out += fmt::format("links       {}, {:.3g} ms\n", bandwidth_text(basis.link.bytes_per_s), 1e3 * basis.link.latency_s);

@@ -11,6 +11,7 @@
 #include "core/hash.hpp"
 #include "core/json_reader.hpp"
 #include "experiment/config.hpp"
+#include "experiment/space.hpp"
 #include "experiment/strategy_traits.hpp"
 #include "run/checkpoint_shelf.hpp"
 
@@ -118,6 +119,15 @@ EarlierJobs read_earlier_jobs(Experiment const& experiment, Inputs const& inputs
     for (auto& [trial, files] : out.files)
         std::ranges::stable_sort(files, std::greater(), [](auto const& file) { return place_of(file); });
     return out;
+}
+
+StepValues step_values_of(Experiment const& experiment, Journal const& journal) {
+    Problems told("");  // of the space: said when the experiment was read
+    auto const space = read_space(experiment, told);
+    bool const decimal = std::ranges::all_of(journal.released, [&](Lap const& lap) {
+        return with_own_values(space, lap.assignment) == lap.assignment;
+    });
+    return decimal ? StepValues::decimal : StepValues::binary;
 }
 
 }  // namespace hopscotch

@@ -9,13 +9,12 @@
 
 #include "app/job/kept_best.hpp"
 #include "core/ids.hpp"
+#include "experiment/config.hpp"
 #include "run/journal.hpp"
 #include "run/run_directory.hpp"
 #include "schedule/lap.hpp"
 
 namespace hopscotch {
-
-struct Experiment;
 
 struct EarlierJobs {
     RunFacts facts;  // of the job before; if this job extends the run, also the number of trials before
@@ -36,5 +35,9 @@ struct Inputs {
 // extension.hpp says so), the dataset, a file of the model, or the number of trainers where the strategy's bits depend on
 // it. Throws DataError if the journal cannot be read.
 EarlierJobs read_earlier_jobs(Experiment const& experiment, Inputs const& inputs);
+
+// Earlier versions trained 0.1 + 2 * 0.1 = 0.30000000000000004 where this one has 0.3. A run that began with such sums goes
+// on with them, so that its decisions and its bits stay.
+StepValues step_values_of(Experiment const& experiment, Journal const& journal);
 
 }  // namespace hopscotch

@@ -12,6 +12,7 @@
 #include "core/error.hpp"
 #include "core/log.hpp"
 #include "experiment/reader.hpp"
+#include "experiment/space.hpp"
 #include "experiment/strategy_traits.hpp"
 #include "model/feed/workspace.hpp"
 #include "model/trial/trial_model.hpp"
@@ -28,8 +29,8 @@ constexpr double k_look_s = 0.5;
 
 std::string epochs_text(int epochs) { return fmt::format("{} epoch{}", epochs, epochs == 1 ? "" : "s"); }
 
-// The assignment with these values; their paths may be new.
-Assignment changed(Assignment assignment, Assignment const& changes) {
+// The assignment with these values, as the space has them; their paths may be new.
+Assignment changed(Experiment const& experiment, Assignment assignment, Assignment const& changes) {
     for (auto const& [path, value] : changes) {
         auto const at = std::ranges::find(assignment, path, &Assignment::value_type::first);
         if (at == assignment.end())
@@ -37,7 +38,8 @@ Assignment changed(Assignment assignment, Assignment const& changes) {
         else
             at->second = value;
     }
-    return assignment;
+    Problems told("");  // of the space: said at the start
+    return with_own_values(read_space(experiment, told), assignment);
 }
 
 double seconds_of(LapRecord const& record) {
@@ -135,7 +137,7 @@ Answer LiveControl::clone(TrialView const& trial, Assignment const& changes) {
     if (prepared_.experiment.search.copies() > 1)
         return {false,
                 "a clone would belong to no configuration (search.repeats or search.folds is set); start a separate run"};
-    auto const assignment = changed(trial.assignment, changes);
+    auto const assignment = changed(prepared_.experiment, trial.assignment, changes);
     Problems problems(fmt::format("the clone of trial {}", id));
     auto const config = resolve(prepared_.experiment, assignment, problems);
     auto const file = new_file_of(prepared_, config.model);

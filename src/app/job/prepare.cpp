@@ -30,6 +30,7 @@
 #include "experiment/model_files.hpp"
 #include "experiment/reader.hpp"
 #include "experiment/search_section.hpp"
+#include "experiment/steps.hpp"
 #include "experiment/strategy_traits.hpp"
 #include "model/zoo/zoo.hpp"
 #include "run/run_directory.hpp"
@@ -106,6 +107,9 @@ std::vector<std::string> notes_for(PreparedRun const& prepared) {
                         largest_batch, smallest));
     if (auto const links = links_out_of(prepared.experiment.data.path, prepared.manifest); !links.empty())
         notes.push_back(fmt::format("shards are links out of {}: {}", prepared.experiment.data.path, links));
+    Problems told("");  // of the space: said when the experiment was read
+    auto never = rules_never_met(read_space(prepared.experiment, told));
+    std::ranges::move(never, std::back_inserter(notes));
     if (!prepared.other_bits.empty()) notes.push_back(prepared.other_bits);
     if (prepared.synthetic)
         notes.push_back("the model is synthetic: it sleeps instead of training, its losses and accuracies mean nothing");
@@ -211,6 +215,7 @@ void refuse_new_files(PreparedRun const& prepared, std::vector<Order> const& ord
 void prepare_to_go_on(PreparedRun& prepared) {
     prepared.earlier = std::make_unique<EarlierJobs>(read_earlier_jobs(
         prepared.experiment, {to_hex(dataset_hash(prepared.manifest)), prepared.files, prepared.trainers}));
+    prepared.experiment.step_values = step_values_of(prepared.experiment, prepared.earlier->journal);
     refuse_new_files(prepared, prepared.earlier->journal.orders);
     for (auto const& lap : prepared.earlier->journal.laps) refuse_new_files(prepared, lap.orders);
     prepared.run_id = prepared.earlier->facts.run_id;

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <optional>
 
 #include "app/common/run_code.hpp"
@@ -19,14 +20,27 @@
 namespace hopscotch {
 namespace {
 
+// UTF-16 and UTF-32 have bytes of zero, and mostly a mark at the beginning.
+bool is_wide_text(std::string const& path) {
+    std::error_code ignored;
+    if (!std::filesystem::is_regular_file(path, ignored)) return false;
+    auto const begin = read_beginning(path, 4);
+    return begin.starts_with("\xff\xfe") || begin.starts_with("\xfe\xff") || begin.find('\0') != begin.npos;
+}
+
 std::string read_text(std::string const& path) {
-    try {
-        return read_whole(path, ReadFrom::file_or_pipe);
-    } catch (DataError const&) {
+    std::error_code ignored;
+    if (!std::filesystem::exists(path, ignored))
         throw ConfigError(
             fmt::format("{}: cannot be read (no such file?); give the path of an experiment, for example "
                         "configs/digits-grid.json",
                         path));
+    try {
+        return read_whole(path, ReadFrom::file_or_pipe);
+    } catch (DataError const& error) {
+        if (is_wide_text(path))
+            throw ConfigError(fmt::format("{}: is not UTF-8 (it looks like UTF-16); save the file as UTF-8", path));
+        throw ConfigError(error.what());
     }
 }
 

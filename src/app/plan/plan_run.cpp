@@ -59,8 +59,12 @@ private:
     void begin(PreparedRun const& prepared, PlannedRun const& planned) {
         report_.experiment = prepared.experiment.name;
         report_.dataset = prepared.experiment.data.path;
-        report_.trials = static_cast<std::int64_t>(planned.trials().size());
-        report_.epochs = all_epochs(planned.trials());
+        auto const& plan = prepared.plan;
+        report_.trials = plan.trials;
+        report_.epochs = plan.bound() == SearchPlan::Bound::exact ? plan.most : all_epochs(planned.trials());
+        report_.sums = sums_text(plan);
+        report_.least_epochs = plan.least;
+        report_.most_epochs = plan.most;
         report_.rows = prepared.schema.train_rows;
         report_.shards = prepared.shard_files();
         report_.basis.dataset_bytes = planned.dataset_bytes();

@@ -135,17 +135,19 @@ void print_plan(PreparedRun const& prepared) {
         shortest = shortest == 0 ? cost : std::min(shortest, cost);
     }
     check_shards(prepared);
-    fmt::print("experiment   {} ({} trials by {}, model {}{})\n", prepared.experiment.name, prepared.plan.trials,
+    fmt::print("experiment   {} ({}{} trials by {}, model {}{})\n", prepared.experiment.name,
+               prepared.plan.trials_bound == SearchPlan::Bound::at_most ? "at most " : "", prepared.plan.trials,
                prepared.experiment.search.procedure, prepared.experiment.model.name,
                prepared.synthetic ? ", synthetic" : "");
     fmt::print("data         {} ({} rows in {} shards, {} validation rows)\n", prepared.experiment.data.path,
                prepared.schema.train_rows, prepared.shard_files(), prepared.manifest.rows(Split::valid));
-    if (prepared.decides || prepared.plan.copies > 1) fmt::print("search       {}\n", indented(text_of(prepared.plan)));
+    fmt::print("search       {}\n", indented(text_of(prepared.plan)));
     fmt::print("strategy     {} on {} trainers{}, {} trials in flight\n", prepared.experiment.strategy.name,
                prepared.trainers, groups_text(prepared), prepared.in_flight);
     fmt::print("run dir      {}\n", prepared.experiment.run.dir);
     if (!prepared.decides)
-        fmt::print("work         {} units{}; the longest trial costs {:.2f} times the shortest\n", units,
+        fmt::print("work         {}{} units{}; the longest trial costs {:.2f} times the shortest\n",
+                   prepared.plan.bound() == SearchPlan::Bound::exact ? "" : "at most ", units,
                    is_hopping(prepared) ? hops_text(prepared, trials, costs) : "", longest / shortest);
     if (auto const work = prepared.decides ? print_search_simulation(prepared) : print_schedule(prepared, costs))
         print_hours(prepared, *work);
