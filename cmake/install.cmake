@@ -63,7 +63,15 @@ install(FILES "${PROJECT_BINARY_DIR}/generated/share/completion zsh" RENAME _hop
 install(FILES ${PROJECT_BINARY_DIR}/generated/share/man RENAME hopscotch.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 
 install(DIRECTORY slurm DESTINATION ${CMAKE_INSTALL_DATADIR}/hopscotch USE_SOURCE_PERMISSIONS)
-install(PROGRAMS scripts/to_mlflow.py scripts/plot_curves.py DESTINATION ${CMAKE_INSTALL_DATADIR}/hopscotch/scripts)
+install(PROGRAMS scripts/launch.sh scripts/to_mlflow.py scripts/plot_curves.py
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/hopscotch/scripts)
+install(CODE "
+  file(READ \"${PROJECT_SOURCE_DIR}/packaging/modulefile/hopscotch.lua\" text)
+  get_filename_component(prefix \"\${CMAKE_INSTALL_PREFIX}\" ABSOLUTE)
+  string(REPLACE \"/opt/hopscotch/${PROJECT_VERSION}\" \"\${prefix}\" text \"\${text}\")
+  file(WRITE \"${PROJECT_BINARY_DIR}/generated/share/modulefile\" \"\${text}\")")
+install(FILES ${PROJECT_BINARY_DIR}/generated/share/modulefile RENAME ${PROJECT_VERSION}.lua
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/hopscotch/modulefiles/hopscotch)
 install(DIRECTORY configs examples DESTINATION ${CMAKE_INSTALL_DATADIR}/hopscotch)
 install(FILES README.md CHANGELOG.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -14,8 +14,9 @@ say() { echo "[slurm job $SLURM_JOB_ID, restarts ${SLURM_RESTART_COUNT:-0}] $*" 
 # hopscotch_job EXPERIMENT [OPTIONS of `hopscotch run`]
 hopscotch_job() {
     [[ -f ${1:-} ]] || { say "no experiment '${1:-}': sbatch TEMPLATE EXPERIMENT.json [OPTIONS]"; exit 2; }
-    local plan before ends_before launcher code=0
-    plan=$("$HOPSCOTCH" run "$@" --resume --dry-run) || exit 2  # bad input: it has said why
+    local plan before ends_before launcher code=0 as_launched=()
+    ((${SLURM_NTASKS:-1} == 1)) || as_launched=(--processes "$SLURM_NTASKS")
+    plan=$("$HOPSCOTCH" run "$@" --resume --dry-run "${as_launched[@]}") || exit 2  # bad input: it has said why
     run_dir=$(sed -n 's/^run dir *//p' <<< "$plan")
     before=$(progress)
     ends_before=$(ends)
@@ -28,7 +29,7 @@ hopscotch_job() {
     [[ ${HOPSCOTCH_LAUNCHER:-srun} == srun ]] || end_when_ended "$launcher" "$ends_before" &
     while kill -0 "$launcher" 2> /dev/null; do wait "$launcher"; done
     wait "$launcher" || code=$?
-    conclude "$code" "$before"
+    conclude "$code" "$before" "$ends_before"
 }
 
 launch_with_srun() {
@@ -63,38 +64,63 @@ ends() {
     echo "${count:-0}"
 }
 
+# How many starts in a row have come to their end and saved nothing.
+idle_starts() {
+    awk '/"event":"(lap_done|checkpoint)"/ { saved = 1; idle = 0 }
+        /"event":"run_ended"/ { idle += !saved; saved = 0 }
+        END { print idle + 0 }' "$run_dir/journal.jsonl" 2> /dev/null || true
+}
+
+# An orderly end that has saved nothing may be a signal at a bad time. Twice in a row, it has a cause that stays, such as a
+# full disk or a time limit that is too short.
+may_go_on() {
+    local code=$1 before=$2 ends_before=$3 after=$4 idle
+    ((after <= before)) || return 0
+    idle=$(idle_starts)
+    ((code == 75 && $(ends) > ends_before && ${idle:-0} < 2))
+}
+
 # How much has been saved for good.
 progress() { grep -cE '"event":"(lap_done|checkpoint)"' "$run_dir/journal.jsonl" 2> /dev/null || true; }
 
 # Slurm kills the whole step when one rank dies, so the launcher's exit code alone does not tell what became of the run.
 conclude() {
-    local code=$1 before=$2 after state
+    local code=$1 before=${2:-0} ends_before=$3 after state
     state=$(status)
     after=$(progress)
+    after=${after:-0}
     [[ $code != 2 ]] || exit 2
     [[ $state != finished ]] || exit 0
     say "hopscotch ended with $code, status ${state:-unknown};" \
-        "saved so far: ${after:-0} laps and checkpoints, ${before:-0} at the start"
+        "saved so far: $after laps and checkpoints, $before at the start"
     [[ $state != failed ]] || exit 1
     # Cancelled, past its limit, or requeued by Slurm itself: that is Slurm's decision.
     [[ -z ${ending:-} ]] || exit 75
     if ((${SLURM_RESTART_COUNT:-0} >= ${HOPSCOTCH_REQUEUES:-0})); then
         say "not requeued (HOPSCOTCH_REQUEUES is ${HOPSCOTCH_REQUEUES:-0}); the same sbatch continues the run"
-    elif ((code != 75 && ${after:-0} <= ${before:-0})); then
-        say "not requeued, since it would only crash again: nothing was saved in this start"
+    elif may_go_on "$code" "$before" "$ends_before" "$after"; then
+        requeue
+    elif ((code == 75)); then
+        say "not requeued, since nothing was saved in this start (is the disk full, or the time limit too short?);" \
+            "the same sbatch continues the run"
     else
-        requeue || say "could not be requeued; the same sbatch continues the run"
+        say "not requeued, since it would only crash again: nothing was saved in this start"
     fi
     ((code != 0)) || code=75  # of a launcher that lost its ranks
     exit "$code"
 }
 
 requeue() {
-    local id=$SLURM_JOB_ID
+    local id=$SLURM_JOB_ID job
     # The id of an array's last task is the array's own: with it all tasks would be requeued.
     [[ -z ${SLURM_ARRAY_JOB_ID:-} ]] || id=${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID
     # The script may live on on a node that Slurm has lost: it must not stop the job that has taken over.
-    [[ $(scontrol -o show job "$id") == *" Restarts=${SLURM_RESTART_COUNT:-0} "* ]] && scontrol requeue "$id"
+    job=$(scontrol -o show job "$id")
+    if [[ $job == *" Restarts="* && $job != *" Restarts=${SLURM_RESTART_COUNT:-0} "* ]]; then
+        say "Slurm has put this job back into the queue by itself (a lost node?)"
+    elif [[ -z $job ]] || ! scontrol requeue "$id"; then
+        say "could not be requeued; the same sbatch continues the run"
+    fi
 }
 
 [[ -x $HOPSCOTCH ]] || {

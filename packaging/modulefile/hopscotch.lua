@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Modulefile for Lmod. Put it into a folder of MODULEPATH as hopscotch/0.1.0.lua, and set the prefix of cmake --install.
+-- Modulefile for Lmod. `cmake --install build --prefix P` writes it with its own prefix: module use
+-- P/share/hopscotch/modulefiles, module load hopscotch.
 local prefix = "/opt/hopscotch/0.1.0"
 
 help("Hopscotch trains many deep-learning models at once: the data stays, the models hop. See: man hopscotch")

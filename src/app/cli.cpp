@@ -180,7 +180,7 @@ int parse_and_run(int argc, char** argv, Program const& program) {
 
 int report(std::exception const& error, int exit_code, std::string_view who) {
     if (exit_code == 2 && !is_first_rank()) return 0;
-    fmt::print(stderr, "{}{}\n", who, printable(error.what()));
+    fmt::print(stderr, "{}{}\n", who, printable(words_of(error)));
     return exit_code;
 }
 

@@ -7,6 +7,7 @@
 #include "app/cli.hpp"
 #include "app/commands/commands.hpp"
 #include "app/common/build_info.hpp"
+#include "app/job/signals.hpp"
 #include "model/gpu/device.hpp"
 
 extern "C" void __gcov_dump() __attribute__((weak));  // exists in a build that measures coverage
@@ -24,6 +25,7 @@ namespace {
 
 int main(int argc, char** argv) {
     using namespace hopscotch;
+    if (trains(argc, argv)) catch_signals();
     prepare_process();
     leave(run_cli(argc, argv,
                   {{{"bench", add_bench},

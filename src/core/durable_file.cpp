@@ -11,11 +11,13 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <utility>
 
 #include "core/clock.hpp"
 #include "core/error.hpp"
 #include "core/fault.hpp"
 #include "core/hash.hpp"
+#include "core/log.hpp"
 #include "core/unique_handle.hpp"
 
 namespace hopscotch {
@@ -122,6 +124,23 @@ void AppendFile::sync() {
 }
 
 bool AppendFile::sync_is_due() const { return dirty_ && monotonic_s() - synced_at_s_ >= k_sync_every_s; }
+
+void DispensableFile::append(std::string_view bytes) {
+    waiting_ += bytes;
+    try_again();
+}
+
+void DispensableFile::try_again() {
+    if (waiting_.empty()) return;
+    try {
+        file_.append(waiting_);
+        waiting_.clear();
+    } catch (std::exception const& error) {
+        if (!std::exchange(told_, true))
+            log_warning(fmt::format("{} is not complete: {}; the run goes on, and tries again", path_.filename().string(),
+                                    error.what()));
+    }
+}
 
 namespace {
 

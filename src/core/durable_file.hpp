@@ -51,6 +51,21 @@ private:
     double synced_at_s_ = 0;
 };
 
+// A file of lines that a run can do without: trace.json and metrics.jsonl, which follow from the journal. If the disk is
+// full, the bytes wait in memory, the log says so once, and the next append tries again.
+class DispensableFile {
+public:
+    explicit DispensableFile(std::filesystem::path const& path) : path_(path), file_(path) {}
+    void append(std::string_view bytes);
+    void try_again();  // what waits. Call it at the end of the run: no append follows
+
+private:
+    std::filesystem::path path_;
+    AppendFile file_;
+    std::string waiting_;
+    bool told_ = false;
+};
+
 // Throws DataError if a folder of a run has become a link: what is written there would be written elsewhere.
 void refuse_link(std::filesystem::path const& folder);
 

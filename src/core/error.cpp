@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/error.hpp"
 
+#include <new>
+#include <system_error>
+
 namespace hopscotch {
 
 std::string where(std::source_location const& at) {
@@ -11,6 +14,16 @@ std::string where(std::source_location const& at) {
 
 bool is_resumable(std::exception const& error) {
     return dynamic_cast<CommError const*>(&error) != nullptr || dynamic_cast<IoError const*>(&error) != nullptr;
+}
+
+std::string words_of(std::exception const& error) {
+    if (dynamic_cast<std::bad_alloc const*>(&error) != nullptr)
+        return "there is not enough memory; look at `ulimit -v`, the memory of the batch job, and the other processes here";
+    auto const* system = dynamic_cast<std::system_error const*>(&error);
+    if (system != nullptr && system->code() == std::errc::resource_unavailable_try_again)
+        return "a thread cannot be started (Resource temporarily unavailable); raise `ulimit -v` or `ulimit -u`, or start "
+               "fewer trainers on this host";
+    return error.what();
 }
 
 }  // namespace hopscotch

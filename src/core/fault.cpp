@@ -31,6 +31,7 @@ struct Point {
     std::string_view name, what;
 };
 constexpr std::array k_points{
+    Point{"start.program", "hopscotch is about to become hopscotch-train"},
     Point{"start.prepare", "rank 0 is about to read the experiment, the dataset and what earlier jobs left"},
     Point{"start.welcome", "a trainer has received Welcome"},
     Point{"start.hello", "a trainer has opened its shards and is about to send Hello"},

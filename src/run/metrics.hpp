@@ -43,9 +43,10 @@ class MetricsFile {
 public:
     explicit MetricsFile(std::filesystem::path const& path) : file_(path) {}
     void append(TrialId trial, Metrics const& metrics, double wall_s);
+    void try_again() { file_.try_again(); }
 
 private:
-    AppendFile file_;
+    DispensableFile file_;
 };
 
 // When the lap's last unit or validation ended.

@@ -96,6 +96,8 @@ public:
     // Journals the trials that have not ended and the run's end, writes trials.csv and summary.json, closes the trace.
     // A second call writes trials.csv and summary.json once more, with the facts that the caller has by then.
     Summary finish(RunEnd const& end, std::vector<TrialView> const& trials);
+    // Tries once more to write the files that the run can do without: since finish(), checkpoints may have made room.
+    void complete(Summary const& summary);
 
 private:
     void show(Json const& journal_line);  // in trace.json
@@ -122,7 +124,7 @@ private:
     std::vector<TrainerLoss> lost_;
     std::vector<OwnersMoved> moved_;
     int incarnation_ = 1;
-    bool finished_ = false;
+    bool finished_ = false, table_is_written_ = false, told_of_table_ = false;
     double next_look_s_ = 0, next_deletion_s_ = 0;
     std::optional<TrialId> best_before_;  // at the last deletion
 };

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the records of a run add up to: summary.json and trials.csv.
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "core/durable_file.hpp"
+#include "core/error.hpp"
+#include "core/log.hpp"
 #include "experiment/strategy_traits.hpp"
 #include "run/comparisons.hpp"
 #include "run/journal_writer.hpp"
@@ -85,19 +89,35 @@ void Recorder::write_summary_so_far(RunEnd const& end, std::vector<TrialView> tr
     if (!journal().is_current()) return;
     for (auto& trial : trials)
         if (!has_ended(trial.status)) trial.status = TrialStatus::interrupted;
-    write_summary(directory_ / "summary.json", summarise(end, trials));
+    try {
+        write_summary(directory_ / "summary.json", summarise(end, trials));
+    } catch (IoError const& error) {  // finish() writes it again: saving the trials comes first
+        log_warning(error.what());
+    }
 }
 
 Summary Recorder::finish(RunEnd const& end, std::vector<TrialView> const& trials) {
     if (!finished_) stop_if_replaced();
     for (auto const& trial : trials) trial_ended(trial);
     if (!std::exchange(finished_, true)) journal_->run_ended(name_of(end.status), end.reason);
-    trace_->close();
     if (events_) events_->finish(trials);
     auto const summary = summarise(end, trials);
-    write_atomically(directory_ / "trials.csv", trials_csv(summary));
-    write_summary(directory_ / "summary.json", summary);
+    table_is_written_ = false;
+    complete(summary);
+    write_summary(directory_ / "summary.json", summary);  // the last one: it says that the others are there
     return summary;
+}
+
+void Recorder::complete(Summary const& summary) {
+    trace_->close();
+    metrics_.try_again();
+    if (table_is_written_) return;
+    try {
+        write_atomically(directory_ / "trials.csv", trials_csv(summary));
+        table_is_written_ = true;
+    } catch (std::exception const& error) {
+        if (!std::exchange(told_of_table_, true)) log_warning(fmt::format("no table of the trials: {}", error.what()));
+    }
 }
 
 }  // namespace hopscotch

@@ -7,9 +7,9 @@
 #include <array>
 #include <cmath>
 #include <cstdlib>
+#include <utility>
 
 #include "core/json.hpp"
-#include "core/log.hpp"
 #include "core/unit_parts.hpp"
 #include "run/journal.hpp"
 #include "run/metrics.hpp"
@@ -53,13 +53,7 @@ TraceWriter::TraceWriter(std::filesystem::path const& path, std::vector<std::str
     flush();
 }
 
-TraceWriter::~TraceWriter() {
-    try {
-        close();
-    } catch (std::exception const& error) {  // destructors never throw; a trace is for the eyes
-        log_warning(error.what());
-    }
-}
+TraceWriter::~TraceWriter() { close(); }
 
 // The name of a group stands with the name of its first row.
 void TraceWriter::name_row(Group group, int row, std::string_view name) {
@@ -213,9 +207,7 @@ void TraceWriter::add(TraceMark const& mark) {
 }
 
 void TraceWriter::close() {
-    if (closed_) return;
-    closed_ = true;
-    pending_ += "\n]\n";
+    if (!std::exchange(closed_, true)) pending_ += "\n]\n";
     flush();
 }
 

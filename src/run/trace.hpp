@@ -52,7 +52,7 @@ public:
     void ended(TrialId trial);
     void add(LapRecord const& record);
     void add(TraceMark const& mark);
-    void close();
+    void close();  // once more: tries again to write what found no room
 
     static constexpr std::int64_t k_most_units = 200'000;  // about what the viewers can show: later units are left out
     static constexpr std::int64_t k_most_parts = 100'000;  // of units
@@ -78,7 +78,7 @@ private:
     void add_event(std::string_view event);
     void flush();
 
-    AppendFile file_;
+    DispensableFile file_;
     std::string pending_;  // events that are not written yet
     double start_unix_s_;
     std::size_t group_size_;

@@ -217,10 +217,10 @@ void trainer_main(World& world, BuildInfo const& build, ModelFactory const& fact
         serve_job({courier, build, factory, gpu}, std::move(*welcome));
     } catch (SchedulerSilent const& error) {
         // To abort the job is not this rank's to do: it may be the only one that does not hear of it any more.
-        log_error(fmt::format("rank {} ({}): {}", world.rank().value, host_name(), error.what()));
+        log_error(fmt::format("rank {} ({}): {}", world.rank().value, host_name(), words_of(error)));
         if (world.name() != "threads") std::_Exit(k_exit_resumable);
     } catch (std::exception const& error) {
-        report_fatal(world, courier, error.what());
+        report_fatal(world, courier, words_of(error));
     }
 }
 

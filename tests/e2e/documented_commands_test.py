@@ -111,6 +111,10 @@ SHORTENED = {
         "mpirun --oversubscribe -np 3 hopscotch run configs/digits-grid.json --resume --set train.epochs=1",
         "one host is here",
     ),
+    "scripts/launch.sh mpirun --enable-recovery -np 5 -- experiment.json --resume && next": (
+        "scripts/launch.sh mpirun --oversubscribe -np 3 -- configs/digits-grid.json --resume --set train.epochs=1",
+        "Open MPI 5 has another option; faults_test has it",
+    ),
 }
 
 # Why it is not run.

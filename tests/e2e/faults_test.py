@@ -2,12 +2,14 @@
 """Signals and lost trainers: a run ends soon, says why, and never hangs."""
 
 import os
+import shutil
 import signal
+import subprocess
 import unittest
 import unittest.mock
 
-from harness import Case, experiment
-from limits import PATIENCE, SILENCE_S
+from harness import BINARY, MPIRUN, RECOVERY, SOURCE, Case, experiment
+from limits import PATIENCE, RUN_LIMIT_S, SILENCE_S
 
 # mpirun kills each rank that is left this many seconds after it passed a signal on: 1 by default, which a busy machine may
 # need for anything.
@@ -82,6 +84,61 @@ class Faults(Case):
             if np is None:
                 self.assertEqual(process.returncode, RESUMABLE)
             (self.cwd / "out/journal.jsonl").unlink()
+
+    def test_a_signal_while_the_job_starts(self):
+        """Before LibTorch is loaded, and while rank 0 reads its files. No rank dies of it, and nothing is trained."""
+        self.write(experiment())
+        for fault, np in (
+            ("start.program:1:signal", None),
+            ("start.prepare:1:signal", None),
+            ("start.program:1:signal", 3),  # to every rank, as mpirun and srun do
+            ("start.prepare:1:signal:0,start.program:1:signal:2", 3),
+        ):
+            with self.subTest(fault=fault, np=np):
+                shutil.rmtree(self.cwd / "out", ignore_errors=True)
+                threads = () if np else ("--trainers", "2")
+                code, out, err = self.run_hopscotch("run", "e.json", *threads, np=np, env={"HOPSCOTCH_FAULT": fault})
+                self.assertEqual(code, RESUMABLE, out + err)
+                self.assertEqual([line["event"] for line in self.journal()][-1], "run_ended")
+                self.assertEqual((self.summary()["status"], self.summary()["reason"]), ("interrupted", "signal 10"))
+                self.assertEqual((self.laps(), self.summary()["units"]), ([], 0))
+        self.succeed("--quiet", "--resume", "--trainers", "2")
+        self.assertEqual(self.summary()["status"], "finished")
+
+    def test_a_signal_while_a_resumed_job_starts(self):
+        """What earlier jobs have trained stays."""
+        self.write(experiment())
+        last = {"HOPSCOTCH_FAULT": "lap.record:3:signal"}
+        code, out, err = self.run_hopscotch("run", "e.json", "--quiet", "--trainers", "2", env=last)
+        self.assertEqual(code, RESUMABLE, out + err)
+        trained = self.laps()
+        early = {"HOPSCOTCH_FAULT": "start.prepare:1:signal"}
+        code, out, err = self.run_hopscotch("run", "e.json", "--quiet", "--trainers", "2", "--resume", env=early)
+        self.assertEqual((code, self.laps()), (RESUMABLE, trained), out + err)
+        self.succeed("--quiet", "--resume", "--trainers", "2")
+        self.assertEqual(len(self.laps()), 4)
+
+    def launched(self, *args, fault=""):
+        """The code of scripts/launch.sh, where mpirun says 0 (Open MPI 4) or what it likes."""
+        line = [SOURCE / "scripts/launch.sh", *MPIRUN, *RECOVERY, "-np", "3", "--", "e.json", "--quiet", *args]
+        env = {**os.environ, "HOPSCOTCH": BINARY, "HOPSCOTCH_FAULT": fault}
+        return subprocess.run(line, cwd=self.cwd, env=env, capture_output=True, text=True, timeout=RUN_LIMIT_S)
+
+    def test_launch_gives_the_code_of_the_job_under_recovery(self):
+        self.write(experiment())
+        self.assertEqual(self.launched("--set", "train.epochs=none").returncode, 2)
+        self.assertEqual(self.launched(fault="lap.record:1:signal:0").returncode, RESUMABLE)
+        self.assertEqual(self.launched("--resume").returncode, 0)
+        self.assertEqual(self.launched("--resume").returncode, 0, "nothing is left to do")
+        self.assertEqual(self.launched().returncode, 2, "the directory exists")
+        diverges = ("--overwrite", "--set", "space.train.optimizer.lr=[1e30]")
+        self.assertEqual(self.launched(*diverges).returncode, 1)
+
+    def test_launch_does_not_take_the_status_of_an_earlier_job(self):
+        self.write(experiment())
+        self.succeed("--quiet", "--trainers", "2")
+        done = self.launched("--overwrite", fault="start.welcome:1:kill:1")  # the dry run does not get there
+        self.assertNotIn(done.returncode, (0, 2), done.stderr)
 
     def test_second_sigint_ends_at_once(self):
         process = self.begin("--trainers", "2", batch_s=3600, wait_for="lap_released")

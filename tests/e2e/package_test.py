@@ -20,6 +20,8 @@ FILES = [
     "share/doc/hopscotch/README.md",
     "share/hopscotch/configs/digits-grid.json",
     "share/hopscotch/examples/plugin_model.cpp",
+    "share/hopscotch/modulefiles/hopscotch/0.1.0.lua",
+    "share/hopscotch/scripts/launch.sh",
     "share/hopscotch/scripts/to_mlflow.py",
     "share/hopscotch/slurm/cpu.sbatch",
     "share/man/man1/hopscotch.1",

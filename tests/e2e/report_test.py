@@ -462,6 +462,38 @@ class Live(Report):
                 self.assertIn("live view is not renewed" if fault.startswith("live") else "no report is written: ", err)
                 self.assertEqual("report: out/report.html" in out, fault.startswith("live"))
 
+    def test_a_full_disk_costs_no_line_of_what_follows_from_the_journal(self):
+        """Each is tried again, at the latest when the checkpoints have gone."""
+        self.write(experiment())
+        self.succeed("--quiet", "--trainers", "2")
+        rows = {name: len((self.cwd / "out" / name).read_text().splitlines()) for name in ("metrics.jsonl", "trials.csv")}
+        for fault, said in (
+            ("trace.append:1:enospc", "trace.json is not complete: "),
+            ("trace.append:2:partial", "trace.json is not complete: "),
+            ("metrics.append:2:enospc,metrics.append:3:partial", "metrics.jsonl is not complete: "),
+            ("metrics.append:4:eio", "metrics.jsonl is not complete: "),
+            ("trials.append:1:enospc", "no table of the trials: "),
+        ):
+            with self.subTest(fault=fault):
+                code, out, err = self.run_hopscotch(
+                    "run", "e.json", "--quiet", "--overwrite", "--trainers", "2", env={"HOPSCOTCH_FAULT": fault}
+                )
+                self.assertEqual((code, err.count(said)), (0, 1), out + err)
+                self.assertEqual(self.summary()["status"], "finished")
+                self.assertTrue(json.loads((self.cwd / "out/trace.json").read_text()))
+                found = {name: len((self.cwd / "out" / name).read_text().splitlines()) for name in rows}
+                self.assertEqual(found, rows)
+
+    def test_a_full_disk_while_the_run_pauses(self):
+        """The early summary is for a launcher that kills rank 0: without it the trials are saved all the same."""
+        self.write(experiment())
+        code, out, err = self.run_hopscotch(
+            *("run", "e.json", "--quiet", "--trainers", "2"),
+            env={"HOPSCOTCH_FAULT": "unit.begin:3:signal,summary.append:1:enospc"},
+        )
+        self.assertEqual((code, self.summary()["status"]), (75, "interrupted"), out + err)
+        self.assertIn("checkpoint", [line["event"] for line in self.journal()])
+
     def test_after_a_kill_at_the_last_page(self):
         """The run has finished; --resume writes what the job did not come to write."""
         run = {"dir": "out", "device": "cpu", "report_every_s": 0}

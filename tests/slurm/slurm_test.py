@@ -174,6 +174,35 @@ class Undisturbed(Slurm):
         for folder in ("cpu", "gpu", "mpirun"):
             self.assertEqual(self.states(folder), expected)
 
+    def test_the_dry_run_sees_the_trainers_of_the_job(self):
+        """Two tasks are one trainer, to which a batch of one row can go; the cores of the host are more trainers."""
+        train = {"epochs": 1, "batch_size": 1, "optimizer": {"name": "sgd", "lr": 0.1}}
+        self.write(experiment(train=train, strategy={"name": "allreduce"}))
+        self.ended(self.submit("cpu.sbatch", options=("--ntasks=2",)))
+        shared = self.submit("cpu.sbatch", "--set=run.dir=shared", "--set=run.scheduler=shared", options=("--ntasks=2",))
+        self.ended(shared, state="FAILED", exit_code=2)
+        self.assertIn("a batch of 1 cannot be split among 2 trainers", self.output())
+
+    def wrapped(self, line):
+        job = self.slurm("sbatch", "--parsable", "--ntasks=3", "--output=hopscotch-%j.out", f"--wrap={line}")
+        self.jobs.append(job)
+        return job
+
+    def test_tasks_that_do_not_find_each_other_are_refused(self):
+        self.write(experiment())
+        self.ended(self.wrapped(f"srun --mpi=none {BINARY} run e.json --trainers 1"), state="FAILED", exit_code=2)
+        self.assertEqual(self.output().count("the launcher has started 3 processes, but MPI joins 1 of them"), 1)
+        self.assertFalse((self.cwd / "out").exists())
+        alone = f"{BINARY} run e.json --quiet --trainers 2"  # the batch script itself, and a step of one task
+        self.ended(self.wrapped(f"{alone} && srun --mpi=none -n 1 {alone} --overwrite"))
+
+    def test_a_folder_without_the_templates_help(self):
+        self.write(experiment())
+        lost = self.submit("cpu.sbatch", env={"HOPSCOTCH_HOME": ""})
+        self.ended(lost, state="FAILED", exit_code=2)
+        said = "/slurm; set HOPSCOTCH_HOME to the repository or its share/hopscotch\n"
+        self.assertEqual(self.output(), f"no {self.cwd}{said}")
+
     def test_trainers_are_spread_evenly(self):
         # Rank 0 and four trainers on the first node, four on the second: trainer i, rank i + 1, has GPU i mod 4 for itself.
         self.write(experiment())
@@ -267,6 +296,16 @@ class Lost(Slurm):
         self.assertIn("it would only crash again", self.output())
         bad = self.submit("preemptible.sbatch", "--set", "train.epochs=none")
         self.ended(bad, state="FAILED", exit_code=2)
+        # An orderly end that has saved nothing may be a signal at a bad time. A second one in a row has a cause that stays.
+        end = f'HOPSCOTCH_FAULT=start.prepare:1:signal exec {BINARY} "$@"'
+        idle = self.submit("preemptible.sbatch", env={"HOPSCOTCH": self.program("idle", end), "HOPSCOTCH_REQUEUES": "3"})
+        self.ended(idle, state="FAILED", exit_code=75, restarts=(1,))
+        self.assertIn("nothing was saved in this start (is the disk full", self.output())
+        shutil.rmtree(self.cwd / "out")
+        full = self.submit(
+            "preemptible.sbatch", env={"HOPSCOTCH": self.program("full", "exit 75"), "HOPSCOTCH_REQUEUES": "1"}
+        )
+        self.ended(full, state="FAILED", exit_code=75)  # the journal did not even take its end
         self.plain()
         changed = self.submit(
             "preemptible.sbatch", "--set", "run.dir=plain"

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "app/bench/benches.hpp"
+#include "app/common/launch.hpp"
 #include "app/common/median.hpp"
 #include "comm/courier.hpp"
 #include "comm/mpi_world.hpp"
@@ -157,11 +158,13 @@ void bench_rank(World& world, BenchCommOptions const& options) {
 
 int bench_comm_command(BenchCommOptions const& options) {
     if (!launched_by_mpi()) {
+        if (is_surplus_copy(1)) return 0;
         run_thread_ranks(2, [&](World& world) { bench_rank(world, options); });
         return 0;
     }
     MpiWorld world;
-    bench_rank(world, options);
+    bool const surplus = is_surplus_copy(world.size());
+    if (!surplus) bench_rank(world, options);
     world.finish();
     return 0;
 }

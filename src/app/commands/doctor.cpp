@@ -16,6 +16,7 @@
 #include "app/common/build_info.hpp"
 #include "app/common/bytes_text.hpp"
 #include "app/common/counted.hpp"
+#include "app/common/launch.hpp"
 #include "app/doctor/examine.hpp"
 #include "app/forecast/text_table.hpp"
 #include "comm/mpi_world.hpp"
@@ -28,14 +29,6 @@ namespace hopscotch {
 namespace {
 
 namespace fs = std::filesystem;
-
-// A launcher that MPI does not understand starts processes that know nothing of each other.
-int started_by_launcher() {
-    int most = 0;
-    for (auto const* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"})
-        if (auto const* text = std::getenv(name)) most = std::max(most, std::atoi(text));
-    return most;
-}
 
 std::string limit_text(std::uint64_t limit) { return limit == UINT64_MAX ? "no limit" : fmt::format("{}", limit); }
 
@@ -106,7 +99,7 @@ int print_findings(std::vector<Finding> const& findings) {
 
 int tell(World& world, fs::path const& folder) {
     auto checkup = examine(world, folder);
-    checkup.started = started_by_launcher();
+    checkup.started = launch_by_environment().started;
     print_checkup(checkup);
     return print_findings(findings_of(checkup));
 }
@@ -141,7 +134,7 @@ int doctor_command(fs::path const& folder) {
     check_folder(folder);
     int exit_code = 0;
     run_thread_ranks(1, [&](World& world) { exit_code = tell(world, folder); });
-    if (started_by_launcher() == 0)
+    if (launch_by_environment().started == 0)
         fmt::print(
             "This was one host. To look at all hosts of a job: mpirun -np 5 hopscotch doctor (4 trainers), or srun.\n");
     return exit_code;

@@ -13,6 +13,7 @@
 
 #include "app/commands/commands.hpp"
 #include "app/common/build_info.hpp"
+#include "app/common/launch.hpp"
 #include "app/job/earlier_jobs.hpp"
 #include "app/job/prepare.hpp"
 #include "app/job/rank0.hpp"
@@ -157,7 +158,8 @@ int run_under_mpi(MpiWorld& world, RunOptions const& options, Start const& start
         world.finish(exit_code);
         return exit_code;
     } catch (std::exception const& error) {
-        std::fprintf(stderr, "[rank %d %s] %s\n", world.rank().value, host_name().c_str(), printable(error.what()).c_str());
+        std::fprintf(stderr, "[rank %d %s] %s\n", world.rank().value, host_name().c_str(),
+                     printable(words_of(error)).c_str());
         if (is_resumable(error)) failure_code = k_exit_resumable;
     }
     world.abort(failure_code);
@@ -182,7 +184,7 @@ int run_as_threads(RunOptions const& options, double started_s) {
         } catch (std::exception const& error) {
             if (!is_resumable(error)) throw;
             // A trainer that hangs in a batch could not be joined; there is nothing left to write.
-            std::fprintf(stderr, "hopscotch: %s\n", printable(error.what()).c_str());
+            std::fprintf(stderr, "hopscotch: %s\n", printable(words_of(error)).c_str());
             std::fflush(nullptr);
             std::_Exit(k_exit_resumable);
         }
@@ -190,15 +192,24 @@ int run_as_threads(RunOptions const& options, double started_s) {
     return exit_code;
 }
 
+// A batch script is one process: its dry run must see the trainers of the job.
+int plan_for_processes(RunOptions const& options, int processes) {
+    if (processes < 2) throw ConfigError("--processes: must be at least 2 (a launcher's rank 0 and a trainer)");
+    print_plan(prepare_for_mpi(options, processes));
+    return 0;
+}
+
 int run_command(RunOptions const& options) {
     auto const started_s = monotonic_s();
-    if (!launched_by_mpi()) return run_as_threads(options, started_s);
+    if (options.processes) return plan_for_processes(options, *options.processes);
+    if (!launched_by_mpi()) return is_surplus_copy(1) ? 0 : run_as_threads(options, started_s);
     Start const start{started_s, start_deadline_s()};  // here every rank still leaves bad input to rank 0 (cli.cpp)
     {
         MpiWorld world;
         if (world.size() > 1) return run_under_mpi(world, options, start);
         world.finish();
     }
+    if (is_surplus_copy(1)) return 0;
     if (!options.quiet)
         log_info("one process under the launcher: trainers run as threads of it (mpirun -np N+1 for N trainer processes)");
     return run_as_threads(options, started_s);
@@ -214,7 +225,11 @@ void add_common(CLI::App& command, RunOptions& options) {
         ->type_name("FAULT");
     command.add_option("--trainers", options.trainers, "Without mpirun: number of trainer threads (default: one per core)")
         ->type_name("N");
-    command.add_flag("--dry-run", options.dry_run, "Check everything and print the plan; write and train nothing");
+    auto* dry_run =
+        command.add_flag("--dry-run", options.dry_run, "Check everything and print the plan; write and train nothing");
+    command.add_option("--processes", options.processes, "With --dry-run: as under a launcher with N processes")
+        ->needs(dry_run)
+        ->type_name("N");
     command.add_flag("--quiet", options.quiet, "Print only the result, no progress");
 }
 
@@ -249,8 +264,8 @@ Work add_resume(CLI::App& command) {
     add_common(command, *options);
     command.add_flag("--allow-code", options->allow_code, "Execute the plug-in or TorchScript file that the run names");
     command.footer(
-        "Continues a run with the experiment that it keeps, and with every --set that it began with. More --set change what\n"
-        "may change: search.trials to extend it, settings of run. Under mpirun as hopscotch run.\n"
+        "Continues a run with the experiment that it keeps, and with every --set that it began with. More --set change\n"
+        "what may change: search.trials to extend it, settings of run. Under mpirun as hopscotch run.\n"
         "Example: hopscotch resume runs/digits");
     return [options] { return run_command(*options); };
 }

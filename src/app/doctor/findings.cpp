@@ -8,8 +8,10 @@
 #include <functional>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "app/common/bytes_text.hpp"
+#include "app/common/launch.hpp"
 
 namespace hopscotch {
 namespace {
@@ -44,11 +46,8 @@ void by_text(Checkup const& checkup, bool fatal, std::function<std::string(RankF
 
 void look_at_launch(Checkup const& checkup, Findings& out) {
     auto const seen = static_cast<int>(checkup.ranks.size());
-    if (checkup.started > seen)
-        out.push_back({true, fmt::format("the launcher has started {} processes, but MPI joins {} of them (the MPI library "
-                                         "and the launcher do not understand each other); under Slurm write `srun "
-                                         "--mpi=pmix`, or use the mpirun of the MPI library that hopscotch was built with",
-                                         checkup.started, seen)});
+    if (auto problem = launch_problem(checkup.started, seen); !problem.empty())
+        out.push_back({true, std::move(problem)});
     else if (checkup.started == 1)
         out.push_back({false,
                        "one process under a launcher trains with threads of one host (rank 0 schedules, each other "

@@ -66,6 +66,7 @@ Attempt::~Attempt() = default;
 void Attempt::run() {
     started_s_ = monotonic_s();
     if (!prepared_.training_since_s) prepared_.training_since_s = started_s_;
+    pausing_ = signal_caught() != 0;  // while the job started: nothing is trained
     if (catch_up_) go_on();
     start_view();
     release();

@@ -13,6 +13,7 @@
 #include "app/job/check_metrics.hpp"
 #include "app/job/check_trials.hpp"
 #include "app/job/earlier_jobs.hpp"
+#include "app/job/idle_gpus.hpp"
 #include "app/job/model_measures.hpp"
 #include "app/job/plan_trials.hpp"
 #include "app/job/read_inputs.hpp"
@@ -95,6 +96,7 @@ std::string idle_advice(PreparedRun const& prepared) {
 
 std::vector<std::string> notes_for(PreparedRun const& prepared) {
     std::vector<std::string> notes;
+    if (auto idle = idle_gpus(prepared.experiment.run.device); !idle.empty()) notes.push_back(std::move(idle));
     if (auto advice = idle_advice(prepared); !advice.empty()) notes.push_back(std::move(advice));
     std::int64_t smallest = INT64_MAX;
     for (auto const& shard : prepared.manifest.train) smallest = std::min(smallest, shard.rows);

@@ -206,7 +206,10 @@ int Rank0::work(Attempt& job) {
     auto const failure = so_far.best_trial ? "" : fmt::format("no trial finished an epoch with a finite {}", so_far.metric);
     auto const summary = job.recorder().finish(end(std::move(totals), failure), trials);
     if (summary.status == RunStatus::failed) log_error(failure);
-    if (summary.status == RunStatus::finished) remove_checkpoints(job.directory().path());
+    if (summary.status == RunStatus::finished) {
+        remove_checkpoints(job.directory().path());
+        job.recorder().complete(summary);
+    }
     print_result(summary, prepared_.manifest.task, job.directory().path());
     tell_people(summary);
     say_farewell(courier_);
@@ -275,7 +278,6 @@ RunEnd Rank0::end(RunEnd end, std::string const& failure) const {
 }  // namespace
 
 int run_job(World& world, PreparedRun prepared, RunOptions const& options, double started_s) {
-    catch_signals();
     Courier courier(world, {.deadline_s = prepared.experiment.run.deadline_s});
     auto const largest = largest_trial(prepared);
     prepared.state_bytes = largest.state;

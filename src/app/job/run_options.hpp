@@ -17,6 +17,7 @@ struct RunOptions {
     std::optional<std::string> strategy;  // none: as the file says
     std::vector<std::string> inject;      // --inject: instead of run.inject
     std::optional<int> trainers;          // threads; under mpirun it must be np - 1
+    std::optional<int> processes;         // dry run: as under a launcher with this number of processes
     bool resume = false, overwrite = false, dry_run = false, quiet = false;
 };
 inline RunDirUse run_dir_use(RunOptions const& options) {

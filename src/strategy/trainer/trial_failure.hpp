@@ -10,6 +10,6 @@ enum class Cause;
 
 // Unreadable rows and missing memory are not the trial's fault.
 Cause cause_of(std::exception const& error);
-std::string words_of(std::exception const& error);  // a sentence even of std::bad_alloc
+std::string failure_words(std::exception const& error);  // a sentence even of std::bad_alloc
 
 }  // namespace hopscotch
