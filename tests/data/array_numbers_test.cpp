@@ -105,6 +105,29 @@ TEST(ArrayNumbers, what_float32_loses_is_told) {
     for (auto const& sentence : exact.run().decisions) EXPECT_EQ(sentence.find("equal"), sentence.npos) << sentence;
 }
 
+TEST(ArrayTargets, keep_their_differences_or_the_loss_is_told) {
+    auto const loss = [](std::vector<double> const& targets, bool standardise) {
+        Table table(k_numbers, npy<double>("<f8", "(4,)", targets));
+        table.options.task = Task::regression;
+        table.options.standardise = standardise;
+        std::string out;
+        for (auto const& sentence : table.run().decisions)
+            if (sentence.starts_with("target 0: ")) out = sentence;
+        return out;
+    };
+    std::vector<double> const seconds{1.7e9, 1.7e9 + 1, 1.7e9 + 2, 1.7e9 + 3};
+    EXPECT_EQ(loss(seconds, true), "");
+    EXPECT_EQ(loss(seconds, false),
+              "target 0: about 75 % of its different values become equal to another one (float32 has 24 bits)");
+    EXPECT_EQ(loss({0, 1.7e9, 1.7e9 + 1, 1.7e9 + 2}, true),
+              "target 0: about 50 % of its different values become equal to another one (float32 has 24 bits)");
+    Table table(k_numbers, npy<std::int64_t>("<i8", "(4,)", {1, 2, 3, (std::int64_t{1} << 53) + 1}));
+    table.options.task = Task::regression;
+    EXPECT_EQ(table.error(),
+              "a.npz:y: row 3, element 0: target 9007199254740993 is beyond 2^53 (from there on float64 does not hold every "
+              "integer); subtract a number from all");
+}
+
 TEST(ArrayLabels, hashes_of_64_bits_are_classes_exactly) {
     std::uint64_t const large = (std::uint64_t{1} << 63) + 1;
     Table const table(k_numbers, npy<std::uint64_t>("<u8", "(4,)", {large, UINT64_MAX, UINT64_MAX - 1, large}));

@@ -152,7 +152,16 @@ void scan_targets(Task task, std::vector<ArrayPart> const& parts, ArrayLabels& o
 void read_targets(ArraySource const& labels, ByteView row, std::int64_t number, Task task, std::vector<double>& out) {
     out.resize(labels.row_elements());
     visit_type(labels.type(), [&](auto element) {
-        for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<double>(element_at<decltype(element)>(row, i));
+        for (std::size_t i = 0; i < out.size(); ++i) {
+            auto const value = element_at<decltype(element)>(row, i);
+            out[i] = static_cast<double>(value);
+            if constexpr (std::is_integral_v<decltype(element)> && sizeof element == 8)
+                if (out[i] >= 0x1p53 || out[i] <= -0x1p53)
+                    throw DataError(
+                        fmt::format("{}: row {}, element {}: target {} is beyond 2^53 (from there on float64 does not hold "
+                                    "every integer); subtract a number from all",
+                                    labels.name(), number, i, value));
+        }
     });
     for (std::size_t i = 0; i < out.size(); ++i) {
         if (task == Task::multilabel && out[i] != 0 && out[i] != 1)

@@ -12,11 +12,11 @@
 namespace hopscotch {
 namespace {
 
-__extension__ using WideInteger = __int128;  // differences of 64-bit numbers
+__extension__ using ExactDifference = __int128;  // differences of 64-bit numbers
 
 constexpr std::int64_t k_exact_integer = 1 << 24;  // float32 holds every integer up to it
 constexpr std::size_t k_most_watched = 512;        // features; a watch takes some 50 kB
-constexpr std::size_t k_most_named = 10;
+constexpr std::size_t k_most_offsets_named = 10;
 
 bool may_need_offsets(NumberType type) { return type.bytes == 8 || (type.bytes == 4 && type.kind != NumberKind::real); }
 
@@ -40,7 +40,7 @@ float held(T value, double offset, ArraySource const& features, std::int64_t row
         return static_cast<float>(less);
     } else {
         if (sizeof(T) < 4 && offset == 0) return static_cast<float>(value);
-        auto const less = static_cast<WideInteger>(value) - static_cast<WideInteger>(offset);
+        auto const less = static_cast<ExactDifference>(value) - static_cast<ExactDifference>(offset);
         if (less > k_exact_integer || less < -k_exact_integer) cannot_hold(place(), offset);
         return static_cast<float>(less);
     }
@@ -92,10 +92,10 @@ std::vector<std::string> FloatRows::decisions() const {
     std::string shifted;
     std::size_t count = 0;
     for (std::size_t i = 0; i < offsets_.size(); ++i) {
-        if (offsets_[i] == 0 || ++count > k_most_named) continue;
+        if (offsets_[i] == 0 || ++count > k_most_offsets_named) continue;
         shifted += fmt::format("{}{:.0f} from feature {}", shifted.empty() ? "" : ", ", offsets_[i], i);
     }
-    if (count > k_most_named) shifted += fmt::format(" and others from {} more", count - k_most_named);
+    if (count > k_most_offsets_named) shifted += fmt::format(" and others from {} more", count - k_most_offsets_named);
     if (count > 0) out.push_back(fmt::format("subtracted, as float32 has 24 bits: {}", shifted));
     auto const worst = std::ranges::max_element(watches_, {}, &RoundingWatch::lost);
     if (worst == watches_.end() || worst->lost() == 0) return out;

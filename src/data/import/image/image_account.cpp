@@ -10,7 +10,7 @@ std::string counted(std::int64_t count, std::string_view one, std::string_view m
     return fmt::format("{} {}", count, count == 1 ? one : many);
 }
 
-std::string channels(ImportImagesOptions const& options, RowFormat const& format) {
+std::string channels_told(ImportImagesOptions const& options, RowFormat const& format) {
     auto const what = format.channels == 3 ? "3 channels (RGB)" : "1 channel (grey)";
     auto const why = options.colour != Colour::automatic ? "as --colour says"
                      : format.channels == 3              ? "since there are colours"
@@ -18,7 +18,7 @@ std::string channels(ImportImagesOptions const& options, RowFormat const& format
     return fmt::format("{}, {}", what, why);
 }
 
-std::string size(ImportImagesOptions const& options, RowFormat const& format, std::int64_t resized) {
+std::string size_told(ImportImagesOptions const& options, RowFormat const& format, std::int64_t resized) {
     if (options.size == 0) return fmt::format("all images have {}x{} pixels, as stored", format.width, format.height);
     return fmt::format("{} brought to {}x{} pixels, {}", counted(resized, "image is", "images are"), options.size,
                        options.size, options.resize == Resize::crop ? "of which the middle is cut out" : "with black bars");
@@ -33,8 +33,8 @@ std::vector<std::string> ImageAccount::decisions(ImportImagesOptions const& opti
                               counted(static_cast<std::int64_t>(folder.files.size()), "image", "images"),
                               folder.classes.size()));
     if (folder.has_splits) out.push_back("the folders above the classes say which images train, validate and test");
-    out.push_back(channels(options, format));
-    out.push_back(size(options, format, resized_));
+    out.push_back(channels_told(options, format));
+    out.push_back(size_told(options, format, resized_));
     if (turned_ > 0)
         out.push_back(counted(turned_, "image is turned upright, as its EXIF orientation says",
                               "images are turned upright, as their EXIF orientation says"));

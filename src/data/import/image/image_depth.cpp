@@ -16,11 +16,11 @@ namespace {
 
 constexpr int k_small_range = 1 << 15;  // beyond it, dividing by 257 leaves at least 128 of 256 values
 
-struct Depth {
+struct Head {
     bool known = false, deep = false;
 };
 
-Depth depth_of(std::filesystem::path const& path) {
+Head head_of(std::filesystem::path const& path) {
     std::array<char, k_depth_bytes> head{};
     std::ifstream in(path, std::ios::binary);
     in.read(head.data(), head.size());
@@ -62,7 +62,7 @@ DepthScan scan_depths(ImageFolder const& folder, int threads, ImportOptions cons
     out.values = {1, 0};
     std::vector<std::filesystem::path> training;
     for (auto const& file : folder.files) {
-        auto const depth = depth_of(folder.path(file));
+        auto const depth = head_of(folder.path(file));
         if (depth.deep && folder.folders[file.folder].split == Split::train) training.push_back(folder.path(file));
         out.deep += depth.deep ? 1 : 0;
         out.others += depth.known && !depth.deep ? 1 : 0;
