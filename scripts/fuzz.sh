@@ -62,7 +62,8 @@ hdf5=$(pkg-config --cflags hdf5-serial 2>/dev/null || pkg-config --cflags hdf5 2
 flags=(-std=c++20 -O1 -g -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
        -Isrc -Itests -Ifuzz $hdf5)
 sources=(src/core/{characters,error,hash,json,json_reader}.cpp)
-for file in csv/csv_{reader,scan,columns,labels,cells,header,column_types,decisions} number_range array/{idx_reader,npy_header,npy_reader,npz_directory,npz_member} \
+for file in csv/csv_{reader,scan,columns,labels,cells,header,column_types,decisions} number_range \
+            array/{idx_reader,npy_header,npy_reader,npz_directory,npz_member} \
             array/array_source; do
     sources+=("src/data/import/$file.cpp")
 done

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A minute of door_truth.py: tables of known truth through `data import` and `predict`; every seed that once failed stays."""
+"""A minute of door_truth.py: tables of known truth through `data import` and `predict`. Seeds that once failed stay."""
 
 import unittest
 

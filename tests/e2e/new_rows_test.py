@@ -241,6 +241,11 @@ class NewRows(Case):
         self.assertIn("a source that its best/model.json does not name", self.refused("new.csv"))
         self.assertEqual(len(self.predict("table")), 60)
 
+    def inspect_tells_all(self, dataset):
+        _, inspected, _ = self.run_hopscotch("data", "inspect", dataset)
+        for sentence in json.loads((self.cwd / dataset / "dataset.json").read_text())["decisions"]:
+            self.assertIn(sentence, inspected)
+
     def test_what_the_import_decided_is_obeyed(self):
         rows = [
             {
@@ -260,9 +265,7 @@ class NewRows(Case):
         )
         self.assertEqual((code, err), (0, ""), out)
         self.assertIn("column 'count': 1700000000000 is subtracted, as float32 has 24 bits", out)
-        _, inspected, _ = self.run_hopscotch("data", "inspect", "table")
-        for sentence in json.loads((self.cwd / "table/dataset.json").read_text())["decisions"]:
-            self.assertIn(sentence, inspected)
+        self.inspect_tells_all("table")
         self.write(experiment(data={"path": "table"}, space={"train.optimizer.lr": [0.05]}))
         self.succeed("--quiet", "--trainers", "2")
         self.predict("table", "known.csv")

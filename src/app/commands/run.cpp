@@ -249,8 +249,8 @@ Work add_resume(CLI::App& command) {
     add_common(command, *options);
     command.add_flag("--allow-code", options->allow_code, "Execute the plug-in or TorchScript file that the run names");
     command.footer(
-        "Continues a run with the experiment that it keeps, and with every --set that it began with. More --set change what\n"
-        "may change: search.trials to extend it, settings of run. Under mpirun as hopscotch run.\n"
+        "Continues a run with the experiment that it keeps, and with every --set that it began with. More --set change\n"
+        "what may change: search.trials to extend it, settings of run. Under mpirun as hopscotch run.\n"
         "Example: hopscotch resume runs/digits");
     return [options] { return run_command(*options); };
 }
