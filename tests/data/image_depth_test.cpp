@@ -136,5 +136,27 @@ TEST(DeepImages, new_images_obey_the_scale) {
               std::string::npos);
 }
 
+TEST(DeepImages, new_images_that_would_be_black_are_refused_by_a_model_of_others) {
+    Images pairs;
+    auto const path = pairs.dir / "new.png";
+    auto const write = [&](std::string const& left, std::string const& right) {
+        write_png(path, 2, {.colour_type = PNG_COLOR_TYPE_GRAY, .depth = 16}, {left + right, left + right, left + right});
+    };
+    for (int i = 0; i < 8; ++i) pairs.grey((i < 4 ? "cat/" : "dog/") + std::to_string(i) + ".png", 2, 3, i);
+    auto const trained = pairs.run().manifest;
+    auto const read = [&] { return thrown<DataError>([&] { new_images(path, trained)->next(1); }, pairs.dir.path()); };
+    write(deep(0), deep(119));
+    EXPECT_TRUE(
+        read().starts_with("new.png: 16 bits a value, of which 0 to 119 are used (the model was trained on images of "
+                           "fewer bits, beside which all its pixels are equal); scale it to 0 to 65535"))
+        << read();
+    write(deep(30000), deep(30010));
+    EXPECT_NE(read().find("of which 30000 to 30010 are used"), std::string::npos);
+    for (auto const& [left, right] : {std::pair{0, 65535}, {0, 300}, {7, 7}}) {
+        write(deep(left), deep(right));
+        EXPECT_EQ(read(), "") << right;
+    }
+}
+
 }  // namespace image_depth_test
 }  // namespace hopscotch

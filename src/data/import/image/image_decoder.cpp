@@ -47,6 +47,7 @@ public:
             auto const path = folder_.path(folder_.files[first + i]);
             try {
                 read_whole_file(path, bytes_);
+                if (format_.refuse_flat) check_values();
                 decode_image(bytes_, format_.channels, image_, format_.scale);
             } catch (DataError const& error) {
                 out.images[i].why = error.what();
@@ -63,6 +64,16 @@ public:
     }
 
 private:
+    void check_values() const {
+        if (!is_deep_png(bytes_)) return;
+        auto const values = png_values(bytes_);
+        if (values.empty() || values.spread() == 0 || values.low / 257 != values.high / 257) return;
+        throw DataError(
+            fmt::format("16 bits a value, of which {} to {} are used (the model was trained on images of fewer "
+                        "bits, beside which all its pixels are equal); scale it to 0 to 65535",
+                        values.low, values.high));
+    }
+
     void check_size(std::filesystem::path const& path) const {
         if (format_.size > 0 || (image_.width == format_.width && image_.height == format_.height)) return;
         throw DataError(fmt::format("{}: {}x{} pixels (the first image has {}x{}); choose a --size for all",

@@ -15,8 +15,9 @@ struct RowFormat {
     std::int64_t channels = 3, width = 0, height = 0;  // of every row
     std::int64_t size = 0;                             // as in the options; 0: images that differ are refused
     Resize resize = Resize::crop;
-    bool upright = true;  // the orientation of EXIF is obeyed; false: the model was trained by an import that did not
-    ValueRange scale;     // of images of 16 bits
+    bool upright = true;       // the orientation of EXIF is obeyed; false: the model was trained by an import that did not
+    ValueRange scale;          // of images of 16 bits
+    bool refuse_flat = false;  // images of 16 bits that dividing by 257 leaves without any difference
 
     std::size_t bytes() const { return static_cast<std::size_t>(channels * width * height); }
 };

@@ -66,7 +66,8 @@ public:
                 options.size,
                 options.resize,
                 true,
-                {}};
+                {},
+                false};
     }
 
 private:
@@ -193,7 +194,9 @@ ImportReport import_image_folder(ImportImagesOptions const& options) {
     ImportReport report;
     BadFiles skipped(folder);
     auto const kept = options.skip_bad ? without_bad(folder, format, options, skipped) : folder;
-    DatasetWriter writer(options.out, describe(options, kept, format, skipped), place(options, kept), options.progress);
+    auto description = describe(options, kept, format, skipped);
+    description.provenance["images_16_bit"] = depths.deep;
+    DatasetWriter writer(options.out, std::move(description), place(options, kept), options.progress);
     BadFiles bad(kept);
     ImageAccount account;
     for_each_image(kept, format, thread_count(options), [&](std::size_t i, DecodedImage const& image) {

@@ -30,7 +30,9 @@ public:
                    size.is_integer() ? size.integer() : 0,
                    trained.provenance.at("resize").string() == "fit" ? Resize::fit : Resize::crop,
                    trained.provenance.find("orientation") != nullptr,
-                   {}};
+                   {},
+                   false};
+        if (auto const* deep = trained.provenance.find("images_16_bit")) format_.refuse_flat = deep->integer() == 0;
         if (auto const* scale = trained.provenance.find("values_16_bit")) format_.scale = scale_of(*scale);
         list(source);
         if (all_.files.empty())
