@@ -9,6 +9,7 @@ balanced visits, too."""
 import hashlib
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -70,7 +71,14 @@ class StoredBits(unittest.TestCase):
         return {part: digest(value) for part, value in parts.items()}
 
     def digests_of_datasets(self):
-        return {path.parent.name: digest(path.read_text()) for path in sorted(self.place.glob("data/*/dataset.json"))}
+        """Without the account of the import: it may find other words for the same rows."""
+
+        def rows_of(text):
+            return re.sub(r'^  "(decisions|\w+_counts)": .*\n', "", text, flags=re.MULTILINE)
+
+        return {
+            path.parent.name: digest(rows_of(path.read_text())) for path in sorted(self.place.glob("data/*/dataset.json"))
+        }
 
     def expected(self, name):
         if machine() in DIGESTS:
