@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tables whose truth is known, by seed: every cell, type, class and header. `data import` reads them, h5py reads the
-shards, and each value is compared; some are trained on, and `predict` of the file must agree with `predict` of the dataset. A refusal
-is no difference, a silent change is one. Needs h5py. scripts/fuzz.sh --door [SECONDS] goes on for as long as it may.
+shards, and each value is compared; some are trained on, and `predict` of the file must agree with `predict` of the
+dataset. A refusal is no difference, a silent change is one. Needs h5py. scripts/fuzz.sh --door SECONDS goes on for longer.
 
     python3 door_truth.py BINARY [--seconds 60] [--seed 0] [--count N]"""
 
