@@ -19,6 +19,8 @@ makers='strategy/strategy_table.cpp schedule/run_estimate.cpp search/procedure_t
 # Where a name in quotes is allowed all the same: "regex on path:line:text | why", a line each.
 allowed='
 ^experiment/[a-z_]*_config\.hpp:.*std::string [a-z]+ = "            | the default of a setting
+^experiment/validation_scores\.hpp:                                 | keys of the journal
+(include|read)\(\{?"quantile"                                        | a key of a section
 ^experiment/sections_strategy\.cpp:.*out\.policy, \{"             | the only policy, where the reader takes it
 ReduceAlgorithm::ring                                                | an algorithm of all-reduce
 \{"allreduce", "Speed                                                | a sub-command of bench

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Fuzzes the readers of hopscotch, in two ways.
+# Fuzzes the readers of hopscotch, in three ways.
 #   scripts/fuzz.sh [SECONDS=60] [TARGET...]
 #       Tries foreign files with clang's libFuzzer, with address and undefined-behaviour checks on. Targets are the files of
 #       fuzz/. New inputs go to build-fuzz/corpus, crashes to build-fuzz/crashes.
@@ -7,6 +7,8 @@
 #       Damages experiments, run directories, datasets and messages between ranks: the readers get COUNT files of each kind,
 #       the decoders 10 x COUNT messages of each kind, and the binary COUNT / 50 commands. --sanitize: readers and decoders
 #       only, ASan + UBSan.
+#   scripts/fuzz.sh --door [SECONDS=60]
+#       Imports tables whose truth is known, and compares every value, class and prediction. Needs h5py (.deps/venv).
 # Exit code 1 if anything crashed or hung, or printed an error that names no file.
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
@@ -23,6 +25,11 @@ if [[ "${1:-}" == --files ]]; then
     "$build/tests/fuzz_messages" --count $((${1:-10000} * 10)) || worst=1
     [[ "$preset" == asan ]] || python3 -B tests/fuzz/binary_fuzz.py "$build/hopscotch" $((${1:-10000} / 50)) || worst=1
     exit "$worst"
+fi
+
+if [[ "${1:-}" == --door ]]; then
+    scripts/build.sh release hopscotch hopscotch-train
+    exec .deps/venv/bin/python -B tests/e2e/door_truth.py "$PWD/build/hopscotch" --seconds "${2:-60}" --seed "$RANDOM"000
 fi
 
 seconds=${1:-60}
@@ -54,8 +61,9 @@ hdf5=$(pkg-config --cflags hdf5-serial 2>/dev/null || pkg-config --cflags hdf5 2
 # shellcheck disable=SC2206,SC2054  # words are wanted; commas of one option
 flags=(-std=c++20 -O1 -g -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
        -Isrc -Itests -Ifuzz $hdf5)
-sources=(src/core/{error,hash,json,json_reader}.cpp)
-for file in csv/csv_{reader,scan,columns,labels} array/{idx_reader,npy_header,npy_reader,npz_directory,npz_member} \
+sources=(src/core/{characters,error,hash,json,json_reader}.cpp)
+for file in csv/csv_{reader,scan,columns,labels,cells,header,column_types,decisions} number_range \
+            array/{idx_reader,npy_header,npy_reader,npz_directory,npz_member} \
             array/array_source; do
     sources+=("src/data/import/$file.cpp")
 done

@@ -33,7 +33,8 @@ struct MetricTraits {
 
 // The metrics that every loss has; the second one needs validation rows.
 inline constexpr std::string_view k_train_loss = "train_loss", k_val_loss = "val_loss";
-inline constexpr std::string_view k_val_r2 = "val_r2";  // of every regression
+// Of every regression, and of two classes or labels.
+inline constexpr std::string_view k_val_r2 = "val_r2", k_val_mae = "val_mae", k_val_auc = "val_auc", k_val_f1 = "val_f1";
 
 std::vector<MetricTraits> const& metric_traits();
 MetricTraits const& metric_traits(std::string_view name);  // throws Error that lists the known names

@@ -41,7 +41,7 @@ std::string_view second_metric(Summary const& summary, std::vector<TrialSummary 
     constexpr std::size_t k_narrow = 60;
     if (width < k_narrow || trials.empty()) return "";
     if (std::isfinite(metric_value(*trials.front()->tally.best, k_val_r2)))
-        return summary.metric == k_val_r2 ? "val_mae" : k_val_r2;
+        return summary.metric == k_val_r2 ? k_val_mae : k_val_r2;
     return summary.metric == k_val_loss ? "" : k_val_loss;
 }
 

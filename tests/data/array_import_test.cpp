@@ -165,8 +165,8 @@ INSTANTIATE_TEST_SUITE_P(
                   "a.npz:x: row 2, element 1: nan is not a finite float32 number; correct it"},
         BadArrays{"huge", npy<double>("<f8", "(4,)", {1, 2, 3, 1e300}), k_labels,
                   "a.npz:x: row 3, element 0: 1e+300 is not a finite float32 number; correct it"},
-        BadArrays{"inexact", longs("(4, 2)", {1, 2, 3, 16777217, 5, 6, 7, 8}), k_labels,
-                  "a.npz:x: row 1, element 1: 16777217 is beyond 2^24 (features are float32, which rounds it); scale it, "
+        BadArrays{"inexact", longs("(4, 2)", {1, 2, 3, 33554433, 5, 6, 7, 8}), k_labels,
+                  "a.npz:x: row 1, element 1: 33554433 is beyond 2^24 (features are float32, which rounds it); scale it, "
                   "or make it an id below 2^24"},
         BadArrays{"lengths", k_features, longs("(3,)", {0, 1, 0}),
                   "a.npz:x has 4 rows and a.npz:y has 3 (each row needs its label); choose arrays of one length"},

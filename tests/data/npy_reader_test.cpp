@@ -124,7 +124,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadNpy{"objects", npy_with_header(header("'|O'", "(3, 2)"), k_six),
                "holds Python objects (dtype '|O'); save numbers, for example array.astype(numpy.float32)"},
         BadNpy{"texts", npy_with_header(header("'<U7'", "(3, 2)"), k_six),
-               "holds texts (dtype '<U7'); save numbers, for example array.astype(numpy.float32)"},
+               "holds texts (dtype '<U7'); save numbers, of labels numpy.unique(labels, return_inverse=True)[1]"},
         BadNpy{"structures", npy_with_header(header("[('a', '<f4')]", "(3, 2)"), k_six),
                "holds structures (dtype '|V'); save numbers, for example array.astype(numpy.float32)"},
         BadNpy{"complex", npy_with_header(header("'<c8'", "(3, 2)"), k_six),

@@ -69,7 +69,9 @@ class BadSettings(Case):
         self.train('"bce_with_logits"', misfit, loss="bce_with_logits")
         self.refused('"bce_with_logits"', misfit, '"train.loss": ["cross_entropy", "bce_with_logits"]')
         self.train(
-            '"bce"', '/train/loss: unknown value "bce" (known: cross_entropy, bce_with_logits, mse, huber)', loss="bce"
+            '"bce"',
+            '/train/loss: unknown value "bce" (known: cross_entropy, bce_with_logits, mse, huber, mae, quantile)',
+            loss="bce",
         )
         self.train(
             "1}",

@@ -51,14 +51,17 @@ class Init(Case):
                 self.assertIn(word, text)
 
     def test_targets(self):
-        for out, option, loss in (("numbers", "--regression", "mse"), ("flags", "--multilabel", "bce_with_logits")):
+        for out, option, loss, metric in (
+            ("numbers", "--regression", "mse", "val_r2"),
+            ("flags", "--multilabel", "bce_with_logits", "val_loss"),
+        ):
             with self.subTest(out):
                 rng = random.Random(6)
                 rows = [f"{rng.random():.3f},{rng.randrange(2)},{rng.randrange(2)}" for _ in range(80)]
                 self.imported_from("a,b,y\n" + "\n".join(rows) + "\n", option, out=out)
                 text = self.started(out)
                 self.assertIn(f'"loss": "{loss}"', text)
-                self.assertIn('"metric": "val_loss"', text)
+                self.assertIn(f'"metric": "{metric}"', text)
 
     def test_images(self):
         """cnn for pictures, with augmentation where they have colours."""

@@ -46,15 +46,20 @@ def text_of(rows, columns, header=True):
     return out.getvalue()
 
 
-def png(pixels):
+# A TIFF block of one entry: the picture is to be turned by a quarter, clockwise.
+LYING = b"MM\0*" + struct.pack(">IHHHIHHI", 8, 1, 0x0112, 3, 1, 6, 0, 0)
+
+
+def png(pixels, depth=8, exif=None):
     """Of rows of grey pixels."""
-    raw = b"".join(b"\0" + bytes(row) for row in pixels)
+    raw = b"".join(b"\0" + b"".join(pixel.to_bytes(depth // 8, "big") for pixel in row) for row in pixels)
 
     def chunk(kind, data):
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
-    head = struct.pack(">IIBBBBB", len(pixels[0]), len(pixels), 8, 0, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(raw)) + chunk(b"IEND", b"")
+    head = struct.pack(">IIBBBBB", len(pixels[0]), len(pixels), depth, 0, 0, 0, 0)
+    about = chunk(b"IHDR", head) + (chunk(b"eXIf", exif) if exif else b"")
+    return b"\x89PNG\r\n\x1a\n" + about + chunk(b"IDAT", zlib.compress(raw)) + chunk(b"IEND", b"")
 
 
 class NewRows(Case):
@@ -203,6 +208,29 @@ class NewRows(Case):
         self.assertIn("photos/cat/3.png: ", self.refused("photos"))
         self.assertIn("--id, --missing and --unseen are for the columns of a CSV file", self.refused("photos", "--id", "x"))
 
+    def test_images_of_16_bits_that_lie_on_their_side(self):
+        rng = random.Random(4)
+        for label in ("cat", "dog"):
+            for number in range(24):
+                pixels = [[rng.randrange(60) + (60 if label == "dog" else 0) for _ in range(7)] for _ in range(5)]
+                path = self.cwd / "photos" / label / f"{number}.png"
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(png(pixels, 16, LYING))
+        code, said, err = self.run_hopscotch("data", "import", "images", "photos", "--out", "table", "--shards", "2")
+        self.assertEqual(code, 0, err)
+        self.assertIn("48 images are turned upright, as their EXIF orientation says", said)
+        self.assertRegex(said, r"images of 16 bits: their values \d to 1\d\d become 0 to 255, one scale for all images")
+        self.assertEqual(json.loads((self.cwd / "table/dataset.json").read_text())["shape"], [1, 7, 5])
+        self.write(
+            experiment(data={"path": "table"}, model={"name": "mlp", "hidden": [8]}, space={"train.optimizer.lr": [0.03]})
+        )
+        self.succeed("--quiet", "--trainers", "2")
+        self.predict("table", "known.csv")
+        self.same_as_known(self.predict("photos"), "p_dog")
+        (self.cwd / "p.csv").unlink()
+        (self.cwd / "photos/cat/3.png").write_bytes(png([[9] * 7] * 5, 8, LYING))
+        self.assertIn("photos/cat/3.png: fewer than 16 bits a value", self.refused("photos"))
+
     def test_a_model_that_does_not_know_its_import(self):
         self.trained(text_of(table(60), ["age", "bought"]))
         path = self.cwd / "out/best/model.json"
@@ -212,6 +240,11 @@ class NewRows(Case):
         (self.cwd / "new.csv").write_text("age\n3\n")
         self.assertIn("a source that its best/model.json does not name", self.refused("new.csv"))
         self.assertEqual(len(self.predict("table")), 60)
+
+    def inspect_tells_all(self, dataset):
+        _, inspected, _ = self.run_hopscotch("data", "inspect", dataset)
+        for sentence in json.loads((self.cwd / dataset / "dataset.json").read_text())["decisions"]:
+            self.assertIn(sentence, inspected)
 
     def test_what_the_import_decided_is_obeyed(self):
         rows = [
@@ -232,9 +265,7 @@ class NewRows(Case):
         )
         self.assertEqual((code, err), (0, ""), out)
         self.assertIn("column 'count': 1700000000000 is subtracted, as float32 has 24 bits", out)
-        _, inspected, _ = self.run_hopscotch("data", "inspect", "table")
-        for sentence in json.loads((self.cwd / "table/dataset.json").read_text())["decisions"]:
-            self.assertIn(sentence, inspected)
+        self.inspect_tells_all("table")
         self.write(experiment(data={"path": "table"}, space={"train.optimizer.lr": [0.05]}))
         self.succeed("--quiet", "--trainers", "2")
         self.predict("table", "known.csv")

@@ -74,15 +74,15 @@ def datasets(folder):
     draw = random.Random(1)
     rows = [[draw.uniform(-1, 1) for _ in range(6)] for _ in range(1000)]
     for name, targets, task in (
-        ("numbers", lambda x: (x[0] * x[1] + x[2], x[3] - x[4]), "--regression"),
-        ("flags", lambda x: (int(x[0] > x[1]), int(x[2] > 0), int(x[3] * x[4] > 0)), "--multilabel"),
+        ("numbers", lambda x: (x[0] * x[1] + x[2], x[3] - x[4]), ("--regression", "--no-standardise")),
+        ("flags", lambda x: (int(x[0] > x[1]), int(x[2] > 0), int(x[3] * x[4] > 0)), ("--multilabel",)),
     ):
         labels = [f"y{i}" for i in range(len(targets(rows[0])))]
         lines = [",".join([*(f"x{i}" for i in range(6)), *labels])] + [
             ",".join(f"{each:.6g}" for each in (*row, *targets(row))) for row in rows
         ]
         (folder / f"{name}.csv").write_text("\n".join(lines) + "\n")
-        imported(name, folder / f"{name}.csv", 4, task, *(word for label in labels for word in ("--label", label)))
+        imported(name, folder / f"{name}.csv", 4, *task, *(word for label in labels for word in ("--label", label)))
 
 
 class Maker:

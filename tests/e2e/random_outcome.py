@@ -41,6 +41,15 @@ def timeless(value):
     return [timeless(each) for each in value] if isinstance(value, list) else value
 
 
+LATER = ("rmse", "val_rmse")  # scores that came after the runs and digests of tests/e2e/stored_* were made
+
+
+def without_later_scores(value):
+    if isinstance(value, dict):
+        return {key: without_later_scores(each) for key, each in value.items() if key not in LATER}
+    return [without_later_scores(each) for each in value] if isinstance(value, (list, tuple)) else value
+
+
 def outcome(folder):
     """All that must not depend on who trained, and on what happened; part by part, the first to differ first."""
     journal, summary = lines_of(folder / "journal.jsonl"), strict_json((folder / "summary.json").read_text())

@@ -19,6 +19,7 @@ TRAIN = {"epochs": 6, "batch_size": 4, "optimizer": {"name": "adam", "lr": 0.01}
 TOGETHER = {**TRAIN, "epochs": 4, "batch_size": 16}  # where trainers wait for each other in every step, which takes longer
 MODEL = {"name": "mlp", "hidden": [48], "dropout": 0.2}
 SPACE = {"train.optimizer.lr": [0.001, 0.003, 0.01, 0.03]}
+RANGE = {"type": "float", "low": 0.001, "high": 0.03}
 OTHERS = [
     {"name": "task_parallel"},
     {"name": "sequential"},
@@ -491,7 +492,7 @@ class ResumeCommand(Disturbed):
         self.assertEqual((code, out), (0, "moved: this run has finished; nothing is left to do\n"), err)
 
     def test_more_settings(self):
-        self.write(disturbed(search={"procedure": "random", "trials": 2}, space={"train.optimizer.lr": [0.001, 0.01]}))
+        self.write(disturbed(search={"procedure": "random", "trials": 2}, space={"train.optimizer.lr": RANGE}))
         self.killed_at_lap(3)
         code, out, err = self.run_hopscotch("resume", "out", "--quiet", "--set", "search.trials=3", "--trainers", "2")
         self.assertEqual(code, 0, err + out)

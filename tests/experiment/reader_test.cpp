@@ -112,8 +112,8 @@ TEST(Reader, UnknownKeyWithTheNearestName) {
     EXPECT_EQ(complaints(train(R"({"lerning_rate": 1, "epcohs": 3})")),
               "e.json:2:11: /train/lerning_rate: unknown key (known: accumulate, batch_size, channels_last, class_weights, "
               "clip_norm, "
-              "clip_value, early_stopping, ema, epochs, huber_delta, label_smoothing, loss, optimizer, precision, schedule, "
-              "seed_scope)\n"
+              "clip_value, early_stopping, ema, epochs, huber_delta, label_smoothing, loss, optimizer, precision, "
+              "quantile, schedule, seed_scope)\n"
               "e.json:2:30: /train/epcohs: unknown key; did you mean \"epochs\"?");
     EXPECT_EQ(complaints(with(R"("modle": {})")), "e.json:2:1: /modle: unknown key; did you mean \"model\"?");
 }
@@ -314,7 +314,8 @@ TEST(Overrides, ComplaintsNameTheOption) {
         complaints(document(), {"train.lerning_rate=0.1"}),
         "--set train.lerning_rate=0.1: unknown key (known: accumulate, batch_size, channels_last, class_weights, clip_norm, "
         "clip_value, "
-        "early_stopping, ema, epochs, huber_delta, label_smoothing, loss, optimizer, precision, schedule, seed_scope)");
+        "early_stopping, ema, epochs, huber_delta, label_smoothing, loss, optimizer, precision, quantile, schedule, "
+        "seed_scope)");
     EXPECT_EQ(
         complaints(document(), {"train.epochs=0", "train.epocs=1"}),
         "--set train.epochs=0: must be at least 1 (got 0)\n--set train.epocs=1: unknown key; did you mean \"epochs\"?");

@@ -109,6 +109,7 @@ TEST(Metrics, FileHasALinePerLapWithoutNaN) {
                                    {"val_auc", nullptr},
                                    {"val_mae", nullptr},
                                    {"val_r2", nullptr},
+                                   {"val_rmse", nullptr},
                                    {"val_perplexity", std::exp(0.25)},
                                    {"lr", 0.1},
                                    {"rows", 20},

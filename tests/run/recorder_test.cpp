@@ -191,7 +191,7 @@ TEST_F(RecorderTest, TestMetricsAreThereIfMeasured) {
     metric_place(*summary.test, "val_f1") = 0.5;
     auto const written = to_json(summary).at("test").dump();  // where NaN is null
     EXPECT_EQ(written, R"({"epoch":0,"loss":0.25,"accuracy":0.75,"top5":1.0,"f1":0.5,"auc":null,"mae":null,"r2":null,)"
-                       R"("perplexity":1.2840254166877414,"rows":20})");
+                       R"("rmse":null,"perplexity":1.2840254166877414,"rows":20})");
     Summary again;
     again.test = test_from_json(parse_json_or_throw(written, "summary.json"));
     EXPECT_EQ(to_json(again).at("test").dump(), written);

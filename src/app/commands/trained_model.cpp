@@ -104,9 +104,10 @@ Best best_so_far(RunSoFar const& run, std::optional<int> trial) {
                         "go on first",
                         run.directory.string(), wanted ? fmt::format(" of trial {}", *trial) : "",
                         together ? ", or no checkpoint has its state" : ""));
+    Best out{lap->trial, data_of(run), lap};
     fmt::print(stderr, "{}: has not finished; this is the best model so far: trial {}, epoch {}\n", run.directory.string(),
                lap->trial.value, lap->epoch);
-    return {lap->trial, data_of(run), lap};
+    return out;
 }
 
 // The folder with the weights of this trial; none: they are not stored. best: the trial of best/. Others have a folder with

@@ -65,7 +65,8 @@ ColumnChoice column_choice(std::string const& text) {
     for (auto const& [name, value] :
          {std::pair{"number", ColumnType::number}, {"category", ColumnType::category}, {"date", ColumnType::date}})
         if (type == name) return {"type", text.substr(0, equals), value};
-    throw ConfigError(fmt::format("--type {}: must be COLUMN=number, COLUMN=category or COLUMN=date", text));
+    throw ConfigError(
+        fmt::format("--type {}: is not COLUMN=TYPE; write COLUMN=number, COLUMN=category or COLUMN=date", text));
 }
 
 char delimiter_of(std::string const& text) {

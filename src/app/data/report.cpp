@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <span>
@@ -13,6 +12,7 @@
 #include "core/hash.hpp"
 #include "core/log.hpp"
 #include "data/dataset/verify.hpp"
+#include "run/terminal.hpp"
 
 namespace hopscotch {
 namespace {
@@ -64,7 +64,7 @@ void print_decisions(std::vector<std::string> const& decisions, std::size_t most
 // One line a key; on a terminal, long lists (the names of all features) are cut.
 void print_provenance(Json const& provenance) {
     if (!provenance.is_object()) return;
-    bool const terminal = isatty(STDOUT_FILENO) == 1;
+    bool const terminal = terminal_of(1).kind == Terminal::Kind::live;
     for (auto const& member : provenance.object()) {
         auto text = member.value.is_string() ? member.value.string() : member.value.dump();
         if (terminal && text.size() > 90) text = text.substr(0, 87) + "... (whole in a pipe)";

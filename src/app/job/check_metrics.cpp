@@ -37,7 +37,7 @@ void complain_of(Experiment const& experiment, std::string const& key, std::stri
 // both must be there; of labels, one that is true in some rows and false in others.
 std::string not_measurable(Manifest const& manifest, std::string_view metric) {
     auto const& counts = manifest.valid_counts;
-    bool const auc = metric == "val_auc", f1 = metric == "val_f1";
+    bool const auc = metric == k_val_auc, f1 = metric == k_val_f1;
     if (counts.empty() || (!auc && !f1)) return "";
     if (manifest.task == Task::multilabel) {
         auto const both = [&](auto count) { return count > 0 && (f1 || count < manifest.rows(Split::valid)); };

@@ -199,7 +199,7 @@ private:
                 fmt::format("feature_offset has {} numbers (one a feature: {})", m.feature_offset.size(), m.row_size()));
         bool const none = m.target_mean.empty() && m.target_stddev.empty();
         if (!none && (m.target_mean.size() != outputs || m.target_stddev.size() != outputs))
-            problems_.add(fmt::format("target_mean and target_stddev have {} and {} numbers for {} targets",
+            problems_.add(fmt::format("target_mean and target_stddev have {} and {} numbers ({} targets)",
                                       m.target_mean.size(), m.target_stddev.size(), outputs));
         for (auto const value : m.target_stddev)
             if (!(value > 0)) return problems_.add(fmt::format("target_stddev {} must be > 0", value));
@@ -281,7 +281,10 @@ double target_in_units(Manifest const& manifest, std::size_t output, double stor
 }
 
 std::uint64_t dataset_hash(Manifest const& manifest) {
-    auto const text = to_json(manifest).dump();
+    auto rows = manifest;
+    for (auto* counts : {&rows.train_counts, &rows.valid_counts, &rows.test_counts}) counts->clear();
+    rows.decisions.clear();
+    auto const text = to_json(rows).dump();
     return xxh3(std::as_bytes(std::span(text)));
 }
 

@@ -62,7 +62,8 @@ void write_manifest(std::filesystem::path const& directory, Manifest const& mani
 double stored_target(Manifest const& manifest, std::size_t output, double in_units);
 double target_in_units(Manifest const& manifest, std::size_t output, double stored);
 
-// Identifies the dataset in the roll call: xxh3 over the manifest's canonical JSON (which holds every shard's hash).
+// Identifies the dataset in the roll call: xxh3 over the manifest's canonical JSON (which holds every shard's hash), without
+// counts and decisions, which are words about the same rows.
 std::uint64_t dataset_hash(Manifest const& manifest);
 
 }  // namespace hopscotch

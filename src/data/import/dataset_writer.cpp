@@ -19,10 +19,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t k_buffers_bytes = 128 << 20;  // all spill buffers together
-constexpr std::size_t k_buffer_bytes = 1 << 20;     // one, at most
-constexpr std::size_t k_spill_bytes = 4 << 20;      // read from a spill at once
-constexpr std::size_t k_report_rows = 256;          // between two calls of progress
+constexpr std::size_t k_buffers_bytes = 128 << 20;   // all spill buffers together
+constexpr std::size_t k_buffer_bytes = 1 << 20;      // one, at most
+constexpr std::size_t k_spill_bytes = 4 << 20;       // read from a spill at once
+constexpr std::size_t k_report_rows = 256;           // between two calls of progress
+constexpr std::size_t k_most_watched_targets = 512;  // targets; a watch takes some 50 kB
 using RowPosition = std::uint32_t;
 
 fs::path without_slash(fs::path const& path) { return path.filename().empty() ? path.parent_path() : path; }
@@ -60,6 +61,7 @@ DatasetWriter::DatasetWriter(fs::path out, Manifest description, Placement place
       stats_(static_cast<std::size_t>(manifest_.row_size()), manifest_.type),
       standardise_(manifest_.task == Task::regression),
       target_stats_(standardise_ ? static_cast<std::size_t>(manifest_.outputs) : 0),
+      target_rounding_(std::min(target_stats_.size(), k_most_watched_targets)),
       counts_{&manifest_.train_counts, &manifest_.valid_counts, &manifest_.test_counts} {
     if (manifest_.task == Task::classification || manifest_.task == Task::multilabel)
         for (auto const& file : placement_.files)
@@ -139,11 +141,13 @@ void DatasetWriter::put_labels(std::span<double const> labels) {
     for (std::size_t i = 0; standardise_ && trains(next_row_) && i < labels.size(); ++i) target_stats_[i].add(labels[i]);
 }
 
-void DatasetWriter::put_targets(std::byte const* spilled, std::span<float> out) const {
+void DatasetWriter::put_targets(std::byte const* spilled, std::span<float> out) {
     for (std::size_t i = 0; i < out.size(); ++i) {
         double target;
         std::memcpy(&target, spilled + i * sizeof target, sizeof target);
-        out[i] = static_cast<float>(stored_target(manifest_, i, target));
+        auto const stored = stored_target(manifest_, i, target);
+        out[i] = static_cast<float>(stored);
+        if (i < target_rounding_.size()) target_rounding_[i].see(stored);
     }
 }
 
@@ -212,6 +216,15 @@ void DatasetWriter::decide_about_targets() {
                      means)});
 }
 
+void DatasetWriter::decide_about_lost_targets() {
+    for (std::size_t i = 0; i < target_rounding_.size(); ++i)
+        if (auto const lost = target_rounding_[i].lost(); lost > 0)
+            decide(
+                {fmt::format("target {}: about {:.2g} % of its different values become equal to another one (float32 has "
+                             "24 bits)",
+                             i, 100 * lost)});
+}
+
 void DatasetWriter::fill_missing(std::span<std::byte> row) const {
     for (std::size_t i = 0; i < row.size() / sizeof(float); ++i) {
         float value;
@@ -222,7 +235,7 @@ void DatasetWriter::fill_missing(std::span<std::byte> row) const {
     }
 }
 
-ShardFile DatasetWriter::write_shard(std::size_t file, std::string const& name) const {
+ShardFile DatasetWriter::write_shard(std::size_t file, std::string const& name) {
     auto const rows = static_cast<std::size_t>(placement_.files[file].rows);
     auto const piece_rows = std::clamp<std::size_t>(k_spill_bytes / record_bytes_, 1, std::max<std::size_t>(rows, 1));
     std::vector<std::byte> features(rows * row_bytes_), piece(piece_rows * record_bytes_);
@@ -275,6 +288,7 @@ Manifest DatasetWriter::finish() {
         lists[split]->push_back(write_shard(file, fmt::format("{}-{:05d}.h5", names[split], lists[split]->size())));
         fs::remove(spill_path(file));
     }
+    decide_about_lost_targets();
     write_manifest(unfinished_, manifest_);
     report();
     std::error_code refused;

@@ -14,6 +14,7 @@
 #include "core/byte_view.hpp"
 #include "data/dataset/feature_stats.hpp"
 #include "data/dataset/manifest.hpp"
+#include "data/import/number_range.hpp"
 #include "data/import/row_placement.hpp"
 
 namespace hopscotch {
@@ -58,12 +59,13 @@ private:
     void write_spill(std::size_t file, ByteView bytes) const;
     void report() const;
     bool trains(std::size_t row) const;
-    ShardFile write_shard(std::size_t file, std::string const& name) const;
+    ShardFile write_shard(std::size_t file, std::string const& name);
     void fill_missing(std::span<std::byte> row) const;
     void count(std::span<double const> labels);
     void decide_about_classes();
     void decide_about_targets();
-    void put_targets(std::byte const* spilled, std::span<float> out) const;
+    void decide_about_lost_targets();
+    void put_targets(std::byte const* spilled, std::span<float> out);
 
     std::filesystem::path out_, unfinished_;
     Manifest manifest_;
@@ -77,6 +79,7 @@ private:
     FeatureStats stats_;
     bool standardise_;                                  // the targets, which are spilled as doubles
     std::vector<RunningMoments> target_stats_;          // of the training rows
+    std::vector<RoundingWatch> target_rounding_;        // of the first targets, of all rows
     std::array<std::vector<std::int64_t>*, 3> counts_;  // of manifest_, by split
     std::size_t next_row_ = 0;
 };

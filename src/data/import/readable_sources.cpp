@@ -54,9 +54,9 @@ private:
 };
 
 // Turns text of an encoding into UTF-8, piece by piece.
-class Decoder {
+class TextDecoder {
 public:
-    explicit Decoder(std::string const& encoding)
+    explicit TextDecoder(std::string const& encoding)
         : handle_(iconv_open("UTF-8", encoding == "latin-1" ? "LATIN1" : encoding.c_str())) {
         if (handle_ == reinterpret_cast<iconv_t>(-1))
             throw ConfigError(
@@ -64,9 +64,9 @@ public:
                             "latin-1, windows-1252 or UTF-16",
                             encoding));
     }
-    ~Decoder() { iconv_close(handle_); }
-    Decoder(Decoder const&) = delete;
-    Decoder& operator=(Decoder const&) = delete;
+    ~TextDecoder() { iconv_close(handle_); }
+    TextDecoder(TextDecoder const&) = delete;
+    TextDecoder& operator=(TextDecoder const&) = delete;
 
     // Nothing: the bytes are not of this encoding. Bytes of a character that is not complete wait for the next piece.
     std::optional<std::string> decode(std::string_view bytes) {
@@ -105,7 +105,7 @@ ReadableSources::~ReadableSources() {
 }
 
 fs::path ReadableSources::copy(fs::path const& source, std::string const& encoding) {
-    std::optional<Decoder> decoder;
+    std::optional<TextDecoder> decoder;
     if (!encoding.empty()) decoder.emplace(encoding);
     if (folder_.empty()) {
         auto name = (fs::temp_directory_path() / "hopscotch-XXXXXX").string();

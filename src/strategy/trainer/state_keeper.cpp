@@ -10,6 +10,7 @@
 #include "core/clock.hpp"
 #include "experiment/config.hpp"
 #include "experiment/procedures.hpp"
+#include "experiment/strategy_traits.hpp"
 #include "model/state/state.hpp"
 #include "run/checkpoint.hpp"
 #include "run/metrics.hpp"
@@ -101,6 +102,13 @@ void StateKeeper::consider_best(Journey const& journey, ByteView state) {
     auto const layout_hash = resources_.runner.layout(journey.lap).hash();
     unsaved_best_ = std::make_unique<Checkpoint>(checkpoint_at_end(best_->lap(), {layout_hash, journey.record.end_hash}));
     unsaved_best_->whole = holds_ == Holds::whole_states;
+    // One process can train the trial again, to have its best state, if it can train alone to the same bits. Else a file has
+    // to have it, from the first lap on.
+    auto const& strategy = resources_.experiment.strategy;
+    bool const together = strategy.group_size > 1 || strategy_traits(strategy.name).bits == Bits::same_trainers;
+    if (!together || !checkpointer_->due(best_saved_s_)) return;
+    best_saved_s_ = monotonic_s();
+    save_best();
 }
 
 // A run that continues after the best epoch of all needs that state too.

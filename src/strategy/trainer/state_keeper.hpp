@@ -93,6 +93,7 @@ private:
     std::map<TrialId, std::set<int>> kept_ends_;  // epochs whose ends go to files
     std::map<TrialId, double> bests_;             // run.keep_best "trial": of the laps that ended here
     double save_until_s_ = 0, next_look_s_ = 0;
+    std::optional<double> best_saved_s_;
     std::unique_ptr<Checkpointer> checkpointer_;  // null: no state is saved
     std::unique_ptr<StateStore> store_;
     std::map<TrialId, AtRest> resting_;

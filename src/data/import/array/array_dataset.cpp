@@ -6,17 +6,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <functional>
 #include <numeric>
 
 #include "core/error.hpp"
 #include "data/import/array/array_labels.hpp"
+#include "data/import/array/array_numbers.hpp"
 #include "data/import/dataset_writer.hpp"
 
 namespace hopscotch {
 namespace {
-
-constexpr std::int64_t k_exact_integer = 1 << 24;  // float32 holds every integer up to it
 
 using Shape = std::vector<std::int64_t>;
 
@@ -54,38 +54,16 @@ void to_channels_first(std::span<T> row, Shape const& chw, std::vector<T>& spare
         for (std::size_t pixel = 0; pixel < pixels; ++pixel) row[c * pixels + pixel] = spare[pixel * channels + c];
 }
 
-template <class T>
-bool float_holds(T value) {
-    if constexpr (std::is_floating_point_v<T>) return std::abs(value) <= std::numeric_limits<float>::max();
-    if constexpr (sizeof(T) < 4) return true;
-    if constexpr (std::is_unsigned_v<T>) return value <= static_cast<T>(k_exact_integer);
-    if constexpr (std::is_signed_v<T>)
-        return value >= static_cast<T>(-k_exact_integer) && value <= static_cast<T>(k_exact_integer);
-}
-
-template <class T>
-[[noreturn]] void cannot_hold(ArraySource const& features, std::int64_t row, std::size_t element, T value) {
-    auto const place = fmt::format("{}: row {}, element {}: {}", features.name(), row, element, value);
-    if constexpr (std::is_floating_point_v<T>) throw DataError(place + " is not a finite float32 number; correct it");
-    throw DataError(place +
-                    " is beyond 2^24 (features are float32, which rounds it); scale it, or make it an id below 2^24");
-}
-
-void read_floats(ArraySource const& features, ByteView row, std::int64_t number, std::vector<float>& out) {
-    visit_type(features.type(), [&](auto element) {
-        for (std::size_t i = 0; i < out.size(); ++i) {
-            auto const value = element_at<decltype(element)>(row, i);
-            if (!float_holds(value)) cannot_hold(features, number, i, value);
-            out[i] = static_cast<float>(value);
-        }
-    });
-}
-
 // Feeds the writer with the rows of one part after the other.
 class RowFeed {
 public:
-    RowFeed(ImportArraysOptions const& options, ArrayLabels const& labels, Shape const& chw, DatasetWriter& writer)
-        : options_(options), labels_(labels), chw_(chw), writer_(writer) {}
+    RowFeed(ImportArraysOptions const& options, ArrayLabels const& labels, Manifest const& description,
+            DatasetWriter& writer)
+        : options_(options),
+          labels_(labels),
+          chw_(description.shape),
+          writer_(writer),
+          numbers_(description.feature_offset, description.shape.size()) {}
 
     void add(ArrayPart const& part, FeatureType type, bool channels_last) {
         RowCursor features(*part.features), labels(*part.labels);
@@ -101,6 +79,8 @@ public:
         features.finish();
         if (!has_labels(options_.task)) labels.finish();
     }
+
+    std::vector<std::string> decisions() const { return numbers_.decisions(); }
 
 private:
     void read_label(ArrayPart const& part, RowCursor& labels, std::int64_t row) {
@@ -131,7 +111,7 @@ private:
     }
 
     void add_floats(ArraySource const& source, ByteView row, std::int64_t number, bool channels_last) {
-        read_floats(source, row, number, floats_);
+        numbers_.read(source, row, number, floats_);
         check_ids(floats_, source, number);
         if (channels_last) to_channels_first(std::span(floats_), chw_, spare_floats_);
         writer_.add(std::span<float const>(floats_), targets_);
@@ -141,6 +121,7 @@ private:
     ArrayLabels const& labels_;
     Shape const& chw_;
     DatasetWriter& writer_;
+    FloatRows numbers_;
     std::vector<float> floats_, spare_floats_;
     std::vector<std::uint8_t> bytes_, spare_bytes_;
     std::vector<double> targets_;
@@ -181,6 +162,37 @@ FeatureType feature_type(std::vector<ArrayPart> const& parts) {
     return bytes ? FeatureType::uint8 : FeatureType::float32;
 }
 
+std::string what_it_predicts(Manifest const& description, ArraySource const& labels) {
+    auto const type = name_of(labels.type());
+    if (description.task != Task::classification)
+        return fmt::format("{} {} of {} a row", description.outputs,
+                           description.task == Task::regression ? "targets" : "labels of 0 or 1", type);
+    auto const how = description.class_names.empty() ? "the integers from 0 up" : "named by the labels, in ascending order";
+    return fmt::format("{} classes of {}: {}", description.outputs, type, how);
+}
+
+// The account, but for the numbers.
+std::vector<std::string> array_decisions(Manifest const& description, std::vector<ArrayPart> const& parts,
+                                         Json const& provenance) {
+    std::vector<std::string> out;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        auto const& names = provenance.at("arrays").array()[i];
+        auto const split = names.at("split").string();
+        out.push_back(fmt::format("{} rows of '{}' with the labels '{}'{}", parts[i].features->rows(),
+                                  names.at("features").string(), names.at("labels").string(),
+                                  split == "train" ? "" : fmt::format(", as the {} split of the source", split)));
+    }
+    out.push_back(fmt::format("features and labels {}", provenance.at("chosen").string()));
+    out.push_back(what_it_predicts(description, *parts.front().labels));
+    if (provenance.at("channels_last").boolean()) out.push_back("channels were last (NHWC) and are first now (CHW)");
+    auto const stored = provenance.at("stored").string();
+    auto const type = description.type == FeatureType::uint8 ? "uint8" : "float32";
+    if (stored != type) out.push_back(fmt::format("features of {} become {}", stored, type));
+    if (!description.categories.empty())
+        out.push_back(fmt::format("features are ids below {} (--vocabulary)", description.categories.front()));
+    return out;
+}
+
 }  // namespace
 
 ImportReport import_arrays(ImportArraysOptions const& options, std::vector<ArrayPart> const& parts, Json provenance) {
@@ -199,17 +211,22 @@ ImportReport import_arrays(ImportArraysOptions const& options, std::vector<Array
     description.seed = options.seed;
     if (options.vocabulary < 0 || options.vocabulary > 1 << 24)
         throw ConfigError(fmt::format("--vocabulary {}: must be between 1 and 2^24", options.vocabulary));
-    if (options.vocabulary > 0) description.categories = {options.vocabulary};
+    if (options.vocabulary > 0)
+        description.categories = {options.vocabulary};
+    else if (description.type == FeatureType::float32)
+        description.feature_offset = find_offsets(parts, description.shape.size());
     provenance["valid"] = options.valid;
     provenance["test"] = options.test;
+    description.decisions = array_decisions(description, parts, provenance);
     description.provenance = std::move(provenance);
     auto placement =
         place_rows(labels.classes, labels.class_count,
                    {options.shards, options.valid, options.test, options.stratify, options.seed}, given_splits(parts));
     DatasetWriter writer(options.out, description, std::move(placement), options.progress);
     if (!options.standardise) writer.keep_targets();
-    RowFeed feed(options, labels, description.shape, writer);
+    RowFeed feed(options, labels, description, writer);
     for (auto const& part : parts) feed.add(part, description.type, channels_last);
+    writer.decide(feed.decisions());
     ImportReport report;
     report.manifest = writer.finish();
     return report;

@@ -5,15 +5,36 @@
 
 #include <algorithm>
 #include <cmath>
+#include <compare>
+#include <limits>
 #include <numeric>
 #include <unordered_map>
+#include <utility>
 
 #include "core/error.hpp"
+#include "data/import/foreign_names.hpp"
 
 namespace hopscotch {
 namespace {
 
 constexpr std::size_t k_most_array_classes = 65536;
+
+// A label of any type of integer, exactly: negative ones first, then by size.
+struct IntegerLabel {
+    bool natural = true;     // 0 or more
+    std::uint64_t bits = 0;  // of a negative one: two's complement
+    auto operator<=>(IntegerLabel const&) const = default;
+};
+
+std::string text_of(IntegerLabel label) {
+    return label.natural ? fmt::format("{}", label.bits) : fmt::format("{}", static_cast<std::int64_t>(label.bits));
+}
+std::string const& text_of(std::string const& label) { return label; }
+
+struct HashOfLabel {
+    std::size_t operator()(IntegerLabel label) const { return std::hash<std::uint64_t>()(label.bits); }
+    std::size_t operator()(std::string const& label) const { return std::hash<std::string>()(label); }
+};
 
 // The different labels in the order in which they turn up.
 template <class Key>
@@ -37,13 +58,14 @@ public:
         for (std::uint32_t i = 0; i < order.size(); ++i) rank[order[i]] = i;
         for (auto& id : out.classes) id = rank[id];
         out.class_count = keys_.size();
-        if constexpr (!std::is_same_v<Key, std::string>)
-            if (keys_[order.front()] == 0 && keys_[order.back()] == static_cast<Key>(order.size() - 1)) return;
-        for (auto const i : order) out.class_names.push_back(fmt::format("{}", keys_[i]));
+        if constexpr (std::is_same_v<Key, IntegerLabel>)
+            if (keys_[order.front()] == IntegerLabel{} && keys_[order.back()] == IntegerLabel{true, order.size() - 1})
+                return;
+        for (auto const i : order) out.class_names.push_back(text_of(keys_[i]));
     }
 
 private:
-    std::unordered_map<Key, std::uint32_t> ids_;
+    std::unordered_map<Key, std::uint32_t, HashOfLabel> ids_;
     std::vector<Key> keys_;
 };
 
@@ -52,15 +74,39 @@ private:
                                 labels.name(), row, value));
 }
 
-std::int64_t class_label(ArraySource const& labels, ByteView row, std::int64_t number) {
-    return visit_type(labels.type(), [&](auto element) -> std::int64_t {
-        auto const value = element_at<decltype(element)>(row, 0);
-        if constexpr (std::is_floating_point_v<decltype(value)>)
-            if (!(value == std::floor(value)) || !(std::abs(value) <= 0x1p53)) no_class(labels, number, value);
-        if constexpr (std::is_same_v<decltype(value), std::uint64_t const>)
-            if (value > INT64_MAX) no_class(labels, number, static_cast<double>(value));
-        return static_cast<std::int64_t>(value);
-    });
+// From here on, a floating type does not hold every integer: two labels may have become one before they came here.
+template <class T>
+constexpr T k_first_inexact = static_cast<T>(std::int64_t{1} << std::numeric_limits<T>::digits);
+
+template <class T>
+IntegerLabel label_of(ArraySource const& labels, std::int64_t number, T value) {
+    if constexpr (std::is_floating_point_v<T>) {
+        auto const limit = labels.type().bytes == 2 ? T{2048} : k_first_inexact<T>;
+        if (!(value == std::floor(value))) no_class(labels, number, static_cast<double>(value));
+        if (!(std::abs(value) < limit))
+            throw DataError(
+                fmt::format("{}: row {}: label {} is too large for a class in {} (it holds every integer below {} only); "
+                            "save the labels as integers, or use --regression to predict numbers",
+                            labels.name(), number, value, name_of(labels.type()), limit));
+        return label_of(labels, number, static_cast<std::int64_t>(value));
+    } else {
+        return {std::cmp_greater_equal(value, 0), static_cast<std::uint64_t>(value)};
+    }
+}
+
+IntegerLabel class_label(ArraySource const& labels, ByteView row, std::int64_t number) {
+    return visit_type(labels.type(),
+                      [&](auto element) { return label_of(labels, number, element_at<decltype(element)>(row, 0)); });
+}
+
+// A class is named by its label.
+std::string const& checked_text(ArraySource const& labels, std::string const& text, std::int64_t row) {
+    require_utf8(text, fmt::format("{}: row {}", labels.name(), row), "the label",
+                 "save the labels as UTF-8, for example with h5py.string_dtype('utf-8')");
+    if (auto const end = text.find('\0'); end != text.npos)
+        throw DataError(fmt::format("{}: row {}: the label '{}' goes on behind a NUL character; correct it", labels.name(),
+                                    row, text.substr(0, end)));
+    return text;
 }
 
 void require_one_column(ArraySource const& labels) {
@@ -106,7 +152,16 @@ void scan_targets(Task task, std::vector<ArrayPart> const& parts, ArrayLabels& o
 void read_targets(ArraySource const& labels, ByteView row, std::int64_t number, Task task, std::vector<double>& out) {
     out.resize(labels.row_elements());
     visit_type(labels.type(), [&](auto element) {
-        for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<double>(element_at<decltype(element)>(row, i));
+        for (std::size_t i = 0; i < out.size(); ++i) {
+            auto const value = element_at<decltype(element)>(row, i);
+            out[i] = static_cast<double>(value);
+            if constexpr (std::is_integral_v<decltype(element)> && sizeof element == 8)
+                if (out[i] >= 0x1p53 || out[i] <= -0x1p53)
+                    throw DataError(
+                        fmt::format("{}: row {}, element {}: target {} is beyond 2^53 (from there on float64 does not hold "
+                                    "every integer); subtract a number from all",
+                                    labels.name(), number, i, value));
+        }
     });
     for (std::size_t i = 0; i < out.size(); ++i) {
         if (task == Task::multilabel && out[i] != 0 && out[i] != 1)
@@ -139,9 +194,11 @@ ArrayLabels scan_array_labels(ImportArraysOptions const& options, std::vector<Ar
                                         parts.front().labels->name()));
         scan_targets(options.task, parts, out);
     } else if (texts) {
-        scan_classes<std::string>(parts, out, [](auto&, RowCursor& cursor, std::int64_t) { return cursor.next_text(); });
+        scan_classes<std::string>(parts, out, [](ArraySource const& labels, RowCursor& cursor, std::int64_t row) {
+            return checked_text(labels, cursor.next_text(), row);
+        });
     } else {
-        scan_classes<std::int64_t>(parts, out, [](ArraySource const& labels, RowCursor& cursor, std::int64_t row) {
+        scan_classes<IntegerLabel>(parts, out, [](ArraySource const& labels, RowCursor& cursor, std::int64_t row) {
             return class_label(labels, cursor.next(), row);
         });
     }

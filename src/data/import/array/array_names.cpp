@@ -10,6 +10,7 @@
 
 #include "core/error.hpp"
 #include "core/json_reader.hpp"
+#include "data/import/foreign_names.hpp"
 
 namespace hopscotch {
 namespace {
@@ -68,12 +69,17 @@ public:
             std::string const& where)
         : names_(names), match_(match), options_(options), where_(where) {}
 
+    std::string_view why() const {
+        if (!options_.features.empty() && !options_.labels.empty()) return "as --features and --labels say";
+        if (!options_.features.empty()) return "as --features says, and by the labels' name";
+        if (!options_.labels.empty()) return "as --labels says, and by the features' name";
+        return in_this_order() ? "in the order of the two files" : "found by their names";
+    }
+
     std::vector<ArrayPair> pairs() const {
         if (!options_.features.empty() || !options_.labels.empty())
             return {{named(Role::features, options_.features), named(Role::labels, options_.labels), Split::train}};
-        // Two files whose names say nothing are features and labels, in this order.
-        if (match_ == NameMatch::part && names_.size() == 2 && fitting(Role::labels, Split::train).empty())
-            return {{names_[0], names_[1], Split::train}};
+        if (in_this_order()) return {{names_[0], names_[1], Split::train}};
         std::vector<ArrayPair> out{{one(Role::features, Split::train), one(Role::labels, Split::train), Split::train}};
         for (auto const split : {Split::valid, Split::test})
             if (!fitting(Role::features, split).empty() || !fitting(Role::labels, split).empty())
@@ -82,6 +88,10 @@ public:
     }
 
 private:
+    // Two files whose names say nothing are features and labels.
+    bool in_this_order() const {
+        return match_ == NameMatch::part && names_.size() == 2 && fitting(Role::labels, Split::train).empty();
+    }
     static std::string_view name_of(Role role) { return role == Role::features ? "features" : "labels"; }
     std::string known() const { return names_.empty() ? "nothing" : fmt::format("{}", fmt::join(names_, ", ")); }
 
@@ -132,12 +142,16 @@ std::vector<ArrayPair> pair_arrays(std::vector<std::string> const& names, NameMa
     return Pairing(names, match, options, where).pairs();
 }
 
+std::string_view why_chosen(ImportArraysOptions const& options, std::vector<std::string> const& names, NameMatch match) {
+    return Pairing(names, match, options, "").why();
+}
+
 Json arrays_json(std::vector<ArrayPair> const& pairs) {
     constexpr std::string_view splits[] = {"train", "valid", "test"};
     Json::Array out;
     for (auto const& pair : pairs)
-        out.push_back(Json::object({{"features", pair.features},
-                                    {"labels", pair.labels},
+        out.push_back(Json::object({{"features", readable_name(pair.features)},
+                                    {"labels", readable_name(pair.labels)},
                                     {"split", splits[static_cast<std::size_t>(pair.split)]}}));
     return out;
 }

@@ -2,6 +2,7 @@
 // Finds the features and the labels among the arrays of a file, by their names. Pure.
 #pragma once
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "data/import/array/array_import.hpp"
@@ -20,6 +21,9 @@ enum class NameMatch { whole, part };
 // rows first. Throws ConfigError that lists the names: no array or several arrays fit, or a named array does not exist.
 std::vector<ArrayPair> pair_arrays(std::vector<std::string> const& names, NameMatch match,
                                    ImportArraysOptions const& options, std::string const& where);
+
+// Why these: "found by their names", for the account.
+std::string_view why_chosen(ImportArraysOptions const& options, std::vector<std::string> const& names, NameMatch match);
 
 Json arrays_json(std::vector<ArrayPair> const& pairs);  // for provenance
 

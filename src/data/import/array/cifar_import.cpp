@@ -9,6 +9,7 @@
 #include "core/error.hpp"
 #include "data/import/array/array_import.hpp"
 #include "data/import/dataset_writer.hpp"
+#include "data/import/foreign_names.hpp"
 
 namespace hopscotch {
 namespace {
@@ -103,7 +104,11 @@ std::vector<std::string> class_names(fs::path const& directory, CifarKind const&
     std::vector<std::string> out;
     for (std::string line; std::getline(in, line);) {
         if (line.ends_with('\r')) line.pop_back();
-        if (!line.empty()) out.push_back(line);
+        if (line.empty()) continue;
+        require_utf8(line, path.string(), "the class name", "save the file as UTF-8");
+        if (std::ranges::find(out, line) != out.end())
+            throw DataError(fmt::format("{}: two classes are named '{}'; correct it or remove it", path.string(), line));
+        out.push_back(line);
     }
     if (!out.empty() && static_cast<std::int64_t>(out.size()) != kind.classes)
         throw DataError(fmt::format("{}: {} names ({} has {} classes); correct it or remove it", path.string(), out.size(),
@@ -113,7 +118,7 @@ std::vector<std::string> class_names(fs::path const& directory, CifarKind const&
 
 Manifest describe(ImportOptions const& options, std::vector<fs::path> const& files, CifarKind const& kind) {
     Json::Array names;
-    for (auto const& file : files) names.emplace_back(file.filename().string());
+    for (auto const& file : files) names.emplace_back(file_name(file));
     Manifest out;
     out.shape = {3, 32, 32};
     out.type = FeatureType::uint8;
@@ -140,6 +145,18 @@ Placement place(ImportOptions const& options, std::vector<CifarFile> const& file
     return place_rows(classes, static_cast<std::size_t>(kind.classes), split, splits);
 }
 
+std::vector<std::string> decisions(std::vector<CifarFile> const& files, Manifest const& description, CifarKind const& kind) {
+    std::vector<std::string> out{fmt::format("the format is {}, by the names and sizes of the files", kind.name)};
+    for (auto const& file : files)
+        out.push_back(fmt::format("{} rows of {}{}", file.labels.size(), file_name(file.path),
+                                  file.split == Split::train ? "" : ", as the test split of the source"));
+    auto const unnamed = description.class_names.empty();
+    out.push_back(fmt::format("{} classes, {} {}{}", kind.classes, unnamed ? "without names, since" : "with the names of",
+                              kind.names_file, unnamed ? " is not beside the files" : ""));
+    if (kind.label_bytes > 1) out.push_back("the label is the fine one; the coarse one is not used");
+    return out;
+}
+
 }  // namespace
 
 ImportReport import_cifar_files(ImportOptions const& options) {
@@ -148,7 +165,9 @@ ImportReport import_cifar_files(ImportOptions const& options) {
     auto const kind = kind_of(paths);
     std::vector<CifarFile> files;
     for (auto const& path : paths) files.push_back(read_labels(path, kind));
-    DatasetWriter writer(options.out, describe(options, paths, kind), place(options, files, kind), options.progress);
+    auto const description = describe(options, paths, kind);
+    DatasetWriter writer(options.out, description, place(options, files, kind), options.progress);
+    writer.decide(decisions(files, description, kind));
     for (auto const& file : files)
         for_each_record(file.path, kind, [&](std::uint8_t label, auto pixels) {
             std::array const target{static_cast<double>(label)};

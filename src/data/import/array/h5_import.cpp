@@ -5,6 +5,7 @@
 #include "data/import/array/array_dataset.hpp"
 #include "data/import/array/array_names.hpp"
 #include "data/import/array/hdf5_array.hpp"
+#include "data/import/foreign_names.hpp"
 
 namespace hopscotch {
 
@@ -13,15 +14,19 @@ ImportReport import_h5_files(ImportArraysOptions const& options) {
     std::vector<ArrayPart> parts;
     std::vector<ArrayPair> arrays;
     Json::Array sources;
+    std::string chosen;
     for (auto const& source : options.sources) {
-        for (auto const& pair : pair_arrays(hdf5_datasets(source), NameMatch::whole, options, source.string())) {
+        auto const names = hdf5_datasets(source);
+        chosen = why_chosen(options, names, NameMatch::whole);
+        for (auto const& pair : pair_arrays(names, NameMatch::whole, options, source.string())) {
             parts.push_back({std::make_unique<Hdf5Array>(source, pair.features),
                              std::make_unique<Hdf5Array>(source, pair.labels), pair.split});
             arrays.push_back(pair);
         }
-        sources.emplace_back(source.filename().string());
+        sources.emplace_back(file_name(source));
     }
-    auto provenance = Json::object({{"importer", "h5"}, {"sources", std::move(sources)}, {"arrays", arrays_json(arrays)}});
+    auto provenance = Json::object(
+        {{"importer", "h5"}, {"sources", std::move(sources)}, {"arrays", arrays_json(arrays)}, {"chosen", chosen}});
     return import_arrays(options, parts, std::move(provenance));
 }
 

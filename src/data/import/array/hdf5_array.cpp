@@ -8,6 +8,7 @@
 #include <bit>
 
 #include "core/error.hpp"
+#include "data/import/foreign_names.hpp"
 
 namespace hopscotch {
 namespace {
@@ -85,9 +86,12 @@ hid_t native_type(NumberType type) {
     });
 }
 
+// Without its padding. A NUL within a padded text stays: two texts could be equal without it.
 std::string text_of(char const* text, std::size_t longest, H5T_str_t padding) {
-    std::string out(text, std::find(text, text + longest, '\0'));
-    while (padding == H5T_STR_SPACEPAD && !out.empty() && out.back() == ' ') out.pop_back();
+    if (padding == H5T_STR_NULLTERM) return {text, std::find(text, text + longest, '\0')};
+    std::string out(text, longest);
+    out.resize(out.find_last_not_of('\0') + 1);
+    if (padding == H5T_STR_SPACEPAD) out.resize(out.find_last_not_of(' ') + 1);
     return out;
 }
 
@@ -101,6 +105,8 @@ std::vector<std::string> hdf5_datasets(std::filesystem::path const& path) {
     if (H5Literate(file.handle(), H5_INDEX_NAME, H5_ITER_INC, nullptr, visit_link, &walk) < 0)
         hdf5_failed(path, "its datasets cannot be listed", k_hint);
     std::sort(out.begin(), out.end());
+    for (auto const& name : out)
+        require_utf8(name, path.string(), "the name of a dataset,", "rename it, for example with h5py: file.move(old, new)");
     return out;
 }
 

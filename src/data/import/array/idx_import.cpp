@@ -10,6 +10,7 @@
 #include "data/import/array/array_import.hpp"
 #include "data/import/array/idx_reader.hpp"
 #include "data/import/dataset_writer.hpp"
+#include "data/import/foreign_names.hpp"
 
 namespace hopscotch {
 namespace {
@@ -121,7 +122,7 @@ Placement place(ImportOptions const& options, std::vector<IdxPair> const& pairs,
 
 Manifest describe(ImportOptions const& options, std::vector<fs::path> const& files, IdxClasses const& classes) {
     Json::Array names;
-    for (auto const& file : files) names.emplace_back(file.filename().string());
+    for (auto const& file : files) names.emplace_back(file_name(file));
     Manifest out;
     out.shape = shape_of(IdxReader(files[0]));
     out.type = FeatureType::uint8;
@@ -136,6 +137,17 @@ Manifest describe(ImportOptions const& options, std::vector<fs::path> const& fil
     return out;
 }
 
+std::vector<std::string> decisions(std::vector<fs::path> const& files, std::vector<IdxPair> const& pairs,
+                                   IdxClasses const& classes) {
+    std::vector<std::string> out;
+    for (std::size_t i = 0; i < pairs.size(); ++i)
+        out.push_back(fmt::format("{} rows of {} with the labels of {}{}", pairs[i].labels.size(), file_name(files[2 * i]),
+                                  file_name(files[2 * i + 1]), i == 0 ? "" : ", as the test split of the source"));
+    out.push_back(fmt::format("{} classes: {}", classes.count,
+                              classes.names.empty() ? "the integers from 0 up" : "named by the labels, in ascending order"));
+    return out;
+}
+
 }  // namespace
 
 ImportReport import_idx_files(ImportOptions const& options) {
@@ -146,6 +158,7 @@ ImportReport import_idx_files(ImportOptions const& options) {
     auto const classes = classes_of(pairs);
     auto const description = describe(options, files, classes);
     DatasetWriter writer(options.out, description, place(options, pairs, classes), options.progress);
+    writer.decide(decisions(files, pairs, classes));
     std::vector<std::uint8_t> row(static_cast<std::size_t>(description.row_size()));
     for (auto const& pair : pairs) {
         IdxReader images(pair.images);

@@ -97,8 +97,9 @@ private:
                       : kind == 'M' || kind == 'm' ? "dates"
                       : kind == 'V'                ? "structures"
                                                    : "unknown elements";
-    throw DataError(
-        fmt::format("{}: holds {} (dtype '{}'); save numbers, for example array.astype(numpy.float32)", name, what, descr));
+    auto const cure = kind == 'U' || kind == 'S' ? "of labels numpy.unique(labels, return_inverse=True)[1]"
+                                                 : "for example array.astype(numpy.float32)";
+    throw DataError(fmt::format("{}: holds {} (dtype '{}'); save numbers, {}", name, what, descr, cure));
 }
 
 std::optional<NumberKind> kind_of(char c) {

@@ -7,6 +7,7 @@
 #include "data/import/array/array_dataset.hpp"
 #include "data/import/array/array_names.hpp"
 #include "data/import/array/npz_reader.hpp"
+#include "data/import/foreign_names.hpp"
 
 namespace hopscotch {
 namespace {
@@ -27,6 +28,7 @@ std::unique_ptr<ArraySource> open_member(std::filesystem::path const& path, std:
 struct Opened {
     std::vector<ArrayPart> parts;
     std::vector<ArrayPair> pairs;
+    std::string chosen;  // why_chosen()
 };
 
 Opened open_archives(ImportArraysOptions const& options) {
@@ -35,6 +37,7 @@ Opened open_archives(ImportArraysOptions const& options) {
         auto const members = read_npz_directory(source);
         std::vector<std::string> names;
         for (auto const& member : members) names.push_back(member.name);
+        out.chosen = why_chosen(options, names, NameMatch::whole);
         for (auto const& pair : pair_arrays(names, NameMatch::whole, options, source.string())) {
             out.parts.push_back(
                 {open_member(source, members, pair.features), open_member(source, members, pair.labels), pair.split});
@@ -52,6 +55,7 @@ Opened open_files(ImportArraysOptions const& options) {
     };
     Opened out;
     out.pairs = pair_arrays(names, NameMatch::part, options, "npy files");
+    out.chosen = why_chosen(options, names, NameMatch::part);
     for (auto const& pair : out.pairs)
         out.parts.push_back({open_npy(path(pair.features)), open_npy(path(pair.labels)), pair.split});
     return out;
@@ -66,9 +70,11 @@ ImportReport import_npy_files(ImportArraysOptions const& options) {
         throw ConfigError("npy and npz files together; import one or several npz, or the npy of features and of labels");
     auto const opened = archives > 0 ? open_archives(options) : open_files(options);
     Json::Array sources;
-    for (auto const& source : options.sources) sources.emplace_back(source.filename().string());
-    auto provenance =
-        Json::object({{"importer", "npy"}, {"sources", std::move(sources)}, {"arrays", arrays_json(opened.pairs)}});
+    for (auto const& source : options.sources) sources.emplace_back(file_name(source));
+    auto provenance = Json::object({{"importer", "npy"},
+                                    {"sources", std::move(sources)},
+                                    {"arrays", arrays_json(opened.pairs)},
+                                    {"chosen", opened.chosen}});
     return import_arrays(options, opened.parts, std::move(provenance));
 }
 

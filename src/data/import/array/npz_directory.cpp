@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "core/error.hpp"
+#include "data/import/foreign_names.hpp"
 
 namespace hopscotch {
 [[noreturn]] void damaged_zip(std::string const& name, std::string_view what) {
@@ -122,6 +123,10 @@ std::vector<NpzMember> read_npz_directory(std::filesystem::path const& path) {
         if (!member.name.ends_with(".npy")) continue;
         member.name.resize(member.name.size() - 4);
         check_method(member, path.string());
+        require_utf8(member.name, path.string(), "the name of an array,", "save it again with numpy.savez");
+        if (std::ranges::find(out, member.name, &NpzMember::name) != out.end())
+            throw DataError(
+                fmt::format("{}: has two arrays named '{}'; save it again with other names", path.string(), member.name));
         out.push_back(std::move(member));
     }
     return out;

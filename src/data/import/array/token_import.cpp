@@ -8,6 +8,7 @@
 #include "data/import/array/array_import.hpp"
 #include "data/import/array/token_source.hpp"
 #include "data/import/dataset_writer.hpp"
+#include "data/import/foreign_names.hpp"
 
 namespace hopscotch {
 namespace {
@@ -79,7 +80,7 @@ std::int64_t find_vocabulary(ImportTokensOptions const& options, std::vector<Tok
 Manifest describe(ImportTokensOptions const& options, std::vector<TokenFile> const& files, std::int64_t vocabulary) {
     Json::Array sources, dropped;
     for (auto const& file : files) dropped.emplace_back(file.dropped);
-    for (auto const& source : options.sources) sources.emplace_back(source.filename().string());
+    for (auto const& source : options.sources) sources.emplace_back(file_name(source));
     Manifest out;
     out.task = Task::language;
     out.shape = {options.context};
@@ -93,6 +94,31 @@ Manifest describe(ImportTokensOptions const& options, std::vector<TokenFile> con
                                    {"dropped_tokens", std::move(dropped)},
                                    {"valid", options.valid},
                                    {"test", options.test}});
+    return out;
+}
+
+std::vector<std::string> decisions(ImportTokensOptions const& options, std::vector<TokenFile> const& files,
+                                   std::int64_t vocabulary) {
+    std::int64_t rows = 0, dropped = 0;
+    std::string ids;
+    bool bytes = false;
+    for (std::size_t i = 0; i < files.size(); ++i) {
+        rows += files[i].rows;
+        dropped += files[i].dropped;
+        auto const type = name_of(files[i].tokens->type());
+        auto const is_array = is_npy(options.sources[i]);
+        bytes = bytes || !is_array;
+        if (is_array && ids.find(type) == ids.npos) ids += (ids.empty() ? "" : ", ") + type;
+    }
+    auto const arrays = ids.empty() ? "" : fmt::format("the ids of npy files ({})", ids);
+    auto const both = bytes && !ids.empty() ? ", or " : "";
+    auto const why = options.vocabulary > 0 ? "as --vocabulary says" : ids.empty() ? "every byte" : "the largest token + 1";
+    std::vector<std::string> out{fmt::format("tokens are {}{}{}", bytes ? "the bytes of files" : "", both, arrays)};
+    out.push_back(fmt::format("vocabulary {}: {}", vocabulary, why));
+    out.push_back(fmt::format("{} rows of {} tokens, each with the token after it as label", rows, options.context));
+    if (dropped > 0)
+        out.push_back(fmt::format("{} left out: at the end of a file, fewer than --context fill no row",
+                                  dropped == 1 ? "1 token is" : fmt::format("{} tokens are", dropped)));
     return out;
 }
 
@@ -125,6 +151,7 @@ ImportReport import_token_files(ImportTokensOptions const& options) {
                                 {options.shards, options.valid, options.test, false, options.seed});
     auto const description = describe(options, files, vocabulary);
     DatasetWriter writer(options.out, description, std::move(placement), options.progress);
+    writer.decide(decisions(options, files, vocabulary));
     if (description.type == FeatureType::uint8)
         write_rows<std::uint8_t>(options, files, writer);
     else

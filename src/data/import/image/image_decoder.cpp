@@ -13,7 +13,8 @@
 
 #include "core/error.hpp"
 #include "core/unique_handle.hpp"
-#include "data/import/image/image_decode.hpp"
+#include "data/import/foreign_names.hpp"
+#include "data/import/image/exif_orientation.hpp"
 #include "data/import/image/image_resize.hpp"
 #include "data/import/image/image_workers.hpp"
 
@@ -30,7 +31,7 @@ struct CloseDescriptor {
 // Some files in order: a row each, or why there is none.
 struct Chunk {
     std::vector<std::uint8_t> rows;
-    std::vector<std::string> bad;
+    std::vector<DecodedImage> images;  // whose rows are not set yet
 };
 
 // Decodes on one thread, with memory that is used again.
@@ -41,17 +42,21 @@ public:
     Chunk decode(std::size_t first, std::size_t count) {
         Chunk out;
         out.rows.resize(count * format_.bytes());
-        out.bad.resize(count);
+        out.images.resize(count);
         for (std::size_t i = 0; i < count; ++i) {
             auto const path = folder_.path(folder_.files[first + i]);
             try {
                 read_whole_file(path, bytes_);
-                decode_image(bytes_, format_.channels, image_);
+                if (format_.refuse_flat) check_values();
+                decode_image(bytes_, format_.channels, image_, format_.scale);
             } catch (DataError const& error) {
-                out.bad[i] = error.what();
+                out.images[i].why = error.what();
                 continue;
             }
+            out.images[i].turned = format_.upright && image_.orientation > 1;
+            if (format_.upright) turn_upright(image_);
             check_size(path);
+            out.images[i].resized = image_.width != format_.width || image_.height != format_.height;
             image_to_row(image_, format_.size, format_.resize,
                          std::span(out.rows).subspan(i * format_.bytes(), format_.bytes()));
         }
@@ -59,10 +64,21 @@ public:
     }
 
 private:
+    void check_values() const {
+        if (!is_deep_png(bytes_)) return;
+        auto const values = png_values(bytes_);
+        if (values.empty() || values.spread() == 0 || values.low / 257 != values.high / 257) return;
+        throw DataError(
+            fmt::format("16 bits a value, of which {} to {} are used (the model was trained on images of fewer "
+                        "bits, beside which all its pixels are equal); scale it to 0 to 65535",
+                        values.low, values.high));
+    }
+
     void check_size(std::filesystem::path const& path) const {
         if (format_.size > 0 || (image_.width == format_.width && image_.height == format_.height)) return;
-        throw DataError(fmt::format("{}: {}x{} pixels (the first image has {}x{}); choose a --size for all", path.string(),
-                                    image_.width, image_.height, format_.width, format_.height));
+        throw DataError(fmt::format("{}: {}x{} pixels (the first image has {}x{}); choose a --size for all",
+                                    readable_name(path.string()), image_.width, image_.height, format_.width,
+                                    format_.height));
     }
 
     ImageFolder const& folder_;
@@ -88,7 +104,7 @@ void read_whole_file(std::filesystem::path const& path, std::vector<std::byte>& 
 }
 
 void for_each_image(ImageFolder const& folder, RowFormat const& format, int threads,
-                    std::function<void(std::size_t, std::span<std::uint8_t const>, std::string const&)> const& visit) {
+                    std::function<void(std::size_t, DecodedImage const&)> const& visit) {
     auto const files = folder.files.size();
     auto const each = std::clamp<std::size_t>(k_chunk_bytes / std::max<std::size_t>(format.bytes(), 1), 1, k_chunk_files);
     auto const chunks = static_cast<std::int64_t>((files + each - 1) / each);
@@ -97,10 +113,11 @@ void for_each_image(ImageFolder const& folder, RowFormat const& format, int thre
         return decoder.decode(static_cast<std::size_t>(i) * each, size_of(i));
     });
     for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
-        auto const done = decoded.next();
-        for (std::size_t i = 0; i < size_of(chunk); ++i)
-            visit(static_cast<std::size_t>(chunk) * each + i,
-                  std::span(done.rows).subspan(i * format.bytes(), format.bytes()), done.bad[i]);
+        auto done = decoded.next();
+        for (std::size_t i = 0; i < size_of(chunk); ++i) {
+            done.images[i].row = std::span(done.rows).subspan(i * format.bytes(), format.bytes());
+            visit(static_cast<std::size_t>(chunk) * each + i, done.images[i]);
+        }
     }
 }
 

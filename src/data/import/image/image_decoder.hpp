@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 
+#include "data/import/image/image_decode.hpp"
 #include "data/import/image/image_folder.hpp"
 #include "data/import/image/image_import.hpp"
 
@@ -14,6 +15,9 @@ struct RowFormat {
     std::int64_t channels = 3, width = 0, height = 0;  // of every row
     std::int64_t size = 0;                             // as in the options; 0: images that differ are refused
     Resize resize = Resize::crop;
+    bool upright = true;       // the orientation of EXIF is obeyed; false: the model was trained by an import that did not
+    ValueRange scale;          // of images of 16 bits
+    bool refuse_flat = false;  // images of 16 bits that dividing by 257 leaves without any difference
 
     std::size_t bytes() const { return static_cast<std::size_t>(channels * width * height); }
 };
@@ -21,9 +25,16 @@ struct RowFormat {
 // The whole file, into `out`. Throws DataError that says why it cannot be read, without its name.
 void read_whole_file(std::filesystem::path const& path, std::vector<std::byte>& out);
 
-// Calls visit(i, row, why) for every file i in order, on the calling thread: `why` is empty, or why the file could not be
-// decoded (then there is no row). Throws DataError naming the file if its size does not fit the format.
+struct DecodedImage {
+    std::span<std::uint8_t const> row;
+    std::string why;      // the file could not be decoded, and there is no row; empty: it was
+    bool turned = false;  // upright, by its EXIF block
+    bool resized = false;
+};
+
+// Calls visit(i, image) for every file i in order, on the calling thread. Throws DataError naming the file if its size does
+// not fit the format.
 void for_each_image(ImageFolder const& folder, RowFormat const& format, int threads,
-                    std::function<void(std::size_t, std::span<std::uint8_t const>, std::string const&)> const& visit);
+                    std::function<void(std::size_t, DecodedImage const&)> const& visit);
 
 }  // namespace hopscotch

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "core/error.hpp"
+#include "data/import/foreign_names.hpp"
 
 namespace hopscotch {
 namespace {
@@ -44,6 +45,9 @@ Entries list(fs::path const& directory) {
         auto name = entry.path().filename().string();
         auto const hidden = name.starts_with(".");
         if (entry.is_directory()) {
+            if (!hidden)
+                require_utf8(name, directory.string(), "the folder name",
+                             "rename the folder, since folders name the classes");
             if (!hidden) out.folders.push_back(std::move(name));
         } else if (!hidden && is_image_name(name)) {
             out.images.push_back(std::move(name));

@@ -10,8 +10,11 @@
 
 #include "core/error.hpp"
 #include "data/import/dataset_writer.hpp"
+#include "data/import/foreign_names.hpp"
+#include "data/import/image/image_account.hpp"
 #include "data/import/image/image_decode.hpp"
 #include "data/import/image/image_decoder.hpp"
+#include "data/import/image/image_depth.hpp"
 
 namespace hopscotch {
 namespace {
@@ -57,12 +60,19 @@ public:
                                         options.sources[0].string(), folder_.files.size()));
         auto const rgb = options.colour == Colour::rgb || (options.colour == Colour::automatic && colour_);
         auto const fixed = options.size > 0;
-        return {rgb ? 3 : 1, fixed ? options.size : first_.width, fixed ? options.size : first_.height, options.size,
-                options.resize};
+        return {rgb ? 3 : 1,
+                fixed ? options.size : first_.width,
+                fixed ? options.size : first_.height,
+                options.size,
+                options.resize,
+                true,
+                {},
+                false};
     }
 
 private:
-    void see(ImageInfo const& info) {
+    void see(ImageInfo info) {
+        if (info.orientation >= 5) std::swap(info.width, info.height);  // stored by columns
         if (first_.width == 0) first_ = info;
         colour_ = colour_ || info.colour;
     }
@@ -79,7 +89,7 @@ public:
 
     void add(std::size_t file, std::string const& why) {
         if (count_++ < static_cast<std::int64_t>(k_reported))
-            listed_.push_back(fmt::format("{}: {}", folder_.path(folder_.files[file]).string(), why));
+            listed_.push_back(fmt::format("{}: {}", readable_name(folder_.path(folder_.files[file]).string()), why));
     }
 
     std::int64_t count() const { return count_; }
@@ -111,12 +121,12 @@ void tell(ImportOptions const& options, std::size_t done, std::size_t all) {
 // be decided when it is known which rows there are.
 ImageFolder without_bad(ImageFolder folder, RowFormat const& format, ImportImagesOptions const& options, BadFiles& bad) {
     std::vector<ImageFile> good;
-    for_each_image(folder, format, thread_count(options), [&](std::size_t i, auto, std::string const& why) {
+    for_each_image(folder, format, thread_count(options), [&](std::size_t i, DecodedImage const& image) {
         tell(options, i, 0);
-        if (why.empty())
+        if (image.why.empty())
             good.push_back(folder.files[i]);
         else
-            bad.add(i, why);
+            bad.add(i, image.why);
     });
     std::vector<std::int64_t> left(folder.folders.size());
     for (auto const& file : good) ++left[file.folder];
@@ -133,18 +143,21 @@ Json provenance(ImportImagesOptions const& options, ImageFolder const& folder, R
                 BadFiles const& bad) {
     auto const source = std::filesystem::absolute(options.sources[0]).lexically_normal();
     auto const name = source.filename().empty() ? source.parent_path().filename() : source.filename();
-    return Json::object({{"importer", "images"},
-                         {"source", name.string()},
-                         {"size", options.size > 0 ? Json(options.size) : Json("as stored")},
-                         {"resize", options.resize == Resize::crop ? "crop" : "fit"},
-                         {"colour", format.channels == 3 ? "rgb" : "grey"},
-                         {"images", static_cast<std::int64_t>(folder.files.size())},
-                         {"skipped_files", bad.count()},
-                         {"ignored_files", folder.ignored},
-                         {"own_splits", folder.has_splits},
-                         {"valid", options.valid},
-                         {"test", options.test},
-                         {"stratify", options.stratify}});
+    auto out = Json::object({{"importer", "images"},
+                             {"source", readable_name(name.string())},
+                             {"size", options.size > 0 ? Json(options.size) : Json("as stored")},
+                             {"resize", options.resize == Resize::crop ? "crop" : "fit"},
+                             {"colour", format.channels == 3 ? "rgb" : "grey"},
+                             {"orientation", "applied"},
+                             {"images", static_cast<std::int64_t>(folder.files.size())},
+                             {"skipped_files", bad.count()},
+                             {"ignored_files", folder.ignored},
+                             {"own_splits", folder.has_splits},
+                             {"valid", options.valid},
+                             {"test", options.test},
+                             {"stratify", options.stratify}});
+    if (format.scale != ValueRange{}) out["values_16_bit"] = Json::Array{format.scale.low, format.scale.high};
+    return out;
 }
 
 Manifest describe(ImportImagesOptions const& options, ImageFolder const& folder, RowFormat const& format,
@@ -175,19 +188,27 @@ Placement place(ImportImagesOptions const& options, ImageFolder const& folder) {
 ImportReport import_image_folder(ImportImagesOptions const& options) {
     check_options(options);
     auto folder = list_image_folder(options.sources[0]);
-    auto const format = HeaderScan(folder, options).format(options);
+    auto format = HeaderScan(folder, options).format(options);
+    auto const depths = scan_depths(folder, thread_count(options), options);
+    format.scale = depths.scale;
     ImportReport report;
     BadFiles skipped(folder);
     auto const kept = options.skip_bad ? without_bad(folder, format, options, skipped) : folder;
-    DatasetWriter writer(options.out, describe(options, kept, format, skipped), place(options, kept), options.progress);
+    auto description = describe(options, kept, format, skipped);
+    description.provenance["images_16_bit"] = depths.deep;
+    DatasetWriter writer(options.out, std::move(description), place(options, kept), options.progress);
     BadFiles bad(kept);
-    for_each_image(kept, format, thread_count(options), [&](std::size_t i, auto row, std::string const& why) {
-        if (!why.empty()) return bad.add(i, why);
+    ImageAccount account;
+    for_each_image(kept, format, thread_count(options), [&](std::size_t i, DecodedImage const& image) {
+        if (!image.why.empty()) return bad.add(i, image.why);
+        account.see(image);
         std::array const label{static_cast<double>(kept.folders[kept.files[i].folder].label)};
-        if (bad.count() == 0) writer.add(row, label);
+        if (bad.count() == 0) writer.add(image.row, label);
         if (bad.count() > 0) tell(options, i, kept.files.size());
     });
     bad.refuse();
+    writer.decide(account.decisions(options, kept, format, skipped.count()));
+    if (auto const depth = depths.decision(); !depth.empty()) writer.decide({depth});
     report.manifest = writer.finish();
     report.skipped = skipped.listed();
     report.skipped_files = skipped.count();

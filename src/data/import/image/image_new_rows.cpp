@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "core/error.hpp"
+#include "data/import/foreign_names.hpp"
 #include "data/import/image/image_decode.hpp"
 #include "data/import/image/image_decoder.hpp"
 #include "data/import/image/image_folder.hpp"
@@ -23,8 +24,16 @@ public:
         require(trained.shape.size() == 3 && (trained.shape[0] == 1 || trained.shape[0] == 3),
                 "best/model.json: its shape is not that of images; it was changed");
         check_image_size(trained.shape[2], trained.shape[1]);
-        format_ = {trained.shape[0], trained.shape[2], trained.shape[1], size.is_integer() ? size.integer() : 0,
-                   trained.provenance.at("resize").string() == "fit" ? Resize::fit : Resize::crop};
+        format_ = {trained.shape[0],
+                   trained.shape[2],
+                   trained.shape[1],
+                   size.is_integer() ? size.integer() : 0,
+                   trained.provenance.at("resize").string() == "fit" ? Resize::fit : Resize::crop,
+                   trained.provenance.find("orientation") != nullptr,
+                   {},
+                   false};
+        if (auto const* deep = trained.provenance.find("images_16_bit")) format_.refuse_flat = deep->integer() == 0;
+        if (auto const* scale = trained.provenance.find("values_16_bit")) format_.scale = scale_of(*scale);
         list(source);
         if (all_.files.empty())
             throw ConfigError(fmt::format(
@@ -45,9 +54,9 @@ public:
                           all_.files.begin() + static_cast<std::ptrdiff_t>(end));
         at_ = end;
         auto const threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-        for_each_image(part, format_, threads, [&](std::size_t i, auto row, std::string const& why) {
-            if (!why.empty()) return add_bad(part.path(part.files[i]), why);
-            auto const bytes = std::as_bytes(row);
+        for_each_image(part, format_, threads, [&](std::size_t i, DecodedImage const& image) {
+            if (!image.why.empty()) return add_bad(part.path(part.files[i]), image.why);
+            auto const bytes = std::as_bytes(image.row);
             features.insert(features.end(), bytes.begin(), bytes.end());
             out.ids.push_back(part.files[i].name);
         });
@@ -60,6 +69,14 @@ public:
     }
 
 private:
+    static ValueRange scale_of(Json const& recorded) {
+        auto const& values = recorded.array();
+        require(values.size() == 2, "best/model.json: values_16_bit are not two numbers; it was changed");
+        auto const low = values[0].integer(), high = values[1].integer();
+        require(low >= 0 && low < high && high < 65536, "best/model.json: values_16_bit are no range; it was changed");
+        return {static_cast<int>(low), static_cast<int>(high)};
+    }
+
     void list(std::filesystem::path const& source) {
         bool const one = std::filesystem::is_regular_file(source);
         all_.folders.push_back({one ? source.parent_path() : source});
@@ -69,7 +86,10 @@ private:
     }
 
     void add(std::filesystem::path const& file) {
-        if (is_image_name(file.filename().string())) all_.files.push_back({file.generic_string()});
+        if (!is_image_name(file.filename().string())) return;
+        require_utf8(file.generic_string(), all_.folders[0].path.string(), "the file name",
+                     "rename the file or its folder, since the name stands beside its prediction");
+        all_.files.push_back({file.generic_string()});
     }
 
     void add_bad(std::filesystem::path const& file, std::string const& why) {

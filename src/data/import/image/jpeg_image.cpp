@@ -9,8 +9,10 @@
 #include <jerror.h>
 
 #include <string>
+#include <string_view>
 
 #include "core/error.hpp"
+#include "data/import/image/exif_orientation.hpp"
 #include "data/import/image/image_decode.hpp"
 
 namespace hopscotch {
@@ -53,6 +55,16 @@ public:
         return jpeg_;
     }
 
+    // Behind read_header.
+    int orientation() const {
+        for (auto const* marker = jpeg_.marker_list; marker != nullptr; marker = marker->next) {
+            ByteView const data(reinterpret_cast<std::byte const*>(marker->data), marker->data_length);
+            std::string_view const text(reinterpret_cast<char const*>(marker->data), marker->data_length);
+            if (text.starts_with(std::string_view("Exif\0\0", 6))) return exif_orientation(data);  // others are XMP
+        }
+        return 1;
+    }
+
     // Behind read_header. pixels: height x width x components of `space`.
     void read_pixels(J_COLOR_SPACE space, std::uint8_t* pixels) {
         if (!try_pixels(space, pixels)) throw DataError(std::string("damaged JPEG: ") + failure_.text);
@@ -63,6 +75,7 @@ private:
         if (setjmp(failure_.back) != 0) return false;
         jpeg_create_decompress(&jpeg_);
         jpeg_mem_src(&jpeg_, reinterpret_cast<unsigned char const*>(file_.data()), file_.size());
+        jpeg_save_markers(&jpeg_, JPEG_APP0 + 1, 0xffff);
         jpeg_read_header(&jpeg_, TRUE);
         return true;
     }
@@ -111,7 +124,7 @@ void cmyk_to(std::vector<std::uint8_t> const& cmyk, bool inverted, Image& out) {
 ImageInfo jpeg_info(ByteView file) {
     JpegDecoder decoder(file);
     auto const& header = decoder.read_header();
-    return {header.image_width, header.image_height, header.num_components != 1};
+    return {header.image_width, header.image_height, header.num_components != 1, decoder.orientation()};
 }
 
 void decode_jpeg(ByteView file, std::int64_t channels, Image& out) {
@@ -120,6 +133,7 @@ void decode_jpeg(ByteView file, std::int64_t channels, Image& out) {
     out.width = header.image_width;
     out.height = header.image_height;
     out.channels = channels;
+    out.orientation = decoder.orientation();
     auto const count = static_cast<std::size_t>(out.width * out.height);
     out.pixels.resize(count * static_cast<std::size_t>(channels));
     if (header.num_components == 4) {

@@ -3,10 +3,12 @@
 // fail, no function here owns anything with a destructor.
 #include <png.h>
 
+#include <bit>
 #include <cstdio>
 #include <cstring>
 
 #include "core/error.hpp"
+#include "data/import/image/exif_orientation.hpp"
 #include "data/import/image/image_decode.hpp"
 
 namespace hopscotch {
@@ -23,6 +25,8 @@ struct PngFailure {
 }
 
 void ignore(png_structp, png_const_charp) {}  // warnings are about profiles and texts, not about pixels
+
+enum class Bits { eight, sixteen };
 
 // A decoder on the bytes of one file.
 class PngDecoder {
@@ -41,12 +45,13 @@ public:
         if (!try_header()) fail();
         check_image_size(png_get_image_width(png_, info_), png_get_image_height(png_, info_));
         return {png_get_image_width(png_, info_), png_get_image_height(png_, info_),
-                (png_get_color_type(png_, info_) & PNG_COLOR_MASK_COLOR) != 0};
+                (png_get_color_type(png_, info_) & PNG_COLOR_MASK_COLOR) != 0, 1};
     }
 
-    // Behind read_header: height x width x components of 8 bits, where components are 1 (grey), 2 (and alpha), 3 or 4.
-    std::vector<std::uint8_t> read_pixels() {
-        if (!try_transforms()) fail();
+    // Behind read_header: height x width x components, where components are 1 (grey), 2 (and alpha), 3 or 4. Of 8 bits, or
+    // of 16 in this machine's byte order.
+    std::vector<std::uint8_t> read_pixels(Bits bits) {
+        if (!try_transforms(bits)) fail();
         auto const stride = png_get_rowbytes(png_, info_);
         auto const height = png_get_image_height(png_, info_);
         std::vector<std::uint8_t> pixels(stride * height);
@@ -76,10 +81,13 @@ private:
         return true;
     }
 
-    bool try_transforms() {
+    bool try_transforms(Bits bits) {
         if (setjmp(png_jmpbuf(png_)) != 0) return false;
         png_set_expand(png_);  // palettes to RGB, fewer bits to 8, transparent colours to alpha
-        png_set_scale_16(png_);
+        if (bits == Bits::eight)
+            png_set_scale_16(png_);
+        else if (std::endian::native == std::endian::little)
+            png_set_swap(png_);
         png_set_interlace_handling(png_);
         png_read_update_info(png_, info_);
         return true;
@@ -113,18 +121,60 @@ void convert(std::uint8_t const* from, std::size_t components, std::int64_t chan
         *to = components < 3 ? rgb[0] : luma(rgb[0], rgb[1], rgb[2]);
 }
 
+// Calls visit(value) for every grey or colour value of pixels of 16 bits, which are laid onto black.
+template <class Visit>
+void for_each_deep_value(std::vector<std::uint8_t> const& pixels, std::size_t components, Visit visit) {
+    auto const value_at = [&](std::size_t i) {
+        std::uint16_t value;
+        std::memcpy(&value, pixels.data() + i * sizeof value, sizeof value);
+        return std::uint32_t{value};
+    };
+    auto const colours = components < 3 ? 1U : 3U;
+    for (std::size_t i = 0; i < pixels.size() / sizeof(std::uint16_t); i += components) {
+        auto const alpha = components % 2 == 0 ? value_at(i + components - 1) : 65535U;
+        for (std::size_t c = 0; c < colours; ++c) visit(static_cast<int>((value_at(i + c) * alpha + 32767) / 65535));
+    }
+}
+
+std::vector<std::uint8_t> to_eight_bits(std::vector<std::uint8_t> const& pixels, std::size_t components, ValueRange scale) {
+    std::vector<std::uint8_t> out;
+    out.reserve(pixels.size() / 2);
+    for_each_deep_value(pixels, components, [&](int value) {
+        auto const above = std::clamp(value, scale.low, scale.high) - scale.low;
+        out.push_back(static_cast<std::uint8_t>((above * 255 + scale.spread() / 2) / scale.spread()));
+    });
+    return out;
+}
+
 }  // namespace
 
-ImageInfo png_info(ByteView file) { return PngDecoder(file).read_header(); }
+ImageInfo png_info(ByteView file) {
+    auto out = PngDecoder(file).read_header();
+    out.orientation = png_orientation(file);
+    return out;
+}
 
-void decode_png(ByteView file, std::int64_t channels, Image& out) {
+ValueRange png_values(ByteView file) {
+    PngDecoder decoder(file);
+    decoder.read_header();
+    auto const pixels = decoder.read_pixels(Bits::sixteen);
+    ValueRange out{1, 0};
+    for_each_deep_value(pixels, decoder.components(), [&](int value) { out.see({value, value}); });
+    return out;
+}
+
+void decode_png(ByteView file, std::int64_t channels, Image& out, ValueRange scale) {
     PngDecoder decoder(file);
     auto const info = decoder.read_header();
-    auto pixels = decoder.read_pixels();
+    bool const scaled = scale != ValueRange{};
+    auto pixels = decoder.read_pixels(scaled ? Bits::sixteen : Bits::eight);
     out.width = info.width;
     out.height = info.height;
     out.channels = channels;
-    auto const components = decoder.components();
+    out.orientation = png_orientation(file);
+    auto components = decoder.components();
+    if (scaled) pixels = to_eight_bits(pixels, components, scale);
+    if (scaled) components = components < 3 ? 1 : 3;
     if (static_cast<std::int64_t>(components) == channels) return void(out.pixels = std::move(pixels));
     auto const count = static_cast<std::size_t>(info.width * info.height);
     out.pixels.resize(count * static_cast<std::size_t>(channels));

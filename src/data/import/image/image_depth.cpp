@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "data/import/image/image_depth.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+
+#include "core/error.hpp"
+#include "data/import/image/image_decoder.hpp"
+#include "data/import/image/image_workers.hpp"
+
+namespace hopscotch {
+namespace {
+
+constexpr int k_small_range = 1 << 15;  // beyond it, dividing by 257 leaves at least 128 of 256 values
+
+struct Head {
+    bool known = false, deep = false;
+};
+
+Head head_of(std::filesystem::path const& path) {
+    std::array<char, k_depth_bytes> head{};
+    std::ifstream in(path, std::ios::binary);
+    in.read(head.data(), head.size());
+    ByteView const bytes = std::as_bytes(std::span(head)).first(static_cast<std::size_t>(in.gcount()));
+    return {is_image(bytes), is_deep_png(bytes)};
+}
+
+// Empty if the file cannot be decoded, which decoding will say again.
+ValueRange range_of(std::filesystem::path const& path) {
+    try {
+        std::vector<std::byte> bytes;
+        read_whole_file(path, bytes);
+        return png_values(bytes);
+    } catch (DataError const&) {
+        return {1, 0};
+    }
+}
+
+}  // namespace
+
+std::string DepthScan::decision() const {
+    if (deep == 0) return "";
+    auto const which =
+        others == 0 ? std::string("images of 16 bits") : fmt::format("{} of {} images have 16 bits", deep, deep + others);
+    if (values.empty()) return which + ": divided by 257";
+    if (scale != ValueRange{})
+        return fmt::format("{}: their values {} to {} become 0 to 255, one scale for all images, now and in predict", which,
+                           values.low, values.high);
+    auto out = fmt::format("{}: their values {} to {} of 0 to 65535 are divided by 257, so that white stays white", which,
+                           values.low, values.high);
+    if (values.spread() < k_small_range)
+        out += fmt::format(" ({} of 256 values are left; {})", values.high / 257 - values.low / 257 + 1,
+                           others > 0 ? "scale them yourself, or import them apart" : "all their pixels are equal");
+    return out;
+}
+
+DepthScan scan_depths(ImageFolder const& folder, int threads, ImportOptions const& options) {
+    DepthScan out;
+    out.values = {1, 0};
+    std::vector<std::filesystem::path> training;
+    for (auto const& file : folder.files) {
+        auto const depth = head_of(folder.path(file));
+        if (depth.deep && folder.folders[file.folder].split == Split::train) training.push_back(folder.path(file));
+        out.deep += depth.deep ? 1 : 0;
+        out.others += depth.known && !depth.deep ? 1 : 0;
+    }
+    auto const count = static_cast<std::int64_t>(training.size());
+    InOrder<ValueRange> ranges(count, threads, 4 * threads,
+                               [&](auto i) { return range_of(training[static_cast<std::size_t>(i)]); });
+    for (std::int64_t i = 0; i < count; ++i) {
+        out.values.see(ranges.next());
+        if (options.progress && i % 256 == 0) options.progress(i, 0);
+    }
+    if (out.others == 0 && out.values.spread() > 0 && out.values.spread() < k_small_range) out.scale = out.values;
+    return out;
+}
+
+}  // namespace hopscotch
