@@ -206,3 +206,25 @@ class BadSettings(Case):
                 model={"name": "gpt"},
                 search={"procedure": "grid", "metric": metric},
             )
+
+    def test_a_metric_that_the_validation_rows_cannot_give(self):
+        """No trial could have it, whatever it learns; so nothing is trained."""
+        for name, rows, options, metric, why in (
+            ("rare", [f"{n},{'rare' if n == 7 else 'usual'}" for n in range(40)], (), "val_auc", "class 'rare'"),
+            ("none", [f"{n},{int(n == 7)}" for n in range(40)], (), "val_f1", "class '1'"),
+            ("labels", [f"{n},{int(n == 7)}" for n in range(40)], ("--multilabel",), "val_auc", None),
+        ):
+            with self.subTest(name):
+                self.imported_from("a,y\n" + "\n".join(rows) + "\n", *options, out=name)
+                counts = json.loads((self.cwd / name / "dataset.json").read_text())["valid_counts"]
+                self.assertIn(0, counts, "the one row is for training")
+                found = f"no validation row has the {why}" if why else "no label is true in some validation rows and false"
+                text = "{" + f'"data": {{"path": "{name}"}}, "model": {{"name": "mlp", "hidden": [4]}},\n'
+                text += '"train": {"epochs": 1}, "space": {"train.optimizer.lr": [0.1]}, "run": {"dir": "out"},\n'
+                self.write(text + f'"search": {{"procedure": "grid", "metric": "{metric}"}}}}')
+                code, out, err = self.run_hopscotch("run", "e.json")
+                self.assertEqual((code, out), (2, ""))
+                self.assertIn(f"e.json:3:43: /search/metric: {metric} cannot be computed ({found}", err)
+                self.assertFalse((self.cwd / "out").exists())
+                code, _, err = self.run_hopscotch("run", "e.json", "--dry-run", "--set", 'search.metric="val_loss"')
+                self.assertEqual(code, 0, err)
