@@ -88,6 +88,9 @@ void CheckpointShelf::add(LapSink::Saved const& saved) {
     std::erase_if(files, [&](auto const& before) { return before.file == saved.file; });
     damaged_.erase(saved.file);
     files.push_back(saved);
+    if (keep_end_ == KeepEnd::none || place_of(saved) != start_of_epoch(saved.epoch)) return;
+    if (last_end_) surplus_.insert(last_end_->trial);
+    last_end_ = saved;
 }
 
 void CheckpointShelf::let_go(LapId lap) {
@@ -136,7 +139,7 @@ bool CheckpointShelf::is_wanted_by_clones(LapId lap) const {
 }
 
 bool CheckpointShelf::is_needed(LapSink::Saved const& file, std::optional<int> best_epoch) const {
-    if (begins_a_lap(file)) return true;
+    if (begins_a_lap(file) || (last_end_ && last_end_->file == file.file)) return true;
     if (place_of(file) != start_of_epoch(file.epoch) || damaged_.contains(file.file)) return false;
     return best_epoch == file.epoch - 1 || is_wanted_by_clones({file.trial, file.epoch - 1});
 }

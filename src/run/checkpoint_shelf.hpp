@@ -32,8 +32,12 @@ class CheckpointShelf {
 public:
     // for_clones: the search clones trials, so the end of every lap is kept until let_go() names the lap.
     enum class Ends { newest, for_clones };
-    CheckpointShelf(std::filesystem::path directory, Ends ends, int keep, StateChain::TrainedAgain trained_again)
-        : directory_(std::move(directory)), ends_(ends), keep_(keep), chain_(trained_again) {}
+    // last: the end of a lap that was saved last stays until the next. So a run that is killed has a model, even if its
+    // best state is in no file yet and nobody can train it again alone.
+    enum class KeepEnd { none, last };
+    CheckpointShelf(std::filesystem::path directory, Ends ends, KeepEnd end, int keep,
+                    StateChain::TrainedAgain trained_again)
+        : directory_(std::move(directory)), ends_(ends), keep_end_(end), keep_(keep), chain_(trained_again) {}
 
     void restore(Journal const& journal);  // laps and files of earlier jobs
     void released(Lap const& lap);
@@ -76,9 +80,11 @@ private:
 
     std::filesystem::path directory_;
     Ends ends_;
+    KeepEnd keep_end_;
     int keep_;
     std::map<TrialId, std::vector<LapSink::Saved>> files_;  // that are there, by place
     std::set<std::string> damaged_;
+    std::optional<LapSink::Saved> last_end_;  // KeepEnd::last
     std::set<TrialId> surplus_;
     std::set<LapId> ordered_;                        // hold()
     std::set<LapId> let_go_;                         // ends of laps that no decision can ask for any more

@@ -10,6 +10,7 @@
 #include "core/error.hpp"
 #include "core/ids.hpp"
 #include "experiment/procedures.hpp"
+#include "experiment/strategy_traits.hpp"
 #include "run/journal_writer.hpp"
 #include "run/progress.hpp"
 #include "run/server_log.hpp"
@@ -40,6 +41,7 @@ Recorder::Recorder(RunDirectory const& directory, RunFacts const& facts, Experim
       shelf_(directory.path(),
              procedure_traits(experiment.search.procedure).clones ? CheckpointShelf::Ends::for_clones
                                                                   : CheckpointShelf::Ends::newest,
+             trains_together(experiment.strategy) ? CheckpointShelf::KeepEnd::last : CheckpointShelf::KeepEnd::none,
              experiment.run.checkpoint_keep,
              facts.same_bits_again ? StateChain::TrainedAgain::same_bits : StateChain::TrainedAgain::other_bits) {
     auto const folder = directory.file("tb");

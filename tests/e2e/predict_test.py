@@ -259,6 +259,25 @@ class OfARunThatHasNotFinished(Case):
         self.ended_with(75, process, "interrupted")
         self.assertNotIn("training it again", self.predicted())
 
+    def test_trainers_that_train_together_have_it_in_a_file(self):
+        """One process could not train their trials again; a best state that another has followed stays until that is saved."""
+        for strategy in ("model_averaging", "allreduce"):
+            with self.subTest(strategy):
+                folder = f"out-{strategy}"
+                run = {"dir": folder, "device": "cpu", "checkpoint_every_s": 3600}
+                train = {"epochs": 5, "batch_size": 16, "optimizer": {"name": "sgd", "lr": 0.1}}
+                space = {"train.optimizer.lr": [n / 4000 for n in range(1, 401)]}  # nearly each is better than those before
+                self.write(experiment(strategy={"name": strategy}, train=train, space=space, run=run))
+                process = self.start("run", "e.json", "--quiet", "--trainers", "2")
+                self.wait_for_event(process, "checkpoint", folder)
+                ended = lambda: [line for line in self.journal(folder) if line["event"] == "trial_ended"]  # noqa: E731
+                self.wait_for(lambda: len(ended()) > 8, "the end of the trial that was best first", process)
+                process.kill()
+                process.communicate()
+                code, out, err = self.run_hopscotch("predict", folder, "digits", "--split", "valid", "--out", "p.csv")
+                self.assertEqual(code, 0, err + out)
+                self.assertIn("this is the best model so far", err)
+
     def test_another_dataset_in_its_place_is_refused(self):
         self.killed_run(3)
         path = self.cwd / "digits/dataset.json"
