@@ -53,9 +53,6 @@ std::vector<std::string> strategies_with(std::string_view key);
 // Is a trial's best state in parts on several trainers? (The workers of a mean keep optimizer slots of their own.)
 bool has_best_state_in_parts(StrategyConfig const& config);
 
-// Whether a trial's bits need the trainers of the run: then it cannot be trained alone.
-bool trains_together(StrategyConfig const& config);
-
 // True if bits depend on the order in which gradients arrive, so that a run has a log of the servers.
 bool has_server_log(StrategyConfig const& config);
 

@@ -10,7 +10,6 @@
 #include "core/error.hpp"
 #include "core/ids.hpp"
 #include "experiment/procedures.hpp"
-#include "experiment/strategy_traits.hpp"
 #include "run/journal_writer.hpp"
 #include "run/progress.hpp"
 #include "run/server_log.hpp"
@@ -41,7 +40,8 @@ Recorder::Recorder(RunDirectory const& directory, RunFacts const& facts, Experim
       shelf_(directory.path(),
              procedure_traits(experiment.search.procedure).clones ? CheckpointShelf::Ends::for_clones
                                                                   : CheckpointShelf::Ends::newest,
-             trains_together(experiment.strategy) ? CheckpointShelf::KeepEnd::last : CheckpointShelf::KeepEnd::none,
+             facts.any_trainers && experiment.strategy.group_size == 1 ? CheckpointShelf::KeepEnd::none
+                                                                       : CheckpointShelf::KeepEnd::last,
              experiment.run.checkpoint_keep,
              facts.same_bits_again ? StateChain::TrainedAgain::same_bits : StateChain::TrainedAgain::other_bits) {
     auto const folder = directory.file("tb");

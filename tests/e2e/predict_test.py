@@ -260,7 +260,7 @@ class OfARunThatHasNotFinished(Case):
         self.assertNotIn("training it again", self.predicted())
 
     def test_trainers_that_train_together_have_it_in_a_file(self):
-        """One process could not train their trials again; a best state that another has followed stays until that is saved."""
+        """One process could not train their trials again: the end of a lap that was saved last stays until the next."""
         for strategy in ("model_averaging", "allreduce"):
             with self.subTest(strategy):
                 folder = f"out-{strategy}"

@@ -14,7 +14,6 @@
 #include "core/error.hpp"
 #include "core/file.hpp"
 #include "experiment/reader.hpp"
-#include "experiment/strategy_traits.hpp"
 #include "model/feed/workspace.hpp"
 #include "model/trial/trial_state.hpp"
 #include "run/metrics.hpp"
