@@ -80,4 +80,7 @@ struct StrategyConfig {
     TaskData data = TaskData::replicated;  // every trainer fetches all shards once, or rows as they are needed
 };
 
+// Whether a trial's bits need the trainers of the run: then it cannot be trained alone.
+bool trains_together(StrategyConfig const& config);
+
 }  // namespace hopscotch

@@ -141,6 +141,10 @@ bool has_best_state_in_parts(StrategyConfig const& config) {
     return has_setting(config.name, "momentum") && config.momentum == SlotPolicy::local;
 }
 
+bool trains_together(StrategyConfig const& config) {
+    return config.group_size > 1 || strategy_traits(config.name).bits == Bits::same_trainers;
+}
+
 bool has_server_log(StrategyConfig const& config) {
     return has_setting(config.name, "mode") && config.mode != ServerMode::sync;
 }

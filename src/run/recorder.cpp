@@ -40,8 +40,7 @@ Recorder::Recorder(RunDirectory const& directory, RunFacts const& facts, Experim
       shelf_(directory.path(),
              procedure_traits(experiment.search.procedure).clones ? CheckpointShelf::Ends::for_clones
                                                                   : CheckpointShelf::Ends::newest,
-             facts.any_trainers && experiment.strategy.group_size == 1 ? CheckpointShelf::KeepEnd::none
-                                                                       : CheckpointShelf::KeepEnd::last,
+             trains_together(experiment.strategy) ? CheckpointShelf::KeepEnd::last : CheckpointShelf::KeepEnd::none,
              experiment.run.checkpoint_keep,
              facts.same_bits_again ? StateChain::TrainedAgain::same_bits : StateChain::TrainedAgain::other_bits) {
     auto const folder = directory.file("tb");

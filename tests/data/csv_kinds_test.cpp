@@ -8,6 +8,7 @@
 #include <cmath>
 #include <thread>
 
+#include "data/import/csv/csv_columns.hpp"
 #include "data/import/readable_sources.hpp"
 #include "data/imported_csv.hpp"
 
@@ -18,10 +19,6 @@ std::string repeated(std::string const& rows, int times) {
     std::string out;
     for (int i = 0; i < times; ++i) out += rows;
     return out;
-}
-
-bool decided(ImportReport const& report, std::string const& sentence) {
-    return std::ranges::find(report.manifest.decisions, sentence) != report.manifest.decisions.end();
 }
 
 // 1: a header that looks like data.
@@ -131,7 +128,7 @@ TEST(CsvNumbers, offsets_keep_large_numbers_apart) {
         "1700000003,1700000000000000004,1000000.003,0\n1700000004,1700000000000000003,1000000.004,1\n");
     auto const report = import.run();
     EXPECT_EQ(report.manifest.feature_offset, (std::vector<double>{1700000000, 1.7e18, 1000000}));
-    EXPECT_TRUE(decided(report, "column 't': 1700000000 is subtracted, as float32 has 24 bits"));
+    EXPECT_TRUE(decided(report.manifest, "column 't': 1700000000 is subtracted, as float32 has 24 bits"));
     auto const rows = all_rows(import.options.out);
     std::vector<float> seconds, nanoseconds, fractions;
     for (auto const& row : rows) {
@@ -148,11 +145,11 @@ TEST(CsvNumbers, offsets_keep_large_numbers_apart) {
 
 TEST(CsvNumbers, losses_are_told) {
     Imported ids("id,y\n1000000000000000001,0\n5,1\n1000000000000000002,0\n7,1\n");
-    EXPECT_TRUE(decided(ids.run(),
+    EXPECT_TRUE(decided(ids.run().manifest,
                         "column 'id': integers that differ by less than 68719476736 can become equal (float32 "
                         "has 24 bits)"));
     Imported close("v,y\n0.123456789,0\n0.1234567891,1\n0.1234567892,0\n9.5,1\n");
-    EXPECT_TRUE(decided(close.run(),
+    EXPECT_TRUE(decided(close.run().manifest,
                         "column 'v': about 67 % of its different values become equal to another one (float32 "
                         "has 24 bits)"));
 }
@@ -256,8 +253,8 @@ TEST(CsvOddCells, spreadsheets_have_words_for_nothing) {
 
 TEST(CsvOddCells, a_column_with_many_texts_is_a_category_and_says_so) {
     Imported import("v,y\n1,0\nx,1\n2,0\nx,1\n");
-    EXPECT_TRUE(decided(import.run(), "column 'v': category, 3 values (2 of 4 cells are numbers; 'x', " +
-                                          (import.dir / "a.csv").string() + ":3, is the first that is not)"));
+    EXPECT_TRUE(decided(import.run().manifest, "column 'v': category, 3 values (2 of 4 cells are numbers; 'x', " +
+                                                   (import.dir / "a.csv").string() + ":3, is the first that is not)"));
 }
 
 TEST(CsvOddCells, a_second_header_is_refused) {
@@ -315,9 +312,27 @@ TEST(CsvAccount, classes_without_validation_rows_are_named) {
     import.options.stratify = true;
     import.options.valid = 0.4;
     auto const report = import.run();
-    EXPECT_TRUE(decided(report, "no validation row of class 'rare'")) << report.manifest.decisions.back();
+    EXPECT_TRUE(decided(report.manifest, "no validation row of class 'rare'")) << report.manifest.decisions.back();
     EXPECT_EQ(report.manifest.valid_counts.back(), 0);
     EXPECT_EQ(read_manifest(import.options.out).decisions, report.manifest.decisions);
+}
+
+TEST(CsvNumbers, the_elements_of_a_picture_have_no_offsets_of_their_own) {
+    Imported import("a,b,y\n1700000000,1700000300,0\n1700000001,1700000400,1\n");
+    import.options.shape = "1x1x2";
+    auto const manifest = import.run().manifest;
+    EXPECT_EQ(manifest.feature_offset, std::vector<double>{});
+    EXPECT_TRUE(
+        decided(manifest, "column 'a': integers that differ by less than 128 can become equal (float32 has 24 bits)"));
+}
+
+TEST(CsvNumbers, an_offset_that_no_import_writes) {
+    CsvColumn column;
+    column.kind = ColumnKind::number;
+    column.offset = 1e300;
+    double value = 0;
+    EXPECT_EQ(read_value(column, "17", value), CellKind::number);
+    EXPECT_EQ(value, -1e300);
 }
 
 // 13: sources that are no regular files.
@@ -339,6 +354,27 @@ TEST(ReadableSources, pipes_and_gzip_are_copied) {
     }
     EXPECT_EQ(all_rows(import.options.out).size(), 6U);
     EXPECT_FALSE(std::filesystem::exists(import.options.sources[0])) << "a copy was left";
+}
+
+TEST(ReadableSources, leave_nothing_when_copying_fails) {
+    Imported import("a,b\n1,0\n2,1\n");
+    auto const packed = import.dir / "b.csv.gz", damaged = import.dir / "c.csv.gz", copies = import.dir / "copies";
+    auto* const file = gzopen(packed.c_str(), "wb");
+    gzputs(file, "a,b\n5,0\n6,1\n");
+    gzclose(file);
+    std::filesystem::copy_file(packed, damaged);
+    std::filesystem::resize_file(damaged, 20);
+    std::filesystem::create_directory(copies);
+    auto const* const before = getenv("TMPDIR");
+    std::string const old = before == nullptr ? "/tmp" : before;
+    setenv("TMPDIR", copies.c_str(), 1);
+    EXPECT_EQ(thrown<DataError>([&] { ReadableSources({packed, damaged}, ""); }, import.dir.path()),
+              "c.csv.gz: cannot be unpacked (it ends too early); is it damaged?");
+    EXPECT_TRUE(std::filesystem::is_empty(copies));
+    auto const stopped = [] { throw Error("stopped"); };
+    EXPECT_EQ(thrown<Error>([&] { ReadableSources({packed}, "", stopped); }, import.dir.path()), "stopped");
+    EXPECT_TRUE(std::filesystem::is_empty(copies));
+    setenv("TMPDIR", old.c_str(), 1);
 }
 
 }  // namespace csv_kinds_test

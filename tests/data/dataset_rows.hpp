@@ -3,12 +3,18 @@
 #pragma once
 #include <algorithm>
 #include <cstring>
+#include <string>
 #include <vector>
 
 #include "data/dataset/manifest.hpp"
 #include "data/dataset/shard.hpp"
 
 namespace hopscotch {
+
+// Whether the account of the import has this sentence.
+inline bool decided(Manifest const& manifest, std::string const& sentence) {
+    return std::ranges::find(manifest.decisions, sentence) != manifest.decisions.end();
+}
 
 using Rows = std::vector<std::vector<float>>;
 

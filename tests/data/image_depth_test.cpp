@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pictures of 16 bits.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "data/dataset_rows.hpp"
 #include "data/image_fixture.hpp"
 #include "data/import/image/image_new_rows.hpp"
 
@@ -34,15 +36,11 @@ struct DeepImages : Images {
     }
 };
 
-bool decided(Manifest const& manifest, std::string const& sentence) {
-    return std::ranges::find(manifest.decisions, sentence) != manifest.decisions.end();
-}
-
 struct Range {
     std::string name;
     std::vector<int> stored;
     std::multiset<int> becomes;
-    std::string decision;
+    std::string decision;  // behind "their values"
 };
 class DeepRanges : public ::testing::TestWithParam<Range> {};
 
@@ -51,39 +49,37 @@ TEST_P(DeepRanges, keep_their_differences_by_one_scale) {
         DeepImages const images(GetParam().stored, type);
         auto const manifest = images.run().manifest;
         EXPECT_EQ(images.values(), GetParam().becomes);
-        EXPECT_TRUE(decided(manifest, GetParam().decision)) << ::testing::PrintToString(manifest.decisions);
+        EXPECT_TRUE(decided(manifest, "images of 16 bits: their values " + GetParam().decision))
+            << ::testing::PrintToString(manifest.decisions);
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Table, DeepRanges,
-    ::testing::Values(
-        Range{"small",
-              {0, 40, 80, 119, 0, 40, 80, 119},
-              {0, 0, 86, 86, 171, 171, 255, 255},
-              "images of 16 bits: their values 0 to 119 become 0 to 255, one scale for all images, now and in "
-              "predict"},
-        Range{"twelve_bits",
-              {0, 1365, 2730, 4095, 0, 0, 0, 0},
-              {0, 0, 0, 0, 0, 85, 170, 255},
-              "images of 16 bits: their values 0 to 4095 become 0 to 255, one scale for all images, now and in "
-              "predict"},
-        Range{"far_from_black",
-              {30000, 30050, 30100, 30000, 30000, 30000, 30000, 30000},
-              {0, 0, 0, 0, 0, 0, 128, 255},
-              "images of 16 bits: their values 30000 to 30100 become 0 to 255, one scale for all images, now "
-              "and in predict"},
-        Range{"whole",
-              {0, 257, 514, 65535, 0, 0, 0, 0},
-              {0, 0, 0, 0, 0, 1, 2, 255},
-              "images of 16 bits: their values 0 to 65535 of 0 to 65535 are divided by 257, so that white stays "
-              "white"},
-        Range{"constant",
-              {300, 300, 300, 300, 300, 300, 300, 300},
-              {1, 1, 1, 1, 1, 1, 1, 1},
-              "images of 16 bits: their values 300 to 300 of 0 to 65535 are divided by 257, so that white stays "
-              "white (1 of 256 values are left; all their pixels are equal)"}),
-    [](auto const& one) { return one.param.name; });
+constexpr auto k_scaled = "{} become 0 to 255, one scale for all images, now and in predict";
+constexpr auto k_divided = "{} of 0 to 65535 are divided by 257, so that white stays white{}";
+
+INSTANTIATE_TEST_SUITE_P(Table, DeepRanges,
+                         ::testing::Values(Range{"small",
+                                                 {0, 40, 80, 119, 0, 40, 80, 119},
+                                                 {0, 0, 86, 86, 171, 171, 255, 255},
+                                                 fmt::format(k_scaled, "0 to 119")},
+                                           Range{"twelve_bits",
+                                                 {0, 1365, 2730, 4095, 0, 0, 0, 0},
+                                                 {0, 0, 0, 0, 0, 85, 170, 255},
+                                                 fmt::format(k_scaled, "0 to 4095")},
+                                           Range{"far_from_black",
+                                                 {30000, 30050, 30100, 30000, 30000, 30000, 30000, 30000},
+                                                 {0, 0, 0, 0, 0, 0, 128, 255},
+                                                 fmt::format(k_scaled, "30000 to 30100")},
+                                           Range{"whole",
+                                                 {0, 257, 514, 65535, 0, 0, 0, 0},
+                                                 {0, 0, 0, 0, 0, 1, 2, 255},
+                                                 fmt::format(k_divided, "0 to 65535", "")},
+                                           Range{"constant",
+                                                 {300, 300, 300, 300, 300, 300, 300, 300},
+                                                 {1, 1, 1, 1, 1, 1, 1, 1},
+                                                 fmt::format(k_divided, "300 to 300",
+                                                             " (1 of 256 values are left; all their pixels are equal)")}),
+                         [](auto const& one) { return one.param.name; });
 
 TEST(DeepImages, mixed_with_others_keep_their_meaning_and_the_account_warns) {
     DeepImages const images({0, 40, 80, 119, 0, 40, 80, 119});

@@ -231,6 +231,12 @@ class NewRows(Case):
         (self.cwd / "photos/cat/3.png").write_bytes(png([[9] * 7] * 5, 8, LYING))
         self.assertIn("photos/cat/3.png: fewer than 16 bits a value", self.refused("photos"))
 
+    def test_a_packed_table_has_its_own_name_in_errors(self):
+        self.trained(text_of(table(), ["age", "bought"]), "--label", "bought")
+        for text in ('"age\n', 'age\n"3\n'):
+            (self.cwd / "new.csv.gz").write_bytes(gzip.compress(text.encode()))
+            self.assertRegex(self.refused("new.csv.gz"), r"^new\.csv\.gz:\d")
+
     def test_a_model_that_does_not_know_its_import(self):
         self.trained(text_of(table(60), ["age", "bought"]))
         path = self.cwd / "out/best/model.json"
@@ -240,6 +246,38 @@ class NewRows(Case):
         (self.cwd / "new.csv").write_text("age\n3\n")
         self.assertIn("a source that its best/model.json does not name", self.refused("new.csv"))
         self.assertEqual(len(self.predict("table")), 60)
+
+    def test_datasets_with_other_offsets(self):
+        def rows(first):
+            return [
+                {"count": str(1_700_000_000_000 + first + n * 37 % 11), "kind": ("yes", "no")[n % 3 == 0]} for n in range(60)
+            ]
+
+        columns = ["count", "kind"]
+        for normalise in (True, False):
+            with self.subTest(normalise=normalise):
+                self.imported_from(text_of(rows(0), columns), out="table")
+                self.write(
+                    experiment(
+                        data={"path": "table", "normalise": normalise},
+                        model={"name": "mlp", "hidden": [8]},
+                        train={"epochs": 2, "batch_size": 16, "optimizer": {"name": "sgd", "lr": 0.01}},
+                        space={"train.optimizer.lr": [0.01]},
+                    )
+                )
+                self.succeed("--quiet", "--trainers", "2")
+                later = text_of(rows(20), columns)
+                self.imported_from(later, out="later")
+                offsets = [
+                    json.loads((self.cwd / name / "dataset.json").read_text())["feature_offset"]
+                    for name in ("table", "later")
+                ]
+                self.assertEqual(offsets[1][0] - offsets[0][0], 20)
+                self.predict("later", "known.csv")
+                (self.cwd / "new.csv").write_text(later)
+                self.same_as_known(self.predict("new.csv"), "p_yes")
+                for name in ("table", "later", "out"):
+                    shutil.rmtree(self.cwd / name)
 
     def inspect_tells_all(self, dataset):
         _, inspected, _ = self.run_hopscotch("data", "inspect", dataset)

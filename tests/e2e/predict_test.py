@@ -170,6 +170,19 @@ class Predict(Case):
         )
         self.refuse("out: there is no trial 2 in this run", "predict", "out", "digits", "--out", "p.csv", "--trial", "2")
 
+    def test_a_description_that_somebody_changed(self):
+        path = self.cwd / "out/best/model.json"
+        best = strict_json(path.read_text())
+        for key, value, problem in (
+            ("feature_offset", [1], "feature_offset has 1 numbers (one a feature: 64)"),
+            ("target_mean", [1], "target_mean and target_stddev have 1 and 0 numbers (10 targets)"),
+            ("mean", [0, 0], "mean and stddev have 2 and 1 numbers (the shape asks for 1)"),
+            ("shape", [1, -8, -8], "shape or outputs has a number below 1"),
+        ):
+            path.write_text(json.dumps({**best, "model": {**best["model"], key: value}}))
+            said = f"out/best/model.json: model: {problem} (not written by this hopscotch?)"
+            self.refuse(said, "predict", "out", "digits", "--out", "p.csv")
+
     def test_no_rows_of_that_split(self):
         for file in (self.cwd / "digits").glob("test-*"):
             file.unlink()
@@ -249,6 +262,11 @@ class OfARunThatHasNotFinished(Case):
             "--out",
             "p.csv",
         )
+        for trial, problem in (
+            ("1", "trial 1 has finished no epoch (there is nothing to predict with); let the run go on first"),
+            ("77", "there is no trial 77 in this run"),
+        ):
+            self.refuse(f"out: {problem}", "predict", "out", "digits", "--out", "p.csv", "--trial", trial)
 
     def test_an_interrupted_run_has_it_in_a_checkpoint(self):
         self.write(experiment(train={"epochs": 2000, "batch_size": 32, "optimizer": {"name": "sgd", "lr": 0.1}}))

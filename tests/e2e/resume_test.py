@@ -506,13 +506,21 @@ class ResumeCommand(Disturbed):
         )
 
     def test_what_may_be_somebody_elses_is_not_started(self):
-        self.write(disturbed(run={**disturbed()["run"], "on_end": ["touch", "ended"], "spill": "elsewhere"}))
+        self.write(
+            disturbed(
+                run={**disturbed()["run"], "on_end": ["touch", "ended"], "spill": "elsewhere"},
+                data={**disturbed()["data"], "stage": "copies"},
+            )
+        )
         self.killed_at_lap(3)
-        shutil.rmtree(self.cwd / "elsewhere", ignore_errors=True)
+        for place in ("elsewhere", "copies"):
+            shutil.rmtree(self.cwd / place, ignore_errors=True)
         code, out, err = self.run_hopscotch("resume", "out", "--trainers", "2")
         self.assertEqual(code, 0, err + out)
-        self.assertIn("run.on_end of out is not used (the directory may be somebody else's); --allow-code uses it", err)
-        self.assertFalse((self.cwd / "ended").exists() or (self.cwd / "elsewhere").exists())
+        for key in ("run.on_end", "run.spill", "data.stage"):
+            self.assertIn(f"{key} of out is not used (the directory may be somebody else's); --allow-code uses it", err)
+        for place in ("ended", "elsewhere", "copies"):
+            self.assertFalse((self.cwd / place).exists(), place)
 
 
 class Signals(Disturbed):

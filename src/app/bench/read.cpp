@@ -15,10 +15,10 @@
 
 #include "app/bench/benches.hpp"
 #include "app/common/median.hpp"
-#include "app/common/temporary_directory.hpp"
 #include "core/clock.hpp"
 #include "core/error.hpp"
 #include "core/rng.hpp"
+#include "core/scratch_directory.hpp"
 #include "data/batches/batches.hpp"
 #include "data/batches/shard_source.hpp"
 #include "data/dataset/manifest.hpp"
@@ -229,7 +229,7 @@ void print(ReadBench const& bench, Table const& table, BenchReadOptions const& o
 int bench_read_command(BenchReadOptions const& options) {
     if (options.repeats < 1 || options.batch_size < 1 || !(options.megabytes > 0))
         throw ConfigError("bench read: --repeats, --batch and --megabytes must be above 0");
-    TemporaryDirectory const temporary;
+    ScratchDirectory const temporary;
     auto const directory = options.dir.empty() ? temporary.path() : std::filesystem::path(options.dir);
     auto const manifest = options.dir.empty() ? write_images(directory, options.megabytes) : read_manifest(directory);
     if (manifest.train.empty()) throw DataError(fmt::format("{}: has no training shard", directory.string()));

@@ -9,7 +9,7 @@
 #include <map>
 #include <span>
 
-#include "app/common/counted.hpp"
+#include "core/counted.hpp"
 #include "core/error.hpp"
 #include "core/file.hpp"
 #include "core/json_reader.hpp"

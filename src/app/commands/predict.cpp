@@ -8,6 +8,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -49,16 +50,20 @@ struct PredictOptions {
 
 double offset_at(std::vector<double> const& offsets, std::size_t i) { return offsets.empty() ? 0 : offsets[i]; }
 
-// The means of the training rows, beside features of which the import has subtracted other offsets.
-std::vector<double> moved_means(Manifest const& trained, Manifest const& data) {
-    auto out = trained.mean;
-    if (static_cast<std::int64_t>(out.size()) != data.row_size()) return out;  // by channel: images have no offsets
-    for (std::size_t i = 0; i < out.size(); ++i)
-        out[i] += offset_at(trained.feature_offset, i) - offset_at(data.feature_offset, i);
-    return out;
+// Features and targets as the model knows them, and not as another import has stored them.
+void move_features(Manifest const& trained, Manifest const& data, Shard& rows) {
+    if (data.feature_offset == trained.feature_offset) return;
+    auto const width = static_cast<std::size_t>(data.row_size());
+    auto& bytes = rows.features.own();
+    for (std::size_t i = 0; i * sizeof(float) < bytes.size(); ++i) {
+        float value = 0;
+        std::memcpy(&value, &bytes[i * sizeof value], sizeof value);
+        value = static_cast<float>(value + offset_at(data.feature_offset, i % width) -
+                                   offset_at(trained.feature_offset, i % width));
+        std::memcpy(&bytes[i * sizeof value], &value, sizeof value);
+    }
 }
 
-// Targets as the model knows them, and not as another import has stored them.
 void move_targets(Manifest const& trained, Manifest const& data, Shard& rows) {
     if (data.target_mean == trained.target_mean && data.target_stddev == trained.target_stddev) return;
     auto const width = static_cast<std::size_t>(trained.outputs);
@@ -85,8 +90,10 @@ Manifest normalised_as(Manifest const& trained, Manifest data, std::string const
     auto const* expected = trained.provenance.find("features");
     if (columns != nullptr && expected != nullptr && *columns != *expected)
         throw differs("the columns are", columns->dump(), expected->dump());
+    if (data.feature_offset != trained.feature_offset && data.type != FeatureType::float32)
+        throw differs("features are", "bytes", "numbers from which the import subtracts an offset");
     data.stddev = trained.stddev;
-    data.mean = moved_means(trained, data);
+    data.mean = trained.mean;
     return data;
 }
 
@@ -158,6 +165,7 @@ int predict_dataset(PredictOptions const& options, Workspace& workspace) {
         if (!options.split.empty() && options.split != name) continue;
         for (std::size_t s = 0; s < data.files(split).size(); ++s) {
             auto answers = read_shard(options.rows, data.files(split)[s], data);
+            move_features(trained.manifest(), data, answers);
             move_targets(trained.manifest(), data, answers);
             auto const source = shard_in_memory(answers);
             predict_shard(trained, *source, answers, fmt::format("{},{}", name, s), table);

@@ -10,12 +10,12 @@
 #include <set>
 
 #include "app/common/build_info.hpp"
-#include "app/common/temporary_directory.hpp"
 #include "comm/courier.hpp"
 #include "comm/thread_world.hpp"
 #include "core/clock.hpp"
 #include "core/error.hpp"
 #include "core/hash.hpp"
+#include "core/scratch_directory.hpp"
 #include "data/dataset/data_schema.hpp"
 #include "experiment/config.hpp"
 #include "experiment/reader.hpp"
@@ -144,7 +144,7 @@ private:
     std::map<TrialId, int> left_;
     std::set<LapId> sources_;  // with whose ends clones begin
     std::optional<RecordedLaps> comparison_;
-    TemporaryDirectory files_;
+    ScratchDirectory files_;
 };
 
 }  // namespace

@@ -9,7 +9,6 @@
 #include "comm/buffer_pool.hpp"
 #include "core/error.hpp"
 #include "core/hash.hpp"
-#include "experiment/strategy_traits.hpp"
 #include "strategy/common/journey.hpp"
 #include "strategy/trainer/trial_runner.hpp"
 
@@ -74,10 +73,6 @@ Verdicts replay_trials(TrialRunner& runner, Recorded& run, std::set<TrialId> con
 }
 
 }  // namespace
-
-bool trains_together(StrategyConfig const& strategy) {
-    return strategy.group_size > 1 || strategy_traits(strategy.name).bits == Bits::same_trainers;
-}
 
 std::set<TrialId> with_sources(Journal const& journal, std::set<TrialId> trials) {
     for (std::size_t before = 0; before != trials.size();) {

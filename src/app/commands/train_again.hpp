@@ -28,9 +28,6 @@ struct Verdicts {
     std::vector<std::string> differences;  // the first of each trial
 };
 
-// Whether a trial's bits need the trainers of the run: then it cannot be trained alone.
-bool trains_together(StrategyConfig const& strategy);
-
 // These trials, and the trials whose states they took over.
 std::set<TrialId> with_sources(Journal const& journal, std::set<TrialId> trials);
 

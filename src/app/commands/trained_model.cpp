@@ -9,10 +9,11 @@
 
 #include "app/commands/best_so_far.hpp"
 #include "app/commands/train_again.hpp"
-#include "app/common/counted.hpp"
 #include "app/common/run_code.hpp"
+#include "core/counted.hpp"
 #include "core/error.hpp"
 #include "core/file.hpp"
+#include "core/json_reader.hpp"
 #include "experiment/reader.hpp"
 #include "model/feed/workspace.hpp"
 #include "model/trial/trial_state.hpp"
@@ -50,6 +51,9 @@ Manifest expected_data(Json const& model) {
     if (model.find("target_stddev") != nullptr) out.target_stddev = numbers("target_stddev");
     out.mean = numbers("mean");
     out.stddev = numbers("stddev");
+    Problems problems("model");
+    check_rows(out, problems);
+    if (!problems.empty()) throw DataError(problems.text());
     return out;
 }
 
@@ -100,9 +104,8 @@ Best best_so_far(RunSoFar const& run, std::optional<int> trial) {
     if (lap && together && !wanted) lap = best_lap(run, wanted, true);
     if (!lap)
         throw ConfigError(
-            fmt::format("{}: no trial has finished an epoch{}{} (there is nothing to predict with); let the run "
-                        "go on first",
-                        run.directory.string(), wanted ? fmt::format(" of trial {}", *trial) : "",
+            fmt::format("{}: {}{} (there is nothing to predict with); let the run go on first", run.directory.string(),
+                        trial ? fmt::format("trial {} has finished no epoch", *trial) : "no trial has finished an epoch",
                         together ? ", or no checkpoint has its state" : ""));
     Best out{lap->trial, data_of(run), lap};
     fmt::print(stderr, "{}: has not finished; this is the best model so far: trial {}, epoch {}\n", run.directory.string(),
@@ -149,6 +152,8 @@ TrainedTrial trained_trial(TrialChoice const& choice, Workspace& workspace,
     problems.throw_if_any();
     auto const journal = read_journal(run_dir / "journal.jsonl");
     RunSoFar const run{run_dir, experiment, facts, journal};
+    if (choice.trial && !journal.assignments.contains(TrialId(*choice.trial)))
+        throw ConfigError(fmt::format("{}: there is no trial {} in this run", run_dir.string(), *choice.trial));
     auto const best_file = run_dir / "best" / "model.json";
     bool const finished = std::filesystem::exists(best_file);
     auto best = finished ? read_best(best_file) : best_so_far(run, choice.trial);

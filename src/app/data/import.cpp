@@ -216,7 +216,7 @@ void add_tokens(CLI::App& command, ImportTokensOptions& options) {
 template <class Options>
 ImportReport import_readable(Options options, ImportReport (*import)(Options const&)) {
     check_import_options(options);
-    ReadableSources const sources(options.sources, options.encoding);
+    ReadableSources const sources(options.sources, options.encoding, [&] { options.progress(0, 0); });
     options.sources = sources.paths();
     try {
         return import(options);

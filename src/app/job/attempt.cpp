@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include "app/common/counted.hpp"
 #include "app/job/best_model.hpp"
 #include "app/job/describe_run.hpp"
 #include "app/job/earlier_jobs.hpp"
@@ -17,6 +16,7 @@
 #include "comm/courier.hpp"
 #include "comm/peers.hpp"
 #include "core/clock.hpp"
+#include "core/counted.hpp"
 #include "core/fault.hpp"
 #include "core/ids.hpp"
 #include "core/log.hpp"

@@ -34,7 +34,6 @@
 #include "core/log.hpp"
 #include "experiment/measures.hpp"
 #include "experiment/search_section.hpp"
-#include "experiment/strategy_traits.hpp"
 #include "run/recorder.hpp"
 #include "schedule/director.hpp"
 #include "strategy/common/pump.hpp"
@@ -121,9 +120,7 @@ std::optional<int> Rank0::attempt() {
     if (!report_) report_ = std::make_unique<LiveReport>(job.directory().path(), prepared_.experiment.run.report_every_s);
     // If the bits do not depend on the number of trainers, the job can continue with fewer trainers. Members of a group wait
     // for each other in the middle of units, so a job with groups ends and is resumed.
-    auto const& strategy = prepared_.experiment.strategy;
-    if (strategy_traits(strategy.name).bits == Bits::any_trainers && strategy.group_size == 1)
-        courier_.peers().survive_losses();
+    if (!trains_together(prepared_.experiment.strategy)) courier_.peers().survive_losses();
     try {
         try {
             return work(job);

@@ -54,13 +54,13 @@ std::string text_of_run(RunOptions const& options) {
                         options.run_dir));
     auto document = read_run_facts(options.run_dir).experiment;
     document.set("run.dir", options.run_dir);
-    auto const* section = document.find("run");
-    for (std::string const key : {"on_end", "spill"}) {
-        if (options.allow_code || section == nullptr || section->find(key) == nullptr) continue;
-        log_info(fmt::format("run.{} of {} is not used (the directory may be somebody else's); --allow-code uses it", key,
-                             options.run_dir));
-        std::erase_if(document["run"].object(), [&](auto const& member) { return member.key == key; });
-        section = document.find("run");
+    std::pair<std::string, std::string> const risky[] = {{"run", "on_end"}, {"run", "spill"}, {"data", "stage"}};
+    for (auto const& [section, key] : risky) {
+        auto const* found = document.find(section);
+        if (options.allow_code || found == nullptr || found->find(key) == nullptr) continue;
+        log_info(fmt::format("{}.{} of {} is not used (the directory may be somebody else's); --allow-code uses it", section,
+                             key, options.run_dir));
+        std::erase_if(document[section].object(), [&](auto const& member) { return member.key == key; });
     }
     return document.dump(2);
 }

@@ -5,9 +5,9 @@
 #include <cmath>
 
 #include "app/common/bytes_text.hpp"
-#include "app/common/counted.hpp"
 #include "app/compare/compared_run.hpp"
 #include "app/report/sections.hpp"
+#include "core/counted.hpp"
 #include "run/leaderboard.hpp"
 
 namespace hopscotch {

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "app/common/counted.hpp"
 #include "app/compare/compared_run.hpp"
 #include "app/report/sections.hpp"
+#include "core/counted.hpp"
 #include "core/hash.hpp"
 #include "experiment/strategy_traits.hpp"
 #include "schedule/policy.hpp"

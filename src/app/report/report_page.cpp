@@ -7,8 +7,8 @@
 #include <cmath>
 #include <ctime>
 
-#include "app/common/counted.hpp"
 #include "app/report/sections.hpp"
+#include "core/counted.hpp"
 
 namespace hopscotch {
 namespace {

@@ -7,9 +7,9 @@
 #include <numeric>
 
 #include "app/common/bytes_text.hpp"
-#include "app/common/counted.hpp"
 #include "app/compare/compared_run.hpp"
 #include "app/report/sections.hpp"
+#include "core/counted.hpp"
 #include "experiment/reader.hpp"
 #include "experiment/strategy_traits.hpp"
 #include "schedule/run_estimate.hpp"

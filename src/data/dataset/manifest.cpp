@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <functional>
@@ -171,40 +172,13 @@ private:
     }
 
     void check() {
-        auto const& m = manifest_;
-        if (m.shape.empty()) problems_.add("shape is empty (a row has at least one feature)");
-        if (std::accumulate(m.shape.begin(), m.shape.end(), 1.0, std::multiplies<>()) > k_most_row_features)
-            return problems_.add(fmt::format("shape says that a row has more than {} features", k_most_row_features));
-        if (m.train.empty()) problems_.add("there are no training shards");
+        check_rows(manifest_, problems_);
+        if (manifest_.train.empty()) problems_.add("there are no training shards");
         for (auto const split : {Split::train, Split::valid, Split::test}) {
             std::set<std::string> names;
-            for (auto const& file : m.files(split))
+            for (auto const& file : manifest_.files(split))
                 if (!names.insert(file.file).second) return problems_.add(fmt::format("names '{}' twice", file.file));
         }
-        auto const scales = static_cast<std::size_t>(m.shape.size() == 3 ? m.shape[0] : m.row_size());
-        if (m.mean.size() != scales || m.stddev.size() != scales)
-            problems_.add(fmt::format("mean and stddev have {} and {} numbers (the shape asks for {})", m.mean.size(),
-                                      m.stddev.size(), scales));
-        for (auto const value : m.stddev)
-            if (!(value > 0)) return problems_.add(fmt::format("stddev {} must be > 0", value));
-        if (m.categories.size() > 1 && static_cast<std::int64_t>(m.categories.size()) != m.row_size())
-            problems_.add(fmt::format("categories has {} numbers (one a feature: {}; or a single one)", m.categories.size(),
-                                      m.row_size()));
-        auto const outputs = static_cast<std::size_t>(m.outputs);
-        for (auto const* counts : {&m.train_counts, &m.valid_counts, &m.test_counts})
-            if (!counts->empty() && counts->size() != outputs)
-                problems_.add(fmt::format("counts of {} classes (there are {})", counts->size(), outputs));
-        if (!m.feature_offset.empty() && static_cast<std::int64_t>(m.feature_offset.size()) != m.row_size())
-            problems_.add(
-                fmt::format("feature_offset has {} numbers (one a feature: {})", m.feature_offset.size(), m.row_size()));
-        bool const none = m.target_mean.empty() && m.target_stddev.empty();
-        if (!none && (m.target_mean.size() != outputs || m.target_stddev.size() != outputs))
-            problems_.add(fmt::format("target_mean and target_stddev have {} and {} numbers ({} targets)",
-                                      m.target_mean.size(), m.target_stddev.size(), outputs));
-        for (auto const value : m.target_stddev)
-            if (!(value > 0)) return problems_.add(fmt::format("target_stddev {} must be > 0", value));
-        if (!m.class_names.empty() && static_cast<std::int64_t>(m.class_names.size()) != m.outputs)
-            problems_.add(fmt::format("{} class names for {} classes", m.class_names.size(), m.outputs));
     }
 
     Manifest manifest_;
@@ -268,6 +242,38 @@ void write_manifest(std::filesystem::path const& directory, Manifest const& mani
     out.close();
     if (!out) throw DataError(fmt::format("{}: cannot be written; check free space and permissions", path.string()));
     std::filesystem::rename(unfinished, path);
+}
+
+void check_rows(Manifest const& m, Problems& problems) {
+    if (m.shape.empty()) problems.add("shape is empty (a row has at least one feature)");
+    if (std::ranges::any_of(m.shape, [](auto side) { return side < 1; }) || m.outputs < 1)
+        return problems.add("shape or outputs has a number below 1");
+    if (std::accumulate(m.shape.begin(), m.shape.end(), 1.0, std::multiplies<>()) > k_most_row_features)
+        return problems.add(fmt::format("shape says that a row has more than {} features", k_most_row_features));
+    auto const scales = static_cast<std::size_t>(m.shape.size() == 3 ? m.shape[0] : m.row_size());
+    if (m.mean.size() != scales || m.stddev.size() != scales)
+        problems.add(fmt::format("mean and stddev have {} and {} numbers (the shape asks for {})", m.mean.size(),
+                                 m.stddev.size(), scales));
+    for (auto const value : m.stddev)
+        if (!(value > 0)) return problems.add(fmt::format("stddev {} must be > 0", value));
+    if (m.categories.size() > 1 && static_cast<std::int64_t>(m.categories.size()) != m.row_size())
+        problems.add(fmt::format("categories has {} numbers (one a feature: {}; or a single one)", m.categories.size(),
+                                 m.row_size()));
+    auto const outputs = static_cast<std::size_t>(m.outputs);
+    for (auto const* counts : {&m.train_counts, &m.valid_counts, &m.test_counts})
+        if (!counts->empty() && counts->size() != outputs)
+            problems.add(fmt::format("counts of {} classes (there are {})", counts->size(), outputs));
+    if (!m.feature_offset.empty() && static_cast<std::int64_t>(m.feature_offset.size()) != m.row_size())
+        problems.add(
+            fmt::format("feature_offset has {} numbers (one a feature: {})", m.feature_offset.size(), m.row_size()));
+    bool const none = m.target_mean.empty() && m.target_stddev.empty();
+    if (!none && (m.target_mean.size() != outputs || m.target_stddev.size() != outputs))
+        problems.add(fmt::format("target_mean and target_stddev have {} and {} numbers ({} targets)", m.target_mean.size(),
+                                 m.target_stddev.size(), outputs));
+    for (auto const value : m.target_stddev)
+        if (!(value > 0)) return problems.add(fmt::format("target_stddev {} must be > 0", value));
+    if (!m.class_names.empty() && static_cast<std::int64_t>(m.class_names.size()) != m.outputs)
+        problems.add(fmt::format("{} class names for {} classes", m.class_names.size(), m.outputs));
 }
 
 double stored_target(Manifest const& manifest, std::size_t output, double in_units) {

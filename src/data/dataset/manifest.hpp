@@ -38,9 +38,8 @@ struct Manifest {
     // n of every feature (a vocabulary); else by feature, 0 where it is a number. float32 holds them exactly below 2^24.
     std::vector<std::int64_t> categories;
     std::vector<ShardFile> train, valid, test;
-    std::vector<double> mean, stddev;  // of the training rows per channel (shape of rank 3) or per feature; stddev > 0
-    std::vector<double>
-        feature_offset;  // by feature: an integer that the import subtracted, as float32 has 24 bits; or empty
+    std::vector<double> mean, stddev;    // of the training rows per channel (shape of rank 3) or per feature; stddev > 0
+    std::vector<double> feature_offset;  // by feature: an integer that the import subtracted (float32 has 24 bits), or empty
     // Of a regression, by target, of the training rows: a stored target is (target - mean) / stddev. Empty: as it is.
     std::vector<double> target_mean, target_stddev;
     // Rows of each class (multilabel: rows where the output is 1) in every split; empty for other tasks and older datasets.
@@ -57,6 +56,9 @@ struct Manifest {
 // Throws DataError: "<dir>: not a dataset directory ...", another format version, malformed.
 Manifest read_manifest(std::filesystem::path const& directory);
 void write_manifest(std::filesystem::path const& directory, Manifest const& manifest);
+
+// What describes a row must agree: the shape, the means, the offsets, the names. Adds a sentence for each that does not.
+void check_rows(Manifest const& manifest, Problems& problems);
 
 // A target of a regression as it is stored, and in the units of the source.
 double stored_target(Manifest const& manifest, std::size_t output, double in_units);

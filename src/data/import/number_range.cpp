@@ -43,10 +43,9 @@ double NumberRange::offset() const {
     return spread < largest * k_small_spread ? std::floor(low) : 0;
 }
 
-std::string NumberRange::loss() const {
+std::string NumberRange::loss(double offset) const {
     if (empty() || !integers) return "";
-    auto const shift = offset();
-    auto const largest = std::max(std::abs(low - shift), std::abs(high - shift));
+    auto const largest = std::max(std::abs(low - offset), std::abs(high - offset));
     if (largest <= k_exact) return "";
     return fmt::format("integers that differ by less than {:.0f} can become equal (float32 has 24 bits)",
                        std::ldexp(1.0, std::ilogb(largest) - 23));

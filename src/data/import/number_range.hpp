@@ -10,6 +10,8 @@
 
 namespace hopscotch {
 
+__extension__ using WideInteger = __int128;  // differences of 64-bit integers
+
 // Of all values of a column that are not missing.
 struct NumberRange {
     double low = std::numeric_limits<double>::infinity(), high = -std::numeric_limits<double>::infinity();
@@ -23,8 +25,8 @@ struct NumberRange {
     // for numbers whose spread is small beside their size, such as seconds since 1970.
     double offset() const;
 
-    // The loss of integers without the offset: "" if float32 holds every integer of the range, else a sentence's end.
-    std::string loss() const;
+    // The loss of integers from which this offset is subtracted: "" if float32 holds each of them, else a sentence's end.
+    std::string loss(double offset) const;
 };
 
 // Counts different numbers that become equal in float32. Keeps a sample of at most 1024 numbers, chosen by the rounded

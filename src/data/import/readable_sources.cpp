@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 #include <iconv.h>
-#include <stdlib.h>
 #include <zlib.h>
 
 #include <array>
@@ -89,33 +88,25 @@ private:
 
 }  // namespace
 
-ReadableSources::ReadableSources(std::vector<fs::path> sources, std::string const& encoding) : sources_(std::move(sources)) {
+ReadableSources::ReadableSources(std::vector<fs::path> sources, std::string const& encoding,
+                                 std::function<void()> const& poll)
+    : sources_(std::move(sources)) {
     for (auto const& source : sources_) {
         std::error_code none;  // what is not there is for the importer to tell
         bool const file = fs::is_regular_file(source, none);
         bool const as_it_is =
             !fs::exists(source, none) || fs::is_directory(source, none) || (file && encoding.empty() && !is_gzip(source));
-        paths_.push_back(as_it_is ? source : copy(source, encoding));
+        paths_.push_back(as_it_is ? source : copy(source, encoding, poll));
     }
 }
 
-ReadableSources::~ReadableSources() {
-    std::error_code ignored;
-    if (!folder_.empty()) fs::remove_all(folder_, ignored);
-}
-
-fs::path ReadableSources::copy(fs::path const& source, std::string const& encoding) {
+fs::path ReadableSources::copy(fs::path const& source, std::string const& encoding, std::function<void()> const& poll) {
     std::optional<TextDecoder> decoder;
     if (!encoding.empty()) decoder.emplace(encoding);
-    if (folder_.empty()) {
-        auto name = (fs::temp_directory_path() / "hopscotch-XXXXXX").string();
-        if (mkdtemp(name.data()) == nullptr)
-            throw DataError(fmt::format("{}: cannot be made; set TMPDIR to a directory that can be written", name));
-        folder_ = name;
-    }
+    if (!folder_) folder_.emplace();
     auto name = source.filename().string();
     if (name.ends_with(".gz")) name.resize(name.size() - 3);
-    auto const out_path = folder_ / fmt::format("{}", paths_.size()) / name;  // two sources may have the same name
+    auto const out_path = folder_->path() / fmt::format("{}", paths_.size()) / name;  // two sources may have the same name
     fs::create_directory(out_path.parent_path());
     PlainBytes in(source);
     std::ofstream out(out_path, std::ios::binary);
@@ -126,6 +117,7 @@ fs::path ReadableSources::copy(fs::path const& source, std::string const& encodi
         if (decoder && !text)
             throw DataError(fmt::format("{}: is not {}; choose another --encoding", source.string(), encoding));
         out << (decoder ? std::string_view(*text) : bytes);
+        if (poll) poll();
     }
     if (decoder && !decoder->complete())
         throw DataError(
@@ -141,8 +133,9 @@ std::string ReadableSources::by_source(std::string message) const {
     for (std::size_t i = 0; i < paths_.size(); ++i) {
         if (paths_[i] == sources_[i]) continue;
         auto const copy = paths_[i].string();
-        for (auto at = message.find(copy); at != message.npos; at = message.find(copy, at))
-            message.replace(at, copy.size(), sources_[i].string());
+        auto const source = sources_[i].string();
+        for (auto at = message.find(copy); at != message.npos; at = message.find(copy, at + source.size()))
+            message.replace(at, copy.size(), source);
     }
     return message;
 }

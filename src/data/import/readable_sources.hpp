@@ -3,19 +3,22 @@
 // another encoding than UTF-8 are copied to a folder in TMPDIR first.
 #pragma once
 #include <filesystem>
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "core/scratch_directory.hpp"
 
 namespace hopscotch {
 
 class ReadableSources {
 public:
     // encoding: of the texts, as iconv names it, or latin-1; empty: the bytes as they are. Throws DataError for a source
-    // that cannot be read, ConfigError for an encoding that nobody knows.
-    ReadableSources(std::vector<std::filesystem::path> sources, std::string const& encoding);
-    ~ReadableSources();  // removes the copies
-    ReadableSources(ReadableSources const&) = delete;
-    ReadableSources& operator=(ReadableSources const&) = delete;
+    // that cannot be read, ConfigError for an encoding that nobody knows. poll (may be empty): called now and then while
+    // sources are copied; what it throws ends the copying.
+    ReadableSources(std::vector<std::filesystem::path> sources, std::string const& encoding,
+                    std::function<void()> const& poll = {});
 
     std::vector<std::filesystem::path> const& paths() const { return paths_; }
 
@@ -23,10 +26,11 @@ public:
     std::string by_source(std::string message) const;
 
 private:
-    std::filesystem::path copy(std::filesystem::path const& source, std::string const& encoding);
+    std::filesystem::path copy(std::filesystem::path const& source, std::string const& encoding,
+                               std::function<void()> const& poll);
 
     std::vector<std::filesystem::path> sources_, paths_;
-    std::filesystem::path folder_;  // empty: nothing was copied
+    std::optional<ScratchDirectory> folder_;  // none: nothing was copied
 };
 
 }  // namespace hopscotch

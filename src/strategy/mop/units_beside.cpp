@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "core/error.hpp"
 #include "experiment/config.hpp"
 #include "model/state/layout.hpp"
 #include "model/state/state.hpp"
@@ -28,7 +29,7 @@ void fail(Journey& journey, TrainerId self, std::exception_ptr const& error) {
     } catch (std::exception const& caught) {
         record.cause = cause_of(caught);
         record.reason =
-            fmt::format("the end of a unit of epoch {} on trainer {}: {}", record.epoch, self.value, failure_words(caught));
+            fmt::format("the end of a unit of epoch {} on trainer {}: {}", record.epoch, self.value, words_of(caught));
     }
     record.outcome = Outcome::failed;
 }

@@ -10,7 +10,6 @@
 #include "core/clock.hpp"
 #include "experiment/config.hpp"
 #include "experiment/procedures.hpp"
-#include "experiment/strategy_traits.hpp"
 #include "model/state/state.hpp"
 #include "run/checkpoint.hpp"
 #include "run/metrics.hpp"
@@ -104,9 +103,7 @@ void StateKeeper::consider_best(Journey const& journey, ByteView state) {
     unsaved_best_->whole = holds_ == Holds::whole_states;
     // One process can train the trial again, to have its best state, if it can train alone to the same bits. Else a file has
     // to have it, from the first lap on.
-    auto const& strategy = resources_.experiment.strategy;
-    bool const together = strategy.group_size > 1 || strategy_traits(strategy.name).bits == Bits::same_trainers;
-    if (!together || !checkpointer_->due(best_saved_s_)) return;
+    if (!trains_together(resources_.experiment.strategy) || !checkpointer_->due(best_saved_s_)) return;
     best_saved_s_ = monotonic_s();
     save_best();
 }

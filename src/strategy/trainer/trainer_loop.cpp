@@ -199,7 +199,7 @@ void TrainerLoop::fail(Journey& journey, std::exception const& error) {
     journey.record.outcome = Outcome::failed;
     journey.record.cause = cause_of(error);
     journey.record.reason = fmt::format("epoch {} on trainer {} ({}): {}", journey.lap.epoch, runner().self().value,
-                                        host_name(), failure_words(error));
+                                        host_name(), words_of(error));
 }
 
 TrainerLoop::News TrainerLoop::news_of(TrialId trial) {

@@ -24,9 +24,4 @@ Cause cause_of(std::exception const& error) {
     return data || memory ? Cause::surroundings : Cause::trial;
 }
 
-std::string failure_words(std::exception const& error) {
-    bool const memory = dynamic_cast<std::bad_alloc const*>(&error) != nullptr;
-    return memory ? "there is not enough memory" : error.what();
-}
-
 }  // namespace hopscotch

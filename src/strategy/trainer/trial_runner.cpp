@@ -69,7 +69,7 @@ void TrialRunner::guarded(Journey& journey, std::string const& what, std::functi
     } catch (CommError const&) {
         throw;  // a lost rank is no bad trial
     } catch (std::exception const& error) {
-        auto const why = failure_words(error);
+        auto const why = words_of(error);
         look_at_device(fmt::format("{} of trial {}, epoch {}: {}", what, journey.lap.trial.value, journey.lap.epoch, why));
         record.outcome = Outcome::failed;
         record.cause = cause_of(error);

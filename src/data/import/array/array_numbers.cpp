@@ -12,8 +12,6 @@
 namespace hopscotch {
 namespace {
 
-__extension__ using ExactDifference = __int128;  // differences of 64-bit numbers
-
 constexpr std::int64_t k_exact_integer = 1 << 24;  // float32 holds every integer up to it
 constexpr std::size_t k_most_watched = 512;        // features; a watch takes some 50 kB
 constexpr std::size_t k_most_offsets_named = 10;
@@ -40,7 +38,7 @@ float held(T value, double offset, ArraySource const& features, std::int64_t row
         return static_cast<float>(less);
     } else {
         if (sizeof(T) < 4 && offset == 0) return static_cast<float>(value);
-        auto const less = static_cast<ExactDifference>(value) - static_cast<ExactDifference>(offset);
+        auto const less = static_cast<WideInteger>(value) - static_cast<WideInteger>(offset);
         if (less > k_exact_integer || less < -k_exact_integer) cannot_hold(place(), offset);
         return static_cast<float>(less);
     }

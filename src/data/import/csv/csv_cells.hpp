@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "data/import/number_range.hpp"
+
 namespace hopscotch {
 
 using Cells = std::vector<std::string_view>;
@@ -18,8 +20,6 @@ enum class CellKind { number, text, missing };
 
 // A number may be anything that from_chars reads, with a leading '+' too.
 CellKind read_cell(std::string_view cell, double& value);
-
-__extension__ using WideInteger = __int128;
 
 // 17, -3, 17.0, and every 64-bit integer exactly. Nothing: a fraction, a text, or an integer that needs more bits.
 std::optional<WideInteger> exact_integer(std::string_view cell);

@@ -81,7 +81,8 @@ void set_kinds(ImportCsvOptions const& options, CsvTable& table) {
         if (column.kind == ColumnKind::number && !table.chosen[i] && table.types[i].texts > 0)
             column.kind = kind_of(ColumnType::category, options);
         if (column.kind == ColumnKind::hashed) column.hash_seed = xxh3(std::as_bytes(std::span(column.name)));
-        if (column.kind == ColumnKind::number || column.kind == ColumnKind::date)
+        bool const number = column.kind == ColumnKind::number || column.kind == ColumnKind::date;
+        if (number && options.shape.empty())  // the elements of a picture or a series have one scale
             column.offset = table.types[i].range.offset();
     }
 }

@@ -2,14 +2,11 @@
 // The account of an import: everything that the passes decided, in words.
 #include <fmt/format.h>
 
+#include "core/counted.hpp"
 #include "data/import/csv/csv_scan.hpp"
 
 namespace hopscotch {
 namespace {
-
-std::string number_of(std::int64_t count, std::string_view one, std::string_view many) {
-    return fmt::format("{} {}", count, count == 1 ? one : many);
-}
 
 std::string label_decision(ImportCsvOptions const& options, CsvTable const& table) {
     std::string names;
@@ -28,10 +25,10 @@ std::string kinds_decision(CsvTable const& table) {
         categories += column.kind == ColumnKind::one_hot || column.kind == ColumnKind::hashed ? 1 : 0;
         dropped += column.kind == ColumnKind::dropped ? 1 : 0;
     }
-    std::string out = number_of(numbers, "column of numbers", "columns of numbers");
-    if (dates > 0) out += ", " + number_of(dates, "date", "dates");
-    if (categories > 0) out += ", " + number_of(categories, "category", "categories");
-    if (dropped > 0) out += ", " + number_of(dropped, "column dropped", "columns dropped");
+    std::string out = counted(numbers, "column of numbers", "columns of numbers");
+    if (dates > 0) out += ", " + counted(dates, "date", "dates");
+    if (categories > 0) out += ", " + counted(categories, "category", "categories");
+    if (dropped > 0) out += ", " + counted(dropped, "column dropped", "columns dropped");
     return out + fmt::format(": {} features", table.feature_names().size());
 }
 
@@ -51,7 +48,7 @@ std::string number_decision(CsvColumn const& column, ColumnTypes const& types) {
     auto const add = [&](std::string const& text) { out += (out.empty() ? "" : "; ") + text; };
     if (column.kind == ColumnKind::date) add("days since 1970-01-01 (UTC)");
     if (column.offset != 0) add(fmt::format("{:.0f} is subtracted, as float32 has 24 bits", column.offset));
-    if (auto const loss = types.range.loss(); !loss.empty() && column.kind != ColumnKind::label) add(loss);
+    if (auto const loss = types.range.loss(column.offset); !loss.empty() && column.kind != ColumnKind::label) add(loss);
     if (auto const code = types.first.find(Odd::code); code != types.first.end())
         add(fmt::format("numbers, though '{}' ({}) has a zero in front: --type {}=category keeps it", code->second.cell,
                         code->second.place, column.name));
@@ -64,7 +61,7 @@ std::string missing_decision(ImportCsvOptions const& options, CsvColumn const& c
     auto const becomes = column.kind == ColumnKind::hashed    ? "are a category of their own"
                          : column.kind == ColumnKind::one_hot ? "are no category"
                                                               : "become the mean of the training rows";
-    return fmt::format("{} {}", number_of(types.missing, "missing cell", "missing cells"), becomes);
+    return fmt::format("{} {}", counted(types.missing, "missing cell", "missing cells"), becomes);
 }
 
 std::string column_decision(ImportCsvOptions const& options, CsvColumn const& column, ColumnTypes const& types) {
@@ -88,8 +85,7 @@ std::vector<std::string> csv_decisions(ImportCsvOptions const& options, CsvTable
         if (auto const text = column_decision(options, table.columns[i], table.types[i]); !text.empty())
             out.push_back(fmt::format("column '{}': {}", table.columns[i].name, text));
     if (table.dropped > 0)
-        out.push_back(
-            number_of(table.dropped, "row with a missing cell is left out", "rows with missing cells are left out"));
+        out.push_back(counted(table.dropped, "row with a missing cell is left out", "rows with missing cells are left out"));
     return out;
 }
 

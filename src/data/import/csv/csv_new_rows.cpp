@@ -113,6 +113,7 @@ public:
 
 private:
     NewRows read(std::int64_t most);
+    auto by_source(auto const& work) const;
     bool fills() const { return missing_ == MissingValues::mean; }
     void find_by_name(std::vector<std::string> const& names);
     void find_by_place(Manifest const& trained, std::size_t cells);
@@ -138,6 +139,15 @@ private:
     std::int64_t row_ = 0;
 };
 
+// Errors name the source, and not the copy of it.
+auto CsvNewRows::by_source(auto const& work) const {
+    try {
+        return work();
+    } catch (DataError const& error) {
+        throw DataError(copy_.by_source(error.what()));
+    }
+}
+
 CsvNewRows::CsvNewRows(CsvNewRowsOptions const& options, Manifest const& trained)
     : options_(options),
       copy_({options.source}, text_in(trained.provenance, "encoding")),
@@ -148,7 +158,8 @@ CsvNewRows::CsvNewRows(CsvNewRowsOptions const& options, Manifest const& trained
     missing_ = table.at("missing").string() == "mean" ? MissingValues::mean : MissingValues::error;
     if (options.missing) missing_ = *options.missing;
     Cells first;
-    if (!reader_.next(first)) throw DataError(fmt::format("{}: the file is empty", options.source.string()));
+    if (!by_source([&] { return reader_.next(first); }))
+        throw DataError(fmt::format("{}: the file is empty", options.source.string()));
     std::vector<std::string> const names(first.begin(), first.end());
     cells_ = names.size();
     bool const header = table.at("header").boolean();
@@ -269,11 +280,7 @@ void CsvNewRows::read_row(Cells const& cells, std::vector<float>& out) {
 }
 
 NewRows CsvNewRows::next(std::int64_t most) {
-    try {
-        return read(most);
-    } catch (DataError const& error) {
-        throw DataError(copy_.by_source(error.what()));
-    }
+    return by_source([&] { return read(most); });
 }
 
 NewRows CsvNewRows::read(std::int64_t most) {

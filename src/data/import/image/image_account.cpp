@@ -3,12 +3,10 @@
 
 #include <fmt/format.h>
 
+#include "core/counted.hpp"
+
 namespace hopscotch {
 namespace {
-
-std::string counted(std::int64_t count, std::string_view one, std::string_view many) {
-    return fmt::format("{} {}", count, count == 1 ? one : many);
-}
 
 std::string channels_told(ImportImagesOptions const& options, RowFormat const& format) {
     auto const what = format.channels == 3 ? "3 channels (RGB)" : "1 channel (grey)";

@@ -10,18 +10,18 @@
 
 namespace hopscotch {
 
-class TemporaryDirectory {
+class ScratchDirectory {
 public:
-    TemporaryDirectory() : name_((std::filesystem::temp_directory_path() / "hopscotch-XXXXXX").string()) {
+    ScratchDirectory() : name_((std::filesystem::temp_directory_path() / "hopscotch-XXXXXX").string()) {
         if (mkdtemp(name_.data()) == nullptr)
             throw DataError(name_ + ": no temporary directory can be made here; set TMPDIR");
     }
-    ~TemporaryDirectory() {
+    ~ScratchDirectory() {
         std::error_code ignored;
         std::filesystem::remove_all(name_, ignored);
     }
-    TemporaryDirectory(TemporaryDirectory const&) = delete;
-    TemporaryDirectory& operator=(TemporaryDirectory const&) = delete;
+    ScratchDirectory(ScratchDirectory const&) = delete;
+    ScratchDirectory& operator=(ScratchDirectory const&) = delete;
     std::filesystem::path path() const { return name_; }
 
 private:
