@@ -271,6 +271,7 @@ RunFacts read_run_facts(fs::path const& directory) {
         facts.owners = owners_from_json(json);
         facts.start_unix_s = json.at("start_unix_s").number();
         facts.experiment = json.at("experiment");
+        facts.experiment.object();                   // else it throws
         if (auto const* files = json.find("files"))  // runs of older versions do not name any
             for (auto const& [path, hash, position] : files->object()) facts.files[path] = from_hex(hash.string());
         if (auto const* in_flight = json.find("in_flight")) facts.in_flight = in_flight->integer();

@@ -505,6 +505,24 @@ class ResumeCommand(Disturbed):
             "digits",
         )
 
+    def test_an_experiment_that_somebody_changed(self):
+        self.write(disturbed())
+        self.killed_at_lap(3)
+        path = self.cwd / "out/experiment.json"
+        facts = json.loads(path.read_text())
+        for experiment, problem in (
+            ([], r"out/experiment.json: expected an object \(got an array\).* \(not written by this hopscotch\?\)"),
+            (
+                {**facts["experiment"], "data": "x"},
+                r"out/experiment.json:\d+:\d+: /data: expected an object \(got a string\)",
+            ),
+            ({**facts["experiment"], "run": 5}, r"out: cannot continue this run with a changed experiment"),
+        ):
+            path.write_text(json.dumps({**facts, "experiment": experiment}))
+            code, out, err = self.run_hopscotch("resume", "out", "--trainers", "2")
+            self.assertEqual((code, out), (2, ""), err)
+            self.assertRegex(err, "^" + problem)
+
     def test_what_may_be_somebody_elses_is_not_started(self):
         self.write(
             disturbed(

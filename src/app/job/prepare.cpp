@@ -277,7 +277,8 @@ PreparedRun prepare_run(RunOptions const& options, std::function<int(RunConfig c
         throw ConfigError(
             "--resume and --overwrite exclude each other (one continues a run, the other deletes it); choose one");
     fault_point("start.prepare");
-    Problems problems(options.experiment);
+    Problems problems(options.run_dir.empty() ? options.experiment
+                                              : (std::filesystem::path(options.run_dir) / "experiment.json").string());
     PreparedRun prepared;
     prepared.experiment = experiment_of(options, problems);
     if (!problems.empty()) refuse_with_all_problems(prepared.experiment, problems);
