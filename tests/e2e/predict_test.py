@@ -177,7 +177,7 @@ class Predict(Case):
             ("feature_offset", [1], "feature_offset has 1 numbers (one a feature: 64)"),
             ("target_mean", [1], "target_mean and target_stddev have 1 and 0 numbers (10 targets)"),
             ("mean", [0, 0], "mean and stddev have 2 and 1 numbers (the shape asks for 1)"),
-            ("shape", [1, -8, -8], "shape or outputs has a number below 1"),
+            ("shape", [1, -8, -8], "shape or outputs has a number below 1 (a row has at least one feature and one output)"),
         ):
             path.write_text(json.dumps({**best, "model": {**best["model"], key: value}}))
             said = f"out/best/model.json: model: {problem} (not written by this hopscotch?)"

@@ -269,6 +269,11 @@ std::string form_groups(PreparedRun& prepared, std::function<ChosenGroups(Prepar
     return groups.why;
 }
 
+bool is_synthetic(std::string const& model) {
+    auto const found = std::ranges::find(zoo(), model, &ZooEntry::name);
+    return found != zoo().end() && found->synthetic;
+}
+
 }  // namespace
 
 PreparedRun prepare_run(RunOptions const& options, std::function<int(RunConfig const&)> const& trainers_of,
@@ -304,8 +309,7 @@ PreparedRun prepare_run(RunOptions const& options, std::function<int(RunConfig c
         prepare_director(prepared);
     if (prepared.owners.owner.empty()) prepared.owners = owners_of_run(prepared, {});
     auto const why_groups = form_groups(prepared, groups_of);
-    for (auto const& entry : zoo())
-        if (entry.name == experiment.model.name) prepared.synthetic = entry.synthetic;
+    prepared.synthetic = is_synthetic(experiment.model.name);
     prepared.notes = notes_for(prepared);
     prepared.notes.insert(prepared.notes.end(), known.notes.begin(), known.notes.end());
     if (!why_groups.empty()) prepared.notes.push_back(why_groups);

@@ -247,7 +247,7 @@ void write_manifest(std::filesystem::path const& directory, Manifest const& mani
 void check_rows(Manifest const& m, Problems& problems) {
     if (m.shape.empty()) problems.add("shape is empty (a row has at least one feature)");
     if (std::ranges::any_of(m.shape, [](auto side) { return side < 1; }) || m.outputs < 1)
-        return problems.add("shape or outputs has a number below 1");
+        return problems.add("shape or outputs has a number below 1 (a row has at least one feature and one output)");
     if (std::accumulate(m.shape.begin(), m.shape.end(), 1.0, std::multiplies<>()) > k_most_row_features)
         return problems.add(fmt::format("shape says that a row has more than {} features", k_most_row_features));
     auto const scales = static_cast<std::size_t>(m.shape.size() == 3 ? m.shape[0] : m.row_size());
