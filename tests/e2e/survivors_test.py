@@ -76,6 +76,8 @@ class Survivors(Jobs):
         finally:
             os.kill(victim, signal.SIGCONT)
         self.finished(process, "out", expected, [1], how=r"has been silent for \d+ s")
+        # What the job had done before the loss is its own work: else the ETA would be unknown behind it.
+        self.assertEqual(strict_json((self.cwd / "out/live.json").read_text())["progress"]["done_before"], 0)
 
     def test_killed_while_they_regroup(self):
         # Rank 3 dies when it has heard how the job goes on without rank 2, before it says so.

@@ -52,7 +52,6 @@ Attempt::Attempt(PreparedRun& prepared, Courier& courier, RunOptions const& opti
                   dispatcher_->leave(trial, why);  // else to the end of what is known
           },
           *dispatcher_),
-      meter_(std::make_unique<RunMeter>(prepared.experiment, prepared.shard_files())),
       pump_(courier, facts_.hosts, prepared.experiment.run.stall_s, *dispatcher_),
       options_(options),
       publish_(std::move(publish)) {
@@ -64,10 +63,13 @@ Attempt::Attempt(PreparedRun& prepared, Courier& courier, RunOptions const& opti
 Attempt::~Attempt() = default;
 
 void Attempt::run() {
-    started_s_ = monotonic_s();
-    if (!prepared_.training_since_s) prepared_.training_since_s = started_s_;
+    bool const job_begins = !prepared_.training_since_s;
+    if (job_begins) {
+        prepared_.training_since_s = monotonic_s();
+        prepared_.meter = std::make_unique<RunMeter>(prepared_.experiment, prepared_.shard_files());
+    }
     pausing_ = signal_caught() != 0;  // while the job started: nothing is trained
-    if (catch_up_) go_on();
+    if (catch_up_) go_on(job_begins);
     start_view();
     release();
     moves_.released(monotonic_s());
@@ -174,7 +176,7 @@ void Attempt::deliver(LapRecord record) {
     recorder_.lap_done(record, director_.trials()[record.trial.index()]);
     auto const& trial = director_.trials()[record.trial.index()];
     flops_of_laps_ += static_cast<double>(record.units.size()) * trial.unit_cost;
-    meter_->learn(record, trial);
+    prepared_.meter->learn(record, trial);
     end_trials();
     release();
     dispatcher_->lap_done(record);
@@ -205,7 +207,7 @@ void Attempt::end_trials() {
 }
 
 // Feeds the journal of earlier jobs to the director, then executes the remaining laps of every trial.
-void Attempt::go_on() {
+void Attempt::go_on(bool job_begins) {
     auto laps = catch_up_->begin(director_, recorder_);
     if (!procedure_traits(prepared_.experiment.search.procedure).clones)
         for (auto const& lap : catch_up_->ends_to_keep())
@@ -214,7 +216,11 @@ void Attempt::go_on() {
         released_[lap.trial] = std::max(released_[lap.trial], lap.epoch);
         execute(std::move(lap));
     }
-    flops_before_ = meter_->begin(director_.trials(), catch_up_->units_in_files(director_.trials())) - pump_.flops_done();
+    auto const& trials = director_.trials();
+    auto const units = catch_up_->units_in_files(trials);
+    if (job_begins) prepared_.meter->begin(trials, units);
+    flops_before_ = -pump_.flops_done();
+    for (auto const& [trial, count] : units) flops_before_ += count * trials[trial.index()].unit_cost;
     for (auto const& trial : director_.trials()) {
         if (has_ended(trial.status)) {
             ended_.insert(trial.id);
@@ -313,12 +319,12 @@ void Attempt::show_progress() {
 
 ProgressState Attempt::view() {
     ProgressState state;
-    state.elapsed_s = monotonic_s() - started_s_;
+    state.elapsed_s = monotonic_s() - *prepared_.training_since_s;
     bool const grows = prepared_.decides && !director_.finished();
     // The trainers' counters are ahead of the laps that have ended. They keep counting over all attempts.
     auto const ahead = flops_before_ + pump_.flops_done() - flops_of_laps_;
-    auto const work =
-        meter_->work(director_.trials(), std::max(0.0, ahead), grows ? static_cast<double>(prepared_.plan.epochs) : 0);
+    auto const work = prepared_.meter->work(director_.trials(), std::max(0.0, ahead),
+                                            grows ? static_cast<double>(prepared_.plan.epochs) : 0);
     state.total = work.total;
     state.done = work.done;
     state.done_before = work.before;

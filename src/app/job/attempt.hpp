@@ -29,7 +29,6 @@ class Director;
 class Dispatcher;
 class LiveView;
 class OwnerMoves;
-class RunMeter;
 struct PreparedRun;
 struct ProgressState;
 struct RunOptions;
@@ -95,7 +94,7 @@ private:
         std::deque<Lap> laps;
         std::optional<double> since_s = {};  // the state exists since then
     };
-    void go_on();
+    void go_on(bool job_begins);
     LapSink::Saved const* file_of_best(TrialId trial, int epoch);
     Buffer best_state(TrialId trial, int epoch);
     Buffer state_in(LapSink::Saved const& saved);
@@ -127,7 +126,6 @@ private:
     std::unique_ptr<Dispatcher> dispatcher_;
     LiveControl control_;
     std::set<LapId> asked_for_;  // laps whose ends clones begin with, and no file holds
-    std::unique_ptr<RunMeter> meter_;
     Pump pump_;
     RunOptions const& options_;
     std::function<void(RunView)> publish_;
@@ -136,7 +134,7 @@ private:
     std::set<std::pair<TrialId, int>> here_;  // laps that ended in this attempt
     std::optional<CatchUp> catch_up_;
     std::optional<LapRecord> test_record_;
-    double started_s_ = 0, next_view_s_ = 0;
+    double next_view_s_ = 0;
     // FLOPs: of laps that have ended in this attempt; what began with units of earlier jobs, less the trainers' count then.
     double flops_of_laps_ = 0, flops_before_ = 0;
     TrialSet ended_;

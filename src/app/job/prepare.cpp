@@ -17,6 +17,7 @@
 #include "app/job/model_measures.hpp"
 #include "app/job/plan_trials.hpp"
 #include "app/job/read_inputs.hpp"
+#include "app/job/run_meter.hpp"
 #include "app/job/run_options.hpp"
 #include "app/job/run_owners.hpp"
 #include "app/job/start_from.hpp"

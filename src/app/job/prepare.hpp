@@ -22,6 +22,7 @@ namespace hopscotch {
 
 class Director;
 struct EarlierJobs;
+class RunMeter;
 struct RunOptions;
 
 struct PreparedRun {
@@ -54,6 +55,7 @@ struct PreparedRun {
     bool on_gpu = false;                     // some trainer is
     std::string collectives;                 // allreduce, model_averaging: "mpi" or "nccl"
     std::optional<double> training_since_s;  // monotonic: when the first lap was released
+    std::unique_ptr<RunMeter> meter;         // over all attempts of the job
     std::string run_id;
     std::unique_ptr<EarlierJobs> earlier;  // with --resume, if a run has begun in run.dir; else null
     std::vector<std::string> notes;        // messages: idle trainers, uneven shards, large batches

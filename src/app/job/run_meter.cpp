@@ -7,14 +7,9 @@
 
 namespace hopscotch {
 
-double RunMeter::begin(std::vector<TrialView> const& trials, std::map<TrialId, double> const& units) {
+void RunMeter::begin(std::vector<TrialView> const& trials, std::map<TrialId, double> const& units) {
     for (auto const& trial : trials) before_[trial.id] = trial.epochs_done - trial.first_epoch;
-    double sum = 0;
-    for (auto const& [trial, count] : units) {
-        before_[trial] += count / shards_;
-        sum += count * trials[trial.index()].unit_cost;
-    }
-    return sum;
+    for (auto const& [trial, count] : units) before_[trial] += count / shards_;
 }
 
 void RunMeter::learn(LapRecord const& record, TrialView const& trial) {

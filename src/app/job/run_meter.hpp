@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The work of a run for its progress and its ETA, in seconds of a trainer: units at the time that trials of their kind have
+// The work of a job for its progress and its ETA, in seconds of a trainer: units at the time that trials of their kind have
 // taken so far (schedule/unit_times.hpp). Trials that differ tenfold would make a count of units lie.
 #pragma once
 #include <map>
@@ -16,8 +16,8 @@ class RunMeter {
 public:
     RunMeter(Experiment const& experiment, int shards) : experiment_(experiment), shards_(shards) {}
 
-    // What the trials have now is of earlier jobs: their laps, and of a lap that goes on, units. Returns the FLOPs of those.
-    double begin(std::vector<TrialView> const& trials, std::map<TrialId, double> const& units);
+    // What the trials have now is of earlier jobs: their laps, and of a lap that goes on, units.
+    void begin(std::vector<TrialView> const& trials, std::map<TrialId, double> const& units);
     void learn(LapRecord const& record, TrialView const& trial);
 
     struct Work {
