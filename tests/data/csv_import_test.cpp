@@ -104,7 +104,7 @@ TEST(CsvImport, same_seed_same_bytes) {
         return out;
     };
     auto const first = bytes("a", 5);
-    EXPECT_EQ(first.size(), 7U);
+    EXPECT_EQ(first.size(), 8U);
     EXPECT_TRUE(first == bytes("b", 5));
     auto const other = bytes("c", 6);
     for (auto const& [name, content] : other) EXPECT_FALSE(content == first.at(name)) << name;

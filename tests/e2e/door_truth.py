@@ -335,7 +335,10 @@ def check_predictions(binary, folder, table, check):
     place = {(split, str(shard), str(row)): number for (split, shard, row, _, _), number in zip(check.rows, check.number_of)}
     columns = [name for name in known[0] if name.startswith("p_") or name == "prediction_0"]
     for row in known:
-        other = new[place[row["split"], row["shard"], row["row"]]]
+        number = place[row["split"], row["shard"], row["row"]]
+        if int(row["source_row"]) != number:
+            raise Wrong(f"row {row}: is row {number} of the source")
+        other = new[number]
         for name in columns:
             a, b = float(row[name]), float(other[name])
             scale = check.manifest["target_stddev"][0] if name == "prediction_0" else 1

@@ -111,7 +111,8 @@ class Predict(Case):
         self.assertEqual(self.predict()[0], 0)
         rows = self.rows()
         self.assertEqual(
-            list(rows[0]), ["split", "shard", "row", "label", "prediction", "probability", *(f"p_{i}" for i in range(10))]
+            list(rows[0]),
+            ["split", "shard", "row", "source_row", "label", "prediction", "probability", *(f"p_{i}" for i in range(10))],
         )
         manifest = strict_json((self.cwd / "digits/dataset.json").read_text())
         places = [

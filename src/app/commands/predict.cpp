@@ -23,6 +23,7 @@
 #include "core/error.hpp"
 #include "data/batches/shard_source.hpp"
 #include "data/dataset/shard.hpp"
+#include "data/dataset/source_rows.hpp"
 #include "data/import/csv/csv_new_rows.hpp"
 #include "data/import/image/image_new_rows.hpp"
 #include "model/feed/workspace.hpp"
@@ -127,11 +128,33 @@ void predict_rows(Ensemble& trained, ShardSource& source, Visit const& visit) {
     }
 }
 
-void predict_shard(Ensemble& trained, ShardSource& source, Shard const& answers, std::string const& place,
-                   PredictionsCsv& table) {
+// The places of a dataset's rows, the first cells of their predictions: split, shard, row, and where the row comes from.
+class RowPlaces {
+public:
+    RowPlaces(std::filesystem::path const& directory, Manifest const& data) : rows_(read_source_rows(directory, data)) {
+        heading_ = "split,shard,row";
+        if (rows_) heading_ += "," + csv_field(source_heading(data, *rows_));
+    }
+
+    std::string const& heading() const { return heading_; }
+
+    std::string place(std::string_view split, std::size_t shard, std::string const& file, std::size_t row) const {
+        auto out = fmt::format("{},{},{}", split, shard, row);
+        if (!rows_) return out;
+        auto const at = rows_->first.at(file) + row;
+        return out + "," + (rows_->names.empty() ? std::to_string(rows_->numbers[at]) : csv_field(rows_->names[at]));
+    }
+
+private:
+    std::optional<SourceRows> rows_;
+    std::string heading_;
+};
+
+void predict_shard(Ensemble& trained, ShardSource& source, Shard const& answers,
+                   std::function<std::string(std::size_t)> const& place, PredictionsCsv& table) {
     auto const width = static_cast<std::size_t>(trained.manifest().outputs);
     predict_rows(trained, source, [&](std::size_t row, std::span<float const> outputs) {
-        auto const where = fmt::format("{},{}", place, row);
+        auto const where = place(row);
         if (has_labels(trained.manifest().task))
             table.add(where, answers.labels[row], outputs);
         else
@@ -158,17 +181,19 @@ int predict_dataset(PredictOptions const& options, Workspace& workspace) {
     auto trained = trained_trials(options, workspace, fits);
     auto const data = normalised_as(trained.manifest(), read_manifest(options.rows), options.rows);
     trained.read_as(data, workspace);
-    PredictionsCsv table(options.out, trained.manifest(), "split,shard,row", RowAnswers::known);
+    RowPlaces const places(options.rows, data);
+    PredictionsCsv table(options.out, trained.manifest(), places.heading(), RowAnswers::known);
     Evaluation sums(data.task, data.outputs);
     std::int64_t rows = 0;
     for (auto const& [split, name] : {std::pair{Split::train, "train"}, {Split::valid, "valid"}, {Split::test, "test"}}) {
         if (!options.split.empty() && options.split != name) continue;
         for (std::size_t s = 0; s < data.files(split).size(); ++s) {
-            auto answers = read_shard(options.rows, data.files(split)[s], data);
+            auto const& file = data.files(split)[s];
+            auto answers = read_shard(options.rows, file, data);
             move_features(trained.manifest(), data, answers);
             move_targets(trained.manifest(), data, answers);
             auto const source = shard_in_memory(answers);
-            predict_shard(trained, *source, answers, fmt::format("{},{}", name, s), table);
+            predict_shard(trained, *source, answers, [&](auto row) { return places.place(name, s, file.file, row); }, table);
             trained.evaluate(*source, answers, sums);
             rows += answers.rows;
         }

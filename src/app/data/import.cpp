@@ -91,6 +91,14 @@ void add_column_options(CLI::App& command, ImportCsvOptions& options) {
             ->type_name("COLUMN");
     };
     add("drop", ColumnType::dropped, "A column that is no feature, such as an id (repeatable)");
+    command
+        .add_option_function<std::string>(
+            "--id",
+            [&](std::string const& column) {
+                options.columns.push_back({std::string(k_id_option), column, ColumnType::dropped});
+            },
+            "The column that names the rows: no feature, and copied into predictions of this dataset")
+        ->type_name("COLUMN");
     add("categorical", ColumnType::category, "A column of numbers that is a category (repeatable)");
     add("date", ColumnType::date, "A column of dates such as 2024-05-31T12:30: days since 1970 (repeatable)");
     command

@@ -153,6 +153,11 @@ Hdf5File Hdf5File::create(std::filesystem::path const& path) {
     return {path, std::move(file)};
 }
 
+bool Hdf5File::has(std::string const& name) const {
+    Hdf5Lock const lock;
+    return H5Lexists(file_.handle(), name.c_str(), H5P_DEFAULT) > 0;
+}
+
 Hdf5Layout Hdf5File::layout(std::string const& name) const {
     Hdf5Lock const lock;
     auto const dataset = open_dataset(path_, file_, name);

@@ -53,6 +53,7 @@ public:
     static Hdf5File open(std::filesystem::path const& path);    // for reading; DataError: missing, truncated, no HDF5
     static Hdf5File create(std::filesystem::path const& path);  // DataError if it exists or cannot be written
 
+    bool has(std::string const& name) const;
     Hdf5Layout layout(std::string const& name) const;  // DataError if there is no such dataset
 
     // Throws DataError unless the whole dataset lies in this file.

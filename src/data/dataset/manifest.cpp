@@ -23,10 +23,13 @@ constexpr std::int64_t k_most_row_features = 1 << 28;  // sizes of shards stay f
 
 constexpr std::string_view k_again = "import the dataset again";
 
+Json to_json(ShardFile const& file) {
+    return Json::object({{"file", file.file}, {"rows", file.rows}, {"xxh64", to_hex(file.xxh64)}});
+}
+
 Json shards_json(std::vector<ShardFile> const& files) {
     Json::Array out;
-    for (auto const& file : files)
-        out.push_back(Json::object({{"file", file.file}, {"rows", file.rows}, {"xxh64", to_hex(file.xxh64)}}));
+    for (auto const& file : files) out.push_back(to_json(file));
     return Json(std::move(out));
 }
 
@@ -57,6 +60,7 @@ Json to_json(Manifest const& manifest) {
     if (!manifest.feature_offset.empty()) out["feature_offset"] = manifest.feature_offset;
     if (!manifest.target_mean.empty()) out["target_mean"] = manifest.target_mean;
     if (!manifest.target_stddev.empty()) out["target_stddev"] = manifest.target_stddev;
+    if (manifest.source_rows) out["source_rows"] = to_json(*manifest.source_rows);
     if (!manifest.decisions.empty()) out["decisions"] = manifest.decisions;
     out["provenance"] = manifest.provenance;
     return out;
@@ -94,6 +98,7 @@ public:
         read_shards("train", manifest_.train);
         read_shards("valid", manifest_.valid);
         read_shards("test", manifest_.test);
+        if (auto const* rows = reader_.take("source_rows")) manifest_.source_rows = read_file(*rows, "/source_rows");
         std::int64_t seed = 0;
         reader_.read("seed", seed);
         manifest_.seed = static_cast<std::uint64_t>(seed);
@@ -152,23 +157,25 @@ private:
         if (list == nullptr) return reader_.missing(key, k_again);
         if (!list->is_array())
             return reader_.problem(key, fmt::format("expected an array of shards (got {})", list->kind()));
-        for (auto const& item : list->array()) {
-            ObjectReader shard(item, fmt::format("/{}/{}", key, out.size()), problems_);
-            ShardFile file;
-            std::string hash;
-            shard.read("file", file.file);
-            shard.read("rows", file.rows, up_to(UINT32_MAX, at_least(0)));  // rows are counted in 32 bits
-            shard.read("xxh64", hash);
-            if (file.file.empty() || file.file == "." || file.file == ".." || file.file.find('/') != file.file.npos)
-                shard.problem("file", fmt::format("'{}' is not the name of a file beside dataset.json", file.file));
-            try {
-                file.xxh64 = from_hex(hash);
-            } catch (Error const&) {
-                shard.problem("xxh64", fmt::format("'{}' is not a hash (a hash has sixteen hex digits)", hash));
-            }
-            shard.finish();
-            out.push_back(std::move(file));
+        for (auto const& item : list->array()) out.push_back(read_file(item, fmt::format("/{}/{}", key, out.size())));
+    }
+
+    ShardFile read_file(Json const& item, std::string const& path) {
+        ObjectReader reader(item, path, problems_);
+        ShardFile file;
+        std::string hash;
+        reader.read("file", file.file);
+        reader.read("rows", file.rows, up_to(UINT32_MAX, at_least(0)));  // rows are counted in 32 bits
+        reader.read("xxh64", hash);
+        if (file.file.empty() || file.file == "." || file.file == ".." || file.file.find('/') != file.file.npos)
+            reader.problem("file", fmt::format("'{}' is not the name of a file beside dataset.json", file.file));
+        try {
+            file.xxh64 = from_hex(hash);
+        } catch (Error const&) {
+            reader.problem("xxh64", fmt::format("'{}' is not a hash (a hash has sixteen hex digits)", hash));
         }
+        reader.finish();
+        return file;
     }
 
     void check() {
@@ -290,6 +297,7 @@ std::uint64_t dataset_hash(Manifest const& manifest) {
     auto rows = manifest;
     for (auto* counts : {&rows.train_counts, &rows.valid_counts, &rows.test_counts}) counts->clear();
     rows.decisions.clear();
+    rows.source_rows.reset();
     auto const text = to_json(rows).dump();
     return xxh3(std::as_bytes(std::span(text)));
 }

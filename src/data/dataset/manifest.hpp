@@ -4,6 +4,7 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,7 +23,7 @@ std::string_view name_of(Task task);
 enum class FeatureType { uint8, float32 };
 enum class Split { train, valid, test };
 
-struct ShardFile {
+struct ShardFile {     // or rows.h5
     std::string file;  // "train-00003.h5", beside dataset.json
     std::int64_t rows = 0;
     std::uint64_t xxh64 = 0;  // of the whole file
@@ -38,7 +39,8 @@ struct Manifest {
     // n of every feature (a vocabulary); else by feature, 0 where it is a number. float32 holds them exactly below 2^24.
     std::vector<std::int64_t> categories;
     std::vector<ShardFile> train, valid, test;
-    std::vector<double> mean, stddev;    // of the training rows per channel (shape of rank 3) or per feature; stddev > 0
+    std::optional<ShardFile> source_rows;  // source_rows.hpp; no trainer needs it
+    std::vector<double> mean, stddev;      // of the training rows per channel (shape of rank 3) or per feature; stddev > 0
     std::vector<double> feature_offset;  // by feature: an integer that the import subtracted (float32 has 24 bits), or empty
     // Of a regression, by target, of the training rows: a stored target is (target - mean) / stddev. Empty: as it is.
     std::vector<double> target_mean, target_stddev;
@@ -65,7 +67,7 @@ double stored_target(Manifest const& manifest, std::size_t output, double in_uni
 double target_in_units(Manifest const& manifest, std::size_t output, double stored);
 
 // Identifies the dataset in the roll call: xxh3 over the manifest's canonical JSON (which holds every shard's hash), without
-// counts and decisions, which are words about the same rows.
+// counts, decisions and source_rows, which tell about the same rows.
 std::uint64_t dataset_hash(Manifest const& manifest);
 
 }  // namespace hopscotch

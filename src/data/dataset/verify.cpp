@@ -15,6 +15,7 @@
 #include "data/dataset/feature_stats.hpp"
 #include "data/dataset/hdf5_file.hpp"
 #include "data/dataset/shard_layout.hpp"
+#include "data/dataset/source_rows.hpp"
 
 namespace hopscotch {
 namespace {
@@ -22,6 +23,11 @@ namespace {
 constexpr std::size_t k_verified_bytes = 4 << 20;
 constexpr std::int64_t k_spelled_out = 10;  // failures of values in one file
 constexpr double k_tolerance = 1e-4;        // of mean and stddev, relative; sums depend on the order of the rows
+
+std::string wrong_hash(std::filesystem::path const& path, std::uint64_t found, std::uint64_t said) {
+    return fmt::format("{}: hash is {} (dataset.json says {}); restore the file, or import the dataset again", path.string(),
+                       to_hex(found), to_hex(said));
+}
 
 class FileVerifier {
 public:
@@ -35,8 +41,7 @@ public:
             check_length(path_, file, manifest_);
             report_.bytes += static_cast<std::int64_t>(std::filesystem::file_size(path_));
             if (auto const hash = hash_file(path_); hash != file.xxh64)
-                fail(fmt::format("hash is {} (dataset.json says {}); restore the file, or import the dataset again",
-                                 to_hex(hash), to_hex(file.xxh64)));
+                report_.failures.push_back(wrong_hash(path_, hash, file.xxh64));
         }
         auto const open = Hdf5File::open(path_);
         check_layout(open, path_, file, manifest_);
@@ -148,6 +153,16 @@ void check_moments(std::filesystem::path const& directory, Manifest const& manif
     }
 }
 
+void verify_source_rows(std::filesystem::path const& directory, Manifest const& manifest, VerifyReport& report) try {
+    auto const path = directory / manifest.source_rows->file;
+    read_source_rows(directory, manifest);
+    report.bytes += static_cast<std::int64_t>(std::filesystem::file_size(path));
+    if (auto const hash = hash_file(path); hash != manifest.source_rows->xxh64)
+        report.failures.push_back(wrong_hash(path, hash, manifest.source_rows->xxh64));
+} catch (DataError const& error) {
+    report.failures.emplace_back(error.what());
+}
+
 }  // namespace
 
 VerifyReport verify_files(std::filesystem::path const& directory) {
@@ -157,6 +172,7 @@ VerifyReport verify_files(std::filesystem::path const& directory) {
     for (auto split : {Split::train, Split::valid, Split::test})
         for (auto const& file : manifest.files(split))
             FileVerifier(directory / file.file, manifest, report, split == Split::train ? &stats : nullptr).verify(file);
+    if (manifest.source_rows) verify_source_rows(directory, manifest, report);
     if (report.failures.empty() && stats) check_moments(directory, manifest, *stats, report);
     return report;
 }

@@ -13,6 +13,7 @@
 #include "core/error.hpp"
 #include "data/dataset/shard_layout.hpp"
 #include "data/dataset/shard_writer.hpp"
+#include "data/dataset/source_rows.hpp"
 
 namespace hopscotch {
 namespace {
@@ -151,6 +152,11 @@ void DatasetWriter::put_targets(std::byte const* spilled, std::span<float> out) 
     }
 }
 
+void DatasetWriter::came_from(std::int64_t number, std::string_view name) {
+    numbers_.push_back(number);
+    if (!name.empty() || !names_.empty()) names_.resize(numbers_.size() - 1), names_.emplace_back(name);
+}
+
 void DatasetWriter::append_record(std::span<double const> labels) {
     put_labels(labels);
     count(labels);
@@ -180,6 +186,8 @@ void DatasetWriter::count(std::span<double const> labels) {
 void DatasetWriter::decide(std::vector<std::string> const& decisions) {
     manifest_.decisions.insert(manifest_.decisions.end(), decisions.begin(), decisions.end());
 }
+
+void DatasetWriter::record(std::string_view key, Json value) { manifest_.provenance[key] = std::move(value); }
 
 // A metric of such a class cannot be computed, and nobody sees how well it is predicted.
 void DatasetWriter::decide_about_classes() {
@@ -269,8 +277,27 @@ ShardFile DatasetWriter::write_shard(std::size_t file, std::string const& name) 
     return writer.finish();
 }
 
+// In the order of the shards.
+ShardFile DatasetWriter::write_rows() const {
+    std::vector<std::size_t> first;  // row of each file
+    for (std::size_t rows = 0; auto const& file : placement_.files) {
+        first.push_back(rows);
+        rows += static_cast<std::size_t>(file.rows);
+    }
+    auto const& places = placement_.places;
+    std::vector<std::int64_t> numbers(places.size());
+    std::vector<std::string> names(names_.empty() ? 0 : places.size());
+    for (std::size_t row = 0; row < places.size(); ++row) {
+        auto const index = first[places[row].file] + places[row].position;
+        numbers[index] = numbers_.empty() ? static_cast<std::int64_t>(row) : numbers_[row];
+        if (row < names_.size()) names[index] = names_[row];
+    }
+    return write_source_rows(unfinished_ / "rows.h5", manifest_, numbers, names);
+}
+
 Manifest DatasetWriter::finish() {
     require(next_row_ == placement_.places.size(), "fewer rows than were placed");
+    require(numbers_.empty() || numbers_.size() == next_row_, "some rows have no number");
     for (std::size_t file = 0; file < spills_.size(); ++file) {
         write_spill(file, spills_[file]);
         spills_[file] = {};
@@ -289,6 +316,7 @@ Manifest DatasetWriter::finish() {
         fs::remove(spill_path(file));
     }
     decide_about_lost_targets();
+    manifest_.source_rows = write_rows();
     write_manifest(unfinished_, manifest_);
     report();
     std::error_code refused;

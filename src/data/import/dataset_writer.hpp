@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns a stream of rows in source order into a finished dataset directory, with memory for one shard. Rows are first
-// appended to a spill file a shard, then each shard is brought into its shuffled order and written as HDF5. The writer works
-// in a temporary directory beside the target, which is renamed at the very end: an import that fails leaves nothing behind.
+// Turns a stream of rows in source order into a finished dataset directory, with memory for one shard and the places of all
+// rows. Rows are first appended to a spill file a shard, then each shard is brought into its shuffled order and written as
+// HDF5. The writer works in a temporary directory beside the target, which is renamed at the very end: an import that fails
+// leaves nothing behind.
 #pragma once
 #include <array>
 #include <filesystem>
@@ -9,6 +10,7 @@
 #include <limits>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/byte_view.hpp"
@@ -42,11 +44,16 @@ public:
     void add(std::span<float const> features, std::span<double const> labels);
     void add(std::span<std::uint8_t const> features, std::span<double const> labels);
 
+    // Where the last row comes from: the number of its record in the source, and its name (empty: rows have none). Either
+    // for all rows or for none: then they come one after another, from 0.
+    void came_from(std::int64_t number, std::string_view name);
+
     // Targets of a regression are stored as they are, and not in deviations from their mean. Before the first row.
     void keep_targets();
 
-    // More for Manifest::decisions, before finish().
+    // More for Manifest::decisions and Manifest::provenance, before finish().
     void decide(std::vector<std::string> const& decisions);
+    void record(std::string_view key, Json value);
 
     // Throws Error unless every row of the placement has been added, DataError if the disk refuses.
     Manifest finish();
@@ -66,6 +73,7 @@ private:
     void decide_about_targets();
     void decide_about_lost_targets();
     void put_targets(std::byte const* spilled, std::span<float> out);
+    ShardFile write_rows() const;
 
     std::filesystem::path out_, unfinished_;
     Manifest manifest_;
@@ -82,6 +90,8 @@ private:
     std::vector<RoundingWatch> target_rounding_;        // of the first targets, of all rows
     std::array<std::vector<std::int64_t>*, 3> counts_;  // of manifest_, by split
     std::size_t next_row_ = 0;
+    std::vector<std::int64_t> numbers_;  // came_from, in the order of the source
+    std::vector<std::string> names_;
 };
 
 }  // namespace hopscotch

@@ -75,6 +75,7 @@ void set_kinds(ImportCsvOptions const& options, CsvTable& table) {
         if (label && (type != ColumnType::category || options.task != Task::classification))
             throw ConfigError(fmt::format("--{} {}: is a label; name a feature", option, name));
         if (!label) column.kind = kind_of(type, options);
+        if (option == k_id_option) table.id = static_cast<std::size_t>(&column - table.columns.data());
     }
     for (std::size_t i = 0; i < table.columns.size(); ++i) {
         auto& column = table.columns[i];

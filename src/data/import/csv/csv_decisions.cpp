@@ -84,6 +84,7 @@ std::vector<std::string> csv_decisions(ImportCsvOptions const& options, CsvTable
     for (std::size_t i = 0; i < table.columns.size(); ++i)
         if (auto const text = column_decision(options, table.columns[i], table.types[i]); !text.empty())
             out.push_back(fmt::format("column '{}': {}", table.columns[i].name, text));
+    if (table.id) out.push_back(fmt::format("column '{}' names the rows, and is no feature", table.columns[*table.id].name));
     if (table.dropped > 0)
         out.push_back(counted(table.dropped, "row with a missing cell is left out", "rows with missing cells are left out"));
     return out;

@@ -78,6 +78,7 @@ Json provenance(ImportCsvOptions const& options, CsvTable const& table) {
     if (options.hash_buckets > 0) out["hash_buckets"] = options.hash_buckets;
     if (!dates.empty()) out["dates"] = std::move(dates);
     if (!dropped.empty()) out["dropped"] = std::move(dropped);
+    if (table.id) out["id"] = table.columns[*table.id].name;
     if (!options.encoding.empty()) out["encoding"] = options.encoding;
     if (options.delimiter != ',') out["delimiter"] = std::string(1, options.delimiter);
     return out;
@@ -113,7 +114,10 @@ ImportReport import_csv_files(ImportCsvOptions const& options) {
     DatasetWriter writer(options.out, std::move(description), std::move(placement), options.progress);
     if (!options.standardise) writer.keep_targets();
     RowsReader rows(options, table);
-    rows.read([&](std::span<float const> features, std::span<double const> labels) { writer.add(features, labels); });
+    rows.read([&](std::span<float const> features, std::span<double const> labels) {
+        writer.add(features, labels);
+        if (table.dropped > 0 || table.id) writer.came_from(rows.record(), rows.name());
+    });
     writer.decide(rows.decisions());
     ImportReport report;
     report.manifest = writer.finish();

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Imports CSV files as a dataset directory. Streams: the files are read three times (column types; labels and categories;
-// values) and no pass keeps more than 16 bytes a row and one shard in memory.
+// values) and no pass keeps more than 24 bytes a row, names of rows and one shard in memory.
 #pragma once
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "data/import/import_options.hpp"
@@ -17,8 +18,11 @@ enum class MissingValues { error, mean, drop };
 // What a column is, where the file alone does not say it.
 enum class ColumnType { number, category, date, dropped };
 
+// The option whose column is no feature and names the rows.
+inline constexpr std::string_view k_id_option = "id";
+
 struct ColumnChoice {
-    std::string option;  // that chose it, for messages: "drop"
+    std::string option;  // that chose it: "drop", k_id_option
     std::string column;  // by name, else by index from 0
     ColumnType type = ColumnType::number;
 };

@@ -210,6 +210,7 @@ void RowsReader::read(std::function<void(std::span<float const>, std::span<doubl
     std::vector<double> labels;
     std::size_t index = 0;
     for_each_record(options_, table_.header.header, [&](CsvReader const& at, Cells const& record) {
+        ++record_;
         if (is_dropped(options_, table_.chosen, record)) return;
         if (index == table_.classes.size())
             throw DataError(at.place() + ": the file was changed while it was imported; try again");
@@ -220,6 +221,7 @@ void RowsReader::read(std::function<void(std::span<float const>, std::span<doubl
         else
             for (auto const i : table_.labels) labels.push_back(number(i, record, at));
         ++index;
+        if (table_.id) name_ = record[*table_.id];
         row(features_, labels);
     });
     if (index < table_.classes.size())

@@ -31,6 +31,7 @@ struct CsvTable {
     std::vector<ColumnTypes> types;  // of each column
     ChosenTypes chosen;
     std::vector<std::size_t> labels;  // columns, as the options order them
+    std::optional<std::size_t> id;    // the column that names the rows
     FeatureType type = FeatureType::float32;
     std::int64_t dropped = 0;
     std::vector<std::uint32_t> classes;  // of each row that is kept; regression: all 0
@@ -68,7 +69,9 @@ public:
 
     // Each row as numbers (missing: NaN; of a category: 0), with its class or its targets.
     void read(std::function<void(std::span<float const>, std::span<double const>)> const& row);
-    std::vector<std::string> decisions() const;  // of the rows that have been read: numbers that became equal
+    std::int64_t record() const { return record_; }  // of the last row: its number in the files, from 0
+    std::string_view name() const { return name_; }  // what the column `id` says of it
+    std::vector<std::string> decisions() const;      // of the rows that have been read: numbers that became equal
 
 private:
     double number(std::size_t i, Cells const& record, CsvReader const& at);
@@ -78,6 +81,8 @@ private:
     CsvTable const& table_;
     std::vector<RoundingWatch> rounding_;  // of each column
     std::vector<float> features_;
+    std::int64_t record_ = -1;
+    std::string_view name_;
 };
 
 // The decisions of passes one and two, a sentence each: for people, and for dataset.json.

@@ -49,6 +49,8 @@ public:
                 read_whole_file(path, bytes_);
                 if (format_.refuse_flat) check_values();
                 decode_image(bytes_, format_.channels, image_, format_.scale);
+                out.images[i].deep = is_deep_png(bytes_);
+                if (out.images[i].deep && format_.see_values) out.images[i].values = png_values(bytes_);
             } catch (DataError const& error) {
                 out.images[i].why = error.what();
                 continue;

@@ -16,8 +16,9 @@ struct RowFormat {
     std::int64_t size = 0;                             // as in the options; 0: images that differ are refused
     Resize resize = Resize::crop;
     bool upright = true;       // the orientation of EXIF is obeyed; false: the model was trained by an import that did not
-    ValueRange scale;          // of images of 16 bits
+    ValueRange scale = {};     // of images of 16 bits
     bool refuse_flat = false;  // images of 16 bits that dividing by 257 leaves without any difference
+    bool see_values = false;   // of images of 16 bits
 
     std::size_t bytes() const { return static_cast<std::size_t>(channels * width * height); }
 };
@@ -30,6 +31,8 @@ struct DecodedImage {
     std::string why;      // the file could not be decoded, and there is no row; empty: it was
     bool turned = false;  // upright, by its EXIF block
     bool resized = false;
+    bool deep = false;        // of 16 bits
+    ValueRange values{1, 0};  // of those, with RowFormat::see_values
 };
 
 // Calls visit(i, image) for every file i in order, on the calling thread. Throws DataError naming the file if its size does

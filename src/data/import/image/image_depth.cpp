@@ -8,7 +8,6 @@
 #include <fstream>
 
 #include "core/error.hpp"
-#include "data/import/image/image_decoder.hpp"
 #include "data/import/image/image_workers.hpp"
 
 namespace hopscotch {
@@ -41,7 +40,7 @@ ValueRange range_of(std::filesystem::path const& path) {
 
 }  // namespace
 
-std::string DepthScan::decision() const {
+std::string Depths::decision() const {
     if (deep == 0) return "";
     auto const which =
         others == 0 ? std::string("images of 16 bits") : fmt::format("{} of {} images have 16 bits", deep, deep + others);
@@ -57,15 +56,18 @@ std::string DepthScan::decision() const {
     return out;
 }
 
-DepthScan scan_depths(ImageFolder const& folder, int threads, ImportOptions const& options) {
-    DepthScan out;
-    out.values = {1, 0};
+void Depths::see(DecodedImage const& image, bool trains) {
+    ++(image.deep ? deep : others);
+    if (trains) values.see(image.values);
+}
+
+Depths scan_depths(ImageFolder const& folder, int threads, ImportOptions const& options) {
+    Depths out;
     std::vector<std::filesystem::path> training;
     for (auto const& file : folder.files) {
-        auto const depth = head_of(folder.path(file));
-        if (depth.deep && folder.folders[file.folder].split == Split::train) training.push_back(folder.path(file));
-        out.deep += depth.deep ? 1 : 0;
-        out.others += depth.known && !depth.deep ? 1 : 0;
+        auto const head = head_of(folder.path(file));
+        if (head.known && !head.deep) return out;
+        if (head.deep && folder.folders[file.folder].split == Split::train) training.push_back(folder.path(file));
     }
     auto const count = static_cast<std::int64_t>(training.size());
     InOrder<ValueRange> ranges(count, threads, 4 * threads,
@@ -74,7 +76,7 @@ DepthScan scan_depths(ImageFolder const& folder, int threads, ImportOptions cons
         out.values.see(ranges.next());
         if (options.progress && i % 256 == 0) options.progress(i, 0);
     }
-    if (out.others == 0 && out.values.spread() > 0 && out.values.spread() < k_small_range) out.scale = out.values;
+    if (out.values.spread() > 0 && out.values.spread() < k_small_range) out.scale = out.values;
     return out;
 }
 

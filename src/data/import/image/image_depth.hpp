@@ -4,20 +4,23 @@
 // becomes 0..255: one scale for the whole dataset. Private to the importer.
 #pragma once
 #include "data/import/image/image_decode.hpp"
+#include "data/import/image/image_decoder.hpp"
 #include "data/import/image/image_folder.hpp"
 #include "data/import/image/image_import.hpp"
 
 namespace hopscotch {
 
-struct DepthScan {
-    std::int64_t deep = 0, others = 0;  // pictures of 16 bits and of fewer, as far as their headers can be read
-    ValueRange values;                  // of the training pictures of 16 bits
+struct Depths {
+    std::int64_t deep = 0, others = 0;  // pictures of 16 bits and of fewer
+    ValueRange values{1, 0};            // of the training pictures of 16 bits
     ValueRange scale;                   // that becomes 0..255: all of 16 bits, or `values`
 
+    void see(DecodedImage const& image, bool trains);
     std::string decision() const;  // for the account; "": no picture has 16 bits
 };
 
-// Reads the first bytes of every file, and all of those that have 16 bits.
-DepthScan scan_depths(ImageFolder const& folder, int threads, ImportOptions const& options);
+// The values and their scale if all pictures have 16 bits: reads these once. Else it stops at the first picture that has
+// fewer, and the values stay empty.
+Depths scan_depths(ImageFolder const& folder, int threads, ImportOptions const& options);
 
 }  // namespace hopscotch

@@ -60,14 +60,11 @@ public:
                                         options.sources[0].string(), folder_.files.size()));
         auto const rgb = options.colour == Colour::rgb || (options.colour == Colour::automatic && colour_);
         auto const fixed = options.size > 0;
-        return {rgb ? 3 : 1,
-                fixed ? options.size : first_.width,
-                fixed ? options.size : first_.height,
-                options.size,
-                options.resize,
-                true,
-                {},
-                false};
+        return {.channels = rgb ? 3 : 1,
+                .width = fixed ? options.size : first_.width,
+                .height = fixed ? options.size : first_.height,
+                .size = options.size,
+                .resize = options.resize};
     }
 
 private:
@@ -189,26 +186,32 @@ ImportReport import_image_folder(ImportImagesOptions const& options) {
     check_options(options);
     auto folder = list_image_folder(options.sources[0]);
     auto format = HeaderScan(folder, options).format(options);
-    auto const depths = scan_depths(folder, thread_count(options), options);
+    auto depths = scan_depths(folder, thread_count(options), options);
     format.scale = depths.scale;
+    format.see_values = depths.values.empty();
     ImportReport report;
     BadFiles skipped(folder);
     auto const kept = options.skip_bad ? without_bad(folder, format, options, skipped) : folder;
     auto description = describe(options, kept, format, skipped);
-    description.provenance["images_16_bit"] = depths.deep;
     DatasetWriter writer(options.out, std::move(description), place(options, kept), options.progress);
     BadFiles bad(kept);
     ImageAccount account;
     for_each_image(kept, format, thread_count(options), [&](std::size_t i, DecodedImage const& image) {
         if (!image.why.empty()) return bad.add(i, image.why);
         account.see(image);
+        depths.see(image, kept.folders[kept.files[i].folder].split == Split::train);
         std::array const label{static_cast<double>(kept.folders[kept.files[i].folder].label)};
-        if (bad.count() == 0) writer.add(image.row, label);
+        if (bad.count() == 0) {
+            writer.add(image.row, label);
+            auto const path = kept.path(kept.files[i]).lexically_relative(options.sources[0]);
+            writer.came_from(static_cast<std::int64_t>(i), readable_name(path.generic_string()));
+        }
         if (bad.count() > 0) tell(options, i, kept.files.size());
     });
     bad.refuse();
     writer.decide(account.decisions(options, kept, format, skipped.count()));
     if (auto const depth = depths.decision(); !depth.empty()) writer.decide({depth});
+    writer.record("images_16_bit", depths.deep);
     report.manifest = writer.finish();
     report.skipped = skipped.listed();
     report.skipped_files = skipped.count();

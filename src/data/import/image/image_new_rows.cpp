@@ -24,14 +24,12 @@ public:
         require(trained.shape.size() == 3 && (trained.shape[0] == 1 || trained.shape[0] == 3),
                 "best/model.json: its shape is not that of images; it was changed");
         check_image_size(trained.shape[2], trained.shape[1]);
-        format_ = {trained.shape[0],
-                   trained.shape[2],
-                   trained.shape[1],
-                   size.is_integer() ? size.integer() : 0,
-                   trained.provenance.at("resize").string() == "fit" ? Resize::fit : Resize::crop,
-                   trained.provenance.find("orientation") != nullptr,
-                   {},
-                   false};
+        format_ = {.channels = trained.shape[0],
+                   .width = trained.shape[2],
+                   .height = trained.shape[1],
+                   .size = size.is_integer() ? size.integer() : 0,
+                   .resize = trained.provenance.at("resize").string() == "fit" ? Resize::fit : Resize::crop,
+                   .upright = trained.provenance.find("orientation") != nullptr};
         if (auto const* deep = trained.provenance.find("images_16_bit")) format_.refuse_flat = deep->integer() == 0;
         if (auto const* scale = trained.provenance.find("values_16_bit")) format_.scale = scale_of(*scale);
         list(source);
