@@ -223,7 +223,10 @@ class Replaced(Disturbed):
         self.assertEqual(orphan.returncode, 1, out + err)
         self.assertIn("out: another job continues this run", err)
         after = {name: size for name, size in self.listing().items() if not name.startswith("out/checkpoints")}
-        self.assertEqual(after, before)
+        # One write of TensorBoard's events may have been under way when the job was stopped.
+        self.assertEqual(set(after), set(before))
+        grown = [name for name in after if after[name] != before[name]]
+        self.assertTrue(len(grown) <= 1 and all(name.startswith("out/tb/") for name in grown), grown)
         self.assertEqual(self.outcome("out"), expected)
 
 

@@ -65,7 +65,11 @@ class StoredRuns(Case):
 
     def predicted(self):
         said = self.run_well("predict", "out", "digits", "--split", "valid", "--out", "p.csv")
-        return said, hashlib.sha256((self.cwd / "p.csv").read_bytes()).hexdigest()
+        # The runs are older than the column that joins predictions to the source.
+        rows = [line.split(",") for line in (self.cwd / "p.csv").read_text().splitlines()]
+        self.assertEqual(rows[0][3], "source_row")
+        without = "".join(",".join(row[:3] + row[4:]) + "\n" for row in rows)
+        return said, hashlib.sha256(without.encode()).hexdigest()
 
     def check_predictions(self, known, same_machine):
         said, csv = self.predicted()
