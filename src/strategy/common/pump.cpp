@@ -24,9 +24,11 @@ constexpr double k_tick_s = 0.1;
 TrainerLost::TrainerLost(Lost const& lost) : CommError(lost.why), rank(lost.rank) {}
 
 Pump::Pump(Courier& courier, std::vector<std::string> hosts, double stall_s, Dispatcher& dispatcher)
-    : courier_(courier), hosts_(std::move(hosts)), stall_s_(stall_s), dispatcher_(dispatcher), progress_(hosts_.size()) {
-    for (auto& progress : progress_) progress.since = monotonic_s();
-}
+    : courier_(courier),
+      hosts_(std::move(hosts)),
+      stall_s_(stall_s),
+      dispatcher_(dispatcher),
+      watch_(hosts_.size(), stall_s, monotonic_s()) {}
 
 void throw_bad_news(Incoming const& message) {
     if (message.kind == MessageKind::fatal) throw CommError(decode<Fatal>(message.body).text);
@@ -117,36 +119,33 @@ double Pump::flops_done() const {
     return flops;
 }
 
-// A trainer that computes must finish a batch every stall_s. A trainer that waits may wait as long as another one computes.
 void Pump::check_stalls() {
     auto const now = monotonic_s();
     if (now < next_check_) return;
     next_check_ = now + std::min(1.0, stall_s_ / 4);
-    std::optional<std::size_t> hangs, waits;
-    bool somebody_works = false;
+    std::vector<TrainerSign> signs(hosts_.size());
     std::uint64_t batches = 0;
-    for (std::size_t i = 0; i < progress_.size(); ++i) {
-        if (courier_.peers().is_lost(Rank(static_cast<int>(i) + 1))) continue;
-        auto const beat = courier_.peers().last_heartbeat(Rank(static_cast<int>(i) + 1));
-        bool const idle = !beat || beat->trial.value < 0;
-        if (idle || beat->batches != progress_[i].batches) progress_[i] = {beat ? beat->batches : 0, now};
-        batches += progress_[i].batches;
-        bool const works = !idle && (beat->phase == Phase::compute || beat->phase == Phase::validation);
-        bool const still = now - progress_[i].since > stall_s_;
-        somebody_works |= works;
-        if (works && still && !hangs) hangs = i;
-        if (!works && still && !waits) waits = i;
+    for (std::size_t i = 0; i < signs.size(); ++i) {
+        Rank const rank(static_cast<int>(i) + 1);
+        auto const beat = courier_.peers().last_heartbeat(rank);
+        signs[i].lost = courier_.peers().is_lost(rank);
+        signs[i].idle = !beat || beat->trial.value < 0;
+        if (!beat) continue;
+        signs[i].works = beat->phase == Phase::compute || beat->phase == Phase::validation;
+        signs[i].batches = beat->batches;
+        if (!signs[i].lost) batches += beat->batches;
     }
     courier_.activity().batches = batches;  // rank 0's heartbeat shows it to trainers that wait
-    if (!hangs && !(waits && !somebody_works)) return;
-    auto const stalled = hangs ? *hangs : *waits;
-    auto const beat = courier_.peers().last_heartbeat(Rank(static_cast<int>(stalled) + 1));
+    auto const stall = watch_.look(signs, now);
+    if (!stall) return;
+    Rank const rank(static_cast<int>(stall->trainer) + 1);
+    auto const beat = courier_.peers().last_heartbeat(rank);
     auto const why = fmt::format(
         "rank {} ({}) finished no batch of trial {}, epoch {}, shard {} for {:.0f} s ({}); run.stall_s sets this limit",
-        stalled + 1, hosts_[stalled], beat->trial.value, beat->epoch, beat->shard.value, now - progress_[stalled].since,
+        rank.value, hosts_[stall->trainer], beat->trial.value, beat->epoch, beat->shard.value, stall->seconds,
         name_of(beat->phase));
-    if (!hangs || !courier_.peers().survives_losses()) throw CommError(why);
-    courier_.give_up(Rank(static_cast<int>(stalled) + 1), why);
+    if (!stall->hangs || !courier_.peers().survives_losses()) throw CommError(why);
+    courier_.give_up(rank, why);
 }
 
 }  // namespace hopscotch

@@ -11,6 +11,7 @@
 
 #include "core/error.hpp"
 #include "core/ids.hpp"
+#include "strategy/common/stall_watch.hpp"
 
 namespace hopscotch {
 
@@ -61,16 +62,11 @@ private:
     bool hear_from_all(MessageKind kind, LapSink& sink, double until_s);
     void hear(Rank from, MessageKind kind, int round);
 
-    struct Progress {
-        std::uint64_t batches = 0;
-        double since = 0;
-    };
     Courier& courier_;
     std::vector<std::string> hosts_;
-    double stall_s_, next_tick_s_ = 0;
+    double stall_s_, next_tick_s_ = 0, next_check_ = 0;
     Dispatcher& dispatcher_;
-    std::vector<Progress> progress_;
-    double next_check_ = 0;
+    StallWatch watch_;
     int round_ = 0;                                        // of pauses
     std::map<MessageKind, std::set<std::int32_t>> heard_;  // answers of this round (paused, all_saved), by rank
 };
