@@ -160,6 +160,16 @@ TEST(TorchScript, ScriptsThatCannotTrain) {
     std::string const counted = "self.seen.add_(1)\n";
     EXPECT_EQ(said("always", {{{"w", w()}}, {{"seen", at::zeros({1})}}}, "    " + counted + linear),
               "forward changes seen in evaluation (a validation must leave the state as it is); change it in training only");
+    auto const dropout = [&](std::string const& name, std::string const& on) {
+        return said(name, {{{"w", at::ones({64, 10})}}, {}},
+                    "    return torch.matmul(torch.dropout(x.flatten(1), 0.5, " + on + "), self.w)\n");
+    };
+    EXPECT_EQ(dropout("scripted", "self.training"), "");
+    EXPECT_EQ(dropout("traced_evaluating", "False"), "");
+    EXPECT_EQ(dropout("traced_training", "True"),
+              "forward gives other outputs for the same rows in evaluation (it draws random numbers, as the trace of a "
+              "network with dropout in training mode does); draw in training only, or write the file with "
+              "torch.jit.script");
     auto const tied = w();
     EXPECT_EQ(said("tied", {{{"w", tied}, {"v", tied}}, {}}, linear), "");
     EXPECT_EQ(said("bool", {{{"w", w()}}, {{"mask", at::ones({1}).to(at::kBool)}}}, linear),

@@ -103,6 +103,36 @@ void check_forward(OwnModule& module, DataSchema const& data) {
     }
 }
 
+// Rows that differ; a feature that is a category is 0.
+at::Tensor some_rows(DataSchema const& data) {
+    std::vector<std::int64_t> shape{k_rows};
+    shape.insert(shape.end(), data.shape.begin(), data.shape.end());
+    auto out = at::zeros(shape, at::TensorOptions(at::kFloat));
+    auto* values = out.data_ptr<float>();
+    auto const width = out.numel() / k_rows;
+    auto const& categories = data.categories;
+    for (std::int64_t i = 0; i < out.numel(); ++i) {
+        auto const feature = static_cast<std::size_t>(i % width);
+        auto const number = categories.empty() || (categories.size() > 1 && categories[feature] == 0);
+        if (number) values[i] = static_cast<float>(i * 7 % 13 - 6) / 4;
+    }
+    return out;
+}
+
+// A trace of a network in training mode has its dropout on for ever.
+void check_evaluation(OwnModule& module, DataSchema const& data) {
+    module.set(OwnModule::Mode::evaluation);
+    std::vector<at::Tensor> outputs;
+    for (std::uint64_t const seed : {1, 2}) {
+        seed_torch(at::kCPU, seed);
+        outputs.push_back(module.forward(some_rows(data), nullptr).detach().clone());
+    }
+    if (!outputs[0].equal(outputs[1]))
+        throw ConfigError(
+            "forward gives other outputs for the same rows in evaluation (it draws random numbers, as the trace of a "
+            "network with dropout in training mode does); draw in training only, or write the file with torch.jit.script");
+}
+
 // A tensor that forward replaces leaves the state behind.
 void check_replaced(OwnTensors const& before, OwnTensors const& after) {
     auto const compare = [](NamedTensors const& a, NamedTensors const& b) {
@@ -153,6 +183,7 @@ OwnDescription described(OwnModule& module, DataSchema const& data) {
     check_types(tensors);
     check_memory(tensors);
     check_forward(module, data);
+    check_evaluation(module, data);
     check_replaced(tensors, tensors_of(module));
     OwnDescription out;
     double elements = 0;

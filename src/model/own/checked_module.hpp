@@ -25,7 +25,8 @@ struct OwnDescription {
     std::vector<NetworkMetric> metrics;
 };
 
-// Runs the module forward on two rows of zeros, training and evaluating. Throws ConfigError if something does not fit.
+// Runs the module forward on two rows of zeros, training and evaluating, and twice on other rows. Throws ConfigError if
+// something does not fit.
 OwnDescription described(OwnModule& module, DataSchema const& data);
 
 // Seeds torch's own generators: the CPU's, and the device's if that is another.
