@@ -64,6 +64,7 @@ constexpr std::array k_points{
     Point{"checkpoint.sync", "a checkpoint reaches the disk"},
     Point{"checkpoint.rename", "a checkpoint gets its name"},
     Point{"metrics.append", "a line of metrics.jsonl"},
+    Point{"events.open", "a file of a trial for TensorBoard is about to be opened"},
     Point{"events.append", "points of a trial for TensorBoard"},
     Point{"trace.append", "a lap's part of trace.json"},
     Point{"experiment.append", "experiment.json is written"},

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/fault.hpp"
 #include "core/log.hpp"
 #include "run/event_record.hpp"
 
@@ -71,7 +72,7 @@ void EventFiles::work() {
     }
 }
 
-// After a failure the rest stays. A job that another has replaced may have stood still in the middle of its writes.
+// After a failure the rest stays.
 void EventFiles::write(Records& records) {
     try {
         for (auto next = records.begin(); next != records.end(); next = records.erase(next))
@@ -86,7 +87,11 @@ void EventFiles::write(Records& records) {
 void EventFiles::append(TrialId trial, std::string_view records) {
     auto const below = folder_.filename() / fmt::format("trial-{}", trial.value);
     auto const folder = make_folders(folder_.parent_path(), below);
+    fault_point("events.open");
     AppendFile file(folder / fmt::format("events.out.tfevents.{:010.0f}.hopscotch", start_unix_s_));
+    // A job that another has replaced may have stood still until here, or stands still from here on: then this file has been
+    // removed, since the other job began with an empty folder.
+    if (!journal_.is_current()) return;
     std::string bytes;
     if (!begun_.contains(trial)) bytes = first_events(start_unix_s_);
     file.append(bytes.append(records));

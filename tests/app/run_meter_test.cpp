@@ -30,7 +30,9 @@ TEST(RunMeter, WhatAnEarlierJobTrainedInALapThatGoesOnIsNotOfThisOne) {
     RunMeter meter(experiment, k_shards);
     auto trials = two_trials();
     // The second trial goes on behind two of its four units.
-    meter.begin(trials, {{TrialId(1), 2}});
+    std::map<TrialId, double> const units{{TrialId(1), 2}};
+    EXPECT_EQ(RunMeter::flops_of(trials, units), 2 * 2) << "FLOPs of two units";
+    meter.begin(trials, units);
     auto const start = meter.work(trials, 2 * 2, 0);
     EXPECT_DOUBLE_EQ(start.total, 6 * k_shards * 2);
     EXPECT_DOUBLE_EQ(start.before, 6 * 2) << "a lap, and half of one";

@@ -335,6 +335,15 @@ TEST(CsvNumbers, an_offset_that_no_import_writes) {
     EXPECT_EQ(value, -1e300);
 }
 
+TEST(CsvColumns, are_one_thing_only) {
+    Imported import("a,b,y\n1,2,0\n3,4,1\n");
+    import.options.columns = {{"drop", "a", ColumnType::dropped}, {"id", "0", ColumnType::dropped}};
+    EXPECT_EQ(import.run().manifest.row_size(), 1);
+    std::filesystem::remove_all(import.options.out);
+    import.options.columns = {{"id", "a", ColumnType::dropped}, {"type", "0", ColumnType::number}};
+    EXPECT_EQ(import.error<ConfigError>(), "--id a and --type 0: the same column (it can be one thing only); choose one");
+}
+
 // 13: sources that are no regular files.
 TEST(ReadableSources, pipes_and_gzip_are_copied) {
     Imported import("a,b\n1,0\n2,1\n");

@@ -151,7 +151,11 @@ TEST(SourceRows, DamageIsFound) {
     EXPECT_EQ(instead(manifest, one_less), "rows.h5: 47 names (for 48 rows); restore it or import the dataset again");
     one_less.numbers.pop_back();
     EXPECT_EQ(instead(manifest, one_less),
-              "rows.h5: 3 rows of test-00002.h5 (of 47 in all); restore it or import the dataset again");
+              "rows.h5: 47 rows (dataset.json says 48); restore it or import the dataset again");
+    auto one_more = manifest;
+    one_more.test.back().rows += 1;
+    EXPECT_EQ(instead(one_more, whole),
+              "rows.h5: 4 rows of test-00002.h5 (of 48 in all); restore it or import the dataset again");
     auto shards = manifest;
     shards.train.front().rows += 1;
     shards.train.back().rows -= 1;

@@ -134,7 +134,9 @@ class NewRows(Case):
             for row in known:
                 customer = row["customer"] if key == "customer" else customers[int(row["source_row"])]
                 self.assertEqual(row["label"], rows[customer]["bought"])
-            new = {row["customer"]: row for row in self.predict("new.csv", "p.csv", "--id", "customer")}
+            # The column that named the rows at the import does so again.
+            options = [] if named[0] == "--id" else ["--id", "customer"]
+            new = {row["customer"]: row for row in self.predict("new.csv", "p.csv", *options)}
             for row in known:
                 customer = row["customer"] if key == "customer" else customers[int(row["source_row"])]
                 self.assertAlmostEqual(float(row["p_yes"]), float(new[customer]["p_yes"]), delta=1e-4)
@@ -222,6 +224,7 @@ class NewRows(Case):
         found = self.predict("photos")
         names = sorted(str(path.relative_to(self.cwd / "photos")) for path in (self.cwd / "photos").rglob("*.png"))
         self.assertEqual([row["file"] for row in found], names)
+        self.same_as_known(found, "p_dog")
         known = {row["file"]: row for row in self.read("known.csv")}
         for row in found:
             self.assertAlmostEqual(float(row["p_dog"]), float(known[row["file"]]["p_dog"]), delta=1e-4)

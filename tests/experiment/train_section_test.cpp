@@ -96,8 +96,7 @@ TEST(Train, KeysOfOtherLosses) {
         "e.json:2:87: /train/huber_delta: huber_delta belongs to huber (the loss here is \"mse\"); leave it out");
     EXPECT_EQ(refused(R"({"loss": "hubber", "huber_delta": 2})"),
               "e.json:2:19: /train/loss: unknown value \"hubber\" (known: cross_entropy, bce_with_logits, mse, huber, mae, "
-              "quantile); did you "
-              "mean \"huber\"?")
+              "quantile); did you mean \"huber\"?")
         << "what else is wrong cannot be known";
 }
 

@@ -165,6 +165,13 @@ TEST(TorchScript, ScriptsThatCannotTrain) {
                     "    return torch.matmul(torch.dropout(x.flatten(1), 0.5, " + on + "), self.w)\n");
     };
     EXPECT_EQ(dropout("traced_evaluating", "False"), "");
+    // Rows that are none of the data's: the logarithm of some is NaN, and no table has an entry for them.
+    EXPECT_EQ(said("logarithms", {{{"w", at::ones({64, 10})}}, {}},
+                   "    return torch.matmul(torch.log(x.flatten(1)), self.w)\n"),
+              "");
+    EXPECT_EQ(said("table", {{{"w", at::ones({200, 10})}}, {}},
+                   "    return torch.index_select(self.w, 0, x.flatten(1)[:, 0].long())\n"),
+              "");
     EXPECT_EQ(dropout("traced_training", "True"),
               "forward gives other outputs for the same rows in evaluation (it draws random numbers, as the trace of a "
               "network with dropout in training mode does); draw in training only, or write the file with "

@@ -292,7 +292,8 @@ TEST(Failure, OfDataAndMemoryAreNoTrialsOwn) {
     EXPECT_EQ(cause_of(DataError("d.h5: is damaged")), Cause::surroundings);
     EXPECT_EQ(cause_of(IoError("Input/output error")), Cause::surroundings);
     EXPECT_EQ(cause_of(std::bad_alloc()), Cause::surroundings);
-    EXPECT_TRUE(words_of(std::bad_alloc()).starts_with("there is not enough memory; "));
+    EXPECT_EQ(words_of(std::bad_alloc()),
+              "there is not enough memory; look at `ulimit -v`, the memory of the batch job, and the other processes here");
     EXPECT_EQ(words_of(Error("a fault")), "a fault");
     EXPECT_EQ(cause_of(std::runtime_error("CUDA out of memory. Tried to allocate 2 GiB")), Cause::surroundings);
     EXPECT_EQ(cause_of(std::runtime_error("[enforce fail] DefaultCPUAllocator: not enough memory")), Cause::surroundings);

@@ -97,7 +97,7 @@ void add_column_options(CLI::App& command, ImportCsvOptions& options) {
             [&](std::string const& column) {
                 options.columns.push_back({std::string(k_id_option), column, ColumnType::dropped});
             },
-            "The column that names the rows: no feature, and copied into predictions of this dataset")
+            "The column that names the rows: no feature, and copied into predictions")
         ->type_name("COLUMN");
     add("categorical", ColumnType::category, "A column of numbers that is a category (repeatable)");
     add("date", ColumnType::date, "A column of dates such as 2024-05-31T12:30: days since 1970 (repeatable)");

@@ -219,8 +219,7 @@ void Attempt::go_on(bool job_begins) {
     auto const& trials = director_.trials();
     auto const units = catch_up_->units_in_files(trials);
     if (job_begins) prepared_.meter->begin(trials, units);
-    flops_before_ = -pump_.flops_done();
-    for (auto const& [trial, count] : units) flops_before_ += count * trials[trial.index()].unit_cost;
+    flops_before_ = RunMeter::flops_of(trials, units) - pump_.flops_done();
     for (auto const& trial : director_.trials()) {
         if (has_ended(trial.status)) {
             ended_.insert(trial.id);

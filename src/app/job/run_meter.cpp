@@ -12,6 +12,12 @@ void RunMeter::begin(std::vector<TrialView> const& trials, std::map<TrialId, dou
     for (auto const& [trial, count] : units) before_[trial] += count / shards_;
 }
 
+double RunMeter::flops_of(std::vector<TrialView> const& trials, std::map<TrialId, double> const& units) {
+    double sum = 0;
+    for (auto const& [trial, count] : units) sum += count * trials[trial.index()].unit_cost;
+    return sum;
+}
+
 void RunMeter::learn(LapRecord const& record, TrialView const& trial) {
     unit_s(trial);
     // Of many units some say enough; in another lap these are others.

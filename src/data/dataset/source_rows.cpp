@@ -81,6 +81,8 @@ std::optional<SourceRows> read_source_rows(std::filesystem::path const& director
     auto const file = Hdf5File::open(path);
     SourceRows out;
     out.numbers = read_list<std::vector<std::int64_t>>(file, path, k_numbers, ElementType::int64);
+    if (std::ssize(out.numbers) != manifest.source_rows->rows)
+        refuse(path, fmt::format("{} rows (dataset.json says {})", out.numbers.size(), manifest.source_rows->rows));
     if (file.has(k_names)) out.names = read_texts(file, path, k_names);
     if (!out.names.empty() && out.names.size() != out.numbers.size())
         refuse(path, fmt::format("{} names (for {} rows)", out.names.size(), out.numbers.size()));

@@ -154,7 +154,9 @@ void DatasetWriter::put_targets(std::byte const* spilled, std::span<float> out) 
 
 void DatasetWriter::came_from(std::int64_t number, std::string_view name) {
     numbers_.push_back(number);
-    if (!name.empty() || !names_.empty()) names_.resize(numbers_.size() - 1), names_.emplace_back(name);
+    if (name.empty() && names_.empty()) return;
+    names_.resize(numbers_.size());
+    names_.back() = name;
 }
 
 void DatasetWriter::append_record(std::span<double const> labels) {

@@ -69,13 +69,19 @@ ColumnKind kind_of(ColumnType type, ImportCsvOptions const& options) {
 }
 
 void set_kinds(ImportCsvOptions const& options, CsvTable& table) {
-    for (auto const& [option, name, type] : options.columns) {
-        auto& column = table.columns[find_column(options, table, option, name)];
+    std::map<std::size_t, ColumnChoice const*> choices;
+    for (auto const& choice : options.columns) {
+        auto const& [option, name, type] = choice;
+        auto const index = find_column(options, table, option, name);
+        if (auto const [before, is_new] = choices.emplace(index, &choice); !is_new && before->second->type != type)
+            throw ConfigError(fmt::format("--{} {} and --{} {}: the same column (it can be one thing only); choose one",
+                                          before->second->option, before->second->column, option, name));
+        auto& column = table.columns[index];
         bool const label = column.kind == ColumnKind::label;
         if (label && (type != ColumnType::category || options.task != Task::classification))
             throw ConfigError(fmt::format("--{} {}: is a label; name a feature", option, name));
         if (!label) column.kind = kind_of(type, options);
-        if (option == k_id_option) table.id = static_cast<std::size_t>(&column - table.columns.data());
+        if (option == k_id_option) table.id = index;
     }
     for (std::size_t i = 0; i < table.columns.size(); ++i) {
         auto& column = table.columns[i];

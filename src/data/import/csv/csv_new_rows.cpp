@@ -167,7 +167,10 @@ CsvNewRows::CsvNewRows(CsvNewRowsOptions const& options, Manifest const& trained
         find_by_name(names);
     else
         find_by_place(trained, names.size());
-    if (!options.id.empty()) find_id(header ? names : std::vector<std::string>(), names.size());
+    // The column that named the rows at the import, if it is there.
+    if (auto const id = text_in(table, "id"); options_.id.empty() && header && std::ranges::find(names, id) != names.end())
+        options_.id = id;
+    if (!options_.id.empty()) find_id(header ? names : std::vector<std::string>(), names.size());
     if (!header) held_ = names;
 }
 
