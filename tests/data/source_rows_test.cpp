@@ -131,20 +131,22 @@ TEST(SourceRows, ShardsAreKnownByTheirNames) {
                 EXPECT_EQ(static_cast<float>(rows.numbers[rows.first.at(file.file) + row]) + 0.5F, *at++);
 }
 
-// What stands in rows.h5 instead, and what data verify says then. The hash is wrong in all of these.
-TEST(SourceRows, DamageIsFound) {
+// What data verify says of rows.h5.
+std::string said_of(Imported const& csv) {
+    auto const failures = verify_files(csv.options.out).failures;
+    return failures.empty() ? "" : failures.front().substr(failures.front().find("rows.h5"));
+}
+
+// What else may stand there. The hash is wrong in all of these.
+TEST(SourceRows, OtherRowsAreFound) {
     Numbered const csv(k_id_option);
     auto const manifest = csv.run().manifest;
     auto const path = csv.options.out / "rows.h5";
-    auto const said = [&] {
-        auto const failures = verify_files(csv.options.out).failures;
-        return failures.empty() ? "" : failures.front().substr(failures.front().find("rows.h5"));
-    };
     auto const whole = *read_source_rows(csv.options.out, manifest);
     auto const instead = [&](Manifest const& shards, SourceRows const& rows) {
         std::filesystem::remove(path);
         write_source_rows(path, shards, rows.numbers, rows.names);
-        return said();
+        return said_of(csv);
     };
     auto one_less = whole;
     one_less.names.pop_back();
@@ -163,17 +165,23 @@ TEST(SourceRows, DamageIsFound) {
     auto other = whole;
     std::swap(other.numbers[0], other.numbers[1]);
     EXPECT_TRUE(instead(manifest, other).starts_with("rows.h5: hash is "));
+}
+
+TEST(SourceRows, DamageIsFound) {
+    Numbered const csv(k_id_option);
+    csv.run();
+    auto const path = csv.options.out / "rows.h5";
     std::filesystem::remove(path);
     {
         auto file = Hdf5File::create(path);
         file.create_dataset("/numbers", {ElementType::float32, {48}});
         file.close();
     }
-    EXPECT_EQ(said(), "rows.h5: '/numbers' is no list (of int64); restore it or import the dataset again");
+    EXPECT_EQ(said_of(csv), "rows.h5: '/numbers' is no list (of int64); restore it or import the dataset again");
     write_text(path, "nothing");
-    EXPECT_NE(said().find("cannot be read as HDF5"), std::string::npos);
+    EXPECT_NE(said_of(csv).find("cannot be read as HDF5"), std::string::npos);
     std::filesystem::remove(path);
-    EXPECT_NE(said().find("no such file"), std::string::npos);
+    EXPECT_NE(said_of(csv).find("no such file"), std::string::npos);
 }
 
 }  // namespace source_rows_test
